@@ -1,0 +1,89 @@
+package config
+
+import (
+	"time"
+
+	promconfig "github.com/prometheus/common/config"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/webhook"
+)
+
+// Config is a configuration that holds together. Only Load makes one.
+type Config struct {
+	Listen     Listen
+	StoreURL   string
+	Prometheus Prometheus
+	Webhook    webhook.Auth
+	// Kubernetes is nil when nothing may be changed.
+	Kubernetes *Kubernetes
+	// Slack is nil when messages go to the log.
+	Slack     *Slack
+	Access    Access
+	Mode      incident.Mode
+	Policy    policy.Settings
+	Timing    remediation.Timing
+	Links     Links
+	Playbooks Playbooks
+	Pools     []incident.Pool
+}
+
+// Listen holds the addresses of the listeners. TLS is by listener: "api", "ops", "slack".
+type Listen struct {
+	API, Ops, Slack string
+	TLS             map[string]TLS
+}
+
+// TLS holds the files of one listener.
+type TLS struct{ CertFile, KeyFile, ClientCAFile string }
+
+// Prometheus says where and how to ask.
+type Prometheus struct {
+	URL               string
+	HTTP              promconfig.HTTPClientConfig
+	Headers           map[string]string
+	ExtraParams       map[string]string
+	Timeout, Deadline time.Duration
+	Concurrency       int
+}
+
+// Kubernetes says which cluster.
+type Kubernetes struct{ Kubeconfig, Context string }
+
+// Slack says which workspace, channel and app. Its secrets never show in text.
+type Slack struct {
+	Channel, Team, Enterprise, AppID, APIURL string
+	Token, SigningSecret                     Secret
+}
+
+// Access says who may read and decide over HTTP.
+type Access struct {
+	Audience    string
+	ViewerToken Secret
+}
+
+// Links are the addresses for links in messages; empty ones make no link.
+type Links struct{ BaseURL, DocsURL, PrometheusURL string }
+
+// Playbooks says where more playbooks are, and the window of the built-in rates.
+type Playbooks struct {
+	Dirs   []string
+	Window time.Duration
+}
+
+// Secret is a value that never shows in text, logs or JSON. Use Reveal where it is sent.
+type Secret string
+
+// String hides the value.
+func (Secret) String() string { return "[redacted]" }
+
+// GoString hides the value.
+func (Secret) GoString() string { return "[redacted]" }
+
+// MarshalText hides the value.
+func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
+// Reveal is the value itself.
+func (s Secret) Reveal() string { return string(s) }

@@ -1,0 +1,321 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	promconfig "github.com/prometheus/common/config"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/webhook"
+)
+
+// Options are what a configuration depends on beside its file.
+type Options struct {
+	// Getenv reads an environment variable; os.LookupEnv in production.
+	Getenv func(string) (string, bool)
+	// Profile finds a built-in SLO profile by name.
+	Profile func(name string) (incident.SLO, bool)
+	// DryRun makes every pool a drill.
+	DryRun bool
+	// AllowUnauthenticated permits a webhook without authentication on an address that is not loopback.
+	AllowUnauthenticated bool
+	// Offline leaves the values of secrets unread and puts a placeholder in their place: for check without the secrets at hand.
+	Offline bool
+}
+
+// Load reads the file and returns a Config, or every mistake in it at once. Relative paths in it are relative to the file.
+func Load(path string, opts Options) (Config, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
+	if err != nil {
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	return Parse(path, data, opts)
+}
+
+// Parse is Load for bytes that have been read.
+func Parse(name string, data []byte, opts Options) (Config, error) {
+	l := &loader{problems: problems{name: name}, opts: opts, dir: filepath.Dir(name)}
+	var root yaml.Node
+	if err := yaml.Load(data, &root); err != nil {
+		l.decode(err)
+		return Config{}, l.err()
+	}
+	l.root = &root
+	var f file
+	l.decode(yaml.Load(data, &f, yaml.WithKnownFields()))
+	cfg := l.config(f)
+	if err := l.err(); err != nil {
+		return Config{}, err
+	}
+	return cfg, nil
+}
+
+type loader struct {
+	problems
+	opts Options
+	dir  string
+}
+
+func (l *loader) config(f file) Config {
+	cfg := Config{
+		Listen:     l.listen(f.Listen),
+		StoreURL:   l.store(f.Store),
+		Prometheus: l.prometheus(f.Prometheus),
+		Webhook:    l.webhook(f),
+		Mode:       l.mode("mode", f.Mode, incident.ModeDrill),
+		Policy:     l.policy(f.Policy),
+		Timing:     l.timing(f.Timing),
+		Links: Links{
+			BaseURL: l.link("links.base_url", f.Links.BaseURL), DocsURL: l.link("links.docs_url", f.Links.DocsURL),
+			PrometheusURL: cmp.Or(l.link("links.prometheus_url", f.Links.PrometheusURL), f.Prometheus.URL),
+		},
+		Access: Access{
+			Audience:    cmp.Or(f.Access.Audience, "vllm-medic"),
+			ViewerToken: Secret(l.secret("access.viewer_token", f.Access.ViewerTokenEnv, f.Access.ViewerTokenFile, false)),
+		},
+		Playbooks: Playbooks{Window: cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute)},
+	}
+	for _, d := range f.Playbooks.Dirs {
+		cfg.Playbooks.Dirs = append(cfg.Playbooks.Dirs, l.file(d))
+	}
+	if f.Kubernetes != nil {
+		cfg.Kubernetes = &Kubernetes{Kubeconfig: l.file(f.Kubernetes.Kubeconfig), Context: f.Kubernetes.Context}
+	}
+	cfg.Slack = l.slack(f.Slack)
+	if l.opts.DryRun {
+		cfg.Mode = incident.ModeDrill
+	}
+	if cfg.Kubernetes == nil {
+		cfg.Mode = incident.ModeObserve
+	}
+	cfg.Pools = l.pools(f, cfg)
+	return cfg
+}
+
+func (l *loader) listen(f listenFile) Listen {
+	out := Listen{API: cmp.Or(f.API, ":8080"), Ops: cmp.Or(f.Ops, ":8081"), Slack: cmp.Or(f.Slack, ":8082"), TLS: map[string]TLS{}}
+	for path, addr := range map[string]string{"listen.api": out.API, "listen.ops": out.Ops, "listen.slack": out.Slack} {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			l.at(path, "%q is not an address such as :8080 or 127.0.0.1:8080", addr)
+		}
+	}
+	for name, t := range f.TLS {
+		path := "listen.tls." + name
+		if !slices.Contains([]string{"api", "ops", "slack"}, name) {
+			l.at(path, "the listeners are api, ops and slack")
+		}
+		if t.CertFile == "" || t.KeyFile == "" {
+			l.at(path, "needs cert_file and key_file")
+		}
+		out.TLS[name] = TLS{CertFile: l.file(t.CertFile), KeyFile: l.file(t.KeyFile), ClientCAFile: l.file(t.ClientCAFile)}
+	}
+	return out
+}
+
+func (l *loader) store(f storeFile) string {
+	if f.URL != "" && f.URLEnv != "" {
+		l.at("store", "give url or url_env, not both")
+	}
+	raw := f.URL
+	if f.URLEnv != "" {
+		raw = l.secret("store.url", f.URLEnv, "", true)
+	}
+	raw = cmp.Or(raw, "sqlite:///var/lib/vllm-medic/medic.db")
+	scheme, rest, ok := strings.Cut(raw, "://")
+	switch {
+	case f.URLEnv != "" && l.opts.Offline:
+	case !ok || rest == "" || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
+		l.at("store.url", "must begin with sqlite:// or postgres://")
+	case f.URL != "" && hasPassword(raw):
+		l.at("store.url", "must not hold a password; put the URL in an environment variable and name it in url_env")
+	}
+	return raw
+}
+
+func hasPassword(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.User == nil {
+		return false
+	}
+	_, ok := u.User.Password()
+	return ok
+}
+
+func (l *loader) prometheus(f prometheusFile) Prometheus {
+	p := Prometheus{
+		URL: f.URL, Headers: f.Headers, ExtraParams: f.ExtraParams, Timeout: time.Duration(f.Timeout), Deadline: time.Duration(f.Deadline),
+		Concurrency: f.Concurrency, HTTP: promconfig.DefaultHTTPClientConfig,
+	}
+	if f.URL == "" {
+		l.at("prometheus.url", "is needed: the bot says nothing without metrics")
+	} else {
+		l.link("prometheus.url", f.URL)
+		if hasPassword(f.URL) {
+			l.at("prometheus.url", "must not hold a password; use http_config.basic_auth")
+		}
+	}
+	const path = "prometheus.http_config"
+	if b := f.HTTPConfig.BasicAuth; b != nil {
+		p.HTTP.BasicAuth = &promconfig.BasicAuth{
+			Username: b.Username, Password: promconfig.Secret(l.secret(path+".basic_auth.password", b.PasswordEnv, b.PasswordFile, true)),
+		}
+	}
+	if a := f.HTTPConfig.Authorization; a != nil {
+		p.HTTP.Authorization = &promconfig.Authorization{
+			Type: cmp.Or(a.Type, "Bearer"), Credentials: promconfig.Secret(l.secret(path+".authorization.credentials", a.CredentialsEnv, a.CredentialsFile, true)),
+		}
+	}
+	if t := f.HTTPConfig.TLSConfig; t != nil {
+		p.HTTP.TLSConfig = promconfig.TLSConfig{
+			CAFile: l.file(t.CAFile), CertFile: l.file(t.CertFile), KeyFile: l.file(t.KeyFile), ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify,
+		}
+	}
+	if f.HTTPConfig.ProxyURL != "" {
+		u, err := url.Parse(f.HTTPConfig.ProxyURL)
+		if err != nil {
+			l.at(path+".proxy_url", "is not a URL")
+		} else {
+			p.HTTP.ProxyURL = promconfig.URL{URL: u}
+		}
+	}
+	if err := p.HTTP.Validate(); err != nil {
+		l.at(path, "%v", err)
+	}
+	if f.Concurrency < 0 || f.Concurrency > 20 {
+		l.at("prometheus.concurrency", "is %d; Prometheus answers 20 queries at a time by default", f.Concurrency)
+	}
+	return p
+}
+
+func (l *loader) webhook(f file) webhook.Auth {
+	a := f.Alertmanager.Auth
+	out := webhook.Auth{
+		BearerToken: l.secret("alertmanager.auth.bearer_token", a.BearerTokenEnv, a.BearerTokenFile, false),
+		User:        a.Username,
+		Password:    l.secret("alertmanager.auth.password", a.PasswordEnv, a.PasswordFile, false),
+	}
+	if err := out.Validate(); err != nil {
+		l.at("alertmanager.auth", "%s", strings.TrimPrefix(err.Error(), "alertmanager.auth: "))
+	}
+	mtls := f.Listen.TLS["api"].ClientCAFile != ""
+	if out.None() && !mtls && !l.opts.AllowUnauthenticated && !loopback(cmp.Or(f.Listen.API, ":8080")) {
+		l.at("alertmanager.auth", "is needed, because listen.api can be reached from other machines and whoever posts alerts can have changes proposed; "+
+			"set bearer_token_file, or listen.tls.api.client_ca_file, or start with --allow-unauthenticated-webhook")
+	}
+	return out
+}
+
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+func (l *loader) slack(f *slackFile) *Slack {
+	if f == nil {
+		return nil
+	}
+	switch f.Mode {
+	case "http":
+	case "", "socket":
+		l.at("slack.mode", "Socket Mode is not built yet: set mode: http and give signing_secret_env")
+	default:
+		l.at("slack.mode", "%q is not http or socket", f.Mode)
+	}
+	if f.Channel == "" {
+		l.at("slack.channel", "is needed: the id of the channel, such as C0123456789")
+	}
+	if f.Team == "" && f.Enterprise == "" {
+		l.at("slack.team", "is needed: the id of the workspace whose clicks are taken, such as T0123")
+	}
+	if f.AppID == "" {
+		l.at("slack.app_id", "is needed: the id of the app whose clicks are taken, such as A0123")
+	}
+	return &Slack{
+		Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID, APIURL: cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
+		Token:         Secret(l.secret("slack.token", f.TokenEnv, f.TokenFile, true)),
+		SigningSecret: Secret(l.secret("slack.signing_secret", f.SigningSecretEnv, f.SigningSecretFile, true)),
+	}
+}
+
+func (l *loader) policy(f policyFile) policy.Settings {
+	s := policy.Defaults()
+	if f.CoolDown != nil {
+		s.CoolDown = time.Duration(*f.CoolDown)
+	}
+	if f.HourlyBudget != nil {
+		s.HourlyBudget = *f.HourlyBudget
+	}
+	if f.DailyBudget != nil {
+		s.DailyBudget = *f.DailyBudget
+	}
+	for _, k := range f.Automatic {
+		s.Automatic = append(s.Automatic, incident.StepKind(k))
+	}
+	s.AutomaticUndo = f.AutomaticUndo
+	for _, e := range s.Validate() {
+		l.at("policy", "%s", e)
+	}
+	return s
+}
+
+func (l *loader) timing(f timingFile) remediation.Timing {
+	return remediation.Timing{
+		Sweep: l.positive("sweep", f.Sweep), Lease: l.positive("lease", f.Lease), GroupWait: l.positive("group_wait", f.GroupWait),
+		Refresh: l.positive("refresh", f.Refresh), Watch: l.positive("watch", f.Watch), Expire: l.positive("expire", f.Expire),
+		Retry: l.positive("retry", f.Retry), GiveUp: l.positive("give_up", f.GiveUp), RolloutPoll: l.positive("rollout_poll", f.RolloutPoll),
+		RolloutLimit: l.positive("rollout_limit", f.RolloutLimit), Settle: l.positive("settle", f.Settle),
+		VerifyEvery: l.positive("verify_every", f.VerifyEvery), VerifyFor: l.positive("verify_for", f.VerifyFor), Hold: l.positive("hold", f.Hold),
+		Stale: l.positive("stale", f.Stale),
+	}
+}
+
+func (l *loader) positive(name string, d duration) time.Duration {
+	if d < 0 {
+		l.at("timing."+name, "must not be negative")
+	}
+	return time.Duration(d)
+}
+
+func (l *loader) mode(path, raw string, fallback incident.Mode) incident.Mode {
+	if raw == "" {
+		return fallback
+	}
+	m := incident.Mode(raw)
+	if !slices.Contains(incident.Modes(), m) {
+		l.at(path, "%q is not a mode; the modes are observe, drill, approve and auto", raw)
+	}
+	return m
+}
+
+func (l *loader) link(path, raw string) string {
+	if raw == "" {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		l.at(path, "must be a URL that begins with http:// or https://")
+	}
+	return raw
+}
+
+func (l *loader) file(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(l.dir, path)
+}

@@ -1,0 +1,185 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+)
+
+// defaultLift is how long a pool must be healthy before a throttle is lifted when the configuration says nothing: two windows of the
+// built-in signals.
+const defaultLift = 10 * time.Minute
+
+func (l *loader) pools(f file, cfg Config) []incident.Pool {
+	shared := l.approvers("approvers", f.Approvers)
+	out := make([]incident.Pool, 0, len(f.Pools))
+	for n, p := range f.Pools {
+		out = append(out, l.pool(fmt.Sprintf("pools[%d]", n), p, cfg, shared))
+	}
+	for n, a := range out {
+		for m, b := range out[:n] {
+			path := fmt.Sprintf("pools[%d]", n)
+			if a.Name == b.Name {
+				l.at(path+".name", "%q is the name of pools[%d] too", a.Name, m)
+			}
+			if remediation.Ambiguous(a, b) {
+				l.at(path+".match", "an alert could match this and pools[%d] (%s) equally well; give one of them one more label", m, b.Name)
+			}
+			if !a.Workload.IsZero() && a.Workload == b.Workload {
+				l.at(path+".workload", "%s is the workload of pools[%d] too", a.Workload, m)
+			}
+		}
+	}
+	return out
+}
+
+func (l *loader) pool(path string, f poolFile, cfg Config, shared map[incident.StepKind]incident.Approvers) incident.Pool {
+	p := incident.Pool{
+		Name: f.Name, Match: f.Match, Matchers: f.Matchers, Channel: f.Channel, Mode: l.mode(path+".mode", f.Mode, cfg.Mode),
+		SLO: l.slo(path+".slo", f.SLO), Approvers: shared,
+	}
+	if cfg.Kubernetes == nil {
+		p.Mode = incident.ModeObserve
+	}
+	if l.opts.DryRun && p.Mode != incident.ModeObserve {
+		p.Mode = incident.ModeDrill
+	}
+	if f.Name == "" {
+		l.at(path+".name", "is needed")
+	}
+	if len(f.Match) == 0 && f.Workload == nil {
+		l.at(path, "needs match labels or a workload, else no alert can lead to it")
+	}
+	if len(f.Matchers) == 0 {
+		l.at(path+".matchers", "is needed: without matchers every query would read all models at once")
+	}
+	for k, v := range f.Matchers {
+		if v == "" {
+			l.at(path+".matchers."+k, "must not be empty: it would match series without the label")
+		}
+	}
+	for kind, a := range l.approvers(path+".approvers", f.Approvers) {
+		own := map[incident.StepKind]incident.Approvers{}
+		for k, v := range p.Approvers {
+			own[k] = v
+		}
+		own[kind] = a
+		p.Approvers = own
+	}
+	if f.Workload != nil {
+		p.Workload = l.workload(path+".workload", *f.Workload)
+	}
+	p.Knobs = l.knobs(path+".knobs", f.Knobs, p.Workload)
+	return p
+}
+
+func (l *loader) workload(path string, f workloadFile) incident.WorkloadRef {
+	for _, x := range []struct{ name, value string }{
+		{"apiVersion", f.APIVersion}, {"kind", f.Kind}, {"namespace", f.Namespace}, {"name", f.Name},
+	} {
+		if x.value == "" {
+			l.at(path+"."+x.name, "is needed")
+		}
+	}
+	return incident.WorkloadRef{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, Container: f.Container}
+}
+
+func (l *loader) slo(path string, f sloFile) incident.SLO {
+	name := f.Profile
+	if f.Inline != nil {
+		name = f.Inline.Profile
+		if name == "" {
+			return f.Inline.apply(incident.SLO{})
+		}
+	}
+	name = cmp.Or(name, "chat")
+	slo, ok := l.opts.Profile(name)
+	if !ok {
+		l.at(path, "%q is not a built-in profile; the profiles are agentic, batch, chat, completion and rag", name)
+	}
+	if f.Inline != nil {
+		return f.Inline.apply(slo)
+	}
+	return slo
+}
+
+func (l *loader) approvers(path string, f map[string]approversFile) map[incident.StepKind]incident.Approvers {
+	out := map[incident.StepKind]incident.Approvers{}
+	for name, a := range f {
+		kind := incident.StepKind(name)
+		if name == "default" {
+			kind = ""
+		} else if kind == incident.StepManual || !slices.Contains(incident.StepKinds(), kind) {
+			l.at(path+"."+name, "is not default or a kind of step (replicas, max_num_batched_tokens, throttle)")
+		}
+		if a.Count < 0 || (len(a.Groups) == 0 && a.Count > len(a.Users)) {
+			l.at(path+"."+name+".count", "asks for %d approvals from %d people", a.Count, len(a.Users))
+		}
+		if a.Expire < 0 {
+			l.at(path+"."+name+".expire", "must not be negative")
+		}
+		out[kind] = incident.Approvers{Users: a.Users, Groups: a.Groups, Count: a.Count, Expire: time.Duration(a.Expire)}
+	}
+	return out
+}
+
+func (l *loader) knobs(path string, f knobsFile, w incident.WorkloadRef) incident.Knobs {
+	k := incident.Knobs{
+		Replicas:            l.intKnob(path+".replicas", f.Replicas),
+		MaxNumBatchedTokens: l.intKnob(path+".max_num_batched_tokens", f.MaxNumBatchedTokens),
+	}
+	if (k.Replicas != nil || k.MaxNumBatchedTokens != nil) && w.IsZero() {
+		l.at(path, "replicas and max_num_batched_tokens need the pool's workload")
+	}
+	if k.MaxNumBatchedTokens != nil && w.Container == "" && !w.IsZero() {
+		l.at(path+".max_num_batched_tokens", "needs workload.container: the container whose arguments are vLLM's")
+	}
+	if t := f.Throttle; t != nil {
+		l.throttle(path+".throttle", *t)
+		k.Throttle = &incident.ThrottleKnob{
+			Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, Field: t.Field, Min: t.Min, Max: t.Max,
+			LiftAfter: cmp.Or(time.Duration(t.LiftAfter), defaultLift),
+		}
+	}
+	return k
+}
+
+func (l *loader) intKnob(path string, f *intKnobFile) *incident.IntKnob {
+	if f == nil {
+		return nil
+	}
+	l.bounds(path, f.Min, f.Max)
+	if f.MaxStep < 0 {
+		l.at(path+".max_step", "must not be negative")
+	}
+	return &incident.IntKnob{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep}
+}
+
+func (l *loader) bounds(path string, low, high int64) {
+	if low < 1 {
+		l.at(path+".min", "must be at least 1")
+	}
+	if high < low {
+		l.at(path+".max", "%d is below min %d", high, low)
+	}
+}
+
+func (l *loader) throttle(path string, f throttleFile) {
+	if f.Kind != "envoy-gateway" {
+		l.at(path+".kind", "%q is not known; only envoy-gateway is", f.Kind)
+	}
+	if !slices.Contains([]string{"maxParallelRequests", "requests"}, f.Field) {
+		l.at(path+".field", "%q is not maxParallelRequests or requests", f.Field)
+	}
+	if f.Namespace == "" || f.Name == "" {
+		l.at(path, "needs namespace and name of the BackendTrafficPolicy")
+	}
+	if f.LiftAfter < 0 {
+		l.at(path+".lift_after", "must not be negative")
+	}
+	l.bounds(path, f.Min, f.Max)
+}

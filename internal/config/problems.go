@@ -1,0 +1,112 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// problems gathers mistakes with their place in the file.
+type problems struct {
+	name string
+	root *yaml.Node
+	list []problem
+}
+
+type problem struct {
+	line, col int
+	text      string
+}
+
+// at adds a mistake at the setting with this path, such as "pools[0].knobs.replicas.min". A path that is not in the file points at the
+// nearest thing above it that is.
+func (p *problems) at(path, format string, args ...any) {
+	line, col := p.position(path)
+	p.list = append(p.list, problem{line, col, path + ": " + fmt.Sprintf(format, args...)})
+}
+
+var index = regexp.MustCompile(`^([^\[]*)\[(\d+)\]$`)
+
+func (p *problems) position(path string) (int, int) {
+	n := p.root
+	if n != nil && n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	if n == nil {
+		return 1, 1
+	}
+	line, col := n.Line, n.Column
+	for part := range strings.SplitSeq(path, ".") {
+		key, at := part, -1
+		if m := index.FindStringSubmatch(part); m != nil {
+			key = m[1]
+			at, _ = strconv.Atoi(m[2]) //nolint:errcheck // the expression matched digits; an overflow only loses the position
+		}
+		k, v := lookup(n, key)
+		if v == nil {
+			break
+		}
+		n, line, col = v, k.Line, k.Column
+		if at >= 0 && v.Kind == yaml.SequenceNode && at < len(v.Content) {
+			n = v.Content[at]
+			line, col = n.Line, n.Column
+		}
+	}
+	return line, col
+}
+
+func lookup(n *yaml.Node, key string) (k, v *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i], n.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// decode adds the mistakes that the YAML decoder found.
+func (p *problems) decode(err error) {
+	var many *yaml.LoadErrors
+	var one *yaml.LoadError
+	switch {
+	case err == nil:
+	case errors.As(err, &many):
+		for _, e := range many.Errors {
+			p.list = append(p.list, problem{e.Mark.Line, e.Mark.Column, loadText(e)})
+		}
+	case errors.As(err, &one):
+		p.list = append(p.list, problem{one.Mark.Line, one.Mark.Column, loadText(one)})
+	default:
+		p.list = append(p.list, problem{1, 1, err.Error()})
+	}
+}
+
+func loadText(e *yaml.LoadError) string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return e.Error()
+}
+
+// err joins all mistakes in the order of the file, or is nil.
+func (p *problems) err() error {
+	slices.SortStableFunc(p.list, func(a, b problem) int {
+		if a.line != b.line {
+			return a.line - b.line
+		}
+		return a.col - b.col
+	})
+	errs := make([]error, len(p.list))
+	for n, x := range p.list {
+		errs[n] = fmt.Errorf("%s:%d:%d: %s", p.name, max(1, x.line), max(1, x.col), x.text)
+	}
+	return errors.Join(errs...)
+}

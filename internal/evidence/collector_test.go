@@ -1,0 +1,485 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// inMemory answers through the double without a socket.
+func inMemory(f *fakeProm) Config {
+	return Config{URL: "http://prometheus", Transport: func(http.RoundTripper) http.RoundTripper { return f }}
+}
+
+func TestAllQueriesAreAskedForOneTime(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v1Names(), nil)
+	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
+	f.once(`max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})`, valueReply("0.97"))
+	c := newCollector(t, Config{URL: f.serve()}, nil)
+	usage := incident.Signal{Name: "kv_usage", Title: "KV cache", Query: "max(vllm:kv_cache_usage_perc)", Unit: incident.UnitRatio, Direction: incident.HigherIsWorse}
+	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running, usage}, CollectOptions{})
+	times := map[string]bool{}
+	for _, r := range f.asked() {
+		times[r.form.Get("time")] = true
+	}
+	if len(times) != 1 {
+		t.Errorf("times = %v", times)
+	}
+	got := ev.Readings["kv_usage"]
+	if got.Text() != "97 %" || !got.At.Equal(ev.At) || got.Title != "KV cache" || got.Direction != incident.HigherIsWorse || got.Signal != "kv_usage" ||
+		got.Query != `max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})` {
+		t.Errorf("reading = %+v", got)
+	}
+	if ev.Dialect != "vLLM V1 names (vllm:...)" || ev.Readings["running"].Text() != "5" {
+		t.Errorf("evidence = %+v", ev)
+	}
+	if ev.Cluster.Error == "" || ev.Cluster.Replicas != nil {
+		t.Errorf("a cluster that nobody configured reads %+v", ev.Cluster)
+	}
+}
+
+func TestABrokenSignalSpoilsOnlyItself(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v1Names(), nil)
+	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
+	signals := []incident.Signal{
+		running, foreign("broken", "sum("), foreign("twice", "up"), foreign("twice", "down"), foreign("empty", ""),
+	}
+	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), signals, CollectOptions{})
+	if len(ev.Readings) != 4 || ev.Readings["running"].Text() != "5" {
+		t.Errorf("readings = %+v", ev.Readings)
+	}
+	for name, want := range map[string]string{"broken": "not PromQL", "twice": `two signals are called "twice"`, "empty": "not PromQL"} {
+		if r := ev.Readings[name]; !strings.Contains(r.Error, want) || r.Value != nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestAPoolWithABadMatcherReadsNothing(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	pool := llmPool()
+	pool.Matchers = map[string]string{"namespace": ""}
+	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), pool, []incident.Signal{running, foreign("up", "up")}, CollectOptions{})
+	for name, r := range ev.Readings {
+		if !strings.Contains(r.Error, "matcher namespace has no value") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
+	t.Parallel()
+	usage := incident.Signal{Name: "kv_usage", Query: "max(vllm:kv_cache_usage_perc)", Unit: incident.UnitRatio}
+	for _, tt := range []struct {
+		names           []string
+		metric, dialect string
+	}{
+		{v1Names(), "vllm:kv_cache_usage_perc", "vLLM V1 names (vllm:...)"},
+		{v0_10_1Names(), "vllm:kv_cache_usage_perc", "vLLM V1 of 0.9.2 to 0.10.1 names (vllm:...)"},
+		{v0Names(), "vllm:gpu_cache_usage_perc", "vLLM V0 names (vllm:...)"},
+		{respelled(v1Names(), "vllm_"), "vllm_kv_cache_usage_perc", "underscore names (vllm_...), vLLM V1"},
+		{respelled(v0Names(), "vllm_"), "vllm_gpu_cache_usage_perc", "underscore names (vllm_...), vLLM V0"},
+	} {
+		t.Run(tt.dialect, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			f.dialect(llmMatchers, tt.names, nil)
+			f.once(`max(`+tt.metric+`{model_name="llama",namespace="llm"})`, valueReply("0.5"))
+			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{usage}, CollectOptions{})
+			if ev.Dialect != tt.dialect || ev.Readings["kv_usage"].Text() != "50 %" {
+				t.Errorf("dialect %q, reading %+v", ev.Dialect, ev.Readings["kv_usage"])
+			}
+		})
+	}
+}
+
+func TestTheRealBucketsDecideTheBounds(t *testing.T) {
+	t.Parallel()
+	ttft := incident.Signal{
+		Name: "ttft_p95", Query: "histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m])))",
+		Unit: incident.UnitSeconds, Floor: 0.001, Ceiling: 2560,
+	}
+	query := `histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",namespace="llm"}[5m])))`
+	for _, tt := range []struct {
+		name    string
+		buckets []string
+		value   string
+		want    string
+	}{
+		{"before 0.8.4 the histogram ends at 10 s", []string{"0.001", "5.0", "10.0", "+Inf"}, "10", "at least 10 s"},
+		{"today 10 s is a value", []string{"0.001", "10.0", "2560.0", "+Inf"}, "10", "10 s"},
+		{"buckets unknown: the signal's own edge", nil, "2560", "at least 2560 s"},
+		{"the lowest bucket", []string{"0.05", "10.0", "+Inf"}, "0.04", "at most 50 ms"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			f.dialect(llmMatchers, v1Names(), map[string][]string{"vllm:time_to_first_token_seconds": tt.buckets})
+			f.once(query, valueReply(tt.value))
+			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{ttft}, CollectOptions{})
+			if got := ev.Readings["ttft_p95"].Text(); got != tt.want {
+				t.Errorf("reading = %q; want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOldSamplesAreNoReading(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		age  time.Duration
+		want string
+	}{
+		{"fresh", 30 * time.Second, "5"},
+		{"old", 4 * time.Minute, "error: stale: the newest sample of this pool is 4m0s old, more than 3m0s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			f.dialect(llmMatchers, v1Names(), nil)
+			f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`, reply{before: func(w http.ResponseWriter, r *http.Request) {
+				var at float64
+				if _, err := fmt.Sscanf(r.Form.Get("time"), "%g", &at); err != nil {
+					t.Errorf("time %q: %v", r.Form.Get("time"), err)
+				}
+				write(w, success("vector", fmt.Sprintf(`[{"metric":{},"value":[1,"%f"]}]`, at-tt.age.Seconds())))
+			}})
+			f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
+			f.once(`sum(other{model_name="llama",namespace="llm"})`, valueReply("6"))
+			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running, foreign("other", "sum(other)")}, CollectOptions{})
+			if got := ev.Readings["running"].Text(); got != tt.want {
+				t.Errorf("reading = %q; want %q", got, tt.want)
+			}
+			if got := ev.Readings["other"].Text(); got != "6" {
+				t.Errorf("a reading of another exporter = %q", got)
+			}
+		})
+	}
+}
+
+func TestAnUnknownSampleAgeIsSaid(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v1Names(), nil)
+	f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`, reply{status: http.StatusUnprocessableEntity})
+	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
+	r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]
+	if r.Text() != "5" || !strings.Contains(r.Warning, "the age of the samples is not known: Prometheus answered 422") {
+		t.Errorf("reading = %+v", r)
+	}
+}
+
+func TestDifferentClocksAreSaid(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v1Names(), nil)
+	late := valueReply("5")
+	late.header = map[string]string{"Date": time.Now().Add(-10 * time.Minute).UTC().Format(http.TimeFormat)}
+	names := names2reply(v1Names())
+	names.header = late.header
+	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
+	f.once(query, late)
+	c := newCollector(t, Config{URL: f.serve(), Concurrency: 1}, nil)
+	c.ask.client.skew.Store(int64(-10 * time.Minute))
+	if w := c.ask.client.clockWarning(); !strings.Contains(w, "differ by 10m0s") {
+		t.Errorf("warning = %q", w)
+	}
+	if _, err := c.ask.instant(t.Context(), query, c.now()); err != nil {
+		t.Fatal(err)
+	}
+	if w := c.ask.client.clockWarning(); !strings.Contains(w, "the clocks of this machine and of Prometheus differ by ") {
+		t.Errorf("warning = %q", w)
+	}
+	c.Collect(t.Context(), llmPool(), nil, CollectOptions{})
+	if w := c.ask.client.clockWarning(); w != "" {
+		t.Errorf("the clocks agree again, warning = %q", w)
+	}
+}
+
+func TestAMetricThatDoesNotExistIsSaid(t *testing.T) {
+	t.Parallel()
+	tokens := incident.Signal{Name: "hit_rate", Query: "sum(rate(vllm:prefix_cache_hits_total[5m]))", Unit: incident.UnitRatio}
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v0Names(), nil)
+	f.once(`sum(rate(vllm:prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m]))`, vectorReply())
+	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, vectorReply())
+	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{tokens, running}, CollectOptions{})
+	r := ev.Readings["hit_rate"]
+	if r.Text() != "no data" || r.Warning != "this Prometheus has no metric vllm:prefix_cache_hits_total for this pool (vLLM V0 names (vllm:...))" {
+		t.Errorf("reading = %+v", r)
+	}
+	if r := ev.Readings["running"]; r.Text() != "no data" || r.Warning != "" {
+		t.Errorf("a metric that exists but has no value now reads %+v", r)
+	}
+}
+
+func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		everywhere []string
+		query      string
+		dialect    string
+		warning    string
+	}{
+		{"others have them", respelled(v1Names(), "vllm_"), `sum(vllm_num_requests_running{model_name="llama",namespace="llm",server=""})`, "underscore names (vllm_...), vLLM V1", `no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`},
+		{"nobody has them", []string{}, `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, "", "this Prometheus has no vLLM metrics"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			f.always(mustNamesQuery(t, llmMatchers), names2reply(nil))
+			f.always(mustNamesQuery(t, nil), names2reply(tt.everywhere))
+			f.once(tt.query, vectorReply())
+			if d, ok := DialectOf(tt.everywhere); ok {
+				q, err := Rewrite(freshnessQuery, d, llmMatchers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.always(q, vectorReply())
+			}
+			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
+			r := ev.Readings["running"]
+			if ev.Dialect != tt.dialect || r.Text() != "no data" || !strings.HasPrefix(r.Warning, tt.warning) {
+				t.Errorf("dialect %q, reading %+v", ev.Dialect, r)
+			}
+		})
+	}
+}
+
+func TestTheDialectIsAskedAgainOnlyWhenItExpires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeProm(t)
+		f.dialect(llmMatchers, v1Names(), nil)
+		c := newCollector(t, inMemory(f), nil)
+		names := mustNamesQuery(t, llmMatchers)
+		for _, step := range []struct {
+			wait time.Duration
+			want int
+		}{{0, 1}, {DefaultDialectTTL - time.Second, 1}, {2 * time.Second, 2}} {
+			time.Sleep(step.wait)
+			if ev := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}); ev.Dialect == "" {
+				t.Error("no dialect")
+			}
+			if n := f.count(names); n != step.want {
+				t.Errorf("after %v asked %d times; want %d", step.wait, n, step.want)
+			}
+		}
+		other := llmPool()
+		other.Matchers = map[string]string{"namespace": "other"}
+		f.dialect(other.Matchers, v0Names(), nil)
+		if ev := c.Collect(t.Context(), other, nil, CollectOptions{}); ev.Dialect != "vLLM V0 names (vllm:...)" {
+			t.Errorf("another pool was given %q", ev.Dialect)
+		}
+	})
+}
+
+func TestAFailedDetectionIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	names := mustNamesQuery(t, llmMatchers)
+	f.dialect(llmMatchers, v1Names(), nil)
+	f.once(names, reply{status: http.StatusBadRequest})
+	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
+	c := newCollector(t, Config{URL: f.serve()}, nil)
+	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; !strings.Contains(r.Error, "400 Bad Request") {
+		t.Errorf("first: %+v", r)
+	}
+	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; r.Text() != "5" {
+		t.Errorf("then: %+v", r)
+	}
+}
+
+func TestAPoolThatLostItsPodsKeepsItsDialect(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeProm(t)
+		f.dialect(llmMatchers, v0Names(), nil)
+		names := mustNamesQuery(t, llmMatchers)
+		f.once(names, names2reply(v0Names()), names2reply(nil))
+		f.standing[instantPath+" "+names] = reply{optional: true}
+		f.once(`max(vllm:gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, vectorReply())
+		c := newCollector(t, inMemory(f), nil)
+		c.Collect(t.Context(), llmPool(), nil, CollectOptions{})
+		time.Sleep(DefaultDialectTTL)
+		usage := incident.Signal{Name: "kv_usage", Query: "max(vllm:kv_cache_usage_perc)"}
+		ev := c.Collect(t.Context(), llmPool(), []incident.Signal{usage}, CollectOptions{})
+		r := ev.Readings["kv_usage"]
+		if ev.Dialect != "vLLM V0 names (vllm:...)" || r.Text() != "no data" || !strings.Contains(r.Warning, "are its pods down or not scraped") {
+			t.Errorf("dialect %q, reading %+v", ev.Dialect, r)
+		}
+	})
+}
+
+func TestHistoryIsReadOnlyWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v1Names(), nil)
+	f.always(query, valueReply("5"))
+	c := newCollector(t, Config{URL: f.serve()}, nil)
+	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; r.Series != nil {
+		t.Errorf("series without being asked: %v", r.Series)
+	}
+	f.standing[rangePath+" "+query] = reply{body: success("matrix", `[{"metric":{},"values":[[100,"1"],[190,"NaN"],[280,"3"]]}]`)}
+	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true})
+	r := ev.Readings["running"]
+	if r.Text() != "5" || len(r.Series) != 2 || r.Series[1].Value != 3 {
+		t.Errorf("reading = %+v", r)
+	}
+	for _, req := range f.asked() {
+		if req.path != rangePath {
+			continue
+		}
+		var start, end, step float64
+		if _, err := fmt.Sscanf(req.form.Get("start")+" "+req.form.Get("end")+" "+req.form.Get("step"), "%g %g %g", &start, &end, &step); err != nil {
+			t.Fatal(err)
+		}
+		if points := (end-start)/step + 1; points < 19.99 || points > 20.01 || step != 90 || time.UnixMilli(int64(end*1000+0.5)).Compare(ev.At) != 0 {
+			t.Errorf("range start %v end %v step %v", start, end, step)
+		}
+	}
+}
+
+func TestAMissingHistoryCostsOnlyTheChart(t *testing.T) {
+	t.Parallel()
+	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
+	for name, answer := range map[string]reply{
+		"refused":    {status: http.StatusUnprocessableEntity, body: `{"status":"error","errorType":"execution","error":"too many samples"}`},
+		"partial":    {body: `{"status":"success","isPartial":true,"data":{"resultType":"matrix","result":[]}}`},
+		"two series": {body: success("matrix", `[{"metric":{"a":"1"},"values":[]},{"metric":{"a":"2"},"values":[]}]`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			f.dialect(llmMatchers, v1Names(), nil)
+			f.always(query, valueReply("5"))
+			f.standing[rangePath+" "+query] = answer
+			r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
+			if r.Text() != "5" || r.Series != nil || !strings.Contains(r.Warning, "its past could not be read: ") {
+				t.Errorf("reading = %+v", r)
+			}
+		})
+	}
+}
+
+// stuck is a transport that never answers, and counts what it holds.
+type stuck struct{ holds, most atomic.Int64 }
+
+func (s *stuck) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.most.Store(max(s.most.Load(), s.holds.Add(1)))
+	defer s.holds.Add(-1)
+	<-r.Context().Done()
+	return nil, context.Cause(r.Context())
+}
+
+func TestTheDeadlineEndsEverything(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{}
+		c := newCollector(t, Config{URL: "http://prometheus", Concurrency: 2, Transport: func(http.RoundTripper) http.RoundTripper { return s }}, nil)
+		var signals []incident.Signal
+		for i := range 9 {
+			signals = append(signals, foreign(fmt.Sprint("s", i), "up"))
+		}
+		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.now())
+		begin := time.Now()
+		ev := c.Collect(t.Context(), llmPool(), signals, CollectOptions{})
+		if took := time.Since(begin); took != DefaultDeadline {
+			t.Errorf("took %v", took)
+		}
+		if s.most.Load() != 2 {
+			t.Errorf("%d queries at one time", s.most.Load())
+		}
+		slow, notAsked, cutOff := 0, 0, 0
+		for _, r := range ev.Readings {
+			switch r.Error {
+			case "Prometheus gave no answer within 10s":
+				slow++
+			case "not asked: the deadline of 25s for all readings ended first":
+				notAsked++
+			case "the deadline of 25s for all readings ended first":
+				cutOff++
+			default:
+				t.Errorf("error = %q", r.Error)
+			}
+		}
+		if slow != 4 || cutOff != 2 || notAsked != 3 {
+			t.Errorf("%d slow, %d cut off, %d not asked", slow, cutOff, notAsked)
+		}
+	})
+}
+
+func TestACancelledCollectionEndsAtOnceAndKeepsTheRealError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeProm(t)
+		f.always(mustNamesQuery(t, llmMatchers), reply{status: http.StatusServiceUnavailable})
+		cfg := inMemory(f)
+		cfg.RetryBase = 2 * time.Second
+		c := newCollector(t, cfg, nil)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errors.New("the bot stops")) })
+		begin := time.Now()
+		r := c.Collect(ctx, llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("took %v", took)
+		}
+		if !strings.Contains(r.Error, "the bot stops; before that: Prometheus answered 503") {
+			t.Errorf("error = %q", r.Error)
+		}
+	})
+}
+
+func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]time.Duration{"2": 2 * time.Second, "3600": maxBackoff} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeProm(t)
+			f.once("up", reply{status: http.StatusTooManyRequests, header: map[string]string{"Retry-After": header}}, valueReply("1"))
+			c := newCollector(t, inMemory(f), nil)
+			begin := time.Now()
+			if _, err := c.ask.instant(t.Context(), "up", c.now()); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begin); took < want || took > want+time.Second {
+				t.Errorf("Retry-After %s: waited %v", header, took)
+			}
+		})
+	}
+}
+
+func TestManyCollectionsShareTheBound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{}
+		c := newCollector(t, Config{URL: "http://prometheus", Concurrency: 3, Transport: func(http.RoundTripper) http.RoundTripper { return s }}, nil)
+		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.now())
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				c.Collect(t.Context(), llmPool(), []incident.Signal{foreign("a", "up"), foreign("b", "up")}, CollectOptions{})
+			})
+		}
+		wg.Wait()
+		if s.most.Load() != 3 {
+			t.Errorf("%d queries at one time", s.most.Load())
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// vllmNames matches vLLM's metrics in every dialect. The series of histograms other than _count and the _created timestamps would only make the
+// answer long.
+const (
+	vllmNames   = "(kserve_)?(ray_)?vllm[:_].+"
+	notTelling  = ".+_(bucket|sum|created)"
+	bucketNames = "(time_to_first_token|inter_token_latency|time_per_output_token|request_time_per_output_token|e2e_request_latency|" +
+		"request_queue_time|request_prefill_time|request_decode_time|request_inference_time)_seconds_bucket"
+)
+
+// finding is what a detection found out.
+type finding struct {
+	dialect Dialect
+	// warning says why readings of this pool may be without data.
+	warning string
+}
+
+// dialects remembers what was found, per pool, until it expires. Failures and pools without series are not remembered.
+type dialects struct {
+	ttl   time.Duration
+	mu    sync.Mutex
+	known map[string]remembered
+}
+
+type remembered struct {
+	dialect Dialect
+	until   time.Time
+}
+
+func (d *dialects) get(key string, now time.Time) (dialect Dialect, fresh, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, ok := d.known[key]
+	return r.dialect, ok && now.Before(r.until), ok
+}
+
+func (d *dialects) put(key string, dialect Dialect, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil {
+		d.known = map[string]remembered{}
+	}
+	d.known[key] = remembered{dialect: dialect, until: now.Add(d.ttl)}
+}
+
+// dialectKey tells pools apart by what is asked for them, so that a reload with other matchers asks again.
+func dialectKey(pool incident.Pool) string {
+	var b strings.Builder
+	b.WriteString(strconv.Quote(pool.Name))
+	for _, name := range slices.Sorted(maps.Keys(pool.Matchers)) {
+		b.WriteString("," + name + "=" + strconv.Quote(pool.Matchers[name]))
+	}
+	return b.String()
+}
+
+// Dialect asks Prometheus how it spells vLLM's metrics for a pool, at most once per DialectTTL. The zero Dialect with no error means that
+// this Prometheus has no vLLM metrics at all.
+func (c *Collector) Dialect(ctx context.Context, pool incident.Pool) (Dialect, error) {
+	f, err := c.detect(ctx, pool, c.now())
+	return f.dialect, err
+}
+
+func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time) (finding, error) {
+	key := dialectKey(pool)
+	before, fresh, known := c.dialects.get(key, at)
+	if fresh {
+		return finding{dialect: before}, nil
+	}
+	d, ok, err := c.namesFor(ctx, pool.Matchers, at)
+	if err != nil {
+		return finding{}, fmt.Errorf("find out how this Prometheus spells vLLM's metrics: %w", err)
+	}
+	if ok {
+		d.buckets, err = c.bucketsFor(ctx, d, pool.Matchers, at)
+		if err != nil {
+			// The signals' own bounds are then used; the next collection asks again.
+			return finding{dialect: d, warning: "the histograms' bucket bounds could not be read: " + err.Error()}, nil
+		}
+		c.dialects.put(key, d, at)
+		return finding{dialect: d}, nil
+	}
+	warning := "no vLLM metric carries this pool's labels " + printMatchers(pool.Matchers) + " now: are its pods down or not scraped, or are the matchers wrong?"
+	if known {
+		return finding{dialect: before, warning: warning}, nil
+	}
+	return c.detectAnywhere(ctx, pool, at, warning)
+}
+
+// detectAnywhere looks at the whole Prometheus when a pool has no series, only to spell the queries and to say what is there.
+func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at time.Time, warning string) (finding, error) {
+	if len(pool.Matchers) == 0 {
+		return finding{warning: "this Prometheus has no vLLM metrics: does it scrape the pods?"}, nil
+	}
+	d, ok, err := c.namesFor(ctx, nil, at)
+	switch {
+	case err != nil:
+		return finding{}, fmt.Errorf("find out how this Prometheus spells vLLM's metrics: %w", err)
+	case !ok:
+		return finding{warning: "this Prometheus has no vLLM metrics: does it scrape the pods?"}, nil
+	}
+	d.names = nil // other pools' metrics say nothing about this one's
+	return finding{dialect: d, warning: warning}, nil
+}
+
+// namesFor asks which vLLM metrics exist under the matchers. Metrics that cannot carry all of them are asked for with those they can.
+func (c *Collector) namesFor(ctx context.Context, matchers map[string]string, at time.Time) (Dialect, bool, error) {
+	query, err := namesQuery(matchers)
+	if err != nil {
+		return Dialect{}, false, err
+	}
+	got, err := c.ask.instant(ctx, query, at)
+	if err != nil {
+		return Dialect{}, false, err
+	}
+	vector, ok := got.value.(model.Vector)
+	if !ok {
+		return Dialect{}, false, errors.New("the answer is not a list of series")
+	}
+	names := make([]string, 0, len(vector))
+	for _, s := range vector {
+		names = append(names, string(s.Metric[model.MetricNameLabel]))
+	}
+	d, ok := DialectOf(names)
+	return d, ok, nil
+}
+
+func namesQuery(matchers map[string]string) (string, error) {
+	if err := CheckMatchers(matchers); err != nil {
+		return "", err
+	}
+	not, err := labels.NewMatcher(labels.MatchNotRegexp, model.MetricNameLabel, notTelling)
+	if err != nil {
+		return "", fmt.Errorf("select vLLM metrics: %w", err)
+	}
+	all, err := selector(vllmNames, append([]*labels.Matcher{not}, equals(matchers)...)...)
+	if err != nil {
+		return "", err
+	}
+	query := "group by (__name__) (" + all + ")"
+	fewer := maps.Clone(matchers)
+	delete(fewer, "model_name")
+	if len(fewer) == 0 || len(fewer) == len(matchers) {
+		return query, nil
+	}
+	odd, err := selector("(kserve_)?(ray_)?vllm[:_](cache_config_info|lora_requests_info)", equals(fewer)...)
+	if err != nil {
+		return "", err
+	}
+	return query + " or group by (__name__) (" + odd + ")", nil
+}
+
+// bucketsFor asks for the bucket bounds of the latency histograms: they differ between versions (the time to first token ended at 10 s
+// before 0.8.4), and with them what a percentile can prove.
+func (c *Collector) bucketsFor(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) (map[string]edges, error) {
+	sel, err := selector(d.prefix()+bucketNames, equals(matchers)...)
+	if err != nil {
+		return nil, err
+	}
+	got, err := c.ask.instant(ctx, "group by (__name__, le) ("+sel+")", at)
+	if err != nil {
+		return nil, err
+	}
+	vector, ok := got.value.(model.Vector)
+	if !ok {
+		return nil, errors.New("the answer is not a list of series")
+	}
+	out := map[string]edges{}
+	for _, s := range vector {
+		le, err := strconv.ParseFloat(string(s.Metric[model.BucketLabel]), 64)
+		if err != nil || math.IsInf(le, 0) || math.IsNaN(le) {
+			continue
+		}
+		name := strings.TrimSuffix(string(s.Metric[model.MetricNameLabel]), "_bucket")
+		e, seen := out[name]
+		if !seen {
+			e = edges{lowest: le, highest: le}
+		}
+		out[name] = edges{lowest: min(e.lowest, le), highest: max(e.highest, le)}
+	}
+	return out, nil
+}
+
+func equals(matchers map[string]string) []*labels.Matcher {
+	out := make([]*labels.Matcher, 0, len(matchers))
+	for _, name := range slices.Sorted(maps.Keys(matchers)) {
+		out = append(out, equal(name, matchers[name]))
+	}
+	return out
+}
+
+// printMatchers is for messages.
+func printMatchers(matchers map[string]string) string {
+	parts := make([]string, 0, len(matchers))
+	for _, m := range equals(matchers) {
+		parts = append(parts, m.String())
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}

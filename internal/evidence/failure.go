@@ -1,0 +1,142 @@
+package evidence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+)
+
+// maxText bounds foreign text in our errors and warnings, in runes.
+const maxText = 300
+
+// errPartial marks an answer that lacks a part of the data.
+var errPartial = errors.New("the answer is partial")
+
+// statusError is an answer with an HTTP status other than 2xx.
+type statusError struct {
+	code int
+	// kind and msg are Prometheus' errorType and error; empty when the body was not Prometheus' own.
+	kind, msg string
+	// location is where a redirect led, without parameters.
+	location string
+	after    time.Duration
+}
+
+// Error names the status, what Prometheus said about it, and the next step where there is one.
+func (e *statusError) Error() string {
+	status := strings.TrimSpace(fmt.Sprintf("Prometheus answered %d %s", e.code, http.StatusText(e.code)))
+	switch {
+	case e.location != "":
+		return status + " and leads to " + e.location + ": set prometheus.url to the address that answers itself"
+	case e.code == http.StatusUnauthorized, e.code == http.StatusForbidden:
+		return status + ": check the credentials in prometheus.http_config"
+	case e.code == http.StatusNotFound && e.kind == "":
+		return status + ": check the path in prometheus.url"
+	case e.kind != "":
+		return status + ": " + e.kind + ": " + e.msg
+	}
+	return status
+}
+
+// newStatusError takes text from the body only when the body is Prometheus' error JSON. Any other body (a login page, a proxy that repeats the
+// request's headers) could hold anything.
+func newStatusError(resp *http.Response, body []byte) *statusError {
+	e := &statusError{code: resp.StatusCode, after: retryAfter(resp)}
+	if resp.StatusCode/100 == 3 {
+		if u, err := resp.Location(); err == nil {
+			e.location = safeURL(u.String())
+		}
+		return e
+	}
+	var env envelope
+	if json.Unmarshal(body, &env) == nil && env.Status == "error" {
+		e.kind, e.msg = cut(env.ErrorType), cut(env.Error)
+	}
+	return e
+}
+
+// tooLargeError is an answer above the limit.
+type tooLargeError struct{ limit int64 }
+
+// Error names the limit.
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("the answer is larger than %d bytes: the query returns too much", e.limit)
+}
+
+// transportError is a failure to exchange a request with Prometheus. Its cause is kept; its text has no address with parameters.
+type transportError struct{ err error }
+
+// Error is the cause's text.
+func (e *transportError) Error() string {
+	return "Prometheus could not be asked: " + cut(e.err.Error())
+}
+
+// Unwrap returns the cause.
+func (e *transportError) Unwrap() error { return e.err }
+
+// networkError prefers the reason why ctx ended and drops url.Error, whose text is the whole address.
+func networkError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var tooLarge *tooLargeError
+	if errors.As(err, &tooLarge) {
+		return tooLarge
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	return &transportError{err: err}
+}
+
+// transient says that the same query may well succeed in a moment. Everything that is not named here is final.
+func transient(err error) bool {
+	var status *statusError
+	if errors.As(err, &status) {
+		if status.kind == string(v1.ErrTimeout) {
+			return false // a query that is too slow would only be slow again
+		}
+		return status.code == http.StatusTooManyRequests || status.code >= 500 && status.code != http.StatusNotImplemented
+	}
+	var transport *transportError
+	if !errors.As(err, &transport) {
+		return false
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return false // a TLS alert: the other side does not accept us
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// explain turns client_golang's own error into words; other errors are already ours.
+func explain(err error) error {
+	var api *v1.Error
+	if errors.As(err, &api) {
+		return fmt.Errorf("the answer of Prometheus cannot be used: %s: %s", api.Type, cut(api.Msg))
+	}
+	return err
+}
+
+// cut makes foreign text one short line.
+func cut(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if utf8.RuneCountInString(s) <= maxText {
+		return s
+	}
+	return string([]rune(s)[:maxText]) + "..."
+}

@@ -1,0 +1,212 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// podName is a pod as labels name it.
+type podName struct{ namespace, name string }
+
+func (p podName) String() string { return p.namespace + "/" + p.name }
+
+// podLabels are the pairs of labels by which scrapes name a pod, most telling first. exported_* is what an exporter said about somebody else
+// (kube-state-metrics); namespace and pod are then the exporter's own. The last pair is of older scrape configurations.
+func podLabels() [][2]string {
+	return [][2]string{{"exported_namespace", "exported_pod"}, {"namespace", "pod"}, {"kubernetes_namespace", "kubernetes_pod_name"}}
+}
+
+func podIn(get func(string) string) (podName, bool) {
+	for _, pair := range podLabels() {
+		if p := (podName{get(pair[0]), get(pair[1])}); p.namespace != "" && p.name != "" {
+			return p, true
+		}
+	}
+	return podName{}, false
+}
+
+// FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. how is a sentence for the message. An error that is
+// ErrNoWorkload is an answer (nothing there, or, with ErrAmbiguous, more than one); any other error means that it could not be asked and that
+// it is worth asking again.
+func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (ref incident.WorkloadRef, how string, err error) {
+	chain, how, err := c.FindOwners(ctx, alert)
+	if err != nil {
+		return incident.WorkloadRef{}, "", err
+	}
+	return chain[len(chain)-1], how, nil
+}
+
+// FindOwners is FindWorkload with the whole chain: the pod's nearest owner first, the top one last; never empty without an error. A pool may
+// name any of them.
+func (c *Collector) FindOwners(ctx context.Context, alert map[string]string) (chain []incident.WorkloadRef, how string, err error) {
+	if c.kube == nil {
+		return nil, "", fmt.Errorf("%w: no Kubernetes is configured, so labels cannot be followed to a workload", ErrNoWorkload)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
+	defer cancel()
+	pod, how, err := c.findPod(ctx, alert)
+	if err != nil {
+		return nil, "", err
+	}
+	chain, err = c.kube.Owners(ctx, pod.namespace, pod.name)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(chain) == 0 {
+		return nil, "", fmt.Errorf("%w: pod %s has no owners", ErrNoWorkload, pod)
+	}
+	return chain, how + belongs(chain), nil
+}
+
+func belongs(chain []incident.WorkloadRef) string {
+	if chain[0].Kind == "Pod" {
+		return ", which has no owner."
+	}
+	names := make([]string, 0, len(chain))
+	for _, o := range chain {
+		names = append(names, o.Kind+" "+o.Name)
+	}
+	return ", which belongs to " + strings.Join(names, ", then ") + "."
+}
+
+func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podName, string, error) {
+	if p, ok := podIn(func(l string) string { return alert[l] }); ok {
+		if len(validation.IsDNS1123Label(p.namespace)) > 0 || len(validation.IsDNS1123Subdomain(p.name)) > 0 {
+			return podName{}, "", fmt.Errorf("%w: the alert names pod %q in namespace %q, which no pod can be called", ErrNoWorkload, cut(p.name), cut(p.namespace))
+		}
+		return p, "The alert names pod " + p.String(), nil
+	}
+	instance := alert[model.InstanceLabel]
+	if instance == "" {
+		return podName{}, "", fmt.Errorf("%w: the alert has no labels that lead to a pod (namespace and pod, or instance)", ErrNoWorkload)
+	}
+	p, found, askErr := c.podOfInstance(ctx, instance, alert)
+	if askErr != nil && errors.Is(askErr, ErrNoWorkload) {
+		return podName{}, "", askErr
+	}
+	if found {
+		return p, fmt.Sprintf("Prometheus scrapes %s from pod %s", instance, p), nil
+	}
+	p, err := c.podOfAddress(ctx, instance, alert["namespace"])
+	switch {
+	case err == nil:
+		return p, fmt.Sprintf("The address %s is that of pod %s", instance, p), nil
+	case askErr != nil && errors.Is(err, ErrNoWorkload):
+		return podName{}, "", askErr // Prometheus might have known
+	}
+	return podName{}, "", err
+}
+
+// podOfInstance asks Prometheus which pod it scrapes under this instance. Labels of the alert that scrapes have too narrow the question.
+func (c *Collector) podOfInstance(ctx context.Context, instance string, alert map[string]string) (podName, bool, error) {
+	matchers := map[string]string{model.InstanceLabel: instance}
+	for _, label := range []string{"namespace", model.JobLabel} {
+		if v := alert[label]; v != "" {
+			matchers[label] = v
+		}
+	}
+	if err := CheckMatchers(matchers); err != nil {
+		return podName{}, false, fmt.Errorf("%w: %w", ErrNoWorkload, err)
+	}
+	query, err := targetQuery(matchers)
+	if err != nil {
+		return podName{}, false, err
+	}
+	got, err := c.ask.instant(ctx, query, c.now())
+	if err != nil {
+		return podName{}, false, fmt.Errorf("ask which pod %s is: %w", cut(instance), err)
+	}
+	vector, ok := got.value.(model.Vector)
+	if !ok {
+		return podName{}, false, fmt.Errorf("ask which pod %s is: the answer is not a list of series", cut(instance))
+	}
+	var pods []podName
+	for _, s := range vector {
+		p, ok := podIn(func(l string) string { return string(s.Metric[model.LabelName(l)]) })
+		if ok && !slices.Contains(pods, p) {
+			pods = append(pods, p)
+		}
+	}
+	return onlyPod(pods, "Prometheus scrapes "+cut(instance)+" from")
+}
+
+// targetQuery asks by up, which every scrape has, and by a metric of vLLM, for the systems that have no up.
+func targetQuery(matchers map[string]string) (string, error) {
+	var by []string
+	for _, pair := range podLabels() {
+		by = append(by, pair[0], pair[1])
+	}
+	eq := equals(matchers)
+	up, err := selector("", append([]*labels.Matcher{equal(model.MetricNameLabel, "up")}, eq...)...)
+	if err != nil {
+		return "", err
+	}
+	vllm, err := selector("(kserve_)?(ray_)?vllm[:_]num_requests_running", eq...)
+	if err != nil {
+		return "", err
+	}
+	group := "group by (" + strings.Join(by, ", ") + ") "
+	return group + "(" + up + ") or " + group + "(" + vllm + ")", nil
+}
+
+// podOfAddress asks Kubernetes which pod has the address. A pod that declares ports, but not this one, is not it.
+func (c *Collector) podOfAddress(ctx context.Context, instance, namespace string) (podName, error) {
+	host, port, err := net.SplitHostPort(instance)
+	if err != nil {
+		host, port = instance, ""
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return podName{}, fmt.Errorf("%w: Prometheus knows no pod for instance %s, and it is not an IP address", ErrNoWorkload, cut(instance))
+	}
+	found, err := c.kube.PodsAt(ctx, namespace, ip.String())
+	if err != nil {
+		return podName{}, err
+	}
+	var pods []podName
+	for _, a := range found {
+		if declares(a.Ports, port) {
+			pods = append(pods, podName{a.Namespace, a.Name})
+		}
+	}
+	p, ok, err := onlyPod(pods, cut(instance)+" is the address of")
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: Prometheus knows no pod for instance %s, and no pod has that address", ErrNoWorkload, cut(instance))
+	}
+	return p, err
+}
+
+func declares(ports []int32, port string) bool {
+	n, err := strconv.ParseInt(port, 10, 32)
+	return len(ports) == 0 || err != nil || slices.Contains(ports, int32(n))
+}
+
+func onlyPod(pods []podName, what string) (podName, bool, error) {
+	switch len(pods) {
+	case 0:
+		return podName{}, false, nil
+	case 1:
+		return pods[0], true, nil
+	}
+	names := make([]string, 0, len(pods))
+	for _, p := range pods {
+		names = append(names, p.String())
+	}
+	slices.Sort(names)
+	if len(names) > 5 {
+		names = append(names[:5], fmt.Sprintf("and %d more", len(names)-5))
+	}
+	return podName{}, false, fmt.Errorf("%w: %w: %s pods %s", ErrNoWorkload, ErrAmbiguous, what, strings.Join(names, ", "))
+}

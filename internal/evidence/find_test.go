@@ -1,0 +1,194 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// fakeKube knows some pods, their owners and addresses. What it does not know does not exist.
+type fakeKube struct {
+	owners map[string][]incident.WorkloadRef
+	byIP   map[string][]PodAddress
+	err    error
+}
+
+func (k fakeKube) Cluster(_ context.Context, ref incident.WorkloadRef, _ time.Time) incident.Cluster {
+	one := int64(1)
+	return incident.Cluster{Workload: ref, Replicas: &one}
+}
+
+func (k fakeKube) Owners(_ context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
+	if chain, ok := k.owners[namespace+"/"+pod]; ok {
+		return chain, nil
+	}
+	return nil, fmt.Errorf("%w: Pod %s/%s does not exist", ErrNoWorkload, namespace, pod)
+}
+
+func (k fakeKube) PodsAt(_ context.Context, namespace, ip string) ([]PodAddress, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	return k.byIP[namespace+"|"+ip], nil
+}
+
+func llamaChain() []incident.WorkloadRef {
+	return []incident.WorkloadRef{
+		{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-abc"},
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama"},
+	}
+}
+
+func seriesOf(labels ...string) string {
+	return `{"metric":{` + strings.Join(labels, ",") + `},"value":[1,"1"]}`
+}
+
+func TestFindWorkloadFollowsLabels(t *testing.T) {
+	t.Parallel()
+	const instance = "10.0.0.7:8000"
+	pod := seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`)
+	kube := fakeKube{
+		owners: map[string][]incident.WorkloadRef{"llm/llama-abc-1": llamaChain(), "llm/lone": {{APIVersion: "v1", Kind: "Pod", Namespace: "llm", Name: "lone"}}},
+		byIP: map[string][]PodAddress{
+			"|10.0.0.7":    {{Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}}},
+			"|10.0.0.8":    {{Namespace: "kube-system", Name: "proxy", Ports: []int32{9}}, {Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}}},
+			"|fd00::7":     {{Namespace: "llm", Name: "llama-abc-1"}},
+			"llm|10.0.0.9": {{Namespace: "llm", Name: "llama-abc-1"}},
+		},
+	}
+	for _, tt := range []struct {
+		name    string
+		alert   map[string]string
+		answer  *reply
+		asked   map[string]string
+		wantHow string
+	}{
+		{"namespace and pod", map[string]string{"namespace": "llm", "pod": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"an exporter speaks of another pod", map[string]string{"namespace": "monitoring", "pod": "kube-state-metrics-1", "exported_namespace": "llm", "exported_pod": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"older scrape labels", map[string]string{"kubernetes_namespace": "llm", "kubernetes_pod_name": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"only an instance", map[string]string{"instance": instance}, ptr(vectorReply(pod)), map[string]string{"instance": instance}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"two jobs scrape the same pod", map[string]string{"instance": instance, "job": "vllm"}, ptr(vectorReply(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))), map[string]string{"instance": instance, "job": "vllm"}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"targets without pod labels", map[string]string{"instance": instance}, ptr(vectorReply(seriesOf(`"namespace":"llm"`))), map[string]string{"instance": instance}, "The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"the port tells pods of one node apart", map[string]string{"instance": "10.0.0.8:8000"}, ptr(vectorReply()), map[string]string{"instance": "10.0.0.8:8000"}, "The address 10.0.0.8:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"IPv6", map[string]string{"instance": "[fd00::7]:8000"}, ptr(vectorReply()), map[string]string{"instance": "[fd00::7]:8000"}, "The address [fd00::7]:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"a namespace narrows the search", map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, ptr(vectorReply()), map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, "The address 10.0.0.9:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"Prometheus down, address known", map[string]string{"instance": instance}, &reply{status: http.StatusBadRequest}, map[string]string{"instance": instance}, "The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			if tt.answer != nil {
+				f.once(mustTargetQuery(t, tt.asked), *tt.answer)
+			}
+			ref, how, err := newCollector(t, Config{URL: f.serve()}, kube).FindWorkload(t.Context(), tt.alert)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(llamaChain()[1], ref); diff != "" || how != tt.wantHow {
+				t.Errorf("how = %q\n%s", how, diff)
+			}
+		})
+	}
+	t.Run("a pod of its own", func(t *testing.T) {
+		t.Parallel()
+		ref, how, err := newCollector(t, Config{URL: newFakeProm(t).serve()}, kube).FindWorkload(t.Context(), map[string]string{"namespace": "llm", "pod": "lone"})
+		if err != nil || ref.Kind != "Pod" || how != "The alert names pod llm/lone, which has no owner." {
+			t.Errorf("%v, %q, %v", ref, how, err)
+		}
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func mustTargetQuery(t *testing.T, matchers map[string]string) string {
+	t.Helper()
+	q, err := targetQuery(matchers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func TestFindWorkloadRefuses(t *testing.T) {
+	t.Parallel()
+	twoPods := ptr(vectorReply(seriesOf(`"namespace":"llm"`, `"pod":"a"`), seriesOf(`"namespace":"llm"`, `"pod":"b"`)))
+	instance := map[string]string{"instance": "10.0.0.7:8000"}
+	for _, tt := range []struct {
+		name          string
+		alert         map[string]string
+		answer        *reply
+		kube          Kube
+		none, several bool
+		want          string
+	}{
+		{"no labels", map[string]string{"alertname": "x"}, nil, fakeKube{}, true, false, "no labels that lead to a pod"},
+		{"a pod without a namespace", map[string]string{"pod": "x"}, nil, fakeKube{}, true, false, "no labels that lead to a pod"},
+		{"a pod that is gone", map[string]string{"namespace": "llm", "pod": "x"}, nil, fakeKube{}, true, false, "Pod llm/x does not exist"},
+		{"a name that is a path", map[string]string{"namespace": "llm", "pod": "../../secrets/x"}, nil, fakeKube{}, true, false, "which no pod can be called"},
+		{"a namespace that is a path", map[string]string{"namespace": "..", "pod": "x"}, nil, fakeKube{}, true, false, "which no pod can be called"},
+		{"an unknown instance", instance, ptr(vectorReply()), fakeKube{}, true, false, "no pod has that address"},
+		{"an instance that is a name", map[string]string{"instance": "llama.llm:8000"}, ptr(vectorReply()), fakeKube{}, true, false, "it is not an IP address"},
+		{"an instance that is too long", map[string]string{"instance": strings.Repeat("1", 600)}, nil, fakeKube{}, true, false, "more than 512"},
+		{"Prometheus knows two pods", instance, twoPods, fakeKube{}, true, true, "pods llm/a, llm/b"},
+		{"two pods have the address", instance, ptr(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", nil}, {"llm", "b", nil}}}}, true, true, "pods llm/a, llm/b"},
+		{"the pod at the address declares other ports", instance, ptr(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", []int32{80}}}}}, true, false, "no pod has that address"},
+		{"Prometheus could not be asked", instance, &reply{status: http.StatusBadRequest}, fakeKube{}, false, false, "ask which pod 10.0.0.7:8000 is: Prometheus answered 400"},
+		{"an answer in part", instance, &reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`}, fakeKube{}, false, false, "the answer is partial"},
+		{"Kubernetes could not be asked", instance, ptr(vectorReply()), fakeKube{err: errors.New("the right to list pods is missing")}, false, false, "the right to list pods is missing"},
+		{"no Kubernetes", instance, nil, nil, true, false, "no Kubernetes is configured"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			if tt.answer != nil {
+				f.once(mustTargetQuery(t, map[string]string{"instance": tt.alert["instance"]}), *tt.answer)
+			}
+			ref, how, err := newCollector(t, Config{URL: f.serve()}, tt.kube).FindWorkload(t.Context(), tt.alert)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !ref.IsZero() || how != "" {
+				t.Errorf("FindWorkload = %v, %q, %v; want an error with %q", ref, how, err, tt.want)
+			}
+			if errors.Is(err, ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
+				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, ErrNoWorkload), errors.Is(err, ErrAmbiguous), err)
+			}
+		})
+	}
+}
+
+func TestAHostileInstanceStaysAValue(t *testing.T) {
+	t.Parallel()
+	hostile := `x"} or vector(1) or up{y="`
+	f := newFakeProm(t)
+	f.once(mustTargetQuery(t, map[string]string{"instance": hostile}), vectorReply())
+	_, _, err := newCollector(t, Config{URL: f.serve()}, fakeKube{}).FindWorkload(t.Context(), map[string]string{"instance": hostile})
+	if !errors.Is(err, ErrNoWorkload) {
+		t.Errorf("err = %v", err)
+	}
+	for _, r := range f.asked() {
+		if n := len(selectorsOf(t, r.form.Get("query"))); n != 2 {
+			t.Errorf("%d selectors in %s", n, r.form.Get("query"))
+		}
+	}
+}
+
+func TestTheClusterIsReadBesideTheReadings(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v1Names(), nil)
+	c := newCollector(t, Config{URL: f.serve()}, fakeKube{})
+	if got := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}).Cluster; got.Error != "" || *got.Replicas != 1 || got.Workload != llmPool().Workload {
+		t.Errorf("cluster = %+v", got)
+	}
+	homeless := llmPool()
+	homeless.Workload = incident.WorkloadRef{}
+	if got := c.Collect(t.Context(), homeless, nil, CollectOptions{}).Cluster; got.Error != "the pool names no workload" {
+		t.Errorf("cluster = %+v", got)
+	}
+}

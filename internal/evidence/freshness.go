@@ -1,0 +1,48 @@
+package evidence
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// freshnessQuery gives the time of the newest sample of a pool. An instant query looks back five minutes, so that a Prometheus which has
+// stopped to receive samples goes on answering with old ones.
+const freshnessQuery = "max(timestamp(vllm:num_requests_running))"
+
+// freshness is the age of a pool's newest sample. The zero value says nothing.
+type freshness struct {
+	age, limit time.Duration
+	// problem says why the age is not known.
+	problem string
+}
+
+func (c *Collector) freshness(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) freshness {
+	f := freshness{limit: c.cfg.MaxSampleAge}
+	query, err := Rewrite(freshnessQuery, d, matchers)
+	if err == nil {
+		var got answer
+		if got, err = c.ask.instant(ctx, query, at); err == nil {
+			v, ok, unreadable := single(got.value)
+			if ok && !math.IsNaN(v) {
+				f.age = at.Sub(time.UnixMilli(int64(v * 1000)))
+			}
+			err = unreadable
+		}
+	}
+	if err != nil {
+		f.problem = "the age of the samples is not known: " + err.Error()
+	}
+	return f
+}
+
+// apply makes a reading of old samples an error.
+func (f freshness) apply(r *incident.Reading) {
+	if f.age > f.limit && r.Value != nil {
+		r.Value, r.Bound = nil, incident.Exact
+		r.Error = "stale: the newest sample of this pool is " + f.age.Round(time.Second).String() + " old, more than " + f.limit.String()
+	}
+	r.Warning = joinNotes(r.Warning, f.problem)
+}

@@ -1,0 +1,156 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Kube reads a cluster. Its methods change nothing, may be called any number of times and at one time.
+type Kube interface {
+	// Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in Error, the rest is
+	// filled in. now is for the age of events.
+	Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster
+	// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its own. The error is
+	// ErrNoWorkload when the pod or an owner does not exist.
+	Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error)
+	// PodsAt lists the pods that have this IP now; namespace may be empty for all. Ended pods are left out.
+	PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress, error)
+}
+
+// PodAddress is a pod and the ports that its containers declare.
+type PodAddress struct {
+	Namespace, Name string
+	Ports           []int32
+}
+
+// kubeQPS and kubeBurst leave room for some collections at one time; client-go's default of 5 would queue a single one.
+const (
+	kubeQPS     = 20
+	kubeBurst   = 40
+	kubeTimeout = 10 * time.Second
+)
+
+// remapEvery bounds how often the list of the cluster's kinds is read again for a kind that is not on it.
+const remapEvery = time.Minute
+
+type kubeClient struct {
+	typed   kubernetes.Interface
+	dynamic dynamic.Interface
+	kinds   kinds
+}
+
+// NewKube returns a Kube for a cluster. Nothing is asked yet; cfg is not changed. Its transport refuses every verb but GET.
+func NewKube(cfg *rest.Config) (Kube, error) {
+	if cfg == nil {
+		return nil, errors.New("kubernetes: a client configuration is needed")
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.Burst, cfg.Timeout = kubeQPS, kubeBurst, kubeTimeout
+	cfg.RateLimiter = nil
+	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return readOnly{next: rt} })
+	typed, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes client: %w", err)
+	}
+	dyn, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes client: %w", err)
+	}
+	return &kubeClient{typed: typed, dynamic: dyn, kinds: kinds{mapper: newMapper(typed.Discovery())}}, nil
+}
+
+func newMapper(d discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryRESTMapper {
+	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))
+}
+
+// readOnly makes "read verbs only" a property of the connection and not of our care.
+type readOnly struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (r readOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		return nil, fmt.Errorf("refused: evidence only reads, and %s %s would write", req.Method, req.URL.Path)
+	}
+	return r.next.RoundTrip(req)
+}
+
+// WrappedRoundTripper lets client-go find the transport below, to close its idle connections.
+func (r readOnly) WrappedRoundTripper() http.RoundTripper { return r.next }
+
+// kinds maps kinds to resources, and looks again when a kind is new to it.
+type kinds struct {
+	mu     sync.Mutex
+	mapper *restmapper.DeferredDiscoveryRESTMapper
+	reset  time.Time
+}
+
+func (k *kinds) mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, fmt.Errorf("apiVersion of %s: %w", kind, err)
+	}
+	m, err := k.mapper.RESTMapping(gv.WithKind(kind).GroupKind(), gv.Version)
+	if meta.IsNoMatchError(err) && k.forget() {
+		m, err = k.mapper.RESTMapping(gv.WithKind(kind).GroupKind(), gv.Version)
+	}
+	return m, err
+}
+
+// forget drops the known kinds, at most once per remapEvery.
+func (k *kinds) forget() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.reset) < remapEvery {
+		return false
+	}
+	k.reset = time.Now()
+	k.mapper.Reset()
+	return true
+}
+
+// readError says in words why something could not be read: which right is missing, or that the API did not answer.
+func readError(err error, verb string, gr schema.GroupResource, namespace string) error {
+	where := " in namespace " + namespace
+	if namespace == "" {
+		where = " in all namespaces"
+	}
+	var ue *url.Error
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("the right to %s %s%s is missing: grant it to the bot", verb, gr, where)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the Kubernetes API does not accept the bot's credentials (%s %s)", verb, gr)
+	case errors.As(err, &ue):
+		return fmt.Errorf("the Kubernetes API could not be asked (%s %s%s): %w", verb, gr, where, ue.Err)
+	}
+	return fmt.Errorf("%s %s%s: %w", verb, gr, where, err)
+}
+
+// mapError is readError for a kind that cannot be mapped to a resource.
+func mapError(err error, apiVersion, kind string) error {
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("this cluster has no kind %s in %s", kind, apiVersion)
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	return fmt.Errorf("the Kubernetes API could not be asked for its kinds (%s %s): %w", apiVersion, kind, err)
+}

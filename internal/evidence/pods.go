@@ -1,0 +1,118 @@
+package evidence
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// maxPods bounds what is read of one workload.
+const maxPods = 250
+
+// pods lists a workload's pods by its selector. A kind without a selector is searched through what it owns.
+func (k *kubeClient) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.Selector) ([]incident.Pod, error) {
+	if ref.Kind == "Pod" && ref.APIVersion == "v1" {
+		pod, err := k.typed.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, objectError(err, corev1.Resource("pods"), ref)
+		}
+		return []incident.Pod{podFacts(pod, ref.Container)}, nil
+	}
+	if sel == nil {
+		return nil, fmt.Errorf("%s has no selector, so its pods were not looked at", ref)
+	}
+	list, err := k.typed.CoreV1().Pods(ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxPods})
+	if err != nil {
+		return nil, readError(err, "list", corev1.Resource("pods"), ref.Namespace)
+	}
+	out := make([]incident.Pod, 0, len(list.Items))
+	for i := range list.Items {
+		out = append(out, podFacts(&list.Items[i], ref.Container))
+	}
+	slices.SortFunc(out, func(a, b incident.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	if list.Continue != "" {
+		return out, fmt.Errorf("%s has more than %d pods, the others were not looked at", ref, maxPods)
+	}
+	return out, nil
+}
+
+// podFacts sums over the container that is named, or over all of them.
+func podFacts(pod *corev1.Pod, container string) incident.Pod {
+	out := incident.Pod{Name: pod.Name}
+	if pod.Status.StartTime != nil {
+		out.Started = pod.Status.StartTime.UTC()
+	}
+	var reasons []string
+	if pod.DeletionTimestamp != nil {
+		reasons = append(reasons, "terminating")
+	}
+	if pod.Status.Reason != "" {
+		reasons = append(reasons, pod.Status.Reason)
+	}
+	for _, c := range pod.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady:
+			out.Ready = c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+			reasons = append(reasons, strings.TrimSpace(c.Reason+" "+cut(c.Message)))
+		}
+	}
+	named := container != "" && slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container })
+	for _, s := range pod.Status.ContainerStatuses {
+		if named && s.Name != container {
+			continue
+		}
+		out.Restarts += int64(s.RestartCount)
+		reasons = append(reasons, containerReasons(s)...)
+	}
+	out.Reason = strings.Join(reasons, "; ")
+	return out
+}
+
+// containerReasons says why a container waits and how it ended the last time.
+func containerReasons(s corev1.ContainerStatus) []string {
+	var out []string
+	if w := s.State.Waiting; w != nil && w.Reason != "" {
+		out = append(out, w.Reason)
+	}
+	for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+		if t != nil {
+			out = append(out, strings.TrimSpace(fmt.Sprintf("last ended: %s, exit code %d", cmp.Or(t.Reason, "no reason given"), t.ExitCode)))
+			break
+		}
+	}
+	return out
+}
+
+// PodsAt implements Kube.
+func (k *kubeClient) PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress, error) {
+	opts := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String(), Limit: maxPods}
+	list, err := k.typed.CoreV1().Pods(namespace).List(ctx, opts)
+	if err != nil {
+		return nil, readError(err, "list", corev1.Resource("pods"), namespace)
+	}
+	var out []PodAddress
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue // its address may belong to another pod by now
+		}
+		a := PodAddress{Namespace: pod.Namespace, Name: pod.Name}
+		for _, c := range pod.Spec.Containers {
+			for _, p := range c.Ports {
+				a.Ports = append(a.Ports, p.ContainerPort)
+			}
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}

@@ -1,0 +1,172 @@
+package evidence
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// maxLabelValue bounds a matcher's value in bytes. Kubernetes names end at 253; model names can be paths.
+const maxLabelValue = 512
+
+// Rewrite puts matchers into every selector of a query and spells its vLLM metrics as the dialect does, both on the syntax tree. It is pure,
+// and rewriting a rewritten query changes nothing. A matcher is left out where the metric cannot carry its label; when that would leave
+// a selector without any of them, the query is refused. Each selector must name its metric.
+func Rewrite(query string, d Dialect, matchers map[string]string) (string, error) {
+	expr, err := rewrite(query, d, matchers)
+	if err != nil {
+		return "", err
+	}
+	return expr.String(), nil
+}
+
+func rewrite(query string, d Dialect, matchers map[string]string) (parser.Expr, error) {
+	if err := CheckMatchers(matchers); err != nil {
+		return nil, err
+	}
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
+	if err != nil {
+		return nil, fmt.Errorf("the query is not PromQL: %w", err)
+	}
+	if t := expr.Type(); t != parser.ValueTypeVector && t != parser.ValueTypeScalar {
+		return nil, fmt.Errorf("the query gives a %s, it must give one number", parser.DocumentedType(t))
+	}
+	var errs []error
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if vs, ok := n.(*parser.VectorSelector); ok {
+			errs = append(errs, rewriteSelector(vs, d, matchers))
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return expr, nil
+}
+
+// CheckMatchers refuses what cannot be a bounding matcher: an empty value (it would match every series without the label), an over-long
+// one, text that is not UTF-8, and names that are no label's or would change which metric is meant.
+func CheckMatchers(matchers map[string]string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(matchers)) {
+		value := matchers[name]
+		switch {
+		case !model.LegacyValidation.IsValidLabelName(name), name == model.MetricNameLabel:
+			errs = append(errs, fmt.Errorf("matcher %q: this is not the name of a label that can bound a query", cut(name)))
+		case value == "":
+			errs = append(errs, fmt.Errorf("matcher %s has no value: it would match every series without that label", name))
+		case len(value) > maxLabelValue:
+			errs = append(errs, fmt.Errorf("matcher %s: its value has %d bytes, more than %d", name, len(value), maxLabelValue))
+		case !utf8.ValidString(value):
+			errs = append(errs, fmt.Errorf("matcher %s: its value is not UTF-8", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func rewriteSelector(vs *parser.VectorSelector, d Dialect, matchers map[string]string) error {
+	name, err := metricName(vs)
+	if err != nil {
+		return err
+	}
+	spelled := d.spell(name)
+	rename(vs, name, spelled)
+	missing := labelsMissingOn(name)
+	put := 0
+	for _, label := range slices.Sorted(maps.Keys(matchers)) {
+		if slices.Contains(missing, label) {
+			continue
+		}
+		put++
+		addMatcher(vs, label, matchers[label])
+	}
+	if put == 0 && len(matchers) > 0 {
+		return fmt.Errorf("%s carries none of the pool's labels (%s), so the query would read other pools too: add a matcher such as namespace or job",
+			name, strings.Join(slices.Sorted(maps.Keys(matchers)), ", "))
+	}
+	if _, bound := matchers[routerLabel]; routerTwin(spelled) && !bound {
+		addMatcher(vs, routerLabel, "")
+	}
+	return nil
+}
+
+// metricName returns the selector's metric. A selector without exactly one plain name cannot be spelled in another dialect.
+func metricName(vs *parser.VectorSelector) (string, error) {
+	name, count := "", 0
+	for _, m := range vs.LabelMatchers {
+		if m.Name != model.MetricNameLabel {
+			continue
+		}
+		count++
+		if m.Type == labels.MatchEqual {
+			name = m.Value
+		}
+	}
+	if count != 1 || name == "" {
+		return "", fmt.Errorf("the selector %s does not name one metric: write the name out", cut(vs.String()))
+	}
+	return name, nil
+}
+
+func rename(vs *parser.VectorSelector, from, to string) {
+	if from == to {
+		return
+	}
+	if vs.Name != "" {
+		vs.Name = to
+	}
+	for i, m := range vs.LabelMatchers {
+		if m.Name == model.MetricNameLabel {
+			vs.LabelMatchers[i] = equal(model.MetricNameLabel, to)
+		}
+	}
+}
+
+// addMatcher adds label="value" unless the selector has exactly that already.
+func addMatcher(vs *parser.VectorSelector, label, value string) {
+	for _, m := range vs.LabelMatchers {
+		if m.Type == labels.MatchEqual && m.Name == label && m.Value == value {
+			return
+		}
+	}
+	vs.LabelMatchers = append(vs.LabelMatchers, equal(label, value))
+}
+
+// equal is labels.NewMatcher for the one type that cannot fail.
+func equal(name, value string) *labels.Matcher {
+	return &labels.Matcher{Type: labels.MatchEqual, Name: name, Value: value}
+}
+
+// selector prints a selector, quoted by the parser's own printer. pattern, when not empty, is a regular expression for the metric's name.
+func selector(pattern string, more ...*labels.Matcher) (string, error) {
+	vs := &parser.VectorSelector{LabelMatchers: more}
+	if pattern != "" {
+		m, err := labels.NewMatcher(labels.MatchRegexp, model.MetricNameLabel, pattern)
+		if err != nil {
+			return "", fmt.Errorf("select %s: %w", pattern, err)
+		}
+		vs.LabelMatchers = append([]*labels.Matcher{m}, more...)
+	}
+	return vs.String(), nil
+}
+
+// metricsIn lists the metrics that an expression selects, each once.
+func metricsIn(expr parser.Expr) []string {
+	var names []string
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if vs, ok := n.(*parser.VectorSelector); ok {
+			if name, err := metricName(vs); err == nil && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return nil
+	})
+	return names
+}

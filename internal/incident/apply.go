@@ -1,0 +1,193 @@
+package incident
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Result is what an event made of an incident: its new value and the lines for the journal (without Seq; the store numbers them).
+type Result struct {
+	Incident Incident
+	Entries  []Entry
+	// Redraw says that people should see the change in the message.
+	Redraw bool
+}
+
+// Apply works out what an event makes of an incident at a time. It is total and pure: every pair of state and event has an answer. The
+// answer is either a Result or a *RefusedError whose text a person may read; the incident passed in is never changed.
+// The journal says everything that Apply did.
+func Apply(inc Incident, ev Event, now time.Time) (Result, error) {
+	allowed, ok := transitions[inc.State][ev.Kind()]
+	if !ok {
+		return Result{}, &RefusedError{Reason: notNow(inc, ev)}
+	}
+	a := &applier{inc: inc.Clone(), now: now, kind: ev.Kind()}
+	if err := a.dispatch(ev); err != nil {
+		return Result{}, err
+	}
+	if !slices.Contains(allowed, a.inc.State) {
+		return Result{}, fmt.Errorf("incident %s: %s in state %s led to %s, which the state machine does not know", inc.ID, ev.Kind(), inc.State, a.inc.State)
+	}
+	a.inc.UpdatedAt = now
+	return Result{Incident: a.inc, Entries: a.entries, Redraw: a.redraw}, nil
+}
+
+type applier struct {
+	inc     Incident
+	now     time.Time
+	kind    EventKind
+	entries []Entry
+	redraw  bool
+}
+
+func (a *applier) dispatch(ev Event) error {
+	switch e := ev.(type) {
+	case AlertsReceived:
+		return a.alerts(e)
+	case InvestigationStarted:
+		a.inc.State = StateInvestigating
+		a.say("The investigation has started.")
+	case Investigated:
+		return a.investigated(e)
+	case Asked:
+		a.asked(e)
+	case Quieted:
+		a.quiet(QuietNone, e.Reason)
+	case Decided:
+		return a.decided(e.Decision)
+	case Expired:
+		a.expired()
+	case Stopped:
+		return a.stopped(e)
+	case WriteClaimed:
+		return a.claimed(e)
+	case Written:
+		return a.written(e)
+	case RolledOut:
+		return a.rolledOut(e)
+	case Settled:
+		return a.settled()
+	case Verified:
+		return a.verified(e)
+	case UndoStarted:
+		return a.undo(e.Step, e.By, e.Why)
+	case Aborted:
+		return a.aborted(e)
+	case Acked:
+		a.inc.AckedBy = &e.By
+		a.by(e.By, "", true, "%s has seen this.", e.By)
+	case Closed:
+		return a.closed(e)
+	default:
+		return fmt.Errorf("incident %s: unknown event %T", a.inc.ID, ev)
+	}
+	return nil
+}
+
+// notNow is the answer to an event that the state does not take, for a person where people can cause it.
+func notNow(inc Incident, ev Event) string {
+	switch e := ev.(type) {
+	case Decided:
+		return decisionNotNow(inc, e.Decision)
+	case Closed:
+		if inc.State == StateClosed {
+			return "The incident is closed already."
+		}
+		return fmt.Sprintf("The incident is %s and cannot be closed now. Abort it first.", inc.State)
+	case Aborted:
+		return fmt.Sprintf("The incident is %s: there is nothing to abort.", inc.State)
+	case Acked:
+		return "The incident is closed."
+	default:
+		return fmt.Sprintf("%s does not apply to an incident that is %s.", ev.Kind(), inc.State)
+	}
+}
+
+// say adds a line to the journal and to the Slack thread, and has the message drawn again.
+func (a *applier) say(format string, args ...any) { a.add(nil, "", true, nil, format, args...) }
+
+// note adds a line to the journal only.
+func (a *applier) note(format string, args ...any) { a.add(nil, "", false, nil, format, args...) }
+
+func (a *applier) by(who Actor, step string, thread bool, format string, args ...any) {
+	a.add(&who, step, thread, nil, format, args...)
+}
+
+func (a *applier) step(id, format string, args ...any) { a.add(nil, id, true, nil, format, args...) }
+
+func (a *applier) add(by *Actor, step string, thread bool, data any, format string, args ...any) {
+	e := Entry{At: a.now, Kind: a.kind, Text: fmt.Sprintf(format, args...), By: by, Step: step, Thread: thread}
+	if data != nil {
+		// Journal data are this package's own structs of strings, numbers and times: Marshal cannot fail on them.
+		if b, err := json.Marshal(data); err == nil {
+			e.Data = b
+		}
+	}
+	a.entries = append(a.entries, e)
+	a.redraw = true
+}
+
+// edit changes the step with the id, in the plan or among the standing steps.
+func (a *applier) edit(id string, change func(*Step)) (Step, error) {
+	find := func(steps []Step) *Step {
+		for n := range steps {
+			if steps[n].ID == id {
+				return &steps[n]
+			}
+		}
+		return nil
+	}
+	var s *Step
+	if a.inc.Plan != nil {
+		s = find(a.inc.Plan.Steps)
+	}
+	if s == nil {
+		s = find(a.inc.Standing)
+	}
+	if s == nil {
+		return Step{}, &RefusedError{Reason: fmt.Sprintf("Incident %s has no step %q.", a.inc.ID, id)}
+	}
+	change(s)
+	return *s, nil
+}
+
+func (a *applier) quiet(why Quiet, note string) {
+	a.inc.State = StateWatching
+	a.inc.Quiet = why
+	a.inc.Note = note
+	a.inc.Active = nil
+	if a.inc.Plan != nil {
+		a.inc.Plan.ExpiresAt = time.Time{}
+	}
+	if note != "" {
+		a.say("%s", note)
+	}
+}
+
+func (a *applier) closed(e Closed) error {
+	if gaps := a.inc.StopGaps(); len(gaps) > 0 {
+		return &RefusedError{Reason: fmt.Sprintf("A stop-gap still stands: %s. Undo it first; nothing closes before.", gaps[0].Title)}
+	}
+	a.inc.State = StateClosed
+	a.inc.ClosedAt = a.now
+	a.inc.Note = e.Reason
+	a.retire("the incident is closed")
+	a.by(e.By, "", true, "Closed: %s", e.Reason)
+	return nil
+}
+
+// retire supersedes every step that still waits for somebody.
+func (a *applier) retire(why string) {
+	if a.inc.Plan == nil {
+		return
+	}
+	for n := range a.inc.Plan.Steps {
+		s := &a.inc.Plan.Steps[n]
+		if s.State == StepProposed || s.State == StepApproved {
+			s.State, s.Reason = StepSuperseded, why
+		}
+	}
+	a.inc.Plan.ExpiresAt = time.Time{}
+}

@@ -1,0 +1,125 @@
+package incident
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// lateNews is how long after a "resolved" a "firing" of the same episode is taken for a late retry of Alertmanager's and not believed:
+// its default group_interval, which bounds how long one flush is retried.
+const lateNews = 5 * time.Minute
+
+// alerts folds a delivery in. An alert that is older than what is known about its fingerprint changes nothing but its start, which may
+// move backwards. A late "firing" after "resolved" of the same episode is told apart by its end.
+func (a *applier) alerts(e AlertsReceived) error {
+	wasOpen := a.inc.Open()
+	var joined, resolved, again []string
+	for _, in := range e.Alerts {
+		n := slices.IndexFunc(a.inc.Alerts, func(x Alert) bool { return x.Fingerprint == in.Fingerprint })
+		if n < 0 {
+			a.inc.Alerts = append(a.inc.Alerts, in)
+			joined = append(joined, in.Name())
+			continue
+		}
+		old := &a.inc.Alerts[n]
+		merged, change := merge(*old, in)
+		*old = merged
+		switch change {
+		case alertResolved:
+			resolved = append(resolved, in.Name())
+		case alertRefired:
+			again = append(again, in.Name())
+		case alertSame:
+		}
+	}
+	if !wasOpen {
+		return a.reopen(slices.Concat(joined, again))
+	}
+	a.tell(joined, resolved, again, e.Note)
+	return nil
+}
+
+func (a *applier) tell(joined, resolved, again []string, note string) {
+	if len(joined) > 0 {
+		a.say("Alert joined: %s.", list(joined))
+	}
+	if len(again) > 0 {
+		a.say("Alert fires again: %s.", list(again))
+	}
+	if len(resolved) > 0 {
+		a.say("Alertmanager says resolved: %s. The metrics decide whether it is over.", list(resolved))
+	}
+	if note != "" && !slices.ContainsFunc(a.entries, func(x Entry) bool { return x.Text == note }) && len(joined) > 0 {
+		a.say("%s", note)
+	}
+}
+
+// reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.
+func (a *applier) reopen(firing []string) error {
+	if len(a.inc.Firing()) == 0 || len(firing) == 0 {
+		a.note("A delivery after the end brought nothing that fires anew.")
+		return nil
+	}
+	if a.now.Sub(a.inc.ClosedAt) > ReopenWithin {
+		return &RefusedError{Reason: "The incident has been closed for too long; this is a new one."}
+	}
+	a.inc.Reopened++
+	a.inc.ClosedAt = time.Time{}
+	a.inc.Quiet, a.inc.Note = QuietNone, ""
+	a.inc.HealthySince = time.Time{}
+	a.inc.State = StateInvestigating
+	if a.inc.Pool == "" {
+		a.inc.State = StateWatching
+	}
+	a.say("It fires again (%s): opened again.", list(firing))
+	return nil
+}
+
+type alertChange int
+
+const (
+	alertSame alertChange = iota
+	alertResolved
+	alertRefired
+)
+
+// merge folds a newer word about the same fingerprint into what is known. Alertmanager's peers may deliver a late "firing" after
+// "resolved": a firing whose start is not after the known end, and which comes within lateNews, belongs to the episode that has ended.
+func merge(old, in Alert) (Alert, alertChange) {
+	out := old
+	out.Labels, out.Annotations, out.GeneratorURL = in.Labels, in.Annotations, in.GeneratorURL
+	if in.SeenAt.After(old.SeenAt) {
+		out.SeenAt = in.SeenAt
+	}
+	switch {
+	case old.Firing && in.Firing:
+		if in.StartsAt.Before(old.StartsAt) {
+			out.StartsAt = in.StartsAt
+		}
+		return out, alertSame
+	case old.Firing && !in.Firing:
+		if in.EndsAt.Before(old.StartsAt) {
+			return out, alertSame // the end of an earlier episode
+		}
+		out.Firing, out.EndsAt = false, in.EndsAt
+		return out, alertResolved
+	case !old.Firing && in.Firing:
+		if !in.StartsAt.After(old.EndsAt) && in.SeenAt.Sub(old.SeenAt) <= lateNews {
+			return out, alertSame // late news of the episode that has ended
+		}
+		out.Firing, out.StartsAt, out.EndsAt = true, in.StartsAt, time.Time{}
+		return out, alertRefired
+	default:
+		if in.EndsAt.After(old.EndsAt) {
+			out.EndsAt = in.EndsAt
+		}
+		return out, alertSame
+	}
+}
+
+func list(names []string) string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}

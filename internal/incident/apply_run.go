@@ -1,0 +1,244 @@
+package incident
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// stopped ends an approved step before its write: the world or a guardrail said no after all.
+func (a *applier) stopped(e Stopped) error {
+	act := a.inc.Active
+	if act == nil || act.Phase != PhaseRecheck {
+		return &RefusedError{Reason: "No step waits for its write."}
+	}
+	s, err := a.edit(act.Step, func(s *Step) {
+		if act.Op == OpUndo {
+			s.State = StepApplied
+			return
+		}
+		s.State, s.Reason = StepRefused, e.Reason
+		if len(e.Guardrails) > 0 {
+			s.Guardrails = e.Guardrails
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if act.Op == OpUndo {
+		a.step(s.ID, "Not undone: %s. %s stays as it is; a person must look.", e.Reason, s.Target)
+		a.quiet(a.inc.Quiet, "")
+		a.inc.Note = "An undo was refused: " + e.Reason
+		return nil
+	}
+	a.step(s.ID, "Not done: %s. Nothing was written.", e.Reason)
+	a.next("A step was refused after its approval: " + e.Reason)
+	return nil
+}
+
+// next goes back to people when steps are left to decide on, else to watching.
+func (a *applier) next(note string) {
+	a.inc.Active = nil
+	if len(a.inc.Proposed()) > 0 {
+		a.inc.State, a.inc.Note = StateDeciding, note
+		return
+	}
+	a.quiet(QuietNone, "")
+	a.inc.Note = note
+}
+
+func (a *applier) claimed(e WriteClaimed) error {
+	act := a.inc.Active
+	if act == nil || act.Phase != PhaseRecheck {
+		return &RefusedError{Reason: "No step waits for its write."}
+	}
+	act.Phase, act.WriteID, act.Since = PhaseClaimed, e.WriteID, a.now
+	if e.Before != nil {
+		act.Before = e.Before
+	}
+	_, err := a.edit(act.Step, func(s *Step) {
+		s.State = StepApplying
+		if act.Op == OpUndo {
+			s.State = StepUndoing
+		}
+	})
+	a.note("Claimed the write %s.", e.WriteID)
+	return err
+}
+
+func (a *applier) written(e Written) error {
+	act := a.inc.Active
+	if act == nil || act.Phase != PhaseClaimed {
+		return &RefusedError{Reason: "No write is under way."}
+	}
+	if act.Op == OpUndo {
+		return a.undoWritten(e)
+	}
+	s, err := a.edit(act.Step, func(s *Step) { setWritten(s, e, a.now) })
+	if err != nil {
+		return err
+	}
+	switch e.Result {
+	case ResultApplied:
+		a.inc.State, act.Phase, act.Since = StateSettling, PhaseRollout, a.now
+		a.step(s.ID, "Done: %s. Waiting for the rollout.%s", s.Title, space(e.Note))
+	case ResultDrilled:
+		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
+		a.step(s.ID, "DRILL: would have done: %s. Nothing was written.%s", s.Title, space(e.Note))
+	case ResultDrift, ResultFailed:
+		a.step(s.ID, "Not done: %s. Nothing was written.", e.Note)
+		a.next("A step could not be written: " + e.Note)
+	default:
+		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
+	}
+	return nil
+}
+
+func setWritten(s *Step, e Written, now time.Time) {
+	switch e.Result {
+	case ResultApplied, ResultDrilled:
+		s.State, s.AppliedAt = StepApplied, now
+	case ResultDrift:
+		s.State, s.Reason = StepRefused, e.Note
+	case ResultFailed:
+		s.State, s.Reason = StepFailed, e.Note
+	}
+}
+
+func (a *applier) undoWritten(e Written) error {
+	act := a.inc.Active
+	switch e.Result {
+	case ResultApplied:
+		act.Phase, act.Since = PhaseRollout, a.now
+		s, err := a.edit(act.Step, func(*Step) {})
+		if err != nil {
+			return err
+		}
+		a.step(s.ID, "Restored %s to %s. Waiting for the rollout.%s", s.Target, s.Undo, space(e.Note))
+	case ResultDrift, ResultFailed:
+		s, err := a.edit(act.Step, func(s *Step) {
+			s.State = StepFailed
+			s.Reason = "not undone: " + e.Note
+		})
+		if err != nil {
+			return err
+		}
+		a.step(s.ID, "Not undone: %s. A person must look at %s.", e.Note, s.Target)
+		a.quiet(QuietNone, "")
+		a.inc.Note = "An undo could not be written: " + e.Note
+	case ResultDrilled:
+		return &RefusedError{Reason: "A drill has nothing to undo."}
+	default:
+		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
+	}
+	return nil
+}
+
+func (a *applier) rolledOut(e RolledOut) error {
+	act := a.inc.Active
+	if act == nil || act.Phase != PhaseRollout {
+		return &RefusedError{Reason: "No rollout is waited for."}
+	}
+	if act.Op == OpUndo {
+		s, err := a.edit(act.Step, func(s *Step) { s.State = StepUndone })
+		if err != nil {
+			return err
+		}
+		text := "Undone: %s is %s again.%s"
+		if e.Failed {
+			text = "Undone: %s is %s again, but its rollout does not end well.%s"
+		}
+		a.step(s.ID, text, s.Target, s.Undo, space(e.Note))
+		a.inc.HealthySince = time.Time{}
+		a.quiet(a.inc.Quiet, "")
+		a.inc.Note = "Undone. I keep watching."
+		return nil
+	}
+	if e.Failed {
+		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
+		a.step(act.Step, "The rollout failed: %s", e.Note)
+		return nil
+	}
+	act.Phase, act.SettleUntil, act.Since = PhaseSettle, e.SettleUntil, a.now
+	a.step(act.Step, "The rollout is complete.%s The signals settle until %s.", space(e.Note), e.SettleUntil.UTC().Format("15:04:05 UTC"))
+	return nil
+}
+
+func (a *applier) settled() error {
+	act := a.inc.Active
+	if act == nil || act.Phase != PhaseSettle || a.now.Before(act.SettleUntil) {
+		return &RefusedError{Reason: "The signals have not settled yet."}
+	}
+	a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
+	a.note("The signals have settled.")
+	return nil
+}
+
+// verified takes one reading after the change in. "Worse" is only believed twice in a row, which the engine says with Final.
+func (a *applier) verified(e Verified) error {
+	act := a.inc.Active
+	if act == nil || act.Phase != PhaseVerify {
+		return &RefusedError{Reason: "No verification is under way."}
+	}
+	v := e.Verification
+	a.inc.Readings, a.inc.ReadAt = v.After, v.At
+	act.Readings++
+	if v.Verdict == VerdictWorse {
+		act.WorseInRow++
+	} else {
+		act.WorseInRow = 0
+	}
+	s, err := a.edit(act.Step, func(s *Step) { s.Verification = &v })
+	if err != nil {
+		return err
+	}
+	if !e.Final {
+		a.note("Reading %d after the change: %s. %s", act.Readings, v.Verdict, v.Why)
+		return nil
+	}
+	a.add(nil, s.ID, true, v, "Verified: %s. %s", v.Verdict, v.Why)
+	return a.concluded(e, s)
+}
+
+func (a *applier) concluded(e Verified, s Step) error {
+	verdict := e.Verification.Verdict
+	a.inc.Active = nil
+	bad := verdict == VerdictWorse || verdict == VerdictUnchanged
+	switch {
+	case a.inc.Drill:
+		a.quiet(QuietDrilled, "")
+		a.inc.Note = "The drill has ended. Nothing was changed."
+	case verdict == VerdictRecovered:
+		a.inc.HealthySince = e.Verification.At
+		a.retire("it has recovered")
+		a.quiet(QuietNone, "")
+		a.inc.Note = "Recovered after: " + s.Title + "."
+	case bad && e.UndoNow:
+		return a.undo(s.ID, Actor{Kind: "policy", ID: "undo"}, "it did not help: "+string(verdict))
+	default:
+		a.inc.State = StateDeciding
+		if bad {
+			a.inc.UndoOffered = s.ID
+		}
+		if a.inc.Plan != nil {
+			a.inc.Plan.ExpiresAt = e.ExpiresAt
+		}
+		a.inc.Note = "After " + s.Title + ": " + string(verdict) + "."
+	}
+	return nil
+}
+
+func space(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + s
+}
+
+// Ends lists the states of a step in which nothing more happens to it.
+func Ends() []StepState {
+	return []StepState{StepDenied, StepExpired, StepSuperseded, StepRefused, StepFailed, StepUndone}
+}
+
+// Ended says whether nothing more happens to the step.
+func (s StepState) Ended() bool { return slices.Contains(Ends(), s) }

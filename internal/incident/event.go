@@ -1,0 +1,183 @@
+package incident
+
+import "time"
+
+// EventKind names what happened; it is also the kind of the journal's entries.
+type EventKind string
+
+// The kinds of events.
+const (
+	KindAlerts       EventKind = "alerts"
+	KindStarted      EventKind = "investigation_started"
+	KindInvestigated EventKind = "investigated"
+	KindAsked        EventKind = "asked"
+	KindQuieted      EventKind = "quieted"
+	KindDecided      EventKind = "decided"
+	KindExpired      EventKind = "expired"
+	KindRefused      EventKind = "step_refused"
+	KindClaimed      EventKind = "write_claimed"
+	KindWritten      EventKind = "written"
+	KindRolledOut    EventKind = "rolled_out"
+	KindSettled      EventKind = "settled"
+	KindVerified     EventKind = "verified"
+	KindUndoStarted  EventKind = "undo_started"
+	KindAborted      EventKind = "aborted"
+	KindAcked        EventKind = "acked"
+	KindClosed       EventKind = "closed"
+)
+
+// EventKinds lists every kind.
+func EventKinds() []EventKind {
+	return []EventKind{
+		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindQuieted, KindDecided, KindExpired, KindRefused, KindClaimed,
+		KindWritten, KindRolledOut, KindSettled, KindVerified, KindUndoStarted, KindAborted, KindAcked, KindClosed,
+	}
+}
+
+// Event is something that happened to an incident.
+type Event interface{ Kind() EventKind }
+
+// AlertsReceived brings alerts of one delivery that belong to the incident's pool.
+type AlertsReceived struct {
+	Alerts []Alert
+	// Note is said once, in the thread: truncated groups, how the pool was found.
+	Note string
+}
+
+// InvestigationStarted says that evidence is being collected for the first time.
+type InvestigationStarted struct{}
+
+// Investigated brings evidence, diagnosis and the steps of a plan, in order, with digests and guardrails but without ids.
+type Investigated struct {
+	Evidence  Evidence
+	Diagnosis *Diagnosis
+	Others    []Other
+	Steps     []Step
+	// Healthy says whether the signals are within their thresholds; Undecided when one that matters has no value.
+	Healthy Truth
+	// Note says why there is no diagnosis or no plan.
+	Note string
+}
+
+// Asked says that people are asked, until ExpiresAt.
+type Asked struct{ ExpiresAt time.Time }
+
+// Quieted says that nobody will be asked and why.
+type Quieted struct{ Reason string }
+
+// Decided is a decision of a person or of policy. Apply checks digests, states and confirmation; whether the actor is allowed is checked before.
+type Decided struct{ Decision Decision }
+
+// Expired says that nobody decided in time.
+type Expired struct{}
+
+// Stopped says that the approved step may not run after all: the world or a guardrail changed.
+type Stopped struct {
+	Reason     string
+	Guardrails []Guardrail
+}
+
+// WriteClaimed says that the write is about to be made under this id. Before are the readings to compare with later.
+type WriteClaimed struct {
+	WriteID string
+	Before  map[string]Reading
+}
+
+// Written says how the write ended.
+type Written struct {
+	Result WriteResult
+	Note   string
+}
+
+// RolledOut says that the rollout has ended, well or not, and until when the signals settle.
+type RolledOut struct {
+	Failed      bool
+	Note        string
+	SettleUntil time.Time
+}
+
+// Settled says that the signals' window has passed.
+type Settled struct{}
+
+// Verified brings one reading after the change. Final is false while more readings are needed.
+type Verified struct {
+	Verification Verification
+	Final        bool
+	// UndoNow says that policy undoes the step without asking again.
+	UndoNow bool
+	// ExpiresAt is until when people may decide what follows.
+	ExpiresAt time.Time
+}
+
+// UndoStarted begins the way back of an applied step: a lift after recovery, or policy.
+type UndoStarted struct {
+	Step string
+	By   Actor
+	Why  string
+}
+
+// Aborted says that a person stopped what the bot was doing or asking.
+type Aborted struct {
+	By     Actor
+	Reason string
+}
+
+// Acked says that a person has seen the incident.
+type Acked struct{ By Actor }
+
+// Closed ends the incident.
+type Closed struct {
+	By     Actor
+	Reason string
+}
+
+// Kind names the event.
+func (AlertsReceived) Kind() EventKind { return KindAlerts }
+
+// Kind names the event.
+func (InvestigationStarted) Kind() EventKind { return KindStarted }
+
+// Kind names the event.
+func (Investigated) Kind() EventKind { return KindInvestigated }
+
+// Kind names the event.
+func (Asked) Kind() EventKind { return KindAsked }
+
+// Kind names the event.
+func (Quieted) Kind() EventKind { return KindQuieted }
+
+// Kind names the event.
+func (Decided) Kind() EventKind { return KindDecided }
+
+// Kind names the event.
+func (Expired) Kind() EventKind { return KindExpired }
+
+// Kind names the event.
+func (Stopped) Kind() EventKind { return KindRefused }
+
+// Kind names the event.
+func (WriteClaimed) Kind() EventKind { return KindClaimed }
+
+// Kind names the event.
+func (Written) Kind() EventKind { return KindWritten }
+
+// Kind names the event.
+func (RolledOut) Kind() EventKind { return KindRolledOut }
+
+// Kind names the event.
+func (Settled) Kind() EventKind { return KindSettled }
+
+// Kind names the event.
+func (Verified) Kind() EventKind { return KindVerified }
+
+// Kind names the event.
+func (UndoStarted) Kind() EventKind { return KindUndoStarted }
+
+// Kind names the event.
+func (Aborted) Kind() EventKind { return KindAborted }
+
+// Kind names the event.
+func (Acked) Kind() EventKind { return KindAcked }
+
+// Kind names the event.
+func (Closed) Kind() EventKind { return KindClosed }

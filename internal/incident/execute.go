@@ -1,0 +1,55 @@
+package incident
+
+import "fmt"
+
+// RefusedError says that a step cannot be proposed or run, for a reason that a person can act on. Hint is the next step for that
+// person, for example a manifest to apply; it may be long.
+type RefusedError struct {
+	Reason string
+	Hint   string
+}
+
+// Error is the reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+// DriftError says that a target is no longer what the human saw.
+type DriftError struct {
+	Target    Target
+	Want, Got Value
+	// Why is set when it is not the value that differs: the object was replaced, its owner changed.
+	Why string
+}
+
+// Error names the target and both values.
+func (e *DriftError) Error() string {
+	if e.Why != "" {
+		return fmt.Sprintf("%s changed since the proposal: %s", e.Target, e.Why)
+	}
+	return fmt.Sprintf("%s changed since the proposal: it was %s and is %s now", e.Target, e.Want, e.Got)
+}
+
+// Observation is what a look at a target shows after a write whose answer is not known.
+type Observation struct {
+	// Value is what the field holds now.
+	Value Value
+	// Ours says that the value is the wanted one and was written under the given write id, or by the bot's field manager where the
+	// object cannot carry the id.
+	Ours bool
+	Note string
+}
+
+// RolloutState is how far a rollout is.
+type RolloutState string
+
+// The states of a rollout.
+const (
+	RolloutRunning RolloutState = "running"
+	RolloutDone    RolloutState = "done"
+	RolloutFailed  RolloutState = "failed"
+)
+
+// Rollout is how far the workload has followed a change.
+type Rollout struct {
+	State RolloutState
+	Note  string
+}

@@ -1,0 +1,64 @@
+package incident
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97 %", "12", "340/s". It is made for messages, not for parsing.
+func FormatValue(v float64, u Unit) string {
+	switch u {
+	case UnitSeconds:
+		if v != 0 && math.Abs(v) < 1 {
+			return number(v*1000) + " ms"
+		}
+		return number(v) + " s"
+	case UnitRatio:
+		return number(v*100) + " %"
+	case UnitPerSecond:
+		return number(v) + "/s"
+	case UnitTokens:
+		return number(v) + " tokens"
+	case UnitCount:
+		return number(v)
+	default:
+		return number(v)
+	}
+}
+
+// number keeps three significant digits and drops what says nothing.
+func number(v float64) string {
+	if math.Abs(v) >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	s := strconv.FormatFloat(v, 'g', 3, 64)
+	if strings.ContainsAny(s, "e") {
+		s = strconv.FormatFloat(v, 'f', 3, 64)
+	}
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// Text is the reading as a person reads it: the value, "at most 0.3 s", "at least 10 s", "no data", or "error: ...".
+func (r Reading) Text() string {
+	switch {
+	case r.Error != "":
+		return "error: " + r.Error
+	case r.Value == nil:
+		return "no data"
+	}
+	v := FormatValue(*r.Value, r.Unit)
+	switch r.Bound {
+	case AtMost:
+		return "at most " + v
+	case AtLeast:
+		return "at least " + v
+	case Exact:
+		return v
+	default:
+		return v
+	}
+}

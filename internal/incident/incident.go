@@ -1,0 +1,254 @@
+package incident
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ReopenWithin is how long after its end a re-fire opens an incident again instead of making a new one (docs: the same Slack message).
+const ReopenWithin = 30 * time.Minute
+
+// Incident is one episode of trouble on one pool. Its JSON form is the outer contract of the API and of -o json.
+type Incident struct {
+	ID string `json:"id"`
+	// Pool is the pool's name; empty for the one incident that gathers alerts which lead to no pool.
+	Pool  string `json:"pool"`
+	State State  `json:"state"`
+	Mode  Mode   `json:"mode"`
+	Drill bool   `json:"drill"`
+	// Note says in one sentence why the incident is where it is, when that is not obvious.
+	Note      string             `json:"note,omitempty"`
+	OpenedAt  time.Time          `json:"openedAt"`
+	UpdatedAt time.Time          `json:"updatedAt"`
+	ClosedAt  time.Time          `json:"closedAt,omitzero"`
+	Reopened  int                `json:"reopened,omitempty"`
+	Alerts    []Alert            `json:"alerts"`
+	Readings  map[string]Reading `json:"readings"`
+	ReadAt    time.Time          `json:"readAt,omitzero"`
+	Dialect   string             `json:"dialect,omitempty"`
+	Cluster   Cluster            `json:"cluster"`
+	Diagnosis *Diagnosis         `json:"diagnosis"`
+	Others    []Other            `json:"others"`
+	Plan      *Plan              `json:"plan"`
+	// Standing are applied steps of earlier plans that have not been undone.
+	Standing []Step `json:"standing,omitempty"`
+	// Active is the step that is being run, in the running states.
+	Active *Active `json:"active,omitempty"`
+	// UndoOffered is the id of the step whose undo is offered with reason, after it did not help.
+	UndoOffered string `json:"undoOffered,omitempty"`
+	// Quiet is "denied" or "expired" after a no, "drilled" after a drill; then the same diagnosis is not proposed again.
+	Quiet        Quiet      `json:"quiet,omitempty"`
+	HealthySince time.Time  `json:"healthySince,omitzero"`
+	AckedBy      *Actor     `json:"ackedBy,omitempty"`
+	Decisions    []Decision `json:"decisions"`
+	// Journal is filled by the store on reads that ask for it; Apply returns new entries beside the incident.
+	Journal []Entry `json:"journal"`
+	// Version counts commits. The store fills it; a commit with an old one is refused.
+	Version int64 `json:"version"`
+}
+
+// Quiet says why an open incident asks nothing.
+type Quiet string
+
+// The reasons for quiet.
+const (
+	QuietNone    Quiet = ""
+	QuietDenied  Quiet = "denied"
+	QuietExpired Quiet = "expired"
+	QuietDrilled Quiet = "drilled"
+)
+
+// Phase is how far the active step has come within its state.
+type Phase string
+
+// The phases. PhaseRecheck: approved, not claimed. PhaseClaimed: the write may have happened. PhaseRollout: written, pods are changing.
+// PhaseSettle: waiting for the signals' window. PhaseVerify: reading again.
+const (
+	PhaseRecheck Phase = "recheck"
+	PhaseClaimed Phase = "claimed"
+	PhaseRollout Phase = "rollout"
+	PhaseSettle  Phase = "settle"
+	PhaseVerify  Phase = "verify"
+)
+
+// Active is the step that is being run.
+type Active struct {
+	Step  string    `json:"step"`
+	Op    Op        `json:"op"`
+	Phase Phase     `json:"phase"`
+	Since time.Time `json:"since"`
+	By    Actor     `json:"by"`
+	// Why is the reason of an undo.
+	Why string `json:"why,omitempty"`
+	// WriteID names the claim of the write; it is also the annotation on the object.
+	WriteID     string    `json:"writeId,omitempty"`
+	SettleUntil time.Time `json:"settleUntil,omitzero"`
+	// Before are the readings before the write.
+	Before map[string]Reading `json:"before,omitempty"`
+	// WorseInRow counts readings in a row that were worse.
+	WorseInRow int `json:"worseInRow,omitempty"`
+	// Readings counts the readings of this verification.
+	Readings int `json:"readings,omitempty"`
+}
+
+// Entry is one line of the journal. Entries are only ever added.
+type Entry struct {
+	Seq  int64     `json:"seq"`
+	At   time.Time `json:"at"`
+	Kind EventKind `json:"kind"`
+	Text string    `json:"text"`
+	By   *Actor    `json:"by,omitempty"`
+	Step string    `json:"step,omitempty"`
+	// Thread says that the line also goes to the Slack thread.
+	Thread bool            `json:"thread,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+// New returns an incident of the pool that has just been received, without alerts.
+func New(id, pool string, mode Mode, drill bool, now time.Time) Incident {
+	return Incident{
+		ID: id, Pool: pool, State: StateReceived, Mode: mode, Drill: drill, OpenedAt: now, UpdatedAt: now,
+		Alerts: []Alert{}, Readings: map[string]Reading{}, Others: []Other{}, Decisions: []Decision{}, Journal: []Entry{},
+	}
+}
+
+// Open says whether the incident has not ended.
+func (i Incident) Open() bool { return i.State != StateClosed }
+
+// Firing returns the alerts that fire.
+func (i Incident) Firing() []Alert {
+	return slices.DeleteFunc(slices.Clone(i.Alerts), func(a Alert) bool { return !a.Firing })
+}
+
+// AlertNames returns the different alert names, firing ones first, then by name.
+func (i Incident) AlertNames() []string {
+	firing := map[string]bool{}
+	for _, a := range i.Alerts {
+		firing[a.Name()] = firing[a.Name()] || a.Firing
+	}
+	names := slices.Collect(maps.Keys(firing))
+	slices.SortFunc(names, func(a, b string) int {
+		if firing[a] != firing[b] {
+			if firing[a] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// Severity is the worst severity label among the firing alerts ("critical", "warning", other words as they are), or "" when none fires.
+func (i Incident) Severity() string {
+	rank := func(s string) int {
+		switch s {
+		case "critical", "page":
+			return 3
+		case "warning":
+			return 2
+		case "":
+			return 0
+		default:
+			return 1
+		}
+	}
+	return slices.MaxFunc(append([]string{""}, severities(i.Firing())...), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(b, a))
+	})
+}
+
+func severities(as []Alert) []string {
+	out := make([]string, len(as))
+	for i, a := range as {
+		out[i] = a.Labels["severity"]
+	}
+	return out
+}
+
+// Step finds a step by its id in the plan, then among the standing steps.
+func (i Incident) Step(id string) (Step, bool) {
+	if i.Plan != nil {
+		for _, s := range i.Plan.Steps {
+			if s.ID == id {
+				return s, true
+			}
+		}
+	}
+	for _, s := range i.Standing {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return Step{}, false
+}
+
+// Applied returns every applied step that has not been undone: the standing ones, then those of the plan.
+func (i Incident) Applied() []Step {
+	out := slices.Clone(i.Standing)
+	if i.Plan != nil {
+		for _, s := range i.Plan.Steps {
+			if s.State == StepApplied {
+				out = append(out, s)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(s Step) bool { return s.State != StepApplied })
+}
+
+// StopGaps returns the applied steps that must be lifted before the incident may close. A drill has none: it changed nothing.
+func (i Incident) StopGaps() []Step {
+	if i.Drill {
+		return nil
+	}
+	return slices.DeleteFunc(i.Applied(), func(s Step) bool { return !s.StopGap() })
+}
+
+// Proposed returns the steps of the plan that still wait for a decision and can be executed.
+func (i Incident) Proposed() []Step {
+	if i.Plan == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(i.Plan.Steps), func(s Step) bool { return s.State != StepProposed || !s.Executable() })
+}
+
+// Clone returns a copy that shares nothing mutable with i.
+func (i Incident) Clone() Incident {
+	i.Alerts = slices.Clone(i.Alerts)
+	i.Readings = maps.Clone(i.Readings)
+	i.Others = slices.Clone(i.Others)
+	i.Standing = cloneSteps(i.Standing)
+	i.Decisions = slices.Clone(i.Decisions)
+	i.Journal = slices.Clone(i.Journal)
+	i.Diagnosis = clonePtr(i.Diagnosis)
+	i.AckedBy = clonePtr(i.AckedBy)
+	i.Active = clonePtr(i.Active)
+	if i.Plan != nil {
+		p := *i.Plan
+		p.Steps = cloneSteps(p.Steps)
+		i.Plan = &p
+	}
+	return i
+}
+
+func cloneSteps(in []Step) []Step {
+	out := slices.Clone(in)
+	for n := range out {
+		out[n].Guardrails = slices.Clone(out[n].Guardrails)
+		out[n].Approvals = slices.Clone(out[n].Approvals)
+		out[n].Verification = clonePtr(out[n].Verification)
+	}
+	return out
+}
+
+func clonePtr[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}

@@ -1,0 +1,95 @@
+package incident
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// noticeable is the share by which a signal must move before it counts as better or worse. A tenth is above the noise of a rate over five
+// minutes of ordinary traffic; the share is taken of the larger of the old value and the threshold, so that tiny values do not count.
+const noticeable = 0.10
+
+// Judge compares the readings before and after a change. healthy is what the playbook says of the readings after. A signal without a
+// value on either side is never taken for better or worse.
+func Judge(before, after map[string]Reading, signals []string, healthy Truth) (Verdict, string) {
+	var better, worse, same, blind []string
+	for _, name := range signals {
+		b, a := before[name], after[name]
+		line := fmt.Sprintf("%s %s -> %s", title(a, b, name), b.Text(), a.Text())
+		switch direction(b, a) {
+		case moveBetter:
+			better = append(better, line)
+		case moveWorse:
+			worse = append(worse, line)
+		case moveSame:
+			same = append(same, line)
+		case moveUnknown:
+			blind = append(blind, line)
+		}
+	}
+	all := strings.Join(append(append(append(append([]string{}, worse...), better...), same...), blind...), "; ")
+	switch {
+	case healthy == True:
+		return VerdictRecovered, sentence("All signals are within their thresholds", all)
+	case len(better)+len(worse)+len(same) == 0:
+		return VerdictInconclusive, sentence("There are no data to compare", all)
+	case len(worse) > 0 && len(better) == 0:
+		return VerdictWorse, sentence("It got worse", all)
+	case len(better) > 0 && len(worse) == 0:
+		return VerdictImproved, sentence("It is better, not yet healthy", all)
+	case len(better) > 0:
+		return VerdictInconclusive, sentence("Some signals are better and some worse", all)
+	case len(blind) > 0:
+		return VerdictInconclusive, sentence("Nothing moved, and some signals have no data", all)
+	default:
+		return VerdictUnchanged, sentence("Nothing moved noticeably", all)
+	}
+}
+
+func title(a, b Reading, name string) string {
+	for _, t := range []string{a.Title, b.Title} {
+		if t != "" {
+			return t
+		}
+	}
+	return name
+}
+
+func sentence(head, all string) string {
+	if all == "" {
+		return head + "."
+	}
+	return head + ": " + all + "."
+}
+
+type move int
+
+const (
+	moveUnknown move = iota
+	moveSame
+	moveBetter
+	moveWorse
+)
+
+func direction(b, a Reading) move {
+	if !b.HasValue() || !a.HasValue() {
+		return moveUnknown
+	}
+	scale := math.Abs(*b.Value)
+	if a.Threshold != nil {
+		scale = math.Max(scale, math.Abs(*a.Threshold))
+	}
+	delta := *a.Value - *b.Value
+	if a.Direction == LowerIsWorse {
+		delta = -delta
+	}
+	switch {
+	case a.Direction == Neutral || math.Abs(delta) <= noticeable*scale:
+		return moveSame
+	case delta > 0:
+		return moveWorse
+	default:
+		return moveBetter
+	}
+}

@@ -1,0 +1,141 @@
+package incident
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// WriteResult is how a write to a target ended.
+type WriteResult string
+
+// The results. ResultUnknown is never final: the engine observes the object until it knows.
+const (
+	ResultApplied WriteResult = "applied" // the object has the wanted value, written by this claim
+	ResultDrift   WriteResult = "drift"   // the object was not what the human saw; nothing was written
+	ResultFailed  WriteResult = "failed"  // refused by the API server; nothing was written
+	ResultDrilled WriteResult = "drilled" // a drill: the server-side dry-run was accepted; nothing was written
+)
+
+// Write is the claim of one write to one target: the intent before it, and its end. It is also the history that cool-down and budget read.
+type Write struct {
+	ID       string   `json:"id"`
+	Incident string   `json:"incident"`
+	Step     string   `json:"step"`
+	Pool     string   `json:"pool"`
+	Kind     StepKind `json:"kind"`
+	// Target is Target.Key() of the object.
+	Target    string      `json:"target"`
+	Op        Op          `json:"op"`
+	Drill     bool        `json:"drill"`
+	StartedAt time.Time   `json:"startedAt"`
+	EndedAt   time.Time   `json:"endedAt,omitzero"`
+	Result    WriteResult `json:"result,omitempty"`
+}
+
+// Pause stops writes, in every replica. An empty Pool stops all pools.
+type Pause struct {
+	Pool   string    `json:"pool,omitempty"`
+	Reason string    `json:"reason"`
+	By     Actor     `json:"by"`
+	At     time.Time `json:"at"`
+}
+
+// Change is one commit on one incident: its new state, journal entries, and what goes with them, all or nothing.
+type Change struct {
+	Incident Incident
+	// Expect is the version that was read; 0 creates the incident.
+	Expect int64
+	// Fence proves the claim under which the change was worked out; 0 for intake and decisions, which rely on Expect alone.
+	Fence   int64
+	Entries []Entry
+	// DueAt is when the engine should look again; zero: not by itself.
+	DueAt time.Time
+	// Release gives the claim back. Without it the claim stays, with the same fence.
+	Release bool
+	// Redraw says that the message in Slack is to be drawn again. Thread entries always do.
+	Redraw bool
+	// Claim opens a write. The commit is refused with PausedError when a pause covers its pool (undo included).
+	Claim *Write
+	// Finish ends the write with this id.
+	Finish *Write
+	// Lock takes the target object for the incident and step; refused with LockedError when another incident has it. Taking an own lock again is fine.
+	Lock string
+	// Unlock gives back the lock on this target object, when the incident has it.
+	Unlock string
+	// Delivery is done with this commit.
+	Delivery *Delivery
+}
+
+// Claimed is an incident with the fence of its claim.
+type Claimed struct {
+	Incident Incident
+	Fence    int64
+}
+
+// Filter narrows a listing. Listings are ordered by opening time, the newest first.
+type Filter struct {
+	// State is a state, "open" for all but closed, or empty for all.
+	State string
+	Pool  string
+	// AllPools ignores Pool.
+	AllPools bool
+	Limit    int
+	// After is the id of the last incident of the page before.
+	After string
+}
+
+// Message is one row of the outbox: an incident's message in one channel, with the version that was sent and how far its thread is.
+type Message struct {
+	Incident string `json:"incident"`
+	Channel  string `json:"channel"`
+	// TS identifies the posted message; empty before.
+	TS string `json:"ts,omitempty"`
+	// Wanted and Sent are versions of the incident; equal when the message is up to date.
+	Wanted int64 `json:"wanted"`
+	Sent   int64 `json:"sent"`
+	// ThreadSent is the seq of the last journal entry that stands in the thread.
+	ThreadSent int64 `json:"threadSent"`
+	// IntentAt is when a post began whose answer is not known; zero otherwise. IntentThread is the entry that was being posted, 0 for the message itself.
+	IntentAt     time.Time `json:"intentAt,omitzero"`
+	IntentThread int64     `json:"intentThread,omitempty"`
+	Attempts     int       `json:"attempts"`
+	NextAt       time.Time `json:"nextAt"`
+	LastError    string    `json:"lastError,omitempty"`
+	// GaveUp says that a permanent error stopped the delivery; a new version tries again.
+	GaveUp bool `json:"gaveUp,omitempty"`
+	// Fence proves the claim; the store fills it.
+	Fence int64 `json:"-"`
+}
+
+// Errors of the store that its users tell apart.
+var (
+	// ErrNotFound says that there is no such row.
+	ErrNotFound = errors.New("not found")
+	// ErrStale says that the incident has changed since it was read: read it and work the change out again.
+	ErrStale = errors.New("the incident has changed meanwhile")
+	// ErrFenced says that the claim was lost to somebody else: stop.
+	ErrFenced = errors.New("the claim was lost")
+	// ErrPoolOpen says that the pool has another open incident: join that.
+	ErrPoolOpen = errors.New("the pool has an open incident already")
+)
+
+// LockedError says who holds the lock on a target.
+type LockedError struct{ Target, Incident string }
+
+// Error names the target and the holder.
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("%s is being changed by incident %s", e.Target, e.Incident)
+}
+
+// PausedError says which pause stopped a write.
+type PausedError struct{ Pause Pause }
+
+// Error names who paused and why.
+func (e *PausedError) Error() string {
+	scope := "all pools"
+	if e.Pause.Pool != "" {
+		scope = "pool " + e.Pause.Pool
+	}
+	return fmt.Sprintf("writes are paused for %s by %s: %s", scope, e.Pause.By, e.Pause.Reason)
+}

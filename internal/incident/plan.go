@@ -1,0 +1,252 @@
+package incident
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
+
+// StepKind names what a step turns.
+type StepKind string
+
+// The kinds of steps. StepManual is advice for a person: it has no target and is never executed.
+const (
+	StepReplicas            StepKind = "replicas"
+	StepMaxNumBatchedTokens StepKind = "max_num_batched_tokens"
+	StepThrottle            StepKind = "throttle"
+	StepManual              StepKind = "manual"
+)
+
+// StepKinds lists every kind.
+func StepKinds() []StepKind {
+	return []StepKind{StepReplicas, StepMaxNumBatchedTokens, StepThrottle, StepManual}
+}
+
+// Value is a knob's setting as text, or absent. In JSON an absent value is null.
+type Value struct {
+	Present bool
+	Text    string
+}
+
+// Set returns a present value.
+func Set(text string) Value { return Value{Present: true, Text: text} }
+
+// String is the text, or "absent".
+func (v Value) String() string {
+	if !v.Present {
+		return "absent"
+	}
+	return v.Text
+}
+
+// MarshalJSON writes the text, or null when absent.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if !v.Present {
+		return []byte("null"), nil
+	}
+	return json.Marshal(v.Text)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*v = Value{}
+		return nil
+	}
+	v.Present = true
+	return json.Unmarshal(b, &v.Text)
+}
+
+// StepRequest is a step as a playbook asks for it, before anything of the cluster is known.
+type StepRequest struct {
+	Kind StepKind `json:"kind"`
+	// Factor multiplies the present value (throttle, max_num_batched_tokens); 0 when Add is used.
+	Factor float64 `json:"factor,omitempty"`
+	// Add is added to the present value (replicas); 0 when Factor is used.
+	Add int64  `json:"add,omitempty"`
+	Why string `json:"why,omitempty"`
+	// Advice is the text of a manual step.
+	Advice string `json:"advice,omitempty"`
+	// LiftAfter makes the step a stop-gap: it is undone when the pool has been healthy for so long. 0: it stays.
+	LiftAfter time.Duration `json:"lift_after,omitempty"`
+	// WarmUp is how long after the rollout the effect cannot be judged yet.
+	WarmUp time.Duration `json:"warm_up,omitempty"`
+}
+
+// Target is the exact field of the exact object that a step touches.
+type Target struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	// Field is a readable path: "spec.replicas (scale)", "spec.minReplicas", "args[vllm] --max-num-batched-tokens".
+	Field string `json:"field"`
+}
+
+// Key identifies the object, not the field: locks are on objects.
+func (t Target) Key() string { return t.Kind + "/" + t.Namespace + "/" + t.Name }
+
+// String is "Deployment llm/llama-70b spec.replicas".
+func (t Target) String() string { return t.Kind + " " + t.Namespace + "/" + t.Name + " " + t.Field }
+
+// GuardVerdict is what one guardrail says about one step.
+type GuardVerdict string
+
+// The verdicts of a guardrail.
+const (
+	GuardPass   GuardVerdict = "pass"
+	GuardShrink GuardVerdict = "shrink"
+	GuardRefuse GuardVerdict = "refuse"
+)
+
+// Guardrail is one check with its verdict and the reason that a person reads.
+type Guardrail struct {
+	Name    string       `json:"name"`
+	Verdict GuardVerdict `json:"verdict"`
+	Reason  string       `json:"reason"`
+}
+
+// Needs are what a step needs before it may run.
+type Needs struct {
+	// Confirm asks for a confirmation of its own, because the step restarts pods.
+	Confirm bool `json:"confirm,omitempty"`
+	// Restart says that pods are replaced.
+	Restart bool `json:"restart,omitempty"`
+	// Approvals is how many different people must approve.
+	Approvals int `json:"approvals"`
+}
+
+// Step is one turn of one knob from a value to a value, or advice for a person.
+type Step struct {
+	ID     string   `json:"id"`
+	Digest string   `json:"digest"`
+	Kind   StepKind `json:"kind"`
+	Title  string   `json:"title"`
+	Why    string   `json:"why,omitempty"`
+	Target Target   `json:"target,omitzero"`
+	From   Value    `json:"from"`
+	To     Value    `json:"to"`
+	// Undo is the value that the way back restores.
+	Undo Value  `json:"undo"`
+	Diff string `json:"diff,omitempty"`
+	// Checked says who checked the diff: "by the API server" or "not checked by the API server".
+	Checked    string      `json:"checked,omitempty"`
+	Cost       string      `json:"cost,omitempty"`
+	Speed      string      `json:"speed,omitempty"`
+	Risk       string      `json:"risk,omitempty"`
+	Needs      Needs       `json:"needs"`
+	Guardrails []Guardrail `json:"guardrails"`
+	State      StepState   `json:"state"`
+	// Reason says why the step is refused, failed, denied or superseded.
+	Reason       string        `json:"reason,omitempty"`
+	LiftAfter    time.Duration `json:"liftAfter,omitempty"`
+	WarmUp       time.Duration `json:"warmUp,omitempty"`
+	AppliedAt    time.Time     `json:"appliedAt,omitzero"`
+	Approvals    []Actor       `json:"approvals,omitempty"`
+	Verification *Verification `json:"verification,omitempty"`
+}
+
+// Executable says whether the bot can run the step at all: it is not advice and no guardrail refuses it.
+func (s Step) Executable() bool {
+	if s.Kind == StepManual {
+		return false
+	}
+	for _, g := range s.Guardrails {
+		if g.Verdict == GuardRefuse {
+			return false
+		}
+	}
+	return true
+}
+
+// StopGap says whether the step is to be lifted after recovery.
+func (s Step) StopGap() bool { return s.LiftAfter > 0 }
+
+// ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo. Twelve hex digits of SHA-256.
+func (s Step) ComputeDigest() string {
+	return digest(struct {
+		Kind           StepKind
+		Target         Target
+		From, To, Undo Value
+		Advice         string
+	}{s.Kind, s.Target, s.From, s.To, s.Undo, manualTitle(s)})
+}
+
+func manualTitle(s Step) string {
+	if s.Kind == StepManual {
+		return s.Title
+	}
+	return ""
+}
+
+// Plan is the ordered steps proposed for a diagnosis.
+type Plan struct {
+	Digest    string    `json:"digest"`
+	Revision  int       `json:"revision"`
+	Diagnosis string    `json:"diagnosis"`
+	Steps     []Step    `json:"steps"`
+	CreatedAt time.Time `json:"createdAt"`
+	// ExpiresAt is when waiting for a decision ends with a no; zero while nobody is asked.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+}
+
+// ComputeDigest hashes the digests of the steps in order.
+func (p Plan) ComputeDigest() string {
+	ds := make([]string, len(p.Steps))
+	for i, s := range p.Steps {
+		ds[i] = s.Digest
+	}
+	return digest(ds)
+}
+
+func digest(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		// Only strings and numbers are hashed here; Marshal cannot fail on them.
+		return "unhashable: " + err.Error()
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:6])
+}
+
+// Verification is the signals read again after the change has settled.
+type Verification struct {
+	Verdict Verdict            `json:"verdict"`
+	Why     string             `json:"why"`
+	Before  map[string]Reading `json:"before"`
+	After   map[string]Reading `json:"after"`
+	At      time.Time          `json:"at"`
+}
+
+// Actor is who did something. Kind is "slack", "kubernetes", "policy" or "bot"; ID is the stable id there, never a display name.
+type Actor struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+}
+
+// String is "slack:U0123".
+func (a Actor) String() string { return a.Kind + ":" + a.ID }
+
+// Decision is an approval, a denial or a request to undo, with the plan that the person saw.
+type Decision struct {
+	Step string `json:"step"`
+	// Digest is the plan's digest.
+	Digest  string    `json:"digest"`
+	Verb    Verb      `json:"decision"`
+	By      Actor     `json:"by"`
+	At      time.Time `json:"at"`
+	Reason  string    `json:"reason,omitempty"`
+	Confirm bool      `json:"confirmed,omitempty"`
+}
+
+// Verb is what a decision says.
+type Verb string
+
+// The verbs of a decision.
+const (
+	Approve Verb = "approve"
+	Deny    Verb = "deny"
+	Undo    Verb = "undo"
+)

@@ -1,0 +1,93 @@
+package incident
+
+import "time"
+
+// Pool is one served model on one Kubernetes workload. Its name is unique in a configuration.
+type Pool struct {
+	Name string `json:"name"`
+	// Match are alert labels that lead here: an alert belongs to the pool when it carries all of them with these values.
+	Match map[string]string `json:"match,omitempty"`
+	// Matchers are put into every query for this pool, by label name.
+	Matchers map[string]string `json:"matchers,omitempty"`
+	Workload WorkloadRef       `json:"workload"`
+	SLO      SLO               `json:"slo"`
+	Channel  string            `json:"channel,omitempty"`
+	Mode     Mode              `json:"mode"`
+	Knobs    Knobs             `json:"knobs"`
+	// Approvers by step kind; the empty kind is the default. A kind without an entry uses the default.
+	Approvers map[StepKind]Approvers `json:"approvers,omitempty"`
+}
+
+// ApproversFor returns who may approve steps of this kind. The zero Approvers allows nobody.
+func (p Pool) ApproversFor(kind StepKind) Approvers {
+	if a, ok := p.Approvers[kind]; ok {
+		return a
+	}
+	return p.Approvers[""]
+}
+
+// WorkloadRef names one Kubernetes workload. Container is the container whose arguments are vLLM's.
+type WorkloadRef struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Container  string `json:"container,omitempty"`
+}
+
+// IsZero says that no workload is named, so that nothing can be changed.
+func (w WorkloadRef) IsZero() bool { return w.Name == "" }
+
+// String is "Deployment llm/llama-70b".
+func (w WorkloadRef) String() string { return w.Kind + " " + w.Namespace + "/" + w.Name }
+
+// SLO holds a pool's targets. Zero means "no target", never "target zero".
+type SLO struct {
+	Profile string `json:"profile,omitempty"`
+	// TTFT is the 95th percentile of time to first token, in seconds.
+	TTFT float64 `json:"ttft,omitempty"`
+	// TPOT is the 95th percentile of time per output token (inter-token latency), in seconds.
+	TPOT float64 `json:"tpot,omitempty"`
+	// QueueTime is the 95th percentile of time in the queue, in seconds.
+	QueueTime float64 `json:"queue_time,omitempty"`
+	// E2E is the 95th percentile of end-to-end latency, in seconds.
+	E2E float64 `json:"e2e,omitempty"`
+}
+
+// Knobs are the settings of a pool that may be turned, with their bounds. A nil knob may not be turned.
+type Knobs struct {
+	Replicas            *IntKnob      `json:"replicas,omitempty"`
+	MaxNumBatchedTokens *IntKnob      `json:"max_num_batched_tokens,omitempty"`
+	Throttle            *ThrottleKnob `json:"throttle,omitempty"`
+}
+
+// IntKnob bounds a whole number. MaxStep bounds how far one step may go (0: no bound of its own).
+type IntKnob struct {
+	Min     int64 `json:"min"`
+	Max     int64 `json:"max"`
+	MaxStep int64 `json:"max_step,omitempty"`
+}
+
+// ThrottleKnob bounds one field of one object in front of the pool.
+type ThrottleKnob struct {
+	// Kind is the mechanism: "envoy-gateway".
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Field is "maxParallelRequests" (concurrent requests) or "requests" (rateLimit.local, requests per its unit).
+	Field string `json:"field"`
+	Min   int64  `json:"min"`
+	Max   int64  `json:"max"`
+	// LiftAfter is how long the pool must be healthy before the bot lifts the throttle again.
+	LiftAfter time.Duration `json:"lift_after,omitempty"`
+}
+
+// Approvers says who may approve. An empty one allows nobody.
+type Approvers struct {
+	Users  []string `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Count is how many different people must approve; 0 means 1.
+	Count int `json:"count,omitempty"`
+	// Expire is how long a proposal waits; its end means no.
+	Expire time.Duration `json:"expire,omitempty"`
+}

@@ -1,0 +1,102 @@
+package incident
+
+// transitions is the state machine: for each state, the events that it takes and the states that may follow. An event that is not listed
+// is refused. docs/states.md shows this table; a test compares them.
+var transitions = map[State]map[EventKind][]State{
+	StateReceived: {
+		KindAlerts:  {StateReceived},
+		KindStarted: {StateInvestigating},
+		KindQuieted: {StateWatching},
+		KindAborted: {StateWatching},
+		KindAcked:   {StateReceived},
+	},
+	StateInvestigating: {
+		KindAlerts:       {StateInvestigating},
+		KindInvestigated: {StateProposed, StateWatching},
+		KindQuieted:      {StateWatching},
+		KindAborted:      {StateWatching},
+		KindAcked:        {StateInvestigating},
+	},
+	StateProposed: {
+		KindAlerts:  {StateProposed},
+		KindAsked:   {StateDeciding},
+		KindDecided: {StateProposed, StateApplying, StateWatching},
+		KindQuieted: {StateWatching},
+		KindAborted: {StateWatching},
+		KindAcked:   {StateProposed},
+	},
+	StateDeciding: {
+		KindAlerts:       {StateDeciding},
+		KindInvestigated: {StateDeciding, StateProposed, StateWatching},
+		KindDecided:      {StateDeciding, StateApplying, StateUndoing, StateWatching},
+		KindExpired:      {StateWatching},
+		KindUndoStarted:  {StateUndoing},
+		KindAborted:      {StateWatching},
+		KindAcked:        {StateDeciding},
+	},
+	StateApplying: {
+		KindAlerts:  {StateApplying},
+		KindRefused: {StateDeciding, StateWatching},
+		KindClaimed: {StateApplying},
+		KindWritten: {StateSettling, StateVerifying, StateDeciding, StateWatching},
+		KindAborted: {StateWatching},
+		KindAcked:   {StateApplying},
+	},
+	StateSettling: {
+		KindAlerts:      {StateSettling},
+		KindRolledOut:   {StateSettling, StateVerifying},
+		KindSettled:     {StateVerifying},
+		KindDecided:     {StateUndoing},
+		KindUndoStarted: {StateUndoing},
+		KindAborted:     {StateWatching},
+		KindAcked:       {StateSettling},
+	},
+	StateVerifying: {
+		KindAlerts:      {StateVerifying},
+		KindVerified:    {StateVerifying, StateWatching, StateDeciding, StateUndoing},
+		KindDecided:     {StateUndoing},
+		KindUndoStarted: {StateUndoing},
+		KindAborted:     {StateWatching},
+		KindAcked:       {StateVerifying},
+	},
+	StateUndoing: {
+		KindAlerts:    {StateUndoing},
+		KindRefused:   {StateWatching},
+		KindClaimed:   {StateUndoing},
+		KindWritten:   {StateUndoing, StateWatching},
+		KindRolledOut: {StateWatching},
+		KindAborted:   {StateWatching},
+		KindAcked:     {StateUndoing},
+	},
+	StateWatching: {
+		KindAlerts:       {StateWatching},
+		KindInvestigated: {StateWatching, StateProposed},
+		KindDecided:      {StateUndoing},
+		KindUndoStarted:  {StateUndoing},
+		KindAcked:        {StateWatching},
+		KindClosed:       {StateClosed},
+	},
+	StateClosed: {
+		KindAlerts: {StateInvestigating, StateWatching, StateClosed},
+	},
+}
+
+// Transition is one row of the state machine.
+type Transition struct {
+	From State
+	On   EventKind
+	To   State
+}
+
+// Transitions lists the state machine in the order of States, EventKinds and the table.
+func Transitions() []Transition {
+	var out []Transition
+	for _, from := range States() {
+		for _, on := range EventKinds() {
+			for _, to := range transitions[from][on] {
+				out = append(out, Transition{from, on, to})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func pass(name, reason string, args ...any) incident.Guardrail {
+	return incident.Guardrail{Name: name, Verdict: incident.GuardPass, Reason: fmt.Sprintf(reason, args...)}
+}
+
+func refuse(name, reason string, args ...any) incident.Guardrail {
+	return incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Reason: fmt.Sprintf(reason, args...)}
+}
+
+func mode(in Input) incident.Guardrail {
+	switch in.Mode {
+	case incident.ModeObserve:
+		return refuse("mode", "mode observe: nothing is changed and nobody is asked")
+	case incident.ModeDrill:
+		return pass("mode", "drill: only a dry-run is sent")
+	case incident.ModeApprove, incident.ModeAuto:
+		return pass("mode", "mode %s", in.Mode)
+	default:
+		return refuse("mode", "the mode %q is not known", in.Mode)
+	}
+}
+
+func pause(in Input) incident.Guardrail {
+	for _, p := range in.Pauses {
+		if p.Pool == "" || p.Pool == in.Pool.Name {
+			return refuse("pause", "%s", (&incident.PausedError{Pause: p}).Error())
+		}
+	}
+	return pass("pause", "not paused")
+}
+
+func lock(in Input) incident.Guardrail {
+	key := in.Step.Target.Key()
+	if holder, ok := in.Locks[key]; ok && holder != in.Incident {
+		return refuse("lock", "%s", (&incident.LockedError{Target: key, Incident: holder}).Error())
+	}
+	return pass("lock", "no other step is open on %s", key)
+}
+
+// real leaves drills out: they wrote nothing. In a drill they count, so that the drill shows what the real thing would do.
+func real(in Input, w incident.Write) bool { return !w.Drill || in.Mode == incident.ModeDrill }
+
+func coolDown(in Input, s Settings) incident.Guardrail {
+	if in.WritesUnknown {
+		return refuse("cool-down", "the history of writes cannot be read, so the cool-down is not known")
+	}
+	key := in.Step.Target.Key()
+	for _, w := range in.Writes {
+		if w.Target != key || !real(in, w) || !tookEffect(w) {
+			continue
+		}
+		end := w.EndedAt
+		if end.IsZero() {
+			end = w.StartedAt
+		}
+		if until := end.Add(s.CoolDown); in.Now.Before(until) {
+			return refuse("cool-down", "%s was changed %s ago; the next change is allowed in %s", key,
+				in.Now.Sub(end).Round(time.Second), until.Sub(in.Now).Round(time.Second))
+		}
+	}
+	return pass("cool-down", "no change to %s in the last %s", key, s.CoolDown)
+}
+
+// tookEffect says whether a write changed the object, or may have: one without an end counts.
+func tookEffect(w incident.Write) bool {
+	return w.Result == "" || w.Result == incident.ResultApplied || w.Result == incident.ResultDrilled
+}
+
+func budget(in Input, s Settings) incident.Guardrail {
+	if in.WritesUnknown {
+		return refuse("budget", "the history of writes cannot be read, so the budget is not known")
+	}
+	hour, day := 0, 0
+	for _, w := range in.Writes {
+		if w.Op == incident.OpUndo || !real(in, w) {
+			continue
+		}
+		if in.Now.Sub(w.StartedAt) < time.Hour {
+			hour++
+		}
+		if in.Now.Sub(w.StartedAt) < 24*time.Hour {
+			day++
+		}
+	}
+	switch {
+	case hour >= s.HourlyBudget:
+		return refuse("budget", "pool %s had %d of %d changes in the last hour", in.Pool.Name, hour, s.HourlyBudget)
+	case day >= s.DailyBudget:
+		return refuse("budget", "pool %s had %d of %d changes in the last day", in.Pool.Name, day, s.DailyBudget)
+	}
+	return pass("budget", "%d of %d changes this hour, %d of %d today", hour, s.HourlyBudget, day, s.DailyBudget)
+}
+
+// availability refuses a step that restarts pods while it would take capacity that is missing: a restart under load aborts requests,
+// empties caches and compiles again (docs/actions/max-num-batched-tokens.md).
+func availability(in Input) incident.Guardrail {
+	const name = "availability"
+	c := in.Cluster
+	switch {
+	case !in.Step.Needs.Restart:
+		return pass(name, "no pod is restarted")
+	case c.Error != "":
+		return refuse(name, "it restarts pods, and the state of the workload is not known: %s", c.Error)
+	case c.Replicas == nil || c.ReadyReplicas == nil:
+		return refuse(name, "it restarts pods, and the number of ready pods is not known")
+	case *c.ReadyReplicas < *c.Replicas:
+		return refuse(name, "it restarts pods, and only %d of %d are ready", *c.ReadyReplicas, *c.Replicas)
+	case *c.ReadyReplicas < 2:
+		return refuse(name, "it restarts the only pod")
+	case c.RolloutRunning:
+		return refuse(name, "a rollout is running already")
+	}
+	w := in.Readings["waiting"]
+	switch {
+	case !w.HasValue():
+		return refuse(name, "it restarts pods, and how many requests wait is not known (%s)", w.Text())
+	case *w.Value > 0:
+		return refuse(name, "it restarts pods while %s requests wait: that takes capacity that is missing; reduce the load first", w.Text())
+	}
+	return pass(name, "all %d pods are ready and nothing waits", *c.Replicas)
+}

@@ -1,0 +1,132 @@
+// Package policy decides whether a step may run now: automatically, after approval by people, or not at all, and why.
+//
+// It is pure: no clock, no network, no files. Whatever is unknown, missing or failed is a reason to refuse. Every verdict carries the
+// sentence that a person reads.
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Settings are the limits that hold for every pool.
+type Settings struct {
+	// CoolDown is the least time between the end of one write to an object and the next. Undo is exempt.
+	CoolDown time.Duration
+	// HourlyBudget and DailyBudget bound the writes to one pool in a sliding hour and day, failed ones included. Undo is exempt.
+	HourlyBudget, DailyBudget int
+	// Automatic lists the kinds of steps that mode auto runs without asking. Empty: none.
+	Automatic []incident.StepKind
+	// AutomaticUndo lets policy take a step back that made it worse or changed nothing, without asking again.
+	AutomaticUndo bool
+}
+
+// Defaults are the limits of a configuration that names none: ten minutes is two evaluations of a 5-minute rate window, so that the
+// effect of the last step is visible before the next.
+func Defaults() Settings {
+	return Settings{CoolDown: 10 * time.Minute, HourlyBudget: 4, DailyBudget: 12}
+}
+
+// Validate names every setting that cannot be meant.
+func (s Settings) Validate() []string {
+	var errs []string
+	if s.CoolDown < 0 {
+		errs = append(errs, "cool_down must not be negative")
+	}
+	if s.HourlyBudget < 1 {
+		errs = append(errs, "hourly_budget must be at least 1; to stop all writes use mode: observe or drill")
+	}
+	if s.DailyBudget < s.HourlyBudget {
+		errs = append(errs, fmt.Sprintf("daily_budget (%d) must not be below hourly_budget (%d)", s.DailyBudget, s.HourlyBudget))
+	}
+	for _, k := range s.Automatic {
+		if k == incident.StepManual || !slices.Contains(incident.StepKinds(), k) {
+			errs = append(errs, fmt.Sprintf("automatic: %q is not a kind of step that can run", k))
+		}
+		if k == incident.StepMaxNumBatchedTokens {
+			errs = append(errs, "automatic: max_num_batched_tokens restarts pods and always needs a person")
+		}
+	}
+	return errs
+}
+
+// Input is everything that the guardrails look at.
+type Input struct {
+	Now  time.Time
+	Pool incident.Pool
+	Mode incident.Mode
+	Step incident.Step
+	Op   incident.Op
+	// Incident is the id of the incident that wants to run the step.
+	Incident string
+	// Writes is the history of the pool's objects, at least of the last day. WritesUnknown says that it could not be read.
+	Writes        []incident.Write
+	WritesUnknown bool
+	// Locks maps the key of a locked object to the incident that holds it.
+	Locks map[string]string
+	// Pauses are the pauses in force.
+	Pauses   []incident.Pause
+	Cluster  incident.Cluster
+	Readings map[string]incident.Reading
+}
+
+// Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the step.
+func Check(in Input, s Settings) []incident.Guardrail {
+	if in.Op == incident.OpUndo {
+		return []incident.Guardrail{pause(in)}
+	}
+	return []incident.Guardrail{mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), availability(in)}
+}
+
+// Refusal returns the reason of the first guardrail that refuses, or "".
+func Refusal(gs []incident.Guardrail) string {
+	for _, g := range gs {
+		if g.Verdict == incident.GuardRefuse {
+			return g.Reason
+		}
+	}
+	return ""
+}
+
+// Answer says who has to decide on a step.
+type Answer string
+
+// The answers.
+const (
+	Automatic     Answer = "automatic"
+	NeedsApproval Answer = "needs_approval"
+	Refused       Answer = "refused"
+)
+
+// Decide says whether a step that was checked runs by itself, needs people, or is refused. Unknown modes are refused.
+func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) (Answer, string) {
+	if why := Refusal(step.Guardrails); why != "" {
+		return Refused, why
+	}
+	if step.Kind == incident.StepManual {
+		return Refused, "this step is for a person"
+	}
+	switch m {
+	case incident.ModeAuto:
+		if slices.Contains(s.Automatic, step.Kind) && !step.Needs.Confirm && !step.Needs.Restart {
+			return Automatic, fmt.Sprintf("mode auto runs %s steps within their bounds", step.Kind)
+		}
+		return needApproval(approvers)
+	case incident.ModeApprove, incident.ModeDrill:
+		return needApproval(approvers)
+	case incident.ModeObserve:
+		return Refused, "mode observe proposes and changes nothing"
+	default:
+		return Refused, fmt.Sprintf("the mode %q is not known", m)
+	}
+}
+
+func needApproval(a incident.Approvers) (Answer, string) {
+	if len(a.Users) == 0 && len(a.Groups) == 0 {
+		return NeedsApproval, "nobody is allowed to approve this in Slack: the list of approvers is empty; use the command line"
+	}
+	return NeedsApproval, fmt.Sprintf("needs %d approval(s)", max(1, a.Count))
+}

@@ -1,0 +1,185 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+func ptr[T any](v T) *T { return &v }
+
+func sound() Input {
+	return Input{
+		Now: now, Pool: incident.Pool{Name: "llama"}, Mode: incident.ModeApprove, Op: incident.OpApply, Incident: "inc-1",
+		Step: incident.Step{Kind: incident.StepMaxNumBatchedTokens, Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama"},
+			Needs: incident.Needs{Restart: true, Confirm: true}},
+		Cluster:  incident.Cluster{Replicas: ptr(int64(2)), ReadyReplicas: ptr(int64(2))},
+		Readings: map[string]incident.Reading{"waiting": {Value: ptr(0.0), Unit: incident.UnitCount}},
+	}
+}
+
+func write(ago time.Duration, change func(*incident.Write)) incident.Write {
+	w := incident.Write{Target: "Deployment/llm/llama", Op: incident.OpApply, StartedAt: now.Add(-ago), EndedAt: now.Add(-ago), Result: incident.ResultApplied}
+	if change != nil {
+		change(&w)
+	}
+	return w
+}
+
+func TestSoundStepPassesEveryGuardrail(t *testing.T) {
+	t.Parallel()
+	got := Check(sound(), Defaults())
+	if why := Refusal(got); why != "" {
+		t.Fatalf("refused: %s", why)
+	}
+	if len(got) != 6 {
+		t.Fatalf("%d guardrails answered, want 6: a person sees each", len(got))
+	}
+}
+
+func TestGuardrailsRefuse(t *testing.T) {
+	t.Parallel()
+	many := func(n int, ago time.Duration) []incident.Write {
+		var out []incident.Write
+		for range n {
+			out = append(out, write(ago, func(w *incident.Write) { w.Target = "Other/llm/x"; w.Result = incident.ResultFailed }))
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name, want string
+		change     func(*Input)
+	}{
+		{"observe mode", "mode observe", func(in *Input) { in.Mode = incident.ModeObserve }},
+		{"unknown mode", "not known", func(in *Input) { in.Mode = "yolo" }},
+		{"global pause", "paused for all pools by slack:U1: freeze", func(in *Input) {
+			in.Pauses = []incident.Pause{{Reason: "freeze", By: incident.Actor{Kind: "slack", ID: "U1"}}}
+		}},
+		{"pool pause", "paused for pool llama", func(in *Input) { in.Pauses = []incident.Pause{{Pool: "llama", Reason: "x"}} }},
+		{"lock of another incident", "incident inc-2", func(in *Input) { in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"} }},
+		{"cool-down", "allowed in 5m0s", func(in *Input) { in.Writes = []incident.Write{write(5*time.Minute, nil)} }},
+		{"cool-down of an undo too", "was changed 1m0s ago", func(in *Input) {
+			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Op = incident.OpUndo })}
+			in.Step.Needs = incident.Needs{}
+			in.Writes[0].Target = in.Step.Target.Key()
+		}},
+		{"a write without an end counts for the cool-down", "was changed", func(in *Input) {
+			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.EndedAt = time.Time{}; w.Result = "" })}
+		}},
+		{"hourly budget, failures included", "4 of 4 changes in the last hour", func(in *Input) { in.Writes = many(4, 59*time.Minute) }},
+		{"daily budget", "12 of 12 changes in the last day", func(in *Input) { in.Writes = many(12, 23*time.Hour) }},
+		{"history unknown", "cannot be read", func(in *Input) { in.WritesUnknown = true }},
+		{"restart with a pod missing", "only 1 of 2", func(in *Input) { in.Cluster.ReadyReplicas = ptr(int64(1)) }},
+		{"restart of the only pod", "only pod", func(in *Input) {
+			in.Cluster.Replicas, in.Cluster.ReadyReplicas = ptr(int64(1)), ptr(int64(1))
+		}},
+		{"restart with the workload unknown", "not known: forbidden", func(in *Input) { in.Cluster.Error = "forbidden" }},
+		{"restart without replica counts", "not known", func(in *Input) { in.Cluster.Replicas = nil }},
+		{"restart in a rollout", "rollout is running", func(in *Input) { in.Cluster.RolloutRunning = true }},
+		{"restart while requests wait", "12 requests wait", func(in *Input) {
+			in.Readings["waiting"] = incident.Reading{Value: ptr(12.0), Unit: incident.UnitCount}
+		}},
+		{"restart with the queue unknown", "no data", func(in *Input) { delete(in.Readings, "waiting") }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			in := sound()
+			tc.change(&in)
+			if got := Refusal(Check(in, Defaults())); !strings.Contains(got, tc.want) {
+				t.Errorf("reason %q, want it to contain %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestGuardrailsLetPass(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		change func(*Input)
+	}{
+		{"own lock", func(in *Input) { in.Locks = map[string]string{"Deployment/llm/llama": "inc-1"} }},
+		{"pause of another pool", func(in *Input) { in.Pauses = []incident.Pause{{Pool: "other"}} }},
+		{"old write", func(in *Input) { in.Writes = []incident.Write{write(time.Hour, nil)} }},
+		{"write that changed nothing", func(in *Input) {
+			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Result = incident.ResultDrift })}
+		}},
+		{"drill write does not slow the real thing", func(in *Input) {
+			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Drill = true; w.Result = incident.ResultDrilled })}
+		}},
+		{"no restart needs no ready pods", func(in *Input) { in.Step.Needs = incident.Needs{}; in.Cluster = incident.Cluster{Error: "x"} }},
+		{"undo ignores cool-down, budget and lock", func(in *Input) {
+			in.Op = incident.OpUndo
+			in.Writes = []incident.Write{write(time.Second, nil)}
+			in.WritesUnknown = true
+			in.Cluster.Error = "x"
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			in := sound()
+			tc.change(&in)
+			if got := Refusal(Check(in, Defaults())); got != "" {
+				t.Errorf("refused: %s", got)
+			}
+		})
+	}
+}
+
+func TestPauseStopsAnUndo(t *testing.T) {
+	t.Parallel()
+	in := sound()
+	in.Op = incident.OpUndo
+	in.Pauses = []incident.Pause{{Reason: "all hands off"}}
+	if got := Refusal(Check(in, Defaults())); !strings.Contains(got, "all hands off") {
+		t.Errorf("an undo passed a pause: %q", got)
+	}
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	throttle := incident.Step{Kind: incident.StepThrottle}
+	restart := incident.Step{Kind: incident.StepReplicas, Needs: incident.Needs{Restart: true}}
+	refused := incident.Step{Kind: incident.StepThrottle, Guardrails: []incident.Guardrail{{Verdict: incident.GuardRefuse, Reason: "no"}}}
+	auto := Defaults()
+	auto.Automatic = []incident.StepKind{incident.StepThrottle, incident.StepReplicas}
+	for _, tc := range []struct {
+		name string
+		mode incident.Mode
+		step incident.Step
+		set  Settings
+		want Answer
+	}{
+		{"approve asks", incident.ModeApprove, throttle, auto, NeedsApproval},
+		{"drill asks", incident.ModeDrill, throttle, auto, NeedsApproval},
+		{"auto runs a listed kind", incident.ModeAuto, throttle, auto, Automatic},
+		{"auto asks for a kind that is not listed", incident.ModeAuto, throttle, Defaults(), NeedsApproval},
+		{"auto never restarts", incident.ModeAuto, restart, auto, NeedsApproval},
+		{"observe refuses", incident.ModeObserve, throttle, auto, Refused},
+		{"unknown mode refuses", "", throttle, auto, Refused},
+		{"a guardrail refuses in every mode", incident.ModeAuto, refused, auto, Refused},
+		{"advice is never run", incident.ModeAuto, incident.Step{Kind: incident.StepManual}, auto, Refused},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got, why := Decide(tc.mode, tc.step, incident.Approvers{}, tc.set); got != tc.want {
+				t.Errorf("%s (%s), want %s", got, why, tc.want)
+			}
+		})
+	}
+}
+
+func TestValidateNamesEveryMistake(t *testing.T) {
+	t.Parallel()
+	bad := Settings{CoolDown: -1, HourlyBudget: 0, DailyBudget: -1, Automatic: []incident.StepKind{"manual", "max_num_batched_tokens", "reboot"}}
+	if errs := bad.Validate(); len(errs) != 6 {
+		t.Errorf("%d errors, want 6: %v", len(errs), errs)
+	}
+	if errs := Defaults().Validate(); len(errs) != 0 {
+		t.Errorf("the defaults are refused: %v", errs)
+	}
+}

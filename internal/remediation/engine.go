@@ -1,0 +1,153 @@
+// Package remediation is the engine: it takes an incident from one state to the next, one durable step at a time.
+//
+// The incident row is the truth. Advance looks at it, does at most one thing outside, works out the next state with incident.Apply, and
+// commits. Killed at any instruction it goes on where it was: what is repeated after a crash is either a read, or a write that is
+// recognised. The engine never retries a write by itself and is safe for use by several goroutines and several replicas.
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+// Incidents is what the engine needs of the store to move incidents. Commit is all or nothing and answers incident.ErrStale,
+// incident.ErrFenced, incident.ErrPoolOpen, *incident.LockedError or *incident.PausedError.
+type Incidents interface {
+	ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error)
+	ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error
+	Incident(ctx context.Context, id string) (incident.Incident, error)
+	Commit(ctx context.Context, changes ...incident.Change) error
+	Wake() <-chan struct{}
+}
+
+// Inbox is what the engine needs of the store to fold deliveries in.
+type Inbox interface {
+	ClaimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error)
+	FailDelivery(ctx context.Context, d incident.Delivery, reason string, retryAt time.Time) error
+	FinishDelivery(ctx context.Context, d incident.Delivery) error
+	OpenIncident(ctx context.Context, pool string) (incident.Incident, bool, error)
+	LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error)
+}
+
+// Ledger is what the guardrails read.
+type Ledger interface {
+	WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error)
+	Locks(ctx context.Context) (map[string]string, error)
+	Pauses(ctx context.Context) ([]incident.Pause, error)
+}
+
+// Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindWorkload answers
+// ErrNoWorkload, wrapped, when it looked and found nothing; any other error means that it could not ask.
+type Collector interface {
+	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal) incident.Evidence
+	FindWorkload(ctx context.Context, labels map[string]string) (incident.WorkloadRef, string, error)
+}
+
+// ErrNoWorkload says that labels lead to no workload.
+var ErrNoWorkload = errors.New("the labels lead to no workload")
+
+// Executor turns knobs. Do may be called again with the same write id and then recognises its own write. Its nil error promises that the
+// object has the wanted value; *incident.DriftError and *incident.RefusedError promise that nothing was written; any other error means
+// that the outcome is not known, and Observe must be asked. In a drill the executor sends dry-runs only.
+type Executor interface {
+	Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error)
+	Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error
+	Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error
+	Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) (incident.Observation, error)
+	Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error)
+}
+
+// Diagnoser answers from playbooks.
+type Diagnoser interface {
+	Signals(alertNames []string) []incident.Signal
+	Diagnose(in playbooks.Input) playbooks.Result
+}
+
+// Deps are the engine's collaborators; all are needed, except Live and Drill, which are nil when no Kubernetes is configured.
+type Deps struct {
+	Incidents Incidents
+	Inbox     Inbox
+	Ledger    Ledger
+	Collector Collector
+	Playbooks Diagnoser
+	Live      Executor
+	Drill     Executor
+	Logger    *slog.Logger
+	// Now is the present time; time.Now in production.
+	Now func() time.Time
+}
+
+// Config is what the engine is told.
+type Config struct {
+	// Owner names this process in claims. It must differ between replicas.
+	Owner  string
+	Pools  []incident.Pool
+	Mode   incident.Mode // of alerts that lead to no pool
+	Policy policy.Settings
+	Timing Timing
+}
+
+// Engine moves incidents. Use New.
+type Engine struct {
+	cfg  Config
+	deps Deps
+}
+
+// New refuses a missing dependency by name and a configuration that cannot be meant, all mistakes at once.
+func New(cfg Config, deps Deps) (*Engine, error) {
+	cfg.Timing = cfg.Timing.withDefaults()
+	var errs []error
+	for name, missing := range map[string]bool{
+		"Incidents": deps.Incidents == nil, "Inbox": deps.Inbox == nil, "Ledger": deps.Ledger == nil, "Collector": deps.Collector == nil,
+		"Playbooks": deps.Playbooks == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil, "Owner": cfg.Owner == "",
+	} {
+		if missing {
+			errs = append(errs, fmt.Errorf("remediation: %s is missing", name))
+		}
+	}
+	for _, e := range cfg.Policy.Validate() {
+		errs = append(errs, errors.New("policy: "+e))
+	}
+	if err := cfg.Timing.validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &Engine{cfg: cfg, deps: deps}, nil
+}
+
+// Run sweeps the inbox and the due incidents until the context ends: at start, every Timing.Sweep, and when the store wakes it.
+func (e *Engine) Run(ctx context.Context) error {
+	tick := time.NewTicker(e.cfg.Timing.Sweep)
+	defer tick.Stop()
+	for {
+		wake := e.deps.Incidents.Wake()
+		if _, err := e.Sweep(ctx); err != nil && ctx.Err() == nil {
+			e.deps.Logger.ErrorContext(ctx, "sweep failed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-wake:
+		}
+	}
+}
+
+// pool finds a configured pool by name.
+func (e *Engine) pool(name string) (incident.Pool, bool) {
+	for _, p := range e.cfg.Pools {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return incident.Pool{}, false
+}

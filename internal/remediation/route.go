@@ -1,0 +1,112 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod -> owner. The empty name
+// means that they lead nowhere; an error that somebody could not be asked.
+func (e *Engine) poolOf(ctx context.Context, labels map[string]string) (string, string, error) {
+	if p, ok := MatchPool(e.cfg.Pools, labels); ok {
+		return p.Name, "", nil
+	}
+	ref, how, err := e.deps.Collector.FindWorkload(ctx, labels)
+	switch {
+	case errors.Is(err, ErrNoWorkload):
+		return "", "", nil
+	case err != nil:
+		return "", "", err
+	}
+	for _, p := range e.cfg.Pools {
+		if sameWorkload(p.Workload, ref) {
+			return p.Name, how, nil
+		}
+	}
+	return "", fmt.Sprintf("The alert leads to %s, which no pool names.", ref), nil
+}
+
+// MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between pools are refused
+// when the configuration is read (Ambiguous).
+func MatchPool(pools []incident.Pool, labels map[string]string) (incident.Pool, bool) {
+	best, found := incident.Pool{}, false
+	for _, p := range pools {
+		if len(p.Match) == 0 || !contains(labels, p.Match) {
+			continue
+		}
+		if !found || len(p.Match) > len(best.Match) {
+			best, found = p, true
+		}
+	}
+	return best, found
+}
+
+// Ambiguous says whether an alert could match both pools equally well: as many match labels, and none that contradict.
+func Ambiguous(a, b incident.Pool) bool {
+	if len(a.Match) == 0 || len(a.Match) != len(b.Match) {
+		return false
+	}
+	for k, v := range a.Match {
+		if w, ok := b.Match[k]; ok && v != w {
+			return false
+		}
+	}
+	return true
+}
+
+func contains(labels, want map[string]string) bool {
+	for k, v := range want {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func sameWorkload(a, b incident.WorkloadRef) bool {
+	group := func(v string) string {
+		if g, _, ok := strings.Cut(v, "/"); ok {
+			return g
+		}
+		return ""
+	}
+	return a.Name != "" && a.Name == b.Name && a.Namespace == b.Namespace && a.Kind == b.Kind && group(a.APIVersion) == group(b.APIVersion)
+}
+
+// adviceFor says what to add to the configuration so that such alerts lead to a pool.
+func (e *Engine) adviceFor(alerts []incident.Alert) string {
+	var b strings.Builder
+	b.WriteString("No pool for these alerts, so nothing can be looked at or proposed. Add one like this:\n")
+	labels := map[string]string{}
+	for _, a := range alerts {
+		for _, k := range []string{"namespace", "model_name"} {
+			if v := a.Labels[k]; v != "" && labels[k] == "" {
+				labels[k] = v
+			}
+		}
+	}
+	name := labels["model_name"]
+	if name == "" {
+		name = "my-model"
+	}
+	fmt.Fprintf(&b, "pools:\n  - name: %s\n", name)
+	if len(labels) > 0 {
+		pairs := make([]string, 0, len(labels))
+		for _, k := range slices.Sorted(maps.Keys(labels)) {
+			pairs = append(pairs, fmt.Sprintf("%s: %q", k, labels[k]))
+		}
+		fmt.Fprintf(&b, "    match: {%s}\n    matchers: {%s}\n", strings.Join(pairs, ", "), strings.Join(pairs, ", "))
+	}
+	ns := labels["namespace"]
+	if ns == "" {
+		ns = "my-namespace"
+	}
+	fmt.Fprintf(&b, "    workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}", ns, name)
+	return b.String()
+}

@@ -1,0 +1,177 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+)
+
+// run moves an approved step, or an undo, through check, claim, write and the rollout of an undo.
+func (e *Engine) run(ctx context.Context, t *turn) error {
+	act := t.inc.Active
+	if act == nil {
+		return fmt.Errorf("the incident is %s without an active step", t.inc.State)
+	}
+	s, ok := t.inc.Step(act.Step)
+	if !ok {
+		return fmt.Errorf("the active step %s does not exist", act.Step)
+	}
+	exec := e.executor(t.inc.Drill)
+	if exec == nil {
+		return e.stop(ctx, t, "no Kubernetes API is configured any more", nil)
+	}
+	switch act.Phase {
+	case incident.PhaseRecheck:
+		return e.recheck(ctx, t, exec, s)
+	case incident.PhaseClaimed:
+		// Found claimed: this process or another one ended, or lost the answer, in the middle of the write. Look before anything else.
+		return e.observe(ctx, t, exec, s)
+	case incident.PhaseRollout:
+		return e.rollout(ctx, t, exec, s)
+	case incident.PhaseSettle, incident.PhaseVerify:
+	}
+	return fmt.Errorf("the phase %s does not belong to the state %s", act.Phase, t.inc.State)
+}
+
+// recheck asks everything again that the human saw, then claims the write and makes it in the same turn.
+func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	act := t.inc.Active
+	if !t.inc.Drill && careful(t.inc.Mode, t.pool.Mode) == incident.ModeDrill {
+		return e.stop(ctx, t, "the bot is in mode drill now", nil)
+	}
+	claim := incident.WriteClaimed{WriteID: writeID(t.inc, act)}
+	var guards []incident.Guardrail
+	if act.Op == incident.OpApply {
+		ev, again, err := e.stillTrue(ctx, t, exec, s)
+		if err != nil || again {
+			return err
+		}
+		claim.Before = ev.Readings
+		guards = e.check(ctx, t.pool, t.inc, s, act.Op, ev)
+	} else {
+		guards = e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
+	}
+	if why := policy.Refusal(guards); why != "" {
+		return e.stop(ctx, t, why, guards)
+	}
+	w := incident.Write{
+		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
+		Drill: t.inc.Drill, StartedAt: t.now,
+	}
+	err := e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
+	var paused *incident.PausedError
+	var locked *incident.LockedError
+	switch {
+	case errors.As(err, &paused):
+		return e.stop(ctx, t, paused.Error(), nil)
+	case errors.As(err, &locked):
+		return e.stop(ctx, t, locked.Error(), nil)
+	case err != nil:
+		return err
+	}
+	return e.write(ctx, t, exec, s)
+}
+
+// stillTrue reads again and says whether the diagnosis and the target are still what the human saw. again is true when this turn has ended:
+// the step was stopped, or the question has to be asked once more.
+func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
+	l := e.Look(ctx, t.pool, t.inc)
+	if t.inc.Diagnosis == nil || l.Result.Diagnosis == nil || l.Result.Diagnosis.Name != t.inc.Diagnosis.Name {
+		if l.Result.Diagnosis == nil && l.Result.Healthy == incident.Undecided && e.mayRetry(t) {
+			return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
+		}
+		return l.Evidence, true, e.stop(ctx, t, "the diagnosis no longer holds: "+nowSays(l), nil)
+	}
+	err := exec.Recheck(ctx, t.pool, s)
+	var drift *incident.DriftError
+	var refused *incident.RefusedError
+	switch {
+	case err == nil:
+		return l.Evidence, false, nil
+	case errors.As(err, &drift), errors.As(err, &refused):
+		return l.Evidence, true, e.stop(ctx, t, err.Error(), nil)
+	case e.mayRetry(t):
+		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
+	default:
+		return l.Evidence, true, e.stop(ctx, t, "it could not be checked again: "+err.Error(), nil)
+	}
+}
+
+func nowSays(l Look) string {
+	switch {
+	case l.Result.Diagnosis != nil:
+		return "now it is " + l.Result.Diagnosis.Summary
+	case l.Result.Healthy == incident.True:
+		return "the signals are healthy again"
+	case l.Result.Note != "":
+		return l.Result.Note
+	default:
+		return "the signals do not tell"
+	}
+}
+
+// mayRetry says whether an approval is young enough to wait for a look that failed.
+func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
+
+func (e *Engine) stop(ctx context.Context, t *turn, why string, guards []incident.Guardrail) error {
+	return e.commit(ctx, t, incident.Stopped{Reason: why, Guardrails: guards}, extra{})
+}
+
+// write makes the claimed write. Its answer decides; without a clear one the next turn observes.
+func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	act := t.inc.Active
+	err := exec.Do(ctx, t.pool, s, act.Op, act.WriteID)
+	var drift *incident.DriftError
+	var refused *incident.RefusedError
+	switch {
+	case err == nil && t.inc.Drill:
+		return e.wrote(ctx, t, incident.ResultDrilled, "")
+	case err == nil:
+		return e.wrote(ctx, t, incident.ResultApplied, "")
+	case errors.As(err, &drift):
+		return e.wrote(ctx, t, incident.ResultDrift, drift.Error())
+	case errors.As(err, &refused):
+		return e.wrote(ctx, t, incident.ResultFailed, refused.Error())
+	}
+	e.deps.Logger.WarnContext(ctx, "the outcome of a write is not known; the object will be looked at", "incident", t.inc.ID, "step", s.ID, "err", err)
+	return e.giveBack(ctx, t)
+}
+
+func (e *Engine) wrote(ctx context.Context, t *turn, r incident.WriteResult, note string) error {
+	end := incident.Write{ID: t.inc.Active.WriteID, EndedAt: e.deps.Now(), Result: r}
+	return e.commit(ctx, t, incident.Written{Result: r, Note: note}, extra{finish: &end})
+}
+
+// observe finds out what became of a claimed write: it took effect, it did not happen and is made now, or somebody else changed the object.
+func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	act := t.inc.Active
+	if t.inc.Drill {
+		return e.write(ctx, t, exec, s) // a dry-run may be repeated
+	}
+	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID)
+	if err != nil {
+		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return e.later(ctx, t, e.cfg.Timing.Retry)
+	}
+	before := s.From
+	if act.Op == incident.OpUndo {
+		before = s.To
+	}
+	switch {
+	case o.Ours:
+		return e.wrote(ctx, t, incident.ResultApplied, "Found done after an interruption.")
+	case o.Value == before:
+		return e.write(ctx, t, exec, s)
+	default:
+		return e.wrote(ctx, t, incident.ResultDrift, fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
+	}
+}
+
+// writeID names the claim: the same for the same step and operation, so that a repeated write is recognised.
+func writeID(inc incident.Incident, act *incident.Active) string {
+	return fmt.Sprintf("%s.%s.%s.%d", inc.ID, act.Step, act.Op, act.Since.Unix())
+}

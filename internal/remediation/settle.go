@@ -1,0 +1,93 @@
+package remediation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// settle waits for the rollout, then for the signals' window and the step's warm-up.
+func (e *Engine) settle(ctx context.Context, t *turn) error {
+	act := t.inc.Active
+	if act == nil {
+		return fmt.Errorf("the incident is %s without an active step", t.inc.State)
+	}
+	if act.Phase == incident.PhaseSettle {
+		if wait := act.SettleUntil.Sub(t.now); wait > 0 {
+			return e.later(ctx, t, wait)
+		}
+		return e.commit(ctx, t, incident.Settled{}, extra{})
+	}
+	s, ok := t.inc.Step(act.Step)
+	if !ok {
+		return fmt.Errorf("the active step %s does not exist", act.Step)
+	}
+	exec := e.executor(t.inc.Drill)
+	if exec == nil {
+		return e.later(ctx, t, e.cfg.Timing.Watch)
+	}
+	return e.rollout(ctx, t, exec, s)
+}
+
+// rollout looks at the rollout once. One that takes longer than RolloutLimit has failed.
+func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	act := t.inc.Active
+	r, err := exec.Rollout(ctx, t.pool, s, act.Op)
+	late := t.now.Sub(act.Since) >= e.cfg.Timing.RolloutLimit
+	switch {
+	case err != nil && !late:
+		e.deps.Logger.WarnContext(ctx, "the rollout cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return e.later(ctx, t, e.cfg.Timing.Retry)
+	case err != nil:
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be looked at: " + err.Error()}, extra{})
+	case r.State == incident.RolloutDone:
+		return e.commit(ctx, t, incident.RolledOut{Note: r.Note, SettleUntil: t.now.Add(e.cfg.Timing.Settle + s.WarmUp)}, extra{})
+	case r.State == incident.RolloutFailed:
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: r.Note}, extra{})
+	case late:
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: fmt.Sprintf("not complete after %s. %s", e.cfg.Timing.RolloutLimit, r.Note)}, extra{})
+	default:
+		return e.later(ctx, t, e.cfg.Timing.RolloutPoll)
+	}
+}
+
+// verify reads the signals again and judges them.
+func (e *Engine) verify(ctx context.Context, t *turn) error {
+	act := t.inc.Active
+	if act == nil {
+		return fmt.Errorf("the incident is %s without an active step", t.inc.State)
+	}
+	l := e.Look(ctx, t.pool, t.inc)
+	var signals []string
+	if t.inc.Diagnosis != nil {
+		signals = t.inc.Diagnosis.Healthy
+	}
+	v := incident.Verification{Before: act.Before, After: l.Evidence.Readings, At: l.Evidence.At}
+	v.Verdict, v.Why = incident.Judge(act.Before, l.Evidence.Readings, signals, l.Result.Healthy)
+	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: t.now.Add(e.expire(t.pool.ApproversFor("")))}
+	switch {
+	case t.inc.Drill:
+		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive, "A drill changes nothing, so nothing can have helped. "+v.Why, true
+	case act.SettleUntil.IsZero():
+		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, "The rollout failed. "+v.Why, true
+	default:
+		ev.Final = final(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
+	}
+	ev.Verification = v
+	return e.commit(ctx, t, ev, extra{})
+}
+
+// final says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else when time is up.
+func final(v incident.Verdict, worseBefore int, timeUp bool) bool {
+	switch v {
+	case incident.VerdictRecovered:
+		return true
+	case incident.VerdictWorse:
+		return worseBefore >= 1
+	case incident.VerdictImproved, incident.VerdictUnchanged, incident.VerdictInconclusive:
+		return timeUp
+	default:
+		return timeUp
+	}
+}

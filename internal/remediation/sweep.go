@@ -1,0 +1,132 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// claimAtOnce bounds how many incidents one sweep takes; they are advanced side by side.
+const claimAtOnce = 8
+
+// Sweep folds every waiting delivery in and advances every due incident once, and again while there is work. It returns how many turns it
+// took. A failing incident does not hold up the others; their errors are joined.
+func (e *Engine) Sweep(ctx context.Context) (int, error) {
+	var errs []error
+	turns, err := e.drain(ctx)
+	errs = append(errs, err)
+	for ctx.Err() == nil {
+		claimed, err := e.deps.Incidents.ClaimDue(ctx, e.cfg.Owner, e.deps.Now(), e.cfg.Timing.Lease, claimAtOnce)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("claim due incidents: %w", err))
+			break
+		}
+		if len(claimed) == 0 {
+			break
+		}
+		turns += len(claimed)
+		errs = append(errs, e.advanceAll(ctx, claimed))
+		n, err := e.drain(ctx)
+		turns += n
+		errs = append(errs, err)
+	}
+	return turns, errors.Join(errs...)
+}
+
+func (e *Engine) advanceAll(ctx context.Context, claimed []incident.Claimed) error {
+	errs := make([]error, len(claimed))
+	var wg sync.WaitGroup
+	for n, c := range claimed {
+		wg.Go(func() {
+			if err := e.Advance(ctx, c); err != nil {
+				errs[n] = fmt.Errorf("advance incident %s (%s): %w", c.Incident.ID, c.Incident.State, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was given back, and the
+// next sweep starts from what is committed.
+func (e *Engine) Advance(ctx context.Context, c incident.Claimed) error {
+	limit := e.cfg.Timing.Lease * 9 / 10
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("incident %s: one turn took longer than %s", c.Incident.ID, limit))
+	defer cancel()
+	t := &turn{inc: c.Incident, fence: c.Fence, now: e.deps.Now()}
+	err := e.advance(ctx, t)
+	var overtaken *incident.RefusedError
+	switch {
+	case err == nil || errors.Is(err, incident.ErrFenced):
+		return nil // somebody else has it now
+	case errors.As(err, &overtaken):
+		e.deps.Logger.InfoContext(ctx, "overtaken", "incident", t.inc.ID, "reason", overtaken.Reason)
+		return e.later(ctx, t, 0)
+	}
+	return errors.Join(err, e.giveBack(ctx, t))
+}
+
+// giveBack releases the claim after an error, so that the retry does not wait for the lease. The store may be what failed: then the
+// lease runs out by itself.
+func (e *Engine) giveBack(ctx context.Context, t *turn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timing.Retry)
+	defer cancel()
+	if err := e.later(ctx, t, e.cfg.Timing.Retry); err != nil && !errors.Is(err, incident.ErrFenced) {
+		return fmt.Errorf("give the claim back: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) advance(ctx context.Context, t *turn) error {
+	if t.inc.Pool == "" {
+		return e.watchUnrouted(ctx, t)
+	}
+	pool, ok := e.pool(t.inc.Pool)
+	if !ok {
+		return e.orphan(ctx, t)
+	}
+	t.pool = pool
+	switch t.inc.State {
+	case incident.StateReceived:
+		return e.receive(ctx, t)
+	case incident.StateInvestigating:
+		return e.investigate(ctx, t)
+	case incident.StateProposed:
+		return e.ask(ctx, t)
+	case incident.StateDeciding:
+		if p := t.inc.Plan; p != nil && !p.ExpiresAt.IsZero() && !t.now.Before(p.ExpiresAt) {
+			return e.commit(ctx, t, incident.Expired{}, extra{})
+		}
+		return e.investigate(ctx, t)
+	case incident.StateApplying, incident.StateUndoing:
+		return e.run(ctx, t)
+	case incident.StateSettling:
+		return e.settle(ctx, t)
+	case incident.StateVerifying:
+		return e.verify(ctx, t)
+	case incident.StateWatching:
+		return e.watch(ctx, t)
+	case incident.StateClosed:
+		return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, time.Time{})
+	default:
+		return fmt.Errorf("the state %q is not known", t.inc.State)
+	}
+}
+
+// receive waits until the group is gathered, then begins.
+func (e *Engine) receive(ctx context.Context, t *turn) error {
+	if wait := t.inc.OpenedAt.Add(e.cfg.Timing.GroupWait).Sub(t.now); wait > 0 {
+		return e.later(ctx, t, wait)
+	}
+	return e.commit(ctx, t, incident.InvestigationStarted{}, extra{})
+}
+
+// orphan holds an incident whose pool is no longer configured: nothing is read or written for it until the pool is back or a person ends it.
+func (e *Engine) orphan(ctx context.Context, t *turn) error {
+	e.deps.Logger.WarnContext(ctx, "pool is not configured any more; the incident is held", "incident", t.inc.ID, "pool", t.inc.Pool)
+	return e.later(ctx, t, e.cfg.Timing.Watch)
+}

@@ -1,0 +1,120 @@
+package remediation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Timing is how long the engine waits for what. Zero fields take the defaults.
+type Timing struct {
+	// Sweep is how often the engine looks without being woken. Default 1 s.
+	Sweep time.Duration
+	// Lease is how long a claim lasts; one advance gets nine tenths of it. Default 2 min.
+	Lease time.Duration
+	// GroupWait gathers the first alerts before the investigation. Default 5 s: Alertmanager has grouped already.
+	GroupWait time.Duration
+	// Refresh is how often a plan that waits for people is looked at again. Default 1 min.
+	Refresh time.Duration
+	// Watch is how often a quiet incident is looked at again. Default 1 min.
+	Watch time.Duration
+	// Expire is how long people are asked when the pool says nothing. Default 30 min.
+	Expire time.Duration
+	// Retry is the pause after a failed look at the outside. Default 5 s.
+	Retry time.Duration
+	// GiveUp is how long an approved step waits for a check that cannot be made. Default 2 min; then it is refused.
+	GiveUp time.Duration
+	// RolloutPoll and RolloutLimit: how often a rollout is looked at, and when it counts as failed. Defaults 5 s and 30 min: start-up of a
+	// large model takes minutes (docs/actions/replicas.md).
+	RolloutPoll, RolloutLimit time.Duration
+	// Settle is the signals' window that must pass after the rollout. Default 5 min, the window of the built-in signals.
+	Settle time.Duration
+	// VerifyEvery and VerifyFor: how often the signals are read after settling and for how long before the verdict stands. Defaults 30 s and
+	// 5 min.
+	VerifyEvery, VerifyFor time.Duration
+	// Hold is how long the signals must be healthy before an incident closes. Default 5 min.
+	Hold time.Duration
+	// Stale is when an incident about which nothing can be learned, and of which no alert fires, is closed. Default 24 h.
+	Stale time.Duration
+}
+
+func (t Timing) withDefaults() Timing {
+	t.Sweep = cmp.Or(t.Sweep, time.Second)
+	t.Lease = cmp.Or(t.Lease, 2*time.Minute)
+	t.GroupWait = cmp.Or(t.GroupWait, 5*time.Second)
+	t.Refresh = cmp.Or(t.Refresh, time.Minute)
+	t.Watch = cmp.Or(t.Watch, time.Minute)
+	t.Expire = cmp.Or(t.Expire, 30*time.Minute)
+	t.Retry = cmp.Or(t.Retry, 5*time.Second)
+	t.GiveUp = cmp.Or(t.GiveUp, 2*time.Minute)
+	t.RolloutPoll = cmp.Or(t.RolloutPoll, 5*time.Second)
+	t.RolloutLimit = cmp.Or(t.RolloutLimit, 30*time.Minute)
+	t.Settle = cmp.Or(t.Settle, 5*time.Minute)
+	t.VerifyEvery = cmp.Or(t.VerifyEvery, 30*time.Second)
+	t.VerifyFor = cmp.Or(t.VerifyFor, 5*time.Minute)
+	t.Hold = cmp.Or(t.Hold, 5*time.Minute)
+	t.Stale = cmp.Or(t.Stale, 24*time.Hour)
+	return t
+}
+
+func (t Timing) validate() error {
+	var errs []error
+	for name, d := range map[string]time.Duration{
+		"sweep": t.Sweep, "lease": t.Lease, "group_wait": t.GroupWait, "refresh": t.Refresh, "watch": t.Watch, "expire": t.Expire,
+		"retry": t.Retry, "give_up": t.GiveUp, "rollout_poll": t.RolloutPoll, "rollout_limit": t.RolloutLimit, "settle": t.Settle,
+		"verify_every": t.VerifyEvery, "verify_for": t.VerifyFor, "hold": t.Hold, "stale": t.Stale,
+	} {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("timing.%s must not be negative", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// due says when the engine should look at an incident again.
+func (t Timing) due(inc incident.Incident, now time.Time) time.Time {
+	switch inc.State {
+	case incident.StateReceived:
+		return inc.OpenedAt.Add(t.GroupWait)
+	case incident.StateInvestigating, incident.StateProposed:
+		return now
+	case incident.StateDeciding:
+		next := now.Add(t.Refresh)
+		if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() && inc.Plan.ExpiresAt.Before(next) {
+			next = inc.Plan.ExpiresAt
+		}
+		return next
+	case incident.StateApplying, incident.StateSettling, incident.StateVerifying, incident.StateUndoing:
+		return t.dueRunning(inc, now)
+	case incident.StateWatching:
+		return now.Add(t.Watch)
+	case incident.StateClosed:
+		return time.Time{}
+	default:
+		return now.Add(t.Watch)
+	}
+}
+
+func (t Timing) dueRunning(inc incident.Incident, now time.Time) time.Time {
+	if inc.Active == nil {
+		return now.Add(t.Retry)
+	}
+	switch inc.Active.Phase {
+	case incident.PhaseRecheck, incident.PhaseClaimed:
+		return now
+	case incident.PhaseRollout:
+		return now
+	case incident.PhaseSettle:
+		return inc.Active.SettleUntil
+	case incident.PhaseVerify:
+		if inc.Active.Readings > 0 {
+			return now.Add(t.VerifyEvery)
+		}
+		return now
+	default:
+		return now.Add(t.Retry)
+	}
+}

@@ -1,0 +1,80 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+)
+
+// bot is the actor of what the engine does by itself.
+var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
+
+// watch looks again, then lifts a stop-gap or ends the incident when it has been healthy for long enough.
+func (e *Engine) watch(ctx context.Context, t *turn) error {
+	ev := e.investigated(ctx, t)
+	if err := e.commit(ctx, t, ev, extra{keep: true}); err != nil {
+		return err
+	}
+	if t.inc.State != incident.StateWatching {
+		return e.later(ctx, t, 0)
+	}
+	healthy := time.Duration(0)
+	if !t.inc.HealthySince.IsZero() {
+		healthy = t.now.Sub(t.inc.HealthySince)
+	}
+	gaps := t.inc.StopGaps()
+	switch {
+	case len(gaps) > 0 && healthy > 0 && healthy >= gaps[len(gaps)-1].LiftAfter:
+		return e.lift(ctx, t, gaps[len(gaps)-1])
+	case len(gaps) > 0:
+		return e.later(ctx, t, e.cfg.Timing.Watch)
+	case healthy > 0 && healthy >= e.cfg.Timing.Hold:
+		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", healthy.Round(time.Second))}, extra{})
+	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.stale(t):
+		return e.commit(ctx, t, incident.Closed{By: bot, Reason: "No alert fires and nothing can be read for a long time."}, extra{})
+	default:
+		return e.later(ctx, t, e.cfg.Timing.Watch)
+	}
+}
+
+// lift takes the newest stop-gap back. A pause holds it, quietly: it is tried again at every look.
+func (e *Engine) lift(ctx context.Context, t *turn, s incident.Step) error {
+	if why := policy.Refusal(e.check(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{})); why != "" {
+		e.deps.Logger.InfoContext(ctx, "a stop-gap is not lifted yet", "incident", t.inc.ID, "step", s.ID, "reason", why)
+		return e.later(ctx, t, e.cfg.Timing.Watch)
+	}
+	return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: fmt.Sprintf("healthy for %s, the stop-gap is lifted", s.LiftAfter)}, extra{})
+}
+
+func (e *Engine) stale(t *turn) bool {
+	newest := t.inc.OpenedAt
+	for _, a := range t.inc.Alerts {
+		if a.SeenAt.After(newest) {
+			newest = a.SeenAt
+		}
+	}
+	return t.now.Sub(newest) >= e.cfg.Timing.Stale
+}
+
+// watchUnrouted ends the incident of alerts without a pool when none of them fires any more, or none has been heard of for long.
+func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
+	var reason string
+	switch {
+	case len(t.inc.Firing()) == 0:
+		reason = "None of these alerts fires any more."
+	case e.stale(t):
+		reason = fmt.Sprintf("Nothing was heard of these alerts for %s.", e.cfg.Timing.Stale)
+	default:
+		return e.later(ctx, t, e.cfg.Timing.Watch)
+	}
+	err := e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{})
+	var refused *incident.RefusedError
+	if errors.As(err, &refused) {
+		return e.later(ctx, t, e.cfg.Timing.Watch)
+	}
+	return err
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// ClaimDue takes incidents that are due and that nobody works on, the longest due first. Each claim raises the fence, so that a late commit of
+// an earlier holder is refused.
+func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
+	var out []incident.Claimed
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, s.q(`SELECT fence, body FROM incidents
+			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? ORDER BY due_at LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() //nolint:errcheck // rows.Err is checked; Close after a full read cannot lose anything
+		for rows.Next() {
+			var c incident.Claimed
+			var body string
+			if err := rows.Scan(&c.Fence, &body); err != nil {
+				return err
+			}
+			if c.Incident, err = decode(body); err != nil {
+				return err
+			}
+			c.Fence++
+			out = append(out, c)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		for _, c := range out {
+			if _, err := s.changed(ctx, tx, `UPDATE incidents SET fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?`,
+				c.Fence, owner, nanos(now.Add(lease)), c.Incident.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim due incidents: %w", err)
+	}
+	return out, nil
+}
+
+// ReleaseClaim gives a claim back without a change; the incident is due again at dueAt, never when that is zero. incident.ErrFenced says that the claim
+// was lost. When somebody committed since the version that was read, their due time stays: they had a reason to look.
+func (s *Store) ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error {
+	n, err := s.changed(ctx, s.write, `UPDATE incidents SET lease_until = 0, due_at = CASE WHEN version = ? THEN ? ELSE due_at END WHERE id = ? AND fence = ?`,
+		version, nanos(dueAt), id, fence)
+	if err != nil {
+		return fmt.Errorf("release incident %s: %w", id, err)
+	}
+	if n == 0 {
+		return fmt.Errorf("release incident %s: %w", id, incident.ErrFenced)
+	}
+	return nil
+}
+
+func decode(body string) (incident.Incident, error) {
+	var inc incident.Incident
+	if err := json.Unmarshal([]byte(body), &inc); err != nil {
+		return incident.Incident{}, fmt.Errorf("read an incident from JSON: %w", err)
+	}
+	if inc.Journal == nil {
+		inc.Journal = []incident.Entry{}
+	}
+	return inc, nil
+}

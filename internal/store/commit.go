@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// pauseLock is the number of the advisory lock that orders pauses and claims on PostgreSQL. SQLite has one writer and needs none.
+const pauseLock = 0x76_6d_65_64 // "vmed"
+
+// Commit makes all changes or none. The errors are those that incident.Change names. After a nil error the versions are Expect+1.
+func (s *Store) Commit(ctx context.Context, changes ...incident.Change) error {
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		for _, ch := range changes {
+			if err := s.commitOne(ctx, tx, ch); err != nil {
+				return fmt.Errorf("incident %s: %w", ch.Incident.ID, err)
+			}
+		}
+		return s.announce(ctx, tx)
+	})
+	if err == nil {
+		s.wake.signal()
+	}
+	return err
+}
+
+func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
+	if err := s.save(ctx, tx, ch); err != nil {
+		return err
+	}
+	lastThread, err := s.addEntries(ctx, tx, ch)
+	if err != nil {
+		return err
+	}
+	if err := s.writesOf(ctx, tx, ch); err != nil {
+		return err
+	}
+	if err := s.locksOf(ctx, tx, ch); err != nil {
+		return err
+	}
+	if ch.Redraw || lastThread > 0 {
+		if err := s.want(ctx, tx, ch, lastThread); err != nil {
+			return err
+		}
+	}
+	if ch.Delivery != nil {
+		return s.endDelivery(ctx, tx, *ch.Delivery, "done", "", ch.DueAt)
+	}
+	return nil
+}
+
+func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
+	inc := ch.Incident
+	inc.Version = ch.Expect + 1
+	inc.Journal = nil
+	body, err := json.Marshal(inc)
+	if err != nil {
+		return fmt.Errorf("write as JSON: %w", err)
+	}
+	if ch.Expect == 0 {
+		_, err := s.changed(ctx, tx, `INSERT INTO incidents (id, pool, state, version, opened_at, closed_at, due_at, body) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
+			inc.ID, inc.Pool, string(inc.State), nanos(inc.OpenedAt), nanos(inc.ClosedAt), nanos(ch.DueAt), string(body))
+		return existing(err)
+	}
+	query := `UPDATE incidents SET state = ?, version = ?, closed_at = ?, due_at = ?, body = ? WHERE id = ? AND version = ?`
+	args := []any{string(inc.State), inc.Version, nanos(inc.ClosedAt), nanos(ch.DueAt), string(body), inc.ID, ch.Expect}
+	if ch.Fence != 0 {
+		query = strings.Replace(query, " WHERE", ", lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE", 1) + ` AND fence = ?`
+		args = append(args[:5:5], flag(ch.Release), inc.ID, ch.Expect, ch.Fence)
+	}
+	n, err := s.changed(ctx, tx, query, args...)
+	switch {
+	case err != nil:
+		return existing(err)
+	case n == 0:
+		return s.whyNot(ctx, tx, ch)
+	}
+	return nil
+}
+
+// existing tells the two ways of a duplicate apart: the same incident again, or a second open one of the pool.
+func existing(err error) error {
+	index, dup := duplicate(err)
+	switch {
+	case !dup:
+		return err
+	case strings.Contains(index, "incidents_open_pool") || strings.Contains(index, "incidents.pool"):
+		return incident.ErrPoolOpen
+	default:
+		return incident.ErrStale
+	}
+}
+
+func (s *Store) whyNot(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
+	var version, fence int64
+	err := tx.QueryRowContext(ctx, s.q(`SELECT version, fence FROM incidents WHERE id = ?`), ch.Incident.ID).Scan(&version, &fence)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return incident.ErrNotFound
+	case err != nil:
+		return err
+	case ch.Fence != 0 && ch.Fence != fence:
+		return incident.ErrFenced
+	default:
+		return incident.ErrStale
+	}
+}
+
+// addEntries numbers and adds the journal entries and returns the number of the last one that belongs into the thread, or 0.
+func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) (int64, error) {
+	if len(ch.Entries) == 0 {
+		return 0, nil
+	}
+	var seq, lastThread int64
+	if err := tx.QueryRowContext(ctx, s.q(`SELECT COALESCE(MAX(seq), 0) FROM journal WHERE incident = ?`), ch.Incident.ID).Scan(&seq); err != nil {
+		return 0, err
+	}
+	for _, e := range ch.Entries {
+		seq++
+		e.Seq = seq
+		body, err := json.Marshal(e)
+		if err != nil {
+			return 0, fmt.Errorf("write a journal entry as JSON: %w", err)
+		}
+		if _, err := s.changed(ctx, tx, `INSERT INTO journal (incident, seq, thread, body) VALUES (?, ?, ?, ?)`, ch.Incident.ID, seq, flag(e.Thread), string(body)); err != nil {
+			return 0, fmt.Errorf("add to the journal: %w", err)
+		}
+		if e.Thread {
+			lastThread = seq
+		}
+	}
+	return lastThread, nil
+}
+
+func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
+	if w := ch.Claim; w != nil {
+		if s.postgres {
+			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, pauseLock); err != nil {
+				return err
+			}
+		}
+		pauses, err := s.pauses(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, p := range pauses {
+			if p.Pool == "" || p.Pool == w.Pool {
+				return &incident.PausedError{Pause: p}
+			}
+		}
+		if _, err := s.changed(ctx, tx, `INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.Drill), nanos(w.StartedAt)); err != nil {
+			return fmt.Errorf("claim write %s: %w", w.ID, err)
+		}
+	}
+	if w := ch.Finish; w != nil {
+		n, err := s.changed(ctx, tx, `UPDATE writes SET ended_at = ?, result = ? WHERE id = ?`, nanos(w.EndedAt), string(w.Result), w.ID)
+		if err != nil {
+			return fmt.Errorf("end write %s: %w", w.ID, err)
+		}
+		if n == 0 {
+			return fmt.Errorf("end write %s: %w", w.ID, incident.ErrNotFound)
+		}
+	}
+	return nil
+}
+
+func (s *Store) locksOf(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
+	if ch.Lock != "" {
+		// The insert waits for a concurrent one, so that the row read after it is the truth.
+		if _, err := s.changed(ctx, tx, `INSERT INTO locks (target, incident) VALUES (?, ?) ON CONFLICT (target) DO NOTHING`, ch.Lock, ch.Incident.ID); err != nil {
+			return fmt.Errorf("lock %s: %w", ch.Lock, err)
+		}
+		var holder string
+		if err := tx.QueryRowContext(ctx, s.q(`SELECT incident FROM locks WHERE target = ?`), ch.Lock).Scan(&holder); err != nil {
+			return fmt.Errorf("lock %s: %w", ch.Lock, err)
+		}
+		if holder != ch.Incident.ID {
+			return &incident.LockedError{Target: ch.Lock, Incident: holder}
+		}
+	}
+	if ch.Unlock != "" {
+		if _, err := s.changed(ctx, tx, `DELETE FROM locks WHERE target = ? AND incident = ?`, ch.Unlock, ch.Incident.ID); err != nil {
+			return fmt.Errorf("unlock %s: %w", ch.Unlock, err)
+		}
+	}
+	return nil
+}
+
+// want raises what the incident's message should show. The row is made on the first time, when the pool has a channel.
+func (s *Store) want(ctx context.Context, tx *sql.Tx, ch incident.Change, thread int64) error {
+	channel := s.opts.ChannelFor(ch.Incident.Pool)
+	if channel == "" {
+		return nil
+	}
+	_, err := s.changed(ctx, tx, `INSERT INTO messages (incident, channel, wanted, thread_wanted) VALUES (?, ?, ?, ?)
+		ON CONFLICT (incident) DO UPDATE SET wanted = excluded.wanted,
+			thread_wanted = CASE WHEN excluded.thread_wanted > messages.thread_wanted THEN excluded.thread_wanted ELSE messages.thread_wanted END`,
+		ch.Incident.ID, channel, ch.Expect+1, thread)
+	if err != nil {
+		return fmt.Errorf("the message: %w", err)
+	}
+	return nil
+}

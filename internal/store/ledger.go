@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+const writeColumns = `SELECT id, incident, step, pool, kind, target, op, drill, started_at, ended_at, result FROM writes`
+
+// WritesSince returns the writes of a pool that began at or after since, the oldest first, drills included.
+func (s *Store) WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error) {
+	return s.listWrites(ctx, writeColumns+` WHERE pool = ? AND started_at >= ? ORDER BY started_at, id`, pool, nanos(since))
+}
+
+// OpenWrites returns the writes that were claimed and have not ended.
+func (s *Store) OpenWrites(ctx context.Context) ([]incident.Write, error) {
+	return s.listWrites(ctx, writeColumns+` WHERE ended_at = 0 ORDER BY started_at, id`)
+}
+
+func (s *Store) listWrites(ctx context.Context, query string, args ...any) ([]incident.Write, error) {
+	rows, err := s.read.QueryContext(ctx, s.q(query), args...)
+	if err != nil {
+		return nil, fmt.Errorf("list writes: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (incident.Write, error) {
+		var w incident.Write
+		var kind, op, result string
+		var drill, started, ended int64
+		err := r.Scan(&w.ID, &w.Incident, &w.Step, &w.Pool, &kind, &w.Target, &op, &drill, &started, &ended, &result)
+		w.Kind, w.Op, w.Result = incident.StepKind(kind), incident.Op(op), incident.WriteResult(result)
+		w.Drill, w.StartedAt, w.EndedAt = drill == 1, moment(started), moment(ended)
+		return w, err
+	})
+}
+
+// Locks maps the key of each locked object to the incident that holds it.
+func (s *Store) Locks(ctx context.Context) (map[string]string, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT target, incident FROM locks`)
+	if err != nil {
+		return nil, fmt.Errorf("list locks: %w", err)
+	}
+	pairs, err := collect(rows, func(r *sql.Rows) ([2]string, error) {
+		var p [2]string
+		return p, r.Scan(&p[0], &p[1])
+	})
+	out := map[string]string{}
+	for _, p := range pairs {
+		out[p[0]] = p[1]
+	}
+	return out, err
+}
+
+// SetPause stops writes of the scope; a second one for the same scope replaces the first. When it returns, every claim either is in OpenWrites or will
+// be refused.
+func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		if s.postgres {
+			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, pauseLock); err != nil {
+				return err
+			}
+		}
+		_, err := s.changed(ctx, tx, `INSERT INTO pauses (pool, reason, by_kind, by_id, at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (pool) DO UPDATE SET reason = excluded.reason, by_kind = excluded.by_kind, by_id = excluded.by_id, at = excluded.at`,
+			p.Pool, p.Reason, p.By.Kind, p.By.ID, nanos(p.At))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("pause: %w", err)
+	}
+	return nil
+}
+
+// ClearPause ends the pause of a scope and says whether there was one.
+func (s *Store) ClearPause(ctx context.Context, pool string) (bool, error) {
+	n, err := s.changed(ctx, s.write, `DELETE FROM pauses WHERE pool = ?`, pool)
+	if err != nil {
+		return false, fmt.Errorf("resume: %w", err)
+	}
+	s.wake.signal()
+	return n > 0, nil
+}
+
+// Pauses lists the pauses in force.
+func (s *Store) Pauses(ctx context.Context) ([]incident.Pause, error) { return s.pauses(ctx, s.read) }
+
+func (s *Store) pauses(ctx context.Context, db querier) ([]incident.Pause, error) {
+	rows, err := db.QueryContext(ctx, `SELECT pool, reason, by_kind, by_id, at FROM pauses ORDER BY pool`)
+	if err != nil {
+		return nil, fmt.Errorf("list pauses: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (incident.Pause, error) {
+		var p incident.Pause
+		var at int64
+		err := r.Scan(&p.Pool, &p.Reason, &p.By.Kind, &p.By.ID, &at)
+		p.At = moment(at)
+		return p, err
+	})
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+const messageColumns = `SELECT incident, channel, ts, wanted, sent, thread_sent, intent_at, intent_thread, attempts, next_at, last_error, gave_up, fence FROM messages`
+
+func scanMessage(scan func(...any) error) (incident.Message, error) {
+	var m incident.Message
+	var intent, next, gaveUp int64
+	err := scan(&m.Incident, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent, &m.IntentThread, &m.Attempts, &next, &m.LastError, &gaveUp, &m.Fence)
+	m.IntentAt, m.NextAt, m.GaveUp = moment(intent), moment(next), gaveUp == 1
+	return m, err
+}
+
+// ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back when something newer is wanted.
+func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+	var out []incident.Message
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, s.q(messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
+			AND (gave_up = 0 OR wanted > gave_up_wanted) ORDER BY next_at, incident LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
+		if err != nil {
+			return err
+		}
+		if out, err = collect(rows, func(r *sql.Rows) (incident.Message, error) { return scanMessage(r.Scan) }); err != nil {
+			return err
+		}
+		for n := range out {
+			out[n].Fence++
+			out[n].GaveUp = false
+			if _, err := s.changed(ctx, tx, `UPDATE messages SET fence = ?, lease_until = ? WHERE incident = ?`, out[n].Fence, nanos(now.Add(lease)), out[n].Incident); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim messages: %w", err)
+	}
+	return out, nil
+}
+
+// SaveMessage keeps what became of a claimed message; what is wanted is never lowered by it. incident.ErrFenced says that the claim was lost.
+func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release bool) error {
+	n, err := s.changed(ctx, s.write, `UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
+			last_error = ?, gave_up = ?, gave_up_wanted = ?, lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE incident = ? AND fence = ?`,
+		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError, flag(m.GaveUp), m.Wanted, flag(release), m.Incident, m.Fence)
+	if err != nil {
+		return fmt.Errorf("save the message of %s: %w", m.Incident, err)
+	}
+	if n == 0 {
+		return fmt.Errorf("save the message of %s: %w", m.Incident, incident.ErrFenced)
+	}
+	return nil
+}
+
+// Message returns the message of an incident.
+func (s *Store) Message(ctx context.Context, incidentID string) (incident.Message, bool, error) {
+	rows, err := s.read.QueryContext(ctx, s.q(messageColumns+` WHERE incident = ?`), incidentID)
+	if err != nil {
+		return incident.Message{}, false, fmt.Errorf("message of %s: %w", incidentID, err)
+	}
+	ms, err := collect(rows, func(r *sql.Rows) (incident.Message, error) { return scanMessage(r.Scan) })
+	if err != nil || len(ms) == 0 {
+		return incident.Message{}, false, err
+	}
+	return ms[0], true, nil
+}

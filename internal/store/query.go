@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Incident returns one incident without its journal, or incident.ErrNotFound.
+func (s *Store) Incident(ctx context.Context, id string) (incident.Incident, error) {
+	inc, found, err := s.one(ctx, `SELECT body FROM incidents WHERE id = ?`, id)
+	if err == nil && !found {
+		err = incident.ErrNotFound
+	}
+	if err != nil {
+		return incident.Incident{}, fmt.Errorf("incident %s: %w", id, err)
+	}
+	return inc, nil
+}
+
+// IncidentWithJournal returns one incident with its whole journal, or incident.ErrNotFound.
+func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error) {
+	inc, err := s.Incident(ctx, id)
+	if err != nil {
+		return incident.Incident{}, err
+	}
+	rows, err := s.read.QueryContext(ctx, s.q(`SELECT body FROM journal WHERE incident = ? ORDER BY seq`), id)
+	if err != nil {
+		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
+	}
+	inc.Journal, err = collect(rows, func(r *sql.Rows) (incident.Entry, error) {
+		var body string
+		var e incident.Entry
+		if err := r.Scan(&body); err != nil {
+			return e, err
+		}
+		return e, json.Unmarshal([]byte(body), &e)
+	})
+	if err != nil {
+		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
+	}
+	return inc, nil
+}
+
+// OpenIncident returns the open incident of a pool.
+func (s *Store) OpenIncident(ctx context.Context, pool string) (incident.Incident, bool, error) {
+	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state <> 'closed'`, pool)
+}
+
+// LastClosed returns the incident of a pool that was closed last, when that was not before since.
+func (s *Store) LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error) {
+	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state = 'closed' AND closed_at >= ? ORDER BY closed_at DESC LIMIT 1`, pool, nanos(since))
+}
+
+// Incidents lists incidents without their journals, the newest first.
+func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error) {
+	query, args := `SELECT body FROM incidents WHERE 1 = 1`, []any{}
+	switch f.State {
+	case "":
+	case "open":
+		query += ` AND state <> 'closed'`
+	default:
+		query += ` AND state = ?`
+		args = append(args, f.State)
+	}
+	if !f.AllPools {
+		query += ` AND pool = ?`
+		args = append(args, f.Pool)
+	}
+	if f.After != "" {
+		var opened int64
+		err := s.read.QueryRowContext(ctx, s.q(`SELECT opened_at FROM incidents WHERE id = ?`), f.After).Scan(&opened)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = incident.ErrNotFound
+		}
+		if err != nil {
+			return nil, fmt.Errorf("incident %s: %w", f.After, err)
+		}
+		query += ` AND (opened_at < ? OR (opened_at = ? AND id < ?))`
+		args = append(args, opened, opened, f.After)
+	}
+	query += ` ORDER BY opened_at DESC, id DESC LIMIT ?`
+	limit := f.Limit
+	if limit <= 0 || limit > maxPage {
+		limit = maxPage
+	}
+	rows, err := s.read.QueryContext(ctx, s.q(query), append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("list incidents: %w", err)
+	}
+	return collect(rows, func(r *sql.Rows) (incident.Incident, error) {
+		var body string
+		if err := r.Scan(&body); err != nil {
+			return incident.Incident{}, err
+		}
+		return decode(body)
+	})
+}
+
+// maxPage bounds a page of a listing.
+const maxPage = 200
+
+func (s *Store) one(ctx context.Context, query string, args ...any) (incident.Incident, bool, error) {
+	var body string
+	err := s.read.QueryRowContext(ctx, s.q(query), args...).Scan(&body)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return incident.Incident{}, false, nil
+	case err != nil:
+		return incident.Incident{}, false, err
+	}
+	inc, err := decode(body)
+	return inc, err == nil, err
+}
+
+// collect reads all rows and closes them.
+func collect[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	defer rows.Close() //nolint:errcheck // rows.Err is checked; Close after a full read cannot lose anything
+	out := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,219 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+const (
+	// maxReplies bounds the thread entries of one turn, so that a turn fits into its lease.
+	maxReplies = 20
+	// lookBack is added to the time searched for a lost post: the sink's clock may be behind, and a repeated post has an elder.
+	lookBack = 10 * time.Minute
+	// saveTimeout bounds one write to the store.
+	saveTimeout = 5 * time.Second
+	// maxError bounds what is kept of an error's text.
+	maxError = 500
+)
+
+// delivery is one turn on one claimed message.
+type delivery struct {
+	d    *Dispatcher
+	m    incident.Message
+	inc  incident.Incident
+	now  time.Time
+	stop <-chan struct{}
+	// before is the error of the turn before, so that the same one is not logged twice.
+	before string
+	// drawn says that the message shows this version of the incident.
+	drawn bool
+	// sending says that the intent of a post was stored in this turn and its outcome not yet.
+	sending bool
+	// repeat says that the next post repeats one whose outcome could not be found out. It is done once.
+	repeat bool
+}
+
+// run brings the message up to date, in the order in which people read it: the message, its edits, its thread.
+func (v *delivery) run(ctx context.Context) error {
+	err := v.steps(ctx)
+	var save *saveError
+	switch {
+	case errors.As(err, &save) && errors.Is(err, incident.ErrFenced):
+		v.d.logger.DebugContext(ctx, "a message was taken over by another replica", "incident", v.m.Incident)
+		return nil
+	case errors.As(err, &save):
+		return fmt.Errorf("message of incident %s: %w", v.m.Incident, save.err)
+	case err != nil:
+		err = v.failed(ctx, err)
+	}
+	if errors.Is(err, incident.ErrFenced) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("message of incident %s: %w", v.m.Incident, err)
+	}
+	return nil
+}
+
+func (v *delivery) steps(ctx context.Context) error {
+	inc, err := v.d.incidents.IncidentWithJournal(ctx, v.m.Incident)
+	switch {
+	case errors.Is(err, incident.ErrNotFound):
+		return &PermanentError{Err: fmt.Errorf("read incident %s: %w", v.m.Incident, err), Next: "Nothing is to be done: its incident was removed from the store."}
+	case err != nil:
+		return &saveError{fmt.Errorf("read the incident: %w", err)}
+	}
+	v.inc = inc
+	for _, step := range []func(context.Context) error{v.settle, v.post, v.update} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	complete, err := v.thread(ctx)
+	if err != nil {
+		return err
+	}
+	return v.finish(ctx, complete)
+}
+
+// settle finds out what became of a post whose answer was lost, before anything else is sent.
+func (v *delivery) settle(ctx context.Context) error {
+	if v.m.IntentAt.IsZero() {
+		return nil
+	}
+	if wait := v.m.IntentAt.Add(v.d.cfg.LookAfter).Sub(v.now); wait > 0 {
+		return &laterError{wait, "the answer to a post was lost; the channel is searched in a moment"}
+	}
+	parent := ""
+	if v.m.IntentThread > 0 {
+		parent = v.m.TS
+	}
+	ts, found, err := v.d.sink.Find(ctx, v.m.Channel, parent, v.m.Incident, v.m.IntentThread, v.m.IntentAt.Add(-lookBack))
+	switch {
+	case err != nil:
+		return v.unreadable(err)
+	case found && v.m.IntentThread > 0:
+		v.m.ThreadSent = max(v.m.ThreadSent, v.m.IntentThread)
+	case found:
+		v.m.TS = ts
+	}
+	v.clearIntent()
+	return v.save(ctx, false)
+}
+
+// unreadable decides what happens when the channel cannot be searched: wait, and after AmbiguousWait repeat the post once.
+func (v *delivery) unreadable(err error) error {
+	var limited *RateLimitedError
+	var gone *GoneError
+	if errors.As(err, &limited) || errors.As(err, &gone) {
+		return err
+	}
+	if wait := v.m.IntentAt.Add(v.d.cfg.AmbiguousWait).Sub(v.now); wait > 0 {
+		return &laterError{min(wait, 30*time.Second), "the answer to a post was lost and the channel cannot be searched: " + err.Error()}
+	}
+	v.repeat = true
+	return nil
+}
+
+func (v *delivery) post(ctx context.Context) error {
+	if v.m.TS != "" {
+		return nil
+	}
+	if err := v.begin(ctx, 0); err != nil {
+		return err
+	}
+	ts, err := v.d.sink.Post(ctx, v.m.Channel, v.inc)
+	if err != nil {
+		return err
+	}
+	v.m.TS, v.drawn = ts, true
+	v.clearIntent()
+	return v.save(ctx, false)
+}
+
+func (v *delivery) update(ctx context.Context) error {
+	if v.drawn || v.m.Wanted <= v.m.Sent {
+		return nil
+	}
+	if err := v.d.sink.Update(ctx, v.m.Channel, v.m.TS, v.inc); err != nil {
+		return err
+	}
+	v.drawn = true
+	return nil
+}
+
+// thread adds the entries that are missing, in order, and says whether that was all of them.
+func (v *delivery) thread(ctx context.Context) (bool, error) {
+	n := 0
+	for _, e := range v.inc.Journal {
+		if !e.Thread || e.Seq <= v.m.ThreadSent {
+			continue
+		}
+		if n == maxReplies || v.stopping(ctx) {
+			return false, nil
+		}
+		if err := v.begin(ctx, e.Seq); err != nil {
+			return false, err
+		}
+		if err := v.d.sink.Reply(ctx, v.m.Channel, v.m.TS, v.inc, e); err != nil {
+			return false, err
+		}
+		v.m.ThreadSent = e.Seq
+		v.clearIntent()
+		n++
+	}
+	return true, nil
+}
+
+// stopping says that nothing more should be begun: the process ends, or the lease has too little left for another call.
+func (v *delivery) stopping(ctx context.Context) bool {
+	select {
+	case <-v.stop:
+		return true
+	default:
+	}
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < v.d.cfg.Lease/4
+}
+
+// begin stores the intent before a post. A repeated post is stored as given up: whatever happens next, it is not repeated again until
+// a new version is wanted.
+func (v *delivery) begin(ctx context.Context, seq int64) error {
+	v.m.IntentAt, v.m.IntentThread, v.m.GaveUp = v.now, seq, v.repeat
+	v.sending = true
+	return v.save(ctx, false)
+}
+
+func (v *delivery) clearIntent() {
+	v.m.IntentAt, v.m.IntentThread, v.m.GaveUp = time.Time{}, 0, false
+	v.sending, v.repeat = false, false
+}
+
+// finish stores that the message is up to date and gives the claim back. Sent moves only when the thread is complete too, so that
+// Wanted > Sent always says that something is left.
+func (v *delivery) finish(ctx context.Context, complete bool) error {
+	v.clearIntent()
+	if v.before != "" {
+		v.d.logger.InfoContext(ctx, "the message is delivered again", "incident", v.m.Incident)
+	}
+	v.m.Attempts, v.m.LastError, v.m.NextAt = 0, "", v.now
+	if complete {
+		v.m.Sent = max(v.m.Sent, v.inc.Version)
+		v.m.NextAt = v.now.Add(v.d.cfg.Gap)
+	}
+	return v.save(ctx, true)
+}
+
+// save writes even when the time for the message is over: what was sent must be known.
+func (v *delivery) save(ctx context.Context, release bool) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTimeout, fmt.Errorf("saving took longer than %s", saveTimeout))
+	defer cancel()
+	if err := v.d.outbox.SaveMessage(ctx, v.m, release); err != nil {
+		return &saveError{fmt.Errorf("save the message: %w", err)}
+	}
+	return nil
+}

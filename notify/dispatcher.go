@@ -1,0 +1,176 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Outbox is the durable list of messages.
+type Outbox interface {
+	// ClaimMessages takes up to limit messages for owner until the lease ends: those whose NextAt has come, that are not up to date
+	// (Wanted > Sent) and have not given up. Wanting a new version clears GaveUp and brings NextAt to now for such a message; it does
+	// not move NextAt for others, so that a rate limit holds.
+	ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error)
+	// SaveMessage stores everything but Wanted, which only commits raise, and gives the claim back on release. It answers
+	// incident.ErrFenced when the claim was lost.
+	SaveMessage(ctx context.Context, m incident.Message, release bool) error
+	// Wake receives a value, now and then, when there is something to do.
+	Wake() <-chan struct{}
+}
+
+// Incidents reads what is to be shown.
+type Incidents interface {
+	// IncidentWithJournal returns the incident with its whole journal, or incident.ErrNotFound.
+	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
+}
+
+// Sink is where messages go. Its errors are *AmbiguousError, *RateLimitedError, *PermanentError and *GoneError; any other error says
+// that nothing was sent and that it may be tried again. Only Post and Reply may be ambiguous; Update and Find may be called any
+// number of times.
+type Sink interface {
+	// Post puts up the incident's message and returns what identifies it.
+	Post(ctx context.Context, channel string, inc incident.Incident) (ts string, err error)
+	// Update draws the message again.
+	Update(ctx context.Context, channel, ts string, inc incident.Incident) error
+	// Reply adds a journal entry to the message's thread.
+	Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error
+	// Find looks for a message (parentTS empty, entrySeq 0) or a thread entry that was posted at or after oldest. A nil error
+	// promises that the channel could be read: not found then means that it is not there.
+	Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (ts string, found bool, err error)
+}
+
+// maxRounds bounds the claims of one pass, so that a pass always ends.
+const maxRounds = 50
+
+// Dispatcher drains the outbox. It is safe to run several on one outbox.
+type Dispatcher struct {
+	cfg       Config
+	outbox    Outbox
+	incidents Incidents
+	sink      Sink
+	logger    *slog.Logger
+}
+
+// New returns a Dispatcher, or an error that names everything that is missing or wrong.
+func New(cfg Config, outbox Outbox, incidents Incidents, sink Sink, logger *slog.Logger) (*Dispatcher, error) {
+	var errs []error
+	for _, need := range []struct {
+		name    string
+		missing bool
+	}{
+		{"outbox", outbox == nil},
+		{"incidents", incidents == nil},
+		{"sink", sink == nil},
+		{"logger", logger == nil},
+	} {
+		if need.missing {
+			errs = append(errs, fmt.Errorf("notify: the %s is nil", need.name))
+		}
+	}
+	cfg = cfg.withDefaults()
+	if err := errors.Join(append(errs, cfg.validate())...); err != nil {
+		return nil, err
+	}
+	return &Dispatcher{cfg: cfg, outbox: outbox, incidents: incidents, sink: sink, logger: logger}, nil
+}
+
+// Run delivers until ctx ends, then waits for the calls in flight (Config.Drain) and returns nil. A store that cannot be asked is
+// logged once and tried again at the next sweep.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	tick := time.NewTicker(d.cfg.Sweep)
+	defer tick.Stop()
+	last := ""
+	for {
+		_, err := d.Deliver(ctx, time.Now())
+		if ctx.Err() != nil {
+			return nil
+		}
+		last = d.report(ctx, err, last)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-d.outbox.Wake():
+		}
+	}
+}
+
+// report logs an error of the store when it is new, and its end.
+func (d *Dispatcher) report(ctx context.Context, err error, last string) string {
+	switch {
+	case err != nil && err.Error() != last:
+		d.logger.ErrorContext(ctx, "messages cannot be read or saved; they will be late", "err", err)
+		return err.Error()
+	case err == nil && last != "":
+		d.logger.InfoContext(ctx, "messages can be read and saved again")
+		return ""
+	}
+	return last
+}
+
+// Deliver makes one pass over the outbox and returns how many messages it worked on. Failures of the sink are stored with the
+// message and are not errors here; the error is the store's.
+func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (int, error) {
+	n := 0
+	for range maxRounds {
+		if ctx.Err() != nil {
+			return n, nil
+		}
+		claimed, err := d.outbox.ClaimMessages(ctx, d.cfg.Owner, now, d.cfg.Lease, d.cfg.Parallel)
+		if err != nil {
+			return n, fmt.Errorf("claim messages: %w", err)
+		}
+		n += len(claimed)
+		if err := d.deliverAll(ctx, claimed, now); err != nil {
+			return n, err
+		}
+		if len(claimed) < d.cfg.Parallel {
+			return n, nil
+		}
+	}
+	return n, nil
+}
+
+func (d *Dispatcher) deliverAll(ctx context.Context, claimed []incident.Message, now time.Time) error {
+	errs := make([]error, len(claimed))
+	var wg sync.WaitGroup
+	for i, m := range claimed {
+		wg.Go(func() {
+			inner, cancel := d.messageContext(ctx)
+			defer cancel()
+			v := &delivery{d: d, m: m, now: now, stop: ctx.Done(), before: m.LastError}
+			errs[i] = v.run(inner)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// messageContext bounds the work on one message by its lease. The end of ctx does not cut off a call in flight, whose answer would
+// then be lost, but gives it Config.Drain to finish.
+func (d *Dispatcher) messageContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	budget := d.cfg.Lease * 3 / 4
+	inner, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), budget, fmt.Errorf("the message took longer than %s", budget))
+	var drain *time.Timer
+	var mu sync.Mutex
+	unhook := context.AfterFunc(ctx, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		drain = time.AfterFunc(d.cfg.Drain, cancel)
+	})
+	return inner, func() {
+		unhook()
+		mu.Lock()
+		defer mu.Unlock()
+		if drain != nil {
+			drain.Stop()
+		}
+		cancel()
+	}
+}

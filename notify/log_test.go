@@ -1,0 +1,55 @@
+package notify
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func TestLogSinkSaysEachStateOnce(t *testing.T) {
+	t.Parallel()
+	l := &logs{}
+	s, err := NewLogSink(l.logger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inc := incident.New("inc-1", "llama", incident.ModeDrill, true, noon)
+	inc.State = incident.StateDeciding
+	inc.Diagnosis = &incident.Diagnosis{Playbook: "queue", Summary: "Requests\nwait."}
+	inc.Plan = &incident.Plan{Steps: []incident.Step{{ID: "p1-s1", Kind: incident.StepReplicas, Title: "Scale to 3", State: incident.StepProposed}}}
+	ts, err := s.Post(t.Context(), "", inc)
+	if err != nil || ts == "" {
+		t.Fatalf("Post = %q, %v", ts, err)
+	}
+	inc.Version++
+	for range 3 {
+		if err := s.Update(t.Context(), "", ts, inc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := l.count("state=deciding"); n != 1 {
+		t.Errorf("the same state was logged %d times", n)
+	}
+	for _, want := range []string{"Requests wait.", "p1-s1 Scale to 3 (proposed)", "incidents approve inc-1", "nothing is changed"} {
+		if l.count(want) != 1 {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	inc.State = incident.StateClosed
+	if err := s.Update(t.Context(), "", ts, inc); err != nil {
+		t.Fatal(err)
+	}
+	if l.count("state=closed") != 1 || len(s.shown) != 0 {
+		t.Errorf("closed: logged %d times, %d kept", l.count("state=closed"), len(s.shown))
+	}
+	if err := s.Reply(t.Context(), "", ts, inc, incident.Entry{Seq: 1, Text: "Approved."}); err != nil || l.count("Approved.") != 1 {
+		t.Errorf("Reply = %v, logged %d times", err, l.count("Approved."))
+	}
+	if _, found, err := s.Find(t.Context(), "", "", "inc-1", 0, time.Time{}); found || err != nil {
+		t.Errorf("Find = %t, %v", found, err)
+	}
+	if _, err := NewLogSink(nil); err == nil {
+		t.Error("a nil logger was taken")
+	}
+}

@@ -1,0 +1,95 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"time"
+	"unicode/utf8"
+)
+
+// failed stores what a failure of the sink means for the message: when to try again, or that a person must act.
+func (v *delivery) failed(ctx context.Context, err error) error {
+	var later *laterError
+	var limited *RateLimitedError
+	var lost *AmbiguousError
+	var gone *GoneError
+	var permanent *PermanentError
+	switch {
+	case errors.As(err, &later):
+		v.m.NextAt = v.now.Add(later.after)
+	case errors.As(err, &limited):
+		v.notSent()
+		v.m.NextAt = v.now.Add(max(limited.After, time.Second))
+	case v.sending && (errors.As(err, &lost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		v.lost(ctx, err)
+	case errors.As(err, &gone):
+		v.gone(ctx)
+	case errors.As(err, &permanent):
+		v.notSent()
+		v.m.GaveUp, v.m.Attempts = true, v.m.Attempts+1
+		v.say(ctx, err, permanent.Next)
+	default:
+		v.notSent()
+		v.m.Attempts++
+		v.m.NextAt = v.now.Add(v.d.cfg.backoff(v.m.Attempts))
+		v.say(ctx, err, "It is tried again by itself.")
+	}
+	v.m.LastError = clip(err.Error())
+	return v.save(ctx, true)
+}
+
+// notSent takes back the intent of this turn, because it is known that nothing was posted. The intent of a repeated post stays: its
+// elder is still open.
+func (v *delivery) notSent() {
+	switch {
+	case v.repeat:
+		v.m.GaveUp = false
+	case v.sending:
+		v.clearIntent()
+	}
+}
+
+// lost keeps the intent: the channel is searched at the next turn. After a repeated post it has ended until a new version is wanted.
+func (v *delivery) lost(ctx context.Context, err error) {
+	v.m.Attempts++
+	v.m.NextAt = v.now.Add(v.d.cfg.LookAfter)
+	if v.repeat {
+		v.say(ctx, err, "The post was repeated once and its answer was lost again. Look into the channel, and give the app the right to "+
+			"read its history, so that the bot can look by itself.")
+		return
+	}
+	v.say(ctx, err, "The bot searches the channel before it posts anything again.")
+}
+
+// gone makes the next turn post a new message in the place of one that somebody deleted; when the incident is over, nothing is shown.
+func (v *delivery) gone(ctx context.Context) {
+	v.clearIntent()
+	v.m.TS, v.m.NextAt = "", v.now
+	if v.inc.Open() {
+		v.d.logger.WarnContext(ctx, "the message was deleted; it is posted anew", "incident", v.m.Incident)
+		return
+	}
+	v.m.Sent = max(v.m.Sent, v.inc.Version)
+	for _, e := range v.inc.Journal {
+		v.m.ThreadSent = max(v.m.ThreadSent, e.Seq)
+	}
+}
+
+// say logs a failure once, not at every turn that fails in the same way. The reason is the next step.
+func (v *delivery) say(ctx context.Context, err error, reason string) {
+	if clip(err.Error()) == v.before {
+		return
+	}
+	v.d.logger.WarnContext(ctx, "a message was not delivered", "incident", v.m.Incident, "attempt", v.m.Attempts, "err", err, "reason", reason)
+}
+
+func clip(s string) string {
+	if len(s) <= maxError {
+		return s
+	}
+	cut := maxError
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

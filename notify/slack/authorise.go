@@ -1,0 +1,94 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// refusal is an answer that changes nothing: the sentence for the person, and the reason for the log.
+type refusal struct {
+	text, reason string
+	err          error
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func (r *refusal) Unwrap() error { return r.err }
+
+func refuse(reason, text string, args ...any) *refusal {
+	return &refusal{reason: reason, text: fmt.Sprintf(text, args...)}
+}
+
+// authorise says whether the person who clicked may decide on such a step; nil means yes. Whatever cannot be found out is a no.
+func (i *Interactions) authorise(ctx context.Context, c click, a incident.Approvers) *refusal {
+	if r := i.allowed(ctx, c.User, a); r != nil {
+		return r
+	}
+	return i.member(ctx, c)
+}
+
+// allowed looks for the person in the list and in the groups.
+func (i *Interactions) allowed(ctx context.Context, user string, a incident.Approvers) *refusal {
+	if slices.Contains(a.Users, user) {
+		return nil
+	}
+	var unread string
+	var cause error
+	for _, g := range a.Groups {
+		users, err := i.groups.members(ctx, g)
+		switch {
+		case err != nil:
+			unread, cause = g, err
+		case slices.Contains(users, user):
+			return nil
+		}
+	}
+	switch {
+	case cause != nil:
+		r := refuse("a usergroup could not be read", "I could not ask Slack who is in the group %s, so I take nobody's word for it. Nothing was done. "+
+			"Click again in a minute, or decide with `vllm-medic incidents`.", escape(unread, 40))
+		r.err = cause
+		return r
+	case len(a.Users) == 0 && len(a.Groups) == 0:
+		return refuse("nobody may approve", "Nobody is allowed to decide on this step: its list of approvers is empty. Nothing was done.")
+	default:
+		return refuse("the user is not an approver", "You are not among the people who may decide on this step. Nothing was done.")
+	}
+}
+
+// member says whether the account is a full, living, human member of this workspace.
+func (i *Interactions) member(ctx context.Context, c click) *refusal {
+	u, err := i.client.account(ctx, c.User)
+	if err != nil {
+		r := refuse("the user could not be looked up", "I could not ask Slack about your account, so I cannot take your decision. Nothing was done. "+
+			"Click again in a minute, or decide with `vllm-medic incidents`.")
+		r.err = err
+		return r
+	}
+	switch {
+	case u.Deleted:
+		return refuse("the account is deactivated", "This account is deactivated. Nothing was done.")
+	case u.Bot:
+		return refuse("the user is a bot", "Bots cannot decide. Nothing was done.")
+	case u.Guest:
+		return refuse("the user is a guest", "Guests cannot decide. Nothing was done.")
+	case u.Stranger || !i.sameWorkspace(c, u):
+		return refuse("the user is of another workspace", "People of other workspaces cannot decide here. Nothing was done.")
+	}
+	return nil
+}
+
+// sameWorkspace compares the account's workspace with the one that the click came from, which was checked before. In an organisation the
+// account names the organisation, and the workspaces that it belongs to.
+func (i *Interactions) sameWorkspace(c click, u account) bool {
+	if c.Team != "" && u.Team == c.Team && (c.UserTeam == "" || c.UserTeam == c.Team || c.UserTeam == c.Enterprise) {
+		return true
+	}
+	if c.Enterprise == "" || u.Enterprise != c.Enterprise {
+		return false
+	}
+	return c.Team == "" || slices.Contains(u.Teams, c.Team)
+}

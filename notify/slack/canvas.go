@@ -1,0 +1,101 @@
+package slack
+
+import (
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// canvas collects the blocks of one message. Blocks without text are left out, because Slack refuses them.
+type canvas struct {
+	opts   ViewOptions
+	detail detail
+	blocks []slackgo.Block
+	ids    map[string]bool
+}
+
+func (c *canvas) add(b slackgo.Block) { c.blocks = append(c.blocks, b) }
+
+func (c *canvas) header(text string) {
+	if text = clip(line(text), maxHeader); text != "" {
+		c.add(slackgo.NewHeaderBlock(plain(text)))
+	}
+}
+
+// section shows mrkdwn whose foreign parts are escaped. What does not fit is cut at a line end.
+func (c *canvas) section(lines ...string) {
+	if text := fit(lines, maxSection); text != "" {
+		b := slackgo.NewSectionBlock(mrkdwn(text), nil, nil)
+		b.Expand = true
+		c.add(b)
+	}
+}
+
+// context is small print.
+func (c *canvas) context(parts ...string) {
+	if text := fit([]string{strings.Join(nonEmpty(parts), "  ·  ")}, maxSection); text != "" {
+		c.add(slackgo.NewContextBlock("", mrkdwn(text)))
+	}
+}
+
+// actions adds buttons under a block id that was not used before.
+func (c *canvas) actions(id string, buttons ...slackgo.BlockElement) {
+	if id = clip(id, maxID); len(buttons) == 0 || c.ids[id] {
+		return
+	}
+	if c.ids == nil {
+		c.ids = map[string]bool{}
+	}
+	c.ids[id] = true
+	c.add(slackgo.NewActionBlock(id, buttons...))
+}
+
+func plain(text string) *slackgo.TextBlockObject {
+	return slackgo.NewTextBlockObject(slackgo.PlainTextType, text, true, false)
+}
+
+// mrkdwn is verbatim: Slack must not make links and mentions of what stands in it.
+func mrkdwn(text string) *slackgo.TextBlockObject {
+	return slackgo.NewTextBlockObject(slackgo.MarkdownType, text, false, true)
+}
+
+// fit joins lines as far as they fit into most characters and says how many are left out. A single line that is too long is dropped to
+// its plain beginning, without links.
+func fit(lines []string, most int) string {
+	lines = nonEmpty(lines)
+	out, n := "", 0
+	for i, l := range lines {
+		next := l
+		if out != "" {
+			next = out + "\n" + l
+		}
+		if len([]rune(next)) > most-30 {
+			n = len(lines) - i
+			break
+		}
+		out = next
+	}
+	switch {
+	case n > 0 && out == "":
+		return clipEscaped(stripMarkup(lines[0]), most)
+	case n > 0:
+		return out + "\n" + more(n)
+	}
+	return out
+}
+
+// stripMarkup undoes our own markup, for text that cannot be shown with it.
+func stripMarkup(s string) string {
+	s = ourMarkup.ReplaceAllString(s, "$1")
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
+}
+
+func nonEmpty(in []string) []string {
+	var out []string
+	for _, s := range in {
+		if strings.TrimSpace(s) != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/notify"
+)
+
+// defaultAPI is the address of Slack's Web API.
+const defaultAPI = "https://slack.com/api/"
+
+// Config says how to reach Slack.
+type Config struct {
+	// Token is the bot token (xoxb-...).
+	Token string
+	// APIURL is the address of the Web API; empty means Slack's own.
+	APIURL string
+	// Timeout bounds one call (10 s).
+	Timeout time.Duration
+	// Transport carries the calls; nil means a clone of the default one.
+	Transport http.RoundTripper
+}
+
+// LogValue shows the configuration without its secret.
+func (c Config) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("api_url", c.APIURL), slog.Duration("timeout", c.Timeout))
+}
+
+// String shows the configuration without its secret.
+func (c Config) String() string { return fmt.Sprintf("{APIURL:%s Timeout:%s}", c.APIURL, c.Timeout) }
+
+// GoString shows the configuration without its secret.
+func (c Config) GoString() string { return c.String() }
+
+// Client calls the Web API. It obeys rate limits per method, bounds every call, follows no redirect, and its errors hold no secret and
+// are those that notify.Sink documents. It is safe for concurrent use.
+type Client struct {
+	api    *slackgo.Client
+	http   *http.Client
+	host   string // of the Web API, where response URLs may lead to beside Slack's own
+	plain  bool   // the Web API is reached without TLS
+	secret string
+	gate   gate
+
+	mu sync.Mutex
+	me *Identity
+}
+
+// NewClient returns a Client without calling Slack.
+func NewClient(cfg Config) (*Client, error) {
+	if cfg.Token == "" {
+		return nil, errors.New("slack: the bot token is empty")
+	}
+	if cfg.APIURL == "" {
+		cfg.APIURL = defaultAPI
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	u, err := url.Parse(cfg.APIURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, errors.New("slack: the API URL is not an http or https address")
+	}
+	hc := &http.Client{
+		Timeout: cfg.Timeout, Transport: cfg.Transport,
+		// A redirect would carry the token to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	api := slackgo.New(cfg.Token, slackgo.OptionAPIURL(strings.TrimRight(cfg.APIURL, "/")+"/"), slackgo.OptionHTTPClient(hc))
+	return &Client{api: api, http: hc, host: u.Host, plain: u.Scheme == "http", secret: cfg.Token}, nil
+}
+
+// Identity is who the bot is in which workspace.
+type Identity struct {
+	Team, TeamName, Enterprise string
+	// User is the bot's user id; its messages carry it or the BotID.
+	User, BotID string
+	// Scopes are the rights of the token, as far as Slack named them.
+	Scopes []string
+}
+
+// Check asks Slack who the token belongs to. It is always asked anew, and safe to call any number of times.
+func (c *Client) Check(ctx context.Context) (Identity, error) {
+	var me Identity
+	err := c.repeat(ctx, "auth.test", func(ctx context.Context) error {
+		a, err := c.api.AuthTestContext(ctx)
+		if err != nil {
+			return err
+		}
+		me = Identity{Team: a.TeamID, TeamName: a.Team, Enterprise: a.EnterpriseID, User: a.UserID, BotID: a.BotID}
+		for s := range strings.SplitSeq(a.Header.Get("X-Oauth-Scopes"), ",") {
+			if s = strings.TrimSpace(s); s != "" {
+				me.Scopes = append(me.Scopes, s)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Identity{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.me = &me
+	return me, nil
+}
+
+// identity is Check, asked once.
+func (c *Client) identity(ctx context.Context) (Identity, error) {
+	c.mu.Lock()
+	me := c.me
+	c.mu.Unlock()
+	if me != nil {
+		return *me, nil
+	}
+	return c.Check(ctx)
+}
+
+// redact is the last line of defence: no error leaves with the token in it.
+func (c *Client) redact(s string) string { return strings.ReplaceAll(s, c.secret, "[redacted]") }
+
+// gate remembers until when a method may not be called (Slack limits each method by itself).
+type gate struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (g *gate) wait(method string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Until(g.until[method])
+}
+
+func (g *gate) close(method string, after time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.until == nil {
+		g.until = map[string]time.Time{}
+	}
+	if until := time.Now().Add(after); until.After(g.until[method]) {
+		g.until[method] = until
+	}
+}
+
+// once calls a method that must not be repeated by itself, because it posts.
+func (c *Client) once(ctx context.Context, method string, call func(context.Context) error) error {
+	if wait := c.gate.wait(method); wait > 0 {
+		return fmt.Errorf("slack %s: %w", method, &notify.RateLimitedError{After: wait})
+	}
+	err := classify(call(ctx), true)
+	return c.wrap(method, err)
+}
+
+func (c *Client) wrap(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var limited *notify.RateLimitedError
+	if errors.As(err, &limited) {
+		c.gate.close(method, limited.After)
+	}
+	return &clientError{method: method, text: c.redact(err.Error()), err: err}
+}
+
+// clientError names the method and hides secrets, and still can be told apart by its cause.
+type clientError struct {
+	method, text string
+	err          error
+}
+
+func (e *clientError) Error() string { return "slack " + e.method + ": " + e.text }
+
+func (e *clientError) Unwrap() error { return e.err }

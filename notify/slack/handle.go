@@ -1,0 +1,230 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Answer is what came of one interaction.
+type Answer struct {
+	// Text is the private answer to the person, in mrkdwn; empty when none is due.
+	Text string
+	// ResponseURL is where Slack takes it. It is a secret.
+	ResponseURL string
+	// Decided says that the decision was recorded.
+	Decided bool
+	// Reason says in a few words, for logs, why nothing was decided.
+	Reason string
+	// Incident, Step and User are what the click was about, as far as it was understood.
+	Incident, Step, User string
+}
+
+// Handle takes one interaction payload whose origin has been proven (by signature, or by the Socket Mode connection), checks it in the
+// order that contracts with Slack demand, and records the decision. It may be called twice with the same payload: the second time changes
+// nothing. It never fails; what went wrong is in the Answer.
+func (i *Interactions) Handle(ctx context.Context, payload []byte) Answer {
+	ctx, cancel := context.WithTimeoutCause(ctx, i.cfg.Timeout, fmt.Errorf("the click took longer than %s", i.cfg.Timeout))
+	defer cancel()
+	c, err := decodeClick(payload)
+	switch {
+	case errors.Is(err, errNotForUs):
+		i.logger.DebugContext(ctx, "an interaction was ignored", "reason", err.Error())
+		return Answer{Reason: err.Error()}
+	case err != nil:
+		i.logger.WarnContext(ctx, "an interaction was not understood", "err", err)
+		return Answer{Reason: err.Error()}
+	}
+	a := Answer{ResponseURL: c.ResponseURL, User: c.User}
+	inc, d, no := i.check(ctx, c, &a)
+	if no == nil {
+		var r *refusal
+		if inc, r = i.decide(ctx, d, a.Incident); r != nil {
+			no = r
+		}
+	}
+	if no != nil {
+		a.Text, a.Reason = no.text, no.reason
+		i.logger.InfoContext(ctx, "a click changed nothing", "incident", a.Incident, "step", a.Step, "user", a.User, "reason", no.reason, "err", no.err)
+		return a
+	}
+	a.Decided, a.Text = true, confirmation(inc, d)
+	i.logger.InfoContext(ctx, "a decision was taken", "incident", a.Incident, "step", a.Step, "user", a.User, "decision", d.Verb)
+	return a
+}
+
+// check goes through everything that must hold before a decision is passed on. The order matters: nothing of an incident is told to
+// somebody who clicked from elsewhere.
+func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.Incident, incident.Decision, *refusal) {
+	var none incident.Incident
+	if no := i.origin(ctx, c); no != nil {
+		return none, incident.Decision{}, no
+	}
+	verb, confirmed, known := verbOf(c.Action)
+	if !known {
+		return none, incident.Decision{}, refuse("unknown action", "I do not know this button. Nothing was done.")
+	}
+	v, err := decodeValue(c.Value)
+	if err != nil {
+		no := refuse("unknown value", "I do not know this button. Nothing was done.")
+		no.err = err
+		return none, incident.Decision{}, no
+	}
+	a.Incident, a.Step = clip(line(v.Incident), 100), clip(line(v.Step), 100)
+	if no := i.place(ctx, c, v.Incident); no != nil {
+		return none, incident.Decision{}, no
+	}
+	inc, err := i.lookup.Incident(ctx, v.Incident)
+	if err != nil {
+		return none, incident.Decision{}, unreadable(err)
+	}
+	d := incident.Decision{
+		Step: v.Step, Digest: v.Digest, Verb: verb, By: incident.Actor{Kind: "slack", ID: c.User}, Confirm: confirmed,
+	}
+	s, no := pending(inc, &d, time.Now())
+	if no != nil {
+		return none, d, no
+	}
+	return inc, d, i.authorise(ctx, c, i.approvers(inc.Pool, s.Kind))
+}
+
+// verbOf reads an action id of ours.
+func verbOf(action string) (verb incident.Verb, confirmed, known bool) {
+	name, _, _ := strings.Cut(action, ":")
+	switch name {
+	case actionApprove:
+		return incident.Approve, false, true
+	case actionConfirmed:
+		return incident.Approve, true, true
+	case actionDeny:
+		return incident.Deny, false, true
+	case actionUndo:
+		return incident.Undo, false, true
+	}
+	return "", false, false
+}
+
+// origin checks app and workspace. The app's id is only compared when it is configured: the signature proves the app as well.
+func (i *Interactions) origin(ctx context.Context, c click) *refusal {
+	if i.cfg.AppID != "" && c.App != i.cfg.AppID {
+		return refuse("another app", "This button belongs to another app. Nothing was done.")
+	}
+	team, enterprise := i.cfg.Team, i.cfg.Enterprise
+	if team == "" && enterprise == "" {
+		me, err := i.client.identity(ctx)
+		if err != nil {
+			no := refuse("the own workspace is not known", "I could not ask Slack which workspace I belong to. Nothing was done. Click again in a minute.")
+			no.err = err
+			return no
+		}
+		team, enterprise = me.Team, me.Enterprise
+	}
+	wrong := refuse("another workspace", "This click came from another workspace. Nothing was done.")
+	switch {
+	case c.Team == "" && c.Enterprise == "":
+		return wrong
+	case c.Team != "" && team != "" && c.Team != team:
+		return wrong
+	case c.Team == "" && (enterprise == "" || c.Enterprise != enterprise):
+		return wrong
+	case i.cfg.Enterprise != "" && c.Enterprise != i.cfg.Enterprise:
+		return wrong
+	}
+	return nil
+}
+
+// place checks that the click came from the incident's own message.
+func (i *Interactions) place(ctx context.Context, c click, id string) *refusal {
+	m, found, err := i.lookup.Message(ctx, id)
+	switch {
+	case err != nil:
+		return unreadable(err)
+	case !found:
+		return refuse("no such incident", "I do not know this incident. Nothing was done.")
+	case c.Private || c.Channel != m.Channel:
+		return refuse("another channel", "This is not the channel of the incident. Nothing was done. Decide there.")
+	case m.TS == "":
+		return refuse("the message is not known yet", "I am still putting this message up. Nothing was done. Click again in a moment.")
+	case c.MessageTS != m.TS:
+		return refuse("another message", "This is not the incident's present message. Nothing was done. Look for the newer one in this channel.")
+	}
+	return nil
+}
+
+// pending checks what the button says against the incident as it stands, with the same rules that decide in the end.
+func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incident.Step, *refusal) {
+	s, ok := inc.Step(d.Step)
+	if !ok {
+		return s, refuse("an old plan", "The plan has changed since this was shown. Nothing was done. Look at the message again.")
+	}
+	if d.Verb == incident.Undo {
+		planned := inc.Plan != nil && d.Digest == inc.Plan.Digest
+		if d.Digest != s.Digest && !planned {
+			return s, refuse("an old step", "The step has changed since this was shown. Nothing was done. Look at the message again.")
+		}
+		if inc.Plan != nil {
+			d.Digest = inc.Plan.Digest
+		}
+	}
+	_, err := incident.Apply(inc, incident.Decided{Decision: *d}, now)
+	if err == nil {
+		return s, nil
+	}
+	return s, notTaken(err)
+}
+
+// notTaken is the answer to a decision that the domain or the store did not take.
+func notTaken(err error) *refusal {
+	var no *incident.RefusedError
+	if errors.As(err, &no) {
+		r := refuse("refused", "%s", sentence(unlink.Replace(no.Reason), 1500))
+		r.err = err
+		return r
+	}
+	r := refuse("the decision could not be stored", "I could not store your decision. If the message does not change within a minute, click again.")
+	r.err = err
+	return r
+}
+
+func unreadable(err error) *refusal {
+	var r *refusal
+	if errors.Is(err, incident.ErrNotFound) {
+		r = refuse("no such incident", "I do not know this incident. Nothing was done.")
+	} else {
+		r = refuse("the store cannot be read", "I cannot read the incident now. Nothing was done. Click again in a minute.")
+	}
+	r.err = err
+	return r
+}
+
+func (i *Interactions) decide(ctx context.Context, d incident.Decision, id string) (incident.Incident, *refusal) {
+	inc, err := i.decider.Decide(ctx, id, d)
+	if err != nil {
+		return inc, notTaken(err)
+	}
+	return inc, nil
+}
+
+// confirmation tells the person what their click did.
+func confirmation(inc incident.Incident, d incident.Decision) string {
+	s, _ := inc.Step(d.Step)
+	what := bold(name(s), 150)
+	drill := ""
+	if inc.Drill {
+		drill = " This is a drill: only a dry-run is sent."
+	}
+	switch {
+	case d.Verb == incident.Deny:
+		return "Denied: " + what + ". Nothing is changed."
+	case d.Verb == incident.Undo:
+		return "Undoing: " + what + ", back to " + bold(valueText(s.Undo), 60) + "."
+	case s.State == incident.StepProposed:
+		return fmt.Sprintf("Your approval counts: %s. %d of %d people have approved; it waits for the others.%s", what, len(s.Approvals), s.Needs.Approvals, drill)
+	default:
+		return "Approved: " + what + ". I check everything once more, then I act." + drill
+	}
+}

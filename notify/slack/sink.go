@@ -1,0 +1,154 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// eventType names the metadata of our messages.
+const eventType = "vllm_medic_incident"
+
+// chartBreak is how long no chart is sent after Slack refused one.
+const chartBreak = time.Hour
+
+// Sink shows incidents in Slack channels. It is a notify.Sink and safe for concurrent use.
+type Sink struct {
+	client *Client
+	view   ViewOptions
+	logger *slog.Logger
+	// chartsFrom is the Unix time from which charts are sent again.
+	chartsFrom atomic.Int64
+}
+
+// NewSink returns a Sink on the client.
+func NewSink(client *Client, view ViewOptions, logger *slog.Logger) (*Sink, error) {
+	switch {
+	case client == nil:
+		return nil, errors.New("slack: the client is nil")
+	case logger == nil:
+		return nil, errors.New("slack: the logger is nil")
+	}
+	return &Sink{client: client, view: view, logger: logger}, nil
+}
+
+// Post puts up the incident's message. It is never repeated by itself.
+func (s *Sink) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
+	var ts string
+	err := s.simplify(ctx, inc, func(opts []slackgo.MsgOption) error {
+		return s.client.once(ctx, "chat.postMessage", func(ctx context.Context) error {
+			var err error
+			_, ts, err = s.client.api.PostMessageContext(ctx, channel, append(opts, quiet(), metadata(inc.ID, 0))...)
+			return err
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	return ts, nil
+}
+
+// Update draws the message again. It may be called any number of times.
+func (s *Sink) Update(ctx context.Context, channel, ts string, inc incident.Incident) error {
+	return s.simplify(ctx, inc, func(opts []slackgo.MsgOption) error {
+		return s.client.repeat(ctx, "chat.update", func(ctx context.Context) error {
+			_, _, _, err := s.client.api.UpdateMessageContext(ctx, channel, ts, opts...)
+			return err
+		})
+	})
+}
+
+// Reply adds a journal entry to the thread. It is never repeated by itself.
+func (s *Sink) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
+	blocks, text := renderEntry(inc, e)
+	return s.client.once(ctx, "chat.postMessage", func(ctx context.Context) error {
+		_, _, err := s.client.api.PostMessageContext(ctx, channel, slackgo.MsgOptionTS(ts), slackgo.MsgOptionText(text, false),
+			slackgo.MsgOptionBlocks(blocks...), quiet(), metadata(inc.ID, e.Seq))
+		return err
+	})
+}
+
+// simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart, then shorter, then as text. A
+// refused message was not shown, so that this cannot double it.
+func (s *Sink) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
+	full := s.view
+	full.NoChart = full.NoChart || time.Now().Unix() < s.chartsFrom.Load()
+	plainer := full
+	plainer.NoChart = true
+	brief := plainer
+	brief.Brief = true
+	var err error
+	for n, opts := range []ViewOptions{full, plainer, brief, {}} {
+		v := Render(inc, opts)
+		if n == 1 && !hasChart(Render(inc, full)) {
+			continue
+		}
+		if n == 3 {
+			v = textOnly(inc, s.view)
+		}
+		if err = send([]slackgo.MsgOption{slackgo.MsgOptionText(v.Text, false), slackgo.MsgOptionBlocks(v.Blocks...)}); !refusedContent(err) {
+			if n == 1 && err == nil {
+				s.chartsFrom.Store(time.Now().Add(chartBreak).Unix())
+			}
+			return err
+		}
+		s.logger.WarnContext(ctx, "slack refused how an incident looks; a simpler form is sent", "incident", inc.ID, "attempt", n+1, "err", err)
+	}
+	return err
+}
+
+func hasChart(v View) bool {
+	for _, b := range v.Blocks {
+		if b.BlockType() == slackgo.MBTDataVisualization {
+			return true
+		}
+	}
+	return false
+}
+
+// textOnly is the last resort: people must hear of the incident, and where they can decide.
+func textOnly(inc incident.Incident, opts ViewOptions) View {
+	text := fallback(inc)
+	if opts.BaseURL != "" {
+		text += " " + link(incidentURL(opts, inc), "Open the incident")
+	}
+	if inc.State == incident.StateDeciding {
+		text += " Decide with: vllm-medic incidents show " + defuse(inc.ID, 100)
+	}
+	return View{Text: clip(text, maxText)}
+}
+
+// renderEntry is a journal entry as a reply. The text in front of a line break is a sentence, what follows is shown as it is.
+func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
+	c := &canvas{}
+	head, rest, _ := strings.Cut(e.Text, "\n")
+	text := sentence(head, 1500)
+	if inc.Drill && !strings.HasPrefix(head, "DRILL") {
+		text = "🧪 " + text
+	}
+	c.section(text, fence(rest, 25, 1300))
+	fallback := strings.TrimSpace(defuse(head, 500) + " " + reference(inc.ID, e.Seq))
+	return c.blocks, fallback
+}
+
+// quiet keeps Slack from showing previews of links, which may lead to internal pages.
+func quiet() slackgo.MsgOption {
+	return slackgo.MsgOptionCompose(slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl())
+}
+
+func metadata(id string, seq int64) slackgo.MsgOption {
+	return slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
+		EventType: eventType, EventPayload: map[string]any{"incident_id": id, "seq": seq},
+	})
+}
+
+// stamp is a time as Slack writes timestamps.
+func stamp(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }

@@ -1,0 +1,320 @@
+package slack
+
+import (
+	"maps"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// story drives an incident through the domain, so that what is drawn is what really happens.
+type story struct {
+	t   *testing.T
+	inc incident.Incident
+	now time.Time
+	seq int64
+}
+
+var start = time.Date(2026, 11, 21, 3, 10, 0, 0, time.UTC)
+
+func tell(t *testing.T, mode incident.Mode, pool string) *story {
+	t.Helper()
+	s := &story{t: t, inc: incident.New("inc-7kq2mz4a", pool, mode, mode == incident.ModeDrill, start), now: start}
+	s.inc.Version = 1
+	return s
+}
+
+// do lets some time go by and applies an event; a refusal ends the test.
+func (s *story) do(after time.Duration, ev incident.Event) *story {
+	s.t.Helper()
+	s.now = s.now.Add(after)
+	res, err := incident.Apply(s.inc, ev, s.now)
+	if err != nil {
+		s.t.Fatalf("%s: %v", ev.Kind(), err)
+	}
+	for _, e := range res.Entries {
+		s.seq++
+		e.Seq = s.seq
+		res.Incident.Journal = append(res.Incident.Journal, e)
+	}
+	res.Incident.Version = s.inc.Version + 1
+	s.inc = res.Incident
+	return s
+}
+
+func alertOf(name, severity, summary string) incident.Alert {
+	return incident.Alert{
+		Fingerprint: name, Firing: true, StartsAt: start.Add(-2 * time.Minute), SeenAt: start,
+		Labels: map[string]string{
+			"alertname": name, "severity": severity, "namespace": "llm", "model_name": "llama-70b", "instance": "10.2.0.7:8000",
+		},
+		Annotations: map[string]string{"summary": summary},
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// reading is a signal with a threshold and a past that ends in value.
+func reading(name, title string, unit incident.Unit, before, value, threshold float64) incident.Reading {
+	r := incident.Reading{
+		Signal: name, Title: title, Unit: unit, Direction: incident.HigherIsWorse, Value: ptr(value), Threshold: ptr(threshold),
+		Query: `histogram_quantile(0.95, sum by (le) (rate(vllm:` + name + `_bucket{namespace="llm",model_name="llama-70b"}[5m])))`,
+		At:    start.Add(time.Minute),
+	}
+	for n := range 31 {
+		at := start.Add(time.Duration(n-30) * 30 * time.Second)
+		share := 1 / (1 + math.Exp(-float64(n-18)/3))
+		r.Series = append(r.Series, incident.Point{At: at, Value: before + (value-before)*share})
+	}
+	return r
+}
+
+func troubled() map[string]incident.Reading {
+	gone := incident.Reading{Signal: "abort_rate", Title: "Aborts", Unit: incident.UnitPerSecond, Direction: incident.HigherIsWorse, At: start}
+	return map[string]incident.Reading{
+		"ttft_p95":       reading("ttft_p95", "TTFT p95", incident.UnitSeconds, 0.6, 7.2, 2),
+		"queue_time_p95": reading("queue_time_p95", "Queue time p95", incident.UnitSeconds, 0.3, 5.1, 1),
+		"waiting":        reading("waiting", "Waiting requests", incident.UnitCount, 1, 41, 10),
+		"kv_usage":       reading("kv_usage", "KV cache usage", incident.UnitRatio, 0.55, 0.97, 0.9),
+		"abort_rate":     gone,
+	}
+}
+
+func cured() map[string]incident.Reading {
+	out := maps.Clone(troubled())
+	for name, v := range map[string]float64{"ttft_p95": 0.82, "queue_time_p95": 0.4, "waiting": 2, "kv_usage": 0.71} {
+		r := out[name]
+		r.Value = ptr(v)
+		out[name] = r
+	}
+	return out
+}
+
+func evidenceOf(readings map[string]incident.Reading) incident.Evidence {
+	return incident.Evidence{
+		At: start.Add(time.Minute), Readings: readings, Dialect: "vLLM V1 names (vllm:...)",
+		Cluster: incident.Cluster{
+			Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
+			Replicas: ptr(int64(2)), ReadyReplicas: ptr(int64(2)),
+		},
+	}
+}
+
+func diagnosisOf() *incident.Diagnosis {
+	return &incident.Diagnosis{
+		Playbook: "high-ttft", Name: "kv_cache_full", Rule: "kv > 0.9 && waiting > 10", Doc: "docs/playbooks/high-ttft.md",
+		Summary: "The KV cache is full, so new requests wait for memory.",
+		Evidence: []incident.Condition{
+			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97 %", Threshold: "90 %"},
+			{Text: "waiting > 10", Truth: incident.True, Signal: "waiting", Seen: "41", Threshold: "10"},
+			{Text: "ttft_p95 > slo.ttft", Truth: incident.True, Signal: "ttft_p95", Seen: "7.2 s", Threshold: "2 s"},
+			{Text: "abort_rate < 1", Truth: incident.Undecided, Signal: "abort_rate", Seen: "no data", Threshold: "1/s"},
+		},
+		Healthy: []string{"ttft_p95", "queue_time_p95", "waiting"},
+	}
+}
+
+func deployment(field string) incident.Target {
+	return incident.Target{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", UID: "1f0c", Field: field}
+}
+
+func passes(extra ...incident.Guardrail) []incident.Guardrail {
+	pass := func(name, reason string) incident.Guardrail {
+		return incident.Guardrail{Name: name, Verdict: incident.GuardPass, Reason: reason}
+	}
+	return append([]incident.Guardrail{
+		pass("bounds", "within its bounds"), pass("mode", "mode approve"), pass("pause", "not paused"),
+		pass("lock", "no other step is open on Deployment/llm/llama-70b"),
+		pass("cool-down", "no change to Deployment/llm/llama-70b in the last 10m0s"),
+		pass("budget", "0 of 4 changes this hour, 1 of 12 today"),
+	}, extra...)
+}
+
+func digested(s incident.Step) incident.Step {
+	s.Digest = s.ComputeDigest()
+	return s
+}
+
+func throttleStep() incident.Step {
+	return digested(incident.Step{
+		Kind: incident.StepThrottle, Title: "Throttle BackendTrafficPolicy llm/llama-70b maxParallelRequests from 256 to 128",
+		Why:    "Fewer requests at a time let those that run finish.",
+		Target: incident.Target{APIVersion: "gateway.envoyproxy.io/v1alpha1", Kind: "BackendTrafficPolicy", Namespace: "llm", Name: "llama-70b", UID: "77aa", Field: "spec.circuitBreaker.maxParallelRequests"},
+		From:   incident.Set("256"), To: incident.Set("128"), Undo: incident.Set("256"), Checked: "by the API server",
+		Diff: "-    maxParallelRequests: 256\n+    maxParallelRequests: 128",
+		Cost: "callers above the limit get 503", Speed: "seconds", Risk: "callers that do not retry see errors",
+		Needs: incident.Needs{Approvals: 1}, LiftAfter: 10 * time.Minute,
+		Guardrails: passes(incident.Guardrail{Name: "step", Verdict: incident.GuardShrink, Reason: "asked for 64; one step may go to half of the present value"}),
+	})
+}
+
+func scaleStep() incident.Step {
+	return digested(incident.Step{
+		Kind: incident.StepReplicas, Title: "Scale Deployment llm/llama-70b from 2 to 3 replicas",
+		Why: "More cache and more slots for the same load.", Target: deployment("spec.replicas (scale)"),
+		From: incident.Set("2"), To: incident.Set("3"), Undo: incident.Set("2"), Checked: "by the API server",
+		Cost: "one more pod with its GPUs", Speed: "5 to 10 minutes until it serves", Risk: "the new pod starts with an empty cache",
+		Needs: incident.Needs{Approvals: 1}, Guardrails: passes(),
+	})
+}
+
+func batchStep() incident.Step {
+	return digested(incident.Step{
+		Kind: incident.StepMaxNumBatchedTokens, Title: "Set --max-num-batched-tokens of Deployment llm/llama-70b from 8192 to 4096",
+		Why: "Smaller batches need less memory at a time.", Target: deployment("args[vllm] --max-num-batched-tokens"),
+		From: incident.Set("8192"), To: incident.Set("4096"), Undo: incident.Set("8192"), Checked: "by the API server",
+		Diff: "-  - --max-num-batched-tokens=8192\n+  - --max-num-batched-tokens=4096",
+		Cost: "a rollout, a cold compile, lost prefix caches", Speed: "10 to 20 minutes", Risk: "running requests are cut off",
+		Needs:      incident.Needs{Approvals: 1, Confirm: true, Restart: true},
+		Guardrails: passes(incident.Guardrail{Name: "availability", Verdict: incident.GuardPass, Reason: "all 2 pods are ready and nothing waits"}),
+	})
+}
+
+func refusedBatchStep() incident.Step {
+	s := batchStep()
+	s.Guardrails = passes(incident.Guardrail{
+		Name: "availability", Verdict: incident.GuardRefuse,
+		Reason: "it restarts pods while 41 requests wait: that takes capacity that is missing; reduce the load first",
+	})
+	s.Diff = ""
+	return digested(s)
+}
+
+func manualStep() incident.Step {
+	return digested(incident.Step{
+		Kind: incident.StepManual, Title: "Move the long-prompt clients to a pool of their own", Why: "Long prompts push the short ones out of the cache.",
+	})
+}
+
+func alice() incident.Actor { return incident.Actor{Kind: "slack", ID: "U0ALICE"} }
+
+// proposed tells the story up to the question.
+func proposed(t *testing.T, mode incident.Mode, steps ...incident.Step) *story {
+	t.Helper()
+	if len(steps) == 0 {
+		steps = []incident.Step{throttleStep(), refusedBatchStep(), scaleStep(), manualStep()}
+	}
+	return tell(t, mode, "llama-70b").
+		do(0, incident.AlertsReceived{Alerts: []incident.Alert{
+			alertOf("vLLMHighTTFT", "critical", "P95 time to first token is above 3 s"), alertOf("vLLMQueueBacklog", "warning", "More than 20 requests wait"),
+		}}).
+		do(10*time.Second, incident.InvestigationStarted{}).
+		do(5*time.Second, incident.Investigated{
+			Evidence: evidenceOf(troubled()), Diagnosis: diagnosisOf(), Steps: steps, Healthy: incident.False,
+			Others: []incident.Other{{Name: "abort_spike", Verdict: incident.Undecided, Why: "no data for Aborts"}, {Name: "slow_decode", Verdict: incident.False, Why: "TPOT is fine"}},
+		})
+}
+
+func asked(t *testing.T, mode incident.Mode, steps ...incident.Step) *story {
+	t.Helper()
+	return proposed(t, mode, steps...).do(time.Second, incident.Asked{ExpiresAt: start.Add(30 * time.Minute)})
+}
+
+// decide approves, denies or undoes a step of the present plan.
+func (s *story) decide(verb incident.Verb, step string) *story {
+	s.t.Helper()
+	return s.do(time.Minute, incident.Decided{Decision: incident.Decision{
+		Step: step, Digest: s.inc.Plan.Digest, Verb: verb, By: alice(), Confirm: true,
+	}})
+}
+
+func verification(v incident.Verdict, after map[string]incident.Reading) incident.Verification {
+	before := troubled()
+	for _, m := range []map[string]incident.Reading{before, after} {
+		for n, r := range m {
+			r.Series = nil
+			m[n] = r
+		}
+	}
+	return incident.Verification{Verdict: v, Why: "The signals were compared.", Before: before, After: after, At: start.Add(12 * time.Minute)}
+}
+
+// ran tells the story up to the verdict on the step.
+func (s *story) ran(step string, v incident.Verification, undoNow bool) *story {
+	s.t.Helper()
+	return s.decide(incident.Approve, step).
+		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).
+		do(time.Second, incident.Written{Result: incident.ResultApplied}).
+		do(4*time.Minute, incident.RolledOut{Note: "3 of 3 pods are ready.", SettleUntil: s.now.Add(10 * time.Minute)}).
+		do(6*time.Minute, incident.Settled{}).
+		do(time.Second, incident.Verified{Verification: v, Final: true, UndoNow: undoNow, ExpiresAt: start.Add(50 * time.Minute)})
+}
+
+// stories are all states that people see, by name of the golden file.
+func stories(t *testing.T) map[string]incident.Incident {
+	t.Helper()
+	bot := incident.Actor{Kind: "bot", ID: "vllm-medic"}
+	alerts := incident.AlertsReceived{Alerts: []incident.Alert{alertOf("vLLMHighTTFT", "critical", "P95 time to first token is above 3 s")}}
+	out := map[string]incident.Incident{}
+	received := tell(t, incident.ModeApprove, "llama-70b").do(0, alerts)
+	out["01-received"] = received.inc
+	out["02-investigating"] = received.do(10*time.Second, incident.InvestigationStarted{}).do(time.Second, incident.Acked{By: alice()}).inc
+	out["03-proposed"] = proposed(t, incident.ModeApprove).inc
+	out["04-deciding"] = asked(t, incident.ModeApprove).inc
+	out["05-deciding-drill"] = asked(t, incident.ModeDrill).inc
+	out["06-deciding-restart"] = asked(t, incident.ModeApprove, batchStep()).inc
+	two := scaleStep()
+	two.Needs.Approvals = 2
+	out["07-deciding-one-of-two"] = asked(t, incident.ModeApprove, two).decide(incident.Approve, "p1-s1").inc
+	out["08-deciding-one-denied"] = asked(t, incident.ModeApprove).decide(incident.Deny, "p1-s1").inc
+
+	run := asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s3")
+	out["10-applying"] = run.inc
+	run.do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+	out["11-rollout"] = run.inc
+	run.do(4*time.Minute, incident.RolledOut{Note: "3 of 3 pods are ready.", SettleUntil: start.Add(12 * time.Minute)})
+	out["12-settling"] = run.inc
+	run.do(10*time.Minute, incident.Settled{})
+	out["13-verifying"] = run.do(time.Minute, incident.Verified{Verification: verification(incident.VerdictImproved, cured())}).inc
+
+	out["20-recovered"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()), false).inc
+	out["21-improved"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false).inc
+	out["22-undo-offered"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictUnchanged, troubled()), false).inc
+	undoing := asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictWorse, troubled()), true)
+	out["23-undoing"] = undoing.inc
+	undoing.do(time.Second, incident.WriteClaimed{WriteID: "w-2"}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+	out["24-undone"] = undoing.do(time.Second, incident.RolledOut{}).inc
+	out["25-stop-gap"] = asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictRecovered, cured()), false).inc
+	out["26-drift"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").
+		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
+		do(time.Second, incident.Written{Result: incident.ResultFailed, Note: "Deployment llm/llama-70b: the server does not allow it: forbidden"}).inc
+	out["27-drilled"] = asked(t, incident.ModeDrill, scaleStep()).decide(incident.Approve, "p1-s1").
+		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).do(time.Second, incident.Written{Result: incident.ResultDrilled}).
+		do(time.Second, incident.Verified{Verification: verification(incident.VerdictInconclusive, troubled()), Final: true}).inc
+
+	out["30-denied"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Deny, "p1-s1").inc
+	out["31-expired"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).inc
+	out["32-no-diagnosis"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second, incident.InvestigationStarted{}).
+		do(time.Second, incident.Investigated{
+			Evidence: blind(), Healthy: incident.Undecided, Note: "Prometheus cannot be asked, so nothing can be said. I try again.",
+		}).inc
+	out["33-observe"] = proposed(t, incident.ModeObserve, refusedBatchStep(), manualStep()).inc
+
+	out["40-closed"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()), false).
+		do(10*time.Minute, incident.Closed{By: bot, Reason: "The signals have been healthy for 10m0s."}).inc
+	out["41-closed-nothing-done"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).
+		do(time.Hour, incident.Closed{By: alice(), Reason: "known load test"}).inc
+
+	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Quieted{Reason: advice})
+	out["50-no-pool"] = none.inc
+	out["51-no-pool-closed"] = none.do(time.Hour, incident.Closed{By: bot, Reason: "None of these alerts fires any more."}).inc
+	return out
+}
+
+const advice = `No pool for these alerts, so nothing can be looked at or proposed. Add one like this:
+pools:
+  - name: llama-70b
+    match: {model_name: "llama-70b", namespace: "llm"}
+    matchers: {model_name: "llama-70b", namespace: "llm"}
+    workload: {apiVersion: apps/v1, kind: Deployment, namespace: llm, name: llama-70b, container: vllm}`
+
+func blind() incident.Evidence {
+	e := evidenceOf(map[string]incident.Reading{})
+	for name, r := range troubled() {
+		e.Readings[name] = incident.Reading{Signal: name, Title: r.Title, Unit: r.Unit, Error: "dial tcp 10.0.0.9:9090: connect: connection refused", At: start}
+	}
+	e.Cluster = incident.Cluster{Error: "the API server cannot be reached: connection refused"}
+	return e
+}

@@ -1,0 +1,213 @@
+package slack
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// ViewOptions are the addresses for links; an empty one makes no link.
+type ViewOptions struct {
+	// BaseURL is where people reach the bot's pages, DocsURL where the runbook pages are, PrometheusURL where people reach Prometheus.
+	BaseURL, DocsURL, PrometheusURL string
+	// NoChart shows sparklines in place of the chart, for a Slack that refuses it.
+	NoChart bool
+	// Brief leaves out what is not needed to decide.
+	Brief bool
+}
+
+// View is one rendering of an incident.
+type View struct {
+	Blocks []slackgo.Block
+	// Text is what notifications and screen readers get; it ends in the reference by which a lost message is found again.
+	Text string
+}
+
+// detail is how much is shown. The first one that fits into Slack's limits is taken.
+type detail struct {
+	evidence  int  // lines
+	alerts    int  // lines
+	steps     int  // steps
+	diff      int  // lines of a diff or manifest
+	text      int  // characters of one foreign sentence
+	name      int  // characters of a step's title
+	passes    bool // reasons of guardrails that pass
+	chart     bool
+	queries   bool // links to queries
+	undecided int  // other diagnoses
+}
+
+func details() []detail {
+	return []detail{
+		{evidence: 6, alerts: 4, steps: 8, diff: 12, text: 300, name: 150, passes: true, chart: true, queries: true, undecided: 2},
+		{evidence: 6, alerts: 4, steps: 8, diff: 5, text: 200, name: 150, chart: true, queries: false, undecided: 1},
+		{evidence: 4, alerts: 2, steps: 6, text: 120, name: 100, chart: true},
+		{evidence: 2, alerts: 1, steps: 5, text: 60, name: 60},
+	}
+}
+
+// briefFrom is the first of the details that ViewOptions.Brief allows.
+const briefFrom = 2
+
+// Render draws an incident for Slack. It is pure, never fails, and its result keeps every documented limit: what is too much is
+// shortened with a count of what is missing.
+func Render(inc incident.Incident, opts ViewOptions) View {
+	text := fallback(inc)
+	levels := details()
+	if opts.Brief {
+		levels = levels[briefFrom:]
+	}
+	for _, d := range levels {
+		c := &canvas{opts: opts, detail: d}
+		c.draw(inc)
+		if n, err := size(c.blocks); err == nil && n <= maxTotal && len(c.blocks) <= maxBlocks {
+			return View{Blocks: c.blocks, Text: text}
+		}
+	}
+	// The last level fits by its numbers; a test holds that. Text alone is always right.
+	return View{Blocks: []slackgo.Block{slackgo.NewSectionBlock(mrkdwn(clip(text, maxSection)), nil, nil)}, Text: text}
+}
+
+// draw puts the message together: what happened, what is going on, why, and what is proposed.
+func (c *canvas) draw(inc incident.Incident) {
+	c.header(headline(inc))
+	c.status(inc)
+	switch {
+	case inc.Pool == "":
+		c.unrouted(inc)
+	case inc.State == incident.StateClosed:
+		c.summary(inc)
+	default:
+		c.diagnosis(inc)
+		c.picture(inc)
+		c.standing(inc)
+		c.plan(inc)
+	}
+	c.footer(inc)
+}
+
+// headline says what happened and how bad it is.
+func headline(inc incident.Incident) string {
+	drill := ""
+	if inc.Drill {
+		drill = "DRILL · "
+	}
+	pool := clip(line(inc.Pool), 60)
+	names := clip(line(strings.Join(inc.AlertNames(), ", ")), 90)
+	switch {
+	case inc.Pool == "" && inc.State == incident.StateClosed:
+		return drill + "⚪ Over: alerts without a pool: " + names
+	case inc.Pool == "":
+		return drill + "🟠 No pool for: " + names
+	case inc.State == incident.StateClosed && !inc.HealthySince.IsZero():
+		return drill + "✅ " + pool + ": recovered after " + human(inc.HealthySince.Sub(inc.OpenedAt))
+	case inc.State == incident.StateClosed:
+		return drill + "⚪ " + pool + ": over after " + human(inc.ClosedAt.Sub(inc.OpenedAt))
+	case !inc.HealthySince.IsZero():
+		return drill + "🟢 " + pool + ": healthy again"
+	}
+	what := names
+	if r, ok := worst(inc); ok {
+		what = clip(line(cmp.Or(r.Title, r.Signal)), 50) + " " + r.Text() + limitText(r)
+	}
+	return drill + severityIcon(inc) + " " + pool + ": " + what
+}
+
+func severityIcon(inc incident.Incident) string {
+	switch inc.Severity() {
+	case "critical", "page":
+		return "🔴"
+	case "warning":
+		return "🟠"
+	default:
+		return "🟡"
+	}
+}
+
+func limitText(r incident.Reading) string {
+	if r.Threshold == nil {
+		return ""
+	}
+	v := incident.FormatValue(*r.Threshold, r.Unit)
+	if r.Direction == incident.LowerIsWorse {
+		return " (should be " + v + " or more)"
+	}
+	return " (limit " + v + ")"
+}
+
+// worst is the reading to name first: of those that must recover the first that is beyond its threshold, else the one furthest beyond.
+func worst(inc incident.Incident) (incident.Reading, bool) {
+	var best incident.Reading
+	if inc.Diagnosis != nil {
+		for _, name := range inc.Diagnosis.Healthy {
+			if r := inc.Readings[name]; beyond(r) > 0 {
+				r.Signal = cmp.Or(r.Signal, name)
+				return r, true
+			}
+		}
+	}
+	most := 0.0
+	for _, name := range sortedNames(inc.Readings) {
+		r := inc.Readings[name]
+		if by := beyond(r); by > most {
+			best, most = r, by
+			best.Signal = cmp.Or(r.Signal, name)
+		}
+	}
+	return best, most > 0
+}
+
+// beyond is how far a reading is on the bad side of its threshold, as a share of it; 0 when it is not, or nobody knows.
+func beyond(r incident.Reading) float64 {
+	if !r.HasValue() || r.Threshold == nil || !usable(*r.Value) || !usable(*r.Threshold) || *r.Threshold <= 0 {
+		return 0
+	}
+	switch r.Direction {
+	case incident.LowerIsWorse:
+		if *r.Value <= 0 {
+			return 1e6
+		}
+		return max(0, *r.Threshold / *r.Value - 1)
+	case incident.Neutral:
+		return 0
+	case incident.HigherIsWorse:
+	}
+	return max(0, *r.Value / *r.Threshold - 1)
+}
+
+// fallback is the text for notifications, which cannot show blocks.
+func fallback(inc incident.Incident) string {
+	parts := []string{defuse(headline(inc), maxHeader*2)}
+	if inc.Diagnosis != nil && inc.State != incident.StateClosed {
+		parts = append(parts, defuse(inc.Diagnosis.Summary, 300))
+	}
+	if steps := inc.Proposed(); inc.State == incident.StateDeciding && len(steps) > 0 {
+		parts = append(parts, "Your decision is needed: "+defuse(verb(steps[0], incident.OpApply), 100))
+	} else {
+		parts = append(parts, "State: "+string(inc.State))
+	}
+	return strings.Join(nonEmpty(parts), ". ") + ". " + reference(inc.ID, 0)
+}
+
+// reference names a message in its own text, for when its metadata did not survive.
+func reference(id string, seq int64) string {
+	id = defuse(id, 100)
+	if seq == 0 {
+		return "[" + id + "]"
+	}
+	return fmt.Sprintf("[%s/%d]", id, seq)
+}
+
+func sortedNames(readings map[string]incident.Reading) []string {
+	names := make([]string, 0, len(readings))
+	for name := range readings {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,222 @@
+package slack
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// diagnosis shows the cause with its evidence, or the alerts while there is none, and says what could not be read.
+func (c *canvas) diagnosis(inc incident.Incident) {
+	if d := inc.Diagnosis; d != nil && !inc.HealthySince.IsZero() {
+		c.section("The cause was: " + escape(d.Summary, c.detail.text))
+		return
+	}
+	var lines []string
+	if d := inc.Diagnosis; d != nil {
+		lines = append(lines, bold(d.Summary, c.detail.text))
+		lines = append(lines, c.evidence(inc)...)
+	} else {
+		lines = append(lines, c.alerts(inc)...)
+	}
+	lines = append(lines, c.gaps(inc)...)
+	if inc.State.Running() {
+		c.section(lines...)
+		return
+	}
+	for _, o := range c.undecided(inc) {
+		lines = append(lines, "❔ Not ruled out: "+escape(o.Name, 60)+" ("+escape(o.Why, c.detail.text)+")")
+	}
+	c.section(lines...)
+}
+
+// evidence shows the conditions that decided, each with the value seen and what it was compared with.
+func (c *canvas) evidence(inc incident.Incident) []string {
+	var decided, open []string
+	for _, e := range inc.Diagnosis.Evidence {
+		switch e.Truth {
+		case incident.True:
+			decided = append(decided, "• "+c.condition(inc, e))
+		case incident.Undecided:
+			open = append(open, "❔ "+c.condition(inc, e))
+		case incident.False:
+		}
+	}
+	return capped(append(decided, open...), c.detail.evidence)
+}
+
+func (c *canvas) condition(inc incident.Incident, e incident.Condition) string {
+	r, known := inc.Readings[e.Signal]
+	if e.Signal == "" || !known {
+		return escape(e.Text, c.detail.text) + seen(e.Seen)
+	}
+	label := escape(cmp.Or(r.Title, e.Signal), 60)
+	if c.detail.queries {
+		label = link(queryURL(c.opts.PrometheusURL, r.Query), label)
+	}
+	limit := ""
+	switch {
+	case e.Threshold == "":
+	case r.Direction == incident.LowerIsWorse:
+		limit = ", should be " + escape(e.Threshold, 40) + " or more"
+	default:
+		limit = ", limit " + escape(e.Threshold, 40)
+	}
+	return label + seen(cmp.Or(e.Seen, r.Text())) + limit
+}
+
+func seen(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + bold(s, 80)
+}
+
+// queryURL is the address of a query in Prometheus' own page.
+func queryURL(base, query string) string {
+	if base == "" || query == "" {
+		return ""
+	}
+	return strings.TrimRight(base, "/") + "/graph?" + url.Values{
+		"g0.expr": {query}, "g0.tab": {"0"}, "g0.range_input": {"1h"},
+	}.Encode()
+}
+
+// alerts lists the alerts with what their rules say about them.
+func (c *canvas) alerts(inc incident.Incident) []string {
+	all := slices.Clone(inc.Alerts)
+	slices.SortStableFunc(all, func(a, b incident.Alert) int {
+		return cmp.Or(-boolCompare(a.Firing, b.Firing), cmp.Compare(a.Name(), b.Name()))
+	})
+	var lines []string
+	for _, a := range all {
+		text := "• " + bold(cmp.Or(a.Name(), "alert without a name"), 80)
+		if sev := a.Labels["severity"]; sev != "" {
+			text += " " + escape(sev, 30)
+		}
+		if !a.Firing {
+			text += ", resolved"
+		}
+		if what := escape(cmp.Or(a.Annotations["summary"], a.Annotations["description"]), c.detail.text); what != "" {
+			text += ": " + what
+		}
+		if inc.Pool == "" {
+			text += labelText(a)
+		}
+		lines = append(lines, text)
+	}
+	return capped(lines, c.detail.alerts)
+}
+
+// labelText shows the labels by which an alert could be led to a pool.
+func labelText(a incident.Alert) string {
+	var out []string
+	for _, k := range []string{"namespace", "model_name", "pod", "instance", "job"} {
+		if v := line(a.Labels[k]); v != "" {
+			out = append(out, k+"="+v)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " `" + escape(strings.ReplaceAll(strings.Join(out, " "), "`", "'"), 160) + "`"
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a line.
+func (c *canvas) gaps(inc incident.Incident) []string {
+	byError := map[string][]string{}
+	var missing []string
+	for _, n := range sortedNames(inc.Readings) {
+		r := inc.Readings[n]
+		switch {
+		case r.Error == "" && inEvidence(inc, n):
+			// said there
+		case r.Error != "":
+			byError[r.Error] = append(byError[r.Error], cmp.Or(r.Title, n))
+		case r.Value == nil:
+			missing = append(missing, cmp.Or(r.Title, n))
+		}
+	}
+	var out []string
+	for _, n := range missing[:min(4, len(missing))] {
+		out = append(out, escape(n, 50))
+	}
+	lines := []string{}
+	if len(out) > 0 {
+		text := "⚠️ No data: " + strings.Join(out, ", ")
+		if n := len(missing) - len(out); n > 0 {
+			text += " and " + fmt.Sprint(n) + " more"
+		}
+		lines = append(lines, text)
+	}
+	for _, err := range sortedKeys(byError)[:min(2, len(byError))] {
+		lines = append(lines, fmt.Sprintf("⚠️ %s could not be read: %s", signals(byError[err]), escape(err, c.detail.text)))
+	}
+	if inc.Cluster.Error != "" {
+		lines = append(lines, "⚠️ Kubernetes could not be read: "+escape(inc.Cluster.Error, c.detail.text))
+	}
+	return lines
+}
+
+// inEvidence says that a signal is part of the diagnosis, which shows its value or that there is none.
+func inEvidence(inc incident.Incident, signal string) bool {
+	return inc.Diagnosis != nil && slices.ContainsFunc(inc.Diagnosis.Evidence, func(e incident.Condition) bool {
+		return e.Signal == signal && e.Truth != incident.False
+	})
+}
+
+func signals(names []string) string {
+	if len(names) == 1 {
+		return escape(names[0], 50)
+	}
+	return fmt.Sprintf("%d signals", len(names))
+}
+
+// undecided are the diagnoses that could not be ruled out.
+func (c *canvas) undecided(inc incident.Incident) []incident.Other {
+	open := slices.DeleteFunc(slices.Clone(inc.Others), func(o incident.Other) bool { return o.Verdict != incident.Undecided })
+	return open[:min(len(open), c.detail.undecided)]
+}
+
+// picture is the chart, or the same as text where it cannot be shown. While a step is being run, the readings are older than the change.
+func (c *canvas) picture(inc incident.Incident) {
+	if !c.detail.chart || inc.State == incident.StateReceived || (inc.State.Running() && inc.State != incident.StateVerifying) {
+		return
+	}
+	if b := chart(inc.Readings); b != nil && !c.opts.NoChart {
+		c.add(b)
+		return
+	}
+	c.section(sparklines(inc.Readings)...)
+}
+
+func capped(lines []string, most int) []string {
+	if len(lines) <= most {
+		return lines
+	}
+	return append(slices.Clone(lines[:most]), more(len(lines)-most))
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

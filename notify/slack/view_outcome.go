@@ -1,0 +1,173 @@
+package slack
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func verdictIcon(v incident.Verdict) string {
+	switch v {
+	case incident.VerdictRecovered:
+		return "✅"
+	case incident.VerdictImproved:
+		return "🟢"
+	case incident.VerdictUnchanged:
+		return "🟰"
+	case incident.VerdictWorse:
+		return "🔺"
+	case incident.VerdictInconclusive:
+		return "❔"
+	default:
+		return "❔"
+	}
+}
+
+// verified is the verdict of a step's verification with the numbers before and after.
+func (c *canvas) verified(inc incident.Incident, s incident.Step) []string {
+	v := s.Verification
+	if v == nil {
+		return nil
+	}
+	head := bold(strings.ToUpper(string(v.Verdict[:min(1, len(v.Verdict))]))+string(v.Verdict[min(1, len(v.Verdict)):]), 40)
+	if inc.Active != nil && inc.Active.Step == s.ID && inc.State == incident.StateVerifying {
+		head = "So far " + bold(string(v.Verdict), 40)
+	}
+	changes := c.beforeAfter(inc, *v)
+	if len(changes) == 0 {
+		return []string{head + ": " + escape(v.Why, c.detail.text)}
+	}
+	return append([]string{head + ":"}, changes...)
+}
+
+// beforeAfter compares the signals that decide about recovery, else those with a threshold.
+func (c *canvas) beforeAfter(inc incident.Incident, v incident.Verification) []string {
+	var names []string
+	if inc.Diagnosis != nil {
+		names = slices.Clone(inc.Diagnosis.Healthy)
+	}
+	if len(names) == 0 {
+		for _, n := range slices.Sorted(maps.Keys(v.After)) {
+			if v.After[n].Threshold != nil {
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	var out []string
+	for _, n := range slices.Compact(names) {
+		before, hasBefore := v.Before[n]
+		after, hasAfter := v.After[n]
+		if !hasBefore && !hasAfter {
+			continue
+		}
+		label := escape(cmp.Or(after.Title, before.Title, n), 60)
+		out = append(out, "• "+label+" "+readingText(before, hasBefore)+" → *"+readingText(after, hasAfter)+"* "+escape(limitText(after), 60))
+	}
+	return capped(out, c.detail.evidence)
+}
+
+func readingText(r incident.Reading, known bool) string {
+	if !known {
+		return "not read"
+	}
+	return escape(strings.ReplaceAll(r.Text(), "*", ""), 60)
+}
+
+// summary is what is left to know when an incident is over.
+func (c *canvas) summary(inc incident.Incident) {
+	var lines []string
+	if inc.Note != "" {
+		lines = append(lines, sentence(inc.Note, c.detail.text))
+	}
+	if inc.Diagnosis != nil {
+		lines = append(lines, "*Cause:* "+escape(inc.Diagnosis.Summary, c.detail.text))
+	}
+	done := c.done(inc)
+	if len(done) == 0 {
+		done = []string{"*Nothing was changed.*"}
+	}
+	c.section(append(lines, done...)...)
+}
+
+// done lists what was turned, by whom, and what came of it.
+func (c *canvas) done(inc incident.Incident) []string {
+	steps := slices.Clone(inc.Standing)
+	if inc.Plan != nil {
+		steps = append(steps, inc.Plan.Steps...)
+	}
+	var lines []string
+	for _, s := range steps {
+		switch s.State {
+		case incident.StepApplied, incident.StepUndone, incident.StepFailed:
+			lines = append(lines, stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+change(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
+			lines = append(lines, c.verified(inc, s)...)
+		case incident.StepDenied:
+			lines = append(lines, "🚫 *"+escape(name(s), c.detail.name)+"*"+record(inc, s, incident.Deny))
+		case incident.StepProposed, incident.StepApproved, incident.StepExpired, incident.StepSuperseded, incident.StepRefused,
+			incident.StepApplying, incident.StepUndoing:
+		}
+	}
+	return capped(lines, 4*c.detail.evidence)
+}
+
+// unrouted shows alerts that lead to no pool, and what to add to the configuration.
+func (c *canvas) unrouted(inc incident.Incident) {
+	c.section(c.alerts(inc)...)
+	if inc.State == incident.StateClosed {
+		c.section(sentence(inc.Note, c.detail.text))
+		return
+	}
+	advice, config, found := strings.Cut(inc.Note, "\n")
+	lines := []string{sentence(advice, max(c.detail.text, 200))}
+	if found {
+		lines = append(lines, fence(config, 25, 1500))
+	}
+	c.section(lines...)
+}
+
+// footer is where to read on, and what the message rests on.
+func (c *canvas) footer(inc incident.Incident) {
+	var out []string
+	if d := inc.Diagnosis; d != nil && d.Doc != "" && c.opts.DocsURL != "" {
+		out = append(out, link(strings.TrimRight(c.opts.DocsURL, "/")+"/"+strings.TrimLeft(line(d.Doc), "/"), "Runbook"))
+	}
+	id := escape(inc.ID, 60)
+	if c.opts.BaseURL != "" {
+		id = link(incidentURL(c.opts, inc), "Incident "+id)
+	}
+	out = append(out, id)
+	if inc.Diagnosis != nil && inc.Pool != "" {
+		out = append(out, escape(strings.Join(inc.AlertNames(), ", "), 150))
+	}
+	out = append(out, cluster(inc)...)
+	if !inc.ReadAt.IsZero() {
+		out = append(out, "read "+clock(inc.ReadAt))
+	}
+	if inc.Dialect != "" {
+		out = append(out, escape(inc.Dialect, 60))
+	}
+	if inc.Reopened > 0 {
+		out = append(out, "opened again "+times(inc.Reopened))
+	}
+	c.context(out...)
+}
+
+func cluster(inc incident.Incident) []string {
+	k := inc.Cluster
+	if k.Error != "" || k.Workload.IsZero() {
+		return nil
+	}
+	text := escape(k.Workload.String(), 80)
+	if k.Replicas != nil && k.ReadyReplicas != nil {
+		text += " " + ready(*k.ReadyReplicas, *k.Replicas)
+	}
+	out := []string{text}
+	if k.Autoscaler != "" {
+		out = append(out, "scaled by "+escape(k.Autoscaler, 80))
+	}
+	return out
+}

@@ -1,0 +1,323 @@
+package slack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// plan shows the steps in their order: what would be turned, what it costs, what speaks against it, and the buttons. The step that is
+// being run, or whose undo is offered, comes first. Steps on which nothing hangs any more share one line of small print.
+func (c *canvas) plan(inc incident.Incident) {
+	if inc.Plan == nil {
+		return
+	}
+	steps := inc.Plan.Steps
+	focus := focusOf(inc)
+	if i := slices.IndexFunc(steps, func(s incident.Step) bool { return s.ID == focus }); i >= 0 && focus != "" {
+		c.ran(inc, steps[i], i+1)
+	}
+	var lines, rest []string // of steps that need one line only, gathered into one block
+	flush := func() {
+		c.section(lines...)
+		lines = nil
+	}
+	told := map[incident.Guardrail]bool{}
+	for i, s := range steps[:min(len(steps), c.detail.steps)] {
+		switch l := c.oneLiner(inc, s, i+1); {
+		case s.ID == focus && focus != "":
+		case aside(inc, s):
+			rest = append(rest, escape(name(s), c.detail.name)+" ("+asideWord(s)+")")
+		case l != "":
+			lines = append(lines, l)
+		default:
+			flush()
+			c.step(inc, s, i+1, told)
+		}
+	}
+	if n := len(steps) - c.detail.steps; n > 0 {
+		lines = append(lines, fmt.Sprintf("…and %d more steps, on the incident's page", n))
+	}
+	flush()
+	if len(rest) > 0 {
+		c.context(append([]string{"Also in the plan: " + rest[0]}, rest[1:]...)...)
+	}
+}
+
+// focusOf is the step that matters most now: the one being run, or the one whose undo is offered. Empty when there is none.
+func focusOf(inc incident.Incident) string {
+	if inc.Active != nil {
+		return inc.Active.Step
+	}
+	return inc.UndoOffered
+}
+
+// aside says that nothing hangs on the step at the moment: it was overtaken, or others come first.
+func aside(inc incident.Incident, s incident.Step) bool {
+	switch s.State {
+	case incident.StepSuperseded:
+		return true
+	case incident.StepProposed, incident.StepRefused, incident.StepDenied, incident.StepExpired:
+		return inc.State.Running() || !inc.HealthySince.IsZero()
+	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone:
+	}
+	return false
+}
+
+func asideWord(s incident.Step) string {
+	switch {
+	case s.Kind == incident.StepManual:
+		return "for a person"
+	case s.State == incident.StepProposed && !s.Executable():
+		return "refused"
+	case s.State == incident.StepProposed:
+		return "waits"
+	default:
+		return string(s.State)
+	}
+}
+
+// standing shows steps of earlier plans that are still in effect.
+func (c *canvas) standing(inc incident.Incident) {
+	shown := inc.Standing[:min(len(inc.Standing), 3)]
+	for _, s := range shown {
+		c.ran(inc, s, 0)
+	}
+	if n := len(inc.Standing) - len(shown); n > 0 {
+		c.section(fmt.Sprintf("…and %d more steps that stand, on the incident's page", n))
+	}
+}
+
+// oneLiner is the line of a step on which nobody decides now; empty for a step that is shown in full.
+func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string {
+	title := fmt.Sprintf("*%d · %s*", n, escape(name(s), c.detail.name))
+	reason := func(icon, other string) string {
+		text := sentence(s.Reason, c.detail.text)
+		if text == "" {
+			text = other
+		}
+		return icon + " " + title + ": " + text
+	}
+	switch s.State {
+	case incident.StepProposed:
+		return c.waiting(inc, s, title)
+	case incident.StepRefused:
+		lines := reason("⛔", "refused")
+		if hint := fence(s.Diff, c.detail.diff, 900); hint != "" {
+			lines += "\n" + hint
+		}
+		return lines
+	case incident.StepDenied:
+		return "🚫 " + title + record(inc, s, incident.Deny)
+	case incident.StepExpired:
+		return reason("⌛", "nobody decided in time")
+	case incident.StepSuperseded:
+		return reason("➖", "overtaken")
+	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone:
+		return ""
+	default:
+		return title + ": " + escape(string(s.State), 40)
+	}
+}
+
+// waiting is the line of a proposed step without buttons; empty when it has some.
+func (c *canvas) waiting(inc incident.Incident, s incident.Step, title string) string {
+	switch {
+	case s.Kind == incident.StepManual:
+		why := ""
+		if s.Why != "" {
+			why = ": " + escape(s.Why, c.detail.text)
+		}
+		return "👤 " + title + " (for a person)" + why
+	case !s.Executable():
+		return "⛔ " + title + ": " + sentence(refusals(s), c.detail.text)
+	case inc.State == incident.StateDeciding || inc.State == incident.StateProposed:
+		return ""
+	default:
+		return "▫️ " + title + ": waits"
+	}
+}
+
+func refusals(s incident.Step) string {
+	var out []string
+	for _, g := range s.Guardrails {
+		if g.Verdict == incident.GuardRefuse {
+			out = append(out, g.Reason)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// step shows a step on which people decide, or one that has run.
+func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[incident.Guardrail]bool) {
+	if s.State != incident.StepProposed {
+		c.ran(inc, s, n)
+		return
+	}
+	lines := []string{fmt.Sprintf("*%d · %s*%s", n, escape(name(s), c.detail.name), change(s))}
+	if s.Why != "" {
+		lines = append(lines, escape(s.Why, c.detail.text))
+	}
+	if s.Needs.Restart {
+		lines = append(lines, "⚠️ *It restarts pods.*")
+	}
+	lines = append(lines, fence(s.Diff, c.detail.diff, 700))
+	c.section(lines...)
+	c.context(c.price(s)...)
+	c.context(c.checks(s, told)...)
+	if a := approvals(s); a != "" {
+		c.context(a)
+	}
+	if inc.State == incident.StateDeciding {
+		c.actions(blockID("decide", inc, s), decideButtons(inc, s)...)
+	}
+}
+
+// price is what the step costs, how fast it works, what may go wrong, and the way back, which an approval includes.
+func (c *canvas) price(s incident.Step) []string {
+	var out []string
+	for _, p := range []struct{ label, text string }{{"Takes", s.Speed}, {"Costs", s.Cost}, {"Risk", s.Risk}} {
+		if p.text != "" {
+			out = append(out, "*"+p.label+":* "+escape(p.text, c.detail.text))
+		}
+	}
+	return append(out, "*Undo:* "+undoText(s))
+}
+
+func undoText(s incident.Step) string {
+	text := "back to " + escape(valueText(s.Undo), 40) + " if it gets worse or changes nothing"
+	if s.StopGap() {
+		text += ", and after " + human(s.LiftAfter) + " of health"
+	}
+	return text
+}
+
+// maxChecks bounds the verdicts shown for a step; there are fewer guardrails than that.
+const maxChecks = 12
+
+// checks are the guardrails' verdicts. What an earlier step said in the same words is not said again.
+func (c *canvas) checks(s incident.Step, told map[incident.Guardrail]bool) []string {
+	var hard, out, same []string
+	for _, g := range s.Guardrails[:min(maxChecks, len(s.Guardrails))] {
+		switch {
+		case g.Verdict == incident.GuardShrink:
+			hard = append(hard, "✂️ "+escape(g.Reason, c.detail.text))
+		case g.Verdict == incident.GuardRefuse:
+			hard = append(hard, "⛔ "+escape(g.Reason, c.detail.text))
+		case c.detail.passes && !told[g]:
+			told[g] = true
+			out = append(out, "✓ "+escape(g.Reason, c.detail.text))
+		default:
+			same = append(same, escape(g.Name, 40))
+		}
+	}
+	if len(same) > 0 {
+		out = append(out, "✓ "+strings.Join(same, ", "))
+	}
+	return append(append(hard, out...), dryRun(s)...)
+}
+
+// dryRun says who has looked at the diff.
+func dryRun(s incident.Step) []string {
+	switch {
+	case s.Checked == "":
+		return nil
+	case strings.HasPrefix(s.Checked, "not "):
+		return []string{"⚠️ diff " + escape(s.Checked, 60)}
+	default:
+		return []string{"✓ diff checked " + escape(s.Checked, 60)}
+	}
+}
+
+func approvals(s incident.Step) string {
+	if s.Needs.Approvals <= 1 {
+		return ""
+	}
+	text := fmt.Sprintf("Needs %d people; %d so far", s.Needs.Approvals, len(s.Approvals))
+	if len(s.Approvals) > 0 {
+		names := make([]string, 0, len(s.Approvals))
+		for _, a := range s.Approvals[:min(5, len(s.Approvals))] {
+			names = append(names, who(a))
+		}
+		text += ": " + strings.Join(names, ", ")
+	}
+	return text
+}
+
+// ran shows a step that was approved or run: its record in place of the buttons, its outcome, and the way back.
+func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
+	title := escape(name(s), c.detail.name)
+	if n > 0 {
+		title = fmt.Sprintf("%d · %s", n, title)
+	}
+	lines := []string{stepIcon(inc, s) + " *" + title + "*" + change(s) + stateWord(inc, s) + record(inc, s, incident.Approve)}
+	if s.Reason != "" {
+		lines = append(lines, sentence(s.Reason, c.detail.text))
+	}
+	lines = append(lines, c.verified(inc, s)...)
+	c.section(lines...)
+	if b, ok := undoButton(inc, s); ok {
+		c.actions(blockID("undo", inc, s), b)
+	}
+}
+
+func stepIcon(inc incident.Incident, s incident.Step) string {
+	switch s.State {
+	case incident.StepApplied:
+		if inc.Drill {
+			return "🧪"
+		}
+		if v := s.Verification; v != nil {
+			return verdictIcon(v.Verdict)
+		}
+		return "✅"
+	case incident.StepFailed:
+		return "❌"
+	case incident.StepUndoing, incident.StepUndone:
+		return "↩️"
+	case incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
+		incident.StepRefused, incident.StepApplying:
+	}
+	return "⏳"
+}
+
+func stateWord(inc incident.Incident, s incident.Step) string {
+	at := ""
+	if !s.AppliedAt.IsZero() {
+		at = " at " + clock(s.AppliedAt)
+	}
+	switch {
+	case s.State == incident.StepApplied && inc.Drill:
+		return ", dry-run" + at + ", not written"
+	case s.State == incident.StepApplied:
+		return ", done" + at
+	case s.State == incident.StepFailed:
+		return ", *failed*"
+	case s.State == incident.StepUndone:
+		return ", undone"
+	case s.State == incident.StepUndoing:
+		return ", being undone"
+	}
+	return ""
+}
+
+// record is who decided, in place of the buttons.
+func record(inc incident.Incident, s incident.Step, v incident.Verb) string {
+	for _, d := range slices.Backward(inc.Decisions) {
+		if d.Step != s.ID || d.Verb != v {
+			continue
+		}
+		text := " · approved by "
+		if v == incident.Deny {
+			text = ": denied by "
+		}
+		text += who(d.By) + " at " + clock(d.At)
+		if d.Reason != "" {
+			text += " (" + escape(d.Reason, 120) + ")"
+		}
+		return text
+	}
+	return ""
+}

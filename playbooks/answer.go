@@ -1,0 +1,243 @@
+package playbooks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// answer is what a rule said about some facts, with the value of every part of it.
+type answer struct {
+	rule    *rule
+	truth   incident.Truth
+	details *cel.EvalDetails
+	err     error
+}
+
+func (o operand) variable() string {
+	switch {
+	case o.signal != "":
+		return o.signal
+	case o.target != "":
+		return "slo." + o.target
+	default:
+		return ""
+	}
+}
+
+func (o operand) kind() *types.Type {
+	if o.target != "" {
+		return targetType()
+	}
+	return readingType()
+}
+
+func (a answer) truthOf(id int64) incident.Truth {
+	if a.err != nil {
+		return incident.Undecided
+	}
+	v, ok := a.details.State().Value(id)
+	if !ok {
+		return incident.Undecided
+	}
+	return toTruth(v)
+}
+
+func (a answer) quantityOf(o operand) quantity {
+	if a.err != nil {
+		return quantity{why: "not known"}
+	}
+	v, ok := a.details.State().Value(o.id)
+	if !ok {
+		return quantity{why: "not known"}
+	}
+	return operandOf(v)
+}
+
+// evidence is every condition of the rule with what was seen.
+func (a answer) evidence() []incident.Condition {
+	var out []incident.Condition
+	for _, c := range a.rule.shape.conditions() {
+		cond := incident.Condition{Text: c.text, Truth: a.truthOf(c.id), Signal: c.left.signal}
+		cond.Seen = a.quantityOf(c.left).text(c.left.unit)
+		if c.kind == shapeCompare {
+			cond.Threshold = a.against(c)
+		}
+		if !slices.Contains(out, cond) {
+			out = append(out, cond)
+		}
+	}
+	return out
+}
+
+// against is the right side of a comparison as a person reads it. Where it was measured too, its own name stands behind it.
+func (a answer) against(c shape) string {
+	text := a.quantityOf(c.right).text(c.left.unit)
+	if c.right.signal != "" {
+		return text + " (" + c.right.text + ")"
+	}
+	return text
+}
+
+// why says in words what made the rule come out as it did.
+func (a answer) why() string {
+	if a.err != nil {
+		return a.err.Error()
+	}
+	var unique []string
+	for _, r := range a.reasons(a.rule.shape) {
+		if !slices.Contains(unique, r) {
+			unique = append(unique, r)
+		}
+	}
+	return strings.Join(unique, "; ")
+}
+
+// reasons are the conditions that settle a part of the rule, or that leave it open.
+func (a answer) reasons(s shape) []string {
+	truth := a.truthOf(s.id)
+	switch s.kind {
+	case shapeNot:
+		return a.reasons(s.parts[0])
+	case shapeAnd, shapeOr:
+		// One false part makes an "and" false, one true part makes an "or" true: the first such part is the reason. Else every part
+		// is that has the truth of the whole.
+		truth = a.truthOfParts(s)
+		settled := truth == incident.False && s.kind == shapeAnd || truth == incident.True && s.kind == shapeOr
+		var out []string
+		for _, p := range s.parts {
+			if a.truthOfParts(p) != truth {
+				continue
+			}
+			out = append(out, a.reasons(p)...)
+			if settled {
+				break
+			}
+		}
+		return out
+	case shapeCompare:
+		return []string{a.compareReason(s, truth)}
+	case shapePresent, shapeAbsent:
+		return []string{s.left.text + ": " + a.quantityOf(s.left).text(s.left.unit)}
+	case shapeConstant:
+		return []string{s.text}
+	default:
+		return nil
+	}
+}
+
+// truthOfParts is the truth of a part by Kleene's rules over its conditions. It is what CEL found for the whole; parts of "a && b && c"
+// have no value of their own there.
+func (a answer) truthOfParts(s shape) incident.Truth {
+	switch s.kind {
+	case shapeNot:
+		return not(a.truthOfParts(s.parts[0]))
+	case shapeAnd, shapeOr:
+		settling, out := incident.False, incident.True
+		if s.kind == shapeOr {
+			settling, out = incident.True, incident.False
+		}
+		for _, p := range s.parts {
+			switch a.truthOfParts(p) {
+			case settling:
+				return settling
+			case incident.Undecided:
+				out = incident.Undecided
+			case incident.True, incident.False:
+			}
+		}
+		return out
+	case shapeCompare, shapePresent, shapeAbsent, shapeConstant:
+		return a.truthOf(s.id)
+	default:
+		return incident.Undecided
+	}
+}
+
+func (a answer) compareReason(s shape, truth incident.Truth) string {
+	left, right := a.quantityOf(s.left), a.quantityOf(s.right)
+	for _, side := range []struct {
+		o operand
+		q quantity
+	}{{s.left, left}, {s.right, right}} {
+		if !side.q.known {
+			return missingWords(side.o, side.q)
+		}
+	}
+	seen := fmt.Sprintf("%s is %s", s.left.text, left.text(s.left.unit))
+	relation := relationWords(s.op) + " " + a.against(s)
+	switch truth {
+	case incident.True:
+		return seen + ", " + relation
+	case incident.False:
+		return seen + ", not " + relation
+	case incident.Undecided:
+		return seen + ", which does not settle whether it is " + relation
+	default:
+		return seen
+	}
+}
+
+func missingWords(o operand, q quantity) string {
+	name := o.variable()
+	switch {
+	case o.target != "":
+		return "the pool has no target " + name
+	case q.empty:
+		return "no data for " + name
+	case q.why == "not read":
+		return name + " was not read"
+	default:
+		return name + " could not be read (" + strings.TrimPrefix(q.why, "error: ") + ")"
+	}
+}
+
+// upward says whether a comparison is true for large values.
+func upward(op string) bool { return op == operators.Greater || op == operators.GreaterEquals }
+
+func relationWords(op string) string {
+	switch op {
+	case operators.Less:
+		return "below"
+	case operators.LessEquals:
+		return "at most"
+	case operators.Greater:
+		return "above"
+	default:
+		return "at least"
+	}
+}
+
+// open are the conditions that leave a part of the rule undecided.
+func (a answer) open(s shape) []shape {
+	if a.truthOfParts(s) != incident.Undecided {
+		return nil
+	}
+	if len(s.parts) == 0 {
+		return []shape{s}
+	}
+	var out []shape
+	for _, p := range s.parts {
+		out = append(out, a.open(p)...)
+	}
+	return out
+}
+
+// missing lists the signals without a value that leave the rule undecided.
+func (a answer) missing() []string {
+	var out []string
+	for _, c := range a.open(a.rule.shape) {
+		for _, o := range []operand{c.left, c.right} {
+			if o.signal != "" && !a.quantityOf(o).known && !slices.Contains(out, o.signal) {
+				out = append(out, o.signal)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package playbooks
+
+import (
+	"slices"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Catalog is everything that Load read: signals, profiles and playbooks. It does not change and is safe for concurrent use.
+type Catalog struct {
+	signals   []incident.Signal
+	targets   map[string]string // signal -> the field of the SLO that is its target
+	byName    map[string]incident.Signal
+	profiles  []incident.SLO
+	playbooks []*playbook
+	diagnoses []*diagnosis // by rank, then in the order of the files
+}
+
+// Playbook describes one playbook for listings.
+type Playbook struct {
+	Name  string
+	Title string
+	// Doc is the path of its page, for example "docs/playbooks/high-ttft.md"; empty when it has none.
+	Doc string
+	// Alerts are the alert names that it answers.
+	Alerts []string
+	// Diagnoses are the names of its own diagnoses and then of those of other playbooks that it also weighs.
+	Diagnoses []string
+}
+
+// Playbooks lists the playbooks in the order in which they were loaded.
+func (c *Catalog) Playbooks() []Playbook {
+	out := make([]Playbook, 0, len(c.playbooks))
+	for _, p := range c.playbooks {
+		out = append(out, Playbook{Name: p.name, Title: p.title, Doc: p.doc, Alerts: slices.Clone(p.alerts), Diagnoses: p.reach()})
+	}
+	return out
+}
+
+// Profile returns a built-in or loaded set of targets by name. False when there is none of that name.
+func (c *Catalog) Profile(name string) (incident.SLO, bool) {
+	for _, p := range c.profiles {
+		if p.Profile == name {
+			return p, true
+		}
+	}
+	return incident.SLO{}, false
+}
+
+// Profiles lists the names that Profile knows, in the order in which they were loaded.
+func (c *Catalog) Profiles() []string {
+	names := make([]string, 0, len(c.profiles))
+	for _, p := range c.profiles {
+		names = append(names, p.Profile)
+	}
+	return names
+}
+
+// Signals lists what must be read for alerts of these names: every signal of every diagnosis and recovery rule that can matter. A
+// name that no playbook answers, and no name at all, ask for every playbook. Each signal is there once, in the order of the catalog.
+func (c *Catalog) Signals(alertNames []string) []incident.Signal {
+	wanted := c.selection(alertNames).signals()
+	var out []incident.Signal
+	for _, s := range c.signals {
+		if wanted[s.Name] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// AllSignals lists every signal of the catalog, used by a playbook or not.
+func (c *Catalog) AllSignals() []incident.Signal { return slices.Clone(c.signals) }
+
+// playbook is a loaded playbook.
+type playbook struct {
+	name      string
+	title     string
+	doc       string
+	alerts    []string
+	healthy   []healthy
+	never     []never
+	reads     []string
+	also      []*diagnosis
+	diagnoses []*diagnosis
+}
+
+func (p *playbook) reach() []string {
+	names := make([]string, 0, len(p.diagnoses)+len(p.also))
+	for _, d := range p.diagnoses {
+		names = append(names, d.name)
+	}
+	for _, d := range p.also {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// diagnosis is a loaded diagnosis. It belongs to one playbook; others may weigh it too.
+type diagnosis struct {
+	name     string
+	owner    *playbook
+	rank     int
+	summary  string
+	when     *rule
+	explains []string
+	never    []never
+	noAction string
+	steps    []step
+}
+
+// acts says whether the diagnosis asks for a change or for a person.
+func (d *diagnosis) acts() bool { return len(d.steps) > 0 }
+
+// healthy is one condition of recovery: the rule, or the other rule under which it does not matter.
+type healthy struct {
+	rule *rule
+	or   *rule // may be nil
+}
+
+// step is one step with the rule under which it is proposed; nil means always.
+type step struct {
+	request   incident.StepRequest
+	condition *rule
+}
+
+// never is a change that would make it worse.
+type never struct {
+	knob   string
+	change change
+	why    string
+}

@@ -1,0 +1,291 @@
+package playbooks
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Input is what Diagnose looks at.
+type Input struct {
+	// Alerts are the alerts of the incident, resolved ones included. Without any, every playbook is asked.
+	Alerts   []incident.Alert
+	Pool     incident.Pool
+	Evidence incident.Evidence
+	// Standing is the name of the diagnosis on which the incident's plan stands; empty when there is none. The trouble is over only
+	// when the playbook of that diagnosis says so too, also when the diagnosis does not hold any more.
+	Standing string
+}
+
+// Result is what the readings say.
+type Result struct {
+	// Diagnosis is the one nearest to the root cause among those that hold; nil when none does. Note then says why.
+	Diagnosis *incident.Diagnosis
+	// Others are the other diagnoses that were weighed, nearest to the root cause first.
+	Others []incident.Other
+	// Steps are the steps for the diagnosis in their order, before anything of the cluster is known.
+	Steps []incident.StepRequest
+	// Never are the changes that would make this diagnosis worse, in words.
+	Never []string
+	// Healthy says whether the trouble is over: true only when every recovery rule is true, false when one is false.
+	Healthy incident.Truth
+	// Recovery are the conditions of the recovery rules with the values seen.
+	Recovery []incident.Condition
+	// Note is what a person should know besides: nothing holds, readings are missing, a step was left out.
+	Note string
+	// Readings are the readings of the evidence, with the thresholds that rules or targets give them.
+	Readings map[string]incident.Reading
+}
+
+// verdict is one diagnosis with what its rule said.
+type verdict struct {
+	diagnosis *diagnosis
+	answer    answer
+}
+
+// Diagnose weighs every diagnosis that the alerts lead to. It never fails: what cannot be told is undecided, and said.
+func (c *Catalog) Diagnose(in Input) Result {
+	sel := c.selection(alertNames(in.Alerts))
+	f := c.factsOf(in.Evidence, in.Pool.SLO)
+	verdicts := make([]verdict, 0, len(sel.diagnoses))
+	for _, d := range sel.diagnoses {
+		verdicts = append(verdicts, verdict{diagnosis: d, answer: d.when.ask(f)})
+	}
+	chosen := choose(verdicts)
+	rec := c.recovery(sel, chosen, in.Standing, f)
+	out := Result{
+		Others:   others(verdicts, chosen),
+		Healthy:  rec.truth(),
+		Recovery: rec.conditions(),
+		Readings: c.thresholds(in, f, chosen, rec),
+	}
+	notes := sel.notes()
+	if chosen == nil {
+		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), rec.notes())
+		return out
+	}
+	d := chosen.diagnosis
+	out.Diagnosis = &incident.Diagnosis{
+		Playbook: d.owner.name, Name: d.name, Summary: d.summary, Rule: d.when.text, Doc: d.owner.doc,
+		Evidence: chosen.answer.evidence(), Healthy: rec.signals(),
+	}
+	steps, left := proposed(d, sel, f)
+	out.Steps = steps
+	for _, n := range slices.Concat(d.never, d.owner.never) {
+		out.Never = append(out.Never, n.text())
+	}
+	if !d.acts() {
+		notes = append(notes, "Nothing is to be done: "+sentence(d.noAction))
+	}
+	notes = append(notes, deeper(verdicts, chosen)...)
+	out.Note = joinNotes(notes, left, rec.notes())
+	return out
+}
+
+// choose takes the first that holds; they come by rank.
+func choose(verdicts []verdict) *verdict {
+	i := slices.IndexFunc(verdicts, func(v verdict) bool { return v.answer.truth == incident.True })
+	if i < 0 {
+		return nil
+	}
+	return &verdicts[i]
+}
+
+func others(verdicts []verdict, chosen *verdict) []incident.Other {
+	var out []incident.Other
+	for _, v := range verdicts {
+		if chosen != nil && v.diagnosis == chosen.diagnosis {
+			continue
+		}
+		o := incident.Other{Name: v.diagnosis.name, Verdict: v.answer.truth, Why: v.answer.why()}
+		if v.answer.truth == incident.True {
+			o.Why = "it is a symptom: " + chosen.diagnosis.name + " explains it (" + o.Why + ")"
+			if !slices.Contains(chosen.diagnosis.explains, v.diagnosis.name) {
+				o.Why = "it holds too; " + chosen.diagnosis.name + " is nearer to the cause (" + v.answer.why() + ")"
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook forbids. The
+// playbook that owns the diagnosis decides alone when it answers one of the alerts itself.
+func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepRequest, left []string) {
+	ownerAnswers := slices.Contains(sel.answering, d.owner)
+	for _, s := range d.steps {
+		if s.condition != nil {
+			if a := s.condition.ask(f); a.truth != incident.True {
+				left = append(left, "Left out, "+stepWords(s.request)+": it needs "+s.condition.text+", and "+a.why()+".")
+				continue
+			}
+		}
+		if n := forbidding(sel, s.request); n != nil && !ownerAnswers {
+			left = append(left, "Left out, "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.text()))
+			continue
+		}
+		steps = append(steps, s.request)
+	}
+	return steps, left
+}
+
+func forbidding(sel selection, s incident.StepRequest) *never {
+	for _, p := range sel.answering {
+		for i := range p.never {
+			if p.never[i].forbids(s) {
+				return &p.never[i]
+			}
+		}
+	}
+	return nil
+}
+
+func stepWords(s incident.StepRequest) string {
+	switch s.Kind {
+	case incident.StepThrottle:
+		return "throttling"
+	case incident.StepReplicas:
+		return "adding replicas"
+	case incident.StepMaxNumBatchedTokens:
+		if s.Factor < 1 {
+			return "lowering max_num_batched_tokens"
+		}
+		return "raising max_num_batched_tokens"
+	case incident.StepManual:
+		return "a manual step"
+	default:
+		return string(s.Kind)
+	}
+}
+
+func (s selection) notes() []string {
+	if len(s.unknown) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(s.unknown))
+	for _, n := range s.unknown {
+		if n == "" {
+			n = "(without a name)"
+		}
+		names = append(names, n)
+	}
+	return []string{"No playbook answers " + strings.Join(names, ", ") + ", so every playbook was asked."}
+}
+
+// undiagnosed says why there is no diagnosis: none holds, or it cannot be told.
+func undiagnosed(verdicts []verdict, f facts) []string {
+	var open, missing []string
+	for _, v := range verdicts {
+		if v.answer.truth != incident.Undecided {
+			continue
+		}
+		open = append(open, v.diagnosis.name)
+		for _, name := range v.answer.missing() {
+			if m := name + " (" + f[name].why + ")"; !slices.Contains(missing, m) {
+				missing = append(missing, m)
+			}
+		}
+	}
+	switch {
+	case len(open) == 0:
+		return []string{"No known cause: none of the diagnoses that were weighed holds."}
+	case len(missing) == 0:
+		return []string{"No cause can be told: " + strings.Join(open, ", ") + " cannot be decided, because a reading is only a bound or a target is missing."}
+	default:
+		return []string{"No cause can be told. Readings are missing: " + strings.Join(missing, ", ") + ". With them it could be " + strings.Join(open, ", ") + "."}
+	}
+}
+
+// deeper names the diagnoses nearer to the root cause than the chosen one that cannot be ruled out.
+func deeper(verdicts []verdict, chosen *verdict) []string {
+	var out []string
+	for _, v := range verdicts {
+		if v.diagnosis == chosen.diagnosis {
+			break
+		}
+		if v.answer.truth == incident.Undecided {
+			out = append(out, "A deeper cause cannot be ruled out: "+v.diagnosis.name+" ("+v.answer.why()+").")
+		}
+	}
+	return out
+}
+
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+func joinNotes(groups ...[]string) string {
+	return strings.Join(slices.Concat(groups...), " ")
+}
+
+// thresholds copies the readings and puts in what each is measured against: what the chosen rule says in the bad direction, else the
+// recovery rules, else the pool's target, else what the chosen rule says in the other direction. Neutral signals have none.
+func (c *Catalog) thresholds(in Input, f facts, chosen *verdict, rec recovery) map[string]incident.Reading {
+	out := maps.Clone(in.Evidence.Readings)
+	if out == nil {
+		out = map[string]incident.Reading{}
+	}
+	found := map[string]float64{}
+	keep := func(name string, v float64) {
+		if _, ok := found[name]; !ok {
+			found[name] = v
+		}
+	}
+	if chosen != nil {
+		chosen.answer.thresholds(c.badly, keep)
+	}
+	for _, h := range rec.answers {
+		h.main.thresholds(c.judged, keep)
+	}
+	for name, target := range c.targets {
+		if v, ok := f["slo."+target].exact(); ok {
+			keep(name, v)
+		}
+	}
+	if chosen != nil {
+		chosen.answer.thresholds(c.judged, keep)
+	}
+	for name, r := range out {
+		r.Threshold = nil
+		if v, ok := found[name]; ok {
+			r.Threshold = &v
+		}
+		out[name] = r
+	}
+	return out
+}
+
+// judged accepts every comparison of a signal that has a good and a bad side.
+func (c *Catalog) judged(s shape) bool { return c.byName[s.left.signal].Direction != incident.Neutral }
+
+// badly accepts a comparison that is true when the signal is bad.
+func (c *Catalog) badly(s shape) bool {
+	switch c.byName[s.left.signal].Direction {
+	case incident.HigherIsWorse:
+		return upward(s.op)
+	case incident.LowerIsWorse:
+		return !upward(s.op)
+	case incident.Neutral:
+		return false
+	default:
+		return false
+	}
+}
+
+// thresholds gives the number that each signal is compared with, where it is a number or a target.
+func (a answer) thresholds(accept func(shape) bool, keep func(string, float64)) {
+	for _, c := range a.rule.shape.conditions() {
+		if c.kind != shapeCompare || !c.left.plain || c.left.signal == "" || c.right.signal != "" || !accept(c) {
+			continue
+		}
+		if v, ok := a.quantityOf(c.right).exact(); ok {
+			keep(c.left.signal, v)
+		}
+	}
+}

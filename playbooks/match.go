@@ -1,0 +1,89 @@
+package playbooks
+
+import (
+	"slices"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// selection is what matters for some alerts.
+type selection struct {
+	// answering are the playbooks that answer the alerts. Their recovery rules say when the trouble is over.
+	answering []*playbook
+	// diagnoses are those of the answering playbooks and those that they also weigh, by rank.
+	diagnoses []*diagnosis
+	// unknown are the alert names that no playbook answers. For them every playbook is asked.
+	unknown []string
+}
+
+func (c *Catalog) selection(alertNames []string) selection {
+	var s selection
+	for _, name := range alertNames {
+		known := slices.ContainsFunc(c.playbooks, func(p *playbook) bool { return slices.Contains(p.alerts, name) })
+		if !known && !slices.Contains(s.unknown, name) {
+			s.unknown = append(s.unknown, name)
+		}
+	}
+	everything := len(alertNames) == 0 || len(s.unknown) > 0
+	reached := map[*diagnosis]bool{}
+	for _, p := range c.playbooks {
+		answers := slices.ContainsFunc(alertNames, func(name string) bool { return slices.Contains(p.alerts, name) })
+		if !answers && !everything {
+			continue
+		}
+		s.answering = append(s.answering, p)
+		for _, d := range slices.Concat(p.diagnoses, p.also) {
+			reached[d] = true
+		}
+	}
+	for _, d := range c.diagnoses {
+		if reached[d] {
+			s.diagnoses = append(s.diagnoses, d)
+		}
+	}
+	return s
+}
+
+// signals are the names of everything that the selection reads.
+func (s selection) signals() map[string]bool {
+	out := map[string]bool{}
+	add := func(r *rule) {
+		if r == nil {
+			return
+		}
+		for _, name := range r.signals {
+			out[name] = true
+		}
+	}
+	recovery := slices.Clone(s.answering)
+	for _, d := range s.diagnoses {
+		add(d.when)
+		for _, st := range d.steps {
+			add(st.condition)
+		}
+		recovery = append(recovery, d.owner)
+	}
+	for _, p := range recovery {
+		for _, h := range p.healthy {
+			add(h.rule)
+			add(h.or)
+		}
+	}
+	for _, p := range s.answering {
+		for _, name := range p.reads {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// alertNames are the names of alerts, each once.
+func alertNames(alerts []incident.Alert) []string {
+	var out []string
+	for _, a := range alerts {
+		if name := a.Name(); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

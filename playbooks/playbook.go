@@ -1,0 +1,181 @@
+package playbooks
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+)
+
+// maxRank bounds the ranks of diagnoses.
+const maxRank = 1000
+
+func (l *loader) readPlaybooks() {
+	for _, doc := range l.docs {
+		if doc.isPlaybook() {
+			l.playbook(doc.at, doc.document)
+		}
+	}
+	if len(l.catalog.playbooks) == 0 && !l.anyBroken() {
+		l.add(Problem{Text: "no file holds a playbook"})
+	}
+	slices.SortStableFunc(l.catalog.diagnoses, func(a, b *diagnosis) int { return cmp.Compare(a.rank, b.rank) })
+}
+
+func (l *loader) playbook(at place, doc document) {
+	l.need(at, "name", doc.Name)
+	l.need(at, "title", doc.Title)
+	if doc.Name != "" {
+		l.kebab(at.key("name"), doc.Name)
+		l.claim(at.key("name"), "playbook", doc.Name)
+	}
+	p := &playbook{
+		name: doc.Name, title: doc.Title, doc: doc.Doc,
+		alerts: l.repeated(at, "alerts", doc.Alerts),
+		reads:  l.repeated(at, "reads", doc.Reads),
+		never:  l.nevers(at, doc.Never),
+	}
+	if len(doc.Alerts) == 0 {
+		l.missing(at.key("alerts"), "alerts is missing: the playbook answers none, so it would never be used")
+	}
+	for _, name := range p.reads {
+		l.knownSignal(at.key("reads").item(slices.Index(doc.Reads, name)), name)
+	}
+	l.recovery(at, p, doc.Healthy)
+	if len(doc.Diagnoses) == 0 {
+		l.missing(at.key("diagnoses"), "diagnoses is missing: the playbook could tell nothing")
+	}
+	for i, d := range doc.Diagnoses {
+		l.diagnosis(at.key("diagnoses").item(i), p, d)
+	}
+	l.catalog.playbooks = append(l.catalog.playbooks, p)
+}
+
+func (l *loader) kebab(at place, name string) {
+	if !regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`).MatchString(name) {
+		l.add(at.problem("the name %q must be lower-case letters and digits, with single dashes between", name))
+	}
+}
+
+func (l *loader) knownSignal(at place, name string) {
+	if _, ok := l.catalog.byName[name]; !ok && !l.anyBroken() {
+		l.add(at.problem("there is no signal %q", name))
+	}
+}
+
+func (l *loader) recovery(at place, p *playbook, list []healthyDoc) {
+	if len(list) == 0 {
+		l.missing(at.key("healthy"), "healthy is missing: nothing would tell that the trouble is over")
+	}
+	for i, h := range list {
+		entry := at.key("healthy").item(i)
+		l.need(entry, "rule", h.Rule)
+		out := healthy{rule: l.rule(entry.key("rule"), h.Rule), or: l.rule(entry.key("or"), h.Or)}
+		if out.rule != nil {
+			p.healthy = append(p.healthy, out)
+		}
+	}
+}
+
+func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
+	l.need(at, "name", doc.Name)
+	l.need(at, "summary", doc.Summary)
+	l.need(at, "source", doc.Source)
+	l.need(at, "when", doc.When)
+	switch {
+	case doc.Rank == 0:
+		l.missing(at.key("rank"), "rank is missing: 1 is nearest to the root cause, %d farthest", maxRank)
+	case doc.Rank < 0 || doc.Rank > maxRank:
+		l.add(at.key("rank").problem("rank: %d is not between 1 and %d", doc.Rank, maxRank))
+	}
+	d := &diagnosis{
+		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction,
+		when:     l.rule(at.key("when"), doc.When),
+		explains: l.repeated(at, "explains", doc.Explains),
+		never:    l.nevers(at, doc.Never),
+	}
+	d.steps = l.steps(at, d, doc.Steps)
+	switch {
+	case len(doc.Steps) == 0 && doc.NoAction == "":
+		l.missing(at, "the diagnosis has no steps; say why nothing is to be done in no_action")
+	case len(doc.Steps) > 0 && doc.NoAction != "":
+		l.add(at.key("no_action").problem("no_action: the diagnosis has steps"))
+	}
+	if d.when != nil {
+		l.sameRule(at.key("when"), d)
+	}
+	if doc.Name == "" {
+		return
+	}
+	l.kebab(at.key("name"), doc.Name)
+	if l.claim(at.key("name"), "diagnosis", doc.Name) {
+		owner.diagnoses = append(owner.diagnoses, d)
+		l.catalog.diagnoses = append(l.catalog.diagnoses, d)
+	}
+}
+
+// sameRule finds a diagnosis that could never be told from another.
+func (l *loader) sameRule(at place, d *diagnosis) {
+	key := "rule " + d.when.text
+	if p, taken := l.first[key]; taken {
+		l.add(at.problem("the diagnosis at %s:%d:%d has the same rule, so this one would never be chosen", p.File, p.Line, p.Col))
+		return
+	}
+	l.first[key] = at.problem("")
+}
+
+// link resolves what refers to diagnoses of any file.
+func (l *loader) link() {
+	byName := map[string]*diagnosis{}
+	for _, d := range l.catalog.diagnoses {
+		byName[d.name] = d
+	}
+	playbooks := map[string]*playbook{}
+	for _, p := range l.catalog.playbooks {
+		playbooks[p.name] = p
+	}
+	for _, doc := range l.docs {
+		p := playbooks[doc.Name]
+		if p == nil {
+			continue
+		}
+		for i, name := range doc.Also {
+			l.also(doc.at.key("also").item(i), p, byName[name], name)
+		}
+		for i, d := range doc.Diagnoses {
+			for j, name := range d.Explains {
+				l.explains(doc.at.key("diagnoses").item(i).key("explains").item(j), d, byName[name], name)
+			}
+		}
+	}
+}
+
+func (l *loader) also(at place, p *playbook, d *diagnosis, name string) {
+	switch {
+	case d == nil:
+		l.unknownDiagnosis(at, name)
+	case d.owner == p:
+		l.add(at.problem("also: %q is a diagnosis of this playbook already", name))
+	case slices.Contains(p.also, d):
+		l.add(at.problem("also: %q is there twice", name))
+	default:
+		p.also = append(p.also, d)
+	}
+}
+
+func (l *loader) explains(at place, cause diagnosisDoc, symptom *diagnosis, name string) {
+	switch {
+	case symptom == nil:
+		l.unknownDiagnosis(at, name)
+	case symptom.name == cause.Name:
+		l.add(at.problem("explains: a diagnosis does not explain itself"))
+	case symptom.rank <= cause.Rank:
+		l.add(at.problem("explains: %q has rank %d, which is not above %d: the cause must rank before what it explains",
+			name, symptom.rank, cause.Rank))
+	}
+}
+
+func (l *loader) unknownDiagnosis(at place, name string) {
+	if name != "" && !l.anyBroken() {
+		l.add(at.problem("there is no diagnosis %q", name))
+	}
+}

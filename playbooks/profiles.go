@@ -1,0 +1,60 @@
+package playbooks
+
+import (
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// targetNames are the fields of an SLO as rules spell them after "slo.".
+func targetNames() []string { return []string{"ttft", "tpot", "queue_time", "e2e"} }
+
+// targetOf returns a target in seconds by its name in rules; 0 when the pool has none.
+func targetOf(slo incident.SLO, name string) float64 {
+	switch name {
+	case "ttft":
+		return slo.TTFT
+	case "tpot":
+		return slo.TPOT
+	case "queue_time":
+		return slo.QueueTime
+	case "e2e":
+		return slo.E2E
+	default:
+		return 0
+	}
+}
+
+func (l *loader) readProfiles() {
+	for _, doc := range l.docs {
+		for i, p := range doc.Profiles {
+			l.profile(doc.at.key("profiles").item(i), p)
+		}
+	}
+}
+
+func (l *loader) profile(at place, p profileDoc) {
+	l.need(at, "name", p.Name)
+	l.need(at, "source", p.Source)
+	out := incident.SLO{
+		Profile:   p.Name,
+		TTFT:      l.seconds(at, "ttft", p.TTFT),
+		TPOT:      l.seconds(at, "tpot", p.TPOT),
+		QueueTime: l.seconds(at, "queue_time", p.QueueTime),
+		E2E:       l.seconds(at, "e2e", p.E2E),
+	}
+	if p.TTFT == "" && p.TPOT == "" && p.QueueTime == "" && p.E2E == "" {
+		l.missing(at, "the profile has no target; give at least one of ttft, tpot, queue_time, e2e")
+	}
+	if p.Name != "" && l.claim(at.key("name"), "profile", p.Name) {
+		l.catalog.profiles = append(l.catalog.profiles, out)
+	}
+}
+
+// seconds reads a target. Zero would read as "no target", so it is refused.
+func (l *loader) seconds(at place, field, text string) float64 {
+	before := len(l.problems)
+	d := l.duration(at, field, text)
+	if text != "" && d == 0 && len(l.problems) == before {
+		l.add(at.key(field).problem("%s: a target of zero cannot be met; leave it out when there is none", field))
+	}
+	return d.Seconds()
+}

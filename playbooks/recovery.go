@@ -1,0 +1,137 @@
+package playbooks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// recovery is what the recovery rules say together.
+type recovery struct {
+	answers []healthyAnswer
+	// lost names a standing diagnosis that the catalog does not have any more: nothing can then say that it is over.
+	lost string
+}
+
+// healthyAnswer is one condition of recovery: healthy when the main rule is true, or the other.
+type healthyAnswer struct {
+	main  answer
+	other *answer
+}
+
+// recovery asks the recovery rules of the playbooks that answer the alerts, and of the playbook behind a diagnosis that asks for a
+// change: treating preemption because of slow first tokens is not over while it goes on.
+func (c *Catalog) recovery(sel selection, chosen *verdict, standing string, f facts) recovery {
+	var out recovery
+	asked := slices.Clone(sel.answering)
+	add := func(d *diagnosis) {
+		if d.acts() && !slices.Contains(asked, d.owner) {
+			asked = append(asked, d.owner)
+		}
+	}
+	if chosen != nil {
+		add(chosen.diagnosis)
+	}
+	if standing != "" {
+		i := slices.IndexFunc(c.diagnoses, func(d *diagnosis) bool { return d.name == standing })
+		if i < 0 {
+			out.lost = standing
+		} else {
+			add(c.diagnoses[i])
+		}
+	}
+	for _, p := range asked {
+		for _, h := range p.healthy {
+			a := healthyAnswer{main: h.rule.ask(f)}
+			if h.or != nil {
+				other := h.or.ask(f)
+				a.other = &other
+			}
+			out.answers = append(out.answers, a)
+		}
+	}
+	return out
+}
+
+// truth is "or" by Kleene's rules.
+func (h healthyAnswer) truth() incident.Truth {
+	switch {
+	case h.main.truth == incident.True || h.other != nil && h.other.truth == incident.True:
+		return incident.True
+	case h.main.truth == incident.Undecided || h.other != nil && h.other.truth == incident.Undecided:
+		return incident.Undecided
+	default:
+		return incident.False
+	}
+}
+
+// truth is "and" by Kleene's rules. Without any rule it is undecided: nothing was asked.
+func (r recovery) truth() incident.Truth {
+	out := incident.True
+	if len(r.answers) == 0 || r.lost != "" {
+		out = incident.Undecided
+	}
+	for _, h := range r.answers {
+		switch h.truth() {
+		case incident.False:
+			return incident.False
+		case incident.Undecided:
+			out = incident.Undecided
+		case incident.True:
+		}
+	}
+	return out
+}
+
+// signals are those that must be back within their thresholds.
+func (r recovery) signals() []string {
+	var out []string
+	for _, h := range r.answers {
+		for _, name := range h.main.rule.signals {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// conditions are the main rules' conditions. One that does not matter because the other rule holds is shown as true.
+func (r recovery) conditions() []incident.Condition {
+	var out []incident.Condition
+	for _, h := range r.answers {
+		excused := h.main.truth != incident.True && h.truth() == incident.True
+		for _, c := range h.main.evidence() {
+			if excused {
+				c.Truth = incident.True
+				c.Text += " (or " + h.other.rule.text + ")"
+			}
+			if !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// notes say why recovery cannot be told. That it is not there yet is no news.
+func (r recovery) notes() []string {
+	if r.truth() != incident.Undecided {
+		return nil
+	}
+	var out []string
+	if r.lost != "" {
+		out = append(out, "Whether it is over cannot be told: the diagnosis "+r.lost+" is not in the catalog any more.")
+	}
+	var open []string
+	for _, h := range r.answers {
+		if why := h.main.why(); h.truth() == incident.Undecided && !slices.Contains(open, why) {
+			open = append(open, why)
+		}
+	}
+	if len(open) > 0 {
+		out = append(out, "Whether it is over cannot be told: "+strings.Join(open, "; ")+".")
+	}
+	return out
+}

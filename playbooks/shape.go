@@ -1,0 +1,157 @@
+package playbooks
+
+import (
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// shape is a checked rule as a tree of "and", "or", "not" and conditions, for finding and telling what made it true or false.
+type shape struct {
+	kind  shapeKind
+	id    int64
+	text  string
+	parts []shape // of and, or, not
+
+	op          string // of a comparison, with the reading on the left
+	left, right operand
+}
+
+type shapeKind int
+
+const (
+	shapeAnd shapeKind = iota
+	shapeOr
+	shapeNot
+	shapeCompare
+	shapePresent
+	shapeAbsent
+	shapeConstant
+)
+
+// operand is one side of a comparison or the argument of present and absent.
+type operand struct {
+	id   int64
+	text string
+	// signal is the signal in it, target the name behind "slo."; both are empty for a number.
+	signal string
+	target string
+	unit   incident.Unit // empty for a number
+	plain  bool          // the signal or target itself, not a multiple of it
+}
+
+func (o operand) isNumber() bool { return o.signal == "" && o.target == "" }
+
+// shaper builds shapes of one checked rule.
+type shaper struct {
+	info    *ast.SourceInfo
+	signals map[string]incident.Signal
+}
+
+func (s shaper) shape(e ast.Expr) shape {
+	out := shape{id: e.ID(), text: s.text(e), kind: shapeConstant}
+	if e.Kind() != ast.CallKind {
+		return out
+	}
+	call := e.AsCall()
+	switch call.FunctionName() {
+	case operators.LogicalAnd:
+		out.kind, out.parts = shapeAnd, s.flatten(e, operators.LogicalAnd)
+	case operators.LogicalOr:
+		out.kind, out.parts = shapeOr, s.flatten(e, operators.LogicalOr)
+	case operators.LogicalNot:
+		out.kind, out.parts = shapeNot, []shape{s.shape(call.Args()[0])}
+	case fnPresent:
+		out.kind, out.left = shapePresent, s.operand(call.Args()[0])
+	case fnAbsent:
+		out.kind, out.left = shapeAbsent, s.operand(call.Args()[0])
+	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		out.kind, out.op = shapeCompare, call.FunctionName()
+		out.left, out.right = s.operand(call.Args()[0]), s.operand(call.Args()[1])
+		if out.left.signal == "" && out.right.signal != "" {
+			out.left, out.right, out.op = out.right, out.left, mirrored(out.op)
+		}
+	}
+	return out
+}
+
+// flatten takes "a && b && c" as three parts, however the parser nested it.
+func (s shaper) flatten(e ast.Expr, op string) []shape {
+	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == op {
+		var out []shape
+		for _, arg := range e.AsCall().Args() {
+			out = append(out, s.flatten(arg, op)...)
+		}
+		return out
+	}
+	return []shape{s.shape(e)}
+}
+
+func (s shaper) operand(e ast.Expr) operand {
+	out := operand{id: e.ID(), text: s.text(e)}
+	switch e.Kind() {
+	case ast.IdentKind:
+		out.signal, out.plain = e.AsIdent(), true
+		if name, ok := strings.CutPrefix(out.signal, "slo."); ok {
+			out.signal, out.target = "", name
+		}
+	case ast.SelectKind:
+		out.target, out.plain = e.AsSelect().FieldName(), true
+	case ast.CallKind:
+		call := e.AsCall()
+		inner := call.Args()
+		if call.IsMemberFunction() {
+			inner = append([]ast.Expr{call.Target()}, inner...)
+		}
+		for _, arg := range inner {
+			if o := s.operand(arg); !o.isNumber() {
+				out.signal, out.target = o.signal, o.target
+			}
+		}
+		out.plain = call.FunctionName() == fnOr
+	}
+	switch {
+	case out.signal != "":
+		out.unit = s.signals[out.signal].Unit
+	case out.target != "":
+		out.unit = incident.UnitSeconds
+	}
+	return out
+}
+
+func (s shaper) text(e ast.Expr) string {
+	text, err := cel.ExprToString(e, s.info)
+	if err != nil {
+		return "the rule"
+	}
+	return text
+}
+
+func mirrored(op string) string {
+	switch op {
+	case operators.Less:
+		return operators.Greater
+	case operators.LessEquals:
+		return operators.GreaterEquals
+	case operators.Greater:
+		return operators.Less
+	default:
+		return operators.LessEquals
+	}
+}
+
+// conditions are the comparisons and questions of a rule in the order in which it is written.
+func (s shape) conditions() []shape {
+	if len(s.parts) == 0 {
+		return []shape{s}
+	}
+	var out []shape
+	for _, p := range s.parts {
+		out = append(out, p.conditions()...)
+	}
+	return out
+}

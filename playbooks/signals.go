@@ -1,0 +1,152 @@
+package playbooks
+
+import (
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// windowToken stands for the range of every rate in a query.
+const windowToken = "$window"
+
+func units() []incident.Unit {
+	return []incident.Unit{incident.UnitSeconds, incident.UnitRatio, incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens}
+}
+
+func directions() []incident.Direction {
+	return []incident.Direction{incident.HigherIsWorse, incident.LowerIsWorse, incident.Neutral}
+}
+
+func (l *loader) readSignals() {
+	for _, doc := range l.docs {
+		for i, s := range doc.Signals {
+			l.signal(doc.at.key("signals").item(i), s)
+		}
+	}
+}
+
+func (l *loader) signal(at place, s signalDoc) {
+	l.need(at, "name", s.Name)
+	l.need(at, "title", s.Title)
+	l.need(at, "source", s.Source)
+	if s.Name != "" {
+		l.signalName(at.key("name"), s.Name)
+	}
+	out := incident.Signal{
+		Name: s.Name, Title: s.Title,
+		Query:     l.query(at, s.Query),
+		Unit:      oneOf(l, at, "unit", incident.Unit(s.Unit), units()),
+		Direction: oneOf(l, at, "direction", incident.Direction(s.Direction), directions()),
+		Floor:     l.edge(at, "floor", s.Floor),
+		Ceiling:   l.edge(at, "ceiling", s.Ceiling),
+	}
+	if out.Floor > 0 && out.Ceiling > 0 && out.Ceiling <= out.Floor {
+		l.add(at.key("ceiling").problem("the ceiling %g is not above the floor %g", out.Ceiling, out.Floor))
+	}
+	if s.Target != "" {
+		l.target(at, s)
+	}
+	if s.Name == "" || !l.claim(at.key("name"), "signal", s.Name) {
+		return
+	}
+	l.catalog.signals = append(l.catalog.signals, out)
+	l.catalog.byName[s.Name] = out
+	if s.Target != "" {
+		l.catalog.targets[s.Name] = s.Target
+	}
+}
+
+// signalName keeps names that a rule could not use, or could misread, out of the catalog.
+func (l *loader) signalName(at place, name string) {
+	if !regexp.MustCompile(`^[a-z][a-z0-9_]*$`).MatchString(name) {
+		l.add(at.problem("the name %q must be lower-case letters, digits and _, and begin with a letter", name))
+		return
+	}
+	if slices.Contains(reservedNames(), name) {
+		l.add(at.problem("the name %q has a meaning in rules already", name))
+	}
+}
+
+func (l *loader) target(at place, s signalDoc) {
+	at = at.key("target")
+	if !slices.Contains(targetNames(), s.Target) {
+		l.add(at.problem("target: %q is none of %s", s.Target, strings.Join(targetNames(), ", ")))
+		return
+	}
+	if incident.Unit(s.Unit) != incident.UnitSeconds {
+		l.add(at.problem("target: slo.%s is in seconds and the signal is in %s", s.Target, s.Unit))
+	}
+}
+
+func oneOf[T ~string](l *loader, at place, field string, value T, allowed []T) T {
+	if value == "" {
+		l.need(at, field, "")
+		return value
+	}
+	if !slices.Contains(allowed, value) {
+		words := make([]string, len(allowed))
+		for i, a := range allowed {
+			words[i] = string(a)
+		}
+		l.add(at.key(field).problem("%s: %q is none of %s", field, value, strings.Join(words, ", ")))
+	}
+	return value
+}
+
+// edge is the end of a histogram. Nothing means that there is none.
+func (l *loader) edge(at place, field string, v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	if !(*v > 0) || math.IsInf(*v, 0) {
+		l.add(at.key(field).problem("%s: %g is not a number above 0; leave it out when there is none", field, *v))
+		return 0
+	}
+	return *v
+}
+
+// query puts the window in and checks that the query is PromQL that gives at most one series, whatever the pool.
+func (l *loader) query(at place, text string) string {
+	l.need(at, "query", text)
+	if text == "" {
+		return ""
+	}
+	at = at.key("query")
+	query := strings.ReplaceAll(text, windowToken, l.window)
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
+	var many parser.ParseErrors
+	switch {
+	case errors.As(err, &many):
+		for _, e := range many {
+			l.add(at.problemAt(l.unwind(text, int(e.PositionRange.Start)), "the query is not PromQL: %s", e.Err))
+		}
+	case err != nil:
+		l.add(at.problem("the query is not PromQL: %s", err))
+	case !oneSeries(expr):
+		start := l.unwind(text, int(expr.PositionRange().Start))
+		l.add(at.problemAt(start, "the query can give more than one series; put sum(...), max(...) or avg(...) around it"))
+	}
+	return strings.TrimSpace(query)
+}
+
+// unwind turns a byte offset in the query with the window put in into the offset in characters in the text as it is written.
+func (l *loader) unwind(text string, offset int) int {
+	written, read := 0, 0
+	for written < len(text) && read < offset {
+		if strings.HasPrefix(text[written:], windowToken) {
+			written += len(windowToken)
+			read += len(l.window)
+			continue
+		}
+		written++
+		read++
+	}
+	return utf8.RuneCountInString(text[:written])
+}

@@ -1,0 +1,229 @@
+package playbooks
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Bounds on what one step may ask for. They catch a slip of the pen; the pool's own bounds and guardrails decide what may really be
+// done.
+const (
+	maxAdd    = 10
+	minFactor = 0.1
+	maxFactor = 4.0
+	maxLift   = 24 * time.Hour
+	maxWarmUp = 2 * time.Hour
+)
+
+// change says which way a knob is turned.
+type change string
+
+const (
+	changeLower change = "lower"
+	changeRaise change = "raise"
+	changeAny   change = "any"
+)
+
+func changes() []change { return []change{changeLower, changeRaise, changeAny} }
+
+// The knobs that a playbook can warn of. Only the first three can be steps; the others are told to people.
+const (
+	knobThrottle   = string(incident.StepThrottle)
+	knobReplicas   = string(incident.StepReplicas)
+	knobBatch      = string(incident.StepMaxNumBatchedTokens)
+	knobSeqs       = "max_num_seqs"
+	knobGPUMemory  = "gpu_memory_utilization"
+	knobRestart    = "restart"
+	fieldThrottle  = knobThrottle
+	fieldReplicas  = knobReplicas
+	fieldBatch     = knobBatch
+	fieldManual    = string(incident.StepManual)
+	fieldLiftAfter = "lift_after"
+	fieldWarmUp    = "warm_up"
+)
+
+func knobs() []string {
+	return []string{knobThrottle, knobReplicas, knobBatch, knobSeqs, knobGPUMemory, knobRestart}
+}
+
+// turn is one change that a step makes to one knob.
+type turn struct {
+	knob   string
+	change change
+}
+
+// turns are the changes that a step makes. Turning an engine argument also restarts pods.
+func turns(s incident.StepRequest) []turn {
+	switch s.Kind {
+	case incident.StepThrottle:
+		return []turn{{knobThrottle, directionOf(s.Factor)}}
+	case incident.StepMaxNumBatchedTokens:
+		return []turn{{knobBatch, directionOf(s.Factor)}, {knobRestart, changeAny}}
+	case incident.StepReplicas:
+		return []turn{{knobReplicas, changeRaise}}
+	case incident.StepManual:
+		return nil
+	default:
+		return nil
+	}
+}
+
+func directionOf(factor float64) change {
+	if factor < 1 {
+		return changeLower
+	}
+	return changeRaise
+}
+
+// forbids says whether a step does what must never be done.
+func (n never) forbids(s incident.StepRequest) bool {
+	return slices.ContainsFunc(turns(s), func(t turn) bool {
+		return t.knob == n.knob && (n.change == changeAny || t.change == changeAny || n.change == t.change)
+	})
+}
+
+// text is "lower max_num_batched_tokens: why".
+func (n never) text() string {
+	verb := string(n.change)
+	if n.change == changeAny {
+		verb = "change"
+	}
+	if n.knob == knobRestart {
+		return "restart pods: " + n.why
+	}
+	return verb + " " + n.knob + ": " + n.why
+}
+
+func (l *loader) nevers(at place, list []neverDoc) []never {
+	var out []never
+	for i, doc := range list {
+		entry := at.key("never").item(i)
+		l.need(entry, "why", doc.Why)
+		n := never{
+			knob:   oneOf(l, entry, "knob", doc.Knob, knobs()),
+			change: oneOf(l, entry, "change", change(doc.Change), changes()),
+			why:    strings.TrimSpace(doc.Why),
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func (l *loader) steps(at place, d *diagnosis, list []stepDoc) []step {
+	var out []step
+	seen := map[incident.StepKind]bool{}
+	for i, doc := range list {
+		entry := at.key("steps").item(i)
+		request, field, ok := l.step(entry, doc)
+		if !ok {
+			continue
+		}
+		if request.Kind != incident.StepManual && seen[request.Kind] {
+			l.add(entry.problem("the diagnosis has a %s step already; one step turns a knob once", request.Kind))
+		}
+		seen[request.Kind] = true
+		for _, n := range slices.Concat(d.never, d.owner.never) {
+			if n.forbids(request) {
+				l.add(entry.key(field).problem("the step does what never says not to do: %s", n.text()))
+			}
+		}
+		out = append(out, step{request: request, condition: l.rule(entry.key("if"), doc.If)})
+	}
+	return out
+}
+
+// step reads one step. Field is the key that names its kind.
+func (l *loader) step(at place, doc stepDoc) (out incident.StepRequest, field string, ok bool) {
+	kinds := kindsOf(doc)
+	if len(kinds) != 1 {
+		if len(kinds) > 1 {
+			l.add(at.problem("one step is one of %s; this one is %s", strings.Join(stepFields(), ", "), strings.Join(kinds, " and ")))
+		} else {
+			l.missing(at, "the step must be one of %s", strings.Join(stepFields(), ", "))
+		}
+		return out, "", false
+	}
+	field = kinds[0]
+	before := len(l.problems)
+	out = incident.StepRequest{
+		Kind: incident.StepKind(field), Why: strings.TrimSpace(doc.Why),
+		LiftAfter: l.bounded(at, fieldLiftAfter, doc.LiftAfter, maxLift),
+		WarmUp:    l.bounded(at, fieldWarmUp, doc.WarmUp, maxWarmUp),
+	}
+	switch out.Kind {
+	case incident.StepThrottle:
+		out.Factor = doc.Throttle.Factor
+		l.throttle(at.key(field), doc.Throttle.Factor)
+	case incident.StepMaxNumBatchedTokens:
+		out.Factor = doc.MaxNumBatchedTokens.Factor
+		l.batch(at, field, doc)
+	case incident.StepReplicas:
+		out.Add = doc.Replicas.Add
+		l.replicas(at.key(field), doc.Replicas.Add)
+	case incident.StepManual:
+		out.Advice = strings.TrimSpace(doc.Manual.Advice)
+		l.manual(at, field, doc)
+	}
+	if out.Kind != incident.StepManual {
+		l.need(at, "why", out.Why)
+	}
+	if limit := l.opts.MaxWarmUp; limit > 0 {
+		out.WarmUp = min(out.WarmUp, limit)
+	}
+	return out, field, len(l.problems) == before
+}
+
+func stepFields() []string { return []string{fieldThrottle, fieldReplicas, fieldBatch, fieldManual} }
+
+func kindsOf(doc stepDoc) []string {
+	var kinds []string
+	for i, set := range []bool{doc.Throttle != nil, doc.Replicas != nil, doc.MaxNumBatchedTokens != nil, doc.Manual != nil} {
+		if set {
+			kinds = append(kinds, stepFields()[i])
+		}
+	}
+	return kinds
+}
+
+func (l *loader) throttle(at place, factor float64) {
+	if !(factor >= minFactor && factor < 1) {
+		l.add(at.key("factor").problem("throttle: the factor %g is not between %g and 1; it multiplies the limit", factor, minFactor))
+	}
+}
+
+func (l *loader) batch(at place, field string, doc stepDoc) {
+	factor := doc.MaxNumBatchedTokens.Factor
+	if !(factor >= minFactor && factor <= maxFactor) || factor == 1 || math.IsNaN(factor) {
+		l.add(at.key(field).key("factor").problem("%s: the factor %g is not between %g and %g, or changes nothing", field, factor, minFactor, maxFactor))
+	}
+	if doc.LiftAfter != "" {
+		l.add(at.key(fieldLiftAfter).problem("%s cannot be a stop-gap: lifting it would restart the pods again", field))
+	}
+}
+
+func (l *loader) replicas(at place, add int64) {
+	if add < 1 || add > maxAdd {
+		l.add(at.key("add").problem("replicas: %d is not between 1 and %d; taking capacity away cures nothing here", add, maxAdd))
+	}
+}
+
+func (l *loader) manual(at place, field string, doc stepDoc) {
+	l.need(at.key(field), "advice", strings.TrimSpace(doc.Manual.Advice))
+	for name, value := range map[string]string{fieldLiftAfter: doc.LiftAfter, fieldWarmUp: doc.WarmUp} {
+		if value != "" {
+			l.add(at.key(name).problem("%s: the bot does not carry out manual steps", name))
+		}
+	}
+}
+
+func (l *loader) bounded(at place, field, text string, longest time.Duration) time.Duration {
+	d := l.duration(at, field, text)
+	if d > longest {
+		l.add(at.key(field).problem("%s: %s is longer than %s", field, d, longest))
+	}
+	return d
+}

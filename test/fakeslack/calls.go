@@ -1,0 +1,145 @@
+package fakeslack
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Call is one request to the Web API, as it came and as it was answered.
+type Call struct {
+	// N counts calls from 1.
+	N      int       `json:"n"`
+	At     time.Time `json:"at"`
+	Method string    `json:"method"`
+	// Args are the arguments without the token; structured ones are JSON text.
+	Args map[string]string `json:"args"`
+	// OK and Error are what the method said; both are empty while a call hangs
+	// and when the method was not carried out.
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+	// Details are the lines of errors[] that came with Error.
+	Details []string `json:"details,omitempty"`
+	// Status is the HTTP status sent; 0 when the connection was cut.
+	Status int `json:"status"`
+	// Fault names the injected fault, if one was used.
+	Fault string `json:"fault,omitempty"`
+}
+
+// wantedError is an announced refusal.
+type wantedError struct {
+	method, code string
+	left         int
+}
+
+// Calls returns every call so far, oldest first.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Clone(s.calls)
+	for i := range out {
+		out[i].Args = maps.Clone(out[i].Args)
+	}
+	return out
+}
+
+// CallsTo returns the calls to one method, oldest first.
+func (s *Server) CallsTo(method string) []Call {
+	return slices.DeleteFunc(s.Calls(), func(c Call) bool { return c.Method != method })
+}
+
+// ExpectError announces that the next n refusals of method with this error code
+// are wanted: they are not unexpected, and those that never come are unused.
+func (s *Server) ExpectError(method, code string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wanted = append(s.wanted, &wantedError{method: method, code: code, left: n})
+}
+
+// Unexpected returns one line for every request that a correct bot does not send.
+func (s *Server) Unexpected() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.unexpected)
+}
+
+// Unused returns one line for every injected fault and announced error that never came.
+func (s *Server) Unused() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, f := range s.faults {
+		if f.left > 0 {
+			out = append(out, fmt.Sprintf("fault %s on %s: %d left", f.Fault, f.method, f.left))
+		}
+	}
+	for _, w := range s.wanted {
+		if w.left > 0 {
+			out = append(out, fmt.Sprintf("expected error %s from %s: %d left", w.code, w.method, w.left))
+		}
+	}
+	return out
+}
+
+func (s *Server) noteUnexpected(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unexpected = append(s.unexpected, line)
+	s.changed()
+}
+
+// judgeRefusal decides whether a refusal is wanted, harmless or unexpected. The
+// caller holds the lock.
+func (s *Server) judgeRefusal(method string, e *slackError) {
+	for _, w := range s.wanted {
+		if w.left > 0 && w.method == method && w.code == e.code {
+			w.left--
+			return
+		}
+	}
+	if !preventable[e.code] {
+		return
+	}
+	line := method + ": " + e.code
+	if len(e.details) > 0 {
+		line += ": " + strings.Join(e.details, "; ")
+	}
+	s.unexpected = append(s.unexpected, line)
+}
+
+// preventable are the refusals that a bot has to prevent by checking before it
+// sends. The others (a deleted message, an archived channel, a missing scope)
+// can happen to a correct bot.
+var preventable = map[string]bool{
+	"unknown_method":          true,
+	"invalid_auth":            true,
+	"not_authed":              true,
+	"invalid_arguments":       true,
+	"invalid_arg_name":        true,
+	"invalid_form_data":       true,
+	"invalid_post_type":       true,
+	"missing_post_type":       true,
+	"invalid_json":            true,
+	"json_not_object":         true,
+	"invalid_blocks":          true,
+	"invalid_blocks_format":   true,
+	"invalid_attachments":     true,
+	"msg_blocks_too_long":     true,
+	"msg_too_long":            true,
+	"no_text":                 true,
+	"invalid_metadata_format": true,
+	"metadata_too_large":      true,
+	"invalid_cursor":          true,
+	"invalid_limit":           true,
+	"invalid_ts_latest":       true,
+	"invalid_ts_oldest":       true,
+	"invalid_thread_ts":       true,
+	"cannot_reply_to_message": true,
+	"cant_update_message":     true,
+	"invalid_name":            true,
+	"view_too_large":          true,
+	"used_url":                true,
+	"invalid_payload":         true,
+}

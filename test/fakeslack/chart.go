@@ -1,0 +1,119 @@
+package fakeslack
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// chart checks a data_visualization block. The shape is the one that slack-go
+// v0.34.0 and docs.slack.dev give:
+//
+//	{type, block_id, title, chart: {type: line|bar|area, series: [{name, data: [{label, value}]}],
+//	 axis_config: {categories, x_label, y_label}} or {type: pie, segments: [{label, value}]}}
+func (c *checker) chart(o object, at string) {
+	c.charts++
+	c.keys(o, at, "type", "block_id", "title", "chart")
+	c.count(c.str(o, at, "title", true, 50))
+	chart, ok := c.child(o, at, "chart", true)
+	if !ok {
+		return
+	}
+	at += "/chart"
+	if c.oneOf(chart, at, "type", true, "pie", "bar", "area", "line") == "pie" {
+		c.pie(chart, at)
+		return
+	}
+	c.seriesChart(chart, at)
+}
+
+func (c *checker) count(text string) { c.text += utf8.RuneCountInString(text) }
+
+func (c *checker) pie(chart object, at string) {
+	c.keys(chart, at, "type", "segments")
+	segments := c.list(chart, at, "segments", true, 1, 6)
+	c.objects(segments, at+"/segments", func(o object, at string) {
+		c.keys(o, at, "label", "value")
+		c.count(c.str(o, at, "label", true, 20))
+		if v, ok := c.number(o, at, "value"); ok && v <= 0 {
+			c.fail(at+"/value", "must be more than 0")
+		}
+	})
+}
+
+func (c *checker) seriesChart(chart object, at string) {
+	c.keys(chart, at, "type", "series", "axis_config")
+	categories := map[string]bool{}
+	if axis, ok := c.child(chart, at, "axis_config", true); ok {
+		categories = c.axis(axis, at+"/axis_config")
+	}
+	names := map[string]bool{}
+	series := c.list(chart, at, "series", true, 1, 6)
+	c.objects(series, at+"/series", func(o object, at string) {
+		c.keys(o, at, "name", "data")
+		name := c.str(o, at, "name", true, 20)
+		c.count(name)
+		if names[name] {
+			c.fail(at+"/name", "series names must be unique")
+		}
+		names[name] = true
+		c.points(o, at, categories)
+	})
+}
+
+func (c *checker) axis(axis object, at string) map[string]bool {
+	c.keys(axis, at, "categories", "x_label", "y_label")
+	c.count(c.str(axis, at, "x_label", false, 50))
+	c.count(c.str(axis, at, "y_label", false, 50))
+	categories := map[string]bool{}
+	for i, v := range c.list(axis, at, "categories", true, 1, 20) {
+		where := fmt.Sprintf("%s/categories/%d", at, i)
+		label, ok := v.(string)
+		if !ok {
+			c.fail(where, "must be a string")
+			continue
+		}
+		c.length(label, where, 1, 20)
+		c.count(label)
+		if categories[label] {
+			c.fail(where, "categories must be unique")
+		}
+		categories[label] = true
+	}
+	return categories
+}
+
+// points holds every series to exactly one point for every category.
+func (c *checker) points(series object, at string, categories map[string]bool) {
+	seen := map[string]bool{}
+	points := c.list(series, at, "data", true, 1, 20)
+	c.objects(points, at+"/data", func(o object, at string) {
+		c.keys(o, at, "label", "value")
+		c.number(o, at, "value")
+		label := c.str(o, at, "label", true, 20)
+		switch {
+		case !categories[label]:
+			c.fail(at+"/label", "must match one of axis_config.categories")
+		case seen[label]:
+			c.fail(at+"/label", "labels must be unique in a series")
+		}
+		seen[label] = true
+	})
+	if len(points) != len(categories) {
+		c.fail(at+"/data", "must contain exactly one point for every category")
+	}
+}
+
+// number checks a property that must be a number. JSON has no NaN and no
+// infinity, so one that decodes is finite.
+func (c *checker) number(o object, at, key string) (float64, bool) {
+	v, present := o[key]
+	if !present {
+		c.fail(at, "missing required field: %s", key)
+		return 0, false
+	}
+	n, ok := v.(float64)
+	if !ok {
+		c.fail(at+"/"+key, "must be a number")
+	}
+	return n, ok
+}

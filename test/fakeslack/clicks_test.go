@@ -1,0 +1,467 @@
+package fakeslack
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/slack-go/slack"
+)
+
+// clicked returns a workspace with one message that has one button, and its bot.
+func clicked(t *testing.T, o Options) (*Server, *bot, ClickRequest) {
+	t.Helper()
+	s, _ := start(t, o)
+	b := startBot(t, s, nil)
+	ts := call(t, s, "chat.postMessage", map[string]string{
+		"channel": room, "text": "x", "blocks": oneButton, "metadata": `{"event_type":"incident","event_payload":{"incident_id":"inc1"}}`,
+	})["ts"]
+	return s, b, ClickRequest{User: "U0ALICE", Channel: room, MessageTS: fmt.Sprint(ts), ActionID: "approve"}
+}
+
+func TestClickIsSignedAndFaithful(t *testing.T) {
+	t.Parallel()
+	s, b, click := clicked(t, Options{EnterpriseID: "E0ORG"})
+	res, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Status != http.StatusOK || res.Confirmed || res.ID == "" {
+		t.Errorf("result = %+v", res)
+	}
+	in := b.last(t) // verified by slack-go's SecretsVerifier and decoded by slack-go
+	if in.Type != slack.InteractionTypeBlockActions || in.APIAppID != s.AppID() || in.Team.ID != s.TeamID() || in.Enterprise.ID != "E0ORG" ||
+		in.User.ID != "U0ALICE" || in.User.TeamID != s.TeamID() || in.Channel.ID != room || in.TriggerID != res.TriggerID || in.ResponseURL != res.ResponseURL {
+		t.Errorf("payload = %+v", in)
+	}
+	if c := in.Container; c.Type != "message" || c.MessageTs != click.MessageTS || c.ChannelID != room || c.IsEphemeral {
+		t.Errorf("container = %+v", c)
+	}
+	if in.Message.Timestamp != click.MessageTS || in.Message.Metadata.EventPayload["incident_id"] != "inc1" || len(in.Message.Blocks.BlockSet) != 1 {
+		t.Errorf("message = %+v", in.Message)
+	}
+	if len(in.ActionCallback.BlockActions) != 1 {
+		t.Fatalf("actions = %+v, want one", in.ActionCallback)
+	}
+	action := in.ActionCallback.BlockActions[0]
+	if action.ActionID != "approve" || action.BlockID != "plan-1" || action.Value != "inc|step|digest" || action.Type != "button" || action.ActionTs == "" {
+		t.Errorf("action = %+v", action)
+	}
+	if got := b.header[0].Get("Content-Type"); got != "application/x-www-form-urlencoded" {
+		t.Errorf("content type = %q", got)
+	}
+}
+
+func TestTamperedClicksSayWhatTheyWereToldTo(t *testing.T) {
+	t.Parallel()
+	value := "other|value"
+	tests := []struct {
+		name   string
+		tamper func(*ClickRequest)
+		signed bool
+		look   func(in slack.InteractionCallback) string
+		want   string
+	}{
+		{"bad signature", func(c *ClickRequest) { c.BadSignature = true }, false, nil, ""},
+		{"no signature", func(c *ClickRequest) { c.Unsigned = true }, false, nil, ""},
+		{"old timestamp", func(c *ClickRequest) { c.Age = 6 * time.Minute }, false, nil, ""},
+		{"timestamp in the future", func(c *ClickRequest) { c.Age = -6 * time.Minute }, false, nil, ""},
+		{"young enough", func(c *ClickRequest) { c.Age = 4 * time.Minute }, true, func(in slack.InteractionCallback) string { return in.User.ID }, "U0ALICE"},
+		{"other app", func(c *ClickRequest) { c.AppID = "A9" }, true, func(in slack.InteractionCallback) string { return in.APIAppID }, "A9"},
+		{"other team", func(c *ClickRequest) { c.TeamID = "T9" }, true, func(in slack.InteractionCallback) string { return in.Team.ID }, "T9"},
+		{"other organisation", func(c *ClickRequest) { c.EnterpriseID = "E9" }, true, func(in slack.InteractionCallback) string { return in.Enterprise.ID }, "E9"},
+		{"user of another team", func(c *ClickRequest) { c.UserTeamID = "T9" }, true, func(in slack.InteractionCallback) string { return in.User.TeamID }, "T9"},
+		{"other channel", func(c *ClickRequest) { c.PayloadChannel = "C9" }, true, func(in slack.InteractionCallback) string { return in.Channel.ID + in.Container.ChannelID }, "C9C9"},
+		{"other message", func(c *ClickRequest) { c.PayloadMessageTS = "1.000001" }, true, func(in slack.InteractionCallback) string { return in.Container.MessageTs + in.Message.Timestamp }, "1.0000011.000001"},
+		{"other value", func(c *ClickRequest) { c.Value = &value }, true, func(in slack.InteractionCallback) string { return in.ActionCallback.BlockActions[0].Value }, value},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, b, click := clicked(t, Options{})
+			tt.tamper(&click)
+			res, err := s.Click(t.Context(), click)
+			if !tt.signed {
+				if !errors.Is(err, ErrRefused) || res.Status != http.StatusUnauthorized || !strings.Contains(err.Error(), "401") {
+					t.Errorf("result = %+v, %v, want a refusal", res, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tt.look(b.last(t)); got != tt.want {
+				t.Errorf("payload says %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestReplayIsTheSameByteForByte(t *testing.T) {
+	t.Parallel()
+	s, b, click := clicked(t, Options{})
+	first, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, first.ResponseURL, `{"text":"first"}`)
+	again, err := s.Click(t.Context(), ClickRequest{Replay: first.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.raw[0], b.raw[1]) || !cmp.Equal(b.header[0], b.header[1]) {
+		t.Error("the replay is another request than the click")
+	}
+	tell(t, again.ResponseURL, `{"text":"second"}`)
+	answers, err := s.WaitAnswers(soon(t), again.ID, 1)
+	if err != nil || len(answers) != 1 || answers[0].Text != "second" {
+		t.Errorf("answers to the replay = %+v, %v", answers, err)
+	}
+	if _, err := s.Click(t.Context(), ClickRequest{Replay: "click9"}); !errors.Is(err, ErrNotVisible) {
+		t.Errorf("replay of nothing: %v", err)
+	}
+}
+
+func tell(t *testing.T, responseURL, body string) map[string]any {
+	t.Helper()
+	return send(t, responseURL, "application/json", body)
+}
+
+func TestOnlyWhatIsOnTheScreenCanBeClicked(t *testing.T) {
+	t.Parallel()
+	s, b, click := clicked(t, Options{})
+	_, private, err := func() (string, string, error) {
+		client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
+		ts, err := client.PostEphemeralContext(t.Context(), room, "U0BOB", slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
+			slack.NewActionBlock("b", slack.NewButtonBlockElement("again", "v", slack.NewTextBlockObject("plain_text", "Again", false, false)))))
+		return room, ts, err
+	}()
+	if err != nil {
+		t.Fatal(err)
+	}
+	double := postBlocks(t, s, `[`+oneButton[1:len(oneButton)-1]+`,`+strings.Replace(oneButton[1:len(oneButton)-1], "plan-1", "plan-2", 1)+`]`)
+	s.PutChannel(Channel{ID: room, Name: "incidents", Members: []string{"U0ALICE", "U0BOB"}})
+	change := func(f func(*ClickRequest)) ClickRequest {
+		c := click
+		f(&c)
+		return c
+	}
+	tests := []struct {
+		name string
+		c    ClickRequest
+		ok   bool
+		text string
+	}{
+		{"as it is", click, true, ""},
+		{"another action", change(func(c *ClickRequest) { c.ActionID = "deny" }), false, "there are [approve]"},
+		{"another block", change(func(c *ClickRequest) { c.BlockID = "plan-2" }), false, "no element"},
+		{"another message", change(func(c *ClickRequest) { c.MessageTS = "1.000001" }), false, "no such message"},
+		{"another channel", change(func(c *ClickRequest) { c.Channel = "C9" }), false, "no channel"},
+		{"nobody", change(func(c *ClickRequest) { c.User = "U9" }), false, "no user"},
+		{"somebody who is not in the channel", change(func(c *ClickRequest) { c.User = "U0CAROL" }), false, "is not in"},
+		{"a version that is not older", change(func(c *ClickRequest) { c.StaleVersion = 1 }), false, "not an older one"},
+		{"declining where nothing asks", change(func(c *ClickRequest) { c.Decline = true }), false, "no confirmation"},
+		{"one of two without saying which", change(func(c *ClickRequest) { c.MessageTS = double }), false, "say which block_id"},
+		{"one of two", change(func(c *ClickRequest) { c.MessageTS, c.BlockID = double, "plan-2" }), true, ""},
+		{"another's private message", change(func(c *ClickRequest) { c.MessageTS, c.ActionID = private, "again" }), false, "private to U0BOB"},
+		{"one's own private message", ClickRequest{User: "U0BOB", Channel: room, MessageTS: private, ActionID: "again"}, true, ""},
+	}
+	for _, tt := range tests {
+		before := b.count()
+		_, err := s.Click(t.Context(), tt.c)
+		if tt.ok && (err != nil || b.count() != before+1) {
+			t.Errorf("%s: %v, want it sent", tt.name, err)
+		}
+		if !tt.ok && (!errors.Is(err, ErrNotVisible) || !strings.Contains(err.Error(), tt.text) || b.count() != before) {
+			t.Errorf("%s: %v, want ErrNotVisible with %q and nothing sent", tt.name, err, tt.text)
+		}
+	}
+	if c := b.last(t).Container; !c.IsEphemeral || c.MessageTs != private {
+		t.Errorf("container of the private click = %+v", c)
+	}
+}
+
+func TestStaleClickCarriesTheOlderMessage(t *testing.T) {
+	t.Parallel()
+	s, b, click := clicked(t, Options{})
+	call(t, s, "chat.update", map[string]string{"channel": room, "ts": click.MessageTS, "text": "replaced", "blocks": `[{"type":"divider"}]`})
+	if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNotVisible) {
+		t.Fatalf("a click on a button that is gone: %v", err)
+	}
+	click.StaleVersion = 1
+	if _, err := s.Click(t.Context(), click); err != nil {
+		t.Fatal(err)
+	}
+	if in := b.last(t); in.ActionCallback.BlockActions[0].BlockID != "plan-1" || in.Message.Text != "x" || in.Message.Edited != nil {
+		t.Errorf("payload = %+v, want the first version", in.Message)
+	}
+}
+
+func TestConfirmationDialog(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, Options{})
+	b := startBot(t, s, nil)
+	ts := postBlocks(t, s, strings.Replace(confirmWith(5, 5, 3, 3), `"type":"button"`, `"type":"button","action_id":"go"`, 1))
+	m, _ := s.Message(room, ts)
+	if button, ok := m.Button("g"); !ok || button.Confirm == nil || button.Confirm.Title != a(5) {
+		t.Errorf("button = %+v, want its confirmation", button)
+	}
+	click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go", Decline: true}
+	if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrDeclined) || b.count() != 0 {
+		t.Errorf("declined: %v, %d sent, want nothing sent", err, b.count())
+	}
+	click.Decline = false
+	if res, err := s.Click(t.Context(), click); err != nil || !res.Confirmed {
+		t.Errorf("agreed: %+v, %v", res, err)
+	}
+}
+
+func TestSelectsSendWhatWasChosen(t *testing.T) {
+	t.Parallel()
+	option := func(v string) string { return optionWith(plainText(3), v) }
+	tests := []struct {
+		name, element, option string
+		look                  func(slack.BlockAction) string
+	}{
+		{"static_select", `"options":[` + option("a") + `,` + option("b") + `],"initial_option":` + option("a"), "b", func(a slack.BlockAction) string { return a.SelectedOption.Value }},
+		{"overflow", `"options":[` + option("a") + `]`, "a", func(a slack.BlockAction) string { return a.SelectedOption.Value }},
+		{"checkboxes", `"options":[` + option("a") + `,` + option("b") + `]`, "b", func(a slack.BlockAction) string { return a.SelectedOptions[0].Value }},
+		{"users_select", `"placeholder":` + plainText(3), "U0BOB", func(a slack.BlockAction) string { return a.SelectedUser }},
+		{"datepicker", `"initial_date":"2026-01-01"`, "2026-02-02", func(a slack.BlockAction) string { return a.SelectedDate }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := start(t, Options{})
+			b := startBot(t, s, nil)
+			ts := postBlocks(t, s, `[{"type":"actions","block_id":"b","elements":[{"type":"`+tt.name+`","action_id":"e",`+tt.element+`},`+
+				`{"type":"static_select","action_id":"other","options":[`+option("x")+`],"initial_option":`+option("x")+`}]}]`)
+			click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "e", Option: tt.option}
+			if _, err := s.Click(t.Context(), click); err != nil {
+				t.Fatal(err)
+			}
+			in := b.last(t)
+			if got := tt.look(*in.ActionCallback.BlockActions[0]); got != tt.option {
+				t.Errorf("action says %q, want %q", got, tt.option)
+			}
+			state := in.BlockActionState.Values["b"]
+			if tt.name != "overflow" && tt.look(state["e"]) != tt.option {
+				t.Errorf("state = %+v, want the new choice", state)
+			}
+			if state["other"].SelectedOption.Value != "x" {
+				t.Errorf("state = %+v, want the untouched element's first choice", state)
+			}
+			if click.Option = "nonsense"; strings.Contains(tt.element, "options") {
+				if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNotVisible) {
+					t.Errorf("an option that is not there: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestAnswersBelongToTheirClick(t *testing.T) {
+	t.Parallel()
+	s, _, click := clicked(t, Options{})
+	first, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	click.User = "U0BOB"
+	second, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, second.ResponseURL, `{"text":"to Bob"}`)
+	tell(t, first.ResponseURL, `{"text":"to Alice"}`)
+	for id, want := range map[string]string{first.ID: "U0ALICE to Alice", second.ID: "U0BOB to Bob"} {
+		if got := s.Answers(id); len(got) != 1 || got[0].User+" "+got[0].Text != want {
+			t.Errorf("answers to %s = %+v, want %s", id, got, want)
+		}
+	}
+	if got := s.Answers("click9"); got != nil {
+		t.Errorf("answers to no click = %+v", got)
+	}
+}
+
+func TestResponseURL(t *testing.T) {
+	t.Parallel()
+	s, _, click := clicked(t, Options{})
+	res, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As slack-go sends it, which is how a bot will.
+	if err := slack.PostWebhookContext(t.Context(), res.ResponseURL, &slack.WebhookMessage{Text: "you may not"}); err != nil {
+		t.Fatal(err)
+	}
+	client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
+	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("nor this", false), slack.MsgOptionResponseURL(res.ResponseURL, "ephemeral")); err != nil {
+		t.Fatal(err)
+	}
+	answers := s.Answers(res.ID)
+	if len(answers) != 2 || answers[0].Text != "you may not" || answers[1].Text != "nor this" || answers[0].User != "U0ALICE" || answers[0].MessageTS != click.MessageTS {
+		t.Fatalf("answers = %+v", answers)
+	}
+	if got := tell(t, res.ResponseURL, `{"text":"to all","response_type":"in_channel","thread_ts":"`+click.MessageTS+`"}`); got["ok"] != true {
+		t.Fatal(got)
+	}
+	if thread := s.Thread(room, click.MessageTS); len(thread) != 1 || thread[0].Text != "to all" {
+		t.Errorf("thread = %+v", thread)
+	}
+	tell(t, res.ResponseURL, `{"text":"replaced","replace_original":true}`)
+	if m, _ := s.Message(room, click.MessageTS); m.Text != "replaced" || m.Blocks != nil || m.Metadata == nil {
+		t.Errorf("message = %+v, want it replaced", m)
+	}
+	tell(t, res.ResponseURL, `{"delete_original":true}`)
+	if _, ok := s.Message(room, click.MessageTS); ok {
+		t.Error("the message is still there")
+	}
+	s.ExpectError("response_url", "used_url", 1)
+	if got := tell(t, res.ResponseURL, `{"text":"sixth"}`); got["error"] != "used_url" || got["http_status"] != http.StatusNotFound {
+		t.Errorf("the sixth use: %v", got)
+	}
+}
+
+func TestPrivateMessagesCanBeReplacedAndDeletedByTheirOwnButtons(t *testing.T) {
+	t.Parallel()
+	s, client := start(t, Options{})
+	startBot(t, s, nil)
+	ts, err := client.PostEphemeralContext(t.Context(), room, "U0BOB", slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
+		slack.NewActionBlock("b", slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if buttons := s.Ephemerals()[0].Buttons(); len(buttons) != 1 || buttons[0].Value != "v" {
+		t.Errorf("buttons = %+v", buttons)
+	}
+	res, err := s.Click(t.Context(), ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, res.ResponseURL, `{"text":"done","replace_original":true}`)
+	if got := s.Ephemerals(); len(got) != 1 || got[0].Text != "done" || got[0].Blocks != nil {
+		t.Errorf("private messages = %+v, want the one replaced", got)
+	}
+	tell(t, res.ResponseURL, `{"delete_original":true}`)
+	if got := s.Ephemerals(); len(got) != 0 {
+		t.Errorf("private messages = %+v, want none", got)
+	}
+}
+
+func TestResponseURLRefusals(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, body, code string }{
+		{"not JSON", "text=x", "invalid_payload"},
+		{"bad blocks", `{"blocks":[{"type":"alert"}]}`, "invalid_blocks"},
+		{"nothing", `{}`, "no_text"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, _, click := clicked(t, Options{})
+			res, err := s.Click(t.Context(), click)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.ExpectError("response_url", tt.code, 1)
+			if got := tell(t, res.ResponseURL, tt.body); got["error"] != tt.code || len(s.Answers(res.ID)) != 0 {
+				t.Errorf("answer = %v, want %s", got, tt.code)
+			}
+		})
+	}
+	s, _, click := clicked(t, Options{})
+	res, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ExpireInteractions()
+	if got := tell(t, res.ResponseURL, `{"text":"late"}`); got["error"] != "expired_url" {
+		t.Errorf("after its end: %v", got)
+	}
+	if got := tell(t, s.URL()+"/actions/T0FAKE/R9", `{"text":"x"}`); got["error"] != "invalid_url" {
+		t.Errorf("a made-up one: %v", got)
+	}
+	s.Fail("response_url", 1, Fault{HTTPStatus: 500})
+	fresh, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := slack.PostWebhookContext(t.Context(), fresh.ResponseURL, &slack.WebhookMessage{Text: "x"}); err == nil || len(s.Answers(fresh.ID)) != 0 {
+		t.Errorf("with a fault: %v, %v", err, s.Answers(fresh.ID))
+	}
+}
+
+func TestResponseURLLivesThirtyMinutesAndATriggerThreeSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		accept := inProcess{http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+		s, client := inBubble(Options{HTTPClient: &http.Client{Transport: accept}, InteractivityURL: "http://bot.test/"})
+		_, ts, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
+			slack.NewActionBlock("b", slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		view := slack.ModalViewRequest{Type: slack.VTModal, Title: slack.NewTextBlockObject("plain_text", "T", false, false), Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewDividerBlock()}}}
+		click := func() ClickResult {
+			res, err := s.Click(t.Context(), ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		answer := func(res ClickResult) error {
+			return slack.PostWebhookCustomHTTPContext(t.Context(), res.ResponseURL, &http.Client{Transport: inProcess{s}}, &slack.WebhookMessage{Text: "x"})
+		}
+		res := click()
+		time.Sleep(triggerLife)
+		if _, err := client.OpenViewContext(t.Context(), res.TriggerID, view); err != nil {
+			t.Errorf("after 3 s: %v", err)
+		}
+		_, err = client.OpenViewContext(t.Context(), res.TriggerID, view)
+		wantSlackError(t, err, "exchanged_trigger_id")
+		time.Sleep(responseURLLife - triggerLife)
+		if err := answer(res); err != nil {
+			t.Errorf("after 30 minutes: %v", err)
+		}
+		time.Sleep(time.Nanosecond)
+		if err := answer(res); err == nil {
+			t.Error("a response_url lived longer than 30 minutes")
+		}
+		late := click()
+		time.Sleep(triggerLife + time.Nanosecond)
+		_, err = client.OpenViewContext(t.Context(), late.TriggerID, view)
+		wantSlackError(t, err, "expired_trigger_id")
+	})
+}
+
+func TestClickThatIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hang := inProcess{http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		})}
+		s, client := inBubble(Options{HTTPClient: &http.Client{Transport: hang}})
+		_, ts, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
+			slack.NewActionBlock("b", slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"}
+		if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNoAnswer) || !strings.Contains(err.Error(), "no interactivity URL") {
+			t.Errorf("without a URL: %v", err)
+		}
+		s.SetInteractivityURL("http://bot.test/")
+		res, err := s.Click(t.Context(), click)
+		if !errors.Is(err, ErrNoAnswer) || res.Took != 3*time.Second || !strings.Contains(err.Error(), "no answer within 3s") {
+			t.Errorf("a bot that hangs: %+v, %v, want ErrNoAnswer after 3s", res, err)
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package fakeslack
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Ephemeral is something that one person saw and nobody else: a message of
+// chat.postEphemeral, or an answer sent to a click's response_url.
+type Ephemeral struct {
+	Channel  string          `json:"channel"`
+	User     string          `json:"user"`
+	TS       string          `json:"ts"`
+	ThreadTS string          `json:"thread_ts,omitempty"`
+	Text     string          `json:"text"`
+	Blocks   json.RawMessage `json:"blocks,omitempty"`
+	// ClickID is the click that it answers; empty for chat.postEphemeral.
+	ClickID string `json:"click_id,omitempty"`
+	// MessageTS is the message that was clicked.
+	MessageTS string `json:"message_ts,omitempty"`
+}
+
+type ephemeral struct {
+	Ephemeral
+	deleted bool
+}
+
+// VisibleText returns all that the person could read.
+func (e Ephemeral) VisibleText() string { return visibleText(e.Text, e.Blocks) }
+
+// Ephemerals returns everything that was shown to one person only, oldest first.
+func (s *Server) Ephemerals() []Ephemeral {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.selectEphemerals(0, func(Ephemeral) bool { return true })
+}
+
+// Answers returns what one click got through its response_url, oldest first.
+func (s *Server) Answers(clickID string) []Ephemeral {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answersTo(clickID)
+}
+
+func (s *Server) answersTo(clickID string) []Ephemeral {
+	sent, ok := s.clicks[clickID]
+	if !ok {
+		return nil
+	}
+	return s.selectEphemerals(sent.since, func(e Ephemeral) bool { return e.ClickID == sent.root })
+}
+
+func (s *Server) selectEphemerals(since int, keep func(Ephemeral) bool) []Ephemeral {
+	var out []Ephemeral
+	for _, e := range s.ephemerals[since:] {
+		if !e.deleted && keep(e.Ephemeral) {
+			out = append(out, e.Ephemeral)
+		}
+	}
+	return out
+}
+
+func (s *Server) findEphemeral(channel, ts string) *ephemeral {
+	i := slices.IndexFunc(s.ephemerals, func(e *ephemeral) bool {
+		return e.Channel == channel && e.TS == ts && !e.deleted
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.ephemerals[i]
+}
+
+func (s *Server) addEphemeral(e Ephemeral) string {
+	e.TS = s.nextTS()
+	s.ephemerals = append(s.ephemerals, &ephemeral{Ephemeral: e})
+	s.changed()
+	return e.TS
+}
+
+func (s *Server) postEphemeral(r request) (answer, *slackError) {
+	c, e := s.lookupChannel(r.args["channel"], false)
+	switch {
+	case e != nil:
+		return nil, e
+	case c.Archived:
+		return nil, refuse("is_archived")
+	case c.BotAbsent:
+		return nil, refuse("not_in_channel")
+	}
+	if u, ok := s.users[r.args["user"]]; !ok || u.Deleted || !c.hasMember(u.ID) {
+		return nil, refuse("user_not_in_channel")
+	}
+	v, e := s.readContent(r)
+	if e != nil {
+		return nil, e
+	}
+	ts := s.addEphemeral(Ephemeral{
+		Channel: c.ID, User: r.args["user"], ThreadTS: r.args["thread_ts"], Text: v.Text, Blocks: v.Blocks,
+	})
+	return answer{"message_ts": ts}, nil
+}

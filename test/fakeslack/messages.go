@@ -1,0 +1,299 @@
+package fakeslack
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Message is one message of a channel as it is now, with everything it was.
+type Message struct {
+	Channel  string `json:"channel"`
+	TS       string `json:"ts"`
+	ThreadTS string `json:"thread_ts,omitempty"`
+	// User wrote it; FromBot says that this app did.
+	User    string `json:"user"`
+	FromBot bool   `json:"from_bot"`
+	Text    string `json:"text"`
+	// Blocks are the blocks as Slack returns them: with a block_id each and an
+	// action_id on each element.
+	Blocks      json.RawMessage `json:"blocks,omitempty"`
+	Attachments json.RawMessage `json:"attachments,omitempty"`
+	Metadata    *Metadata       `json:"metadata,omitempty"`
+	Edited      bool            `json:"edited"`
+	// Versions are all contents the message has had, the current one last.
+	Versions  []Version  `json:"versions"`
+	Reactions []Reaction `json:"reactions,omitempty"`
+	// UnfurlLinks and UnfurlMedia are nil when the bot did not say.
+	UnfurlLinks *bool `json:"unfurl_links,omitempty"`
+	UnfurlMedia *bool `json:"unfurl_media,omitempty"`
+	// Broadcast marks a reply that is also shown in the channel.
+	Broadcast bool `json:"broadcast,omitempty"`
+}
+
+// Version is one content of a message.
+type Version struct {
+	At          time.Time       `json:"at"`
+	Text        string          `json:"text"`
+	Blocks      json.RawMessage `json:"blocks,omitempty"`
+	Attachments json.RawMessage `json:"attachments,omitempty"`
+	Metadata    *Metadata       `json:"metadata,omitempty"`
+}
+
+// Reaction is one emoji under a message.
+type Reaction struct {
+	Name  string   `json:"name"`
+	Users []string `json:"users"`
+}
+
+// Emoji returns the character of the reaction, or its name between colons.
+func (r Reaction) Emoji() string { return emoji(":" + r.Name + ":") }
+
+type message struct {
+	channel, ts, threadTS    string
+	user                     string
+	fromBot                  bool
+	versions                 []Version
+	reactions                []Reaction
+	unfurlLinks, unfurlMedia *bool
+	broadcast                bool
+	deleted                  bool
+}
+
+func (m *message) current() Version { return m.versions[len(m.versions)-1] }
+
+// topLevel reports whether the message stands in the channel and not in a thread.
+func (m *message) topLevel() bool { return m.threadTS == "" || m.threadTS == m.ts }
+
+func (m *message) snapshot() Message {
+	v := m.current()
+	reactions := slices.Clone(m.reactions)
+	for i := range reactions {
+		reactions[i].Users = slices.Clone(reactions[i].Users)
+	}
+	return Message{
+		Channel: m.channel, TS: m.ts, ThreadTS: m.threadTS, User: m.user, FromBot: m.fromBot,
+		Text: v.Text, Blocks: v.Blocks, Attachments: v.Attachments, Metadata: v.Metadata,
+		Edited: len(m.versions) > 1, Versions: slices.Clone(m.versions), Reactions: reactions,
+		UnfurlLinks: m.unfurlLinks, UnfurlMedia: m.unfurlMedia, Broadcast: m.broadcast,
+	}
+}
+
+// Messages returns a channel's messages without replies, oldest first.
+func (s *Server) Messages(channel string) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Message
+	for _, m := range s.messages[channel] {
+		if !m.deleted && m.topLevel() {
+			out = append(out, m.snapshot())
+		}
+	}
+	return out
+}
+
+// Thread returns the replies to a message, oldest first, without the message itself.
+func (s *Server) Thread(channel, ts string) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Message
+	for _, m := range s.messages[channel] {
+		if !m.deleted && !m.topLevel() && m.threadTS == ts {
+			out = append(out, m.snapshot())
+		}
+	}
+	return out
+}
+
+// Message returns one message or reply.
+func (s *Server) Message(channel, ts string) (Message, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.findMessage(channel, ts); m != nil {
+		return m.snapshot(), true
+	}
+	return Message{}, false
+}
+
+func (s *Server) findMessage(channel, ts string) *message {
+	for _, m := range s.messages[channel] {
+		if m.ts == ts && !m.deleted {
+			return m
+		}
+	}
+	return nil
+}
+
+// PostAs writes a message as a person and returns its timestamp. An unknown user
+// or channel is created on the spot.
+func (s *Server) PostAs(user, channel, text, threadTS string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.users[user]; !ok {
+		s.putUser(User{ID: user})
+	}
+	if _, ok := s.channels[channel]; !ok {
+		s.putChannel(Channel{ID: channel})
+	}
+	m := &message{channel: channel, threadTS: threadTS, user: user}
+	s.addMessage(m, Version{Text: text})
+	return m.ts
+}
+
+// DeleteMessage removes a message as a person with the right to would. It
+// reports whether the message was there.
+func (s *Server) DeleteMessage(channel, ts string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.findMessage(channel, ts)
+	if m == nil {
+		return false
+	}
+	m.deleted = true
+	s.changed()
+	return true
+}
+
+func (s *Server) addMessage(m *message, v Version) {
+	m.ts = s.nextTS()
+	v.At = s.now()
+	m.versions = append(m.versions, v)
+	s.messages[m.channel] = append(s.messages[m.channel], m)
+	s.changed()
+}
+
+// nextTS returns a timestamp that is later than every one before it.
+func (s *Server) nextTS() string {
+	s.lastMicros = max(s.lastMicros+1, s.now().UnixMicro())
+	return fmt.Sprintf("%d.%06d", s.lastMicros/1e6, s.lastMicros%1e6)
+}
+
+// nextID returns an id that was not given before.
+func (s *Server) nextID(prefix string) string {
+	s.lastID++
+	return fmt.Sprintf("%s%06d", prefix, s.lastID)
+}
+
+func (s *Server) postMessage(r request) (answer, *slackError) {
+	c, e := s.lookupChannel(r.args["channel"], true)
+	switch {
+	case e != nil:
+		return nil, e
+	case c.Archived:
+		return nil, refuse("is_archived")
+	case c.BotAbsent && (c.Private || !slices.Contains(s.opts.Scopes, "chat:write.public")):
+		return nil, refuse("not_in_channel")
+	}
+	v, e := s.readContent(r)
+	if e != nil {
+		return nil, e
+	}
+	thread, e := s.checkThread(c.ID, r.args["thread_ts"])
+	if e != nil {
+		return nil, e
+	}
+	m := &message{
+		channel: c.ID, threadTS: thread, user: s.opts.BotUserID, fromBot: true,
+		unfurlLinks: r.flagPtr("unfurl_links"), unfurlMedia: r.flagPtr("unfurl_media"),
+		broadcast: thread != "" && r.flag("reply_broadcast"),
+	}
+	s.addMessage(m, v)
+	return answer{"channel": c.ID, "ts": m.ts, "message": s.wire(m, true)}, nil
+}
+
+// checkThread answers an error where Slack would put the reply somewhere that
+// the bot did not mean: a thread that does not exist, or a reply's own timestamp.
+func (s *Server) checkThread(channel, threadTS string) (string, *slackError) {
+	if threadTS == "" {
+		return "", nil
+	}
+	parent := s.findMessage(channel, threadTS)
+	switch {
+	case parent == nil:
+		return "", refuse("thread_not_found")
+	case !parent.topLevel():
+		return "", refuse("cannot_reply_to_message")
+	}
+	return threadTS, nil
+}
+
+func (s *Server) updateMessage(r request) (answer, *slackError) {
+	c, e := s.lookupChannel(r.args["channel"], false)
+	switch {
+	case e != nil:
+		return nil, e
+	case c.Archived:
+		return nil, refuse("is_inactive")
+	}
+	m := s.findMessage(c.ID, r.args["ts"])
+	switch {
+	case m == nil:
+		return nil, refuse("message_not_found")
+	case !m.fromBot:
+		return nil, refuse("cant_update_message")
+	case len([]rune(r.args["text"])) > maxUpdateText:
+		return nil, refuse("msg_too_long")
+	}
+	v, e := s.readUpdate(r, m.current())
+	if e != nil {
+		return nil, e
+	}
+	v.At = s.now()
+	m.versions = append(m.versions, v)
+	s.changed()
+	return answer{"channel": c.ID, "ts": m.ts, "text": v.Text, "message": s.wire(m, true)}, nil
+}
+
+func (s *Server) getPermalink(r request) (answer, *slackError) {
+	c, e := s.lookupChannel(r.args["channel"], false)
+	if e != nil {
+		return nil, e
+	}
+	ts := r.args["message_ts"]
+	m := s.findMessage(c.ID, ts)
+	if m == nil {
+		return nil, refuse("message_not_found")
+	}
+	link := "https://" + s.opts.TeamDomain + ".slack.com/archives/" + c.ID + "/p" + strings.ReplaceAll(ts, ".", "")
+	if !m.topLevel() {
+		link += "?thread_ts=" + url.QueryEscape(m.threadTS) + "&cid=" + c.ID
+	}
+	return answer{"channel": c.ID, "permalink": link}, nil
+}
+
+func (s *Server) addReaction(r request) (answer, *slackError) {
+	c, e := s.lookupChannel(r.args["channel"], false)
+	if e != nil {
+		return nil, e
+	}
+	name := strings.Trim(r.args["name"], ":")
+	m := s.findMessage(c.ID, r.args["timestamp"])
+	switch {
+	case m == nil:
+		return nil, refuse("message_not_found")
+	case !emojiName.MatchString(name):
+		return nil, refuse("invalid_name")
+	case c.Archived:
+		return nil, refuse("is_archived")
+	}
+	i := slices.IndexFunc(m.reactions, func(x Reaction) bool { return x.Name == name })
+	if i < 0 {
+		m.reactions = append(m.reactions, Reaction{Name: name})
+		i = len(m.reactions) - 1
+	}
+	if slices.Contains(m.reactions[i].Users, s.opts.BotUserID) {
+		return nil, refuse("already_reacted")
+	}
+	m.reactions[i].Users = append(m.reactions[i].Users, s.opts.BotUserID)
+	s.changed()
+	return answer{}, nil
+}
+
+// sameJSON compares two JSON texts byte for byte after trimming.
+func sameJSON(a json.RawMessage, b string) bool {
+	return bytes.Equal(bytes.TrimSpace(a), []byte(b))
+}

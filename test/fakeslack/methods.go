@@ -1,0 +1,175 @@
+package fakeslack
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// method is one entry of the Web API.
+type method struct {
+	// scopes: one of them is needed; none means any token.
+	scopes []string
+	// args are the documented arguments that this double understands. Slack
+	// ignores others silently; here they are unexpected, because a bot that sends
+	// them relies on something that does not exist.
+	args []string
+	run  func(s *Server, r request) (answer, *slackError)
+}
+
+func methodTable() map[string]method {
+	post := []string{
+		"channel", "text", "blocks", "attachments", "metadata", "thread_ts", "reply_broadcast",
+		"unfurl_links", "unfurl_media", "mrkdwn", "parse", "link_names", "username", "icon_url", "icon_emoji",
+	}
+	history := []string{"channel", "cursor", "inclusive", "latest", "oldest", "limit", "include_all_metadata"}
+	readers := []string{"channels:history", "groups:history"}
+	return map[string]method{
+		"auth.test":        {run: (*Server).authTest},
+		"chat.postMessage": {scopes: []string{"chat:write"}, args: post, run: (*Server).postMessage},
+		"chat.update": {
+			scopes: []string{"chat:write"}, run: (*Server).updateMessage,
+			args: []string{"channel", "ts", "text", "blocks", "attachments", "metadata", "parse", "link_names", "reply_broadcast"},
+		},
+		"chat.postEphemeral": {
+			scopes: []string{"chat:write"}, run: (*Server).postEphemeral,
+			args: []string{"channel", "user", "text", "blocks", "attachments", "thread_ts", "parse", "link_names", "username", "icon_url", "icon_emoji"},
+		},
+		"chat.getPermalink":     {args: []string{"channel", "message_ts"}, run: (*Server).getPermalink},
+		"conversations.history": {scopes: readers, args: history, run: (*Server).history},
+		"conversations.replies": {scopes: readers, args: append(slices.Clone(history), "ts"), run: (*Server).replies},
+		"conversations.info": {
+			scopes: []string{"channels:read", "groups:read"}, run: (*Server).conversationInfo,
+			args: []string{"channel", "include_locale", "include_num_members"},
+		},
+		"views.open":   {args: []string{"view", "trigger_id"}, run: (*Server).openView},
+		"views.update": {args: []string{"view", "view_id", "external_id", "hash"}, run: (*Server).updateView},
+		"users.info":   {scopes: []string{"users:read"}, args: []string{"user", "include_locale"}, run: (*Server).userInfo},
+		"usergroups.users.list": {
+			scopes: []string{"usergroups:read"}, run: (*Server).usergroupUsers,
+			args: []string{"usergroup", "include_disabled", "team_id"},
+		},
+		"reactions.add": {scopes: []string{"reactions:write"}, args: []string{"channel", "timestamp", "name"}, run: (*Server).addReaction},
+	}
+}
+
+// serveAPI answers one call of the Web API.
+func (s *Server) serveAPI(w http.ResponseWriter, hr *http.Request) {
+	r, bad := decodeRequest(w, hr)
+	s.carry(w, hr, r, func(n int) reply { return s.perform(n, r, bad) })
+}
+
+// carry records a call, applies an injected fault to it, and sends the reply.
+func (s *Server) carry(w http.ResponseWriter, hr *http.Request, r request, run func(n int) reply) {
+	n, f, faulty := s.recordCall(r)
+	if !pause(hr.Context(), f.Delay) {
+		return // the caller went away before anything was done
+	}
+	var rep reply
+	if faulty && !f.performs() {
+		rep = f.reply()
+	} else {
+		rep = run(n)
+		if faulty && !f.onlyDelays() {
+			rep = f.reply()
+		}
+	}
+	s.finishCall(n, rep)
+	if pause(hr.Context(), f.DelayAnswer) {
+		rep.send(w)
+	}
+}
+
+func (s *Server) recordCall(r request) (int, Fault, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := Call{N: len(s.calls) + 1, At: s.now(), Method: r.method, Args: r.args}
+	f, faulty := s.takeFault(c)
+	if faulty {
+		c.Fault = f.String()
+	}
+	s.calls = append(s.calls, c)
+	if s.opts.BaseURL == "" {
+		s.opts.BaseURL = r.base
+	}
+	s.changed()
+	return c.N, f, faulty
+}
+
+func (s *Server) finishCall(n int, rep reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[n-1].Status = rep.status
+	s.changed()
+}
+
+// perform checks and runs the method and records the outcome.
+func (s *Server) perform(n int, r request, bad *slackError) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out, e := s.answerCall(r, bad)
+	c := &s.calls[n-1]
+	if e != nil {
+		c.Error, c.Details = e.code, e.details
+		s.judgeRefusal(r.method, e)
+		if e.retryAfter > 0 {
+			rep := jsonReply(http.StatusTooManyRequests, e.body())
+			rep.retryAfter = e.retryAfter
+			return rep
+		}
+		return jsonReply(http.StatusOK, e.body())
+	}
+	c.OK = true
+	out["ok"] = true
+	return jsonReply(http.StatusOK, out)
+}
+
+func (s *Server) answerCall(r request, bad *slackError) (answer, *slackError) {
+	if bad != nil {
+		return nil, bad
+	}
+	m, known := methodTable()[r.method]
+	if !known {
+		return nil, refuse("unknown_method")
+	}
+	if e := s.checkToken(r, m); e != nil {
+		return nil, e
+	}
+	if e := s.takeRate(r, time.Now()); e != nil {
+		return nil, e
+	}
+	for name := range r.args {
+		if !slices.Contains(m.args, name) {
+			s.unexpected = append(s.unexpected, fmt.Sprintf("%s: argument %q is not one that Slack documents or this double knows", r.method, name))
+		}
+	}
+	return m.run(s, r)
+}
+
+func (s *Server) checkToken(r request, m method) *slackError {
+	switch {
+	case r.token == "":
+		return refuse("not_authed")
+	case r.token != s.opts.Token:
+		return refuse("invalid_auth")
+	}
+	if len(m.scopes) == 0 || slices.ContainsFunc(m.scopes, func(sc string) bool { return slices.Contains(s.opts.Scopes, sc) }) {
+		return nil
+	}
+	return &slackError{code: "missing_scope", needed: strings.Join(m.scopes, ","), provided: strings.Join(s.opts.Scopes, ",")}
+}
+
+func (s *Server) authTest(request) (answer, *slackError) {
+	out := answer{
+		"url":  "https://" + s.opts.TeamDomain + ".slack.com/",
+		"team": s.opts.TeamDomain, "team_id": s.opts.TeamID,
+		"user": s.opts.BotName, "user_id": s.opts.BotUserID, "bot_id": s.opts.BotID,
+		"is_enterprise_install": false,
+	}
+	if s.opts.EnterpriseID != "" {
+		out["enterprise_id"] = s.opts.EnterpriseID
+	}
+	return out, nil
+}

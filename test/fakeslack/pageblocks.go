@@ -1,0 +1,176 @@
+package fakeslack
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+)
+
+// pageBlock is one block, ready for its template.
+type pageBlock struct {
+	Kind      string
+	Level     int
+	Text      template.HTML
+	Fields    []template.HTML
+	Elements  []pageElement
+	Accessory *pageElement
+	Rows      [][]pageCell
+	Chart     *chartView
+	Input     *pageInput
+}
+
+// pageElement is one element of a block.
+type pageElement struct {
+	Kind              string
+	BlockID, ActionID string
+	Text              template.HTML
+	Label             string
+	URL, Style        string
+	Confirm           *Confirm
+	Placeholder       string
+	Options           []pageOption
+	Multiline         bool
+	Value             string
+}
+
+type pageOption struct {
+	Value    string
+	Text     string
+	Selected bool
+}
+
+type pageCell struct {
+	Text    template.HTML
+	Number  bool
+	Element *pageElement
+}
+
+type pageInput struct {
+	Label, Hint, Error string
+	Optional           bool
+}
+
+type pageModal struct {
+	ID, Hash      string
+	Title         string
+	Submit, Close string
+	Blocks        []pageBlock
+}
+
+// pageBlocks prepares a message; without blocks its text is a section.
+func (r renderer) pageBlocks(fallback string, blocks json.RawMessage, errs map[string]string) []pageBlock {
+	tree := decodeTree(blocks)
+	if len(tree) == 0 {
+		return []pageBlock{{Kind: "section", Text: r.mrkdwn(fallback)}}
+	}
+	var out []pageBlock
+	for _, v := range tree {
+		if o, ok := v.(object); ok {
+			out = append(out, r.pageBlock(o, errs))
+		}
+	}
+	return out
+}
+
+func (r renderer) pageBlock(o object, errs map[string]string) pageBlock {
+	id := text(o, "block_id")
+	b := pageBlock{Kind: text(o, "type")}
+	switch b.Kind {
+	case "header":
+		level, _ := o["level"].(float64)
+		b.Level, b.Text = max(1, int(level)), r.textObject(o["text"])
+	case "section":
+		b.Text = r.textObject(o["text"])
+		eachObject(o["fields"], func(f object) { b.Fields = append(b.Fields, r.textObject(f)) })
+		if a, ok := o["accessory"].(object); ok {
+			e := r.pageElement(a, id)
+			b.Accessory = &e
+		}
+	case "context", "actions":
+		eachObject(o["elements"], func(e object) { b.Elements = append(b.Elements, r.pageElement(e, id)) })
+	case "image":
+		b.Elements = []pageElement{r.pageElement(o, id)}
+		b.Text = r.textObject(o["title"])
+	case "markdown":
+		b.Text = r.markdown(text(o, "text"))
+	case "alert":
+		b.Text = r.textObject(o["text"])
+	case "rich_text":
+		b.Text = r.richText(o)
+	case "table", "data_table":
+		b.Text = r.plain(text(o, "caption"))
+		b.Rows = r.rows(o["rows"], id)
+	case "data_visualization":
+		b.Chart = drawChart(chartOf(o))
+	case "input":
+		b.Input = &pageInput{
+			Label: innerText(o, "label"), Hint: innerText(o, "hint"), Error: errs[id], Optional: o["optional"] == true,
+		}
+		if e, ok := o["element"].(object); ok {
+			b.Elements = []pageElement{r.pageElement(e, id)}
+		}
+	}
+	return b
+}
+
+func (r renderer) textObject(v any) template.HTML {
+	o, _ := v.(object)
+	if text(o, "type") == mrkdwn {
+		return r.mrkdwn(text(o, "text"))
+	}
+	return r.plain(text(o, "text"))
+}
+
+func (r renderer) pageElement(o object, blockID string) pageElement {
+	e := pageElement{
+		Kind: text(o, "type"), BlockID: blockID, ActionID: text(o, "action_id"), URL: text(o, "url"), Style: text(o, "style"),
+		Confirm: confirmOf(o), Placeholder: innerText(o, "placeholder"), Multiline: o["multiline"] == true, Value: text(o, "initial_value"),
+	}
+	switch e.Kind {
+	case plain, mrkdwn:
+		e.Kind, e.Text = "text", r.textObject(o)
+	case "image":
+		e.URL, e.Label = text(o, "image_url"), text(o, "alt_text")
+	case "button":
+		e.Text, e.Label = r.textObject(o["text"]), text(o, "accessibility_label")
+	case "static_select", "radio_buttons", "overflow", "checkboxes", "multi_static_select":
+		e.Kind = "select"
+		initial, _ := o["initial_option"].(object)
+		for _, opt := range optionsOf(o) {
+			value := text(opt, "value")
+			e.Options = append(e.Options, pageOption{Value: value, Text: innerText(opt, "text"), Selected: value == text(initial, "value")})
+		}
+	case "plain_text_input", "number_input", "email_text_input", "url_text_input":
+		e.Kind = "input"
+	}
+	return e
+}
+
+func (r renderer) rows(v any, blockID string) [][]pageCell {
+	var out [][]pageCell
+	rows, _ := v.([]any)
+	for _, row := range rows {
+		var cells []pageCell
+		eachObject(row, func(o object) { cells = append(cells, r.cell(o, blockID)) })
+		out = append(out, cells)
+	}
+	return out
+}
+
+func (r renderer) cell(o object, blockID string) pageCell {
+	switch text(o, "type") {
+	case "rich_text":
+		return pageCell{Text: r.richText(o)}
+	case "raw_number":
+		if shown := text(o, "text"); shown != "" {
+			return pageCell{Text: r.plain(shown), Number: true}
+		}
+		return pageCell{Text: r.plain(fmt.Sprint(o["value"])), Number: true}
+	case "action_cell":
+		element, _ := o["element"].(object)
+		e := r.pageElement(element, blockID)
+		return pageCell{Element: &e}
+	default:
+		return pageCell{Text: r.plain(text(o, "text"))}
+	}
+}

@@ -1,0 +1,213 @@
+package fakeslack
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The drawing area of a chart, in the units of its SVG.
+const (
+	chartWidth, chartHeight = 640.0, 220.0
+	plotLeft, plotRight     = 44.0, 632.0
+	plotTop, plotBottom     = 10.0, 194.0
+)
+
+// chartView is a chart as coordinates; the template only writes them down.
+type chartView struct {
+	Chart
+	Summary string // what a screen reader says
+	Ticks   []chartTick
+	XTicks  []chartTick
+	Lines   []chartLine
+	Zero    string // y of zero, when zero is inside and not at the bottom
+}
+
+type chartTick struct{ At, Label string }
+
+type chartLine struct {
+	N      int // 1 to 6, the colour
+	Name   string
+	Last   string
+	Points string // of the line
+	Area   string // closed, for area charts
+	Dots   []chartDot
+	Bars   []chartBar
+	Arcs   []string
+}
+
+type chartDot struct{ X, Y, Title string }
+
+type chartBar struct{ X, Y, Width, Height, Title string }
+
+func drawChart(c Chart) *chartView {
+	v := &chartView{Chart: c, Summary: summary(c)}
+	if c.Type == "pie" {
+		v.Lines = pieArcs(c)
+		return v
+	}
+	low, high := chartRange(c)
+	step := niceStep(high - low)
+	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
+	y := func(value float64) float64 { return plotBottom - (value-low)/(high-low)*(plotBottom-plotTop) }
+	for i := range int(math.Round((high-low)/step)) + 1 {
+		t := low + float64(i)*step
+		v.Ticks = append(v.Ticks, chartTick{num(y(t)), shortNumber(t)})
+	}
+	if low < 0 && high > 0 {
+		v.Zero = num(y(0))
+	}
+	x := xScale(c)
+	every := labelStride(c.Labels)
+	for i, label := range c.Labels {
+		// Counted from the end, so that the newest point always has its label.
+		if (len(c.Labels)-1-i)%every == 0 {
+			v.XTicks = append(v.XTicks, chartTick{num(x(i)), label})
+		}
+	}
+	for n, s := range c.Series {
+		v.Lines = append(v.Lines, drawSeries(c, n, s, x, y, y(math.Max(low, math.Min(0, high)))))
+	}
+	return v
+}
+
+// labelStride returns k where every k-th label fits beside the others.
+func labelStride(labels []string) int {
+	const perRune, gap = 6.5, 14.0
+	widest := 0
+	for _, l := range labels {
+		widest = max(widest, utf8.RuneCountInString(l))
+	}
+	needed := float64(len(labels)) * (float64(widest)*perRune + gap)
+	return max(1, int(math.Ceil(needed/(plotRight-plotLeft))))
+}
+
+func summary(c Chart) string {
+	parts := []string{c.Type + " chart: " + c.Title}
+	for _, s := range c.Series {
+		if len(s.Values) > 0 {
+			parts = append(parts, fmt.Sprintf("%s from %s to %s", s.Name, shortNumber(s.Values[0]), shortNumber(s.Values[len(s.Values)-1])))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// xScale puts lines on points from edge to edge and bars into equal bands.
+func xScale(c Chart) func(int) float64 {
+	n := float64(len(c.Labels))
+	return func(i int) float64 {
+		if c.Type == "bar" || n == 1 {
+			return plotLeft + (float64(i)+0.5)/n*(plotRight-plotLeft)
+		}
+		const inset = 8
+		return plotLeft + inset + float64(i)/(n-1)*(plotRight-plotLeft-2*inset)
+	}
+}
+
+func drawSeries(c Chart, n int, s ChartSeries, x func(int) float64, y func(float64) float64, base float64) chartLine {
+	line := chartLine{N: n + 1, Name: s.Name}
+	if len(s.Values) > 0 {
+		line.Last = shortNumber(s.Values[len(s.Values)-1])
+	}
+	var points []string
+	band := (plotRight - plotLeft) / float64(len(c.Labels)) * 0.72
+	for i, value := range s.Values {
+		title := fmt.Sprintf("%s, %s: %s", s.Name, c.Labels[i], shortNumber(value))
+		if c.Type == "bar" {
+			width := band / float64(len(c.Series))
+			left := x(i) - band/2 + float64(n)*width
+			top, bottom := math.Min(y(value), base), math.Max(y(value), base)
+			line.Bars = append(line.Bars, chartBar{num(left), num(top), num(math.Max(1, width-2)), num(bottom - top), title})
+			continue
+		}
+		points = append(points, num(x(i))+","+num(y(value)))
+		line.Dots = append(line.Dots, chartDot{num(x(i)), num(y(value)), title})
+	}
+	line.Points = strings.Join(points, " ")
+	if c.Type == "area" && len(points) > 0 {
+		line.Area = fmt.Sprintf("%s,%s %s %s,%s", num(x(0)), num(base), line.Points, num(x(len(points)-1)), num(base))
+	}
+	return line
+}
+
+// pieArcs returns one wedge per segment, clockwise from the top.
+func pieArcs(c Chart) []chartLine {
+	const cx, cy, radius = chartWidth / 2, chartHeight / 2, 96.0
+	var lines []chartLine
+	if len(c.Series) == 0 {
+		return nil
+	}
+	total := 0.0
+	for _, v := range c.Series[0].Values {
+		total += v
+	}
+	from := -math.Pi / 2
+	for i, v := range c.Series[0].Values {
+		line := chartLine{N: i + 1, Name: c.Labels[i], Last: shortNumber(v)}
+		if total > 0 {
+			// A full circle cannot be one arc, so it is drawn as just less.
+			sweep := math.Min(v/total*2*math.Pi, 2*math.Pi-1e-4)
+			to := from + sweep
+			large := 0
+			if sweep > math.Pi {
+				large = 1
+			}
+			line.Arcs = []string{fmt.Sprintf("M%s,%s L%s,%s A%s,%s 0 %d 1 %s,%s Z", num(cx), num(cy),
+				num(cx+radius*math.Cos(from)), num(cy+radius*math.Sin(from)), num(radius), num(radius), large,
+				num(cx+radius*math.Cos(to)), num(cy+radius*math.Sin(to)))}
+			from = to
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// drawable bounds what an axis spans: beyond it floating point runs out.
+const drawable = 1e300
+
+// chartRange includes zero, so that heights can be compared.
+func chartRange(c Chart) (float64, float64) {
+	low, high := 0.0, 0.0
+	for _, s := range c.Series {
+		for _, v := range s.Values {
+			low, high = math.Min(low, v), math.Max(high, v)
+		}
+	}
+	if high-low < 1/drawable {
+		high = low + 1
+	}
+	return math.Max(low, -drawable), math.Min(high, drawable)
+}
+
+// niceStep returns 1, 2 or 5 times a power of ten, for four to eight steps.
+func niceStep(span float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(span/4)))
+	for _, m := range []float64{1, 2, 5} {
+		if span/(m*power) <= 5 {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+func num(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
+// shortNumber writes a value as a person would say it.
+func shortNumber(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 1e9:
+		return trimZeros(v/1e9) + "G"
+	case a >= 1e6:
+		return trimZeros(v/1e6) + "M"
+	case a >= 1e4:
+		return trimZeros(v/1e3) + "k"
+	default:
+		return trimZeros(v)
+	}
+}
+
+func trimZeros(v float64) string {
+	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
+}

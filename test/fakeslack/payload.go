@@ -1,0 +1,193 @@
+package fakeslack
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// triggerLife is Slack's documented limit.
+const triggerLife = 3 * time.Second
+
+// verificationToken is the deprecated field that payloads still carry.
+const verificationToken = "fake-deprecated-verification-token" //nolint:gosec // not a secret, and no bot may rely on it
+
+// trigger allows one view to be opened.
+type trigger struct {
+	user, clickID string
+	used          bool
+	expires       time.Time
+}
+
+func (s *Server) newTrigger(user, clickID string) string {
+	id := fmt.Sprintf("%d.%d.%s", time.Now().UnixMilli(), 900000+s.lastID, randomHex(16))
+	s.triggers[id] = &trigger{user: user, clickID: clickID, expires: time.Now().Add(triggerLife)}
+	return id
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // crypto/rand.Read never fails; it ends the program instead
+	return hex.EncodeToString(b)
+}
+
+// clickPayload builds the block_actions payload of docs.slack.dev/reference/interaction-payloads.
+func (s *Server) clickPayload(c ClickRequest, t target, result *ClickResult) (answer, error) {
+	action, err := actionOf(t.element, c)
+	if err != nil {
+		return nil, err
+	}
+	action["action_ts"] = s.nextTS()
+	result.TriggerID = s.newTrigger(c.User, result.ID)
+	result.ResponseURL = s.newResponseURL(result.ID, c.Channel, c.MessageTS, c.User)
+	channel, ts := cmp.Or(c.PayloadChannel, c.Channel), cmp.Or(c.PayloadMessageTS, c.MessageTS)
+
+	container := answer{"type": "message", "message_ts": ts, "channel_id": channel, "is_ephemeral": t.private != nil}
+	payload := s.origin("block_actions", t.user, origin{c.AppID, c.TeamID, c.EnterpriseID, c.UserTeamID})
+	payload["container"] = container
+	payload["trigger_id"] = result.TriggerID
+	payload["channel"] = answer{"id": channel, "name": t.channel.Name}
+	payload["state"] = answer{"values": stateOf(t.others, t.element, action)}
+	payload["response_url"] = result.ResponseURL
+	payload["actions"] = []answer{action}
+	if t.message != nil {
+		m := s.wireVersion(t.message, t.version, true)
+		m["ts"] = ts
+		payload["message"] = m
+		if !t.message.topLevel() {
+			container["thread_ts"] = t.message.threadTS
+		}
+	}
+	return payload, nil
+}
+
+// origin replaces parts of a payload's origin where it is not empty.
+type origin struct{ app, team, enterprise, userTeam string }
+
+func (s *Server) origin(kind string, u User, o origin) answer {
+	team := answer{"id": cmp.Or(o.team, s.opts.TeamID), "domain": s.opts.TeamDomain}
+	out := answer{
+		"type": kind, "token": verificationToken, "api_app_id": cmp.Or(o.app, s.opts.AppID),
+		"user":                  answer{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": cmp.Or(o.userTeam, u.TeamID)},
+		"team":                  team,
+		"enterprise":            nil,
+		"is_enterprise_install": false,
+	}
+	if id := cmp.Or(o.enterprise, s.opts.EnterpriseID); id != "" {
+		name := "Fake Enterprise"
+		team["enterprise_id"], team["enterprise_name"] = id, name
+		out["enterprise"] = answer{"id": id, "name": name}
+	}
+	return out
+}
+
+// actionOf returns the action that an element sends when it is used.
+func actionOf(p placed, c ClickRequest) (answer, error) {
+	kind := p.kind()
+	action := answer{"type": kind, "action_id": p.actionID(), "block_id": p.blockID}
+	if kind == "button" {
+		for _, key := range []string{"text", "value", "style", "confirm"} {
+			if v, ok := p.object[key]; ok {
+				action[key] = v
+			}
+		}
+		if c.Value != nil {
+			action["value"] = *c.Value
+		}
+		return action, nil
+	}
+	if v, ok := p.object["placeholder"]; ok {
+		action["placeholder"] = v
+	}
+	value, err := valueOf(p.object, c.Option)
+	if err != nil {
+		return nil, err
+	}
+	for key, v := range value {
+		action[key] = v
+	}
+	return action, nil
+}
+
+// valueOf returns the state of an element in which a person chose or typed value.
+func valueOf(o object, value string) (answer, error) {
+	switch kind := text(o, "type"); kind {
+	case "plain_text_input", "number_input", "email_text_input", "url_text_input":
+		return answer{"value": value}, nil
+	case "users_select":
+		return answer{"selected_user": value}, nil
+	case "channels_select":
+		return answer{"selected_channel": value}, nil
+	case "conversations_select":
+		return answer{"selected_conversation": value}, nil
+	case "datepicker":
+		return answer{"selected_date": value}, nil
+	case "timepicker":
+		return answer{"selected_time": value}, nil
+	case "static_select", "radio_buttons", "overflow":
+		option, err := findOption(o, value)
+		return answer{"selected_option": option}, err
+	case "checkboxes", "multi_static_select":
+		option, err := findOption(o, value)
+		return answer{"selected_options": []any{option}}, err
+	default:
+		return nil, fmt.Errorf("%w: this double cannot use an element of type %s", ErrNotVisible, kind)
+	}
+}
+
+func findOption(o object, value string) (object, error) {
+	for _, option := range optionsOf(o) {
+		if text(option, "value") == value {
+			return option, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no option %q", ErrNotVisible, value)
+}
+
+// optionsOf returns the choices of an element, those in groups included.
+func optionsOf(o object) []object {
+	var out []object
+	add := func(option object) { out = append(out, option) }
+	eachObject(o["options"], add)
+	eachObject(o["option_groups"], func(group object) { eachObject(group["options"], add) })
+	return out
+}
+
+// stateOf returns state.values: the elements that hold a value, with the one
+// just used as it is now.
+func stateOf(all []placed, used placed, action answer) answer {
+	values := answer{}
+	for _, p := range all {
+		if p.kind() == "button" || p.kind() == "overflow" {
+			continue
+		}
+		state := answer{"type": p.kind()}
+		for from, to := range initialValues {
+			if v, ok := p.object[from]; ok {
+				state[to] = v
+			}
+		}
+		if p.blockID == used.blockID && p.actionID() == used.actionID() {
+			for _, to := range initialValues {
+				if v, ok := action[to]; ok {
+					state[to] = v
+				}
+			}
+		}
+		block, ok := values[p.blockID].(answer)
+		if !ok {
+			block = answer{}
+			values[p.blockID] = block
+		}
+		block[p.actionID()] = state
+	}
+	return values
+}
+
+var initialValues = map[string]string{
+	"initial_option": "selected_option", "initial_options": "selected_options", "initial_user": "selected_user",
+	"initial_channel": "selected_channel", "initial_conversation": "selected_conversation",
+	"initial_date": "selected_date", "initial_time": "selected_time", "initial_value": "value",
+}

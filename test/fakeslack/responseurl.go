@@ -1,0 +1,141 @@
+package fakeslack
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// responseURLUses and responseURLLife are Slack's documented limits.
+	responseURLUses = 5
+	responseURLLife = 30 * time.Minute
+)
+
+// responseURL is where a bot can answer one click.
+type responseURL struct {
+	clickID            string
+	channel, messageTS string
+	user               string
+	uses               int
+	expires            time.Time
+}
+
+// responseFields are the arguments that a response_url takes.
+var responseFields = []string{
+	"text", "blocks", "attachments", "response_type", "replace_original", "delete_original",
+	"thread_ts", "metadata", "mrkdwn", "unfurl_links", "unfurl_media",
+}
+
+func (s *Server) newResponseURL(clickID, channel, messageTS, user string) string {
+	id := s.nextID("R") + randomHex(12)
+	s.responseURLs[id] = &responseURL{
+		clickID: clickID, channel: channel, messageTS: messageTS, user: user,
+		expires: time.Now().Add(responseURLLife),
+	}
+	return s.opts.BaseURL + "/actions/" + s.opts.TeamID + "/" + id
+}
+
+// ExpireInteractions lets every response_url and trigger_id given so far run out,
+// as if their 30 minutes and 3 seconds had passed.
+func (s *Server) ExpireInteractions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.responseURLs {
+		u.expires = time.Time{}
+	}
+	for _, t := range s.triggers {
+		t.expires = time.Time{}
+	}
+}
+
+// serveResponseURL takes an answer to a click. In Calls it is the method "response_url".
+func (s *Server) serveResponseURL(w http.ResponseWriter, hr *http.Request) {
+	r := request{method: "response_url", args: map[string]string{}}
+	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, maxBody))
+	bad := r.decodeJSON(body)
+	if err != nil {
+		bad = refuse("request_timeout")
+	}
+	s.carry(w, hr, r, func(n int) reply {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		status, e := s.answerClick(hr.PathValue("id"), r, bad)
+		c := &s.calls[n-1]
+		if e != nil {
+			c.Error, c.Details = e.code, e.details
+			s.judgeRefusal(r.method, e)
+			return jsonReply(status, e.body())
+		}
+		c.OK = true
+		return jsonReply(http.StatusOK, answer{"ok": true})
+	})
+}
+
+func (s *Server) answerClick(id string, r request, bad *slackError) (int, *slackError) {
+	u, ok := s.responseURLs[id]
+	switch {
+	case !ok:
+		return http.StatusNotFound, refuse("invalid_url")
+	case time.Now().After(u.expires):
+		return http.StatusNotFound, refuse("expired_url")
+	case u.uses >= responseURLUses:
+		return http.StatusNotFound, refuse("used_url")
+	case bad != nil:
+		return http.StatusBadRequest, refuse("invalid_payload")
+	}
+	for name, value := range r.args {
+		// slack-go sends an empty ts; Slack has no use for one.
+		if !slices.Contains(responseFields, name) && value != "" {
+			s.unexpected = append(s.unexpected, fmt.Sprintf("response_url: argument %q is not one that Slack documents", name))
+		}
+	}
+	u.uses++
+	return http.StatusOK, s.applyAnswer(u, r)
+}
+
+// applyAnswer does what the answer asks for: delete or replace the clicked
+// message, post in the channel, or by default tell the person who clicked.
+func (s *Server) applyAnswer(u *responseURL, r request) *slackError {
+	delete(r.args, "metadata") // slack-go sends an empty one, and private answers carry none
+	if strings.TrimSpace(r.args["blocks"]) == "null" {
+		delete(r.args, "blocks")
+	}
+	original := s.findMessage(u.channel, u.messageTS)
+	private := s.findEphemeral(u.channel, u.messageTS)
+	if r.flag("delete_original") {
+		switch {
+		case original != nil:
+			original.deleted = true
+		case private != nil:
+			private.deleted = true
+		}
+		s.changed()
+		return nil
+	}
+	v, e := s.readContent(r)
+	if e != nil {
+		return e
+	}
+	switch {
+	case r.flag("replace_original") && original != nil:
+		v.At, v.Metadata = s.now(), original.current().Metadata
+		original.versions = append(original.versions, v)
+		s.changed()
+	case r.flag("replace_original") && private != nil:
+		private.Text, private.Blocks = v.Text, v.Blocks
+		s.changed()
+	case r.args["response_type"] == "in_channel":
+		m := &message{channel: u.channel, threadTS: r.args["thread_ts"], user: s.opts.BotUserID, fromBot: true}
+		s.addMessage(m, v)
+	default:
+		s.addEphemeral(Ephemeral{
+			Channel: u.channel, User: u.user, ThreadTS: r.args["thread_ts"], Text: v.Text, Blocks: v.Blocks,
+			ClickID: u.clickID, MessageTS: u.messageTS,
+		})
+	}
+	return nil
+}

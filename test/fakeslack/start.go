@@ -1,0 +1,38 @@
+package fakeslack
+
+import (
+	"net/http/httptest"
+)
+
+// T is the part of testing.TB that Start needs. It keeps package testing out of
+// the program.
+type T interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+}
+
+// Start serves a workspace on a free port of 127.0.0.1 until the test ends. Then
+// every unused fault, every announced error that never came and, unless
+// Options.AllowUnexpected is set, every unexpected request fails the test.
+func Start(t T, o Options) *Server {
+	t.Helper()
+	s := New(o)
+	listener := httptest.NewServer(s)
+	s.SetBaseURL(listener.URL)
+	t.Cleanup(func() {
+		t.Helper()
+		listener.CloseClientConnections() // ends delayed calls and open streams
+		listener.Close()
+		for _, line := range s.Unused() {
+			t.Errorf("fakeslack: unused: %s", line)
+		}
+		if s.opts.AllowUnexpected {
+			return
+		}
+		for _, line := range s.Unexpected() {
+			t.Errorf("fakeslack: unexpected: %s", line)
+		}
+	})
+	return s
+}

@@ -1,0 +1,239 @@
+package fakeslack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// SubmitRequest says who submits a view, and with what in it.
+type SubmitRequest struct {
+	User   string `json:"user"`
+	ViewID string `json:"view_id"`
+	// Values are what is typed or chosen, by block_id and action_id.
+	Values map[string]map[string]string `json:"values"`
+	// BadSignature and Unsigned tamper as in ClickRequest.
+	BadSignature bool `json:"bad_signature,omitempty"`
+	Unsigned     bool `json:"unsigned,omitempty"`
+}
+
+// SubmitResult is what came of a submission.
+type SubmitResult struct {
+	ClickResult
+	// Action is the response_action of the answer; empty: the view closed.
+	Action string `json:"action,omitempty"`
+	// Errors are the messages shown under input blocks.
+	Errors map[string]string `json:"errors,omitempty"`
+}
+
+// viewAnswer is what a bot may answer to a submission.
+type viewAnswer struct {
+	Action string            `json:"response_action"`
+	Errors map[string]string `json:"errors"`
+	View   json.RawMessage   `json:"view"`
+}
+
+// SubmitView sends a view_submission and applies the answer to the view: closed,
+// errors shown, updated, pushed or cleared. What Slack's client itself would not
+// submit (a required input left empty, a text too long) is ErrNotVisible.
+func (s *Server) SubmitView(ctx context.Context, r SubmitRequest) (SubmitResult, error) {
+	sent, v, err := s.prepareSubmission(r)
+	if err != nil {
+		return SubmitResult{}, fmt.Errorf("submit view %s: %w", r.ViewID, err)
+	}
+	result, err := s.deliver(ctx, sent)
+	out := SubmitResult{ClickResult: result}
+	if err != nil {
+		return out, fmt.Errorf("submit view %s by %s: %w", r.ViewID, r.User, err)
+	}
+	if err := s.applySubmission(v, &out); err != nil {
+		return out, fmt.Errorf("submit view %s: answer %.200q: %w", r.ViewID, out.Body, err)
+	}
+	return out, nil
+}
+
+// CloseView closes a view with its cross. A view_closed is sent if the view asked
+// for it by notify_on_close.
+func (s *Server) CloseView(ctx context.Context, user, viewID string) error {
+	s.mu.Lock()
+	v, u, err := s.openViewOf(user, viewID)
+	if err != nil {
+		s.mu.Unlock()
+		return fmt.Errorf("close view %s: %w", viewID, err)
+	}
+	v.open = false
+	s.changed()
+	if v.content["notify_on_close"] != true {
+		s.mu.Unlock()
+		return nil
+	}
+	payload := s.origin("view_closed", u, origin{})
+	payload["view"], payload["is_cleared"] = s.wireView(v), false
+	sent := &sentClick{result: ClickResult{ID: s.nextID("close")}}
+	s.seal(sent, payload, signing{})
+	s.mu.Unlock()
+	_, err = s.deliver(ctx, sent)
+	return err
+}
+
+func (s *Server) openViewOf(user, viewID string) (*view, User, error) {
+	v := s.findView(viewID, "")
+	u, known := s.users[user]
+	if v == nil || !known || v.user != user {
+		return nil, u, fmt.Errorf("%w: %q has no open view %q", ErrNotVisible, user, viewID)
+	}
+	return v, u, nil
+}
+
+func (s *Server) prepareSubmission(r SubmitRequest) (*sentClick, *view, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, u, err := s.openViewOf(r.User, r.ViewID)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err := fillIn(v.content, r.Values)
+	if err != nil {
+		return nil, nil, err
+	}
+	sent := &sentClick{result: ClickResult{ID: s.nextID("submit")}}
+	sent.root = sent.result.ID
+	sent.result.TriggerID = s.newTrigger(r.User, sent.result.ID)
+	wire := s.wireView(v)
+	wire["state"] = answer{"values": values}
+	payload := s.origin("view_submission", u, origin{})
+	payload["view"], payload["trigger_id"], payload["response_urls"] = wire, sent.result.TriggerID, []any{}
+	s.seal(sent, payload, signing{bad: r.BadSignature, none: r.Unsigned})
+	s.clicks[sent.result.ID] = sent
+	return sent, v, nil
+}
+
+// fillIn returns state.values, or why the client would not let the form go.
+func fillIn(content object, given map[string]map[string]string) (answer, error) {
+	values := answer{}
+	used := 0
+	blocks, _ := content["blocks"].([]any)
+	for _, b := range blocks {
+		block, _ := b.(object)
+		element, _ := block["element"].(object)
+		if text(block, "type") != "input" || element == nil {
+			continue
+		}
+		blockID, actionID := text(block, "block_id"), text(element, "action_id")
+		value, has := given[blockID][actionID]
+		if has {
+			used++
+		} else {
+			value = text(element, "initial_value")
+		}
+		if value == "" && block["optional"] != true {
+			return nil, fmt.Errorf("%w: input %q is required and empty", ErrNotVisible, blockID)
+		}
+		if err := fits(element, value); err != nil {
+			return nil, fmt.Errorf("input %q: %w", blockID, err)
+		}
+		state := answer{}
+		if value != "" {
+			var err error
+			if state, err = valueOf(element, value); err != nil {
+				return nil, err
+			}
+		} else if text(element, "type") == "plain_text_input" {
+			state["value"] = nil
+		}
+		state["type"] = text(element, "type")
+		values[blockID] = answer{actionID: state}
+	}
+	total := 0
+	for _, actions := range given {
+		total += len(actions)
+	}
+	if used != total {
+		return nil, fmt.Errorf("%w: values for inputs that the view does not have", ErrNotVisible)
+	}
+	return values, nil
+}
+
+func fits(element object, value string) error {
+	n := float64(utf8.RuneCountInString(value))
+	least, _ := element["min_length"].(float64)
+	most, bounded := element["max_length"].(float64)
+	if value != "" && n < least || bounded && n > most {
+		return fmt.Errorf("%w: %d characters do not fit", ErrNotVisible, int(n))
+	}
+	return nil
+}
+
+func (s *Server) applySubmission(v *view, out *SubmitResult) error {
+	var a viewAnswer
+	if out.Body != "" {
+		if err := json.Unmarshal([]byte(out.Body), &a); err != nil {
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+	}
+	out.Action, out.Errors = a.Action, a.Errors
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.changed()
+	switch a.Action {
+	case "":
+		v.open = false
+	case "clear":
+		for _, other := range s.views {
+			if other.rootID == v.rootID {
+				other.open = false
+			}
+		}
+	case "errors":
+		return v.showErrors(a.Errors)
+	case "update":
+		content, e := s.readView(string(a.View))
+		if e != nil {
+			return fmt.Errorf("%w: %s %v", ErrRefused, e.code, e.details)
+		}
+		s.replaceView(v, content)
+	case "push":
+		return s.pushAnswer(v, a.View)
+	default:
+		return fmt.Errorf("%w: unknown response_action %q", ErrRefused, a.Action)
+	}
+	return nil
+}
+
+func (s *Server) pushAnswer(v *view, raw json.RawMessage) error {
+	content, e := s.readView(string(raw))
+	if e != nil {
+		return fmt.Errorf("%w: %s %v", ErrRefused, e.code, e.details)
+	}
+	stack := 0
+	for _, other := range s.views {
+		if other.open && other.rootID == v.rootID {
+			stack++
+		}
+	}
+	if stack >= maxViewStack {
+		return fmt.Errorf("%w: push_limit_reached", ErrRefused)
+	}
+	s.pushView(v.user, v.clickID, content, v)
+	return nil
+}
+
+// showErrors keeps Slack's rule that every key is the block_id of an input block.
+func (v *view) showErrors(errs map[string]string) error {
+	if len(errs) == 0 {
+		return fmt.Errorf("%w: response_action errors without errors", ErrRefused)
+	}
+	blocks, _ := v.content["blocks"].([]any)
+	for blockID := range errs {
+		if !slices.ContainsFunc(blocks, func(b any) bool {
+			block, _ := b.(object)
+			return text(block, "type") == "input" && text(block, "block_id") == blockID
+		}) {
+			return fmt.Errorf("%w: errors name %q, which is no input block", ErrRefused, blockID)
+		}
+	}
+	v.errors = errs
+	return nil
+}

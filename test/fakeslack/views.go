@@ -1,0 +1,191 @@
+package fakeslack
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// maxView is the size at which Slack answers view_too_large.
+const maxView = 250 << 10
+
+// maxViewStack is how many views may lie on each other.
+const maxViewStack = 3
+
+// View is a modal as it is now.
+type View struct {
+	ID   string `json:"id"`
+	User string `json:"user"`
+	Hash string `json:"hash"`
+	// Open is false when the person submitted or closed it.
+	Open bool `json:"open"`
+	// ClickID is the click whose trigger_id opened it.
+	ClickID         string          `json:"click_id"`
+	CallbackID      string          `json:"callback_id"`
+	PrivateMetadata string          `json:"private_metadata"`
+	Title           string          `json:"title"`
+	Blocks          json.RawMessage `json:"blocks"`
+	// Errors are the messages under input blocks after the last submission.
+	Errors map[string]string `json:"errors,omitempty"`
+}
+
+type view struct {
+	id, user, clickID  string
+	hash               string
+	open               bool
+	content            object // as sent, with block and action ids filled in
+	errors             map[string]string
+	rootID, previousID string
+}
+
+// VisibleText returns all that the person can read in the view.
+func (v View) VisibleText() string { return v.Title + "\n" + visibleText("", v.Blocks) }
+
+// Views returns every view that was opened, oldest first.
+func (s *Server) Views() []View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]View, len(s.views))
+	for i, v := range s.views {
+		out[i] = v.snapshot()
+	}
+	return out
+}
+
+func (v *view) snapshot() View {
+	return View{
+		ID: v.id, User: v.user, Hash: v.hash, Open: v.open, ClickID: v.clickID, Errors: v.errors,
+		CallbackID: text(v.content, "callback_id"), PrivateMetadata: text(v.content, "private_metadata"),
+		Title: innerText(v.content, "title"), Blocks: v.blocks(),
+	}
+}
+
+func (v *view) blocks() json.RawMessage { return encode(v.content["blocks"]) }
+
+func (s *Server) findView(id, externalID string) *view {
+	i := slices.IndexFunc(s.views, func(v *view) bool {
+		return v.open && ((id != "" && v.id == id) || (externalID != "" && text(v.content, "external_id") == externalID))
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.views[i]
+}
+
+func (s *Server) openView(r request) (answer, *slackError) {
+	t, ok := s.triggers[r.args["trigger_id"]]
+	switch {
+	case !ok:
+		return nil, refuse("invalid_trigger_id")
+	case t.used:
+		return nil, refuse("exchanged_trigger_id")
+	case time.Now().After(t.expires):
+		return nil, refuse("expired_trigger_id")
+	}
+	content, e := s.readView(r.args["view"])
+	if e != nil {
+		return nil, e
+	}
+	if external := text(content, "external_id"); external != "" && s.findView("", external) != nil {
+		return nil, refuse("duplicate_external_id")
+	}
+	t.used = true
+	v := s.pushView(t.user, t.clickID, content, nil)
+	return answer{"view": s.wireView(v)}, nil
+}
+
+func (s *Server) pushView(user, clickID string, content object, below *view) *view {
+	v := &view{id: s.nextID("V"), user: user, clickID: clickID, open: true, content: content, hash: s.nextHash()}
+	v.rootID = v.id
+	if below != nil {
+		v.rootID, v.previousID = below.rootID, below.id
+	}
+	s.views = append(s.views, v)
+	s.changed()
+	return v
+}
+
+func (s *Server) nextHash() string { return s.nextTS() + "." + randomHex(4) }
+
+func (s *Server) updateView(r request) (answer, *slackError) {
+	v := s.findView(r.args["view_id"], r.args["external_id"])
+	switch {
+	case v == nil:
+		return nil, refuse("not_found")
+	case r.args["hash"] != "" && r.args["hash"] != v.hash:
+		return nil, refuse("hash_conflict")
+	}
+	content, e := s.readView(r.args["view"])
+	if e != nil {
+		return nil, e
+	}
+	s.replaceView(v, content)
+	return answer{"view": s.wireView(v)}, nil
+}
+
+func (s *Server) replaceView(v *view, content object) {
+	v.content, v.hash, v.errors = content, s.nextHash(), nil
+	s.changed()
+}
+
+// readView decodes and checks a modal.
+func (s *Server) readView(raw string) (object, *slackError) {
+	content, e := checkView(raw)
+	if e != nil {
+		return nil, e
+	}
+	if blocks, ok := content["blocks"].([]any); ok {
+		s.completeBlocks(blocks)
+	}
+	return content, nil
+}
+
+// checkView returns the decoded modal or what Slack answers about it. It never
+// panics, whatever raw is.
+func checkView(raw string) (object, *slackError) {
+	var o object
+	if err := json.Unmarshal([]byte(raw), &o); err != nil || o == nil {
+		return nil, refuse("invalid_arguments", "must be a JSON object [json-pointer:/view]")
+	}
+	if len(raw) > maxView {
+		return nil, refuse("view_too_large")
+	}
+	c := newChecker(inModal)
+	const at = "/view"
+	c.keys(o, at, "type", "title", "blocks", "submit", "close", "private_metadata", "callback_id",
+		"clear_on_close", "notify_on_close", "external_id", "submit_disabled")
+	c.oneOf(o, at, "type", true, "modal")
+	c.textField(o, at, "title", true, 24, plain)
+	c.textField(o, at, "submit", false, 24, plain)
+	c.textField(o, at, "close", false, 24, plain)
+	c.str(o, at, "private_metadata", false, maxText)
+	c.str(o, at, "callback_id", false, maxID)
+	c.str(o, at, "external_id", false, maxID)
+	c.boolean(o, at, "clear_on_close")
+	c.boolean(o, at, "notify_on_close")
+	c.blocks(c.list(o, at, "blocks", true, 1, maxModalBlocks), at+"/blocks", maxModalBlocks)
+	if _, has := o["submit"]; c.inputs > 0 && !has {
+		c.fail(at, "missing required field: submit (there are input blocks)")
+	}
+	if len(c.details) > 0 {
+		return nil, refuse("invalid_arguments", c.details...)
+	}
+	return o, nil
+}
+
+// wireView returns a view as Slack sends it, without what was filled in.
+func (s *Server) wireView(v *view) answer {
+	out := answer{
+		"id": v.id, "team_id": s.opts.TeamID, "app_id": s.opts.AppID, "bot_id": s.opts.BotID,
+		"app_installed_team_id": s.opts.TeamID, "hash": v.hash, "root_view_id": v.rootID, "previous_view_id": nil,
+		"state": answer{"values": answer{}}, "private_metadata": "", "callback_id": "", "external_id": "",
+		"clear_on_close": false, "notify_on_close": false, "submit": nil, "close": nil,
+	}
+	if v.previousID != "" {
+		out["previous_view_id"] = v.previousID
+	}
+	for key, value := range v.content {
+		out[key] = value
+	}
+	return out
+}

@@ -1,0 +1,262 @@
+package fakeslack
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slack-go/slack"
+)
+
+func label(s string) *slack.TextBlockObject {
+	return slack.NewTextBlockObject("plain_text", s, false, false)
+}
+
+// reasonView asks for a reason of 3 to 20 characters, and for an optional note.
+func reasonView() slack.ModalViewRequest {
+	reason := slack.NewPlainTextInputBlockElement(label("why"), "text")
+	reason.MinLength, reason.MaxLength = 3, 20
+	note := slack.NewInputBlock("note", label("Note"), nil, slack.NewPlainTextInputBlockElement(nil, "text"))
+	note.Optional = true
+	return slack.ModalViewRequest{
+		Type: slack.VTModal, Title: label("Deny"), Submit: label("Deny"), CallbackID: "deny", PrivateMetadata: "inc1", NotifyOnClose: true,
+		Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewInputBlock("reason", label("Reason"), nil, reason), note}},
+	}
+}
+
+// opened returns a workspace in which Alice's click has opened the view.
+func opened(t *testing.T, answer func(http.ResponseWriter, slack.InteractionCallback)) (*Server, *slack.Client, *bot, View) {
+	t.Helper()
+	s, _, click := clicked(t, Options{})
+	client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
+	res, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.OpenViewContext(t.Context(), res.TriggerID, reasonView())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.Views()[0]
+	if v.ID != got.ID || v.Hash != got.Hash || v.User != "U0ALICE" || v.ClickID != res.ID || !v.Open || v.CallbackID != "deny" || v.PrivateMetadata != "inc1" {
+		t.Fatalf("view = %+v, answer = %+v", v, got.View)
+	}
+	return s, client, startBot(t, s, answer), v
+}
+
+func submit(v View, reason string) SubmitRequest {
+	return SubmitRequest{User: v.User, ViewID: v.ID, Values: map[string]map[string]string{"reason": {"text": reason}}}
+}
+
+func TestSubmitCarriesTheValuesAndClosesTheView(t *testing.T) {
+	t.Parallel()
+	s, _, b, v := opened(t, nil)
+	res, err := s.SubmitView(t.Context(), submit(v, "load test"))
+	if err != nil || res.Status != http.StatusOK || res.Action != "" {
+		t.Fatalf("result = %+v, %v", res, err)
+	}
+	in := b.last(t)
+	if in.Type != slack.InteractionTypeViewSubmission || in.View.ID != v.ID || in.View.Hash != v.Hash || in.View.CallbackID != "deny" ||
+		in.View.PrivateMetadata != "inc1" || in.User.ID != "U0ALICE" || in.Team.ID != s.TeamID() || in.APIAppID != s.AppID() {
+		t.Errorf("payload = %+v", in)
+	}
+	if got := in.View.State.Values["reason"]["text"]; got.Value != "load test" || got.Type != "plain_text_input" {
+		t.Errorf("state = %+v", in.View.State)
+	}
+	if s.Views()[0].Open {
+		t.Error("the view is still open")
+	}
+	if _, err := s.SubmitView(t.Context(), submit(v, "again")); !errors.Is(err, ErrNotVisible) {
+		t.Errorf("a second submission: %v", err)
+	}
+}
+
+func TestWhatTheClientWouldNotSubmit(t *testing.T) {
+	t.Parallel()
+	s, _, b, v := opened(t, nil)
+	other := submit(v, "load test")
+	other.User = "U0BOB"
+	unknown := submit(v, "load test")
+	unknown.Values["nothing"] = map[string]string{"x": "y"}
+	for name, r := range map[string]SubmitRequest{
+		"required and empty": submit(v, ""), "too short": submit(v, "no"), "too long": submit(v, a(21)),
+		"another's view": other, "an input that is not there": unknown,
+	} {
+		if _, err := s.SubmitView(t.Context(), r); !errors.Is(err, ErrNotVisible) || b.count() != 0 {
+			t.Errorf("%s: %v, %d sent, want nothing sent", name, err, b.count())
+		}
+	}
+}
+
+func TestAnswersToASubmission(t *testing.T) {
+	t.Parallel()
+	next := `{"type":"modal","title":{"type":"plain_text","text":"Next"},"blocks":[{"type":"divider"}]}`
+	tests := []struct {
+		name, answer string
+		refused      bool
+		open         string // titles of the open views afterwards
+		errors       int
+	}{
+		{"nothing", "", false, "", 0},
+		{"clear", `{"response_action":"clear"}`, false, "", 0},
+		{"errors", `{"response_action":"errors","errors":{"reason":"say more"}}`, false, "Deny", 1},
+		{"errors of no input", `{"response_action":"errors","errors":{"elsewhere":"x"}}`, true, "Deny", 0},
+		{"no errors", `{"response_action":"errors"}`, true, "Deny", 0},
+		{"update", `{"response_action":"update","view":` + next + `}`, false, "Next", 0},
+		{"push", `{"response_action":"push","view":` + next + `}`, false, "Deny Next", 0},
+		{"update to a view with a fault", `{"response_action":"update","view":{"type":"modal"}}`, true, "Deny", 0},
+		{"push of a view with a fault", `{"response_action":"push","view":{}}`, true, "Deny", 0},
+		{"an unknown action", `{"response_action":"explode"}`, true, "Deny", 0},
+		{"not JSON", `ok`, true, "Deny", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, _, _, v := opened(t, func(w http.ResponseWriter, _ slack.InteractionCallback) { _, _ = w.Write([]byte(tt.answer)) })
+			res, err := s.SubmitView(t.Context(), submit(v, "load test"))
+			if tt.refused != errors.Is(err, ErrRefused) || (err != nil && !tt.refused) {
+				t.Errorf("error = %v, want refused %v", err, tt.refused)
+			}
+			var titles []string
+			for _, v := range s.Views() {
+				if v.Open {
+					titles = append(titles, v.Title)
+				}
+			}
+			if got := strings.Join(titles, " "); got != tt.open {
+				t.Errorf("open views = %q, want %q", got, tt.open)
+			}
+			if n := len(s.Views()[0].Errors); n != tt.errors || (!tt.refused && len(res.Errors) != tt.errors) {
+				t.Errorf("%d errors shown, want %d", n, tt.errors)
+			}
+		})
+	}
+}
+
+func TestUpdateViewWithHash(t *testing.T) {
+	t.Parallel()
+	s, client, _, v := opened(t, nil)
+	change := reasonView()
+	change.Title = label("Changed")
+	_, err := client.UpdateViewContext(t.Context(), change, "", "wrong", v.ID)
+	wantSlackError(t, err, "hash_conflict")
+	got, err := client.UpdateViewContext(t.Context(), change, "", v.Hash, v.ID)
+	if err != nil || got.Hash == v.Hash || s.Views()[0].Title != "Changed" {
+		t.Errorf("update = %+v, %v", got, err)
+	}
+	_, err = client.UpdateViewContext(t.Context(), change, "", "", "V9")
+	wantSlackError(t, err, "not_found")
+}
+
+func TestExternalIDsAreUniqueAndFindTheView(t *testing.T) {
+	t.Parallel()
+	s, _, click := clicked(t, Options{})
+	client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
+	named := reasonView()
+	named.ExternalID = "inc1"
+	open := func() error {
+		res, err := s.Click(t.Context(), click)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.OpenViewContext(t.Context(), res.TriggerID, named)
+		return err
+	}
+	if err := open(); err != nil {
+		t.Fatal(err)
+	}
+	wantSlackError(t, open(), "duplicate_external_id")
+	if _, err := client.UpdateViewContext(t.Context(), named, "inc1", "", ""); err != nil {
+		t.Error(err)
+	}
+	if text := s.Views()[0].VisibleText(); !strings.Contains(text, "Deny") || !strings.Contains(text, "Reason") {
+		t.Errorf("visible text = %q", text)
+	}
+}
+
+func TestTriggersAreKnownAndSingleUse(t *testing.T) {
+	t.Parallel()
+	_, client, _, _ := opened(t, nil)
+	_, err := client.OpenViewContext(t.Context(), "1.2.abc", reasonView())
+	wantSlackError(t, err, "invalid_trigger_id")
+}
+
+func TestCloseViewIsToldWhenAsked(t *testing.T) {
+	t.Parallel()
+	s, _, b, v := opened(t, nil)
+	if err := s.CloseView(t.Context(), "U0BOB", v.ID); !errors.Is(err, ErrNotVisible) {
+		t.Errorf("another's view: %v", err)
+	}
+	if err := s.CloseView(t.Context(), v.User, v.ID); err != nil {
+		t.Fatal(err)
+	}
+	if in := b.last(t); in.Type != slack.InteractionTypeViewClosed || in.View.ID != v.ID || s.Views()[0].Open {
+		t.Errorf("payload = %+v", in)
+	}
+}
+
+func TestTamperedSubmissionsAreRefused(t *testing.T) {
+	t.Parallel()
+	s, _, _, v := opened(t, nil)
+	bad, unsigned := submit(v, "load test"), submit(v, "load test")
+	bad.BadSignature, unsigned.Unsigned = true, true
+	for _, r := range []SubmitRequest{bad, unsigned} {
+		if _, err := s.SubmitView(t.Context(), r); !errors.Is(err, ErrRefused) || !s.Views()[0].Open {
+			t.Errorf("error = %v, want a refusal and the view open", err)
+		}
+	}
+}
+
+func TestViewLimits(t *testing.T) {
+	t.Parallel()
+	modal := func(fields, blocks string) string {
+		return `{"type":"modal","title":` + plainText(24) + `,"blocks":` + blocks + fields + `}`
+	}
+	one := `[{"type":"divider"}]`
+	tests := []struct{ name, at, over, code, detail string }{
+		{"title 24", modal("", one), strings.Replace(modal("", one), a(24), a(25), 1), "invalid_arguments", "must be less than 25 characters [json-pointer:/view/title/text]"},
+		{"100 blocks", modal("", list(100, func(int) string { return one[1 : len(one)-1] })), modal("", list(101, func(int) string { return one[1 : len(one)-1] })), "invalid_arguments", "no more than 100 items"},
+		{"private_metadata 3000", modal(`,"private_metadata":"`+a(3000)+`"`, one), modal(`,"private_metadata":"`+a(3001)+`"`, one), "invalid_arguments", "/view/private_metadata"},
+		{"callback_id 255", modal(`,"callback_id":"`+a(255)+`"`, one), modal(`,"callback_id":"`+a(256)+`"`, one), "invalid_arguments", "/view/callback_id"},
+		{"submit 24", modal(`,"submit":`+plainText(24), one), modal(`,"submit":`+plainText(25), one), "invalid_arguments", "/view/submit/text"},
+		{"input needs submit", modal(`,"submit":`+plainText(3), inputBlock), modal("", inputBlock), "invalid_arguments", "missing required field: submit"},
+		{"input max_length 3000", modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3000`, 1)), modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3001`, 1)), "invalid_arguments", "element/max_length"},
+		{"alert is for modals", modal("", `[{"type":"alert","level":"warning","text":`+plainText(3)+`}]`), modal("", `[{"type":"alert","level":"loud","text":`+plainText(3)+`}]`), "invalid_arguments", "/view/blocks/0/level"},
+		{"charts are not for modals", modal("", one), modal("", charts(1)), "invalid_arguments", "unsupported type: data_visualization"},
+		{"250 KiB", modal("", one), modal("", `[{"type":"image","alt_text":"`+a(maxView)+`"}]`), "view_too_large", ""},
+		{"an object", modal("", one), `[]`, "invalid_arguments", "must be a JSON object"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if _, e := checkView(tt.at); e != nil {
+				t.Errorf("at the limit: %s %v", e.code, e.details)
+			}
+			_, e := checkView(tt.over)
+			if e == nil || e.code != tt.code || !strings.Contains(fmt.Sprint(e.details), tt.detail) {
+				t.Errorf("one over: %+v, want %s with %q", e, tt.code, tt.detail)
+			}
+		})
+	}
+}
+
+const inputBlock = `[{"type":"input","block_id":"b","label":{"type":"plain_text","text":"l"},"element":{"type":"plain_text_input","action_id":"x"}}]`
+
+func FuzzViewNeverPanics(f *testing.F) {
+	f.Add(`{"type":"modal","title":{"type":"plain_text","text":"t"},"submit":{"type":"plain_text","text":"s"},"blocks":` + inputBlock + `}`)
+	f.Add(`{"blocks":[{"type":"input","element":null}]}`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		s := New(Options{})
+		content, e := s.readView(raw)
+		if e != nil {
+			return
+		}
+		v := s.pushView("U0BOB", "", content, nil)
+		_, _ = fillIn(v.content, map[string]map[string]string{"b": {"x": "value"}})
+		if s.pageView("", "U0BOB").Views[0].ID != v.id {
+			t.Fatal("the view is not on the page")
+		}
+	})
+}

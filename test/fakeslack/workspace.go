@@ -1,0 +1,139 @@
+package fakeslack
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Channel is one conversation of the workspace.
+type Channel struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Private  bool   `json:"is_private"`
+	Archived bool   `json:"is_archived"`
+	// BotAbsent means that the bot was not invited: posting answers not_in_channel.
+	BotAbsent bool `json:"bot_absent"`
+	// Members are user ids; nil means everybody.
+	Members []string `json:"members,omitempty"`
+}
+
+func (c Channel) hasMember(user string) bool {
+	return c.Members == nil || slices.Contains(c.Members, user)
+}
+
+// User is one account, with the flags that decide whether it may approve.
+type User struct {
+	ID                string `json:"id"`
+	Name              string `json:"name"`
+	RealName          string `json:"real_name"`
+	TeamID            string `json:"team_id"`
+	Deleted           bool   `json:"deleted"`
+	IsBot             bool   `json:"is_bot"`
+	IsRestricted      bool   `json:"is_restricted"`
+	IsUltraRestricted bool   `json:"is_ultra_restricted"`
+	IsStranger        bool   `json:"is_stranger"`
+}
+
+// Usergroup is a named set of users.
+type Usergroup struct {
+	ID       string   `json:"id"`
+	Handle   string   `json:"handle"`
+	Users    []string `json:"users"`
+	Disabled bool     `json:"disabled"`
+}
+
+// DefaultChannels returns the workspace's one channel, C0INCIDENTS.
+func DefaultChannels() []Channel {
+	return []Channel{{ID: "C0INCIDENTS", Name: "incidents"}}
+}
+
+// DefaultUsers returns people who may approve (U0ALICE, U0BOB, U0CAROL) and one
+// account of each kind that may not.
+func DefaultUsers() []User {
+	return []User{
+		{ID: "U0ALICE", Name: "alice", RealName: "Alice Abara"},
+		{ID: "U0BOB", Name: "bob", RealName: "Bob Brandt"},
+		{ID: "U0CAROL", Name: "carol", RealName: "Carol Chen"},
+		{ID: "U0GUEST", Name: "guest", RealName: "Gus Guest", IsUltraRestricted: true},
+		{ID: "U0LEFT", Name: "left", RealName: "Lea Left", Deleted: true},
+		{ID: "U0ROBOT", Name: "robot", RealName: "Another Bot", IsBot: true},
+		{ID: "U0STRANGER", Name: "stranger", RealName: "Sam Stranger", TeamID: "T0ELSEWHERE", IsStranger: true},
+	}
+}
+
+// DefaultUsergroups returns S0ONCALL with U0ALICE and U0BOB.
+func DefaultUsergroups() []Usergroup {
+	return []Usergroup{{ID: "S0ONCALL", Handle: "oncall", Users: []string{"U0ALICE", "U0BOB"}}}
+}
+
+// PutChannel adds a channel or replaces the one with the same id.
+func (s *Server) PutChannel(c Channel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putChannel(c)
+	s.changed()
+}
+
+func (s *Server) putChannel(c Channel) {
+	if _, known := s.channels[c.ID]; !known {
+		s.channelOrder = append(s.channelOrder, c.ID)
+	}
+	c.Name = cmp.Or(c.Name, c.ID)
+	s.channels[c.ID] = c
+}
+
+// PutUser adds a user or replaces the one with the same id.
+func (s *Server) PutUser(u User) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putUser(u)
+	s.changed()
+}
+
+func (s *Server) putUser(u User) {
+	if _, known := s.users[u.ID]; !known {
+		s.userOrder = append(s.userOrder, u.ID)
+	}
+	u.Name = cmp.Or(u.Name, u.ID)
+	u.RealName = cmp.Or(u.RealName, u.Name)
+	u.TeamID = cmp.Or(u.TeamID, s.opts.TeamID)
+	s.users[u.ID] = u
+}
+
+// PutUsergroup adds a usergroup or replaces the one with the same id.
+func (s *Server) PutUsergroup(g Usergroup) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usergroups[g.ID] = g
+	s.changed()
+}
+
+// Archive archives a channel: posting answers is_archived, editing is_inactive.
+// It reports whether the channel exists.
+func (s *Server) Archive(channel string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.channels[channel]
+	if ok {
+		c.Archived = true
+		s.channels[channel] = c
+		s.changed()
+	}
+	return ok
+}
+
+// lookupChannel finds a channel by id, or by name with or without "#" where the
+// method allows that.
+func (s *Server) lookupChannel(ref string, byName bool) (Channel, *slackError) {
+	if c, ok := s.channels[ref]; ok {
+		return c, nil
+	}
+	if byName {
+		for _, id := range s.channelOrder {
+			if c := s.channels[id]; c.Name == ref || "#"+c.Name == ref {
+				return c, nil
+			}
+		}
+	}
+	return Channel{}, refuse("channel_not_found")
+}

@@ -1,0 +1,71 @@
+package fakevllm
+
+import "time"
+
+// Finish reasons as vLLM writes them (vllm/v1/engine/__init__.py).
+const (
+	reasonStop       = "stop"
+	reasonLength     = "length"
+	reasonAbort      = "abort"
+	reasonError      = "error"
+	reasonRepetition = "repetition"
+)
+
+// tally is what one engine has written so far: exactly what is exported, no more. Its gauges are those of the last step.
+type tally struct {
+	running, waiting, swapped int
+	kv, cpuKV                 float64
+
+	preemptions, prompt, generated, cached uint64
+	// computed counts prompt tokens that were not in the prefix cache.
+	computed, queried, hit uint64
+	finished               map[string]uint64
+
+	ttft, itl, tpot, e2e, queue, prefill, decode, inference *histogram
+	promptLen, generatedLen, maxGenerated, n, maxTokens     *histogram
+	computedLen, iteration                                  *histogram
+}
+
+func newTally(b buckets) *tally {
+	return &tally{
+		finished: map[string]uint64{},
+		ttft:     newHistogram(b.ttft), itl: newHistogram(b.itl), tpot: newHistogram(b.itl),
+		e2e: newHistogram(b.latency), queue: newHistogram(b.latency), prefill: newHistogram(b.latency),
+		decode: newHistogram(b.latency), inference: newHistogram(b.latency),
+		promptLen: newHistogram(b.tokens), generatedLen: newHistogram(b.tokens), maxGenerated: newHistogram(b.tokens),
+		n: newHistogram(b.n), maxTokens: newHistogram(b.tokens), computedLen: newHistogram(b.tokens),
+		iteration: newHistogram(b.iteration),
+	}
+}
+
+// token writes a request's next token, its first one with everything that vLLM writes only then.
+func (t *tally) token(r *request, now time.Duration) {
+	t.generated++
+	if r.generated > 1 {
+		t.itl.observe((now - r.lastToken).Seconds())
+		return
+	}
+	t.ttft.observe((now - r.arrived).Seconds())
+	t.prompt += uint64(r.prompt)
+	t.cached += uint64(r.cached)
+	t.computed += uint64(r.prompt - r.cached)
+}
+
+// finish writes a finished request. What vLLM never writes for a client that went away is written nowhere.
+func (t *tally) finish(r *request, reason string, now time.Duration) {
+	t.finished[reason]++
+	t.e2e.observe((now - r.arrived).Seconds())
+	t.queue.observe((r.scheduled - r.arrived).Seconds())
+	t.prefill.observe((r.firstToken - r.scheduled).Seconds())
+	t.decode.observe((r.lastToken - r.firstToken).Seconds())
+	t.inference.observe((r.lastToken - r.scheduled).Seconds())
+	if r.generated > 1 {
+		t.tpot.observe((r.lastToken - r.firstToken).Seconds() / float64(r.generated-1))
+	}
+	t.promptLen.observe(float64(r.prompt))
+	t.generatedLen.observe(float64(r.generated))
+	t.maxGenerated.observe(float64(r.generated))
+	t.n.observe(1)
+	t.maxTokens.observe(float64(r.maxTokens))
+	t.computedLen.observe(float64(r.prompt - r.cached))
+}

@@ -1,0 +1,113 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Path is where Alertmanager posts.
+const Path = "/api/v1/alertmanager"
+
+// BodyLimit bounds a delivery, in bytes: groups of thousands of alerts with long annotations happen. max_alerts bounds them at the source.
+const BodyLimit = 10 << 20
+
+// Inbox commits deliveries. A nil error promises that the delivery survives a crash.
+type Inbox interface {
+	AddDelivery(ctx context.Context, d incident.Delivery) (int64, error)
+}
+
+// Handler answers Alertmanager. Use New.
+type Handler struct {
+	auth   Auth
+	inbox  Inbox
+	logger *slog.Logger
+	now    func() time.Time
+	count  *prometheus.CounterVec
+	quiet  quiet
+}
+
+// New refuses a missing dependency by name. Counters are registered with reg.
+func New(auth Auth, inbox Inbox, logger *slog.Logger, now func() time.Time, reg prometheus.Registerer) (*Handler, error) {
+	if inbox == nil || logger == nil || now == nil || reg == nil {
+		return nil, errors.New("webhook: inbox, logger, now and reg are needed")
+	}
+	if err := auth.Validate(); err != nil {
+		return nil, err
+	}
+	count := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "vllm_medic_webhook_requests_total", Help: "Requests of Alertmanager by what was answered.",
+	}, []string{"answer"})
+	if err := reg.Register(count); err != nil {
+		return nil, err
+	}
+	return &Handler{auth: auth, inbox: inbox, logger: logger, now: now, count: count, quiet: quiet{last: map[string]time.Time{}}}, nil
+}
+
+// Handle answers one request. The error is an *echo.HTTPError with one short line, because Alertmanager logs it.
+func (h *Handler) Handle(c echo.Context) error {
+	ctx, r := c.Request().Context(), c.Request()
+	if !h.auth.allows(r) {
+		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="vllm-medic"`)
+		return h.refuse(ctx, http.StatusUnauthorized, "unauthorized", "the credentials are missing or wrong; see http_config of the receiver")
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return h.refuse(ctx, http.StatusUnsupportedMediaType, "invalid", "the content type must be application/json")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, BodyLimit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 10 MiB; set max_alerts in webhook_config")
+	case err != nil:
+		// The connection broke or ended too early; Alertmanager may send it again.
+		return h.refuse(ctx, http.StatusServiceUnavailable, "unreadable", "the body could not be read")
+	}
+	d, err := Decode(body, h.now())
+	if err != nil {
+		return h.refuse(ctx, http.StatusBadRequest, "invalid", err.Error())
+	}
+	id, err := h.inbox.AddDelivery(ctx, d)
+	if err != nil {
+		h.logger.ErrorContext(ctx, "a delivery could not be stored; Alertmanager will send it again", "err", err)
+		return h.refuse(ctx, http.StatusServiceUnavailable, "unavailable", "the store cannot take it now; send it again")
+	}
+	h.count.WithLabelValues("accepted").Inc()
+	h.logger.InfoContext(ctx, "delivery stored", "delivery", id, "alerts", len(d.Alerts), "reason", d.Reason)
+	return c.JSON(http.StatusOK, map[string]any{"status": "stored", "delivery": id})
+}
+
+func (h *Handler) refuse(ctx context.Context, code int, answer, text string) error {
+	h.count.WithLabelValues(answer).Inc()
+	// A wrong body comes again every group_interval, for ever: say it once in ten minutes.
+	if h.quiet.may(answer, h.now()) {
+		h.logger.WarnContext(ctx, "delivery refused", "code", code, "reason", text)
+	}
+	return echo.NewHTTPError(code, text)
+}
+
+// quiet lets each key through once in ten minutes.
+type quiet struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+func (q *quiet) may(key string, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if last, ok := q.last[key]; ok && now.Sub(last) < 10*time.Minute {
+		return false
+	}
+	q.last[key] = now
+	return true
+}
