@@ -79,7 +79,14 @@ func yamlWords(msg string) string {
 		}
 		return fmt.Sprintf("%s is wanted here, not %s", goKind(m[3]), got)
 	}
-	return strings.TrimPrefix(msg, "yaml: ")
+	switch msg = strings.TrimPrefix(msg, "yaml: "); msg {
+	case "no documents in stream":
+		return "the file is empty"
+	case "expected single document, found multiple":
+		return "the file holds several documents (---); give each a file of its own"
+	default:
+		return msg
+	}
 }
 
 func yamlKind(tag string) string {

@@ -121,7 +121,14 @@ func (l *loader) read() {
 	}
 }
 
-func (l *loader) add(p Problem) { l.problems = append(l.problems, p) }
+// add keeps a problem. Where the shape of a value is wrong already, nothing else is said about it.
+func (l *loader) add(p Problem) {
+	known := func(q Problem) bool { return q.File == p.File && q.Line == p.Line && q.Col == p.Col }
+	if l.broken[p.File] && slices.ContainsFunc(l.problems, known) {
+		return
+	}
+	l.problems = append(l.problems, p)
+}
 
 // missing reports what is not there. In a file whose shape is wrong it is silent: the thing may be there and unreadable.
 func (l *loader) missing(at place, format string, args ...any) {

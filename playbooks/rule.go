@@ -89,7 +89,7 @@ func (l *loader) sensible(at place, r *rule, native *ast.AST) bool {
 			continue
 		}
 		if !c.right.isNumber() && c.left.unit != "" && c.right.unit != "" && c.left.unit != c.right.unit {
-			l.add(at.problemAt(offset, "%s is in %s and %s is in %s", c.left.text, c.left.unit, c.right.text, c.right.unit))
+			l.add(at.problemAt(offset, "%s (%s) and %s (%s) have different units", c.left.text, c.left.unit, c.right.text, c.right.unit))
 		}
 		if c.left.unit == incident.UnitRatio && c.right.isNumber() && !isRatio(native, c.right.id) {
 			l.add(at.problemAt(offset, "%s goes from 0 to 1, so it cannot be compared with %s; 95 %% is 0.95", c.left.text, c.right.text))

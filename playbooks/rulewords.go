@@ -58,11 +58,13 @@ func (e *ruleEnv) issueWords(native *ast.AST, err *cel.Error) (text string, unkn
 		return overloadWords(m[1], m[2]), false
 	}
 	msg, _, _ := strings.Cut(err.Message, " expecting ")
-	return "the rule cannot be read: " + strings.TrimPrefix(msg, "Syntax error: "), false
+	msg = strings.NewReplacer("Syntax error: ", "", "mismatched input", "unexpected", "extraneous input", "unexpected",
+		"token recognition error at:", "unexpected", "'<EOF>'", "end").Replace(msg)
+	return "the rule cannot be read: " + msg, false
 }
 
 func undeclaredWords(native *ast.AST, id int64, name string) (text string, unknownName bool) {
-	if name == "slo" {
+	if name == "slo" || strings.HasPrefix(name, "slo.") {
 		return "slo has " + strings.Join(targetNames(), ", ") + " and nothing else", false
 	}
 	if !isCall(native, id) {

@@ -129,6 +129,8 @@ func (l *loader) query(at place, text string) string {
 		}
 	case err != nil:
 		l.add(at.problem("the query is not PromQL: %s", err))
+	case expr.Type() != parser.ValueTypeVector:
+		l.add(at.problem("the query gives a %s; it must give a series", expr.Type()))
 	case !oneSeries(expr):
 		start := l.unwind(text, int(expr.PositionRange().Start))
 		l.add(at.problemAt(start, "the query can give more than one series; put sum(...), max(...) or avg(...) around it"))

@@ -67,10 +67,11 @@ type Access struct {
 // Links are the addresses for links in messages; empty ones make no link.
 type Links struct{ BaseURL, DocsURL, PrometheusURL string }
 
-// Playbooks says where more playbooks are, and the window of the built-in rates.
+// Playbooks says where more playbooks are, the window of the built-in rates, and the longest warm-up of a step (0: no bound).
 type Playbooks struct {
-	Dirs   []string
-	Window time.Duration
+	Dirs      []string
+	Window    time.Duration
+	MaxWarmUp time.Duration
 }
 
 // Secret is a value that never shows in text, logs or JSON. Use Reveal where it is sent.

@@ -151,8 +151,9 @@ type linksFile struct {
 }
 
 type playbooksFile struct {
-	Dirs   []string `yaml:"dirs,omitempty"`
-	Window duration `yaml:"window,omitempty" jsonschema:"description=Window of the built-in rates; default 5m"`
+	Dirs      []string `yaml:"dirs,omitempty"`
+	Window    duration `yaml:"window,omitempty" jsonschema:"description=Window of the built-in rates; default 5m"`
+	MaxWarmUp duration `yaml:"max_warm_up,omitempty" jsonschema:"description=Longest warm-up of a step; only for rehearsals in which nothing real gets warm"`
 }
 
 type poolFile struct {

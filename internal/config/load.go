@@ -84,7 +84,7 @@ func (l *loader) config(f file) Config {
 			Audience:    cmp.Or(f.Access.Audience, "vllm-medic"),
 			ViewerToken: Secret(l.secret("access.viewer_token", f.Access.ViewerTokenEnv, f.Access.ViewerTokenFile, false)),
 		},
-		Playbooks: Playbooks{Window: cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute)},
+		Playbooks: Playbooks{Window: cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute), MaxWarmUp: time.Duration(f.Playbooks.MaxWarmUp)},
 	}
 	for _, d := range f.Playbooks.Dirs {
 		cfg.Playbooks.Dirs = append(cfg.Playbooks.Dirs, l.file(d))

@@ -76,6 +76,7 @@ type prepared struct {
 	signal incident.Signal
 	expr   parser.Expr
 	query  string
+	metrics []string
 	// vllm says that the query reads vLLM's metrics, so that the pool's dialect and freshness matter to it.
 	vllm bool
 	err  error
@@ -137,8 +138,8 @@ func prepareOne(s incident.Signal, d Dialect, dialectErr error, matchers map[str
 	if p.err != nil {
 		return p
 	}
-	p.query = p.expr.String()
-	for _, name := range metricsIn(p.expr) {
+	p.query, p.metrics = p.expr.String(), metricsIn(p.expr)
+	for _, name := range p.metrics {
 		if _, ok := bareName(name); ok {
 			p.vllm = true
 		}
@@ -166,7 +167,7 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 	}
 	value, bound, warning, err := c.value(ctx, p, found.dialect, at)
 	wg.Wait()
-	r.Warning = joinNotes(warning, note)
+	r.Warning = joinNotes(warning, note, widened(p.metrics, found.matchers))
 	if err != nil {
 		r.Error = err.Error()
 		return r
@@ -207,7 +208,7 @@ func (c *Collector) history(ctx context.Context, query string, at time.Time) ([]
 func edgesOf(p prepared, d Dialect) edges {
 	e := edges{lowest: p.signal.Floor, highest: p.signal.Ceiling}
 	var histograms []string
-	for _, name := range metricsIn(p.expr) {
+	for _, name := range p.metrics {
 		if base, ok := strings.CutSuffix(name, "_bucket"); ok {
 			histograms = append(histograms, base)
 		}
@@ -231,12 +232,12 @@ func edgesOf(p prepared, d Dialect) edges {
 // whyEmpty explains a reading without data as far as it is known.
 func whyEmpty(p prepared, found finding) string {
 	if !p.vllm {
-		return ""
+		return unmatched(p.metrics, found.matchers)
 	}
-	if found.warning != "" && found.dialect.names == nil {
+	if found.elsewhere {
 		return found.warning
 	}
-	if missing := found.dialect.absent(metricsIn(p.expr)); len(missing) > 0 {
+	if missing := found.dialect.absent(p.metrics); len(missing) > 0 {
 		return fmt.Sprintf("this Prometheus has no metric %s for this pool (%s)", strings.Join(missing, ", "), found.dialect)
 	}
 	return found.warning

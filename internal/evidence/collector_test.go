@@ -237,6 +237,7 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 		dialect    string
 		warning    string
 	}{
+		{"others have them, without this metric and in older names", respelled(v0Names(), "vllm_"), `sum(rate(vllm_prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m])) / max(vllm_gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, "underscore names (vllm_...), vLLM V0", `no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`},
 		{"others have them", respelled(v1Names(), "vllm_"), `sum(vllm_num_requests_running{model_name="llama",namespace="llm",server=""})`, "underscore names (vllm_...), vLLM V1", `no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`},
 		{"nobody has them", []string{}, `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, "", "this Prometheus has no vLLM metrics"},
 	} {
@@ -253,7 +254,11 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 				}
 				f.always(q, vectorReply())
 			}
-			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
+			signal := running
+			if strings.Contains(tt.query, "prefix_cache") {
+				signal.Query = "sum(rate(vllm:prefix_cache_hits_total[5m])) / max(vllm:kv_cache_usage_perc)"
+			}
+			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{signal}, CollectOptions{})
 			r := ev.Readings["running"]
 			if ev.Dialect != tt.dialect || r.Text() != "no data" || !strings.HasPrefix(r.Warning, tt.warning) {
 				t.Errorf("dialect %q, reading %+v", ev.Dialect, r)

@@ -162,6 +162,21 @@ func TestUnreachableAddressShowsNoSecret(t *testing.T) {
 	}
 }
 
+func TestABrokenGetAfterAForbiddenPostShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	f := newFakeProm(t)
+	f.once("up", reply{status: http.StatusForbidden})
+	f.always("up", reply{before: reset}) // net/http itself repeats a GET once
+	c := newCollector(t, Config{URL: f.serve(), Attempts: 1, ExtraParams: url.Values{"key": {secret}}}, nil)
+	_, err := c.ask.instant(t.Context(), "up", c.now())
+	if err == nil || strings.Contains(err.Error(), secret) || !strings.HasPrefix(err.Error(), "Prometheus could not be asked: ") {
+		t.Errorf("err = %v", err)
+	}
+	if asked := f.asked(); len(asked) < 2 || asked[1].method != http.MethodGet || asked[1].form.Get("key") != secret {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
 func TestExtraParametersAreSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)

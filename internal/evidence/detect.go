@@ -32,6 +32,8 @@ type finding struct {
 	dialect Dialect
 	// warning says why readings of this pool may be without data.
 	warning string
+	// elsewhere says that the dialect is that of other pools, or of this one before its series vanished: it spells queries, but says nothing about what this pool has.
+	elsewhere bool
 }
 
 // dialects remembers what was found, per pool, until it expires. Failures and pools without series are not remembered.
@@ -100,7 +102,7 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 	}
 	warning := "no vLLM metric carries this pool's labels " + printMatchers(pool.Matchers) + " now: are its pods down or not scraped, or are the matchers wrong?"
 	if known {
-		return finding{dialect: before, warning: warning}, nil
+		return finding{dialect: before, warning: warning, elsewhere: true}, nil
 	}
 	return c.detectAnywhere(ctx, pool, at, warning)
 }
@@ -117,8 +119,7 @@ func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at t
 	case !ok:
 		return finding{warning: "this Prometheus has no vLLM metrics: does it scrape the pods?"}, nil
 	}
-	d.names = nil // other pools' metrics say nothing about this one's
-	return finding{dialect: d, warning: warning}, nil
+	return finding{dialect: d, warning: warning, elsewhere: true}, nil
 }
 
 // namesFor asks which vLLM metrics exist under the matchers. Metrics that cannot carry all of them are asked for with those they can.
@@ -155,9 +156,9 @@ func namesQuery(matchers map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	query := "group by (__name__) (" + all + ")"
+	query := namesIn(all)
 	fewer := maps.Clone(matchers)
-	delete(fewer, "model_name")
+	delete(fewer, labelModel)
 	if len(fewer) == 0 || len(fewer) == len(matchers) {
 		return query, nil
 	}
@@ -165,7 +166,13 @@ func namesQuery(matchers map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return query + " or group by (__name__) (" + odd + ")", nil
+	return query + " or " + namesIn(odd), nil
+}
+
+// namesIn gives one series for each metric. The name is copied into a label of its own, because "or" compares labels but not names and
+// would drop the second list.
+func namesIn(sel string) string {
+	return `label_replace(group by (__name__) (` + sel + `), "metric", "$1", "__name__", "(.+)")`
 }
 
 // bucketsFor asks for the bucket bounds of the latency histograms: they differ between versions (the time to first token ended at 10 s

@@ -16,18 +16,19 @@ func routerTwin(spelled string) bool {
 	return false
 }
 
-// labelsMissingOn is the table of labels that vLLM puts on its metrics but that a given metric cannot carry:
+// labelsMissingOn is the table of labels that vLLM puts on its metrics but that a given metric of a vLLM server cannot carry:
 //
 //	vllm:cache_config_info           no model_name
 //	vllm:lora_requests_info          no model_name, no engine
 //	vllm:admission_rejections_total  no engine
-//	http_*  process_*  python_*      no model_name, no engine: exported by the API server's instrumentation, not by the engine
-//	up  scrape_*                     no model_name, no engine: written by Prometheus
-//	DCGM_*  kube_*  container_*      no model_name, no engine: other exporters
+//	http_request*                    no model_name, no engine: exported by the API server's instrumentation
+//	http_response_size_bytes         no model_name, no engine
 //
-// The labels of the scrape (namespace, pod, job, instance) are on all of them. Source: vLLM v1/metrics/loggers.py.
+// The labels of the scrape (namespace, pod, job, instance) are on all of them. Source: vLLM v1/metrics/loggers.py. Metrics of others (up, DCGM,
+// gateways) are not in the table on purpose: without model_name they would be those of every pool in the namespace, so for them a matcher that
+// they do not carry means no data.
 func labelsMissingOn(name string) []string {
-	both := []string{"model_name", "engine"}
+	both := []string{labelModel, labelEngine}
 	if bare, ok := bareName(name); ok {
 		switch bare {
 		case "cache_config_info":
@@ -39,16 +40,46 @@ func labelsMissingOn(name string) []string {
 		}
 		return nil
 	}
-	if base, _ := splitSuffix(name); strings.HasPrefix(base, "http_request") || strings.HasPrefix(base, "http_response_size_bytes") {
-		return both
-	}
-	for _, prefix := range []string{"process_", "python_", "scrape_", "DCGM_", "kube_", "container_"} {
-		if strings.HasPrefix(name, prefix) {
-			return both
-		}
-	}
-	if name == "up" {
+	if strings.HasPrefix(name, "http_request") || strings.HasPrefix(name, "http_response_size_bytes") {
 		return both
 	}
 	return nil
+}
+
+// The labels that vLLM itself writes.
+const (
+	labelModel  = "model_name"
+	labelEngine = "engine"
+)
+
+// widened says which metrics were read with fewer matchers than the pool has.
+func widened(metrics []string, matchers map[string]string) string {
+	var notes []string
+	for _, name := range metrics {
+		var left []string
+		for _, label := range labelsMissingOn(name) {
+			if _, has := matchers[label]; has {
+				left = append(left, label)
+			}
+		}
+		if len(left) > 0 {
+			notes = append(notes, name+" has no label "+strings.Join(left, " and ")+": it was read without that matcher and may include other pools")
+		}
+	}
+	return strings.Join(notes, "; ")
+}
+
+// unmatched explains why a metric of somebody else may have no data.
+func unmatched(metrics []string, matchers map[string]string) string {
+	for _, label := range []string{labelModel, labelEngine} {
+		if _, has := matchers[label]; !has {
+			continue
+		}
+		for _, name := range metrics {
+			if _, vllm := bareName(name); !vllm && labelsMissingOn(name) == nil {
+				return name + " is not vLLM's own and may not carry " + label + ", which this pool's matchers ask for"
+			}
+		}
+	}
+	return ""
 }

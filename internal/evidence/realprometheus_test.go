@@ -25,6 +25,8 @@ func exposition(names []string, labels, usage string, les ...string) string {
 			fmt.Fprintf(&b, "%s_sum{%s} 0\n%s_count{%s} 0\n", base, labels, base, labels)
 		case strings.HasSuffix(name, "cache_usage_perc"):
 			fmt.Fprintf(&b, "%s{%s} %s\n", name, labels, usage)
+		case strings.HasSuffix(name, "cache_config_info"): // has no model_name
+			fmt.Fprintf(&b, "%s{engine=\"0\",block_size=\"16\"} 1\n", name)
 		default:
 			fmt.Fprintf(&b, "%s{%s} 3\n", name, labels)
 		}
@@ -105,6 +107,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 			{Name: "scalar", Query: "scalar(sum(vllm:num_requests_running)) + 1"},
 			{Name: "no model_name", Query: "sum(http_requests_total)"},
 			{Name: "config", Query: "count(vllm:cache_config_info)"},
+			{Name: "config without a value", Query: "count(vllm:cache_config_info > 1)"},
 			{Name: "refused", Query: "sum(vllm:num_requests_running) / on (a) group_left (b) vllm:num_requests_running * on (c) vllm:num_requests_waiting"},
 		}
 		ev := c.Collect(t.Context(), realPool("v1"), signals, CollectOptions{})
@@ -123,8 +126,10 @@ func TestAgainstARealPrometheus(t *testing.T) {
 		if w := ev.Readings["no metric"].Warning; w != "this Prometheus has no metric vllm:nixl_num_failed_transfers_total for this pool (vLLM V1 names (vllm:...))" {
 			t.Errorf("warning = %q", w)
 		}
-		if w := ev.Readings["no data"].Warning; w != "" {
-			t.Errorf("a metric that exists is said to be missing: %q", w)
+		for _, name := range []string{"no data", "config without a value"} {
+			if r := ev.Readings[name]; r.Text() != "no data" || r.Warning != "" {
+				t.Errorf("a metric that exists is said to be missing: %+v", r)
+			}
 		}
 	})
 	t.Run("the buckets of the server decide the bounds", func(t *testing.T) {

@@ -43,11 +43,12 @@ type Ledger interface {
 	Pauses(ctx context.Context) ([]incident.Pause, error)
 }
 
-// Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindWorkload answers
-// ErrNoWorkload, wrapped, when it looked and found nothing; any other error means that it could not ask.
+// Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindOwners follows labels to a pod and
+// answers its owners, the nearest first, and how they were found; ErrNoWorkload, wrapped, when it looked and found nothing; any other error
+// means that it could not ask.
 type Collector interface {
 	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal) incident.Evidence
-	FindWorkload(ctx context.Context, labels map[string]string) (incident.WorkloadRef, string, error)
+	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
 }
 
 // ErrNoWorkload says that labels lead to no workload.

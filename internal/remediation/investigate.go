@@ -24,7 +24,11 @@ type Look struct {
 func (e *Engine) Look(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
 	signals := e.deps.Playbooks.Signals(inc.AlertNames())
 	l := Look{Evidence: e.deps.Collector.Collect(ctx, pool, signals)}
-	l.Result = e.deps.Playbooks.Diagnose(playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: l.Evidence})
+	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: l.Evidence}
+	if inc.Diagnosis != nil {
+		in.Standing = inc.Diagnosis.Name
+	}
+	l.Result = e.deps.Playbooks.Diagnose(in)
 	l.Evidence.Readings = l.Result.Readings
 	for _, req := range l.Result.Steps {
 		l.Steps = append(l.Steps, e.propose(ctx, pool, inc, req, l.Evidence))

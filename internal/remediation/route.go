@@ -17,19 +17,24 @@ func (e *Engine) poolOf(ctx context.Context, labels map[string]string) (string, 
 	if p, ok := MatchPool(e.cfg.Pools, labels); ok {
 		return p.Name, "", nil
 	}
-	ref, how, err := e.deps.Collector.FindWorkload(ctx, labels)
+	owners, how, err := e.deps.Collector.FindOwners(ctx, labels)
 	switch {
 	case errors.Is(err, ErrNoWorkload):
 		return "", "", nil
 	case err != nil:
 		return "", "", err
 	}
-	for _, p := range e.cfg.Pools {
-		if sameWorkload(p.Workload, ref) {
-			return p.Name, how, nil
+	for _, ref := range slices.Backward(owners) {
+		for _, p := range e.cfg.Pools {
+			if sameWorkload(p.Workload, ref) {
+				return p.Name, how, nil
+			}
 		}
 	}
-	return "", fmt.Sprintf("The alert leads to %s, which no pool names.", ref), nil
+	if len(owners) == 0 {
+		return "", "", nil
+	}
+	return "", fmt.Sprintf("The alert leads to %s, which no pool names.", owners[len(owners)-1]), nil
 }
 
 // MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between pools are refused

@@ -10,6 +10,7 @@ import (
 type canvas struct {
 	opts   ViewOptions
 	detail detail
+	people people
 	blocks []slackgo.Block
 	ids    map[string]bool
 }

@@ -174,14 +174,14 @@ func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incide
 	if err == nil {
 		return s, nil
 	}
-	return s, notTaken(err)
+	return s, notTaken(inc, err)
 }
 
 // notTaken is the answer to a decision that the domain or the store did not take.
-func notTaken(err error) *refusal {
+func notTaken(inc incident.Incident, err error) *refusal {
 	var no *incident.RefusedError
 	if errors.As(err, &no) {
-		r := refuse("refused", "%s", sentence(unlink.Replace(no.Reason), 1500))
+		r := refuse("refused", "%s", peopleOf(inc).sentence(unlink.Replace(no.Reason), 1500))
 		r.err = err
 		return r
 	}
@@ -204,7 +204,7 @@ func unreadable(err error) *refusal {
 func (i *Interactions) decide(ctx context.Context, d incident.Decision, id string) (incident.Incident, *refusal) {
 	inc, err := i.decider.Decide(ctx, id, d)
 	if err != nil {
-		return inc, notTaken(err)
+		return inc, notTaken(inc, err)
 	}
 	return inc, nil
 }

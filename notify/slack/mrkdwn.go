@@ -147,10 +147,39 @@ func who(a incident.Actor) string {
 	}
 }
 
-// sentence escapes a sentence of the domain and shows the Slack users in it by their names.
-func sentence(s string, most int) string {
+// people are the Slack users that have to do with an incident. Only they are shown by name in sentences: an alert that says "slack:U0123"
+// must not call anybody.
+type people map[string]bool
+
+func peopleOf(inc incident.Incident) people {
+	p := people{}
+	add := func(a incident.Actor) {
+		if a.Kind == "slack" && userID.MatchString(a.ID) {
+			p[a.ID] = true
+		}
+	}
+	for _, d := range inc.Decisions {
+		add(d.By)
+	}
+	if inc.AckedBy != nil {
+		add(*inc.AckedBy)
+	}
+	if inc.Active != nil {
+		add(inc.Active.By)
+	}
+	return p
+}
+
+// sentence escapes a sentence of the domain and shows the people in it by their names.
+func (p people) sentence(s string, most int) string {
 	s = escape(s, most)
-	if out := actorInText.ReplaceAllString(s, "<@$1>"); utf8.RuneCountInString(out) <= most {
+	out := actorInText.ReplaceAllStringFunc(s, func(hit string) string {
+		if id := strings.TrimPrefix(hit, "slack:"); p[id] {
+			return "<@" + id + ">"
+		}
+		return hit
+	})
+	if utf8.RuneCountInString(out) <= most {
 		return out
 	}
 	return s

@@ -128,9 +128,12 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 
 // renderEntry is a journal entry as a reply. The text in front of a line break is a sentence, what follows is shown as it is.
 func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
-	c := &canvas{}
+	c := &canvas{people: peopleOf(inc)}
+	if e.By != nil && e.By.Kind == "slack" {
+		c.people[e.By.ID] = true
+	}
 	head, rest, _ := strings.Cut(e.Text, "\n")
-	text := sentence(head, 1500)
+	text := c.people.sentence(head, 1500)
 	if inc.Drill && !strings.HasPrefix(head, "DRILL") {
 		text = "🧪 " + text
 	}

@@ -63,7 +63,7 @@ func Render(inc incident.Incident, opts ViewOptions) View {
 		levels = levels[briefFrom:]
 	}
 	for _, d := range levels {
-		c := &canvas{opts: opts, detail: d}
+		c := &canvas{opts: opts, detail: d, people: peopleOf(inc)}
 		c.draw(inc)
 		if n, err := size(c.blocks); err == nil && n <= maxTotal && len(c.blocks) <= maxBlocks {
 			return View{Blocks: c.blocks, Text: text}
@@ -83,6 +83,7 @@ func (c *canvas) draw(inc incident.Incident) {
 	case inc.State == incident.StateClosed:
 		c.summary(inc)
 	default:
+		c.focus(inc)
 		c.diagnosis(inc)
 		c.picture(inc)
 		c.standing(inc)

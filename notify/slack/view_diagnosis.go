@@ -12,8 +12,8 @@ import (
 
 // diagnosis shows the cause with its evidence, or the alerts while there is none, and says what could not be read.
 func (c *canvas) diagnosis(inc incident.Incident) {
-	if d := inc.Diagnosis; d != nil && !inc.HealthySince.IsZero() {
-		c.section("The cause was: " + escape(d.Summary, c.detail.text))
+	if d := inc.Diagnosis; d != nil && outdated(inc) {
+		c.section("*Cause:* " + escape(d.Summary, c.detail.text))
 		return
 	}
 	var lines []string
@@ -24,14 +24,18 @@ func (c *canvas) diagnosis(inc incident.Incident) {
 		lines = append(lines, c.alerts(inc)...)
 	}
 	lines = append(lines, c.gaps(inc)...)
-	if inc.State.Running() {
-		c.section(lines...)
-		return
-	}
 	for _, o := range c.undecided(inc) {
 		lines = append(lines, "❔ Not ruled out: "+escape(o.Name, 60)+" ("+escape(o.Why, c.detail.text)+")")
 	}
 	c.section(lines...)
+}
+
+// outdated says that the evidence is older than what is known by now: a step is being run, the newest readings are those of its
+// verification, or it is healthy.
+func outdated(inc incident.Incident) bool {
+	verified := func(s incident.Step) bool { return s.Verification != nil && s.Verification.At.Equal(inc.ReadAt) }
+	return inc.State.Running() || !inc.HealthySince.IsZero() || slices.ContainsFunc(inc.Standing, verified) ||
+		(inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, verified))
 }
 
 // evidence shows the conditions that decided, each with the value seen and what it was compared with.

@@ -80,9 +80,6 @@ func readingText(r incident.Reading, known bool) string {
 // summary is what is left to know when an incident is over.
 func (c *canvas) summary(inc incident.Incident) {
 	var lines []string
-	if inc.Note != "" {
-		lines = append(lines, sentence(inc.Note, c.detail.text))
-	}
 	if inc.Diagnosis != nil {
 		lines = append(lines, "*Cause:* "+escape(inc.Diagnosis.Summary, c.detail.text))
 	}
@@ -118,11 +115,10 @@ func (c *canvas) done(inc incident.Incident) []string {
 func (c *canvas) unrouted(inc incident.Incident) {
 	c.section(c.alerts(inc)...)
 	if inc.State == incident.StateClosed {
-		c.section(sentence(inc.Note, c.detail.text))
 		return
 	}
 	advice, config, found := strings.Cut(inc.Note, "\n")
-	lines := []string{sentence(advice, max(c.detail.text, 200))}
+	lines := []string{c.people.sentence(advice, max(c.detail.text, 200))}
 	if found {
 		lines = append(lines, fence(config, 25, 1500))
 	}

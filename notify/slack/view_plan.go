@@ -8,17 +8,14 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// plan shows the steps in their order: what would be turned, what it costs, what speaks against it, and the buttons. The step that is
-// being run, or whose undo is offered, comes first. Steps on which nothing hangs any more share one line of small print.
+// plan shows the steps in their order: what would be turned, what it costs, what speaks against it, and the buttons. The step in
+// focus stands above. Steps on which nothing hangs any more share one line of small print.
 func (c *canvas) plan(inc incident.Incident) {
 	if inc.Plan == nil {
 		return
 	}
 	steps := inc.Plan.Steps
 	focus := focusOf(inc)
-	if i := slices.IndexFunc(steps, func(s incident.Step) bool { return s.ID == focus }); i >= 0 && focus != "" {
-		c.ran(inc, steps[i], i+1)
-	}
 	var lines, rest []string // of steps that need one line only, gathered into one block
 	flush := func() {
 		c.section(lines...)
@@ -43,6 +40,23 @@ func (c *canvas) plan(inc incident.Incident) {
 	flush()
 	if len(rest) > 0 {
 		c.context(append([]string{"Also in the plan: " + rest[0]}, rest[1:]...)...)
+	}
+}
+
+// focus shows the step that matters most now, above everything else.
+func (c *canvas) focus(inc incident.Incident) {
+	id := focusOf(inc)
+	if id == "" {
+		return
+	}
+	if inc.Plan != nil {
+		if i := slices.IndexFunc(inc.Plan.Steps, func(s incident.Step) bool { return s.ID == id }); i >= 0 {
+			c.ran(inc, inc.Plan.Steps[i], i+1)
+			return
+		}
+	}
+	if i := slices.IndexFunc(inc.Standing, func(s incident.Step) bool { return s.ID == id }); i >= 0 {
+		c.ran(inc, inc.Standing[i], 0)
 	}
 }
 
@@ -81,11 +95,12 @@ func asideWord(s incident.Step) string {
 
 // standing shows steps of earlier plans that are still in effect.
 func (c *canvas) standing(inc incident.Incident) {
-	shown := inc.Standing[:min(len(inc.Standing), 3)]
+	all := slices.DeleteFunc(slices.Clone(inc.Standing), func(s incident.Step) bool { return s.ID == focusOf(inc) })
+	shown := all[:min(len(all), 3)]
 	for _, s := range shown {
 		c.ran(inc, s, 0)
 	}
-	if n := len(inc.Standing) - len(shown); n > 0 {
+	if n := len(all) - len(shown); n > 0 {
 		c.section(fmt.Sprintf("…and %d more steps that stand, on the incident's page", n))
 	}
 }
@@ -94,7 +109,7 @@ func (c *canvas) standing(inc incident.Incident) {
 func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string {
 	title := fmt.Sprintf("*%d · %s*", n, escape(name(s), c.detail.name))
 	reason := func(icon, other string) string {
-		text := sentence(s.Reason, c.detail.text)
+		text := c.people.sentence(s.Reason, c.detail.text)
 		if text == "" {
 			text = other
 		}
@@ -132,11 +147,11 @@ func (c *canvas) waiting(inc incident.Incident, s incident.Step, title string) s
 		}
 		return "👤 " + title + " (for a person)" + why
 	case !s.Executable():
-		return "⛔ " + title + ": " + sentence(refusals(s), c.detail.text)
+		return "⛔ " + title + ": " + c.people.sentence(refusals(s), c.detail.text)
 	case inc.State == incident.StateDeciding || inc.State == incident.StateProposed:
 		return ""
 	default:
-		return "▫️ " + title + ": waits"
+		return "▫️ " + title + ": not asked for now"
 	}
 }
 
@@ -253,8 +268,8 @@ func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
 		title = fmt.Sprintf("%d · %s", n, title)
 	}
 	lines := []string{stepIcon(inc, s) + " *" + title + "*" + change(s) + stateWord(inc, s) + record(inc, s, incident.Approve)}
-	if s.Reason != "" {
-		lines = append(lines, sentence(s.Reason, c.detail.text))
+	if s.Reason != "" && !strings.Contains(inc.Note, s.Reason) {
+		lines = append(lines, c.people.sentence(s.Reason, c.detail.text))
 	}
 	lines = append(lines, c.verified(inc, s)...)
 	c.section(lines...)

@@ -10,14 +10,12 @@ import (
 
 // status says in one or two lines where the incident stands and what comes next.
 func (c *canvas) status(inc incident.Incident) {
-	lines := []string{stateLine(inc)}
+	lines := []string{c.stateLine(inc)}
 	if inc.Active != nil {
 		lines = append(lines, progress(inc))
 	}
-	if note := c.note(inc); note != "" {
-		lines = append(lines, note)
-	}
-	if inc.AckedBy != nil {
+	lines = append(lines, c.note(inc))
+	if inc.AckedBy != nil && inc.State != incident.StateClosed {
 		lines = append(lines, "👀 Seen by "+who(*inc.AckedBy)+".")
 	}
 	c.section(lines...)
@@ -26,15 +24,15 @@ func (c *canvas) status(inc incident.Incident) {
 	}
 }
 
-// note is the domain's remark. It is left out where the line above says the same: without a pool it is shown as advice.
+// note is the domain's remark on why the incident is where it is. Without a pool it is shown as advice, further down.
 func (c *canvas) note(inc incident.Incident) string {
-	if inc.Pool == "" || inc.State == incident.StateClosed || inc.Note == "" {
+	if inc.Pool == "" && inc.State != incident.StateClosed {
 		return ""
 	}
-	return sentence(inc.Note, c.detail.text)
+	return c.people.sentence(inc.Note, c.detail.text)
 }
 
-func stateLine(inc incident.Incident) string {
+func (c *canvas) stateLine(inc incident.Incident) string {
 	switch inc.State {
 	case incident.StateReceived:
 		return "🔔 *Received.* I wait a moment for more alerts, then I look."
@@ -45,11 +43,11 @@ func stateLine(inc incident.Incident) string {
 	case incident.StateDeciding:
 		return decidingLine(inc)
 	case incident.StateApplying, incident.StateSettling, incident.StateVerifying, incident.StateUndoing:
-		return runningLine(inc)
+		return c.runningLine(inc)
 	case incident.StateWatching:
 		return watchingLine(inc)
 	case incident.StateClosed:
-		return "*Closed* at " + clock(inc.ClosedAt) + "."
+		return "*Closed* at " + clock(inc.ClosedAt) + ", " + human(inc.ClosedAt.Sub(inc.OpenedAt)) + " after it began."
 	default:
 		return "The incident is " + bold(string(inc.State), 40) + "."
 	}
@@ -69,28 +67,28 @@ func decidingLine(inc incident.Incident) string {
 	return "👉 *Approve or deny.*" + until
 }
 
-func runningLine(inc incident.Incident) string {
-	if inc.Active == nil {
+// runningLine says what is being done; the step itself is shown below it.
+func (c *canvas) runningLine(inc incident.Incident) string {
+	a := inc.Active
+	if a == nil {
 		return "⏳ *" + escape(string(inc.State), 40) + ".*"
 	}
-	s, _ := inc.Step(inc.Active.Step)
-	what := bold(name(s), 120)
-	by := " Approved by " + who(inc.Active.By) + "."
-	if inc.Active.Op == incident.OpUndo {
-		return "↩️ Undoing: " + what + ", back to " + bold(valueText(s.Undo), 40) + " (" + sentence(inc.Active.Why, 150) + ")."
+	s, _ := inc.Step(a.Step)
+	switch {
+	case a.Op == incident.OpUndo:
+		return "↩️ *Undoing: back to " + escape(valueText(s.Undo), 40) + "* (" + c.people.sentence(a.Why, 150) + ")."
+	case a.Phase == incident.PhaseRecheck:
+		return "⏳ *Approved.* I check everything once more, then I write."
+	case a.Phase == incident.PhaseClaimed:
+		return "⏳ *Writing.*"
+	case a.Phase == incident.PhaseRollout:
+		return "⏳ *Written; the pods follow.*" + rolloutText(inc)
+	case a.Phase == incident.PhaseSettle && !a.SettleUntil.IsZero():
+		return "⏳ *In effect. The signals settle until " + clock(a.SettleUntil) + ".* Then I read them again."
+	case a.Phase == incident.PhaseVerify:
+		return "🔬 *I read the signals again.*" + readingsText(a)
 	}
-	switch inc.State {
-	case incident.StateSettling:
-		if inc.Active.Phase == incident.PhaseSettle && !inc.Active.SettleUntil.IsZero() {
-			return "⏳ " + what + " is done. The signals settle until " + clock(inc.Active.SettleUntil) + "."
-		}
-		return "⏳ " + what + " is written. The pods follow." + rolloutText(inc)
-	case incident.StateVerifying:
-		return "🔬 " + what + " is in effect. I read the signals again." + readingsText(inc.Active)
-	case incident.StateApplying, incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateDeciding,
-		incident.StateUndoing, incident.StateWatching, incident.StateClosed:
-	}
-	return "⏳ Applying: " + what + "." + by
+	return "⏳ *" + escape(string(inc.State), 40) + ".*"
 }
 
 func rolloutText(inc incident.Incident) string {
@@ -138,6 +136,7 @@ func progress(inc incident.Incident) string {
 	return strings.Join(out, "   ")
 }
 
+// watchingLine says what is waited for. The note, which follows, says why nothing is asked.
 func watchingLine(inc incident.Incident) string {
 	healthy := ""
 	if !inc.HealthySince.IsZero() {
@@ -145,23 +144,19 @@ func watchingLine(inc incident.Incident) string {
 	}
 	gaps := inc.StopGaps()
 	switch {
+	case inc.Pool == "":
+		return ""
 	case len(gaps) > 0:
 		s := gaps[len(gaps)-1]
-		return "👀 *Watching: a stop-gap stands.* " + bold(name(s), 100) + " is taken back after " + human(s.LiftAfter) + " of health." + healthy
-	case inc.Quiet == incident.QuietDenied:
-		return "🔕 *Stopped by a person.* I only watch." + healthy
-	case inc.Quiet == incident.QuietExpired:
-		return "🔕 *Nobody decided, so nothing was changed.* I only watch." + healthy
-	case inc.Quiet == incident.QuietDrilled:
-		return "🏁 *The drill is over.* I only watch." + healthy
+		return "👀 *A stop-gap stands.* I take it back (" + escape(verb(s, incident.OpUndo), 80) + ") after " + human(s.LiftAfter) + " of health." + healthy
 	case healthy != "":
 		return "🟢 *It looks healthy.* I watch whether it stays so." + healthy
-	case inc.Pool == "":
-		return "🟠 *I cannot look at these.* They lead to no pool of my configuration."
 	case failed(inc):
-		return "🛑 *A person must look.* I only watch."
+		return "🛑 *A person must look.*"
+	case inc.Quiet != incident.QuietNone:
+		return "🔕 *I only watch.*"
 	}
-	return "👀 *Watching.* I ask nothing for now."
+	return "👀 *I watch and ask nothing for now.*"
 }
 
 // failed says that a step ended badly and nobody has looked after it since.

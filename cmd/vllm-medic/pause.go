@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"flag"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+type pauseAnswer struct {
+	Pauses  []incident.Pause `json:"pauses"`
+	Waiting []incident.Write `json:"waiting"`
+}
+
+func pause(ctx context.Context, args []string, t terminal) error {
+	fs := flag.NewFlagSet("pause", flag.ContinueOnError)
+	c := clientFlags(fs)
+	reason := fs.String("reason", "", "why; the next person on call will ask")
+	pool := fs.String("pool", "", "only this pool")
+	if _, err := parse(fs, args, t); err != nil {
+		return err
+	}
+	if *reason == "" {
+		return usageError{"--reason is needed: the next person on call will ask"}
+	}
+	var got pauseAnswer
+	if err := c.call(ctx, t, "POST", "/api/v1/pause", map[string]string{"pool": *pool, "reason": *reason}, &got); err != nil {
+		return err
+	}
+	printPauses(t, got)
+	if len(got.Waiting) > 0 {
+		say(t.err, "These writes were claimed before the pause and have not ended:\n")
+		for _, w := range got.Waiting {
+			say(t.err, "  %s %s of %s, since %s\n", w.Op, w.Target, w.Incident, w.StartedAt.UTC().Format("15:04:05 UTC"))
+		}
+		return errFound
+	}
+	return nil
+}
+
+func resume(ctx context.Context, args []string, t terminal) error {
+	fs := flag.NewFlagSet("resume", flag.ContinueOnError)
+	c := clientFlags(fs)
+	pool := fs.String("pool", "", "only this pool")
+	if _, err := parse(fs, args, t); err != nil {
+		return err
+	}
+	var got pauseAnswer
+	if err := c.call(ctx, t, "POST", "/api/v1/resume", map[string]string{"pool": *pool}, &got); err != nil {
+		return err
+	}
+	printPauses(t, got)
+	return nil
+}
+
+func printPauses(t terminal, got pauseAnswer) {
+	if len(got.Pauses) == 0 {
+		say(t.out, "Writes are allowed.\n")
+	}
+	for _, p := range got.Pauses {
+		scope := "all pools"
+		if p.Pool != "" {
+			scope = "pool " + p.Pool
+		}
+		say(t.out, "Writes are paused for %s by %s: %s\n", scope, p.By, p.Reason)
+	}
+}

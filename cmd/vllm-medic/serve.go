@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+
+	"github.com/vllm-medic/vllm-medic/internal/app"
+	"github.com/vllm-medic/vllm-medic/internal/config"
+)
+
+func serve(ctx context.Context, args []string, t terminal) error {
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	path := fs.String("config", "", "the configuration `FILE`")
+	dry := fs.Bool("dry-run", false, "make every incident a drill: all reads are real and nothing is changed")
+	open := fs.Bool("allow-unauthenticated-webhook", false, "take alerts from anybody who can reach the API listener")
+	format := fs.String("log-format", "text", "text or json")
+	if _, err := parse(fs, args, t); err != nil {
+		return err
+	}
+	log, err := logger(t.err, *format)
+	if err != nil {
+		return err
+	}
+	cfg, cat, err := load(*path, config.Options{DryRun: *dry, AllowUnauthenticated: *open}, t)
+	if err != nil {
+		return err
+	}
+	a, err := app.New(ctx, app.Options{Config: cfg, Catalog: cat, Logger: log})
+	if err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "vllm-medic starts", "version", versionText(), "mode", cfg.Mode, "pools", len(cfg.Pools))
+	return a.Run(ctx)
+}
+
+func logger(w io.Writer, format string) (*slog.Logger, error) {
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, nil)), nil
+	default:
+		return nil, usageError{"--log-format is text or json"}
+	}
+}

@@ -1,0 +1,142 @@
+// Package access answers who is asking over HTTP and what they may do: a Kubernetes token by TokenReview with the bot's own audience and
+// SubjectAccessReview on the group vllm-medic.io, or the configured viewer token, which may read and nothing else.
+//
+// It fails closed: whatever cannot be asked is a no, with the reason. It holds no state and is safe for concurrent use.
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"time"
+
+	authn "k8s.io/api/authentication/v1"
+	authz "k8s.io/api/authorization/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Group and Resource are what Kubernetes roles name to give people rights on the bot.
+const (
+	Group    = "vllm-medic.io"
+	Resource = "incidents"
+)
+
+// Right is what somebody wants to do. The verbs are those of Kubernetes roles on incidents.vllm-medic.io.
+type Right struct{ Verb, Subresource string }
+
+// The rights: to read, to decide on steps and incidents, to pause and resume.
+var (
+	Read   = Right{Verb: "get"}
+	Decide = Right{Verb: "update", Subresource: "decision"}
+	Pause  = Right{Verb: "update", Subresource: "pause"}
+)
+
+// ErrUnauthenticated says that the token is missing or nobody's; ErrForbidden that its owner may not do this.
+var (
+	ErrUnauthenticated = errors.New("the token is missing, expired, or not for this bot")
+	ErrForbidden       = errors.New("not allowed")
+)
+
+// timeout bounds the two questions to the API server together.
+const timeout = 10 * time.Second
+
+// Gate checks tokens. Use New.
+type Gate struct {
+	kube     kubernetes.Interface
+	audience string
+	viewer   [sha256.Size]byte
+	hasView  bool
+}
+
+// New returns a gate. A nil rc means that no Kubernetes is configured: then only the viewer token, if any, opens it, and only to read.
+func New(rc *rest.Config, audience, viewerToken string) (*Gate, error) {
+	g := &Gate{audience: audience, viewer: sha256.Sum256([]byte(viewerToken)), hasView: viewerToken != ""}
+	if rc == nil {
+		return g, nil
+	}
+	if audience == "" {
+		return nil, errors.New("access: an audience is needed")
+	}
+	rc = rest.CopyConfig(rc)
+	rc.QPS, rc.Burst = 20, 40
+	kube, err := kubernetes.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("access: kubernetes client: %w", err)
+	}
+	g.kube = kube
+	return g, nil
+}
+
+// Check answers who the token belongs to, when that person has the right. The error is ErrUnauthenticated, ErrForbidden, or what kept the
+// question from being asked, which is a no as well.
+func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.Actor, error) {
+	if token == "" {
+		return incident.Actor{}, ErrUnauthenticated
+	}
+	if sum := sha256.Sum256([]byte(token)); g.hasView && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1 {
+		if right != Read {
+			return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", ErrForbidden)
+		}
+		return incident.Actor{Kind: "viewer", ID: "token"}, nil
+	}
+	if g.kube == nil {
+		return incident.Actor{}, ErrUnauthenticated
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the API server did not answer within %s", timeout))
+	defer cancel()
+	user, err := g.user(ctx, token)
+	if err != nil {
+		return incident.Actor{}, err
+	}
+	if err := g.may(ctx, user, right); err != nil {
+		return incident.Actor{}, err
+	}
+	return incident.Actor{Kind: "kubernetes", ID: user.Username}, nil
+}
+
+func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
+	review := &authn.TokenReview{Spec: authn.TokenReviewSpec{Token: token, Audiences: []string{g.audience}}}
+	got, err := g.kube.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})
+	switch {
+	case err != nil:
+		return authn.UserInfo{}, fmt.Errorf("the token could not be checked: %w", err)
+	case !got.Status.Authenticated || got.Status.User.Username == "":
+		return authn.UserInfo{}, ErrUnauthenticated
+	}
+	for _, a := range got.Status.Audiences {
+		if a == g.audience {
+			return got.Status.User, nil
+		}
+	}
+	// An API server that does not know audiences answers without them; such a token was not made for this bot.
+	return authn.UserInfo{}, fmt.Errorf("%w: it lacks the audience %q (kubectl create token --audience %s)", ErrUnauthenticated, g.audience, g.audience)
+}
+
+func (g *Gate) may(ctx context.Context, user authn.UserInfo, right Right) error {
+	extra := make(map[string]authz.ExtraValue, len(user.Extra))
+	for k, v := range user.Extra {
+		extra[k] = authz.ExtraValue(v)
+	}
+	review := &authz.SubjectAccessReview{Spec: authz.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
+		ResourceAttributes: &authz.ResourceAttributes{Group: Group, Resource: Resource, Verb: right.Verb, Subresource: right.Subresource},
+	}}
+	got, err := g.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("the rights of %s could not be checked: %w", user.Username, err)
+	case !got.Status.Allowed || got.Status.Denied:
+		resource := Resource
+		if right.Subresource != "" {
+			resource += "/" + right.Subresource
+		}
+		return fmt.Errorf("%w: %s needs the right to %s %s.%s", ErrForbidden, user.Username, right.Verb, resource, Group)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+// Package app wires the parts together and runs them: New, Start, Stop, Run, Addr. It is the only package that knows everything.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/evidence"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/notify"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+// Options are what an App is made of beside its configuration.
+type Options struct {
+	Config  config.Config
+	Catalog *playbooks.Catalog
+	Logger  *slog.Logger
+	// Transport wraps the HTTP transport of each outside service ("prometheus", "kubernetes", "slack"); nil leaves it alone. Tests cut
+	// connections here.
+	Transport func(service string, rt http.RoundTripper) http.RoundTripper
+	// Commits wraps the engine's commits; nil leaves them alone. Tests end the process here.
+	Commits func(remediation.Incidents) remediation.Incidents
+}
+
+// App is the bot. Use New, then Run; or Start and Stop.
+type App struct {
+	opts      Options
+	store     *store.Store
+	collector *evidence.Collector
+	engine    *remediation.Engine
+	notifier  *notify.Dispatcher
+	slack     *slackParts
+	gate      *access.Gate
+	registry  *prometheus.Registry
+	servers   []*server
+	stop      context.CancelFunc
+	wg        sync.WaitGroup
+	failed    chan error
+}
+
+// New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed again on an error.
+func New(ctx context.Context, opts Options) (*App, error) {
+	if opts.Logger == nil || opts.Catalog == nil {
+		return nil, errors.New("app: Logger and Catalog are needed")
+	}
+	a := &App{opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8)}
+	if err := a.build(ctx); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *App) build(ctx context.Context) error {
+	cfg, log := a.opts.Config, a.opts.Logger
+	owner, err := ownerName()
+	if err != nil {
+		return err
+	}
+	if a.store, err = store.Open(ctx, cfg.StoreURL, store.Options{ChannelFor: a.channelFor, Logger: log.With("part", "store")}); err != nil {
+		return err
+	}
+	rc, err := a.kubernetes()
+	if err != nil {
+		return err
+	}
+	parts, err := newDeciding(cfg, a.opts, rc)
+	if err != nil {
+		return err
+	}
+	a.collector = parts.collector
+	var commits remediation.Incidents = a.store
+	if a.opts.Commits != nil {
+		commits = a.opts.Commits(a.store)
+	}
+	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing}, remediation.Deps{
+		Incidents: commits, Inbox: a.store, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.opts.Catalog,
+		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	if a.gate, err = access.New(rc, cfg.Access.Audience, cfg.Access.ViewerToken.Reveal()); err != nil {
+		return err
+	}
+	if err := a.buildNotify(owner); err != nil {
+		return err
+	}
+	return a.listen(ctx)
+}
+
+// ownerName is different for every process: claims of a process that ended must not look like one's own.
+func ownerName() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("the host's name: %w", err)
+	}
+	return fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()), nil
+}
+
+func (a *App) channelFor(pool string) string {
+	for _, p := range a.opts.Config.Pools {
+		if p.Name == pool && p.Channel != "" {
+			return p.Channel
+		}
+	}
+	if a.opts.Config.Slack == nil {
+		return "log"
+	}
+	return a.opts.Config.Slack.Channel
+}
+
+// kubernetes returns the client configuration, or nil when none is configured.
+func (a *App) kubernetes() (*rest.Config, error) {
+	rc, err := KubernetesConfig(a.opts.Config)
+	if err != nil || rc == nil {
+		return nil, err
+	}
+	if a.opts.Transport != nil {
+		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return a.opts.Transport("kubernetes", rt) })
+	}
+	return rc, nil
+}
+
+// KubernetesConfig reads the kubeconfig that the configuration names, or the one of the pod; nil when no Kubernetes is configured.
+func KubernetesConfig(cfg config.Config) (*rest.Config, error) {
+	if cfg.Kubernetes == nil {
+		return nil, nil
+	}
+	if cfg.Kubernetes.Kubeconfig == "" {
+		rc, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("kubernetes: not in a cluster (%w); set kubernetes.kubeconfig", err)
+		}
+		return rc, nil
+	}
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: cfg.Kubernetes.Kubeconfig},
+		&clientcmd.ConfigOverrides{CurrentContext: cfg.Kubernetes.Context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: read %s: %w", cfg.Kubernetes.Kubeconfig, err)
+	}
+	return rc, nil
+}
+
+// Start runs everything in the background. Call Stop once afterwards.
+func (a *App) Start(ctx context.Context) {
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.stop = stop
+	background := func(name string, fn func(context.Context) error) {
+		a.wg.Go(func() {
+			if err := fn(run); err != nil && run.Err() == nil {
+				a.failed <- fmt.Errorf("%s: %w", name, err)
+			}
+		})
+	}
+	background("engine", a.engine.Run)
+	background("notify", a.notifier.Run)
+	if a.slack != nil {
+		background("slack interactions", a.slack.interactions.Run)
+	}
+	for _, s := range a.servers {
+		background("listener "+s.name, s.serve)
+	}
+	for _, s := range a.servers {
+		a.opts.Logger.InfoContext(ctx, "listening", "listener", s.name, "address", s.addr())
+	}
+}
+
+// Stop ends everything in order: no new requests, then the engine and the messages under way, then the store.
+func (a *App) Stop(ctx context.Context) error {
+	var errs []error
+	for _, s := range a.servers {
+		errs = append(errs, s.shutdown(ctx))
+	}
+	a.stop()
+	done := make(chan struct{})
+	go func() { a.wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("the work under way did not end in time; it goes on from the store at the next start: %w", context.Cause(ctx)))
+	}
+	return errors.Join(append(errs, a.close())...)
+}
+
+// stopWithin bounds the orderly end after the context has ended. A pod gets thirty seconds by default.
+const stopWithin = 25 * time.Second
+
+// Run runs the bot until the context ends or a part of it fails.
+func (a *App) Run(ctx context.Context) error {
+	a.Start(ctx)
+	var failure error
+	select {
+	case <-ctx.Done():
+	case failure = <-a.failed:
+	}
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	return errors.Join(failure, a.Stop(stopCtx))
+}
+
+// Addr is the address of a listener: "api", "ops" or "slack"; "" when it is not there.
+func (a *App) Addr(name string) string {
+	for _, s := range a.servers {
+		if s.name == name {
+			return s.addr()
+		}
+	}
+	return ""
+}
+
+func (a *App) close() error {
+	var errs []error
+	for _, s := range a.servers {
+		if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	return errors.Join(errs...)
+}

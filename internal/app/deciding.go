@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/evidence"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+)
+
+// The parts fit the interfaces of those who use them.
+var (
+	_ remediation.Collector = collector{}
+	_ remediation.Executor  = (*actions.Registry)(nil)
+)
+
+// deciding are the parts that read and change the outside.
+type deciding struct {
+	collector   *evidence.Collector
+	live, drill remediation.Executor
+}
+
+// newDeciding builds the collector and, when Kubernetes is configured, the executors.
+func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, error) {
+	var d deciding
+	var kube evidence.Kube
+	var err error
+	if rc != nil {
+		if kube, err = evidence.NewKube(rc); err != nil {
+			return d, err
+		}
+		live, err := actions.New(actions.Config{}, rc, opts.Logger.With("part", "actions"))
+		if err != nil {
+			return d, err
+		}
+		d.live, d.drill = live, live.Drill()
+	}
+	params := url.Values{}
+	for k, v := range cfg.Prometheus.ExtraParams {
+		params.Set(k, v)
+	}
+	ec := evidence.Config{
+		URL: cfg.Prometheus.URL, HTTPConfig: cfg.Prometheus.HTTP, Headers: cfg.Prometheus.Headers, ExtraParams: params,
+		QueryTimeout: cfg.Prometheus.Timeout, Deadline: cfg.Prometheus.Deadline, Concurrency: cfg.Prometheus.Concurrency,
+	}
+	if opts.Transport != nil {
+		ec.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }
+	}
+	d.collector, err = evidence.New(ec, kube, opts.Logger.With("part", "evidence"))
+	return d, err
+}
+
+// collector fits the evidence package to what the engine asks for.
+type collector struct{ *evidence.Collector }
+
+// Collect reads the signals with their recent past, which the chart of the message shows.
+func (c collector) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal) incident.Evidence {
+	return c.Collector.Collect(ctx, pool, signals, evidence.CollectOptions{History: true})
+}
+
+// FindOwners translates "looked and found nothing".
+func (c collector) FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+	chain, how, err := c.Collector.FindOwners(ctx, labels)
+	if errors.Is(err, evidence.ErrNoWorkload) {
+		return nil, "", fmt.Errorf("%w: %w", remediation.ErrNoWorkload, err)
+	}
+	return chain, how, err
+}

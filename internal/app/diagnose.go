@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+)
+
+// Diagnose answers, for a pool by name or for the pools that alerts lead to, what the bot would say: evidence, diagnosis and plan, as incidents
+// that are kept nowhere. It writes nothing and needs no store of a running bot. A Kubernetes that cannot be reached or is not configured is
+// said at each step; it is not an error.
+func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
+	rc, err := KubernetesConfig(opts.Config)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := newDeciding(opts.Config, opts, rc)
+	if err != nil {
+		return nil, err
+	}
+	nothing := empty{}
+	e, err := remediation.New(remediation.Config{Owner: "diagnose", Pools: opts.Config.Pools, Mode: incident.ModeDrill, Policy: opts.Config.Policy}, remediation.Deps{
+		Incidents: nothing, Inbox: nothing, Ledger: nothing, Collector: collector{parts.collector}, Playbooks: opts.Catalog,
+		Live: parts.live, Drill: parts.drill, Logger: opts.Logger, Now: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e.Diagnose(ctx, pool, alerts)
+}
+
+// empty is a store without anything in it, for commands that keep nothing.
+type empty struct{}
+
+func (empty) ClaimDue(context.Context, string, time.Time, time.Duration, int) ([]incident.Claimed, error) {
+	return nil, nil
+}
+
+func (empty) ReleaseClaim(context.Context, string, int64, int64, time.Time) error {
+	return incident.ErrNotFound
+}
+
+func (empty) Incident(_ context.Context, id string) (incident.Incident, error) {
+	return incident.Incident{}, fmt.Errorf("incident %s: %w", id, incident.ErrNotFound)
+}
+
+func (empty) Commit(context.Context, ...incident.Change) error { return incident.ErrNotFound }
+
+func (empty) Wake() <-chan struct{} { return nil }
+
+func (empty) ClaimDelivery(context.Context, string, time.Time, time.Duration) (incident.Delivery, bool, error) {
+	return incident.Delivery{}, false, nil
+}
+
+func (empty) FailDelivery(context.Context, incident.Delivery, string, time.Time) error {
+	return incident.ErrNotFound
+}
+
+func (empty) FinishDelivery(context.Context, incident.Delivery) error { return incident.ErrNotFound }
+
+func (empty) OpenIncident(context.Context, string) (incident.Incident, bool, error) {
+	return incident.Incident{}, false, nil
+}
+
+func (empty) LastClosed(context.Context, string, time.Time) (incident.Incident, bool, error) {
+	return incident.Incident{}, false, nil
+}
+
+func (empty) WritesSince(context.Context, string, time.Time) ([]incident.Write, error) {
+	return nil, nil
+}
+
+func (empty) Locks(context.Context) (map[string]string, error) { return map[string]string{}, nil }
+
+func (empty) Pauses(context.Context) ([]incident.Pause, error) { return nil, nil }

@@ -1,0 +1,185 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/web"
+	"github.com/vllm-medic/vllm-medic/webhook"
+)
+
+// server is one listener with its routes. It is bound when it is made and serves later.
+type server struct {
+	name     string
+	listener net.Listener
+	http     *http.Server
+}
+
+func (s *server) addr() string { return s.listener.Addr().String() }
+
+func (s *server) serve(context.Context) error {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (s *server) shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+
+// listen binds every listener. Listeners with the same address share one server.
+func (a *App) listen(ctx context.Context) error {
+	cfg := a.opts.Config
+	api, err := a.apiRoutes()
+	if err != nil {
+		return err
+	}
+	ops, err := a.opsRoutes()
+	if err != nil {
+		return err
+	}
+	if err := a.bind(ctx, "api", cfg.Listen.API, api); err != nil {
+		return err
+	}
+	if err := a.bind(ctx, "ops", cfg.Listen.Ops, ops); err != nil {
+		return err
+	}
+	if a.slack == nil {
+		return nil
+	}
+	e := a.newEcho()
+	e.POST("/api/v1/slack/interactions", echo.WrapHandler(a.slack.interactions))
+	return a.bind(ctx, "slack", cfg.Listen.Slack, e)
+}
+
+func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listen.%s: %w", name, err)
+	}
+	if files, ok := a.opts.Config.Listen.TLS[name]; ok {
+		tc, err := tlsConfig(files)
+		if err != nil {
+			return errors.Join(fmt.Errorf("listen.tls.%s: %w", name, err), l.Close())
+		}
+		l = tls.NewListener(l, tc)
+	}
+	a.servers = append(a.servers, &server{name: name, listener: l, http: &http.Server{
+		Handler: routes, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 40 * time.Second,
+		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10,
+	}})
+	return nil
+}
+
+func tlsConfig(files config.TLS) (*tls.Config, error) {
+	cert, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	tc := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	if files.ClientCAFile == "" {
+		return tc, nil
+	}
+	pem, err := os.ReadFile(files.ClientCAFile)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", files.ClientCAFile)
+	}
+	tc.ClientCAs, tc.ClientAuth = pool, tls.RequireAndVerifyClientCert
+	return tc, nil
+}
+
+// newEcho is an echo with the middleware and the error answers that every listener has.
+func (a *App) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.HTTPErrorHandler = a.answerError
+	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
+		DisablePrintStack: true,
+		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
+			a.opts.Logger.ErrorContext(c.Request().Context(), "a request panicked", "path", c.Path(), "err", err, "stack", string(stack))
+			return err
+		},
+	}))
+	return e
+}
+
+// answerError answers wrapped HTTP errors with their code (echo's own handler makes 500 of them, which Alertmanager would repeat) and hides all others.
+func (a *App) answerError(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	code, text := http.StatusInternalServerError, "something went wrong; the log says what"
+	var he *echo.HTTPError
+	if errors.As(err, &he) {
+		code, text = he.Code, fmt.Sprint(he.Message)
+	} else {
+		a.opts.Logger.ErrorContext(c.Request().Context(), "a request failed", "path", c.Path(), "err", err)
+	}
+	if err := c.JSON(code, map[string]string{"error": text}); err != nil {
+		a.opts.Logger.DebugContext(c.Request().Context(), "an answer was not delivered", "err", err)
+	}
+}
+
+func (a *App) apiRoutes() (http.Handler, error) {
+	cfg := a.opts.Config
+	e := a.newEcho()
+	hook, err := webhook.New(cfg.Webhook, a.store, a.opts.Logger.With("part", "webhook"), time.Now, a.registry)
+	if err != nil {
+		return nil, err
+	}
+	e.POST(webhook.Path, hook.Handle)
+	knows := func(name string) bool {
+		for _, p := range cfg.Pools {
+			if p.Name == name {
+				return true
+			}
+		}
+		return false
+	}
+	pages, err := web.New(web.Deps{
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Logger: a.opts.Logger.With("part", "web"), Now: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pages.Register(e)
+	return e, nil
+}
+
+func (a *App) opsRoutes() (http.Handler, error) {
+	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := a.registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	e := a.newEcho()
+	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{})))
+	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.GET("/readyz", func(c echo.Context) error {
+		ctx, cancel := context.WithTimeout(c.Request().Context(), 2*time.Second)
+		defer cancel()
+		if err := a.store.Ping(ctx); err != nil {
+			return echo.NewHTTPError(http.StatusServiceUnavailable, "the store does not answer")
+		}
+		return c.String(http.StatusOK, "ready\n")
+	})
+	return e, nil
+}

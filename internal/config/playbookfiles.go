@@ -1,0 +1,41 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// PlaybookFile is one YAML file of a playbook folder.
+type PlaybookFile struct {
+	Name string
+	Data []byte
+}
+
+// PlaybookFiles reads the *.yaml and *.yml files of the folders, by name.
+func PlaybookFiles(dirs []string) ([]PlaybookFile, error) {
+	var out []PlaybookFile
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("playbooks.dirs: %s is not a folder that can be read", dir)
+		}
+		var names []string
+		for _, pattern := range []string{"*.yaml", "*.yml"} {
+			found, err := filepath.Glob(filepath.Join(dir, pattern))
+			if err != nil {
+				return nil, fmt.Errorf("playbooks.dirs: %s: %w", dir, err)
+			}
+			names = append(names, found...)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			data, err := os.ReadFile(name) //nolint:gosec // the folder is the operator's own
+			if err != nil {
+				return nil, fmt.Errorf("playbooks.dirs: %w", err)
+			}
+			out = append(out, PlaybookFile{Name: name, Data: data})
+		}
+	}
+	return out, nil
+}

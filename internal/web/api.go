@@ -1,0 +1,229 @@
+// Package web serves incidents to people: JSON with the same fields as -o json, the on-call verbs, and two pages.
+//
+// Every route asks who is there first. Answers never hold secrets; what a page shows of alerts is escaped. It is safe for concurrent use.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Incidents is what the routes read.
+type Incidents interface {
+	Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error)
+	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
+}
+
+// Engine takes what people do. A *incident.RefusedError carries the sentence for the person.
+type Engine interface {
+	Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error)
+}
+
+// Switch is the pause switch.
+type Switch interface {
+	SetPause(ctx context.Context, p incident.Pause) error
+	ClearPause(ctx context.Context, pool string) (bool, error)
+	Pauses(ctx context.Context) ([]incident.Pause, error)
+	OpenWrites(ctx context.Context) ([]incident.Write, error)
+}
+
+// Gate says who a token belongs to, when that person has the right; see access.Gate.
+type Gate interface {
+	Check(ctx context.Context, token string, right access.Right) (incident.Actor, error)
+}
+
+// Deps are the handler's collaborators; all are needed.
+type Deps struct {
+	Incidents Incidents
+	Engine    Engine
+	Switch    Switch
+	Gate      Gate
+	// KnowsPool says whether a pool is configured.
+	KnowsPool func(name string) bool
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// Handler serves the routes. Use New, then Register.
+type Handler struct{ deps Deps }
+
+// New refuses a missing dependency by name.
+func New(deps Deps) (*Handler, error) {
+	for name, missing := range map[string]bool{
+		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil, "Gate": deps.Gate == nil,
+		"KnowsPool": deps.KnowsPool == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil,
+	} {
+		if missing {
+			return nil, fmt.Errorf("web: %s is missing", name)
+		}
+	}
+	return &Handler{deps: deps}, nil
+}
+
+// Register adds the routes.
+func (h *Handler) Register(e *echo.Echo) {
+	e.GET("/", h.listPage)
+	e.GET("/incidents/:id", h.incidentPage)
+	e.GET("/api/v1/incidents", h.list)
+	e.GET("/api/v1/incidents/:id", h.show)
+	e.POST("/api/v1/incidents/:id/decision", h.decision)
+	e.POST("/api/v1/incidents/:id/:verb", h.verb)
+	e.POST("/api/v1/pause", h.pause)
+	e.POST("/api/v1/resume", h.resume)
+}
+
+// who checks the token of a request: a bearer token, or the password of basic authentication so that a browser can show the pages.
+func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error) {
+	header := c.Request().Header.Get("Authorization")
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		_, token, _ = c.Request().BasicAuth()
+	}
+	actor, err := h.deps.Gate.Check(c.Request().Context(), strings.TrimSpace(token), right)
+	switch {
+	case err == nil:
+		return actor, nil
+	case errors.Is(err, access.ErrForbidden):
+		return actor, echo.NewHTTPError(http.StatusForbidden, err.Error())
+	case errors.Is(err, access.ErrUnauthenticated):
+		c.Response().Header().Set("WWW-Authenticate", `Basic realm="vllm-medic: the token is the password"`)
+		return actor, echo.NewHTTPError(http.StatusUnauthorized, err.Error())
+	}
+	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its token could not be checked", "err", err)
+	return actor, echo.NewHTTPError(http.StatusServiceUnavailable, "who you are could not be checked, so the answer is no; try again")
+}
+
+func (h *Handler) list(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	f := incident.Filter{State: c.QueryParam("state"), Pool: c.QueryParam("pool"), AllPools: !c.QueryParams().Has("pool"), After: c.QueryParam("after"), Limit: 50}
+	if raw := c.QueryParam("limit"); raw != "" {
+		n, err := strconv.Atoi(raw)
+		if err != nil || n < 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, "limit must be a whole number above 0")
+		}
+		f.Limit = n
+	}
+	list, err := h.deps.Incidents.Incidents(c.Request().Context(), f)
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"incidents": list})
+}
+
+func (h *Handler) show(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	inc, err := h.deps.Incidents.IncidentWithJournal(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return c.JSON(http.StatusOK, inc)
+}
+
+// decisionBody is the body of a decision.
+type decisionBody struct {
+	Step    string        `json:"step"`
+	Digest  string        `json:"digest"`
+	Verb    incident.Verb `json:"decision"`
+	Reason  string        `json:"reason"`
+	Confirm bool          `json:"confirmed"`
+}
+
+func (h *Handler) decision(c echo.Context) error {
+	actor, err := h.who(c, access.Decide)
+	if err != nil {
+		return err
+	}
+	var b decisionBody
+	if err := body(c, &b); err != nil {
+		return err
+	}
+	if b.Step == "" || b.Digest == "" || (b.Verb != incident.Approve && b.Verb != incident.Deny) {
+		return echo.NewHTTPError(http.StatusBadRequest, "step, digest and decision (approve or deny) are needed")
+	}
+	return h.act(c, incident.Decided{Decision: incident.Decision{
+		Step: b.Step, Digest: b.Digest, Verb: b.Verb, By: actor, Reason: b.Reason, Confirm: b.Confirm,
+	}})
+}
+
+// verbBody is the body of the other verbs.
+type verbBody struct {
+	Step   string `json:"step"`
+	Reason string `json:"reason"`
+}
+
+func (h *Handler) verb(c echo.Context) error {
+	actor, err := h.who(c, access.Decide)
+	if err != nil {
+		return err
+	}
+	var b verbBody
+	if err := body(c, &b); err != nil {
+		return err
+	}
+	switch c.Param("verb") {
+	case "ack":
+		return h.act(c, incident.Acked{By: actor})
+	case "abort":
+		if b.Reason == "" {
+			return echo.NewHTTPError(http.StatusBadRequest, "reason is needed")
+		}
+		return h.act(c, incident.Aborted{By: actor, Reason: b.Reason})
+	case "close":
+		if b.Reason == "" {
+			return echo.NewHTTPError(http.StatusBadRequest, "reason is needed")
+		}
+		return h.act(c, incident.Closed{By: actor, Reason: b.Reason})
+	case "undo":
+		return h.act(c, incident.Decided{Decision: incident.Decision{Step: b.Step, Verb: incident.Undo, By: actor, Reason: b.Reason}})
+	default:
+		return echo.NewHTTPError(http.StatusNotFound, "the verbs are ack, abort, close, undo and decision")
+	}
+}
+
+func (h *Handler) act(c echo.Context, ev incident.Event) error {
+	inc, err := h.deps.Engine.Act(c.Request().Context(), c.Param("id"), ev)
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return c.JSON(http.StatusOK, inc)
+}
+
+// body reads one JSON object of our own, strictly. An empty body is an empty object.
+func body(c echo.Context, into any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(c.Response(), c.Request().Body, 64<<10))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return echo.NewHTTPError(http.StatusBadRequest, "the body must be one small JSON object with the documented fields: "+err.Error())
+	}
+	return nil
+}
+
+// fail answers with what a person may read; anything else goes to the log.
+func (h *Handler) fail(c echo.Context, err error) error {
+	var refused *incident.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return echo.NewHTTPError(http.StatusConflict, refused.Reason)
+	case errors.Is(err, incident.ErrNotFound):
+		return echo.NewHTTPError(http.StatusNotFound, "there is no such incident")
+	}
+	h.deps.Logger.ErrorContext(c.Request().Context(), "a request failed", "path", c.Path(), "err", err)
+	return echo.NewHTTPError(http.StatusServiceUnavailable, "the store cannot be asked now; try again")
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+//go:embed pages
+var pageFiles embed.FS
+
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"clock": func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format("2006-01-02 15:04:05 UTC")
+	},
+	"reading": func(r incident.Reading) string { return r.Text() },
+	"limit": func(r incident.Reading) string {
+		if r.Threshold == nil {
+			return ""
+		}
+		return incident.FormatValue(*r.Threshold, r.Unit)
+	},
+}).ParseFS(pageFiles, "pages/*.html"))
+
+func (h *Handler) listPage(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	list, err := h.deps.Incidents.Incidents(c.Request().Context(), incident.Filter{AllPools: true, Limit: 100})
+	if err != nil {
+		return h.fail(c, err)
+	}
+	ps, err := h.deps.Switch.Pauses(c.Request().Context())
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return h.page(c, "list.html", map[string]any{"Incidents": list, "Pauses": ps})
+}
+
+func (h *Handler) incidentPage(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	inc, err := h.deps.Incidents.IncidentWithJournal(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return h.page(c, "incident.html", inc)
+}
+
+// page draws into memory first, so that a mistake cannot leave half a page.
+func (h *Handler) page(c echo.Context, name string, data any) error {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+		h.deps.Logger.ErrorContext(c.Request().Context(), "a page could not be drawn", "page", name, "err", err)
+		return echo.NewHTTPError(http.StatusInternalServerError, "the page could not be drawn; the JSON is under /api/v1/incidents")
+	}
+	c.Response().Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	c.Response().Header().Set("X-Content-Type-Options", "nosniff")
+	return c.HTMLBlob(http.StatusOK, b.Bytes())
+}

@@ -1,0 +1,229 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+)
+
+// validator is a workspace without a socket.
+type validator struct {
+	t *testing.T
+	s *fakeslack.Server
+}
+
+func newValidator(t *testing.T, links ...string) validator {
+	t.Helper()
+	return validator{t, fakeslack.New(fakeslack.Options{AllowedLinks: links})}
+}
+
+// send posts or updates what was rendered and returns the timestamp.
+func (v validator) send(method, ts, threadTS string, text string, blocks []slackgo.Block) string {
+	v.t.Helper()
+	body, err := json.Marshal(map[string]any{"channel": "C0INCIDENTS", "text": text, "blocks": blocks, "ts": ts, "thread_ts": threadTS})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	args := map[string]any{}
+	if err := json.Unmarshal(body, &args); err != nil {
+		v.t.Fatal(err)
+	}
+	for _, k := range []string{"ts", "thread_ts"} {
+		if args[k] == "" {
+			delete(args, k)
+		}
+	}
+	if body, err = json.Marshal(args); err != nil {
+		v.t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(v.t.Context(), http.MethodPost, "/api/"+method, bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+v.s.Token())
+	w := httptest.NewRecorder()
+	v.s.ServeHTTP(w, r)
+	var out struct {
+		OK               bool
+		Error, TS        string
+		ResponseMetadata struct{ Messages []string } `json:"response_metadata"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
+		v.t.Fatal(err)
+	}
+	if !out.OK {
+		v.t.Fatalf("%s: %s %v\n%s", method, out.Error, out.ResponseMetadata.Messages, body)
+	}
+	return out.TS
+}
+
+// mustKeepLimits renders an incident in every way and holds it against Slack's rules and ours.
+func mustKeepLimits(t *testing.T, inc incident.Incident) {
+	t.Helper()
+	s := newValidator(t)
+	for _, opts := range []ViewOptions{{}, {NoChart: true}, {Brief: true, NoChart: true}} {
+		v := Render(inc, opts)
+		n, err := size(v.Blocks)
+		if err != nil || n > maxTotal || len(v.Blocks) > maxBlocks || len(v.Blocks) == 0 || utf8.RuneCountInString(v.Text) > maxText {
+			t.Fatalf("size %d (%v), %d blocks, text of %d", n, err, len(v.Blocks), utf8.RuneCountInString(v.Text))
+		}
+		if !strings.HasSuffix(v.Text, reference(inc.ID, 0)) {
+			t.Errorf("the text does not end in the reference: %q", v.Text)
+		}
+		ts := s.send("chat.postMessage", "", "", v.Text, v.Blocks)
+		s.send("chat.update", ts, "", v.Text, v.Blocks)
+		if m, ok := s.s.Message("C0INCIDENTS", ts); !ok {
+			t.Error("the message is not there")
+		} else {
+			mustOfferDecisions(t, inc, m)
+		}
+	}
+	mustBeTame(t, s.s)
+}
+
+// mustOfferDecisions holds that no button is missing from a question because of its size, and that none is shown without one.
+func mustOfferDecisions(t *testing.T, inc incident.Incident, m fakeslack.Message) {
+	t.Helper()
+	want := map[string]string{}
+	if inc.State == incident.StateDeciding && inc.Pool != "" && inc.HealthySince.IsZero() {
+		for _, s := range planned(inc) {
+			if s.State == incident.StepProposed && s.Executable() && s.ID != inc.UndoOffered && (inc.Active == nil || inc.Active.Step != s.ID) {
+				want["deny:"+s.ID] = s.ID
+			}
+		}
+	}
+	for _, b := range m.Buttons() {
+		v, err := decodeValue(b.Value)
+		if err != nil || v.Incident != inc.ID {
+			t.Errorf("button %s carries %q: %v", b.ActionID, b.Value, err)
+		}
+		if s, ok := inc.Step(v.Step); !ok {
+			t.Errorf("button %s is for no step", b.ActionID)
+		} else if strings.HasPrefix(b.ActionID, "approve") && (s.Needs.Restart || s.Needs.Confirm) != (b.Confirm != nil) {
+			t.Errorf("button %s: confirmation is %v", b.ActionID, b.Confirm)
+		}
+		if inc.State != incident.StateDeciding && !strings.HasPrefix(b.ActionID, "undo") {
+			t.Errorf("button %s in state %s", b.ActionID, inc.State)
+		}
+		delete(want, b.ActionID)
+	}
+	if len(want) > 0 {
+		t.Errorf("no buttons for %v", want)
+	}
+}
+
+// mustBeTame holds that nothing but our own mentions of known actors is live.
+func mustBeTame(t *testing.T, s *fakeslack.Server) {
+	t.Helper()
+	for _, m := range s.LiveMentions() {
+		if m.Kind != "user" || m.Text != "<@U0ALICE>" {
+			t.Errorf("live %s at %s: %q", m.Kind, m.At, m.Text)
+		}
+	}
+	if bad := s.Unexpected(); len(bad) > 0 {
+		t.Errorf("unexpected: %v", bad)
+	}
+}
+
+func TestRenderKeepsEveryLimitWhateverTheIncidentSays(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(150) {
+		mustKeepLimits(t, newChaos(seed, strings.Repeat("ä&<", int(seed)*3)).incident())
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	for i, s := range nasty {
+		f.Add(uint64(i), s)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, text string) { mustKeepLimits(t, newChaos(seed, text).incident()) })
+}
+
+func FuzzRenderEntry(f *testing.F) {
+	for _, s := range nasty {
+		f.Add(s, true)
+	}
+	f.Fuzz(func(t *testing.T, text string, drill bool) {
+		s := newValidator(t)
+		parent := s.send("chat.postMessage", "", "", "parent", nil)
+		inc := incident.Incident{ID: "inc-abc", Drill: drill}
+		blocks, fallback := renderEntry(inc, incident.Entry{Seq: 3, Text: text})
+		if !strings.HasSuffix(fallback, reference("inc-abc", 3)) || utf8.RuneCountInString(fallback) > maxText {
+			t.Errorf("fallback = %q", fallback)
+		}
+		s.send("chat.postMessage", "", parent, fallback, blocks)
+		mustBeTame(t, s.s)
+	})
+}
+
+func TestRenderOfRealStoriesIsFullAndTame(t *testing.T) {
+	t.Parallel()
+	for name, inc := range stories(t) {
+		mustKeepLimits(t, inc)
+		v := Render(inc, links)
+		s := newValidator(t, "https://medic.example.com/", "https://docs.example.com/", "https://prometheus.example.com/")
+		ts := s.send("chat.postMessage", "", "", v.Text, v.Blocks)
+		mustBeTame(t, s.s)
+		m, _ := s.s.Message("C0INCIDENTS", ts)
+		if inc.Drill && !strings.HasPrefix(strings.Split(m.VisibleText(), "\n")[0], "DRILL") {
+			t.Errorf("%s: the drill is not marked in the first line", name)
+		}
+		if !inc.Drill && strings.Contains(m.VisibleText(), "DRILL") {
+			t.Errorf("%s: marked as a drill", name)
+		}
+		var answers []string
+		for _, b := range m.Buttons() {
+			answers = append(answers, b.ActionID)
+		}
+		if slices.ContainsFunc(answers, func(a string) bool { return strings.HasPrefix(a, "undo") }) && inc.Drill {
+			t.Errorf("%s: a drill offers an undo", name)
+		}
+	}
+}
+
+// planned are the first steps of the plan, as many as are shown at least.
+func planned(inc incident.Incident) []incident.Step {
+	if inc.Plan == nil {
+		return nil
+	}
+	return inc.Plan.Steps[:min(5, len(inc.Plan.Steps))]
+}
+
+func TestLargestIncidentStillOffersItsDecisions(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("&", 3000)
+	inc := asked(t, incident.ModeApprove, batchStep()).inc
+	inc.Pool, inc.Note, inc.Dialect = huge, huge, huge
+	inc.Diagnosis.Summary = huge
+	for n := range inc.Diagnosis.Evidence {
+		inc.Diagnosis.Evidence[n].Text, inc.Diagnosis.Evidence[n].Seen, inc.Diagnosis.Evidence[n].Threshold = huge, huge, huge
+	}
+	s := inc.Plan.Steps[0]
+	s.Title, s.Why, s.Diff, s.Cost, s.Speed, s.Risk = huge, huge, huge, huge, huge, huge
+	for n := range s.Guardrails {
+		s.Guardrails[n].Reason, s.Guardrails[n].Name = huge, huge
+	}
+	s.Guardrails = append(s.Guardrails, s.Guardrails...)
+	inc.Plan.Steps = nil
+	for n := range 9 {
+		s.ID = "p1-s" + string(rune('1'+n))
+		inc.Plan.Steps = append(inc.Plan.Steps, s)
+	}
+	for n := range 9 {
+		w := s
+		w.ID, w.State = "p0-s"+string(rune('1'+n)), incident.StepApplied
+		inc.Standing = append(inc.Standing, w)
+	}
+	mustKeepLimits(t, inc)
+}

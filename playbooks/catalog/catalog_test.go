@@ -1,0 +1,142 @@
+package catalog_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+)
+
+func load(t *testing.T, opts playbooks.Options) *playbooks.Catalog {
+	t.Helper()
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := playbooks.Load(files, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestFilesAreNamedAsBuiltInAndInAFixedOrder(t *testing.T) {
+	t.Parallel()
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+		if !strings.HasPrefix(f.Name, "builtin/") || len(f.Data) == 0 {
+			t.Errorf("%s has %d bytes", f.Name, len(f.Data))
+		}
+	}
+	if !slices.IsSorted(names) || !slices.Contains(names, "builtin/signals.yaml") {
+		t.Errorf("got %v", names)
+	}
+}
+
+func TestEveryQueryIsPromQLForTheVectorOfOneSeries(t *testing.T) {
+	t.Parallel()
+	for _, window := range []time.Duration{0, 10 * time.Second, 90 * time.Second, time.Hour} {
+		for _, s := range load(t, playbooks.Options{Window: window}).AllSignals() {
+			expr, err := parser.NewParser(parser.Options{}).ParseExpr(s.Query)
+			if err != nil {
+				t.Errorf("%s: %v", s.Name, err)
+				continue
+			}
+			if expr.Type() != parser.ValueTypeVector {
+				t.Errorf("%s gives a %s", s.Name, expr.Type())
+			}
+			if strings.Contains(s.Query, "$") {
+				t.Errorf("%s has a placeholder left: %s", s.Name, s.Query)
+			}
+		}
+	}
+}
+
+// Dialects are found and renamed by name, so every metric must be spelled as vLLM V1 spells it, and no pool's matcher may be in it.
+func TestEveryQueryUsesCanonicalNamesAndNoMatcherOfAPool(t *testing.T) {
+	t.Parallel()
+	for _, s := range load(t, playbooks.Options{}).AllSignals() {
+		expr, err := parser.NewParser(parser.Options{}).ParseExpr(s.Query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+			vs, ok := n.(*parser.VectorSelector)
+			if !ok {
+				return nil
+			}
+			if vs.Name != "up" && !strings.HasPrefix(vs.Name, "vllm:") {
+				t.Errorf("%s reads %q", s.Name, vs.Name)
+			}
+			for _, m := range vs.LabelMatchers {
+				if m.Name != "__name__" && m.Name != "finished_reason" {
+					t.Errorf("%s has the matcher %s", s.Name, m)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func headings() []string {
+	return []string{
+		"## What it means", "## How it is told", "## What the bot proposes", "## What would make it worse", "## When it cannot tell", "## Sources",
+	}
+}
+
+func TestEveryPlaybookHasItsPage(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	c := load(t, playbooks.Options{})
+	pages := map[string]bool{}
+	for _, p := range c.Playbooks() {
+		if want := "docs/playbooks/" + p.Name + ".md"; p.Doc != want {
+			t.Errorf("%s points to %q, want %q", p.Name, p.Doc, want)
+		}
+		pages[filepath.Base(p.Doc)] = true
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(p.Doc)))
+		if err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+			continue
+		}
+		page := string(data)
+		var found []string
+		for _, line := range strings.Split(page, "\n") {
+			if strings.HasPrefix(line, "## ") {
+				found = append(found, line)
+			}
+		}
+		if !slices.Equal(found, headings()) {
+			t.Errorf("%s has the headings %q, want %q", p.Doc, found, headings())
+		}
+		if !strings.HasPrefix(page, "# "+p.Title+"\n") {
+			t.Errorf("%s does not begin with its title %q", p.Doc, p.Title)
+		}
+		for _, name := range slices.Concat(p.Alerts, p.Diagnoses) {
+			if !strings.Contains(page, "`"+name+"`") {
+				t.Errorf("%s does not mention `%s`", p.Doc, name)
+			}
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(root, "docs", "playbooks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "README.md" && !pages[e.Name()] {
+			t.Errorf("docs/playbooks/%s is the page of no playbook", e.Name())
+		}
+	}
+}

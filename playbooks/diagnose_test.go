@@ -1,0 +1,400 @@
+package playbooks_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+// thrash are the readings of a pool that preempts; everything else suffers with it.
+func thrash() map[string]float64 {
+	return with(map[string]float64{
+		"kv_usage": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9, "tpot_p95": 0.4, "tpot_p50": 0.2,
+		"queue_time_p95": 6, "unfinished_ratio": 0.6,
+	})
+}
+
+func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT", "vLLMHighAbortRate"), Pool: chat(), Evidence: readings(thrash())})
+	if nameOf(got.Diagnosis) != "kv-thrash" {
+		t.Fatalf("got %s", nameOf(got.Diagnosis))
+	}
+	for _, name := range []string{"queueing", "client-timeouts"} {
+		o := verdictOf(t, got, name)
+		if o.Verdict != incident.True || !strings.HasPrefix(o.Why, "it is a symptom: kv-thrash explains it (") {
+			t.Errorf("%s: %s %q", name, o.Verdict, o.Why)
+		}
+	}
+	want := []incident.Condition{
+		{Text: "preemption_rate > 0.0", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s", Threshold: "0/s"},
+		{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "99 %", Threshold: "90 %"},
+	}
+	if diff := cmp.Diff(want, got.Diagnosis.Evidence); diff != "" {
+		t.Error(diff)
+	}
+	if got.Diagnosis.Doc != "docs/playbooks/preemption.md" || got.Diagnosis.Playbook != "preemption" {
+		t.Errorf("the diagnosis points to %s, %s", got.Diagnosis.Playbook, got.Diagnosis.Doc)
+	}
+}
+
+func TestWithoutTheCauseTheSymptomIsChosen(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	values := thrash()
+	values["preemption_rate"] = 0
+	values["kv_usage"] = 0.6
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: readings(values)})
+	if nameOf(got.Diagnosis) != "queueing" {
+		t.Fatalf("got %s", nameOf(got.Diagnosis))
+	}
+	if o := verdictOf(t, got, "kv-thrash"); o.Verdict != incident.False || o.Why != "preemption_rate is 0/s, not above 0/s" {
+		t.Errorf("kv-thrash: %+v", o)
+	}
+	if got.Note != "" {
+		t.Errorf("there is nothing to note, and the note is %q", got.Note)
+	}
+}
+
+func TestADeeperCauseThatCannotBeRuledOutIsSaid(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	values := thrash()
+	delete(values, "preemption_rate")
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: readings(values)})
+	if nameOf(got.Diagnosis) != "queueing" {
+		t.Fatalf("got %s", nameOf(got.Diagnosis))
+	}
+	if !strings.Contains(got.Note, "A deeper cause cannot be ruled out: kv-thrash (preemption_rate was not read).") {
+		t.Errorf("the note is %q", got.Note)
+	}
+}
+
+func TestNothingHolds(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	tests := []struct {
+		name string
+		ev   incident.Evidence
+		want []string
+	}{
+		{"everything is known", readings(calm()), []string{"No known cause: none of the diagnoses that were weighed holds."}},
+		{"nothing was read", incident.Evidence{}, []string{
+			"No cause can be told. Readings are missing: ", "preemption_rate (not read)", "With them it could be stalled, kv-thrash,",
+			"Whether it is over cannot be told: ttft_p95 was not read.",
+		}},
+		{"a reading failed", func() incident.Evidence {
+			ev := readings(calm())
+			ev.Readings["ttft_p95"] = incident.Reading{Error: "context deadline exceeded"}
+			return ev
+		}(), []string{"Readings are missing: ttft_p95 (error: context deadline exceeded).", "With them it could be queueing, long-prefill."}},
+		{"a bound settles nothing", func() incident.Evidence {
+			ev := readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "queue_time_p95": 0.3}))
+			for name, v := range map[string]float64{"ttft_p95": 6, "prefill_p95": 2} {
+				ev.Readings[name] = incident.Reading{Value: &v, Bound: incident.AtLeast}
+			}
+			return ev
+		}(), []string{"No cause can be told: long-prefill cannot be decided, because a reading is only a bound or a target is missing."}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: tt.ev})
+			if got.Diagnosis != nil || len(got.Steps) != 0 {
+				t.Fatalf("got %s with %d steps", nameOf(got.Diagnosis), len(got.Steps))
+			}
+			for _, w := range tt.want {
+				if !strings.Contains(got.Note, w) {
+					t.Errorf("the note %q does not contain %q", got.Note, w)
+				}
+			}
+		})
+	}
+}
+
+func TestAnAlertThatNobodyKnowsAsksEveryPlaybook(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("MyOwnAlert"), Pool: chat(), Evidence: readings(thrash())})
+	if nameOf(got.Diagnosis) != "kv-thrash" || !strings.HasPrefix(got.Note, "No playbook answers MyOwnAlert, so every playbook was asked.") {
+		t.Errorf("got %s, %q", nameOf(got.Diagnosis), got.Note)
+	}
+	all := 0
+	seen := map[string]bool{}
+	for _, p := range c.Playbooks() {
+		for _, d := range p.Diagnoses {
+			if !seen[d] {
+				seen[d] = true
+				all++
+			}
+		}
+	}
+	if len(got.Others) != all-1 {
+		t.Errorf("%d others, want %d", len(got.Others), all-1)
+	}
+	if none := c.Diagnose(playbooks.Input{Pool: chat(), Evidence: readings(thrash())}); nameOf(none.Diagnosis) != "kv-thrash" || len(none.Others) != all-1 {
+		t.Errorf("without an alert: %s with %d others", nameOf(none.Diagnosis), len(none.Others))
+	}
+}
+
+func TestSignalsAreWhatDiagnoseNeeds(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, p := range c.Playbooks() {
+		ev := incident.Evidence{Readings: map[string]incident.Reading{}}
+		all := calm()
+		for _, s := range c.Signals(p.Alerts[:1]) {
+			v := all[s.Name]
+			ev.Readings[s.Name] = incident.Reading{Signal: s.Name, Value: &v}
+		}
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(p.Alerts[0]), Pool: chat(), Evidence: ev})
+		for _, o := range got.Others {
+			if o.Verdict == incident.Undecided {
+				t.Errorf("%s: %s is undecided (%s)", p.Name, o.Name, o.Why)
+			}
+		}
+		if got.Healthy != incident.True {
+			t.Errorf("%s: healthy is %s (%s)", p.Name, got.Healthy, got.Note)
+		}
+	}
+}
+
+func TestSignalsAreFewForAKnownAlertAndAllForAnother(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	names := func(list []incident.Signal) []string {
+		var out []string
+		for _, s := range list {
+			out = append(out, s.Name)
+		}
+		return out
+	}
+	queue := names(c.Signals([]string{"vLLMQueueBacklog"}))
+	if !slices.Contains(queue, "queue_time_p95") || slices.Contains(queue, "abort_ratio") {
+		t.Errorf("vLLMQueueBacklog reads %v", queue)
+	}
+	both := names(c.Signals([]string{"vLLMQueueBacklog", "vLLMHighAbortRate"}))
+	if !slices.Contains(both, "abort_ratio") {
+		t.Errorf("both alerts read %v", both)
+	}
+	everything := names(c.Signals(nil))
+	if unknown := names(c.Signals([]string{"MyOwnAlert", "vLLMQueueBacklog"})); !slices.Equal(unknown, everything) {
+		t.Errorf("an unknown alert reads %v, not %v", unknown, everything)
+	}
+	for _, name := range slices.Concat(queue, both) {
+		if !slices.Contains(everything, name) {
+			t.Errorf("%s is not among all signals", name)
+		}
+	}
+}
+
+func kinds(steps []incident.StepRequest) []incident.StepKind {
+	var out []incident.StepKind
+	for _, s := range steps {
+		out = append(out, s.Kind)
+	}
+	return out
+}
+
+// The runbook's order for swapping: reduce load, then memory pressure, then scale out, then separate the pools.
+func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, names := range [][]string{{"vLLMRequestSwapping"}, {"vLLMRequestSwapping", "vLLMHighTTFT", "vLLMGPUCacheFull"}} {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(names...), Pool: chat(), Evidence: readings(thrash())})
+		want := []incident.StepKind{incident.StepThrottle, incident.StepMaxNumBatchedTokens, incident.StepReplicas, incident.StepManual}
+		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
+			t.Fatal(diff)
+		}
+		if s := got.Steps[0]; s.Factor != 0.7 || s.LiftAfter != 30*time.Minute || s.WarmUp != 2*time.Minute || s.Why == "" {
+			t.Errorf("throttle: %+v", s)
+		}
+		if s := got.Steps[1]; s.Factor != 0.5 || s.LiftAfter != 0 || s.WarmUp != 10*time.Minute {
+			t.Errorf("max_num_batched_tokens: %+v", s)
+		}
+		if s := got.Steps[2]; s.Add != 1 || s.Factor != 0 || s.LiftAfter != 0 {
+			t.Errorf("replicas: %+v", s)
+		}
+		if s := got.Steps[3]; !strings.HasPrefix(s.Advice, "Separate the pools") {
+			t.Errorf("manual: %+v", s)
+		}
+		if !slices.ContainsFunc(got.Never, func(s string) bool { return strings.HasPrefix(s, "raise max_num_seqs: ") }) {
+			t.Errorf("what makes it worse is not said: %q", got.Never)
+		}
+	}
+}
+
+// Whatever the readings are, an incident that is only about slow first tokens never leads to a smaller token budget.
+func TestHighTTFTNeverLowersMaxNumBatchedTokens(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	lowered := func(r playbooks.Result) bool {
+		return slices.ContainsFunc(r.Steps, func(s incident.StepRequest) bool {
+			return s.Kind == incident.StepMaxNumBatchedTokens && s.Factor < 1
+		})
+	}
+	for _, alert := range []string{"vLLMHighTTFT", "HighTTFT"} {
+		for _, tr := range troubles() {
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(alert), Pool: chat(), Evidence: tr.evidence(nil)})
+			if lowered(got) {
+				t.Errorf("%s with the readings of %s: %s lowers it", alert, tr.diagnosis, nameOf(got.Diagnosis))
+			}
+		}
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(alert), Pool: chat(), Evidence: readings(thrash())})
+		want := []incident.StepKind{incident.StepThrottle, incident.StepReplicas, incident.StepManual}
+		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
+			t.Error(diff)
+		}
+		if !strings.Contains(got.Note, "Left out, lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+			t.Errorf("the note does not say what was left out: %q", got.Note)
+		}
+	}
+}
+
+func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	prefill := map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5}
+	withRaise := []incident.StepKind{incident.StepManual, incident.StepMaxNumBatchedTokens, incident.StepManual}
+	without := []incident.StepKind{incident.StepManual, incident.StepManual}
+	tests := []struct {
+		name string
+		ev   incident.Evidence
+		want []incident.StepKind
+		note string
+	}{
+		{"room in the time per token", readings(with(maps.Clone(prefill))), withRaise, ""},
+		{"no room", func() incident.Evidence {
+			ev := with(prefill)
+			ev["tpot_p95"] = 0.049
+			return readings(ev)
+		}(), without, "Left out, raising max_num_batched_tokens: it needs tpot_p95 <= 0.8 * slo.tpot.or(0.1), and tpot_p95 is 49 ms, not at most 40 ms."},
+		{"not known", func() incident.Evidence {
+			ev := with(prefill)
+			delete(ev, "tpot_p95")
+			return readings(ev)
+		}(), without, "and tpot_p95 was not read."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: tt.ev})
+			if diff := cmp.Diff(tt.want, kinds(got.Steps)); diff != "" {
+				t.Errorf("%s: %s", nameOf(got.Diagnosis), diff)
+			}
+			if !strings.Contains(got.Note, tt.note) {
+				t.Errorf("the note is %q", got.Note)
+			}
+			for _, s := range got.Steps {
+				if s.Kind == incident.StepMaxNumBatchedTokens && s.Factor <= 1 {
+					t.Errorf("the factor is %g", s.Factor)
+				}
+			}
+		})
+	}
+}
+
+func TestDiagnosesWithoutActionProposeNothingAndSayWhy(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, tr := range troubles() {
+		if !slices.Contains([]string{"idle", "light-load", "healthy-full-batch"}, tr.diagnosis) {
+			continue
+		}
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(tr.alert), Pool: chat(), Evidence: tr.evidence(nil)})
+		if len(got.Steps) != 0 || !strings.Contains(got.Note, "Nothing is to be done: ") {
+			t.Errorf("%s: %d steps, note %q", tr.diagnosis, len(got.Steps), got.Note)
+		}
+	}
+}
+
+// A stalled or failing engine is not cured by more of them.
+func TestStallsAndErrorsNeverScale(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, tr := range troubles() {
+		if tr.diagnosis != "stalled" && tr.diagnosis != "engine-errors" {
+			continue
+		}
+		for _, p := range c.Playbooks() {
+			if !slices.Contains(p.Diagnoses, tr.diagnosis) {
+				continue
+			}
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(p.Alerts...), Pool: chat(), Evidence: tr.evidence(nil)})
+			if diff := cmp.Diff([]incident.StepKind{incident.StepManual}, kinds(got.Steps)); nameOf(got.Diagnosis) != tr.diagnosis || diff != "" {
+				t.Errorf("%s: %s %s", p.Name, nameOf(got.Diagnosis), diff)
+			}
+		}
+	}
+}
+
+func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	ev := readings(thrash())
+	before := maps.Clone(ev.Readings)
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev})
+	want := map[string]float64{
+		"preemption_rate": 0,    // the chosen rule
+		"kv_usage":        0.9,  // the chosen rule
+		"ttft_p95":        0.5,  // the recovery rule, from the pool's target
+		"tpot_p95":        0.05, // the pool's target
+		"e2e_p95":         10,   // the pool's target
+	}
+	have := map[string]float64{}
+	for name, r := range got.Readings {
+		if r.Threshold != nil {
+			have[name] = *r.Threshold
+		}
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(before, ev.Readings); diff != "" {
+		t.Errorf("the evidence was changed: %s", diff)
+	}
+	// A threshold of an earlier look is not carried on.
+	stale := 99.0
+	r := ev.Readings["running"]
+	r.Threshold = &stale
+	ev.Readings["running"] = r
+	if got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev}); got.Readings["running"].Threshold != nil {
+		t.Error("running has kept a threshold that nothing gives it")
+	}
+}
+
+func TestAPoolWithoutTargetsIsMeasuredAgainstThePublishedThresholds(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for ttft, want := range map[float64]incident.Truth{2.9: incident.True, 3.1: incident.False} {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Evidence: readings(with(map[string]float64{"ttft_p95": ttft}))})
+		if got.Healthy != want {
+			t.Errorf("%g s is healthy: %s, want %s", ttft, got.Healthy, want)
+		}
+		if th := got.Readings["ttft_p95"].Threshold; th == nil || *th != 3 {
+			t.Errorf("the threshold is %v, want 3", th)
+		}
+	}
+}
+
+func TestTheLongestWarmUpBoundsEveryStep(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{MaxWarmUp: 5 * time.Second})
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMRequestSwapping"), Pool: chat(), Evidence: readings(thrash())})
+	if len(got.Steps) == 0 {
+		t.Fatal("no steps")
+	}
+	for _, s := range got.Steps {
+		if s.WarmUp > 5*time.Second {
+			t.Errorf("%s warms up for %s", s.Kind, s.WarmUp)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package playbooks
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// ruleSignals are the signals of the rules in these tests.
+const ruleSignals = `
+signals:
+  - {name: lat, title: Latency, query: max(lat), unit: seconds, direction: higher_is_worse, source: test}
+  - {name: other, title: Other latency, query: max(other), unit: seconds, direction: higher_is_worse, source: test}
+  - {name: use, title: Use, query: max(use), unit: ratio, direction: higher_is_worse, source: test}
+  - {name: count, title: Count, query: max(count), unit: count, direction: neutral, source: test}
+`
+
+func newRuleLoader(t *testing.T) *loader {
+	t.Helper()
+	l := &loader{
+		files:   []File{{Name: "signals.yaml", Data: []byte(ruleSignals)}},
+		broken:  map[string]bool{},
+		first:   map[string]Problem{},
+		catalog: &Catalog{targets: map[string]string{}, byName: map[string]incident.Signal{}},
+	}
+	l.options()
+	l.read()
+	l.readSignals()
+	if err := l.startRules(); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.problems) > 0 {
+		t.Fatal(l.problems)
+	}
+	return l
+}
+
+func compileForTest(t *testing.T, l *loader, text string) *rule {
+	t.Helper()
+	r := l.rule(place{file: "rule"}, text)
+	if r == nil {
+		t.Fatalf("%q does not compile: %v", text, l.problems)
+	}
+	return r
+}
+
+func value(v float64) incident.Reading { return incident.Reading{Value: &v} }
+
+func bounded(v float64, b incident.Bound) incident.Reading {
+	return incident.Reading{Value: &v, Bound: b}
+}
+
+func noData() incident.Reading           { return incident.Reading{} }
+func failed(why string) incident.Reading { return incident.Reading{Error: why} }
+
+func TestRulesAreThreeValued(t *testing.T) {
+	t.Parallel()
+	const yes, no, open = incident.True, incident.False, incident.Undecided
+	stale := 7.0
+	readings := map[string]map[string]incident.Reading{
+		"values":    {"lat": value(7), "other": value(2), "use": value(0.97), "count": value(0)},
+		"no data":   {"lat": noData(), "other": value(2), "use": noData(), "count": value(0)},
+		"error":     {"lat": failed("timeout"), "other": value(2), "use": failed("timeout"), "count": failed("x")},
+		"not asked": {"other": value(2)},
+		"at most":   {"lat": bounded(0.3, incident.AtMost), "other": bounded(0.2, incident.AtMost), "count": value(0)},
+		"at least":  {"lat": bounded(10, incident.AtLeast), "other": bounded(20, incident.AtLeast), "count": value(0)},
+		"not finite": {
+			"lat": value(math.NaN()), "other": value(math.Inf(1)), "use": value(math.Inf(-1)), "count": value(0),
+		},
+		// A reading with an error has no value, whatever stands in it; a bound nobody knows is no bound.
+		"doubtful": {
+			"lat":   {Value: &stale, Error: "timeout"},
+			"other": {Value: &stale, Bound: "about"},
+		},
+	}
+	target := incident.SLO{TTFT: 3, TPOT: 0.05}
+	tests := []struct {
+		rule string
+		on   string
+		slo  incident.SLO
+		want incident.Truth
+	}{
+		{rule: "lat > 5.0", on: "values", want: yes},
+		{rule: "lat > 7.0", on: "values", want: no},
+		{rule: "lat >= 7.0", on: "values", want: yes},
+		{rule: "lat < 7.0", on: "values", want: no},
+		{rule: "lat <= 7.0", on: "values", want: yes},
+		{rule: "lat > 5", on: "values", want: yes},
+		{rule: "5 < lat", on: "values", want: yes},
+		{rule: "5.0 >= lat", on: "values", want: no},
+		{rule: "lat > other", on: "values", want: yes},
+		{rule: "other > lat", on: "values", want: no},
+		{rule: "other > 0.5 * lat", on: "values", want: no},
+		{rule: "lat > other * 3", on: "values", want: yes},
+		{rule: "lat > -1.0 * other", on: "values", want: yes},
+		{rule: "count <= 0.0", on: "values", want: yes},
+
+		// A missing reading settles no comparison, in whatever way it is missing.
+		{rule: "lat > 5.0", on: "no data", want: open},
+		{rule: "lat <= 5.0", on: "no data", want: open},
+		{rule: "!(lat > 5.0)", on: "no data", want: open},
+		{rule: "lat >= 0.0", on: "error", want: open},
+		{rule: "lat > other", on: "error", want: open},
+		{rule: "other > lat", on: "not asked", want: open},
+		{rule: "2.0 * lat > 1.0", on: "no data", want: open},
+		{rule: "0.0 * lat <= 1.0", on: "no data", want: open},
+		{rule: "lat > 1.0", on: "not finite", want: open},
+		{rule: "other > 1.0", on: "not finite", want: open},
+		{rule: "use < 0.5", on: "not finite", want: open},
+		{rule: "lat > 1.0", on: "doubtful", want: open},
+		{rule: "other > 1.0", on: "doubtful", want: open},
+
+		// Kleene's "and", "or" and "not".
+		{rule: "other > 5.0 && lat > 5.0", on: "no data", want: no},
+		{rule: "lat > 5.0 && other > 5.0", on: "no data", want: no},
+		{rule: "lat > 5.0 && other < 5.0", on: "no data", want: open},
+		{rule: "lat > 5.0 || other < 5.0", on: "no data", want: yes},
+		{rule: "other < 5.0 || lat > 5.0", on: "no data", want: yes},
+		{rule: "lat > 5.0 || other > 5.0", on: "no data", want: open},
+		{rule: "lat > 5.0 || use > 0.5", on: "no data", want: open},
+		{rule: "lat > 5.0 && use > 0.5", on: "no data", want: open},
+		{rule: "!(lat > 5.0 && other > 5.0)", on: "no data", want: yes},
+		{rule: "!(lat > 5.0 || other < 5.0)", on: "no data", want: no},
+		{rule: "!(lat > 5.0 || other > 5.0)", on: "no data", want: open},
+		{rule: "(lat > 5.0 || other < 5.0) && count <= 0.0", on: "no data", want: yes},
+		{rule: "lat > 5.0 && other > 5.0 && use > 0.5 && count > 1.0", on: "no data", want: no},
+		// Even a tautology rests on the reading: it is not there, so it is not told.
+		{rule: "lat > 5.0 || lat <= 5.0", on: "no data", want: open},
+
+		// A bound decides what it settles, and nothing else.
+		{rule: "lat < 5.0", on: "at most", want: yes},
+		{rule: "lat >= 5.0", on: "at most", want: no},
+		{rule: "lat > 0.1", on: "at most", want: open},
+		{rule: "lat <= 0.1", on: "at most", want: open},
+		{rule: "lat > 0.3", on: "at most", want: no},
+		{rule: "lat >= 0.3", on: "at most", want: open},
+		{rule: "lat <= 0.3", on: "at most", want: yes},
+		{rule: "lat < 0.3", on: "at most", want: open},
+		{rule: "other < lat", on: "at most", want: open},
+		{rule: "lat > 5.0", on: "at least", want: yes},
+		{rule: "lat > 10.0", on: "at least", want: open},
+		{rule: "lat >= 10.0", on: "at least", want: yes},
+		{rule: "lat < 10.0", on: "at least", want: no},
+		{rule: "lat < 60.0", on: "at least", want: open},
+		{rule: "2.0 * lat > 15.0", on: "at least", want: yes},
+		{rule: "-1.0 * lat < 0.0", on: "at least", want: yes},
+		{rule: "-1.0 * lat > -30.0", on: "at least", want: open},
+		{rule: "0.5 * lat > other", on: "at least", want: open},
+
+		// A pool without a target has no target of zero.
+		{rule: "lat > slo.ttft", on: "values", slo: target, want: yes},
+		{rule: "lat > slo.ttft", on: "values", want: open},
+		{rule: "lat <= slo.ttft", on: "values", want: open},
+		{rule: "slo.ttft < lat", on: "values", slo: target, want: yes},
+		{rule: "lat > slo.ttft.or(10.0)", on: "values", want: no},
+		{rule: "lat > slo.ttft.or(10)", on: "values", slo: target, want: yes},
+		{rule: "lat > slo.ttft.or(5)", on: "values", want: yes},
+		{rule: "lat > 2.0 * slo.ttft.or(3.0)", on: "values", want: yes},
+		{rule: "lat > slo.ttft.or(3.0)", on: "no data", slo: target, want: open},
+		{rule: "lat > slo.ttft.or(0.0)", on: "values", want: open},
+		{rule: "slo.ttft > slo.tpot && lat > 1.0", on: "values", slo: target, want: yes},
+
+		// present is never undecided; absent is, when it could not be asked.
+		{rule: "present(lat)", on: "values", want: yes},
+		{rule: "present(lat)", on: "no data", want: no},
+		{rule: "present(lat)", on: "error", want: no},
+		{rule: "present(lat)", on: "not asked", want: no},
+		{rule: "present(lat)", on: "at most", want: yes},
+		{rule: "present(lat)", on: "not finite", want: no},
+		{rule: "present(slo.ttft) && lat > 1.0", on: "values", want: no},
+		{rule: "present(slo.ttft) && lat > 1.0", on: "values", slo: target, want: yes},
+		{rule: "absent(lat)", on: "values", want: no},
+		{rule: "absent(lat)", on: "no data", want: yes},
+		{rule: "absent(lat)", on: "error", want: open},
+		{rule: "absent(lat)", on: "not asked", want: open},
+		{rule: "absent(lat)", on: "at least", want: no},
+		{rule: "absent(lat)", on: "not finite", want: yes},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule+" on "+tt.on, func(t *testing.T) {
+			t.Parallel()
+			l := newRuleLoader(t)
+			r := compileForTest(t, l, tt.rule)
+			a := r.ask(l.catalog.factsOf(incident.Evidence{Readings: readings[tt.on]}, tt.slo))
+			if a.err != nil {
+				t.Fatal(a.err)
+			}
+			if a.truth != tt.want {
+				t.Errorf("got %s, want %s", a.truth, tt.want)
+			}
+			if own := a.truthOfParts(r.shape); own != a.truth {
+				t.Errorf("the conditions give %s, the rule %s", own, a.truth)
+			}
+		})
+	}
+}
+
+func TestRulesSayWhy(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		rule     string
+		readings map[string]incident.Reading
+		slo      incident.SLO
+		want     string
+	}{
+		{name: "false comparison", rule: "count > 5.0", readings: map[string]incident.Reading{"count": value(0)}, want: "count is 0, not above 5"},
+		{name: "true comparison", rule: "lat > 3.0", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, above 3 s"},
+		{name: "mirrored", rule: "3.0 >= lat", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, not at most 3 s"},
+		{name: "first false part of and", rule: "lat > 3.0 && count > 5.0 && use > 0.5",
+			readings: map[string]incident.Reading{"lat": value(7.2), "count": value(0), "use": value(0.1)}, want: "count is 0, not above 5"},
+		{name: "every part of a false or", rule: "count > 5.0 || use >= 0.95",
+			readings: map[string]incident.Reading{"count": value(0), "use": value(0.5)}, want: "count is 0, not above 5; use is 50 %, not at least 95 %"},
+		{name: "first true part of or", rule: "count > 5.0 || use >= 0.95 || lat > 1.0",
+			readings: map[string]incident.Reading{"count": value(0), "use": value(0.97), "lat": value(9)}, want: "use is 97 %, at least 95 %"},
+		{name: "only what leaves it open", rule: "count <= 0.0 && use > 0.5 && (lat > 1.0 || other > 1.0)",
+			readings: map[string]incident.Reading{"count": value(0), "other": value(0.5)}, want: "use was not read; lat was not read"},
+		{name: "no data", rule: "use > 0.5", readings: map[string]incident.Reading{"use": noData()}, want: "no data for use"},
+		{name: "error", rule: "use > 0.5", readings: map[string]incident.Reading{"use": failed("context deadline exceeded")},
+			want: "use could not be read (context deadline exceeded)"},
+		{name: "long error is cut", rule: "use > 0.5", readings: map[string]incident.Reading{"use": failed(strings.Repeat("é", 500))},
+			want: "use could not be read (" + strings.Repeat("é", 160) + "...)"},
+		{name: "bound", rule: "lat > 0.1", readings: map[string]incident.Reading{"lat": bounded(0.3, incident.AtMost)},
+			want: "lat is at most 300 ms, which does not settle whether it is above 100 ms"},
+		{name: "target", rule: "lat > slo.ttft", readings: map[string]incident.Reading{"lat": value(1)}, want: "the pool has no target slo.ttft"},
+		{name: "not", rule: "!(lat > 3.0)", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, above 3 s"},
+		{name: "two readings", rule: "other > 0.5 * lat", readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},
+			want: "other is 1 s, not above 3.6 s (0.5 * lat)"},
+		{name: "presence", rule: "present(lat) && count > 1.0", readings: map[string]incident.Reading{"lat": noData(), "count": value(2)},
+			want: "lat: no data"},
+		{name: "the same reason once", rule: "lat > 1.0 || lat > 2.0", readings: map[string]incident.Reading{"lat": noData()}, want: "no data for lat"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newRuleLoader(t)
+			r := compileForTest(t, l, tt.rule)
+			got := r.ask(l.catalog.factsOf(incident.Evidence{Readings: tt.readings}, tt.slo)).why()
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEvidenceShowsEachConditionWithWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	l := newRuleLoader(t)
+	r := compileForTest(t, l, "lat > slo.ttft.or(3.0) && (use > 0.95 || 5 < count) && other < 0.5 * lat && present(use)")
+	readings := map[string]incident.Reading{
+		"lat": value(7.2), "use": noData(), "count": value(12), "other": bounded(0.3, incident.AtMost),
+	}
+	got := r.ask(l.catalog.factsOf(incident.Evidence{Readings: readings}, incident.SLO{TTFT: 0.5})).evidence()
+	want := []incident.Condition{
+		{Text: "lat > slo.ttft.or(3.0)", Truth: incident.True, Signal: "lat", Seen: "7.2 s", Threshold: "500 ms"},
+		{Text: "use > 0.95", Truth: incident.Undecided, Signal: "use", Seen: "no data", Threshold: "95 %"},
+		{Text: "5 < count", Truth: incident.True, Signal: "count", Seen: "12", Threshold: "5"},
+		{Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Seen: "at most 300 ms", Threshold: "3.6 s (0.5 * lat)"},
+		{Text: "present(use)", Truth: incident.False, Signal: "use", Seen: "no data"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The bounds must hold for what nobody would write, and must not be near what somebody would.
+func TestRulesAreBounded(t *testing.T) {
+	t.Parallel()
+	long := func(n int) string { return strings.Repeat("lat > 1.0 && ", n) + "lat > 1.0" }
+	for name, text := range map[string]string{
+		"long":      long(200),
+		"expensive": strings.Repeat("lat>1&&", 250) + "lat>1",
+		"deep":      strings.Repeat("!(", 60) + "lat > 1.0" + strings.Repeat(")", 60),
+	} {
+		l := newRuleLoader(t)
+		if r := l.rule(place{file: "rule"}, text); r != nil || len(l.problems) == 0 {
+			t.Errorf("the %s rule was accepted", name)
+		}
+	}
+	compileForTest(t, newRuleLoader(t), long(30))
+}

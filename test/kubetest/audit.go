@@ -1,0 +1,108 @@
+package kubetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// auditPolicy records every request once it is answered; those that could change something with their bodies.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  verbs: [get, list, watch]
+- level: Request
+`
+
+// AuditEntry is one answered request, as the API server wrote it down.
+type AuditEntry struct {
+	Stage      string `json:"stage"`
+	Verb       string `json:"verb"`
+	RequestURI string `json:"requestURI"`
+	User       struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	UserAgent string `json:"userAgent"`
+	ObjectRef *struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+		APIGroup    string `json:"apiGroup"`
+	} `json:"objectRef"`
+	ResponseStatus *struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	RequestObject     json.RawMessage `json:"requestObject"`
+	ReceivedTimestamp time.Time       `json:"requestReceivedTimestamp"`
+}
+
+// Writing says that the verb can change something: everything but get, list and watch.
+func (e AuditEntry) Writing() bool { return !slices.Contains([]string{"get", "list", "watch"}, e.Verb) }
+
+// DryRun says that the request asked that nothing be kept.
+func (e AuditEntry) DryRun() bool {
+	u, err := url.Parse(e.RequestURI)
+	return err == nil && slices.Equal(u.Query()["dryRun"], []string{"All"})
+}
+
+// Review says that the request only asked a question: an access or token review.
+func (e AuditEntry) Review() bool {
+	return e.Verb == "create" && e.ObjectRef != nil && slices.Contains([]string{"authorization.k8s.io", "authentication.k8s.io"}, e.ObjectRef.APIGroup)
+}
+
+// Code is the status of the answer; 0 when there was none.
+func (e AuditEntry) Code() int {
+	if e.ResponseStatus == nil {
+		return 0
+	}
+	return e.ResponseStatus.Code
+}
+
+// String is "bot patch /apis/... 200".
+func (e AuditEntry) String() string {
+	return fmt.Sprintf("%s %s %s %d", e.User.Username, e.Verb, e.RequestURI, e.Code())
+}
+
+// AuditLogPath is where the API server writes its audit log; there is none without Options.AuditLog.
+func (c *Cluster) AuditLogPath() string { return c.path("audit.log") }
+
+// Audit returns the answered requests of a user in the order of the log; of everybody when user is empty.
+func (c *Cluster) Audit(t testing.TB, user string) []AuditEntry {
+	t.Helper()
+	if !c.opts.AuditLog {
+		t.Fatal("this cluster was started without Options.AuditLog")
+	}
+	b, err := os.ReadFile(c.AuditLogPath())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var out []AuditEntry
+	for line := range bytes.Lines(b) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // being written: not answered yet
+		}
+		var e AuditEntry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("audit log: %v\n%s", err, line)
+		}
+		if user == "" || e.User.Username == user {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Writes are the requests of a user that were meant to change something: writing verbs without dry-run, reviews left out. Refused ones count.
+func (c *Cluster) Writes(t testing.TB, user string) []AuditEntry {
+	t.Helper()
+	return slices.DeleteFunc(c.Audit(t, user), func(e AuditEntry) bool { return !e.Writing() || e.DryRun() || e.Review() })
+}

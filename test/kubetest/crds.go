@@ -1,0 +1,112 @@
+package kubetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// CRD is the definition of a custom kind that comes with the tools, as its project ships it.
+type CRD string
+
+// The custom kinds that come with the tools: KEDA's and Envoy Gateway's, without their controllers.
+const (
+	ScaledObjects           CRD = "scaledobjects.yaml"
+	BackendTrafficPolicies CRD = "backendtrafficpolicies.yaml"
+)
+
+// InstallCRD makes the API server serve these kinds, and waits until it does. One that is there already stays.
+func (c *Cluster) InstallCRD(t testing.TB, crds ...CRD) {
+	t.Helper()
+	for _, crd := range crds {
+		b, err := os.ReadFile(filepath.Join(c.tools, "crds", string(crd)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.InstallCRDYAML(t, withoutTemplate(b))
+	}
+}
+
+// withoutTemplate drops the lines of a Helm condition around a definition: Envoy Gateway's chart has them.
+func withoutTemplate(b []byte) []byte {
+	var out [][]byte
+	for line := range bytes.Lines(b) {
+		if !bytes.HasPrefix(line, []byte("{{")) {
+			out = append(out, line)
+		}
+	}
+	return bytes.Join(out, nil)
+}
+
+// InstallCRDYAML is InstallCRD for a definition of the test's own: one CustomResourceDefinition as YAML or JSON.
+func (c *Cluster) InstallCRDYAML(t testing.TB, definition []byte) {
+	t.Helper()
+	var o unstructured.Unstructured
+	if err := yaml.Unmarshal(definition, &o.Object); err != nil {
+		t.Fatalf("custom resource definition: %v", err)
+	}
+	crds := c.Dynamic(t).Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	if _, err := crds.Create(t.Context(), &o, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatalf("custom resource definition %s: %v", o.GetName(), err)
+	}
+	Eventually(t, "the kind "+o.GetName(), func(ctx context.Context) error {
+		got, err := crds.Get(ctx, o.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return established(got)
+	})
+	gvr, err := served(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Eventually(t, "objects of "+o.GetName(), func(ctx context.Context) error {
+		_, err := c.Dynamic(t).Resource(gvr).List(ctx, metav1.ListOptions{})
+		return err
+	})
+}
+
+func established(crd *unstructured.Unstructured) error {
+	conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	if err != nil {
+		return err
+	}
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["type"] == "Established" && m["status"] == "True" {
+			return nil
+		}
+	}
+	return fmt.Errorf("not established yet: %v", conditions)
+}
+
+// served is the first version that the definition serves.
+func served(crd *unstructured.Unstructured) (schema.GroupVersionResource, error) {
+	group, _, err := unstructured.NestedString(crd.Object, "spec", "group")
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	plural, _, err := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	for _, v := range versions {
+		if m, ok := v.(map[string]any); ok && m["served"] == true {
+			name, _ := m["name"].(string)
+			return schema.GroupVersionResource{Group: group, Version: name, Resource: plural}, nil
+		}
+	}
+	return schema.GroupVersionResource{}, fmt.Errorf("%s serves no version", crd.GetName())
+}

@@ -1,0 +1,3 @@
+// Package kubetest starts a real Kubernetes API server on a real etcd for tests, and on request the controller-manager and kwok, whose pods become
+// ready without a container. The processes listen on this machine's loopback only, keep everything in a folder of their own, and end with the tests.
+package kubetest

@@ -1,0 +1,212 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/test/promtest"
+)
+
+// patience bounds every wait. A quiet machine needs three seconds for a whole cluster; a busy one with two cores sometimes ten times that.
+const patience = 2 * time.Minute
+
+// poll is how often a wait looks.
+const poll = 25 * time.Millisecond
+
+// Start runs a cluster until the test ends and returns when it is ready. A cluster takes some seconds and some 400 MB, so tests of one package
+// better share one: see Share.
+func Start(t testing.TB, o Options) *Cluster {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "kubetest-")
+	if err != nil {
+		t.Fatalf("kubetest: %v", err)
+	}
+	c, err := launch(t, dir, o)
+	if err != nil {
+		t.Fatalf("kubetest: %v", err)
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+// launch starts everything in dir, which goes with the cluster. On an error nothing is left running.
+func launch(t testing.TB, dir string, o Options) (c *Cluster, err error) {
+	t.Helper()
+	c = &Cluster{opts: o, dir: dir, tools: filepath.Dir(filepath.Dir(promtest.Binary(t, "kube-apiserver")))}
+	defer func() {
+		if err != nil {
+			c.stop()
+		}
+	}()
+	for _, p := range []*port{&c.etcdPort, &c.peerPort, &c.apiPort, &c.controllerPort} {
+		if *p, err = holdPort(); err != nil {
+			return nil, err
+		}
+		c.ports = append(c.ports, *p)
+	}
+	if err := errors.Join(writeKeys(c.path("sa.key"), c.path("sa.pub")), writeTokens(c.path("tokens.csv"), o.users()),
+		os.WriteFile(c.path("audit-policy.yaml"), []byte(auditPolicy), 0o600)); err != nil {
+		return nil, err
+	}
+	if err := c.startStore(t.Context()); err != nil {
+		return nil, err
+	}
+	if err := c.startServer(t.Context()); err != nil {
+		return nil, err
+	}
+	return c, c.startActors(t.Context())
+}
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
+
+func (c *Cluster) binary(name string) string { return filepath.Join(c.tools, "bin", name) }
+
+// startStore starts etcd. Nothing in it has to survive the machine, so it does not wait for the disk.
+func (c *Cluster) startStore(ctx context.Context) error {
+	client, peer := c.etcdPort.url("http"), c.peerPort.url("http")
+	p, err := startProcess("etcd", c.binary("etcd"), c.dir, []string{
+		"--data-dir=" + c.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client, "--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--unsafe-no-fsync", "--socket-reuse-port", "--log-level=warn",
+	})
+	if err != nil {
+		return err
+	}
+	c.others = append(c.others, p)
+	return await(ctx, p, "readiness of etcd", func(ctx context.Context) error { return getOK(ctx, http.DefaultClient, client+"/readyz") })
+}
+
+func (c *Cluster) startServer(ctx context.Context) error {
+	issuer := c.apiPort.url("https")
+	args := []string{
+		"--etcd-servers=" + c.etcdPort.url("http"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", c.apiPort.number), "--permit-port-sharing", "--cert-dir=" + c.path("certs"),
+		"--service-cluster-ip-range=10.0.0.0/24", "--service-account-key-file=" + c.path("sa.pub"),
+		"--service-account-signing-key-file=" + c.path("sa.key"), "--service-account-issuer=" + issuer, "--api-audiences=" + issuer,
+		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--allow-privileged=true",
+		"--service-account-extend-token-expiration=false", "--shutdown-delay-duration=0s",
+	}
+	if c.opts.AuditLog {
+		// The blocking mode, which is the default of a log file: an answered request is in the log.
+		args = append(args, "--audit-policy-file="+c.path("audit-policy.yaml"), "--audit-log-path="+c.AuditLogPath(), "--audit-log-mode=blocking")
+	}
+	p, err := startProcess("kube-apiserver", c.binary("kube-apiserver"), c.dir, append(args, c.opts.ServerArgs...))
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.server = p
+	c.mu.Unlock()
+	return await(ctx, p, "readiness of kube-apiserver", c.ready)
+}
+
+// ready says whether the API server serves. Its certificate exists only after its first start.
+func (c *Cluster) ready(ctx context.Context) error {
+	if _, err := os.Stat(c.path("certs/apiserver.crt")); err != nil {
+		return err
+	}
+	client, err := rest.HTTPClientFor(c.AdminConfig())
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	return getOK(ctx, client, c.apiPort.url("https")+"/readyz")
+}
+
+// startActors starts what acts on objects, and makes what pods need: the node, and the service account of the default namespace.
+func (c *Cluster) startActors(ctx context.Context) error {
+	if !c.opts.Controllers && !c.opts.Kwok {
+		return nil
+	}
+	kubeconfig, err := c.writeKubeconfig(Admin)
+	if err != nil {
+		return err
+	}
+	if c.opts.Controllers {
+		p, err := startProcess("kube-controller-manager", c.binary("kube-controller-manager"), c.dir, []string{
+			"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--service-account-private-key-file=" + c.path("sa.key"),
+			"--use-service-account-credentials=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.controllerPort.number),
+			"--permit-port-sharing", "--cert-dir=" + c.path("certs-controller"), "--horizontal-pod-autoscaler-sync-period=1s",
+		})
+		if err != nil {
+			return err
+		}
+		c.others = append(c.others, p)
+		if err := await(ctx, p, "the controllers' first work", c.controllersWork); err != nil {
+			return err
+		}
+	}
+	if c.opts.Kwok {
+		p, err := startProcess("kwok", c.binary("kwok"), c.dir, []string{
+			"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(c.tools, "kwok", "stages.yaml"), "--manage-all-nodes=true", "--node-ip=127.0.0.1",
+			"--node-lease-duration-seconds=40",
+		})
+		if err != nil {
+			return err
+		}
+		c.others = append(c.others, p)
+		if err := c.makeNode(ctx); err != nil {
+			return err
+		}
+		return await(ctx, p, "readiness of the node", c.nodeReady)
+	}
+	return nil
+}
+
+// await polls until f succeeds. It gives up when the process has ended or patience is over, with the process's last words.
+func await(ctx context.Context, p *process, what string, f func(context.Context) error) error {
+	err := until(ctx, func(ctx context.Context) error {
+		if p.ended() {
+			return errEnded
+		}
+		return f(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", what, err, p.lastLines())
+	}
+	return nil
+}
+
+var errEnded = errors.New("the process has ended")
+
+// until polls f until it succeeds, and keeps its last error when patience is over. errEnded ends the wait.
+func until(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		err := f(ctx)
+		if err == nil || errors.Is(err, errEnded) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", err, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func getOK(ctx context.Context, client *http.Client, url string) (err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, resp.Status)
+	}
+	return nil
+}
