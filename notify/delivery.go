@@ -131,6 +131,7 @@ func (v *delivery) post(ctx context.Context) error {
 		return err
 	}
 	v.m.TS, v.drawn = ts, true
+	v.m.Sent = max(v.m.Sent, v.inc.Version)
 	v.clearIntent()
 	return v.save(ctx, false)
 }
@@ -143,6 +144,7 @@ func (v *delivery) update(ctx context.Context) error {
 		return err
 	}
 	v.drawn = true
+	v.m.Sent = max(v.m.Sent, v.inc.Version)
 	return nil
 }
 
@@ -193,8 +195,7 @@ func (v *delivery) clearIntent() {
 	v.sending, v.repeat = false, false
 }
 
-// finish stores that the message is up to date and gives the claim back. Sent moves only when the thread is complete too, so that
-// Wanted > Sent always says that something is left.
+// finish gives the claim back. When the message is up to date, the next edit waits for Config.Gap, so that a burst becomes one.
 func (v *delivery) finish(ctx context.Context, complete bool) error {
 	v.clearIntent()
 	if v.before != "" {
@@ -202,7 +203,6 @@ func (v *delivery) finish(ctx context.Context, complete bool) error {
 	}
 	v.m.Attempts, v.m.LastError, v.m.NextAt = 0, "", v.now
 	if complete {
-		v.m.Sent = max(v.m.Sent, v.inc.Version)
 		v.m.NextAt = v.now.Add(v.d.cfg.Gap)
 	}
 	return v.save(ctx, true)

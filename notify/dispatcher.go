@@ -13,11 +13,11 @@ import (
 
 // Outbox is the durable list of messages.
 type Outbox interface {
-	// ClaimMessages takes up to limit messages for owner until the lease ends: those whose NextAt has come, that are not up to date
-	// (Wanted > Sent) and have not given up. Wanting a new version clears GaveUp and brings NextAt to now for such a message; it does
-	// not move NextAt for others, so that a rate limit holds.
+	// ClaimMessages takes up to limit messages for owner until the lease ends: those whose NextAt has come, and that are not up to date
+	// (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has given up comes back, with GaveUp cleared, when a version is
+	// wanted that is newer than the Wanted it gave up with.
 	ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error)
-	// SaveMessage stores everything but Wanted, which only commits raise, and gives the claim back on release. It answers
+	// SaveMessage stores everything but Wanted, which only commits raise, keeps with GaveUp the Wanted of m, and gives the claim back on release. It answers
 	// incident.ErrFenced when the claim was lost.
 	SaveMessage(ctx context.Context, m incident.Message, release bool) error
 	// Wake receives a value, now and then, when there is something to do.
@@ -118,10 +118,7 @@ func (d *Dispatcher) report(ctx context.Context, err error, last string) string 
 // message and are not errors here; the error is the store's.
 func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (int, error) {
 	n := 0
-	for range maxRounds {
-		if ctx.Err() != nil {
-			return n, nil
-		}
+	for round := 0; round < maxRounds && ctx.Err() == nil; round++ {
 		claimed, err := d.outbox.ClaimMessages(ctx, d.cfg.Owner, now, d.cfg.Lease, d.cfg.Parallel)
 		if err != nil {
 			return n, fmt.Errorf("claim messages: %w", err)

@@ -20,6 +20,8 @@ type outbox struct {
 	mu      sync.Mutex
 	rows    map[string]incident.Message
 	leases  map[string]time.Time
+	thread  map[string]int64 // the newest thread entry that is wanted
+	gaveUp  map[string]int64 // what was wanted when it was given up
 	fence   int64
 	wake    chan struct{}
 	broken  error // answer of every call
@@ -28,7 +30,10 @@ type outbox struct {
 }
 
 func newOutbox(rows ...incident.Message) *outbox {
-	o := &outbox{rows: map[string]incident.Message{}, leases: map[string]time.Time{}, wake: make(chan struct{}, 1)}
+	o := &outbox{
+		rows: map[string]incident.Message{}, leases: map[string]time.Time{}, thread: map[string]int64{}, gaveUp: map[string]int64{},
+		wake: make(chan struct{}, 1),
+	}
 	for _, m := range rows {
 		o.rows[m.Incident] = m
 	}
@@ -47,9 +52,11 @@ func (o *outbox) ClaimMessages(_ context.Context, owner string, now time.Time, l
 	var out []incident.Message
 	for _, id := range sortedKeys(o.rows) {
 		m := o.rows[id]
-		if len(out) == limit || m.GaveUp || m.Wanted <= m.Sent || m.NextAt.After(now) || o.leases[id].After(now) {
+		current := m.Wanted <= m.Sent && o.thread[id] <= m.ThreadSent
+		if len(out) == limit || current || m.NextAt.After(now) || o.leases[id].After(now) || (m.GaveUp && m.Wanted <= o.gaveUp[id]) {
 			continue
 		}
+		m.GaveUp = false
 		o.fence++
 		m.Fence = o.fence
 		o.rows[id], o.leases[id] = m, now.Add(lease)
@@ -76,6 +83,7 @@ func (o *outbox) SaveMessage(ctx context.Context, m incident.Message, release bo
 			return err
 		}
 	}
+	o.gaveUp[m.Incident] = m.Wanted
 	m.Wanted = old.Wanted
 	o.rows[m.Incident] = m
 	o.history = append(o.history, m)
@@ -88,22 +96,21 @@ func (o *outbox) SaveMessage(ctx context.Context, m incident.Message, release bo
 func (o *outbox) Wake() <-chan struct{} { return o.wake }
 
 // want raises the wanted version as a commit does.
-func (o *outbox) want(id string, version int64, now time.Time) {
+func (o *outbox) want(id string, version int64, entries ...int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := o.rows[id]
-	m.Incident = id
 	m.Wanted = version
-	if m.GaveUp {
-		m.GaveUp, m.NextAt = false, now
-	}
 	o.rows[id] = m
+	for _, seq := range entries {
+		o.thread[id] = max(o.thread[id], seq)
+	}
 }
 
-func (o *outbox) row(id string) incident.Message {
+func (o *outbox) row() incident.Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.rows[id]
+	return o.rows["inc-1"]
 }
 
 func (o *outbox) steal(id string) {
@@ -332,7 +339,7 @@ func (b *bench) change(version int64, entries ...int64) {
 		inc.Journal = append(inc.Journal, incident.Entry{Seq: seq, Thread: true, Text: fmt.Sprint("entry ", seq)})
 	}
 	b.incidents.put(inc)
-	b.outbox.want("inc-1", version, b.now)
+	b.outbox.want("inc-1", version, entries...)
 }
 
 // pass lets time go by and delivers.
@@ -342,5 +349,5 @@ func (b *bench) pass(after time.Duration) incident.Message {
 	if _, err := b.Deliver(b.t.Context(), b.now); err != nil {
 		b.t.Fatalf("deliver: %v", err)
 	}
-	return b.outbox.row("inc-1")
+	return b.outbox.row()
 }

@@ -28,7 +28,7 @@ func builtin(t testing.TB, opts playbooks.Options) *playbooks.Catalog {
 func calm() map[string]float64 {
 	return map[string]float64{
 		"ttft_p95": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02, "queue_time_p95": 0.29, "prefill_p95": 0.2, "e2e_p95": 6,
-		"waiting": 0, "waiting_per_engine": 0, "running": 40, "engines": 2, "kv_usage": 0.5, "preemption_rate": 0,
+		"waiting": 0, "waiting_per_engine": 0, "running": 40, "engines": 2, "kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
 		"prompt_tokens_rate": 4000, "generation_tokens_rate": 1500, "finished_rate": 6, "abort_ratio": 0, "error_ratio": 0,
 		"unfinished_ratio": 0.02, "prompt_len_p95": 900, "prefix_hit_rate": 0.5, "up": 1,
 	}
@@ -74,11 +74,11 @@ func troubles() []trouble {
 		{
 			diagnosis: "kv-thrash", alert: "vLLMRequestSwapping",
 			readings: with(map[string]float64{
-				"kv_usage": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9, "tpot_p95": 0.4,
+				"kv_usage": 0.91, "kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9, "tpot_p95": 0.4,
 				"queue_time_p95": 6,
 			}),
-			not:   []map[string]float64{{"preemption_rate": 0}, {"kv_usage": 0.4}},
-			needs: []string{"preemption_rate", "kv_usage"},
+			not:   []map[string]float64{{"preemption_rate": 0}, {"kv_usage_peak": 0.95}},
+			needs: []string{"preemption_rate", "kv_usage_peak"},
 		},
 		{
 			diagnosis: "at-capacity", alert: "vLLMGPUCacheFull",

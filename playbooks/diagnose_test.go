@@ -16,7 +16,7 @@ import (
 // thrash are the readings of a pool that preempts; everything else suffers with it.
 func thrash() map[string]float64 {
 	return with(map[string]float64{
-		"kv_usage": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9, "tpot_p95": 0.4, "tpot_p50": 0.2,
+		"kv_usage": 0.98, "kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9, "tpot_p95": 0.4, "tpot_p50": 0.2,
 		"queue_time_p95": 6, "unfinished_ratio": 0.6,
 	})
 }
@@ -36,7 +36,7 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 	}
 	want := []incident.Condition{
 		{Text: "preemption_rate > 0.0", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s", Threshold: "0/s"},
-		{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "99 %", Threshold: "90 %"},
+		{Text: "kv_usage_peak > 0.95", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99 %", Threshold: "95 %"},
 	}
 	if diff := cmp.Diff(want, got.Diagnosis.Evidence); diff != "" {
 		t.Error(diff)
@@ -51,7 +51,7 @@ func TestWithoutTheCauseTheSymptomIsChosen(t *testing.T) {
 	c := builtin(t, playbooks.Options{})
 	values := thrash()
 	values["preemption_rate"] = 0
-	values["kv_usage"] = 0.6
+	values["kv_usage"], values["kv_usage_peak"] = 0.6, 0.7
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: readings(values)})
 	if nameOf(got.Diagnosis) != "queueing" {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
@@ -344,7 +344,7 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev})
 	want := map[string]float64{
 		"preemption_rate": 0,    // the chosen rule
-		"kv_usage":        0.9,  // the chosen rule
+		"kv_usage_peak":   0.95, // the chosen rule
 		"ttft_p95":        0.5,  // the recovery rule, from the pool's target
 		"tpot_p95":        0.05, // the pool's target
 		"e2e_p95":         10,   // the pool's target
@@ -374,13 +374,13 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 func TestAPoolWithoutTargetsIsMeasuredAgainstThePublishedThresholds(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	for ttft, want := range map[float64]incident.Truth{2.9: incident.True, 3.1: incident.False} {
+	for ttft, want := range map[float64]incident.Truth{2.4: incident.True, 2.6: incident.False} {
 		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Evidence: readings(with(map[string]float64{"ttft_p95": ttft}))})
 		if got.Healthy != want {
 			t.Errorf("%g s is healthy: %s, want %s", ttft, got.Healthy, want)
 		}
-		if th := got.Readings["ttft_p95"].Threshold; th == nil || *th != 3 {
-			t.Errorf("the threshold is %v, want 3", th)
+		if th := got.Readings["ttft_p95"].Threshold; th == nil || *th != 2.5 {
+			t.Errorf("the threshold is %v, want 2.5", th)
 		}
 	}
 }

@@ -16,7 +16,8 @@ type place struct {
 }
 
 func newPlace(f File, root *yaml.Node) place {
-	return place{file: f.Name, lines: strings.Split(string(f.Data), "\n"), node: root}
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(f.Data)) // YAML knows all three line breaks.
+	return place{file: f.Name, lines: strings.Split(text, "\n"), node: root}
 }
 
 // key is the value of a field; where the field is missing, it is the mapping itself, so that "x is missing" points at what lacks it.
@@ -79,7 +80,7 @@ func (p place) problemAt(offset int, format string, args ...any) Problem {
 			trimmed := strings.TrimLeft(text, " ")
 			col += utf8.RuneCountInString(text) - utf8.RuneCountInString(trimmed)
 		}
-		length := utf8.RuneCountInString(strings.TrimRight(text, " \r")) - col + 1
+		length := utf8.RuneCountInString(strings.TrimRight(text, " ")) - col + 1
 		if offset <= max(length, 0) {
 			out.Line, out.Col = line, col+offset
 			return out

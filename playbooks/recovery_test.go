@@ -51,7 +51,7 @@ func TestRecovery(t *testing.T) {
 		{"no tokens because nobody asks", "vLLMHighTPOT", state{"tpot_p95": nil, "running": 0.0}, yes},
 		{"no tokens although requests run", "vLLMHighTPOT", state{"tpot_p95": nil}, open},
 
-		{"requests finish", "vLLMHighAbortRate", state{"abort_ratio": 0.1, "unfinished_ratio": 0.3}, yes},
+		{"requests finish", "vLLMHighAbortRate", state{"abort_ratio": 0.1, "unfinished_ratio": 0.1}, yes},
 		{"aborts are counted", "vLLMHighAbortRate", state{"abort_ratio": 0.2}, no},
 		{"requests go missing", "vLLMHighAbortRate", state{"unfinished_ratio": 0.5}, no},
 		{"one of both is not known", "vLLMHighAbortRate", state{"unfinished_ratio": nil}, open},
@@ -111,7 +111,7 @@ func TestRecoveryOfSeveralAlertsNeedsAll(t *testing.T) {
 func TestRecoveryWaitsForTheCauseToo(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	still := readings(with(map[string]float64{"preemption_rate": 1, "kv_usage": 0.97}))
+	still := readings(with(map[string]float64{"preemption_rate": 1, "kv_usage": 0.9, "kv_usage_peak": 0.97}))
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: still})
 	if nameOf(got.Diagnosis) != "kv-thrash" || got.Healthy != incident.False {
 		t.Errorf("%s, healthy %s", nameOf(got.Diagnosis), got.Healthy)

@@ -3,13 +3,9 @@ package evidence
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -71,17 +67,6 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 	return c.kube.Cluster(ctx, ref, at)
 }
 
-// prepared is a signal with its query as it will be sent, or the reading that says why it cannot be.
-type prepared struct {
-	signal incident.Signal
-	expr   parser.Expr
-	query  string
-	metrics []string
-	// vllm says that the query reads vLLM's metrics, so that the pool's dialect and freshness matter to it.
-	vllm bool
-	err  error
-}
-
 // readings asks for every signal. Signals are known by name; of two with the same name neither is read.
 func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, at time.Time) (map[string]incident.Reading, string) {
 	found, dialectErr := c.detect(ctx, pool, at)
@@ -118,38 +103,6 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 	return out, found.dialect.String()
 }
 
-func prepare(signals []incident.Signal, d Dialect, dialectErr error, matchers map[string]string) []prepared {
-	at := map[string]int{}
-	out := make([]prepared, 0, len(signals))
-	for _, s := range signals {
-		if i, twice := at[s.Name]; twice {
-			out[i] = prepared{signal: s, query: s.Query, err: fmt.Errorf("two signals are called %q: rename one", s.Name)}
-			continue
-		}
-		at[s.Name] = len(out)
-		out = append(out, prepareOne(s, d, dialectErr, matchers))
-	}
-	return out
-}
-
-func prepareOne(s incident.Signal, d Dialect, dialectErr error, matchers map[string]string) prepared {
-	p := prepared{signal: s, query: s.Query}
-	p.expr, p.err = rewrite(s.Query, d, matchers)
-	if p.err != nil {
-		return p
-	}
-	p.query, p.metrics = p.expr.String(), metricsIn(p.expr)
-	for _, name := range p.metrics {
-		if _, ok := bareName(name); ok {
-			p.vllm = true
-		}
-	}
-	if p.vllm && dialectErr != nil {
-		p.err = dialectErr
-	}
-	return p
-}
-
 // read asks for one signal.
 func (c *Collector) read(ctx context.Context, p prepared, found finding, opts CollectOptions, at time.Time) incident.Reading {
 	s := p.signal
@@ -167,7 +120,7 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 	}
 	value, bound, warning, err := c.value(ctx, p, found.dialect, at)
 	wg.Wait()
-	r.Warning = joinNotes(warning, note, widened(p.metrics, found.matchers))
+	r.Warning = joinNotes(warning, note, widened(p.metrics, p.matchers))
 	if err != nil {
 		r.Error = err.Error()
 		return r
@@ -202,54 +155,4 @@ func (c *Collector) history(ctx context.Context, query string, at time.Time) ([]
 		}
 	}
 	return nil, "its past could not be read: " + err.Error()
-}
-
-// edgesOf are the signal's bounds, corrected by the buckets that the pool's histogram really has. A signal without bounds is no percentile.
-func edgesOf(p prepared, d Dialect) edges {
-	e := edges{lowest: p.signal.Floor, highest: p.signal.Ceiling}
-	var histograms []string
-	for _, name := range p.metrics {
-		if base, ok := strings.CutSuffix(name, "_bucket"); ok {
-			histograms = append(histograms, base)
-		}
-	}
-	if len(histograms) != 1 {
-		return e
-	}
-	seen, ok := d.buckets[histograms[0]]
-	if !ok {
-		return e
-	}
-	if e.lowest > 0 {
-		e.lowest = seen.lowest
-	}
-	if e.highest > 0 {
-		e.highest = seen.highest
-	}
-	return e
-}
-
-// whyEmpty explains a reading without data as far as it is known.
-func whyEmpty(p prepared, found finding) string {
-	if !p.vllm {
-		return unmatched(p.metrics, found.matchers)
-	}
-	if found.elsewhere {
-		return found.warning
-	}
-	if missing := found.dialect.absent(p.metrics); len(missing) > 0 {
-		return fmt.Sprintf("this Prometheus has no metric %s for this pool (%s)", strings.Join(missing, ", "), found.dialect)
-	}
-	return found.warning
-}
-
-// joinNotes joins what is not empty.
-func joinNotes(notes ...string) string {
-	var have []string
-	for _, n := range notes {
-		if n != "" {
-			have = append(have, n)
-		}
-	}
-	return strings.Join(have, "; ")
 }

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,40 +20,56 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// cluster is a real API server with objects whose status the test wrote. The bot may read all of namespace llm but no ReplicaSets of namespace narrow.
+// kubeToken is the bot's token on servers that refuse it; it must never be shown.
+const kubeToken = "bot-hunter2-token"
+
+// cluster is a real API server without controllers, so that the test decides every status. The bot may read all of namespace llm, only pods and
+// Deployments of namespace narrow, and nothing of namespace closed.
 type cluster struct {
-	t     *testing.T
+	kube  *kubetest.Cluster
 	admin *kubernetes.Clientset
 	dyn   *dynamic.DynamicClient
 	bot   Kube
-	cfg   *rest.Config
 }
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	adminCfg, botCfg := startKube(t)
-	admin, err := kubernetes.NewForConfig(adminCfg)
+	k := kubetest.Start(t, kubetest.Options{AuditLog: true})
+	bot, err := NewKube(k.ConfigFor(kubetest.Bot))
 	must(t, err)
-	dyn, err := dynamic.NewForConfig(adminCfg)
-	must(t, err)
-	bot, err := NewKube(botCfg)
-	must(t, err)
-	c := &cluster{t: t, admin: admin, dyn: dyn, bot: bot, cfg: botCfg}
+	c := &cluster{kube: k, admin: k.Client(t), dyn: k.Dynamic(t), bot: bot}
 	for _, name := range []string{"llm", "narrow", "closed"} {
-		_, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-		must(t, err)
+		k.MakeNamespace(t, name)
 	}
-	c.crd("keda.sh", "v1alpha1", "ScaledObject", "scaledobjects", nil)
-	c.crd("production-stack.vllm.ai", "v1alpha1", "VLLMRuntime", "vllmruntimes", map[string]any{
-		"specReplicasPath": ".spec.deploymentConfig.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector",
-	})
-	all := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}
-	c.allow("llm", all)
-	c.allow("narrow", []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}}, {APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}}})
+	k.InstallCRD(t, kubetest.ScaledObjects)
+	k.InstallCRDYAML(t, []byte(runtimeCRD))
+	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
+	k.Grant(t, kubetest.Bot, "narrow", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}},
+		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}})
 	return c
 }
+
+// runtimeCRD stands for production-stack's VLLMRuntime: its replicas are not in spec.replicas, so only its scale tells them.
+const runtimeCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: vllmruntimes.production-stack.vllm.ai}
+spec:
+  group: production-stack.vllm.ai
+  scope: Namespaced
+  names: {kind: VLLMRuntime, plural: vllmruntimes, listKind: VLLMRuntimeList}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources:
+      status: {}
+      scale: {specReplicasPath: .spec.deploymentConfig.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
+`
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -63,62 +78,20 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// allow binds the bot to rules in a namespace and waits until the API server obeys them.
-func (c *cluster) allow(namespace string, rules []rbacv1.PolicyRule) {
-	c.t.Helper()
-	_, err := c.admin.RbacV1().Roles(namespace).Create(c.t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "bot"}, Rules: rules}, metav1.CreateOptions{})
-	must(c.t, err)
-	_, err = c.admin.RbacV1().RoleBindings(namespace).Create(c.t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "bot"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "bot"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "bot"}},
-	}, metav1.CreateOptions{})
-	must(c.t, err)
-	eventually(c.t, "the bot's rights in "+namespace, func(ctx context.Context) error {
-		_, err := c.bot.PodsAt(ctx, namespace, "192.0.2.1")
-		return err
-	})
-}
-
-func (c *cluster) crd(group, version, kind, plural string, scale map[string]any) {
-	c.t.Helper()
-	v := map[string]any{
-		"name": version, "served": true, "storage": true,
-		"schema":       map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-		"subresources": map[string]any{"status": map[string]any{}},
-	}
-	if scale != nil {
-		v["subresources"].(map[string]any)["scale"] = scale
-	}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	_, err := c.dyn.Resource(crds).Create(c.t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": plural + "." + group},
-		"spec": map[string]any{
-			"group": group, "scope": "Namespaced", "names": map[string]any{"kind": kind, "plural": plural, "listKind": kind + "List"}, "versions": []any{v},
-		},
-	}}, metav1.CreateOptions{})
-	must(c.t, err)
-	gvr := schema.GroupVersionResource{Group: group, Version: version, Resource: plural}
-	eventually(c.t, kind, func(ctx context.Context) error {
-		_, err := c.dyn.Resource(gvr).Namespace("llm").List(ctx, metav1.ListOptions{})
-		return err
-	})
-}
-
 // custom creates an object of a custom kind with its status.
-func (c *cluster) custom(apiVersion, kind, plural, name string, spec, status map[string]any, owners ...metav1.OwnerReference) *unstructured.Unstructured {
-	c.t.Helper()
+func (c *cluster) custom(t *testing.T, apiVersion, kind, plural, name string, spec, status map[string]any, owners ...metav1.OwnerReference) *unstructured.Unstructured {
+	t.Helper()
 	gv, err := schema.ParseGroupVersion(apiVersion)
-	must(c.t, err)
+	must(t, err)
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}}
 	o.SetOwnerReferences(owners)
 	res := c.dyn.Resource(gv.WithResource(plural)).Namespace("llm")
-	o, err = res.Create(c.t.Context(), o, metav1.CreateOptions{})
-	must(c.t, err)
+	o, err = res.Create(t.Context(), o, metav1.CreateOptions{})
+	must(t, err)
 	if status != nil {
 		o.Object["status"] = status
-		o, err = res.UpdateStatus(c.t.Context(), o, metav1.UpdateOptions{})
-		must(c.t, err)
+		o, err = res.UpdateStatus(t.Context(), o, metav1.UpdateOptions{})
+		must(t, err)
 	}
 	return o
 }
@@ -130,48 +103,48 @@ func template(app string) corev1.PodTemplateSpec {
 	}
 }
 
-func (c *cluster) deployment(namespace, name string, replicas int32, status appsv1.DeploymentStatus, owners ...metav1.OwnerReference) *appsv1.Deployment {
-	c.t.Helper()
-	d, err := c.admin.AppsV1().Deployments(namespace).Create(c.t.Context(), &appsv1.Deployment{
+func (c *cluster) deployment(t *testing.T, namespace, name string, replicas int32, status appsv1.DeploymentStatus, owners ...metav1.OwnerReference) *appsv1.Deployment {
+	t.Helper()
+	d, err := c.admin.AppsV1().Deployments(namespace).Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners},
 		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Template: template(name)},
 	}, metav1.CreateOptions{})
-	must(c.t, err)
+	must(t, err)
 	status.ObservedGeneration += d.Generation
 	d.Status = status
-	d, err = c.admin.AppsV1().Deployments(namespace).UpdateStatus(c.t.Context(), d, metav1.UpdateOptions{})
-	must(c.t, err)
+	d, err = c.admin.AppsV1().Deployments(namespace).UpdateStatus(t.Context(), d, metav1.UpdateOptions{})
+	must(t, err)
 	return d
 }
 
-func (c *cluster) replicaSet(namespace, name string, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
-	c.t.Helper()
-	rs, err := c.admin.AppsV1().ReplicaSets(namespace).Create(c.t.Context(), &appsv1.ReplicaSet{
+func (c *cluster) replicaSet(t *testing.T, namespace, name string, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
+	t.Helper()
+	rs, err := c.admin.AppsV1().ReplicaSets(namespace).Create(t.Context(), &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners},
 		Spec:       appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"rs": name}}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"rs": name}}, Spec: template("x").Spec}},
 	}, metav1.CreateOptions{})
-	must(c.t, err)
+	must(t, err)
 	return rs
 }
 
-func (c *cluster) pod(namespace, name, app string, status corev1.PodStatus, owners ...metav1.OwnerReference) *corev1.Pod {
-	c.t.Helper()
+func (c *cluster) pod(t *testing.T, namespace, name, app string, status corev1.PodStatus, owners ...metav1.OwnerReference) *corev1.Pod {
+	t.Helper()
 	tpl := template(app)
-	p, err := c.admin.CoreV1().Pods(namespace).Create(c.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels, OwnerReferences: owners}, Spec: tpl.Spec}, metav1.CreateOptions{})
-	must(c.t, err)
+	p, err := c.admin.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels, OwnerReferences: owners}, Spec: tpl.Spec}, metav1.CreateOptions{})
+	must(t, err)
 	p.Status = status
-	p, err = c.admin.CoreV1().Pods(namespace).UpdateStatus(c.t.Context(), p, metav1.UpdateOptions{})
-	must(c.t, err)
+	p, err = c.admin.CoreV1().Pods(namespace).UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
+	must(t, err)
 	return p
 }
 
-func (c *cluster) event(name, kind, object, typ, message string, at time.Time, count int32) {
-	c.t.Helper()
-	_, err := c.admin.CoreV1().Events("llm").Create(c.t.Context(), &corev1.Event{
+func (c *cluster) event(t *testing.T, name, kind, object, typ, message string, at time.Time, count int32) {
+	t.Helper()
+	_, err := c.admin.CoreV1().Events("llm").Create(t.Context(), &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "llm"}, Type: typ, Reason: "Because", Message: message, Count: count,
 		InvolvedObject: corev1.ObjectReference{Kind: kind, Name: object, Namespace: "llm"}, LastTimestamp: metav1.NewTime(at),
 	}, metav1.CreateOptions{})
-	must(c.t, err)
+	must(t, err)
 }
 
 func owner(apiVersion, kind string, o metav1.Object) metav1.OwnerReference {
@@ -199,25 +172,36 @@ func readyPod(start time.Time, ip string) corev1.PodStatus {
 func TestAgainstARealKubernetes(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
+	t.Cleanup(func() {
+		asked := c.kube.Audit(t, kubetest.Bot)
+		if len(asked) == 0 {
+			t.Error("the audit log does not know the bot")
+		}
+		for _, e := range asked {
+			if e.Writing() {
+				t.Errorf("the bot did more than read: %v", e)
+			}
+		}
+	})
 	now := time.Now().UTC().Truncate(time.Second)
 	start := now.Add(-time.Hour)
-	runtime := c.custom("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "stack", map[string]any{"deploymentConfig": map[string]any{"replicas": int64(3)}}, map[string]any{"replicas": int64(2), "selector": "app=stacked"})
-	stacked := c.deployment("llm", "stacked", 1, settled(1, 1), owner("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", runtime))
-	stackedRS := c.replicaSet("llm", "stacked-abc", owner("apps/v1", "Deployment", stacked))
-	c.pod("llm", "stacked-abc-1", "stacked", readyPod(start, "10.1.0.1"), owner("apps/v1", "ReplicaSet", stackedRS))
-	llama := c.deployment("llm", "llama", 4, settled(4, 1))
-	llamaRS := c.replicaSet("llm", "llama-6f7d", owner("apps/v1", "Deployment", llama))
-	c.llamaPods(start, owner("apps/v1", "ReplicaSet", llamaRS))
+	runtime := c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "stack", map[string]any{"deploymentConfig": map[string]any{"replicas": int64(3)}}, map[string]any{"replicas": int64(2), "selector": "app=stacked"})
+	stacked := c.deployment(t, "llm", "stacked", 1, settled(1, 1), owner("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", runtime))
+	stackedRS := c.replicaSet(t, "llm", "stacked-abc", owner("apps/v1", "Deployment", stacked))
+	c.pod(t, "llm", "stacked-abc-1", "stacked", readyPod(start, "10.1.0.1"), owner("apps/v1", "ReplicaSet", stackedRS))
+	llama := c.deployment(t, "llm", "llama", 4, settled(4, 1))
+	llamaRS := c.replicaSet(t, "llm", "llama-6f7d", owner("apps/v1", "Deployment", llama))
+	c.llamaPods(t, start, owner("apps/v1", "ReplicaSet", llamaRS))
 
 	t.Run("a workload, its pods and warnings", func(t *testing.T) {
 		t.Parallel()
-		c.event("e1", "Pod", "llama-6f7d-crash", "Warning", "Back-off\nrestarting", now.Add(-2*time.Minute), 12)
-		c.event("e2", "ReplicaSet", "llama-6f7d", "Warning", "exceeded quota", now.Add(-time.Minute), 1)
-		c.event("e3", "Deployment", "llama", "Warning", "oldest", now.Add(-3*time.Minute), 0)
-		c.event("e4", "Pod", "llama-6f7d-crash", "Normal", "pulled", now, 1)
-		c.event("e5", "Pod", "other-1", "Warning", "not ours", now, 1)
-		c.event("e6", "ReplicaSet", "llama-big-6f7d", "Warning", "not ours", now, 1)
-		c.event("e7", "Deployment", "llama", "Warning", "too old", now.Add(-2*time.Hour), 1)
+		c.event(t, "e1", "Pod", "llama-6f7d-crash", "Warning", "Back-off\nrestarting", now.Add(-2*time.Minute), 12)
+		c.event(t, "e2", "ReplicaSet", "llama-6f7d", "Warning", "exceeded quota", now.Add(-time.Minute), 1)
+		c.event(t, "e3", "Deployment", "llama", "Warning", "oldest", now.Add(-3*time.Minute), 0)
+		c.event(t, "e4", "Pod", "llama-6f7d-crash", "Normal", "pulled", now, 1)
+		c.event(t, "e5", "Pod", "other-1", "Warning", "not ours", now, 1)
+		c.event(t, "e6", "ReplicaSet", "llama-big-6f7d", "Warning", "not ours", now, 1)
+		c.event(t, "e7", "Deployment", "llama", "Warning", "too old", now.Add(-2*time.Hour), 1)
 		got := c.bot.Cluster(t.Context(), deploymentRef("llama"), now)
 		four, one := int64(4), int64(1)
 		want := incident.Cluster{
@@ -242,14 +226,14 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		t.Parallel()
 		behind := settled(2, 2)
 		behind.ObservedGeneration = -1
-		c.deployment("llm", "behind", 2, behind)
+		c.deployment(t, "llm", "behind", 2, behind)
 		if got := c.bot.Cluster(t.Context(), deploymentRef("behind"), now); !got.RolloutRunning || got.Error != "" {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("none of the replicas is ready", func(t *testing.T) {
 		t.Parallel()
-		c.deployment("llm", "dark", 2, settled(2, 0))
+		c.deployment(t, "llm", "dark", 2, settled(2, 0))
 		if got := c.bot.Cluster(t.Context(), deploymentRef("dark"), now); got.ReadyReplicas == nil || *got.ReadyReplicas != 0 || len(got.Pods) != 0 {
 			t.Errorf("%+v", got)
 		}
@@ -279,7 +263,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	})
 	t.Run("autoscalers", func(t *testing.T) {
 		t.Parallel()
-		c.autoscalers()
+		c.autoscalers(t)
 		for name, want := range map[string]string{
 			"free": "", "hpa": "HorizontalPodAutoscaler llm/hpa-for-it", "keda": "ScaledObject llm/keda-for-it", "paused": "ScaledObject llm/paused-for-it", "labelled": "ScaledObject llm/labelled-for-it",
 		} {
@@ -291,7 +275,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	})
 	t.Run("what is missing or forbidden is said", func(t *testing.T) {
 		t.Parallel()
-		c.deployment("narrow", "small", 1, settled(1, 1))
+		c.deployment(t, "narrow", "small", 1, settled(1, 1))
 		small := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "narrow", Name: "small"}
 		got := c.bot.Cluster(t.Context(), small, now)
 		for _, want := range []string{"the right to list scaledobjects.keda.sh in namespace narrow is missing", "the right to list events in namespace narrow is missing"} {
@@ -318,11 +302,11 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	})
 	t.Run("owners up to the top", func(t *testing.T) {
 		t.Parallel()
-		c.owners(stackedRS)
+		c.owners(t, stackedRS)
 	})
 	t.Run("pods by their address", func(t *testing.T) {
 		t.Parallel()
-		c.pod("llm", "ended", "ended", corev1.PodStatus{Phase: corev1.PodSucceeded, PodIP: "10.1.0.1", PodIPs: []corev1.PodIP{{IP: "10.1.0.1"}}})
+		c.pod(t, "llm", "ended", "ended", corev1.PodStatus{Phase: corev1.PodSucceeded, PodIP: "10.1.0.1", PodIPs: []corev1.PodIP{{IP: "10.1.0.1"}}})
 		got, err := c.bot.PodsAt(t.Context(), "llm", "10.1.0.1")
 		if diff := cmp.Diff([]PodAddress{{Namespace: "llm", Name: "stacked-abc-1", Ports: []int32{8000}}}, got); diff != "" || err != nil {
 			t.Errorf("%v\n%s", err, diff)
@@ -351,8 +335,8 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	})
 	t.Run("refused credentials are not shown", func(t *testing.T) {
 		t.Parallel()
-		cfg := rest.CopyConfig(c.cfg)
-		cfg.BearerToken = "wrong-hunter2-token"
+		cfg := c.kube.ConfigFor(kubetest.Bot)
+		cfg.BearerToken = kubeToken
 		stranger, err := NewKube(cfg)
 		must(t, err)
 		got := stranger.Cluster(t.Context(), deploymentRef("llama"), now)
@@ -362,56 +346,81 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	})
 }
 
-func (c *cluster) llamaPods(start time.Time, rs metav1.OwnerReference) {
-	c.t.Helper()
+// TestAKubernetesOutageIsNoAnswer stops the API server in the middle.
+func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	k := kubetest.Start(t, kubetest.Options{})
+	k.GrantAll(t, kubetest.Bot, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
+	bot, err := NewKube(k.ConfigFor(kubetest.Bot))
+	must(t, err)
+	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, ErrNoWorkload) {
+		t.Errorf("before: %v", err)
+	}
+	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(got.Error, "does not exist") {
+		t.Errorf("before: %+v", got)
+	}
+	k.StopServer(t)
+	if _, err := bot.Owners(t.Context(), "default", "x"); err == nil || errors.Is(err, ErrNoWorkload) {
+		t.Errorf("in the outage: %v", err)
+	}
+	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(got.Error, "could not be asked") {
+		t.Errorf("in the outage: %+v", got)
+	}
+	k.StartServer(t)
+	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, ErrNoWorkload) {
+		t.Errorf("after: %v", err)
+	}
+}
+
+func (c *cluster) llamaPods(t *testing.T, start time.Time, rs metav1.OwnerReference) {
+	t.Helper()
 	fine := readyPod(start, "10.2.0.1")
 	fine.ContainerStatuses = []corev1.ContainerStatus{
 		{Name: "sidecar", RestartCount: 50},
 		{Name: "vllm", Ready: true, RestartCount: 1, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}}},
 	}
-	c.pod("llm", "llama-6f7d-fine", "llama", fine, rs)
+	c.pod(t, "llm", "llama-6f7d-fine", "llama", fine, rs)
 	crash := readyPod(start, "10.2.0.2")
 	crash.Conditions[0].Status = corev1.ConditionFalse
 	crash.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "vllm", RestartCount: 7, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 	}}
-	c.pod("llm", "llama-6f7d-crash", "llama", crash, rs)
-	c.pod("llm", "llama-6f7d-pending", "llama", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}}, rs)
-	c.pod("llm", "llama-6f7d-evicted", "llama", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}, rs)
+	c.pod(t, "llm", "llama-6f7d-crash", "llama", crash, rs)
+	c.pod(t, "llm", "llama-6f7d-pending", "llama", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}}, rs)
+	c.pod(t, "llm", "llama-6f7d-evicted", "llama", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}, rs)
 }
 
-func (c *cluster) autoscalers() {
-	c.t.Helper()
+func (c *cluster) autoscalers(t *testing.T) {
+	t.Helper()
 	for _, name := range []string{"free", "hpa", "keda", "paused", "labelled"} {
-		c.deployment("llm", name, 1, settled(1, 1))
+		c.deployment(t, "llm", name, 1, settled(1, 1))
 	}
 	hpa := func(name, target string, labels map[string]string, owners ...metav1.OwnerReference) {
-		_, err := c.admin.AutoscalingV2().HorizontalPodAutoscalers("llm").Create(c.t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+		_, err := c.admin.AutoscalingV2().HorizontalPodAutoscalers("llm").Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, OwnerReferences: owners},
 			Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: target}},
 		}, metav1.CreateOptions{})
-		must(c.t, err)
+		must(t, err)
 	}
 	hpa("hpa-for-it", "hpa", nil)
 	hpa("not-for-it", "somebody-else", nil)
-	elsewhere := c.custom("keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "keda-for-it", map[string]any{"scaleTargetRef": map[string]any{"name": "another"}}, nil)
+	elsewhere := c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "keda-for-it", map[string]any{"scaleTargetRef": map[string]any{"name": "another"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
 	hpa("keda-hpa-x", "keda", nil, owner("keda.sh/v1alpha1", "ScaledObject", elsewhere))
 	hpa("keda-hpa-y", "labelled", map[string]string{kedaLabel: "labelled-for-it"})
 	// A paused object has no generated autoscaler. Its target's version and kind have defaults.
-	c.custom("keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "paused-for-it", map[string]any{"scaleTargetRef": map[string]any{"name": "paused"}}, nil)
+	c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "paused-for-it", map[string]any{"scaleTargetRef": map[string]any{"name": "paused"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
 }
 
-func (c *cluster) owners(stackedRS *appsv1.ReplicaSet) {
-	t := c.t
+func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	t.Helper()
 	chain, err := c.bot.Owners(t.Context(), "llm", "stacked-abc-1")
 	if got := fmt.Sprint(chain); err != nil || got != "[ReplicaSet llm/stacked-abc Deployment llm/stacked VLLMRuntime llm/stack]" {
 		t.Errorf("%s, %v", got, err)
 	}
-	c.pod("llm", "lone", "lone", corev1.PodStatus{})
+	c.pod(t, "llm", "lone", "lone", corev1.PodStatus{})
 	node := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "u"}
-	c.pod("llm", "static", "static", corev1.PodStatus{}, func() metav1.OwnerReference { yes := true; node.Controller = &yes; return node }())
+	c.pod(t, "llm", "static", "static", corev1.PodStatus{}, func() metav1.OwnerReference { yes := true; node.Controller = &yes; return node }())
 	for _, name := range []string{"lone", "static"} {
 		if chain, err := c.bot.Owners(t.Context(), "llm", name); err != nil || fmt.Sprint(chain) != "[Pod llm/"+name+"]" {
 			t.Errorf("%s: %v, %v", name, chain, err)
@@ -419,17 +428,17 @@ func (c *cluster) owners(stackedRS *appsv1.ReplicaSet) {
 	}
 	replaced := owner("apps/v1", "ReplicaSet", stackedRS)
 	replaced.UID = "another"
-	c.pod("llm", "orphan", "orphan", corev1.PodStatus{}, replaced)
+	c.pod(t, "llm", "orphan", "orphan", corev1.PodStatus{}, replaced)
 	gone := replaced
 	gone.Name = "gone"
-	c.pod("llm", "leftover", "leftover", corev1.PodStatus{}, gone)
+	c.pod(t, "llm", "leftover", "leftover", corev1.PodStatus{}, gone)
 	first, second := replaced, gone
 	first.Controller, second.Controller = nil, nil
-	c.pod("llm", "shared", "shared", corev1.PodStatus{}, first, second)
+	c.pod(t, "llm", "shared", "shared", corev1.PodStatus{}, first, second)
 	unknown := metav1.OwnerReference{APIVersion: "ray.io/v1", Kind: "RayCluster", Name: "r", UID: "u", Controller: replaced.Controller}
-	c.pod("llm", "ray", "ray", corev1.PodStatus{}, unknown)
-	narrowRS := c.replicaSet("narrow", "rs")
-	c.pod("narrow", "hidden", "hidden", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", narrowRS))
+	c.pod(t, "llm", "ray", "ray", corev1.PodStatus{}, unknown)
+	narrowRS := c.replicaSet(t, "narrow", "rs")
+	c.pod(t, "narrow", "hidden", "hidden", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", narrowRS))
 	for _, tt := range []struct {
 		namespace, pod string
 		none, several  bool

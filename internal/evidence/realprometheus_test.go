@@ -107,6 +107,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 			{Name: "scalar", Query: "scalar(sum(vllm:num_requests_running)) + 1"},
 			{Name: "no model_name", Query: "sum(http_requests_total)"},
 			{Name: "config", Query: "count(vllm:cache_config_info)"},
+			{Name: "targets", Query: "min(up)"},
 			{Name: "config without a value", Query: "count(vllm:cache_config_info > 1)"},
 			{Name: "refused", Query: "sum(vllm:num_requests_running) / on (a) group_left (b) vllm:num_requests_running * on (c) vllm:num_requests_waiting"},
 		}
@@ -114,7 +115,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 		for name, want := range map[string]string{
 			"running": "6", // without the router's 100
 			"several": "error: the query gives 2 series, it must give one: aggregate it",
-			"no data": "no data", "no metric": "no data", "NaN": "no data", "division by zero": "no data", "scalar": "7", "no model_name": "2", "config": "2",
+			"no data": "no data", "no metric": "no data", "NaN": "no data", "division by zero": "no data", "scalar": "7", "no model_name": "2", "config": "2", "config without a value": "no data", "targets": "no data",
 		} {
 			if got := ev.Readings[name].Text(); got != want {
 				t.Errorf("%s = %q; want %q", name, got, want)
@@ -126,9 +127,14 @@ func TestAgainstARealPrometheus(t *testing.T) {
 		if w := ev.Readings["no metric"].Warning; w != "this Prometheus has no metric vllm:nixl_num_failed_transfers_total for this pool (vLLM V1 names (vllm:...))" {
 			t.Errorf("warning = %q", w)
 		}
-		for _, name := range []string{"no data", "config without a value"} {
-			if r := ev.Readings[name]; r.Text() != "no data" || r.Warning != "" {
-				t.Errorf("a metric that exists is said to be missing: %+v", r)
+		for name, warning := range map[string]string{
+			"no data":                "",
+			"config without a value": "vllm:cache_config_info has no label model_name: it was read without that matcher and may include other pools",
+			"no model_name":          "http_requests_total has no label model_name: it was read without that matcher and may include other pools",
+			"targets":                "up is not vLLM's own and may not carry model_name, which this pool's matchers ask for",
+		} {
+			if r := ev.Readings[name]; r.Warning != warning {
+				t.Errorf("%s: warning = %q; want %q", name, r.Warning, warning)
 			}
 		}
 	})

@@ -78,9 +78,8 @@ func TestRewriteLeavesOutLabelsThatAMetricCannotCarry(t *testing.T) {
 		"vllm:admission_rejections_total":   `vllm:admission_rejections_total{model_name="m",namespace="llm"}`,
 		"http_requests_total":               `http_requests_total{namespace="llm"}`,
 		"http_request_duration_seconds_sum": `http_request_duration_seconds_sum{namespace="llm"}`,
-		"process_resident_memory_bytes":     `process_resident_memory_bytes{namespace="llm"}`,
-		"up":                                `up{namespace="llm"}`,
-		"DCGM_FI_DEV_FB_USED":               `DCGM_FI_DEV_FB_USED{namespace="llm"}`,
+		"up":                                `up{engine="0",model_name="m",namespace="llm"}`,
+		"DCGM_FI_DEV_FB_USED":               `DCGM_FI_DEV_FB_USED{engine="0",model_name="m",namespace="llm"}`,
 		"my_gateway_requests_total":         `my_gateway_requests_total{engine="0",model_name="m",namespace="llm"}`,
 	} {
 		got, err := Rewrite(query, Dialect{}, matchers)

@@ -23,7 +23,7 @@ func past(values ...float64) []incident.Point {
 }
 
 func signal(title string, threshold float64, points []incident.Point) incident.Reading {
-	return incident.Reading{Title: title, Threshold: ptr(threshold), Direction: incident.HigherIsWorse, Series: points}
+	return incident.Reading{Title: title, Threshold: new(threshold), Direction: incident.HigherIsWorse, Series: points}
 }
 
 // shown is the chart as Slack gets it.

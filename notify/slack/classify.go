@@ -28,29 +28,43 @@ func (e *answerError) Error() string {
 	return e.code
 }
 
-// nextSteps are what the operator can do about a refusal (docs.slack.dev/reference/methods, errors of each method).
-var nextSteps = map[string]string{
-	"channel_not_found":               "Check the channel id in the configuration, and invite the app: /invite in the channel.",
-	"not_in_channel":                  "Invite the app into the channel: /invite in the channel.",
-	"is_archived":                     "The channel is archived: configure another one.",
-	"is_inactive":                     "The channel is archived: configure another one.",
-	"invalid_auth":                    "The bot token is not valid: set a new one.",
-	"not_authed":                      "The bot token is missing: set it.",
-	"account_inactive":                "The app was removed from the workspace: install it again and set its new token.",
-	"token_revoked":                   "The bot token was revoked: install the app again and set its new token.",
-	"token_expired":                   "The bot token has expired: turn token rotation off for the app, or set a new token.",
-	"missing_scope":                   "Add the scope to the app (deploy/slack/manifest.yaml) and install it again.",
-	"restricted_action":               "The workspace does not let the app post here: ask an admin to allow it.",
-	"restricted_action_thread_locked": "The thread is locked: ask an admin to unlock it.",
-	"cant_update_message":             "The message belongs to somebody else: was the token of another app set?",
-	"edit_window_closed":              "The workspace limits how long messages can be edited: ask an admin to lift that.",
-	"messages_tab_disabled":           "Configure a channel, not a direct message.",
-	"org_login_required":              "The workspace is being moved into an organisation: try again later.",
+// nextStep is what the operator can do about a refusal (docs.slack.dev/reference/methods, errors of each method).
+func nextStep(code string) string {
+	switch code {
+	case "channel_not_found":
+		return "Check the channel id in the configuration, and invite the app: /invite in the channel."
+	case "not_in_channel":
+		return "Invite the app into the channel: /invite in the channel."
+	case "is_archived", "is_inactive":
+		return "The channel is archived: configure another one."
+	case "invalid_auth", "not_authed":
+		return "The bot token is missing or not valid: set a new one."
+	case "account_inactive", "token_revoked":
+		return "The app was removed from the workspace or its token revoked: install it again and set its new token."
+	case "token_expired":
+		return "The bot token has expired: turn token rotation off for the app, or set a new token."
+	case "missing_scope", "no_permission":
+		return "Add the scope to the app (deploy/slack/manifest.yaml) and install it again."
+	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "restricted_action_non_threadable_channel":
+		return "The workspace does not let the app post here: ask an admin to allow it."
+	case "restricted_action_thread_locked":
+		return "The thread is locked: ask an admin to unlock it."
+	case "cant_update_message":
+		return "The message belongs to somebody else: was the token of another app set?"
+	case "edit_window_closed":
+		return "The workspace limits how long messages can be edited: ask an admin to lift that."
+	default:
+		return "Look up " + code + " in Slack's documentation of the method."
+	}
 }
 
-// ambiguousCodes may come after the message was posted.
-var ambiguousCodes = map[string]bool{
-	"fatal_error": true, "internal_error": true, "service_unavailable": true, "request_timeout": true,
+// ambiguous says that an error code may come after the message was posted.
+func ambiguous(code string) bool {
+	switch code {
+	case "fatal_error", "internal_error", "service_unavailable", "request_timeout":
+		return true
+	}
+	return false
 }
 
 // classify turns an error of slack-go into those that notify.Sink documents. posting says that the call would have shown something to
@@ -99,16 +113,12 @@ func ofAnswer(r slackgo.SlackErrorResponse, posting bool) error {
 	switch {
 	case r.Err == "ratelimited" || r.Err == "rate_limited" || r.Err == "accesslimited":
 		return &notify.RateLimitedError{After: defaultWait}
-	case ambiguousCodes[r.Err]:
+	case ambiguous(r.Err):
 		return lost(err, posting)
 	case r.Err == "message_not_found" || r.Err == "thread_not_found" || r.Err == "cannot_reply_to_message":
 		return &notify.GoneError{Err: err}
 	}
-	next, known := nextSteps[r.Err]
-	if !known {
-		next = "Look up " + r.Err + " in Slack's documentation of the method."
-	}
-	return &notify.PermanentError{Err: err, Next: next}
+	return &notify.PermanentError{Err: err, Next: nextStep(r.Err)}
 }
 
 // neverSent says that the connection could not be made, so that Slack saw nothing.

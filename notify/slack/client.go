@@ -164,8 +164,7 @@ func (c *Client) wrap(method string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var limited *notify.RateLimitedError
-	if errors.As(err, &limited) {
+	if limited, ok := errors.AsType[*notify.RateLimitedError](err); ok {
 		c.gate.close(method, limited.After)
 	}
 	return &clientError{method: method, text: c.redact(err.Error()), err: err}

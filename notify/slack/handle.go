@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -22,6 +23,14 @@ type Answer struct {
 	Reason string
 	// Incident, Step and User are what the click was about, as far as it was understood.
 	Incident, Step, User string
+}
+
+// LogValue leaves the address out.
+func (a Answer) LogValue() slog.Value { return slog.StringValue(a.String()) }
+
+// String leaves the address out.
+func (a Answer) String() string {
+	return fmt.Sprintf("{Incident:%s Step:%s User:%s Decided:%t Reason:%s}", a.Incident, a.Step, a.User, a.Decided, a.Reason)
 }
 
 // Handle takes one interaction payload whose origin has been proven (by signature, or by the Socket Mode connection), checks it in the
@@ -179,8 +188,7 @@ func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incide
 
 // notTaken is the answer to a decision that the domain or the store did not take.
 func notTaken(inc incident.Incident, err error) *refusal {
-	var no *incident.RefusedError
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*incident.RefusedError](err); ok {
 		r := refuse("refused", "%s", peopleOf(inc).sentence(unlink.Replace(no.Reason), 1500))
 		r.err = err
 		return r

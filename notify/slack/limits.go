@@ -28,8 +28,14 @@ const (
 	maxRaw     = 20000 // what is looked at of one foreign string at all
 )
 
-// counted leaves out what Slack does not show as text.
-var uncounted = map[string]bool{"type": true, "block_id": true, "action_id": true, "value": true, "style": true}
+// counted says whether a property holds text that Slack shows.
+func counted(key string) bool {
+	switch key {
+	case "type", "block_id", "action_id", "value", "style":
+		return false
+	}
+	return true
+}
 
 // size is the number of characters of all text in the blocks, links included. It rather counts too much.
 func size(blocks []slackgo.Block) (int, error) {
@@ -55,7 +61,7 @@ func count(v any) int {
 		}
 	case map[string]any:
 		for key, item := range v {
-			if _, isText := item.(string); !isText || !uncounted[key] {
+			if _, isText := item.(string); !isText || counted(key) {
 				n += count(item)
 			}
 		}

@@ -25,7 +25,7 @@ type chaos struct {
 }
 
 func newChaos(seed uint64, extra string) chaos {
-	return chaos{Rand: rand.New(rand.NewPCG(seed, 1)), extra: extra} //nolint:gosec // reproducible on purpose
+	return chaos{Rand: rand.New(rand.NewPCG(seed, 1)), extra: extra}
 }
 
 func (c chaos) text() string {
@@ -66,10 +66,10 @@ func (c chaos) reading() incident.Reading {
 		Direction: pick(c, incident.HigherIsWorse, incident.LowerIsWorse, incident.Neutral, ""), Bound: pick(c, incident.Exact, incident.AtMost, incident.AtLeast),
 	}
 	if c.IntN(4) > 0 {
-		r.Value = ptr(c.float())
+		r.Value = new(c.float())
 	}
 	if c.IntN(4) > 0 {
-		r.Threshold = ptr(c.float())
+		r.Threshold = new(c.float())
 	}
 	r.Series = several(c, 80, func() incident.Point { return incident.Point{At: c.time(), Value: c.float()} })
 	return r
@@ -158,7 +158,7 @@ func (c chaos) incident() incident.Incident {
 		}
 	}
 	if c.IntN(4) == 0 {
-		inc.AckedBy = ptr(c.actor())
+		inc.AckedBy = new(c.actor())
 	}
 	return inc
 }

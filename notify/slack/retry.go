@@ -30,8 +30,7 @@ func (c *Client) repeat(ctx context.Context, method string, call func(context.Co
 		if last == nil || !passing(last) {
 			return last
 		}
-		var limited *notify.RateLimitedError
-		if errors.As(last, &limited) {
+		if limited, ok := errors.AsType[*notify.RateLimitedError](last); ok {
 			c.gate.close(method, limited.After)
 		}
 		return retry.RetryableError(last)
@@ -51,8 +50,7 @@ func backoff(last *error) retry.Backoff {
 	b = retry.WithMaxRetries(retries, b)
 	return retry.BackoffFunc(func() (time.Duration, bool) {
 		wait, stop := b.Next()
-		var limited *notify.RateLimitedError
-		if errors.As(*last, &limited) {
+		if limited, ok := errors.AsType[*notify.RateLimitedError](*last); ok {
 			wait = limited.After
 		}
 		return wait, stop || wait > patience

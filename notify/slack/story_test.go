@@ -54,12 +54,10 @@ func alertOf(name, severity, summary string) incident.Alert {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // reading is a signal with a threshold and a past that ends in value.
 func reading(name, title string, unit incident.Unit, before, value, threshold float64) incident.Reading {
 	r := incident.Reading{
-		Signal: name, Title: title, Unit: unit, Direction: incident.HigherIsWorse, Value: ptr(value), Threshold: ptr(threshold),
+		Signal: name, Title: title, Unit: unit, Direction: incident.HigherIsWorse, Value: new(value), Threshold: new(threshold),
 		Query: `histogram_quantile(0.95, sum by (le) (rate(vllm:` + name + `_bucket{namespace="llm",model_name="llama-70b"}[5m])))`,
 		At:    start.Add(time.Minute),
 	}
@@ -86,7 +84,7 @@ func cured() map[string]incident.Reading {
 	out := maps.Clone(troubled())
 	for name, v := range map[string]float64{"ttft_p95": 0.82, "queue_time_p95": 0.4, "waiting": 2, "kv_usage": 0.71} {
 		r := out[name]
-		r.Value = ptr(v)
+		r.Value = new(v)
 		out[name] = r
 	}
 	return out
@@ -97,7 +95,7 @@ func evidenceOf(readings map[string]incident.Reading) incident.Evidence {
 		At: start.Add(time.Minute), Readings: readings, Dialect: "vLLM V1 names (vllm:...)",
 		Cluster: incident.Cluster{
 			Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
-			Replicas: ptr(int64(2)), ReadyReplicas: ptr(int64(2)),
+			Replicas: new(int64(2)), ReadyReplicas: new(int64(2)),
 		},
 	}
 }

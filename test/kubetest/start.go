@@ -38,31 +38,35 @@ func Start(t testing.TB, o Options) *Cluster {
 }
 
 // launch starts everything in dir, which goes with the cluster. On an error nothing is left running.
-func launch(t testing.TB, dir string, o Options) (c *Cluster, err error) {
+func launch(t testing.TB, dir string, o Options) (*Cluster, error) {
 	t.Helper()
-	c = &Cluster{opts: o, dir: dir, tools: filepath.Dir(filepath.Dir(promtest.Binary(t, "kube-apiserver")))}
-	defer func() {
-		if err != nil {
-			c.stop()
-		}
-	}()
+	c := &Cluster{opts: o, dir: dir, tools: filepath.Dir(filepath.Dir(promtest.Binary(t, "kube-apiserver")))}
+	if err := c.start(t.Context()); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) (err error) {
 	for _, p := range []*port{&c.etcdPort, &c.peerPort, &c.apiPort, &c.controllerPort} {
 		if *p, err = holdPort(); err != nil {
-			return nil, err
+			return err
 		}
 		c.ports = append(c.ports, *p)
 	}
-	if err := errors.Join(writeKeys(c.path("sa.key"), c.path("sa.pub")), writeTokens(c.path("tokens.csv"), o.users()),
-		os.WriteFile(c.path("audit-policy.yaml"), []byte(auditPolicy), 0o600)); err != nil {
-		return nil, err
+	err = errors.Join(writeKeys(c.path("sa.key"), c.path("sa.pub")), writeTokens(c.path("tokens.csv"), c.opts.users()),
+		os.WriteFile(c.path("audit-policy.yaml"), []byte(auditPolicy), 0o600))
+	if err != nil {
+		return err
 	}
-	if err := c.startStore(t.Context()); err != nil {
-		return nil, err
+	if err := c.startStore(ctx); err != nil {
+		return err
 	}
-	if err := c.startServer(t.Context()); err != nil {
-		return nil, err
+	if err := c.startServer(ctx); err != nil {
+		return err
 	}
-	return c, c.startActors(t.Context())
+	return c.startActors(ctx)
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }

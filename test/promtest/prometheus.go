@@ -80,7 +80,7 @@ func StartWith(t testing.TB, o Options) *Prometheus {
 		"--rules.alert.resend-delay=1s", "--web.enable-lifecycle", "--log.level=info",
 	}, o.Args...)
 	cmd := exec.Command(Binary(t, "prometheus"), args...) //nolint:gosec,noctx // the binary is ours; its life is the test's, ended by Stop
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = attributes()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

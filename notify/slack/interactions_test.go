@@ -1,0 +1,338 @@
+package slack
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+)
+
+// desk is the store and the engine's door for decisions, with the domain's own rules.
+type desk struct {
+	mu        sync.Mutex
+	inc       incident.Incident
+	msg       incident.Message
+	approvers incident.Approvers
+	taken     []incident.Decision
+	readErr   error
+	writeErr  error
+	slow      chan struct{} // when set, reads wait for it
+}
+
+func (d *desk) Decide(_ context.Context, id string, dec incident.Decision) (incident.Incident, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.writeErr != nil {
+		return incident.Incident{}, d.writeErr
+	}
+	if id != d.inc.ID {
+		return incident.Incident{}, incident.ErrNotFound
+	}
+	res, err := incident.Apply(d.inc, incident.Decided{Decision: dec}, time.Now())
+	if err != nil {
+		return d.inc, err
+	}
+	d.inc = res.Incident
+	d.taken = append(d.taken, dec)
+	return d.inc, nil
+}
+
+func (d *desk) Incident(ctx context.Context, id string) (incident.Incident, error) {
+	if d.slow != nil {
+		select {
+		case <-d.slow:
+		case <-ctx.Done():
+			return incident.Incident{}, ctx.Err()
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.readErr != nil:
+		return incident.Incident{}, d.readErr
+	case id != d.inc.ID:
+		return incident.Incident{}, incident.ErrNotFound
+	}
+	return d.inc, nil
+}
+
+func (d *desk) Message(_ context.Context, id string) (incident.Message, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.msg, id == d.msg.Incident, d.readErr
+}
+
+func (d *desk) decisions() []incident.Decision {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]incident.Decision{}, d.taken...)
+}
+
+// office is a workspace with the incident's message in it and the bot behind its buttons.
+type office struct {
+	*workspace
+	t    *testing.T
+	desk *desk
+	bot  *Interactions
+	url  string
+}
+
+func newOffice(t *testing.T, cfg InteractionsConfig, inc incident.Incident) *office {
+	t.Helper()
+	f := &office{workspace: newWorkspace(t, fakeslack.Options{}), t: t}
+	if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
+		inc.Plan.ExpiresAt = time.Now().Add(time.Hour)
+	}
+	f.desk = &desk{inc: inc, approvers: incident.Approvers{Users: []string{"U0ALICE", "U0BOB"}}}
+	f.desk.msg = incident.Message{Incident: inc.ID, Channel: channel, TS: f.post(t, inc)}
+	cfg.SigningSecret = f.SigningSecret()
+	var err error
+	f.bot, err = NewInteractions(cfg, InteractionsDeps{
+		Client: f.client, Decider: f.desk, Lookup: f.desk, Logger: f.log,
+		Approvers: func(pool string, _ incident.StepKind) incident.Approvers {
+			if pool != f.desk.inc.Pool {
+				return incident.Approvers{}
+			}
+			return f.desk.approvers
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- f.bot.Run(ctx) }()
+	srv := httptest.NewServer(f.bot)
+	f.url = srv.URL
+	f.SetInteractivityURL(srv.URL)
+	t.Cleanup(func() {
+		srv.Close()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+	return f
+}
+
+func (f *office) request(user, action string) fakeslack.ClickRequest {
+	return fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: f.desk.msg.TS, ActionID: action}
+}
+
+// click sends a click and returns the private answer to it.
+func (f *office) click(c fakeslack.ClickRequest) string {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
+	defer cancel()
+	res, err := f.Click(ctx, c)
+	if err != nil {
+		f.t.Fatalf("click: %v", err)
+	}
+	answers, err := f.WaitAnswers(ctx, res.ID, 1)
+	if err != nil {
+		f.t.Fatalf("no answer: %v", err)
+	}
+	if len(answers) != 1 {
+		f.t.Errorf("%d answers", len(answers))
+	}
+	if m, _ := f.Message(channel, f.desk.msg.TS); len(m.Versions) > 2 {
+		f.t.Error("the answer replaced the message")
+	}
+	return answers[0].Text
+}
+
+func TestAllowedPersonDecides(t *testing.T) {
+	t.Parallel()
+	ran := func(t *testing.T) incident.Incident {
+		return asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictUnchanged, troubled()), false).inc
+	}
+	for _, tt := range []struct {
+		name, user, action string
+		inc                func(t *testing.T) incident.Incident
+		approvers          incident.Approvers
+		want               string
+		decision           incident.Decision
+	}{
+		{
+			name: "by name", user: "U0ALICE", action: "approve:p1-s3", want: "Approved: *Scale Deployment",
+			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc },
+			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
+		},
+		{
+			name: "by group", user: "U0BOB", action: "approve:p1-s3", want: "Approved", approvers: incident.Approvers{Groups: []string{"S0ONCALL"}},
+			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc },
+			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
+		},
+		{
+			name: "deny", user: "U0ALICE", action: "deny:p1-s1", want: "Denied: *Throttle",
+			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc },
+			decision: incident.Decision{Step: "p1-s1", Verb: incident.Deny},
+		},
+		{
+			name: "restart, confirmed", user: "U0ALICE", action: "approve_confirmed:p1-s1", want: "Approved",
+			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove, batchStep()).inc },
+			decision: incident.Decision{Step: "p1-s1", Verb: incident.Approve, Confirm: true},
+		},
+		{
+			name: "drill", user: "U0ALICE", action: "approve:p1-s3", want: "only a dry-run is sent",
+			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeDrill).inc },
+			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
+		},
+		{
+			name: "one of two", user: "U0ALICE", action: "approve:p1-s1", want: "1 of 2 people have approved",
+			inc: func(t *testing.T) incident.Incident {
+				s := scaleStep()
+				s.Needs.Approvals = 2
+				return asked(t, incident.ModeApprove, s).inc
+			},
+			decision: incident.Decision{Step: "p1-s1", Verb: incident.Approve},
+		},
+		{
+			name: "undo", user: "U0BOB", action: "undo:p1-s3", want: "Undoing: *Scale Deployment", inc: ran,
+			decision: incident.Decision{Step: "p1-s3", Verb: incident.Undo},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newOffice(t, InteractionsConfig{}, tt.inc(t))
+			if len(tt.approvers.Groups) > 0 {
+				f.desk.approvers = tt.approvers
+			}
+			if got := f.click(f.request(tt.user, tt.action)); !strings.Contains(got, tt.want) {
+				t.Errorf("answer = %q, want %q in it", got, tt.want)
+			}
+			got := f.desk.decisions()
+			if len(got) != 1 || got[0].Step != tt.decision.Step || got[0].Verb != tt.decision.Verb || got[0].Confirm != tt.decision.Confirm {
+				t.Fatalf("decisions = %+v", got)
+			}
+			if by := (incident.Actor{Kind: "slack", ID: tt.user}); got[0].By != by {
+				t.Errorf("decided by %v, want %v", got[0].By, by)
+			}
+		})
+	}
+}
+
+func TestSecondClickAndReplayChangeNothing(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+	first, err := f.Click(t.Context(), f.request("U0ALICE", "approve:p1-s3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WaitAnswers(t.Context(), first.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]fakeslack.ClickRequest{
+		"second click": f.request("U0BOB", "approve:p1-s3"), "other button": f.request("U0BOB", "deny:p1-s3"), "replay": {Replay: first.ID},
+	} {
+		if got := f.click(c); !strings.Contains(got, "decided already: approved by <@U0ALICE>") {
+			t.Errorf("%s: answer = %q", name, got)
+		}
+	}
+	if n := f.desk.decisions(); len(n) != 1 {
+		t.Errorf("%d decisions", len(n))
+	}
+}
+
+func TestManyClicksAtOnceAreOneDecision(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+	var wg sync.WaitGroup
+	for n := range 12 {
+		wg.Go(func() {
+			f.click(f.request([]string{"U0ALICE", "U0BOB"}[n%2], []string{"approve:p1-s3", "deny:p1-s3"}[n/2%2]))
+		})
+	}
+	wg.Wait()
+	if n := f.desk.decisions(); len(n) != 1 {
+		t.Errorf("%d decisions", len(n))
+	}
+}
+
+func TestClickOnAnOldVersionOfTheMessageIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+	fresh := asked(t, incident.ModeApprove, scaleStep()).inc
+	fresh.Plan.Revision, fresh.Plan.ExpiresAt = 2, time.Now().Add(time.Hour)
+	f.desk.inc = fresh
+	if err := f.sink.Update(t.Context(), channel, f.desk.msg.TS, fresh); err != nil {
+		t.Fatal(err)
+	}
+	c := f.request("U0ALICE", "approve:p1-s1")
+	c.StaleVersion = 1
+	if got := f.click(c); !strings.Contains(got, "plan has changed") {
+		t.Errorf("answer = %q", got)
+	}
+	if n := f.desk.decisions(); len(n) != 0 {
+		t.Errorf("it was taken: %+v", n)
+	}
+	if got := f.click(f.request("U0ALICE", "approve:p1-s1")); !strings.Contains(got, "Approved") {
+		t.Errorf("the new button: %q", got)
+	}
+}
+
+func TestUndoOfAStandingStepOutlivesItsPlan(t *testing.T) {
+	t.Parallel()
+	s := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false)
+	diagnosis := diagnosisOf()
+	diagnosis.Name = "other_cause"
+	s.do(time.Minute, incident.Investigated{Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()}, Healthy: incident.False}).
+		do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
+	if len(s.inc.Standing) != 1 {
+		t.Fatalf("standing: %+v", s.inc.Standing)
+	}
+	f := newOffice(t, InteractionsConfig{}, s.inc)
+	if got := f.click(f.request("U0ALICE", "undo:p1-s3")); !strings.Contains(got, "Undoing") {
+		t.Errorf("answer = %q", got)
+	}
+}
+
+func TestGroupIsAskedOnceInAWhile(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{GroupsFor: time.Hour}, asked(t, incident.ModeApprove).inc)
+	f.desk.approvers = incident.Approvers{Groups: []string{"S0ONCALL"}}
+	for range 3 {
+		f.click(f.request("U0CAROL", "approve:p1-s3"))
+	}
+	if n := len(f.CallsTo("usergroups.users.list")); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	brief := groups{client: f.client, ttl: time.Nanosecond}
+	for range 2 {
+		if _, err := brief.members(t.Context(), "S0ONCALL"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(f.CallsTo("usergroups.users.list")); n != 3 {
+		t.Errorf("what has run out was used: asked %d times", n)
+	}
+}
+
+func TestPeopleOfAnOrganisationMayDecideInTheirWorkspace(t *testing.T) {
+	t.Parallel()
+	i := &Interactions{}
+	click1 := click{Team: "T1", Enterprise: "E1", UserTeam: "E1"}
+	for _, tt := range []struct {
+		name string
+		c    click
+		u    account
+		want bool
+	}{
+		{"account names the workspace", click1, account{Team: "T1"}, true},
+		{"account names the organisation", click1, account{Team: "E1", Enterprise: "E1", Teams: []string{"T2", "T1"}}, true},
+		{"account is in other workspaces only", click1, account{Team: "E1", Enterprise: "E1", Teams: []string{"T2"}}, false},
+		{"account of another organisation", click1, account{Team: "T9", Enterprise: "E9", Teams: []string{"T1"}}, false},
+		{"installed for the organisation", click{Enterprise: "E1"}, account{Team: "T7", Enterprise: "E1"}, true},
+		{"nothing known", click{}, account{}, false},
+		{"no organisation", click{Team: "T1"}, account{Team: "T2"}, false},
+	} {
+		if got := i.sameWorkspace(tt.c, tt.u); got != tt.want {
+			t.Errorf("%s: %t", tt.name, got)
+		}
+	}
+}

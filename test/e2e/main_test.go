@@ -1,0 +1,37 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+)
+
+// kube is one API server with controllers and ready pods, shared by all scenarios; each has a namespace of its own.
+var kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, AuditLog: true})
+
+// medic is the built program.
+var medic string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "e2e-")
+	if err == nil {
+		medic = filepath.Join(dir, "vllm-medic")
+		build := exec.CommandContext(context.Background(), "go", "build", "-o", medic, "../../cmd/vllm-medic")
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build vllm-medic:", err)
+		os.Exit(1)
+	}
+	code := kube.Main(m)
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,320 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
+)
+
+// model is the served model and the name of its Deployment; channel where people are asked.
+const (
+	model   = "llama-70b"
+	channel = "C0INCIDENTS"
+	token   = "webhook-token-for-this-test"
+)
+
+// speed is how many simulated seconds pass in one: the rules' five minutes become ten seconds.
+const speed = 30
+
+var (
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
+)
+
+// world is everything that one scenario runs in.
+type world struct {
+	t     *testing.T
+	c     *kubetest.Cluster
+	ns    string
+	slack *fakeslack.Server
+	vllm  *fakevllm.Server
+	prom  *promtest.Prometheus
+	am    *process
+	bot   *process
+	dir   string
+
+	api, slackAddr, amAddr string
+	mode                   string
+	extra                  string
+}
+
+// setting changes a world before its bot starts.
+type setting func(*world)
+
+func inMode(mode string) setting { return func(w *world) { w.mode = mode } }
+
+func withConfig(yaml string) setting { return func(w *world) { w.extra += yaml + "\n" } }
+
+// newWorld starts everything around the bot, then the bot, on a healthy fleet of two replicas.
+func newWorld(t *testing.T, settings ...setting) *world {
+	t.Helper()
+	w := &world{t: t, c: kube.Cluster(t), dir: t.TempDir(), mode: "approve"}
+	for _, s := range settings {
+		s(w)
+	}
+	w.api, w.slackAddr, w.amAddr = freeAddr(t), freeAddr(t), freeAddr(t)
+	w.c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
+	w.ns = w.c.Namespace(t)
+	w.slack = fakeslack.Start(t, fakeslack.Options{AllowedLinks: []string{"http://", "https://"}})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what Slack shows:\n%s", w.story())
+		}
+	})
+	w.slack.SetInteractivityURL("http://" + w.slackAddr + "/api/v1/slack/interactions")
+	w.apply(deployments, deployment(w.ns))
+	w.apply(policies, policy(w.ns))
+	targets := filepath.Join(w.dir, "vllm.json")
+	w.vllm = fakevllm.Start(t, fakevllm.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
+	go w.follow(t.Context())
+	w.alertmanager()
+	w.prom = promtest.StartWith(t, promtest.Options{
+		TargetsFiles: []string{targets}, Rules: []string{rules(t)}, Alertmanagers: []string{w.amAddr},
+	})
+	w.prom.WaitFor(t, `sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
+	w.startBot()
+	return w
+}
+
+// rules are the shipped rules with windows that suit the speed of the fleet; nothing else is changed.
+func rules(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../deploy/prometheus/rules/vllm-alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(b), "[5m]", "[10s]")
+	for _, wait := range []string{"for: 5m", "for: 2m", "for: 1m"} {
+		text = strings.ReplaceAll(text, wait, "for: 1s")
+	}
+	return text
+}
+
+func (w *world) startBot() {
+	w.t.Helper()
+	config := filepath.Join(w.dir, "medic.yaml")
+	write(w.t, filepath.Join(w.dir, "am-token"), token)
+	write(w.t, config, w.config())
+	w.bot = start(w.t, "vllm-medic", medic, []string{"SLACK_BOT_TOKEN=" + w.slack.Token(), "SLACK_SIGNING_SECRET=" + w.slack.SigningSecret()},
+		"serve", "--config", config)
+	w.bot.waitHTTP(w.t, "http://"+w.api+"/api/v1/incidents", 401)
+}
+
+func (w *world) config() string {
+	return fmt.Sprintf(`
+listen: {api: "%s", ops: "127.0.0.1:0", slack: "%s"}
+store: {url: "sqlite://%s/medic.db"}
+prometheus: {url: "%s"}
+alertmanager: {auth: {bearer_token_file: am-token}}
+kubernetes: {kubeconfig: "%s"}
+slack: {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s"}
+mode: %s
+approvers: {default: {users: [U0ALICE], expire: 5m}}
+playbooks: {window: 10s, max_warm_up: 1s}
+timing: {group_wait: 1s, refresh: 2s, watch: 1s, settle: 12s, verify_every: 1s, verify_for: 30s, hold: 3s, rollout_poll: 500ms, retry: 500ms}
+pools:
+  - name: %s
+    match: {namespace: %s, model_name: %s}
+    matchers: {namespace: %s, model_name: %s}
+    workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}
+    knobs:
+      replicas: {min: 2, max: 8}
+      max_num_batched_tokens: {min: 2048, max: 16384}
+      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 2s}
+%s`, w.api, w.slackAddr, w.dir, w.prom.URL, w.c.Kubeconfig(w.t, kubetest.Admin), channel, w.slack.TeamID(), w.slack.AppID(), w.slack.APIURL(), w.mode,
+		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model, w.extra)
+}
+
+func (w *world) alertmanager() {
+	w.t.Helper()
+	config := filepath.Join(w.dir, "alertmanager.yml")
+	write(w.t, config, fmt.Sprintf(`
+route: {receiver: vllm-medic, group_by: [namespace, model_name], group_wait: 1s, group_interval: 2s, repeat_interval: 1h}
+receivers:
+  - name: vllm-medic
+    webhook_configs:
+      - {url: "http://%s/api/v1/alertmanager", send_resolved: true, http_config: {authorization: {type: Bearer, credentials: "%s"}}}
+`, w.api, token))
+	w.am = start(w.t, "alertmanager", promtest.Binary(w.t, "alertmanager"), nil, "--config.file="+config, "--storage.path="+filepath.Join(w.dir, "am"),
+		"--web.listen-address="+w.amAddr, "--cluster.listen-address=")
+	w.am.waitHTTP(w.t, "http://"+w.amAddr+"/-/ready", 200)
+}
+
+// follow makes the fleet do what the real objects say, as the cluster would.
+func (w *world) follow(ctx context.Context) {
+	client := w.c.Dynamic(w.t)
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		d, err := client.Resource(deployments).Namespace(w.ns).Get(ctx, model, metav1.GetOptions{})
+		if err != nil {
+			continue // the API server is down in some scenarios
+		}
+		if ready, found, err := unstructured.NestedInt64(d.Object, "status", "readyReplicas"); err == nil && found && ready > 0 {
+			w.vllm.Fleet.SetReplicas(int(ready))
+		}
+		if p, err := client.Resource(policies).Namespace(w.ns).Get(ctx, model, metav1.GetOptions{}); err == nil {
+			limit, _, err := unstructured.NestedInt64(p.Object, "spec", "circuitBreaker", "maxParallelRequests")
+			if err == nil {
+				w.vllm.Fleet.SetThrottle(int(limit))
+			}
+		}
+	}
+}
+
+func (w *world) apply(r schema.GroupVersionResource, o *unstructured.Unstructured) {
+	w.t.Helper()
+	if _, err := w.c.Dynamic(w.t).Resource(r).Namespace(w.ns).Create(w.t.Context(), o, metav1.CreateOptions{}); err != nil {
+		w.t.Fatalf("create %s: %v", o.GetName(), err)
+	}
+}
+
+func deployment(ns string) *unstructured.Unstructured {
+	return object(map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": model, "namespace": ns},
+		"spec": map[string]any{
+			"replicas": int64(2), "selector": map[string]any{"matchLabels": map[string]any{"app": model}},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{"app": model}},
+				"spec": map[string]any{
+					"nodeName": kubetest.Node, "terminationGracePeriodSeconds": int64(1),
+					"containers": []any{map[string]any{
+						"name": "vllm", "image": "vllm/vllm-openai:v0.20.0",
+						"args": []any{"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret", "--max-num-seqs=256", "--max-num-batched-tokens=8192"},
+					}},
+				},
+			},
+		},
+	})
+}
+
+// policy limits the pool to 184 requests at once: seven tenths of that are 64 for each of two replicas.
+func policy(ns string) *unstructured.Unstructured {
+	return object(map[string]any{
+		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "metadata": map[string]any{"name": model, "namespace": ns},
+		"spec": map[string]any{
+			"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": model}},
+			"circuitBreaker": map[string]any{"maxParallelRequests": int64(184)},
+		},
+	})
+}
+
+func object(m map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: m}
+}
+
+// replicas is what the real Deployment is set to; limit what the real policy is set to.
+func (w *world) replicas() int64 { return w.number(deployments, "spec", "replicas") }
+
+func (w *world) limit() int64 {
+	return w.number(policies, "spec", "circuitBreaker", "maxParallelRequests")
+}
+
+func (w *world) number(r schema.GroupVersionResource, path ...string) int64 {
+	w.t.Helper()
+	o, err := w.c.Dynamic(w.t).Resource(r).Namespace(w.ns).Get(w.t.Context(), model, metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	n, _, err := unstructured.NestedInt64(o.Object, path...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// patience bounds every wait of a scenario. It is only ever reached by a failure.
+const patience = 90 * time.Second
+
+// message waits until the incident's message says all the words, and returns it.
+func (w *world) message(words ...string) fakeslack.Message {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	m, err := w.slack.WaitMessage(ctx, channel, func(m fakeslack.Message) bool {
+		text := m.VisibleText()
+		return !slices.ContainsFunc(words, func(s string) bool { return !strings.Contains(text, s) })
+	})
+	if err != nil {
+		w.t.Fatalf("no message says %q: %v", words, err)
+	}
+	return m
+}
+
+// click presses the first button whose text begins so, as a user, and returns the private answers.
+func (w *world) click(user, text string) []fakeslack.Ephemeral {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for _, m := range w.slack.Messages(channel) {
+		for _, b := range m.Buttons() {
+			if b.URL != "" || !strings.HasPrefix(b.Text, text) {
+				continue
+			}
+			res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+			if err != nil {
+				w.t.Fatalf("click %q: %v", b.Text, err)
+			}
+			answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
+			if err != nil {
+				w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
+			}
+			return answers
+		}
+	}
+	w.t.Fatalf("no button begins with %q", text)
+	return nil
+}
+
+// says waits until the incident's thread says the words.
+func (w *world) says(words string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {
+		return slices.ContainsFunc(s.Messages(channel), func(m fakeslack.Message) bool {
+			return slices.ContainsFunc(s.Thread(channel, m.TS), func(r fakeslack.Message) bool { return strings.Contains(r.Text, words) })
+		})
+	})
+	if err != nil {
+		w.t.Fatalf("the thread does not say %q: %v", words, err)
+	}
+}
+
+// story is shown when a scenario fails: every message with its thread.
+func (w *world) story() string {
+	var b strings.Builder
+	for _, m := range w.slack.Messages(channel) {
+		fmt.Fprintf(&b, "message:\n%s\nthread:\n", m.VisibleText())
+		for _, r := range w.slack.Thread(channel, m.TS) {
+			fmt.Fprintf(&b, "  %s\n", r.Text)
+		}
+	}
+	return b.String()
+}
+
+func (w *world) scenario(name string) {
+	w.t.Helper()
+	if err := w.vllm.Fleet.SetScenario(name); err != nil {
+		w.t.Fatal(err)
+	}
+}
