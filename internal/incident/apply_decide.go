@@ -9,14 +9,14 @@ import (
 // the step's state and the confirmation are checked against what stands here.
 func (a *applier) decided(d Decision) error {
 	s, ok := a.inc.Step(d.Step)
+	if d.Verb != Undo && (a.inc.Plan == nil || d.Digest != a.inc.Plan.Digest) {
+		return &RefusedError{Reason: "The plan has changed since this was shown. Nothing was done. Look at the new plan and decide on that."}
+	}
 	if !ok {
 		return &RefusedError{Reason: fmt.Sprintf("There is no step %s here. Look at the incident again.", d.Step)}
 	}
 	if d.Verb == Undo {
 		return a.decideUndo(d, s)
-	}
-	if a.inc.Plan == nil || d.Digest != a.inc.Plan.Digest {
-		return &RefusedError{Reason: "The plan has changed since this was shown. Nothing was done. Look at the new plan and decide on that."}
 	}
 	if s.State != StepProposed {
 		return &RefusedError{Reason: stepNotOpen(a.inc, s)}

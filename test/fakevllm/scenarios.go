@@ -39,11 +39,11 @@ func ScenarioNamed(name string) (Scenario, error) {
 	return Scenario{}, fmt.Errorf("scenario %q is not one of %q", name, names)
 }
 
-// gpu is the engine of most scenarios: about five requests a second of 1000 prompt and 250 answer tokens, with 64 of them at a time.
+// gpu is the engine of most scenarios: about seven requests a second of 1000 prompt and 250 answer tokens, with 64 of them at a time.
 func gpu() Engine {
 	return Engine{
 		KVTokens: 100_000, MaxNumSeqs: 64, MaxNumBatchedTokens: 8192,
-		Step: 20 * time.Millisecond, PerSequence: 100 * time.Microsecond, PerPromptToken: 100 * time.Microsecond,
+		Step: 20 * time.Millisecond, PerSequence: 100 * time.Microsecond, PerPromptToken: 50 * time.Microsecond,
 	}
 }
 
@@ -68,14 +68,14 @@ func idle() Scenario {
 func highTTFT() Scenario {
 	s := healthy()
 	s.Name, s.Summary = "high-ttft", "more requests than slots: a long queue and late first tokens, cache not full, no preemption"
-	s.Load.Rate = 7
+	s.Load.Rate = 9
 	return s
 }
 
 func queueBacklog() Scenario {
 	s := healthy()
 	s.Name, s.Summary = "queue-backlog", "patient clients and slightly more requests than slots: the queue grows and grows"
-	s.Load.Rate = 5.9
+	s.Load.Rate = 7.8
 	s.Load.FirstTokenPatience, s.Load.Patience = 5*time.Minute, 10*time.Minute
 	return s
 }
@@ -83,7 +83,7 @@ func queueBacklog() Scenario {
 func swapping() Scenario {
 	s := healthy()
 	s.Name, s.Summary = "swapping", "long answers fill the cache: preemption all the time, slow tokens, a queue"
-	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Rate = 500, 1500, 0, 1.8
+	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Rate = 500, 1500, 0, 2
 	s.Load.FirstTokenPatience, s.Load.Patience = time.Minute, 10*time.Minute
 	s.Engine.MaxNumSeqs = 256
 	return s
@@ -92,7 +92,7 @@ func swapping() Scenario {
 func cacheFull() Scenario {
 	s := healthy()
 	s.Name, s.Summary = "cache-full", "the cache decides who may run: more than 95 % full, a growing queue, next to no preemption"
-	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Rate = 1500, 600, 0, 3.6
+	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Rate = 1500, 600, 0, 4.6
 	s.Load.Spread = .2
 	s.Load.FirstTokenPatience, s.Load.Patience = 2*time.Minute, 10*time.Minute
 	s.Engine.KVTokens, s.Engine.MaxNumSeqs, s.Engine.Watermark = 200_000, 256, .015
@@ -101,18 +101,16 @@ func cacheFull() Scenario {
 
 func abortSpike() Scenario {
 	s := healthy()
-	s.Name, s.Summary = "abort-spike", "prompts are computed, but most clients give up before the answer is complete"
-	s.Load.Rate = 6.4
-	s.Load.CachedShare = 0
-	s.Load.FirstTokenPatience, s.Load.Patience = 0, 13*time.Second
-	s.Engine.MaxNumSeqs = 128
+	s.Name, s.Summary = "abort-spike", "a queue, and most clients give up before their answer is complete; vLLM counts none of them"
+	s.Load.Rate = 10
+	s.Load.FirstTokenPatience, s.Load.Patience = 0, 12*time.Second
 	return s
 }
 
 func longPrefill() Scenario {
 	s := healthy()
 	s.Name, s.Summary = "long-prefill", "huge prompts: late first tokens without a queue"
-	s.Load.Prompt, s.Load.Generation, s.Load.Spread, s.Load.CachedShare, s.Load.Rate = 32_000, 100, .1, 0, .12
+	s.Load.Prompt, s.Load.Generation, s.Load.Spread, s.Load.CachedShare, s.Load.Rate = 64_000, 100, .1, 0, .12
 	s.Engine.KVTokens = 200_000
 	return s
 }
@@ -120,7 +118,7 @@ func longPrefill() Scenario {
 func healthyFullBatch() Scenario {
 	s := healthy()
 	s.Name, s.Summary = "healthy-full-batch", "a cache that is nearly full and well used: no queue, no preemption, good latencies"
-	s.Load.Prompt, s.Load.Generation, s.Load.Spread, s.Load.CachedShare, s.Load.Rate = 400, 600, 0, 0, 5.35
+	s.Load.Prompt, s.Load.Generation, s.Load.Spread, s.Load.CachedShare, s.Load.Rate = 400, 600, 0, 0, 5.98
 	s.Load.FirstTokenPatience, s.Load.Patience = time.Minute, 10*time.Minute
 	s.Engine.MaxNumSeqs = 256
 	return s

@@ -1,0 +1,453 @@
+package incident
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	now   = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	alice = Actor{Kind: "slack", ID: "U1"}
+	bob   = Actor{Kind: "slack", ID: "U2"}
+)
+
+func num(v float64) *float64 { return &v }
+
+func firing(fp string) Alert {
+	return Alert{Fingerprint: fp, Labels: map[string]string{"alertname": "vLLMHighTTFT", "severity": "critical"}, Firing: true, StartsAt: now.Add(-time.Minute), SeenAt: now}
+}
+
+func scaleStep(from, to string) Step {
+	s := Step{
+		Kind: StepReplicas, Title: "Scale " + from + " to " + to, Target: Target{Kind: "Deployment", Namespace: "llm", Name: "m", UID: "u", Field: "spec.replicas"},
+		From: Set(from), To: Set(to), Undo: Set(from), State: StepProposed, Guardrails: []Guardrail{{Name: "bounds", Verdict: GuardPass}},
+	}
+	s.Digest = s.ComputeDigest()
+	return s
+}
+
+func throttleStep() Step {
+	s := scaleStep("184", "129")
+	s.Kind, s.LiftAfter, s.Title = StepThrottle, time.Minute, "Throttle"
+	s.Digest = s.ComputeDigest()
+	return s
+}
+
+func found(name string, steps ...Step) Investigated {
+	return Investigated{
+		Evidence:  Evidence{At: now, Readings: map[string]Reading{"ttft_p95": {Signal: "ttft_p95", Value: num(7), Unit: UnitSeconds, Direction: HigherIsWorse}}},
+		Diagnosis: &Diagnosis{Name: name, Summary: "because of " + name, Healthy: []string{"ttft_p95"}}, Steps: steps, Healthy: False,
+	}
+}
+
+// must applies events one after the other and fails on a refusal.
+func must(t *testing.T, inc Incident, events ...Event) Incident {
+	t.Helper()
+	for _, ev := range events {
+		res, err := Apply(inc, ev, now)
+		if err != nil {
+			t.Fatalf("%s in state %s: %v", ev.Kind(), inc.State, err)
+		}
+		inc = res.Incident
+	}
+	return inc
+}
+
+// refused applies an event that must be refused, and returns the sentence.
+func refused(t *testing.T, inc Incident, ev Event) string {
+	t.Helper()
+	_, err := Apply(inc, ev, now)
+	var r *RefusedError
+	if !errors.As(err, &r) {
+		t.Fatalf("%s in state %s was not refused: %v", ev.Kind(), inc.State, err)
+	}
+	return r.Reason
+}
+
+func received() Incident { return New("inc-1", "llama", ModeApprove, false, now) }
+
+func investigating(t *testing.T) Incident {
+	return must(t, received(), AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{})
+}
+
+func deciding(t *testing.T, steps ...Step) Incident {
+	return must(t, investigating(t), found("queueing", steps...), Asked{ExpiresAt: now.Add(time.Hour)})
+}
+
+func approve(inc Incident, step string, by Actor) Decided {
+	return Decided{Decision{Step: step, Digest: inc.Plan.Digest, Verb: Approve, By: by}}
+}
+
+func applying(t *testing.T, steps ...Step) Incident {
+	inc := deciding(t, steps...)
+	return must(t, inc, approve(inc, "p1-s1", alice))
+}
+
+func applied(t *testing.T, steps ...Step) Incident {
+	return must(t, applying(t, steps...), WriteClaimed{WriteID: "w1", Before: found("x").Evidence.Readings}, Written{Result: ResultApplied})
+}
+
+func verifying(t *testing.T, steps ...Step) Incident {
+	return must(t, applied(t, steps...), RolledOut{SettleUntil: now}, Settled{})
+}
+
+func verdict(v Verdict) Verified {
+	return Verified{Verification: Verification{Verdict: v, At: now}, Final: true, ExpiresAt: now.Add(time.Hour)}
+}
+
+// inState returns an incident in each state, as a life brings it there.
+func inState(t *testing.T, s State) Incident {
+	t.Helper()
+	inc := map[State]func() Incident{
+		StateReceived: received, StateInvestigating: func() Incident { return investigating(t) },
+		StateProposed:  func() Incident { return must(t, investigating(t), found("queueing", scaleStep("2", "3"))) },
+		StateDeciding:  func() Incident { return deciding(t, scaleStep("2", "3")) },
+		StateApplying:  func() Incident { return applying(t, scaleStep("2", "3")) },
+		StateSettling:  func() Incident { return applied(t, scaleStep("2", "3")) },
+		StateVerifying: func() Incident { return verifying(t, scaleStep("2", "3")) },
+		StateUndoing: func() Incident {
+			return must(t, verifying(t, scaleStep("2", "3")), UndoStarted{Step: "p1-s1", By: alice})
+		},
+		StateWatching: func() Incident { return must(t, investigating(t), Quieted{Reason: "x"}) },
+		StateClosed:   func() Incident { return must(t, investigating(t), Quieted{Reason: "x"}, Closed{By: alice, Reason: "y"}) },
+	}[s]()
+	if inc.State != s {
+		t.Fatalf("made an incident in state %s, want %s", inc.State, s)
+	}
+	return inc
+}
+
+// samples are events of each kind, with odd ones among them.
+func samples() []Event {
+	late := firing("a")
+	late.Firing, late.EndsAt = false, now
+	return []Event{
+		AlertsReceived{}, AlertsReceived{Alerts: []Alert{firing("a"), firing("b"), late}}, AlertsReceived{Alerts: []Alert{late}}, InvestigationStarted{},
+		Investigated{}, found("queueing", scaleStep("2", "3")), found("other", throttleStep()), found("queueing"), Investigated{Healthy: True},
+		Asked{}, Quieted{}, Decided{}, Decided{Decision{Step: "p1-s1", Verb: Undo}}, Decided{Decision{Step: "p1-s1", Verb: "maybe"}}, Expired{}, Stopped{Reason: "x"},
+		WriteClaimed{WriteID: "w"}, Written{}, Written{Result: ResultApplied}, Written{Result: ResultDrift}, Written{Result: ResultFailed}, Written{Result: ResultDrilled},
+		RolledOut{}, RolledOut{Failed: true}, Settled{}, Verified{}, verdict(VerdictWorse), verdict(VerdictRecovered), verdict(VerdictImproved),
+		UndoStarted{}, UndoStarted{Step: "p1-s1"}, Aborted{}, Acked{}, Closed{},
+	}
+}
+
+func TestEveryPairOfStateAndEventHasAnAnswer(t *testing.T) {
+	t.Parallel()
+	kinds := map[EventKind]bool{}
+	for _, s := range States() {
+		for n, ev := range samples() {
+			kinds[ev.Kind()] = true
+			t.Run(fmt.Sprintf("%s/%s/%d", s, ev.Kind(), n), func(t *testing.T) {
+				t.Parallel()
+				inc := inState(t, s)
+				before := inc.Clone()
+				res, err := Apply(inc, ev, now)
+				if d := cmp.Diff(before, inc); d != "" {
+					t.Errorf("the incident that was passed in changed:\n%s", d)
+				}
+				var r *RefusedError
+				switch {
+				case errors.As(err, &r) && r.Reason != "":
+				case err != nil:
+					t.Errorf("neither a result nor a refusal: %v", err)
+				case res.Incident.UpdatedAt.IsZero():
+					t.Error("no result")
+				}
+			})
+		}
+	}
+	for _, k := range EventKinds() {
+		if !kinds[k] {
+			t.Errorf("no sample of %s", k)
+		}
+	}
+}
+
+func TestEveryTransitionLeadsToAKnownState(t *testing.T) {
+	t.Parallel()
+	from, to := map[State]bool{}, map[State]bool{}
+	for _, tr := range Transitions() {
+		from[tr.From], to[tr.To] = true, true
+	}
+	for _, s := range States() {
+		if !from[s] {
+			t.Errorf("nothing leads out of %s", s)
+		}
+		if !to[s] {
+			t.Errorf("nothing leads to %s", s)
+		}
+	}
+}
+
+func TestALifeToRecovery(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictRecovered))
+	if inc.State != StateWatching || inc.HealthySince.IsZero() {
+		t.Fatalf("state %s, healthy since %v", inc.State, inc.HealthySince)
+	}
+	inc = must(t, inc, Closed{By: alice, Reason: "done"})
+	if s := inc.Plan.Steps[0]; s.State != StepApplied || s.Verification.Verdict != VerdictRecovered {
+		t.Errorf("the step is %s", s.State)
+	}
+}
+
+func TestDecisionsThatChangeNothing(t *testing.T) {
+	t.Parallel()
+	restart := scaleStep("8192", "4096")
+	restart.Needs = Needs{Confirm: true, Restart: true}
+	restart.Digest = restart.ComputeDigest()
+	blocked := scaleStep("2", "3")
+	blocked.Guardrails = []Guardrail{{Verdict: GuardRefuse, Reason: "cool-down"}}
+	inc := deciding(t, scaleStep("2", "3"), restart, Step{Kind: StepManual, Title: "Call"}, blocked)
+	old := approve(inc, "p1-s1", alice)
+	late := inc.Clone()
+	late.Plan.ExpiresAt = now
+	replanned := must(t, inc, found("other", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
+	second := must(t, inc, approve(inc, "p1-s1", alice))
+	denied := must(t, inc, Decided{Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: Deny, By: bob}})
+	for _, tc := range []struct {
+		name, want string
+		inc        Incident
+		ev         Event
+	}{
+		{"the second click", "approved by slack:U1", second, approve(second, "p1-s1", bob)},
+		{"a click after a denial", "denied by slack:U2", denied, approve(denied, "p1-s1", alice)},
+		{"a click on another step while one runs", "Another step is being run", second, approve(second, "p1-s2", bob)},
+		{"the late click", "means no", late, approve(late, "p1-s1", alice)},
+		{"a click on an old plan", "plan has changed", replanned, old},
+		{"a step that does not exist", "no step p9-s9", inc, approve(inc, "p9-s9", alice)},
+		{"a restart without confirmation", "confirmation", inc, approve(inc, "p1-s2", alice)},
+		{"advice", "for a person", inc, approve(inc, "p1-s3", alice)},
+		{"a refused step", "cool-down", inc, approve(inc, "p1-s4", alice)},
+		{"a click on a closed incident", "losed", inState(t, StateClosed), Decided{Decision{Step: "p1-s1", Verb: Approve}}},
+		{"a word that is no decision", "not a decision", inc, Decided{Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: "maybe"}}},
+		{"an undo of what was not done", "nothing to undo", inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := refused(t, tc.inc, tc.ev); !strings.Contains(got, tc.want) {
+				t.Errorf("says %q, want %q in it", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestTwoDifferentPeopleWhereTwoAreNeeded(t *testing.T) {
+	t.Parallel()
+	s := scaleStep("2", "3")
+	s.Needs.Approvals = 2
+	inc := deciding(t, s)
+	inc = must(t, inc, approve(inc, "p1-s1", alice))
+	if inc.State != StateDeciding {
+		t.Fatalf("one approval was enough: %s", inc.State)
+	}
+	if got := refused(t, inc, approve(inc, "p1-s1", alice)); !strings.Contains(got, "somebody else") {
+		t.Errorf("the same person twice: %s", got)
+	}
+	if inc = must(t, inc, approve(inc, "p1-s1", bob)); inc.State != StateApplying {
+		t.Errorf("state %s after two approvals", inc.State)
+	}
+}
+
+func TestExpiryMeansNo(t *testing.T) {
+	t.Parallel()
+	inc := must(t, deciding(t, scaleStep("2", "3")), Expired{})
+	if inc.State != StateWatching || inc.Quiet != QuietExpired || inc.Plan.Steps[0].State != StepExpired {
+		t.Fatalf("%s %s %s", inc.State, inc.Quiet, inc.Plan.Steps[0].State)
+	}
+	same := must(t, inc, found("queueing", scaleStep("2", "3")))
+	if same.State != StateWatching {
+		t.Error("the same diagnosis was proposed again after a no")
+	}
+	if other := must(t, inc, found("other", throttleStep())); other.State != StateProposed {
+		t.Error("another diagnosis was not proposed")
+	}
+	healthy := must(t, inc, Investigated{Healthy: True, Diagnosis: inc.Diagnosis})
+	if relapse := must(t, healthy, found("queueing", scaleStep("2", "3"))); relapse.State != StateProposed {
+		t.Error("a relapse after health was not proposed")
+	}
+}
+
+func TestAPlanIsReplacedOnlyWhenAStepChanges(t *testing.T) {
+	t.Parallel()
+	inc := deciding(t, scaleStep("2", "3"))
+	same := must(t, inc, found("queueing", scaleStep("2", "3")))
+	if same.State != StateDeciding || same.Plan.Digest != inc.Plan.Digest || same.Plan.Revision != 1 {
+		t.Errorf("an unchanged plan was replaced: %s %s", same.State, same.Plan.Digest)
+	}
+	changed := must(t, inc, found("queueing", scaleStep("3", "4")))
+	if changed.State != StateProposed || changed.Plan.Revision != 2 || changed.Plan.Steps[0].ID != "p2-s1" {
+		t.Errorf("a changed plan was not replaced: %s %+v", changed.State, changed.Plan)
+	}
+	blind := must(t, inc, Investigated{Healthy: Undecided, Note: "Prometheus does not answer"})
+	if blind.State != StateDeciding || blind.Plan.Digest != inc.Plan.Digest {
+		t.Error("a plan was dropped because nothing could be read")
+	}
+	if healed := must(t, inc, Investigated{Healthy: True}); healed.State != StateWatching || healed.Plan.Steps[0].State != StepSuperseded {
+		t.Error("a plan stayed although it is healthy again")
+	}
+	if got := refused(t, must(t, inc, approve(inc, "p1-s1", alice)), found("other", throttleStep())); got == "" {
+		t.Error("a plan was replaced while a step runs")
+	}
+}
+
+func TestNothingClosesWhileAStopGapStands(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
+	if got := refused(t, inc, Closed{By: alice, Reason: "x"}); !strings.Contains(got, "stop-gap") {
+		t.Errorf("says %q", got)
+	}
+	inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}, Why: "healthy"}, WriteClaimed{WriteID: "w2"}, Written{Result: ResultApplied}, RolledOut{})
+	if inc.State != StateWatching || inc.Plan.Steps[0].State != StepUndone {
+		t.Fatalf("%s %s", inc.State, inc.Plan.Steps[0].State)
+	}
+	must(t, inc, Closed{By: alice, Reason: "x"})
+}
+
+func TestWhatDidNotHelpIsOfferedBack(t *testing.T) {
+	t.Parallel()
+	for _, v := range []Verdict{VerdictWorse, VerdictUnchanged} {
+		inc := must(t, verifying(t, scaleStep("2", "3")), verdict(v))
+		if inc.State != StateDeciding || inc.UndoOffered != "p1-s1" {
+			t.Errorf("%s: %s %q", v, inc.State, inc.UndoOffered)
+		}
+		byPolicy := verdict(v)
+		byPolicy.UndoNow = true
+		if inc := must(t, verifying(t, scaleStep("2", "3")), byPolicy); inc.State != StateUndoing {
+			t.Errorf("%s with automatic undo: %s", v, inc.State)
+		}
+	}
+	if inc := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictImproved)); inc.UndoOffered != "" || inc.State != StateDeciding {
+		t.Errorf("improved: %s %q", inc.State, inc.UndoOffered)
+	}
+}
+
+func TestAnUndoThatIsStoppedLeavesTheStepApplied(t *testing.T) {
+	t.Parallel()
+	inc := must(t, inState(t, StateUndoing), Stopped{Reason: "paused"})
+	if inc.State != StateWatching || inc.Plan.Steps[0].State != StepApplied {
+		t.Errorf("%s %s", inc.State, inc.Plan.Steps[0].State)
+	}
+	drift := must(t, inState(t, StateUndoing), WriteClaimed{WriteID: "w"}, Written{Result: ResultDrift, Note: "somebody changed it"})
+	if drift.Plan.Steps[0].State != StepFailed || !strings.Contains(drift.Note, "somebody") {
+		t.Errorf("%+v", drift.Plan.Steps[0])
+	}
+}
+
+func TestADrillEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
+	t.Parallel()
+	inc := New("inc-1", "llama", ModeDrill, true, now)
+	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
+	inc = must(t, inc, approve(inc, "p1-s1", alice), WriteClaimed{WriteID: "w"}, Written{Result: ResultDrilled})
+	inc = must(t, inc, verdict(VerdictInconclusive))
+	if inc.State != StateWatching || inc.Quiet != QuietDrilled {
+		t.Fatalf("%s %s", inc.State, inc.Quiet)
+	}
+	if again := must(t, inc, found("queueing", throttleStep())); again.State != StateWatching {
+		t.Error("the drill asked again")
+	}
+	if got := refused(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got, "drill") {
+		t.Error(got)
+	}
+	must(t, inc, Closed{By: alice, Reason: "nothing stands after a drill"})
+}
+
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	if inc := must(t, inState(t, StateDeciding), Aborted{By: alice, Reason: "we do it by hand"}); inc.State != StateWatching || inc.Quiet != QuietDenied {
+		t.Errorf("%s %s", inc.State, inc.Quiet)
+	}
+	claimed := must(t, inState(t, StateApplying), WriteClaimed{WriteID: "w"})
+	if got := refused(t, claimed, Aborted{By: alice}); !strings.Contains(got, "cannot be stopped") {
+		t.Errorf("a claimed write was aborted: %s", got)
+	}
+	if inc := must(t, inState(t, StateApplying), Aborted{By: alice, Reason: "x"}); inc.Plan.Steps[0].State != StepDenied {
+		t.Errorf("the step is %s", inc.Plan.Steps[0].State)
+	}
+}
+
+func TestAlertsFold(t *testing.T) {
+	t.Parallel()
+	open := investigating(t)
+	resolved := func(start, end, seen time.Duration) Alert {
+		a := firing("a")
+		a.Firing, a.StartsAt, a.EndsAt, a.SeenAt = false, now.Add(start), now.Add(end), now.Add(seen)
+		return a
+	}
+	at := func(start, seen time.Duration) Alert {
+		a := firing("a")
+		a.StartsAt, a.SeenAt = now.Add(start), now.Add(seen)
+		return a
+	}
+	for _, tc := range []struct {
+		name   string
+		alerts []Alert
+		firing bool
+		start  time.Duration
+	}{
+		{"a repeat", []Alert{at(-time.Minute, time.Second)}, true, -time.Minute},
+		{"a start that moves backwards", []Alert{at(-time.Hour, time.Second)}, true, -time.Hour},
+		{"a start that moves forwards is not believed", []Alert{at(time.Second, time.Second)}, true, -time.Minute},
+		{"resolved", []Alert{resolved(-time.Minute, 0, time.Second)}, false, -time.Minute},
+		{"the end of an earlier episode", []Alert{resolved(-3*time.Minute, -2*time.Minute, time.Second)}, true, -time.Minute},
+		{"a late firing of a peer after resolved", []Alert{resolved(-time.Minute, 0, time.Second), at(-time.Minute, 15*time.Second)}, false, -time.Minute},
+		{"a new episode after resolved", []Alert{resolved(-time.Minute, 0, time.Second), at(10*time.Second, 20*time.Second)}, true, 10 * time.Second},
+		{"still firing long after a resolved", []Alert{resolved(-time.Minute, 0, time.Second), at(-time.Minute, time.Hour)}, true, -time.Minute},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			inc := open
+			for _, a := range tc.alerts {
+				inc = must(t, inc, AlertsReceived{Alerts: []Alert{a}})
+			}
+			if a := inc.Alerts[0]; len(inc.Alerts) != 1 || a.Firing != tc.firing || !a.StartsAt.Equal(now.Add(tc.start)) {
+				t.Errorf("firing %v since %v, want %v since %v", a.Firing, a.StartsAt, tc.firing, now.Add(tc.start))
+			}
+		})
+	}
+}
+
+func TestARefireOpensTheSameIncidentForHalfAnHour(t *testing.T) {
+	t.Parallel()
+	closed := inState(t, StateClosed)
+	ends := firing("a")
+	ends.Firing, ends.EndsAt = false, now
+	closed = must(t, closed, AlertsReceived{Alerts: []Alert{ends}})
+	if closed.State != StateClosed {
+		t.Fatal("a resolved alert opened it")
+	}
+	again := firing("a")
+	again.StartsAt, again.SeenAt = now.Add(time.Minute), now.Add(time.Minute)
+	res, err := Apply(closed, AlertsReceived{Alerts: []Alert{again}}, now.Add(ReopenWithin))
+	if err != nil || res.Incident.State != StateInvestigating || res.Incident.Reopened != 1 {
+		t.Fatalf("%v %+v", err, res.Incident.State)
+	}
+	if _, err := Apply(closed, AlertsReceived{Alerts: []Alert{again}}, now.Add(ReopenWithin+1)); err == nil {
+		t.Error("opened again after more than half an hour")
+	}
+}
+
+func TestDigestsBindWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	base := scaleStep("2", "3")
+	for name, change := range map[string]func(*Step){
+		"target uid": func(s *Step) { s.Target.UID = "other" }, "field": func(s *Step) { s.Target.Field = "x" }, "from": func(s *Step) { s.From = Set("1") },
+		"to": func(s *Step) { s.To = Set("4") }, "undo": func(s *Step) { s.Undo = Value{} }, "absence is not an empty text": func(s *Step) { s.From = Value{Present: true} },
+	} {
+		s := base
+		change(&s)
+		if s.ComputeDigest() == base.ComputeDigest() {
+			t.Errorf("another %s has the same digest", name)
+		}
+	}
+	why := base
+	why.Why, why.Cost = "other words", "other words"
+	if why.ComputeDigest() != base.ComputeDigest() {
+		t.Error("words change the digest")
+	}
+}

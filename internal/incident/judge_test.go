@@ -1,0 +1,66 @@
+package incident
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	rd := func(v float64) Reading {
+		return Reading{Value: num(v), Unit: UnitSeconds, Direction: HigherIsWorse, Threshold: num(3)}
+	}
+	low := func(v float64) Reading { return Reading{Value: num(v), Direction: LowerIsWorse, Threshold: num(100)} }
+	none, broken := Reading{}, Reading{Value: num(1), Error: "timeout"}
+	for _, tc := range []struct {
+		name          string
+		before, after map[string]Reading
+		healthy       Truth
+		want          Verdict
+	}{
+		{"healthy wins", map[string]Reading{"a": rd(9)}, map[string]Reading{"a": rd(1)}, True, VerdictRecovered},
+		{"better, not yet healthy", map[string]Reading{"a": rd(9)}, map[string]Reading{"a": rd(4)}, False, VerdictImproved},
+		{"worse", map[string]Reading{"a": rd(4)}, map[string]Reading{"a": rd(9)}, False, VerdictWorse},
+		{"less than a tenth of the threshold is noise", map[string]Reading{"a": rd(0.1)}, map[string]Reading{"a": rd(0.3)}, False, VerdictUnchanged},
+		{"less than a tenth of the value is noise", map[string]Reading{"a": rd(100)}, map[string]Reading{"a": rd(109)}, False, VerdictUnchanged},
+		{"lower is worse", map[string]Reading{"a": low(200)}, map[string]Reading{"a": low(50)}, False, VerdictWorse},
+		{"one better and one worse", map[string]Reading{"a": rd(9), "b": rd(4)}, map[string]Reading{"a": rd(4), "b": rd(9)}, False, VerdictInconclusive},
+		{"no data after is not better", map[string]Reading{"a": rd(9)}, map[string]Reading{"a": none}, Undecided, VerdictInconclusive},
+		{"no data before", map[string]Reading{"a": none}, map[string]Reading{"a": rd(9)}, False, VerdictInconclusive},
+		{"an error is no value", map[string]Reading{"a": rd(9)}, map[string]Reading{"a": broken}, Undecided, VerdictInconclusive},
+		{"unchanged with a blind signal", map[string]Reading{"a": rd(9), "b": rd(9)}, map[string]Reading{"a": rd(9), "b": none}, Undecided, VerdictInconclusive},
+		{"nothing to compare", nil, nil, Undecided, VerdictInconclusive},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got, why := Judge(tc.before, tc.after, []string{"a", "b"}[:max(1, len(tc.before))], tc.healthy)
+			if got != tc.want || why == "" {
+				t.Errorf("%s (%s), want %s", got, why, tc.want)
+			}
+		})
+	}
+}
+
+func TestReadingsSpeakPlainly(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		r    Reading
+		want string
+	}{
+		{Reading{}, "no data"},
+		{Reading{Value: num(3), Error: "timeout"}, "error: timeout"},
+		{Reading{Value: num(7.24), Unit: UnitSeconds}, "7.24 s"},
+		{Reading{Value: num(0.085), Unit: UnitSeconds}, "85 ms"},
+		{Reading{Value: num(0), Unit: UnitSeconds}, "0 s"},
+		{Reading{Value: num(0.3), Unit: UnitSeconds, Bound: AtMost}, "at most 300 ms"},
+		{Reading{Value: num(2560), Unit: UnitSeconds, Bound: AtLeast}, "at least 2560 s"},
+		{Reading{Value: num(0.971), Unit: UnitRatio}, "97.1 %"},
+		{Reading{Value: num(340), Unit: UnitPerSecond}, "340/s"},
+		{Reading{Value: num(12), Unit: UnitCount}, "12"},
+		{Reading{Value: num(0.00001), Unit: UnitCount}, "0"},
+	} {
+		if got := tc.r.Text(); got != tc.want || strings.Contains(got, "e-") {
+			t.Errorf("got %q, want %q", got, tc.want)
+		}
+	}
+}
