@@ -21,7 +21,7 @@ const Annotation = "vllm-medic.io/last-write"
 
 // The two things that a step's diff can say of itself.
 const (
-	CheckedByServer = "checked by the API server"
+	CheckedByServer = "by the API server"
 	NotChecked      = "not checked by the API server"
 )
 

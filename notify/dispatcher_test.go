@@ -110,6 +110,9 @@ func TestLostAnswerIsLookedUpAndAdopted(t *testing.T) {
 	if got.TS != "ts1" || !got.IntentAt.IsZero() || got.Sent != 1 || got.LastError != "" {
 		t.Errorf("after the look: %+v", got)
 	}
+	if b.sink.oldest.After(noon.Add(-5 * time.Minute)) {
+		t.Errorf("searched from %s on only: a clock that is behind would hide the message", b.sink.oldest)
+	}
 	if diff := cmp.Diff([]string{"inc-1 v1", "ts1 v1"}, b.sink.seen()); diff != "" {
 		t.Errorf("channel (-want +got):\n%s", diff)
 	}

@@ -177,6 +177,7 @@ type sink struct {
 	posted  []string // "v1" for messages, "1/3" for entries
 	lastTS  int
 	edits   []string
+	oldest  time.Time     // of the last search
 	waiting chan struct{} // receives a value when a held call has begun
 }
 
@@ -262,6 +263,7 @@ func (s *sink) Find(_ context.Context, _, parentTS, id string, seq int64, oldest
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.oldest = oldest
 	for _, p := range s.posted {
 		if (seq == 0 && strings.HasPrefix(p, id+" v")) || strings.HasPrefix(p, fmt.Sprintf("%s/%d in ", id, seq)) {
 			return fmt.Sprintf("ts%d", s.lastTS), true, nil

@@ -77,7 +77,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		out.Never = append(out.Never, n.text())
 	}
 	if !d.acts() {
-		notes = append(notes, "Nothing is to be done: "+sentence(d.noAction))
+		notes = append(notes, sel.nothingToDo()+sentence(d.noAction))
 	}
 	notes = append(notes, deeper(verdicts, chosen)...)
 	out.Note = joinNotes(notes, left, rec.notes())
@@ -158,6 +158,15 @@ func stepWords(s incident.StepRequest) string {
 	default:
 		return string(s.Kind)
 	}
+}
+
+// nothingToDo begins the sentence for a diagnosis without action. About an alert that no playbook knows, more must not be claimed than
+// was looked at.
+func (s selection) nothingToDo() string {
+	if len(s.unknown) > 0 {
+		return "As far as vLLM's metrics show, nothing is to be done: "
+	}
+	return "Nothing is to be done: "
 }
 
 func (s selection) notes() []string {

@@ -35,8 +35,11 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 		}
 	}
 	want := []incident.Condition{
-		{Text: "preemption_rate > 0.0", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s", Threshold: "0/s"},
-		{Text: "kv_usage_peak > 0.95", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99 %", Threshold: "95 %"},
+				{Text: "kv_usage_peak > 0.95", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99 %", Threshold: "95 %"},
+		{
+			Text: "preemption_rate > 0.1 * finished_rate", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s",
+			Threshold: "0.6/s (0.1 * finished_rate)",
+		},
 	}
 	if diff := cmp.Diff(want, got.Diagnosis.Evidence); diff != "" {
 		t.Error(diff)
@@ -56,7 +59,7 @@ func TestWithoutTheCauseTheSymptomIsChosen(t *testing.T) {
 	if nameOf(got.Diagnosis) != "queueing" {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
-	if o := verdictOf(t, got, "kv-thrash"); o.Verdict != incident.False || o.Why != "preemption_rate is 0/s, not above 0/s" {
+	if o := verdictOf(t, got, "kv-thrash"); o.Verdict != incident.False || o.Why != "kv_usage_peak is 70 %, not above 95 %" {
 		t.Errorf("kv-thrash: %+v", o)
 	}
 	if got.Note != "" {
@@ -343,7 +346,7 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 	before := maps.Clone(ev.Readings)
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev})
 	want := map[string]float64{
-		"preemption_rate": 0,    // the chosen rule
+		"preemption_rate": 0,    // the recovery rule of the playbook behind the diagnosis
 		"kv_usage_peak":   0.95, // the chosen rule
 		"ttft_p95":        0.5,  // the recovery rule, from the pool's target
 		"tpot_p95":        0.05, // the pool's target

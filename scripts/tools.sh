@@ -1,87 +1,109 @@
 #!/usr/bin/env bash
 # Builds everything that the tests run beside our own code, once, into a folder outside the tree.
 #
-#   scripts/tools.sh          builds what is missing; quiet when nothing is
-#   scripts/tools.sh --print  prints the folder
-#   scripts/tools.sh --env    prints "export VLLM_MEDIC_TOOLS=..." for eval
+#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, crds (all of them when none is named); quiet when nothing is
+#   scripts/tools.sh --print   prints the folder
+#   scripts/tools.sh --env     prints "export VLLM_MEDIC_TOOLS=..." for eval
+#   scripts/tools.sh --prune   removes the folders that other versions of the tools left
 #
-# The folder is named after a hash of everything that goes into it, so a changed pin makes a new one. Each file is built aside and renamed, so an
-# interrupted run leaves nothing half-built. VLLM_MEDIC_CACHE moves the folder.
+# The folder is named after a hash of everything that goes into it, so a changed pin makes a new one. Each file is built aside and renamed: an
+# interrupted run leaves nothing half-built, and goes on where it was. VLLM_MEDIC_CACHE moves the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$PWD
+
+command -v go >/dev/null || { echo "Go is missing: https://go.dev/dl" >&2; exit 1; }
 
 cache=${VLLM_MEDIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vllm-medic}
-key=$(cat scripts/tools.sh tools/*/go.mod tools/*/go.sum | sha256sum | cut -c1-12)
+key=$({ go env GOVERSION GOOS GOARCH; cat scripts/tools.sh tools/*/go.mod tools/*/go.sum; } | sha256sum | cut -c1-12)
 out=$cache/tools-$key
-case "${1:-}" in
---print) echo "$out"; exit 0 ;;
---env) echo "export VLLM_MEDIC_TOOLS=$out"; exit 0 ;;
-"") ;;
-*) echo "usage: scripts/tools.sh [--print|--env]" >&2; exit 2 ;;
-esac
 
-mkdir -p "$out/bin" "$out/crds" "$out/kwok"
-exec 9>"$out/.lock"
-flock 9
+# version MODULE PATH: the version that tools/MODULE/go.mod pins.
+version() { awk -v path="$2" '$1 == path && $2 ~ /^v/ { print $2; exit }' "tools/$1/go.mod"; }
 
-# build MODULE NAME PACKAGE [flags...]: one program of one tools module.
+# build MODULE NAME PACKAGE [flags of go build]: one program of tools/MODULE.
 build() {
-  local module=$1 name=$2 package=$3
+  local module=$1 name=$2 package=$3 start=$SECONDS
   shift 3
-  [ -x "$out/bin/$name" ] && return
-  local start=$SECONDS
-  (cd "tools/$module" && GOWORK=off go build -trimpath -ldflags "-s -w ${LDFLAGS:-}" "$@" -o "$out/bin/.$name.new" "$package")
+  [ ! -x "$out/bin/$name" ] || return 0
+  if ! (cd "tools/$module" && GOWORK=off go build -mod=readonly -trimpath "$@" -o "$out/bin/.$name.new" "$package") 2>"$out/log/$name" 9>&-; then
+    { echo "cannot build $name:"; tail -30 "$out/log/$name"; } >&2
+    return 1
+  fi
   mv "$out/bin/.$name.new" "$out/bin/$name"
   echo "built $name in $((SECONDS - start)) s"
 }
 
-# module PATH@VERSION: the folder of a module that only gives files.
-module() {
-  (cd "$out" && GOWORK=off GOFLAGS=-mod=mod go mod download -json "$1") | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p'
+# copy MODULE PATH NAME FILE...: the files of a module, one after the other, as one file.
+copy() {
+  local module=$1 path=$2 name=$3 v dir f
+  shift 3
+  [ ! -s "$out/$name" ] || return 0
+  v=$(version "$module" "$path")
+  dir=$(cd "tools/$module" && GOWORK=off go mod download -json "$path@$v" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
+  for f in "$@"; do
+    [ $# = 1 ] || echo "---"
+    cat "$dir/$f"
+  done >"$out/$name.new"
+  mv "$out/$name.new" "$out/$name"
+  echo "copied $name of $path $v"
 }
 
-# file SOURCE TARGET: one copied file.
-file() {
-  [ -s "$out/$2" ] && return
-  cp "$1" "$out/$2.new"
-  chmod u+w "$out/$2.new"
-  mv "$out/$2.new" "$out/$2"
+strip="-s -w"
+
+set_lint() {
+  build lint golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint -ldflags "$strip"
+  build lint gofumpt mvdan.cc/gofumpt -ldflags "$strip"
+  build lint goimports golang.org/x/tools/cmd/goimports -ldflags "$strip"
+  build lint deadcode golang.org/x/tools/cmd/deadcode -ldflags "$strip"
 }
 
-build lint golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-build lint gofumpt mvdan.cc/gofumpt
-build lint goimports golang.org/x/tools/cmd/goimports
-build lint deadcode golang.org/x/tools/cmd/deadcode
+# The versions are linked in because the programs say them: Alertmanager in its User-Agent, Prometheus in its build information.
+set_prom() {
+  local v="$strip -X github.com/prometheus/common/version.Version" prom am
+  prom=$(version prom github.com/prometheus/prometheus) # v0.315.0 is release 3.15.0
+  am=$(version alertmanager github.com/prometheus/alertmanager)
+  prom=$(sed -E 's/^v0\.([0-9])([0-9]+)\./\1.\2./' <<<"$prom")
+  # Without service discovery of clouds, which no test uses: half the size, and five minutes less.
+  build prom promtool github.com/prometheus/prometheus/cmd/promtool -tags remove_all_sd -ldflags "$v=$prom"
+  build prom prometheus github.com/prometheus/prometheus/cmd/prometheus -tags remove_all_sd -ldflags "$v=$prom"
+  build alertmanager alertmanager github.com/prometheus/alertmanager/cmd/alertmanager -ldflags "$v=${am#v}"
+  build alertmanager amtool github.com/prometheus/alertmanager/cmd/amtool -ldflags "$v=${am#v}"
+}
 
-build prom promtool github.com/prometheus/prometheus/cmd/promtool -tags remove_all_sd
-build prom prometheus github.com/prometheus/prometheus/cmd/prometheus -tags remove_all_sd
-build alertmanager alertmanager github.com/prometheus/alertmanager/cmd/alertmanager
-build alertmanager amtool github.com/prometheus/alertmanager/cmd/amtool
+set_kube() {
+  local v=k8s.io/component-base/version release minor
+  release=$(version kube k8s.io/kubernetes)
+  minor=${release#v1.}
+  local flags="$strip -X $v.gitVersion=$release -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*}"
+  build kube etcd go.etcd.io/etcd/server/v3 -ldflags "$strip"
+  build kube kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver -ldflags "$flags"
+  build kube kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager -ldflags "$flags"
+}
 
-k8s=$(sed -n 's#^\s*k8s.io/kubernetes \(v[0-9.]*\).*#\1#p' "$root/tools/kube/go.mod" | head -1)
-minor=${k8s#v1.}
-v=k8s.io/component-base/version
-LDFLAGS="-X $v.gitVersion=$k8s -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*}"
-build kube etcd go.etcd.io/etcd/server/v3
-build kube kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
-build kube kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager
-LDFLAGS=
-build kwok kwok sigs.k8s.io/kwok/cmd/kwok
+# The "fast" stages: pods become ready at once, and end when they are deleted.
+set_kwok() {
+  build kwok kwok sigs.k8s.io/kwok/cmd/kwok -ldflags "$strip"
+  local s=kustomize/stage
+  copy kwok sigs.k8s.io/kwok kwok/stages.yaml \
+    $s/pod/fast/pod-{complete,delete,ready}.yaml $s/node/fast/node-initialize.yaml $s/node/heartbeat/node-heartbeat.yaml
+}
 
-if [ ! -s "$out/crds/scaledobjects.yaml" ] || [ ! -s "$out/crds/backendtrafficpolicies.yaml" ]; then
-  keda=$(module github.com/kedacore/keda/v2@v2.21.0)
-  file "$keda/config/crd/bases/keda.sh_scaledobjects.yaml" crds/scaledobjects.yaml
-  gateway=$(module github.com/envoyproxy/gateway@v1.9.1)
-  file "$(find "$gateway" -name 'gateway.envoyproxy.io_backendtrafficpolicies.yaml' | head -1)" crds/backendtrafficpolicies.yaml
-fi
-if [ ! -s "$out/kwok/stages.yaml" ]; then
-  stages=$(cd tools/kwok && GOWORK=off go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)
-  # The "fast" stages of kwok: pods become ready at once, and end when they are deleted.
-  for f in "$stages"/kustomize/stage/pod/fast/*.yaml "$stages"/kustomize/stage/node/fast/*.yaml "$stages"/kustomize/stage/node/heartbeat/*.yaml; do
-    case $f in */kustomization.yaml) continue ;; esac
-    echo "---"
-    cat "$f"
-  done >"$out/kwok/stages.yaml.new"
-  mv "$out/kwok/stages.yaml.new" "$out/kwok/stages.yaml"
-fi
+set_crds() {
+  copy crds github.com/kedacore/keda/v2 crds/scaledobjects.yaml config/crd/bases/keda.sh_scaledobjects.yaml
+  copy crds github.com/envoyproxy/gateway crds/backendtrafficpolicies.yaml \
+    charts/gateway-helm/charts/crds/crds/generated/gateway.envoyproxy.io_backendtrafficpolicies.yaml
+}
+
+case "${1:-}" in
+--print) echo "$out"; exit 0 ;;
+--env) printf 'export VLLM_MEDIC_TOOLS=%q\n' "$out"; exit 0 ;;
+--prune) find "$cache" -mindepth 1 -maxdepth 1 -name 'tools-*' ! -name "tools-$key" -exec rm -rf {} +; exit 0 ;;
+esac
+[ $# -gt 0 ] || set -- lint prom kube kwok crds
+mkdir -p "$out"/{bin,crds,kwok,log}
+exec 9>"$out/.lock"
+flock 9
+for s in "$@"; do
+  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|lint|prom|kube|kwok|crds...]" >&2; exit 2; }
+  "set_$s"
+done

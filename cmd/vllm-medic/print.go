@@ -85,7 +85,7 @@ func printStep(w io.Writer, s incident.Step) {
 	if s.Kind == incident.StepManual {
 		return
 	}
-	for _, line := range []struct{ name, text string }{{"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk}, {"diff", s.Checked}} {
+	for _, line := range []struct{ name, text string }{{"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk}, {"checked", s.Checked}} {
 		if line.text != "" {
 			say(w, "        %s: %s\n", line.name, line.text)
 		}

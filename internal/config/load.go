@@ -96,11 +96,17 @@ func (l *loader) config(f file) Config {
 	if l.opts.DryRun {
 		cfg.Mode = incident.ModeDrill
 	}
-	if cfg.Kubernetes == nil {
-		cfg.Mode = incident.ModeObserve
-	}
+	cfg.Mode = withoutCluster(cfg, cfg.Mode)
 	cfg.Pools = l.pools(f, cfg)
 	return cfg
+}
+
+// withoutCluster lowers a mode that would change something when there is nothing to change.
+func withoutCluster(cfg Config, m incident.Mode) incident.Mode {
+	if cfg.Kubernetes == nil && (m == incident.ModeApprove || m == incident.ModeAuto) {
+		return incident.ModeObserve
+	}
+	return m
 }
 
 func (l *loader) listen(f listenFile) Listen {

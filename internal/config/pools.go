@@ -42,9 +42,7 @@ func (l *loader) pool(path string, f poolFile, cfg Config, shared map[incident.S
 		Name: f.Name, Match: f.Match, Matchers: f.Matchers, Channel: f.Channel, Mode: l.mode(path+".mode", f.Mode, cfg.Mode),
 		SLO: l.slo(path+".slo", f.SLO), Approvers: shared,
 	}
-	if cfg.Kubernetes == nil {
-		p.Mode = incident.ModeObserve
-	}
+	p.Mode = withoutCluster(cfg, p.Mode)
 	if l.opts.DryRun && p.Mode != incident.ModeObserve {
 		p.Mode = incident.ModeDrill
 	}

@@ -96,8 +96,7 @@ func (a *asker) backoff(last *error) retry.Backoff {
 	b = retry.WithJitterPercent(20, b)
 	patient := retry.BackoffFunc(func() (time.Duration, bool) {
 		wait, stop := b.Next()
-		var status *statusError
-		if errors.As(*last, &status) {
+		if status, ok := errors.AsType[*statusError](*last); ok {
 			wait = max(wait, min(status.after, maxBackoff))
 		}
 		return wait, stop

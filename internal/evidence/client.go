@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -62,9 +63,7 @@ func mergeHeaders(have *promconfig.Headers, more map[string]string) *promconfig.
 	}
 	merged := &promconfig.Headers{Headers: map[string]promconfig.Header{}}
 	if have != nil {
-		for name, h := range have.Headers {
-			merged.Headers[name] = h
-		}
+		maps.Copy(merged.Headers, have.Headers)
 	}
 	for name, value := range more {
 		merged.Headers[name] = promconfig.Header{Secrets: []promconfig.Secret{promconfig.Secret(value)}}
@@ -75,9 +74,7 @@ func mergeHeaders(have *promconfig.Headers, more map[string]string) *promconfig.
 // encodeParams adds the parameters that make Thanos and VictoriaMetrics refuse instead of answering in part. Prometheus ignores them.
 func encodeParams(extra url.Values) string {
 	all := url.Values{"partial_response": {"false"}, "deny_partial_response": {"1"}}
-	for name, values := range extra {
-		all[name] = values
-	}
+	maps.Copy(all, extra)
 	return all.Encode()
 }
 

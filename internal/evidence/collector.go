@@ -126,6 +126,9 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 		return r
 	}
 	r.Value, r.Bound = value, bound
+	if s.Floor > 0 || s.Ceiling > 0 {
+		r.Warning = joinNotes(r.Warning, found.bounds)
+	}
 	if value == nil {
 		r.Warning = joinNotes(r.Warning, whyEmpty(p, found))
 	}

@@ -32,6 +32,8 @@ type finding struct {
 	dialect Dialect
 	// warning says why readings of this pool may be without data.
 	warning string
+	// bounds says why "at least" and "at most" may be drawn at the wrong value.
+	bounds string
 	// elsewhere says that the dialect is that of other pools, or of this one before its series vanished: it spells queries, but says nothing about what this pool has.
 	elsewhere bool
 }
@@ -92,19 +94,23 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 		return finding{}, fmt.Errorf("find out how this Prometheus spells vLLM's metrics: %w", err)
 	}
 	if ok {
-		d.buckets, err = c.bucketsFor(ctx, d, pool.Matchers, at)
-		if err != nil {
-			// The signals' own bounds are then used; the next collection asks again.
-			return finding{dialect: d, warning: "the histograms' bucket bounds could not be read: " + err.Error()}, nil
-		}
-		c.dialects.put(key, d, at)
-		return finding{dialect: d}, nil
+		return c.withBuckets(ctx, key, d, pool.Matchers, at), nil
 	}
 	warning := "no vLLM metric carries this pool's labels " + printMatchers(pool.Matchers) + " now: are its pods down or not scraped, or are the matchers wrong?"
 	if known {
 		return finding{dialect: before, warning: warning, elsewhere: true}, nil
 	}
 	return c.detectAnywhere(ctx, pool, at, warning)
+}
+
+// withBuckets completes a dialect and remembers it. Without the bucket bounds the signals' own are used, and the next collection asks again.
+func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matchers map[string]string, at time.Time) finding {
+	var err error
+	if d.buckets, err = c.bucketsFor(ctx, d, matchers, at); err != nil {
+		return finding{dialect: d, bounds: "the server's own bucket bounds could not be read, so those of today's vLLM are used: " + err.Error()}
+	}
+	c.dialects.put(key, d, at)
+	return finding{dialect: d}
 }
 
 // detectAnywhere looks at the whole Prometheus when a pool has no series, only to spell the queries and to say what is there.

@@ -90,12 +90,10 @@ func networkError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var tooLarge *tooLargeError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*tooLargeError](err); ok {
 		return tooLarge
 	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	return &transportError{err: err}
@@ -103,15 +101,13 @@ func networkError(ctx context.Context, err error) error {
 
 // transient says that the same query may well succeed in a moment. Everything that is not named here is final.
 func transient(err error) bool {
-	var status *statusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*statusError](err); ok {
 		if status.kind == string(v1.ErrTimeout) {
 			return false // a query that is too slow would only be slow again
 		}
 		return status.code == http.StatusTooManyRequests || status.code >= 500 && status.code != http.StatusNotImplemented
 	}
-	var transport *transportError
-	if !errors.As(err, &transport) {
+	if _, ok := errors.AsType[*transportError](err); !ok {
 		return false
 	}
 	var op *net.OpError
@@ -125,8 +121,7 @@ func transient(err error) bool {
 
 // explain turns client_golang's own error into words; other errors are already ours.
 func explain(err error) error {
-	var api *v1.Error
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*v1.Error](err); ok {
 		return fmt.Errorf("the answer of Prometheus cannot be used: %s: %s", api.Type, cut(api.Msg))
 	}
 	return err

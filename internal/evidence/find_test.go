@@ -74,12 +74,12 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{"namespace and pod", map[string]string{"namespace": "llm", "pod": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
 		{"an exporter speaks of another pod", map[string]string{"namespace": "monitoring", "pod": "kube-state-metrics-1", "exported_namespace": "llm", "exported_pod": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
 		{"older scrape labels", map[string]string{"kubernetes_namespace": "llm", "kubernetes_pod_name": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"only an instance", map[string]string{"instance": instance}, ptr(vectorReply(pod)), map[string]string{"instance": instance}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"two jobs scrape the same pod", map[string]string{"instance": instance, "job": "vllm"}, ptr(vectorReply(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))), map[string]string{"instance": instance, "job": "vllm"}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"targets without pod labels", map[string]string{"instance": instance}, ptr(vectorReply(seriesOf(`"namespace":"llm"`))), map[string]string{"instance": instance}, "The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"the port tells pods of one node apart", map[string]string{"instance": "10.0.0.8:8000"}, ptr(vectorReply()), map[string]string{"instance": "10.0.0.8:8000"}, "The address 10.0.0.8:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"IPv6", map[string]string{"instance": "[fd00::7]:8000"}, ptr(vectorReply()), map[string]string{"instance": "[fd00::7]:8000"}, "The address [fd00::7]:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"a namespace narrows the search", map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, ptr(vectorReply()), map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, "The address 10.0.0.9:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"only an instance", map[string]string{"instance": instance}, new(vectorReply(pod)), map[string]string{"instance": instance}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"two jobs scrape the same pod", map[string]string{"instance": instance, "job": "vllm"}, new(vectorReply(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))), map[string]string{"instance": instance, "job": "vllm"}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"targets without pod labels", map[string]string{"instance": instance}, new(vectorReply(seriesOf(`"namespace":"llm"`))), map[string]string{"instance": instance}, "The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"the port tells pods of one node apart", map[string]string{"instance": "10.0.0.8:8000"}, new(vectorReply()), map[string]string{"instance": "10.0.0.8:8000"}, "The address 10.0.0.8:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"IPv6", map[string]string{"instance": "[fd00::7]:8000"}, new(vectorReply()), map[string]string{"instance": "[fd00::7]:8000"}, "The address [fd00::7]:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{"a namespace narrows the search", map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, new(vectorReply()), map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, "The address 10.0.0.9:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
 		{"Prometheus down, address known", map[string]string{"instance": instance}, &reply{status: http.StatusBadRequest}, map[string]string{"instance": instance}, "The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,8 +106,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 	})
 }
 
-func ptr[T any](v T) *T { return &v }
-
+//go:fix inline
 func mustTargetQuery(t *testing.T, matchers map[string]string) string {
 	t.Helper()
 	q, err := targetQuery(matchers)
@@ -119,7 +118,7 @@ func mustTargetQuery(t *testing.T, matchers map[string]string) string {
 
 func TestFindWorkloadRefuses(t *testing.T) {
 	t.Parallel()
-	twoPods := ptr(vectorReply(seriesOf(`"namespace":"llm"`, `"pod":"a"`), seriesOf(`"namespace":"llm"`, `"pod":"b"`)))
+	twoPods := new(vectorReply(seriesOf(`"namespace":"llm"`, `"pod":"a"`), seriesOf(`"namespace":"llm"`, `"pod":"b"`)))
 	instance := map[string]string{"instance": "10.0.0.7:8000"}
 	for _, tt := range []struct {
 		name          string
@@ -134,15 +133,15 @@ func TestFindWorkloadRefuses(t *testing.T) {
 		{"a pod that is gone", map[string]string{"namespace": "llm", "pod": "x"}, nil, fakeKube{}, true, false, "Pod llm/x does not exist"},
 		{"a name that is a path", map[string]string{"namespace": "llm", "pod": "../../secrets/x"}, nil, fakeKube{}, true, false, "which no pod can be called"},
 		{"a namespace that is a path", map[string]string{"namespace": "..", "pod": "x"}, nil, fakeKube{}, true, false, "which no pod can be called"},
-		{"an unknown instance", instance, ptr(vectorReply()), fakeKube{}, true, false, "no pod has that address"},
-		{"an instance that is a name", map[string]string{"instance": "llama.llm:8000"}, ptr(vectorReply()), fakeKube{}, true, false, "it is not an IP address"},
+		{"an unknown instance", instance, new(vectorReply()), fakeKube{}, true, false, "no pod has that address"},
+		{"an instance that is a name", map[string]string{"instance": "llama.llm:8000"}, new(vectorReply()), fakeKube{}, true, false, "it is not an IP address"},
 		{"an instance that is too long", map[string]string{"instance": strings.Repeat("1", 600)}, nil, fakeKube{}, true, false, "more than 512"},
 		{"Prometheus knows two pods", instance, twoPods, fakeKube{}, true, true, "pods llm/a, llm/b"},
-		{"two pods have the address", instance, ptr(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", nil}, {"llm", "b", nil}}}}, true, true, "pods llm/a, llm/b"},
-		{"the pod at the address declares other ports", instance, ptr(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", []int32{80}}}}}, true, false, "no pod has that address"},
+		{"two pods have the address", instance, new(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", nil}, {"llm", "b", nil}}}}, true, true, "pods llm/a, llm/b"},
+		{"the pod at the address declares other ports", instance, new(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", []int32{80}}}}}, true, false, "no pod has that address"},
 		{"Prometheus could not be asked", instance, &reply{status: http.StatusBadRequest}, fakeKube{}, false, false, "ask which pod 10.0.0.7:8000 is: Prometheus answered 400"},
 		{"an answer in part", instance, &reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`}, fakeKube{}, false, false, "the answer is partial"},
-		{"Kubernetes could not be asked", instance, ptr(vectorReply()), fakeKube{err: errors.New("the right to list pods is missing")}, false, false, "the right to list pods is missing"},
+		{"Kubernetes could not be asked", instance, new(vectorReply()), fakeKube{err: errors.New("the right to list pods is missing")}, false, false, "the right to list pods is missing"},
 		{"no Kubernetes", instance, nil, nil, true, false, "no Kubernetes is configured"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

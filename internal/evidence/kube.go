@@ -148,8 +148,7 @@ func mapError(err error, apiVersion, kind string) error {
 	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("this cluster has no kind %s in %s", kind, apiVersion)
 	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	return fmt.Errorf("the Kubernetes API could not be asked for its kinds (%s %s): %w", apiVersion, kind, err)

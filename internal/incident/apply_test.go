@@ -114,7 +114,9 @@ func inState(t *testing.T, s State) Incident {
 			return must(t, verifying(t, scaleStep("2", "3")), UndoStarted{Step: "p1-s1", By: alice})
 		},
 		StateWatching: func() Incident { return must(t, investigating(t), Quieted{Reason: "x"}) },
-		StateClosed:   func() Incident { return must(t, investigating(t), Quieted{Reason: "x"}, Closed{By: alice, Reason: "y"}) },
+		StateClosed: func() Incident {
+			return must(t, investigating(t), Quieted{Reason: "x"}, Closed{By: alice, Reason: "y"})
+		},
 	}[s]()
 	if inc.State != s {
 		t.Fatalf("made an incident in state %s, want %s", inc.State, s)

@@ -31,9 +31,10 @@ type buttonValue struct {
 	Digest string `json:"d"`
 }
 
+// encode is false when a part is missing or too long: then no button is shown.
 func (v buttonValue) encode() (string, bool) {
 	b, err := json.Marshal(v)
-	if err != nil || len(b) > maxValue {
+	if err != nil || len(b) > maxValue || v.Incident == "" || v.Step == "" || v.Digest == "" {
 		return "", false
 	}
 	return string(b), true

@@ -287,6 +287,12 @@ func TestUndoOfAStandingStepOutlivesItsPlan(t *testing.T) {
 		t.Fatalf("standing: %+v", s.inc.Standing)
 	}
 	f := newOffice(t, InteractionsConfig{}, s.inc)
+	other := f.request("U0ALICE", "undo:p1-s3")
+	v, _ := buttonValue{s.inc.ID, "p1-s3", "000000000000"}.encode()
+	other.Value = &v
+	if got := f.click(other); !strings.Contains(got, "step has changed") || len(f.desk.decisions()) != 0 {
+		t.Errorf("an undo of another step: answer = %q, decisions %+v", got, f.desk.decisions())
+	}
 	if got := f.click(f.request("U0ALICE", "undo:p1-s3")); !strings.Contains(got, "Undoing") {
 		t.Errorf("answer = %q", got)
 	}

@@ -19,7 +19,6 @@ type click struct {
 	Private       bool // the button stood in a private message
 	Action, Value string
 	ResponseURL   string
-	ActionTS      string
 }
 
 // errNotForUs says that a payload is not a click on a button of ours, and needs no answer.
@@ -47,7 +46,6 @@ type payloadJSON struct {
 		ActionID string `json:"action_id"`
 		BlockID  string `json:"block_id"`
 		Value    string `json:"value"`
-		ActionTS string `json:"action_ts"`
 	} `json:"actions"`
 }
 
@@ -66,7 +64,7 @@ func decodeClick(payload []byte) (click, error) {
 	a := p.Actions[0]
 	c := click{
 		App: p.App, User: p.User.ID, UserTeam: p.User.TeamID, Channel: p.Container.ChannelID, MessageTS: p.Container.MessageTS,
-		Private: p.Container.Ephemeral, Action: a.ActionID, Value: a.Value, ResponseURL: p.ResponseURL, ActionTS: a.ActionTS,
+		Private: p.Container.Ephemeral, Action: a.ActionID, Value: a.Value, ResponseURL: p.ResponseURL,
 	}
 	if p.Team != nil {
 		c.Team = p.Team.ID

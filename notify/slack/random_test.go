@@ -98,7 +98,7 @@ func (c chaos) step(id string) incident.Step {
 		Diff: c.text(), Checked: c.text(), Cost: c.text(), Speed: c.text(), Risk: c.text(), Reason: c.text(),
 		Needs: incident.Needs{Confirm: c.IntN(2) == 0, Restart: c.IntN(2) == 0, Approvals: c.IntN(4)},
 		State: pick(
-			c, incident.StepProposed, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
+			c, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
 			incident.StepRefused, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone, "odd",
 		),
 		LiftAfter: time.Duration(c.Int64N(1e13)), AppliedAt: c.time(), Approvals: several(c, 8, c.actor),
@@ -122,9 +122,9 @@ func (c chaos) steps(prefix string, most int) []incident.Step {
 
 func (c chaos) incident() incident.Incident {
 	inc := incident.Incident{
-		ID: "inc-abc", Pool: pick(c, "llama", "llama", c.text()), State: pick(c, append(incident.States(), incident.StateDeciding, "odd")...), Drill: c.IntN(3) == 0,
+		ID: "inc-abc", Pool: pick(c, "llama", "llama", c.text()), State: pick(c, incident.StateDeciding, pick(c, append(incident.States(), "odd")...)), Drill: c.IntN(3) == 0,
 		Note: c.text(), OpenedAt: c.time(), ClosedAt: c.time(), Reopened: c.IntN(3), ReadAt: c.time(), Dialect: c.text(), Readings: c.readings(),
-		HealthySince: pick(c, time.Time{}, c.time()), Quiet: pick(c, incident.QuietNone, incident.QuietDenied, incident.QuietExpired, incident.QuietDrilled),
+		HealthySince: pick(c, time.Time{}, time.Time{}, time.Time{}, c.time()), Quiet: pick(c, incident.QuietNone, incident.QuietDenied, incident.QuietExpired, incident.QuietDrilled),
 		Alerts: several(c, 30, func() incident.Alert {
 			return incident.Alert{
 				Fingerprint: c.text(), Firing: c.IntN(2) == 0, Labels: map[string]string{"alertname": c.text(), "severity": c.text(), "instance": c.text(), "pod": c.text()},

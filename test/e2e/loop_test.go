@@ -1,11 +1,22 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"net/http"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
 func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.scenario("high-ttft")
 	w.message("vLLMHighTTFT", "2 → 3")
@@ -18,4 +29,184 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 		t.Errorf("the Deployment has %d replicas, want 3", got)
 	}
 	w.says("Closed: ")
+}
+
+// The alert that the seed calls swapping fires on preemptions. The runbook's first step reduces the load, and the stop-gap is lifted when it is over.
+func TestSwappingIsThrottledAndTheThrottleLifted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.scenario("swapping")
+	m := w.message("vLLMRequestSwapping", "184 → 129")
+	if text := m.VisibleText(); strings.Index(text, "hrottle") > strings.Index(text, "Scale") && strings.Contains(text, "Scale") {
+		t.Error("scaling out is proposed before the load is reduced")
+	}
+	w.click("U0ALICE", "Throttle")
+	w.says("Verified: ")
+	if got := w.limit(); got != 129 {
+		t.Errorf("the policy lets %d requests in, want 129", got)
+	}
+	w.scenario("healthy")
+	w.says("the stop-gap is lifted")
+	w.says("Undone: ")
+	if got := w.limit(); got != 184 {
+		t.Errorf("after the lift the policy lets %d requests in, want 184", got)
+	}
+	w.says("Closed: ")
+}
+
+func TestADenialLeavesEverythingAsItIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.scenario("queue-backlog")
+	w.message("2 → 3")
+	w.click("U0ALICE", "Deny")
+	w.message("denied by") // the message shows the first one before the second is clicked
+	w.click("U0ALICE", "Deny")
+	w.says("nothing more is asked until it is healthy or the diagnosis changes")
+	w.scenario("healthy")
+	w.says("Closed: ")
+	if r, l := w.replicas(), w.limit(); r != 2 || l != 184 {
+		t.Errorf("after a denial there are %d replicas and a limit of %d, want 2 and 184", r, l)
+	}
+}
+
+func TestExpiryMeansNo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, replace("expire: 5m", "expire: 3s"))
+	w.scenario("queue-backlog")
+	w.says("Nobody decided in time, and that means no")
+	if r, l := w.replicas(), w.limit(); r != 2 || l != 184 {
+		t.Errorf("after the expiry there are %d replicas and a limit of %d, want 2 and 184", r, l)
+	}
+}
+
+// A drill reads everything and writes nothing: the API server's own audit log says so.
+func TestADrillSendsNoWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, inMode("drill"), asUser(drillUser))
+	w.scenario("high-ttft")
+	w.message("DRILL", "2 → 3")
+	w.click("U0ALICE", "Drill: Scale")
+	w.says("DRILL: would have done")
+	w.says("Verified: inconclusive")
+	if r := w.replicas(); r != 2 {
+		t.Errorf("a drill scaled to %d", r)
+	}
+	dry := 0
+	for _, e := range w.c.Audit(t, w.user) {
+		switch {
+		case !e.Writing() || e.Review():
+		case e.DryRun():
+			dry++
+		default:
+			t.Errorf("a drill sent a write: %s", e)
+		}
+	}
+	if dry == 0 {
+		t.Error("the audit log shows no dry-run, so this test saw nothing")
+	}
+}
+
+func TestAChangeByAHumanBetweenProposalAndClickWins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, replace("refresh: 2s", "refresh: 1h"))
+	w.scenario("high-ttft")
+	w.message("2 → 3")
+	patch := []byte(`{"spec":{"replicas":4}}`)
+	if _, err := w.c.Dynamic(t).Resource(deployments).Namespace(w.ns).Patch(t.Context(), model, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.click("U0ALICE", "Scale")
+	w.says("Nothing was written")
+	if r := w.replicas(); r != 4 {
+		t.Errorf("the human's 4 replicas became %d", r)
+	}
+}
+
+// Killed in the middle it goes on where it was: nothing asked twice, nothing written twice.
+func TestTheBotIsKilledWhileTheSignalsSettle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.scenario("high-ttft")
+	w.message("2 → 3")
+	w.bot.end(syscall.SIGKILL)
+	w.startBot()
+	w.click("U0ALICE", "Scale")
+	w.says("Waiting for the rollout")
+	w.bot.end(syscall.SIGKILL)
+	w.startBot()
+	w.says("Verified: recovered")
+	w.says("Closed: ")
+	if got := w.replicas(); got != 3 {
+		t.Errorf("the Deployment has %d replicas, want 3", got)
+	}
+	if n := len(w.slack.Messages(channel)); n != 1 {
+		t.Errorf("%d messages in the channel, want 1", n)
+	}
+}
+
+func TestAnAlertThatCarriesOnlyAnInstanceFindsItsPool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pods, err := w.c.Client(t).CoreV1().Pods(w.ns).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) == 0 {
+		t.Fatalf("no pods: %v", err)
+	}
+	w.push(map[string]string{"alertname": "HighTTFT", "severity": "warning", "instance": pods.Items[0].Status.PodIP + ":8000"})
+	m := w.message("HighTTFT")
+	if !strings.Contains(m.VisibleText(), model) {
+		t.Errorf("the alert did not lead to the pool:\n%s", m.VisibleText())
+	}
+}
+
+func TestAnAlertWithoutAPoolIsVisibleOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, name := range []string{"one", "two"} {
+		w.push(map[string]string{"alertname": "HighTTFT", "namespace": "elsewhere", "model_name": name})
+		w.message("match: {model_name:")
+	}
+	w.says("Alert joined")
+	if n := len(w.slack.Messages(channel)); n != 1 {
+		t.Errorf("%d messages, want 1", n)
+	}
+}
+
+func TestSlackIsDownWhenItBegins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.slack.Outage(503)
+	w.scenario("high-ttft")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool { return len(s.CallsTo("chat.postMessage")) > 0 }); err != nil {
+		t.Fatal(err)
+	}
+	w.slack.Outage(0)
+	w.message("2 → 3")
+	if n := len(w.slack.Messages(channel)); n != 1 {
+		t.Errorf("%d messages, want 1", n)
+	}
+}
+
+// push gives Alertmanager an alert of the test's own.
+func (w *world) push(labels map[string]string) {
+	w.t.Helper()
+	pairs := make([]string, 0, len(labels))
+	for k, v := range labels {
+		pairs = append(pairs, fmt.Sprintf("%q:%q", k, v))
+	}
+	body := fmt.Sprintf(`[{"labels":{%s},"endsAt":%q}]`, strings.Join(pairs, ","), time.Now().Add(time.Hour).Format(time.RFC3339))
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.amAddr+"/api/v2/alerts", strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
+		w.t.Fatalf("Alertmanager answered %s %v", resp.Status, err)
+	}
 }

@@ -12,7 +12,12 @@ import (
 )
 
 // kube is one API server with controllers and ready pods, shared by all scenarios; each has a namespace of its own.
-var kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, AuditLog: true})
+var kube = kubetest.Share(kubetest.Options{
+	Controllers: true, Kwok: true, AuditLog: true, Users: []kubetest.User{{Name: drillUser, Groups: []string{"system:masters"}}},
+})
+
+// drillUser is the bot's own user in the drill, so that the audit log shows what it alone sent.
+const drillUser = "drill-bot"
 
 // medic is the built program.
 var medic string

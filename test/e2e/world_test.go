@@ -48,8 +48,8 @@ type world struct {
 	dir   string
 
 	api, slackAddr, amAddr string
-	mode                   string
-	extra                  string
+	mode, user             string
+	swap                   []string
 }
 
 // setting changes a world before its bot starts.
@@ -57,12 +57,16 @@ type setting func(*world)
 
 func inMode(mode string) setting { return func(w *world) { w.mode = mode } }
 
-func withConfig(yaml string) setting { return func(w *world) { w.extra += yaml + "\n" } }
+// replace changes one setting of the bot's configuration.
+func replace(old, with string) setting { return func(w *world) { w.swap = append(w.swap, old, with) } }
+
+// asUser gives the bot a Kubernetes user of its own, so that the audit log shows what it alone sent.
+func asUser(name string) setting { return func(w *world) { w.user = name } }
 
 // newWorld starts everything around the bot, then the bot, on a healthy fleet of two replicas.
 func newWorld(t *testing.T, settings ...setting) *world {
 	t.Helper()
-	w := &world{t: t, c: kube.Cluster(t), dir: t.TempDir(), mode: "approve"}
+	w := &world{t: t, c: kube.Cluster(t), dir: t.TempDir(), mode: "approve", user: kubetest.Admin}
 	for _, s := range settings {
 		s(w)
 	}
@@ -115,7 +119,7 @@ func (w *world) startBot() {
 }
 
 func (w *world) config() string {
-	return fmt.Sprintf(`
+	text := fmt.Sprintf(`
 listen: {api: "%s", ops: "127.0.0.1:0", slack: "%s"}
 store: {url: "sqlite://%s/medic.db"}
 prometheus: {url: "%s"}
@@ -135,8 +139,15 @@ pools:
       replicas: {min: 2, max: 8}
       max_num_batched_tokens: {min: 2048, max: 16384}
       throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 2s}
-%s`, w.api, w.slackAddr, w.dir, w.prom.URL, w.c.Kubeconfig(w.t, kubetest.Admin), channel, w.slack.TeamID(), w.slack.AppID(), w.slack.APIURL(), w.mode,
-		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model, w.extra)
+`, w.api, w.slackAddr, w.dir, w.prom.URL, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(), w.slack.APIURL(), w.mode,
+		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model)
+	for n := 0; n+1 < len(w.swap); n += 2 {
+		if !strings.Contains(text, w.swap[n]) {
+			w.t.Fatalf("the configuration has no %q", w.swap[n])
+		}
+		text = strings.ReplaceAll(text, w.swap[n], w.swap[n+1])
+	}
+	return text
 }
 
 func (w *world) alertmanager() {

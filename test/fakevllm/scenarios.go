@@ -91,11 +91,11 @@ func swapping() Scenario {
 
 func cacheFull() Scenario {
 	s := healthy()
-	s.Name, s.Summary = "cache-full", "the cache decides who may run: more than 95 % full, a growing queue, next to no preemption"
-	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Rate = 1500, 600, 0, 4.6
+	s.Name, s.Summary = "cache-full", "the cache decides who may run: more than 95 % full, a growing queue, no preemption"
+	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Rate = 750, 150, 0, 17
 	s.Load.Spread = .2
-	s.Load.FirstTokenPatience, s.Load.Patience = 2*time.Minute, 10*time.Minute
-	s.Engine.KVTokens, s.Engine.MaxNumSeqs, s.Engine.Watermark = 200_000, 256, .015
+	s.Load.FirstTokenPatience, s.Load.Patience = 20*time.Second, 10*time.Minute
+	s.Engine.KVTokens, s.Engine.MaxNumSeqs, s.Engine.Watermark = 200_000, 512, .008
 	return s
 }
 

@@ -22,3 +22,8 @@ func TestARealPrometheusScrapesAndEvaluates(t *testing.T) {
 	p.Stop()
 	p.Stop()
 }
+
+func TestAPrometheusWithoutTargetsIsReady(t *testing.T) {
+	t.Parallel()
+	promtest.WaitFor(t, promtest.Start(t, nil), "vector(1)")
+}

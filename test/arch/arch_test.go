@@ -1,0 +1,211 @@
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/vllm-medic/vllm-medic/"
+
+// inside says which packages of ours a package may import. One that is not listed may import none of ours.
+var inside = map[string][]string{
+	"internal/incident":    {},
+	"playbooks":            {"internal/incident"},
+	"playbooks/catalog":    {"playbooks"},
+	"actions":              {"internal/incident"},
+	"webhook":              {"internal/incident"},
+	"notify":               {"internal/incident"},
+	"notify/slack":         {"internal/incident", "notify"},
+	"internal/policy":      {"internal/incident"},
+	"internal/access":      {"internal/incident"},
+	"internal/evidence":    {"internal/incident"},
+	"internal/store":       {"internal/incident"},
+	"internal/web":         {"internal/incident", "internal/access"},
+	"internal/remediation": {"internal/incident", "internal/policy", "playbooks"},
+	"internal/config":      {"internal/incident", "internal/policy", "internal/remediation", "webhook"},
+}
+
+// everything may import everything: the wiring, the command, and what belongs to tests.
+var everything = []string{"internal/app", "cmd", "test", "scripts", "internal/store/storetest"}
+
+// outside says where a foreign module may be imported, and why only there.
+var outside = map[string]struct {
+	only []string
+	why  string
+}{
+	"github.com/labstack/echo":           {[]string{"webhook", "internal/web", "internal/app"}, "HTTP routing stays at the edge"},
+	"github.com/slack-go/slack":          {[]string{"notify/slack"}, "Slack's client breaks often and stays in one place"},
+	"k8s.io/":                            {[]string{"actions", "internal/evidence", "internal/access", "internal/app"}, "reading and writing the cluster stay apart from deciding"},
+	"github.com/prometheus/alertmanager": {[]string{"webhook"}, "the payload is normalised once"},
+	"database/sql":                       {[]string{"internal/store"}, "one place knows the schema"},
+}
+
+// pure packages take values and return values.
+var pure = []string{"internal/incident", "playbooks", "internal/policy"}
+
+var impure = []string{"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil", "log", "log/slog"}
+
+// file is one parsed Go file.
+type file struct {
+	path, dir string
+	test      bool
+	ast       *ast.File
+	lines     int
+}
+
+func parse(t *testing.T) []file {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []file
+	fset := token.NewFileSet()
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "tools" || name == "bin") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, path, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		out = append(out, file{path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), test: strings.HasSuffix(name, "_test.go"), ast: f, lines: strings.Count(string(src), "\n")})
+		return nil
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("parse the module: %v (%d files)", err, len(out))
+	}
+	return out
+}
+
+func imports(f file) []string {
+	out := make([]string, len(f.ast.Imports))
+	for n, i := range f.ast.Imports {
+		out[n] = strings.Trim(i.Path.Value, `"`)
+	}
+	return out
+}
+
+func free(dir string) bool {
+	return slices.ContainsFunc(everything, func(e string) bool { return dir == e || strings.HasPrefix(dir, e+"/") })
+}
+
+func TestPackagesImportOnlyWhatTheHouseAllows(t *testing.T) {
+	t.Parallel()
+	for _, f := range parse(t) {
+		if f.test || free(f.dir) {
+			continue
+		}
+		for _, i := range imports(f) {
+			if own, ok := strings.CutPrefix(i, module); ok && !slices.Contains(inside[f.dir], own) {
+				t.Errorf("%s imports %s; %s may import %v of ours", f.path, own, f.dir, inside[f.dir])
+			}
+			for prefix, rule := range outside {
+				if strings.HasPrefix(i, prefix) && !slices.Contains(rule.only, f.dir) {
+					t.Errorf("%s imports %s, which belongs to %v: %s", f.path, i, rule.only, rule.why)
+				}
+			}
+		}
+	}
+}
+
+func TestPurePackagesReachNothing(t *testing.T) {
+	t.Parallel()
+	for _, f := range parse(t) {
+		if f.test || !slices.Contains(pure, f.dir) {
+			continue
+		}
+		for _, i := range imports(f) {
+			if slices.Contains(impure, i) {
+				t.Errorf("%s imports %s; %s is pure", f.path, i, f.dir)
+			}
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				id, named := sel.X.(*ast.Ident)
+				if named && id.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer", "NewTicker"}, sel.Sel.Name) {
+					t.Errorf("%s uses time.%s; the present time is an argument there", f.path, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestNoProductionCodeRunsPrograms(t *testing.T) {
+	t.Parallel()
+	for _, f := range parse(t) {
+		if !f.test && !strings.HasPrefix(f.dir, "test/") && !strings.HasPrefix(f.dir, "scripts/") && slices.Contains(imports(f), "os/exec") {
+			t.Errorf("%s imports os/exec", f.path)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItPromisesOnce(t *testing.T) {
+	t.Parallel()
+	comments := map[string]int{}
+	for _, f := range parse(t) {
+		if f.test {
+			continue
+		}
+		n := 0
+		if f.ast.Doc != nil {
+			n = 1
+		}
+		comments[f.dir] += n
+	}
+	for _, dir := range slices.Sorted(maps.Keys(comments)) {
+		if comments[dir] != 1 {
+			t.Errorf("%s has %d package comments, want 1", dir, comments[dir])
+		}
+	}
+}
+
+func TestFoldersAreNamedForWhatTheyHold(t *testing.T) {
+	t.Parallel()
+	for _, f := range parse(t) {
+		for part := range strings.SplitSeq(f.dir, "/") {
+			if slices.Contains([]string{"util", "utils", "common", "types", "models", "model", "helpers", "shared", "core", "manager", "misc"}, part) {
+				t.Errorf("%s: the name %q says nothing", f.dir, part)
+			}
+		}
+	}
+}
+
+// long lists the files that may exceed 400 lines, with the reason.
+var long = map[string]string{}
+
+func TestFilesStaySmall(t *testing.T) {
+	t.Parallel()
+	for _, f := range parse(t) {
+		if _, ok := long[filepath.ToSlash(f.path)]; !ok && !f.test && f.lines > 400 {
+			t.Errorf("%s has %d lines; split it, or give the reason here", f.path, f.lines)
+		}
+	}
+}

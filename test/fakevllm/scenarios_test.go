@@ -1,0 +1,347 @@
+package fakevllm_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+)
+
+// The signals in which the scenarios are described, over the whole fleet.
+const (
+	ttft     = `histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m])))`
+	itl      = `histogram_quantile(0.95, sum by (le) (rate(vllm:inter_token_latency_seconds_bucket[5m])))`
+	queue    = `histogram_quantile(0.95, sum by (le) (rate(vllm:request_queue_time_seconds_bucket[5m])))`
+	prefill  = `histogram_quantile(0.95, sum by (le) (rate(vllm:request_prefill_time_seconds_bucket[5m])))`
+	waiting  = `avg(vllm:num_requests_waiting)`
+	running  = `avg(vllm:num_requests_running)`
+	kvLow    = `min(min_over_time(vllm:kv_cache_usage_perc[5m]))`
+	kvHigh   = `max(max_over_time(vllm:kv_cache_usage_perc[5m]))`
+	preempt  = `sum(increase(vllm:num_preemptions_total[5m]))`
+	started  = `sum(increase(vllm:time_to_first_token_seconds_count[5m]))`
+	finished = `sum(increase(vllm:request_success_total[5m]))`
+	aborted  = `sum(vllm:request_success_total{finished_reason="abort"})`
+	tokens   = `sum(increase(vllm:generation_tokens_total[5m]))`
+	growth   = `sum(vllm:num_requests_waiting) - sum(vllm:num_requests_waiting offset 3m)`
+)
+
+// bound is what a signal has to be: above low and below high. NaN as low means that there must be no value.
+type bound struct {
+	query     string
+	low, high float64
+}
+
+const (
+	none = math.MaxFloat64 // no upper bound
+	ever = -1              // no lower bound of something that is not negative
+)
+
+var noValue = math.NaN()
+
+// story is what a scenario must look like after ten minutes, and which of the shipped alerts must have fired by then, no more and no fewer.
+type story struct {
+	bounds []bound
+	alerts []string
+}
+
+func stories() map[string]story {
+	return map[string]story{
+		"healthy": {bounds: []bound{
+			{ttft, 0, .5}, {itl, 0, .1}, {queue, 0, .3}, {waiting, ever, 1}, {kvHigh, .05, .5}, {preempt, ever, 1}, {finished, 1000, none},
+		}},
+		"idle": {bounds: []bound{{waiting, ever, 1}, {kvHigh, ever, .1}, {finished, ever, 5}}},
+		"high-ttft": {
+			bounds: []bound{{ttft, 5, none}, {queue, 5, none}, {waiting, 50, none}, {kvHigh, ever, .9}, {preempt, ever, 1}, {itl, 0, .1}},
+			// Some clients leave the queue: the gateway sees it, vLLM's metrics cannot.
+			alerts: []string{"vLLMHighAbortRate gateway", "vLLMHighTTFT", "vLLMQueueBacklog"},
+		},
+		"queue-backlog": {
+			bounds: []bound{{ttft, 5, none}, {queue, 5, none}, {waiting, 50, none}, {growth, 50, none}, {kvHigh, ever, .9}, {preempt, ever, 1}},
+			alerts: []string{"vLLMHighTTFT", "vLLMQueueBacklog"},
+		},
+		"swapping": {
+			bounds: []bound{{kvHigh, .95, 1.001}, {preempt, 100, none}, {waiting, 20, none}, {itl, .049, none}},
+			alerts: []string{"vLLMGPUCacheFull", "vLLMHighAbortRate gateway", "vLLMHighTTFT", "vLLMQueueBacklog", "vLLMRequestSwapping"},
+		},
+		"cache-full": {
+			bounds: []bound{{kvLow, .95, 1}, {preempt, ever, 1}, {waiting, 50, none}},
+			alerts: []string{"vLLMGPUCacheFull", "vLLMHighTTFT", "vLLMQueueBacklog"},
+		},
+		"abort-spike": {
+			bounds: []bound{
+				{started, 3000, none}, {finished, 0, 1500}, {aborted, ever, 1}, {kvHigh, ever, .9}, {preempt, ever, 1}, {ttft, 2.5, none},
+			},
+			alerts: []string{"vLLMHighAbortRate gateway", "vLLMHighAbortRate inferred", "vLLMHighTTFT", "vLLMQueueBacklog"},
+		},
+		"long-prefill": {
+			bounds: []bound{{ttft, 2.5, 5}, {prefill, 2.5, 5}, {queue, 0, .3}, {waiting, ever, 1}, {kvHigh, ever, .9}},
+			alerts: []string{"vLLMHighTTFT"},
+		},
+		"healthy-full-batch": {
+			bounds: []bound{{kvLow, .95, 1}, {preempt, ever, 1}, {waiting, ever, 1}, {ttft, 0, .5}, {itl, 0, .1}},
+			alerts: []string{"vLLMGPUCacheFull"},
+		},
+		"stalled": {
+			bounds: []bound{{growth, 100, none}, {finished, ever, 1}, {tokens, ever, 1}, {ttft, noValue, 0}, {queue, noValue, 0}},
+			alerts: []string{"vLLMQueueBacklog"},
+		},
+		"wedged": {
+			bounds: []bound{{running, 0, none}, {waiting, ever, 1}, {growth, ever, 1}, {tokens, ever, 1}, {queue, noValue, 0}},
+			alerts: []string{"vLLMQueueBacklog"},
+		},
+	}
+}
+
+func TestEveryScenarioShowsItsSignsAndFiresItsAlertsInEveryDialect(t *testing.T) {
+	t.Parallel()
+	all := stories()
+	for _, s := range fakevllm.Scenarios() {
+		want, ok := all[s.Name]
+		if !ok {
+			t.Errorf("scenario %s has no story", s.Name)
+			continue
+		}
+		for _, d := range fakevllm.Dialects() {
+			t.Run(s.Name+"/"+string(d), func(t *testing.T) {
+				t.Parallel()
+				h := watch(t, fakevllm.Options{Scenario: s.Name, Dialect: d}, rulesOf(d))
+				h.pass(15 * time.Minute)
+				for _, b := range want.bounds {
+					h.check(d, b)
+				}
+				if diff := cmp.Diff(want.alerts, h.fired()); diff != "" {
+					t.Errorf("fired alerts (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func (h *history) check(d fakevllm.Dialect, b bound) {
+	h.t.Helper()
+	got := h.value(spelled(d, b.query))
+	if math.IsNaN(b.low) {
+		if !math.IsNaN(got) {
+			h.t.Errorf("%s is %g, want no value", b.query, got)
+		}
+		return
+	}
+	// A reason that never occurred has no series in the old engine.
+	if b.query == aborted && d == fakevllm.V0 && math.IsNaN(got) {
+		return
+	}
+	if !(got > b.low && got < b.high) {
+		h.t.Errorf("%s is %g, want above %g and below %g", b.query, got, b.low, b.high)
+	}
+}
+
+func TestCacheFullNeverPreemptsHoweverLongItLasts(t *testing.T) {
+	t.Parallel()
+	f, err := fakevllm.New(fakevllm.Options{Scenario: "cache-full"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Advance(time.Hour)
+	for _, r := range f.State().Replicas {
+		if r.Preemptions != 0 {
+			t.Errorf("pod %s preempted %d times", r.Name, r.Preemptions)
+		}
+	}
+}
+
+func TestCancelsShowAtTheGatewayAndOnlyThere(t *testing.T) {
+	t.Parallel()
+	h := watch(t, fakevllm.Options{Scenario: "abort-spike"}, "")
+	h.pass(10 * time.Minute)
+	ratio := h.value(`sum(increase(envoy_cluster_upstream_cx_destroy_local_with_active_rq{envoy_cluster_name="httproute/llm/llama-70b/rule/0"}[5m]))
+		/ sum(increase(envoy_cluster_upstream_rq_total{envoy_cluster_name="httproute/llm/llama-70b/rule/0"}[5m]))`)
+	if ratio < .5 {
+		t.Errorf("the gateway sees %g of the requests cancelled, want more than half", ratio)
+	}
+	if n := h.value(aborted); n != 0 {
+		t.Errorf("vLLM counts %g aborts, the Python frontend counts none", n)
+	}
+}
+
+func TestAFrontendThatCountsAbortsCountsThem(t *testing.T) {
+	t.Parallel()
+	h := watch(t, fakevllm.Options{Scenario: "abort-spike", CountsAborts: true}, "vllm-alerts.yaml")
+	h.pass(10 * time.Minute)
+	if ratio := h.value(aborted + ` / sum(vllm:request_success_total)`); !(ratio > .5) {
+		t.Errorf("aborts are %g of what ended, want more than half", ratio)
+	}
+	if names := h.fired(); !slices.Contains(names, "vLLMHighAbortRate counted") || slices.Contains(names, "vLLMHighAbortRate inferred") {
+		t.Errorf("fired: %q, want the abort rate as vLLM counted it and not inferred a second time", names)
+	}
+}
+
+// remedy is a change, and whether the fleet must then be well.
+type remedy struct {
+	name  string
+	turn  func(*fakevllm.Fleet) error
+	heals bool
+}
+
+func replicas(n int) remedy {
+	return remedy{name: "replicas", heals: true, turn: func(f *fakevllm.Fleet) error { return f.SetReplicas(n) }}
+}
+
+func throttle(n int) remedy {
+	return remedy{name: "throttle", heals: true, turn: func(f *fakevllm.Fleet) error { return f.SetThrottle(n) }}
+}
+
+func TestAGoodChangeHealsTheMetrics(t *testing.T) {
+	t.Parallel()
+	well := map[string][]bound{
+		"high-ttft":     {{ttft, 0, 2.5}, {queue, 0, 5}, {waiting, ever, 5}},
+		"queue-backlog": {{ttft, 0, 2.5}, {queue, 0, 5}, {waiting, ever, 5}},
+		"swapping":      {{preempt, ever, 1}, {waiting, ever, 5}, {ttft, 0, 2.5}},
+		"cache-full":    {{kvHigh, 0, .95}, {waiting, ever, 5}, {ttft, 0, 2.5}},
+		"abort-spike":   {{started + " - " + finished, -100, 250}, {ttft, 0, 2.5}, {waiting, ever, 5}},
+	}
+	cures := map[string][]remedy{
+		"high-ttft":     {replicas(3), replicas(4), throttle(128), throttle(90)},
+		"queue-backlog": {replicas(3), replicas(4), throttle(128), throttle(90)},
+		"swapping":      {replicas(3), replicas(4), throttle(110), throttle(90)},
+		"cache-full":    {replicas(3), replicas(4), throttle(350), throttle(180)},
+		"abort-spike":   {replicas(4), throttle(90)},
+	}
+	for scenario, remedies := range cures {
+		for _, r := range remedies {
+			t.Run(scenario+"/"+r.name, func(t *testing.T) {
+				t.Parallel()
+				h := watch(t, fakevllm.Options{Scenario: scenario}, "vllm-alerts.yaml")
+				h.pass(10 * time.Minute)
+				if len(h.fired()) == 0 {
+					t.Fatal("nothing fired before the change")
+				}
+				if err := r.turn(h.fleet); err != nil {
+					t.Fatal(err)
+				}
+				h.pass(12 * time.Minute)
+				for _, b := range well[scenario] {
+					h.check(fakevllm.V1, b)
+				}
+				h.fired()
+				h.pass(3 * time.Minute)
+				if names := h.fired(); len(names) > 0 {
+					t.Errorf("still firing: %q", names)
+				}
+			})
+		}
+	}
+}
+
+func TestTooSmallAChangeDoesNotHeal(t *testing.T) {
+	t.Parallel()
+	h := watch(t, fakevllm.Options{Scenario: "high-ttft", Replicas: 4}, "")
+	h.pass(10 * time.Minute)
+	if err := h.fleet.SetThrottle(1024); err != nil {
+		t.Fatal(err)
+	}
+	h.pass(10 * time.Minute)
+	h.check(fakevllm.V1, bound{ttft, 5, none})
+}
+
+func TestFewerReplicasMakeItWorse(t *testing.T) {
+	t.Parallel()
+	h := watch(t, fakevllm.Options{Scenario: "healthy", Replicas: 3}, "")
+	h.pass(10 * time.Minute)
+	h.check(fakevllm.V1, bound{ttft, 0, .5})
+	if err := h.fleet.SetReplicas(1); err != nil {
+		t.Fatal(err)
+	}
+	h.pass(10 * time.Minute)
+	h.check(fakevllm.V1, bound{ttft, 2.5, none})
+}
+
+// A smaller token budget: tokens come more evenly, and the memory that its activations do not need becomes KV cache.
+func TestASmallerTokenBudgetSmoothsTokensAndGrowsTheCacheALittle(t *testing.T) {
+	t.Parallel()
+	slowest := `histogram_quantile(0.999, sum by (le) (rate(vllm:inter_token_latency_seconds_bucket[5m])))`
+	longPrompts, err := fakevllm.ScenarioNamed("healthy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	longPrompts.Load.Prompt, longPrompts.Load.Rate, longPrompts.Engine.KVTokens = 8000, 1, 200_000
+	with := func(args ...string) (itl, kvTokens float64) {
+		h := watch(t, fakevllm.Options{Args: args}, "")
+		if err := h.fleet.Apply(longPrompts); err != nil {
+			t.Fatal(err)
+		}
+		h.pass(10 * time.Minute)
+		return h.value(slowest), float64(h.fleet.State().Replicas[0].KVTokens)
+	}
+	bigITL, bigKV := with("--max-num-batched-tokens=16384")
+	smallITL, smallKV := with("--max-num-batched-tokens=2048")
+	if smallITL > bigITL/2 {
+		t.Errorf("p99.9 between tokens is %g s with 2048 and %g s with 16384, want less than half", smallITL, bigITL)
+	}
+	if grown := smallKV - bigKV; grown <= 0 || grown > .1*bigKV {
+		t.Errorf("the cache has %g tokens with 2048 and %g with 16384, want a little more", smallKV, bigKV)
+	}
+}
+
+func TestTheWorseSwitchMakesEachChangeHurtAndTheWayBackHeal(t *testing.T) {
+	t.Parallel()
+	args := func(list ...string) func(*fakevllm.Fleet) error {
+		return func(f *fakevllm.Fleet) error { return f.SetArgs(list) }
+	}
+	for name, c := range map[string]struct{ there, back func(*fakevllm.Fleet) error }{
+		"replicas":   {replicas(3).turn, replicas(2).turn},
+		"throttle":   {throttle(90).turn, throttle(0).turn},
+		"rate limit": {func(f *fakevllm.Fleet) error { return f.SetRateLimit(4) }, func(f *fakevllm.Fleet) error { return f.SetRateLimit(0) }},
+		"arguments":  {args("--max-num-batched-tokens=4096"), args()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := watch(t, fakevllm.Options{Scenario: "queue-backlog"}, "")
+			h.pass(6 * time.Minute)
+			h.fleet.SetWorse(true)
+			h.pass(time.Minute)
+			before, finishedBefore := h.value(itl), h.value(finished)
+			if err := c.there(h.fleet); err != nil {
+				t.Fatal(err)
+			}
+			if !h.fleet.State().Hurt {
+				t.Error("the state does not say that the change hurts")
+			}
+			h.pass(10 * time.Minute)
+			if after := h.value(itl); after < 1.5*before {
+				t.Errorf("p95 between tokens went from %g s to %g s, want much worse", before, after)
+			}
+			if after := h.value(finished); after > .8*finishedBefore {
+				t.Errorf("finished requests went from %g to %g, want fewer", finishedBefore, after)
+			}
+			if err := c.back(h.fleet); err != nil {
+				t.Fatal(err)
+			}
+			if h.fleet.State().Hurt {
+				t.Error("the state says that the change hurts, but it is gone")
+			}
+			h.pass(10 * time.Minute)
+			if after := h.value(itl); after > 1.2*before {
+				t.Errorf("p95 between tokens is %g s after the way back, was %g s", after, before)
+			}
+		})
+	}
+}
+
+func TestWorseTurnedOffLetsChangesHealAgain(t *testing.T) {
+	t.Parallel()
+	h := watch(t, fakevllm.Options{Scenario: "high-ttft"}, "")
+	h.fleet.SetWorse(true)
+	h.pass(5 * time.Minute)
+	if err := h.fleet.SetReplicas(4); err != nil {
+		t.Fatal(err)
+	}
+	h.pass(5 * time.Minute)
+	h.check(fakevllm.V1, bound{ttft, 5, none})
+	h.fleet.SetWorse(false)
+	h.pass(10 * time.Minute)
+	h.check(fakevllm.V1, bound{ttft, 0, 2.5})
+}
