@@ -1,117 +1,218 @@
 package actions
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// flagAt is one occurrence of a flag in an argument list.
-type flagAt struct {
-	index  int    // of the argument that holds the name
-	joined bool   // --flag=value
-	value  string // as written
+// commandLine is what a container starts, as its manifest has it: command first, then args.
+type commandLine struct {
+	command, args []string
 }
 
-// splitFlag returns the name of a flag, with dashes, and its joined value; "" when the argument is no flag.
-func splitFlag(arg string) (name, value string) {
-	key, value, _ := strings.Cut(arg, "=")
-	if !strings.HasPrefix(key, "--") {
-		return "", ""
+// words are all arguments in the order in which vLLM gets them.
+func (c commandLine) words() []string { return slices.Concat(c.command, c.args) }
+
+// list says which list of the manifest has the word of this index, and where.
+func (c commandLine) list(word int) (name string, list []string, index int) {
+	if word < len(c.command) {
+		return "command", c.command, word
 	}
-	return strings.ReplaceAll(key[2:], "_", "-"), value
+	return "args", c.args, word - len(c.command)
 }
 
-// findFlag returns the occurrence of a flag that counts: vLLM takes the last. Names may be written with dashes or underscores
-// (vllm/utils/argparse_utils.py). found is false when the flag is absent. A list that cannot be read with certainty is a *incident.RefusedError.
-func findFlag(args []string, name string) (flagAt, bool, error) {
-	var last flagAt
-	found := false
-	for n := 0; n < len(args); n++ {
-		key, val := splitFlag(args[n])
-		if key != name {
+// flag is one occurrence of a flag.
+type flag struct {
+	// name is the index of the word that has the name, value of the one that has the value: the same when they are joined by "=".
+	name, value int
+	// text is the value as it is written, key the name as it is written.
+	key, text string
+}
+
+func (f flag) joined() bool { return f.name == f.value }
+
+// String is the flag as it is written.
+func (f flag) String() string { return f.with(f.text) }
+
+// with is the flag with another value, written the same way.
+func (f flag) with(value string) string {
+	if f.joined() {
+		return f.key + "=" + value
+	}
+	return f.key + " " + value
+}
+
+// splitFlag returns the name of a flag with dashes, as vLLM compares it: underscores up to the first dot count as dashes
+// (vllm/utils/argparse_utils.py, FlexibleArgumentParser.parse_args). name is empty when the word is no long flag.
+func splitFlag(word string) (name, value string, joined bool) {
+	if !strings.HasPrefix(word, "--") {
+		return "", "", false
+	}
+	key, value, joined := strings.Cut(word[2:], "=")
+	head, tail, dotted := strings.Cut(key, ".")
+	name = strings.ReplaceAll(head, "_", "-")
+	if dotted {
+		name += "." + tail
+	}
+	return name, value, joined
+}
+
+// flags finds every occurrence of a flag that takes a value, in order; the last one counts. What cannot be read with certainty is refused: a flag
+// without a value, one that is abbreviated (which argparse allows), and a value that Kubernetes puts in from a variable.
+func flags(words []string, name string) ([]flag, error) {
+	var out []flag
+	for i, w := range words {
+		got, value, joined := splitFlag(w)
+		if got != name {
+			if got != "" && strings.HasPrefix(name, got) {
+				return nil, refused("%s is an abbreviation of --%s, or of another flag: write it out", keyOf(w), name)
+			}
 			continue
 		}
-		joined := strings.Contains(args[n], "=")
+		f := flag{name: i, value: i, key: keyOf(w), text: value}
 		if !joined {
-			if n+1 >= len(args) || strings.HasPrefix(args[n+1], "--") {
-				return flagAt{}, false, &incident.RefusedError{Reason: fmt.Sprintf("%s has no value", args[n])}
+			if i+1 >= len(words) || strings.HasPrefix(words[i+1], "-") {
+				return nil, refused("%s has no value", f.key)
 			}
-			val = args[n+1]
+			f.value, f.text = i+1, words[i+1]
 		}
-		if strings.Contains(val, "$(") {
-			return flagAt{}, false, &incident.RefusedError{Reason: fmt.Sprintf("the value of %s comes from an environment variable (%s); change it there", key, val)}
+		if strings.Contains(f.text, "$(") {
+			return nil, refused("the value of %s comes from a variable (%s): it has to be changed where the variable is set", f.key, f.text)
 		}
-		last, found = flagAt{index: n, joined: joined, value: val}, true
+		out = append(out, f)
 	}
-	return last, found, nil
+	return out, nil
 }
 
-// withFlag returns the list with another value at the occurrence; every other argument stays byte for byte.
-func withFlag(args []string, at flagAt, val string) []string {
-	out := slices.Clone(args)
-	if at.joined {
-		key, _, _ := strings.Cut(out[at.index], "=")
-		out[at.index] = key + "=" + val
-	} else {
-		out[at.index+1] = val
+func keyOf(word string) string {
+	key, _, _ := strings.Cut(word, "=")
+	return key
+}
+
+// lastFlag is the occurrence that counts; found is false when there is none.
+func lastFlag(words []string, name string) (f flag, found bool, err error) {
+	all, err := flags(words, name)
+	if err != nil || len(all) == 0 {
+		return flag{}, false, err
+	}
+	return all[len(all)-1], true, nil
+}
+
+// has says whether a flag is there, in any form.
+func has(words []string, name string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		got, _, _ := splitFlag(w)
+		return got == name
+	})
+}
+
+// onOff reads a flag that switches: --NAME, --NAME=true, --NAME true, --no-NAME. The last one counts. known is false when it is not there.
+func onOff(words []string, name string) (on, known bool, err error) {
+	for i, w := range words {
+		got, value, joined := splitFlag(w)
+		switch got {
+		case "no-" + name:
+			if joined {
+				return false, false, refused("%s takes no value", keyOf(w))
+			}
+			on, known = false, true
+			continue
+		case name:
+		default:
+			if len(got) > len("enable-") && (strings.HasPrefix(name, got) || strings.HasPrefix("no-"+name, got)) {
+				return false, false, refused("%s is an abbreviation of --%s: write it out", keyOf(w), name)
+			}
+			continue
+		}
+		if !joined && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+			value = words[i+1]
+		}
+		switch strings.ToLower(value) {
+		case "", "true":
+			on, known = true, true
+		case "false":
+			on, known = false, true
+		default:
+			return false, false, refused("whether %s is on cannot be read from %q", keyOf(w), value)
+		}
+	}
+	return on, known, nil
+}
+
+// withValue returns the list of the manifest that has the flag's value, with another value in it. All other words stay as they are, byte for byte.
+func (c commandLine) withValue(f flag, value string) (name string, before, after []string) {
+	name, before, i := c.list(f.value)
+	after = slices.Clone(before)
+	after[i] = value
+	if f.joined() {
+		after[i] = f.key + "=" + value
+	}
+	return name, before, after
+}
+
+// secretValues are the words that must never be shown: the values of flags, and of variables, whose name speaks of a secret.
+func (c commandLine) secretValues(env []variable) []string {
+	var out []string
+	add := func(s string) {
+		if len(s) > 3 {
+			out = append(out, s)
+		}
+	}
+	hidden := false
+	for _, w := range c.words() {
+		if strings.HasPrefix(w, "-") {
+			_, value, joined := splitFlag(w)
+			hidden = speaksOfSecret(keyOf(w))
+			if hidden && joined {
+				add(value)
+			}
+			continue
+		}
+		if hidden {
+			add(w)
+		}
+	}
+	for _, v := range env {
+		if speaksOfSecret(v.name) {
+			add(v.value)
+		}
 	}
 	return out
 }
 
-// readable refuses argument lists in which flags cannot be found with certainty.
-func readable(command, args []string) error {
-	for _, a := range slices.Concat(command, args) {
-		key, _, _ := strings.Cut(a, "=")
-		if key == "--config" {
-			return &incident.RefusedError{Reason: "vLLM reads a --config file here, which can hold the setting; change it there"}
-		}
-	}
-	if len(command) > 0 && isShell(command[0]) {
-		return &incident.RefusedError{Reason: fmt.Sprintf("the container runs a shell (%s); the arguments stand in one string that cannot be changed safely", command[0])}
-	}
-	if len(command) == 0 && len(args) > 0 && isShell(args[0]) {
-		return &incident.RefusedError{Reason: "the container runs a shell; the arguments stand in one string that cannot be changed safely"}
-	}
-	return nil
+func speaksOfSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"key", "token", "secret", "password", "credential"}, func(s string) bool {
+		// max_num_batched_tokens and its kin are no secrets.
+		return strings.Contains(strings.ReplaceAll(name, "tokens", ""), s)
+	})
 }
 
-func isShell(program string) bool {
-	base := program[strings.LastIndex(program, "/")+1:]
-	return slices.Contains([]string{"sh", "bash", "ash", "dash", "zsh", "env"}, base)
+// variable is an environment variable of the container. known is false when its value is in a Secret, a ConfigMap or a field.
+type variable struct {
+	name, value string
+	known       bool
 }
 
-// units are the suffixes of vLLM's human readable numbers: lower case is decimal, upper case binary, and only decimal ones may have a fraction.
-var units = map[byte]float64{'k': 1e3, 'm': 1e6, 'g': 1e9, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
-
-// humanInt reads a whole number as vLLM does: 8192, 8k, 8K, 25.6k.
-func humanInt(s string) (int64, error) {
-	bad := &incident.RefusedError{Reason: fmt.Sprintf("%q is not a number that vLLM reads", s)}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		if n <= 0 {
-			return 0, bad
+// lookUp finds a variable; the last of a name counts, as for Kubernetes.
+func lookUp(env []variable, name string) (variable, bool) {
+	for _, v := range slices.Backward(env) {
+		if v.name == name {
+			return v, true
 		}
-		return n, nil
 	}
-	if s == "" {
-		return 0, bad
+	return variable{}, false
+}
+
+// unreadable says why a command line cannot be read with certainty; nil when it can.
+func (c commandLine) unreadable(env []variable) *incident.RefusedError {
+	if err := c.program(); err != nil {
+		return err
 	}
-	unit, ok := units[s[len(s)-1]]
-	digits := s[:len(s)-1]
-	if !ok || digits == "" || strings.Trim(digits, "0123456789.") != "" || strings.Count(digits, ".") > 1 {
-		return 0, bad
+	if err := c.elsewhere(env); err != nil {
+		return err
 	}
-	if strings.Contains(digits, ".") && s[len(s)-1] < 'a' {
-		return 0, bad
-	}
-	f, err := strconv.ParseFloat(digits, 64)
-	n := math.Round(f * unit)
-	if err != nil || n < 1 || n > 1<<53 {
-		return 0, bad
-	}
-	return int64(n), nil
+	return c.expanding(env)
 }

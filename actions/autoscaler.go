@@ -2,8 +2,8 @@ package actions
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,114 +12,137 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// autoscaler is the object that owns a workload's replicas: a HorizontalPodAutoscaler, or the KEDA ScaledObject behind it.
-type autoscaler struct {
-	resource      schema.GroupVersionResource
-	object        *unstructured.Unstructured
-	least, most   string // the names of its fields under spec
-	leastIfAbsent int64  // what an absent minimum means
-	mostIfAbsent  int64
+// scaler is the object that owns a workload's replicas: a HorizontalPodAutoscaler, or the KEDA ScaledObject that makes one.
+type scaler struct {
+	resource schema.GroupVersionResource
+	object   *unstructured.Unstructured
+	// minField and maxField are its fields under spec; without them it means minDefault and maxDefault.
+	minField, maxField     string
+	minDefault, maxDefault int64
+	// filled is what the API server fills in for an absent minimum; empty when nothing.
+	filled string
+	// stopped says why a higher minimum would have no effect.
+	stopped string
 }
 
-// findAutoscaler returns the owner of the workload's replicas, nil when there is none, and an error when that cannot be known or there are several.
-func findAutoscaler(ctx context.Context, c *client, w incident.WorkloadRef) (*autoscaler, error) {
-	scaled, err := findScaledObject(ctx, c, w)
-	if err != nil || scaled != nil {
-		return scaled, err
+func hpaScaler(o *unstructured.Unstructured) *scaler {
+	// minReplicas defaults to 1 in the API server (k8s.io/api autoscaling/v2); maxReplicas is required.
+	return &scaler{resource: hpaResource, object: o, minField: "minReplicas", maxField: "maxReplicas", minDefault: 1, filled: "1"}
+}
+
+func kedaScaler(o *unstructured.Unstructured) *scaler {
+	// minReplicaCount defaults to 0 and maxReplicaCount to 100, in KEDA itself (apis/keda/v1alpha1 scaledobject_types.go).
+	return &scaler{resource: kedaResource, object: o, minField: "minReplicaCount", maxField: "maxReplicaCount", maxDefault: 100, stopped: pausedBy(o)}
+}
+
+// The resources of autoscalers, and KEDA's label on those it makes.
+var (
+	hpaResource  = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	kedaResource = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
+)
+
+const (
+	kedaKind  = "ScaledObject"
+	kedaLabel = "scaledobject.keda.sh/name"
+)
+
+// scalerOf finds who owns the workload's replicas; nil when nobody does. That it cannot be known, or that several do, is an error.
+func (c *cluster) scalerOf(ctx context.Context, w incident.WorkloadRef) (*scaler, error) {
+	scaled, err := c.scaledObjects(ctx, w.Namespace)
+	if err != nil {
+		return nil, err
 	}
 	hpas, err := c.list(ctx, hpaResource, w.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	var found []unstructured.Unstructured
-	for _, h := range hpas {
-		if scales(h, "scaleTargetRef", w, "") {
-			found = append(found, h)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, nil
-	case 1:
-		// minReplicas defaults to 1 (autoscaling/v2); the API server fills it in.
-		return &autoscaler{resource: hpaResource, object: &found[0], least: "minReplicas", most: "maxReplicas", leastIfAbsent: 1}, nil
-	default:
-		return nil, &incident.RefusedError{Reason: fmt.Sprintf("%d HorizontalPodAutoscalers want to scale %s; that must be put in order first", len(found), w)}
-	}
+	return owner(w, scaled, hpas)
 }
 
-// findScaledObject looks for KEDA's object. A cluster without KEDA has none.
-func findScaledObject(ctx context.Context, c *client, w incident.WorkloadRef) (*autoscaler, error) {
-	r, err := c.resource("keda.sh/v1alpha1", "ScaledObject")
-	if refused := (*incident.RefusedError)(nil); errors.As(err, &refused) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	all, err := c.list(ctx, r, w.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range all {
-		if !scales(o, "scaleTargetRef", w, "Deployment") {
-			continue
-		}
-		for _, k := range []string{"autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"} {
-			if v, ok := o.GetAnnotations()[k]; ok {
-				return nil, &incident.RefusedError{Reason: fmt.Sprintf("ScaledObject %s is paused (%s: %s); somebody holds the replicas on purpose", o.GetName(), k, v)}
-			}
-		}
-		// minReplicaCount defaults to 0 and maxReplicaCount to 100 (keda.sh/v1alpha1 ScaledObjectSpec).
-		return &autoscaler{resource: r, object: &o, least: "minReplicaCount", most: "maxReplicaCount", mostIfAbsent: 100}, nil
+// owner chooses among the ScaledObjects and HorizontalPodAutoscalers of the workload's namespace.
+func owner(w incident.WorkloadRef, scaled, hpas []unstructured.Unstructured) (*scaler, error) {
+	scaled, hpas = aimed(w, scaled), aimed(w, hpas)
+	// An autoscaler that KEDA made is not turned: KEDA would take the change back.
+	made := slices.DeleteFunc(slices.Clone(hpas), func(o unstructured.Unstructured) bool { return madeByKEDA(&o) == "" })
+	others := slices.DeleteFunc(slices.Clone(hpas), func(o unstructured.Unstructured) bool { return madeByKEDA(&o) != "" })
+	switch {
+	case len(scaled)+len(others) > 1:
+		return nil, refused("%s is scaled by several autoscalers (%s): leave one of them", w, names(append(scaled, others...)))
+	case len(scaled) == 1:
+		return kedaScaler(&scaled[0]), nil
+	case len(made) > 0:
+		return nil, refused("HorizontalPodAutoscaler %s was made by ScaledObject %s, which does not scale %s: put that in order first", made[0].GetName(), madeByKEDA(&made[0]), w)
+	case len(others) == 1:
+		return hpaScaler(&others[0]), nil
 	}
 	return nil, nil
 }
 
-// scales says whether an autoscaler's target is the workload. KEDA's kind may be left out and then means Deployment.
-func scales(o unstructured.Unstructured, ref string, w incident.WorkloadRef, kindIfAbsent string) bool {
-	name, _, err1 := unstructured.NestedString(o.Object, "spec", ref, "name")
-	kind, found, err2 := unstructured.NestedString(o.Object, "spec", ref, "kind")
-	if !found || kind == "" {
-		kind = kindIfAbsent
+// scaledObjects lists KEDA's objects. A cluster without KEDA has none.
+func (c *cluster) scaledObjects(ctx context.Context, namespace string) ([]unstructured.Unstructured, error) {
+	known, err := c.serves(kedaResource)
+	if err != nil || !known {
+		return nil, err
 	}
-	return err1 == nil && err2 == nil && name == w.Name && kind == w.Kind
+	return c.list(ctx, kedaResource, namespace)
 }
 
-// field is the autoscaler's minimum. present is how many replicas there are now: a minimum below that would change nothing.
-func (a autoscaler) field(_ context.Context, _ *client, w incident.WorkloadRef, present int64) (field, error) {
-	o := a.object
-	least, hasLeast, err := unstructured.NestedInt64(o.Object, "spec", a.least)
+// aimed keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of apps/v1 (KEDA's defaults).
+func aimed(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool {
+		ref := func(field, missing string) string {
+			s, found, err := unstructured.NestedString(o.Object, "spec", "scaleTargetRef", field)
+			if err != nil || !found || s == "" {
+				return missing
+			}
+			return s
+		}
+		return ref("name", "") != w.Name || ref("kind", "Deployment") != w.Kind || group(ref("apiVersion", "apps/v1")) != group(w.APIVersion)
+	})
+}
+
+// group is the API group of an apiVersion; versions of one group are the same kind.
+func group(apiVersion string) string {
+	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
-		return field{}, &incident.RefusedError{Reason: fmt.Sprintf("spec.%s of %s %s cannot be read", a.least, o.GetKind(), o.GetName())}
+		return "unreadable " + apiVersion
 	}
-	most, hasMost, err := unstructured.NestedInt64(o.Object, "spec", a.most)
-	if err != nil {
-		return field{}, &incident.RefusedError{Reason: fmt.Sprintf("spec.%s of %s %s cannot be read", a.most, o.GetKind(), o.GetName())}
+	return gv.Group
+}
+
+// madeByKEDA names the ScaledObject that made an autoscaler; empty when none did.
+func madeByKEDA(hpa *unstructured.Unstructured) string {
+	for _, o := range hpa.GetOwnerReferences() {
+		if o.Kind == kedaKind && group(o.APIVersion) == kedaResource.Group {
+			return o.Name
+		}
 	}
-	if !hasMost {
-		most = a.mostIfAbsent
+	return hpa.GetLabels()[kedaLabel]
+}
+
+// pausedBy says why KEDA does not scale out now (keda-docs, "Pausing autoscaling"): paused-replicas counts whatever it holds, the others unless they
+// are false.
+func pausedBy(o *unstructured.Unstructured) string {
+	for _, key := range []string{"autoscaling.keda.sh/paused-replicas", "autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-scale-out"} {
+		v, ok := o.GetAnnotations()[key]
+		if !ok {
+			continue
+		}
+		if on, err := strconv.ParseBool(v); key != "autoscaling.keda.sh/paused-replicas" && err == nil && !on {
+			continue
+		}
+		return fmt.Sprintf("ScaledObject %s is paused (%s: %s): somebody holds the replicas on purpose", o.GetName(), key, v)
 	}
-	now := incident.Value{}
-	if hasLeast {
-		now = value(least)
+	return ""
+}
+
+func names(all []unstructured.Unstructured) string {
+	out := ""
+	for i, o := range all {
+		if i > 0 {
+			out += ", "
+		}
+		out += o.GetKind() + " " + o.GetName()
 	}
-	path := "/spec/" + a.least
-	return field{
-		resource: a.resource, object: o, target: targetOf(o, "spec."+a.least), value: now, ownership: gitOps(o),
-		extra: map[string]string{"present": strconv.FormatInt(max(present, least, a.leastIfAbsent), 10), "max": strconv.FormatInt(most, 10), "workload": w.Name},
-		set: func(to incident.Value) ([]patchOp, error) {
-			if !to.Present {
-				return []patchOp{{"test", path, least}, {Op: "remove", Path: path}}, nil
-			}
-			n, err := number(to)
-			if err != nil {
-				return nil, err
-			}
-			if hasLeast {
-				return []patchOp{{"test", path, least}, {"replace", path, n}}, nil
-			}
-			return []patchOp{{"add", path, n}}, nil
-		},
-	}, nil
+	return out
 }

@@ -8,60 +8,120 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// wanted works out where a request leads from a value: multiplied and rounded towards the present value's side of zero, or added.
-func wanted(now int64, req incident.StepRequest) (int64, error) {
-	switch {
-	case req.Factor > 0 && req.Add == 0:
-		return int64(math.Round(float64(now) * req.Factor)), nil
-	case req.Add != 0 && req.Factor == 0:
-		return now + req.Add, nil
-	default:
-		return 0, &incident.RefusedError{Reason: "the playbook must ask for a factor above 0 or for a number to add, not for both"}
-	}
+// biggest is the largest value that is worked with: every whole number up to it is exact as a float64.
+const biggest = 1 << 53
+
+// limits bound one step. why names who sets the limit on that side when it is not the pool's configuration.
+type limits struct {
+	min, max       int64
+	minWhy, maxWhy string
+	// step is the largest change; 0: none of its own.
+	step int64
 }
 
-// bounded holds a wanted value within the knob's bounds and step size, and says what it did. A value that cannot move is refused.
-func bounded(now, to int64, knob incident.IntKnob) (incident.Value, []incident.Guardrail, error) {
-	asked := to
-	if knob.MaxStep > 0 {
-		to = min(max(to, now-knob.MaxStep), now+knob.MaxStep)
+// lower tightens the upper limit, naming the reason.
+func (l limits) lower(most int64, why string) limits {
+	if most < l.max {
+		l.max, l.maxWhy = most, why
 	}
-	to = min(max(to, knob.Min), knob.Max)
-	moved, meant := to-now, asked-now
+	return l
+}
+
+// raise tightens the lower limit, naming the reason.
+func (l limits) raise(least int64, why string) limits {
+	if least > l.min {
+		l.min, l.minWhy = least, why
+	}
+	return l
+}
+
+// turn works out where a step ends that wants to go from one value to another. It may make the step smaller, never bigger, and never turn it round;
+// what cannot be done within the limits that way is refused.
+func (l limits) turn(from, asked int64) (int64, incident.Guardrail, error) {
+	if asked == from {
+		return 0, incident.Guardrail{}, refused("the change is too small: %d stays %d", from, from)
+	}
+	up := asked > from
+	to := asked
+	if l.step > 0 {
+		to = min(max(to, from-l.step), from+l.step)
+	}
+	if up {
+		to = min(to, l.max)
+	} else {
+		to = max(to, l.min)
+	}
 	switch {
-	case meant == 0:
-		return incident.Value{}, nil, &incident.RefusedError{Reason: fmt.Sprintf("the change is too small: %d stays %d", now, now)}
-	case moved == 0 || (moved > 0) != (meant > 0):
-		return incident.Value{}, nil, &incident.RefusedError{
-			Reason: fmt.Sprintf("it is %d already, and the bounds are %d to %d", now, knob.Min, knob.Max),
-		}
+	case up && to <= from:
+		return 0, incident.Guardrail{}, refused("it is at its limit already: %d, and %s", from, l.most())
+	case !up && to >= from:
+		return 0, incident.Guardrail{}, refused("it is at its limit already: %d, and %s", from, l.least())
+	case to < l.min:
+		return 0, incident.Guardrail{}, refused("%d would still be outside of the bounds: %s; a person has to decide", to, l.least())
+	case to > l.max:
+		return 0, incident.Guardrail{}, refused("%d would still be outside of the bounds: %s; a person has to decide", to, l.most())
 	case to != asked:
-		return value(to), []incident.Guardrail{{
-			Name: "bounds", Verdict: incident.GuardShrink, Reason: fmt.Sprintf("%d was asked for; the bounds %d to %d%s make it %d", asked, knob.Min, knob.Max, stepText(knob), to),
-		}}, nil
+		return to, incident.Guardrail{Name: "bounds", Verdict: incident.GuardShrink, Reason: fmt.Sprintf("%d instead of %d: %s", to, asked, l.whyNot(asked, to))}, nil
 	}
-	return value(to), []incident.Guardrail{{Name: "bounds", Verdict: incident.GuardPass, Reason: fmt.Sprintf("%d is within %d to %d", to, knob.Min, knob.Max)}}, nil
+	return to, pass("bounds", "%d is within %d to %d", to, l.min, l.max), nil
 }
 
-func stepText(k incident.IntKnob) string {
-	if k.MaxStep == 0 {
-		return ""
+// within refuses a value outside of the limits.
+func (l limits) within(n int64) error {
+	switch {
+	case n < l.min:
+		return refused("%d is outside of the bounds: %s", n, l.least())
+	case n > l.max:
+		return refused("%d is outside of the bounds: %s", n, l.most())
 	}
-	return fmt.Sprintf(" and the largest step %d", k.MaxStep)
+	return nil
 }
 
-func value(n int64) incident.Value { return incident.Set(strconv.FormatInt(n, 10)) }
+func (l limits) whyNot(asked, to int64) string {
+	switch {
+	case asked > to && to == l.max:
+		return l.most()
+	case asked < to && to == l.min:
+		return l.least()
+	}
+	return fmt.Sprintf("one step changes it by %d at most", l.step)
+}
 
-// number reads a value that was read from an object.
-func number(v incident.Value) (int64, error) {
+func (l limits) most() string {
+	s := fmt.Sprintf("%d is the most", l.max)
+	if l.maxWhy != "" {
+		s += ", " + l.maxWhy
+	}
+	return s
+}
+
+func (l limits) least() string {
+	s := fmt.Sprintf("%d is the least", l.min)
+	if l.minWhy != "" {
+		s += ", " + l.minWhy
+	}
+	return s
+}
+
+// times multiplies a value by the factor of a request, rounded to a whole number.
+func times(now int64, req incident.StepRequest) (int64, error) {
+	f := math.Round(float64(now) * req.Factor)
+	switch {
+	case req.Add != 0 || !(req.Factor > 0):
+		return 0, refused("a %s step asks for a factor above 0, and nothing else", req.Kind)
+	case !(f >= 1 && f <= biggest):
+		return 0, refused("%v times %d is no usable value", req.Factor, now)
+	}
+	return int64(f), nil
+}
+
+func intValue(n int64) incident.Value { return incident.Set(strconv.FormatInt(n, 10)) }
+
+// whole reads a value as a whole number.
+func whole(v incident.Value) (int64, error) {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
 	if !v.Present || err != nil {
-		return 0, &incident.RefusedError{Reason: fmt.Sprintf("the present value %q is not a whole number", v)}
+		return 0, refused("%q is not a whole number", v)
 	}
 	return n, nil
-}
-
-// notConfigured refuses a knob that the pool does not name.
-func notConfigured(pool incident.Pool, name string) error {
-	return &incident.RefusedError{Reason: fmt.Sprintf("pool %s does not allow it: knobs.%s is not configured", pool.Name, name)}
 }

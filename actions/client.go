@@ -3,13 +3,13 @@ package actions
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
-	authz "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,37 +19,36 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// requestTimeout bounds one request.
-const requestTimeout = 15 * time.Second
+// errGone says that an object does not exist. It always comes with a *incident.RefusedError.
+var errGone = errors.New("not found")
 
-// client asks and changes the cluster. One with dryOnly cannot send a write that is not a dry-run.
-type client struct {
-	dryOnly bool
-	dynamic dynamic.Interface
-	typed   kubernetes.Interface
-
-	mu     sync.Mutex
-	mapper *restmapper.DeferredDiscoveryRESTMapper
+// cluster reads and tries out. It cannot write.
+type cluster struct {
+	dynamic   dynamic.Interface
+	discovery discovery.DiscoveryInterface
+	reviews   authorization.SelfSubjectAccessReviewInterface
+	kinds     *kinds
+	dry       writer
 }
 
-func newClient(rc *rest.Config, qps float32, dryOnly bool) (*client, error) {
+// gated returns a copy of a client configuration whose connections let through what their gate lets.
+func gated(rc *rest.Config, live bool) *rest.Config {
 	rc = rest.CopyConfig(rc)
-	rc.QPS, rc.Burst, rc.Timeout, rc.RateLimiter = qps, int(2*qps), requestTimeout, nil
-	if dryOnly {
-		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return dryTransport{rt} })
-	}
+	rc.WarningHandler = rest.NoWarnings{} // client-go would print them to standard error
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return gate{next: next, live: live} })
+	return rc
+}
+
+func newCluster(rc *rest.Config) (*cluster, error) {
+	rc = gated(rc, false)
 	dyn, err := dynamic.NewForConfig(rc)
-	if err != nil {
-		return nil, fmt.Errorf("actions: kubernetes client: %w", err)
-	}
-	typed, err := kubernetes.NewForConfig(rc)
 	if err != nil {
 		return nil, fmt.Errorf("actions: kubernetes client: %w", err)
 	}
@@ -57,129 +56,134 @@ func newClient(rc *rest.Config, qps float32, dryOnly bool) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("actions: kubernetes client: %w", err)
 	}
-	return &client{dryOnly: dryOnly, dynamic: dyn, typed: typed, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
-}
-
-// dryTransport makes "a drill writes nothing" a property of the connection: a writing verb leaves only as a server-side dry-run or as a review of rights.
-type dryTransport struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (d dryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	review := r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/apis/authorization.k8s.io/")
-	if r.Method != http.MethodGet && !review && r.URL.Query().Get("dryRun") != metav1.DryRunAll {
-		return nil, fmt.Errorf("refused: this is a drill, and %s %s would write", r.Method, r.URL.Path)
+	auth, err := authorization.NewForConfig(rc)
+	if err != nil {
+		return nil, fmt.Errorf("actions: kubernetes client: %w", err)
 	}
-	return d.next.RoundTrip(r)
+	return &cluster{
+		dynamic: dyn, discovery: disco, reviews: auth.SelfSubjectAccessReviews(), dry: writer{client: dyn, dryRun: true},
+		kinds: &kinds{mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))},
+	}, nil
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
-func (d dryTransport) WrappedRoundTripper() http.RoundTripper { return d.next }
+// writer sends patches: real ones, or with dryRun none that is kept.
+type writer struct {
+	client dynamic.Interface
+	dryRun bool
+}
 
-// resource finds the resource of a kind. A kind that is not known is looked for once more, because it may be new.
-func (c *client) resource(apiVersion, kind string) (schema.GroupVersionResource, error) {
+// newWriter returns the one writer whose patches are kept.
+func newWriter(rc *rest.Config) (writer, error) {
+	dyn, err := dynamic.NewForConfig(gated(rc, true))
+	if err != nil {
+		return writer{}, fmt.Errorf("actions: kubernetes client: %w", err)
+	}
+	return writer{client: dyn}, nil
+}
+
+// patch sends one JSON Patch, once, and returns the object that the API server answers with.
+func (w writer) patch(ctx context.Context, at live, ops []operation) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(ops)
+	if err != nil {
+		return nil, &incident.RefusedError{Reason: "the patch cannot be written down: " + err.Error()}
+	}
+	opts := metav1.PatchOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict}
+	if w.dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	var sub []string
+	if at.subresource != "" {
+		sub = []string{at.subresource}
+	}
+	return w.client.Resource(at.resource).Namespace(at.target.Namespace).Patch(ctx, at.target.Name, types.JSONPatchType, body, opts, sub...)
+}
+
+// get reads an object. That it is not there is errGone.
+func (c *cluster) get(ctx context.Context, r schema.GroupVersionResource, ref incident.WorkloadRef, sub ...string) (*unstructured.Unstructured, error) {
+	o, err := c.dynamic.Resource(r).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}, sub...)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%w: %w", errGone, refused("%s does not exist", ref))
+	}
+	if err != nil {
+		return nil, readError(err, right{
+			verb: "get", group: r.Group, resource: r.Resource, subresource: strings.Join(sub, "/"), namespace: ref.Namespace, name: ref.Name,
+		})
+	}
+	return o, nil
+}
+
+// list reads the objects of a kind in a namespace.
+func (c *cluster) list(ctx context.Context, r schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
+	l, err := c.dynamic.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, readError(err, right{verb: "list", group: r.Group, resource: r.Resource, namespace: namespace})
+	}
+	return l.Items, nil
+}
+
+// readError says what could not be read. A missing right is a refusal, because a person has to grant it.
+func readError(err error, r right) error {
+	if apierrors.IsForbidden(err) {
+		return &incident.RefusedError{Reason: lacks(r), Hint: "Grant it to the bot: `vllm-medic rbac` prints the rules that this configuration needs."}
+	}
+	return fmt.Errorf("%s: %w", r, err)
+}
+
+// serves says whether the API server knows a resource. A cluster without KEDA does not know ScaledObjects; one that cannot be asked is an error.
+func (c *cluster) serves(r schema.GroupVersionResource) (bool, error) {
+	list, err := c.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask which kinds %s has: %w", r.GroupVersion(), err)
+	}
+	for _, known := range list.APIResources {
+		if known.Name == r.Resource {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// kinds maps kinds to resources, and looks again when a kind is new to it.
+type kinds struct {
+	mu     sync.Mutex
+	mapper *restmapper.DeferredDiscoveryRESTMapper
+	reset  time.Time
+}
+
+// remapEvery bounds how often the list of the cluster's kinds is read again for a kind that is not on it.
+const remapEvery = time.Minute
+
+// resource is where the objects of a kind are. That the cluster has no such kind is a refusal.
+func (k *kinds) resource(apiVersion, kind string) (schema.GroupVersionResource, error) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
-		return schema.GroupVersionResource{}, &incident.RefusedError{Reason: fmt.Sprintf("apiVersion %q cannot be read", apiVersion)}
+		return schema.GroupVersionResource{}, refused("the apiVersion of %s cannot be read: %s", kind, err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	gk := schema.GroupKind{Group: gv.Group, Kind: kind}
-	m, err := c.mapper.RESTMapping(gk, gv.Version)
-	if meta.IsNoMatchError(err) {
-		c.mapper.Reset()
-		m, err = c.mapper.RESTMapping(gk, gv.Version)
+	m, err := k.mapper.RESTMapping(gk, gv.Version)
+	if meta.IsNoMatchError(err) && k.forget() {
+		m, err = k.mapper.RESTMapping(gk, gv.Version)
 	}
 	switch {
 	case meta.IsNoMatchError(err):
-		return schema.GroupVersionResource{}, &incident.RefusedError{Reason: fmt.Sprintf("the cluster does not know the kind %s of %s", kind, apiVersion)}
+		return schema.GroupVersionResource{}, refused("this cluster has no kind %s in %s", kind, apiVersion)
 	case err != nil:
-		return schema.GroupVersionResource{}, fmt.Errorf("find the kind %s: %w", kind, err)
+		return schema.GroupVersionResource{}, fmt.Errorf("ask where %s %s is: %w", apiVersion, kind, err)
 	}
 	return m.Resource, nil
 }
 
-// get reads an object. What a person has to do something about is a *incident.RefusedError.
-func (c *client) get(ctx context.Context, r schema.GroupVersionResource, ns, name string, sub ...string) (*unstructured.Unstructured, error) {
-	o, err := c.dynamic.Resource(r).Namespace(ns).Get(ctx, name, metav1.GetOptions{}, sub...)
-	what := fmt.Sprintf("%s %s/%s", strings.Join(append([]string{r.Resource}, sub...), "/"), ns, name)
-	switch {
-	case err == nil:
-		return o, nil
-	case apierrors.IsNotFound(err):
-		return nil, &notFoundError{what}
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return nil, &incident.RefusedError{Reason: "the bot may not read " + what}
-	default:
-		return nil, fmt.Errorf("read %s: %w", what, err)
+// forget drops the known kinds, at most once per remapEvery.
+func (k *kinds) forget() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.reset) < remapEvery {
+		return false
 	}
-}
-
-// notFoundError says that an object is not there.
-type notFoundError struct{ what string }
-
-// Error names the object.
-func (e *notFoundError) Error() string { return e.what + " does not exist" }
-
-// As makes it a refusal for those who do not care why.
-func (e *notFoundError) As(target any) bool {
-	if r, ok := target.(**incident.RefusedError); ok {
-		*r = &incident.RefusedError{Reason: e.Error()}
-		return true
-	}
-	return false
-}
-
-// list reads the objects of a kind in a namespace.
-func (c *client) list(ctx context.Context, r schema.GroupVersionResource, ns string) ([]unstructured.Unstructured, error) {
-	l, err := c.dynamic.Resource(r).Namespace(ns).List(ctx, metav1.ListOptions{})
-	switch {
-	case err == nil:
-		return l.Items, nil
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return nil, &incident.RefusedError{Reason: fmt.Sprintf("the bot may not list %s in %s, so it is not known who owns the replicas", r.Resource, ns)}
-	default:
-		return nil, fmt.Errorf("list %s in %s: %w", r.Resource, ns, err)
-	}
-}
-
-// patch sends one JSON Patch, once.
-func (c *client) patch(ctx context.Context, f field, ops []patchOp, dryRun bool) error {
-	b, err := json.Marshal(ops)
-	if err != nil {
-		return &incident.RefusedError{Reason: "the patch cannot be written: " + err.Error()}
-	}
-	opts := metav1.PatchOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict}
-	if dryRun || c.dryOnly {
-		opts.DryRun = []string{metav1.DryRunAll}
-	}
-	var sub []string
-	if f.subresource != "" {
-		sub = []string{f.subresource}
-	}
-	_, err = c.dynamic.Resource(f.resource).Namespace(f.object.GetNamespace()).Patch(ctx, f.object.GetName(), types.JSONPatchType, b, opts, sub...)
-	return err
-}
-
-// mayPatch asks whether the bot has the right to write the field.
-func (c *client) mayPatch(ctx context.Context, f field) (bool, string, error) {
-	review := &authz.SelfSubjectAccessReview{Spec: authz.SelfSubjectAccessReviewSpec{ResourceAttributes: &authz.ResourceAttributes{
-		Verb: "patch", Group: f.resource.Group, Version: f.resource.Version, Resource: f.resource.Resource, Subresource: f.subresource,
-		Namespace: f.object.GetNamespace(), Name: f.object.GetName(),
-	}}}
-	got, err := c.typed.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-	if err != nil {
-		return false, "", fmt.Errorf("ask for the bot's own rights: %w", err)
-	}
-	why := ""
-	if got.Status.Reason != "" {
-		why = " (" + got.Status.Reason + ")"
-	}
-	return got.Status.Allowed && !got.Status.Denied, why, nil
-}
-
-// definite says whether an error of a write promises that nothing was written. A time-out, a broken connection or an error within the server does not.
-func definite(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
-		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-		apierrors.IsUnsupportedMediaType(err) || apierrors.IsTooManyRequests(err)
+	k.reset = time.Now()
+	k.mapper.Reset()
+	return true
 }

@@ -1,6 +1,6 @@
 // Package actions is the closed set of knobs that the bot may turn: replicas, max_num_batched_tokens and a throttle in front of the pool.
 //
-// Every write is one JSON Patch that sets an absolute value and carries tests of the object's UID and of the touched value, so that it either
-// finds what the human saw or changes nothing. It is sent once and never repeated here. A Drill sends dry-runs only, which its transport
-// enforces. A Registry holds no state of its own and is safe for concurrent use.
+// A write is one JSON Patch of one object. It sets an absolute value, tests that object, version and value are those of the look just before,
+// and is sent once: a conflict is told, never retried. A Drill has the same methods and can send nothing but reads, dry-runs and questions about
+// its own rights, which its connection enforces. Registry and Drill hold no state and are safe for concurrent use.
 package actions

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"github.com/sethvargo/go-retry"
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -16,10 +17,10 @@ import (
 // Manager is the field manager of every write, by which the bot's own writes are recognised.
 const Manager = "vllm-medic"
 
-// Annotation carries the id of the bot's last write on objects that can carry it.
+// Annotation carries the id of the bot's last write, on objects that can carry it.
 const Annotation = "vllm-medic.io/last-write"
 
-// The two things that a step's diff can say of itself.
+// What a step's Checked says: whether the API server has accepted the change as a dry-run.
 const (
 	CheckedByServer = "by the API server"
 	NotChecked      = "not checked by the API server"
@@ -27,228 +28,217 @@ const (
 
 // Config changes how the cluster is asked. The zero value is right.
 type Config struct {
-	// QPS bounds requests per second; 20 when zero.
+	// QPS bounds requests per second; 20 when zero. Twice as many may come at once.
 	QPS float32
+	// Timeout bounds one request; 15 s when zero.
+	Timeout time.Duration
 }
 
-// Registry turns knobs. Use New for one that writes; its Drill sends dry-runs only.
-type Registry struct {
-	client *client
-	drill  *Registry
-	knobs  map[incident.StepKind]knob
-}
+// Registry turns knobs. Use New.
+type Registry struct{ turner }
 
-// knob is one kind of step.
-type knob interface {
-	// find reads the live field that a step of this kind would touch. *incident.RefusedError when there is none that may be touched.
-	find(ctx context.Context, c *client, pool incident.Pool) (field, error)
-	// next works out the absolute value that a request leads to. It is pure.
-	next(now field, pool incident.Pool, req incident.StepRequest) (incident.Value, []incident.Guardrail, error)
-	// describe fills in what a person should know: title, cost, speed, risk, needs.
-	describe(step *incident.Step, now field, pool incident.Pool)
-	// rollout looks at how far the cluster has followed the value.
-	rollout(ctx context.Context, c *client, pool incident.Pool, step incident.Step, want incident.Value) (incident.Rollout, error)
-}
+// Drill is a Registry whose writes are all dry-runs: Do answers nil when the API server would have accepted the write. Without the right to write, the
+// step says that it was not checked, and Do only compares what is there with what the human saw.
+type Drill struct{ turner }
 
 // New returns a Registry for a cluster. Nothing is asked yet; rc is not changed.
 func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
 	if rc == nil || logger == nil {
 		return nil, errors.New("actions: a client configuration and a logger are needed")
 	}
-	qps := cmp.Or(cfg.QPS, 20)
-	live, err := newClient(rc, qps, false)
+	rc = rest.CopyConfig(rc)
+	rc.QPS = cmp.Or(cfg.QPS, 20)
+	rc.Burst = int(2 * rc.QPS)
+	rc.Timeout = cmp.Or(cfg.Timeout, 15*time.Second)
+	c, err := newCluster(rc)
 	if err != nil {
 		return nil, err
 	}
-	dry, err := newClient(rc, qps, true)
+	live, err := newWriter(rc)
 	if err != nil {
 		return nil, err
 	}
-	knobs := map[incident.StepKind]knob{
-		incident.StepReplicas: replicas{}, incident.StepMaxNumBatchedTokens: batchedTokens{}, incident.StepThrottle: throttle{},
-	}
-	r := &Registry{client: live, knobs: knobs}
-	r.drill = &Registry{client: dry, knobs: knobs}
-	r.drill.drill = r.drill
-	return r, nil
+	return &Registry{turner{cluster: c, writer: live, logger: logger}}, nil
 }
 
-// Drill returns the Registry that sends dry-runs only. Its Do answers nil when the dry-run was accepted, or could not be sent for lack of rights.
-func (r *Registry) Drill() *Registry { return r.drill }
-
-func (r *Registry) knob(kind incident.StepKind) (knob, error) {
-	k, ok := r.knobs[kind]
-	if !ok {
-		return nil, &incident.RefusedError{Reason: fmt.Sprintf("%q is not a step that the bot can run", kind)}
-	}
-	return k, nil
+// Drill returns the Drill for the same cluster. It shares nothing with the Registry that could write.
+func (r *Registry) Drill() *Drill {
+	return &Drill{turner{cluster: r.cluster, writer: r.cluster.dry, logger: r.logger, drill: true}}
 }
 
-// Propose reads the live value and works out the step. *incident.RefusedError says why there is none; any other error that the cluster could not be
-// asked. It writes nothing and may be called any number of times.
-func (r *Registry) Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
-	k, err := r.knob(req.Kind)
+// turner is what Registry and Drill have in common; they differ in their writer.
+type turner struct {
+	cluster *cluster
+	writer  writer
+	logger  *slog.Logger
+	drill   bool
+}
+
+// find reads the live field that a step of this kind touches. With the zero target it looks for it where the pool's configuration says; else it reads
+// the named target, whatever the configuration says now. errGone, wrapped, says that the object does not exist.
+func (t *turner) find(ctx context.Context, kind incident.StepKind, pool incident.Pool, at incident.Target) (subject, error) {
+	switch kind {
+	case incident.StepReplicas:
+		return findReplicas(ctx, t.cluster, pool, at)
+	case incident.StepMaxNumBatchedTokens:
+		return findTokens(ctx, t.cluster, pool, at)
+	case incident.StepThrottle:
+		return findThrottle(ctx, t.cluster, pool, at)
+	case incident.StepManual:
+	}
+	return nil, refused("%q is not a step that the bot can run", kind)
+}
+
+// Propose reads the live value and works out the step. *incident.RefusedError says why there is none; any other error means that the cluster could not
+// be asked. It writes nothing and may be called any number of times. The step's ID is left empty.
+func (t *turner) Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
+	if err := configured(pool, req.Kind); err != nil {
+		return incident.Step{}, err
+	}
+	var step incident.Step
+	// Somebody may change the object between the look and the dry-run. Nothing is decided yet, so looking once more is harmless.
+	var last error
+	err := retry.Do(ctx, retry.WithMaxRetries(2, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
+		step, last = t.propose(ctx, pool, req)
+		if errors.Is(last, errMoved) {
+			return retry.RetryableError(last)
+		}
+		return last
+	})
+	if err != nil {
+		return incident.Step{}, last // Do forgets the real error when the context ends
+	}
+	return step, nil
+}
+
+func (t *turner) propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
+	s, err := t.find(ctx, req.Kind, pool, incident.Target{})
 	if err != nil {
 		return incident.Step{}, err
 	}
-	now, err := k.find(ctx, r.client, pool)
+	now := s.live()
+	if now.broken != nil {
+		return incident.Step{}, now.broken
+	}
+	step, err := s.propose(req)
 	if err != nil {
 		return incident.Step{}, err
 	}
-	to, guards, err := k.next(now, pool, req)
+	step.Kind, step.Why, step.WarmUp, step.State = req.Kind, req.Why, req.WarmUp, incident.StepProposed
+	step.LiftAfter = cmp.Or(step.LiftAfter, req.LiftAfter)
+	step.Target, step.From, step.Undo = now.target, now.value, now.value
+	guards, checked, err := t.tryOut(ctx, s, step.To)
 	if err != nil {
 		return incident.Step{}, err
 	}
-	s := incident.Step{
-		Kind: req.Kind, Why: req.Why, Target: now.target, From: now.value, To: to, Undo: now.value, Guardrails: append(guards, now.ownership),
-		State: incident.StepProposed, LiftAfter: req.LiftAfter, WarmUp: req.WarmUp,
-		Diff: fmt.Sprintf("  %s\n- %s\n+ %s", now.target, now.value, to),
+	step.Checked = checked
+	step.Guardrails = append(step.Guardrails, guards...)
+	step.Digest = step.ComputeDigest()
+	return step, nil
+}
+
+// configured refuses a knob that the pool does not name.
+func configured(pool incident.Pool, kind incident.StepKind) error {
+	k := pool.Knobs
+	missing := map[incident.StepKind]bool{
+		incident.StepReplicas: k.Replicas == nil, incident.StepMaxNumBatchedTokens: k.MaxNumBatchedTokens == nil, incident.StepThrottle: k.Throttle == nil,
 	}
-	k.describe(&s, now, pool)
-	if s.Checked, err = r.tryOut(ctx, now, to); err != nil {
-		return incident.Step{}, err
+	if missing[kind] {
+		return &incident.RefusedError{
+			Reason: fmt.Sprintf("the knob %s of pool %s is not configured", kind, pool.Name),
+			Hint:   fmt.Sprintf("Allow it with its bounds: pools[].knobs.%s of pool %s.", kind, pool.Name),
+		}
 	}
-	s.Digest = s.ComputeDigest()
+	return nil
+}
+
+// proposalID stands in a dry-run for the id that a write will have.
+const proposalID = "proposal"
+
+// tryOut lets the API server check the change, as far as the bot has the right to ask.
+func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]incident.Guardrail, string, error) {
+	now := s.live()
+	right := now.right()
+	may, err := t.cluster.may(ctx, right)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case !may && t.drill:
+		return []incident.Guardrail{pass("rights", "%s; a drill does without it", lacks(right))}, NotChecked, nil
+	case !may:
+		return []incident.Guardrail{deny("rights", "%s; `vllm-medic rbac` prints what it needs", lacks(right))}, NotChecked, nil
+	}
+	have := pass("rights", "the bot may %s", right)
+	err = t.send(ctx, t.cluster.dry, s, to, proposalID)
+	var no *incident.RefusedError
+	switch {
+	case errors.As(err, &no):
+		return []incident.Guardrail{have, deny("api server", "%s", no.Reason)}, CheckedByServer, nil
+	case errors.Is(err, errForbidden):
+		return []incident.Guardrail{have, deny("api server", "the API server refuses it: %s", err)}, CheckedByServer, nil
+	case err != nil:
+		return nil, "", fmt.Errorf("try out %s: %w", now.target, err)
+	}
+	return []incident.Guardrail{have, pass("api server", "it accepts the change as a dry-run")}, CheckedByServer, nil
+}
+
+// Recheck asks everything again that the human saw: the same object with the same owner, the same value, the limits, and the API server.
+// *incident.DriftError and *incident.RefusedError say what has changed; any other error means that the cluster could not be asked. It writes nothing.
+func (t *turner) Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
+	if err := configured(pool, step.Kind); err != nil {
+		return err
+	}
+	s, err := t.same(ctx, pool, step, incident.Target{})
+	if err != nil {
+		return err
+	}
+	if now := s.live(); now.value != step.From {
+		return &incident.DriftError{Target: step.Target, Want: step.From, Got: now.value}
+	}
+	if err := s.admit(step.To); err != nil {
+		return err
+	}
+	guards, _, err := t.tryOut(ctx, s, step.To)
+	if err != nil {
+		return err
+	}
+	for _, g := range guards {
+		if g.Verdict == incident.GuardRefuse {
+			return &incident.RefusedError{Reason: g.Reason}
+		}
+	}
+	return nil
+}
+
+// same finds the field again and answers *incident.DriftError when it is another object, another field or out of reach.
+func (t *turner) same(ctx context.Context, pool incident.Pool, step incident.Step, at incident.Target) (subject, error) {
+	s, err := t.find(ctx, step.Kind, pool, at)
+	if errors.Is(err, errGone) {
+		return nil, &incident.DriftError{Target: step.Target, Why: "it does not exist any more"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := s.live()
+	switch {
+	case now.target.Key() != step.Target.Key() || now.target.Field != step.Target.Field:
+		return nil, &incident.DriftError{Target: step.Target, Why: "the value is in another place now: " + now.target.String()}
+	case now.target.UID != step.Target.UID:
+		return nil, &incident.DriftError{Target: step.Target, Why: "the object was deleted and made again"}
+	case now.broken != nil:
+		return nil, &incident.DriftError{Target: step.Target, Why: now.broken.Reason}
+	}
 	return s, nil
 }
 
-// tryOut sends the write as a dry-run. Without the right to write a drill goes on with the diff alone, and the real thing is refused.
-func (r *Registry) tryOut(ctx context.Context, now field, to incident.Value) (string, error) {
-	allowed, why, err := r.client.mayPatch(ctx, now)
-	switch {
-	case err != nil:
-		return "", err
-	case !allowed && r.client.dryOnly:
-		return NotChecked, nil
-	case !allowed:
-		return "", &incident.RefusedError{Reason: "the bot lacks the right to " + now.right() + why, Hint: "kubectl auth can-i " + now.right()}
-	}
-	ops, err := now.ops(to, "")
-	if err != nil {
-		return "", err
-	}
-	err = r.client.patch(ctx, now, ops, true)
-	switch {
-	case err == nil:
-		return CheckedByServer, nil
-	case apierrors.IsForbidden(err) && r.client.dryOnly:
-		return NotChecked, nil
-	case definite(err):
-		return "", &incident.RefusedError{Reason: "the API server refuses the change: " + err.Error()}
-	default:
-		return "", fmt.Errorf("dry-run of %s: %w", now.target, err)
-	}
+func pass(name, format string, args ...any) incident.Guardrail {
+	return incident.Guardrail{Name: name, Verdict: incident.GuardPass, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Recheck asks again whether the target is what the human saw, and whether the API server would take the change. It writes nothing.
-func (r *Registry) Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
-	now, err := r.same(ctx, pool, step)
-	if err != nil {
-		return err
-	}
-	if now.value != step.From {
-		return &incident.DriftError{Target: step.Target, Want: step.From, Got: now.value}
-	}
-	_, err = r.tryOut(ctx, now, step.To)
-	return err
+func deny(name, format string, args ...any) incident.Guardrail {
+	return incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Reason: fmt.Sprintf(format, args...)}
 }
 
-// same reads the field of the step again and refuses another object, another owner or another field in its place.
-func (r *Registry) same(ctx context.Context, pool incident.Pool, step incident.Step) (field, error) {
-	k, err := r.knob(step.Kind)
-	if err != nil {
-		return field{}, err
-	}
-	now, err := k.find(ctx, r.client, pool)
-	if err != nil {
-		return field{}, err
-	}
-	switch {
-	case now.target.Kind != step.Target.Kind || now.target.Name != step.Target.Name || now.target.Namespace != step.Target.Namespace || now.target.Field != step.Target.Field:
-		return field{}, &incident.DriftError{Target: step.Target, Why: "the value is now owned by " + now.target.String()}
-	case now.target.UID != step.Target.UID:
-		return field{}, &incident.DriftError{Target: step.Target, Why: "the object was deleted and made again"}
-	}
-	return now, nil
-}
-
-// Do makes the change, or its undo, once. A nil error promises that the object has the wanted value under this write id; in a drill, that the dry-run
-// was accepted. *incident.DriftError and *incident.RefusedError promise that nothing was written. Any other error: the outcome is not known, ask
-// Observe. It may be called again with the same id and then recognises its own write.
-func (r *Registry) Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
-	before, want := ends(step, op)
-	now, err := r.same(ctx, pool, step)
-	if err != nil {
-		return unsent(err)
-	}
-	if now.value == want && now.ours(writeID) && !r.client.dryOnly {
-		return nil
-	}
-	if now.value != before {
-		return &incident.DriftError{Target: step.Target, Want: before, Got: now.value}
-	}
-	ops, err := now.ops(want, writeID)
-	if err != nil {
-		return err
-	}
-	err = r.client.patch(ctx, now, ops, r.client.dryOnly)
-	switch {
-	case err == nil:
-		return nil
-	case r.client.dryOnly && apierrors.IsForbidden(err):
-		return nil // a drill without rights goes by the diff alone, which the step says
-	case definite(err):
-		return r.whyRefused(ctx, pool, step, before, err)
-	default:
-		return fmt.Errorf("write %s: %w", step.Target, err)
-	}
-}
-
-// unsent marks an error from before the write. Nothing was sent, so refusals stay what they are, and the rest is "not known" only in name:
-// observing will find the old value, and the write is made then.
-func unsent(err error) error { return err }
-
-// whyRefused tells a failed test of the patch (somebody was faster) from a value that the API server does not take.
-func (r *Registry) whyRefused(ctx context.Context, pool incident.Pool, step incident.Step, before incident.Value, refusal error) error {
-	now, err := r.same(ctx, pool, step)
-	if drift := (*incident.DriftError)(nil); errors.As(err, &drift) {
-		return drift
-	}
-	if err == nil && now.value != before {
-		return &incident.DriftError{Target: step.Target, Want: before, Got: now.value}
-	}
-	return &incident.RefusedError{Reason: "the API server refused the change: " + refusal.Error()}
-}
-
-// Observe looks at the target after a write whose answer is not known.
-func (r *Registry) Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) (incident.Observation, error) {
-	_, want := ends(step, op)
-	now, err := r.same(ctx, pool, step)
-	var drift *incident.DriftError
-	var refused *incident.RefusedError
-	switch {
-	case errors.As(err, &drift), errors.As(err, &refused):
-		return incident.Observation{Value: incident.Set("another object"), Note: err.Error()}, nil
-	case err != nil:
-		return incident.Observation{}, err
-	}
-	return incident.Observation{Value: now.value, Ours: now.value == want && now.ours(writeID)}, nil
-}
-
-// Rollout looks at how far the cluster has followed the step, or its undo.
-func (r *Registry) Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error) {
-	k, err := r.knob(step.Kind)
-	if err != nil {
-		return incident.Rollout{}, err
-	}
-	_, want := ends(step, op)
-	return k.rollout(ctx, r.client, pool, step, want)
-}
-
-// ends are the values before and after an operation.
-func ends(step incident.Step, op incident.Op) (before, want incident.Value) {
-	if op == incident.OpUndo {
-		return step.To, step.Undo
-	}
-	return step.From, step.To
+func refused(format string, args ...any) *incident.RefusedError {
+	return &incident.RefusedError{Reason: fmt.Sprintf(format, args...)}
 }

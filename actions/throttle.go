@@ -7,170 +7,340 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// The Envoy Gateway object that throttles, and Envoy's own limit when the field is absent (gateway.envoyproxy.io/v1alpha1 CircuitBreaker).
+// Envoy Gateway's policy (gateway.envoyproxy.io/v1alpha1 BackendTrafficPolicy, api/v1alpha1 circuitbreaker_types.go and ratelimit_types.go).
+var policyResource = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
+
 const (
-	policyVersion  = "gateway.envoyproxy.io/v1alpha1"
-	policyKind     = "BackendTrafficPolicy"
-	envoysParallel = 1024
+	policyKind = "BackendTrafficPolicy"
+	// envoyGateway is the mechanism's name in the configuration.
+	envoyGateway = "envoy-gateway"
+	// parallelField and requestsField are the fields' names in the configuration.
+	parallelField = "maxParallelRequests"
+	requestsField = "requests"
+	// parallelDefault is what an absent maxParallelRequests means. The API server fills it in for every absent field of a circuitBreaker.
+	parallelDefault = 1024
 )
 
-// throttle turns a limit of an Envoy Gateway BackendTrafficPolicy. The object is never created: who routes what is for people to say.
-type throttle struct{}
-
-// throttlePath is where a field of the knob stands in the object.
-func throttlePath(name string) []string {
-	if name == "requests" {
-		return []string{"spec", "rateLimit", "local", "rules", "0", "limit", "requests"}
-	}
-	return []string{"spec", "circuitBreaker", "maxParallelRequests"}
+// throttle lowers a limit of a BackendTrafficPolicy in front of the pool.
+type throttle struct {
+	pool  incident.Pool
+	field string
+	base  live
+	// now is the limit in force, unit what requests are counted by.
+	now  int64
+	unit string
 }
 
-func (throttle) find(ctx context.Context, c *client, pool incident.Pool) (field, error) {
+// findThrottle reads the limit. A policy that is not there is refused with one to apply.
+func findThrottle(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
+	ref, field, err := throttleAt(pool, at)
+	if err != nil {
+		return nil, err
+	}
+	known, err := c.serves(policyResource)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, refused("this cluster has no kind %s in %s: Envoy Gateway is not installed", policyKind, ref.APIVersion)
+	}
+	o, err := c.get(ctx, policyResource, ref)
+	if errors.Is(err, errGone) {
+		no := &incident.RefusedError{Reason: fmt.Sprintf("there is no %s, and the bot makes none", ref), Hint: manifest(ref, field, pool.Knobs.Throttle)}
+		return nil, fmt.Errorf("%w: %w", errGone, no)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &throttle{pool: pool, field: field, base: live{
+		resource: policyResource, object: o, version: o.GetResourceVersion(), target: targetOf(o, throttlePath(field)),
+		path: []string{"f:spec", "f:circuitBreaker", "f:" + parallelField}, whenAbsent: intValue(parallelDefault).Text,
+	}}
+	if field == requestsField {
+		t.base.path, t.base.whenAbsent = []string{"f:spec", "f:rateLimit", "f:local", "f:rules"}, ""
+	}
+	t.base.read = func(o *unstructured.Unstructured) (incident.Value, error) { return readLimit(o, field) }
+	if t.base.value, err = readLimit(o, field); err != nil {
+		var no *incident.RefusedError
+		if !errors.As(err, &no) {
+			return nil, err
+		}
+		t.base.broken = no
+		return t, nil
+	}
+	t.now, t.unit = parallelDefault, localUnit(o)
+	if t.base.value.Present {
+		t.now, err = whole(t.base.value)
+	}
+	return t, err
+}
+
+// throttleAt says which field of which policy is meant.
+func throttleAt(pool incident.Pool, at incident.Target) (incident.WorkloadRef, string, error) {
+	ref := incident.WorkloadRef{APIVersion: policyResource.GroupVersion().String(), Kind: policyKind}
+	if at.Name != "" {
+		ref.Namespace, ref.Name = at.Namespace, at.Name
+		return ref, at.Field[strings.LastIndex(at.Field, ".")+1:], nil
+	}
 	k := pool.Knobs.Throttle
 	if k == nil {
-		return field{}, notConfigured(pool, "throttle")
+		return ref, "", configured(pool, incident.StepThrottle)
 	}
-	r, err := c.resource(policyVersion, policyKind)
-	if err != nil {
-		return field{}, err
+	if k.Kind != envoyGateway {
+		return ref, "", refused("throttles of kind %q are not known; only %s is", k.Kind, envoyGateway)
 	}
-	o, err := c.get(ctx, r, k.Namespace, k.Name)
-	if missing := (*notFoundError)(nil); errors.As(err, &missing) {
-		return field{}, &incident.RefusedError{
-			Reason: fmt.Sprintf("%s %s/%s does not exist, and the bot does not create it; apply one first", policyKind, k.Namespace, k.Name), Hint: policyManifest(*k),
-		}
+	if k.Field != parallelField && k.Field != requestsField {
+		return ref, "", refused("the field %q is not turned; only %s and %s are", k.Field, parallelField, requestsField)
 	}
-	if err != nil {
-		return field{}, err
-	}
-	path := throttlePath(k.Field)
-	now, err := readLimit(o, k.Field)
-	if err != nil {
-		return field{}, err
-	}
-	return field{
-		resource: r, object: o, target: targetOf(o, strings.Join(path, ".")), value: now, ownership: gitOps(o),
-		set: func(to incident.Value) ([]patchOp, error) { return setLimit(o, path, now, to) },
-	}, nil
+	ref.Namespace, ref.Name = k.Namespace, k.Name
+	return ref, k.Field, nil
 }
 
-// readLimit reads the field. An absent rate limit has no rule that could be changed; an absent maxParallelRequests means Envoy's own limit.
-func readLimit(o *unstructured.Unstructured, name string) (incident.Value, error) {
-	if name == "maxParallelRequests" {
-		n, found, err := unstructured.NestedInt64(o.Object, "spec", "circuitBreaker", "maxParallelRequests")
+// throttlePath is the field as a person reads it.
+func throttlePath(field string) string {
+	if field == requestsField {
+		return "spec.rateLimit.local.rules[0].limit.requests"
+	}
+	return "spec.circuitBreaker.maxParallelRequests"
+}
+
+func readLimit(o *unstructured.Unstructured, field string) (incident.Value, error) {
+	if field == parallelField {
+		n, found, err := unstructured.NestedInt64(o.Object, "spec", "circuitBreaker", parallelField)
 		switch {
 		case err != nil:
-			return incident.Value{}, &incident.RefusedError{Reason: "spec.circuitBreaker cannot be read: " + err.Error()}
+			return incident.Value{}, refused("%s of %s cannot be read: %s", throttlePath(field), o.GetName(), err)
 		case !found:
 			return incident.Value{}, nil
 		}
-		return value(n), nil
+		return intValue(n), nil
+	}
+	rule, err := localRule(o)
+	if err != nil {
+		return incident.Value{}, err
+	}
+	n, found, err := unstructured.NestedInt64(rule, "limit", "requests")
+	if err != nil || !found {
+		return incident.Value{}, refused("%s of %s cannot be read", throttlePath(field), o.GetName())
+	}
+	return intValue(n), nil
+}
+
+// localRule is the first local rate limit. Without one there is nothing to turn: a rule needs a unit and clients, which a person has to choose.
+func localRule(o *unstructured.Unstructured) (map[string]any, error) {
+	if kind := text(o, "spec", "rateLimit", "type"); kind != "" && kind != "Local" {
+		return nil, refused("%s %s has a rate limit of type %s; only local ones are turned", policyKind, o.GetName(), kind)
 	}
 	rules, _, err := unstructured.NestedSlice(o.Object, "spec", "rateLimit", "local", "rules")
-	if err != nil || len(rules) != 1 {
-		return incident.Value{}, &incident.RefusedError{
-			Reason: fmt.Sprintf("spec.rateLimit.local.rules must hold exactly one rule to be turned; it holds %d", len(rules)),
+	if err != nil || len(rules) == 0 {
+		return nil, &incident.RefusedError{
+			Reason: fmt.Sprintf("%s %s has no local rate limit, and the bot makes none", policyKind, o.GetName()),
+			Hint:   "Add spec.rateLimit.local.rules with one rule whose limit does not bite, for example {limit: {requests: 1000, unit: Second}}.",
 		}
 	}
 	rule, ok := rules[0].(map[string]any)
 	if !ok {
-		return incident.Value{}, &incident.RefusedError{Reason: "spec.rateLimit.local.rules[0] cannot be read"}
+		return nil, refused("the first rate limit of %s %s cannot be read", policyKind, o.GetName())
 	}
-	n, found, err := unstructured.NestedInt64(rule, "limit", "requests")
-	if err != nil || !found {
-		return incident.Value{}, &incident.RefusedError{Reason: "spec.rateLimit.local.rules[0].limit.requests is missing"}
-	}
-	return value(n), nil
+	return rule, nil
 }
 
-// setLimit changes the one field; going back to absence also takes away a circuitBreaker that would be left empty.
-func setLimit(o *unstructured.Unstructured, path []string, now, to incident.Value) ([]patchOp, error) {
-	pointer := "/" + strings.Join(path, "/")
-	parent := "/" + strings.Join(path[:len(path)-1], "/")
-	var out []patchOp
-	if now.Present {
-		n, err := number(now)
+func localUnit(o *unstructured.Unstructured) string {
+	rule, err := localRule(o)
+	if err != nil {
+		return ""
+	}
+	unit, _, err := unstructured.NestedString(rule, "limit", "unit")
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(unit)
+}
+
+func (t *throttle) live() live { return t.base }
+
+func (t *throttle) propose(req incident.StepRequest) (incident.Step, error) {
+	if err := t.inForce(); err != nil {
+		return incident.Step{}, err
+	}
+	asked, err := times(t.now, req)
+	if err != nil {
+		return incident.Step{}, err
+	}
+	if asked > t.now {
+		return incident.Step{}, refused("a throttle only lowers the limit; it is raised again by undoing the step")
+	}
+	to, bounds, err := t.limits().turn(t.now, asked)
+	if err != nil {
+		return incident.Step{}, err
+	}
+	short := t.base.target.Field[strings.LastIndex(t.base.target.Field, ".")+1:]
+	from := ""
+	if t.base.value.Present {
+		from = fmt.Sprintf("%s: %d", short, t.now)
+	}
+	s := incident.Step{
+		To:         intValue(to),
+		Title:      fmt.Sprintf("Throttle %s from %d to %d %s", t.base.target.Name, t.now, to, t.counted()),
+		Diff:       unified(t.base.target, from, fmt.Sprintf("%s: %d", short, to)),
+		Cost:       t.cost(to),
+		Speed:      "Seconds, without a restart.",
+		Risk:       t.risk(),
+		Guardrails: []incident.Guardrail{bounds, ownership(t.base.object, t.base.path)},
+	}
+	if k := t.pool.Knobs.Throttle; k != nil {
+		s.LiftAfter = k.LiftAfter
+	}
+	return s, nil
+}
+
+func (t *throttle) counted() string {
+	switch {
+	case t.field == parallelField:
+		return "parallel requests"
+	case t.unit == "":
+		return "requests"
+	}
+	return "requests per " + t.unit
+}
+
+func (t *throttle) cost(to int64) string {
+	status := "503"
+	if t.field == requestsField {
+		status = "429"
+	}
+	s := fmt.Sprintf("Requests beyond the limit are answered with %s. Every Envoy replica counts for itself: with N of them up to N times %d get through.", status, to)
+	if !t.base.value.Present {
+		s += fmt.Sprintf(" The field is absent now, which means Envoy's default of %d; the undo takes it away again.", parallelDefault)
+	}
+	return s
+}
+
+func (t *throttle) risk() string {
+	s := "Low: it is a stop-gap that is lifted again. Clients that retry at once make more load."
+	if rule, err := localRule(t.base.object); t.field == requestsField && err == nil && rule["clientSelectors"] != nil {
+		s += " The rule has client selectors: only the clients that they name are limited."
+	}
+	return s
+}
+
+// inForce refuses a policy that would limit nothing.
+func (t *throttle) inForce() error {
+	if rule, err := localRule(t.base.object); t.field == requestsField && err == nil && rule["shadowMode"] == true {
+		return refused("the rate limit of %s %s is in shadow mode and limits nobody", policyKind, t.base.target.Name)
+	}
+	for _, v := range verdicts(t.base.object) {
+		if v.status == "False" {
+			return refused("%s %s is not in force: the gateway says %s: %s", policyKind, t.base.target.Name, v.reason, v.message)
+		}
+	}
+	return nil
+}
+
+func (t *throttle) limits() limits {
+	k := t.pool.Knobs.Throttle
+	if k == nil {
+		return limits{}
+	}
+	return limits{min: max(k.Min, 1), max: k.Max}
+}
+
+func (t *throttle) admit(to incident.Value) error {
+	n, err := whole(to)
+	if err != nil {
+		return err
+	}
+	if err := t.inForce(); err != nil {
+		return err
+	}
+	if g := ownership(t.base.object, t.base.path); g.Verdict == incident.GuardRefuse {
+		return refused("%s", g.Reason)
+	}
+	return t.limits().within(n)
+}
+
+func (t *throttle) change(to incident.Value) ([]operation, error) {
+	if t.field == requestsField {
+		n, err := whole(to)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, patchOp{"test", pointer, n})
+		rule, err := localRule(t.base.object)
+		if err != nil {
+			return nil, err
+		}
+		at := "/spec/rateLimit/local/rules/0"
+		return []operation{{"test", at, rule}, {"replace", at + "/limit/requests", n}}, nil
+	}
+	breaker, found, err := unstructured.NestedMap(t.base.object.Object, "spec", "circuitBreaker")
+	if err != nil {
+		return nil, refused("spec.circuitBreaker of %s cannot be read: %s", t.base.target.Name, err)
+	}
+	at := "/spec/circuitBreaker/" + parallelField
+	var out []operation
+	if t.base.value.Present {
+		out = append(out, operation{"test", at, t.now})
 	}
 	if !to.Present {
-		breaker, _, err := unstructured.NestedMap(o.Object, "spec", "circuitBreaker")
-		if err == nil && len(breaker) == 1 {
-			return append(out, patchOp{Op: "remove", Path: parent}), nil
+		if onlyOurs(breaker) {
+			return append(out, operation{Op: "remove", Path: "/spec/circuitBreaker"}), nil
 		}
-		return append(out, patchOp{Op: "remove", Path: pointer}), nil
+		return append(out, operation{Op: "remove", Path: at}), nil
 	}
-	n, err := number(to)
+	n, err := whole(to)
 	if err != nil {
 		return nil, err
 	}
-	if _, found, err := unstructured.NestedMap(o.Object, "spec", "circuitBreaker"); err == nil && !found && path[1] == "circuitBreaker" {
-		return append(out, patchOp{"add", parent, map[string]int64{path[len(path)-1]: n}}), nil
+	if !found {
+		return append(out, operation{"add", "/spec/circuitBreaker", map[string]int64{parallelField: n}}), nil
 	}
-	return append(out, patchOp{"add", pointer, n}), nil
+	return append(out, operation{"add", at, n}), nil
 }
 
-func (throttle) next(now field, pool incident.Pool, req incident.StepRequest) (incident.Value, []incident.Guardrail, error) {
-	k := pool.Knobs.Throttle
-	n := int64(envoysParallel)
-	if now.value.Present {
-		var err error
-		if n, err = number(now.value); err != nil {
-			return incident.Value{}, nil, err
+// onlyOurs says that a circuitBreaker holds nothing but our field and what the API server filled in beside it. It came with our field and goes with it.
+func onlyOurs(breaker map[string]any) bool {
+	for name, v := range breaker {
+		if name != parallelField && v != int64(parallelDefault) {
+			return false
 		}
 	}
-	to, err := wanted(n, req)
-	if err != nil {
-		return incident.Value{}, nil, err
-	}
-	if to >= n {
-		return incident.Value{}, nil, &incident.RefusedError{Reason: "a throttle only lowers the limit; it is raised again by undoing the step"}
-	}
-	return bounded(n, to, incident.IntKnob{Min: k.Min, Max: k.Max})
+	return true
 }
 
-func (throttle) describe(s *incident.Step, now field, pool incident.Pool) {
-	k := pool.Knobs.Throttle
-	from := s.From.String()
-	if !s.From.Present {
-		from = fmt.Sprintf("Envoy's default of %d", envoysParallel)
+// rollout asks what the gateways say of the policy (Gateway API, PolicyStatus). Without a word from them there is nothing to wait for.
+func (t *throttle) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {
+	all := verdicts(t.base.object)
+	for _, v := range all {
+		switch {
+		case v.seen < t.base.object.GetGeneration():
+			return running("The gateway has not seen the change yet."), nil
+		case v.status == "False":
+			return failed("The gateway does not take the policy: %s: %s", v.reason, v.message), nil
+		}
 	}
-	s.LiftAfter = k.LiftAfter
-	s.Speed = "seconds, without a restart"
-	s.Risk = "low: it is a stop-gap, and the bot lifts it when the pool has recovered"
-	if k.Field == "requests" {
-		s.Title = fmt.Sprintf("Throttle %s from %s to %s requests per unit", pool.Name, from, s.To)
-		s.Cost = "requests above the limit get 429; the limit counts in each Envoy replica by itself"
-		return
+	if len(all) == 0 {
+		return done("The policy is written. No gateway reports on it."), nil
 	}
-	s.Title = fmt.Sprintf("Throttle %s from %s to %s concurrent requests", pool.Name, from, s.To)
-	s.Cost = "requests above the limit get 503; the limit counts in each Envoy replica by itself"
+	return done("The gateway has accepted the policy."), nil
 }
 
-// rollout is done when no gateway refuses the policy. Without a word from a controller there is nothing to wait for.
-func (throttle) rollout(ctx context.Context, c *client, pool incident.Pool, _ incident.Step, _ incident.Value) (incident.Rollout, error) {
-	k := pool.Knobs.Throttle
-	if k == nil {
-		return incident.Rollout{}, notConfigured(pool, "throttle")
-	}
-	r, err := c.resource(policyVersion, policyKind)
-	if err != nil {
-		return incident.Rollout{}, err
-	}
-	o, err := c.get(ctx, r, k.Namespace, k.Name)
-	if err != nil {
-		return incident.Rollout{}, err
-	}
+// verdict is the condition Accepted of one gateway, for the generation that it has seen.
+type verdict struct {
+	report
+	seen int64
+}
+
+func verdicts(o *unstructured.Unstructured) []verdict {
 	ancestors, _, err := unstructured.NestedSlice(o.Object, "status", "ancestors")
 	if err != nil {
-		return incident.Rollout{}, fmt.Errorf("status of %s: %w", k.Name, err)
+		return nil
 	}
+	var out []verdict
 	for _, a := range ancestors {
 		m, ok := a.(map[string]any)
 		if !ok {
@@ -178,25 +348,39 @@ func (throttle) rollout(ctx context.Context, c *client, pool incident.Pool, _ in
 		}
 		conditions, _, err := unstructured.NestedSlice(m, "conditions")
 		if err != nil {
-			return incident.Rollout{}, fmt.Errorf("status of %s: %w", k.Name, err)
+			continue
 		}
-		for _, cond := range conditions {
-			if x, ok := cond.(map[string]any); ok && x["type"] == "Accepted" && x["status"] == "False" {
-				return incident.Rollout{State: incident.RolloutFailed, Note: fmt.Sprintf("the gateway does not accept the policy: %v", x["message"])}, nil
+		for _, c := range conditions {
+			if one, ok := c.(map[string]any); ok && one["type"] == "Accepted" {
+				seen, _ := one["observedGeneration"].(int64)
+				out = append(out, verdict{report: conditionIn([]any{c}, "Accepted"), seen: seen})
 			}
 		}
 	}
-	return incident.Rollout{State: incident.RolloutDone, Note: "The limit is in force."}, nil
+	return out
 }
 
-// policyManifest is what a person can apply so that the throttle has something to turn.
-func policyManifest(k incident.ThrottleKnob) string {
-	return fmt.Sprintf(`apiVersion: %s
+// manifest is a policy to apply: a person has to say which route it is for.
+func manifest(ref incident.WorkloadRef, field string, k *incident.ThrottleKnob) string {
+	most := int64(parallelDefault)
+	if k != nil {
+		most = k.Max
+	}
+	limit := fmt.Sprintf("  circuitBreaker:\n    maxParallelRequests: %d\n", most)
+	if field == requestsField {
+		limit = fmt.Sprintf("  rateLimit:\n    type: Local\n    local:\n      rules:\n        - limit:\n            requests: %d\n            unit: Second\n", most)
+	}
+	return fmt.Sprintf(`Apply one like this, with the name of the pool's own route:
+
+apiVersion: %s
 kind: %s
-metadata: {namespace: %s, name: %s}
+metadata:
+  namespace: %s
+  name: %s
 spec:
   targetRefs:
-    - {group: gateway.networking.k8s.io, kind: HTTPRoute, name: %s}
-  circuitBreaker: {maxParallelRequests: %d}
-`, policyVersion, policyKind, k.Namespace, k.Name, k.Name, k.Max)
+    - group: gateway.networking.k8s.io
+      kind: HTTPRoute
+      name: %s
+%s`, ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, ref.Name, limit)
 }

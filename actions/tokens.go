@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,196 +11,285 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-const tokensFlag = "max-num-batched-tokens"
-
-// batchedTokens turns --max-num-batched-tokens in the container's arguments. It restarts every pod: vLLM changes no scheduler setting at run time.
-type batchedTokens struct{}
-
-// container is the one whose arguments are vLLM's.
-type container struct {
-	index         int
-	name          string
-	command, args []string
+// tokens sets --max-num-batched-tokens in the arguments of the container that runs vLLM. vLLM changes no such setting while it runs, so every pod is
+// replaced.
+type tokens struct {
+	pool   incident.Pool
+	ref    incident.WorkloadRef
+	base   live
+	box    container
+	flag   flag
+	twice  bool
+	now    int64
+	absent bool
 }
 
-func (batchedTokens) find(ctx context.Context, c *client, pool incident.Pool) (field, error) {
-	if pool.Knobs.MaxNumBatchedTokens == nil {
-		return field{}, notConfigured(pool, "max_num_batched_tokens")
+// container is the one that runs vLLM.
+type container struct {
+	index int
+	name  string
+	line  commandLine
+	env   []variable
+}
+
+// findTokens reads the flag. Where it cannot be read, the subject says so as broken.
+func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
+	ref := pool.Workload
+	if at.Name != "" {
+		ref = incident.WorkloadRef{APIVersion: at.APIVersion, Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Container: containerOf(at.Field)}
 	}
-	w := pool.Workload
-	if w.Kind != "Deployment" && w.Kind != "StatefulSet" {
-		return field{}, &incident.RefusedError{Reason: fmt.Sprintf("the arguments of a %s are not changed by the bot; only those of a Deployment or a StatefulSet", w.Kind)}
+	if ref.IsZero() {
+		return nil, refused("the pool names no workload")
 	}
-	r, err := c.resource(w.APIVersion, w.Kind)
+	if group(ref.APIVersion) != "apps" || ref.Kind != "Deployment" && ref.Kind != "StatefulSet" {
+		return nil, refused("the arguments of a %s are not changed by the bot, only those of a Deployment or a StatefulSet: change them by hand", ref.Kind)
+	}
+	r, err := c.kinds.resource(ref.APIVersion, ref.Kind)
 	if err != nil {
-		return field{}, err
+		return nil, err
 	}
-	o, err := c.get(ctx, r, w.Namespace, w.Name)
+	o, err := c.get(ctx, r, ref)
 	if err != nil {
-		return field{}, err
+		return nil, err
 	}
-	box, err := findContainer(o, w.Container)
+	t := &tokens{pool: pool, ref: ref, base: live{resource: r, object: o, version: o.GetResourceVersion()}}
+	t.base.target = targetOf(o, "args["+ref.Container+"] --"+tokensFlag)
+	t.base.path = []string{"f:spec", "f:template", "f:spec", "f:containers", fmt.Sprintf(`k:{"name":%q}`, ref.Container), "f:args"}
+	t.base.read = func(o *unstructured.Unstructured) (incident.Value, error) {
+		_, f, _, err := readTokens(o, ref.Container)
+		return incident.Set(f.text), err
+	}
+	var all int
+	if t.box, t.flag, all, err = readTokens(o, ref.Container); err != nil {
+		return t.brokenBy(err)
+	}
+	t.base.secrets = t.box.line.secretValues(t.box.env)
+	t.base.value, t.twice = incident.Set(t.flag.text), all > 1
+	if list, _, _ := t.box.line.list(t.flag.value); list == "command" {
+		t.base.path[len(t.base.path)-1] = "f:command"
+	}
+	return t, nil
+}
+
+// brokenBy keeps a reason of the command line with the subject, so that a look at it still shows the object.
+func (t *tokens) brokenBy(err error) (subject, error) {
+	var no *incident.RefusedError
+	if !errors.As(err, &no) {
+		return nil, err
+	}
+	t.base.broken = no
+	return t, nil
+}
+
+// containerOf is the container's name in a target's field.
+func containerOf(field string) string {
+	_, rest, _ := strings.Cut(field, "[")
+	name, _, _ := strings.Cut(rest, "]")
+	return name
+}
+
+// readTokens finds the occurrence of the flag that counts, and how many there are.
+func readTokens(o *unstructured.Unstructured, name string) (container, flag, int, error) {
+	box, err := readContainer(o, name)
 	if err != nil {
-		return field{}, err
+		return box, flag{}, 0, err
 	}
-	if err := readable(box.command, box.args); err != nil {
-		return field{}, err
+	if err := box.line.unreadable(box.env); err != nil {
+		return box, flag{}, 0, err
 	}
-	list, listName, at, err := whereFlag(box)
+	all, err := flags(box.line.words(), tokensFlag)
 	if err != nil {
-		return field{}, err
+		return box, flag{}, 0, err
 	}
-	now, err := humanInt(at.value)
+	if len(all) == 0 {
+		return box, flag{}, 0, &incident.RefusedError{
+			Reason: "--" + tokensFlag + " is not set, and its default depends on version, model and GPU: its value is not known",
+			Hint:   "Set it once by hand to what vLLM logs at its start, for example --" + tokensFlag + "=8192.",
+		}
+	}
+	return box, all[len(all)-1], len(all), nil
+}
+
+func readContainer(o *unstructured.Unstructured, name string) (container, error) {
+	if name == "" {
+		return container{}, refused("the pool's workload names no container, so it is not known which arguments are vLLM's: set workload.container")
+	}
+	all, _, err := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
 	if err != nil {
-		return field{}, err
+		return container{}, refused("the containers of %s cannot be read: %s", o.GetName(), err)
 	}
-	least, err := leastTokens(box)
+	for i, c := range all {
+		m, ok := c.(map[string]any)
+		if !ok || m["name"] != name {
+			continue
+		}
+		command, _, errCommand := unstructured.NestedStringSlice(m, "command")
+		args, _, errArgs := unstructured.NestedStringSlice(m, "args")
+		env, _, errEnv := unstructured.NestedSlice(m, "env")
+		if errCommand != nil || errArgs != nil || errEnv != nil {
+			return container{}, refused("the arguments of container %s cannot be read", name) // the error would repeat them
+		}
+		return container{index: i, name: name, line: commandLine{command: command, args: args}, env: variables(env)}, nil
+	}
+	return container{}, refused("%s %s has no container %q", o.GetKind(), o.GetName(), name)
+}
+
+func variables(env []any) []variable {
+	var out []variable
+	for _, e := range env {
+		m, ok := e.(map[string]any)
+		if !ok {
+			continue
+		}
+		name, _ := m["name"].(string)
+		value, _ := m["value"].(string)
+		_, from := m["valueFrom"]
+		out = append(out, variable{name: name, value: value, known: !from})
+	}
+	return out
+}
+
+func (t *tokens) live() live { return t.base }
+
+func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
+	now, err := t.present()
 	if err != nil {
-		return field{}, err
+		return incident.Step{}, err
 	}
-	base := fmt.Sprintf("/spec/template/spec/containers/%d", box.index)
-	return field{
-		resource: r, object: o, target: targetOf(o, fmt.Sprintf("%s[%s] --%s", listName, box.name, tokensFlag)), value: incident.Set(at.value),
-		ownership: gitOps(o), extra: map[string]string{"now": strconv.FormatInt(now, 10), "least": strconv.FormatInt(least, 10)},
-		set: func(to incident.Value) ([]patchOp, error) {
-			if !to.Present {
-				return nil, &incident.RefusedError{Reason: "the flag is not taken away by the bot"}
-			}
-			return []patchOp{
-				{"test", base + "/name", box.name}, {"test", base + "/" + listName, list}, {"replace", base + "/" + listName, withFlag(list, at, to.Text)},
-			}, nil
+	if err := t.rollable(); err != nil {
+		return incident.Step{}, err
+	}
+	asked, err := times(now, req)
+	if err != nil {
+		return incident.Step{}, err
+	}
+	l, why, err := t.limits(now, asked)
+	if err != nil {
+		return incident.Step{}, err
+	}
+	to, bounds, err := l.turn(now, asked)
+	if err != nil {
+		return incident.Step{}, err
+	}
+	verb := "Lower"
+	if to > now {
+		verb = "Raise"
+	}
+	return incident.Step{
+		To:    intValue(to),
+		Title: fmt.Sprintf("%s max_num_batched_tokens of %s from %s to %d", verb, t.ref.Name, t.flag.text, to),
+		Diff:  unified(t.base.target, t.flag.String(), t.flag.with(intValue(to).Text)),
+		Cost: "A rollout: every pod is replaced. Requests in flight on a pod that ends are cut off after its grace period, the prefix caches are lost, and " +
+			"the first start compiles again because the value is part of vLLM's compile key.",
+		Speed: "Many minutes: each new pod has to load the weights, compile and warm up before an old one ends.",
+		Risk:  t.risk(to > now),
+		Needs: incident.Needs{Confirm: true, Restart: true},
+		Guardrails: []incident.Guardrail{
+			bounds, pass("engine", "%s", why), ownership(t.base.object, t.base.path),
 		},
 	}, nil
 }
 
-// whereFlag says in which list the flag stands: the arguments, or the command when everything is there.
-func whereFlag(box container) ([]string, string, flagAt, error) {
-	for _, l := range []struct {
-		name string
-		list []string
-	}{{"args", box.args}, {"command", box.command}} {
-		at, found, err := findFlag(l.list, tokensFlag)
-		if err != nil {
-			return nil, "", flagAt{}, err
-		}
-		if found {
-			return l.list, l.name, at, nil
-		}
+func (t *tokens) present() (int64, error) {
+	n, ok := readNumber(t.flag.text)
+	if !ok {
+		return 0, refused("the value of %s cannot be read with certainty: %q", t.flag.key, t.flag.text)
 	}
-	return nil, "", flagAt{}, &incident.RefusedError{
-		Reason: fmt.Sprintf("--%s is not set, and the default depends on version and GPU, so its effective value is not known; set it once by hand", tokensFlag),
-	}
+	return n, nil
 }
 
-func findContainer(o *unstructured.Unstructured, name string) (container, error) {
-	boxes, _, err := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+// limits are the pool's and, on the way down, vLLM's own. On the way up everything that bounds it from below holds already.
+func (t *tokens) limits(now, to int64) (limits, string, error) {
+	l := limits{}
+	if k := t.pool.Knobs.MaxNumBatchedTokens; k != nil {
+		l = limits{min: k.Min, max: k.Max, step: k.MaxStep}
+	}
+	if to >= now {
+		return l, "it is raised, so nothing that vLLM needs at least is at risk", nil
+	}
+	least, err := leastTokens(t.box.line.words(), now, settled(t.base.object))
 	if err != nil {
-		return container{}, &incident.RefusedError{Reason: "the containers of the workload cannot be read"}
+		return l, "", err
 	}
-	for n, b := range boxes {
-		m, ok := b.(map[string]any)
-		if !ok || m["name"] != name {
-			continue
-		}
-		command, _, err1 := unstructured.NestedStringSlice(m, "command")
-		args, _, err2 := unstructured.NestedStringSlice(m, "args")
-		if err := errors.Join(err1, err2); err != nil {
-			return container{}, &incident.RefusedError{Reason: "the arguments of the container cannot be read: " + err.Error()}
-		}
-		return container{index: n, name: name, command: command, args: args}, nil
-	}
-	return container{}, &incident.RefusedError{Reason: fmt.Sprintf("the workload has no container %q", name)}
+	return l.raise(least.tokens, least.why), fmt.Sprintf("vLLM starts with %d or more here, %s", least.tokens, least.why), nil
 }
 
-// leastTokens is the lowest value that vLLM starts with under the other flags: at least max_num_seqs, and at least max_model_len when chunked
-// prefill is off. What the flags do not say with certainty refuses.
-func leastTokens(box container) (int64, error) {
-	all := append(append([]string{}, box.command...), box.args...)
-	read := func(name string) (int64, bool, error) {
-		at, found, err := findFlag(all, name)
-		if err != nil || !found {
-			return 0, false, err
-		}
-		n, err := humanInt(at.value)
-		return n, true, err
+// rollable refuses a workload that would not follow the change.
+func (t *tokens) rollable() error {
+	o := t.base.object
+	paused, _, err := unstructured.NestedBool(o.Object, "spec", "paused")
+	switch {
+	case err != nil || paused:
+		return refused("%s is paused (spec.paused), so the change would not roll out", t.ref)
+	case text(o, "spec", "updateStrategy", "type") == "OnDelete":
+		return refused("%s replaces pods only when somebody deletes them (updateStrategy OnDelete)", t.ref)
+	case number(o, "spec", "updateStrategy", "rollingUpdate", "partition") > 0:
+		return refused("%s rolls out only a part of its pods (updateStrategy.rollingUpdate.partition)", t.ref)
 	}
-	least, found, err := read("max-num-seqs")
+	return nil
+}
+
+func (t *tokens) risk(up bool) string {
+	s := "High: a value that vLLM cannot start with would keep the new pods from becoming ready."
+	if up {
+		s += " A larger batch needs more GPU memory, which leaves less for the KV cache."
+	}
+	if t.twice {
+		s += " The flag is there more than once; vLLM takes the last, which is the one that is changed."
+	}
+	return s + " " + t.strategy()
+}
+
+// strategy says what the rollout does to the capacity.
+func (t *tokens) strategy() string {
+	o := t.base.object
+	if o.GetKind() == "StatefulSet" {
+		return "Pods are replaced one by one; each is missing while its successor starts."
+	}
+	if text(o, "spec", "strategy", "type") == "Recreate" {
+		return "The strategy is Recreate: all pods end before the new ones start."
+	}
+	at := func(field string) string {
+		v, _, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "strategy", "rollingUpdate", field)
+		if err != nil || v == nil {
+			return "25%"
+		}
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("It needs spare GPUs for maxSurge %s, and up to maxUnavailable %s of the pods are missing meanwhile.", at("maxSurge"), at("maxUnavailable"))
+}
+
+func (t *tokens) admit(to incident.Value) error {
+	n, err := whole(to)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if !found {
-		// Unset, newer versions lower it to max_num_batched_tokens by themselves and older ones default to at most 1024.
-		least = 1024
-	}
-	if !chunked(all) {
-		length, found, err := read("max-model-len")
-		if err != nil {
-			return 0, err
-		}
-		if !found {
-			return 0, &incident.RefusedError{Reason: "chunked prefill is off and --max-model-len is not set, so the lowest value that vLLM starts with is not known"}
-		}
-		least = max(least, length)
-	}
-	for _, a := range all {
-		if key, _ := splitFlag(a); key == "speculative-config" || key == "disable-chunked-mm-input" {
-			return 0, &incident.RefusedError{Reason: "with speculative decoding or unchunked images the lowest value that vLLM starts with is not known"}
-		}
-	}
-	return least, nil
-}
-
-// chunked says whether chunked prefill is on, which is vLLM's default.
-func chunked(args []string) bool {
-	on := true
-	for _, a := range args {
-		switch key, val := splitFlag(a); key {
-		case "no-enable-chunked-prefill":
-			on = false
-		case "enable-chunked-prefill":
-			on = !strings.EqualFold(val, "false")
-		}
-	}
-	return on
-}
-
-func (batchedTokens) next(now field, pool incident.Pool, req incident.StepRequest) (incident.Value, []incident.Guardrail, error) {
-	n, err1 := strconv.ParseInt(now.extra["now"], 10, 64)
-	least, err2 := strconv.ParseInt(now.extra["least"], 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return incident.Value{}, nil, err
-	}
-	to, err := wanted(n, req)
+	now, err := t.present()
 	if err != nil {
-		return incident.Value{}, nil, err
+		return err
 	}
-	knob := *pool.Knobs.MaxNumBatchedTokens
-	if least > knob.Min {
-		knob.Min = least
+	if err := t.rollable(); err != nil {
+		return err
 	}
-	if knob.Min > knob.Max {
-		return incident.Value{}, nil, &incident.RefusedError{Reason: fmt.Sprintf("vLLM needs at least %d here, and the bounds end at %d", least, knob.Max)}
+	if g := ownership(t.base.object, t.base.path); g.Verdict == incident.GuardRefuse {
+		return refused("%s", g.Reason)
 	}
-	return bounded(n, to, knob)
+	l, _, err := t.limits(now, n)
+	if err != nil {
+		return err
+	}
+	return l.within(n)
 }
 
-func (batchedTokens) describe(s *incident.Step, now field, pool incident.Pool) {
-	s.Title = fmt.Sprintf("Set max_num_batched_tokens of %s from %s to %s", pool.Workload.Name, now.extra["now"], s.To)
-	s.Cost = "a rollout of every pod: requests in flight may be cut, the first start compiles again, and the prefix cache is lost"
-	s.Speed = "many minutes: each pod loads and compiles before it serves"
-	s.Risk = "high: while it rolls out there is less capacity, and a bad value keeps new pods from starting"
-	s.Needs = incident.Needs{Confirm: true, Restart: true}
+func (t *tokens) change(to incident.Value) ([]operation, error) {
+	if !to.Present {
+		return nil, refused("--%s is not taken away", tokensFlag)
+	}
+	list, before, after := t.box.line.withValue(t.flag, to.Text)
+	at := fmt.Sprintf("/spec/template/spec/containers/%d/", t.box.index)
+	return []operation{{"test", at + "name", t.box.name}, {"test", at + list, before}, {"replace", at + list, after}}, nil
 }
 
-// rollout follows the workload.
-func (batchedTokens) rollout(ctx context.Context, c *client, pool incident.Pool, _ incident.Step, _ incident.Value) (incident.Rollout, error) {
-	r, err := c.resource(pool.Workload.APIVersion, pool.Workload.Kind)
-	if err != nil {
-		return incident.Rollout{}, err
-	}
-	o, err := c.get(ctx, r, pool.Workload.Namespace, pool.Workload.Name)
-	if err != nil {
-		return incident.Rollout{}, err
-	}
-	return workloadRollout(o), nil
+func (t *tokens) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {
+	return follows(t.base.object, number(t.base.object, "spec", "replicas"), nil), nil
 }

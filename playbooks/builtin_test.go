@@ -41,7 +41,9 @@ func with(changes map[string]float64) map[string]float64 {
 	return out
 }
 
-func chat() incident.Pool { return incident.Pool{Name: "p", SLO: incident.SLO{TTFT: 0.5, TPOT: 0.05, E2E: 10}} }
+func chat() incident.Pool {
+	return incident.Pool{Name: "p", SLO: incident.SLO{TTFT: 0.5, TPOT: 0.05, E2E: 10}}
+}
 
 // trouble is what a diagnosis looks like.
 type trouble struct {

@@ -27,8 +27,10 @@ func decode(f File, out any) (root *yaml.Node, ps Problems, ok bool) {
 		root = doc.Content[0]
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, Problems{{File: f.Name, Line: max(root.Line, 1), Col: max(root.Column, 1),
-			Text: "the file must be a mapping with name, signals or profiles"}}, false
+		return nil, Problems{{
+			File: f.Name, Line: max(root.Line, 1), Col: max(root.Column, 1),
+			Text: "the file must be a mapping with name, signals or profiles",
+		}}, false
 	}
 	if err := yaml.Load(f.Data, out, yaml.WithKnownFields()); err != nil {
 		return root, yamlProblems(f.Name, err), true

@@ -35,7 +35,7 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 		}
 	}
 	want := []incident.Condition{
-				{Text: "kv_usage_peak > 0.95", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99 %", Threshold: "95 %"},
+		{Text: "kv_usage_peak > 0.95", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99 %", Threshold: "95 %"},
 		{
 			Text: "preemption_rate > 0.1 * finished_rate", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s",
 			Threshold: "0.6/s (0.1 * finished_rate)",

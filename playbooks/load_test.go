@@ -98,12 +98,16 @@ func TestLoadReadsSignals(t *testing.T) {
 	t.Parallel()
 	c := loadGood(t, playbooks.Options{Window: 30 * time.Second})
 	want := []incident.Signal{
-		{Name: "ttft", Title: "First token", Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Floor: 0.001, Ceiling: 2560,
-			Query: "histogram_quantile(0.95, sum by (le) (rate(ttft_bucket[30s])))"},
+		{
+			Name: "ttft", Title: "First token", Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Floor: 0.001, Ceiling: 2560,
+			Query: "histogram_quantile(0.95, sum by (le) (rate(ttft_bucket[30s])))",
+		},
 		{Name: "waiting", Title: "Waiting", Query: "sum(waiting)", Unit: incident.UnitCount, Direction: incident.HigherIsWorse},
 		{Name: "kv", Title: "KV cache", Query: "max(kv)", Unit: incident.UnitRatio, Direction: incident.HigherIsWorse},
-		{Name: "tokens", Title: "Tokens", Query: "sum(rate(tokens_total[30s])) /\nsum(rate(requests_total[30s]))",
-			Unit: incident.UnitPerSecond, Direction: incident.LowerIsWorse},
+		{
+			Name: "tokens", Title: "Tokens", Query: "sum(rate(tokens_total[30s])) /\nsum(rate(requests_total[30s]))",
+			Unit: incident.UnitPerSecond, Direction: incident.LowerIsWorse,
+		},
 	}
 	if diff := cmp.Diff(want, c.AllSignals()); diff != "" {
 		t.Error(diff)
@@ -165,9 +169,9 @@ func TestLoadRefusesFilesThatCannotBeMeant(t *testing.T) {
 		files []playbooks.File
 		want  string
 	}{
-		"none":    {want: "there is no file to load"},
-		"twice":   {files: []playbooks.File{goodFile(t, "signals.yaml"), goodFile(t, "signals.yaml")}, want: "signals.yaml: the file is given twice"},
-		"too big": {files: []playbooks.File{{Name: "big.yaml", Data: make([]byte, 1<<20+1)}}, want: "big.yaml: the file has 1048577 bytes; at most 1048576 are read"},
+		"none":        {want: "there is no file to load"},
+		"twice":       {files: []playbooks.File{goodFile(t, "signals.yaml"), goodFile(t, "signals.yaml")}, want: "signals.yaml: the file is given twice"},
+		"too big":     {files: []playbooks.File{{Name: "big.yaml", Data: make([]byte, 1<<20+1)}}, want: "big.yaml: the file has 1048577 bytes; at most 1048576 are read"},
 		"no playbook": {files: []playbooks.File{goodFile(t, "signals.yaml")}, want: "no file holds a playbook"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,9 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-func bound(v float64, b incident.Bound) incident.Reading { return incident.Reading{Value: &v, Bound: b} }
+func bound(v float64, b incident.Bound) incident.Reading {
+	return incident.Reading{Value: &v, Bound: b}
+}
 
 func TestRecoveryOfSeveralAlertsNeedsAll(t *testing.T) {
 	t.Parallel()

@@ -211,27 +211,45 @@ func TestRulesSayWhy(t *testing.T) {
 		{name: "false comparison", rule: "count > 5.0", readings: map[string]incident.Reading{"count": value(0)}, want: "count is 0, not above 5"},
 		{name: "true comparison", rule: "lat > 3.0", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, above 3 s"},
 		{name: "mirrored", rule: "3.0 >= lat", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, not at most 3 s"},
-		{name: "first false part of and", rule: "lat > 3.0 && count > 5.0 && use > 0.5",
-			readings: map[string]incident.Reading{"lat": value(7.2), "count": value(0), "use": value(0.1)}, want: "count is 0, not above 5"},
-		{name: "every part of a false or", rule: "count > 5.0 || use >= 0.95",
-			readings: map[string]incident.Reading{"count": value(0), "use": value(0.5)}, want: "count is 0, not above 5; use is 50 %, not at least 95 %"},
-		{name: "first true part of or", rule: "count > 5.0 || use >= 0.95 || lat > 1.0",
-			readings: map[string]incident.Reading{"count": value(0), "use": value(0.97), "lat": value(9)}, want: "use is 97 %, at least 95 %"},
-		{name: "only what leaves it open", rule: "count <= 0.0 && use > 0.5 && (lat > 1.0 || other > 1.0)",
-			readings: map[string]incident.Reading{"count": value(0), "other": value(0.5)}, want: "use was not read; lat was not read"},
+		{
+			name: "first false part of and", rule: "lat > 3.0 && count > 5.0 && use > 0.5",
+			readings: map[string]incident.Reading{"lat": value(7.2), "count": value(0), "use": value(0.1)}, want: "count is 0, not above 5",
+		},
+		{
+			name: "every part of a false or", rule: "count > 5.0 || use >= 0.95",
+			readings: map[string]incident.Reading{"count": value(0), "use": value(0.5)}, want: "count is 0, not above 5; use is 50 %, not at least 95 %",
+		},
+		{
+			name: "first true part of or", rule: "count > 5.0 || use >= 0.95 || lat > 1.0",
+			readings: map[string]incident.Reading{"count": value(0), "use": value(0.97), "lat": value(9)}, want: "use is 97 %, at least 95 %",
+		},
+		{
+			name: "only what leaves it open", rule: "count <= 0.0 && use > 0.5 && (lat > 1.0 || other > 1.0)",
+			readings: map[string]incident.Reading{"count": value(0), "other": value(0.5)}, want: "use was not read; lat was not read",
+		},
 		{name: "no data", rule: "use > 0.5", readings: map[string]incident.Reading{"use": noData()}, want: "no data for use"},
-		{name: "error", rule: "use > 0.5", readings: map[string]incident.Reading{"use": failed("context deadline exceeded")},
-			want: "use could not be read (context deadline exceeded)"},
-		{name: "long error is cut", rule: "use > 0.5", readings: map[string]incident.Reading{"use": failed(strings.Repeat("é", 500))},
-			want: "use could not be read (" + strings.Repeat("é", 160) + "...)"},
-		{name: "bound", rule: "lat > 0.1", readings: map[string]incident.Reading{"lat": bounded(0.3, incident.AtMost)},
-			want: "lat is at most 300 ms, which does not settle whether it is above 100 ms"},
+		{
+			name: "error", rule: "use > 0.5", readings: map[string]incident.Reading{"use": failed("context deadline exceeded")},
+			want: "use could not be read (context deadline exceeded)",
+		},
+		{
+			name: "long error is cut", rule: "use > 0.5", readings: map[string]incident.Reading{"use": failed(strings.Repeat("é", 500))},
+			want: "use could not be read (" + strings.Repeat("é", 160) + "...)",
+		},
+		{
+			name: "bound", rule: "lat > 0.1", readings: map[string]incident.Reading{"lat": bounded(0.3, incident.AtMost)},
+			want: "lat is at most 300 ms, which does not settle whether it is above 100 ms",
+		},
 		{name: "target", rule: "lat > slo.ttft", readings: map[string]incident.Reading{"lat": value(1)}, want: "the pool has no target slo.ttft"},
 		{name: "not", rule: "!(lat > 3.0)", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, above 3 s"},
-		{name: "two readings", rule: "other > 0.5 * lat", readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},
-			want: "other is 1 s, not above 3.6 s (0.5 * lat)"},
-		{name: "presence", rule: "present(lat) && count > 1.0", readings: map[string]incident.Reading{"lat": noData(), "count": value(2)},
-			want: "lat: no data"},
+		{
+			name: "two readings", rule: "other > 0.5 * lat", readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},
+			want: "other is 1 s, not above 3.6 s (0.5 * lat)",
+		},
+		{
+			name: "presence", rule: "present(lat) && count > 1.0", readings: map[string]incident.Reading{"lat": noData(), "count": value(2)},
+			want: "lat: no data",
+		},
 		{name: "the same reason once", rule: "lat > 1.0 || lat > 2.0", readings: map[string]incident.Reading{"lat": noData()}, want: "no data for lat"},
 	}
 	for _, tt := range tests {

@@ -1,22 +1,60 @@
 #!/usr/bin/env bash
-# Formatting, vet, linters, dead code. Needs the tools: scripts/tools.sh.
+# Formatting, vet, linters, dead code, pins. Every check runs, so that one run shows all there is to mend.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-eval "$(scripts/tools.sh --env)"
-bin=$VLLM_MEDIC_TOOLS/bin
+scripts/tools.sh lint
+bin=$(scripts/tools.sh --print)/bin
+module=$(go list -m)
+failed=()
 
-unformatted=$(git ls-files -co --exclude-standard '*.go' | xargs -r "$bin/gofumpt" -l)
-if [ -n "$unformatted" ]; then
-  echo "not formatted; run make fmt:" >&2
-  echo "$unformatted" >&2
-  exit 1
-fi
-go mod verify >/dev/null
-go vet ./...
-"$bin/golangci-lint" run ./...
-dead=$("$bin/deadcode" -test ./...)
-if [ -n "$dead" ]; then
-  echo "dead code:" >&2
-  echo "$dead" >&2
-  exit 1
-fi
+# check NAME COMMAND...: the command's failure is remembered.
+check() {
+  local name=$1 start=$SECONDS
+  shift
+  "$@" || { failed+=("$name"); echo "lint: $name failed" >&2; }
+  echo "lint: $name took $((SECONDS - start)) s"
+}
+
+# nothing TITLE TEXT: fails with the title and the text when there is a text.
+nothing() {
+  [ -z "$2" ] || { printf '%s\n%s\n' "$1" "$2" >&2; return 1; }
+}
+
+formatted() {
+  nothing "not formatted (make fmt):" "$({ "$bin/gofumpt" -l .; "$bin/goimports" -local "$module" -l .; } 2>&1 | sort -u)"
+}
+
+linted() { "$bin/golangci-lint" config verify && "$bin/golangci-lint" run ./...; }
+
+# In a synctest bubble Sleep is how time passes; elsewhere it is a wait by the clock.
+unslept() {
+  nothing "tests that wait by the clock instead of for a condition:" \
+    "$(grep -rl --include='*_test.go' 'time\.Sleep(' . | xargs -r grep -L '"testing/synctest"')"
+}
+
+# Two looks. With the tests: nobody at all calls it. Without them: only tests call it, which is right for
+# - what is there for tests: test/ and the packages whose name ends in test;
+# - what keeps a secret out of every format, and is called through fmt, slog and encoding/json if at all;
+# - the lists of the domain's words, which tests and pages are held against.
+dead() {
+  local all production
+  all=$("$bin/deadcode" -test ./...) || return 1
+  production=$("$bin/deadcode" ./...) || return 1
+  all=$(grep -vE "$secrets" <<<"$all" || true)
+  production=$(grep -vE "^test/|/[a-z]+test/|$secrets|^internal/incident/.*: (States|StepStates|EventKinds|Transitions)$" <<<"$production" || true)
+  nothing "nobody calls these:" "$all" && nothing "only tests call these:" "$production"
+}
+secrets='unreachable func: [A-Za-z]+\.(String|GoString|LogValue|MarshalText|MarshalJSON)$'
+
+pinned() { go mod verify >/dev/null && nothing "go.mod is not tidy (go mod tidy):" "$(go mod tidy -diff 2>&1)"; }
+
+scripts() { local f; for f in scripts/*.sh .ci/run; do bash -n "$f" || return 1; done; }
+
+check format formatted
+check scripts scripts
+check sleep unslept
+check pins pinned
+check vet go vet ./...
+check linters linted
+check deadcode dead
+nothing "lint failed:" "${failed[*]}"

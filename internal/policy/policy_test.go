@@ -15,8 +15,10 @@ func ptr[T any](v T) *T { return &v }
 func sound() Input {
 	return Input{
 		Now: now, Pool: incident.Pool{Name: "llama"}, Mode: incident.ModeApprove, Op: incident.OpApply, Incident: "inc-1",
-		Step: incident.Step{Kind: incident.StepMaxNumBatchedTokens, Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama"},
-			Needs: incident.Needs{Restart: true, Confirm: true}},
+		Step: incident.Step{
+			Kind: incident.StepMaxNumBatchedTokens, Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama"},
+			Needs: incident.Needs{Restart: true, Confirm: true},
+		},
 		Cluster:  incident.Cluster{Replicas: ptr(int64(2)), ReadyReplicas: ptr(int64(2))},
 		Readings: map[string]incident.Reading{"waiting": {Value: ptr(0.0), Unit: incident.UnitCount}},
 	}

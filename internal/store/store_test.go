@@ -69,8 +69,10 @@ func TestDeliveriesAreTakenOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, _ string) {
 		ctx := t.Context()
-		want := incident.Delivery{ReceivedAt: now, Receiver: "r", GroupKey: "g", Truncated: 2, Reason: "x",
-			Alerts: []incident.Alert{{Fingerprint: "f", Labels: map[string]string{"a": "<!b>"}, Firing: true, StartsAt: now, SeenAt: now}}}
+		want := incident.Delivery{
+			ReceivedAt: now, Receiver: "r", GroupKey: "g", Truncated: 2, Reason: "x",
+			Alerts: []incident.Alert{{Fingerprint: "f", Labels: map[string]string{"a": "<!b>"}, Firing: true, StartsAt: now, SeenAt: now}},
+		}
 		id, err := s.AddDelivery(ctx, want)
 		ok(t, err)
 		_, err = s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now})
@@ -401,8 +403,10 @@ func TestAPauseNeverMissesAClaim(t *testing.T) {
 			inc := create(t, s, id, pool)
 			claimed := make(chan error, 1)
 			go func() {
-				claimed <- s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 1,
-					Claim: &incident.Write{ID: id, Incident: id, Pool: pool, Target: "t", StartedAt: now}})
+				claimed <- s.Commit(t.Context(), incident.Change{
+					Incident: inc, Expect: 1,
+					Claim: &incident.Write{ID: id, Incident: id, Pool: pool, Target: "t", StartedAt: now},
+				})
 			}()
 			ok(t, s.SetPause(t.Context(), incident.Pause{Pool: pool, Reason: "x", At: now}))
 			open, err := s.OpenWrites(t.Context())

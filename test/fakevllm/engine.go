@@ -53,6 +53,7 @@ type engine struct {
 	used    int
 	running []*request // oldest first
 	waiting []*request // next first
+	batch   []work     // of the last step, kept for its memory
 	tally   *tally
 	counts  bool // counts aborts
 	// gone is told of every request that ends, finished or given up by its client.
@@ -157,11 +158,12 @@ func (e *engine) dropImpatient() {
 
 // schedule chooses what the step computes: running requests first, then new ones while budget, slots and blocks last. prompts are the tokens
 // that are not a running request's next one.
-func (e *engine) schedule() (batch []work, prompts int) {
+func (e *engine) schedule() (_ []work, prompts int) {
 	if e.fault == Stalled {
 		return nil, 0
 	}
-	budget := e.spec.MaxNumBatchedTokens
+	batch, budget := e.batch[:0], e.spec.MaxNumBatchedTokens
+	defer func() { e.batch = batch }()
 	take := func(r *request, tokens int) {
 		batch = append(batch, work{r: r, tokens: tokens})
 		budget -= tokens

@@ -43,9 +43,9 @@ type history struct {
 	fleet  *fakevllm.Fleet
 	engine *promql.Engine
 	now    time.Time
-	series map[string][]*samples // by metric name
-	byKey  map[string]*samples
-	live   map[string]map[string]labels.Labels // series of the last scrape, by target
+	series map[string][]*samples               // by metric name
+	byKey  map[uint64]*samples                 // by hash of the labels
+	live   map[string]map[uint64]labels.Labels // series of the last scrape, by target
 	rules  []rulefmt.Rule
 	since  map[string]time.Time // when an alert's expression became true, by rule and labels
 	firing map[string]bool      // alerts that fired since the last call of fired
@@ -83,7 +83,7 @@ func watch(t *testing.T, o fakevllm.Options, ruleFile string) *history {
 		engine: promql.NewEngine(promql.EngineOpts{
 			MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
 		}),
-		series: map[string][]*samples{}, byKey: map[string]*samples{}, live: map[string]map[string]labels.Labels{},
+		series: map[string][]*samples{}, byKey: map[uint64]*samples{}, live: map[string]map[uint64]labels.Labels{},
 		since: map[string]time.Time{}, firing: map[string]bool{},
 	}
 	if ruleFile != "" {
@@ -148,17 +148,17 @@ func (h *history) scrapeAll() {
 func (h *history) scrape(path string, extra map[string]string) {
 	h.t.Helper()
 	page, contentType := get(h.t, h.fleet, path, openMetrics)
-	now := map[string]labels.Labels{}
+	now := map[uint64]labels.Labels{}
 	for _, s := range parse(h.t, page, contentType).samples {
 		b := labels.NewBuilder(s.labels)
 		for name, v := range extra {
 			b.Set(name, v)
 		}
 		ls := b.Labels()
-		if _, twice := now[ls.String()]; twice {
+		if _, twice := now[ls.Hash()]; twice {
 			h.t.Fatalf("%s exports %s twice", path, ls)
 		}
-		now[ls.String()] = ls
+		now[ls.Hash()] = ls
 		h.add(ls, s.value)
 	}
 	for key, ls := range h.live[path] {
@@ -170,7 +170,7 @@ func (h *history) scrape(path string, extra map[string]string) {
 }
 
 func (h *history) add(ls labels.Labels, v float64) {
-	key := ls.String()
+	key := ls.Hash()
 	s, ok := h.byKey[key]
 	if !ok {
 		s = &samples{labels: ls}

@@ -20,7 +20,7 @@ type CRD string
 
 // The custom kinds that come with the tools: KEDA's and Envoy Gateway's, without their controllers.
 const (
-	ScaledObjects           CRD = "scaledobjects.yaml"
+	ScaledObjects          CRD = "scaledobjects.yaml"
 	BackendTrafficPolicies CRD = "backendtrafficpolicies.yaml"
 )
 

@@ -28,13 +28,17 @@ func Share(o Options) *Shared { return &Shared{opts: o} }
 
 // Main runs the package's tests and then stops the cluster. Its result is the exit code.
 func (s *Shared) Main(m *testing.M) int {
-	code := m.Run()
+	defer s.Stop()
+	return m.Run()
+}
+
+// Stop ends the cluster if it was started. Main does it; a package with a second cluster calls it for that one.
+func (s *Shared) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cluster != nil {
 		s.cluster.stop()
 	}
-	return code
 }
 
 // Cluster returns the cluster and starts it the first time. When that failed, every test that asks fails with the reason.

@@ -1,0 +1,181 @@
+package actions_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+)
+
+// turn is one way in which a knob stands in the cluster.
+type turn struct {
+	name string
+	// objects are made before; the first is the workload, unless the knob is a throttle.
+	make func(b *bench)
+	req  incident.StepRequest
+	// in is where the field is.
+	in            schema.GroupVersionResource
+	from, to      incident.Value
+	title, target string
+	wrote         string
+}
+
+func turns() []turn {
+	workload := func(b *bench) { b.create(deployments, deployment(2, nil, served())) }
+	return []turn{
+		{
+			name: "replicas of a Deployment", make: workload, req: addOne, in: deployments, from: incident.Set("2"), to: incident.Set("3"),
+			title: "Scale llama-70b from 2 to 3 replicas", target: "Deployment %s/llama-70b spec.replicas (scale)", wrote: "patch deployments/scale",
+		},
+		{
+			name: "minimum of a HorizontalPodAutoscaler", make: func(b *bench) { workload(b); b.create(hpas, hpa(2, 6)) }, req: addOne, in: hpas,
+			from: incident.Set("2"), to: incident.Set("3"), title: "Raise the minimum of HorizontalPodAutoscaler llama-70b from 2 to 3 replicas (llama-70b has 2)",
+			target: "HorizontalPodAutoscaler %s/llama-70b spec.minReplicas", wrote: "patch horizontalpodautoscalers",
+		},
+		{
+			name: "absent minimum of a ScaledObject", make: func(b *bench) { workload(b); b.create(scaledObjs, scaledObject(nil)) }, req: addOne, in: scaledObjs,
+			from: incident.Value{}, to: incident.Set("3"), title: "Raise the minimum of ScaledObject llama-70b from 0 to 3 replicas (llama-70b has 2)",
+			target: "ScaledObject %s/llama-70b spec.minReplicaCount", wrote: "patch scaledobjects",
+		},
+		{
+			name: "joined flag in args", make: workload, req: halve, in: deployments, from: incident.Set("8192"), to: incident.Set("4096"),
+			title:  "Lower max_num_batched_tokens of llama-70b from 8192 to 4096",
+			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
+		},
+		{
+			name: "flag in two words in command, with a readable number", make: func(b *bench) {
+				b.create(deployments, deployment(2, []string{
+					"vllm", "serve", "meta-llama/Llama-70B", "--max-num-seqs", "256", "--api-key", secret, "--enable-chunked-prefill", "--max_num_batched_tokens", "8K", "--port", "8000",
+				}, nil))
+			}, req: halve, in: deployments, from: incident.Set("8K"), to: incident.Set("4096"),
+			title:  "Lower max_num_batched_tokens of llama-70b from 8K to 4096",
+			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
+		},
+		{
+			name: "limit of a circuit breaker", make: func(b *bench) { b.create(policies, policy(parallel(184))) }, req: shed, in: policies,
+			from: incident.Set("184"), to: incident.Set("92"), title: "Throttle llama-70b from 184 to 92 parallel requests",
+			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
+		},
+		{
+			name: "absent circuit breaker", make: func(b *bench) { b.create(policies, policy(nil)) }, req: shed, in: policies,
+			from: incident.Value{}, to: incident.Set("512"), title: "Throttle llama-70b from 1024 to 512 parallel requests",
+			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
+		},
+		{
+			name: "local rate limit", make: func(b *bench) { b.pool.Knobs.Throttle.Field = "requests"; b.create(policies, policy(localLimit(100))) }, req: shed,
+			in: policies, from: incident.Set("100"), to: incident.Set("50"), title: "Throttle llama-70b from 100 to 50 requests per second",
+			target: "BackendTrafficPolicy %s/llama-70b spec.rateLimit.local.rules[0].limit.requests", wrote: "patch backendtrafficpolicies",
+		},
+	}
+}
+
+func TestAStepIsProposedMadeSeenAndTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, tt := range turns() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tt.make(b)
+			before := b.get(tt.in)
+			s := b.propose(tt.req)
+			checkProposal(t, b, tt, s)
+			if err := b.bot.Recheck(t.Context(), b.pool, s); err != nil {
+				t.Fatalf("recheck: %v", err)
+			}
+			if got := b.writes(kubetest.Bot); len(got) > 0 {
+				t.Fatalf("looking wrote: %v", got)
+			}
+			for try := range 2 {
+				if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "inc-1.s1.apply.7"); err != nil {
+					t.Fatalf("apply, try %d: %v", try, err)
+				}
+			}
+			checkObserved(t, b, s, incident.OpApply, "inc-1.s1.apply.7", tt.to, true)
+			checkObserved(t, b, s, incident.OpUndo, "inc-1.s1.undo.9", tt.to, false)
+			if cmp.Equal(before.Object["spec"], b.get(tt.in).Object["spec"]) {
+				t.Fatal("the step changed nothing")
+			}
+			for try := range 2 {
+				if err := b.bot.Do(t.Context(), b.pool, s, incident.OpUndo, "inc-1.s1.undo.9"); err != nil {
+					t.Fatalf("undo, try %d: %v", try, err)
+				}
+			}
+			checkObserved(t, b, s, incident.OpUndo, "inc-1.s1.undo.9", tt.from, true)
+			if d := cmp.Diff(before.Object["spec"], b.get(tt.in).Object["spec"]); d != "" {
+				t.Errorf("the undo did not restore what was there (-before +after):\n%s", d)
+			}
+			if d := cmp.Diff([]string{tt.wrote, tt.wrote}, b.writes(kubetest.Bot)); d != "" {
+				t.Errorf("writes in the audit log (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
+	t.Helper()
+	type short struct {
+		From, To, Undo incident.Value
+		Title, Target  string
+		Checked        string
+		State          incident.StepState
+	}
+	want := short{tt.from, tt.to, tt.from, tt.title, fmt.Sprintf(tt.target, b.ns), actions.CheckedByServer, incident.StepProposed}
+	got := short{s.From, s.To, s.Undo, s.Title, s.Target.String(), s.Checked, s.State}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("step (-want +got):\n%s", d)
+	}
+	if s.Target.UID != string(b.get(tt.in).GetUID()) || s.Digest != s.ComputeDigest() {
+		t.Errorf("uid %s, digest %s", s.Target.UID, s.Digest)
+	}
+	for name, text := range map[string]string{"cost": s.Cost, "speed": s.Speed, "risk": s.Risk, "diff": s.Diff} {
+		if text == "" || strings.Contains(text, secret) {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	if restart := tt.req.Kind == incident.StepMaxNumBatchedTokens; s.Needs.Restart != restart || s.Needs.Confirm != restart {
+		t.Errorf("needs %+v", s.Needs)
+	}
+	if throttled := tt.req.Kind == incident.StepThrottle; throttled != s.StopGap() {
+		t.Errorf("lifted after %v", s.LiftAfter)
+	}
+}
+
+func checkObserved(t *testing.T, b *bench, s incident.Step, op incident.Op, id string, want incident.Value, ours bool) {
+	t.Helper()
+	o, err := b.bot.Observe(t.Context(), b.pool, s, op, id)
+	if err != nil {
+		t.Fatalf("observe %s: %v", op, err)
+	}
+	// An absent minReplicas of a HorizontalPodAutoscaler is filled in; every other absence stays one.
+	if o.Value != want || o.Ours != ours {
+		t.Errorf("observed after %s %s: %+v, want %v, ours %v", op, id, o, want, ours)
+	}
+}
+
+func TestTheArgumentsThatAreNotTurnedStayByteForByte(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.create(deployments, deployment(2, nil, served()))
+	s := b.propose(halve)
+	if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
+		t.Fatal(err)
+	}
+	want := served()
+	want[4] = "--max-num-batched-tokens=4096"
+	boxes := b.get(deployments).Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
+	if d := cmp.Diff(anys(want), boxes[1].(map[string]any)["args"]); d != "" {
+		t.Errorf("args of vllm (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]any{"--max-num-batched-tokens=1"}, boxes[0].(map[string]any)["args"]); d != "" {
+		t.Errorf("args of the other container (-want +got):\n%s", d)
+	}
+	if got := b.get(deployments).GetAnnotations()[actions.Annotation]; got != "w1" {
+		t.Errorf("annotation %q", got)
+	}
+}

@@ -1,0 +1,114 @@
+package actions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// defaultSeqs is the highest default of max_num_seqs in any version and on any GPU (docs/actions/max-num-batched-tokens.md lists them).
+const defaultSeqs = 1024
+
+// floor is the least max_num_batched_tokens with which vLLM starts, and why.
+type floor struct {
+	tokens int64
+	why    string
+}
+
+// leastTokens works out from the other arguments how far max_num_batched_tokens may be lowered. now is its value; runs says that pods run with these
+// arguments now, so that what vLLM would have refused is known not to be so. What is not certain is refused.
+//
+// vLLM wants at least max_num_seqs, and at least max_model_len when chunked prefill is off (vllm/config/scheduler.py, verify_max_model_len).
+func leastTokens(words []string, now int64, runs bool) (floor, error) {
+	for _, w := range words {
+		if name, _, _ := splitFlag(w); unknownFloor(name) || keyOf(w) == "-sc" {
+			return floor{}, refused("with %s the least value that vLLM starts with is not known; lowering it is for a person", keyOf(w))
+		}
+	}
+	least, err := seqsFloor(words)
+	if err != nil {
+		return floor{}, err
+	}
+	scheduled, set, err := known(words, "max-num-scheduled-tokens")
+	if err != nil {
+		return floor{}, err
+	}
+	if set && scheduled > least.tokens {
+		least = floor{scheduled, "set by --max-num-scheduled-tokens"}
+	}
+	length, err := lengthFloor(words, now, runs)
+	if err != nil {
+		return floor{}, err
+	}
+	if length.tokens > least.tokens {
+		return length, nil
+	}
+	return least, nil
+}
+
+// unknownFloor names the features whose own lower limit depends on the model: speculative decoding (slots for draft tokens), unchunked multimodal
+// input (one item must fit), and Mamba's aligned cache (one block must fit).
+func unknownFloor(name string) bool {
+	return strings.HasPrefix(name, "spec") || name == "num-speculative-tokens" ||
+		slices.Contains([]string{"disable-chunked-mm-input", "mamba-cache-mode", "performance-mode"}, name)
+}
+
+func seqsFloor(words []string) (floor, error) {
+	seqs, set, err := known(words, "max-num-seqs")
+	switch {
+	case err != nil:
+		return floor{}, err
+	case set:
+		return floor{seqs, "set by --max-num-seqs"}, nil
+	}
+	return floor{defaultSeqs, fmt.Sprintf("because --max-num-seqs is not set and may be up to %d", defaultSeqs)}, nil
+}
+
+func lengthFloor(words []string, now int64, runs bool) (floor, error) {
+	on, said, err := onOff(words, "enable-chunked-prefill")
+	if err != nil || said && on {
+		return floor{}, err
+	}
+	length, set, err := known(words, "max-model-len")
+	switch {
+	case err != nil:
+		return floor{}, err
+	case !said && set && length > now && runs:
+		return floor{}, nil // with chunked prefill off vLLM would not have started
+	case set && said:
+		return floor{length, "set by --max-model-len, because chunked prefill is off"}, nil
+	case set:
+		return floor{length, "set by --max-model-len, because --enable-chunked-prefill is not set and may be off"}, nil
+	case said:
+		return floor{}, refused("chunked prefill is off and --max-model-len is not set, so the least value that vLLM starts with is not known: set it")
+	}
+	return floor{}, refused("whether chunked prefill is on depends on model and version, so the least value that vLLM starts with is not known: set --enable-chunked-prefill")
+}
+
+// known reads a number that is set on the command line. "auto" and -1 count as not set.
+func known(words []string, name string) (n int64, set bool, err error) {
+	f, found, err := lastFlagOrAuto(words, name)
+	if err != nil || !found {
+		return 0, false, err
+	}
+	n, ok := readNumber(f.text)
+	if !ok {
+		return 0, false, refused("the value of %s cannot be read with certainty: %q", f.key, f.text)
+	}
+	return n, true, nil
+}
+
+// lastFlagOrAuto is lastFlag for flags that may be left to vLLM: --max-model-len auto or -1.
+func lastFlagOrAuto(words []string, name string) (flag, bool, error) {
+	auto := slices.Clone(words)
+	for i := 1; i < len(auto); i++ {
+		if got, _, joined := splitFlag(auto[i-1]); got == name && !joined && auto[i] == "-1" {
+			auto[i] = "auto"
+		}
+	}
+	f, found, err := lastFlag(auto, name)
+	if err != nil || !found || strings.EqualFold(f.text, "auto") || f.text == "-1" {
+		return flag{}, false, err
+	}
+	return f, true, nil
+}

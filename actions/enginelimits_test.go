@@ -1,0 +1,52 @@
+package actions
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLeastTokensKnowsWhatVLLMNeedsOrRefuses(t *testing.T) {
+	t.Parallel()
+	const now = 8192
+	for _, tt := range []struct {
+		name  string
+		words string
+		runs  bool
+		least int64
+		want  string // of the reason or the refusal
+	}{
+		{"everything is set", "--max-num-seqs=256 --enable-chunked-prefill", true, 256, "--max-num-seqs"},
+		{"seqs are not set", "--enable-chunked-prefill", true, 1024, "may be up to 1024"},
+		{"the last of repeated seqs counts", "--max-num-seqs=256 --max_num_seqs 512 --enable-chunked-prefill", true, 512, ""},
+		{"scheduled tokens", "--max-num-seqs=256 --max-num-scheduled-tokens=2k --enable-chunked-prefill", true, 2000, "--max-num-scheduled-tokens"},
+		{"chunks off", "--max-num-seqs=256 --no-enable-chunked-prefill --max-model-len=4K", true, 4096, "chunked prefill is off"},
+		{"chunks off, short contexts", "--max-num-seqs=2048 --no-enable-chunked-prefill --max-model-len=1024", true, 2048, "--max-num-seqs"},
+		{"chunks off, length not set", "--max-num-seqs=256 --no-enable-chunked-prefill", true, 0, "chunked prefill is off and --max-model-len is not set"},
+		{"chunks off, length is automatic", "--no-enable-chunked-prefill --max-model-len auto", true, 0, "is not set"},
+		{"chunks off, length is -1", "--no-enable-chunked-prefill --max-model-len -1", true, 0, "is not set"},
+		{"chunks not set, proved by what runs", "--max-num-seqs=256 --max-model-len=32768", true, 256, "--max-num-seqs"},
+		{"chunks not set, nothing runs that proves it", "--max-num-seqs=256 --max-model-len=32768", false, 32768, "may be off"},
+		{"chunks not set, length below the value", "--max-num-seqs=256 --max-model-len=4096", true, 4096, "may be off"},
+		{"chunks not set, length equal to the value", "--max-num-seqs=256 --max-model-len=8192", true, 8192, "may be off"},
+		{"chunks not set, length not set", "--max-num-seqs=256", true, 0, "depends on model and version"},
+		{"seqs cannot be read", "--max-num-seqs=many --enable-chunked-prefill", true, 0, "cannot be read with certainty"},
+		{"seqs from a variable", "--max-num-seqs=$(N) --enable-chunked-prefill", true, 0, "comes from a variable"},
+		{"seqs abbreviated", "--max-num-s=4 --enable-chunked-prefill", true, 0, "abbreviation"},
+		{"length abbreviated", "--max-num-seqs=4 --max-model=4", true, 0, "abbreviation"},
+		{"speculative decoding", "--max-num-seqs=256 --enable-chunked-prefill --speculative-config={}", true, 0, "with --speculative-config"},
+		{"speculative decoding, in parts", "--enable-chunked-prefill --speculative_config.model x", true, 0, "with --speculative_config.model"},
+		{"speculative decoding, short", "--enable-chunked-prefill -sc {}", true, 0, "with -sc"},
+		{"old speculative decoding", "--enable-chunked-prefill --num-speculative-tokens=3", true, 0, "with --num-speculative-tokens"},
+		{"whole images", "--enable-chunked-prefill --disable-chunked-mm-input", true, 0, "with --disable-chunked-mm-input"},
+		{"a performance mode", "--enable-chunked-prefill --performance-mode=throughput", true, 0, "with --performance-mode"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := leastTokens(strings.Fields(tt.words), now, tt.runs)
+			why := refusal(t, err)
+			if (why != "") != (tt.least == 0) || got.tokens != tt.least || !strings.Contains(got.why+why, tt.want) {
+				t.Errorf("%+v, %q; want %d, %q", got, why, tt.least, tt.want)
+			}
+		})
+	}
+}

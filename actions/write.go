@@ -1,0 +1,233 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// errMoved says that the API server refused a patch because the object is not what was read: nothing was written.
+var errMoved = errors.New("the object changed in the same moment")
+
+// errForbidden says that the API server forbids a write: nothing was written.
+var errForbidden = errors.New("forbidden")
+
+// errElsewhere says that a write was accepted, but left another value than the wanted one.
+var errElsewhere = errors.New("the API server keeps another value")
+
+// ends are the values before and after an operation.
+func ends(step incident.Step, op incident.Op) (from, to incident.Value) {
+	if op == incident.OpUndo {
+		return step.To, step.Undo
+	}
+	return step.From, step.To
+}
+
+// Do makes the change of a step, or its undo, once. Its nil error promises that the field has the wanted value, written under this id; in a drill,
+// that the write would have been accepted. *incident.DriftError and *incident.RefusedError promise that nothing was written. Any other error means
+// that the outcome is not known: ask Observe. Called again with the same id it recognises its own write and makes no second one.
+func (t *turner) Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
+	if writeID == "" {
+		return refused("a write needs an id")
+	}
+	s, err := t.subjectOf(ctx, pool, step, op)
+	if err != nil {
+		return err
+	}
+	from, to := ends(step, op)
+	now := s.live()
+	if now.holds(to) && now.wrote(writeID) {
+		return nil
+	}
+	if now.value != from {
+		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
+	}
+	if op == incident.OpApply {
+		if err := s.admit(to); err != nil {
+			return err
+		}
+	}
+	err = t.send(ctx, t.writer, s, to, writeID)
+	switch {
+	case errors.Is(err, errMoved):
+		return t.overtaken(ctx, pool, step, op, writeID, now.version)
+	case errors.Is(err, errForbidden) && t.drill && step.Checked == NotChecked:
+		return t.unchecked(ctx, s, err)
+	case errors.Is(err, errForbidden):
+		return t.forbidden(ctx, s, err)
+	case err != nil:
+		return err
+	}
+	if !t.drill {
+		t.logger.InfoContext(ctx, "a knob was turned", "pool", pool.Name, "step", step.ID, "reason", writeID)
+	}
+	return nil
+}
+
+// subjectOf finds the field for a write. A step goes where the configuration points now, and that must be what the human saw; an undo goes back to
+// where the step was, even if the knob is no longer configured.
+func (t *turner) subjectOf(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (subject, error) {
+	if op == incident.OpUndo {
+		return t.same(ctx, pool, step, step.Target)
+	}
+	if err := configured(pool, step.Kind); err != nil {
+		return nil, err
+	}
+	return t.same(ctx, pool, step, incident.Target{})
+}
+
+// send makes one write and classifies its answer: nil, errMoved, *incident.RefusedError, a forbidden error, or not known.
+func (t *turner) send(ctx context.Context, w writer, s subject, to incident.Value, id string) error {
+	ops, err := operations(s, to, id)
+	if err != nil {
+		return err
+	}
+	now := s.live()
+	answer, err := w.patch(ctx, now, ops)
+	if err != nil {
+		return classify(err, now)
+	}
+	got, err := now.read(answer)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errElsewhere, err)
+	}
+	now.value = got
+	if now.holds(to) {
+		return nil
+	}
+	if w.dryRun {
+		return refused("the API server would keep %s in place of %s: something in the cluster rewrites the change", got, to)
+	}
+	return fmt.Errorf("%w: %s in place of %s", errElsewhere, got, to)
+}
+
+// classify sorts the API server's answers to a write. What is not known to be a refusal may have taken effect.
+func classify(err error, now live) error {
+	said := now.said(err)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), failedTest(err):
+		return fmt.Errorf("%w: %w", errMoved, said)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%w: %w", errForbidden, said)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsRequestEntityTooLargeError(err),
+		apierrors.IsUnsupportedMediaType(err), apierrors.IsUnauthorized(err):
+		return refused("the API server refuses it: %s", said)
+	case errors.Is(err, errGate):
+		return refused("%s", said)
+	}
+	return said
+}
+
+// failedTest recognises a failed test of a JSON Patch. It is a 422 that, unlike a value that the schema refuses, names no object
+// (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch).
+func failedTest(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
+		return false
+	}
+	d := status.Status().Details
+	return d == nil || d.Kind == "" && d.Name == ""
+}
+
+// overtaken finds out who was faster: an earlier try of this very write, or somebody else.
+func (t *turner) overtaken(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID, version string) error {
+	s, err := t.subjectOf(ctx, pool, step, op)
+	var drift *incident.DriftError
+	if errors.As(err, &drift) {
+		return drift
+	}
+	changed := &incident.DriftError{Target: step.Target, Why: "somebody else changed the object in the same moment"}
+	if err != nil {
+		return changed // it cannot be looked at, but nothing was written
+	}
+	from, to := ends(step, op)
+	now := s.live()
+	switch {
+	case now.holds(to) && now.wrote(writeID):
+		return nil
+	case now.value != from:
+		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
+	case now.version == version:
+		return refused("the API server refuses the patch of %s, and the object has not changed", step.Target)
+	}
+	return changed
+}
+
+// forbidden says whether a right is missing or something else in the cluster forbids the change, as quotas and admission policies do.
+func (t *turner) forbidden(ctx context.Context, s subject, err error) error {
+	r := s.live().right()
+	if may, asked := t.cluster.may(ctx, r); asked == nil && !may {
+		return refused("%s", lacks(r))
+	}
+	return refused("the API server refuses it: %s", err)
+}
+
+// unchecked lets a drill go on that was told from the beginning that it has no right to ask the API server.
+func (t *turner) unchecked(ctx context.Context, s subject, err error) error {
+	if may, asked := t.cluster.may(ctx, s.live().right()); asked == nil && !may {
+		return nil
+	}
+	return t.forbidden(ctx, s, err)
+}
+
+// Observe looks at the target after a write whose answer is not known. It writes nothing.
+func (t *turner) Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) (incident.Observation, error) {
+	s, err := t.find(ctx, step.Kind, pool, step.Target)
+	if errors.Is(err, errGone) {
+		return incident.Observation{Note: "The object does not exist any more."}, nil
+	}
+	if err != nil {
+		return incident.Observation{}, fmt.Errorf("observe %s: %w", step.Target, err)
+	}
+	_, to := ends(step, op)
+	now := s.live()
+	o := incident.Observation{Value: now.value}
+	switch {
+	case now.target.UID != step.Target.UID:
+		o.Note = "The object was deleted and made again."
+	case now.holds(to) && now.wrote(writeID):
+		o.Ours = true
+	case now.broken != nil:
+		o.Note = now.broken.Reason + "."
+	default:
+		o.Note = now.lastChange()
+	}
+	return o, nil
+}
+
+// Rollout looks at how far the workload has followed a step, or its undo. It looks once and does not wait. A field that no longer holds the value is
+// a failed rollout that says who changed it.
+func (t *turner) Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error) {
+	s, err := t.find(ctx, step.Kind, pool, step.Target)
+	if errors.Is(err, errGone) {
+		return failed("%s does not exist any more", step.Target), nil
+	}
+	if err != nil {
+		return incident.Rollout{}, fmt.Errorf("rollout of %s: %w", step.Target, err)
+	}
+	_, to := ends(step, op)
+	now := s.live()
+	switch {
+	case now.target.UID != step.Target.UID:
+		return failed("%s was deleted and made again", step.Target), nil
+	case !now.holds(to):
+		return failed("%s is %s and no longer %s. %s", step.Target, now.value, to, now.lastChange()), nil
+	}
+	return s.rollout(ctx, op, to)
+}
+
+func failed(format string, args ...any) incident.Rollout {
+	return incident.Rollout{State: incident.RolloutFailed, Note: fmt.Sprintf(format, args...)}
+}
+
+func running(format string, args ...any) incident.Rollout {
+	return incident.Rollout{State: incident.RolloutRunning, Note: fmt.Sprintf(format, args...)}
+}
+
+func done(format string, args ...any) incident.Rollout {
+	return incident.Rollout{State: incident.RolloutDone, Note: fmt.Sprintf(format, args...)}
+}

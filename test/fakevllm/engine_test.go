@@ -1,0 +1,326 @@
+package fakevllm
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Whatever the load, the arguments and the changes: nothing is lost, nothing is counted twice, no limit is broken.
+func TestTheModelKeepsItsBooksUnderAnyLoad(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		f := randomFleet(t, rnd)
+		for range 60 {
+			f.Advance(time.Duration(1+rnd.IntN(5000)) * time.Millisecond)
+			checkBooks(t, f)
+			if rnd.IntN(10) == 0 {
+				turnSomething(t, f, rnd)
+				checkBooks(t, f)
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+}
+
+func randomFleet(t *testing.T, rnd *rand.Rand) *Fleet {
+	t.Helper()
+	f, err := New(Options{Replicas: rnd.IntN(4), Ranks: 1 + rnd.IntN(2), CountsAborts: rnd.IntN(2) == 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Apply(randomScenario(rnd)); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func randomScenario(rnd *rand.Rand) Scenario {
+	s := healthy()
+	s.Name = "random"
+	s.Load = Load{
+		Rate: rnd.Float64() * 20, Prompt: 1 + rnd.IntN(3000), Generation: 1 + rnd.IntN(600), Spread: rnd.Float64() * .9, CachedShare: rnd.Float64() * .9,
+		FirstTokenPatience: time.Duration(rnd.IntN(30)) * time.Second, Patience: time.Duration(rnd.IntN(60)) * time.Second,
+	}
+	s.Engine.MaxNumSeqs = 1 + rnd.IntN(256)
+	s.Engine.MaxNumBatchedTokens = s.Engine.MaxNumSeqs + rnd.IntN(8192)
+	s.Engine.KVTokens = 20_000 + rnd.IntN(100_000)
+	s.Engine.Watermark = rnd.Float64() * .1
+	s.Fault = []Fault{NoFault, NoFault, NoFault, Stalled, Wedged}[rnd.IntN(5)]
+	s.FaultAfter = time.Duration(rnd.IntN(60)) * time.Second
+	return s
+}
+
+func turnSomething(t *testing.T, f *Fleet, rnd *rand.Rand) {
+	t.Helper()
+	var err error
+	switch rnd.IntN(6) {
+	case 0:
+		err = f.SetReplicas(rnd.IntN(5))
+	case 1:
+		err = f.SetThrottle(rnd.IntN(200))
+	case 2:
+		err = f.SetRateLimit(float64(rnd.IntN(20)))
+	case 3:
+		err = f.SetArgs([]string{"--max-num-seqs", "8"})
+	case 4:
+		f.SetWorse(rnd.IntN(2) == 0)
+	case 5:
+		s := randomScenario(rnd)
+		s.Engine.MaxNumSeqs, s.Engine.MaxNumBatchedTokens = 16, 4096
+		err = f.Apply(s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkBooks(t *testing.T, f *Fleet) {
+	t.Helper()
+	g := f.gateway
+	inFlight := uint64(0)
+	for _, r := range f.replicas {
+		for _, e := range r.ranks {
+			inFlight += uint64(e.inFlight())
+			checkEngine(t, e)
+		}
+	}
+	if g.total != g.completed+g.destroyed+g.lost+inFlight {
+		t.Errorf("%d admitted, but %d completed, %d cancelled, %d lost and %d in flight", g.total, g.completed, g.destroyed, g.lost, inFlight)
+	}
+}
+
+func checkEngine(t *testing.T, e *engine) {
+	t.Helper()
+	blocks := 0
+	for _, r := range append(append([]*request{}, e.running...), e.waiting...) {
+		blocks += r.blocks
+		if r.computed > r.known() || r.generated >= r.wanted || r.blocks*blockSize < r.computed {
+			t.Errorf("a request of %d+%d tokens has %d computed, %d generated, %d blocks", r.prompt, r.wanted, r.computed, r.generated, r.blocks)
+		}
+	}
+	for _, r := range e.waiting {
+		if r.blocks != 0 || r.computed > 0 && r.preempted {
+			t.Errorf("a waiting request holds %d blocks, %d tokens computed", r.blocks, r.computed)
+		}
+	}
+	ended := uint64(0)
+	for reason, n := range e.tally.finished {
+		if reason != reasonAbort {
+			ended += n
+		}
+	}
+	tl := e.tally
+	switch {
+	case blocks != e.used:
+		t.Errorf("requests hold %d blocks, the engine counts %d", blocks, e.used)
+	case tl.kv < 0 || tl.kv > 1:
+		t.Errorf("KV usage is %g", tl.kv)
+	case ended != tl.e2e.count || ended != tl.queue.count || ended != tl.promptLen.count:
+		t.Errorf("%d requests finished, %d end-to-end times, %d queue times, %d prompts", ended, tl.e2e.count, tl.queue.count, tl.promptLen.count)
+	case tl.ttft.count < ended:
+		t.Errorf("%d first tokens, %d finished", tl.ttft.count, ended)
+	case tl.generated != tl.ttft.count+tl.itl.count:
+		t.Errorf("%d tokens, %d first ones and %d later ones", tl.generated, tl.ttft.count, tl.itl.count)
+	case tl.prompt != tl.cached+tl.computed:
+		t.Errorf("%d prompt tokens, %d cached and %d computed", tl.prompt, tl.cached, tl.computed)
+	case tl.iteration.sum < float64(tl.generated-tl.ttft.count):
+		t.Errorf("steps computed %g tokens, %d were generated", tl.iteration.sum, tl.generated)
+	case tl.queue.sum < 0 || tl.prefill.sum < 0 || tl.decode.sum < 0:
+		t.Errorf("negative times: queue %g, prefill %g, decode %g", tl.queue.sum, tl.prefill.sum, tl.decode.sum)
+	}
+}
+
+func TestAStepKeepsTheBudgetAndTheSlots(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(7, 7))
+	for range 200 {
+		s := randomScenario(rnd)
+		e := &engine{tally: newTally(bucketsOf(V1)), gone: func(*request, bool) {}}
+		e.configure(s.Engine)
+		for k := range 1 + rnd.IntN(400) {
+			e.enqueue(s.Load.request(k, 0), 0)
+		}
+		for range 20 {
+			batch, _ := e.schedule()
+			tokens := 0
+			for _, w := range batch {
+				tokens += w.tokens
+				if w.tokens < 1 {
+					t.Fatalf("a request of the batch computes %d tokens", w.tokens)
+				}
+			}
+			if tokens > s.Engine.MaxNumBatchedTokens || len(e.running) > s.Engine.MaxNumSeqs {
+				t.Fatalf("%d tokens of %d, %d requests of %d", tokens, s.Engine.MaxNumBatchedTokens, len(e.running), s.Engine.MaxNumSeqs)
+			}
+			if e.used > e.blocks {
+				t.Fatalf("%d blocks of %d", e.used, e.blocks)
+			}
+			e.step()
+		}
+	}
+}
+
+func TestHowTimeIsCutIntoCallsChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			whole, pieces := played(t, s.Name, 90*time.Second), played(t, s.Name, 137*time.Millisecond)
+			if diff := cmp.Diff(whole, pieces, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+				t.Errorf("one call (-) and many (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// played runs a scenario with changes at fixed times, each span cut into pieces, and returns all that was written.
+func played(t *testing.T, scenario string, piece time.Duration) [][]*tally {
+	t.Helper()
+	f, err := New(Options{Scenario: scenario})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := func(d time.Duration) {
+		for ; d > piece; d -= piece {
+			f.Advance(piece)
+		}
+		f.Advance(d)
+	}
+	pass(90 * time.Second)
+	if err := f.SetReplicas(3); err != nil {
+		t.Fatal(err)
+	}
+	pass(45 * time.Second)
+	if err := f.SetThrottle(100); err != nil {
+		t.Fatal(err)
+	}
+	pass(45 * time.Second)
+	var out [][]*tally
+	for _, r := range f.replicas {
+		var ranks []*tally
+		for _, e := range r.ranks {
+			ranks = append(ranks, e.tally)
+		}
+		out = append(out, ranks)
+	}
+	return out
+}
+
+func TestAHistogramCountsAsPrometheusDoes(t *testing.T) {
+	t.Parallel()
+	h := newHistogram([]float64{1, 2, 5})
+	for _, v := range []float64{0, 1, 1.5, 2, 5, 5.1, 100} {
+		h.observe(v)
+	}
+	if diff := cmp.Diff(map[float64]uint64{1: 2, 2: 4, 5: 5}, h.cumulative()); diff != "" {
+		t.Errorf("buckets (-want +got):\n%s", diff)
+	}
+	if h.count != 7 || h.sum != 114.6 {
+		t.Errorf("count %d and sum %g, want 7 and 114.6", h.count, h.sum)
+	}
+}
+
+func TestQueueTimeIsUntilTheFirstSchedulingAndPreemptionShowsBetweenTokens(t *testing.T) {
+	t.Parallel()
+	e := &engine{tally: newTally(bucketsOf(V1)), gone: func(*request, bool) {}}
+	e.configure(Engine{KVTokens: 320, MaxNumSeqs: 8, MaxNumBatchedTokens: 1000, Step: time.Second})
+	// Two requests whose prompts fit and whose answers do not: 150 + 150 tokens at first, 200 + 200 in the end, of 320.
+	e.enqueue(&request{prompt: 150, wanted: 50, maxTokens: 100}, 0)
+	e.enqueue(&request{prompt: 150, wanted: 50, maxTokens: 100}, 0)
+	e.advance(5 * time.Minute)
+	if e.tally.finished[reasonStop] != 2 {
+		t.Fatalf("finished: %v, want both", e.tally.finished)
+	}
+	if e.tally.preemptions == 0 {
+		t.Error("nothing was preempted")
+	}
+	if e.tally.queue.sum != 0 {
+		t.Errorf("queue times sum up to %g s, want 0: both began at once", e.tally.queue.sum)
+	}
+	longest := e.tally.itl.count - e.tally.itl.cumulative()[5]
+	if longest == 0 {
+		t.Error("no wait of more than 5 s between two tokens, although one request was thrown out")
+	}
+	if e.used != 0 {
+		t.Errorf("%d blocks are still held", e.used)
+	}
+}
+
+func TestArgumentsAreReadAsVLLMReadsThem(t *testing.T) {
+	t.Parallel()
+	base := gpu()
+	for _, c := range []struct {
+		args   string
+		tokens int
+		seqs   int
+	}{
+		{"", 8192, 64},
+		{"--max-num-batched-tokens 4096", 4096, 64},
+		{"--max-num-batched-tokens=4096", 4096, 64},
+		{"--max_num_batched_tokens=4096", 4096, 64},
+		{"--max_num_batched_tokens 4096", 4096, 64},
+		{"--max-num-batched-tokens=4096 --max-num-batched-tokens 2048", 2048, 64}, // the last one wins
+		{"--max-num-batched-tokens 8k", 8000, 64},
+		{"--max-num-batched-tokens 8K", 8192, 64},
+		{"--max-num-batched-tokens 25.6k", 25600, 64},
+		{"--max-num-seqs 128 --model x --max-num-batched-tokens 2048", 2048, 128},
+		{"serve model --max-model-len=8192 --enable-prefix-caching", 8192, 64},
+	} {
+		got, err := base.withArgs(strings.Fields(c.args))
+		if err != nil {
+			t.Errorf("%q: %v", c.args, err)
+			continue
+		}
+		if got.MaxNumBatchedTokens != c.tokens || got.MaxNumSeqs != c.seqs {
+			t.Errorf("%q gives %d tokens and %d requests, want %d and %d", c.args, got.MaxNumBatchedTokens, got.MaxNumSeqs, c.tokens, c.seqs)
+		}
+		if want := base.KVTokens + base.MaxNumBatchedTokens - c.tokens; got.KVTokens != want {
+			t.Errorf("%q gives a cache of %d tokens, want %d", c.args, got.KVTokens, want)
+		}
+	}
+}
+
+func TestArgumentsThatVLLMRefusesAreRefused(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"--max-num-batched-tokens 32":     "max_num_batched_tokens (32) must be greater than or equal to max_num_seqs (64)",
+		"--max-num-seqs 9000":             "max_num_batched_tokens (8192) must be greater than or equal to max_num_seqs (9000)",
+		"--max-num-batched-tokens":        "expected one argument",
+		"--max-num-batched-tokens many":   `"many" is not a number`,
+		"--max-num-batched-tokens 8.5K":   `"8.5K" is not a whole number`,
+		"--max-num-batched-tokens -4":     `"-4" is not a whole number`,
+		"--max-num-batched-tokens 0":      `"0" is not a whole number`,
+		"--max-num-batched-tokens 200000": "no available memory for the cache blocks",
+		"--max-num-seqs 0":                "0 is less than 1",
+		"--watermark 1.5":                 "1.5 is not in [0, 1)",
+		"--watermark NaN":                 "NaN is not in [0, 1)",
+	} {
+		_, err := gpu().withArgs(strings.Fields(args))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", args, err, want)
+		}
+	}
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{"--max-num-batched-tokens=4096", "--max_num_seqs 8", "--max-num-batched-tokens 8K", "--watermark=.1", "--max-num-batched-tokens"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		e, err := gpu().withArgs(strings.Fields(line))
+		if err != nil {
+			return
+		}
+		if e.MaxNumSeqs < 1 || e.MaxNumBatchedTokens < e.MaxNumSeqs || e.KVTokens < 1 || !(e.Watermark >= 0 && e.Watermark < 1) {
+			t.Errorf("%q gives an engine that cannot run: %+v", line, e)
+		}
+	})
+}
