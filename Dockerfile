@@ -1,17 +1,26 @@
+# docker build --build-arg RELEASE=v1.2.3 -t vllm-medic .
+# The commands of the first stage stay in its folder, so that test/image can run them as they stand.
 FROM golang:1.26 AS build
-ARG RELEASE=dev
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
-COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=${RELEASE}" -o /out/vllm-medic ./cmd/vllm-medic
-RUN mkdir -p /out/data
+COPY actions actions
+COPY cmd cmd
+COPY internal internal
+COPY notify notify
+COPY playbooks playbooks
+COPY webhook webhook
+ARG RELEASE=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=${RELEASE}" -o out/vllm-medic ./cmd/vllm-medic
+RUN mkdir out/data
 
 FROM gcr.io/distroless/static-debian12:nonroot
-COPY --from=build /out/vllm-medic /vllm-medic
-COPY --from=build --chown=65532:65532 /out/data /var/lib/vllm-medic
-USER 65532:65532
+COPY --from=build /src/out/vllm-medic /vllm-medic
+# A new volume takes its owner from this folder. Nothing else is written to: the root file system may be read-only.
+COPY --from=build --chown=65532:65532 /src/out/data /var/lib/vllm-medic
+ENV TMPDIR=/var/lib/vllm-medic
 VOLUME /var/lib/vllm-medic
+USER 65532:65532
 EXPOSE 8080 8081 8082
 ENTRYPOINT ["/vllm-medic"]
 CMD ["serve", "--config", "/etc/vllm-medic/medic.yaml"]

@@ -1,31 +1,34 @@
 .PHONY: help run test lint fmt build tools fuzz bench clean
 
+RELEASE ?= dev
+
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
 
 run: ## a drill on this machine: Prometheus, Alertmanager, a fleet in trouble, a page that stands for Slack
-	@scripts/tools.sh && eval "$$(scripts/tools.sh --env)" && go run ./test/demo
+	@scripts/tools.sh prom && eval "$$(scripts/tools.sh --env)" && go run ./test/demo
 
-test: ## lint, then everything; installs what it needs on Debian as root
+test: ## lint, then everything, each tier with its time; installs what it needs on Debian as root
 	@scripts/test.sh
 
-lint: ## formatting, vet, linters, dead code
-	@scripts/tools.sh && scripts/lint.sh
+lint: ## formatting, vet, linters, dead code, pins
+	@scripts/lint.sh
 
 fmt: ## format the code
-	@scripts/tools.sh && eval "$$(scripts/tools.sh --env)" && git ls-files -co --exclude-standard '*.go' | xargs "$$VLLM_MEDIC_TOOLS/bin/gofumpt" -w
+	@scripts/tools.sh lint && bin=$$(scripts/tools.sh --print)/bin && $$bin/gofumpt -w . && $$bin/goimports -local "$$(go list -m)" -w .
 
 build: ## the program, into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(or $(RELEASE),dev)" -o bin/vllm-medic ./cmd/vllm-medic
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(RELEASE)" -o bin/vllm-medic ./cmd/vllm-medic
 
-tools: ## what the tests run beside our own code
+tools: ## what the tests run beside our own code; about ten minutes the first time
 	@scripts/tools.sh
 
-fuzz: ## every fuzz test for half a minute
-	@scripts/fuzz.sh 30s
+fuzz: ## every fuzz test for ten minutes in all; keeps what it learns
+	@scripts/fuzz.sh 600 "$$(go env GOCACHE)/vllm-medic-fuzz"
 
-bench: ## the benchmarks, each with its baseline in the same run
-	go test -run '^$$' -bench . -benchtime 1s ./...
+bench: ## the benchmarks, five runs each, as benchstat reads them
+	go test -run '^$$' -bench . -benchmem -count 5 ./...
 
-clean: ## remove what build made
+clean: ## remove what build made, and the tools of other versions
 	rm -rf bin
+	@scripts/tools.sh --prune

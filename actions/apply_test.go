@@ -16,7 +16,7 @@ import (
 // turn is one way in which a knob stands in the cluster.
 type turn struct {
 	name string
-	// objects are made before; the first is the workload, unless the knob is a throttle.
+	// make makes the objects.
 	make func(b *bench)
 	req  incident.StepRequest
 	// in is where the field is.
@@ -27,11 +27,15 @@ type turn struct {
 }
 
 func turns() []turn {
-	workload := func(b *bench) { b.create(deployments, deployment(2, nil, served())) }
+	workload := func(b *bench) { b.serve(2, nil, served()) }
 	return []turn{
 		{
 			name: "replicas of a Deployment", make: workload, req: addOne, in: deployments, from: incident.Set("2"), to: incident.Set("3"),
 			title: "Scale llama-70b from 2 to 3 replicas", target: "Deployment %s/llama-70b spec.replicas (scale)", wrote: "patch deployments/scale",
+		},
+		{
+			name: "replicas of any kind with a scale", make: leaderWorkerSet, req: addOne, in: groups, from: incident.Set("2"), to: incident.Set("3"),
+			title: "Scale llama-70b from 2 to 3 replicas", target: "LeaderWorkerSet %s/llama-70b spec.replicas (scale)", wrote: "patch leaderworkersets/scale",
 		},
 		{
 			name: "minimum of a HorizontalPodAutoscaler", make: func(b *bench) { workload(b); b.create(hpas, hpa(2, 6)) }, req: addOne, in: hpas,
@@ -50,9 +54,9 @@ func turns() []turn {
 		},
 		{
 			name: "flag in two words in command, with a readable number", make: func(b *bench) {
-				b.create(deployments, deployment(2, []string{
+				b.serve(2, []string{
 					"vllm", "serve", "meta-llama/Llama-70B", "--max-num-seqs", "256", "--api-key", secret, "--enable-chunked-prefill", "--max_num_batched_tokens", "8K", "--port", "8000",
-				}, nil))
+				}, nil)
 			}, req: halve, in: deployments, from: incident.Set("8K"), to: incident.Set("4096"),
 			title:  "Lower max_num_batched_tokens of llama-70b from 8K to 4096",
 			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
@@ -152,7 +156,6 @@ func checkObserved(t *testing.T, b *bench, s incident.Step, op incident.Op, id s
 	if err != nil {
 		t.Fatalf("observe %s: %v", op, err)
 	}
-	// An absent minReplicas of a HorizontalPodAutoscaler is filled in; every other absence stays one.
 	if o.Value != want || o.Ours != ours {
 		t.Errorf("observed after %s %s: %+v, want %v, ours %v", op, id, o, want, ours)
 	}
@@ -161,7 +164,7 @@ func checkObserved(t *testing.T, b *bench, s incident.Step, op incident.Op, id s
 func TestTheArgumentsThatAreNotTurnedStayByteForByte(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.create(deployments, deployment(2, nil, served()))
+	b.serve(2, nil, served())
 	s := b.propose(halve)
 	if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // tokensFlag is vLLM's flag, without dashes.
-const tokensFlag = "max-num-batched-tokens"
+const tokensFlag = "max-num-batched-tokens" //nolint:gosec // tokens of text, no credential
 
 // program refuses a command line whose words do not reach vLLM one by one: shells, scripts and programs that may read them in their own way. Without a
 // command the image's own entry point runs, which for vLLM's images hands its arguments over.

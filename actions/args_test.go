@@ -15,7 +15,7 @@ func TestNumbersAreReadAsVLLMReadsThem(t *testing.T) {
 		"1T": 1 << 40, "0.5k": 500, "1.0001k": 1000, "9007199254740992": biggest,
 		// not certain, or not a number of tokens
 		"": 0, "0": 0, "0k": 0, "0.0001k": 0, "-1": 0, "+8": 0, " 8": 0, "8 ": 0, "8_192": 0, "8.5K": 0, "8.5": 0, "8.k": 0, ".5k": 0, "1..5k": 0, "k": 0, "8kk": 0,
-		"8b": 0, "auto": 0, "1e3": 0, "0x10": 0, "٣": 0, "9007199254740993": 0, "99999999999999999999": 0, "9999999999t": 0, "9999.9t": 0, "99999.9t": 0,
+		"8b": 0, "auto": 0, "1e3": 0, "0x10": 0, "٣": 0, "9007199254740993": 0, "99999999999999999999": 0, "9999999999t": 0, "9000.5t": 9000500000000000, "9999.9t": 0,
 	} {
 		n, ok := readNumber(text)
 		if n != want && ok || ok != (want > 0) {
@@ -139,18 +139,18 @@ func TestUsualCommandLinesAreRead(t *testing.T) {
 		line commandLine
 		env  []variable
 	}{
-		"the image's entry point":     {commandLine{args: []string{"--model", "m"}}, nil},
-		"a model first":               {commandLine{args: []string{"meta/llama", "--port=1"}}, nil},
-		"vllm in args":                {commandLine{args: []string{"vllm", "serve", "m"}}, nil},
-		"vllm by its path":            {commandLine{command: []string{"/usr/local/bin/vllm", "serve", "m"}}, nil},
-		"python -m":                   {commandLine{command: []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}}, nil},
-		"python -u -m":                {commandLine{command: []string{"/usr/bin/python3.12", "-u", "-m", "vllm.entrypoints.openai.api_server"}}, nil},
-		"python with vllm's script":   {commandLine{command: []string{"python", "/usr/bin/vllm", "serve"}}, nil},
-		"a secret value":              {serve("--api-key", "$(KEY)", "--served-model-name=$(NAME)"), nil},
-		"the model from a variable":   {commandLine{command: []string{"vllm", "serve", "$(MODEL)"}}, nil},
-		"a variable that is no flag":  {serve("$(PLAIN)"), []variable{{name: "PLAIN", value: "x", known: true}}},
-		"an escaped variable":         {serve("$$(NOT)", "--x=$$(NOT)"), nil},
-		"an empty wrapper's variable": {serve("--x"), []variable{{name: "VLLM_ADDITIONAL_ARGS", known: true}}},
+		"the image's entry point":      {commandLine{args: []string{"--model", "m"}}, nil},
+		"a model first":                {commandLine{args: []string{"meta/llama", "--port=1"}}, nil},
+		"vllm in args":                 {commandLine{args: []string{"vllm", "serve", "m"}}, nil},
+		"vllm by its path":             {commandLine{command: []string{"/usr/local/bin/vllm", "serve", "m"}}, nil},
+		"python -m":                    {commandLine{command: []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}}, nil},
+		"python -u -m":                 {commandLine{command: []string{"/usr/bin/python3.12", "-u", "-m", "vllm.entrypoints.openai.api_server"}}, nil},
+		"python with vllm's script":    {commandLine{command: []string{"python", "/usr/bin/vllm", "serve"}}, nil},
+		"a secret value":               {serve("--api-key", "$(KEY)", "--served-model-name=$(NAME)"), nil},
+		"the model from a variable":    {commandLine{command: []string{"vllm", "serve", "$(MODEL)"}}, nil},
+		"a variable that is no flag":   {serve("$(PLAIN)"), []variable{{name: "PLAIN", value: "x", known: true}}},
+		"an escaped variable":          {serve("$$(NOT)", "--x=$$(NOT)"), nil},
+		"an empty wrapper's variable":  {serve("--x"), []variable{{name: "VLLM_ADDITIONAL_ARGS", known: true}}},
 		"other flags that begin alike": {serve("--config-format", "auto", "--max-num-seqs=1"), nil},
 	} {
 		if no := tt.line.unreadable(tt.env); no != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -80,11 +81,11 @@ func owner(w incident.WorkloadRef, scaled, hpas []unstructured.Unstructured) (*s
 
 // scaledObjects lists KEDA's objects. A cluster without KEDA has none.
 func (c *cluster) scaledObjects(ctx context.Context, namespace string) ([]unstructured.Unstructured, error) {
-	known, err := c.serves(kedaResource)
-	if err != nil || !known {
+	at, found, err := c.kind(ctx, kedaResource.GroupVersion().String(), kedaKind)
+	if err != nil || !found {
 		return nil, err
 	}
-	return c.list(ctx, kedaResource, namespace)
+	return c.list(ctx, at, namespace)
 }
 
 // aimed keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of apps/v1 (KEDA's defaults).
@@ -137,12 +138,12 @@ func pausedBy(o *unstructured.Unstructured) string {
 }
 
 func names(all []unstructured.Unstructured) string {
-	out := ""
+	var out strings.Builder
 	for i, o := range all {
 		if i > 0 {
-			out += ", "
+			out.WriteString(", ")
 		}
-		out += o.GetKind() + " " + o.GetName()
+		out.WriteString(o.GetKind() + " " + o.GetName())
 	}
-	return out
+	return out.String()
 }

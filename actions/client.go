@@ -7,21 +7,16 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -32,9 +27,8 @@ var errGone = errors.New("not found")
 // cluster reads and tries out. It cannot write.
 type cluster struct {
 	dynamic   dynamic.Interface
-	discovery discovery.DiscoveryInterface
+	discovery *discovery.DiscoveryClient
 	reviews   authorization.SelfSubjectAccessReviewInterface
-	kinds     *kinds
 	dry       writer
 }
 
@@ -62,7 +56,6 @@ func newCluster(rc *rest.Config) (*cluster, error) {
 	}
 	return &cluster{
 		dynamic: dyn, discovery: disco, reviews: auth.SelfSubjectAccessReviews(), dry: writer{client: dyn, dryRun: true},
-		kinds: &kinds{mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))},
 	}, nil
 }
 
@@ -129,61 +122,33 @@ func readError(err error, r right) error {
 	return fmt.Errorf("%s: %w", r, err)
 }
 
-// serves says whether the API server knows a resource. A cluster without KEDA does not know ScaledObjects; one that cannot be asked is an error.
-func (c *cluster) serves(r schema.GroupVersionResource) (bool, error) {
-	list, err := c.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
+// kind finds where the objects of a kind are. found is false when this cluster has no such kind; that it cannot be asked is an error. It asks each
+// time: kinds come and go with the operators that bring them.
+func (c *cluster) kind(ctx context.Context, apiVersion, kind string) (r schema.GroupVersionResource, found bool, err error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil || gv.Version == "" {
+		return r, false, refused("the apiVersion of %s cannot be read: %q", kind, apiVersion)
+	}
+	list, err := c.discovery.ServerResourcesForGroupVersionWithContext(ctx, apiVersion)
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return r, false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask which kinds %s has: %w", r.GroupVersion(), err)
+		return r, false, fmt.Errorf("ask which kinds %s has: %w", apiVersion, err)
 	}
 	for _, known := range list.APIResources {
-		if known.Name == r.Resource {
-			return true, nil
+		if known.Kind == kind && known.Namespaced && !strings.Contains(known.Name, "/") {
+			return gv.WithResource(known.Name), true, nil
 		}
 	}
-	return false, nil
+	return r, false, nil
 }
 
-// kinds maps kinds to resources, and looks again when a kind is new to it.
-type kinds struct {
-	mu     sync.Mutex
-	mapper *restmapper.DeferredDiscoveryRESTMapper
-	reset  time.Time
-}
-
-// remapEvery bounds how often the list of the cluster's kinds is read again for a kind that is not on it.
-const remapEvery = time.Minute
-
-// resource is where the objects of a kind are. That the cluster has no such kind is a refusal.
-func (k *kinds) resource(apiVersion, kind string) (schema.GroupVersionResource, error) {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return schema.GroupVersionResource{}, refused("the apiVersion of %s cannot be read: %s", kind, err)
+// resource is kind for one that has to be there.
+func (c *cluster) resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
+	r, found, err := c.kind(ctx, apiVersion, kind)
+	if err == nil && !found {
+		return r, refused("this cluster has no kind %s in %s", kind, apiVersion)
 	}
-	gk := schema.GroupKind{Group: gv.Group, Kind: kind}
-	m, err := k.mapper.RESTMapping(gk, gv.Version)
-	if meta.IsNoMatchError(err) && k.forget() {
-		m, err = k.mapper.RESTMapping(gk, gv.Version)
-	}
-	switch {
-	case meta.IsNoMatchError(err):
-		return schema.GroupVersionResource{}, refused("this cluster has no kind %s in %s", kind, apiVersion)
-	case err != nil:
-		return schema.GroupVersionResource{}, fmt.Errorf("ask where %s %s is: %w", apiVersion, kind, err)
-	}
-	return m.Resource, nil
-}
-
-// forget drops the known kinds, at most once per remapEvery.
-func (k *kinds) forget() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if time.Since(k.reset) < remapEvery {
-		return false
-	}
-	k.reset = time.Now()
-	k.mapper.Reset()
-	return true
+	return r, err
 }

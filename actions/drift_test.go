@@ -26,22 +26,22 @@ type meddling struct {
 func meddlings() []meddling {
 	return []meddling{
 		{
-			"replicas", func(b *bench) { b.create(deployments, deployment(2, nil, served())) }, addOne, deployments, `{"spec":{"replicas":5}}`, "5",
+			"replicas", func(b *bench) { b.serve(2, nil, served()) }, addOne, deployments, `{"spec":{"replicas":5}}`, "5",
 		},
 		{
 			"minimum of a HorizontalPodAutoscaler", func(b *bench) {
-				b.create(deployments, deployment(2, nil, served()))
+				b.serve(2, nil, served())
 				b.create(hpas, hpa(2, 6))
 			}, addOne, hpas, `{"spec":{"minReplicas":1}}`, "1",
 		},
 		{
 			"absent minimum of a ScaledObject", func(b *bench) {
-				b.create(deployments, deployment(2, nil, served()))
+				b.serve(2, nil, served())
 				b.create(scaledObjs, scaledObject(nil))
 			}, addOne, scaledObjs, `{"spec":{"minReplicaCount":1}}`, "1",
 		},
 		{
-			"argument", func(b *bench) { b.create(deployments, deployment(2, nil, served())) }, halve, deployments,
+			"argument", func(b *bench) { b.serve(2, nil, served()) }, halve, deployments,
 			`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0",` +
 				`"args":["--max-num-seqs=256","--enable-chunked-prefill","--max-num-batched-tokens=12288"]}]}}}}`, "12288",
 		},
@@ -156,7 +156,7 @@ func TestAnObjectThatWasDeletedOrMadeAgainIsLeftAlone(t *testing.T) {
 func TestAnAutoscalerThatCameSinceTheProposalIsDrift(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.create(deployments, deployment(2, nil, served()))
+	b.serve(2, nil, served())
 	s := b.propose(addOne)
 	b.create(hpas, hpa(2, 6))
 	for what, err := range map[string]error{

@@ -3,8 +3,10 @@ package actions_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -34,6 +36,7 @@ const (
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	groups      = schema.GroupVersionResource{Group: "leaderworkerset.x-k8s.io", Version: "v1", Resource: "leaderworkersets"}
 	hpas        = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	scaledObjs  = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
 	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
@@ -82,7 +85,7 @@ func (b *bench) as(user string, wrap func(http.RoundTripper) http.RoundTripper) 
 
 func (b *bench) grant(user string, mode incident.Mode) {
 	b.t.Helper()
-	rules, err := b.bot.Rules([]incident.Pool{b.pool}, mode)
+	rules, err := b.bot.Rules(b.t.Context(), []incident.Pool{b.pool}, mode)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -100,13 +103,38 @@ func (b *bench) create(r schema.GroupVersionResource, o map[string]any) *unstruc
 	return got
 }
 
+// serve makes the workload and waits until its controller is done with it.
+func (b *bench) serve(replicas int64, command, args []string) {
+	b.t.Helper()
+	b.create(deployments, deployment(replicas, command, args))
+	kubetest.Eventually(b.t, "the workload", func(ctx context.Context) error {
+		o, err := b.look(ctx, deployments)
+		if err != nil {
+			return err
+		}
+		status, _, err := unstructured.NestedMap(o.Object, "status")
+		if err != nil {
+			return err
+		}
+		if status["observedGeneration"] != o.GetGeneration() || replicas > 0 && status["availableReplicas"] != replicas {
+			return fmt.Errorf("status %v", status)
+		}
+		return nil
+	})
+}
+
 func (b *bench) get(r schema.GroupVersionResource) *unstructured.Unstructured {
 	b.t.Helper()
-	got, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Get(b.t.Context(), model, metav1.GetOptions{})
+	got, err := b.look(b.t.Context(), r)
 	if err != nil {
 		b.t.Fatalf("get %s: %v", r.Resource, err)
 	}
 	return got
+}
+
+func (b *bench) look(ctx context.Context, r schema.GroupVersionResource) (*unstructured.Unstructured, error) {
+	b.t.Helper()
+	return b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Get(ctx, model, metav1.GetOptions{})
 }
 
 // patch is somebody else's change.
@@ -193,6 +221,38 @@ func deployment(replicas int64, command, args []string) map[string]any {
 	})
 }
 
+// groupsCRD is a kind that only shares the scale subresource with those of Kubernetes, after sigs.k8s.io/lws api/leaderworkerset/v1.
+const groupsCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: leaderworkersets.leaderworkerset.x-k8s.io}
+spec:
+  group: leaderworkerset.x-k8s.io
+  names: {kind: LeaderWorkerSet, listKind: LeaderWorkerSetList, plural: leaderworkersets, singular: leaderworkerset}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: {type: object, properties: {replicas: {type: integer, format: int32, minimum: 0}, size: {type: integer}}}
+            status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
+// leaderWorkerSet makes a pool of groups of pods.
+func leaderWorkerSet(b *bench) {
+	b.t.Helper()
+	b.c.InstallCRDYAML(b.t, []byte(groupsCRD))
+	b.pool.Workload.APIVersion, b.pool.Workload.Kind = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"
+	b.pool.Knobs.MaxNumBatchedTokens = nil
+	b.grant(kubetest.Bot, incident.ModeApprove)
+	b.create(groups, object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", map[string]any{"replicas": int64(2), "size": int64(4)}))
+}
+
 // served is the command line of a pool whose max_num_batched_tokens may be lowered.
 func served() []string {
 	return []string{"--model=meta-llama/Llama-70B", "--api-key=" + secret, "--max_num_seqs=256", "--enable-chunked-prefill", "--max-num-batched-tokens=8192", "--port", "8000"}
@@ -209,9 +269,7 @@ func anys(in []string) []any {
 // policy is a traffic policy with more in its spec.
 func policy(more map[string]any) map[string]any {
 	spec := map[string]any{"targetRefs": []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": model}}}
-	for k, v := range more {
-		spec[k] = v
-	}
+	maps.Copy(spec, more)
 	return object("gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy", spec)
 }
 
@@ -243,9 +301,7 @@ func scaledObject(more map[string]any) map[string]any {
 		"scaleTargetRef": map[string]any{"name": model},
 		"triggers":       []any{map[string]any{"type": "prometheus", "metadata": map[string]any{"serverAddress": "http://p", "query": "up", "threshold": "5"}}},
 	}
-	for k, v := range more {
-		spec[k] = v
-	}
+	maps.Copy(spec, more)
 	return object("keda.sh/v1alpha1", "ScaledObject", spec)
 }
 

@@ -84,7 +84,7 @@ func flux(o *unstructured.Unstructured, path []string, name string) incident.Gua
 		return pass(ownershipGuard, "Flux Kustomization %s made it, and its reconciliation is disabled", name)
 	case slices.ContainsFunc([]string{"IfNotPresent", "Ignore"}, func(s string) bool { return strings.EqualFold(mark(fluxApply), s) }):
 		return pass(ownershipGuard, "Flux Kustomization %s made it and leaves it alone", name)
-	case lastWriter(o, path) == fluxManager:
+	case sets(o, fluxManager, path):
 		return deny(ownershipGuard, "Flux Kustomization %s sets this field and would set it back at its next run: change it in Git, or take the field out of Git", name)
 	}
 	return pass(ownershipGuard, "Flux Kustomization %s manages the object; it has not set this field", name)
@@ -92,6 +92,13 @@ func flux(o *unstructured.Unstructured, path []string, name string) incident.Gua
 
 func hasManager(o *unstructured.Unstructured, name string) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(m managedFields) bool { return m.Manager == name })
+}
+
+// sets says whether a client has set a field, and nobody has changed it since.
+func sets(o *unstructured.Unstructured, manager string, path []string) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(m managedFields) bool {
+		return m.Manager == manager && m.FieldsV1 != nil && covers(m.FieldsV1.GetRawBytes(), path)
+	})
 }
 
 // lastWriter is the client that has set a field last; empty when the API server does not say.

@@ -3,9 +3,14 @@ package actions
 import (
 	"errors"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// redacted is an error of the API server without the secrets that stand in the object. It does not unwrap to the real one.
+// longest bounds what is repeated of the API server's messages, in bytes.
+const longest = 600
+
+// redacted is an error of the API server that may be shown. It does not unwrap to the real one.
 type redacted struct {
 	text string
 	real error
@@ -17,11 +22,33 @@ func (r redacted) Error() string { return r.text }
 // Is lets callers tell a time-out from an answer.
 func (r redacted) Is(target error) bool { return errors.Is(r.real, target) }
 
-// said is what the API server answered, with the object's secrets taken out: its messages may repeat any part of the object.
+// said is what the API server answered, without the object's secrets: its messages may repeat any part of the object.
 func (l live) said(err error) error {
-	text := err.Error()
+	text := message(err)
 	for _, s := range l.secrets {
 		text = strings.ReplaceAll(text, s, "[redacted]")
 	}
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + " ..."
+	}
 	return redacted{text: text, real: err}
+}
+
+// message is the error's text. When a patched object cannot be decoded the API server repeats the whole object, which is left out
+// (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyPatchToCurrentObject).
+func message(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return err.Error()
+	}
+	for _, c := range status.Status().Details.Causes {
+		if c.Field == "patch" {
+			why := strings.LastIndex(c.Message, `": `)
+			if why < 0 {
+				return "the changed object cannot be read"
+			}
+			return "the changed object cannot be read: " + c.Message[why+len(`": `):]
+		}
+	}
+	return err.Error()
 }

@@ -73,14 +73,14 @@ func (c *cluster) replicasAt(ctx context.Context, pool incident.Pool, w scaled, 
 }
 
 // scalerAt reads one autoscaler by its name. It lists, because that is the right which the bot has for autoscalers.
-func (c *cluster) scalerAt(ctx context.Context, r schema.GroupVersionResource, at incident.Target, make func(*unstructured.Unstructured) *scaler) (*scaler, error) {
+func (c *cluster) scalerAt(ctx context.Context, r schema.GroupVersionResource, at incident.Target, wrap func(*unstructured.Unstructured) *scaler) (*scaler, error) {
 	all, err := c.list(ctx, r, at.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
 		if all[i].GetName() == at.Name {
-			return make(&all[i]), nil
+			return wrap(&all[i]), nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %w", errGone, refused("%s %s/%s does not exist", at.Kind, at.Namespace, at.Name))
@@ -93,7 +93,7 @@ func (c *cluster) scaled(ctx context.Context, ref incident.WorkloadRef) (scaled,
 		return w, refused("the pool names no workload")
 	}
 	var err error
-	if w.resource, err = c.kinds.resource(ref.APIVersion, ref.Kind); err != nil {
+	if w.resource, err = c.resource(ctx, ref.APIVersion, ref.Kind); err != nil {
 		return w, err
 	}
 	if w.object, err = c.get(ctx, w.resource, ref); err != nil {

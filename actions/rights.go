@@ -61,11 +61,11 @@ type NamespaceRules struct {
 // are rights to read: Kubernetes cannot grant dry-runs alone, so a drill with these rights works its diffs out itself and says that they are not
 // checked. Every authenticated user may ask for its own rights and for the list of kinds (the cluster role system:basic-user and
 // system:discovery); that is not listed. Kinds other than Kubernetes' own are looked up in the cluster.
-func (r *Registry) Rules(pools []incident.Pool, mode incident.Mode) ([]NamespaceRules, error) {
+func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incident.Mode) ([]NamespaceRules, error) {
 	var all []right
 	for _, p := range pools {
 		m := cmp.Or(mode, p.Mode)
-		rights, err := r.cluster.needs(p)
+		rights, err := r.cluster.needs(ctx, p)
 		if err != nil {
 			return nil, fmt.Errorf("rights for pool %s: %w", p.Name, err)
 		}
@@ -79,14 +79,14 @@ func (r *Registry) Rules(pools []incident.Pool, mode incident.Mode) ([]Namespace
 }
 
 // needs are all rights that the knobs of a pool need, those to write included.
-func (c *cluster) needs(pool incident.Pool) ([]right, error) {
+func (c *cluster) needs(ctx context.Context, pool incident.Pool) ([]right, error) {
 	var out []right
 	w := pool.Workload
 	if pool.Knobs.Replicas != nil || pool.Knobs.MaxNumBatchedTokens != nil {
 		gvr, known := ownKinds()[w.APIVersion+" "+w.Kind]
 		if !known {
 			var err error
-			if gvr, err = c.kinds.resource(w.APIVersion, w.Kind); err != nil {
+			if gvr, err = c.resource(ctx, w.APIVersion, w.Kind); err != nil {
 				return nil, err
 			}
 		}

@@ -19,7 +19,9 @@ type scale struct {
 	broken *incident.RefusedError
 }
 
-func newScale(c *cluster, pool incident.Pool, w scaled) *scale { return &scale{c: c, pool: pool, scaled: w} }
+func newScale(c *cluster, pool incident.Pool, w scaled) *scale {
+	return &scale{c: c, pool: pool, scaled: w}
+}
 
 func (s *scale) live() live {
 	return live{

@@ -42,11 +42,11 @@ func findThrottle(ctx context.Context, c *cluster, pool incident.Pool, at incide
 	if err != nil {
 		return nil, err
 	}
-	known, err := c.serves(policyResource)
+	_, found, err := c.kind(ctx, ref.APIVersion, ref.Kind)
 	if err != nil {
 		return nil, err
 	}
-	if !known {
+	if !found {
 		return nil, refused("this cluster has no kind %s in %s: Envoy Gateway is not installed", policyKind, ref.APIVersion)
 	}
 	o, err := c.get(ctx, policyResource, ref)

@@ -14,14 +14,12 @@ import (
 // tokens sets --max-num-batched-tokens in the arguments of the container that runs vLLM. vLLM changes no such setting while it runs, so every pod is
 // replaced.
 type tokens struct {
-	pool   incident.Pool
-	ref    incident.WorkloadRef
-	base   live
-	box    container
-	flag   flag
-	twice  bool
-	now    int64
-	absent bool
+	pool  incident.Pool
+	ref   incident.WorkloadRef
+	base  live
+	box   container
+	flag  flag
+	twice bool
 }
 
 // container is the one that runs vLLM.
@@ -44,7 +42,7 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 	if group(ref.APIVersion) != "apps" || ref.Kind != "Deployment" && ref.Kind != "StatefulSet" {
 		return nil, refused("the arguments of a %s are not changed by the bot, only those of a Deployment or a StatefulSet: change them by hand", ref.Kind)
 	}
-	r, err := c.kinds.resource(ref.APIVersion, ref.Kind)
+	r, err := c.resource(ctx, ref.APIVersion, ref.Kind)
 	if err != nil {
 		return nil, err
 	}

@@ -122,22 +122,21 @@ func classify(err error, now live) error {
 	return said
 }
 
-// failedTest recognises a failed test of a JSON Patch. It is a 422 that, unlike a value that the schema refuses, names no object
-// (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch).
+// failedTest recognises a patch that does not fit the object: a failed test, or a path that is not there. It is a 422 without a kind and causes, unlike
+// one for a value that is not valid (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch).
 func failedTest(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
 		return false
 	}
 	d := status.Status().Details
-	return d == nil || d.Kind == "" && d.Name == ""
+	return d == nil || d.Kind == "" && len(d.Causes) == 0
 }
 
 // overtaken finds out who was faster: an earlier try of this very write, or somebody else.
 func (t *turner) overtaken(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID, version string) error {
 	s, err := t.subjectOf(ctx, pool, step, op)
-	var drift *incident.DriftError
-	if errors.As(err, &drift) {
+	if drift, ok := errors.AsType[*incident.DriftError](err); ok {
 		return drift
 	}
 	changed := &incident.DriftError{Target: step.Target, Why: "somebody else changed the object in the same moment"}

@@ -47,15 +47,6 @@ func (c *Catalog) Profile(name string) (incident.SLO, bool) {
 	return incident.SLO{}, false
 }
 
-// Profiles lists the names that Profile knows, in the order in which they were loaded.
-func (c *Catalog) Profiles() []string {
-	names := make([]string, 0, len(c.profiles))
-	for _, p := range c.profiles {
-		names = append(names, p.Profile)
-	}
-	return names
-}
-
 // Signals lists what must be read for alerts of these names: every signal of every diagnosis and recovery rule that can matter. A
 // name that no playbook answers, and no name at all, ask for every playbook. Each signal is there once, in the order of the catalog.
 func (c *Catalog) Signals(alertNames []string) []incident.Signal {

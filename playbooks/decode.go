@@ -13,10 +13,10 @@ import (
 const maxFileSize = 1 << 20
 
 // decode reads one strict YAML document: known fields only, no repeated key, no second document, no empty file. It is the only
-// place that calls the YAML library. Problems of the shape leave the rest of out filled; ok is false when nothing could be read.
-func decode(f File, out any) (root *yaml.Node, ps Problems, ok bool) {
+// place that calls the YAML library. Mistakes of the shape leave the rest of out filled; ok is false when nothing could be read.
+func decode(f File, out any) (root *yaml.Node, ps LoadErrors, ok bool) {
 	if len(f.Data) > maxFileSize {
-		return nil, Problems{{File: f.Name, Text: fmt.Sprintf("the file has %d bytes; at most %d are read", len(f.Data), maxFileSize)}}, false
+		return nil, LoadErrors{{File: f.Name, Text: fmt.Sprintf("the file has %d bytes; at most %d are read", len(f.Data), maxFileSize)}}, false
 	}
 	var doc yaml.Node
 	if err := yaml.Load(f.Data, &doc); err != nil {
@@ -27,7 +27,7 @@ func decode(f File, out any) (root *yaml.Node, ps Problems, ok bool) {
 		root = doc.Content[0]
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, Problems{{
+		return nil, LoadErrors{{
 			File: f.Name, Line: max(root.Line, 1), Col: max(root.Column, 1),
 			Text: "the file must be a mapping with name, signals or profiles",
 		}}, false
@@ -39,20 +39,18 @@ func decode(f File, out any) (root *yaml.Node, ps Problems, ok bool) {
 }
 
 // yamlProblems takes the single mistakes out of the library's errors.
-func yamlProblems(file string, err error) Problems {
-	var many *yaml.LoadErrors
-	if errors.As(err, &many) {
-		ps := make(Problems, 0, len(many.Errors))
+func yamlProblems(file string, err error) LoadErrors {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
+		ps := make(LoadErrors, 0, len(many.Errors))
 		for _, e := range many.Errors {
 			ps = append(ps, yamlProblem(file, e))
 		}
 		return ps
 	}
-	var one *yaml.LoadError
-	if errors.As(err, &one) {
-		return Problems{yamlProblem(file, one)}
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		return LoadErrors{yamlProblem(file, one)}
 	}
-	return Problems{{File: file, Line: 1, Col: 1, Text: strings.TrimPrefix(err.Error(), "yaml: ")}}
+	return LoadErrors{{File: file, Line: 1, Col: 1, Text: strings.TrimPrefix(err.Error(), "yaml: ")}}
 }
 
 func yamlProblem(file string, e *yaml.LoadError) Problem {

@@ -148,6 +148,18 @@ func TestAnAlertThatNobodyKnowsAsksEveryPlaybook(t *testing.T) {
 	}
 }
 
+// That the pool is idle says nothing about an alert whose subject nobody here knows.
+func TestAnAlertThatNobodyKnowsIsNotWavedAway(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	quiet := with(map[string]float64{"running": 0, "generation_tokens_rate": 0, "prompt_tokens_rate": 0})
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("GPUTooHot", ""), Pool: chat(), Evidence: readings(quiet)})
+	if nameOf(got.Diagnosis) != "idle" || !strings.Contains(got.Note, "As far as vLLM's metrics show, nothing is to be done: ") ||
+		!strings.HasPrefix(got.Note, "No playbook answers GPUTooHot, (without a name), so") {
+		t.Errorf("%s: %q", nameOf(got.Diagnosis), got.Note)
+	}
+}
+
 func TestSignalsAreWhatDiagnoseNeeds(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})

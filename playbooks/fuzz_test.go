@@ -55,7 +55,7 @@ func FuzzLoad(f *testing.F) {
 				}
 				continue
 			}
-			var found playbooks.Problems
+			var found playbooks.LoadErrors
 			if !errors.As(err, &found) || len(found) == 0 || c != nil {
 				t.Fatalf("got (%v, %v)", c, err)
 			}

@@ -31,7 +31,7 @@ const (
 	maxWindow     = 24 * time.Hour
 )
 
-// Load reads files in their order. On any mistake it returns no catalog and an error of type Problems with every mistake in every
+// Load reads files in their order. On any mistake it returns no catalog and an error of type LoadErrors with every mistake in every
 // file. It can be called again with the same files and gives the same catalog.
 func Load(files []File, opts Options) (*Catalog, error) {
 	l := &loader{
@@ -68,7 +68,7 @@ type loader struct {
 	broken   map[string]bool    // files with mistakes of shape: what is missing there may only be unreadable
 	first    map[string]Problem // where a name was given first
 	env      *ruleEnv
-	problems Problems
+	problems LoadErrors
 	catalog  *Catalog
 }
 

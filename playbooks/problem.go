@@ -27,11 +27,11 @@ func (p Problem) String() string {
 	}
 }
 
-// Problems is every mistake that Load found, in the order of the files and of the lines in them.
-type Problems []Problem
+// LoadErrors is every mistake that Load found, in the order of the files and of the lines in them.
+type LoadErrors []Problem
 
 // Error is one problem a line.
-func (ps Problems) Error() string {
+func (ps LoadErrors) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
 		lines[i] = p.String()
@@ -40,7 +40,7 @@ func (ps Problems) Error() string {
 }
 
 // sorted orders by file, in the order in which the files were given, then by place; the same text at the same place is said once.
-func (ps Problems) sorted(files []File) Problems {
+func (ps LoadErrors) sorted(files []File) LoadErrors {
 	order := map[string]int{"": -1}
 	for i, f := range files {
 		if _, ok := order[f.Name]; !ok {

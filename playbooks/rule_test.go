@@ -92,6 +92,8 @@ func TestRulesAreThreeValued(t *testing.T) {
 		{rule: "lat > 5", on: "values", want: yes},
 		{rule: "5 < lat", on: "values", want: yes},
 		{rule: "5.0 >= lat", on: "values", want: no},
+		{rule: "7.0 <= lat", on: "values", want: yes},
+		{rule: "7.0 > lat", on: "values", want: no},
 		{rule: "lat > other", on: "values", want: yes},
 		{rule: "other > lat", on: "values", want: no},
 		{rule: "other > 0.5 * lat", on: "values", want: no},
@@ -241,6 +243,8 @@ func TestRulesSayWhy(t *testing.T) {
 			want: "lat is at most 300 ms, which does not settle whether it is above 100 ms",
 		},
 		{name: "target", rule: "lat > slo.ttft", readings: map[string]incident.Reading{"lat": value(1)}, want: "the pool has no target slo.ttft"},
+		{name: "mirrored at most", rule: "8.0 <= lat", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, not at least 8 s"},
+		{name: "mirrored above", rule: "8.0 > lat", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, below 8 s"},
 		{name: "not", rule: "!(lat > 3.0)", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, above 3 s"},
 		{
 			name: "two readings", rule: "other > 0.5 * lat", readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},

@@ -1,75 +1,115 @@
 #!/usr/bin/env bash
 # Everything that must hold: lint, then the tiers, each with its time. What is missing is installed on Debian as root, and named elsewhere.
 #
-#   scripts/test.sh          all of it
-#   scripts/test.sh TIER...  only these: lint unit rules fuzz e2e
+#   scripts/test.sh           all of it
+#   scripts/test.sh TIER...   only these: lint tools unit store rules fuzz image scenarios crash e2e
+#
+# A failed tier does not hide what the next ones find. The exit code is 0 when every tier passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/postgres.sh
 
-need() { # COMMAND-OR-PATH PACKAGE
-  if [ "${1#/}" != "$1" ]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi && return
-  missing+=("$2")
-}
-missing=()
-need '/usr/lib/postgresql/*/bin/pg_ctl' postgresql
-need gcc gcc
-need flock util-linux
-command -v go >/dev/null || { echo "Go 1.26 is missing: https://go.dev/dl" >&2; exit 1; }
-if [ ${#missing[@]} -gt 0 ]; then
-  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    echo "These are missing, and only root on Debian can have them installed here: ${missing[*]}" >&2
-    exit 1
+# need PACKAGE PATTERN: Debian's package is missing when no file fits.
+need() { compgen -G "$2" >/dev/null || missing+=("$1"); }
+
+prepare() {
+  missing=()
+  command -v go >/dev/null && go list -m >/dev/null || { echo "Go 1.26 or newer is needed: https://go.dev/dl" >&2; return 1; }
+  need ca-certificates '/etc/ssl/certs/ca-certificates.crt'
+  command -v gcc >/dev/null || missing+=(gcc) # for the race detector
+  need libc6-dev '/usr/include/stdlib.h'
+  need postgresql '/usr/lib/postgresql/*/bin/initdb'
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" != 0 ] || [ ! -f /etc/debian_version ]; then
+    echo "missing, and only root on Debian can have them installed here: ${missing[*]}" >&2
+    return 1
   fi
   echo "installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-fi
+  if [[ " ${missing[*]} " = *" postgresql "* ]]; then
+    # The package would start a server of its own at once; the tests start one that is theirs.
+    apt-get install -y -qq --no-install-recommends postgresql-common >/dev/null
+    sed -i -E 's/^#? *create_main_cluster *=.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+  fi
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
 
-start=$SECONDS
-scripts/tools.sh
-eval "$(scripts/tools.sh --env)"
-echo "tools ready after $((SECONDS - start)) s in $VLLM_MEDIC_TOOLS"
-
-packages() { go list ./... | grep -v '/test/e2e$'; }
+# gotest FOLDER [flags of go test]: a tier that is a folder must be there and have tests.
+gotest() {
+  local folder=$1
+  shift
+  [ -n "$(find "$folder" -name '*_test.go' 2>/dev/null | head -1)" ] || { echo "$folder has no tests" >&2; return 1; }
+  go test -shuffle=on "$@" "./$folder/..."
+}
 
 tier_lint() { scripts/lint.sh; }
 
+tier_tools() { scripts/tools.sh; }
+
+# Everything that is not a tier of its own.
 tier_unit() {
-  start_postgres
-  VLLM_MEDIC_REQUIRE_POSTGRES=1 go test -race -shuffle=on $(packages)
+  local packages
+  packages=$(go list ./...)
+  # shellcheck disable=SC2086 # one argument for each package
+  go test -race -shuffle=on $(grep -vE '/(internal/store|test/(image|e2e))(/|$)' <<<"$packages")
 }
+
+# SQLite and PostgreSQL pass the same suite.
+tier_store() { VLLM_MEDIC_REQUIRE_POSTGRES=1 gotest internal/store -race; }
 
 tier_rules() {
-  local bin=$VLLM_MEDIC_TOOLS/bin
-  "$bin/promtool" check rules deploy/prometheus/rules/*.yaml
-  "$bin/promtool" test rules $(find deploy/prometheus/tests -name '*.yaml' | sort)
+  local tests
+  tests=$(find deploy/prometheus/tests -name '*.yaml' | sort)
+  [ -n "$tests" ] || { echo "deploy/prometheus/tests has no tests" >&2; return 1; }
+  "$VLLM_MEDIC_TOOLS/bin/promtool" check rules --lint-fatal deploy/prometheus/rules/*.yaml
+  # shellcheck disable=SC2086 # one argument for each file
+  "$VLLM_MEDIC_TOOLS/bin/promtool" test rules $tests
 }
 
-tier_fuzz() { scripts/fuzz.sh 3s; }
+tier_fuzz() { scripts/fuzz.sh 60; }
 
-tier_e2e() { go test -race -count=1 -timeout 20m ./test/e2e; }
+tier_image() { gotest test/image; }
 
+tier_e2e() { gotest test/e2e -race -timeout 20m; }
+
+all=(lint tools unit store rules fuzz image e2e)
 tiers=("$@")
-[ ${#tiers[@]} -gt 0 ] || tiers=(lint unit rules fuzz e2e)
+[ ${#tiers[@]} -gt 0 ] || tiers=("${all[@]}")
+for t in "${tiers[@]}"; do
+  declare -F "tier_$t" >/dev/null || { echo "there is no tier $t; there are: ${all[*]}" >&2; exit 2; }
+done
+
+# strict COMMAND: its exit code in code. In a condition set -e would not stop it at its first failure.
+strict() {
+  set +e
+  (set -e; trap - EXIT; "$@")
+  code=$?
+  set -e
+}
+
 trap stop_postgres EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+begin=$SECONDS
+strict prepare
+[ $code = 0 ] && start_postgres || { echo "0 passed, ${#tiers[@]} failed"; exit 1; }
+eval "$(scripts/tools.sh --env)"
+
 report=()
 passed=0
 failed=0
 for t in "${tiers[@]}"; do
-  declare -F "tier_$t" >/dev/null || { echo "there is no tier $t" >&2; exit 2; }
   echo "== $t"
   start=$SECONDS
-  # Not in a condition: inside one, set -e would not stop a tier at its first failure.
-  set +e
-  (set -e; trap stop_postgres EXIT; "tier_$t")
-  code=$?
-  set -e
+  strict "tier_$t"
   word=ok
   if [ $code = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); word=FAILED; fi
-  report+=("$(printf '%-6s %-6s %4d s' "$t" "$word" $((SECONDS - start)))")
+  echo "== $t: $word after $((SECONDS - start)) s"
+  report+=("$(printf '%-10s %-6s %5d s' "$t" "$word" $((SECONDS - start)))")
 done
-echo "== times"
+echo "== summary"
 printf '%s\n' "${report[@]}"
+printf '%-10s %-6s %5d s\n' all "" $((SECONDS - begin))
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -44,7 +44,7 @@ func serve(t *testing.T, auth Auth, in *inbox, log io.Writer) http.Handler {
 }
 
 func post(h http.Handler, payload []byte, edit func(*http.Request)) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, Path, bytes.NewReader(payload))
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, Path, bytes.NewReader(payload))
 	r.Header.Set("Content-Type", "application/json")
 	if edit != nil {
 		edit(r)

@@ -100,5 +100,5 @@ func usage(w io.Writer) {
 
 // say prints for a person. A terminal that is gone cannot be told so.
 func say(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format, args...) //nolint:errcheck // nobody is left to tell
+	_, _ = fmt.Fprintf(w, format, args...)
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	authn "k8s.io/api/authentication/v1"
@@ -109,10 +110,8 @@ func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
 	case !got.Status.Authenticated || got.Status.User.Username == "":
 		return authn.UserInfo{}, ErrUnauthenticated
 	}
-	for _, a := range got.Status.Audiences {
-		if a == g.audience {
-			return got.Status.User, nil
-		}
+	if slices.Contains(got.Status.Audiences, g.audience) {
+		return got.Status.User, nil
 	}
 	// An API server that does not know audiences answers without them; such a token was not made for this bot.
 	return authn.UserInfo{}, fmt.Errorf("%w: it lacks the audience %q (kubectl create token --audience %s)", ErrUnauthenticated, g.audience, g.audience)

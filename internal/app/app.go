@@ -177,7 +177,7 @@ func (a *App) Start(ctx context.Context) {
 		background("listener "+s.name, s.serve)
 	}
 	for _, s := range a.servers {
-		a.opts.Logger.InfoContext(ctx, "listening", "listener", s.name, "address", s.addr())
+		a.opts.Logger.InfoContext(ctx, "listening", "listener", s.name, "address", a.Addr(s.name))
 	}
 }
 

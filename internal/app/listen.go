@@ -43,11 +43,11 @@ func (s *server) shutdown(ctx context.Context) error { return s.http.Shutdown(ct
 // listen binds every listener. Listeners with the same address share one server.
 func (a *App) listen(ctx context.Context) error {
 	cfg := a.opts.Config
-	api, err := a.apiRoutes()
+	api, err := a.apiRoutes() //nolint:contextcheck // its handlers use the context of each request
 	if err != nil {
 		return err
 	}
-	ops, err := a.opsRoutes()
+	ops, err := a.opsRoutes() //nolint:contextcheck // its handlers use the context of each request
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *App) listen(ctx context.Context) error {
 	if a.slack == nil {
 		return nil
 	}
-	e := a.newEcho()
+	e := a.newEcho() //nolint:contextcheck // its handlers use the context of each request
 	e.POST("/api/v1/slack/interactions", echo.WrapHandler(a.slack.interactions))
 	return a.bind(ctx, "slack", cfg.Listen.Slack, e)
 }
@@ -127,8 +127,7 @@ func (a *App) answerError(err error, c echo.Context) {
 		return
 	}
 	code, text := http.StatusInternalServerError, "something went wrong; the log says what"
-	var he *echo.HTTPError
-	if errors.As(err, &he) {
+	if he, ok := errors.AsType[*echo.HTTPError](err); ok {
 		code, text = he.Code, fmt.Sprint(he.Message)
 	} else {
 		a.opts.Logger.ErrorContext(c.Request().Context(), "a request failed", "path", c.Path(), "err", err)

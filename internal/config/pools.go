@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,9 +63,7 @@ func (l *loader) pool(path string, f poolFile, cfg Config, shared map[incident.S
 	}
 	for kind, a := range l.approvers(path+".approvers", f.Approvers) {
 		own := map[incident.StepKind]incident.Approvers{}
-		for k, v := range p.Approvers {
-			own[k] = v
-		}
+		maps.Copy(own, p.Approvers)
 		own[kind] = a
 		p.Approvers = own
 	}

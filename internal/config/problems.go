@@ -45,7 +45,7 @@ func (p *problems) position(path string) (int, int) {
 		key, at := part, -1
 		if m := index.FindStringSubmatch(part); m != nil {
 			key = m[1]
-			at, _ = strconv.Atoi(m[2]) //nolint:errcheck // the expression matched digits; an overflow only loses the position
+			at, _ = strconv.Atoi(m[2])
 		}
 		k, v := lookup(n, key)
 		if v == nil {

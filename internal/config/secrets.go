@@ -26,7 +26,7 @@ func (l *loader) secret(path, env, file string, needed bool) string {
 		}
 		return strings.TrimSpace(v)
 	}
-	b, err := os.ReadFile(l.file(file)) //nolint:gosec // the path is the operator's own
+	b, err := os.ReadFile(l.file(file))
 	switch {
 	case err != nil:
 		l.at(path+"_file", "cannot be read: %v", err)

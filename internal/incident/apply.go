@@ -77,7 +77,7 @@ func (a *applier) dispatch(ev Event) error {
 		return a.aborted(e)
 	case Acked:
 		a.inc.AckedBy = &e.By
-		a.by(e.By, "", true, "%s has seen this.", e.By)
+		a.by(e.By, "", "%s has seen this.", e.By)
 	case Closed:
 		return a.closed(e)
 	default:
@@ -111,8 +111,8 @@ func (a *applier) say(format string, args ...any) { a.add(nil, "", true, nil, fo
 // note adds a line to the journal only.
 func (a *applier) note(format string, args ...any) { a.add(nil, "", false, nil, format, args...) }
 
-func (a *applier) by(who Actor, step string, thread bool, format string, args ...any) {
-	a.add(&who, step, thread, nil, format, args...)
+func (a *applier) by(who Actor, step, format string, args ...any) {
+	a.add(&who, step, true, nil, format, args...)
 }
 
 func (a *applier) step(id, format string, args ...any) { a.add(nil, id, true, nil, format, args...) }
@@ -174,7 +174,7 @@ func (a *applier) closed(e Closed) error {
 	a.inc.ClosedAt = a.now
 	a.inc.Note = e.Reason
 	a.retire("the incident is closed")
-	a.by(e.By, "", true, "Closed: %s", e.Reason)
+	a.by(e.By, "", "Closed: %s", e.Reason)
 	return nil
 }
 

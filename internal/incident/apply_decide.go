@@ -58,13 +58,13 @@ func (a *applier) approve(d Decision, s Step) error {
 		return err
 	}
 	if s.State != StepApproved {
-		a.by(d.By, s.ID, true, "%s approved: %s. %d of %d approvals.", d.By, s.Title, len(s.Approvals), need)
+		a.by(d.By, s.ID, "%s approved: %s. %d of %d approvals.", d.By, s.Title, len(s.Approvals), need)
 		return nil
 	}
 	a.inc.State, a.inc.Quiet, a.inc.Note = StateApplying, QuietNone, ""
 	a.inc.UndoOffered = ""
 	a.inc.Active = &Active{Step: s.ID, Op: OpApply, Phase: PhaseRecheck, Since: a.now, By: d.By}
-	a.by(d.By, s.ID, true, "%s approved: %s.%s", d.By, s.Title, reasonText(d.Reason))
+	a.by(d.By, s.ID, "%s approved: %s.%s", d.By, s.Title, reasonText(d.Reason))
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (a *applier) deny(d Decision, s Step) error {
 	}); err != nil {
 		return err
 	}
-	a.by(d.By, s.ID, true, "%s denied: %s.%s", d.By, s.Title, reasonText(d.Reason))
+	a.by(d.By, s.ID, "%s denied: %s.%s", d.By, s.Title, reasonText(d.Reason))
 	if len(a.inc.Proposed()) == 0 {
 		a.quiet(QuietDenied, "Denied. Nothing is changed and nothing more is asked until it is healthy or the diagnosis changes.")
 	}
@@ -106,7 +106,7 @@ func (a *applier) undo(id string, by Actor, why string) error {
 	}
 	a.inc.State, a.inc.UndoOffered, a.inc.Note = StateUndoing, "", ""
 	a.inc.Active = &Active{Step: id, Op: OpUndo, Phase: PhaseRecheck, Since: a.now, By: by, Why: why}
-	a.by(by, id, true, "Undoing: %s, back to %s (%s).", s.Title, s.Undo, why)
+	a.by(by, id, "Undoing: %s, back to %s (%s).", s.Title, s.Undo, why)
 	return nil
 }
 

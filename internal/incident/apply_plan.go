@@ -168,7 +168,7 @@ func (a *applier) aborted(e Aborted) error {
 		a.endActive(e)
 	}
 	a.retire("aborted by " + e.By.String())
-	a.by(e.By, "", true, "Aborted by %s: %s", e.By, e.Reason)
+	a.by(e.By, "", "Aborted by %s: %s", e.By, e.Reason)
 	a.inc.UndoOffered = ""
 	a.quiet(QuietDenied, "")
 	a.inc.Note = "Aborted by " + e.By.String() + ": " + e.Reason

@@ -16,7 +16,8 @@ var (
 	bob   = Actor{Kind: "slack", ID: "U2"}
 )
 
-func num(v float64) *float64 { return &v }
+//go:fix inline
+func num(v float64) *float64 { return new(v) }
 
 func firing(fp string) Alert {
 	return Alert{Fingerprint: fp, Labels: map[string]string{"alertname": "vLLMHighTTFT", "severity": "critical"}, Firing: true, StartsAt: now.Add(-time.Minute), SeenAt: now}

@@ -8,9 +8,9 @@ import (
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	rd := func(v float64) Reading {
-		return Reading{Value: num(v), Unit: UnitSeconds, Direction: HigherIsWorse, Threshold: num(3)}
+		return Reading{Value: new(v), Unit: UnitSeconds, Direction: HigherIsWorse, Threshold: num(3)}
 	}
-	low := func(v float64) Reading { return Reading{Value: num(v), Direction: LowerIsWorse, Threshold: num(100)} }
+	low := func(v float64) Reading { return Reading{Value: new(v), Direction: LowerIsWorse, Threshold: num(100)} }
 	none, broken := Reading{}, Reading{Value: num(1), Error: "timeout"}
 	for _, tc := range []struct {
 		name          string
@@ -49,15 +49,15 @@ func TestReadingsSpeakPlainly(t *testing.T) {
 	}{
 		{Reading{}, "no data"},
 		{Reading{Value: num(3), Error: "timeout"}, "error: timeout"},
-		{Reading{Value: num(7.24), Unit: UnitSeconds}, "7.24 s"},
-		{Reading{Value: num(0.085), Unit: UnitSeconds}, "85 ms"},
+		{Reading{Value: new(7.24), Unit: UnitSeconds}, "7.24 s"},
+		{Reading{Value: new(0.085), Unit: UnitSeconds}, "85 ms"},
 		{Reading{Value: num(0), Unit: UnitSeconds}, "0 s"},
-		{Reading{Value: num(0.3), Unit: UnitSeconds, Bound: AtMost}, "at most 300 ms"},
+		{Reading{Value: new(0.3), Unit: UnitSeconds, Bound: AtMost}, "at most 300 ms"},
 		{Reading{Value: num(2560), Unit: UnitSeconds, Bound: AtLeast}, "at least 2560 s"},
-		{Reading{Value: num(0.971), Unit: UnitRatio}, "97.1 %"},
+		{Reading{Value: new(0.971), Unit: UnitRatio}, "97.1 %"},
 		{Reading{Value: num(340), Unit: UnitPerSecond}, "340/s"},
 		{Reading{Value: num(12), Unit: UnitCount}, "12"},
-		{Reading{Value: num(0.00001), Unit: UnitCount}, "0"},
+		{Reading{Value: new(0.00001), Unit: UnitCount}, "0"},
 	} {
 		if got := tc.r.Text(); got != tc.want || strings.Contains(got, "e-") {
 			t.Errorf("got %q, want %q", got, tc.want)

@@ -13,7 +13,7 @@ type StepKind string
 // The kinds of steps. StepManual is advice for a person: it has no target and is never executed.
 const (
 	StepReplicas            StepKind = "replicas"
-	StepMaxNumBatchedTokens StepKind = "max_num_batched_tokens"
+	StepMaxNumBatchedTokens StepKind = "max_num_batched_tokens" //nolint:gosec // tokens of text, no credential
 	StepThrottle            StepKind = "throttle"
 	StepManual              StepKind = "manual"
 )

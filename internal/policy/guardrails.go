@@ -45,8 +45,8 @@ func lock(in Input) incident.Guardrail {
 	return pass("lock", "no other step is open on %s", key)
 }
 
-// real leaves drills out: they wrote nothing. In a drill they count, so that the drill shows what the real thing would do.
-func real(in Input, w incident.Write) bool { return !w.Drill || in.Mode == incident.ModeDrill }
+// counts leaves drills out: they wrote nothing. In a drill they count, so that the drill shows what the real thing would do.
+func counts(in Input, w incident.Write) bool { return !w.Drill || in.Mode == incident.ModeDrill }
 
 func coolDown(in Input, s Settings) incident.Guardrail {
 	if in.WritesUnknown {
@@ -54,7 +54,7 @@ func coolDown(in Input, s Settings) incident.Guardrail {
 	}
 	key := in.Step.Target.Key()
 	for _, w := range in.Writes {
-		if w.Target != key || !real(in, w) || !tookEffect(w) {
+		if w.Target != key || !counts(in, w) || !tookEffect(w) {
 			continue
 		}
 		end := w.EndedAt
@@ -80,7 +80,7 @@ func budget(in Input, s Settings) incident.Guardrail {
 	}
 	hour, day := 0, 0
 	for _, w := range in.Writes {
-		if w.Op == incident.OpUndo || !real(in, w) {
+		if w.Op == incident.OpUndo || !counts(in, w) {
 			continue
 		}
 		if in.Now.Sub(w.StartedAt) < time.Hour {

@@ -10,8 +10,6 @@ import (
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-func ptr[T any](v T) *T { return &v }
-
 func sound() Input {
 	return Input{
 		Now: now, Pool: incident.Pool{Name: "llama"}, Mode: incident.ModeApprove, Op: incident.OpApply, Incident: "inc-1",
@@ -19,8 +17,8 @@ func sound() Input {
 			Kind: incident.StepMaxNumBatchedTokens, Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama"},
 			Needs: incident.Needs{Restart: true, Confirm: true},
 		},
-		Cluster:  incident.Cluster{Replicas: ptr(int64(2)), ReadyReplicas: ptr(int64(2))},
-		Readings: map[string]incident.Reading{"waiting": {Value: ptr(0.0), Unit: incident.UnitCount}},
+		Cluster:  incident.Cluster{Replicas: new(int64(2)), ReadyReplicas: new(int64(2))},
+		Readings: map[string]incident.Reading{"waiting": {Value: new(0.0), Unit: incident.UnitCount}},
 	}
 }
 
@@ -75,15 +73,15 @@ func TestGuardrailsRefuse(t *testing.T) {
 		{"hourly budget, failures included", "4 of 4 changes in the last hour", func(in *Input) { in.Writes = many(4, 59*time.Minute) }},
 		{"daily budget", "12 of 12 changes in the last day", func(in *Input) { in.Writes = many(12, 23*time.Hour) }},
 		{"history unknown", "cannot be read", func(in *Input) { in.WritesUnknown = true }},
-		{"restart with a pod missing", "only 1 of 2", func(in *Input) { in.Cluster.ReadyReplicas = ptr(int64(1)) }},
+		{"restart with a pod missing", "only 1 of 2", func(in *Input) { in.Cluster.ReadyReplicas = new(int64(1)) }},
 		{"restart of the only pod", "only pod", func(in *Input) {
-			in.Cluster.Replicas, in.Cluster.ReadyReplicas = ptr(int64(1)), ptr(int64(1))
+			in.Cluster.Replicas, in.Cluster.ReadyReplicas = new(int64(1)), new(int64(1))
 		}},
 		{"restart with the workload unknown", "not known: forbidden", func(in *Input) { in.Cluster.Error = "forbidden" }},
 		{"restart without replica counts", "not known", func(in *Input) { in.Cluster.Replicas = nil }},
 		{"restart in a rollout", "rollout is running", func(in *Input) { in.Cluster.RolloutRunning = true }},
 		{"restart while requests wait", "12 requests wait", func(in *Input) {
-			in.Readings["waiting"] = incident.Reading{Value: ptr(12.0), Unit: incident.UnitCount}
+			in.Readings["waiting"] = incident.Reading{Value: new(12.0), Unit: incident.UnitCount}
 		}},
 		{"restart with the queue unknown", "no data", func(in *Input) { delete(in.Readings, "waiting") }},
 	} {

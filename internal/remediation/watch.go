@@ -72,8 +72,7 @@ func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 		return e.later(ctx, t, e.cfg.Timing.Watch)
 	}
 	err := e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{})
-	var refused *incident.RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*incident.RefusedError](err); ok {
 		return e.later(ctx, t, e.cfg.Timing.Watch)
 	}
 	return err

@@ -454,7 +454,7 @@ func raw(t *testing.T, rawURL string) *sql.DB {
 
 func TestANewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store, url string) {
+	each(t, func(t *testing.T, _ *store.Store, url string) {
 		_, err := raw(t, url).ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, `+map[bool]string{true: "1", false: "true"}[strings.HasPrefix(url, "sqlite")]+`)`)
 		ok(t, err)
 		_, err = store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})

@@ -113,7 +113,7 @@ func TestEveryPlaybookHasItsPage(t *testing.T) {
 		}
 		page := string(data)
 		var found []string
-		for _, line := range strings.Split(page, "\n") {
+		for line := range strings.SplitSeq(page, "\n") {
 			if strings.HasPrefix(line, "## ") {
 				found = append(found, line)
 			}
@@ -138,5 +138,30 @@ func TestEveryPlaybookHasItsPage(t *testing.T) {
 		if e.Name() != "README.md" && !pages[e.Name()] {
 			t.Errorf("docs/playbooks/%s is the page of no playbook", e.Name())
 		}
+	}
+}
+
+// What the documentation tells people to write must load.
+func TestTheExampleInTheDocumentationLoads(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "playbooks", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "```yaml\n")
+	example, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatal("there is no example")
+	}
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := playbooks.Load(append(files, playbooks.File{Name: "README.md", Data: []byte(example)}), playbooks.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := c.Playbooks(); all[len(all)-1].Name != "my-playbook" {
+		t.Errorf("the example is not the last of %+v", all)
 	}
 }

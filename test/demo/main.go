@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -269,8 +270,8 @@ func (d *demo) end() {
 	d.mu.Lock()
 	failed := len(d.failed) > 0
 	d.ending = true
-	for n := len(d.running) - 1; n >= 0; n-- {
-		if err := d.running[n].Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	for _, v := range slices.Backward(d.running) {
+		if err := v.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			fmt.Fprintln(os.Stderr, "demo:", err)
 		}
 	}

@@ -42,14 +42,14 @@ func (o *output) String() string {
 func start(t *testing.T, name, path string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{name: name, out: &output{}, exited: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, args...) //nolint:gosec // the programs of the test
+	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, args...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() //nolint:errcheck // a scenario may kill it; what it printed is shown on failure
+		_ = p.cmd.Wait()
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
@@ -70,7 +70,7 @@ func (p *process) end(sig os.Signal) {
 	select {
 	case <-p.exited:
 	case <-time.After(20 * time.Second):
-		_ = p.cmd.Process.Kill() //nolint:errcheck // it may have ended just now
+		_ = p.cmd.Process.Kill()
 		<-p.exited
 	}
 }

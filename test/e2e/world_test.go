@@ -181,14 +181,21 @@ func (w *world) follow(ctx context.Context) {
 			continue // the API server is down in some scenarios
 		}
 		if ready, found, err := unstructured.NestedInt64(d.Object, "status", "readyReplicas"); err == nil && found && ready > 0 {
-			w.vllm.Fleet.SetReplicas(int(ready))
+			must(w.t, w.vllm.Fleet.SetReplicas(int(ready)))
 		}
 		if p, err := client.Resource(policies).Namespace(w.ns).Get(ctx, model, metav1.GetOptions{}); err == nil {
 			limit, _, err := unstructured.NestedInt64(p.Object, "spec", "circuitBreaker", "maxParallelRequests")
 			if err == nil {
-				w.vllm.Fleet.SetThrottle(int(limit))
+				must(w.t, w.vllm.Fleet.SetThrottle(int(limit)))
 			}
 		}
+	}
+}
+
+// must fails the test from any goroutine.
+func must(t *testing.T, err error) {
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -218,7 +218,7 @@ func TestStartFailsTheTestOnUnusedAndUnexpected(t *testing.T) {
 			send(t, s.APIURL()+"auth.test", "application/json", "{")
 			send(t, s.APIURL()+"auth.test", "application/x-www-form-urlencoded", "%zz")
 		}, []string{"invalid_post_type", "missing_post_type", "json_not_object", "invalid_json", "invalid_form_data"}},
-		{"a path that is none", Options{}, func(s *Server, _ *slack.Client) { _, _ = http.Get(s.URL() + "/nowhere") }, []string{"unknown path GET /nowhere"}}, //nolint:noctx,bodyclose,gosec // the record is what counts
+		{"a path that is none", Options{}, func(s *Server, _ *slack.Client) { _, _ = http.Get(s.URL() + "/nowhere") }, []string{"unknown path GET /nowhere"}}, //nolint:noctx,bodyclose // the record is what counts
 		{"allowed on purpose", Options{AllowUnexpected: true}, func(s *Server, _ *slack.Client) { send(t, s.APIURL()+"auth.test", "", "") }, nil},
 		{"a refusal that is nobody's fault", Options{}, func(_ *Server, c *slack.Client) { _, _ = c.GetUserInfoContext(t.Context(), "U9") }, nil},
 	}

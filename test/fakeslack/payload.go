@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -105,9 +106,7 @@ func actionOf(p placed, c ClickRequest) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for key, v := range value {
-		action[key] = v
-	}
+	maps.Copy(action, value)
 	return action, nil
 }
 

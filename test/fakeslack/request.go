@@ -108,8 +108,7 @@ func (r *request) decodeForm(body []byte) *slackError {
 func (r *request) decodeJSON(body []byte) *slackError {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
-		var wrongType *json.UnmarshalTypeError
-		if errors.As(err, &wrongType) {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return refuse("json_not_object")
 		}
 		return refuse("invalid_json")

@@ -2,6 +2,7 @@ package fakeslack
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 )
@@ -184,8 +185,6 @@ func (s *Server) wireView(v *view) answer {
 	if v.previousID != "" {
 		out["previous_view_id"] = v.previousID
 	}
-	for key, value := range v.content {
-		out[key] = value
-	}
+	maps.Copy(out, v.content)
 	return out
 }

@@ -24,21 +24,22 @@ type collector struct {
 func (f *Fleet) serveMetrics(w http.ResponseWriter, r *http.Request, rep *replica) {
 	open := strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text")
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(collector{fleet: f, replica: rep, created: !open}); err != nil {
+	created := f.opts.Dialect == V1 || f.opts.Dialect == V1Early // V0 switched them off, OpenTelemetry collectors drop them
+	if err := registry.Register(collector{fleet: f, replica: rep, created: created && !open}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serveRegistry(w, r, registry, open)
+	serveRegistry(w, r, registry, open, created)
 }
 
-func serveRegistry(w http.ResponseWriter, r *http.Request, registry *prometheus.Registry, open bool) {
+func serveRegistry(w http.ResponseWriter, r *http.Request, registry *prometheus.Registry, open, created bool) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Accept", "text/plain;version=0.0.4")
 	if open {
 		r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0")
 	}
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		EnableOpenMetrics: open, EnableOpenMetricsTextCreatedSamples: open, DisableCompression: true,
+		EnableOpenMetrics: open, EnableOpenMetricsTextCreatedSamples: created, DisableCompression: true,
 	}).ServeHTTP(w, r)
 }
 
@@ -50,7 +51,6 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	c.fleet.mu.Lock()
 	defer c.fleet.mu.Unlock()
 	w := writer{out: out, dialect: c.fleet.opts.Dialect, born: c.fleet.opts.Epoch.Add(c.replica.born), created: c.created}
-	w.hasCreated = w.dialect == V1 || w.dialect == V1Early // V0 switched them off, collectors drop them
 	prefix := "vllm:"
 	if w.dialect == Underscore {
 		prefix = "vllm_"
@@ -79,8 +79,8 @@ type writer struct {
 	out     chan<- prometheus.Metric
 	dialect Dialect
 	born    time.Time
-	// hasCreated says that the dialect has _created series at all, created that they are written as gauges.
-	hasCreated, created bool
+	// created says that _created series are written as gauges of their own.
+	created bool
 }
 
 func (w writer) family(prefix string, fam family, e *engine, labels map[string]string) {
@@ -119,25 +119,25 @@ func (w writer) process(h *httpTally) {
 }
 
 func (w writer) counter(name, help string, value float64, labels map[string]string) {
-	m, err := prometheus.NewConstMetricWithCreatedTimestamp(desc(name+"_total", help, labels), prometheus.CounterValue, value, w.bornOrNever())
+	m, err := prometheus.NewConstMetricWithCreatedTimestamp(desc(name+"_total", help, labels), prometheus.CounterValue, value, w.born)
 	w.send(m, err, name, labels)
 	w.createdGauge(name, help, labels)
 }
 
 func (w writer) histogram(name, help string, h *histogram, labels map[string]string) {
-	m, err := prometheus.NewConstHistogramWithCreatedTimestamp(desc(name, help, labels), h.count, h.sum, h.cumulative(), w.bornOrNever())
+	m, err := prometheus.NewConstHistogramWithCreatedTimestamp(desc(name, help, labels), h.count, h.sum, h.cumulative(), w.born)
 	w.send(m, err, name, labels)
 	w.createdGauge(name, help, labels)
 }
 
 func (w writer) summary(name, help string, count uint64, sum float64, labels map[string]string) {
-	m, err := prometheus.NewConstSummaryWithCreatedTimestamp(desc(name, help, labels), count, sum, nil, w.bornOrNever())
+	m, err := prometheus.NewConstSummaryWithCreatedTimestamp(desc(name, help, labels), count, sum, nil, w.born)
 	w.send(m, err, name, labels)
 	w.createdGauge(name, help, labels)
 }
 
 func (w writer) createdGauge(name, help string, labels map[string]string) {
-	if w.created && w.hasCreated {
+	if w.created {
 		w.sample(name+"_created", help, prometheus.GaugeValue, seconds(w.born), labels)
 	}
 }
@@ -152,14 +152,6 @@ func (w writer) send(m prometheus.Metric, err error, name string, labels map[str
 		m = prometheus.NewInvalidMetric(desc(name, "", labels), err) // makes the scrape fail with this error
 	}
 	w.out <- m
-}
-
-// bornOrNever is the zero time for dialects without _created: client_golang then writes none.
-func (w writer) bornOrNever() time.Time {
-	if !w.hasCreated {
-		return time.Time{}
-	}
-	return w.born
 }
 
 func desc(name, help string, labels map[string]string) *prometheus.Desc {

@@ -56,6 +56,8 @@ type engine struct {
 	batch   []work     // of the last step, kept for its memory
 	tally   *tally
 	counts  bool // counts aborts
+	// patience is not after the next moment at which a client may give up.
+	patience time.Duration
 	// gone is told of every request that ends, finished or given up by its client.
 	gone func(r *request, finished bool)
 }
@@ -75,6 +77,7 @@ func (e *engine) enqueue(r *request, cachedShare float64) {
 	}
 	r.cached = int(float64(r.prompt)*cachedShare) / blockSize * blockSize
 	e.waiting = append(e.waiting, r)
+	e.patience = min(e.patience, r.deadline())
 }
 
 // advance runs every step that begins before until.
@@ -103,15 +106,23 @@ func (e *engine) step() {
 	e.dropImpatient()
 	batch, prompts := e.schedule()
 	took := e.spec.Step + time.Duration(len(batch))*e.spec.PerSequence + time.Duration(prompts)*e.spec.PerPromptToken
+	began := e.now
 	e.now += took * time.Duration(max(1, e.slow))
-	tokens := 0
+	tokens, inStep := 0, uint64(0)
 	for _, w := range batch {
 		tokens += w.tokens
 		w.r.computed += w.tokens
-		if w.r.computed == w.r.known() {
-			e.token(w.r)
+		if w.r.computed < w.r.known() {
+			continue
 		}
+		if w.r.generated > 0 && w.r.lastToken == began {
+			inStep++ // its last token came with the last step, as nearly everybody's
+		} else {
+			e.tally.token(w.r, e.now)
+		}
+		e.token(w.r)
 	}
+	e.tally.tokens(inStep, e.now-began)
 	if tokens > 0 {
 		e.tally.iteration.observe(float64(tokens))
 	}
@@ -124,7 +135,6 @@ func (e *engine) token(r *request) {
 	if r.generated == 1 {
 		r.firstToken = e.now
 	}
-	e.tally.token(r, e.now)
 	r.lastToken = e.now
 	if r.generated < r.wanted {
 		return
@@ -141,8 +151,13 @@ func (e *engine) token(r *request) {
 
 // dropImpatient forgets requests whose clients have gone away. vLLM's Python frontend counts them nowhere.
 func (e *engine) dropImpatient() {
+	if e.now < e.patience {
+		return
+	}
+	e.patience = forever
 	left := func(r *request) bool {
 		if !r.gaveUp(e.now) {
+			e.patience = min(e.patience, r.deadline())
 			return false
 		}
 		e.release(r)

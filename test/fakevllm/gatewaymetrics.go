@@ -15,7 +15,7 @@ func (f *Fleet) serveGateway(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serveRegistry(w, r, registry, false) // Envoy writes the text format only
+	serveRegistry(w, r, registry, false, false) // Envoy writes the text format only
 }
 
 // Describe sends nothing.

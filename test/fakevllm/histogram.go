@@ -15,12 +15,17 @@ func newHistogram(bounds []float64) *histogram {
 }
 
 // observe counts v into the first bucket whose bound is not below it.
-func (h *histogram) observe(v float64) {
-	if i, _ := slices.BinarySearch(h.bounds, v); i < len(h.counts) {
-		h.counts[i]++
+func (h *histogram) observe(v float64) { h.observeMany(v, 1) }
+
+func (h *histogram) observeMany(v float64, n uint64) {
+	if n == 0 {
+		return
 	}
-	h.sum += v
-	h.count++
+	if i, _ := slices.BinarySearch(h.bounds, v); i < len(h.counts) {
+		h.counts[i] += n
+	}
+	h.sum += v * float64(n)
+	h.count += n
 }
 
 // cumulative returns the buckets as Prometheus counts them.

@@ -45,6 +45,21 @@ func (r *request) gaveUp(now time.Duration) bool {
 	return r.firstDeadline > 0 && r.generated == 0 && now >= r.firstDeadline || r.lastDeadline > 0 && now >= r.lastDeadline
 }
 
+// forever is a time that never comes.
+const forever = time.Duration(math.MaxInt64)
+
+// deadline is the next time at which the client may give up; forever when it is patient.
+func (r *request) deadline() time.Duration {
+	next := forever
+	if r.firstDeadline > 0 && r.generated == 0 {
+		next = r.firstDeadline
+	}
+	if r.lastDeadline > 0 {
+		next = min(next, r.lastDeadline)
+	}
+	return next
+}
+
 // request makes the k-th request of a load. Lengths follow two sequences that fill their range evenly and never repeat.
 func (l Load) request(k int, at time.Duration) *request {
 	r := &request{

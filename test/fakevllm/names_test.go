@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
@@ -163,7 +164,7 @@ func compareWithTable(t *testing.T, d fakevllm.Dialect, format string, got expos
 	}
 	gotNames, gotTypes := map[string]bool{}, map[string]string{}
 	for _, s := range got.samples {
-		if name := s.labels.Get(labels.MetricName); strings.HasPrefix(name, "vllm") {
+		if name := s.labels.Get(model.MetricNameLabel); strings.HasPrefix(name, "vllm") {
 			gotNames[name] = true
 		}
 	}
@@ -198,12 +199,12 @@ func checkLabels(t *testing.T, d fakevllm.Dialect, series string, m metric, got 
 		want["le"] = true
 	}
 	for _, s := range got.samples {
-		if s.labels.Get(labels.MetricName) != series {
+		if s.labels.Get(model.MetricNameLabel) != series {
 			continue
 		}
 		have := map[string]bool{}
 		s.labels.Range(func(l labels.Label) {
-			if l.Name != labels.MetricName {
+			if l.Name != model.MetricNameLabel {
 				have[l.Name] = true
 			}
 		})
@@ -228,7 +229,7 @@ func checkBounds(t *testing.T, name, want string, got exposition) {
 	t.Helper()
 	bounds := map[float64]string{}
 	for _, s := range got.samples {
-		if s.labels.Get(labels.MetricName) != name+"_bucket" || s.labels.Get("le") == "+Inf" {
+		if s.labels.Get(model.MetricNameLabel) != name+"_bucket" || s.labels.Get("le") == "+Inf" {
 			continue
 		}
 		v, err := strconv.ParseFloat(s.labels.Get("le"), 64)
@@ -252,7 +253,7 @@ func TestLabelValuesAreThoseOfVLLM(t *testing.T) {
 		page, contentType := get(t, busy(t, fakevllm.Options{Dialect: d}), "/replica/0/metrics", openMetrics)
 		seen := map[string]bool{}
 		for _, s := range parse(t, page, contentType).samples {
-			if s.labels.Get(labels.MetricName) == name {
+			if s.labels.Get(model.MetricNameLabel) == name {
 				seen[s.labels.Get(label)] = true
 			}
 		}
@@ -295,7 +296,7 @@ func TestEachRankIsAnEngineOfItsOwn(t *testing.T) {
 	page, contentType := get(t, f, "/metrics", openMetrics)
 	running := map[string]float64{}
 	for _, s := range parse(t, page, contentType).samples {
-		if s.labels.Get(labels.MetricName) == "vllm:num_requests_running" {
+		if s.labels.Get(model.MetricNameLabel) == "vllm:num_requests_running" {
 			running[s.labels.Get("engine")] = s.value
 		}
 	}
@@ -331,7 +332,7 @@ func TestCreatedSeriesAreTheTimeAtWhichThePodBegan(t *testing.T) {
 			page, contentType := get(t, f, path, accept)
 			found := false
 			for _, s := range parse(t, page, contentType).samples {
-				if s.labels.Get(labels.MetricName) != "vllm:prompt_tokens_created" {
+				if s.labels.Get(model.MetricNameLabel) != "vllm:prompt_tokens_created" {
 					continue
 				}
 				found = true

@@ -175,7 +175,7 @@ func (h *history) add(ls labels.Labels, v float64) {
 	if !ok {
 		s = &samples{labels: ls}
 		h.byKey[key] = s
-		name := ls.Get(labels.MetricName)
+		name := ls.Get(model.MetricNameLabel)
 		h.series[name] = append(h.series[name], s)
 	}
 	s.points = append(s.points, point{at: h.now.UnixMilli(), value: v})
@@ -187,7 +187,7 @@ func (h *history) evaluate(r rulefmt.Rule) {
 	vector := h.vector(r.Expr)
 	if r.Record != "" {
 		for _, s := range vector {
-			h.add(labels.NewBuilder(s.Metric).Set(labels.MetricName, r.Record).Labels(), s.F)
+			h.add(labels.NewBuilder(s.Metric).Set(model.MetricNameLabel, r.Record).Labels(), s.F)
 		}
 		return
 	}
@@ -262,7 +262,7 @@ func (h *history) find(mint, maxt int64, matchers []*labels.Matcher) storage.Ser
 	set := &seriesSet{next: -1}
 	names := slices.Collect(maps.Keys(h.series))
 	for _, m := range matchers {
-		if m.Name == labels.MetricName {
+		if m.Name == model.MetricNameLabel {
 			names = slices.DeleteFunc(names, func(n string) bool { return !m.Matches(n) })
 		}
 	}

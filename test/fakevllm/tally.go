@@ -38,10 +38,16 @@ func newTally(b buckets) *tally {
 	}
 }
 
-// token writes a request's next token, its first one with everything that vLLM writes only then.
+// tokens writes n tokens of requests that all waited the same time for them.
+func (t *tally) tokens(n uint64, wait time.Duration) {
+	t.generated += n
+	t.itl.observeMany(wait.Seconds(), n)
+}
+
+// token writes the token that a request is about to get, its first one with everything that vLLM writes only then.
 func (t *tally) token(r *request, now time.Duration) {
 	t.generated++
-	if r.generated > 1 {
+	if r.generated > 0 {
 		t.itl.observe((now - r.lastToken).Seconds())
 		return
 	}

@@ -6,112 +6,136 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// instruction is one line of the Dockerfile: its word and the rest.
-type instruction struct{ word, rest string }
-
-func dockerfile(t *testing.T) []instruction {
+// stages returns the stage that builds and the stage that is shipped.
+func stages(t *testing.T) (build, shipped stage) {
 	t.Helper()
-	raw, err := os.ReadFile("../../Dockerfile")
+	raw, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []instruction
-	for line := range strings.Lines(strings.ReplaceAll(string(raw), "\\\n", " ")) {
-		word, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if ok && !strings.HasPrefix(word, "#") {
-			out = append(out, instruction{word, strings.TrimSpace(rest)})
-		}
+	s := parse(t, string(raw))
+	if len(s) != 2 {
+		t.Fatalf("%d stages, want one that builds and one that is shipped", len(s))
 	}
-	return out
-}
-
-// last returns the last instruction of a kind.
-func last(t *testing.T, all []instruction, word string) string {
-	t.Helper()
-	for n := len(all) - 1; n >= 0; n-- {
-		if all[n].word == word {
-			return all[n].rest
-		}
-	}
-	t.Fatalf("the Dockerfile has no %s", word)
-	return ""
+	return s[0], s[1]
 }
 
 func TestTheImageIsSmallAndUnprivileged(t *testing.T) {
 	t.Parallel()
-	all := dockerfile(t)
-	if stages := len(regexp.MustCompile(`(?m)^FROM `).FindAllString(join(all), -1)); stages != 2 {
-		t.Errorf("%d stages, want 2", stages)
+	build, shipped := stages(t)
+	if !strings.HasPrefix(build.from, "golang:1.") {
+		t.Errorf("the build begins with %s, want a Go of one minor release", build.from)
 	}
-	if from := last(t, all, "FROM"); !strings.Contains(from, "distroless/static") {
-		t.Errorf("the last stage is %q, which may hold a shell", from)
+	if !strings.Contains(shipped.from, "distroless/static") && shipped.from != "scratch" {
+		t.Errorf("the image begins with %s, which may hold a shell", shipped.from)
 	}
-	if user := last(t, all, "USER"); !regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(user) {
-		t.Errorf("USER %s is not a number other than root, as runAsNonRoot wants", user)
+	if got := shipped.all("RUN"); len(got) > 0 {
+		t.Errorf("the image runs %q while it is built, but has no shell", got)
 	}
-	if v := last(t, all, "VOLUME"); v != "/var/lib/vllm-medic" {
-		t.Errorf("VOLUME %s: the root file system is read-only, and the store's default path is /var/lib/vllm-medic", v)
+	users := shipped.all("USER")
+	if len(users) != 1 || !regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(users[0]) {
+		t.Errorf("USER %q, want one number that is not root's: runAsNonRoot cannot read names", users)
 	}
-	if e := last(t, all, "ENTRYPOINT"); e != `["/vllm-medic"]` {
-		t.Errorf("ENTRYPOINT %s", e)
-	}
-	for _, i := range all {
-		if i.word != "COPY" || strings.Contains(i.rest, "--from=") {
-			continue
+	for word, want := range map[string][]string{
+		"ENTRYPOINT": {`["/vllm-medic"]`},
+		"CMD":        {`["serve", "--config", "/etc/vllm-medic/medic.yaml"]`},
+		"EXPOSE":     {"8080 8081 8082"},
+		"VOLUME":     {"/var/lib/vllm-medic"},
+		"ENV":        {"TMPDIR=/var/lib/vllm-medic"}, // with a read-only root file system SQLite has no other place
+	} {
+		if diff := cmp.Diff(want, shipped.all(word)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", word, diff)
 		}
-		parts := strings.Fields(i.rest)
-		for _, src := range parts[:len(parts)-1] {
-			if _, err := os.Stat(filepath.Join("../..", src)); err != nil {
-				t.Errorf("COPY %s: %v", src, err)
+	}
+}
+
+func TestTheVolumeBelongsToTheUser(t *testing.T) {
+	t.Parallel()
+	_, shipped := stages(t)
+	for _, i := range shipped.body {
+		if to, _ := target(i.rest); i.word == "COPY" && to == "/var/lib/vllm-medic" {
+			if user := shipped.all("USER")[0]; i.flags["chown"] != user {
+				t.Errorf("/var/lib/vllm-medic belongs to %q, but the program runs as %s", i.flags["chown"], user)
+			}
+			return
+		}
+	}
+	t.Error("nothing makes /var/lib/vllm-medic: a new volume would be root's")
+}
+
+func TestEveryPathThatIsCopiedReachesTheBuild(t *testing.T) {
+	t.Parallel()
+	build, _ := stages(t)
+	skip := ignored(t)
+	for _, rest := range build.all("COPY") {
+		_, from := target(rest)
+		for _, source := range from {
+			if _, err := os.Stat(filepath.Join(root, source)); err != nil {
+				t.Errorf("COPY %s: %v", rest, err)
+			}
+			if slices.Contains(skip, source) {
+				t.Errorf("COPY %s: .dockerignore keeps it out", rest)
 			}
 		}
 	}
 }
 
-func join(all []instruction) string {
-	var b strings.Builder
-	for _, i := range all {
-		b.WriteString(i.word + " " + i.rest + "\n")
-	}
-	return b.String()
-}
-
-func TestTheBuildCommandMakesAStaticProgramThatRuns(t *testing.T) {
+func TestTheBuildMakesAStaticProgramThatRuns(t *testing.T) {
 	t.Parallel()
-	command := ""
-	for _, i := range dockerfile(t) {
-		if i.word == "RUN" && strings.Contains(i.rest, "go build") {
-			command = i.rest
+	build, shipped := stages(t)
+	folder := t.TempDir()
+	build.run(t, folder, map[string]string{"RELEASE": "v1.2.3-test"})
+
+	program := ""
+	for _, i := range shipped.body {
+		if i.word != "COPY" {
+			continue
+		}
+		if i.flags["from"] != build.name {
+			t.Errorf("COPY %s comes from %q, not from the build", i.rest, i.flags["from"])
+		}
+		to, from := target(i.rest)
+		for _, source := range from {
+			if _, err := os.Stat(filepath.Join(folder, source)); err != nil {
+				t.Errorf("COPY %s: the build did not make it: %v", i.rest, err)
+			}
+		}
+		if to == "/vllm-medic" {
+			program = filepath.Join(folder, from[0])
 		}
 	}
-	if command == "" {
-		t.Fatal("the Dockerfile builds nothing")
-	}
-	out := filepath.Join(t.TempDir(), "vllm-medic")
-	if !strings.Contains(command, "-o /out/vllm-medic ") {
-		t.Fatalf("the build does not write /out/vllm-medic, which the last stage copies: %s", command)
-	}
-	build := exec.CommandContext(t.Context(), "sh", "-ec", strings.Replace(command, "/out/vllm-medic", out, 1))
-	build.Dir, build.Env = "../..", append(os.Environ(), "RELEASE=v1.2.3-test")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, text)
-	}
-	f, err := elf.Open(out)
+
+	f, err := elf.Open(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // only read
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			t.Error("the program is linked dynamically and would not start in the image")
-		}
+	t.Cleanup(func() { _ = f.Close() })
+	if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		t.Error("the program is linked dynamically: it would not start in the image")
 	}
-	text, err := exec.CommandContext(t.Context(), out, "version").CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), program, "version")
+	cmd.Env, cmd.Dir = []string{"PATH="}, "/"
+	text, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(text), "v1.2.3-test") {
 		t.Errorf("version: %v\n%s", err, text)
+	}
+}
+
+func TestTheTestReadsADockerfileAsDockerDoes(t *testing.T) {
+	t.Parallel()
+	got := parse(t, "# comment\nFROM a AS b\nRUN one \\\n  two\n\nFROM c\ncopy --from=b --chown=1:1 /x /y\n")
+	want := []stage{
+		{from: "a", name: "b", body: []instruction{{"RUN", map[string]string{}, "one    two"}}},
+		{from: "c", body: []instruction{{"COPY", map[string]string{"from": "b", "chown": "1:1"}, "/x /y"}}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(stage{}, instruction{})); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,0 +1,273 @@
+package actions_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+)
+
+// settled waits until the controllers have made everything of the workload ready.
+func (b *bench) settled(replicas int64) {
+	b.t.Helper()
+	kubetest.Eventually(b.t, fmt.Sprintf("%d ready replicas", replicas), func(ctx context.Context) error {
+		o, err := b.look(ctx, deployments)
+		if err != nil {
+			return err
+		}
+		ready, _, err := unstructured.NestedInt64(o.Object, "status", "readyReplicas")
+		if err == nil && ready != replicas {
+			err = fmt.Errorf("%d are ready", ready)
+		}
+		return err
+	})
+}
+
+// rolledOut waits until a rollout is no longer running, and returns how it ended.
+func (b *bench) rolledOut(s incident.Step, op incident.Op) incident.Rollout {
+	b.t.Helper()
+	var last incident.Rollout
+	kubetest.Eventually(b.t, "the rollout of "+s.Title, func(ctx context.Context) error {
+		var err error
+		if last, err = b.bot.Rollout(ctx, b.pool, s, op); err != nil {
+			return err
+		}
+		if last.State == incident.RolloutRunning {
+			return fmt.Errorf("running: %s", last.Note)
+		}
+		return nil
+	})
+	return last
+}
+
+func (b *bench) do(s incident.Step, op incident.Op) {
+	b.t.Helper()
+	if err := b.bot.Do(b.t.Context(), b.pool, s, op, "w."+string(op)); err != nil {
+		b.t.Fatalf("%s: %v", op, err)
+	}
+}
+
+func TestTheAutoscalerFollowsTheRaisedMinimum(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.serve(2, nil, served())
+	b.create(hpas, hpa(2, 6))
+	b.settled(2)
+	s := b.propose(addOne)
+	b.do(s, incident.OpApply)
+	if r := b.rolledOut(s, incident.OpApply); r.State != incident.RolloutDone {
+		t.Fatalf("rollout: %+v", r)
+	}
+	b.settled(3)
+	b.do(s, incident.OpUndo)
+	if r := b.rolledOut(s, incident.OpUndo); r.State != incident.RolloutDone {
+		t.Fatalf("rollout of the undo: %+v", r)
+	}
+	if got := b.get(hpas).Object["spec"].(map[string]any)["minReplicas"]; got != int64(2) {
+		t.Errorf("minimum %v after the undo", got)
+	}
+}
+
+func TestAnAutoscalersMinimumStopsAtItsMaximum(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.serve(2, nil, served())
+	b.create(hpas, hpa(2, 4))
+	s := b.propose(incident.StepRequest{Kind: incident.StepReplicas, Add: 5})
+	if s.To != incident.Set("4") || !hasGuard(s, "bounds", incident.GuardShrink, "spec.maxReplicas of HorizontalPodAutoscaler llama-70b") {
+		t.Errorf("to %s, guardrails %+v", s.To, s.Guardrails)
+	}
+	b.patch(hpas, `{"spec":{"maxReplicas":3}}`)
+	if err := b.bot.Recheck(t.Context(), b.pool, s); outcome(err) != "refused" || !strings.Contains(err.Error(), "maxReplicas") {
+		t.Errorf("recheck after the maximum was lowered: %v", err)
+	}
+	b.do(b.propose(addOne), incident.OpApply)
+	if _, err := b.bot.Propose(t.Context(), b.pool, addOne); outcome(err) != "refused" || !strings.Contains(err.Error(), "maxReplicas") {
+		t.Errorf("beyond the maximum: %v", err)
+	}
+}
+
+func TestReplicasAreRefusedWhereSomebodyHoldsThemOnPurpose(t *testing.T) {
+	t.Parallel()
+	withNote := func(o map[string]any, key, value string) map[string]any {
+		o["metadata"].(map[string]any)["annotations"] = map[string]any{key: value}
+		return o
+	}
+	for _, tt := range []struct {
+		name string
+		make func(b *bench)
+		want string
+	}{
+		{"scaled to nothing", func(b *bench) { b.serve(0, nil, served()) }, "0 replicas"},
+		{"scaled to nothing by KEDA", func(b *bench) {
+			b.serve(0, nil, served())
+			b.create(scaledObjs, scaledObject(nil))
+		}, "0 replicas"},
+		{"KEDA is paused", func(b *bench) {
+			b.serve(2, nil, served())
+			b.create(scaledObjs, withNote(scaledObject(nil), "autoscaling.keda.sh/paused-replicas", "2"))
+		}, "paused"},
+		{"two autoscalers", func(b *bench) {
+			b.serve(2, nil, served())
+			b.create(hpas, hpa(2, 6))
+			b.create(scaledObjs, scaledObject(nil))
+		}, "several autoscalers"},
+		{"nobody made it", func(*bench) {}, "does not exist"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tt.make(b)
+			_, err := b.bot.Propose(t.Context(), b.pool, addOne)
+			if outcome(err) != "refused" || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestTheAutoscalerThatKEDAMadeIsNotTurned(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.serve(2, nil, served())
+	keda := b.create(scaledObjs, scaledObject(map[string]any{"minReplicaCount": int64(1), "maxReplicaCount": int64(6)}))
+	made := hpa(1, 6)
+	made["metadata"] = map[string]any{
+		"name": "keda-hpa-llama-70b", "labels": map[string]any{"scaledobject.keda.sh/name": model}, "ownerReferences": []any{map[string]any{
+			"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": model, "uid": string(keda.GetUID()), "controller": true,
+		}},
+	}
+	b.create(hpas, made)
+	s := b.propose(addOne)
+	if s.Target.Kind != "ScaledObject" || s.From != incident.Set("1") || s.To != incident.Set("3") {
+		t.Errorf("%s from %s to %s", s.Target, s.From, s.To)
+	}
+	if !strings.Contains(s.Title, "ScaledObject") || !strings.Contains(s.Cost, "owns the replicas") {
+		t.Errorf("title %q, cost %q", s.Title, s.Cost)
+	}
+}
+
+func TestAStepIsUndoneEvenWhenItsKnobIsNoLongerConfigured(t *testing.T) {
+	t.Parallel()
+	for _, tt := range turns() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tt.make(b)
+			s := b.propose(tt.req)
+			b.do(s, incident.OpApply)
+			b.pool.Knobs = incident.Knobs{}
+			if err := b.bot.Recheck(t.Context(), b.pool, s); outcome(err) != "refused" {
+				t.Errorf("recheck: %v", err)
+			}
+			if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w.other"); outcome(err) != "refused" {
+				t.Errorf("apply: %v", err)
+			}
+			b.do(s, incident.OpUndo)
+			checkObserved(t, b, s, incident.OpUndo, "w.undo", tt.from, true)
+		})
+	}
+}
+
+func TestAnUnsetKnobIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.serve(2, nil, served())
+	b.create(policies, policy(parallel(184)))
+	b.pool.Knobs = incident.Knobs{}
+	for _, req := range []incident.StepRequest{addOne, halve, shed} {
+		if _, err := b.bot.Propose(t.Context(), b.pool, req); outcome(err) != "refused" || !strings.Contains(err.Error(), "not configured") {
+			t.Errorf("%s: %v", req.Kind, err)
+		}
+	}
+	if _, err := b.bot.Propose(t.Context(), b.pool, incident.StepRequest{Kind: incident.StepManual, Advice: "call somebody"}); outcome(err) != "refused" {
+		t.Errorf("advice: %v", err)
+	}
+	if err := b.bot.Do(t.Context(), b.pool, incident.Step{Kind: incident.StepReplicas}, incident.OpApply, ""); outcome(err) != "refused" {
+		t.Errorf("a write without an id: %v", err)
+	}
+}
+
+// owner is a reference to an object that exists: the garbage collector removes what belongs to nobody.
+func (b *bench) owner() map[string]any {
+	b.t.Helper()
+	o := b.create(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "owner"},
+	})
+	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": string(o.GetUID()), "controller": true}
+}
+
+// createAs is create under the name of a tool.
+func (b *bench) createAs(r schema.GroupVersionResource, o map[string]any, manager string) {
+	b.t.Helper()
+	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Create(b.t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{FieldManager: manager})
+	if err != nil {
+		b.t.Fatalf("create %s: %v", r.Resource, err)
+	}
+}
+
+// hasGuard says whether a step has a guardrail with this verdict and these words.
+func hasGuard(s incident.Step, name string, v incident.GuardVerdict, words string) bool {
+	for _, g := range s.Guardrails {
+		if g.Name == name && g.Verdict == v && strings.Contains(g.Reason, words) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestWhoElseKeepsAnObjectIsSaidOrRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		meta    map[string]any
+		manager string
+		verdict incident.GuardVerdict
+		words   string
+	}{
+		{"Argo CD", map[string]any{"annotations": map[string]any{"argocd.argoproj.io/tracking-id": "chat:gateway/BackendTrafficPolicy:llm/x"}}, "argocd-controller", incident.GuardPass, "Argo CD application chat"},
+		{"Flux sets the field", map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "kustomize-controller", incident.GuardRefuse, "Flux Kustomization apps"},
+		{"Flux does not set the field", map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "somebody", incident.GuardPass, "has not set this field"},
+		{"Flux is told to keep away", map[string]any{
+			"labels":      map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"},
+			"annotations": map[string]any{"kustomize.toolkit.fluxcd.io/reconcile": "disabled"},
+		}, "kustomize-controller", incident.GuardPass, "disabled"},
+		{"a Helm release", map[string]any{"annotations": map[string]any{"meta.helm.sh/release-name": "chat"}}, "helm", incident.GuardPass, "Helm release chat"},
+		{"an operator", map[string]any{"ownerReferences": []any{}}, "operator", incident.GuardRefuse, "belongs to ConfigMap owner"},
+		{"nobody", map[string]any{}, "kubectl", incident.GuardPass, "no operator or GitOps tool"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			o := policy(parallel(184))
+			tt.meta["name"] = model
+			if _, owned := tt.meta["ownerReferences"]; owned {
+				tt.meta["ownerReferences"] = []any{b.owner()}
+			}
+			o["metadata"] = tt.meta
+			b.createAs(policies, o, tt.manager)
+			s, err := b.bot.Propose(t.Context(), b.pool, shed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !hasGuard(s, "ownership", tt.verdict, tt.words) {
+				t.Errorf("guardrails: %+v", s.Guardrails)
+			}
+			err = b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1")
+			if refuse := tt.verdict == incident.GuardRefuse; refuse != (outcome(err) == "refused") || !refuse && err != nil {
+				t.Errorf("apply: %v", err)
+			}
+			if s.Checked != actions.CheckedByServer {
+				t.Errorf("checked: %s", s.Checked)
+			}
+		})
+	}
+}

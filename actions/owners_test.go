@@ -1,0 +1,107 @@
+package actions
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func TestOwnershipNamesWhoElseKeepsAField(t *testing.T) {
+	t.Parallel()
+	path := []string{"f:spec", "f:replicas"}
+	yes := true
+	managed := func(manager, fields string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			o.SetManagedFields(append(o.GetManagedFields(), metav1.ManagedFieldsEntry{Manager: manager, Operation: "Apply", APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}))
+		}
+	}
+	label := func(k, v string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{k: v}) }
+	}
+	note := func(k, v string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{k: v}) }
+	}
+	kustomize := label("kustomize.toolkit.fluxcd.io/name", "models")
+	const replicas = `{"f:spec":{"f:replicas":{}}}`
+	for _, tt := range []struct {
+		name    string
+		with    []func(*unstructured.Unstructured)
+		verdict incident.GuardVerdict
+		want    string
+	}{
+		{"nobody", nil, "pass", "no operator or GitOps tool"},
+		{"an operator", []func(*unstructured.Unstructured){func(o *unstructured.Unstructured) {
+			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Team", Name: "x"}, {Kind: "VLLMRuntime", Name: "y", Controller: &yes}})
+		}}, "refuse", "belongs to VLLMRuntime y"},
+		{"the only owner", []func(*unstructured.Unstructured){func(o *unstructured.Unstructured) {
+			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Team", Name: "x"}})
+		}}, "refuse", "belongs to Team x"},
+		{"several owners, none in charge", []func(*unstructured.Unstructured){func(o *unstructured.Unstructured) {
+			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Team", Name: "x"}, {Kind: "Team", Name: "y"}})
+		}}, "pass", "no operator"},
+		{"Argo CD by annotation", []func(*unstructured.Unstructured){note("argocd.argoproj.io/tracking-id", "models:apps/Deployment:a/b")}, "pass", "Argo CD application models manages it"},
+		{"Argo CD by label", []func(*unstructured.Unstructured){label("argocd.argoproj.io/instance", "models")}, "pass", "Argo CD application models manages it"},
+		{"Argo CD by manager", []func(*unstructured.Unstructured){managed("argocd-controller", `{}`)}, "pass", "Argo CD has written it"},
+		{"Flux, the field is its own", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas)}, "refuse", "Flux Kustomization models sets this field"},
+		{"Flux, the field is shared", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas), managed("kubectl", replicas)}, "refuse", "sets this field"},
+		{"Flux, another field", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", `{"f:spec":{"f:template":{}}}`)}, "pass", "it has not set this field"},
+		{"Flux, unreadable fields", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", `[]`)}, "pass", "it has not set this field"},
+		{"Flux, disabled", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas), note("kustomize.toolkit.fluxcd.io/reconcile", "Disabled")}, "pass", "reconciliation is disabled"},
+		{"Flux, ignored", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas), note("kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent")}, "pass", "leaves it alone"},
+		{"Flux Helm", []func(*unstructured.Unstructured){label("helm.toolkit.fluxcd.io/name", "models")}, "pass", "Flux HelmRelease models"},
+		{"Helm", []func(*unstructured.Unstructured){note("meta.helm.sh/release-name", "models")}, "pass", "Helm release models made it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := object("Deployment", 1, nil, nil)
+			for _, f := range tt.with {
+				f(o)
+			}
+			if g := ownership(o, path); g.Name != "ownership" || g.Verdict != tt.verdict || !strings.Contains(g.Reason, tt.want) {
+				t.Errorf("%+v, want %s, %q", g, tt.verdict, tt.want)
+			}
+		})
+	}
+}
+
+func TestPausedBy(t *testing.T) {
+	t.Parallel()
+	const p = "autoscaling.keda.sh/"
+	for _, tt := range []struct {
+		notes map[string]string
+		want  string
+	}{
+		{nil, ""},
+		{map[string]string{p + "paused": "true"}, p + "paused: true"},
+		{map[string]string{p + "paused": "yes"}, p + "paused: yes"},
+		{map[string]string{p + "paused": ""}, p + "paused: "},
+		{map[string]string{p + "paused": "false"}, ""},
+		{map[string]string{p + "paused-replicas": "0", p + "paused": "false"}, p + "paused-replicas: 0"},
+		{map[string]string{p + "paused-scale-out": "true"}, p + "paused-scale-out: true"},
+		{map[string]string{p + "paused-scale-in": "true"}, ""},
+	} {
+		o := object("ScaledObject", 1, nil, nil)
+		o.SetAnnotations(tt.notes)
+		if got := pausedBy(o); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%v: %q, want %q", tt.notes, got, tt.want)
+		}
+	}
+}
+
+func FuzzCoversReadsAnySetOfFields(f *testing.F) {
+	f.Add([]byte(`{"f:spec":{"f:replicas":{}}}`))
+	f.Add([]byte(`{"f:spec":null}`))
+	f.Add([]byte(`[`))
+	f.Fuzz(func(t *testing.T, set []byte) {
+		if covers(set, nil) {
+			t.Error("no path at all is covered")
+		}
+		if covers(set, []string{"f:spec", "f:replicas"}) && !covers(set, []string{"f:spec"}) {
+			t.Error("a field without its parent")
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package actions_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+)
+
+// only keeps the knob of one kind.
+func only(k incident.Knobs, kind incident.StepKind) incident.Knobs {
+	switch kind {
+	case incident.StepReplicas:
+		return incident.Knobs{Replicas: k.Replicas}
+	case incident.StepMaxNumBatchedTokens:
+		return incident.Knobs{MaxNumBatchedTokens: k.MaxNumBatchedTokens}
+	case incident.StepThrottle:
+		return incident.Knobs{Throttle: k.Throttle}
+	case incident.StepManual:
+	}
+	return incident.Knobs{}
+}
+
+// single splits rules into one for each verb.
+func single(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	var out []rbacv1.PolicyRule
+	for _, r := range rules {
+		for _, verb := range r.Verbs {
+			r.Verbs = []string{verb}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// inWords is a right as refusals name it, without the object: "patch deployments.apps/scale".
+func inWords(r rbacv1.PolicyRule) string {
+	resource, sub, _ := strings.Cut(r.Resources[0], "/")
+	return strings.TrimSuffix(r.Verbs[0]+" "+resource+"."+r.APIGroups[0]+"/"+sub, "/")
+}
+
+// A knob works with exactly the rights that Rules names. When one of them is missing the step is refused and the right is named, and each right is missed
+// by some knob: none is asked for in vain.
+func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	missed := map[string]bool{}
+	t.Run("knobs", func(t *testing.T) {
+		for _, tt := range turns() {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				for n := -1; ; n++ {
+					b := newBench(t)
+					tt.make(b)
+					b.pool.Knobs = only(b.pool.Knobs, tt.req.Kind)
+					rules, err := b.bot.Rules(t.Context(), []incident.Pool{b.pool}, incident.ModeApprove)
+					if err != nil || len(rules) != 1 {
+						t.Fatalf("%+v, %v", rules, err)
+					}
+					rights := single(rules[0].Rules)
+					if n == len(rights) {
+						return
+					}
+					without := "nothing"
+					if n >= 0 {
+						without = inWords(rights[n])
+						rights = slices.Delete(rights, n, n+1)
+					}
+					b.c.Grant(t, kubetest.Viewer, b.ns, rights...)
+					why := b.whyNot(kubetest.Viewer, tt.req)
+					mu.Lock()
+					missed[without] = missed[without] || why != ""
+					mu.Unlock()
+					if why != "" && !strings.Contains(why, "lacks the right to "+without+" ") {
+						t.Errorf("without %s: %s", without, why)
+					}
+				}
+			})
+		}
+	})
+	for right, by := range missed {
+		if by != (right != "nothing") {
+			t.Errorf("without %s somebody was refused: %v", right, by)
+		}
+	}
+}
+
+// whyNot takes a step through its whole life as a user, and returns why it cannot be made.
+func (b *bench) whyNot(user string, req incident.StepRequest) string {
+	b.t.Helper()
+	ctx, bot := b.t.Context(), b.as(user, nil)
+	s, err := bot.Propose(ctx, b.pool, req)
+	if err != nil {
+		if outcome(err) != "refused" {
+			b.t.Errorf("propose: %v", err)
+		}
+		return err.Error()
+	}
+	if !s.Executable() {
+		return refusals(s)
+	}
+	if err := bot.Recheck(ctx, b.pool, s); err != nil {
+		return err.Error()
+	}
+	// The controllers may write to the object in the same moment.
+	kubetest.Eventually(b.t, "the write", func(ctx context.Context) error { return bot.Do(ctx, b.pool, s, incident.OpApply, "w1") })
+	_, observed := bot.Observe(ctx, b.pool, s, incident.OpApply, "w1")
+	_, rolled := bot.Rollout(ctx, b.pool, s, incident.OpApply)
+	if err := errors.Join(observed, rolled); err != nil {
+		b.t.Errorf("after the write: %v", err)
+	}
+	kubetest.Eventually(b.t, "the undo", func(ctx context.Context) error { return bot.Do(ctx, b.pool, s, incident.OpUndo, "w2") })
+	return ""
+}
+
+func TestARightThatIsTakenAwaySinceTheProposalIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range turns() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tt.make(b)
+			b.grant(kubetest.Viewer, incident.ModeDrill)
+			s := b.propose(tt.req)
+			err := b.c.Client(t).RbacV1().RoleBindings(b.ns).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.grant(kubetest.Bot, incident.ModeDrill)
+			kubetest.Eventually(t, "the loss of the right", func(ctx context.Context) error {
+				err := b.bot.Recheck(ctx, b.pool, s)
+				if outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks the right to patch ") {
+					return errors.Join(errors.New("it is still there"), err)
+				}
+				return nil
+			})
+			if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks the right to patch ") {
+				t.Errorf("apply: %v", err)
+			}
+			checkObserved(t, b, s, incident.OpApply, "w1", tt.from, false)
+		})
+	}
+}
+
+func TestAnEarlierTryOfTheSameWriteThatLandsLateIsRecognised(t *testing.T) {
+	t.Parallel()
+	for _, tt := range turns() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tt.make(b)
+			s := b.propose(tt.req)
+			late := b.as(kubetest.Bot, through(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+				if err := b.bot.Do(r.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
+					return nil, err
+				}
+				return next.RoundTrip(r)
+			}))
+			if err := late.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
+				t.Errorf("its own earlier try is taken for somebody else's: %v", err)
+			}
+			checkObserved(t, b, s, incident.OpApply, "w1", tt.to, true)
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package app_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/app"
+	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+)
+
+// start runs a bot on free ports whose Prometheus does not answer, and stops it after the test.
+func start(t *testing.T) *app.App {
+	t.Helper()
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, err := playbooks.Load(files, playbooks.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "medic.yaml")
+	yaml := `
+listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}
+store: {url: "sqlite://` + dir + `/medic.db"}
+prometheus: {url: "http://127.0.0.1:1", timeout: 1s, deadline: 2s}
+alertmanager: {auth: {bearer_token_env: HOOK}}
+access: {viewer_token_env: VIEW}
+timing: {group_wait: 1ms, sweep: 50ms}
+pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}]
+`
+	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"HOOK": "hook-secret", "VIEW": "view-secret"}
+	cfg, err := config.Load(path, config.Options{Profile: cat.Profile, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(t.Context(), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Start(t.Context())
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+		defer cancel()
+		if err := a.Stop(ctx); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return a
+}
+
+// ask sends a request and returns the code and the body.
+func ask(t *testing.T, method, url, token, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+const payload = `{"version":"4","groupKey":"g","status":"firing","receiver":"r","alerts":[{"status":"firing","fingerprint":"00112233aabbccdd",
+"startsAt":"2026-11-21T03:00:00Z","labels":{"alertname":"vLLMHighTTFT","model_name":"llama","note":"<script>alert(1)</script>"}}]}`
+
+func TestTheListenersAnswer(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	api, ops := "http://"+a.Addr("api"), "http://"+a.Addr("ops")
+	if a.Addr("slack") != "" {
+		t.Error("there is a Slack listener without a slack section")
+	}
+	for _, tc := range []struct {
+		name, method, url, token, body string
+		code                           int
+	}{
+		{"health", "GET", ops + "/healthz", "", "", 200},
+		{"readiness", "GET", ops + "/readyz", "", "", 200},
+		{"metrics", "GET", ops + "/metrics", "", "", 200},
+		{"webhook without a token", "POST", api + "/api/v1/alertmanager", "", payload, 401},
+		{"webhook with a wrong body", "POST", api + "/api/v1/alertmanager", "hook-secret", "{", 400},
+		{"webhook", "POST", api + "/api/v1/alertmanager", "hook-secret", payload, 200},
+		{"listing without a token", "GET", api + "/api/v1/incidents", "", "", 401},
+		{"the webhook's token reads nothing", "GET", api + "/api/v1/incidents", "hook-secret", "", 401},
+		{"listing", "GET", api + "/api/v1/incidents?state=open&limit=5", "view-secret", "", 200},
+		{"a limit that is none", "GET", api + "/api/v1/incidents?limit=x", "view-secret", "", 400},
+		{"an incident that is not there", "GET", api + "/api/v1/incidents/inc-none", "view-secret", "", 404},
+		{"the viewer decides nothing", "POST", api + "/api/v1/incidents/inc-none/decision", "view-secret", "{}", 403},
+		{"the viewer pauses nothing", "POST", api + "/api/v1/pause", "view-secret", `{"reason":"x"}`, 403},
+		{"the viewer resumes nothing", "POST", api + "/api/v1/resume", "view-secret", "{}", 403},
+		{"the viewer aborts nothing", "POST", api + "/api/v1/incidents/inc-none/abort", "view-secret", "{}", 403},
+		{"a path that is none", "GET", api + "/nope", "view-secret", "", 404},
+		{"metrics are not on the API listener", "GET", api + "/metrics", "view-secret", "", 404},
+	} {
+		code, body := ask(t, tc.method, tc.url, tc.token, tc.body)
+		if code != tc.code {
+			t.Errorf("%s: answered %d, want %d: %s", tc.name, code, tc.code, body)
+		}
+		if strings.Contains(body, "secret") {
+			t.Errorf("%s: a secret shows: %s", tc.name, body)
+		}
+	}
+}
+
+// With a Prometheus that does not answer the incident is visible all the same, says so, and proposes nothing.
+func TestAnIncidentWithoutMetricsSaysSo(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	api := "http://" + a.Addr("api")
+	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	deadline := time.Now().Add(time.Minute)
+	for {
+		_, body := ask(t, "GET", api+"/api/v1/incidents", "view-secret", "")
+		if strings.Contains(body, `"state":"watching"`) {
+			if !strings.Contains(body, `"error":`) || strings.Contains(body, `"state":"proposed"`) {
+				t.Errorf("the readings carry no error, or a step is proposed: %s", body)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the incident does not come to rest: %s", body)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	code, page := ask(t, "GET", api+"/", "view-secret", "")
+	if code != 200 || !strings.Contains(page, "llama") {
+		t.Errorf("the page: %d %s", code, page)
+	}
+	if strings.Contains(page, "<script>") {
+		t.Error("alert text is not escaped")
+	}
+}

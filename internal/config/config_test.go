@@ -1,0 +1,173 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+const sound = `listen: {api: "127.0.0.1:8080"}
+store: {url: "sqlite:///tmp/medic.db"}
+prometheus: {url: "http://prometheus:9090"}
+kubernetes: {}
+mode: approve
+pools:
+  - name: llama
+    match: {model_name: llama}
+    matchers: {model_name: llama}
+    workload: {apiVersion: apps/v1, kind: Deployment, namespace: llm, name: llama, container: vllm}
+    knobs:
+      replicas: {min: 2, max: 8}
+      throttle: {kind: envoy-gateway, namespace: llm, name: llama, field: maxParallelRequests, min: 16, max: 1024}
+`
+
+func opts(change func(*Options)) Options {
+	o := Options{
+		Getenv: func(k string) (string, bool) {
+			v, ok := map[string]string{"TOKEN": "s3cr3t-value", "EMPTY": " "}[k]
+			return v, ok
+		},
+		Profile: func(name string) (incident.SLO, bool) {
+			return incident.SLO{Profile: name, TTFT: 0.5, TPOT: 0.05}, name == "chat" || name == "batch"
+		},
+	}
+	if change != nil {
+		change(&o)
+	}
+	return o
+}
+
+func TestASoundConfiguration(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("medic.yaml", []byte(sound), opts(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Pools[0]
+	if p.Mode != incident.ModeApprove || p.SLO.TTFT != 0.5 || p.Knobs.Throttle.LiftAfter != defaultLift || p.Knobs.MaxNumBatchedTokens != nil {
+		t.Errorf("%+v", p)
+	}
+	if a := p.ApproversFor(incident.StepReplicas); len(a.Users)+len(a.Groups) != 0 {
+		t.Error("an empty list of approvers is not nobody")
+	}
+}
+
+func TestTheDefaultModeIsDrillAndWithoutAClusterNothingIsChanged(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, old, with string
+		dry             bool
+		want            incident.Mode
+	}{
+		{"no mode", "mode: approve\n", "", false, incident.ModeDrill},
+		{"approve", "", "", false, incident.ModeApprove},
+		{"dry run", "", "", true, incident.ModeDrill},
+		{"approve without kubernetes", "kubernetes: {}\n", "", false, incident.ModeObserve},
+		{"a pool is more careful", "  - name: llama\n", "  - name: llama\n    mode: observe\n", false, incident.ModeObserve},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := Parse("medic.yaml", []byte(strings.Replace(sound, tc.old, tc.with, 1)), opts(func(o *Options) { o.DryRun = tc.dry }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Pools[0].Mode; got != tc.want {
+				t.Errorf("mode %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, old, with, want string }{
+		{"unknown field", "mode: approve", "mod: approve", "medic.yaml:5:1: "},
+		{"duplicate key", "mode: approve", "mode: approve\nmode: drill", "medic.yaml:6"},
+		{"second document", "mode: approve", "mode: approve\n---\nmode: drill", "medic.yaml:"},
+		{"unknown mode", "mode: approve", "mode: yolo", `medic.yaml:5:1: mode: "yolo" is not a mode`},
+		{"no prometheus", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: {}", "prometheus.url: is needed"},
+		{"password in a URL", "http://prometheus:9090", "http://u:s3cr3t-value@prometheus:9090", "must not hold a password"},
+		{"password in the store", "sqlite:///tmp/medic.db", "postgres://u:s3cr3t-value@h/db", "store.url: must not hold a password"},
+		{"open webhook", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: ":8080"}`, "alertmanager.auth: is needed"},
+		{"bounds", "{min: 2, max: 8}", "{min: 9, max: 8}", "medic.yaml:12:26: pools[0].knobs.replicas.max: 8 is below min 9"},
+		{"floor", "{min: 2, max: 8}", "{min: 0, max: 8}", "pools[0].knobs.replicas.min: must be at least 1"},
+		{"throttle kind", "kind: envoy-gateway", "kind: nginx", `"nginx" is not known`},
+		{"throttle field", "field: maxParallelRequests", "field: rps", `"rps" is not maxParallelRequests or requests`},
+		{"no matchers", "    matchers: {model_name: llama}\n", "", "pools[0].matchers: is needed"},
+		{"empty matcher", "matchers: {model_name: llama}", `matchers: {model_name: ""}`, "must not be empty"},
+		{"two pools of one name", "pools:", "pools:\n  - {name: llama, match: {a: b}, matchers: {a: b}}", "is the name of pools[0] too"},
+		{"two pools that match alike", "pools:", "pools:\n  - {name: other, match: {namespace: x}, matchers: {a: b}}", "equally well"},
+		{"socket mode", "mode: approve", "mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: TOKEN}", "Socket Mode is not built yet"},
+		{"no token", "mode: approve", "mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}", "slack.token_env: is needed"},
+		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is not set or empty"},
+		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is not set or empty"},
+		{"file missing", "mode: approve", "mode: approve\naccess: {viewer_token_file: /no/such}", "cannot be read"},
+		{"duration without a unit", "mode: approve", "mode: approve\ntiming: {settle: 30}", "write it with a unit"},
+		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", "timing.settle: must not be negative"},
+		{"profile", "    knobs:", "    slo: fast\n    knobs:", `"fast" is not a built-in profile`},
+		{"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}", "asks for 2 approvals from 1 people"},
+		{"approvers of nothing", "mode: approve", "mode: approve\napprovers: {reboot: {users: [U1]}}", "approvers.reboot"},
+		{"automatic restart", "mode: approve", "mode: auto\npolicy: {automatic: [max_num_batched_tokens]}", "always needs a person"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if !strings.Contains(sound, tc.old) {
+				t.Fatalf("the sound configuration has no %q", tc.old)
+			}
+			_, err := Parse("medic.yaml", []byte(strings.Replace(sound, tc.old, tc.with, 1)), opts(nil))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v\nwant %q in it", err, tc.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "s3cr3t-value") {
+				t.Errorf("a secret shows: %v", err)
+			}
+		})
+	}
+}
+
+func TestAllMistakesComeAtOnceInTheOrderOfTheFile(t *testing.T) {
+	t.Parallel()
+	bad := strings.NewReplacer("mode: approve", "mode: yolo", "kind: envoy-gateway", "kind: nginx", "{min: 2, max: 8}", "{min: 9, max: 8}").Replace(sound)
+	_, err := Parse("medic.yaml", []byte(bad), opts(nil))
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 3 || !strings.Contains(lines[0], "yolo") || !strings.Contains(lines[1], "replicas") || !strings.Contains(lines[2], "nginx") {
+		t.Errorf("got %q", lines)
+	}
+}
+
+func TestSecretsAreReadAndHidden(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("medic.yaml", []byte(strings.Replace(sound, "mode: approve", "mode: approve\naccess: {viewer_token_env: TOKEN}", 1)), opts(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Access.ViewerToken.Reveal() != "s3cr3t-value" {
+		t.Error("the secret was not read")
+	}
+	for _, f := range []string{"%v", "%+v", "%#v", "%s"} {
+		if out := fmt.Sprintf(f, c); strings.Contains(out, "s3cr3t-value") {
+			t.Errorf("%s shows the secret", f)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sound)
+	f.Add("pools: [{name: x, slo: {ttft: 3s}}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := Parse("medic.yaml", []byte(text), opts(nil))
+		if err != nil {
+			return
+		}
+		for _, p := range c.Pools {
+			if p.Name == "" || len(p.Matchers) == 0 {
+				t.Fatalf("a pool without name or matchers was accepted: %+v", p)
+			}
+		}
+	})
+}
