@@ -25,14 +25,21 @@ prepare() {
     return 1
   fi
   echo "installing ${missing[*]}"
-  export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq
+  apt update
   if [[ " ${missing[*]} " = *" postgresql "* ]]; then
     # The package would start a server of its own at once; the tests start one that is theirs.
-    apt-get install -y -qq --no-install-recommends postgresql-common >/dev/null
+    apt install postgresql-common
     sed -i -E 's/^#? *create_main_cluster *=.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
   fi
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  apt install "${missing[@]}"
+}
+
+# apt COMMAND PACKAGE...: apt-get, which says what it did only when it failed.
+apt() {
+  local log
+  log=$(mktemp)
+  DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends "$@" >"$log" 2>&1 || { cat "$log" >&2; rm "$log"; return 1; }
+  rm "$log"
 }
 
 # gotest FOLDER [flags of go test]: a tier that is a folder must be there and have tests.
@@ -40,6 +47,7 @@ gotest() {
   local folder=$1
   shift
   [ -n "$(find "$folder" -name '*_test.go' 2>/dev/null | head -1)" ] || { echo "$folder has no tests" >&2; return 1; }
+  scripts/tools.sh
   go test -shuffle=on "$@" "./$folder/..."
 }
 
@@ -51,8 +59,9 @@ tier_tools() { scripts/tools.sh; }
 tier_unit() {
   local packages
   packages=$(go list ./...)
+  scripts/tools.sh
   # shellcheck disable=SC2086 # one argument for each package
-  go test -race -shuffle=on $(grep -vE '/(internal/store|test/(image|e2e))(/|$)' <<<"$packages")
+  go test -race -shuffle=on -timeout 30m $(grep -vE '/(internal/store|test/(image|e2e))(/|$)' <<<"$packages")
 }
 
 # SQLite and PostgreSQL pass the same suite.
@@ -62,6 +71,7 @@ tier_rules() {
   local tests
   tests=$(find deploy/prometheus/tests -name '*.yaml' | sort)
   [ -n "$tests" ] || { echo "deploy/prometheus/tests has no tests" >&2; return 1; }
+  scripts/tools.sh prom
   "$VLLM_MEDIC_TOOLS/bin/promtool" check rules --lint-fatal deploy/prometheus/rules/*.yaml
   # shellcheck disable=SC2086 # one argument for each file
   "$VLLM_MEDIC_TOOLS/bin/promtool" test rules $tests
