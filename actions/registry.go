@@ -106,7 +106,8 @@ func (t *turner) Propose(ctx context.Context, pool incident.Pool, req incident.S
 		return last
 	})
 	if err != nil {
-		return incident.Step{}, last // Do forgets the real error when the context ends
+		// Do forgets the real error when the context ends, and has none when it had ended before.
+		return incident.Step{}, cmp.Or(last, err)
 	}
 	return step, nil
 }
