@@ -48,6 +48,11 @@ type story struct {
 	alerts []string
 }
 
+// inEveryDialect are the scenarios whose alerts depend on the spelling; the others differ from one of them in the load only.
+func inEveryDialect() []string {
+	return []string{"healthy", "swapping", "cache-full", "abort-spike", "stalled"}
+}
+
 func stories() map[string]story {
 	return map[string]story{
 		"healthy": {bounds: []bound{
@@ -96,7 +101,7 @@ func stories() map[string]story {
 	}
 }
 
-func TestEveryScenarioShowsItsSignsAndFiresItsAlertsInEveryDialect(t *testing.T) {
+func TestEveryScenarioShowsItsSignsAndFiresItsAlerts(t *testing.T) {
 	t.Parallel()
 	all := stories()
 	for _, s := range fakevllm.Scenarios() {
@@ -106,6 +111,9 @@ func TestEveryScenarioShowsItsSignsAndFiresItsAlertsInEveryDialect(t *testing.T)
 			continue
 		}
 		for _, d := range fakevllm.Dialects() {
+			if d != fakevllm.V1 && !slices.Contains(inEveryDialect(), s.Name) {
+				continue
+			}
 			t.Run(s.Name+"/"+string(d), func(t *testing.T) {
 				t.Parallel()
 				o := fakevllm.Options{Scenario: s.Name, Dialect: d, Replicas: 1}
@@ -208,10 +216,10 @@ func TestAGoodChangeHealsTheMetrics(t *testing.T) {
 		"abort-spike":   {{started + " - " + finished, -100, 250}, {ttft, 0, 2.5}, {waiting, ever, 5}},
 	}
 	cures := map[string][]remedy{
-		"high-ttft":     {replicas(3), replicas(4), throttle(128), throttle(90)},
-		"queue-backlog": {replicas(3), replicas(4), throttle(128), throttle(90)},
-		"swapping":      {replicas(3), replicas(4), throttle(110), throttle(90)},
-		"cache-full":    {replicas(3), replicas(4), throttle(350), throttle(180)},
+		"high-ttft":     {replicas(3), throttle(128)},
+		"queue-backlog": {replicas(4), throttle(90)},
+		"swapping":      {replicas(3), throttle(110)},
+		"cache-full":    {replicas(3), throttle(350)},
 		"abort-spike":   {replicas(4), throttle(90)},
 	}
 	for scenario, remedies := range cures {
@@ -304,7 +312,7 @@ func TestTheWorseSwitchMakesEachChangeHurtAndTheWayBackHeal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := watch(t, fakevllm.Options{Scenario: "queue-backlog"}, "")
-			h.pass(6 * time.Minute)
+			h.pass(5 * time.Minute)
 			h.fleet.SetWorse(true)
 			h.pass(time.Minute)
 			before, finishedBefore := h.value(itl), h.value(finished)
@@ -314,7 +322,7 @@ func TestTheWorseSwitchMakesEachChangeHurtAndTheWayBackHeal(t *testing.T) {
 			if !h.fleet.State().Hurt {
 				t.Error("the state does not say that the change hurts")
 			}
-			h.pass(10 * time.Minute)
+			h.pass(7 * time.Minute)
 			if after := h.value(itl); after < 1.5*before {
 				t.Errorf("p95 between tokens went from %g s to %g s, want much worse", before, after)
 			}
@@ -327,7 +335,7 @@ func TestTheWorseSwitchMakesEachChangeHurtAndTheWayBackHeal(t *testing.T) {
 			if h.fleet.State().Hurt {
 				t.Error("the state says that the change hurts, but it is gone")
 			}
-			h.pass(10 * time.Minute)
+			h.pass(7 * time.Minute)
 			if after := h.value(itl); after > 1.2*before {
 				t.Errorf("p95 between tokens is %g s after the way back, was %g s", after, before)
 			}

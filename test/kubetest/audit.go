@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/url"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -75,30 +78,59 @@ func (e AuditEntry) String() string {
 // AuditLogPath is where the API server writes its audit log; there is none without Options.AuditLog.
 func (c *Cluster) AuditLogPath() string { return c.path("audit.log") }
 
+// auditLog is what was read of the log so far: it only grows, and many tests ask for it.
+type auditLog struct {
+	mu      sync.Mutex
+	offset  int64
+	entries []AuditEntry
+}
+
 // Audit returns the answered requests of a user in the order of the log; of everybody when user is empty.
 func (c *Cluster) Audit(t testing.TB, user string) []AuditEntry {
 	t.Helper()
 	if !c.opts.AuditLog {
 		t.Fatal("this cluster was started without Options.AuditLog")
 	}
-	b, err := os.ReadFile(c.AuditLogPath())
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
+	c.audit.mu.Lock()
+	defer c.audit.mu.Unlock()
+	if err := c.audit.readOn(c.AuditLogPath()); err != nil {
+		t.Fatalf("audit log: %v", err)
 	}
 	var out []AuditEntry
-	for line := range bytes.Lines(b) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // being written: not answered yet
-		}
-		var e AuditEntry
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatalf("audit log: %v\n%s", err, line)
-		}
+	for _, e := range c.audit.entries {
 		if user == "" || e.User.Username == user {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// readOn reads the complete lines that are new. A line that is being written belongs to a request that is not answered yet.
+func (a *auditLog) readOn(path string) (err error) {
+	f, err := os.Open(path) //nolint:gosec // our own file
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.NewSectionReader(f, a.offset, math.MaxInt64-a.offset))
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(b) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			return nil
+		}
+		var e AuditEntry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("%w\n%s", err, line)
+		}
+		a.entries = append(a.entries, e)
+		a.offset += int64(len(line))
+	}
+	return nil
 }
 
 // Writes are the requests of a user that were meant to change something: writing verbs without dry-run, reviews left out. Refused ones count.

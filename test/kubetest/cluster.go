@@ -31,6 +31,11 @@ type Cluster struct {
 	others []*process
 	names  int
 	gone   bool
+
+	audit auditLog
+	// crds are the definitions that are installed; its mutex is held while one is.
+	crdsMu sync.Mutex
+	crds   map[CRD]bool
 }
 
 // AdminConfig is a client configuration that may do everything.

@@ -27,12 +27,21 @@ const (
 // InstallCRD makes the API server serve these kinds, and waits until it does. One that is there already stays.
 func (c *Cluster) InstallCRD(t testing.TB, crds ...CRD) {
 	t.Helper()
+	c.crdsMu.Lock()
+	defer c.crdsMu.Unlock()
 	for _, crd := range crds {
+		if c.crds[crd] {
+			continue
+		}
 		b, err := os.ReadFile(filepath.Join(c.tools, "crds", string(crd)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.InstallCRDYAML(t, withoutTemplate(b))
+		if c.crds == nil {
+			c.crds = map[CRD]bool{}
+		}
+		c.crds[crd] = true
 	}
 }
 
