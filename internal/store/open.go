@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -39,12 +40,14 @@ type Store struct {
 	// write has one connection on SQLite, so that writers queue instead of failing; read may have many.
 	write, read *sql.DB
 	postgres    bool
-	wake        *waker
-	commits     *committer
-	stop        context.CancelFunc
-	wg          sync.WaitGroup
-	closing     sync.Once
-	closeErr    error
+	// alone is held as long as a SQLite store is open: it serves one process.
+	alone    *flock.Flock
+	wake     *waker
+	commits  *committer
+	stop     context.CancelFunc
+	wg       sync.WaitGroup
+	closing  sync.Once
+	closeErr error
 }
 
 // Open connects to sqlite:///path or postgres://..., brings the schema up to date, and refuses a schema that is newer than this program. The URL
@@ -71,7 +74,7 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	if err := s.migrate(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare the store: %w", err), s.closeDBs())
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -91,6 +94,28 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return fmt.Errorf("the folder %s does not exist or cannot be read; create it, writable for the bot", filepath.Dir(path))
 	}
+	if err := s.lock(path); err != nil {
+		return err
+	}
+	if err := s.openFile(ctx, path); err != nil {
+		return errors.Join(err, s.alone.Unlock())
+	}
+	return nil
+}
+
+// lock makes sure that no other process has the database: each would take the other one's claims for those of a process that is gone.
+func (s *Store) lock(path string) error {
+	s.alone = flock.New(path+".lock", flock.SetPermissions(0o600))
+	switch got, err := s.alone.TryLock(); {
+	case err != nil:
+		return fmt.Errorf("lock the database file: %w", err)
+	case !got:
+		return fmt.Errorf("another vllm-medic has %s open; SQLite serves one, use PostgreSQL for more", path)
+	}
+	return nil
+}
+
+func (s *Store) openFile(ctx context.Context, path string) error {
 	// Created here so that nobody else can read it: alert labels can be sensitive.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the operator's own
 	if err != nil {
@@ -159,6 +184,20 @@ func (s *Store) provider() (*goose.Provider, error) {
 	return goose.NewProvider(dialect, s.write, dir, opts...)
 }
 
+// prepare brings the schema up to date and frees what a process that is gone had claimed. Only SQLite knows that it is gone; on PostgreSQL the
+// leases run out.
+func (s *Store) prepare(ctx context.Context) error {
+	if err := s.migrate(ctx); err != nil || s.postgres {
+		return err
+	}
+	for _, table := range []string{"incidents", "deliveries", "messages"} {
+		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = 0 WHERE lease_until > 0"); err != nil {
+			return fmt.Errorf("free the claims on %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
 func (s *Store) migrate(ctx context.Context) error {
 	p, err := s.provider()
 	if err != nil {
@@ -200,5 +239,5 @@ func (s *Store) closeDBs() error {
 	if s.postgres {
 		return s.write.Close()
 	}
-	return errors.Join(s.write.Close(), s.read.Close())
+	return errors.Join(s.write.Close(), s.read.Close(), s.alone.Unlock())
 }

@@ -286,7 +286,10 @@ func TestTwoReplicasNeverShareAClaim(t *testing.T) {
 		for n := range many {
 			create(t, s, fmt.Sprintf("inc-%02d", n), fmt.Sprintf("pool-%02d", n))
 		}
-		replicas := []*store.Store{s, storetest.Open(t, url)}
+		replicas := []*store.Store{s, s} // SQLite serves one process
+		if strings.HasPrefix(url, "postgres") {
+			replicas[1] = storetest.Open(t, url)
+		}
 		var mu sync.Mutex
 		got := map[string]int{}
 		var wg sync.WaitGroup
@@ -454,7 +457,8 @@ func raw(t *testing.T, rawURL string) *sql.DB {
 
 func TestANewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, _ *store.Store, url string) {
+	each(t, func(t *testing.T, s *store.Store, url string) {
+		ok(t, s.Close())
 		_, err := raw(t, url).ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, `+map[bool]string{true: "1", false: "true"}[strings.HasPrefix(url, "sqlite")]+`)`)
 		ok(t, err)
 		_, err = store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})
@@ -599,6 +603,42 @@ func TestTheDatabaseFileIsPrivate(t *testing.T) {
 	ok(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, want 0600", info.Mode().Perm())
+	}
+}
+
+func TestASQLiteFileServesOneProcess(t *testing.T) {
+	t.Parallel()
+	u := "sqlite://" + filepath.Join(t.TempDir(), "medic.db")
+	opts := store.Options{ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler)}
+	first, err := store.Open(t.Context(), u, opts)
+	ok(t, err)
+	if _, err := store.Open(t.Context(), u, opts); err == nil || !strings.Contains(err.Error(), "another vllm-medic has") {
+		t.Errorf("opened twice: %v", err)
+	}
+	ok(t, first.Close())
+	storetest.Open(t, u)
+}
+
+// A process that was killed holds claims. With SQLite nobody else can, so the next one goes on at once; with PostgreSQL another replica may be alive,
+// and the lease decides.
+func TestARestartGoesOnWithoutWaitingForLeases(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines(t) {
+		t.Run(engine.Name, func(t *testing.T) {
+			t.Parallel()
+			u := engine.URL(t)
+			s, err := store.Open(t.Context(), u, store.Options{ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler)})
+			ok(t, err)
+			create(t, s, "inc-a", "p")
+			claimOne(t, s, now)
+			ok(t, s.Close())
+			again := storetest.Open(t, u)
+			cs, err := again.ClaimDue(t.Context(), "next", now, time.Minute, 10)
+			ok(t, err)
+			if want := map[string]int{"sqlite": 1, "postgres": 0}[engine.Name]; len(cs) != want {
+				t.Errorf("the next process claimed %d incidents before the lease ended, want %d", len(cs), want)
+			}
+		})
 	}
 }
 
