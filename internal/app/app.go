@@ -33,14 +33,16 @@ type Options struct {
 	// Transport wraps the HTTP transport of each outside service ("prometheus", "kubernetes", "slack"); nil leaves it alone. Tests cut
 	// connections here.
 	Transport func(service string, rt http.RoundTripper) http.RoundTripper
-	// Commits wraps the engine's commits; nil leaves them alone. Tests end the process here.
-	Commits func(remediation.Incidents) remediation.Incidents
+	// Store wraps the store; nil leaves it alone. Tests end the process here.
+	Store func(Store) Store
+	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
+	LookAfter time.Duration
 }
 
 // App is the bot. Use New, then Run; or Start and Stop.
 type App struct {
 	opts      Options
-	store     *store.Store
+	store     Store
 	collector *evidence.Collector
 	engine    *remediation.Engine
 	notifier  *notify.Dispatcher
@@ -71,8 +73,13 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.store, err = store.Open(ctx, cfg.StoreURL, store.Options{ChannelFor: a.channelFor, Logger: log.With("part", "store")}); err != nil {
+	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{ChannelFor: a.channelFor, Logger: log.With("part", "store")})
+	if err != nil {
 		return err
+	}
+	a.store = opened
+	if a.opts.Store != nil {
+		a.store = a.opts.Store(opened)
 	}
 	rc, err := a.kubernetes()
 	if err != nil {
@@ -83,12 +90,8 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	a.collector = parts.collector
-	var commits remediation.Incidents = a.store
-	if a.opts.Commits != nil {
-		commits = a.opts.Commits(a.store)
-	}
 	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing}, remediation.Deps{
-		Incidents: commits, Inbox: a.store, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.opts.Catalog,
+		Incidents: a.store, Inbox: a.store, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.opts.Catalog,
 		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: time.Now,
 	})
 	if err != nil {

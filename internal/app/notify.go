@@ -17,7 +17,7 @@ func (a *App) buildNotify(owner string) error {
 	if err != nil {
 		return err
 	}
-	a.notifier, err = notify.New(notify.Config{Owner: owner, Sweep: cfg.Timing.Sweep}, a.store, a.store, sink, log)
+	a.notifier, err = notify.New(notify.Config{Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter}, a.store, a.store, sink, log)
 	return err
 }
 

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"context"
+
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/web"
+	"github.com/vllm-medic/vllm-medic/notify"
+	"github.com/vllm-medic/vllm-medic/notify/slack"
+	"github.com/vllm-medic/vllm-medic/webhook"
+)
+
+// Store is everything that the parts of the bot ask of the store.
+type Store interface {
+	webhook.Inbox
+	remediation.Incidents
+	remediation.Inbox
+	remediation.Ledger
+	notify.Outbox
+	notify.Incidents
+	slack.Lookup
+	web.Incidents
+	web.Switch
+	// Ping says whether the database answers.
+	Ping(ctx context.Context) error
+	// Close ends the store after the commits under way. It may be called twice.
+	Close() error
+}
+
+var _ Store = (*store.Store)(nil)

@@ -1,0 +1,353 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
+)
+
+const (
+	channel = "C0INCIDENTS"
+	token   = "webhook-token-for-this-test"
+	alice   = "U0ALICE"
+)
+
+// run is one incident from the webhook to its end, with its own objects, its own Slack and its own bot.
+type run struct {
+	t    *testing.T
+	c    *kubetest.Cluster
+	name string
+	ns   string
+	dir  string
+	// patience bounds every wait. It is only ever reached by a failure.
+	patience time.Duration
+	slack    *fakeslack.Server
+	api      string
+	env      []string
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	out   bytes.Buffer
+	kills int
+	ended chan struct{}
+	done  bool
+}
+
+func newRun(t *testing.T, f *fleet, p *promtest.Prometheus, mode, at string) *run {
+	t.Helper()
+	r := &run{t: t, c: kube.Cluster(t), dir: t.TempDir(), patience: time.Minute, ended: make(chan struct{})}
+	r.c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
+	r.ns = r.c.Namespace(t)
+	r.name = "m-" + r.ns
+	r.slack = fakeslack.Start(t, fakeslack.Options{AllowedLinks: []string{"http://", "https://"}})
+	r.create(deployments, deployment(r.ns, r.name))
+	r.create(policies, policy(r.ns, r.name))
+	f.set(r.name, waitingWith(replicas, limit))
+	go f.follow(t.Context(), r)
+	p.WaitFor(t, fmt.Sprintf(`vllm:num_requests_waiting{model_name=%q} == 40`, r.name))
+	var slackAddr string
+	r.api, slackAddr = freeAddr(t), freeAddr(t)
+	r.slack.SetInteractivityURL("http://" + slackAddr + "/api/v1/slack/interactions")
+	config := filepath.Join(r.dir, "medic.yaml")
+	r.file("am-token", token)
+	r.file("medic.yaml", r.config(p.URL, slackAddr))
+	r.env = append(os.Environ(), envConfig+"="+config, envMode+"="+mode, envAt+"="+at, envPoints+"="+r.pointsFile(),
+		"SLACK_BOT_TOKEN="+r.slack.Token(), "SLACK_SIGNING_SECRET="+r.slack.SigningSecret())
+	if mode == everywhere {
+		r.patience = 5 * time.Minute // every point once more from the start
+	}
+	go r.supervise()
+	t.Cleanup(func() {
+		r.stop()
+		if t.Failed() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			t.Logf("the bot was killed %d times and said:\n%s\nSlack shows:\n%s", r.kills, r.out.String(), r.story())
+		}
+	})
+	return r
+}
+
+func (r *run) database() string { return filepath.Join(r.dir, "medic.db") }
+
+func (r *run) pointsFile() string { return filepath.Join(r.dir, "points") }
+
+func (r *run) file(name, text string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *run) config(prometheus, slackAddr string) string {
+	return fmt.Sprintf(`
+listen: {api: "%s", ops: "127.0.0.1:0", slack: "%s"}
+store: {url: "sqlite://%s"}
+prometheus: {url: "%s"}
+alertmanager: {auth: {bearer_token_file: am-token}}
+kubernetes: {kubeconfig: "%s"}
+slack: {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s"}
+mode: approve
+approvers: {default: {users: [%s], expire: 30m}}
+timing: {sweep: 200ms, group_wait: 10ms, refresh: 1h, watch: 500ms, settle: 1s, verify_every: 300ms, verify_for: 1s, hold: 2s, rollout_poll: 300ms, retry: 300ms}
+pools:
+  - name: %s
+    match: {model_name: %s}
+    matchers: {model_name: %s}
+    workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}
+    knobs:
+      replicas: {min: 2, max: 8}
+      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 1s}
+`, r.api, slackAddr, r.database(), prometheus, r.c.Kubeconfig(r.t, bot), channel, r.slack.TeamID(), r.slack.AppID(),
+		r.slack.APIURL(), alice, r.name, r.name, r.name, r.ns, r.name, r.ns, r.name)
+}
+
+func (r *run) create(g schema.GroupVersionResource, o map[string]any) {
+	r.t.Helper()
+	u := &unstructured.Unstructured{Object: o}
+	if _, err := r.c.Dynamic(r.t).Resource(g).Namespace(r.ns).Create(r.t.Context(), u, metav1.CreateOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func deployment(ns, name string) map[string]any {
+	return map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": name, "namespace": ns},
+		"spec": map[string]any{
+			"replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"app": name}},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{"app": name}},
+				"spec": map[string]any{
+					"nodeName":   kubetest.Node,
+					"containers": []any{map[string]any{"name": "vllm", "image": "vllm/vllm-openai:v0.20.0", "args": []any{"--model=m"}}},
+				},
+			},
+		},
+	}
+}
+
+func policy(ns, name string) map[string]any {
+	return map[string]any{
+		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "metadata": map[string]any{"name": name, "namespace": ns},
+		"spec": map[string]any{
+			"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": name}},
+			"circuitBreaker": map[string]any{"maxParallelRequests": int64(limit)},
+		},
+	}
+}
+
+// supervise starts the bot, and again whenever it was killed, as the kubelet would. A child of mode once has its point behind it then.
+func (r *run) supervise() {
+	defer close(r.ended)
+	for {
+		cmd := exec.CommandContext(context.WithoutCancel(r.t.Context()), os.Args[0])
+		cmd.Env, cmd.Stdout, cmd.Stderr = r.env, lockedWriter{r}, lockedWriter{r}
+		r.mu.Lock()
+		if r.done {
+			r.mu.Unlock()
+			return
+		}
+		err := cmd.Start()
+		r.cmd = cmd
+		r.mu.Unlock()
+		if err != nil {
+			r.t.Errorf("start the bot: %v", err)
+			return
+		}
+		err = cmd.Wait()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+			r.mu.Lock()
+			r.kills++
+			r.mu.Unlock()
+			r.env = slices.DeleteFunc(r.env, func(s string) bool { return strings.HasPrefix(s, envAt+"=") })
+			continue
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.done || err != nil {
+			r.t.Errorf("the bot ended by itself: %v", err)
+		}
+		return
+	}
+}
+
+// stop ends the bot in order. It may be called twice.
+func (r *run) stop() {
+	r.mu.Lock()
+	r.done = true
+	if r.cmd != nil {
+		_ = r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	}
+	r.mu.Unlock()
+	<-r.ended
+}
+
+type lockedWriter struct{ r *run }
+
+func (w lockedWriter) Write(p []byte) (int, error) {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	return w.r.out.Write(p)
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // only the number is wanted
+	return l.Addr().String()
+}
+
+// until tries again while the bot is dead or has not done it yet.
+func (r *run) until(what string, try func(ctx context.Context) bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), r.patience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !try(ctx) {
+		select {
+		case <-ctx.Done():
+			r.t.Fatalf("in vain: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// post plays Alertmanager: it repeats the notification until it is taken.
+func (r *run) post() {
+	r.t.Helper()
+	body := fmt.Sprintf(`{"version":"4","groupKey":"{}:%s","receiver":"medic","status":"firing","alerts":[{"status":"firing",
+"labels":{"alertname":"vLLMQueueBacklog","model_name":%q,"severity":"warning"},"annotations":{},"startsAt":%q,"endsAt":"0001-01-01T00:00:00Z","fingerprint":"00000000000000f1"}]}`,
+		r.name, r.name, time.Now().Format(time.RFC3339Nano))
+	r.until("the webhook", func(ctx context.Context) bool {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.api+"/api/v1/alertmanager", strings.NewReader(body))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return false
+		}
+		if resp.StatusCode/100 == 4 {
+			r.t.Fatalf("the webhook was refused: %s", resp.Status)
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		return errors.Join(err, resp.Body.Close()) == nil && resp.StatusCode == http.StatusOK
+	})
+}
+
+// approve plays the person: it clicks until the thread says that the click was taken.
+func (r *run) approve(button string) {
+	r.t.Helper()
+	r.until("the approval of "+button, func(ctx context.Context) bool {
+		if r.says("approved: " + button) {
+			return true
+		}
+		for _, m := range r.slack.Messages(channel) {
+			for _, b := range m.Buttons() {
+				if b.URL == "" && strings.HasPrefix(b.Text, button) {
+					r.click(ctx, m, b)
+					return false
+				}
+			}
+		}
+		return false
+	})
+}
+
+// click sends one click and waits for what comes of it: an answer, or the end of patience with this one.
+func (r *run) click(ctx context.Context, m fakeslack.Message, b fakeslack.Button) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	res, err := r.slack.Click(ctx, fakeslack.ClickRequest{User: alice, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+	if err != nil {
+		return // the bot is dead, or the message has just changed: the person looks again
+	}
+	if _, err := r.slack.WaitAnswers(ctx, res.ID, 1); err != nil {
+		return // killed between the click and its answer: the person clicks again
+	}
+	taken := func(*fakeslack.Server) bool { return r.says("approved: " + b.Text) }
+	if err := r.slack.Wait(ctx, taken); err != nil {
+		return // killed between the answer and the thread: the person looks again
+	}
+}
+
+func (r *run) says(words string) bool {
+	for _, m := range r.slack.Messages(channel) {
+		for _, reply := range r.slack.Thread(channel, m.TS) {
+			if strings.Contains(reply.Text, words) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *run) story() string {
+	var b strings.Builder
+	for _, m := range r.slack.Messages(channel) {
+		fmt.Fprintf(&b, "message:\n%s\nthread:\n", m.VisibleText())
+		for _, reply := range r.slack.Thread(channel, m.TS) {
+			fmt.Fprintf(&b, "  %s\n", reply.Text)
+		}
+	}
+	return b.String()
+}
+
+// play is the whole incident: throttle, which helps a little; scale out, which heals; the throttle is lifted; it closes.
+func (r *run) play() {
+	r.t.Helper()
+	r.post()
+	r.approve("Throttle")
+	r.approve("Scale")
+	// The message is drawn a last time after the thread is complete.
+	r.until("the end", func(context.Context) bool { return r.says("Closed: ") && strings.Contains(r.story(), "*Closed* at") })
+	r.settled()
+	r.stop()
+}
+
+// settled waits until nothing more is to be sent: a bot that is killed at its very last commit has to start once more.
+func (r *run) settled() {
+	r.t.Helper()
+	r.until("an empty outbox", func(ctx context.Context) bool {
+		db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: r.database()}).EscapedPath()+"?mode=ro")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var waiting int
+		err = db.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE wanted > sent OR thread_wanted > thread_sent").Scan(&waiting)
+		if err := errors.Join(err, db.Close()); err != nil {
+			r.t.Fatal(err)
+		}
+		return waiting == 0
+	})
+}
