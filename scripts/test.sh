@@ -84,7 +84,7 @@ tier_image() { gotest test/image; }
 # Without the race detector: the child is the test binary itself, and it starts some four hundred times.
 tier_crash() { gotest test/crash -parallel 8 -timeout 15m; }
 
-tier_e2e() { gotest test/e2e -race -timeout 20m; }
+tier_e2e() { gotest test/e2e -race -parallel 8 -timeout 20m; }
 
 all=(lint tools unit store rules fuzz image crash e2e)
 tiers=("$@")

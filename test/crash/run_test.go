@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -69,7 +69,7 @@ func newRun(t *testing.T, f *fleet, p *promtest.Prometheus, mode, at string) *ru
 	go f.follow(t.Context(), r)
 	p.WaitFor(t, fmt.Sprintf(`vllm:num_requests_waiting{model_name=%q} == 40`, r.name))
 	var slackAddr string
-	r.api, slackAddr = freeAddr(t), freeAddr(t)
+	r.api, slackAddr = ports.ForTest(t), ports.ForTest(t)
 	r.slack.SetInteractivityURL("http://" + slackAddr + "/api/v1/slack/interactions")
 	config := filepath.Join(r.dir, "medic.yaml")
 	r.file("am-token", token)
@@ -212,16 +212,6 @@ func (w lockedWriter) Write(p []byte) (int, error) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
 	return w.r.out.Write(p)
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // only the number is wanted
-	return l.Addr().String()
 }
 
 // until tries again while the bot is dead or has not done it yet.

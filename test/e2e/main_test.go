@@ -26,7 +26,11 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "e2e-")
 	if err == nil {
 		medic = filepath.Join(dir, "vllm-medic")
-		build := exec.CommandContext(context.Background(), "go", "build", "-o", medic, "../../cmd/vllm-medic")
+		args := []string{"build", "-o", medic}
+		if raceDetector {
+			args = append(args, "-race")
+		}
+		build := exec.CommandContext(context.Background(), "go", append(args, "../../cmd/vllm-medic")...)
 		build.Stderr = os.Stderr
 		err = build.Run()
 	}
@@ -35,6 +39,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := kube.Main(m)
+	frail.Stop()
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -50,6 +50,10 @@ type world struct {
 	api, slackAddr, amAddr string
 	mode, user             string
 	swap                   []string
+	// lets is what the policy lets in when the scenario begins.
+	lets int64
+	// line is the bot's way to Prometheus.
+	line *line
 }
 
 // setting changes a world before its bot starts.
@@ -63,14 +67,23 @@ func replace(old, with string) setting { return func(w *world) { w.swap = append
 // asUser gives the bot a Kubernetes user of its own, so that the audit log shows what it alone sent.
 func asUser(name string) setting { return func(w *world) { w.user = name } }
 
+// letting sets how many requests at once the policy lets in.
+func letting(n int64) setting { return func(w *world) { w.lets = n } }
+
+// onCluster gives the scenario a cluster of its own, which it may stop.
+func onCluster(c *kubetest.Cluster) setting { return func(w *world) { w.c = c } }
+
 // newWorld starts everything around the bot, then the bot, on a healthy fleet of two replicas.
 func newWorld(t *testing.T, settings ...setting) *world {
 	t.Helper()
-	w := &world{t: t, c: kube.Cluster(t), dir: t.TempDir(), mode: "approve", user: kubetest.Admin}
+	w := &world{t: t, dir: t.TempDir(), mode: "approve", user: kubetest.Admin, lets: 184}
 	for _, s := range settings {
 		s(w)
 	}
-	w.api, w.slackAddr, w.amAddr = freeAddr(t), freeAddr(t), freeAddr(t)
+	if w.c == nil {
+		w.c = kube.Cluster(t)
+	}
+	w.api, w.slackAddr, w.amAddr = ports.ForTest(t), ports.ForTest(t), ports.ForTest(t)
 	w.c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
 	w.ns = w.c.Namespace(t)
 	w.slack = fakeslack.Start(t, fakeslack.Options{AllowedLinks: []string{"http://", "https://"}})
@@ -81,7 +94,7 @@ func newWorld(t *testing.T, settings ...setting) *world {
 	})
 	w.slack.SetInteractivityURL("http://" + w.slackAddr + "/api/v1/slack/interactions")
 	w.apply(deployments, deployment(w.ns))
-	w.apply(policies, policy(w.ns))
+	w.apply(policies, policy(w.ns, w.lets))
 	targets := filepath.Join(w.dir, "vllm.json")
 	w.vllm = fakevllm.Start(t, fakevllm.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
 	go w.follow(t.Context())
@@ -90,6 +103,7 @@ func newWorld(t *testing.T, settings ...setting) *world {
 		TargetsFiles: []string{targets}, Rules: []string{rules(t)}, Alertmanagers: []string{w.amAddr},
 	})
 	w.prom.WaitFor(t, `sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
+	w.line = newLine(t, w.prom.URL)
 	w.startBot()
 	return w
 }
@@ -129,7 +143,7 @@ slack: {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKE
 mode: %s
 approvers: {default: {users: [U0ALICE], expire: 5m}}
 playbooks: {window: 10s, max_warm_up: 1s}
-timing: {group_wait: 1s, refresh: 2s, watch: 1s, settle: 12s, verify_every: 1s, verify_for: 30s, hold: 3s, rollout_poll: 500ms, retry: 500ms}
+timing: {group_wait: 1s, refresh: 2s, watch: 1s, settle: 12s, verify_every: 1s, verify_for: 20s, hold: 3s, rollout_poll: 500ms, retry: 500ms}
 pools:
   - name: %s
     match: {namespace: %s, model_name: %s}
@@ -139,7 +153,7 @@ pools:
       replicas: {min: 2, max: 8}
       max_num_batched_tokens: {min: 2048, max: 16384}
       throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 2s}
-`, w.api, w.slackAddr, w.dir, w.prom.URL, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(), w.slack.APIURL(), w.mode,
+`, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(), w.slack.APIURL(), w.mode,
 		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model)
 	for n := 0; n+1 < len(w.swap); n += 2 {
 		if !strings.Contains(text, w.swap[n]) {
@@ -152,15 +166,22 @@ pools:
 
 func (w *world) alertmanager() {
 	w.t.Helper()
-	config := filepath.Join(w.dir, "alertmanager.yml")
-	write(w.t, config, fmt.Sprintf(`
+	write(w.t, filepath.Join(w.dir, "alertmanager.yml"), fmt.Sprintf(`
 route: {receiver: vllm-medic, group_by: [namespace, model_name], group_wait: 1s, group_interval: 2s, repeat_interval: 1h}
 receivers:
   - name: vllm-medic
     webhook_configs:
       - {url: "http://%s/api/v1/alertmanager", send_resolved: true, http_config: {authorization: {type: Bearer, credentials: "%s"}}}
 `, w.api, token))
-	w.am = start(w.t, "alertmanager", promtest.Binary(w.t, "alertmanager"), nil, "--config.file="+config, "--storage.path="+filepath.Join(w.dir, "am"),
+	w.startAlertmanager()
+}
+
+func (w *world) amDir() string { return filepath.Join(w.dir, "am") }
+
+// startAlertmanager starts it on what it remembers.
+func (w *world) startAlertmanager() {
+	w.t.Helper()
+	w.am = start(w.t, "alertmanager", promtest.Binary(w.t, "alertmanager"), nil, "--config.file="+filepath.Join(w.dir, "alertmanager.yml"), "--storage.path="+w.amDir(),
 		"--web.listen-address="+w.amAddr, "--cluster.listen-address=")
 	w.am.waitHTTP(w.t, "http://"+w.amAddr+"/-/ready", 200)
 }
@@ -225,13 +246,13 @@ func deployment(ns string) *unstructured.Unstructured {
 	})
 }
 
-// policy limits the pool to 184 requests at once: seven tenths of that are 64 for each of two replicas.
-func policy(ns string) *unstructured.Unstructured {
+// policy limits the pool to so many requests at once. Seven tenths of 184 are 64 for each of two replicas.
+func policy(ns string, lets int64) *unstructured.Unstructured {
 	return object(map[string]any{
 		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "metadata": map[string]any{"name": model, "namespace": ns},
 		"spec": map[string]any{
 			"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": model}},
-			"circuitBreaker": map[string]any{"maxParallelRequests": int64(184)},
+			"circuitBreaker": map[string]any{"maxParallelRequests": lets},
 		},
 	})
 }
@@ -258,81 +279,4 @@ func (w *world) number(r schema.GroupVersionResource, path ...string) int64 {
 		w.t.Fatal(err)
 	}
 	return n
-}
-
-// patience bounds every wait of a scenario. It is only ever reached by a failure.
-const patience = 90 * time.Second
-
-// message waits until the incident's message says all the words, and returns it.
-func (w *world) message(words ...string) fakeslack.Message {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-	defer cancel()
-	m, err := w.slack.WaitMessage(ctx, channel, func(m fakeslack.Message) bool {
-		text := m.VisibleText()
-		return !slices.ContainsFunc(words, func(s string) bool { return !strings.Contains(text, s) })
-	})
-	if err != nil {
-		w.t.Fatalf("no message says %q: %v", words, err)
-	}
-	return m
-}
-
-// click presses the first button whose text begins so, as a user, and returns the private answers.
-func (w *world) click(user, text string) []fakeslack.Ephemeral {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-	defer cancel()
-	for _, m := range w.slack.Messages(channel) {
-		for _, b := range m.Buttons() {
-			if b.URL != "" || !strings.HasPrefix(b.Text, text) {
-				continue
-			}
-			res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
-			if err != nil {
-				w.t.Fatalf("click %q: %v", b.Text, err)
-			}
-			answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
-			if err != nil {
-				w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
-			}
-			return answers
-		}
-	}
-	w.t.Fatalf("no button begins with %q", text)
-	return nil
-}
-
-// says waits until the incident's thread says the words.
-func (w *world) says(words string) {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-	defer cancel()
-	err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {
-		return slices.ContainsFunc(s.Messages(channel), func(m fakeslack.Message) bool {
-			return slices.ContainsFunc(s.Thread(channel, m.TS), func(r fakeslack.Message) bool { return strings.Contains(r.Text, words) })
-		})
-	})
-	if err != nil {
-		w.t.Fatalf("the thread does not say %q: %v", words, err)
-	}
-}
-
-// story is shown when a scenario fails: every message with its thread.
-func (w *world) story() string {
-	var b strings.Builder
-	for _, m := range w.slack.Messages(channel) {
-		fmt.Fprintf(&b, "message:\n%s\nthread:\n", m.VisibleText())
-		for _, r := range w.slack.Thread(channel, m.TS) {
-			fmt.Fprintf(&b, "  %s\n", r.Text)
-		}
-	}
-	return b.String()
-}
-
-func (w *world) scenario(name string) {
-	w.t.Helper()
-	if err := w.vllm.Fleet.SetScenario(name); err != nil {
-		w.t.Fatal(err)
-	}
 }

@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"testing"
+)
+
+// Each of the five alerts of the runbook, from Prometheus' own rule to the recovery that PromQL confirms; two of them stand in loop_test.go.
+
+func TestAQueueIsHealedByScalingOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, letting(400)) // else nobody waits as long as the alert demands
+	w.scenario("queue-backlog")
+	w.message("vLLMQueueBacklog", "2 → 3")
+	w.click("U0ALICE", "Scale")
+	w.says("Verified: ")
+	w.scenario("healthy") // the rush is over
+	w.says("Closed: ")
+	if got := w.replicas(); got != 3 {
+		t.Errorf("the Deployment has %d replicas, want 3", got)
+	}
+}
+
+func TestAFullCacheIsHealed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, letting(1000)) // else the policy keeps the cache from filling
+	w.scenario("cache-full")
+	w.message("vLLMGPUCacheFull", "2 → 3")
+	w.click("U0ALICE", "Scale")
+	w.says("Verified: ")
+	w.scenario("healthy") // the rush is over
+	w.says("Closed: ")
+	if got := w.replicas(); got != 3 {
+		t.Errorf("the Deployment has %d replicas, want 3", got)
+	}
+}
+
+// Scaling out is not enough here, and the bot says so: the next step takes it from there.
+func TestASpikeOfAbortsIsHealedInTwoSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.scenario("abort-spike")
+	w.message("vLLMHighAbortRate", "2 → 3")
+	w.click("U0ALICE", "Scale")
+	w.says("Verified: improved")
+	w.message("Clients give up", "184 → 129")
+	w.click("U0ALICE", "Throttle")
+	w.says("Verified: recovered")
+	w.scenario("healthy") // the rush is over
+	w.says("Closed: ")
+	if r, l := w.replicas(), w.limit(); r != 3 || l != 184 {
+		t.Errorf("in the end there are %d replicas and a limit of %d, want 3 and 184: a stop-gap is lifted", r, l)
+	}
+}
+
+// A step that makes it worse is offered back, with the numbers, and the way back is verified too.
+func TestAStepThatMakesItWorseIsUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.vllm.Fleet.SetWorse(true)
+	w.scenario("high-ttft")
+	w.message("2 → 3")
+	w.click("U0ALICE", "Scale")
+	w.says("Verified: worse")
+	if got := w.replicas(); got != 3 {
+		t.Errorf("before anybody said so the Deployment was set to %d", got)
+	}
+	w.message("Undo")
+	w.click("U0ALICE", "Undo")
+	w.says("Undone: ")
+	if got := w.replicas(); got != 2 {
+		t.Errorf("after the undo there are %d replicas, want 2", got)
+	}
+	w.scenario("healthy")
+	w.says("Closed: ")
+}
+
+func TestAFireThatComesBackOpensTheSameMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.scenario("high-ttft")
+	w.message("2 → 3")
+	w.scenario("healthy")
+	w.says("Closed: ")
+	w.scenario("high-ttft")
+	w.says("opened again")
+	w.message("2 → 3", "Approve or deny")
+	w.click("U0ALICE", "Scale")
+	w.says("Verified: recovered")
+	w.nothingTwice()
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package e2e
+
+// raceDetector says that the bot is built with it, because the tests are.
+const raceDetector = true

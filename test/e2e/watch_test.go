@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+)
+
+// patience bounds every wait of a scenario. It is only ever reached by a failure.
+const patience = 90 * time.Second
+
+// message waits until the incident's message says all the words, and returns it.
+func (w *world) message(words ...string) fakeslack.Message {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	m, err := w.slack.WaitMessage(ctx, channel, func(m fakeslack.Message) bool {
+		text := m.VisibleText()
+		return !slices.ContainsFunc(words, func(s string) bool { return !strings.Contains(text, s) })
+	})
+	if err != nil {
+		w.t.Fatalf("no message says %q: %v", words, err)
+	}
+	return m
+}
+
+// click presses the first button whose text begins so, as a user, and returns the private answers.
+func (w *world) click(user, text string) []fakeslack.Ephemeral {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for _, m := range w.slack.Messages(channel) {
+		for _, b := range m.Buttons() {
+			if b.URL != "" || !strings.HasPrefix(b.Text, text) {
+				continue
+			}
+			res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+			if err != nil {
+				w.t.Fatalf("click %q: %v", b.Text, err)
+			}
+			answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
+			if err != nil {
+				w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
+			}
+			return answers
+		}
+	}
+	w.t.Fatalf("no button begins with %q", text)
+	return nil
+}
+
+// says waits until the incident's thread says the words.
+func (w *world) says(words string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {
+		return slices.ContainsFunc(s.Messages(channel), func(m fakeslack.Message) bool {
+			return slices.ContainsFunc(s.Thread(channel, m.TS), func(r fakeslack.Message) bool { return strings.Contains(r.Text, words) })
+		})
+	})
+	if err != nil {
+		w.t.Fatalf("the thread does not say %q: %v", words, err)
+	}
+}
+
+// until waits for a condition outside Slack.
+func (w *world) until(what string, is func() bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-ctx.Done():
+			w.t.Fatalf("in vain: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// nothingTwice demands one message, and each line of its thread once.
+func (w *world) nothingTwice() {
+	w.t.Helper()
+	messages := w.slack.Messages(channel)
+	if len(messages) != 1 {
+		w.t.Errorf("%d messages, want 1", len(messages))
+	}
+	seen := map[string]bool{}
+	for _, m := range messages {
+		for _, r := range w.slack.Thread(channel, m.TS) {
+			if seen[r.Text] {
+				w.t.Errorf("twice in the thread: %s", r.Text)
+			}
+			seen[r.Text] = true
+		}
+	}
+}
+
+// story is shown when a scenario fails: every message with its thread.
+func (w *world) story() string {
+	var b strings.Builder
+	for _, m := range w.slack.Messages(channel) {
+		fmt.Fprintf(&b, "message:\n%s\nthread:\n", m.VisibleText())
+		for _, r := range w.slack.Thread(channel, m.TS) {
+			fmt.Fprintf(&b, "  %s\n", r.Text)
+		}
+	}
+	return b.String()
+}
+
+func (w *world) scenario(name string) {
+	w.t.Helper()
+	if err := w.vllm.Fleet.SetScenario(name); err != nil {
+		w.t.Fatal(err)
+	}
+}
