@@ -38,22 +38,34 @@ func outdated(inc incident.Incident) bool {
 		(inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, verified))
 }
 
-// evidence shows the conditions that decided, each with the value seen and what it was compared with.
+// evidence shows the conditions that decided, each with the value seen and what it was compared with. Conditions on the same signal with the same
+// truth share a line.
 func (c *canvas) evidence(inc incident.Incident) []string {
 	var decided, open []string
-	for _, e := range inc.Diagnosis.Evidence {
-		switch e.Truth {
-		case incident.True:
-			decided = append(decided, "• "+c.condition(inc, e))
-		case incident.Undecided:
-			open = append(open, "❔ "+c.condition(inc, e))
-		case incident.False:
+	all := inc.Diagnosis.Evidence
+	for n, e := range all {
+		alike := func(o incident.Condition) bool { return e.Signal != "" && o.Signal == e.Signal && o.Truth == e.Truth }
+		if e.Truth == incident.False || slices.ContainsFunc(all[:n], alike) {
+			continue
+		}
+		same := []incident.Condition{e}
+		for _, o := range all[n+1:] {
+			if alike(o) {
+				same = append(same, o)
+			}
+		}
+		if e.Truth == incident.True {
+			decided = append(decided, "• "+c.conditions(inc, same))
+		} else {
+			open = append(open, "❔ "+c.conditions(inc, same))
 		}
 	}
 	return capped(append(decided, open...), c.detail.evidence)
 }
 
-func (c *canvas) condition(inc incident.Incident, e incident.Condition) string {
+// conditions is the line of conditions on one signal.
+func (c *canvas) conditions(inc incident.Incident, same []incident.Condition) string {
+	e := same[0]
 	r, known := inc.Readings[e.Signal]
 	if e.Signal == "" || !known {
 		return escape(e.Text, c.detail.text) + seen(e.Seen)
@@ -62,15 +74,31 @@ func (c *canvas) condition(inc incident.Incident, e incident.Condition) string {
 	if c.detail.queries {
 		label = link(queryURL(c.opts.PrometheusURL, r.Query), label)
 	}
-	limit := ""
-	switch {
-	case e.Threshold == "":
-	case r.Direction == incident.LowerIsWorse:
-		limit = ", should be " + escape(e.Threshold, 40) + " or more"
-	default:
-		limit = ", limit " + escape(e.Threshold, 40)
+	return label + seen(cmp.Or(e.Seen, r.Text())) + limits(r, same)
+}
+
+// limits says what a signal was compared with. A signal without a bad side has no limit, only the condition.
+func limits(r incident.Reading, same []incident.Condition) string {
+	var out []string
+	for _, e := range same {
+		text := escape(e.Threshold, 40)
+		if r.Direction == incident.Neutral {
+			text = escape(e.Text, 60)
+		}
+		if text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
 	}
-	return label + seen(cmp.Or(e.Seen, r.Text())) + limit
+	switch {
+	case len(out) == 0:
+		return ""
+	case r.Direction == incident.Neutral:
+		return ", as the rule demands: " + strings.Join(out, " and ")
+	case r.Direction == incident.LowerIsWorse:
+		return ", should be " + strings.Join(out, " and ") + " or more"
+	default:
+		return ", limit " + strings.Join(out, " and ")
+	}
 }
 
 func seen(s string) string {

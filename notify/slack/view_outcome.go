@@ -61,8 +61,9 @@ func (c *canvas) beforeAfter(inc incident.Incident, v incident.Verification) []s
 	for _, n := range slices.Compact(names) {
 		before, hasBefore := v.Before[n]
 		after, hasAfter := v.After[n]
-		if !hasBefore && !hasAfter {
-			continue
+		silent := before.Value == nil && before.Error == "" && after.Value == nil && after.Error == ""
+		if !hasBefore && !hasAfter || hasBefore && hasAfter && silent {
+			continue // nothing was seen on either side; the thread says so
 		}
 		label := escape(cmp.Or(after.Title, before.Title, n), 60)
 		out = append(out, "• "+label+" "+readingText(before, hasBefore)+" → *"+readingText(after, hasAfter)+"* "+escape(limitText(after), 60))

@@ -1,0 +1,48 @@
+package slack
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func TestASignalHasOneLineOfEvidence(t *testing.T) {
+	t.Parallel()
+	value := 29.5
+	inc := stories(t)["04-deciding"]
+	inc.Readings = map[string]incident.Reading{
+		"queue":   {Title: "Time in the queue", Unit: incident.UnitSeconds, Value: &value, Direction: incident.HigherIsWorse},
+		"running": {Title: "Requests running", Unit: incident.UnitCount, Value: &value, Direction: incident.Neutral},
+	}
+	inc.Diagnosis.Evidence = []incident.Condition{
+		{Text: "queue > 5.0", Truth: incident.True, Signal: "queue", Seen: "29.5 s", Threshold: "5 s"},
+		{Text: "running > 0.0", Truth: incident.True, Signal: "running", Seen: "247", Threshold: "0"},
+		{Text: "queue > 0.5 * ttft", Truth: incident.True, Signal: "queue", Seen: "29.5 s", Threshold: "19.5 s (0.5 * ttft)"},
+		{Text: "queue < 1.0", Truth: incident.False, Signal: "queue", Seen: "29.5 s", Threshold: "1 s"},
+	}
+	got := (&canvas{detail: details()[0]}).evidence(inc)
+	want := []string{
+		"• Time in the queue *29.5 s*, limit 5 s and 19.5 s (0.5 * ttft)",
+		"• Requests running *247*, as the rule demands: running &gt; 0.0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestASignalWithoutDataOnBothSidesIsNotCompared(t *testing.T) {
+	t.Parallel()
+	before, after := 40.0, 0.0
+	inc := stories(t)["20-recovered"]
+	inc.Diagnosis.Healthy = []string{"queue", "waiting", "lost"}
+	v := incident.Verification{
+		Before: map[string]incident.Reading{"queue": {Title: "Queue"}, "waiting": {Title: "Waiting", Value: &before}, "lost": {Title: "Lost", Value: &before}},
+		After:  map[string]incident.Reading{"queue": {Title: "Queue"}, "waiting": {Title: "Waiting", Value: &after}, "lost": {Title: "Lost"}},
+	}
+	text := strings.Join((&canvas{detail: details()[0]}).beforeAfter(inc, v), "\n")
+	if strings.Contains(text, "Queue") || !strings.Contains(text, "Waiting 40 → *0*") || !strings.Contains(text, "Lost 40 → *no data*") {
+		t.Errorf("got\n%s", text)
+	}
+}
