@@ -78,6 +78,14 @@ func (a *applier) dispatch(ev Event) error {
 	case Acked:
 		a.inc.AckedBy = &e.By
 		a.by(e.By, "", "%s has seen this.", e.By)
+	case Noted:
+		if e.Note == "" || a.inc.Note == e.Note {
+			return &RefusedError{Reason: "That has been said."}
+		}
+		a.inc.Note = e.Note
+		a.say("%s", e.Note)
+	case Rerouted:
+		return a.rerouted(e)
 	case Closed:
 		return a.closed(e)
 	default:

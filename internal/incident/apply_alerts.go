@@ -19,12 +19,17 @@ func (a *applier) alerts(e AlertsReceived) error {
 		n := slices.IndexFunc(a.inc.Alerts, func(x Alert) bool { return x.Fingerprint == in.Fingerprint })
 		if n < 0 {
 			a.inc.Alerts = append(a.inc.Alerts, in)
-			joined = append(joined, in.Name())
+			if in.Firing { // the end of what was never heard of is no news
+				joined = append(joined, in.Name())
+			}
 			continue
 		}
 		old := &a.inc.Alerts[n]
 		merged, change := merge(*old, in)
 		*old = merged
+		if !wasOpen && change == alertSame && a.anew(merged, in) {
+			old.StartsAt, change = in.StartsAt, alertRefired
+		}
 		switch change {
 		case alertResolved:
 			resolved = append(resolved, in.Name())
@@ -55,6 +60,32 @@ func (a *applier) tell(joined, resolved, again []string, note string) {
 	}
 }
 
+// rerouted lets go of alerts that have found their pool.
+func (a *applier) rerouted(e Rerouted) error {
+	if a.inc.Pool != "" {
+		return &RefusedError{Reason: "The alerts of this incident have their pool."}
+	}
+	var names []string
+	a.inc.Alerts = slices.DeleteFunc(a.inc.Alerts, func(x Alert) bool {
+		gone := slices.Contains(e.Fingerprints, x.Fingerprint)
+		if gone {
+			names = append(names, x.Name())
+		}
+		return gone
+	})
+	if len(names) == 0 {
+		return &RefusedError{Reason: "None of these alerts is here."}
+	}
+	a.say("%s: found to belong to the pool %s, and gone on there.", list(names), e.Pool)
+	return nil
+}
+
+// anew says whether an alert that fires on is news for a closed incident: it began after the end (its "resolved" was lost, silenced or never sent),
+// or it still fires well after it. What comes right after the end may have been on its way before.
+func (a *applier) anew(merged, in Alert) bool {
+	return merged.Firing && in.Firing && (in.StartsAt.After(a.inc.ClosedAt) || in.SeenAt.Sub(a.inc.ClosedAt) > lateNews)
+}
+
 // reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.
 func (a *applier) reopen(firing []string) error {
 	if len(a.inc.Firing()) == 0 || len(firing) == 0 {
@@ -66,7 +97,10 @@ func (a *applier) reopen(firing []string) error {
 	}
 	a.inc.Reopened++
 	a.inc.ClosedAt = time.Time{}
-	a.inc.Quiet, a.inc.Note = QuietNone, ""
+	a.inc.Quiet = QuietNone
+	if a.inc.Pool != "" {
+		a.inc.Note = "" // without a pool it is the advice, which still holds
+	}
 	a.inc.HealthySince = time.Time{}
 	a.inc.State = StateInvestigating
 	if a.inc.Pool == "" {

@@ -21,6 +21,12 @@ func (a *applier) decided(d Decision) error {
 	if s.State != StepProposed {
 		return &RefusedError{Reason: stepNotOpen(a.inc, s)}
 	}
+	if a.inc.State != StateDeciding && a.inc.State != StateProposed {
+		return &RefusedError{Reason: decisionNotNow(a.inc, d)}
+	}
+	if s.Kind == StepManual {
+		return &RefusedError{Reason: "This step is for a person; there is nothing to " + string(d.Verb) + "."}
+	}
 	if !a.inc.Plan.ExpiresAt.IsZero() && !a.now.Before(a.inc.Plan.ExpiresAt) {
 		return &RefusedError{Reason: "The time to decide is over, and that means no. Nothing was done."}
 	}
@@ -37,12 +43,13 @@ func (a *applier) decided(d Decision) error {
 
 func (a *applier) approve(d Decision, s Step) error {
 	switch {
-	case s.Kind == StepManual:
-		return &RefusedError{Reason: "This step is for a person; there is nothing to approve."}
 	case !s.Executable():
 		return &RefusedError{Reason: "This step is refused: " + firstRefusal(s.Guardrails)}
 	case s.Needs.Confirm && !d.Confirm:
 		return &RefusedError{Reason: "This step restarts pods and needs a confirmation of its own. Nothing was done."}
+	case slices.ContainsFunc(s.Approvals, func(o Actor) bool { return o.Kind != d.By.Kind }):
+		return &RefusedError{Reason: fmt.Sprintf("%s approved first. The second person must come through the same door: the bot cannot tell whether %s and %s are two people.",
+			s.Approvals[0], s.Approvals[0], d.By)}
 	case slices.Contains(s.Approvals, d.By):
 		return &RefusedError{Reason: "You have approved this already. It needs somebody else too."}
 	}
@@ -101,6 +108,8 @@ func (a *applier) undo(id string, by Actor, why string) error {
 		return &RefusedError{Reason: "This step has been undone already."}
 	case s.State != StepApplied:
 		return &RefusedError{Reason: fmt.Sprintf("This step is %s: there is nothing to undo.", s.State)}
+	case a.newer(s) != "":
+		return &RefusedError{Reason: fmt.Sprintf("%s changed the same value later. Undo that one first.", a.newer(s))}
 	case a.inc.Active != nil && a.inc.Active.Step != id:
 		return &RefusedError{Reason: "Another step is being run. Undo this one when that has ended."}
 	}
@@ -108,6 +117,17 @@ func (a *applier) undo(id string, by Actor, why string) error {
 	a.inc.Active = &Active{Step: id, Op: OpUndo, Phase: PhaseRecheck, Since: a.now, By: by, Why: why}
 	a.by(by, id, "Undoing: %s, back to %s (%s).", s.Title, s.Undo, why)
 	return nil
+}
+
+// newer names the step that stands on top of this one: the same field of the same object, applied later. Undoing the older one first would find a
+// value that is not its own.
+func (a *applier) newer(s Step) string {
+	for _, o := range a.inc.Applied() {
+		if o.ID != s.ID && o.Target.Key() == s.Target.Key() && o.Target.Field == s.Target.Field && o.AppliedAt.After(s.AppliedAt) {
+			return o.Title
+		}
+	}
+	return ""
 }
 
 // decisionNotNow explains to a person why the incident takes no decision at the moment.

@@ -3,6 +3,7 @@ package incident
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,8 +24,7 @@ func (a *applier) investigated(e Investigated) error {
 		a.stayQuiet(e)
 		return nil
 	case before.State == StateDeciding && a.samePlan(e):
-		a.refresh(e)
-		return nil
+		return a.refresh(e)
 	case before.State == StateDeciding && e.Diagnosis == nil && e.Healthy == Undecided:
 		// Prometheus or the API server cannot be asked: the plan stays, and is asked about again at the click.
 		a.inc.Note = e.Note
@@ -60,6 +60,9 @@ func (a *applier) staysQuiet(e Investigated, relapse bool) bool {
 	if e.Healthy == True || e.Diagnosis == nil {
 		return true
 	}
+	if a.inc.Quiet == QuietDenied && a.inc.Diagnosis == nil && !relapse {
+		return true // aborted before there was a diagnosis: the no covers what was going on
+	}
 	if relapse || a.inc.Diagnosis == nil || a.inc.Diagnosis.Name != e.Diagnosis.Name {
 		return false
 	}
@@ -76,48 +79,105 @@ func (a *applier) samePlan(e Investigated) bool {
 	return a.inc.Plan.Digest == p.ComputeDigest()
 }
 
-// refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now.
-func (a *applier) refresh(e Investigated) {
+// refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now: a refused step may become free, and the
+// other way round. Approvals of a step that was refused meanwhile do not count any more.
+func (a *applier) refresh(e Investigated) error {
 	a.inc.Diagnosis = e.Diagnosis
 	for n := range a.inc.Plan.Steps {
-		a.inc.Plan.Steps[n].Guardrails = e.Steps[n].Guardrails
+		s := &a.inc.Plan.Steps[n]
+		s.Guardrails = e.Steps[n].Guardrails
+		if s.Kind == StepManual || s.State != StepProposed && s.State != StepRefused {
+			continue
+		}
+		if s.Executable() {
+			if s.State == StepRefused {
+				s.State, s.Reason = StepProposed, ""
+			}
+			continue
+		}
+		s.State, s.Reason, s.Approvals = StepRefused, firstRefusal(s.Guardrails), nil
 	}
 	a.redraw = true
+	if len(a.inc.Proposed()) == 0 && a.inc.UndoOffered == "" {
+		a.quiet(QuietNone, noStepNote(*a.inc.Plan, e.Note))
+	}
+	return nil
 }
 
 // replan puts a new plan in the place of the old one. Applied steps of the old plan stay, as standing steps that can be undone.
 func (a *applier) replan(e Investigated) error {
+	asked := a.askedUntil(e)
 	a.retire("the plan was replaced")
 	a.inc.Standing = a.inc.Applied()
 	a.inc.Diagnosis = e.Diagnosis
-	revision := 1
-	if a.inc.Plan != nil {
-		revision = a.inc.Plan.Revision + 1
-	}
 	a.inc.Plan = nil
 	a.inc.Quiet = QuietNone
 	if e.Diagnosis == nil {
 		a.quiet(QuietNone, e.Note)
 		return nil
 	}
-	p := Plan{Revision: revision, Diagnosis: e.Diagnosis.Name, Steps: cloneSteps(e.Steps), CreatedAt: a.now}
+	a.inc.Revision++
+	p := Plan{Revision: a.inc.Revision, Diagnosis: e.Diagnosis.Name, Steps: cloneSteps(e.Steps), CreatedAt: a.now, ExpiresAt: asked}
 	for n := range p.Steps {
 		s := &p.Steps[n]
-		s.ID = fmt.Sprintf("p%d-s%d", revision, n+1)
-		s.State = StepProposed
+		s.ID = fmt.Sprintf("p%d-s%d", a.inc.Revision, n+1)
+		s.State, s.Tried = StepProposed, a.tried(*s)
 		if !s.Executable() && s.Kind != StepManual {
 			s.State, s.Reason = StepRefused, firstRefusal(s.Guardrails)
 		}
 	}
 	p.Digest = p.ComputeDigest()
 	a.inc.Plan = &p
-	a.add(nil, "", true, e.Diagnosis, "Diagnosis: %s", e.Diagnosis.Summary)
+	if asked.IsZero() {
+		a.add(nil, "", true, e.Diagnosis, "Diagnosis: %s", e.Diagnosis.Summary)
+	} else {
+		a.add(nil, "", false, e.Diagnosis, "The plan is new, the diagnosis is the same: %s", e.Diagnosis.Summary)
+	}
 	if !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.State == StepProposed && s.Executable() }) {
 		a.quiet(QuietNone, noStepNote(p, e.Note))
 		return nil
 	}
 	a.inc.State, a.inc.Note = StateProposed, ""
 	return nil
+}
+
+// askedUntil is until when people are being asked about this very diagnosis; zero when they are not. A plan that follows the live values, such as a
+// number of replicas that an autoscaler moves, neither puts the end off nor makes a new line in the thread.
+func (a *applier) askedUntil(e Investigated) time.Time {
+	if a.inc.State != StateDeciding || a.inc.Plan == nil || a.inc.Diagnosis == nil || e.Diagnosis == nil || a.inc.Diagnosis.Name != e.Diagnosis.Name {
+		return time.Time{}
+	}
+	return a.inc.Plan.ExpiresAt
+}
+
+// tried says what came of the same change earlier in this incident.
+func (a *applier) tried(s Step) string {
+	for _, t := range slices.Backward(a.inc.Trials) {
+		if t.Kind != s.Kind || t.Target != s.Target.Key() || t.To != s.To || s.Kind == StepManual {
+			continue
+		}
+		text := "tried at " + t.At.UTC().Format("15:04 UTC")
+		if t.Verdict != "" {
+			text += ": " + string(t.Verdict)
+		}
+		if t.UndoneBy != nil {
+			text += ", undone by " + t.UndoneBy.String()
+		}
+		return text
+	}
+	return ""
+}
+
+// remember keeps what came of a change, so that policy does not repeat it and people know.
+func (a *applier) remember(s Step, verdict Verdict, undoneBy *Actor) {
+	t := Trial{Kind: s.Kind, Target: s.Target.Key(), To: s.To, Verdict: verdict, At: s.AppliedAt, UndoneBy: undoneBy}
+	if n := slices.IndexFunc(a.inc.Trials, func(o Trial) bool { return o.Kind == t.Kind && o.Target == t.Target && o.To == t.To }); n >= 0 {
+		if t.Verdict == "" {
+			t.Verdict = a.inc.Trials[n].Verdict
+		}
+		a.inc.Trials = slices.Delete(a.inc.Trials, n, n+1)
+	}
+	a.inc.Trials = append(a.inc.Trials, t)
 }
 
 func firstRefusal(gs []Guardrail) string {
@@ -144,8 +204,10 @@ func noStepNote(p Plan, note string) string {
 
 func (a *applier) asked(e Asked) {
 	a.inc.State = StateDeciding
-	a.inc.Plan.ExpiresAt = e.ExpiresAt
-	a.note("Asked for a decision on plan %s until %s.", a.inc.Plan.Digest, e.ExpiresAt.UTC().Format(time.RFC3339))
+	if until := a.inc.Plan.ExpiresAt; until.IsZero() || e.ExpiresAt.Before(until) {
+		a.inc.Plan.ExpiresAt = e.ExpiresAt
+	}
+	a.note("Asked for a decision on plan %s until %s.", a.inc.Plan.Digest, a.inc.Plan.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
 func (a *applier) expired() {
@@ -156,14 +218,31 @@ func (a *applier) expired() {
 			}
 		}
 	}
-	a.inc.UndoOffered = ""
-	a.quiet(QuietExpired, "Nobody decided in time, and that means no. Nothing was changed. I keep watching.")
+	a.quiet(QuietExpired, "Nobody decided in time, and that means no. "+a.whatStands()+" I keep watching.")
 }
 
+// whatStands says what is changed at the moment, for texts that would be misread as "nothing has happened".
+func (a *applier) whatStands() string {
+	applied := a.inc.Applied()
+	if len(applied) == 0 || a.inc.Drill {
+		return "Nothing was changed."
+	}
+	titles := make([]string, len(applied))
+	for n, s := range applied {
+		titles[n] = s.Title
+	}
+	return "What was done before stays as it is: " + strings.Join(titles, "; ") + "."
+}
+
+// claimPatience is how long a write may be under way before a person may stop waiting for its outcome. The API server gives up a request after one
+// minute by default (--request-timeout), so nothing of ours can land later than that.
+const claimPatience = 5 * time.Minute
+
 func (a *applier) aborted(e Aborted) error {
-	if a.inc.Active != nil {
-		if a.inc.Active.Phase == PhaseClaimed {
-			return &RefusedError{Reason: "The write is under way and cannot be stopped. Wait a moment, then undo the step."}
+	if act := a.inc.Active; act != nil {
+		if until := act.Since.Add(claimPatience); act.Phase == PhaseClaimed && a.now.Before(until) {
+			return &RefusedError{Reason: "The write is under way and cannot be stopped. Undo the step when it has ended; if it has not by " +
+				until.UTC().Format("15:04:05 UTC") + ", abort again."}
 		}
 		a.endActive(e)
 	}
@@ -179,12 +258,23 @@ func (a *applier) aborted(e Aborted) error {
 func (a *applier) endActive(e Aborted) {
 	id := a.inc.Active.Step
 	_, err := a.edit(id, func(s *Step) {
+		const unknown = "nobody knows whether the last write took effect: look at the object"
 		switch s.State {
 		case StepApproved:
 			s.State, s.Reason = StepDenied, "aborted by "+e.By.String()
+		case StepApplying:
+			// It may stand, so it can be undone; the undo looks at the object first.
+			s.State, s.AppliedAt, s.Reason = StepApplied, a.now, unknown
 		case StepUndoing:
-			s.State = StepApplied
-		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplying, StepApplied, StepFailed, StepUndone:
+			switch a.inc.Active.Phase {
+			case PhaseRollout:
+				s.State = StepUndone // the object has its old value already
+			case PhaseClaimed:
+				a.keepStanding(s, unknown)
+			case PhaseRecheck, PhaseSettle, PhaseVerify:
+				s.State = StepApplied
+			}
+		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplied, StepFailed, StepUndone:
 		}
 	})
 	if err != nil {

@@ -2,7 +2,7 @@ package incident
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,7 +14,7 @@ func (a *applier) stopped(e Stopped) error {
 	}
 	s, err := a.edit(act.Step, func(s *Step) {
 		if act.Op == OpUndo {
-			s.State = StepApplied
+			a.keepStanding(s, e.Reason)
 			return
 		}
 		s.State, s.Reason = StepRefused, e.Reason
@@ -26,21 +26,35 @@ func (a *applier) stopped(e Stopped) error {
 		return err
 	}
 	if act.Op == OpUndo {
-		a.step(s.ID, "Not undone: %s. %s stays as it is; a person must look.", e.Reason, s.Target)
-		a.quiet(a.inc.Quiet, "")
-		a.inc.Note = "An undo was refused: " + e.Reason
+		a.notUndone(s, e.Reason)
 		return nil
 	}
 	a.step(s.ID, "Not done: %s. Nothing was written.", e.Reason)
-	a.next("A step was refused after its approval: " + e.Reason)
+	a.next("A step was refused after its approval: "+e.Reason, e.ExpiresAt)
 	return nil
 }
 
+// keepStanding notes on a step that its undo was refused: the change still stands, so the incident does not end before it is gone.
+func (a *applier) keepStanding(s *Step, why string) {
+	s.State, s.Reason = StepApplied, "not undone: "+why
+	s.UndoTries, s.UndoRefusedAt = s.UndoTries+1, a.now
+}
+
+func (a *applier) notUndone(s Step, why string) {
+	a.step(s.ID, "Not undone: %s. %s stays at %s; a person must look.", strings.TrimSuffix(why, "."), s.Target, s.To)
+	a.quiet(a.inc.Quiet, "")
+	a.inc.Note = "An undo was refused, and " + s.Target.String() + " stays at " + s.To.String() + ": " + why
+}
+
 // next goes back to people when steps are left to decide on, else to watching.
-func (a *applier) next(note string) {
+func (a *applier) next(note string, expiresAt time.Time) {
 	a.inc.Active = nil
 	if len(a.inc.Proposed()) > 0 {
 		a.inc.State, a.inc.Note = StateDeciding, note
+		// Policy asked nobody yet, or the time has passed while the step was looked at.
+		if a.inc.Plan.ExpiresAt.Before(expiresAt) {
+			a.inc.Plan.ExpiresAt = expiresAt
+		}
 		return
 	}
 	a.quiet(QuietNone, "")
@@ -87,7 +101,9 @@ func (a *applier) written(e Written) error {
 		a.step(s.ID, "DRILL: would have done: %s. Nothing was written.%s", s.Title, space(e.Note))
 	case ResultDrift, ResultFailed:
 		a.step(s.ID, "Not done: %s. Nothing was written.", e.Note)
-		a.next("A step could not be written: " + e.Note)
+		a.next("A step could not be written: "+e.Note, e.ExpiresAt)
+	case ResultUnknown:
+		return &RefusedError{Reason: "Only an abort ends a write without an outcome."}
 	default:
 		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
 	}
@@ -102,6 +118,7 @@ func setWritten(s *Step, e Written, now time.Time) {
 		s.State, s.Reason = StepRefused, e.Note
 	case ResultFailed:
 		s.State, s.Reason = StepFailed, e.Note
+	case ResultUnknown: // refused by the caller: only an abort ends a write so
 	}
 }
 
@@ -115,11 +132,15 @@ func (a *applier) undoWritten(e Written) error {
 			return err
 		}
 		a.step(s.ID, "Restored %s to %s. Waiting for the rollout.%s", s.Target, s.Undo, space(e.Note))
-	case ResultDrift, ResultFailed:
-		s, err := a.edit(act.Step, func(s *Step) {
-			s.State = StepFailed
-			s.Reason = "not undone: " + e.Note
-		})
+	case ResultFailed:
+		s, err := a.edit(act.Step, func(s *Step) { a.keepStanding(s, e.Note) })
+		if err != nil {
+			return err
+		}
+		a.notUndone(s, e.Note)
+	case ResultDrift:
+		// Somebody else has changed the object: this step's value does not stand any more, and theirs is not ours to undo.
+		s, err := a.edit(act.Step, func(s *Step) { s.State, s.Reason = StepFailed, "not undone: "+e.Note })
 		if err != nil {
 			return err
 		}
@@ -128,6 +149,8 @@ func (a *applier) undoWritten(e Written) error {
 		a.inc.Note = "An undo could not be written: " + e.Note
 	case ResultDrilled:
 		return &RefusedError{Reason: "A drill has nothing to undo."}
+	case ResultUnknown:
+		return &RefusedError{Reason: "Only an abort ends a write without an outcome."}
 	default:
 		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
 	}
@@ -149,6 +172,9 @@ func (a *applier) rolledOut(e RolledOut) error {
 			text = "Undone: %s is %s again, but its rollout does not end well.%s"
 		}
 		a.step(s.ID, text, s.Target, s.Undo, space(e.Note))
+		if by := act.By; by.Kind != "bot" { // a stop-gap that the bot lifts has done its work
+			a.remember(s, "", &by)
+		}
 		a.inc.HealthySince = time.Time{}
 		a.quiet(a.inc.Quiet, "")
 		a.inc.Note = "Undone. I keep watching."
@@ -204,6 +230,9 @@ func (a *applier) concluded(e Verified, s Step) error {
 	verdict := e.Verification.Verdict
 	a.inc.Active = nil
 	bad := verdict == VerdictWorse || verdict == VerdictUnchanged
+	if bad && !a.inc.Drill {
+		a.remember(s, verdict, nil)
+	}
 	switch {
 	case a.inc.Drill:
 		a.quiet(QuietDrilled, "")
@@ -234,11 +263,3 @@ func space(s string) string {
 	}
 	return " " + s
 }
-
-// Ends lists the states of a step in which nothing more happens to it.
-func Ends() []StepState {
-	return []StepState{StepDenied, StepExpired, StepSuperseded, StepRefused, StepFailed, StepUndone}
-}
-
-// Ended says whether nothing more happens to the step.
-func (s StepState) Ended() bool { return slices.Contains(Ends(), s) }

@@ -159,6 +159,10 @@ func samples() []Event {
 		UndoStarted{Step: "p1-s1"},
 		Aborted{},
 		Acked{},
+		Noted{}, Noted{Note: "waiting"},
+		Written{Result: ResultUnknown},
+		Rerouted{},
+		Rerouted{Fingerprints: []string{"a"}, Pool: "llama"},
 		Closed{},
 	}
 }

@@ -23,6 +23,8 @@ const (
 	KindUndoStarted  EventKind = "undo_started"
 	KindAborted      EventKind = "aborted"
 	KindAcked        EventKind = "acked"
+	KindRerouted     EventKind = "rerouted"
+	KindNoted        EventKind = "noted"
 	KindClosed       EventKind = "closed"
 )
 
@@ -30,7 +32,7 @@ const (
 func EventKinds() []EventKind {
 	return []EventKind{
 		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindQuieted, KindDecided, KindExpired, KindRefused, KindClaimed,
-		KindWritten, KindRolledOut, KindSettled, KindVerified, KindUndoStarted, KindAborted, KindAcked, KindClosed,
+		KindWritten, KindRolledOut, KindSettled, KindVerified, KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindClosed,
 	}
 }
 
@@ -75,6 +77,8 @@ type Expired struct{}
 type Stopped struct {
 	Reason     string
 	Guardrails []Guardrail
+	// ExpiresAt is until when people may decide on what is left of the plan.
+	ExpiresAt time.Time
 }
 
 // WriteClaimed says that the write is about to be made under this id. Before are the readings to compare with later.
@@ -87,6 +91,8 @@ type WriteClaimed struct {
 type Written struct {
 	Result WriteResult
 	Note   string
+	// ExpiresAt is until when people may decide on what is left of the plan when nothing was written.
+	ExpiresAt time.Time
 }
 
 // RolledOut says that the rollout has ended, well or not, and until when the signals settle.
@@ -124,6 +130,15 @@ type Aborted struct {
 
 // Acked says that a person has seen the incident.
 type Acked struct{ By Actor }
+
+// Rerouted says that alerts which led to no pool lead to one now, and are in its incident.
+type Rerouted struct {
+	Fingerprints []string
+	Pool         string
+}
+
+// Noted says why the bot cannot go on for the moment, once, so that nobody takes its silence for calm.
+type Noted struct{ Note string }
 
 // Closed ends the incident.
 type Closed struct {
@@ -178,6 +193,12 @@ func (Aborted) Kind() EventKind { return KindAborted }
 
 // Kind names the event.
 func (Acked) Kind() EventKind { return KindAcked }
+
+// Kind names the event.
+func (Rerouted) Kind() EventKind { return KindRerouted }
+
+// Kind names the event.
+func (Noted) Kind() EventKind { return KindNoted }
 
 // Kind names the event.
 func (Closed) Kind() EventKind { return KindClosed }

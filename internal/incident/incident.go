@@ -34,8 +34,12 @@ type Incident struct {
 	Diagnosis *Diagnosis         `json:"diagnosis"`
 	Others    []Other            `json:"others"`
 	Plan      *Plan              `json:"plan"`
+	// Revision counts the plans of the incident; it only grows, so that step ids never come twice.
+	Revision int `json:"revision,omitempty"`
 	// Standing are applied steps of earlier plans that have not been undone.
 	Standing []Step `json:"standing,omitempty"`
+	// Trials are the changes that did not help or were taken back. Policy never repeats one.
+	Trials []Trial `json:"trials,omitempty"`
 	// Active is the step that is being run, in the running states.
 	Active *Active `json:"active,omitempty"`
 	// UndoOffered is the id of the step whose undo is offered with reason, after it did not help.
@@ -49,6 +53,19 @@ type Incident struct {
 	Journal []Entry `json:"journal"`
 	// Version counts commits. The store fills it; a commit with an old one is refused.
 	Version int64 `json:"version"`
+}
+
+// Trial is a change that was made in this incident and did not help, or was taken back.
+type Trial struct {
+	Kind StepKind `json:"kind"`
+	// Target is Target.Key() of the object.
+	Target string `json:"target"`
+	To     Value  `json:"to"`
+	// Verdict is empty when it was taken back before there was one.
+	Verdict Verdict   `json:"verdict,omitempty"`
+	At      time.Time `json:"at"`
+	// UndoneBy is nil while the change stands.
+	UndoneBy *Actor `json:"undoneBy,omitempty"`
 }
 
 // Quiet says why an open incident asks nothing.
@@ -222,6 +239,7 @@ func (i Incident) Clone() Incident {
 	i.Readings = maps.Clone(i.Readings)
 	i.Others = slices.Clone(i.Others)
 	i.Standing = cloneSteps(i.Standing)
+	i.Trials = slices.Clone(i.Trials)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)
 	i.Diagnosis = clonePtr(i.Diagnosis)

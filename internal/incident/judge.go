@@ -13,7 +13,7 @@ const noticeable = 0.10
 // Judge compares the readings before and after a change. healthy is what the playbook says of the readings after. A signal without a
 // value on either side is never taken for better or worse.
 func Judge(before, after map[string]Reading, signals []string, healthy Truth) (Verdict, string) {
-	var better, worse, same, blind []string
+	var better, worse, same, blind, silent []string
 	for _, name := range signals {
 		b, a := before[name], after[name]
 		line := fmt.Sprintf("%s %s -> %s", title(a, b, name), b.Text(), a.Text())
@@ -26,10 +26,15 @@ func Judge(before, after map[string]Reading, signals []string, healthy Truth) (V
 			same = append(same, line)
 		case moveUnknown:
 			blind = append(blind, line)
+			if b.HasValue() && !a.HasValue() {
+				silent = append(silent, line)
+			}
 		}
 	}
 	all := strings.Join(append(append(append(append([]string{}, worse...), better...), same...), blind...), "; ")
 	switch {
+	case healthy == True && len(silent) > 0:
+		return VerdictInconclusive, sentence("The signals are within their thresholds, but some went silent: without traffic nothing is proven", all)
 	case healthy == True:
 		return VerdictRecovered, sentence("All signals are within their thresholds", all)
 	case len(better)+len(worse)+len(same) == 0:

@@ -146,6 +146,26 @@ type Step struct {
 	AppliedAt    time.Time     `json:"appliedAt,omitzero"`
 	Approvals    []Actor       `json:"approvals,omitempty"`
 	Verification *Verification `json:"verification,omitempty"`
+	// Tried says what came of the same change earlier in this incident; empty when it is new. People may repeat it, policy may not.
+	Tried string `json:"tried,omitempty"`
+	// UndoTries counts the undos that were refused, the last one at UndoRefusedAt. The step still stands.
+	UndoTries     int       `json:"undoTries,omitempty"`
+	UndoRefusedAt time.Time `json:"undoRefusedAt,omitzero"`
+}
+
+// undoPause is how long the bot waits after a refused undo; it doubles with each, up to undoPauseMost. A refusal by RBAC, admission or quota lasts
+// until a person has done something, and every try is a line in the thread.
+const (
+	undoPause     = 5 * time.Minute
+	undoPauseMost = 2 * time.Hour
+)
+
+// UndoDue says whether the bot may try to undo the step by itself: at once, and after refusals ever more rarely. A person may ask at any time.
+func (s Step) UndoDue(now time.Time) bool {
+	if s.UndoTries == 0 {
+		return true
+	}
+	return !now.Before(s.UndoRefusedAt.Add(min(undoPause<<min(s.UndoTries-1, 10), undoPauseMost)))
 }
 
 // Executable says whether the bot can run the step at all: it is not advice and no guardrail refuses it.
@@ -228,6 +248,9 @@ type Actor struct {
 
 // String is "slack:U0123".
 func (a Actor) String() string { return a.Kind + ":" + a.ID }
+
+// Person says whether a human did it, through whatever door.
+func (a Actor) Person() bool { return a.Kind == "slack" || a.Kind == "kubernetes" }
 
 // Decision is an approval, a denial or a request to undo, with the plan that the person saw.
 type Decision struct {

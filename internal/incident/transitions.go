@@ -9,6 +9,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindQuieted: {StateWatching},
 		KindAborted: {StateWatching},
 		KindAcked:   {StateReceived},
+		KindNoted:   {StateReceived},
 	},
 	StateInvestigating: {
 		KindAlerts:       {StateInvestigating},
@@ -16,6 +17,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindQuieted:      {StateWatching},
 		KindAborted:      {StateWatching},
 		KindAcked:        {StateInvestigating},
+		KindNoted:        {StateInvestigating},
 	},
 	StateProposed: {
 		KindAlerts:  {StateProposed},
@@ -24,6 +26,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindQuieted: {StateWatching},
 		KindAborted: {StateWatching},
 		KindAcked:   {StateProposed},
+		KindNoted:   {StateProposed},
 	},
 	StateDeciding: {
 		KindAlerts:       {StateDeciding},
@@ -33,6 +36,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindUndoStarted:  {StateUndoing},
 		KindAborted:      {StateWatching},
 		KindAcked:        {StateDeciding},
+		KindNoted:        {StateDeciding},
 	},
 	StateApplying: {
 		KindAlerts:  {StateApplying},
@@ -41,6 +45,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindWritten: {StateSettling, StateVerifying, StateDeciding, StateWatching},
 		KindAborted: {StateWatching},
 		KindAcked:   {StateApplying},
+		KindNoted:   {StateApplying},
 	},
 	StateSettling: {
 		KindAlerts:      {StateSettling},
@@ -50,6 +55,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindUndoStarted: {StateUndoing},
 		KindAborted:     {StateWatching},
 		KindAcked:       {StateSettling},
+		KindNoted:       {StateSettling},
 	},
 	StateVerifying: {
 		KindAlerts:      {StateVerifying},
@@ -58,6 +64,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindUndoStarted: {StateUndoing},
 		KindAborted:     {StateWatching},
 		KindAcked:       {StateVerifying},
+		KindNoted:       {StateVerifying},
 	},
 	StateUndoing: {
 		KindAlerts:    {StateUndoing},
@@ -67,6 +74,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindRolledOut: {StateWatching},
 		KindAborted:   {StateWatching},
 		KindAcked:     {StateUndoing},
+		KindNoted:     {StateUndoing},
 	},
 	StateWatching: {
 		KindAlerts:       {StateWatching},
@@ -74,6 +82,8 @@ var transitions = map[State]map[EventKind][]State{
 		KindDecided:      {StateUndoing},
 		KindUndoStarted:  {StateUndoing},
 		KindAcked:        {StateWatching},
+		KindNoted:        {StateWatching},
+		KindRerouted:     {StateWatching},
 		KindClosed:       {StateClosed},
 	},
 	StateClosed: {

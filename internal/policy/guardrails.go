@@ -28,6 +28,22 @@ func mode(in Input) incident.Guardrail {
 	}
 }
 
+// undoMode lets a person take back what was done in every mode that writes, and the bot only where it may write by itself.
+func undoMode(in Input) incident.Guardrail {
+	switch {
+	case in.Mode == incident.ModeApprove || in.Mode == incident.ModeAuto:
+		return pass("mode", "mode %s", in.Mode)
+	case in.Mode == incident.ModeObserve && in.By.Person():
+		return pass("mode", "mode observe, and a person asked for the undo")
+	case in.Mode == incident.ModeObserve:
+		return refuse("mode", "mode observe: the bot takes nothing back by itself; a person may")
+	case in.Mode == incident.ModeDrill:
+		return refuse("mode", "mode drill: nothing is written")
+	default:
+		return refuse("mode", "the mode %q is not known", in.Mode)
+	}
+}
+
 func pause(in Input) incident.Guardrail {
 	for _, p := range in.Pauses {
 		if p.Pool == "" || p.Pool == in.Pool.Name {
@@ -71,7 +87,7 @@ func coolDown(in Input, s Settings) incident.Guardrail {
 
 // tookEffect says whether a write changed the object, or may have: one without an end counts.
 func tookEffect(w incident.Write) bool {
-	return w.Result == "" || w.Result == incident.ResultApplied || w.Result == incident.ResultDrilled
+	return w.Result == "" || w.Result == incident.ResultUnknown || w.Result == incident.ResultApplied || w.Result == incident.ResultDrilled
 }
 
 func budget(in Input, s Settings) incident.Guardrail {

@@ -60,6 +60,8 @@ type Input struct {
 	Mode incident.Mode
 	Step incident.Step
 	Op   incident.Op
+	// By asked for the operation; of an undo it matters whether a person did.
+	By incident.Actor
 	// Incident is the id of the incident that wants to run the step.
 	Incident string
 	// Writes is the history of the pool's objects, at least of the last day. WritesUnknown says that it could not be read.
@@ -76,7 +78,7 @@ type Input struct {
 // Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the step.
 func Check(in Input, s Settings) []incident.Guardrail {
 	if in.Op == incident.OpUndo {
-		return []incident.Guardrail{pause(in)}
+		return []incident.Guardrail{undoMode(in), pause(in), lock(in)}
 	}
 	return []incident.Guardrail{mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), availability(in)}
 }
@@ -111,6 +113,10 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 	}
 	switch m {
 	case incident.ModeAuto:
+		if step.Tried != "" {
+			answer, why := needApproval(approvers)
+			return answer, "policy does not repeat what was " + step.Tried + "; " + why
+		}
 		if slices.Contains(s.Automatic, step.Kind) && !step.Needs.Confirm && !step.Needs.Restart {
 			return Automatic, fmt.Sprintf("mode auto runs %s steps within their bounds", step.Kind)
 		}

@@ -112,7 +112,7 @@ func TestGuardrailsLetPass(t *testing.T) {
 			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Drill = true; w.Result = incident.ResultDrilled })}
 		}},
 		{"no restart needs no ready pods", func(in *Input) { in.Step.Needs = incident.Needs{}; in.Cluster = incident.Cluster{Error: "x"} }},
-		{"undo ignores cool-down, budget and lock", func(in *Input) {
+		{"undo ignores cool-down and budget", func(in *Input) {
 			in.Op = incident.OpUndo
 			in.Writes = []incident.Write{write(time.Second, nil)}
 			in.WritesUnknown = true
@@ -127,6 +127,46 @@ func TestGuardrailsLetPass(t *testing.T) {
 				t.Errorf("refused: %s", got)
 			}
 		})
+	}
+}
+
+func TestAnUndoAsksModeAndLock(t *testing.T) {
+	t.Parallel()
+	alice, bot := incident.Actor{Kind: "slack", ID: "U1"}, incident.Actor{Kind: "bot", ID: "vllm-medic"}
+	for _, tc := range []struct {
+		name   string
+		change func(*Input)
+		want   string
+	}{
+		{"a person in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, alice }, ""},
+		{"the bot in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, bot }, "mode observe"},
+		{"policy in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, incident.Actor{Kind: "policy", ID: "undo"} }, "mode observe"},
+		{"nobody in observe", func(in *Input) { in.Mode = incident.ModeObserve }, "mode observe"},
+		{"a person in drill", func(in *Input) { in.Mode, in.By = incident.ModeDrill, alice }, "mode drill"},
+		{"the bot in approve", func(in *Input) { in.Mode, in.By = incident.ModeApprove, bot }, ""},
+		{"an unknown mode", func(in *Input) { in.Mode, in.By = "wild", alice }, "not known"},
+		{"another incident's lock", func(in *Input) { in.By = alice; in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"} }, "inc-2"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			in := sound()
+			in.Op = incident.OpUndo
+			tc.change(&in)
+			got := Refusal(Check(in, Defaults()))
+			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPolicyNeverRepeatsWhatWasTried(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	s.Automatic = []incident.StepKind{incident.StepThrottle}
+	step := incident.Step{Kind: incident.StepThrottle, Tried: "tried at 03:12 UTC: worse, undone by slack:U1"}
+	if got, why := Decide(incident.ModeAuto, step, incident.Approvers{Users: []string{"U1"}}, s); got != NeedsApproval || !strings.Contains(why, "03:12") {
+		t.Errorf("%s: %s", got, why)
 	}
 }
 

@@ -15,6 +15,8 @@ type turn struct {
 	fence int64
 	pool  incident.Pool
 	now   time.Time
+	// overtaken says that somebody else committed during the turn.
+	overtaken bool
 }
 
 // extra is what goes into a commit beside the event.
@@ -51,6 +53,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 		if !errors.Is(err, incident.ErrStale) {
 			return err
 		}
+		t.overtaken = true
 		if t.inc, err = e.deps.Incidents.Incident(ctx, t.inc.ID); err != nil {
 			return fmt.Errorf("read incident again: %w", err)
 		}
@@ -76,10 +79,14 @@ func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (inciden
 		if err != nil {
 			return inc, err
 		}
-		err = e.deps.Incidents.Commit(ctx, incident.Change{
+		ch := incident.Change{
 			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: now,
 			Unlock: released(inc, res.Incident),
-		})
+		}
+		if act := inc.Active; act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil {
+			ch.Finish = &incident.Write{ID: act.WriteID, EndedAt: now, Result: incident.ResultUnknown}
+		}
+		err = e.deps.Incidents.Commit(ctx, ch)
 		if err == nil {
 			res.Incident.Version = inc.Version + 1
 			return res.Incident, nil

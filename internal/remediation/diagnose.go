@@ -19,8 +19,9 @@ func (e *Engine) Diagnose(ctx context.Context, pool string, alerts []incident.Al
 		}
 		byPool[pool] = nil
 	}
+	asked := &owners{}
 	for _, a := range alerts {
-		name, note, err := e.poolOf(ctx, a.Labels)
+		name, note, err := e.poolOf(ctx, a.Labels, asked)
 		if err != nil {
 			name, note = "", fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -125,18 +126,27 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	return &Engine{cfg: cfg, deps: deps}, nil
 }
 
-// Run sweeps the inbox and the due incidents until the context ends: at start, every Timing.Sweep, and when the store wakes it.
+// Run works on the inbox and on the due incidents until the context ends, side by side: alerts whose owner is slow to find do not hold up an
+// approved step. Each looks at its start, every Timing.Sweep, and when the store wakes it.
 func (e *Engine) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { e.again(ctx, "inbox", e.drain) })
+	wg.Go(func() { e.again(ctx, "incidents", e.advanceDue) })
+	wg.Wait()
+	return nil
+}
+
+func (e *Engine) again(ctx context.Context, what string, sweep func(context.Context) (int, error)) {
 	tick := time.NewTicker(e.cfg.Timing.Sweep)
 	defer tick.Stop()
 	for {
 		wake := e.deps.Incidents.Wake()
-		if _, err := e.Sweep(ctx); err != nil && ctx.Err() == nil {
-			e.deps.Logger.ErrorContext(ctx, "sweep failed", "err", err)
+		if _, err := sweep(ctx); err != nil && ctx.Err() == nil {
+			e.deps.Logger.ErrorContext(ctx, "sweep failed", "of", what, "err", err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
 		case <-wake:
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,12 +30,24 @@ func (e *Engine) drain(ctx context.Context) (int, error) {
 			return n, nil
 		}
 		if err := e.fold(ctx, d); err != nil {
-			e.deps.Logger.WarnContext(ctx, "delivery is tried again", "delivery", d.ID, "attempt", d.Attempts, "err", err)
-			if err := e.deps.Inbox.FailDelivery(ctx, d, err.Error(), e.deps.Now().Add(e.cfg.Timing.Retry)); err != nil {
-				return n, fmt.Errorf("put delivery %d back: %w", d.ID, err)
+			if err := e.putBack(ctx, d, err); err != nil {
+				return n, err
 			}
 		}
 	}
+}
+
+// putBack has a delivery tried again later. One that was lost to somebody else is theirs now, and no error here.
+func (e *Engine) putBack(ctx context.Context, d incident.Delivery, why error) error {
+	if errors.Is(why, incident.ErrFenced) {
+		return nil
+	}
+	e.deps.Logger.WarnContext(ctx, "delivery is tried again", "delivery", d.ID, "attempt", d.Attempts, "err", why)
+	err := e.deps.Inbox.FailDelivery(ctx, d, why.Error(), e.deps.Now().Add(e.cfg.Timing.Retry))
+	if err != nil && !errors.Is(err, incident.ErrFenced) {
+		return fmt.Errorf("put delivery %d back: %w", d.ID, err)
+	}
+	return nil
 }
 
 // fold routes a delivery's alerts to pools and commits them all at once, together with the end of the delivery. It may be called again for
@@ -64,8 +77,9 @@ func (e *Engine) fold(ctx context.Context, d incident.Delivery) error {
 // route finds the pool of each alert; the pool "" gathers those that lead nowhere.
 func (e *Engine) route(ctx context.Context, d incident.Delivery) (map[string][]incident.Alert, map[string]string, error) {
 	byPool, notes := map[string][]incident.Alert{}, map[string]string{}
+	asked := &owners{}
 	for _, a := range d.Alerts {
-		pool, note, err := e.poolOf(ctx, a.Labels)
+		pool, note, err := e.poolOf(ctx, a.Labels, asked)
 		if err != nil {
 			if d.Attempts < askTries {
 				return nil, nil, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
@@ -88,7 +102,7 @@ func (e *Engine) route(ctx context.Context, d incident.Delivery) (map[string][]i
 func (e *Engine) changes(ctx context.Context, d incident.Delivery, byPool map[string][]incident.Alert, notes map[string]string) ([]incident.Change, error) {
 	var out []incident.Change
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		ch, ok, err := e.change(ctx, d, pool, incident.AlertsReceived{Alerts: byPool[pool], Note: notes[pool]})
+		ch, ok, err := e.change(ctx, strconv.FormatInt(d.ID, 10), pool, incident.AlertsReceived{Alerts: byPool[pool], Note: notes[pool]})
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +115,9 @@ func (e *Engine) changes(ctx context.Context, d incident.Delivery, byPool map[st
 
 // change works out what a pool's alerts do: join the open incident, open the last one again, or begin a new one. Alerts that have all
 // resolved before anything was known of them do nothing.
-func (e *Engine) change(ctx context.Context, d incident.Delivery, pool string, ev incident.AlertsReceived) (incident.Change, bool, error) {
+//
+// origin tells where the alerts come from: the same origin never begins two incidents of a pool.
+func (e *Engine) change(ctx context.Context, origin, pool string, ev incident.AlertsReceived) (incident.Change, bool, error) {
 	now := e.deps.Now()
 	inc, found, err := e.deps.Inbox.OpenIncident(ctx, pool)
 	if err != nil {
@@ -126,15 +142,15 @@ func (e *Engine) change(ctx context.Context, d incident.Delivery, pool string, e
 	if !slices.ContainsFunc(ev.Alerts, func(a incident.Alert) bool { return a.Firing }) {
 		return incident.Change{}, false, nil
 	}
-	return e.begin(d, pool, ev, now)
+	return e.begin(origin, pool, ev, now)
 }
 
-func (e *Engine) begin(d incident.Delivery, pool string, ev incident.AlertsReceived, now time.Time) (incident.Change, bool, error) {
+func (e *Engine) begin(origin, pool string, ev incident.AlertsReceived, now time.Time) (incident.Change, bool, error) {
 	mode := e.cfg.Mode
 	if p, ok := e.pool(pool); ok {
 		mode = p.Mode
 	}
-	inc := incident.New(newID(pool, d.ID), pool, mode, mode == incident.ModeDrill, now)
+	inc := incident.New(newID(pool, origin), pool, mode, mode == incident.ModeDrill, now)
 	res, err := incident.Apply(inc, ev, now)
 	if err != nil {
 		return incident.Change{}, false, err
@@ -160,8 +176,8 @@ func (e *Engine) intake(res incident.Result, expect int64, now time.Time) incide
 	return incident.Change{Incident: res.Incident, Expect: expect, Entries: res.Entries, Redraw: res.Redraw, DueAt: due}
 }
 
-// newID is the same for the same delivery and pool, so that folding a delivery twice cannot make two incidents.
-func newID(pool string, delivery int64) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", pool, delivery))
+// newID is the same for the same origin and pool, so that folding a delivery twice cannot make two incidents.
+func newID(pool, origin string) string {
+	sum := sha256.Sum256([]byte(pool + "/" + origin))
 	return "inc-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
 }

@@ -22,6 +22,15 @@ type Look struct {
 // Look reads the live state of a pool and works out diagnosis and steps. It is what diagnose shows. Executor errors become steps that are
 // refused with the reason.
 func (e *Engine) Look(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
+	l := e.read(ctx, pool, inc)
+	for _, req := range l.Result.Steps {
+		l.Steps = append(l.Steps, e.propose(ctx, pool, inc, req, l.Evidence))
+	}
+	return l
+}
+
+// read is Look without the steps, and so without a dry-run: for a turn after which no plan can follow.
+func (e *Engine) read(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
 	signals := e.deps.Playbooks.Signals(inc.AlertNames())
 	l := Look{Evidence: e.deps.Collector.Collect(ctx, pool, signals)}
 	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: l.Evidence}
@@ -30,9 +39,6 @@ func (e *Engine) Look(ctx context.Context, pool incident.Pool, inc incident.Inci
 	}
 	l.Result = e.deps.Playbooks.Diagnose(in)
 	l.Evidence.Readings = l.Result.Readings
-	for _, req := range l.Result.Steps {
-		l.Steps = append(l.Steps, e.propose(ctx, pool, inc, req, l.Evidence))
-	}
 	return l
 }
 
@@ -107,7 +113,10 @@ func (e *Engine) executor(drill bool) Executor {
 func (e *Engine) check(ctx context.Context, pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence) []incident.Guardrail {
 	now := e.deps.Now()
 	in := policy.Input{
-		Now: now, Pool: pool, Mode: careful(inc.Mode, pool.Mode), Step: s, Op: op, Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
+		Now: now, Pool: pool, Mode: careful(inc.Mode, pool.Mode), Step: s, Op: op, By: bot, Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
+	}
+	if inc.Active != nil {
+		in.By = inc.Active.By
 	}
 	var broken []incident.Guardrail
 	unread := func(name string, err error) {
@@ -142,12 +151,16 @@ func careful(a, b incident.Mode) incident.Mode {
 	}
 }
 
-// ask looks at a fresh plan: policy may run its first step, else people are asked until the plan expires.
+// ask looks at a fresh plan: policy may run its first step, else people are asked until the plan expires. Policy is nobody's second person:
+// a step that several have to approve is asked about.
 func (e *Engine) ask(ctx context.Context, t *turn) error {
 	mode := careful(t.inc.Mode, t.pool.Mode)
 	for _, s := range t.inc.Proposed() {
 		approvers := t.pool.ApproversFor(s.Kind)
 		answer, why := policy.Decide(mode, s, approvers, e.cfg.Policy)
+		if answer == policy.Automatic && s.Needs.Approvals > 1 {
+			answer = policy.NeedsApproval
+		}
 		switch answer {
 		case policy.Automatic:
 			d := incident.Decision{
@@ -161,6 +174,9 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 	}
 	return e.commit(ctx, t, incident.Quieted{Reason: "No step can be run now; each says why."}, extra{})
 }
+
+// askUntil is until when people may decide on what is left of a plan.
+func (e *Engine) askUntil(t *turn) time.Time { return t.now.Add(e.expire(t.pool.ApproversFor(""))) }
 
 func (e *Engine) expire(a incident.Approvers) time.Duration {
 	if a.Expire > 0 {

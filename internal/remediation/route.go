@@ -13,11 +13,11 @@ import (
 
 // poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod -> owner. The empty name
 // means that they lead nowhere; an error that somebody could not be asked.
-func (e *Engine) poolOf(ctx context.Context, labels map[string]string) (string, string, error) {
+func (e *Engine) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, string, error) {
 	if p, ok := MatchPool(e.cfg.Pools, labels); ok {
 		return p.Name, "", nil
 	}
-	owners, how, err := e.deps.Collector.FindOwners(ctx, labels)
+	owners, how, err := asked.find(ctx, e.deps.Collector, labels)
 	switch {
 	case errors.Is(err, ErrNoWorkload):
 		return "", "", nil
@@ -35,6 +35,43 @@ func (e *Engine) poolOf(ctx context.Context, labels map[string]string) (string, 
 		return "", "", nil
 	}
 	return "", fmt.Sprintf("The alert leads to %s, which no pool names.", owners[len(owners)-1]), nil
+}
+
+// owners remembers, for one delivery, whose owner was asked for: alerts that differ in their rule only share an answer, and an API server that does
+// not answer is waited for once.
+type owners struct {
+	known map[string]owner
+	down  error
+}
+
+type owner struct {
+	refs []incident.WorkloadRef
+	how  string
+	err  error
+}
+
+func (o *owners) find(ctx context.Context, c Collector, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+	if o.down != nil {
+		return nil, "", o.down
+	}
+	var key strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if name != "alertname" && name != "severity" {
+			fmt.Fprintf(&key, "%q=%q ", name, labels[name])
+		}
+	}
+	answer, ok := o.known[key.String()]
+	if !ok {
+		answer.refs, answer.how, answer.err = c.FindOwners(ctx, labels)
+		if o.known == nil {
+			o.known = map[string]owner{}
+		}
+		o.known[key.String()] = answer
+	}
+	if answer.err != nil && !errors.Is(answer.err, ErrNoWorkload) {
+		o.down = answer.err
+	}
+	return answer.refs, answer.how, answer.err
 }
 
 // MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between pools are refused

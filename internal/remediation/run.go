@@ -78,8 +78,8 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 // stillTrue reads again and says whether the diagnosis and the target are still what the human saw. again is true when this turn has ended:
 // the step was stopped, or the question has to be asked once more.
 func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
-	l := e.Look(ctx, t.pool, t.inc)
-	if t.inc.Diagnosis == nil || l.Result.Diagnosis == nil || l.Result.Diagnosis.Name != t.inc.Diagnosis.Name {
+	l := e.read(ctx, t.pool, t.inc)
+	if !holds(t.inc, l) {
 		if l.Result.Diagnosis == nil && l.Result.Healthy == incident.Undecided && e.mayRetry(t) {
 			return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
 		}
@@ -101,6 +101,11 @@ func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incide
 	}
 }
 
+// holds says whether a look shows the diagnosis on which the incident's plan stands.
+func holds(inc incident.Incident, l Look) bool {
+	return inc.Diagnosis != nil && l.Result.Diagnosis != nil && l.Result.Diagnosis.Name == inc.Diagnosis.Name
+}
+
 func nowSays(l Look) string {
 	switch {
 	case l.Result.Diagnosis != nil:
@@ -118,7 +123,7 @@ func nowSays(l Look) string {
 func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
 
 func (e *Engine) stop(ctx context.Context, t *turn, why string, guards []incident.Guardrail) error {
-	return e.commit(ctx, t, incident.Stopped{Reason: why, Guardrails: guards}, extra{})
+	return e.commit(ctx, t, incident.Stopped{Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}, extra{})
 }
 
 // write makes the claimed write. Its answer decides; without a clear one the next turn observes.
@@ -143,32 +148,7 @@ func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.S
 
 func (e *Engine) wrote(ctx context.Context, t *turn, r incident.WriteResult, note string) error {
 	end := incident.Write{ID: t.inc.Active.WriteID, EndedAt: e.deps.Now(), Result: r}
-	return e.commit(ctx, t, incident.Written{Result: r, Note: note}, extra{finish: &end})
-}
-
-// observe finds out what became of a claimed write: it took effect, it did not happen and is made now, or somebody else changed the object.
-func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
-	act := t.inc.Active
-	if t.inc.Drill {
-		return e.write(ctx, t, exec, s) // a dry-run may be repeated
-	}
-	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID)
-	if err != nil {
-		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return e.later(ctx, t, e.cfg.Timing.Retry)
-	}
-	before := s.From
-	if act.Op == incident.OpUndo {
-		before = s.To
-	}
-	switch {
-	case o.Ours:
-		return e.wrote(ctx, t, incident.ResultApplied, "Found done after an interruption.")
-	case o.Value == before:
-		return e.write(ctx, t, exec, s)
-	default:
-		return e.wrote(ctx, t, incident.ResultDrift, fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
-	}
+	return e.commit(ctx, t, incident.Written{Result: r, Note: note, ExpiresAt: e.askUntil(t)}, extra{finish: &end})
 }
 
 // writeID names the claim: the same for the same step and operation, so that a repeated write is recognised.

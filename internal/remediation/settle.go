@@ -58,14 +58,14 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	if act == nil {
 		return fmt.Errorf("the incident is %s without an active step", t.inc.State)
 	}
-	l := e.Look(ctx, t.pool, t.inc)
+	l := e.read(ctx, t.pool, t.inc)
 	var signals []string
 	if t.inc.Diagnosis != nil {
 		signals = t.inc.Diagnosis.Healthy
 	}
 	v := incident.Verification{Before: act.Before, After: l.Evidence.Readings, At: l.Evidence.At}
 	v.Verdict, v.Why = incident.Judge(act.Before, l.Evidence.Readings, signals, l.Result.Healthy)
-	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: t.now.Add(e.expire(t.pool.ApproversFor("")))}
+	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
 	case t.inc.Drill:
 		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive, "A drill changes nothing, so nothing can have helped. "+v.Why, true

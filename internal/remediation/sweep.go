@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +18,15 @@ const claimAtOnce = 8
 // took. A failing incident does not hold up the others; their errors are joined.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	var errs []error
-	turns, err := e.drain(ctx)
+	folded, err := e.drain(ctx)
 	errs = append(errs, err)
+	advanced, err := e.advanceDue(ctx)
+	return folded + advanced, errors.Join(append(errs, err)...)
+}
+
+// advanceDue advances every due incident, and again while there are some. It returns how many turns it took.
+func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
+	var errs []error
 	for ctx.Err() == nil {
 		claimed, err := e.deps.Incidents.ClaimDue(ctx, e.cfg.Owner, e.deps.Now(), e.cfg.Timing.Lease, claimAtOnce)
 		if err != nil {
@@ -30,9 +38,6 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 		}
 		turns += len(claimed)
 		errs = append(errs, e.advanceAll(ctx, claimed))
-		n, err := e.drain(ctx)
-		turns += n
-		errs = append(errs, err)
 	}
 	return turns, errors.Join(errs...)
 }
@@ -59,14 +64,21 @@ func (e *Engine) Advance(ctx context.Context, c incident.Claimed) error {
 	defer cancel()
 	t := &turn{inc: c.Incident, fence: c.Fence, now: e.deps.Now()}
 	err := e.advance(ctx, t)
-	var overtaken *incident.RefusedError
+	var refused *incident.RefusedError
 	switch {
-	case err == nil || errors.Is(err, incident.ErrFenced):
+	case err == nil:
+		return nil
+	case errors.Is(err, incident.ErrFenced):
 		return nil // somebody else has it now
-	case errors.As(err, &overtaken):
-		e.deps.Logger.InfoContext(ctx, "overtaken", "incident", t.inc.ID, "reason", overtaken.Reason)
-		return e.later(ctx, t, 0)
+	case errors.As(err, &refused) && t.overtaken:
+		e.deps.Logger.InfoContext(ctx, "overtaken", "incident", t.inc.ID, "reason", refused.Reason)
+		err = e.later(ctx, t, 0)
+		if errors.Is(err, incident.ErrFenced) {
+			return nil
+		}
+		return err
 	}
+	// A refusal of what was claimed, with nobody in between, comes again at once: it waits like any other error.
 	return errors.Join(err, e.giveBack(ctx, t))
 }
 
@@ -128,5 +140,9 @@ func (e *Engine) receive(ctx context.Context, t *turn) error {
 // orphan holds an incident whose pool is no longer configured: nothing is read or written for it until the pool is back or a person ends it.
 func (e *Engine) orphan(ctx context.Context, t *turn) error {
 	e.deps.Logger.WarnContext(ctx, "pool is not configured any more; the incident is held", "incident", t.inc.ID, "pool", t.inc.Pool)
-	return e.later(ctx, t, e.cfg.Timing.Watch)
+	said := []string{fmt.Sprintf("The pool %s is not in the configuration any more: I neither read nor change anything for it.", t.inc.Pool)}
+	for _, s := range t.inc.StopGaps() {
+		said = append(said, s.Title+" still stands and I do not take it back.")
+	}
+	return e.hold(ctx, t, strings.Join(said, " "), e.cfg.Timing.Watch)
 }

@@ -41,8 +41,11 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	}
 }
 
-// lift takes the newest stop-gap back. A pause holds it, quietly: it is tried again at every look.
+// lift takes the newest stop-gap back. A guardrail holds it, quietly: it is tried again at every look; after a refused undo ever more rarely.
 func (e *Engine) lift(ctx context.Context, t *turn, s incident.Step) error {
+	if !s.UndoDue(t.now) {
+		return e.later(ctx, t, e.cfg.Timing.Watch)
+	}
 	if why := policy.Refusal(e.check(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{})); why != "" {
 		e.deps.Logger.InfoContext(ctx, "a stop-gap is not lifted yet", "incident", t.inc.ID, "step", s.ID, "reason", why)
 		return e.later(ctx, t, e.cfg.Timing.Watch)
@@ -60,8 +63,12 @@ func (e *Engine) stale(t *turn) bool {
 	return t.now.Sub(newest) >= e.cfg.Timing.Stale
 }
 
-// watchUnrouted ends the incident of alerts without a pool when none of them fires any more, or none has been heard of for long.
+// watchUnrouted looks whether alerts without a pool have one by now, and ends their incident when none of them fires any more, or none has been
+// heard of for long.
 func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
+	if err := e.reroute(ctx, t); err != nil {
+		return err
+	}
 	var reason string
 	switch {
 	case len(t.inc.Firing()) == 0:

@@ -1,0 +1,304 @@
+package incident
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// at applies an event at a later time.
+func at(t *testing.T, inc Incident, after time.Duration, ev Event) (Incident, []Entry) {
+	t.Helper()
+	res, err := Apply(inc, ev, now.Add(after))
+	if err != nil {
+		t.Fatalf("%s in state %s: %v", ev.Kind(), inc.State, err)
+	}
+	return res.Incident, res.Entries
+}
+
+func throttleFrom(from, to string) Step {
+	s := throttleStep()
+	s.From, s.To, s.Undo = Set(from), Set(to), Set(from)
+	s.Digest = s.ComputeDigest()
+	return s
+}
+
+// unexplained is a look that is not healthy and finds no cause.
+func unexplained() Investigated {
+	e := found("")
+	e.Diagnosis, e.Note = nil, "No known cause."
+	return e
+}
+
+func TestStepIDsNeverComeTwice(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, throttleFrom("184", "129")), verdict(VerdictImproved), unexplained(), found("queueing", throttleFrom("129", "90")))
+	ids := map[string]bool{}
+	for _, s := range append(slices.Clone(inc.Standing), inc.Plan.Steps...) {
+		if ids[s.ID] {
+			t.Fatalf("two steps are called %s", s.ID)
+		}
+		ids[s.ID] = true
+	}
+	inc = must(t, inc, Asked{ExpiresAt: now.Add(time.Hour)}, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}})
+	if s, _ := inc.Step(inc.Active.Step); s.Undo != Set("184") {
+		t.Errorf("the undo of the first step goes back to %s", s.Undo)
+	}
+}
+
+func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
+	for n, wait := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute} {
+		inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Note: "forbidden"})
+		if len(inc.StopGaps()) != 1 || inc.State != StateWatching || !strings.Contains(inc.Note, "stays at 129") {
+			t.Fatalf("after a refused undo: %s, %d stop-gaps, %q", inc.State, len(inc.StopGaps()), inc.Note)
+		}
+		refused(t, inc, Closed{By: alice, Reason: "healthy"})
+		s, _ := inc.Step("p1-s1")
+		if s.UndoDue(now.Add(wait-1)) || !s.UndoDue(now.Add(wait)) {
+			t.Errorf("after refusal %d the next try is not due %s later", n+1, wait)
+		}
+	}
+	inc = must(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}) // a person may ask at any time
+	inc = must(t, inc, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	if len(inc.StopGaps()) != 0 {
+		t.Error("the stop-gap still stands after its undo")
+	}
+}
+
+func TestADriftEndsAnUndo(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
+		UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"}, Written{Result: ResultDrift, Note: "somebody set it to 64"})
+	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Reason, "64") || len(inc.StopGaps()) != 0 {
+		t.Errorf("the step is %s (%s)", s.State, s.Reason)
+	}
+}
+
+func TestWhatWasTriedIsRemembered(t *testing.T) {
+	t.Parallel()
+	worse := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictWorse))
+	undone := must(t, worse, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	lifted := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
+		UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot", ID: "vllm-medic"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	taken := must(t, applied(t, throttleStep()), Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	for name, tc := range map[string]struct {
+		inc  Incident
+		step Step
+		want string
+	}{
+		"worse and undone":           {undone, scaleStep("2", "3"), "tried at 03:00 UTC: worse, undone by slack:U1"},
+		"undone before a verdict":    {taken, throttleStep(), "tried at 03:00 UTC, undone by slack:U1"},
+		"another value is new":       {undone, scaleStep("2", "4"), ""},
+		"a lifted stop-gap had done": {lifted, throttleStep(), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inc := must(t, tc.inc, found("relapse", tc.step))
+			if got := inc.Plan.Steps[0].Tried; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestExpirySaysWhatStands(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, scaleStep("2", "3"), throttleStep()), verdict(VerdictWorse), Expired{})
+	if strings.Contains(inc.Note, "Nothing was changed") || !strings.Contains(inc.Note, "Scale 2 to 3") {
+		t.Errorf("the note is %q", inc.Note)
+	}
+	if inc.UndoOffered != "p1-s1" {
+		t.Error("the expiry of the question took the offer of the undo away")
+	}
+}
+
+func TestARefireWhoseEndWasNeverSentOpensAgain(t *testing.T) {
+	t.Parallel()
+	closed := inState(t, StateClosed)
+	closed.ClosedAt = now
+	for name, tc := range map[string]struct {
+		starts, seen time.Duration
+		want         State
+	}{
+		"it began after the end":        {time.Minute, 2 * time.Minute, StateInvestigating},
+		"it was on its way at the end":  {-time.Minute, time.Minute, StateClosed},
+		"it still fires well after it":  {-time.Minute, 10 * time.Minute, StateInvestigating},
+		"it began at the very end only": {0, time.Minute, StateClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := firing("a")
+			a.StartsAt, a.SeenAt = now.Add(tc.starts), now.Add(tc.seen)
+			if inc, _ := at(t, closed, tc.seen, AlertsReceived{Alerts: []Alert{a}}); inc.State != tc.want {
+				t.Errorf("the incident is %s, want %s", inc.State, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheEndOfAnAlertThatWasNeverHeardOfIsNoNews(t *testing.T) {
+	t.Parallel()
+	over := firing("new")
+	over.Firing, over.EndsAt = false, now
+	closed := inState(t, StateClosed)
+	if inc, _ := at(t, closed, time.Minute, AlertsReceived{Alerts: []Alert{over}}); inc.State != StateClosed {
+		t.Errorf("a resolved alert opened the incident: %s", inc.State)
+	}
+	_, entries := at(t, investigating(t), time.Minute, AlertsReceived{Alerts: []Alert{over}})
+	for _, e := range entries {
+		if strings.Contains(e.Text, "joined") {
+			t.Errorf("a resolved alert is said to have joined: %s", e.Text)
+		}
+	}
+}
+
+func TestAnAbortDuringTheRolloutOfAnUndoLeavesItUndone(t *testing.T) {
+	t.Parallel()
+	undoing := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied})
+	inc := must(t, undoing, Aborted{By: bob, Reason: "enough"})
+	if s, _ := inc.Step("p1-s1"); s.State != StepUndone {
+		t.Errorf("the object has its old value and the step is %s", s.State)
+	}
+}
+
+func TestGuardrailsFreeAndRefuseStepsOfAStandingPlan(t *testing.T) {
+	t.Parallel()
+	cooling := scaleStep("2", "3")
+	cooling.Guardrails = []Guardrail{{Name: "cool-down", Verdict: GuardRefuse, Reason: "allowed in 4m"}}
+	inc := deciding(t, throttleStep(), cooling)
+	if s := inc.Plan.Steps[1]; s.State != StepRefused || s.Reason != "allowed in 4m" {
+		t.Fatalf("the step is %s (%s)", s.State, s.Reason)
+	}
+	inc = must(t, inc, found("queueing", throttleStep(), scaleStep("2", "3")))
+	if s := inc.Plan.Steps[1]; s.State != StepProposed || s.Reason != "" {
+		t.Errorf("after the cool-down the step is %s (%s)", s.State, s.Reason)
+	}
+	inc = must(t, inc, found("queueing", throttleStep(), cooling))
+	if s := inc.Plan.Steps[1]; s.State != StepRefused || s.Reason != "allowed in 4m" {
+		t.Errorf("when the guardrail refuses again the step is %s (%s)", s.State, s.Reason)
+	}
+	stuck := throttleStep()
+	stuck.Guardrails = cooling.Guardrails
+	if inc = must(t, inc, found("queueing", stuck, cooling)); inc.State != StateWatching {
+		t.Errorf("nobody can decide anything, and the incident is %s", inc.State)
+	}
+}
+
+// An autoscaler that moves makes a new plan at every look. That neither puts off the end of the question nor floods the thread.
+func TestAPlanThatFollowsLiveValuesKeepsItsEnd(t *testing.T) {
+	t.Parallel()
+	inc := deciding(t, scaleStep("2", "3"))
+	end := inc.Plan.ExpiresAt
+	for n := range 5 {
+		later := time.Duration(n+1) * time.Minute
+		var entries []Entry
+		inc, entries = at(t, inc, later, found("queueing", scaleStep("2", string(rune('4'+n)))))
+		for _, e := range entries {
+			if e.Thread {
+				t.Errorf("a line in the thread: %s", e.Text)
+			}
+		}
+		inc, _ = at(t, inc, later, Asked{ExpiresAt: now.Add(later + time.Hour)})
+		if !inc.Plan.ExpiresAt.Equal(end) {
+			t.Fatalf("the question ends at %s, want %s", inc.Plan.ExpiresAt, end)
+		}
+	}
+	inc = must(t, inc, found("another cause", scaleStep("2", "3")), Asked{ExpiresAt: now.Add(2 * time.Hour)})
+	if !inc.Plan.ExpiresAt.After(end) {
+		t.Error("another diagnosis did not get its own time")
+	}
+}
+
+func TestAnAbortBeforeTheDiagnosisHolds(t *testing.T) {
+	t.Parallel()
+	inc := must(t, investigating(t), Aborted{By: alice, Reason: "known"}, found("queueing", scaleStep("2", "3")))
+	if inc.State != StateWatching {
+		t.Errorf("a person said no, and the incident is %s", inc.State)
+	}
+}
+
+func TestEveryDecisionThatCannotBeTakenHasASentence(t *testing.T) {
+	t.Parallel()
+	manual := scaleStep("2", "3")
+	manual.Kind = StepManual
+	inc := deciding(t, scaleStep("2", "3"), manual)
+	deny := func(inc Incident, step string) Decided {
+		return Decided{Decision{Step: step, Digest: inc.Plan.Digest, Verb: Deny, By: alice}}
+	}
+	refused(t, inc, deny(inc, "p1-s2"))
+	quiet := must(t, inc, deny(inc, "p1-s1"))
+	refused(t, quiet, deny(quiet, "p1-s2"))
+	left := must(t, verifying(t, scaleStep("2", "3"), throttleStep()), verdict(VerdictWorse),
+		Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	refused(t, left, approve(left, "p1-s2", bob))
+}
+
+func TestAStepThatEndsLateLeavesTimeToDecideOnTheOthers(t *testing.T) {
+	t.Parallel()
+	inc := applying(t, scaleStep("2", "3"), throttleStep())
+	inc.Plan.ExpiresAt = time.Time{} // policy approved; nobody was asked
+	until := now.Add(time.Hour)
+	if got := must(t, inc, Stopped{Reason: "drift", ExpiresAt: until}); got.State != StateDeciding || !got.Plan.ExpiresAt.Equal(until) {
+		t.Errorf("after a stop it is %s until %s", got.State, got.Plan.ExpiresAt)
+	}
+	got := must(t, inc, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Note: "no", ExpiresAt: until})
+	if !got.Plan.ExpiresAt.Equal(until) {
+		t.Errorf("after a failed write people have until %s", got.Plan.ExpiresAt)
+	}
+}
+
+func TestSilenceIsNoRecovery(t *testing.T) {
+	t.Parallel()
+	read := func(v *float64) map[string]Reading {
+		return map[string]Reading{"ttft_p95": {Signal: "ttft_p95", Value: v, Unit: UnitSeconds, Direction: HigherIsWorse, Threshold: num(1)}}
+	}
+	if v, why := Judge(read(num(7)), read(nil), []string{"ttft_p95"}, True); v != VerdictInconclusive {
+		t.Errorf("no requests at all is %s: %s", v, why)
+	}
+	if v, _ := Judge(read(nil), read(nil), []string{"ttft_p95"}, True); v != VerdictRecovered {
+		t.Errorf("a signal that never had data made it %s", v)
+	}
+}
+
+func TestTheNewerOfTwoChangesToOneValueIsUndoneFirst(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, throttleFrom("184", "129")), verdict(VerdictImproved), found("queueing", throttleFrom("129", "90")), Asked{ExpiresAt: now.Add(time.Hour)})
+	inc = must(t, inc, approve(inc, "p2-s1", alice), WriteClaimed{WriteID: "w2"})
+	inc, _ = at(t, inc, time.Minute, Written{Result: ResultApplied})
+	inc = must(t, inc, RolledOut{SettleUntil: now}, Settled{}, verdict(VerdictImproved))
+	if why := refused(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(why, "first") {
+		t.Errorf("got %q", why)
+	}
+	inc = must(t, inc, Decided{Decision{Step: "p2-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w3"}, Written{Result: ResultApplied}, RolledOut{})
+	must(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}})
+}
+
+func TestAlertsThatFindTheirPoolLeaveTheUnroutedIncident(t *testing.T) {
+	t.Parallel()
+	inc := New("inc-2", "", ModeApprove, false, now)
+	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a"), firing("b")}}, Quieted{Reason: "no pool"})
+	inc = must(t, inc, Rerouted{Fingerprints: []string{"a"}, Pool: "llama"})
+	if len(inc.Alerts) != 1 || inc.Alerts[0].Fingerprint != "b" {
+		t.Errorf("left: %v", inc.Alerts)
+	}
+	refused(t, inc, Rerouted{Fingerprints: []string{"a"}, Pool: "llama"})
+	refused(t, inState(t, StateWatching), Rerouted{Fingerprints: []string{"a"}, Pool: "llama"})
+}
+
+// Nobody can tell whether two names at two doors are one person.
+func TestTwoApprovalsComeThroughOneDoor(t *testing.T) {
+	t.Parallel()
+	s := scaleStep("2", "3")
+	s.Needs.Approvals = 2
+	inc := deciding(t, s)
+	inc = must(t, inc, approve(inc, "p1-s1", alice))
+	if why := refused(t, inc, approve(inc, "p1-s1", Actor{Kind: "kubernetes", ID: "alice"})); !strings.Contains(why, "same door") {
+		t.Errorf("got %q", why)
+	}
+	if inc = must(t, inc, approve(inc, "p1-s1", bob)); inc.State != StateApplying {
+		t.Errorf("two people at one door: %s", inc.State)
+	}
+}

@@ -1,0 +1,82 @@
+package remediation_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+)
+
+func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeAuto)}, auto(incident.StepReplicas))
+	b.sight.see(sick(5, addReplica()))
+	got, err := b.engine.Diagnose(t.Context(), "llama", nil)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	inc := got[0]
+	if inc.Diagnosis == nil || inc.Diagnosis.Name != "overload" || len(inc.Plan.Steps) != 1 || !inc.Drill || inc.ID != "" {
+		t.Errorf("got %+v", inc)
+	}
+	if g := guard(t, inc.Plan.Steps[0], "mode"); g.Verdict != incident.GuardPass {
+		t.Errorf("mode: %+v", g)
+	}
+	b.sweep()
+	if len(b.all()) != 0 || len(b.live.written()) != 0 {
+		t.Error("a diagnosis was kept or acted on")
+	}
+}
+
+func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama(), qwen()})
+	b.sight.see(well())
+	b.sight.seeAt("qwen", blind())
+	b.sight.owned("", ownersAnswer{err: errAway})
+	got, err := b.engine.Diagnose(t.Context(), "", []incident.Alert{alert("A", "qwen"), alert("B", "llama"), alert("C", "mixtral")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pools := map[string]incident.State{}
+	for _, inc := range got {
+		pools[inc.Pool] = inc.State
+	}
+	if diff := cmp.Diff(map[string]incident.State{"": "watching", "llama": "watching", "qwen": "watching"}, pools); diff != "" {
+		t.Fatalf("pools (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{"could not be found: connection refused", "No pool for these alerts"} {
+		if !strings.Contains(got[0].Note, want) {
+			t.Errorf("the note of the stray alert lacks %q: %s", want, got[0].Note)
+		}
+	}
+	if note := got[2].Note; note != "The readings are missing." || got[2].Readings["ttft"].Value != nil {
+		t.Errorf("qwen: note %q, readings %+v", note, got[2].Readings)
+	}
+}
+
+func TestDiagnoseOfAnUnknownPoolIsAnError(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	if _, err := b.engine.Diagnose(t.Context(), "lama", nil); err == nil || !strings.Contains(err.Error(), `"lama"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDiagnoseWithoutKubernetesAnswersAndMarksTheSteps(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()}, func(_ *remediation.Config, d *remediation.Deps) { d.Live, d.Drill = nil, nil })
+	b.sight.see(sick(5, addReplica(), throttle()))
+	got, err := b.engine.Diagnose(t.Context(), "llama", nil)
+	if err != nil || got[0].Diagnosis == nil || len(got[0].Plan.Steps) != 2 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	for _, s := range got[0].Plan.Steps {
+		if s.State != incident.StepRefused || !strings.Contains(s.Reason, "no Kubernetes") || s.Title == "" {
+			t.Errorf("step %+v", s)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package remediation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+)
+
+// observe finds out what became of a claimed write: it took effect, it did not happen and is made now, or somebody else changed the object.
+func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	act := t.inc.Active
+	if t.inc.Drill {
+		return e.write(ctx, t, exec, s) // a dry-run may be repeated
+	}
+	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID)
+	if err != nil {
+		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return e.hold(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target), e.cfg.Timing.Retry)
+	}
+	before := s.From
+	if act.Op == incident.OpUndo {
+		before = s.To
+	}
+	switch {
+	case o.Ours:
+		return e.wrote(ctx, t, incident.ResultApplied, "Found done after an interruption.")
+	case o.Value == before:
+		return e.writeAgain(ctx, t, exec, s)
+	default:
+		return e.wrote(ctx, t, incident.ResultDrift, fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
+	}
+}
+
+// hold waits, and says why the first time.
+func (e *Engine) hold(ctx context.Context, t *turn, why string, wait time.Duration) error {
+	if t.inc.Note != why {
+		if err := e.commit(ctx, t, incident.Noted{Note: why}, extra{keep: true}); err != nil {
+			return err
+		}
+	}
+	return e.later(ctx, t, wait)
+}
+
+// writeAgain makes a claimed write that did not happen, unless something has come in between that speaks against it. A step ends then. An undo
+// waits: what it should restore still stands.
+func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	why, err := e.against(ctx, t, s)
+	switch {
+	case err != nil:
+		e.deps.Logger.WarnContext(ctx, "a claimed write waits", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return e.later(ctx, t, e.cfg.Timing.Retry)
+	case why == "":
+		return e.write(ctx, t, exec, s)
+	case t.inc.Active.Op == incident.OpUndo:
+		return e.hold(ctx, t, "The undo waits: "+why, e.cfg.Timing.Watch)
+	default:
+		return e.wrote(ctx, t, incident.ResultFailed, why)
+	}
+}
+
+// against says what came after the claim and speaks against the write: a pause, a more careful mode, and, when the claim of a step is older than
+// GiveUp, a diagnosis that does not hold any more. Cool-down and budget are not asked again: the claim itself counts in them.
+func (e *Engine) against(ctx context.Context, t *turn, s incident.Step) (string, error) {
+	act := t.inc.Active
+	if act.Op == incident.OpUndo {
+		return policy.Refusal(e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})), nil
+	}
+	pauses, err := e.deps.Ledger.Pauses(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the pauses: %w", err)
+	}
+	for _, p := range pauses {
+		if p.Pool == "" || p.Pool == t.inc.Pool {
+			return (&incident.PausedError{Pause: p}).Error(), nil
+		}
+	}
+	if mode := careful(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
+		return fmt.Sprintf("the bot is in mode %s now", mode), nil
+	}
+	if t.now.Sub(act.Since) < e.cfg.Timing.GiveUp {
+		return "", nil
+	}
+	if l := e.read(ctx, t.pool, t.inc); !holds(t.inc, l) {
+		return "the diagnosis no longer holds: " + nowSays(l), nil
+	}
+	return "", nil
+}

@@ -1,0 +1,246 @@
+package remediation_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// stopGap is a throttle that is lifted after ten healthy minutes.
+func stopGap() incident.StepRequest {
+	s := throttle()
+	s.LiftAfter = 10 * time.Minute
+	return s
+}
+
+// recovered applies the one step and sees it help.
+func recovered(b *bench, req incident.StepRequest) incident.Incident {
+	b.t.Helper()
+	inc := settled(b, sick(5, req))
+	b.sight.see(well())
+	b.skip(time.Second)
+	b.sweep()
+	inc = b.read(inc.ID)
+	if inc.State != incident.StateWatching || inc.HealthySince.IsZero() {
+		b.t.Fatalf("state %s, healthy since %s", inc.State, inc.HealthySince)
+	}
+	return inc
+}
+
+// quietly brings an incident without a plan, that watches.
+func quietly(b *bench) incident.Incident {
+	b.t.Helper()
+	b.sight.see(finding{healthy: incident.False, note: "Nothing holds."})
+	b.deliver(alert("HighTTFT", "llama"))
+	b.sweep()
+	b.pass(5 * time.Second)
+	inc := b.open("llama")
+	if inc.State != incident.StateWatching {
+		b.t.Fatalf("state %s", inc.State)
+	}
+	return inc
+}
+
+func TestAnIncidentClosesWhenItHasBeenHealthyForLongEnough(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := quietly(b)
+	b.sight.see(well())
+	b.pass(time.Minute) // healthy from here
+	b.pass(5*time.Minute - time.Second)
+	if got := b.read(inc.ID); got.State != incident.StateWatching {
+		t.Fatalf("state %s before the time", got.State)
+	}
+	b.pass(time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateClosed || !strings.Contains(got.Note, "healthy for") {
+		t.Errorf("state %s, note %q", got.State, got.Note)
+	}
+	n := len(b.read(inc.ID).Journal)
+	b.pass(time.Hour)
+	if got := len(b.read(inc.ID).Journal); got != n {
+		t.Error("something happened to a closed incident")
+	}
+}
+
+func TestResolvedIsNoProofOfACure(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := quietly(b)
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
+	b.sweep()
+	b.pass(time.Hour)
+	if got := b.read(inc.ID); got.State != incident.StateWatching {
+		t.Errorf("state %s although the signals are bad", got.State)
+	}
+}
+
+func TestMissingReadingsAreNotHealth(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := quietly(b)
+	b.sight.see(well())
+	b.pass(4 * time.Minute)
+	if b.read(inc.ID).HealthySince.IsZero() {
+		t.Fatal("not healthy")
+	}
+	b.sight.see(blind())
+	b.pass(10 * time.Minute)
+	got := b.read(inc.ID)
+	if got.State != incident.StateWatching || !got.HealthySince.IsZero() {
+		t.Errorf("state %s, healthy since %s while nothing could be read", got.State, got.HealthySince)
+	}
+	b.sight.see(well())
+	b.pass(4 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateWatching {
+		t.Errorf("state %s: the time of health did not begin anew", got.State)
+	}
+}
+
+func TestAStopGapIsLiftedAfterItsTimeAndThenTheIncidentCloses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := recovered(b, stopGap())
+	b.pass(9 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateWatching || b.live.value(incident.StepThrottle) != 32 {
+		t.Fatalf("state %s, throttle %d before its time", got.State, b.live.value(incident.StepThrottle))
+	}
+	if _, err := b.engine.Act(t.Context(), inc.ID, incident.Closed{By: ada, Reason: "fine"}); err == nil {
+		t.Error("a person closed it while the stop-gap stands")
+	}
+	b.live.expect("do undo")
+	b.live.expect("rollout", rolled(incident.RolloutDone))
+	b.pass(2 * time.Minute)
+	if diff := cmp.Diff([]string{"throttle=32", "throttle=64"}, b.live.written()); diff != "" {
+		t.Fatalf("writes (-want +got):\n%s", diff)
+	}
+	if got := b.read(inc.ID); got.State != incident.StateWatching || got.Plan.Steps[0].State != incident.StepUndone {
+		t.Errorf("state %s, step %s: it must hold without the stop-gap first", got.State, got.Plan.Steps[0].State)
+	}
+	b.pass(8 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateClosed {
+		t.Errorf("state %s", got.State)
+	}
+	b.unlocked()
+}
+
+func TestAPauseHoldsTheStopGap(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := recovered(b, stopGap())
+	b.pause("llama")
+	b.pass(time.Hour)
+	got := b.read(inc.ID)
+	if got.State != incident.StateWatching || b.live.value(incident.StepThrottle) != 32 || len(b.writes("llama")) != 1 {
+		t.Fatalf("state %s, throttle %d, writes %+v", got.State, b.live.value(incident.StepThrottle), b.writes("llama"))
+	}
+	lines := len(got.Journal)
+	b.pass(10 * time.Minute)
+	if n := len(b.read(inc.ID).Journal); n != lines {
+		t.Errorf("%d journal lines while it waits, %d before: it must wait quietly", n, lines)
+	}
+	b.live.expect("do undo")
+	b.live.expect("rollout", rolled(incident.RolloutDone))
+	b.resume("llama")
+	b.pass(2 * time.Minute)
+	if got := b.live.value(incident.StepThrottle); got != 64 {
+		t.Errorf("throttle %d after the pause", got)
+	}
+}
+
+func TestAStopGapStaysWhileNothingCanBeRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := recovered(b, stopGap())
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
+	b.sight.see(blind())
+	b.pass(30 * time.Minute)
+	b.skip(48 * time.Hour)
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateWatching || b.live.value(incident.StepThrottle) != 32 {
+		t.Errorf("state %s, throttle %d", got.State, b.live.value(incident.StepThrottle))
+	}
+}
+
+func TestARelapseIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := recovered(b, addReplica())
+	b.skip(10 * time.Minute)
+	b.sight.see(sick(7, addReplica()))
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateDeciding || len(got.Standing) != 1 {
+		t.Errorf("state %s, %d standing steps", got.State, len(got.Standing))
+	}
+}
+
+func TestAnIncidentOfWhichNothingCanBeLearnedClosesInTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := quietly(b)
+	b.sight.see(blind())
+	b.skip(25 * time.Hour)
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateWatching {
+		t.Fatalf("state %s while its alert fires", got.State)
+	}
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
+	b.sweep()
+	b.skip(24*time.Hour - time.Second)
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateWatching {
+		t.Fatalf("state %s before a day without news", got.State)
+	}
+	b.skip(time.Minute)
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateClosed {
+		t.Errorf("state %s", got.State)
+	}
+}
+
+func TestAlertsWithoutAPoolCloseWhenNothingIsHeardOfThem(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	b.sight.owned("", ownersAnswer{})
+	b.deliver(alert("HighTTFT", "mixtral"))
+	b.sweep()
+	b.skip(23 * time.Hour)
+	b.sweep()
+	inc := b.open("")
+	b.skip(time.Hour)
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateClosed {
+		t.Errorf("state %s", got.State)
+	}
+}
+
+// What the API server does not take back still stands: it is tried again, ever more rarely, and the incident does not end before.
+func TestAStopGapWhoseUndoIsRefusedKeepsTheIncidentOpen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := recovered(b, stopGap())
+	no := answer{err: &incident.RefusedError{Reason: "an admission webhook says no"}, lost: true}
+	b.live.expect("do undo", no)
+	b.pass(11 * time.Minute)
+	got := b.read(inc.ID)
+	if s := got.Plan.Steps[0]; got.State != incident.StateWatching || s.State != incident.StepApplied || !strings.Contains(s.Reason, "admission webhook") {
+		t.Fatalf("state %s, step %s because %q", got.State, s.State, s.Reason)
+	}
+	if _, err := b.engine.Act(t.Context(), inc.ID, incident.Closed{By: ada, Reason: "fine"}); err == nil {
+		t.Error("a person closed it while the stop-gap stands")
+	}
+	b.unlocked()
+	b.pass(3 * time.Minute) // not yet: a call would fail the test
+	b.live.expect("do undo", no)
+	b.pass(5 * time.Minute)
+	b.pass(4 * time.Minute) // the pause has doubled
+	b.live.expect("do undo")
+	b.live.expect("rollout", rolled(incident.RolloutDone))
+	b.pass(20 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateClosed || b.live.value(incident.StepThrottle) != 64 {
+		t.Errorf("state %s, throttle %d", got.State, b.live.value(incident.StepThrottle))
+	}
+}
