@@ -185,26 +185,47 @@ func (s selection) notes() []string {
 
 // undiagnosed says why there is no diagnosis: none holds, or it cannot be told.
 func undiagnosed(verdicts []verdict, f facts) []string {
-	var open, missing []string
+	var open, names []string
 	for _, v := range verdicts {
 		if v.answer.truth != incident.Undecided {
 			continue
 		}
 		open = append(open, v.diagnosis.name)
 		for _, name := range v.answer.missing() {
-			if m := name + " (" + f[name].why + ")"; !slices.Contains(missing, m) {
-				missing = append(missing, m)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
+	missing := byReason(names, f)
 	switch {
 	case len(open) == 0:
 		return []string{"No known cause: none of the diagnoses that were weighed holds."}
 	case len(missing) == 0:
 		return []string{"No cause can be told: " + strings.Join(open, ", ") + " cannot be decided, because a reading is only a bound or a target is missing."}
 	default:
-		return []string{"No cause can be told. Readings are missing: " + strings.Join(missing, ", ") + ". With them it could be " + strings.Join(open, ", ") + "."}
+		return []string{"No cause can be told. Readings are missing: " + strings.Join(missing, "; ") + ". With them it could be " + strings.Join(open, ", ") + "."}
 	}
+}
+
+// byReason lists names with why they are missing, each reason once: with Prometheus away it is the same long one for all.
+func byReason(names []string, f facts) []string {
+	var out []string
+	for n, name := range names {
+		why := f[name].why
+		alike := func(o string) bool { return f[o].why == why }
+		if slices.ContainsFunc(names[:n], alike) {
+			continue
+		}
+		same := []string{name}
+		for _, o := range names[n+1:] {
+			if alike(o) {
+				same = append(same, o)
+			}
+		}
+		out = append(out, strings.Join(same, ", ")+" ("+why+")")
+	}
+	return out
 }
 
 // deeper names the diagnoses nearer to the root cause than the chosen one that cannot be ruled out.
