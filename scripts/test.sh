@@ -61,7 +61,7 @@ tier_unit() {
   packages=$(go list ./...)
   scripts/tools.sh
   # shellcheck disable=SC2086 # one argument for each package
-  go test -race -shuffle=on -timeout 30m $(grep -vE '/(internal/store|test/(image|e2e|crash))(/|$)' <<<"$packages")
+  go test -race -shuffle=on -timeout 30m $(grep -vE '/(internal/store|test/(image|e2e|crash|scenarios|demo))(/|$)' <<<"$packages")
 }
 
 # SQLite and PostgreSQL pass the same suite.
@@ -81,12 +81,17 @@ tier_fuzz() { scripts/fuzz.sh 60; }
 
 tier_image() { gotest test/image; }
 
+tier_scenarios() { gotest test/scenarios -race -timeout 10m; }
+
 # Without the race detector: the child is the test binary itself, and it starts some four hundred times.
 tier_crash() { gotest test/crash -parallel 8 -timeout 15m; }
 
-tier_e2e() { gotest test/e2e -race -parallel 8 -timeout 20m; }
+tier_e2e() {
+  gotest test/e2e -race -parallel 8 -timeout 20m
+  gotest test/demo -race -timeout 10m
+}
 
-all=(lint tools unit store rules fuzz image crash e2e)
+all=(lint tools unit store rules fuzz image scenarios crash e2e)
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=("${all[@]}")
 for t in "${tiers[@]}"; do

@@ -1,24 +1,158 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
+
+// mistakes are everything that is wrong with a configuration and its playbooks, one line each.
+type mistakes []string
+
+// Error has one mistake a line.
+func (m mistakes) Error() string { return strings.Join(m, "\n") }
 
 func check(_ context.Context, args []string, t terminal) error {
 	fs := flag.NewFlagSet("check", flag.ContinueOnError)
 	path := fs.String("config", "", "the configuration `FILE`")
-	offline := fs.Bool("offline", false, "do not read the values of secrets")
+	offline := fs.Bool("offline", false, "do not read the values of secrets: for a machine that does not have them")
 	open := fs.Bool("allow-unauthenticated-webhook", false, "as for serve")
 	if _, err := parse(fs, args, t); err != nil {
 		return err
 	}
-	cfg, cat, err := load(*path, config.Options{Offline: *offline, AllowUnauthenticated: *open}, t)
-	if err != nil {
+	l, err := load(*path, config.Options{Offline: *offline, AllowUnauthenticated: *open}, t)
+	var bad mistakes
+	switch {
+	case errors.As(err, &bad):
+		say(t.out, "%s\n\n%s in %s. serve would not start.\n", bad, count(len(bad), "mistake"), *path)
+		return errFound
+	case err != nil:
 		return err
 	}
-	say(t.out, "%s is sound: mode %s, %d pools, %d playbooks.\n", *path, cfg.Mode, len(cfg.Pools), len(cat.Playbooks()))
+	return sound(t.out, *path, l, *offline)
+}
+
+// sound says what the bot would do with the configuration, and what was looked at to say so.
+func sound(w io.Writer, path string, l loaded, offline bool) error {
+	say(w, "%s is sound.\n\n", path)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	say(tw, "  mode\t%s\n", modeText(l.Mode))
+	say(tw, "  incidents\t%s\n", storeText(l.StoreURL, offline))
+	say(tw, "  prometheus\t%s\n", l.Prometheus.URL)
+	say(tw, "  webhook\t%s on %s\n", webhookText(l.Config), l.Listen.API)
+	say(tw, "  kubernetes\t%s\n", kubernetesText(l.Kubernetes))
+	say(tw, "  slack\t%s\n", slackText(l.Slack))
+	for _, p := range l.Pools {
+		say(tw, "  pool %s\t%s; %s\n", p.Name, p.Mode, knobsText(p.Knobs))
+	}
+	say(tw, "  playbooks\t%d built in, %d of your own\n", l.builtin, len(l.catalog.Playbooks())-l.builtin)
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	secrets := "that every secret is there"
+	if offline {
+		secrets = "but not whether the secrets are there (--offline)"
+	}
+	say(w, "\nChecked: every name, bound and address in the file, the rules and queries of the playbooks, %s.\n", secrets)
+	say(w, "Not asked: Prometheus, Kubernetes, Slack and the store. vllm-medic diagnose --pool NAME asks the first two.\n")
 	return nil
+}
+
+func modeText(m incident.Mode) string {
+	switch m {
+	case incident.ModeObserve:
+		return "observe: it looks and says what is wrong; nothing is proposed"
+	case incident.ModeDrill:
+		return "drill: it asks as if it were real; nothing is changed"
+	case incident.ModeApprove:
+		return "approve: it changes one thing at a time, after a person has agreed"
+	case incident.ModeAuto:
+		return "auto: it runs the kinds of steps in policy.automatic by itself, and asks for all others"
+	default:
+		return string(m)
+	}
+}
+
+// storeText names the place without anything that could be a secret.
+func storeText(raw string, offline bool) string {
+	u, err := url.Parse(raw)
+	switch {
+	case offline && !strings.Contains(raw, "://"):
+		return "where store.url_env says"
+	case err != nil:
+		return "PostgreSQL"
+	case u.Scheme == "sqlite":
+		return "SQLite, " + u.Host + u.Path + " (one bot)"
+	default:
+		return "PostgreSQL, " + u.Host + u.Path
+	}
+}
+
+func webhookText(cfg config.Config) string {
+	_, mtls := cfg.Listen.TLS["api"]
+	mtls = mtls && cfg.Listen.TLS["api"].ClientCAFile != ""
+	switch {
+	case cfg.Webhook.BearerToken != "":
+		return "with a bearer token"
+	case cfg.Webhook.User != "":
+		return "with a user and a password"
+	case mtls:
+		return "with a client certificate"
+	default:
+		return "without authentication"
+	}
+}
+
+func kubernetesText(k *config.Kubernetes) string {
+	switch {
+	case k == nil:
+		return "none: nothing can be changed"
+	case k.Kubeconfig == "":
+		return "the cluster that the bot runs in"
+	case k.Context != "":
+		return k.Kubeconfig + ", context " + k.Context
+	default:
+		return k.Kubeconfig
+	}
+}
+
+func slackText(s *config.Slack) string {
+	if s == nil {
+		return "none: messages go to the log and to the incident's JSON"
+	}
+	return "channel " + s.Channel + " of " + cmp.Or(s.Team, s.Enterprise)
+}
+
+func knobsText(k incident.Knobs) string {
+	var out []string
+	if k.Replicas != nil {
+		out = append(out, fmt.Sprintf("replicas %d to %d", k.Replicas.Min, k.Replicas.Max))
+	}
+	if k.MaxNumBatchedTokens != nil {
+		out = append(out, fmt.Sprintf("max_num_batched_tokens %d to %d", k.MaxNumBatchedTokens.Min, k.MaxNumBatchedTokens.Max))
+	}
+	if k.Throttle != nil {
+		out = append(out, fmt.Sprintf("throttle %s %d to %d", k.Throttle.Field, k.Throttle.Min, k.Throttle.Max))
+	}
+	if len(out) == 0 {
+		return "no knobs: nothing of it is ever changed"
+	}
+	return strings.Join(out, ", ")
+}
+
+// count is "1 mistake" or "3 mistakes".
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }

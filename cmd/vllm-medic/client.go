@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,23 +16,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mattn/go-isatty"
+
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // apiClient talks to a running bot.
-type apiClient struct{ server, tokenFile *string }
+type apiClient struct {
+	server, tokenFile, caFile *string
+}
+
+const defaultServer = "http://127.0.0.1:8080"
 
 func clientFlags(fs *flag.FlagSet) apiClient {
 	return apiClient{
-		server:    fs.String("server", "http://127.0.0.1:8080", "the `URL` of the bot's API listener"),
-		tokenFile: fs.String("token-file", "", "a `FILE` with the token (default: the environment variable VLLM_MEDIC_TOKEN); kubectl create token NAME --audience vllm-medic makes one"),
+		server:    fs.String("server", defaultServer, "the `URL` of the bot's API listener"),
+		tokenFile: fs.String("token-file", "", "a `FILE` with the token, instead of the environment variable VLLM_MEDIC_TOKEN; kubectl create token NAME --audience vllm-medic makes one"),
+		caFile:    fs.String("ca-file", "", "a `FILE` with the authority that signed the bot's certificate, PEM"),
 	}
 }
 
 // callTimeout is above the time for which a pause waits.
 const callTimeout = 35 * time.Second
 
-// call sends one request and reads the answer. An error of the bot is its own sentence.
+// call sends one request and reads the answer. What the bot refuses comes in its own words.
 func (c apiClient) call(ctx context.Context, t terminal, method, path string, body, into any) error {
 	token, err := c.token(t)
 	if err != nil {
@@ -44,39 +53,82 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 		}
 		payload = bytes.NewReader(b)
 	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(*c.server, "/")+path, payload) //nolint:gosec // the address is the user's own
-	if err != nil {
-		return usageError{"--server is not a URL"}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(*c.server, "/")+path, payload)
+	if err != nil || req.URL.Host == "" {
+		return usageError{fmt.Sprintf("--server %s is not a URL such as %s", *c.server, defaultServer)}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req) //nolint:gosec // the address is the user's own
+	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("the bot at %s does not answer: %w", *c.server, err)
+		return fmt.Errorf("the bot at %s does not answer: %w\n--server names its API listener; incidents list and show --config FILE read the store without the bot", *c.server, cause(err))
 	}
 	defer resp.Body.Close() //nolint:errcheck // the answer has been read
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
 	if err != nil {
-		return fmt.Errorf("read the bot's answer: %w", err)
+		return fmt.Errorf("read the answer of %s: %w", *c.server, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		var e struct {
-			Error string `json:"error"`
-		}
-		if json.Unmarshal(raw, &e) != nil || e.Error == "" {
-			e.Error = resp.Status
-		}
-		return errors.New(e.Error)
+		return c.refused(resp, raw)
 	}
-	return json.Unmarshal(raw, into)
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("%s answers, but not as vllm-medic does; is it the address of the bot's API listener?", *c.server)
+	}
+	return nil
+}
+
+// cause is the error without the request's method and address, which the message names already.
+func cause(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// refused is the bot's own sentence, and for a token the way to a better one.
+func (c apiClient) refused(resp *http.Response, raw []byte) error {
+	var e struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(raw, &e) != nil || e.Error == "" {
+		return fmt.Errorf("%s answers %s, but not as vllm-medic does; is it the address of the bot's API listener?", *c.server, resp.Status)
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		return fmt.Errorf("%s; kubectl create token NAME --audience vllm-medic makes one", e.Error)
+	}
+	return errors.New(e.Error)
+}
+
+func (c apiClient) client() (*http.Client, error) {
+	if *c.caFile == "" {
+		return http.DefaultClient, nil
+	}
+	pem, err := os.ReadFile(*c.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca-file: %s holds no certificate", *c.caFile)
+	}
+	return &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+	}}, nil
 }
 
 func (c apiClient) token(t terminal) (string, error) {
 	if *c.tokenFile != "" {
 		b, err := os.ReadFile(*c.tokenFile)
-		return strings.TrimSpace(string(b)), err
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		return strings.TrimSpace(string(b)), nil
 	}
 	if v, ok := t.getenv("VLLM_MEDIC_TOKEN"); ok && v != "" {
 		return v, nil
@@ -90,12 +142,8 @@ func (c apiClient) incident(ctx context.Context, t terminal, id string) (inciden
 	return inc, err
 }
 
-// isTerminal says whether a person can answer.
+// isTerminal says whether a person can answer; /dev/null, which is a device too, cannot.
 func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && isatty.IsTerminal(f.Fd())
 }

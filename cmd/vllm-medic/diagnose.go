@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,17 +21,14 @@ func diagnose(ctx context.Context, args []string, t terminal) error {
 	path := fs.String("config", "", "the configuration `FILE`")
 	alert := fs.String("alert", "", "a webhook payload `FILE`; - reads standard input")
 	pool := fs.String("pool", "", "look at the pool `NAME` without an alert")
-	format := fs.String("o", "text", "text or json")
+	format := formatFlag(fs, "text")
 	if _, err := parse(fs, args, t); err != nil {
 		return err
 	}
 	if (*alert == "") == (*pool == "") {
-		return usageError{"give --alert FILE or --pool NAME"}
+		return usageError{"give --alert FILE (- is standard input) or --pool NAME, one of the two"}
 	}
-	if *format != "text" && *format != "json" {
-		return usageError{"-o is text or json"}
-	}
-	cfg, cat, err := load(*path, config.Options{DryRun: true, AllowUnauthenticated: true}, t)
+	l, err := load(*path, config.Options{DryRun: true, AllowUnauthenticated: true}, t)
 	if err != nil {
 		return err
 	}
@@ -42,12 +38,19 @@ func diagnose(ctx context.Context, args []string, t terminal) error {
 			return err
 		}
 	}
-	found, err := app.Diagnose(ctx, app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)}, *pool, alerts)
+	// What could not be read stands in the answer, at the place where it is missing; client-go would say it once more on the terminal.
+	quiet := slog.New(slog.DiscardHandler)
+	app.LogClientGo(quiet)
+	found, err := app.Diagnose(ctx, app.Options{Config: l.Config, Catalog: l.catalog, Logger: quiet}, *pool, alerts)
 	if err != nil {
 		return err
 	}
-	if *format == "json" {
-		return writeJSON(t.out, found)
+	for n := range found {
+		// A look without an alert has none; the contract says that this is a list.
+		found[n].Alerts = append([]incident.Alert{}, found[n].Alerts...)
+	}
+	if format.value != "text" {
+		return write(t.out, format.value, found)
 	}
 	for _, inc := range found {
 		printIncident(t.out, inc)
@@ -74,10 +77,4 @@ func readAlerts(path string, t terminal) ([]incident.Alert, error) {
 		return nil, errors.New("the payload holds no alerts")
 	}
 	return d.Alerts, nil
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

@@ -4,68 +4,97 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
-
-	"github.com/vllm-medic/vllm-medic/internal/config"
-	"github.com/vllm-medic/vllm-medic/playbooks"
-	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+	"text/tabwriter"
 )
 
 // errHelp says that the help of a command was printed.
 var errHelp = errors.New("help")
 
-// parse reads the flags of a command and refuses arguments beyond the named ones.
+// parse reads the flags of a command, before and after its arguments, and refuses arguments beyond the named ones.
 func parse(fs *flag.FlagSet, args []string, t terminal, names ...string) ([]string, error) {
-	fs.SetOutput(t.out)
-	fs.Usage = func() {
-		say(t.out, "Usage: vllm-medic %s [flags] %s\n\n", fs.Name(), strings.Join(names, " "))
-		fs.PrintDefaults()
-	}
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, errHelp
+	// The package flag would print the mistake and the whole help; one line is enough.
+	fs.SetOutput(io.Discard)
+	var rest []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, help(t.out, fs, names)
+			}
+			return nil, usageError{fmt.Sprintf("%s: %v; vllm-medic %s -h lists the flags", fs.Name(), err, fs.Name())}
 		}
-		return nil, usageError{err.Error()}
+		if fs.NArg() == 0 {
+			break
+		}
+		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
 	}
-	if fs.NArg() != len(names) {
-		return nil, usageError{fmt.Sprintf("%s takes %s; got %d arguments", fs.Name(), describe(names), fs.NArg())}
+	if len(rest) != len(names) {
+		return nil, usageError{fmt.Sprintf("%s takes %s; got %d", fs.Name(), describe(names), len(rest))}
 	}
-	return fs.Args(), nil
+	return rest, nil
 }
 
 func describe(names []string) string {
-	if len(names) == 0 {
+	switch len(names) {
+	case 0:
 		return "no arguments beside its flags"
+	case 1:
+		return "one argument, " + names[0]
+	default:
+		return fmt.Sprintf("%d arguments, %s", len(names), strings.Join(names, " "))
 	}
-	return strings.Join(names, " ")
 }
 
-// load reads the configuration and the playbooks that it names.
-func load(path string, opts config.Options, t terminal) (config.Config, *playbooks.Catalog, error) {
-	if path == "" {
-		return config.Config{}, nil, usageError{"--config FILE is needed"}
+func help(w io.Writer, fs *flag.FlagSet, names []string) error {
+	say(w, "Usage: vllm-medic %s\n\nFlags:\n", strings.Join(slices.Concat([]string{fs.Name()}, names, []string{"[flags]"}), " "))
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fs.VisitAll(func(f *flag.Flag) {
+		value, text := flag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if len(f.Name) == 1 {
+			name = "-" + f.Name
+		}
+		if f.DefValue != "" && f.DefValue != "false" {
+			text += " (default " + f.DefValue + ")"
+		}
+		say(tw, "  %s\t%s\n", strings.TrimSpace(name+" "+value), text)
+	})
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the help: %w", err)
 	}
-	files, err := catalog.Files()
-	if err != nil {
-		return config.Config{}, nil, err
+	return errHelp
+}
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+// String is the chosen word.
+func (c *choice) String() string { return c.value }
+
+// Set refuses a word that is not allowed.
+func (c *choice) Set(v string) error {
+	if !slices.Contains(c.allowed, v) {
+		return fmt.Errorf("it is %s", either(c.allowed))
 	}
-	builtin, err := playbooks.Load(files, playbooks.Options{})
-	if err != nil {
-		return config.Config{}, nil, err
+	c.value = v
+	return nil
+}
+
+func either(words []string) string {
+	if len(words) == 1 {
+		return words[0]
 	}
-	opts.Getenv, opts.Profile = t.getenv, builtin.Profile
-	cfg, err := config.Load(path, opts)
-	if err != nil {
-		return config.Config{}, nil, err
-	}
-	more, err := config.PlaybookFiles(cfg.Playbooks.Dirs)
-	if err != nil {
-		return config.Config{}, nil, err
-	}
-	all := files
-	for _, f := range more {
-		all = append(all, playbooks.File{Name: f.Name, Data: f.Data})
-	}
-	cat, err := playbooks.Load(all, playbooks.Options{Window: cfg.Playbooks.Window, MaxWarmUp: cfg.Playbooks.MaxWarmUp})
-	return cfg, cat, err
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// formatFlag is -o: the command's own form for people, json or yaml.
+func formatFlag(fs *flag.FlagSet, human string) *choice {
+	c := &choice{value: human, allowed: []string{human, "json", "yaml"}}
+	fs.Var(c, "o", "the `FORMAT`: "+either(c.allowed))
+	return c
 }

@@ -3,155 +3,142 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// incidents is the way in when Slack is down.
+// verb is one thing that people do with incidents.
+type verb struct {
+	name, summary string
+	run           func(ctx context.Context, args []string, t terminal) error
+}
+
+func verbs() []verb {
+	return []verb{
+		{"list", "the open incidents, or others", listIncidents},
+		{"show", "one incident: diagnosis, readings, plan and journal", showIncident},
+		{"approve", "let one step of the plan run", decide(incident.Approve)},
+		{"deny", "refuse one step of the plan", decide(incident.Deny)},
+		{"undo", "take an applied step back", act("undo")},
+		{"ack", "say that somebody is looking", act("ack")},
+		{"abort", "stop what is being done or asked; nothing is taken back", act("abort")},
+		{"close", "end an incident that the metrics do not end", act("close")},
+	}
+}
+
 func incidents(ctx context.Context, args []string, t terminal) error {
-	verbs := map[string]func(context.Context, []string, terminal) error{
-		"list": listIncidents, "show": showIncident, "approve": decide(incident.Approve), "deny": decide(incident.Deny),
-		"undo": act("undo"), "ack": act("ack"), "abort": act("abort"), "close": act("close"),
+	var names []string
+	for _, v := range verbs() {
+		if len(args) > 0 && v.name == args[0] {
+			return v.run(ctx, args[1:], t)
+		}
+		names = append(names, v.name)
 	}
 	if len(args) == 0 {
-		return usageError{"incidents needs a verb: list, show, ack, approve, deny, undo, abort or close"}
+		return usageError{"incidents needs a verb: " + either(names)}
 	}
-	run, ok := verbs[args[0]]
-	if !ok {
-		return usageError{fmt.Sprintf("incidents has no verb %q; the verbs are list, show, ack, approve, deny, undo, abort and close", args[0])}
+	if args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
+		say(t.out, "Usage: vllm-medic incidents VERB [flags]\n\n")
+		for _, v := range verbs() {
+			say(t.out, "  %-8s %s\n", v.name, v.summary)
+		}
+		say(t.out, "\nvllm-medic incidents VERB -h shows the flags of a verb. Decisions need a Kubernetes token with the audience vllm-medic.\n")
+		return errHelp
 	}
-	return run(ctx, args[1:], t)
-}
-
-func listIncidents(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("incidents list", flag.ContinueOnError)
-	c := clientFlags(fs)
-	state := fs.String("state", "open", "a state, open, or all")
-	pool := fs.String("pool", "", "only this pool")
-	format := fs.String("o", "table", "table or json")
-	if _, err := parse(fs, args, t); err != nil {
-		return err
-	}
-	q := url.Values{}
-	if *state != "all" {
-		q.Set("state", *state)
-	}
-	if *pool != "" {
-		q.Set("pool", *pool)
-	}
-	var got struct {
-		Incidents []incident.Incident `json:"incidents"`
-	}
-	if err := c.call(ctx, t, "GET", "/api/v1/incidents?"+q.Encode(), nil, &got); err != nil {
-		return err
-	}
-	switch *format {
-	case "table":
-		return printTable(t.out, got.Incidents)
-	case "json":
-		return writeJSON(t.out, got.Incidents)
-	default:
-		return usageError{"-o is table or json"}
-	}
-}
-
-func showIncident(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("incidents show", flag.ContinueOnError)
-	c := clientFlags(fs)
-	format := fs.String("o", "text", "text or json")
-	rest, err := parse(fs, args, t, "ID")
-	if err != nil {
-		return err
-	}
-	inc, err := c.incident(ctx, t, rest[0])
-	if err != nil {
-		return err
-	}
-	if *format == "json" {
-		return writeJSON(t.out, inc)
-	}
-	printIncident(t.out, inc)
-	for _, e := range inc.Journal {
-		say(t.out, "  %s  %s\n", e.At.UTC().Format("15:04:05"), e.Text)
-	}
-	return nil
+	return usageError{fmt.Sprintf("incidents has no verb %q; the verbs are %s", args[0], either(names))}
 }
 
 // decide approves or denies one step of the plan. Without --digest it shows the plan and asks; in a pipe nobody can answer, so the digest is needed.
-func decide(verb incident.Verb) func(context.Context, []string, terminal) error {
+func decide(v incident.Verb) func(context.Context, []string, terminal) error {
 	return func(ctx context.Context, args []string, t terminal) error {
-		fs := flag.NewFlagSet("incidents "+string(verb), flag.ContinueOnError)
+		fs := flag.NewFlagSet("incidents "+string(v), flag.ContinueOnError)
 		c := clientFlags(fs)
 		digest := fs.String("digest", "", "the `DIGEST` of the plan that you looked at")
-		reason := fs.String("reason", "", "why, for the journal")
+		reason := fs.String("reason", "", "`WHY`, for the journal")
 		confirm := fs.Bool("confirm-restart", false, "yes, this step may restart pods")
 		rest, err := parse(fs, args, t, "ID", "STEP")
 		if err != nil {
 			return err
 		}
-		inc, err := c.incident(ctx, t, rest[0])
-		if err != nil {
-			return err
-		}
+		id, step := rest[0], rest[1]
 		if *digest == "" {
-			if *digest, err = ask(inc, rest[1], verb, t); err != nil {
+			if !isTerminal(t.in) {
+				return usageError{fmt.Sprintf("this is not a terminal, so nobody can be asked: pass --digest; vllm-medic incidents show %s has it", id)}
+			}
+			inc, err := c.incident(ctx, t, id)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", v, id, err)
+			}
+			if *digest, err = ask(inc, step, v, t); err != nil {
 				return err
 			}
 		}
-		body := map[string]any{"step": rest[1], "digest": *digest, "decision": verb, "reason": *reason, "confirmed": *confirm}
+		body := map[string]any{"step": step, "digest": *digest, "decision": v, "reason": *reason, "confirmed": *confirm}
 		var after incident.Incident
-		if err := c.call(ctx, t, "POST", "/api/v1/incidents/"+url.PathEscape(rest[0])+"/decision", body, &after); err != nil {
-			return err
+		if err := c.call(ctx, t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(id)+"/decision", body, &after); err != nil {
+			return fmt.Errorf("%s %s of %s: %w", v, step, id, err)
 		}
-		say(t.out, "%s: %s is now %s\n", verb, after.ID, after.State)
+		done(t, map[incident.Verb]string{incident.Approve: "Approved", incident.Deny: "Denied"}[v]+" "+step, after)
 		return nil
 	}
 }
 
+// done says where the incident is after what was asked for.
+func done(t terminal, what string, after incident.Incident) {
+	say(t.out, "%s. %s (%s) is now %s; vllm-medic incidents show %s follows it.\n", what, after.ID, orDash(after.Pool), after.State, after.ID)
+}
+
 // ask shows the plan and waits for "yes".
-func ask(inc incident.Incident, step string, verb incident.Verb, t terminal) (string, error) {
+func ask(inc incident.Incident, step string, v incident.Verb, t terminal) (string, error) {
 	if inc.Plan == nil {
-		return "", fmt.Errorf("incident %s has no plan", inc.ID)
+		return "", fmt.Errorf("incident %s is %s and has no plan", inc.ID, inc.State)
 	}
-	if !isTerminal(t.in) {
-		return "", usageError{"this is not a terminal, so nobody can be asked: pass --digest with the digest of the plan that you looked at"}
+	if _, ok := inc.Step(step); !ok {
+		return "", fmt.Errorf("the plan of %s has no step %s; vllm-medic incidents show %s lists them", inc.ID, step, inc.ID)
 	}
 	printIncident(t.out, inc)
-	say(t.out, "%s step %s of plan %s? Type yes: ", verb, step, inc.Plan.Digest)
+	say(t.out, "%s step %s of plan %s? Type yes: ", v, step, inc.Plan.Digest)
 	line, err := bufio.NewReader(t.in).ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != "yes" {
-		return "", fmt.Errorf("not confirmed; nothing was done")
+		return "", errors.New("not confirmed; nothing was done")
 	}
 	return inc.Plan.Digest, nil
 }
 
-// act calls one of the other verbs.
-func act(verb string) func(context.Context, []string, terminal) error {
+// act calls one of the other verbs. What ends something needs a reason: the next person on call will ask.
+func act(name string) func(context.Context, []string, terminal) error {
 	return func(ctx context.Context, args []string, t terminal) error {
-		fs := flag.NewFlagSet("incidents "+verb, flag.ContinueOnError)
+		fs := flag.NewFlagSet("incidents "+name, flag.ContinueOnError)
 		c := clientFlags(fs)
-		reason := fs.String("reason", "", "why, for the journal")
+		reason := fs.String("reason", "", "`WHY`, for the journal")
 		names := []string{"ID"}
-		if verb == "undo" {
+		if name == "undo" {
 			names = append(names, "STEP")
 		}
 		rest, err := parse(fs, args, t, names...)
 		if err != nil {
 			return err
 		}
+		if *reason == "" && (name == "abort" || name == "close") {
+			return usageError{"incidents " + name + ": --reason is needed: the next person on call will ask"}
+		}
 		body := map[string]string{"reason": *reason}
-		if verb == "undo" {
+		what := map[string]string{"ack": "Acknowledged", "abort": "Aborted", "close": "Closed", "undo": "Undo asked for"}[name]
+		if name == "undo" {
 			body["step"] = rest[1]
+			what += " of " + rest[1]
 		}
 		var after incident.Incident
-		if err := c.call(ctx, t, "POST", "/api/v1/incidents/"+url.PathEscape(rest[0])+"/"+verb, body, &after); err != nil {
-			return err
+		if err := c.call(ctx, t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(rest[0])+"/"+name, body, &after); err != nil {
+			return fmt.Errorf("%s %s: %w", name, rest[0], err)
 		}
-		say(t.out, "%s: %s is now %s\n", verb, after.ID, after.State)
+		done(t, what, after)
 		return nil
 	}
 }

@@ -81,6 +81,9 @@ func report(err error, t terminal) int {
 		return exitUsage
 	case errors.Is(err, errFound):
 		return exitFail
+	case errors.As(err, new(mistakes)):
+		say(t.err, "%v\n", err)
+		return exitFail
 	default:
 		say(t.err, "vllm-medic: %v\n", err)
 		return exitFail
@@ -96,9 +99,4 @@ func usage(w io.Writer) {
 		say(w, "  %-10s %s\n", c.name, c.summary)
 	}
 	say(w, "\nvllm-medic COMMAND -h shows the flags of a command. Exit codes: 0 done, 1 a finding or a failure, 2 wrong usage.\n")
-}
-
-// say prints for a person. A terminal that is gone cannot be told so.
-func say(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format, args...)
 }

@@ -15,8 +15,8 @@ type pauseAnswer struct {
 func pause(ctx context.Context, args []string, t terminal) error {
 	fs := flag.NewFlagSet("pause", flag.ContinueOnError)
 	c := clientFlags(fs)
-	reason := fs.String("reason", "", "why; the next person on call will ask")
-	pool := fs.String("pool", "", "only this pool")
+	reason := fs.String("reason", "", "`WHY`; the next person on call will ask")
+	pool := fs.String("pool", "", "only the pool `NAME`")
 	if _, err := parse(fs, args, t); err != nil {
 		return err
 	}
@@ -29,9 +29,9 @@ func pause(ctx context.Context, args []string, t terminal) error {
 	}
 	printPauses(t, got)
 	if len(got.Waiting) > 0 {
-		say(t.err, "These writes were claimed before the pause and have not ended:\n")
+		say(t.err, "The pause holds. These writes began before it and have not ended; look again with vllm-medic incidents show ID:\n")
 		for _, w := range got.Waiting {
-			say(t.err, "  %s %s of %s, since %s\n", w.Op, w.Target, w.Incident, w.StartedAt.UTC().Format("15:04:05 UTC"))
+			say(t.err, "  %s %s of %s, since %s\n", w.Op, w.Target, w.Incident, clock(w.StartedAt))
 		}
 		return errFound
 	}
@@ -41,7 +41,7 @@ func pause(ctx context.Context, args []string, t terminal) error {
 func resume(ctx context.Context, args []string, t terminal) error {
 	fs := flag.NewFlagSet("resume", flag.ContinueOnError)
 	c := clientFlags(fs)
-	pool := fs.String("pool", "", "only this pool")
+	pool := fs.String("pool", "", "only the pool `NAME`")
 	if _, err := parse(fs, args, t); err != nil {
 		return err
 	}
@@ -62,6 +62,6 @@ func printPauses(t terminal, got pauseAnswer) {
 		if p.Pool != "" {
 			scope = "pool " + p.Pool
 		}
-		say(t.out, "Writes are paused for %s by %s: %s\n", scope, p.By, p.Reason)
+		say(t.out, "Writes are paused for %s since %s by %s: %s\n", scope, clock(p.At), p.By, p.Reason)
 	}
 }

@@ -18,25 +18,31 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	if name == "" {
 		name = "alerts without a pool"
 	}
-	head := name
+	head := name + "  (a look: nothing is kept and nothing is changed)"
 	if inc.ID != "" {
 		head = inc.ID + "  " + name + "  " + string(inc.State)
-	}
-	if inc.Drill {
-		head += "  DRILL"
+		if inc.Drill {
+			head += "  DRILL"
+		}
 	}
 	say(w, "%s\n", head)
+	printTimes(w, inc)
 	if len(inc.Alerts) > 0 {
 		say(w, "  alerts: %s\n", strings.Join(inc.AlertNames(), ", "))
 	}
+	shared := sharedError(inc.Readings)
 	if inc.Note != "" {
-		say(w, "  %s\n", strings.ReplaceAll(inc.Note, "\n", "\n  "))
+		note := strings.NewReplacer(" (error: "+shared+")", "", " ("+shared+")", "").Replace(inc.Note)
+		say(w, "  %s\n", strings.ReplaceAll(note, "\n", "\n  "))
 	}
 	if d := inc.Diagnosis; d != nil {
 		say(w, "\n  %s\n", d.Summary)
 		for _, c := range d.Evidence {
 			say(w, "    %-9s %s (seen: %s)\n", c.Truth, c.Text, c.Seen)
 		}
+	}
+	if inc.Cluster.Error != "" {
+		say(w, "\n  cluster: %s\n", inc.Cluster.Error)
 	}
 	if len(inc.Readings) > 0 {
 		say(w, "\n  readings%s\n", dialect(inc))
@@ -48,8 +54,38 @@ func printIncident(w io.Writer, inc incident.Incident) {
 			printStep(w, s)
 		}
 	}
+	if len(inc.Standing) > 0 {
+		say(w, "\n  applied before\n")
+		for _, s := range inc.Standing {
+			printStep(w, s)
+		}
+	}
+	printHint(w, inc)
 	say(w, "\n")
 }
+
+// printTimes says since when, how bad, who looks, and what is being done right now.
+func printTimes(w io.Writer, inc incident.Incident) {
+	if inc.ID == "" {
+		return
+	}
+	parts := []string{"opened " + clock(inc.OpenedAt)}
+	if !inc.ClosedAt.IsZero() {
+		parts = append(parts, "closed "+clock(inc.ClosedAt))
+	}
+	if s := inc.Severity(); s != "" {
+		parts = append(parts, "severity "+s)
+	}
+	if inc.AckedBy != nil {
+		parts = append(parts, "seen by "+inc.AckedBy.String())
+	}
+	say(w, "  %s\n", strings.Join(parts, ", "))
+	if a := inc.Active; a != nil {
+		say(w, "  now: %s %s since %s (%s)\n", a.Op, a.Step, clock(a.Since), a.Phase)
+	}
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 func dialect(inc incident.Incident) string {
 	if inc.Dialect == "" {
@@ -58,10 +94,31 @@ func dialect(inc incident.Incident) string {
 	return " in " + inc.Dialect
 }
 
+// sharedError is the error that most readings have, when it is more than one: with Prometheus down it is said once, not for each of them.
+func sharedError(rs map[string]incident.Reading) string {
+	seen, best := map[string]int{}, ""
+	for _, name := range slices.Sorted(maps.Keys(rs)) {
+		err := rs[name].Error
+		if seen[err]++; err != "" && seen[err] > max(1, seen[best]) {
+			best = err
+		}
+	}
+	if best == "" {
+		return "\x00" // stands in no text
+	}
+	return best
+}
+
 func printReadings(w io.Writer, rs map[string]incident.Reading) {
+	shared := sharedError(rs)
+	var same []string
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, name := range slices.Sorted(maps.Keys(rs)) {
 		r := rs[name]
+		if r.Error == shared {
+			same = append(same, name)
+			continue
+		}
 		limit := ""
 		if r.Threshold != nil {
 			limit = "threshold " + incident.FormatValue(*r.Threshold, r.Unit)
@@ -70,6 +127,9 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 	}
 	if err := tw.Flush(); err != nil {
 		return // the terminal is gone
+	}
+	if len(same) > 0 {
+		say(w, "    %d could not be read: %s\n      %s\n", len(same), shared, strings.Join(same, ", "))
 	}
 }
 
@@ -94,7 +154,7 @@ func printStep(w io.Writer, s incident.Step) {
 		say(w, "        %s\n", strings.ReplaceAll(strings.TrimRight(s.Diff, "\n"), "\n", "\n        "))
 	}
 	for _, g := range s.Guardrails {
-		if g.Verdict != incident.GuardPass {
+		if g.Verdict != incident.GuardPass && g.Reason != s.Reason {
 			say(w, "        %s: %s (%s)\n", g.Name, g.Reason, g.Verdict)
 		}
 	}
@@ -103,9 +163,38 @@ func printStep(w io.Writer, s incident.Step) {
 	}
 }
 
+// printHint says with which words a person goes on.
+func printHint(w io.Writer, inc incident.Incident) {
+	if inc.ID == "" || inc.Plan == nil {
+		return
+	}
+	if inc.State == incident.StateDeciding && len(inc.Proposed()) > 0 {
+		say(w, "\n  to decide: vllm-medic incidents approve %s STEP --digest %s   (or deny)\n", inc.ID, inc.Plan.Digest)
+	}
+	if inc.UndoOffered != "" {
+		say(w, "\n  to take it back: vllm-medic incidents undo %s %s\n", inc.ID, inc.UndoOffered)
+	}
+}
+
+// printJournal shows what happened, the oldest first.
+func printJournal(w io.Writer, inc incident.Incident) {
+	if len(inc.Journal) == 0 {
+		return
+	}
+	say(w, "  journal (UTC)\n")
+	day := ""
+	for _, e := range inc.Journal {
+		if d := e.At.UTC().Format(time.DateOnly); d != day {
+			day = d
+			say(w, "    %s\n", day)
+		}
+		say(w, "    %s  %s\n", e.At.UTC().Format(time.TimeOnly), strings.ReplaceAll(e.Text, "\n", "\n              "))
+	}
+}
+
 func printTable(w io.Writer, list []incident.Incident) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	say(tw, "ID\tPOOL\tSTATE\tDIAGNOSIS\tOPENED\n")
+	say(tw, "ID\tPOOL\tSTATE\tDIAGNOSIS\tALERTS\tOPENED (UTC)\n")
 	for _, i := range list {
 		what := "-"
 		if i.Diagnosis != nil {
@@ -115,13 +204,29 @@ func printTable(w io.Writer, list []incident.Incident) error {
 		if i.Drill {
 			state += " (drill)"
 		}
-		say(tw, "%s\t%s\t%s\t%s\t%s\n", i.ID, orDash(i.Pool), state, what, i.OpenedAt.UTC().Format(time.RFC3339))
+		say(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(i.ID), cell(i.Pool), cell(state), cell(what), cell(alertsText(i)), i.OpenedAt.UTC().Format("2006-01-02 15:04"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
 	return nil
 }
+
+// alertsText is the first alert and how many others there are.
+func alertsText(i incident.Incident) string {
+	names := i.AlertNames()
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	default:
+		return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+	}
+}
+
+// cell keeps a value in its column and its line.
+func cell(s string) string { return orDash(strings.Join(strings.Fields(s), " ")) }
 
 func orDash(s string) string {
 	if s == "" {

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,6 +139,30 @@ func TestAllMistakesComeAtOnceInTheOrderOfTheFile(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[0], "yolo") || !strings.Contains(lines[1], "replicas") || !strings.Contains(lines[2], "nginx") {
 		t.Errorf("got %q", lines)
+	}
+}
+
+// Somebody who wants to see the incidents at night must not be stopped by a mistake in a pool or by a secret that only the bot has.
+func TestStoreURLNeedsNothingButTheStore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "medic.yaml")
+	for _, tc := range []struct{ name, text, want, fails string }{
+		{"mistakes elsewhere", "store: {url: 'sqlite:///x/y.db'}\nslack: {token_env: NOPE}\nmode: yolo\nnonsense: 1\n", "sqlite:///x/y.db", ""},
+		{"the default", "mode: drill\n", "sqlite:///var/lib/vllm-medic/medic.db", ""},
+		{"an unknown kind", "store: {url: 'mysql://h/db'}\n", "", "medic.yaml:1:9: store.url: must begin with"},
+		{"a variable that is not set", "store: {url_env: NOPE}\n", "", "NOPE is not set"},
+		{"no YAML", "store: {url\n", "", "medic.yaml:"},
+	} {
+		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := StoreURL(path, opts(nil))
+		switch {
+		case tc.fails == "" && (err != nil || got != tc.want):
+			t.Errorf("%s: got %q and %v, want %q", tc.name, got, err, tc.want)
+		case tc.fails != "" && (err == nil || !strings.Contains(err.Error(), tc.fails)):
+			t.Errorf("%s: got %v, want %q in it", tc.name, err, tc.fails)
+		}
 	}
 }
 

@@ -1,199 +1,200 @@
 package config
 
-// file is the configuration as people write it. The JSON Schema for editors (docs/config.schema.json) is made from it.
+// file is the configuration as people write it. docs/config.schema.json, for editors, is made from these types and their comments.
 type file struct {
-	Listen       listenFile               `yaml:"listen,omitempty" jsonschema:"description=Addresses of the three listeners"`
-	Store        storeFile                `yaml:"store,omitempty" jsonschema:"description=Where incidents are kept"`
-	Prometheus   prometheusFile           `yaml:"prometheus" jsonschema:"required,description=The Prometheus that scrapes vLLM"`
-	Alertmanager alertmanagerFile         `yaml:"alertmanager,omitempty" jsonschema:"description=Who may post alerts"`
-	Kubernetes   *kubernetesFile          `yaml:"kubernetes,omitempty" jsonschema:"description=The cluster of the pools; without it nothing is changed"`
-	Slack        *slackFile               `yaml:"slack,omitempty" jsonschema:"description=Where people are asked; without it messages go to the log"`
-	Access       accessFile               `yaml:"access,omitempty" jsonschema:"description=Who may read and decide over HTTP"`
-	Mode         string                   `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=drill,enum=approve,enum=auto,description=How far the bot may go; the default is drill"`
-	Policy       policyFile               `yaml:"policy,omitempty" jsonschema:"description=Limits for every pool"`
-	Timing       timingFile               `yaml:"timing,omitempty" jsonschema:"description=How long the bot waits for what"`
-	Approvers    map[string]approversFile `yaml:"approvers,omitempty" jsonschema:"description=Who may approve: by kind of step or default"`
-	Links        linksFile                `yaml:"links,omitempty" jsonschema:"description=Addresses for links in messages"`
-	Playbooks    playbooksFile            `yaml:"playbooks,omitempty" jsonschema:"description=Playbooks beside the built-in ones"`
-	Pools        []poolFile               `yaml:"pools" jsonschema:"required,description=The served models"`
+	// The addresses of the three listeners.
+	Listen listenFile `yaml:"listen,omitempty"`
+	// Where incidents are kept.
+	Store storeFile `yaml:"store,omitempty"`
+	// The Prometheus that scrapes vLLM.
+	Prometheus prometheusFile `yaml:"prometheus"`
+	// The Alertmanager that posts alerts.
+	Alertmanager alertmanagerFile `yaml:"alertmanager,omitempty"`
+	// The cluster of the pools. Without this section nothing can be changed: the bot observes.
+	Kubernetes *kubernetesFile `yaml:"kubernetes,omitempty"`
+	// Where people are asked. Without this section the messages go to the log and to the incident's JSON.
+	Slack *slackFile `yaml:"slack,omitempty"`
+	// Who may read and decide over HTTP, beside Slack.
+	Access accessFile `yaml:"access,omitempty"`
+	// How far the bot may go: observe proposes nothing, drill asks and changes nothing, approve asks and then changes, auto may also run the kinds of
+	// steps that policy.automatic lists. Default drill.
+	Mode string `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=drill,enum=approve,enum=auto,default=drill"`
+	// Limits for the steps of every pool.
+	Policy policyFile `yaml:"policy,omitempty"`
+	// How long the bot waits for what. The defaults suit five-minute rates and models that take minutes to load.
+	Timing timingFile `yaml:"timing,omitempty"`
+	// Who may approve, by kind of step (replicas, max_num_batched_tokens, throttle) or default. An empty list is nobody.
+	Approvers map[string]approversFile `yaml:"approvers,omitempty"`
+	// Addresses for the links in messages.
+	Links linksFile `yaml:"links,omitempty"`
+	// Playbooks beside the built-in ones.
+	Playbooks playbooksFile `yaml:"playbooks,omitempty"`
+	// The served models, one each.
+	Pools []poolFile `yaml:"pools"`
 }
 
 type listenFile struct {
-	API   string             `yaml:"api,omitempty" jsonschema:"description=Alertmanager webhook and API and pages; default :8080"`
-	Ops   string             `yaml:"ops,omitempty" jsonschema:"description=/metrics /healthz /readyz; default :8081"`
-	Slack string             `yaml:"slack,omitempty" jsonschema:"description=Slack interactions in mode http; default :8082"`
-	TLS   map[string]tlsFile `yaml:"tls,omitempty" jsonschema:"description=Certificates by listener: api or ops or slack"`
+	// Alertmanager's webhook, the API and the pages. Default :8080.
+	API string `yaml:"api,omitempty" jsonschema:"default=:8080"`
+	// /metrics, /healthz and /readyz, without authentication. Default :8081.
+	Ops string `yaml:"ops,omitempty" jsonschema:"default=:8081"`
+	// Slack's clicks, in Slack mode http. Default :8082.
+	Slack string `yaml:"slack,omitempty" jsonschema:"default=:8082"`
+	// Certificates by listener: api, ops or slack. A listener that is not named speaks plain HTTP.
+	TLS map[string]tlsFile `yaml:"tls,omitempty"`
 }
 
 type tlsFile struct {
-	CertFile     string `yaml:"cert_file"`
-	KeyFile      string `yaml:"key_file"`
-	ClientCAFile string `yaml:"client_ca_file,omitempty" jsonschema:"description=Clients must show a certificate of this authority"`
+	// The certificate chain, PEM.
+	CertFile string `yaml:"cert_file"`
+	// Its key, PEM.
+	KeyFile string `yaml:"key_file"`
+	// Clients must show a certificate of this authority. On the listener api it counts as authentication of the webhook.
+	ClientCAFile string `yaml:"client_ca_file,omitempty"`
 }
 
 type storeFile struct {
-	URL    string `yaml:"url,omitempty" jsonschema:"description=sqlite:///path or postgres://...; default sqlite:///var/lib/vllm-medic/medic.db"`
-	URLEnv string `yaml:"url_env,omitempty" jsonschema:"description=Environment variable with the URL when it holds a password"`
+	// sqlite:///path for one bot, or postgres://user@host/database for several replicas. It must not hold a password. Default
+	// sqlite:///var/lib/vllm-medic/medic.db.
+	URL string `yaml:"url,omitempty" jsonschema:"default=sqlite:///var/lib/vllm-medic/medic.db"`
+	// The environment variable that holds the URL, for one with a password. Not together with url.
+	URLEnv string `yaml:"url_env,omitempty"`
 }
 
 type prometheusFile struct {
-	URL         string            `yaml:"url" jsonschema:"required"`
-	HTTPConfig  httpFile          `yaml:"http_config,omitempty"`
-	Headers     map[string]string `yaml:"headers,omitempty" jsonschema:"description=Headers without secrets; for example X-Scope-OrgID"`
-	ExtraParams map[string]string `yaml:"extra_params,omitempty" jsonschema:"description=Query parameters; for example partial_response=false for Thanos"`
-	Timeout     duration          `yaml:"timeout,omitempty" jsonschema:"description=Of one query; default 10s"`
-	Deadline    duration          `yaml:"deadline,omitempty" jsonschema:"description=Of all queries of one look; default 25s"`
-	Concurrency int               `yaml:"concurrency,omitempty" jsonschema:"description=Queries at a time; default 10"`
+	// Its address, without /api/v1. It must not hold a password.
+	URL string `yaml:"url"`
+	// How to connect, as Prometheus itself writes it; secrets only by file or environment variable.
+	HTTPConfig httpFile `yaml:"http_config,omitempty"`
+	// Further headers, without secrets: X-Scope-OrgID for Mimir.
+	Headers map[string]string `yaml:"headers,omitempty"`
+	// Further query parameters: partial_response=false for Thanos.
+	ExtraParams map[string]string `yaml:"extra_params,omitempty"`
+	// How long one query may take. Default 10s.
+	Timeout duration `yaml:"timeout,omitempty"`
+	// How long all queries of one look may take. Default 25s.
+	Deadline duration `yaml:"deadline,omitempty"`
+	// How many queries run at a time, at most 20. Default 20.
+	Concurrency int `yaml:"concurrency,omitempty" jsonschema:"minimum=0,maximum=20"`
 }
 
 type httpFile struct {
-	BasicAuth     *basicAuthFile     `yaml:"basic_auth,omitempty"`
+	// A user with a password.
+	BasicAuth *basicAuthFile `yaml:"basic_auth,omitempty"`
+	// A bearer token, or other credentials for the Authorization header.
 	Authorization *authorizationFile `yaml:"authorization,omitempty"`
-	TLSConfig     *clientTLSFile     `yaml:"tls_config,omitempty"`
-	ProxyURL      string             `yaml:"proxy_url,omitempty"`
+	// How to know the server, and how to be known.
+	TLSConfig *clientTLSFile `yaml:"tls_config,omitempty"`
+	// A proxy on the way.
+	ProxyURL string `yaml:"proxy_url,omitempty"`
 }
 
 type basicAuthFile struct {
-	Username     string `yaml:"username"`
+	// The user's name.
+	Username string `yaml:"username"`
+	// The file that holds the password.
 	PasswordFile string `yaml:"password_file,omitempty"`
-	PasswordEnv  string `yaml:"password_env,omitempty"`
+	// The environment variable that holds the password.
+	PasswordEnv string `yaml:"password_env,omitempty"`
 }
 
 type authorizationFile struct {
-	Type            string `yaml:"type,omitempty" jsonschema:"description=default Bearer"`
+	// The scheme. Default Bearer.
+	Type string `yaml:"type,omitempty" jsonschema:"default=Bearer"`
+	// The file that holds the credentials.
 	CredentialsFile string `yaml:"credentials_file,omitempty"`
-	CredentialsEnv  string `yaml:"credentials_env,omitempty"`
+	// The environment variable that holds the credentials.
+	CredentialsEnv string `yaml:"credentials_env,omitempty"`
 }
 
 type clientTLSFile struct {
-	CAFile             string `yaml:"ca_file,omitempty"`
-	CertFile           string `yaml:"cert_file,omitempty"`
-	KeyFile            string `yaml:"key_file,omitempty"`
-	ServerName         string `yaml:"server_name,omitempty"`
-	InsecureSkipVerify bool   `yaml:"insecure_skip_verify,omitempty"`
+	// The authority that signed the server's certificate, PEM. Default: those of the system.
+	CAFile string `yaml:"ca_file,omitempty"`
+	// The bot's own certificate, PEM.
+	CertFile string `yaml:"cert_file,omitempty"`
+	// Its key, PEM.
+	KeyFile string `yaml:"key_file,omitempty"`
+	// The name in the server's certificate, when it is not the one in the URL.
+	ServerName string `yaml:"server_name,omitempty"`
+	// Take any certificate. Whoever is on the way can then invent metrics.
+	InsecureSkipVerify bool `yaml:"insecure_skip_verify,omitempty"`
 }
 
 type alertmanagerFile struct {
-	URL  string   `yaml:"url,omitempty"`
-	Auth authFile `yaml:"auth,omitempty" jsonschema:"description=What Alertmanager must present: a bearer token or a user with a password"`
+	// Its address. Nothing is sent there yet.
+	URL string `yaml:"url,omitempty"`
+	// What Alertmanager must present: a bearer token, or a user with a password. It is needed where listen.api can be reached from other machines.
+	Auth authFile `yaml:"auth,omitempty"`
 }
 
 type authFile struct {
+	// The file that holds the bearer token.
 	BearerTokenFile string `yaml:"bearer_token_file,omitempty"`
-	BearerTokenEnv  string `yaml:"bearer_token_env,omitempty"`
-	Username        string `yaml:"username,omitempty"`
-	PasswordFile    string `yaml:"password_file,omitempty"`
-	PasswordEnv     string `yaml:"password_env,omitempty"`
+	// The environment variable that holds the bearer token.
+	BearerTokenEnv string `yaml:"bearer_token_env,omitempty"`
+	// The user's name for basic authentication.
+	Username string `yaml:"username,omitempty"`
+	// The file that holds the password.
+	PasswordFile string `yaml:"password_file,omitempty"`
+	// The environment variable that holds the password.
+	PasswordEnv string `yaml:"password_env,omitempty"`
 }
 
 type kubernetesFile struct {
-	Kubeconfig string `yaml:"kubeconfig,omitempty" jsonschema:"description=Path; empty means in-cluster"`
-	Context    string `yaml:"context,omitempty"`
+	// The path of a kubeconfig. Empty: the service account of the pod that the bot runs in.
+	Kubeconfig string `yaml:"kubeconfig,omitempty"`
+	// The context in it. Empty: its current one.
+	Context string `yaml:"context,omitempty"`
 }
 
 type slackFile struct {
-	Mode              string `yaml:"mode,omitempty" jsonschema:"enum=socket,enum=http"`
-	Channel           string `yaml:"channel" jsonschema:"required,description=Channel id such as C0123456789"`
-	Team              string `yaml:"team,omitempty" jsonschema:"description=Workspace id whose clicks are taken"`
-	Enterprise        string `yaml:"enterprise,omitempty"`
-	AppID             string `yaml:"app_id,omitempty" jsonschema:"description=The app whose clicks are taken"`
-	TokenEnv          string `yaml:"token_env,omitempty"`
-	TokenFile         string `yaml:"token_file,omitempty"`
-	AppTokenEnv       string `yaml:"app_token_env,omitempty"`
-	SigningSecretEnv  string `yaml:"signing_secret_env,omitempty"`
+	// How clicks arrive. Only http is built so far: Slack posts them to listen.slack.
+	Mode string `yaml:"mode,omitempty" jsonschema:"enum=socket,enum=http"`
+	// The id of the channel, such as C0123456789. A pool may name its own.
+	Channel string `yaml:"channel"`
+	// The id of the workspace whose clicks are taken, such as T0123.
+	Team string `yaml:"team,omitempty"`
+	// The id of the organisation whose clicks are taken, for an app that is installed in a whole organisation.
+	Enterprise string `yaml:"enterprise,omitempty"`
+	// The id of the app whose clicks are taken, such as A0123.
+	AppID string `yaml:"app_id,omitempty"`
+	// The environment variable that holds the bot token (xoxb-...).
+	TokenEnv string `yaml:"token_env,omitempty"`
+	// The file that holds the bot token.
+	TokenFile string `yaml:"token_file,omitempty"`
+	// The environment variable that holds the app token (xapp-...), for mode socket.
+	AppTokenEnv string `yaml:"app_token_env,omitempty"`
+	// The environment variable that holds the signing secret, for mode http.
+	SigningSecretEnv string `yaml:"signing_secret_env,omitempty"`
+	// The file that holds the signing secret.
 	SigningSecretFile string `yaml:"signing_secret_file,omitempty"`
-	APIURL            string `yaml:"api_url,omitempty" jsonschema:"description=Only for tests and proxies; default https://slack.com/api/"`
+	// Another address of the Web API, for tests and proxies. Default https://slack.com/api/.
+	APIURL string `yaml:"api_url,omitempty" jsonschema:"default=https://slack.com/api/"`
 }
 
 type accessFile struct {
-	Audience        string `yaml:"audience,omitempty" jsonschema:"description=Audience that Kubernetes tokens must carry; default vllm-medic"`
-	ViewerTokenEnv  string `yaml:"viewer_token_env,omitempty" jsonschema:"description=A token that may read and nothing else"`
+	// The audience that Kubernetes tokens must carry: kubectl create token NAME --audience vllm-medic. Default vllm-medic.
+	Audience string `yaml:"audience,omitempty" jsonschema:"default=vllm-medic"`
+	// The environment variable that holds a token that may read and nothing else.
+	ViewerTokenEnv string `yaml:"viewer_token_env,omitempty"`
+	// The file that holds it.
 	ViewerTokenFile string `yaml:"viewer_token_file,omitempty"`
 }
 
-type policyFile struct {
-	CoolDown      *duration `yaml:"cool_down,omitempty"`
-	HourlyBudget  *int      `yaml:"hourly_budget,omitempty"`
-	DailyBudget   *int      `yaml:"daily_budget,omitempty"`
-	Automatic     []string  `yaml:"automatic,omitempty" jsonschema:"description=Kinds of steps that mode auto runs without asking"`
-	AutomaticUndo bool      `yaml:"automatic_undo,omitempty" jsonschema:"description=Take a step back by itself when it made it worse or changed nothing"`
-}
-
-type timingFile struct {
-	Sweep        duration `yaml:"sweep,omitempty"`
-	Lease        duration `yaml:"lease,omitempty"`
-	GroupWait    duration `yaml:"group_wait,omitempty"`
-	Refresh      duration `yaml:"refresh,omitempty"`
-	Watch        duration `yaml:"watch,omitempty"`
-	Expire       duration `yaml:"expire,omitempty"`
-	Retry        duration `yaml:"retry,omitempty"`
-	GiveUp       duration `yaml:"give_up,omitempty"`
-	RolloutPoll  duration `yaml:"rollout_poll,omitempty"`
-	RolloutLimit duration `yaml:"rollout_limit,omitempty"`
-	Settle       duration `yaml:"settle,omitempty"`
-	VerifyEvery  duration `yaml:"verify_every,omitempty"`
-	VerifyFor    duration `yaml:"verify_for,omitempty"`
-	Hold         duration `yaml:"hold,omitempty"`
-	Stale        duration `yaml:"stale,omitempty"`
-}
-
-type approversFile struct {
-	Users  []string `yaml:"users,omitempty"`
-	Groups []string `yaml:"groups,omitempty"`
-	Count  int      `yaml:"count,omitempty"`
-	Expire duration `yaml:"expire,omitempty"`
-}
-
 type linksFile struct {
-	BaseURL       string `yaml:"base_url,omitempty" jsonschema:"description=Where people reach this bot's pages"`
-	DocsURL       string `yaml:"docs_url,omitempty" jsonschema:"description=Where the runbook pages are"`
-	PrometheusURL string `yaml:"prometheus_url,omitempty" jsonschema:"description=Where people reach Prometheus; default prometheus.url"`
+	// Where people reach this bot's pages. Empty: messages have no link to them.
+	BaseURL string `yaml:"base_url,omitempty"`
+	// Where the runbook pages are. Empty: messages have no link to them.
+	DocsURL string `yaml:"docs_url,omitempty"`
+	// Where people reach Prometheus. Default: prometheus.url.
+	PrometheusURL string `yaml:"prometheus_url,omitempty"`
 }
 
 type playbooksFile struct {
-	Dirs      []string `yaml:"dirs,omitempty"`
-	Window    duration `yaml:"window,omitempty" jsonschema:"description=Window of the built-in rates; default 5m"`
-	MaxWarmUp duration `yaml:"max_warm_up,omitempty" jsonschema:"description=Longest warm-up of a step; only for rehearsals in which nothing real gets warm"`
-}
-
-type poolFile struct {
-	Name      string                   `yaml:"name" jsonschema:"required"`
-	Match     map[string]string        `yaml:"match,omitempty" jsonschema:"description=Labels of alerts that belong here"`
-	Matchers  map[string]string        `yaml:"matchers,omitempty" jsonschema:"description=Put into every query"`
-	Workload  *workloadFile            `yaml:"workload,omitempty"`
-	SLO       sloFile                  `yaml:"slo,omitempty"`
-	Channel   string                   `yaml:"channel,omitempty"`
-	Mode      string                   `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=drill,enum=approve,enum=auto"`
-	Approvers map[string]approversFile `yaml:"approvers,omitempty"`
-	Knobs     knobsFile                `yaml:"knobs,omitempty"`
-}
-
-type workloadFile struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Namespace  string `yaml:"namespace"`
-	Name       string `yaml:"name"`
-	Container  string `yaml:"container,omitempty"`
-}
-
-type knobsFile struct {
-	Replicas            *intKnobFile  `yaml:"replicas,omitempty"`
-	MaxNumBatchedTokens *intKnobFile  `yaml:"max_num_batched_tokens,omitempty"`
-	Throttle            *throttleFile `yaml:"throttle,omitempty"`
-}
-
-type intKnobFile struct {
-	Min     int64 `yaml:"min"`
-	Max     int64 `yaml:"max"`
-	MaxStep int64 `yaml:"max_step,omitempty"`
-}
-
-type throttleFile struct {
-	Kind      string   `yaml:"kind" jsonschema:"enum=envoy-gateway"`
-	Namespace string   `yaml:"namespace"`
-	Name      string   `yaml:"name"`
-	Field     string   `yaml:"field" jsonschema:"enum=maxParallelRequests,enum=requests"`
-	Min       int64    `yaml:"min"`
-	Max       int64    `yaml:"max"`
-	LiftAfter duration `yaml:"lift_after,omitempty"`
+	// Folders whose *.yaml and *.yml files are read after the built-in playbooks.
+	Dirs []string `yaml:"dirs,omitempty"`
+	// The window of the rates in the built-in queries. Default 5m, as in the shipped alert rules.
+	Window duration `yaml:"window,omitempty"`
+	// The longest warm-up of a step, for rehearsals in which nothing real gets warm. Default: no bound.
+	MaxWarmUp duration `yaml:"max_warm_up,omitempty"`
 }

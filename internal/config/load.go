@@ -34,7 +34,8 @@ type Options struct {
 	Offline bool
 }
 
-// Load reads the file and returns a Config, or every mistake in it at once. Relative paths in it are relative to the file.
+// Load reads the file. What is wrong with it comes at once, as LoadErrors; the Config beside them is only good for finding more of them, such as
+// those in the playbooks that it names. Relative paths in the file are relative to it.
 func Load(path string, opts Options) (Config, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
 	if err != nil {
@@ -54,11 +55,33 @@ func Parse(name string, data []byte, opts Options) (Config, error) {
 	l.root = &root
 	var f file
 	l.decode(yaml.Load(data, &f, yaml.WithKnownFields()))
-	cfg := l.config(f)
-	if err := l.err(); err != nil {
-		return Config{}, err
+	if slices.ContainsFunc(l.list, func(p problem) bool { return strings.Contains(p.text, "already defined") }) {
+		// Of a mapping with a key that stands twice nothing is decoded, so all of it would look missing.
+		return Config{}, l.err()
 	}
-	return cfg, nil
+	return l.config(f), l.err()
+}
+
+// StoreURL reads where a configuration keeps its incidents, and nothing else: mistakes elsewhere in the file and secrets that are not at hand do
+// not matter to somebody who wants to see the incidents.
+func StoreURL(path string, opts Options) (string, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
+	if err != nil {
+		return "", fmt.Errorf("read the configuration: %w", err)
+	}
+	l := &loader{problems: problems{name: path}, opts: opts, dir: filepath.Dir(path)}
+	var root yaml.Node
+	if err := yaml.Load(data, &root); err != nil {
+		l.decode(err)
+		return "", l.err()
+	}
+	l.root = &root
+	var f struct {
+		Store storeFile `yaml:"store"`
+	}
+	l.decode(yaml.Load(data, &f))
+	raw := l.store(f.Store)
+	return raw, l.err()
 }
 
 type loader struct {
@@ -86,7 +109,11 @@ func (l *loader) config(f file) Config {
 		},
 		Playbooks: Playbooks{Window: cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute), MaxWarmUp: time.Duration(f.Playbooks.MaxWarmUp)},
 	}
-	for _, d := range f.Playbooks.Dirs {
+	for n, d := range f.Playbooks.Dirs {
+		if info, err := os.Stat(l.file(d)); err != nil || !info.IsDir() {
+			l.at(fmt.Sprintf("playbooks.dirs[%d]", n), "%s is not a folder that can be read", d)
+			continue
+		}
 		cfg.Playbooks.Dirs = append(cfg.Playbooks.Dirs, l.file(d))
 	}
 	if f.Kubernetes != nil {
@@ -205,11 +232,14 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 }
 
 func (l *loader) webhook(f file) webhook.Auth {
-	a := f.Alertmanager.Auth
+	a, before := f.Alertmanager.Auth, len(l.list)
 	out := webhook.Auth{
 		BearerToken: l.secret("alertmanager.auth.bearer_token", a.BearerTokenEnv, a.BearerTokenFile, false),
 		User:        a.Username,
 		Password:    l.secret("alertmanager.auth.password", a.PasswordEnv, a.PasswordFile, false),
+	}
+	if len(l.list) > before {
+		return out // a secret that is not there makes the rest look wrong as well
 	}
 	if err := out.Validate(); err != nil {
 		l.at("alertmanager.auth", "%s", strings.TrimPrefix(err.Error(), "alertmanager.auth: "))

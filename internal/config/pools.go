@@ -18,6 +18,9 @@ const defaultLift = 10 * time.Minute
 func (l *loader) pools(f file, cfg Config) []incident.Pool {
 	shared := l.approvers("approvers", f.Approvers)
 	out := make([]incident.Pool, 0, len(f.Pools))
+	if len(f.Pools) == 0 {
+		l.at("pools", "is needed: without a pool the bot knows no model that it could look at")
+	}
 	for n, p := range f.Pools {
 		out = append(out, l.pool(fmt.Sprintf("pools[%d]", n), p, cfg, shared))
 	}

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -89,24 +91,60 @@ func (p *problems) decode(err error) {
 	}
 }
 
+var unknownField = regexp.MustCompile(`^field (.+) not found in type config\.(\w+)$`)
+
+// loadText says what the decoder found, without the names of Go's types.
 func loadText(e *yaml.LoadError) string {
-	if e.Message != "" {
-		return e.Message
+	text := e.Message
+	if text == "" {
+		text = e.Error()
 	}
-	return e.Error()
+	if m := unknownField.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("%s: is not a setting; the settings here are %s", m[1], strings.Join(settingsOf(reflect.TypeFor[file](), m[2]), ", "))
+	}
+	return text
 }
 
-// err joins all mistakes in the order of the file, or is nil.
+// settingsOf finds the struct of this name at or below t and lists its settings.
+func settingsOf(t reflect.Type, name string) []string {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return settingsOf(t.Elem(), name)
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	var own []string
+	for f := range t.Fields() {
+		if below := settingsOf(f.Type, name); below != nil {
+			return below
+		}
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		own = append(own, key)
+	}
+	if t.Name() != name {
+		return nil
+	}
+	return own
+}
+
+// LoadErrors are all that is wrong with a configuration, in the order of the file.
+type LoadErrors []string
+
+// Error has one mistake a line: file:line:col, the setting, what is wrong, and what would be right.
+func (m LoadErrors) Error() string { return strings.Join(m, "\n") }
+
+// err returns all mistakes as LoadErrors, or nil.
 func (p *problems) err() error {
 	slices.SortStableFunc(p.list, func(a, b problem) int {
-		if a.line != b.line {
-			return a.line - b.line
-		}
-		return a.col - b.col
+		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.col, b.col), cmp.Compare(a.text, b.text))
 	})
-	errs := make([]error, len(p.list))
-	for n, x := range p.list {
-		errs[n] = fmt.Errorf("%s:%d:%d: %s", p.name, max(1, x.line), max(1, x.col), x.text)
+	if len(p.list) == 0 {
+		return nil
 	}
-	return errors.Join(errs...)
+	out := make(LoadErrors, len(p.list))
+	for n, x := range p.list {
+		out[n] = fmt.Sprintf("%s:%d:%d: %s", p.name, max(1, x.line), max(1, x.col), x.text)
+	}
+	return out
 }

@@ -29,11 +29,16 @@ type sloFile struct {
 }
 
 type sloInline struct {
-	Profile   string   `yaml:"profile,omitempty"`
-	TTFT      duration `yaml:"ttft,omitempty"`
-	TPOT      duration `yaml:"tpot,omitempty"`
+	// The built-in profile whose targets hold where none is given here.
+	Profile string `yaml:"profile,omitempty"`
+	// Time to first token, 95th percentile.
+	TTFT duration `yaml:"ttft,omitempty"`
+	// Time per output token, 95th percentile.
+	TPOT duration `yaml:"tpot,omitempty"`
+	// Time in the queue, 95th percentile.
 	QueueTime duration `yaml:"queue_time,omitempty"`
-	E2E       duration `yaml:"e2e,omitempty"`
+	// The whole request, 95th percentile.
+	E2E duration `yaml:"e2e,omitempty"`
 }
 
 // UnmarshalYAML reads a scalar as a profile's name and a mapping as targets.

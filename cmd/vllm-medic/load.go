@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+)
+
+// loaded is a configuration with the playbooks that it names.
+type loaded struct {
+	config.Config
+	catalog *playbooks.Catalog
+	builtin int
+}
+
+// load reads the configuration and the playbooks that it names. Mistakes in both come together, as mistakes.
+func load(path string, opts config.Options, t terminal) (loaded, error) {
+	if path == "" {
+		return loaded{}, usageError{"--config FILE is needed"}
+	}
+	files, err := catalog.Files()
+	if err != nil {
+		return loaded{}, err
+	}
+	builtin, err := playbooks.Load(files, playbooks.Options{})
+	if err != nil {
+		return loaded{}, err
+	}
+	opts.Getenv, opts.Profile = t.getenv, builtin.Profile
+	l := loaded{builtin: len(builtin.Playbooks())}
+	var found mistakes
+	if l.Config, err = config.Load(path, opts); err != nil {
+		var bad config.LoadErrors
+		if !errors.As(err, &bad) {
+			return loaded{}, err
+		}
+		found = append(found, bad...)
+	}
+	more, err := config.PlaybookFiles(l.Playbooks.Dirs)
+	if err != nil {
+		found = append(found, err.Error())
+	}
+	for _, f := range more {
+		files = append(files, playbooks.File{Name: f.Name, Data: f.Data})
+	}
+	if l.catalog, err = playbooks.Load(files, playbooks.Options{Window: l.Playbooks.Window, MaxWarmUp: l.Playbooks.MaxWarmUp}); err != nil {
+		var bad playbooks.LoadErrors
+		if !errors.As(err, &bad) {
+			return loaded{}, err
+		}
+		for _, p := range bad {
+			found = append(found, p.String())
+		}
+	}
+	if len(found) > 0 {
+		return loaded{}, found
+	}
+	return l, nil
+}

@@ -1,0 +1,160 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience bounds every wait. It is only ever reached by a failure.
+const patience = 30 * time.Second
+
+// process is the running bot.
+type process struct {
+	cmd    *exec.Cmd
+	out    *output
+	exited chan struct{}
+	err    error
+}
+
+// output collects what the bot prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+var listening = regexp.MustCompile(`msg=listening listener=api address=(\S+)`)
+
+// serve starts the bot and waits until it answers; API is then its address: serve [FLAGS].
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	j := of(ts)
+	if neg || j.bot != nil {
+		ts.Fatalf("usage: serve [FLAGS], while no bot runs; for one that refuses use ! exec vllm-medic serve")
+	}
+	p := &process{out: &output{}, exited: make(chan struct{})}
+	p.cmd = exec.CommandContext(context.WithoutCancel(j.t.Context()), filepath.Join(bin, "vllm-medic"), append([]string{"serve", "--config", "medic.yaml"}, args...)...)
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = ts.MkAbs("."), p.out, p.out
+	p.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
+	for _, name := range []string{"GORACE", "AM_TOKEN", "VIEWER_TOKEN", "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET"} {
+		if v := ts.Getenv(name); v != "" {
+			p.cmd.Env = append(p.cmd.Env, name+"="+v)
+		}
+	}
+	ts.Check(p.cmd.Start())
+	j.bot = p
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.exited)
+	}()
+	poll(ts, "the bot to answer", func() bool {
+		select {
+		case <-p.exited:
+			ts.Fatalf("the bot ended: %v\n%s", p.err, p.out)
+		default:
+		}
+		m := listening.FindStringSubmatch(p.out.String())
+		if m == nil {
+			return false
+		}
+		ts.Setenv("API", "http://"+m[1])
+		code, _, err := request(ts, "GET", "/api/v1/incidents", nil, nil)
+		return err == nil && code == 401
+	})
+}
+
+// stop ends the bot with SIGTERM; it must end by itself and without an error.
+func stop(ts *testscript.TestScript, neg bool, args []string) {
+	j := of(ts)
+	if neg || len(args) != 0 || j.bot == nil {
+		ts.Fatalf("usage: stop, while a bot runs")
+	}
+	ts.Check(j.bot.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-j.bot.exited:
+	case <-time.After(patience):
+		ts.Fatalf("the bot did not end %s after SIGTERM:\n%s", patience, j.bot.out)
+	}
+	if j.bot.err != nil {
+		ts.Fatalf("after SIGTERM the bot ended with %v:\n%s", j.bot.err, j.bot.out)
+	}
+	j.gone()
+}
+
+// kill9 ends the bot with SIGKILL, as a lost node does.
+func kill9(ts *testscript.TestScript, neg bool, args []string) {
+	j := of(ts)
+	if neg || len(args) != 0 || j.bot == nil {
+		ts.Fatalf("usage: kill9, while a bot runs")
+	}
+	ts.Check(j.bot.cmd.Process.Kill())
+	<-j.bot.exited
+	j.gone()
+}
+
+func (j *journey) gone() {
+	j.before += j.bot.out.String()
+	j.bot = nil
+}
+
+func (j *journey) log() string {
+	if j.bot == nil {
+		return j.before
+	}
+	return j.before + j.bot.out.String()
+}
+
+// end kills what still runs, and fails the journey when a secret was logged.
+func (j *journey) end() {
+	if j.bot != nil {
+		if err := j.bot.cmd.Process.Kill(); err != nil {
+			j.t.Log(err)
+		}
+		<-j.bot.exited
+		j.gone()
+	}
+	if strings.Contains(j.before, secret) {
+		j.t.Errorf("a secret is in the log:\n%s", j.before)
+	}
+	if strings.Contains(j.before, "DATA RACE") {
+		j.t.Errorf("the bot has a data race:\n%s", j.before)
+	}
+	if j.t.Failed() {
+		j.t.Logf("the bot's log:\n%s", j.before)
+	}
+}
+
+// poll asks until the answer is yes.
+func poll(ts *testscript.TestScript, what string, done func() bool) {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline.C:
+			ts.Fatalf("waited %s for %s", patience, what)
+		case <-tick.C:
+		}
+	}
+}

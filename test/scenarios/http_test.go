@@ -1,0 +1,140 @@
+package scenarios
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// request asks the bot, with headers, and returns the status and the body.
+func request(ts *testscript.TestScript, method, path string, body []byte, headers map[string]string) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(of(ts).t.Context(), method, ts.Getenv("API")+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	for k, v := range headers {
+		if v != "" {
+			req.Header.Set(k, v)
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it has been read
+	raw, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, raw, err
+}
+
+// post sends a file as Alertmanager does and checks the status: post STATUS FILE [Header=VALUE]... [method=GET]. "-" as the file sends 11 MiB.
+func post(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: post STATUS FILE [Header=VALUE]...")
+	}
+	headers := map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + ts.Getenv("AM_TOKEN")}
+	method := http.MethodPost
+	for _, a := range args[2:] {
+		k, v, _ := strings.Cut(a, "=")
+		if k == "method" {
+			method = v
+			continue
+		}
+		headers[k] = v
+	}
+	body := bytes.Repeat([]byte(" "), 11<<20)
+	if args[1] != "-" {
+		body = []byte(ts.ReadFile(args[1]))
+	}
+	code, raw, err := request(ts, method, "/api/v1/alertmanager", body, headers)
+	ts.Check(err)
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("the webhook answers %d, want %s: %s", code, args[0], raw)
+	}
+	show(ts, string(raw))
+}
+
+// look reads the API with the viewer token. JSON comes indented.
+func look(ts *testscript.TestScript, path string) (int, string) {
+	code, raw, err := request(ts, http.MethodGet, path, nil, map[string]string{"Authorization": "Bearer " + ts.Getenv("VIEWER_TOKEN")})
+	ts.Check(err)
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return code, string(raw)
+	}
+	return code, b.String()
+}
+
+// get shows what the API answers: get PATH [STATUS].
+func get(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: get PATH [STATUS]")
+	}
+	want := "200"
+	if len(args) == 2 {
+		want = args[1]
+	}
+	code, text := look(ts, args[0])
+	if strconv.Itoa(code) != want {
+		ts.Fatalf("%s answers %d, want %s: %s", args[0], code, want, text)
+	}
+	show(ts, text)
+}
+
+// until waits until a look at the API or at the log shows a pattern: until PATTERN get PATH, or until PATTERN log.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN get PATH | until PATTERN log")
+	}
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	var text string
+	defer func() { show(ts, text) }()
+	poll(ts, args[0]+" in "+strings.Join(args[1:], " "), func() bool {
+		switch {
+		case args[1] == "log":
+			text = of(ts).log()
+		case args[1] == "get" && len(args) == 3:
+			_, text = look(ts, args[2])
+		default:
+			ts.Fatalf("until cannot look at %q", args[1:])
+		}
+		return re.MatchString(text)
+	})
+}
+
+// showLog prints the log of all the bot's lives.
+func showLog(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: log")
+	}
+	show(ts, of(ts).log())
+}
+
+// capture sets an environment variable to the first group of a pattern in the last output: capture NAME PATTERN.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME PATTERN")
+	}
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	m := re.FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(m) != 2 {
+		ts.Fatalf("the output has no %s:\n%s", args[1], ts.ReadFile("stdout"))
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// show makes a text the output of a command, as stdout and cmp see it.
+func show(ts *testscript.TestScript, text string) {
+	_, err := io.WriteString(ts.Stdout(), text)
+	ts.Check(err)
+	if strings.Contains(text, secret) {
+		ts.Fatalf("a secret shows:\n%s", text)
+	}
+}
