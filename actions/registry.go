@@ -167,7 +167,7 @@ func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]in
 	case !may && t.drill:
 		return []incident.Guardrail{pass("rights", "%s; a drill does without it", lacks(right))}, NotChecked, nil
 	case !may:
-		return []incident.Guardrail{deny("rights", "%s; `vllm-medic rbac` prints what it needs", lacks(right))}, NotChecked, nil
+		return []incident.Guardrail{deny("rights", "%s; the page of this knob in docs/actions lists what it needs", lacks(right))}, NotChecked, nil
 	}
 	have := pass("rights", "the bot may %s", right)
 	err = t.send(ctx, t.cluster.dry, s, to, proposalID)

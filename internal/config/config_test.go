@@ -101,6 +101,16 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"empty matcher", "matchers: {model_name: llama}", `matchers: {model_name: ""}`, "must not be empty"},
 		{"two pools of one name", "pools:", "pools:\n  - {name: llama, match: {a: b}, matchers: {a: b}}", "is the name of pools[0] too"},
 		{"two pools that match alike", "pools:", "pools:\n  - {name: other, match: {namespace: x}, matchers: {a: b}}", "equally well"},
+		{
+			"one workload in two pools, as two containers", "pools:",
+			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: llm, name: llama, container: side}}",
+			"is the workload of pools[0] too",
+		},
+		{
+			"one throttle in two pools", "pools:",
+			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, knobs: {throttle: {kind: envoy-gateway, namespace: llm, name: llama, field: requests, min: 1, max: 9}}}",
+			"is the throttle of pools[0] (other) too",
+		},
 		{"socket mode", "mode: approve", "mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: TOKEN}", "Socket Mode is not built yet"},
 		{"no token", "mode: approve", "mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}", "slack.token_env: is needed"},
 		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is not set or empty"},

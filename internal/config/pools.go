@@ -33,12 +33,22 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 			if remediation.Ambiguous(a, b) {
 				l.at(path+".match", "an alert could match this and pools[%d] (%s) equally well; give one of them one more label", m, b.Name)
 			}
-			if !a.Workload.IsZero() && a.Workload == b.Workload {
+			if sameObject(a.Workload, b.Workload) {
 				l.at(path+".workload", "%s is the workload of pools[%d] too", a.Workload, m)
+			}
+			if s, t := a.Knobs.Throttle, b.Knobs.Throttle; s != nil && t != nil && s.Kind == t.Kind && s.Namespace == t.Namespace && s.Name == t.Name {
+				l.at(path+".knobs.throttle", "%s/%s is the throttle of pools[%d] (%s) too; one object belongs to one pool", s.Namespace, s.Name, m, b.Name)
 			}
 		}
 	}
 	return out
+}
+
+// sameObject says whether two workloads are one object, whichever container is meant. Cool-down and budget are counted by pool, so an object must
+// belong to one.
+func sameObject(a, b incident.WorkloadRef) bool {
+	a.Container, b.Container = "", ""
+	return !a.IsZero() && a == b
 }
 
 func (l *loader) pool(path string, f poolFile, cfg Config, shared map[incident.StepKind]incident.Approvers) incident.Pool {
