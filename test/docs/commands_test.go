@@ -1,0 +1,190 @@
+package docs
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// elsewhere are commands that other tests run, with where.
+func elsewhere() map[string]string {
+	return map[string]string{
+		"make run":  "test/demo runs the program that it starts",
+		"make test": "it runs this test",
+	}
+}
+
+// pages are all documents, by their path from the root of the project.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	out := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "deploy/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[rel] = string(b)
+		}
+	}
+	if len(out) < 10 {
+		t.Fatalf("only %d documents were found", len(out))
+	}
+	return out
+}
+
+// commands are the lines of the sh blocks of a page, without comments.
+func commands(page string) []string {
+	var out []string
+	in := false
+	for line := range strings.Lines(page) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "```"):
+			in = line == "```sh"
+		case in:
+			line, _, _ = strings.Cut(line, " #")
+			if line = strings.TrimSpace(line); line != "" {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+// form is a command line of ours without its values: the command, its verb and the names of its flags.
+func form(line string) string {
+	words := strings.Fields(line)
+	var names, flags []string
+	for n, w := range words[1:] {
+		switch {
+		case strings.HasPrefix(w, "-"):
+			name, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
+			flags = append(flags, name)
+		case n == 0, n == 1 && words[1] == "incidents":
+			names = append(names, w)
+		}
+	}
+	slices.Sort(flags)
+	return strings.Join(append(names, slices.Compact(flags)...), " ")
+}
+
+// Commands of ours are run by the scenarios, with the same flags; the tools' are run here, as they stand.
+func TestEveryCommandInTheDocumentsIsRun(t *testing.T) {
+	t.Parallel()
+	run := scenarioForms(t)
+	for name, page := range pages(t) {
+		for _, line := range commands(page) {
+			t.Run(name+": "+line, func(t *testing.T) {
+				t.Parallel()
+				first, _, _ := strings.Cut(line, " ")
+				switch {
+				case elsewhere()[line] != "":
+				case strings.HasPrefix(line, "export VLLM_MEDIC_TOKEN=$(kubectl create token"):
+					// The scenarios get their tokens from the same API (TokenRequest), without kubectl.
+				case first == "vllm-medic":
+					if !run[form(line)] {
+						t.Errorf("no scenario runs %q (%s); they run:\n%s", line, form(line), strings.Join(slices.Sorted(maps.Keys(run)), "\n"))
+					}
+				case first == "promtool" || first == "amtool":
+					tool(t, filepath.Join("..", "..", filepath.Dir(name)), line)
+				default:
+					t.Errorf("nothing runs %q", line)
+				}
+			})
+		}
+	}
+}
+
+// scenarioForms are the forms of the commands that the scenarios run.
+func scenarioForms(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("../scenarios/testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	called := regexp.MustCompile(`(?m)^(?:!? ?exec vllm-medic|(serve)) ?(.*)$`)
+	out := map[string]bool{}
+	for _, f := range files {
+		b, err := os.ReadFile(f) //nolint:gosec // our own files
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range called.FindAllStringSubmatch(string(b), -1) {
+			out[form("vllm-medic "+m[1]+" "+m[2])] = true
+		}
+	}
+	return out
+}
+
+func tool(t *testing.T, dir, line string) {
+	t.Helper()
+	tools := os.Getenv("VLLM_MEDIC_TOOLS")
+	if tools == "" {
+		t.Fatal("VLLM_MEDIC_TOOLS is not set; run the tests with make test")
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(tools, "bin")+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// The configuration in the README is the first that people copy.
+func TestTheConfigurationInTheReadmeIsSound(t *testing.T) {
+	t.Parallel()
+	_, rest, found := strings.Cut(pages(t)["README.md"], "```yaml\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("the README has no yaml block")
+	}
+	dir := t.TempDir()
+	config, program := filepath.Join(dir, "medic.yaml"), filepath.Join(dir, "vllm-medic")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/vllm-medic"))
+	must(t, exec.CommandContext(t.Context(), program, "check", "--offline", "--config", config))
+}
+
+func must(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+}
+
+var (
+	link  = regexp.MustCompile(`\]\(([^)#][^)]*)\)`)
+	block = regexp.MustCompile("(?s)```.*?```")
+)
+
+func TestEveryRelativeLinkLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	for name, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(block.ReplaceAllString(page, ""), -1) {
+			to, _, _ := strings.Cut(m[1], "#")
+			if to == "" || strings.Contains(to, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(name), to)); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
+			}
+		}
+	}
+}
