@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	authn "k8s.io/api/authentication/v1"
 	authz "k8s.io/api/authorization/v1"
@@ -86,7 +88,8 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 		}
 		return incident.Actor{Kind: "viewer", ID: "token"}, nil
 	}
-	if g.kube == nil {
+	// The API server reads a token up to the first space; what comes after it would not be looked at.
+	if g.kube == nil || strings.ContainsFunc(token, unicode.IsSpace) {
 		return incident.Actor{}, ErrUnauthenticated
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the API server did not answer within %s", timeout))

@@ -363,3 +363,16 @@ func TestAPlanStaysWhileNothingCanBeRead(t *testing.T) {
 		t.Errorf("a reading without data has the value %v", *r.Value)
 	}
 }
+
+func TestTheEndOfTheTimeIsNoticedWhenItComes(t *testing.T) {
+	t.Parallel()
+	p := llama()
+	p.Approvers = map[incident.StepKind]incident.Approvers{"": {Users: []string{"U-ADA"}, Expire: 90 * time.Second}}
+	b := newBench(t, []incident.Pool{p})
+	inc := b.asked(sick(5, addReplica()))
+	b.pass(time.Minute) // a look, after which the next one would come at two minutes
+	b.pass(30 * time.Second)
+	if got := b.read(inc.ID); got.Quiet != incident.QuietExpired {
+		t.Errorf("state %s, quiet %q", got.State, got.Quiet)
+	}
+}

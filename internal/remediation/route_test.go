@@ -116,3 +116,16 @@ func TestTheOwnerOfOneInstanceIsAskedForOnceInADelivery(t *testing.T) {
 		t.Errorf("asked %d times, %d alerts", got, len(b.open("llama").Alerts))
 	}
 }
+
+func TestThePoolOfTheTopOwnerWins(t *testing.T) {
+	t.Parallel()
+	below := qwen()
+	below.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-7d4"}
+	b := newBench(t, []incident.Pool{below, llama()})
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{below.Workload, llama().Workload}})
+	b.deliver(incident.Alert{Fingerprint: "f", Firing: true, StartsAt: start, Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"}})
+	b.sweep()
+	if got := b.all(); len(got) != 1 || got[0].Pool != "llama" {
+		t.Errorf("led to %+v", got)
+	}
+}

@@ -4,6 +4,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,12 +87,16 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.POST("/api/v1/resume", h.resume)
 }
 
-// who checks the token of a request: a bearer token, or the password of basic authentication so that a browser can show the pages.
+// who checks the token of a request: a bearer token, or, to read, the password of basic authentication so that a browser can show the pages.
+// A browser sends a password by itself, also when a foreign page makes it send the request; so a password does nothing but read.
 func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error) {
 	header := c.Request().Header.Get("Authorization")
 	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		_, token, _ = c.Request().BasicAuth()
+		token = ""
+		if right == access.Read {
+			_, token, _ = c.Request().BasicAuth()
+		}
 	}
 	actor, err := h.deps.Gate.Check(c.Request().Context(), strings.TrimSpace(token), right)
 	switch {
@@ -117,6 +123,9 @@ func (h *Handler) list(c echo.Context) error {
 			return echo.NewHTTPError(http.StatusBadRequest, "limit must be a whole number above 0")
 		}
 		f.Limit = n
+	}
+	if s := incident.State(f.State); s != "" && s != "open" && !slices.Contains(incident.States(), s) {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("state must be open or one of %v", incident.States()))
 	}
 	list, err := h.deps.Incidents.Incidents(c.Request().Context(), f)
 	if err != nil {
@@ -181,16 +190,19 @@ func (h *Handler) verb(c echo.Context) error {
 	case "ack":
 		return h.act(c, incident.Acked{By: actor})
 	case "abort":
-		if b.Reason == "" {
+		if strings.TrimSpace(b.Reason) == "" {
 			return echo.NewHTTPError(http.StatusBadRequest, "reason is needed")
 		}
 		return h.act(c, incident.Aborted{By: actor, Reason: b.Reason})
 	case "close":
-		if b.Reason == "" {
+		if strings.TrimSpace(b.Reason) == "" {
 			return echo.NewHTTPError(http.StatusBadRequest, "reason is needed")
 		}
 		return h.act(c, incident.Closed{By: actor, Reason: b.Reason})
 	case "undo":
+		if b.Step == "" {
+			return echo.NewHTTPError(http.StatusBadRequest, "step is needed")
+		}
 		return h.act(c, incident.Decided{Decision: incident.Decision{Step: b.Step, Verb: incident.Undo, By: actor, Reason: b.Reason}})
 	default:
 		return echo.NewHTTPError(http.StatusNotFound, "the verbs are ack, abort, close, undo and decision")
@@ -205,14 +217,37 @@ func (h *Handler) act(c echo.Context, ev incident.Event) error {
 	return c.JSON(http.StatusOK, inc)
 }
 
+// bodyLimit is the longest body in bytes: a reason in a few words fits many times.
+const bodyLimit = 64 << 10
+
 // body reads one JSON object of our own, strictly. An empty body is an empty object.
 func body(c echo.Context, into any) error {
-	dec := json.NewDecoder(http.MaxBytesReader(c.Response(), c.Request().Body, 64<<10))
+	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, bodyLimit))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return echo.NewHTTPError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must not be longer than %d bytes", bodyLimit))
+	}
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case err != nil:
+		return wrongBody(err.Error())
+	case len(raw) == 0:
+		return nil
+	case raw[0] != '{':
+		return wrongBody("it does not begin with {")
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return echo.NewHTTPError(http.StatusBadRequest, "the body must be one small JSON object with the documented fields: "+err.Error())
+	if err := dec.Decode(into); err != nil {
+		return wrongBody(err.Error())
+	}
+	if dec.InputOffset() != int64(len(raw)) {
+		return wrongBody("something follows the object")
 	}
 	return nil
+}
+
+func wrongBody(why string) error {
+	return echo.NewHTTPError(http.StatusBadRequest, "the body must be one small JSON object with the documented fields: "+why)
 }
 
 // fail answers with what a person may read; anything else goes to the log.

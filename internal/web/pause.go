@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -36,7 +37,7 @@ func (h *Handler) pause(c echo.Context) error {
 	if err := body(c, &b); err != nil {
 		return err
 	}
-	if b.Reason == "" {
+	if strings.TrimSpace(b.Reason) == "" {
 		return echo.NewHTTPError(http.StatusBadRequest, "reason is needed: the next person on call will ask")
 	}
 	if b.Pool != "" && !h.deps.KnowsPool(b.Pool) {

@@ -1,0 +1,194 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+)
+
+const audience = "vllm-medic"
+
+var kube = kubetest.Share(kubetest.Options{})
+
+func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+
+// reviews are the rights of the bot: to ask who somebody is and what they may do.
+var reviews = []rbacv1.PolicyRule{
+	{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
+	{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
+}
+
+func allow(verb, resource string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{access.Group}, Resources: []string{resource}, Verbs: []string{verb}}
+}
+
+func gate(t *testing.T, rc *rest.Config, viewer string) *access.Gate {
+	t.Helper()
+	g, err := access.New(rc, audience, viewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// refused checks a request that must be refused with this error, and that the token stands nowhere in it. It returns the error's text.
+func refused(t *testing.T, g *access.Gate, token string, right access.Right, want error) string {
+	t.Helper()
+	who, err := g.Check(t.Context(), token, right)
+	if err == nil {
+		t.Fatalf("%s may %v", who, right)
+	}
+	if who != (incident.Actor{}) {
+		t.Errorf("a refusal names %s", who)
+	}
+	for _, kind := range []error{access.ErrUnauthenticated, access.ErrForbidden} {
+		if errors.Is(err, kind) != errors.Is(want, kind) {
+			t.Errorf("refused with %v, want %v", err, want)
+		}
+	}
+	if token != "" && strings.Contains(err.Error(), token) {
+		t.Error("the token stands in the error")
+	}
+	return err.Error()
+}
+
+func TestRightsAreAskedOfTheAPIServer(t *testing.T) {
+	t.Parallel()
+	c := kube.Cluster(t)
+	ns := c.Namespace(t)
+	c.GrantAll(t, kubetest.Bot, reviews...)
+	g := gate(t, c.ConfigFor(kubetest.Bot), "")
+	account := func(name string) string { return "system:serviceaccount:" + ns + ":" + name }
+	c.GrantAll(t, account("reader"), allow("get", "incidents"))
+	c.GrantAll(t, account("decider"), allow("get", "incidents"), allow("update", "incidents/decision"))
+	c.GrantAll(t, account("pauser"), allow("update", "incidents/pause"))
+	c.Grant(t, account("local"), ns, allow("get", "incidents"), allow("update", "incidents/decision")) // in a namespace: the bot serves a cluster
+	c.GrantAll(t, account("wide"), allow("update", "incidents"))                                       // the resource itself, not its subresources
+	c.GrantAll(t, account("foreign"), rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"incidents", "incidents/decision"}, Verbs: []string{"*"}})
+	rights := map[string]access.Right{"read": access.Read, "decide": access.Decide, "pause": access.Pause}
+	for name, may := range map[string]string{"reader": "read", "decider": "read decide", "pauser": "pause", "local": "", "wide": "", "foreign": "", "nobody": ""} {
+		token := c.ServiceAccountToken(t, ns, name, audience)
+		for verb, right := range rights {
+			if !strings.Contains(may, verb) {
+				said := refused(t, g, token, right, access.ErrForbidden)
+				if !strings.Contains(said, account(name)) || !strings.Contains(said, right.Verb+" incidents") {
+					t.Errorf("the error does not say what is needed: %s", said)
+				}
+				continue
+			}
+			who, err := g.Check(t.Context(), token, right)
+			if err != nil || who != (incident.Actor{Kind: "kubernetes", ID: account(name)}) {
+				t.Errorf("%s may not %s: %s, %v", name, verb, who, err)
+			}
+		}
+	}
+}
+
+func TestATokenThatIsNotForTheBotIsNobodys(t *testing.T) {
+	t.Parallel()
+	c := kube.Cluster(t)
+	ns := c.Namespace(t)
+	c.GrantAll(t, kubetest.Bot, reviews...)
+	c.GrantAll(t, "system:serviceaccount:"+ns+":sre", allow("*", "incidents"), allow("*", "incidents/decision"))
+	g := gate(t, c.ConfigFor(kubetest.Bot), "")
+	good := c.ServiceAccountToken(t, ns, "sre", audience)
+	if _, err := g.Check(t.Context(), good, access.Decide); err != nil {
+		t.Fatalf("the right token: %v", err)
+	}
+	for name, token := range map[string]string{
+		"none":                 "",
+		"garbage":              "not-a-token-at-all",
+		"the API server's own": c.ServiceAccountToken(t, ns, "sre"),
+		"another program's":    c.ServiceAccountToken(t, ns, "sre", "grafana"),
+		"a broken signature":   good[:len(good)-8] + "AAAAAAAA",
+		"cut":                  good[:len(good)/2],
+		"with more behind":     good + "x",
+		"twice":                good + " " + good,
+		"huge":                 strings.Repeat("a", 1<<16),
+		"a header in it":       "a\r\nX-Remote-User: admin",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, g, token, access.Decide, access.ErrUnauthenticated)
+		})
+	}
+}
+
+func TestATokenOfADeletedAccountIsNobodys(t *testing.T) {
+	t.Parallel()
+	c := kube.Cluster(t)
+	ns := c.Namespace(t)
+	c.GrantAll(t, kubetest.Bot, reviews...)
+	c.GrantAll(t, "system:serviceaccount:"+ns+":gone", allow("get", "incidents"))
+	g := gate(t, c.ConfigFor(kubetest.Bot), "")
+	token := c.ServiceAccountToken(t, ns, "gone", audience)
+	if _, err := g.Check(t.Context(), token, access.Read); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Client(t).CoreV1().ServiceAccounts(ns).Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Eventually(t, "the end of the token", func(ctx context.Context) error {
+		_, err := g.Check(ctx, token, access.Read)
+		if !errors.Is(err, access.ErrUnauthenticated) {
+			return errors.Join(errors.New("still answered"), err)
+		}
+		return nil
+	})
+}
+
+// errUnanswered is what an error must be when the question could not be asked: no yes, and neither "nobody" nor "not allowed".
+var errUnanswered = errors.New("neither")
+
+func TestABotThatMayNotAskRefuses(t *testing.T) {
+	t.Parallel()
+	c := kube.Cluster(t)
+	ns := c.Namespace(t)
+	c.GrantAll(t, "system:serviceaccount:"+ns+":sre", allow("get", "incidents"))
+	token := c.ServiceAccountToken(t, ns, "sre", audience)
+	half := c.ServiceAccountToken(t, ns, "half")
+	c.GrantAll(t, "system:serviceaccount:"+ns+":half", reviews[0])
+	for name, rc := range map[string]*rest.Config{
+		"no right at all":                c.ConfigFor(kubetest.Viewer),
+		"only the first question":        c.ConfigWithToken(half),
+		"a token of its own that is bad": c.ConfigWithToken("expired"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, gate(t, rc, ""), token, access.Read, errUnanswered)
+		})
+	}
+}
+
+func TestAnAPIServerThatIsAwayIsNeverAYes(t *testing.T) {
+	t.Parallel()
+	c := kubetest.Start(t, kubetest.Options{}) // its own: the others need theirs
+	ns := c.Namespace(t)
+	c.GrantAll(t, "system:serviceaccount:"+ns+":sre", allow("get", "incidents"))
+	g := gate(t, c.ConfigFor(kubetest.Admin), "viewer-secret")
+	token := c.ServiceAccountToken(t, ns, "sre", audience)
+	if _, err := g.Check(t.Context(), token, access.Read); err != nil {
+		t.Fatal(err)
+	}
+	c.StopServer(t)
+	refused(t, g, token, access.Read, errUnanswered) // a yes of before is not kept
+	refused(t, g, "not-a-token-at-all", access.Read, errUnanswered)
+	if who, err := g.Check(t.Context(), "viewer-secret", access.Read); err != nil || who.Kind != "viewer" {
+		t.Errorf("the viewer token needs no API server: %s, %v", who, err)
+	}
+	c.StartServer(t)
+	kubetest.Eventually(t, "the answer of the server that is back", func(ctx context.Context) error {
+		_, err := g.Check(ctx, token, access.Read)
+		return err
+	})
+}

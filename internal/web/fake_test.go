@@ -1,0 +1,218 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/labstack/echo/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/web"
+)
+
+var (
+	now = time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	ada = incident.Actor{Kind: "kubernetes", ID: "ada"}
+)
+
+// expected is one call that a test expects, with its answer.
+type expected struct {
+	call   string
+	args   any
+	answer any
+	err    error
+}
+
+// fake is everything behind the routes. It takes calls only in the order in which the test expects them, with these arguments; any other call
+// fails the test, and so does one that was expected and did not come.
+type fake struct {
+	t testing.TB
+
+	mu    sync.Mutex
+	queue []expected
+	// always answers these calls, as often as they come.
+	always map[string]any
+	// seen hears of every call.
+	seen func(call string, args any)
+}
+
+func (f *fake) expect(call string, args, answer any, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue = append(f.queue, expected{call, args, answer, err})
+}
+
+func (f *fake) take(call string, args any) (any, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen != nil {
+		f.seen(call, args)
+	}
+	if a, ok := f.always[call]; ok {
+		return a, nil
+	}
+	if len(f.queue) == 0 || f.queue[0].call != call {
+		f.t.Errorf("an unexpected call: %s(%+v)", call, args)
+		return nil, errors.New("unexpected")
+	}
+	e := f.queue[0]
+	f.queue = f.queue[1:]
+	if diff := cmp.Diff(e.args, args); diff != "" {
+		f.t.Errorf("%s (-want +got):\n%s", call, diff)
+	}
+	return e.answer, e.err
+}
+
+func (f *fake) Incidents(_ context.Context, filter incident.Filter) ([]incident.Incident, error) {
+	a, err := f.take("list", filter)
+	list, _ := a.([]incident.Incident)
+	return list, err
+}
+
+func (f *fake) IncidentWithJournal(_ context.Context, id string) (incident.Incident, error) {
+	a, err := f.take("show", id)
+	inc, _ := a.(incident.Incident)
+	return inc, err
+}
+
+type acted struct {
+	ID    string
+	Event incident.Event
+}
+
+func (f *fake) Act(_ context.Context, id string, ev incident.Event) (incident.Incident, error) {
+	a, err := f.take("act", acted{id, ev})
+	inc, _ := a.(incident.Incident)
+	return inc, err
+}
+
+func (f *fake) SetPause(_ context.Context, p incident.Pause) error {
+	_, err := f.take("pause", p)
+	return err
+}
+
+func (f *fake) ClearPause(_ context.Context, pool string) (bool, error) {
+	a, err := f.take("resume", pool)
+	had, _ := a.(bool)
+	return had, err
+}
+
+func (f *fake) Pauses(context.Context) ([]incident.Pause, error) {
+	a, err := f.take("pauses", nil)
+	list, _ := a.([]incident.Pause)
+	return list, err
+}
+
+func (f *fake) OpenWrites(context.Context) ([]incident.Write, error) {
+	a, err := f.take("writes", nil)
+	list, _ := a.([]incident.Write)
+	return list, err
+}
+
+// gate knows three tokens: ada's may do everything, the viewer's may read, and for "nobody-can-tell" the question cannot be asked.
+type gate struct{}
+
+func (gate) Check(_ context.Context, token string, right access.Right) (incident.Actor, error) {
+	switch {
+	case token == "ada-token":
+		return ada, nil
+	case token == "viewer-token" && right == access.Read:
+		return incident.Actor{Kind: "viewer", ID: "token"}, nil
+	case token == "viewer-token":
+		return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", access.ErrForbidden)
+	case token == "nobody-can-tell":
+		return incident.Actor{}, errors.New("dial tcp 10.0.0.1:443: connection refused")
+	default:
+		return incident.Actor{}, access.ErrUnauthenticated
+	}
+}
+
+// site is the routes with their fake and what was logged.
+type site struct {
+	*fake
+
+	echo *echo.Echo
+	log  *bytes.Buffer
+}
+
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{fake: &fake{t: t, always: map[string]any{}}, log: &bytes.Buffer{}, echo: echo.New()}
+	h, err := web.New(web.Deps{
+		Incidents: s, Engine: s, Switch: s, Gate: gate{}, KnowsPool: func(name string) bool { return name == "llama" },
+		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Register(s.echo)
+	s.echo.HTTPErrorHandler = func(err error, c echo.Context) {
+		he, ok := errors.AsType[*echo.HTTPError](err)
+		if !ok {
+			t.Errorf("an error without an answer: %v", err)
+			he = echo.ErrInternalServerError
+		}
+		if err := c.JSON(he.Code, map[string]any{"error": he.Message}); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() {
+		if len(s.queue) > 0 {
+			t.Errorf("calls that did not come: %+v", s.queue)
+		}
+		for _, token := range []string{"ada-token", "viewer-token", "nobody-can-tell", "wrong-token"} {
+			if strings.Contains(s.log.String(), token) {
+				t.Errorf("the token %s stands in the log", token)
+			}
+		}
+	})
+	return s
+}
+
+// ask sends a request with a bearer token, or with none.
+func (s *site) ask(method, path, token, body string) *httptest.ResponseRecorder {
+	s.t.Helper()
+	req := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return s.send(req)
+}
+
+func (s *site) send(req *http.Request) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	s.echo.ServeHTTP(rec, req)
+	return rec
+}
+
+// refused checks that an answer is an error with this code, as JSON with a sentence, and returns the sentence.
+func (s *site) refused(rec *httptest.ResponseRecorder, code int) string {
+	s.t.Helper()
+	var e struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &e); err != nil || e.Error == "" {
+		s.t.Errorf("the answer %d is no JSON error: %q", rec.Code, rec.Body)
+	}
+	if rec.Code != code {
+		s.t.Errorf("code %d (%s), want %d", rec.Code, e.Error, code)
+	}
+	for _, token := range []string{"ada-token", "viewer-token", "nobody-can-tell", "wrong-token"} {
+		if strings.Contains(rec.Body.String(), token) {
+			s.t.Errorf("the token stands in the answer: %s", rec.Body)
+		}
+	}
+	return e.Error
+}

@@ -1,0 +1,92 @@
+package web_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
+
+// hostile is an incident in which every text that comes from outside is HTML.
+func hostile() incident.Incident {
+	inc := incident.New("inc-1", evil, incident.ModeApprove, true, now)
+	inc.State, inc.Note, inc.Dialect = incident.StateDeciding, evil, evil
+	inc.Alerts = []incident.Alert{{Fingerprint: "f", Firing: true, Labels: map[string]string{"alertname": evil}, StartsAt: now}}
+	inc.Readings = map[string]incident.Reading{evil: {Signal: evil, Title: evil, Error: evil, Warning: evil, Threshold: new(1.0)}}
+	inc.Diagnosis = &incident.Diagnosis{Name: evil, Summary: evil, Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}}}
+	inc.Others = []incident.Other{{Name: evil, Verdict: incident.False, Why: evil}}
+	inc.Plan = &incident.Plan{Digest: evil, Steps: []incident.Step{{
+		ID: "p1-s1", Title: evil, State: evil, Reason: evil, Diff: evil,
+		Guardrails:   []incident.Guardrail{{Name: evil, Verdict: evil, Reason: evil}},
+		Verification: &incident.Verification{Verdict: evil, Why: evil},
+	}}}
+	inc.Journal = []incident.Entry{{At: now, Text: evil}}
+	return inc
+}
+
+func TestPagesEscapeWhatComesFromOutside(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.expect("show", "inc-1", hostile(), nil)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{hostile()}, nil)
+	s.expect("pauses", nil, []incident.Pause{{Pool: evil, Reason: evil, By: incident.Actor{Kind: "kubernetes", ID: evil}}}, nil)
+	for _, path := range []string{"/incidents/inc-1", "/"} {
+		rec := s.ask(get, path, "viewer-token", "")
+		page := rec.Body.String()
+		if rec.Code != http.StatusOK || !strings.Contains(page, "&lt;script&gt;") {
+			t.Fatalf("%s: %d %s", path, rec.Code, page)
+		}
+		for _, bad := range []string{"<script", "<img", `">'`, evil} {
+			if strings.Contains(page, bad) {
+				t.Errorf("%s holds %q as it came", path, bad)
+			}
+		}
+		if csp := rec.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "script-src") {
+			t.Errorf("%s: policy %q", path, csp)
+		}
+		if rec.Header().Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") {
+			t.Errorf("%s: headers %v", path, rec.Header())
+		}
+	}
+}
+
+func TestAReadingWithoutDataIsNotShownAsAValue(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, now)
+	inc.Readings = map[string]incident.Reading{"a": {Signal: "a", Title: "Time to first token"}, "b": {Signal: "b", Title: "Cache use", Value: new(0.5), Unit: incident.UnitRatio}}
+	s.expect("show", "inc-1", inc, nil)
+	page := s.ask(get, "/incidents/inc-1", "viewer-token", "").Body.String()
+	for _, want := range []string{"no data", "Cache use", "50"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestAnEmptyListSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{}, nil)
+	s.expect("pauses", nil, []incident.Pause{}, nil)
+	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, "No incident so far") || strings.Contains(page, "paused") {
+		t.Errorf("page %s", page)
+	}
+}
+
+func TestPagesWithoutAStoreSayWhy(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	away := errors.New("disk full")
+	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, nil, away)
+	s.refused(s.ask(get, "/", "viewer-token", ""), http.StatusServiceUnavailable)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{}, nil)
+	s.expect("pauses", nil, nil, away)
+	s.refused(s.ask(get, "/", "viewer-token", ""), http.StatusServiceUnavailable)
+	s.expect("show", "inc-9", nil, incident.ErrNotFound)
+	s.refused(s.ask(get, "/incidents/inc-9", "viewer-token", ""), http.StatusNotFound)
+}
