@@ -223,6 +223,8 @@ func (r *run) until(what string, try func(ctx context.Context) bool) {
 	defer tick.Stop()
 	for !try(ctx) {
 		select {
+		case <-r.ended:
+			r.t.Fatalf("the bot is gone for good, in vain: %s", what)
 		case <-ctx.Done():
 			r.t.Fatalf("in vain: %s", what)
 		case <-tick.C:

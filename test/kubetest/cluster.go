@@ -32,7 +32,8 @@ type Cluster struct {
 	names  int
 	gone   bool
 
-	audit auditLog
+	audit       auditLog
+	kubeconfigs sync.Mutex
 	// crds are the definitions that are installed; its mutex is held while one is.
 	crdsMu sync.Mutex
 	crds   map[CRD]bool
@@ -71,6 +72,12 @@ func (c *Cluster) Kubeconfig(t testing.TB, user string) string {
 func (c *Cluster) writeKubeconfig(user string) (string, error) {
 	cfg := c.ConfigFor(user)
 	path := c.path("kubeconfig-" + user)
+	// Each user's file is written once: a program that is started by another test may be reading it.
+	c.kubeconfigs.Lock()
+	defer c.kubeconfigs.Unlock()
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
 	err := clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: cfg.Host, CertificateAuthority: cfg.CAFile}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{user: {Token: cfg.BearerToken}},
