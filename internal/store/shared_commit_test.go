@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func openQuiet(t testing.TB) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "medic.db"), Options{
+		ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return s
+}
+
+// What waits while a commit is under way shares the next one, up to the limit, and each delivery gets an id of its own.
+func TestDeliveriesThatWaitShareACommit(t *testing.T) {
+	t.Parallel()
+	s := openQuiet(t)
+	c := newCommitter(s) // without its loop: the test is the loop
+	const many = batchLimit + 10
+	all := make([]*waiting, many)
+	for n := range all {
+		d := incident.Delivery{ReceivedAt: time.Unix(int64(n), 0), GroupKey: fmt.Sprint(n)}
+		body, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[n] = &waiting{delivery: d, body: body, ready: make(chan struct{})}
+		c.queue <- all[n]
+	}
+	commits := 0
+	for len(c.queue) > 0 {
+		batch := c.gather(<-c.queue)
+		c.commit(t.Context(), batch)
+		commits++
+	}
+	if commits != 2 {
+		t.Errorf("%d deliveries took %d commits, want 2", many, commits)
+	}
+	ids := map[int64]bool{}
+	for _, w := range all {
+		<-w.ready
+		if w.err != nil || w.id == 0 || ids[w.id] {
+			t.Fatalf("delivery %s: id %d, %v", w.delivery.GroupKey, w.id, w.err)
+		}
+		ids[w.id] = true
+	}
+}
+
+// A batch is all or nothing: nobody is told that a delivery is safe that is not.
+func TestABatchThatCannotBeCommittedFailsForEverybodyInIt(t *testing.T) {
+	t.Parallel()
+	s := openQuiet(t)
+	c := newCommitter(s)
+	batch := []*waiting{{body: []byte("{}"), ready: make(chan struct{})}, {body: []byte("{}"), ready: make(chan struct{})}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.commit(ctx, batch)
+	for _, w := range batch {
+		<-w.ready
+		if w.err == nil {
+			t.Error("a delivery of a failed commit counts as safe")
+		}
+	}
+	if _, found, err := s.ClaimDelivery(t.Context(), "me", time.Now(), time.Minute); err != nil || found {
+		t.Errorf("something of the failed commit is there: %v %v", found, err)
+	}
+}
+
+// BenchmarkAddDelivery takes in a storm of 64 at a time; the baseline is the same storm with a commit for each.
+func BenchmarkAddDelivery(b *testing.B) {
+	const storm = 64
+	d := incident.Delivery{ReceivedAt: time.Now(), GroupKey: "g"}
+	side := func(b *testing.B, add func() error) {
+		b.Helper()
+		for b.Loop() {
+			var wg sync.WaitGroup
+			for range storm {
+				wg.Go(func() {
+					if err := add(); err != nil {
+						b.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*storm), "µs/delivery")
+	}
+	b.Run("shared", func(b *testing.B) {
+		s := openQuiet(b)
+		side(b, func() error { _, err := s.AddDelivery(b.Context(), d); return err })
+	})
+	b.Run("each-its-own", func(b *testing.B) {
+		s := openQuiet(b)
+		var one sync.Mutex
+		side(b, func() error {
+			one.Lock()
+			defer one.Unlock()
+			_, err := s.AddDelivery(b.Context(), d)
+			return err
+		})
+	})
+}
