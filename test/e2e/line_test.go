@@ -1,8 +1,7 @@
 package e2e
 
 import (
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -30,7 +29,7 @@ func newLine(t *testing.T, to string) *line {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) },
 		// The bot gives up queries when it ends; its own log and the answer 502 say the rest.
-		ErrorLog: log.New(io.Discard, "", 0),
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if l.isDown() {
