@@ -1,11 +1,14 @@
 package remediation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -121,34 +124,54 @@ func sameWorkload(a, b incident.WorkloadRef) bool {
 	return a.Name != "" && a.Name == b.Name && a.Namespace == b.Namespace && a.Kind == b.Kind && group(a.APIVersion) == group(b.APIVersion)
 }
 
-// adviceFor says what to add to the configuration so that such alerts lead to a pool.
+// advised bounds the examples in an advice; whoever has more models without a pool has seen the pattern by then.
+const advised = 3
+
+// adviceFor says what to add to the configuration so that such alerts lead to a pool: one example for each model.
 func (e *Engine) adviceFor(alerts []incident.Alert) string {
 	var b strings.Builder
-	b.WriteString("No pool for these alerts, so nothing can be looked at or proposed. Add one like this:\n")
-	labels := map[string]string{}
+	b.WriteString("No pool for these alerts, so nothing can be looked at or proposed. Add one like this:\npools:")
+	var said []string
 	for _, a := range alerts {
-		for _, k := range []string{"namespace", "model_name"} {
-			if v := a.Labels[k]; v != "" && labels[k] == "" {
-				labels[k] = v
+		ns, name := a.Labels["namespace"], a.Labels["model_name"]
+		if key := ns + "/" + name; !slices.Contains(said, key) {
+			said = append(said, key)
+			if len(said) <= advised {
+				b.WriteString(example(ns, name))
 			}
 		}
 	}
-	name := labels["model_name"]
-	if name == "" {
-		name = "my-model"
+	if more := len(said) - advised; more > 0 {
+		fmt.Fprintf(&b, "\n  # and %d more", more)
 	}
-	fmt.Fprintf(&b, "pools:\n  - name: %s\n", name)
-	if len(labels) > 0 {
-		pairs := make([]string, 0, len(labels))
-		for _, k := range slices.Sorted(maps.Keys(labels)) {
-			pairs = append(pairs, fmt.Sprintf("%s: %q", k, labels[k]))
-		}
+	return b.String()
+}
+
+// example is a pool in the configuration's own form.
+func example(ns, model string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n  - name: %s\n", scalar(cmp.Or(model, "my-model")))
+	var pairs []string
+	if model != "" {
+		pairs = append(pairs, fmt.Sprintf("model_name: %q", model))
+	}
+	if ns != "" {
+		pairs = append(pairs, fmt.Sprintf("namespace: %q", ns))
+	}
+	if len(pairs) > 0 {
 		fmt.Fprintf(&b, "    match: {%s}\n    matchers: {%s}\n", strings.Join(pairs, ", "), strings.Join(pairs, ", "))
 	}
-	ns := labels["namespace"]
-	if ns == "" {
-		ns = "my-namespace"
-	}
-	fmt.Fprintf(&b, "    workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}", ns, name)
+	fmt.Fprintf(&b, "    workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}",
+		scalar(cmp.Or(ns, "my-namespace")), scalar(cmp.Or(model, "my-model")))
 	return b.String()
+}
+
+// plain are values that YAML takes without quotes; a label may hold anything.
+var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*$`)
+
+func scalar(s string) string {
+	if plain.MatchString(s) {
+		return s
+	}
+	return strconv.Quote(s)
 }

@@ -1,7 +1,10 @@
 package remediation_test
 
 import (
+	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
@@ -127,5 +130,31 @@ func TestThePoolOfTheTopOwnerWins(t *testing.T) {
 	b.sweep()
 	if got := b.all(); len(got) != 1 || got[0].Pool != "llama" {
 		t.Errorf("led to %+v", got)
+	}
+}
+
+// The advice has an example for each model, and a hostile label stays a value in it.
+func TestTheAdviceFitsTheAlerts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	b.sight.owned("", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.deliver(alert("HighTTFT", "mixtral"), alert("QueueBuildUp", "mixtral"), alert("HighTTFT", "x\n  - name: llama"), alert("HighTTFT", "phi"), alert("HighTTFT", "gemma"))
+	b.sweep()
+	note := b.open("").Note
+	_, text, _ := strings.Cut(note, "one like this:\n")
+	var advice struct {
+		Pools []struct {
+			Name  string            `yaml:"name"`
+			Match map[string]string `yaml:"match"`
+		} `yaml:"pools"`
+	}
+	if err := yaml.Load([]byte(text), &advice, yaml.WithSingleDocument()); err != nil {
+		t.Fatalf("the advice is no YAML: %v\n%s", err, note)
+	}
+	if len(advice.Pools) != 3 || advice.Pools[0].Match["model_name"] != "mixtral" || advice.Pools[1].Name != "x\n  - name: llama" {
+		t.Errorf("got %+v from\n%s", advice.Pools, note)
+	}
+	if !strings.Contains(note, "and 1 more") {
+		t.Errorf("what was left out is not said:\n%s", note)
 	}
 }

@@ -24,6 +24,7 @@ func hostile() incident.Incident {
 		Guardrails:   []incident.Guardrail{{Name: evil, Verdict: evil, Reason: evil}},
 		Verification: &incident.Verification{Verdict: evil, Why: evil},
 	}}}
+	inc.Standing = []incident.Step{{ID: "p0-s1", Kind: incident.StepThrottle, Title: evil, State: incident.StepApplied, Tried: evil, Why: evil}}
 	inc.Journal = []incident.Entry{{At: now, Text: evil}}
 	return inc
 }
@@ -89,4 +90,25 @@ func TestPagesWithoutAStoreSayWhy(t *testing.T) {
 	s.refused(s.ask(get, "/", "viewer-token", ""), http.StatusServiceUnavailable)
 	s.expect("show", "inc-9", nil, incident.ErrNotFound)
 	s.refused(s.ask(get, "/incidents/inc-9", "viewer-token", ""), http.StatusNotFound)
+}
+
+func TestThePageShowsWhatStandsAndWhatIsForAPerson(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, now)
+	inc.Standing = []incident.Step{{ID: "p1-s1", Kind: incident.StepThrottle, Title: "Throttle llama", State: incident.StepApplied, AppliedAt: now}}
+	inc.Plan = &incident.Plan{Digest: "d1", Steps: []incident.Step{
+		{ID: "p2-s1", Kind: incident.StepReplicas, Title: "Scale llama", State: incident.StepProposed, Tried: "tried at 03:12 UTC: worse"},
+		{ID: "p2-s2", Kind: incident.StepManual, Title: "Look at the gateway", State: incident.StepProposed},
+	}}
+	s.expect("show", "inc-1", inc, nil)
+	page := s.ask(get, "/incidents/inc-1", "viewer-token", "").Body.String()
+	for _, want := range []string{"still in force", "Throttle llama", "tried at 03:12 UTC: worse", "for a person"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+	if strings.Count(page, ">proposed<") != 1 {
+		t.Error("advice for a person is shown as if somebody could approve it")
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// pauseWait is how long a pause waits for the writes that were claimed before it. One turn of the engine is shorter.
+// pauseWait is how long a pause waits for the writes that were claimed before it. A write takes a second or two; one that takes longer is listed.
 const pauseWait = 20 * time.Second
 
 type pauseBody struct {
