@@ -126,7 +126,9 @@ func (s *sight) Collect(_ context.Context, pool incident.Pool, signals []inciden
 	defer s.mu.Unlock()
 	if during := s.during; during != nil {
 		s.during = nil
-		during()
+		s.mu.Unlock()
+		during() // others may look meanwhile
+		s.mu.Lock()
 	}
 	cur := s.pools[pool.Name]
 	if cur == nil || len(signals) != 1 || signals[0].Name != "ttft" {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -24,36 +23,50 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	return folded + advanced, errors.Join(append(errs, err)...)
 }
 
-// advanceDue advances every due incident, and again while there are some. It returns how many turns it took.
+// advanceDue advances every due incident, and again while there are some, at most claimAtOnce side by side. It returns how many turns it took. A slow
+// turn holds nobody up: what becomes due meanwhile is taken as soon as it is noticed.
 func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
 	var errs []error
-	for ctx.Err() == nil {
-		claimed, err := e.deps.Incidents.ClaimDue(ctx, e.cfg.Owner, e.deps.Now(), e.cfg.Timing.Lease, claimAtOnce)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("claim due incidents: %w", err))
-			break
+	running, ended := 0, make(chan error, claimAtOnce)
+	tick := time.NewTicker(e.cfg.Timing.Sweep)
+	defer tick.Stop()
+	for {
+		wake := e.deps.Incidents.Wake()
+		claimed, err := e.claim(ctx, claimAtOnce-running)
+		errs = append(errs, err)
+		for _, c := range claimed {
+			go func() { ended <- e.advanceOne(ctx, c) }()
 		}
-		if len(claimed) == 0 {
-			break
+		turns, running = turns+len(claimed), running+len(claimed)
+		if running == 0 {
+			return turns, errors.Join(errs...)
 		}
-		turns += len(claimed)
-		errs = append(errs, e.advanceAll(ctx, claimed))
+		select {
+		case err := <-ended:
+			errs = append(errs, err)
+			running--
+		case <-tick.C:
+		case <-wake:
+		}
 	}
-	return turns, errors.Join(errs...)
 }
 
-func (e *Engine) advanceAll(ctx context.Context, claimed []incident.Claimed) error {
-	errs := make([]error, len(claimed))
-	var wg sync.WaitGroup
-	for n, c := range claimed {
-		wg.Go(func() {
-			if err := e.Advance(ctx, c); err != nil {
-				errs[n] = fmt.Errorf("advance incident %s (%s): %w", c.Incident.ID, c.Incident.State, err)
-			}
-		})
+func (e *Engine) claim(ctx context.Context, limit int) ([]incident.Claimed, error) {
+	if limit == 0 || ctx.Err() != nil {
+		return nil, nil
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	claimed, err := e.deps.Incidents.ClaimDue(ctx, e.cfg.Owner, e.deps.Now(), e.cfg.Timing.Lease, limit)
+	if err != nil {
+		return nil, fmt.Errorf("claim due incidents: %w", err)
+	}
+	return claimed, nil
+}
+
+func (e *Engine) advanceOne(ctx context.Context, c incident.Claimed) error {
+	if err := e.Advance(ctx, c); err != nil {
+		return fmt.Errorf("advance incident %s (%s): %w", c.Incident.ID, c.Incident.State, err)
+	}
+	return nil
 }
 
 // Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was given back, and the

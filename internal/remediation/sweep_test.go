@@ -243,3 +243,43 @@ func TestAnOwnerThatIsSlowToFindDoesNotHoldUpAnApprovedStep(t *testing.T) {
 		t.Errorf("written %v while an owner was looked for", got)
 	}
 }
+
+// One pool whose Prometheus hangs must not keep another pool's incident waiting, nor one that comes in meanwhile.
+func TestASlowTurnHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama(), qwen()})
+	b.sight.see(sick(5, addReplica()))
+	b.deliver(alert("HighTTFT", "llama"))
+	b.sweep()
+	b.skip(5 * time.Second)
+	hang, hangs := make(chan struct{}), make(chan struct{})
+	b.sight.during = func() { close(hangs); <-hang }
+	swept := make(chan error, 1)
+	go func() {
+		_, err := b.engine.Sweep(t.Context())
+		swept <- err
+	}()
+	<-hangs
+	b.sight.seeAt("qwen", sick(6, addReplica()))
+	b.deliver(alert("HighTTFT", "qwen"))
+	if _, err := b.engine.Sweep(t.Context()); err != nil { // the inbox; the incident is not due before its group is gathered
+		t.Fatal(err)
+	}
+	b.skip(5 * time.Second)
+	for b.open("qwen").State != incident.StateDeciding {
+		select {
+		case err := <-swept:
+			t.Fatalf("the sweep ended before the slow turn did: %v", err)
+		case <-t.Context().Done():
+			t.Fatal("qwen waits for llama's slow turn")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	close(hang)
+	if err := <-swept; err != nil {
+		t.Fatal(err)
+	}
+	if got := b.open("llama").State; got != incident.StateDeciding {
+		t.Errorf("llama is %s in the end", got)
+	}
+}
