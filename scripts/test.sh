@@ -77,7 +77,7 @@ tier_rules() {
   "$VLLM_MEDIC_TOOLS/bin/promtool" test rules $tests
 }
 
-tier_fuzz() { scripts/fuzz.sh 60; }
+tier_fuzz() { scripts/fuzz.sh 40; }
 
 tier_image() { gotest test/image; }
 

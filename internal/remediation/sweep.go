@@ -52,7 +52,12 @@ func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
 }
 
 func (e *Engine) claim(ctx context.Context, limit int) ([]incident.Claimed, error) {
-	if limit == 0 || ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
+		return nil, nil // nothing new is begun
+	default:
+	}
+	if limit == 0 {
 		return nil, nil
 	}
 	claimed, err := e.deps.Incidents.ClaimDue(ctx, e.cfg.Owner, e.deps.Now(), e.cfg.Timing.Lease, limit)
