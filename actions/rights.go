@@ -64,18 +64,42 @@ type NamespaceRules struct {
 func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incident.Mode) ([]NamespaceRules, error) {
 	var all []right
 	for _, p := range pools {
-		m := cmp.Or(mode, p.Mode)
-		rights, err := r.cluster.needs(ctx, p)
+		rights, err := r.rights(ctx, p, cmp.Or(mode, p.Mode))
 		if err != nil {
-			return nil, fmt.Errorf("rights for pool %s: %w", p.Name, err)
+			return nil, err
 		}
-		for _, have := range rights {
-			if have.verb != "patch" || m == incident.ModeApprove || m == incident.ModeAuto {
-				all = append(all, have)
-			}
-		}
+		all = append(all, rights...)
 	}
 	return byNamespace(all), nil
+}
+
+// Missing asks the API server which of the rights that the knobs of a pool need in its mode the bot does not have: "patch deployments.apps/scale ...".
+func (r *Registry) Missing(ctx context.Context, pool incident.Pool) ([]string, error) {
+	rights, err := r.rights(ctx, pool, pool.Mode)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, one := range rights {
+		may, err := r.cluster.may(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		if !may {
+			out = append(out, one.String())
+		}
+	}
+	return out, nil
+}
+
+func (r *Registry) rights(ctx context.Context, p incident.Pool, m incident.Mode) ([]right, error) {
+	all, err := r.cluster.needs(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("rights for pool %s: %w", p.Name, err)
+	}
+	return slices.DeleteFunc(all, func(one right) bool {
+		return one.verb == "patch" && m != incident.ModeApprove && m != incident.ModeAuto
+	}), nil
 }
 
 // needs are all rights that the knobs of a pool need, those to write included.

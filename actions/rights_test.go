@@ -3,6 +3,7 @@ package actions_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,6 +77,7 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 						rights = slices.Delete(rights, n, n+1)
 					}
 					b.c.Grant(t, kubetest.Viewer, b.ns, rights...)
+					b.names(kubetest.Viewer, without)
 					why := b.whyNot(kubetest.Viewer, tt.req)
 					mu.Lock()
 					missed[without] = missed[without] || why != ""
@@ -92,6 +94,24 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 			t.Errorf("without %s somebody was refused: %v", right, by)
 		}
 	}
+}
+
+// names demands that Missing names the one right that a user lacks; it allows for the moment that a grant takes to be obeyed.
+func (b *bench) names(user, without string) {
+	b.t.Helper()
+	pool := b.pool
+	pool.Mode = incident.ModeApprove
+	kubetest.Eventually(b.t, "the missing right is named", func(ctx context.Context) error {
+		missing, err := b.as(user, nil).Missing(ctx, pool)
+		switch {
+		case err != nil:
+			return err
+		case without == "nothing" && len(missing) == 0, len(missing) == 1 && strings.HasPrefix(missing[0], without+" "):
+			return nil
+		default:
+			return fmt.Errorf("without %s: %q", without, missing)
+		}
+	})
 }
 
 // whyNot takes a step through its whole life as a user, and returns why it cannot be made.

@@ -7,10 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -21,13 +23,17 @@ type mistakes []string
 // Error has one mistake a line.
 func (m mistakes) Error() string { return strings.Join(m, "\n") }
 
-func check(_ context.Context, args []string, t terminal) error {
+func check(ctx context.Context, args []string, t terminal) error {
 	fs := flag.NewFlagSet("check", flag.ContinueOnError)
 	path := fs.String("config", "", "the configuration `FILE`")
 	offline := fs.Bool("offline", false, "do not read the values of secrets: for a machine that does not have them")
 	open := fs.Bool("allow-unauthenticated-webhook", false, "as for serve")
+	live := fs.Bool("live", false, "also ask Prometheus, Kubernetes and Slack; reads only")
 	if _, err := parse(fs, args, t); err != nil {
 		return err
+	}
+	if *live && *offline {
+		return usageError{"--live needs the secrets that --offline leaves unread; give one of the two"}
 	}
 	l, err := load(*path, config.Options{Offline: *offline, AllowUnauthenticated: *open}, t)
 	var bad mistakes
@@ -38,11 +44,40 @@ func check(_ context.Context, args []string, t terminal) error {
 	case err != nil:
 		return err
 	}
-	return sound(t.out, *path, l, *offline)
+	if err := sound(t.out, *path, l, *offline, *live); err != nil || !*live {
+		return err
+	}
+	return outside(ctx, t.out, l)
+}
+
+// outside prints what the outside says, the good and the bad.
+func outside(ctx context.Context, w io.Writer, l loaded) error {
+	found, err := app.Live(ctx, app.Options{Config: l.Config, Catalog: l.catalog, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	say(w, "\nAsked outside, reads only:\n\n")
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	bad := 0
+	for _, f := range found {
+		mark := "ok"
+		if !f.Good {
+			mark, bad = "BAD", bad+1
+		}
+		say(tw, "  %s\t%s\t%s\n", mark, f.Where, f.Text)
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	if bad > 0 {
+		say(w, "\n%s. serve would start, and say so at each incident.\n", count(bad, "finding"))
+		return errFound
+	}
+	return nil
 }
 
 // sound says what the bot would do with the configuration, and what was looked at to say so.
-func sound(w io.Writer, path string, l loaded, offline bool) error {
+func sound(w io.Writer, path string, l loaded, offline, live bool) error {
 	say(w, "%s is sound.\n\n", path)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	say(tw, "  mode\t%s\n", modeText(l.Mode))
@@ -63,7 +98,9 @@ func sound(w io.Writer, path string, l loaded, offline bool) error {
 		secrets = "but not whether the secrets are there (--offline)"
 	}
 	say(w, "\nChecked: every name, bound and address in the file, the rules and queries of the playbooks, %s.\n", secrets)
-	say(w, "Not asked: Prometheus, Kubernetes, Slack and the store. vllm-medic diagnose --pool NAME asks the first two.\n")
+	if !live {
+		say(w, "Not asked: Prometheus, Kubernetes, Slack and the store; --live asks the first three.\n")
+	}
 	return nil
 }
 

@@ -27,11 +27,7 @@ func (a *App) sink() (notify.Sink, error) {
 	if cfg.Slack == nil {
 		return notify.NewLogSink(a.opts.Logger)
 	}
-	sc := slack.Config{Token: cfg.Slack.Token.Reveal(), APIURL: cfg.Slack.APIURL}
-	if a.opts.Transport != nil {
-		sc.Transport = a.opts.Transport("slack", http.DefaultTransport)
-	}
-	client, err := slack.NewClient(sc)
+	client, err := slack.NewClient(slackConfig(a.opts))
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +39,14 @@ func (a *App) sink() (notify.Sink, error) {
 	}
 	a.slack = &slackParts{interactions: interactions}
 	return slack.NewSink(client, slack.ViewOptions{BaseURL: cfg.Links.BaseURL, DocsURL: cfg.Links.DocsURL, PrometheusURL: cfg.Links.PrometheusURL}, log)
+}
+
+func slackConfig(opts Options) slack.Config {
+	c := slack.Config{Token: opts.Config.Slack.Token.Reveal(), APIURL: opts.Config.Slack.APIURL}
+	if opts.Transport != nil {
+		c.Transport = opts.Transport("slack", http.DefaultTransport)
+	}
+	return c
 }
 
 // approvers finds who may decide; an unknown pool has nobody.

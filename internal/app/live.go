@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/evidence"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/notify/slack"
+)
+
+// Finding is what one look at the outside found. Where names whom was asked and for what; a finding that is not Good says what to do.
+type Finding struct {
+	Where string
+	Good  bool
+	Text  string
+}
+
+// Live asks everything outside that the configuration names, reads only: Prometheus for each pool's signals, Kubernetes for each pool's workload and
+// for the bot's own rights, Slack for the app and its channels. What does not answer is a finding; the error is a configuration that cannot be used.
+func Live(ctx context.Context, opts Options) ([]Finding, error) {
+	rc, err := KubernetesConfig(opts.Config)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := newDeciding(opts.Config, opts, rc)
+	if err != nil {
+		return nil, err
+	}
+	var out []Finding
+	for _, p := range opts.Config.Pools {
+		out = append(out, liveSignals(ctx, parts.collector, opts, p, rc != nil)...)
+	}
+	if rc != nil {
+		rights, err := liveRights(ctx, opts, rc)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rights...)
+	}
+	if opts.Config.Slack != nil {
+		found, err := liveSlack(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// liveSignals reads every signal that a playbook may want of the pool, and the workload.
+func liveSignals(ctx context.Context, c *evidence.Collector, opts Options, p incident.Pool, cluster bool) []Finding {
+	ev := c.Collect(ctx, p, opts.Catalog.AllSignals(), evidence.CollectOptions{})
+	out := []Finding{signalFinding(p, ev)}
+	if cluster && !p.Workload.IsZero() {
+		out = append(out, workloadFinding(p, ev.Cluster))
+	}
+	return out
+}
+
+func signalFinding(p incident.Pool, ev incident.Evidence) Finding {
+	f := Finding{Where: "prometheus, pool " + p.Name}
+	have := 0
+	var errs []string
+	for _, r := range ev.Readings {
+		switch {
+		case r.HasValue():
+			have++
+		case r.Error != "" && !slices.Contains(errs, r.Error):
+			errs = append(errs, r.Error)
+		}
+	}
+	slices.Sort(errs)
+	switch {
+	case have > 0:
+		f.Good, f.Text = true, fmt.Sprintf("%s; %d of %d signals have data", ev.Dialect, have, len(ev.Readings))
+	case len(errs) > 0:
+		f.Text = errs[0]
+	default:
+		f.Text = "no signal has data: are the pods scraped, and are pools[].matchers right?"
+	}
+	return f
+}
+
+func workloadFinding(p incident.Pool, c incident.Cluster) Finding {
+	f := Finding{Where: "kubernetes, pool " + p.Name}
+	switch {
+	case c.Error != "":
+		f.Text = c.Error
+	case c.Replicas == nil || c.ReadyReplicas == nil:
+		f.Text = fmt.Sprintf("%s does not say how many replicas it has", p.Workload)
+	default:
+		f.Good, f.Text = true, fmt.Sprintf("%s, %d of %d ready", p.Workload, *c.ReadyReplicas, *c.Replicas)
+		if c.Autoscaler != "" {
+			f.Text += ", replicas owned by " + c.Autoscaler
+		}
+	}
+	return f
+}
+
+// liveRights asks for the rights that the knobs need in the mode of each pool.
+func liveRights(ctx context.Context, opts Options, rc *rest.Config) ([]Finding, error) {
+	registry, err := actions.New(actions.Config{}, rc, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	var out []Finding
+	for _, p := range opts.Config.Pools {
+		if p.Knobs == (incident.Knobs{}) {
+			continue
+		}
+		f := Finding{Where: "rights, pool " + p.Name}
+		missing, err := registry.Missing(ctx, p)
+		switch {
+		case err != nil:
+			f.Text = err.Error()
+		case len(missing) > 0:
+			f.Text = "the bot may not " + strings.Join(missing, "; ") + ". docs/actions lists what each knob needs"
+		default:
+			f.Good, f.Text = true, fmt.Sprintf("all that mode %s needs", p.Mode)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// liveSlack asks who the token belongs to, and reads each channel as the bot must after a lost answer.
+func liveSlack(ctx context.Context, opts Options) ([]Finding, error) {
+	cfg := opts.Config.Slack
+	client, err := slack.NewClient(slackConfig(opts))
+	if err != nil {
+		return nil, err
+	}
+	sink, err := slack.NewSink(client, slack.ViewOptions{}, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	app := Finding{Where: "slack"}
+	me, err := client.Check(ctx)
+	switch {
+	case err != nil:
+		app.Text = err.Error()
+	case cfg.Team != "" && cfg.Team != me.Team:
+		app.Text = fmt.Sprintf("the token is of workspace %s (%s), and slack.team says %s", me.Team, me.TeamName, cfg.Team)
+	default:
+		app.Good, app.Text = true, fmt.Sprintf("workspace %s as %s", me.TeamName, me.User)
+	}
+	out := []Finding{app}
+	if !app.Good {
+		return out, nil
+	}
+	channels := []string{cfg.Channel}
+	for _, p := range opts.Config.Pools {
+		if p.Channel != "" && !slices.Contains(channels, p.Channel) {
+			channels = append(channels, p.Channel)
+		}
+	}
+	for _, channel := range channels {
+		f := Finding{Where: "slack, channel " + channel, Good: true, Text: "can be read"}
+		if _, _, err := sink.Find(ctx, channel, "", "none", 0, time.Now()); err != nil {
+			f.Good, f.Text = false, err.Error()
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}

@@ -1,0 +1,106 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/app"
+	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+)
+
+// Prometheus and Kubernetes are asked for real in test/scenarios/testdata/0017_check_live.txtar.
+func TestLiveAsksSlackForTheAppAndItsChannels(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, team, channel, token string
+		good                       int
+		want                       string
+	}{
+		{"all is well", "", "C0INCIDENTS", "", 2, "can be read"},
+		{"another workspace", "T0OTHER", "C0INCIDENTS", "", 0, "slack.team says T0OTHER"},
+		{"no such channel", "", "C0NOWHERE1", "", 1, "channel_not_found"},
+		{"a wrong token", "", "C0INCIDENTS", "xoxb-not-this-one", 0, "invalid_auth"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := fakeslack.Start(t, fakeslack.Options{})
+			if tc.want == "invalid_auth" {
+				s.ExpectError("auth.test", "invalid_auth", 1)
+			}
+			if tc.want == "channel_not_found" {
+				s.ExpectError("conversations.history", "channel_not_found", 1)
+			}
+			found := live(t, s, tc.team, tc.channel, tc.token)
+			good, text := 0, fmt.Sprint(found)
+			for _, f := range found {
+				if f.Good {
+					good++
+				}
+			}
+			if good != tc.good || !strings.Contains(text, tc.want) {
+				t.Errorf("%d good ones, want %d: %+v", good, tc.good, found)
+			}
+			if strings.Contains(text, s.Token()) || strings.Contains(text, "xoxb-") {
+				t.Errorf("the token shows: %s", text)
+			}
+			if n := len(s.CallsTo("chat.postMessage")); n > 0 {
+				t.Errorf("a check posted %d messages", n)
+			}
+		})
+	}
+}
+
+// live is what Live says of Slack with this configuration.
+func live(t *testing.T, s *fakeslack.Server, team, channel, token string) []app.Finding {
+	t.Helper()
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, err := playbooks.Load(files, playbooks.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if team == "" {
+		team = s.TeamID()
+	}
+	env := map[string]string{"TOKEN": s.Token(), "SECRET": s.SigningSecret()}
+	if token != "" {
+		env["TOKEN"] = token
+	}
+	path := filepath.Join(t.TempDir(), "medic.yaml")
+	text := fmt.Sprintf(`
+listen: {api: "127.0.0.1:0"}
+prometheus: {url: "http://127.0.0.1:1", timeout: 1s, deadline: 2s}
+slack: {mode: http, channel: %s, team: %s, app_id: A0FAKE, token_env: TOKEN, signing_secret_env: SECRET, api_url: "%s"}
+pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}]
+`, channel, team, s.APIURL())
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(path, config.Options{Profile: cat.Profile, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := app.Live(context.WithoutCancel(t.Context()), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []app.Finding
+	for _, f := range found {
+		if strings.HasPrefix(f.Where, "slack") {
+			out = append(out, f)
+		} else if f.Good {
+			t.Errorf("a Prometheus that does not answer is good: %+v", f)
+		}
+	}
+	return out
+}
