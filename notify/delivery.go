@@ -25,7 +25,7 @@ type delivery struct {
 	d    *Dispatcher
 	m    incident.Message
 	inc  incident.Incident
-	now  time.Time
+	now  func() time.Time
 	stop <-chan struct{}
 	// before is the error of the turn before, so that the same one is not logged twice.
 	before string
@@ -85,7 +85,7 @@ func (v *delivery) settle(ctx context.Context) error {
 	if v.m.IntentAt.IsZero() {
 		return nil
 	}
-	if wait := v.m.IntentAt.Add(v.d.cfg.LookAfter).Sub(v.now); wait > 0 {
+	if wait := v.m.IntentAt.Add(v.d.cfg.LookAfter).Sub(v.now()); wait > 0 {
 		return &laterError{wait, "the answer to a post was lost; the channel is searched in a moment"}
 	}
 	parent := ""
@@ -112,7 +112,7 @@ func (v *delivery) unreadable(err error) error {
 	if errors.As(err, &limited) || errors.As(err, &gone) {
 		return err
 	}
-	if wait := v.m.IntentAt.Add(v.d.cfg.AmbiguousWait).Sub(v.now); wait > 0 {
+	if wait := v.m.IntentAt.Add(v.d.cfg.AmbiguousWait).Sub(v.now()); wait > 0 {
 		return &laterError{min(wait, 30*time.Second), "the answer to a post was lost and the channel cannot be searched: " + err.Error()}
 	}
 	v.repeat = true
@@ -185,7 +185,7 @@ func (v *delivery) stopping(ctx context.Context) bool {
 // begin stores the intent before a post. A repeated post is stored as given up: whatever happens next, it is not repeated again until
 // a new version is wanted.
 func (v *delivery) begin(ctx context.Context, seq int64) error {
-	v.m.IntentAt, v.m.IntentThread, v.m.GaveUp = v.now, seq, v.repeat
+	v.m.IntentAt, v.m.IntentThread, v.m.GaveUp = v.now(), seq, v.repeat
 	v.sending = true
 	return v.save(ctx, false)
 }
@@ -201,9 +201,9 @@ func (v *delivery) finish(ctx context.Context, complete bool) error {
 	if v.before != "" {
 		v.d.logger.InfoContext(ctx, "the message is delivered again", "incident", v.m.Incident)
 	}
-	v.m.Attempts, v.m.LastError, v.m.NextAt = 0, "", v.now
+	v.m.Attempts, v.m.LastError, v.m.NextAt = 0, "", v.now()
 	if complete {
-		v.m.NextAt = v.now.Add(v.d.cfg.Gap)
+		v.m.NextAt = v.now().Add(v.d.cfg.Gap)
 	}
 	return v.save(ctx, true)
 }

@@ -114,17 +114,21 @@ func (d *Dispatcher) report(ctx context.Context, err error, last string) string 
 	return last
 }
 
-// Deliver makes one pass over the outbox and returns how many messages it worked on. Failures of the sink are stored with the
-// message and are not errors here; the error is the store's.
+// Deliver makes one pass over the outbox, which begins now, and returns how many messages it worked on. Failures of the sink are stored with the
+// message and are not errors here; the error is the store's. A pass takes as long as the sink does, so leases and intents are counted from the
+// moment at which they begin and not from the pass's beginning.
 func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (int, error) {
+	begun := time.Now()
+	// In whole seconds: the waits that are counted from it are longer by far.
+	clock := func() time.Time { return now.Add(time.Since(begun).Truncate(time.Second)) }
 	n := 0
 	for round := 0; round < maxRounds && ctx.Err() == nil; round++ {
-		claimed, err := d.outbox.ClaimMessages(ctx, d.cfg.Owner, now, d.cfg.Lease, d.cfg.Parallel)
+		claimed, err := d.outbox.ClaimMessages(ctx, d.cfg.Owner, clock(), d.cfg.Lease, d.cfg.Parallel)
 		if err != nil {
 			return n, fmt.Errorf("claim messages: %w", err)
 		}
 		n += len(claimed)
-		if err := d.deliverAll(ctx, claimed, now); err != nil {
+		if err := d.deliverAll(ctx, claimed, clock); err != nil {
 			return n, err
 		}
 		if len(claimed) < d.cfg.Parallel {
@@ -134,14 +138,14 @@ func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (int, error) {
 	return n, nil
 }
 
-func (d *Dispatcher) deliverAll(ctx context.Context, claimed []incident.Message, now time.Time) error {
+func (d *Dispatcher) deliverAll(ctx context.Context, claimed []incident.Message, clock func() time.Time) error {
 	errs := make([]error, len(claimed))
 	var wg sync.WaitGroup
 	for i, m := range claimed {
 		wg.Go(func() {
 			inner, cancel := d.messageContext(ctx)
 			defer cancel()
-			v := &delivery{d: d, m: m, now: now, stop: ctx.Done(), before: m.LastError}
+			v := &delivery{d: d, m: m, now: clock, stop: ctx.Done(), before: m.LastError}
 			errs[i] = v.run(inner)
 		})
 	}

@@ -113,6 +113,19 @@ func (o *outbox) row() incident.Message {
 	return o.rows["inc-1"]
 }
 
+// unguarded lists what is being posted although another replica could claim it.
+func (o *outbox) unguarded(now time.Time) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []string
+	for id, m := range o.rows {
+		if !m.IntentAt.IsZero() && !o.leases[id].After(now) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
 func (o *outbox) steal(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -167,6 +180,8 @@ type expected struct {
 	done bool
 	// hold blocks the call until the channel is closed.
 	hold chan struct{}
+	// takes is how long the answer takes; what was posted shows in the channel shows after that.
+	takes, shows time.Duration
 }
 
 // sink is a channel that takes exactly the calls that were announced, in order.
@@ -174,7 +189,8 @@ type sink struct {
 	t       *testing.T
 	mu      sync.Mutex
 	want    []expected
-	posted  []string // "v1" for messages, "1/3" for entries
+	posted  []string    // "v1" for messages, "1/3" for entries
+	shown   []time.Time // when each of them can be found
 	lastTS  int
 	edits   []string
 	oldest  time.Time     // of the last search
@@ -208,7 +224,18 @@ func (s *sink) take(call string) expected {
 	}
 	e := s.want[0]
 	s.want = s.want[1:]
+	if e.takes > 0 {
+		s.mu.Unlock()
+		<-time.After(e.takes)
+		s.mu.Lock()
+	}
 	return e
+}
+
+// put adds to the channel; the caller holds the lock.
+func (s *sink) put(e expected, what string) {
+	s.posted = append(s.posted, what)
+	s.shown = append(s.shown, time.Now().Add(e.shows))
 }
 
 func (s *sink) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
@@ -228,7 +255,7 @@ func (s *sink) Post(ctx context.Context, channel string, inc incident.Incident) 
 	defer s.mu.Unlock()
 	if e.err == nil || e.done {
 		s.lastTS++
-		s.posted = append(s.posted, fmt.Sprintf("%s v%d", inc.ID, inc.Version))
+		s.put(e, fmt.Sprintf("%s v%d", inc.ID, inc.Version))
 	}
 	return fmt.Sprintf("ts%d", s.lastTS), e.err
 }
@@ -248,7 +275,7 @@ func (s *sink) Reply(_ context.Context, _, ts string, inc incident.Incident, ent
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.err == nil || e.done {
-		s.posted = append(s.posted, fmt.Sprintf("%s/%d in %s", inc.ID, entry.Seq, ts))
+		s.put(e, fmt.Sprintf("%s/%d in %s", inc.ID, entry.Seq, ts))
 	}
 	return e.err
 }
@@ -264,7 +291,10 @@ func (s *sink) Find(_ context.Context, _, parentTS, id string, seq int64, oldest
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.oldest = oldest
-	for _, p := range s.posted {
+	for n, p := range s.posted {
+		if time.Now().Before(s.shown[n]) {
+			continue
+		}
 		if (seq == 0 && strings.HasPrefix(p, id+" v")) || strings.HasPrefix(p, fmt.Sprintf("%s/%d in ", id, seq)) {
 			return fmt.Sprintf("ts%d", s.lastTS), true, nil
 		}

@@ -16,10 +16,10 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 	var permanent *PermanentError
 	switch {
 	case errors.As(err, &later):
-		v.m.NextAt = v.now.Add(later.after)
+		v.m.NextAt = v.now().Add(later.after)
 	case errors.As(err, &limited):
 		v.notSent()
-		v.m.NextAt = v.now.Add(max(limited.After, time.Second))
+		v.m.NextAt = v.now().Add(max(limited.After, time.Second))
 	case v.sending && (errors.As(err, &lost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		v.lost(ctx, err)
 	case errors.As(err, &gone):
@@ -31,7 +31,7 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 	default:
 		v.notSent()
 		v.m.Attempts++
-		v.m.NextAt = v.now.Add(v.d.cfg.backoff(v.m.Attempts))
+		v.m.NextAt = v.now().Add(v.d.cfg.backoff(v.m.Attempts))
 		v.say(ctx, err, "It is tried again by itself.")
 	}
 	v.m.LastError = clip(err.Error())
@@ -52,7 +52,7 @@ func (v *delivery) notSent() {
 // lost keeps the intent: the channel is searched at the next turn. After a repeated post it has ended until a new version is wanted.
 func (v *delivery) lost(ctx context.Context, err error) {
 	v.m.Attempts++
-	v.m.NextAt = v.now.Add(v.d.cfg.LookAfter)
+	v.m.NextAt = v.now().Add(v.d.cfg.LookAfter)
 	if v.repeat {
 		v.say(ctx, err, "The post was repeated once and its answer was lost again. Look into the channel, and give the app the right to "+
 			"read its history, so that the bot can look by itself.")
@@ -64,7 +64,7 @@ func (v *delivery) lost(ctx context.Context, err error) {
 // gone makes the next turn post a new message in the place of one that somebody deleted; when the incident is over, nothing is shown.
 func (v *delivery) gone(ctx context.Context) {
 	v.clearIntent()
-	v.m.TS, v.m.NextAt = "", v.now
+	v.m.TS, v.m.NextAt = "", v.now()
 	if v.inc.Open() {
 		v.d.logger.WarnContext(ctx, "the message was deleted; it is posted anew", "incident", v.m.Incident)
 		return

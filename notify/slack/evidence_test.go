@@ -46,3 +46,12 @@ func TestASignalWithoutDataOnBothSidesIsNotCompared(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+func TestAStepThatWasTriedSaysSo(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["04-deciding"]
+	inc.Plan.Steps[0].Tried = "tried at 03:12 UTC: worse, undone by slack:U0ALICE"
+	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(text, "The same change was tried at 03:12 UTC: worse, undone by <@U0ALICE>") {
+		t.Errorf("the message does not say it:\n%s", text)
+	}
+}

@@ -294,6 +294,9 @@ func stories(t *testing.T) map[string]incident.Incident {
 		do(10*time.Minute, incident.Closed{By: bot, Reason: "The signals have been healthy for 10m0s."}).inc
 	out["41-closed-nothing-done"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).
 		do(time.Hour, incident.Closed{By: alice(), Reason: "known load test"}).inc
+	failed := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
+		do(time.Second, incident.Written{Result: incident.ResultFailed, Note: "Deployment llm/llama-70b: the server does not allow it: forbidden"})
+	out["42-closed-after-a-failure"] = failed.do(time.Hour, incident.Closed{By: alice(), Reason: "scaled by hand"}).inc
 
 	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Quieted{Reason: advice})
 	out["50-no-pool"] = none.inc

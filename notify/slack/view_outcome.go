@@ -102,6 +102,9 @@ func (c *canvas) done(inc incident.Incident) []string {
 		switch s.State {
 		case incident.StepApplied, incident.StepUndone, incident.StepFailed:
 			lines = append(lines, stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+change(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
+			if s.State == incident.StepFailed && s.Reason != "" {
+				lines = append(lines, c.people.sentence(s.Reason, c.detail.text))
+			}
 			lines = append(lines, c.verified(inc, s)...)
 		case incident.StepDenied:
 			lines = append(lines, "🚫 *"+escape(name(s), c.detail.name)+"*"+record(inc, s, incident.Deny))

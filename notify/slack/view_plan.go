@@ -175,6 +175,9 @@ func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[in
 	if s.Why != "" {
 		lines = append(lines, escape(s.Why, c.detail.text))
 	}
+	if s.Tried != "" {
+		lines = append(lines, "🔁 *The same change was "+c.people.sentence(s.Tried, c.detail.text)+"*")
+	}
 	if s.Needs.Restart {
 		lines = append(lines, "⚠️ *It restarts pods.*")
 	}
@@ -201,10 +204,11 @@ func (c *canvas) price(s incident.Step) []string {
 	return append(out, "*Undo:* "+undoText(s))
 }
 
+// undoText says when the way back is taken. Whether policy takes it by itself when a step did not help is not known here: it is offered at least.
 func undoText(s incident.Step) string {
-	text := "back to " + escape(valueText(s.Undo), 40) + " if it gets worse or changes nothing"
+	text := "back to " + escape(valueText(s.Undo), 40) + "; offered when it gets worse or changes nothing"
 	if s.StopGap() {
-		text += ", and after " + human(s.LiftAfter) + " of health"
+		text += "; taken back by itself after " + human(s.LiftAfter) + " of health"
 	}
 	return text
 }

@@ -1,0 +1,104 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// due makes the bench's message due in a bubble of synctest, whose clock is not noon.
+func (b *bench) due() {
+	b.outbox.rows["inc-1"] = incident.Message{Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: time.Now()}
+}
+
+// run runs the dispatcher until stop is called.
+func (b *bench) run() (stop func()) {
+	ctx, cancel := context.WithCancel(b.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.t.Errorf("Run = %v", err)
+		}
+	}
+}
+
+// A search before Slack shows a post finds nothing, and the post is made again. It must wait LookAfter from the lost answer, however slow the
+// calls before it were.
+func TestASlowSinkDoesNotBringTheSearchForwards(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lost := expected{call: "reply 3", err: &AmbiguousError{errors.New("cut")}, done: true, takes: 8 * time.Second, shows: 12 * time.Second}
+		b := newBench(t, expected{call: "post v1", takes: 8 * time.Second}, expected{call: "reply 1", takes: 8 * time.Second},
+			expected{call: "reply 2", takes: 5 * time.Second}, lost, expected{call: "find 3"})
+		b.due()
+		b.change(1, 1, 2, 3)
+		stop := b.run()
+		time.Sleep(5 * time.Minute)
+		stop()
+		if d := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/2 in ts1", "inc-1/3 in ts1"}, b.sink.seen()); d != "" {
+			t.Errorf("channel (-want +got):\n%s", d)
+		}
+	})
+}
+
+// The intent is what the search counts from after a crash: it must say when the post began, not when the pass did.
+func TestTheIntentSaysWhenThePostBegan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, expected{call: "post v1", takes: 9 * time.Second}, expected{call: "reply 1", takes: 9 * time.Second}, expected{call: "reply 2"})
+		b.due()
+		b.change(1, 1, 2)
+		b.outbox.onSave = func(m incident.Message, _ bool) error {
+			if !m.IntentAt.IsZero() && !m.IntentAt.Equal(time.Now()) {
+				t.Errorf("the intent of entry %d is %s old when it is stored", m.IntentThread, time.Since(m.IntentAt))
+			}
+			return nil
+		}
+		stop := b.run()
+		time.Sleep(time.Minute)
+		stop()
+	})
+}
+
+// A pass has many rounds. The lease of each must count from its own begin, or another replica claims a message that is being posted.
+func TestALaterRoundHoldsItsClaimWhileItPosts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		cfg := b.cfg
+		cfg.Parallel = 1
+		d, err := New(cfg, b.outbox, b.incidents, b.sink, b.logs.logger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Dispatcher = d
+		b.due()
+		for n := 2; n <= 4; n++ {
+			inc := incident.New(fmt.Sprint("inc-", n), "llama", incident.ModeApprove, false, time.Now())
+			inc.Version = 1
+			b.incidents.put(inc)
+			b.outbox.rows[inc.ID] = incident.Message{Incident: inc.ID, Channel: "C1", Wanted: 1, NextAt: time.Now()}
+		}
+		for range 4 {
+			b.sink.expect(expected{call: "post v1", takes: 40 * time.Second})
+		}
+		stop := b.run()
+		for range 160 {
+			time.Sleep(time.Second)
+			if ids := b.outbox.unguarded(time.Now()); len(ids) > 0 {
+				t.Errorf("another replica could claim %v while the first one posts", ids)
+				break
+			}
+		}
+		stop()
+	})
+}
