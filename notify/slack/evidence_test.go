@@ -50,8 +50,9 @@ func TestASignalWithoutDataOnBothSidesIsNotCompared(t *testing.T) {
 func TestAStepThatWasTriedSaysSo(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["04-deciding"]
+	inc.Trials = []incident.Trial{{UndoneBy: &incident.Actor{Kind: "slack", ID: "U0ALICE"}}}
 	inc.Plan.Steps[0].Tried = "tried at 03:12 UTC: worse, undone by slack:U0ALICE"
-	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(text, "The same change was tried at 03:12 UTC: worse, undone by <@U0ALICE>") {
+	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text), "The same change was tried at 03:12 UTC: worse, undone by <@U0ALICE>") {
 		t.Errorf("the message does not say it:\n%s", text)
 	}
 }

@@ -161,6 +161,11 @@ func peopleOf(inc incident.Incident) people {
 	for _, d := range inc.Decisions {
 		add(d.By)
 	}
+	for _, t := range inc.Trials {
+		if t.UndoneBy != nil {
+			add(*t.UndoneBy)
+		}
+	}
 	if inc.AckedBy != nil {
 		add(*inc.AckedBy)
 	}
