@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/vllm-medic/vllm-medic/test/ports"
 )
 
 // Cluster is a running control plane. Its methods are safe for concurrent use, except those that stop and start the server.
@@ -22,8 +24,8 @@ type Cluster struct {
 	dir   string
 	tools string
 
-	etcdPort, peerPort, apiPort, controllerPort port
-	ports                                       []port
+	etcdPort, peerPort, apiPort, controllerPort ports.Port
+	held                                        []ports.Port
 
 	mu     sync.Mutex
 	server *process
@@ -54,7 +56,7 @@ func (c *Cluster) ConfigFor(user string) *rest.Config {
 
 func (c *Cluster) anonymous() *rest.Config {
 	return &rest.Config{
-		Host: c.apiPort.url("https"), TLSClientConfig: rest.TLSClientConfig{CAFile: c.path("certs/apiserver.crt")}, QPS: -1,
+		Host: c.apiPort.URL("https"), TLSClientConfig: rest.TLSClientConfig{CAFile: c.path("certs/apiserver.crt")}, QPS: -1,
 		WarningHandler: rest.NoWarnings{},
 	}
 }
@@ -153,8 +155,10 @@ func (c *Cluster) stop() {
 	for _, p := range c.others {
 		p.stop()
 	}
-	for _, p := range c.ports {
-		p.release()
+	for _, p := range c.held {
+		if err := p.Release(); err != nil {
+			fmt.Fprintf(os.Stderr, "kubetest: release port %d: %v\n", p.Number, err)
+		}
 	}
 	if err := os.RemoveAll(c.dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		fmt.Fprintf(os.Stderr, "kubetest: %v\n", err)

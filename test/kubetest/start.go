@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/test/promtest"
+
+	"github.com/vllm-medic/vllm-medic/test/ports"
 )
 
 // patience bounds every wait. A quiet machine needs three seconds for a whole cluster; a busy one with two cores sometimes ten times that.
@@ -49,11 +51,11 @@ func launch(t testing.TB, dir string, o Options) (*Cluster, error) {
 }
 
 func (c *Cluster) start(ctx context.Context) (err error) {
-	for _, p := range []*port{&c.etcdPort, &c.peerPort, &c.apiPort, &c.controllerPort} {
-		if *p, err = holdPort(); err != nil {
+	for _, p := range []*ports.Port{&c.etcdPort, &c.peerPort, &c.apiPort, &c.controllerPort} {
+		if *p, err = ports.HoldShared(); err != nil {
 			return err
 		}
-		c.ports = append(c.ports, *p)
+		c.held = append(c.held, *p)
 	}
 	err = errors.Join(writeKeys(c.path("sa.key"), c.path("sa.pub")), writeTokens(c.path("tokens.csv"), c.opts.users()),
 		os.WriteFile(c.path("audit-policy.yaml"), []byte(auditPolicy), 0o600))
@@ -75,7 +77,7 @@ func (c *Cluster) binary(name string) string { return filepath.Join(c.tools, "bi
 
 // startStore starts etcd. Nothing in it has to survive the machine, so it does not wait for the disk.
 func (c *Cluster) startStore(ctx context.Context) error {
-	client, peer := c.etcdPort.url("http"), c.peerPort.url("http")
+	client, peer := c.etcdPort.URL("http"), c.peerPort.URL("http")
 	p, err := startProcess("etcd", c.binary("etcd"), c.dir, []string{
 		"--data-dir=" + c.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client, "--listen-peer-urls=" + peer,
 		"--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--unsafe-no-fsync", "--socket-reuse-port", "--log-level=warn",
@@ -88,10 +90,10 @@ func (c *Cluster) startStore(ctx context.Context) error {
 }
 
 func (c *Cluster) startServer(ctx context.Context) error {
-	issuer := c.apiPort.url("https")
+	issuer := c.apiPort.URL("https")
 	args := []string{
-		"--etcd-servers=" + c.etcdPort.url("http"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", c.apiPort.number), "--permit-port-sharing", "--cert-dir=" + c.path("certs"),
+		"--etcd-servers=" + c.etcdPort.URL("http"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", c.apiPort.Number), "--permit-port-sharing", "--cert-dir=" + c.path("certs"),
 		"--service-cluster-ip-range=10.0.0.0/24", "--service-account-key-file=" + c.path("sa.pub"),
 		"--service-account-signing-key-file=" + c.path("sa.key"), "--service-account-issuer=" + issuer, "--api-audiences=" + issuer,
 		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--allow-privileged=true",
@@ -121,7 +123,7 @@ func (c *Cluster) ready(ctx context.Context) error {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	return getOK(ctx, client, c.apiPort.url("https")+"/readyz")
+	return getOK(ctx, client, c.apiPort.URL("https")+"/readyz")
 }
 
 // startActors starts what acts on objects, and makes what pods need: the node, and the service account of the default namespace.
@@ -136,7 +138,7 @@ func (c *Cluster) startActors(ctx context.Context) error {
 	if c.opts.Controllers {
 		p, err := startProcess("kube-controller-manager", c.binary("kube-controller-manager"), c.dir, []string{
 			"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--service-account-private-key-file=" + c.path("sa.key"),
-			"--use-service-account-credentials=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.controllerPort.number),
+			"--use-service-account-credentials=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.controllerPort.Number),
 			"--permit-port-sharing", "--cert-dir=" + c.path("certs-controller"), "--horizontal-pod-autoscaler-sync-period=1s",
 		})
 		if err != nil {

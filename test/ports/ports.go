@@ -9,24 +9,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hold returns an address of 127.0.0.1 that stays free for a server that says its port by number, until release is called. The port is bound with
-// SO_REUSEADDR and never listened on: a listener that sets SO_REUSEADDR, as Go's do, may bind it too, again and again, while nobody who asks for any
-// free port is given it.
-func Hold() (addr string, release func() error, err error) {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
-	if err != nil {
-		return "", nil, fmt.Errorf("hold a port: %w", err)
-	}
-	unix.CloseOnExec(fd)
-	number, err := bind(fd)
-	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("hold a port: %w", err), unix.Close(fd))
-	}
-	return fmt.Sprintf("127.0.0.1:%d", number), func() error { return unix.Close(fd) }, nil
+// Port is a TCP port of 127.0.0.1 that is held: bound and never listened on. Nobody who asks for any free port is given it, and a server that is told
+// its number may have it, again and again. Use Hold or HoldShared.
+type Port struct {
+	// Number is the port.
+	Number int
+	fd     int
 }
 
-func bind(fd int) (int, error) {
-	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+// Hold is for servers that set SO_REUSEADDR, as Go's listeners do.
+func Hold() (Port, error) { return hold(unix.SO_REUSEADDR) }
+
+// HoldShared is for servers that set SO_REUSEPORT and must not share with others: kube-apiserver with --permit-port-sharing.
+func HoldShared() (Port, error) { return hold(unix.SO_REUSEPORT) }
+
+func hold(option int) (Port, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return Port{}, fmt.Errorf("hold a port: %w", err)
+	}
+	unix.CloseOnExec(fd)
+	number, err := bind(fd, option)
+	if err != nil {
+		return Port{}, errors.Join(fmt.Errorf("hold a port: %w", err), unix.Close(fd))
+	}
+	return Port{Number: number, fd: fd}, nil
+}
+
+func bind(fd, option int) (int, error) {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 1); err != nil {
 		return 0, err
 	}
 	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
@@ -43,17 +54,31 @@ func bind(fd int) (int, error) {
 	return in4.Port, nil
 }
 
-// ForTest is Hold until the test ends.
+// Addr is 127.0.0.1:12345.
+func (p Port) Addr() string { return fmt.Sprintf("127.0.0.1:%d", p.Number) }
+
+// URL is http://127.0.0.1:12345.
+func (p Port) URL(scheme string) string { return scheme + "://" + p.Addr() }
+
+// Release gives the port up. It is called once; the zero Port has nothing to give up.
+func (p Port) Release() error {
+	if p.Number == 0 {
+		return nil
+	}
+	return unix.Close(p.fd)
+}
+
+// ForTest returns the address of a port that is held until the test ends.
 func ForTest(t testing.TB) string {
 	t.Helper()
-	addr, release, err := Hold()
+	p, err := Hold()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := release(); err != nil {
-			t.Errorf("release %s: %v", addr, err)
+		if err := p.Release(); err != nil {
+			t.Errorf("release %s: %v", p.Addr(), err)
 		}
 	})
-	return addr
+	return p.Addr()
 }
