@@ -2,6 +2,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ type App struct {
 	slack     *slackParts
 	gate      *access.Gate
 	registry  *prometheus.Registry
+	pulse     *pulse
 	servers   []*server
 	stop      context.CancelFunc
 	wg        sync.WaitGroup
@@ -81,6 +83,8 @@ func (a *App) build(ctx context.Context) error {
 	if a.opts.Store != nil {
 		a.store = a.opts.Store(opened)
 	}
+	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, defaultLease), time.Minute), time.Now)
+	looped := beating{a.store, a.pulse}
 	rc, err := a.kubernetes()
 	if err != nil {
 		return err
@@ -91,7 +95,7 @@ func (a *App) build(ctx context.Context) error {
 	}
 	a.collector = parts.collector
 	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing}, remediation.Deps{
-		Incidents: a.store, Inbox: a.store, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.opts.Catalog,
+		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.opts.Catalog,
 		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: time.Now,
 	})
 	if err != nil {
@@ -100,11 +104,14 @@ func (a *App) build(ctx context.Context) error {
 	if a.gate, err = access.New(rc, cfg.Access.Audience, cfg.Access.ViewerToken.Reveal()); err != nil {
 		return err
 	}
-	if err := a.buildNotify(owner); err != nil {
+	if err := a.buildNotify(owner, looped); err != nil {
 		return err
 	}
 	return a.listen(ctx)
 }
+
+// defaultLease is the engine's when the configuration names none.
+const defaultLease = 2 * time.Minute
 
 // ownerName is different for every process: claims of a process that ended must not look like one's own.
 func ownerName() (string, error) {
@@ -171,8 +178,12 @@ func (a *App) Start(ctx context.Context) {
 			}
 		})
 	}
+	a.pulse.begin()
 	background("engine", a.engine.Run)
 	background("notify", a.notifier.Run)
+	background("prune", func(ctx context.Context) error {
+		return prune(ctx, a.store, a.opts.Logger.With("part", "store"), time.Now)
+	})
 	if a.slack != nil {
 		background("slack interactions", a.slack.interactions.Run)
 	}

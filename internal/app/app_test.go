@@ -4,12 +4,17 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
@@ -17,8 +22,26 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
-// start runs a bot on free ports whose Prometheus does not answer, and stops it after the test.
+// start runs a bot with those options, and stops it after the test.
 func start(t *testing.T) *app.App {
+	t.Helper()
+	a, err := app.New(t.Context(), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Start(t.Context())
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+		defer cancel()
+		if err := a.Stop(ctx); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return a
+}
+
+// options are for a bot on free ports whose Prometheus does not answer.
+func options(t *testing.T) app.Options {
 	t.Helper()
 	files, err := catalog.Files()
 	if err != nil {
@@ -47,19 +70,7 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Start(t.Context())
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		if err := a.Stop(ctx); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	return a
+	return app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)}
 }
 
 // ask sends a request and returns the code and the body.
@@ -157,5 +168,49 @@ func TestAnIncidentWithoutMetricsSaysSo(t *testing.T) {
 	}
 	if strings.Contains(page, "<script>") {
 		t.Error("alert text is not escaped")
+	}
+}
+
+// docs/operations.md has a row for each metric of ours that the ops listener shows, and for none that does not exist.
+func TestEveryMetricIsDocumented(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	if code, body := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	_, shown := ask(t, "GET", "http://"+a.Addr("ops")+"/metrics", "", "")
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(pattern, text string) []string {
+		var out []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			out = append(out, m[1])
+		}
+		slices.Sort(out)
+		return out
+	}
+	if d := cmp.Diff(names("(?m)^# TYPE (vllm_medic_[a-z_]+) ", shown), names("(?m)^\\| `(vllm_medic_[a-z_]+)[`{]", string(page))); d != "" {
+		t.Errorf("(-listener +docs/operations.md):\n%s", d)
+	}
+}
+
+func TestTwoListenersOnOneAddressAreRefusedClearly(t *testing.T) {
+	t.Parallel()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	opts := options(t)
+	opts.Config.Listen.Ops = l.Addr().String()
+	_, err = app.New(t.Context(), opts)
+	if err == nil || !strings.Contains(err.Error(), "listen.ops") || !strings.Contains(err.Error(), "an address of its own") {
+		t.Errorf("New = %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -40,7 +42,7 @@ func (s *server) serve(context.Context) error {
 
 func (s *server) shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
 
-// listen binds every listener. Listeners with the same address share one server.
+// listen binds every listener, each to an address of its own.
 func (a *App) listen(ctx context.Context) error {
 	cfg := a.opts.Config
 	api, err := a.apiRoutes() //nolint:contextcheck // its handlers use the context of each request
@@ -67,6 +69,9 @@ func (a *App) listen(ctx context.Context) error {
 
 func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("listen.%s: %w; each listener needs an address of its own, which nothing else on this machine has", name, err)
+	}
 	if err != nil {
 		return fmt.Errorf("listen.%s: %w", name, err)
 	}
@@ -164,14 +169,23 @@ func (a *App) apiRoutes() (http.Handler, error) {
 }
 
 func (a *App) opsRoutes() (http.Handler, error) {
-	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: time.Now},
+	} {
 		if err := a.registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	e := a.newEcho()
 	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{})))
-	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.GET("/healthz", func(c echo.Context) error {
+		if stuck := a.pulse.stuck(); len(stuck) > 0 {
+			a.opts.Logger.ErrorContext(c.Request().Context(), "a loop of the bot is stuck; it should be restarted", "reason", strings.Join(stuck, "; "))
+			return echo.NewHTTPError(http.StatusServiceUnavailable, "stuck: "+strings.Join(stuck, "; "))
+		}
+		return c.String(http.StatusOK, "ok\n")
+	})
 	e.GET("/readyz", func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), 2*time.Second)
 		defer cancel()

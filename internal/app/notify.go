@@ -11,18 +11,18 @@ import (
 // slackParts are what a slack section adds.
 type slackParts struct{ interactions *slack.Interactions }
 
-func (a *App) buildNotify(owner string) error {
+func (a *App) buildNotify(owner string, outbox notify.Outbox) error {
 	cfg, log := a.opts.Config, a.opts.Logger.With("part", "notify")
-	sink, err := a.sink()
+	sink, err := a.sink(owner)
 	if err != nil {
 		return err
 	}
-	a.notifier, err = notify.New(notify.Config{Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter}, a.store, a.store, sink, log)
+	a.notifier, err = notify.New(notify.Config{Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter}, outbox, a.store, sink, log)
 	return err
 }
 
 // sink is Slack, or the log when no slack section is there.
-func (a *App) sink() (notify.Sink, error) {
+func (a *App) sink(owner string) (notify.Sink, error) {
 	cfg, log := a.opts.Config, a.opts.Logger.With("part", "slack")
 	if cfg.Slack == nil {
 		return notify.NewLogSink(a.opts.Logger)
@@ -33,7 +33,7 @@ func (a *App) sink() (notify.Sink, error) {
 	}
 	interactions, err := slack.NewInteractions(slack.InteractionsConfig{
 		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team, Enterprise: cfg.Slack.Enterprise,
-	}, slack.InteractionsDeps{Client: client, Decider: a.engine, Lookup: a.store, Approvers: a.approvers, Logger: log})
+	}, slack.InteractionsDeps{Client: client, Decider: a.engine, Lookup: a.store, Clicks: clicks{a.store, owner}, Approvers: a.approvers, Logger: log})
 	if err != nil {
 		return nil, err
 	}

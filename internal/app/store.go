@@ -22,6 +22,9 @@ type Store interface {
 	slack.Lookup
 	web.Incidents
 	web.Switch
+	clickStore
+	pruner
+	counter
 	// Ping says whether the database answers.
 	Ping(ctx context.Context) error
 	// Close ends the store after the commits under way. It may be called twice.

@@ -11,43 +11,57 @@ import (
 )
 
 // ClaimDue takes incidents that are due and that nobody works on, the longest due first. Each claim raises the fence, so that a late commit of
-// an earlier holder is refused.
+// an earlier holder is refused. One that cannot be read is logged and left alone until the next start; it holds nobody up.
 func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
 	var out []incident.Claimed
+	bad := map[string]error{}
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, s.q(`SELECT fence, body FROM incidents
-			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? ORDER BY due_at LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
+		rows, err := tx.QueryContext(ctx, s.q(`SELECT id, fence, body FROM incidents
+			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? AND unreadable = 0 ORDER BY due_at LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
 		}
-		defer rows.Close() //nolint:errcheck // rows.Err is checked; Close after a full read cannot lose anything
-		for rows.Next() {
-			var c incident.Claimed
-			var body string
-			if err := rows.Scan(&c.Fence, &body); err != nil {
-				return err
-			}
-			if c.Incident, err = decode(body); err != nil {
-				return err
-			}
-			c.Fence++
-			out = append(out, c)
-		}
-		if err := rows.Err(); err != nil {
+		found, err := collect(rows, scanBody)
+		if err != nil {
 			return err
 		}
-		for _, c := range out {
+		for _, r := range found {
+			inc, err := decode(r.body)
+			if err != nil {
+				bad[r.id] = err
+				if _, err := s.changed(ctx, tx, `UPDATE incidents SET unreadable = 1 WHERE id = ?`, r.id); err != nil {
+					return err
+				}
+				continue
+			}
+			c := incident.Claimed{Incident: inc, Fence: r.fence + 1}
 			if _, err := s.changed(ctx, tx, `UPDATE incidents SET fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?`,
-				c.Fence, owner, nanos(now.Add(lease)), c.Incident.ID); err != nil {
+				c.Fence, owner, nanos(now.Add(lease)), r.id); err != nil {
 				return err
 			}
+			out = append(out, c)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim due incidents: %w", err)
 	}
+	for id, err := range bad {
+		s.unreadable(ctx, id, err)
+	}
 	return out, nil
+}
+
+// body is an incident as it stands in the database.
+type body struct {
+	id    string
+	fence int64
+	body  string
+}
+
+func scanBody(r *sql.Rows) (body, error) {
+	var b body
+	return b, r.Scan(&b.id, &b.fence, &b.body)
 }
 
 // ReleaseClaim gives a claim back without a change; the incident is due again at dueAt, never when that is zero. incident.ErrFenced says that the claim

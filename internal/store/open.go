@@ -44,6 +44,7 @@ type Store struct {
 	alone    *flock.Flock
 	wake     *waker
 	commits  *committer
+	named    seen
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
 	closing  sync.Once
@@ -184,13 +185,19 @@ func (s *Store) provider() (*goose.Provider, error) {
 	return goose.NewProvider(dialect, s.write, dir, opts...)
 }
 
-// prepare brings the schema up to date and frees what a process that is gone had claimed. Only SQLite knows that it is gone; on PostgreSQL the
+// prepare brings the schema up to date, gives incidents that could not be read another look, and frees what a process that is gone had claimed. Only SQLite knows that it is gone; on PostgreSQL the
 // leases run out.
 func (s *Store) prepare(ctx context.Context) error {
-	if err := s.migrate(ctx); err != nil || s.postgres {
+	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	for _, table := range []string{"incidents", "deliveries", "messages"} {
+	if _, err := s.changed(ctx, s.write, `UPDATE incidents SET unreadable = 0 WHERE unreadable = 1`); err != nil {
+		return fmt.Errorf("look at unreadable incidents again: %w", err)
+	}
+	if s.postgres {
+		return nil
+	}
+	for _, table := range []string{"incidents", "deliveries", "messages", "clicks"} {
 		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = 0 WHERE lease_until > 0"); err != nil {
 			return fmt.Errorf("free the claims on %s: %w", table, err)
 		}
@@ -217,10 +224,15 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // SchemaVersion is the version of the schema that this program makes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
-// Ping says whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.read.PingContext(ctx) }
+// Ping says whether the database answers readers and writers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.read.PingContext(ctx); err != nil {
+		return err
+	}
+	return s.write.PingContext(ctx)
+}
 
 // Wake returns a channel that is closed when something may be due. Take it before looking, so that nothing falls in between.
 func (s *Store) Wake() <-chan struct{} { return s.wake.channel() }

@@ -19,12 +19,13 @@ func scanMessage(scan func(...any) error) (incident.Message, error) {
 	return m, err
 }
 
-// ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back when something newer is wanted.
+// ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back when something newer is
+// wanted; one whose incident cannot be read waits with it.
 func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
 	var out []incident.Message
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, s.q(messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
-			AND (gave_up = 0 OR wanted > gave_up_wanted) ORDER BY next_at, incident LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
+			AND (gave_up = 0 OR wanted > gave_up_wanted) AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1) ORDER BY next_at, incident LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
 		}

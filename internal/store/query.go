@@ -57,9 +57,9 @@ func (s *Store) LastClosed(ctx context.Context, pool string, since time.Time) (i
 	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state = 'closed' AND closed_at >= ? ORDER BY closed_at DESC LIMIT 1`, pool, nanos(since))
 }
 
-// Incidents lists incidents without their journals, the newest first.
+// Incidents lists incidents without their journals, the newest first. One that cannot be read is logged and left out.
 func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error) {
-	query, args := `SELECT body FROM incidents WHERE 1 = 1`, []any{}
+	query, args := `SELECT id, fence, body FROM incidents WHERE 1 = 1`, []any{}
 	switch f.State {
 	case "":
 	case "open":
@@ -93,13 +93,23 @@ func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.In
 	if err != nil {
 		return nil, fmt.Errorf("list incidents: %w", err)
 	}
-	return collect(rows, func(r *sql.Rows) (incident.Incident, error) {
-		var body string
-		if err := r.Scan(&body); err != nil {
-			return incident.Incident{}, err
+	found, err := collect(rows, scanBody)
+	if err != nil {
+		return nil, fmt.Errorf("list incidents: %w", err)
+	}
+	out := make([]incident.Incident, 0, len(found))
+	for _, b := range found {
+		inc, err := decode(b.body)
+		if err != nil && s.opts.Logger == nil {
+			return nil, fmt.Errorf("incident %s: %w", b.id, err) // a reader has no log, and must not leave something out without a word
 		}
-		return decode(body)
-	})
+		if err != nil {
+			s.unreadable(ctx, b.id, err)
+			continue
+		}
+		out = append(out, inc)
+	}
+	return out, nil
 }
 
 // maxPage bounds a page of a listing.

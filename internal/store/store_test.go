@@ -443,7 +443,7 @@ func raw(t *testing.T, rawURL string) *sql.DB {
 	t.Helper()
 	driver, dsn := "pgx", rawURL
 	if path, isSQLite := strings.CutPrefix(rawURL, "sqlite://"); isSQLite {
-		driver, dsn = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"
+		driver, dsn = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
 	}
 	db, err := sql.Open(driver, dsn)
 	ok(t, err)

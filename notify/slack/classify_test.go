@@ -206,13 +206,13 @@ func TestCheckSaysWhoTheBotIs(t *testing.T) {
 func TestConfigurationHidesItsSecrets(t *testing.T) {
 	t.Parallel()
 	c := Config{Token: "xoxb-secret", APIURL: "https://slack.com/api/"}
-	i := InteractionsConfig{SigningSecret: "sign-secret", OldSigningSecret: "old-secret", Team: "T1"}
-	l, log := newLogs(t, "xoxb-secret", "sign-secret", "old-secret")
+	i := InteractionsConfig{SigningSecret: "sign-secret", Team: "T1"}
+	l, log := newLogs(t, "xoxb-secret", "sign-secret")
 	log.Info("configuration", "slack", c, "interactions", i)
 	if !strings.Contains(l.String(), "T1") {
 		t.Error("nothing was logged")
 	}
-	mustHide(t, fmt.Sprintf("%v %+v %#v %s %v %+v %#v", c, c, c, c, i, i, i), "xoxb-secret", "sign-secret", "old-secret")
+	mustHide(t, fmt.Sprintf("%v %+v %#v %s %v %+v %#v", c, c, c, c, i, i, i), "xoxb-secret", "sign-secret")
 	for _, bad := range []Config{{}, {Token: "xoxb-secret", APIURL: "slack.com"}, {Token: "xoxb-secret", APIURL: "ftp://xoxb-secret/"}, {Token: "xoxb-secret", APIURL: "https://%zz"}} {
 		_, err := NewClient(bad)
 		if err == nil {

@@ -40,8 +40,8 @@ type Approvers func(pool string, kind incident.StepKind) incident.Approvers
 
 // InteractionsConfig says which clicks are taken. Zero numbers get the defaults named beside them.
 type InteractionsConfig struct {
-	// SigningSecret proves requests; OldSigningSecret is taken too while the secret is being changed.
-	SigningSecret, OldSigningSecret string
+	// SigningSecret proves requests.
+	SigningSecret string
 	// AppID, Team and Enterprise are compared with the click's. An empty AppID is not compared, because the signature is the app's own. When
 	// Team and Enterprise are both empty, the workspace of the bot token is the only one.
 	AppID, Team, Enterprise string
@@ -49,9 +49,13 @@ type InteractionsConfig struct {
 	GroupsFor time.Duration
 	// Timeout bounds the work on one click, its answer included not (20 s).
 	Timeout time.Duration
-	// Workers handle clicks after Slack got its answer (4), Queue of them may wait (256).
-	Workers, Queue int
-	// Drain is how long clicks that wait may still take when Run is told to stop (10 s).
+	// Workers handle clicks after Slack got its answer (4).
+	Workers int
+	// Window is how long after a click something may still come of it (5 m, which is how old a signature of Slack may be).
+	Window time.Duration
+	// Lease is how long a claim on a click holds (1 m), Sweep how often is looked for clicks of a process that is gone (2 s).
+	Lease, Sweep time.Duration
+	// Drain is how long clicks under way may still take when Run is told to stop (10 s).
 	Drain time.Duration
 }
 
@@ -72,7 +76,9 @@ func (c InteractionsConfig) withDefaults() InteractionsConfig {
 	c.GroupsFor = cmp.Or(c.GroupsFor, 2*time.Minute)
 	c.Timeout = cmp.Or(c.Timeout, 20*time.Second)
 	c.Workers = cmp.Or(c.Workers, 4)
-	c.Queue = cmp.Or(c.Queue, 256)
+	c.Window = cmp.Or(c.Window, 5*time.Minute)
+	c.Lease = cmp.Or(c.Lease, time.Minute)
+	c.Sweep = cmp.Or(c.Sweep, 2*time.Second)
 	c.Drain = cmp.Or(c.Drain, 10*time.Second)
 	return c
 }
@@ -82,6 +88,7 @@ type InteractionsDeps struct {
 	Client    *Client
 	Decider   Decider
 	Lookup    Lookup
+	Clicks    Clicks
 	Approvers Approvers
 	Logger    *slog.Logger
 }
@@ -93,10 +100,14 @@ type Interactions struct {
 	client    *Client
 	decider   Decider
 	lookup    Lookup
+	clicks    Clicks
 	approvers Approvers
 	logger    *slog.Logger
 	groups    groups
-	queue     chan []byte
+	wake      chan struct{}
+
+	mu     sync.Mutex
+	broken string // the store's last error
 }
 
 // NewInteractions returns Interactions, or an error that names everything that is missing. Without a signing secret ServeHTTP takes
@@ -110,6 +121,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		{"client", deps.Client == nil},
 		{"decider", deps.Decider == nil},
 		{"lookup", deps.Lookup == nil},
+		{"store of clicks", deps.Clicks == nil},
 		{"approvers function", deps.Approvers == nil},
 		{"logger", deps.Logger == nil},
 	} {
@@ -118,20 +130,21 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		}
 	}
 	cfg = cfg.withDefaults()
-	if cfg.GroupsFor < 0 || cfg.Timeout < 0 || cfg.Workers < 0 || cfg.Queue < 0 || cfg.Drain < 0 {
+	if cfg.GroupsFor < 0 || cfg.Timeout < 0 || cfg.Workers < 0 || cfg.Window < 0 || cfg.Lease < 0 || cfg.Sweep < 0 || cfg.Drain < 0 {
 		errs = append(errs, errors.New("slack interactions: no number may be negative"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return &Interactions{
-		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, approvers: deps.Approvers, logger: deps.Logger,
-		groups: groups{client: deps.Client, ttl: cfg.GroupsFor}, queue: make(chan []byte, cfg.Queue),
+		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks, approvers: deps.Approvers,
+		logger: deps.Logger, groups: groups{client: deps.Client, ttl: cfg.GroupsFor}, wake: make(chan struct{}, cfg.Workers),
 	}, nil
 }
 
-// ServeHTTP answers 200 to every request that Slack signed, at once: the work is done by Run, because Slack waits three seconds only. It
-// answers 401 to a bad or old signature, 413 to a body that is too large, 405 to other methods.
+// ServeHTTP answers 200 to every request that Slack signed, as soon as the click is kept: the work is done by Run, because Slack waits three seconds
+// only. It answers 503 when the click cannot be kept, which Slack shows to the person, 401 to a bad or old signature, 413 to a body that is too large,
+// 405 to other methods.
 func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -153,13 +166,18 @@ func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the signature is not valid", http.StatusUnauthorized)
 		return
 	}
-	w.WriteHeader(http.StatusOK)
 	form, err := url.ParseQuery(string(body))
 	if err != nil || form.Get("payload") == "" {
 		i.logger.WarnContext(r.Context(), "an interaction was not understood", "reason", "no payload in the form")
+		w.WriteHeader(http.StatusOK)
 		return
 	}
-	i.Enqueue(r.Context(), []byte(form.Get("payload")))
+	if err := i.Enqueue(r.Context(), []byte(form.Get("payload"))); err != nil {
+		i.logger.ErrorContext(r.Context(), "a click was not taken; Slack shows the person an error", "err", err)
+		http.Error(w, "the click could not be kept; click again", http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
 }
 
 // errSignature is deliberately silent about what was wrong with a signature.
@@ -167,77 +185,31 @@ var errSignature = errors.New("bad, missing or old signature")
 
 // verify checks the signature over the raw body; NewSecretsVerifier holds the window of five minutes and compares in constant time.
 func (i *Interactions) verify(header http.Header, body []byte) error {
-	for _, secret := range []string{i.cfg.SigningSecret, i.cfg.OldSigningSecret} {
-		if secret == "" {
-			continue
-		}
-		v, err := slackgo.NewSecretsVerifier(header, secret)
-		if err != nil {
-			continue
-		}
-		if _, err := v.Write(body); err != nil {
-			continue
-		}
-		if v.Ensure() == nil {
-			return nil
-		}
+	if i.cfg.SigningSecret == "" {
+		return errSignature
 	}
-	return errSignature
-}
-
-// Enqueue hands a payload whose origin has been proven to Run. When too many wait it is thrown away with a log line, and the person
-// clicks again.
-func (i *Interactions) Enqueue(ctx context.Context, payload []byte) {
-	select {
-	case i.queue <- payload:
-	default:
-		i.logger.ErrorContext(ctx, "a click was thrown away, because too many wait", "reason", fmt.Sprintf("%d clicks wait", cap(i.queue)))
+	v, err := slackgo.NewSecretsVerifier(header, i.cfg.SigningSecret)
+	if err != nil {
+		return errSignature
 	}
-}
-
-// Run handles clicks until ctx ends, then those that still wait (InteractionsConfig.Drain), and returns nil. It is called once.
-func (i *Interactions) Run(ctx context.Context) error {
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	var wg sync.WaitGroup
-	for range i.cfg.Workers {
-		wg.Go(func() { i.work(ctx, work) })
+	if _, err := v.Write(body); err != nil || v.Ensure() != nil {
+		return errSignature
 	}
-	<-ctx.Done()
-	drain := time.AfterFunc(i.cfg.Drain, func() { stop(errors.New("the process ends")) })
-	defer drain.Stop()
-	wg.Wait()
 	return nil
-}
-
-// work handles clicks until ctx ends, then what is left in the queue until work ends.
-func (i *Interactions) work(ctx, work context.Context) {
-	for {
-		select {
-		case payload := <-i.queue:
-			i.Process(work, payload)
-			continue
-		default:
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		select {
-		case payload := <-i.queue:
-			i.Process(work, payload)
-		case <-ctx.Done():
-		}
-	}
 }
 
 // Process handles one payload and tells the person privately what came of it.
 func (i *Interactions) Process(ctx context.Context, payload []byte) Answer {
 	a := i.Handle(ctx, payload)
+	i.respond(ctx, a)
+	return a
+}
+
+func (i *Interactions) respond(ctx context.Context, a Answer) {
 	if a.Text == "" || a.ResponseURL == "" {
-		return a
+		return
 	}
 	if err := i.client.respond(ctx, a.ResponseURL, a.Text); err != nil {
 		i.logger.WarnContext(ctx, "a private answer could not be delivered", "incident", a.Incident, "step", a.Step, "err", err)
 	}
-	return a
 }

@@ -78,45 +78,27 @@ type office struct {
 	*workspace
 	t    *testing.T
 	desk *desk
-	bot  *Interactions
-	url  string
+	// shelf is the store's part that keeps clicks.
+	shelf *shelf
+	bot   *Interactions
+	stop  func()
+	url   string
 }
 
 func newOffice(t *testing.T, cfg InteractionsConfig, inc incident.Incident) *office {
 	t.Helper()
-	f := &office{workspace: newWorkspace(t, fakeslack.Options{}), t: t}
+	f := &office{workspace: newWorkspace(t, fakeslack.Options{}), t: t, shelf: &shelf{}}
 	if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
 		inc.Plan.ExpiresAt = time.Now().Add(time.Hour)
 	}
 	f.desk = &desk{inc: inc, approvers: incident.Approvers{Users: []string{"U0ALICE", "U0BOB"}}}
 	f.desk.msg = incident.Message{Incident: inc.ID, Channel: channel, TS: f.post(t, inc)}
-	cfg.SigningSecret = f.SigningSecret()
-	var err error
-	f.bot, err = NewInteractions(cfg, InteractionsDeps{
-		Client: f.client, Decider: f.desk, Lookup: f.desk, Logger: f.log,
-		Approvers: func(pool string, _ incident.StepKind) incident.Approvers {
-			if pool != f.desk.inc.Pool {
-				return incident.Approvers{}
-			}
-			return f.desk.approvers
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- f.bot.Run(ctx) }()
+	f.bot = f.another(cfg)
 	srv := httptest.NewServer(f.bot)
 	f.url = srv.URL
 	f.SetInteractivityURL(srv.URL)
-	t.Cleanup(func() {
-		srv.Close()
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run = %v", err)
-		}
-	})
+	f.stop = f.run(f.bot)
+	t.Cleanup(srv.Close)
 	return f
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -123,6 +124,14 @@ func (s failing) SaveMessage(ctx context.Context, m incident.Message, release bo
 	return s.around(what, func() error { return s.Store.SaveMessage(ctx, m, release) })
 }
 
+func (s failing) AddClick(ctx context.Context, at time.Time, payload []byte) error {
+	return s.around("add click", func() error { return s.Store.AddClick(ctx, at, payload) })
+}
+
+func (s failing) FinishClick(ctx context.Context, c store.Click) error {
+	return s.around("finish click", func() error { return s.Store.FinishClick(ctx, c) })
+}
+
 // The claims commit too, but one that found nothing has changed nothing.
 
 func (s failing) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
@@ -148,6 +157,14 @@ func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time,
 		s.f.reach("after", "store claim message")
 	}
 	return got, err
+}
+
+func (s failing) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (store.Click, bool, error) {
+	c, ok, err := s.Store.ClaimClick(ctx, owner, now, lease)
+	if ok {
+		s.f.reach("after", "store claim click")
+	}
+	return c, ok, err
 }
 
 // asChild runs the child and returns its exit code.

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/store"
+)
+
+// countTimeout bounds how long a scrape waits for the store.
+const countTimeout = 2 * time.Second
+
+// counter counts what is in the store.
+type counter interface {
+	Stats(ctx context.Context) (store.Stats, error)
+}
+
+// storeMetrics reads the store at each scrape. Replicas on one store show the same numbers. When the store does not answer in time, only
+// vllm_medic_store_up is there, and 0: no count is better than an old one.
+type storeMetrics struct {
+	counter counter
+	logger  *slog.Logger
+	now     func() time.Time
+	mu      sync.Mutex
+	down    bool
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("vllm_medic_"+name, help, labels, nil)
+}
+
+// The metrics of the store. docs/operations.md says what to do about each.
+var (
+	descUp                = desc("store_up", "1 when the store could be counted for this scrape, else 0; the other vllm_medic metrics of the store are then missing.")
+	descDeliveriesWaiting = desc("deliveries_waiting", "Deliveries of Alertmanager that are not yet part of an incident.")
+	descDeliveriesDead    = desc("deliveries_dead", "Deliveries of Alertmanager that were given up.")
+	descOldest            = desc("deliveries_oldest_waiting_seconds", "Age of the oldest waiting delivery; 0 when none waits.")
+	descIncidents         = desc("incidents_open", "Open incidents by state.", "state")
+	descUnreadable        = desc("incidents_unreadable", "Incidents in the store that this program cannot read.")
+	descWrites            = desc("writes", "Writes in the store by result; open are those that have not ended.", "result")
+	descMessages          = desc("messages_waiting", "Incident messages that are not up to date.")
+	descMessagesGivenUp   = desc("messages_given_up", "Incident messages that are not up to date and wait for a person.")
+	descClicks            = desc("clicks_waiting", "Clicks that were accepted and not yet handled.")
+	descPauses            = desc("pauses", "Pauses in force.")
+)
+
+// Describe sends every description.
+func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descUnreadable, descWrites, descMessages, descMessagesGivenUp,
+		descClicks, descPauses,
+	} {
+		out <- d
+	}
+}
+
+// openStates and results have a sample even when nothing has them, so that a rule on them never lacks data.
+var (
+	openStates = []incident.State{
+		incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateDeciding, incident.StateApplying, incident.StateSettling,
+		incident.StateVerifying, incident.StateUndoing, incident.StateWatching,
+	}
+	results = []incident.WriteResult{
+		"open", incident.ResultApplied, incident.ResultDrift, incident.ResultFailed, incident.ResultDrilled, incident.ResultUnknown,
+	}
+)
+
+// Collect counts anew.
+func (m *storeMetrics) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+	defer cancel()
+	st, err := m.count(ctx)
+	m.report(ctx, err)
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if err != nil {
+		gauge(descUp, 0)
+		return
+	}
+	gauge(descUp, 1)
+	gauge(descDeliveriesWaiting, float64(st.DeliveriesWaiting))
+	gauge(descDeliveriesDead, float64(st.DeliveriesDead))
+	age := 0.0
+	if !st.OldestWaiting.IsZero() {
+		age = max(0, m.now().Sub(st.OldestWaiting).Seconds())
+	}
+	gauge(descOldest, age)
+	for _, s := range openStates {
+		gauge(descIncidents, float64(st.Incidents[string(s)]), string(s))
+	}
+	gauge(descUnreadable, float64(st.Unreadable))
+	for _, r := range results {
+		gauge(descWrites, float64(st.Writes[string(r)]), string(r))
+	}
+	gauge(descMessages, float64(st.MessagesWaiting))
+	gauge(descMessagesGivenUp, float64(st.MessagesGivenUp))
+	gauge(descClicks, float64(st.ClicksWaiting))
+	gauge(descPauses, float64(st.Pauses))
+}
+
+// count does not wait for a driver that ignores its context.
+func (m *storeMetrics) count(ctx context.Context) (store.Stats, error) {
+	type answer struct {
+		st  store.Stats
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		st, err := m.counter.Stats(ctx)
+		got <- answer{st, err}
+	}()
+	select {
+	case a := <-got:
+		return a.st, a.err
+	case <-ctx.Done():
+		return store.Stats{}, context.Cause(ctx)
+	}
+}
+
+// report logs the begin and the end of a failure, not each scrape.
+func (m *storeMetrics) report(ctx context.Context, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if (err != nil) == m.down {
+		return
+	}
+	m.down = err != nil
+	if m.down {
+		m.logger.ErrorContext(ctx, "the store cannot be counted for the metrics", "err", err)
+		return
+	}
+	m.logger.InfoContext(ctx, "the store can be counted for the metrics again")
+}

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// deaf answers every look with an error, once its channel is closed.
+type deaf struct {
+	Store
+	answer chan struct{}
+}
+
+var errDown = errors.New("the store is down")
+
+func (d deaf) ClaimDue(context.Context, string, time.Time, time.Duration, int) ([]incident.Claimed, error) {
+	<-d.answer
+	return nil, errDown
+}
+
+func (d deaf) ClaimDelivery(context.Context, string, time.Time, time.Duration) (incident.Delivery, bool, error) {
+	<-d.answer
+	return incident.Delivery{}, false, errDown
+}
+
+func (d deaf) ClaimMessages(context.Context, string, time.Time, time.Duration, int) ([]incident.Message, error) {
+	<-d.answer
+	return nil, errDown
+}
+
+func TestALoopThatHangsIsStuckAndOneThatFailsIsNot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPulse(time.Minute, time.Now)
+		if got := p.stuck(); got != nil {
+			t.Errorf("before the start: %q", got)
+		}
+		p.begin()
+		hangs := beating{deaf{answer: make(chan struct{})}, p}
+		fails := beating{deaf{answer: closedChannel()}, p}
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := hangs.ClaimDelivery(t.Context(), "me", time.Now(), time.Minute)
+			done <- err
+		}()
+		for range 6 {
+			time.Sleep(time.Minute)
+			if _, err := fails.ClaimDue(t.Context(), "me", time.Now(), time.Minute, 1); !errors.Is(err, errDown) {
+				t.Errorf("ClaimDue = %v", err)
+			}
+			if _, err := fails.ClaimMessages(t.Context(), "me", time.Now(), time.Minute, 1); !errors.Is(err, errDown) {
+				t.Errorf("ClaimMessages = %v", err)
+			}
+		}
+		if got := p.stuck(); len(got) != 1 || !strings.HasPrefix(got[0], "inbox: ") {
+			t.Errorf("stuck = %q, want the inbox", got)
+		}
+		close(hangs.Store.(deaf).answer)
+		if err := <-done; !errors.Is(err, errDown) {
+			t.Errorf("ClaimDelivery = %v", err)
+		}
+		if got := p.stuck(); got != nil {
+			t.Errorf("after it went on: %q", got)
+		}
+	})
+}
+
+func closedChannel() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func TestALoopWithinItsLeasesIsNotStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPulse(time.Minute, time.Now)
+		p.begin()
+		time.Sleep(pulseLeases * time.Minute)
+		if got := p.stuck(); got != nil {
+			t.Errorf("at the limit: %q", got)
+		}
+		time.Sleep(time.Second)
+		if got := p.stuck(); len(got) != 3 {
+			t.Errorf("after the limit: %q", got)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+)
+
+func TestClicksAreTakenOnceAndForgottenWhenDone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store.Store, url string) {
+		ctx := t.Context()
+		ok(t, s.AddClick(ctx, now, []byte(`{"response_url":"https://secret"}`)))
+		ok(t, s.AddClick(ctx, now.Add(time.Second), []byte("second \x00\xff")))
+		first, found, err := s.ClaimClick(ctx, "me", now, time.Minute)
+		ok(t, err)
+		if !found || !strings.Contains(string(first.Payload), "secret") || !first.ReceivedAt.Equal(now) {
+			t.Fatalf("claimed %v %v", found, first)
+		}
+		if text := fmt.Sprintf("%v %+v %#v %s", first, first, first, first.LogValue()); strings.Contains(text, "secret") || strings.Contains(text, "[123") {
+			t.Errorf("the payload shows: %s", text)
+		}
+		second, found, err := s.ClaimClick(ctx, "other", now, time.Minute)
+		ok(t, err)
+		if !found || string(second.Payload) != "second \x00\xff" {
+			t.Fatalf("claimed %v %q", found, second.Payload)
+		}
+		if _, found, err = s.ClaimClick(ctx, "other", now, time.Minute); err != nil || found {
+			t.Fatalf("a third: %v %v", found, err)
+		}
+		ok(t, s.FinishClick(ctx, second))
+		again, found, err := s.ClaimClick(ctx, "other", now.Add(2*time.Minute), time.Minute)
+		ok(t, err)
+		if !found || again.ID != first.ID {
+			t.Fatalf("an expired lease was not taken over: %v %v", found, again)
+		}
+		if err := s.FinishClick(ctx, first); !errors.Is(err, incident.ErrFenced) {
+			t.Errorf("the late holder ended it: %v", err)
+		}
+		st, err := s.Stats(ctx)
+		ok(t, err)
+		if st.ClicksWaiting != 1 {
+			t.Errorf("%d wait, want 1", st.ClicksWaiting)
+		}
+		ok(t, s.FinishClick(ctx, again))
+		var kept int
+		ok(t, raw(t, url).QueryRowContext(ctx, `SELECT COUNT(*) FROM clicks WHERE LENGTH(payload) > 0`).Scan(&kept))
+		if kept != 0 {
+			t.Errorf("%d payloads are kept", kept)
+		}
+		got, err := s.Prune(ctx, now.Add(8*day), store.DefaultKeep)
+		ok(t, err)
+		if got.Clicks != 2 {
+			t.Errorf("pruned %+v", got)
+		}
+	})
+}
+
+func TestAClickOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
+	e := storetest.Engines(t)[0] // SQLite, which frees claims at the start
+	u := e.URL(t)
+	s := storetest.Open(t, u)
+	ok(t, s.AddClick(t.Context(), now, []byte("x")))
+	_, found, err := s.ClaimClick(t.Context(), "me", now, time.Hour)
+	ok(t, err)
+	if !found {
+		t.Fatal("nothing to claim")
+	}
+	ok(t, s.Close())
+	if _, found, err := storetest.Open(t, u).ClaimClick(t.Context(), "me", now, time.Hour); err != nil || !found {
+		t.Errorf("after the restart: %v %v", found, err)
+	}
+}

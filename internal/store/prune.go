@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Keep says for how long what is over stays in the store.
+type Keep struct {
+	// Done is how long deliveries and clicks stay that are done; their content is dropped at once.
+	Done time.Duration
+	// Incidents is how long closed incidents stay, with their journal, writes and messages; and deliveries that were given up.
+	Incidents time.Duration
+	// Writes is the longest window over which writes are counted: an incident with a younger write stays, whatever Incidents says.
+	Writes time.Duration
+}
+
+// DefaultKeep is what the bot uses: a week to look into what Alertmanager sent, a quarter of a year to look back at incidents. The guardrails count
+// writes over a day.
+var DefaultKeep = Keep{Done: 7 * 24 * time.Hour, Incidents: 90 * 24 * time.Hour, Writes: 24 * time.Hour}
+
+// pruneBatch bounds what one call removes of each kind, so that it never holds the writer for long.
+const pruneBatch = 200
+
+// Pruned counts what a call of Prune removed.
+type Pruned struct{ Deliveries, Clicks, Incidents int64 }
+
+// All is the sum.
+func (p Pruned) All() int64 { return p.Deliveries + p.Clicks + p.Incidents }
+
+// Prune removes some of what is over for longer than keep says, and says how much; call it again until that is nothing. An incident goes whole or not at
+// all. One that is open, was reopened, holds a lock, has a write that has not ended, or one inside keep.Writes, stays.
+func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, error) {
+	var out Pruned
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		var err error
+		done, old := nanos(now.Add(-keep.Done)), nanos(now.Add(-keep.Incidents))
+		if out.Deliveries, err = s.changed(ctx, tx, `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
+			WHERE (state = 'done' AND received_at < ?) OR (state = 'dead' AND received_at < ?) ORDER BY id LIMIT ?)`, done, old, pruneBatch); err != nil {
+			return err
+		}
+		out.Clicks, err = s.changed(ctx, tx, `DELETE FROM clicks WHERE id IN (SELECT id FROM clicks WHERE state = 'done' AND received_at < ? ORDER BY id LIMIT ?)`, done, pruneBatch)
+		return err
+	})
+	if err != nil {
+		return Pruned{}, fmt.Errorf("prune deliveries and clicks: %w", err)
+	}
+	err = s.inTx(ctx, func(tx *sql.Tx) error {
+		var err error
+		out.Incidents, err = s.pruneIncidents(ctx, tx, now, keep)
+		return err
+	})
+	if err != nil {
+		return Pruned{}, fmt.Errorf("prune incidents: %w", err)
+	}
+	return out, nil
+}
+
+// pruneIncidents locks the rows that it removes, so that an incident cannot be reopened meanwhile.
+func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, keep Keep) (int64, error) {
+	// The incident must be gone before its journal may go, which the triggers demand; the reference is checked at the commit.
+	later := `PRAGMA defer_foreign_keys = ON`
+	if s.postgres {
+		later = `SET CONSTRAINTS journal_incident_fkey DEFERRED`
+	}
+	if _, err := tx.ExecContext(ctx, later); err != nil {
+		return 0, err
+	}
+	rows, err := tx.QueryContext(ctx, s.q(`SELECT id FROM incidents WHERE state = 'closed' AND closed_at > 0 AND closed_at < ?
+			AND NOT EXISTS (SELECT 1 FROM locks l WHERE l.incident = incidents.id)
+			AND NOT EXISTS (SELECT 1 FROM writes w WHERE w.incident = incidents.id AND (w.ended_at = 0 OR w.started_at >= ?))
+		ORDER BY opened_at, id LIMIT ?`+s.skipLocked()), nanos(now.Add(-keep.Incidents)), nanos(now.Add(-keep.Writes)), pruneBatch)
+	if err != nil {
+		return 0, err
+	}
+	ids, err := collect(rows, func(r *sql.Rows) (string, error) {
+		var id string
+		return id, r.Scan(&id)
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		for _, q := range []string{
+			`DELETE FROM messages WHERE incident = ?`, `DELETE FROM writes WHERE incident = ?`, `DELETE FROM incidents WHERE id = ?`,
+			`DELETE FROM journal WHERE incident = ?`,
+		} {
+			if _, err := s.changed(ctx, tx, q, id); err != nil {
+				return 0, fmt.Errorf("incident %s: %w", id, err)
+			}
+		}
+	}
+	return int64(len(ids)), nil
+}

@@ -1,0 +1,158 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// AcceptedClick is an interaction whose origin has been proven, as it is kept until it is handled. Its payload is a secret: it holds a response URL.
+type AcceptedClick struct {
+	ID         int64
+	ReceivedAt time.Time
+	Payload    []byte
+	// Fence proves the claim. It counts the claims on this click, from 1.
+	Fence int64
+}
+
+// LogValue leaves the payload out.
+func (c AcceptedClick) LogValue() slog.Value { return slog.Int64Value(c.ID) }
+
+// String leaves the payload out.
+func (c AcceptedClick) String() string { return fmt.Sprintf("click %d", c.ID) }
+
+// GoString leaves the payload out.
+func (c AcceptedClick) GoString() string { return c.String() }
+
+// Clicks keeps what was accepted, so that a click that Slack was told is taken survives the end of the process.
+type Clicks interface {
+	// AddClick keeps an interaction. A nil error promises that it survives a crash.
+	AddClick(ctx context.Context, at time.Time, payload []byte) error
+	// ClaimClick takes the oldest that nobody works on until the lease ends; false when there is none.
+	ClaimClick(ctx context.Context, now time.Time, lease time.Duration) (AcceptedClick, bool, error)
+	// FinishClick forgets a claimed one. It answers incident.ErrFenced when somebody else has it.
+	FinishClick(ctx context.Context, c AcceptedClick) error
+}
+
+const (
+	// keepTimeout bounds the commit of a click: Slack waits three seconds for the answer.
+	keepTimeout = 2 * time.Second
+	// finishTimeout bounds the commit after it.
+	finishTimeout = 5 * time.Second
+)
+
+// maxAnswers is how often Slack takes an answer to one click (docs.slack.dev/interactivity/handling-user-interaction).
+const maxAnswers = 5
+
+// tooLate is said to a person whose click was kept while nobody could handle it.
+const tooLate = "I was away when you clicked, and that is too long ago to act on. Nothing was done. Look at the message and click again."
+
+// Enqueue keeps a payload whose origin has been proven, and hands it to Run, here or in another replica. After an error the sender must not be told that
+// the click was taken. It may be called twice with the same payload: the second time changes nothing in effect.
+func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, keepTimeout, fmt.Errorf("keeping a click took longer than %s", keepTimeout))
+	defer cancel()
+	if err := i.clicks.AddClick(ctx, time.Now(), payload); err != nil {
+		return err
+	}
+	select {
+	case i.wake <- struct{}{}:
+	default: // enough of them look already
+	}
+	return nil
+}
+
+// Run handles clicks until ctx ends, waits for those under way (InteractionsConfig.Drain), and returns nil. What is not handled then stays kept. It is
+// called once.
+func (i *Interactions) Run(ctx context.Context) error {
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	var wg sync.WaitGroup
+	for range i.cfg.Workers {
+		wg.Go(func() { i.work(ctx, work) })
+	}
+	<-ctx.Done()
+	drain := time.AfterFunc(i.cfg.Drain, func() { stop(errors.New("the process ends")) })
+	defer drain.Stop()
+	wg.Wait()
+	return nil
+}
+
+// work handles clicks until ctx ends; work bounds the one under way.
+func (i *Interactions) work(ctx, work context.Context) {
+	tick := time.NewTicker(i.cfg.Sweep)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		more, err := i.next(work)
+		i.report(work, err)
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		case <-i.wake:
+		}
+	}
+}
+
+// report logs an error of the store when it is new, and its end.
+func (i *Interactions) report(ctx context.Context, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	i.mu.Lock()
+	news := text != i.broken
+	i.broken = text
+	i.mu.Unlock()
+	switch {
+	case news && err != nil:
+		i.logger.ErrorContext(ctx, "clicks cannot be read from the store; they are late", "err", err)
+	case news:
+		i.logger.InfoContext(ctx, "clicks can be read from the store again")
+	}
+}
+
+// next handles one click and says whether there may be more.
+func (i *Interactions) next(ctx context.Context) (bool, error) {
+	c, found, err := i.clicks.ClaimClick(ctx, time.Now(), i.cfg.Lease)
+	if err != nil || !found {
+		return false, err
+	}
+	if age := time.Since(c.ReceivedAt); age > i.cfg.Window {
+		i.refuseLate(ctx, c, age)
+	} else if a := i.Handle(ctx, c.Payload); !a.Decided && ctx.Err() != nil {
+		return false, nil // cut off by the end of the process: the next one does it
+	} else {
+		i.answer(ctx, c, a)
+	}
+	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	if err := i.clicks.FinishClick(done, c); err != nil && !errors.Is(err, incident.ErrFenced) {
+		return false, err // it comes back after its lease, and changes nothing then
+	}
+	return true, nil
+}
+
+// refuseLate tells the person that nothing came of a click.
+func (i *Interactions) refuseLate(ctx context.Context, c AcceptedClick, age time.Duration) {
+	i.logger.WarnContext(ctx, "a click came too late and was not acted on", "click", c.ID, "reason", fmt.Sprintf("it is %s old", age.Round(time.Second)))
+	if got, err := decodeClick(c.Payload); err == nil {
+		i.answer(ctx, c, Answer{Text: tooLate, ResponseURL: got.ResponseURL})
+	}
+}
+
+// answer tells the person, unless earlier claims may have used up what Slack takes of answers to one click.
+func (i *Interactions) answer(ctx context.Context, c AcceptedClick, a Answer) {
+	if c.Fence > maxAnswers {
+		i.logger.WarnContext(ctx, "a click is not answered any more", "click", c.ID, "attempt", c.Fence, "reason", "the bot ended again and again while it handled it")
+		return
+	}
+	i.respond(ctx, a)
+}
