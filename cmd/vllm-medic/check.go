@@ -93,6 +93,9 @@ func sound(w io.Writer, path string, l loaded, offline, live bool) error {
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
+	for _, why := range hollow(l.Config) {
+		say(w, "\nBeware: %s\n", why)
+	}
 	secrets := "that every secret is there"
 	if offline {
 		secrets = "but not whether the secrets are there (--offline)"
@@ -102,6 +105,23 @@ func sound(w io.Writer, path string, l loaded, offline, live bool) error {
 		say(w, "Not asked: Prometheus, Kubernetes, Slack and the store; --live asks the first three.\n")
 	}
 	return nil
+}
+
+// hollow says what a sound configuration cannot do although its mode sounds as if it could.
+func hollow(cfg config.Config) []string {
+	var out []string
+	for _, p := range cfg.Pools {
+		if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto && p.Mode != incident.ModeDrill {
+			continue
+		}
+		if a := p.ApproversFor(""); cfg.Slack != nil && len(a.Users) == 0 && len(a.Groups) == 0 && len(p.Approvers) == 0 {
+			out = append(out, fmt.Sprintf("nobody may approve in Slack for pool %s: approvers is empty, and that means nobody; the command line still works", p.Name))
+		}
+		if p.Mode == incident.ModeAuto && len(cfg.Policy.Automatic) == 0 {
+			out = append(out, fmt.Sprintf("pool %s is in mode auto, and policy.automatic is empty: every step is asked about", p.Name))
+		}
+	}
+	return out
 }
 
 func modeText(m incident.Mode) string {

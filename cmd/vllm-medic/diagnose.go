@@ -28,7 +28,7 @@ func diagnose(ctx context.Context, args []string, t terminal) error {
 	if (*alert == "") == (*pool == "") {
 		return usageError{"give --alert FILE (- is standard input) or --pool NAME, one of the two"}
 	}
-	l, err := load(*path, config.Options{DryRun: true, AllowUnauthenticated: true}, t)
+	l, err := load(*path, config.Options{DryRun: true, AllowUnauthenticated: true, LookOnly: true}, t)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,10 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 		}
 		limit := ""
 		if r.Threshold != nil {
-			limit = "threshold " + incident.FormatValue(*r.Threshold, r.Unit)
+			limit = "at most " + incident.FormatValue(*r.Threshold, r.Unit)
+			if r.Direction == incident.LowerIsWorse {
+				limit = "at least " + incident.FormatValue(*r.Threshold, r.Unit)
+			}
 		}
 		say(tw, "    %s\t%s\t%s\n", name, r.Text(), limit)
 	}

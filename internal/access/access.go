@@ -84,12 +84,18 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 	}
 	if sum := sha256.Sum256([]byte(token)); g.hasView && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1 {
 		if right != Read {
+			if g.kube == nil {
+				return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read, and without Kubernetes the bot cannot tell who is asking; stop the bot to stop its writes", ErrForbidden)
+			}
 			return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", ErrForbidden)
 		}
 		return incident.Actor{Kind: "viewer", ID: "token"}, nil
 	}
 	// The API server reads a token up to the first space; what comes after it would not be looked at.
-	if g.kube == nil || strings.ContainsFunc(token, unicode.IsSpace) {
+	if g.kube == nil {
+		return incident.Actor{}, fmt.Errorf("%w: without Kubernetes the bot cannot tell who is asking, so only the viewer token works, and it may only read", ErrUnauthenticated)
+	}
+	if strings.ContainsFunc(token, unicode.IsSpace) {
 		return incident.Actor{}, ErrUnauthenticated
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the API server did not answer within %s", timeout))

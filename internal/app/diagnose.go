@@ -13,13 +13,14 @@ import (
 // that are kept nowhere. It writes nothing and needs no store of a running bot. A Kubernetes that cannot be reached or is not configured is
 // said at each step; it is not an error.
 func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
-	rc, err := KubernetesConfig(opts.Config)
-	if err != nil {
-		return nil, err
-	}
+	rc, away := KubernetesConfig(opts.Config)
 	parts, err := newDeciding(opts.Config, opts, rc)
 	if err != nil {
 		return nil, err
+	}
+	if away != nil {
+		// Nobody can be asked from here: a look from a laptop with the configuration of a pod.
+		parts.live, parts.drill = unreachable{away}, unreachable{away}
 	}
 	nothing := empty{}
 	e, err := remediation.New(remediation.Config{Owner: "diagnose", Pools: opts.Config.Pools, Mode: incident.ModeDrill, Policy: opts.Config.Policy}, remediation.Deps{
@@ -29,7 +30,34 @@ func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.
 	if err != nil {
 		return nil, err
 	}
-	return e.Diagnose(ctx, pool, alerts)
+	found, err := e.Diagnose(ctx, pool, alerts)
+	for n := range found {
+		if away != nil && found[n].Pool != "" {
+			found[n].Cluster.Error = away.Error()
+		}
+	}
+	return found, err
+}
+
+// unreachable stands for a cluster that cannot be asked; its error says why.
+type unreachable struct{ err error }
+
+func (u unreachable) Propose(context.Context, incident.Pool, incident.StepRequest) (incident.Step, error) {
+	return incident.Step{}, u.err
+}
+
+func (u unreachable) Recheck(context.Context, incident.Pool, incident.Step) error { return u.err }
+
+func (u unreachable) Do(context.Context, incident.Pool, incident.Step, incident.Op, string) error {
+	return u.err
+}
+
+func (u unreachable) Observe(context.Context, incident.Pool, incident.Step, incident.Op, string) (incident.Observation, error) {
+	return incident.Observation{}, u.err
+}
+
+func (u unreachable) Rollout(context.Context, incident.Pool, incident.Step, incident.Op) (incident.Rollout, error) {
+	return incident.Rollout{}, u.err
 }
 
 // empty is a store without anything in it, for commands that keep nothing.

@@ -32,6 +32,8 @@ type Options struct {
 	AllowUnauthenticated bool
 	// Offline leaves the values of secrets unread and puts a placeholder in their place: for check without the secrets at hand.
 	Offline bool
+	// LookOnly is Offline for everything but Prometheus: for a look from a machine that has no other secrets.
+	LookOnly bool
 }
 
 // Load reads the file. What is wrong with it comes at once, as LoadErrors; the Config beside them is only good for finding more of them, such as
@@ -167,7 +169,7 @@ func (l *loader) store(f storeFile) string {
 	raw = cmp.Or(raw, "sqlite:///var/lib/vllm-medic/medic.db")
 	scheme, rest, ok := strings.Cut(raw, "://")
 	switch {
-	case f.URLEnv != "" && l.opts.Offline:
+	case f.URLEnv != "" && (l.opts.Offline || l.opts.LookOnly):
 	case !ok || rest == "" || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
 		l.at("store.url", "must begin with sqlite:// or postgres://")
 	case f.URL != "" && hasPassword(raw):

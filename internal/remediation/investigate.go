@@ -90,7 +90,10 @@ func refusedStep(req incident.StepRequest, reason, hint string) incident.Step {
 func requestTitle(req incident.StepRequest) string {
 	switch req.Kind {
 	case incident.StepReplicas:
-		return fmt.Sprintf("Add %d replica(s)", req.Add)
+		if req.Add == 1 {
+			return "Add 1 replica"
+		}
+		return fmt.Sprintf("Add %d replicas", req.Add)
 	case incident.StepThrottle:
 		return fmt.Sprintf("Throttle to %.0f %% of the present limit", req.Factor*100)
 	case incident.StepMaxNumBatchedTokens:
