@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -204,7 +205,7 @@ func undiagnosed(verdicts []verdict, f facts) []string {
 	case len(missing) == 0:
 		return []string{"No cause can be told: " + strings.Join(open, ", ") + " cannot be decided, because a reading is only a bound or a target is missing."}
 	default:
-		return []string{"No cause can be told. Readings are missing: " + strings.Join(missing, "; ") + ". With them it could be " + strings.Join(open, ", ") + "."}
+		return []string{"No cause can be told. Readings are missing: " + strings.Join(missing, "; ") + ". With them it could be " + few(open) + "."}
 	}
 }
 
@@ -223,9 +224,18 @@ func byReason(names []string, f facts) []string {
 				same = append(same, o)
 			}
 		}
-		out = append(out, strings.Join(same, ", ")+" ("+why+")")
+		out = append(out, few(same)+" ("+why+")")
 	}
 	return out
+}
+
+// few names the first of a long list: the readings themselves stand in the incident, each with its error.
+func few(names []string) string {
+	const most = 4
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // deeper names the diagnoses nearer to the root cause than the chosen one that cannot be ruled out.

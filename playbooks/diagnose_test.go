@@ -91,7 +91,7 @@ func TestNothingHolds(t *testing.T) {
 	}{
 		{"everything is known", readings(calm()), []string{"No known cause: none of the diagnoses that were weighed holds."}},
 		{"nothing was read", incident.Evidence{}, []string{
-			"No cause can be told. Readings are missing: ", "preemption_rate, finished_rate", "With them it could be stalled, kv-thrash,",
+			"No cause can be told. Readings are missing: ", "prompt_tokens_rate and 8 more (not read)", "With them it could be stalled, kv-thrash,",
 			"Whether it is over cannot be told: ttft_p95 was not read.",
 		}},
 		{"a reading failed", func() incident.Evidence {

@@ -91,9 +91,12 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 	t.Run("no more", func(t *testing.T) {
 		t.Parallel()
 		for _, r := range []authorizationv1.ResourceAttributes{
-			{Verb: "delete", Resource: "pods", Namespace: "llm"}, {Verb: "get", Resource: "secrets", Namespace: "llm"},
-			{Verb: "create", Group: "apps", Resource: "deployments", Namespace: "llm"}, {Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "vllm-medic"},
-			{Verb: "create", Resource: "pods", Subresource: "exec", Namespace: "llm"}, {Verb: "impersonate", Resource: "users"},
+			{Verb: "delete", Resource: "pods", Namespace: "llm"},
+			{Verb: "get", Resource: "secrets", Namespace: "llm"},
+			{Verb: "create", Group: "apps", Resource: "deployments", Namespace: "llm"},
+			{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "vllm-medic"},
+			{Verb: "create", Resource: "pods", Subresource: "exec", Namespace: "llm"},
+			{Verb: "impersonate", Resource: "users"},
 		} {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:vllm-medic:vllm-medic", ResourceAttributes: &r,
