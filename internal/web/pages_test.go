@@ -15,7 +15,7 @@ const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
 func hostile() incident.Incident {
 	inc := incident.New("inc-1", evil, incident.ModeApprove, true, now)
 	inc.State, inc.Note, inc.Dialect = incident.StateDeciding, evil, evil
-	inc.Alerts = []incident.Alert{{Fingerprint: "f", Firing: true, Labels: map[string]string{"alertname": evil}, StartsAt: now}}
+	inc.Alerts = []incident.Alert{{Fingerprint: "f", Firing: true, Labels: map[string]string{"alertname": evil, "pod": evil}, Annotations: map[string]string{"summary": evil}, StartsAt: now}}
 	inc.Readings = map[string]incident.Reading{evil: {Signal: evil, Title: evil, Error: evil, Warning: evil, Threshold: new(1.0)}}
 	inc.Diagnosis = &incident.Diagnosis{Name: evil, Summary: evil, Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}}}
 	inc.Others = []incident.Other{{Name: evil, Verdict: incident.False, Why: evil}}

@@ -56,3 +56,13 @@ func TestAStepThatWasTriedSaysSo(t *testing.T) {
 		t.Errorf("the message does not say it:\n%s", text)
 	}
 }
+
+func TestAdviceForAPersonIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["04-deciding"]
+	advice := strings.Repeat("look at one pod beside the others, and ", 6) + "plan capacity"
+	inc.Plan.Steps = append(inc.Plan.Steps, incident.Step{ID: "p1-s9", Kind: incident.StepManual, Title: advice, State: incident.StepProposed})
+	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(text, advice) {
+		t.Errorf("the advice is cut off:\n%s", text)
+	}
+}

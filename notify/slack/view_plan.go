@@ -107,7 +107,11 @@ func (c *canvas) standing(inc incident.Incident) {
 
 // oneLiner is the line of a step on which nobody decides now; empty for a step that is shown in full.
 func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string {
-	title := fmt.Sprintf("*%d · %s*", n, escape(name(s), c.detail.name))
+	most := c.detail.name
+	if s.Kind == incident.StepManual {
+		most = max(most, c.detail.text) // the advice is the step: cut off it is worth nothing
+	}
+	title := fmt.Sprintf("*%d · %s*", n, escape(name(s), most))
 	reason := func(icon, other string) string {
 		text := c.people.sentence(s.Reason, c.detail.text)
 		if text == "" {
