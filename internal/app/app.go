@@ -83,7 +83,7 @@ func (a *App) build(ctx context.Context) error {
 	if a.opts.Store != nil {
 		a.store = a.opts.Store(opened)
 	}
-	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, defaultLease), time.Minute), time.Now)
+	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, remediation.DefaultLease), time.Minute), time.Now)
 	looped := beating{a.store, a.pulse}
 	rc, err := a.kubernetes()
 	if err != nil {
@@ -109,9 +109,6 @@ func (a *App) build(ctx context.Context) error {
 	}
 	return a.listen(ctx)
 }
-
-// defaultLease is the engine's when the configuration names none.
-const defaultLease = 2 * time.Minute
 
 // ownerName is different for every process: claims of a process that ended must not look like one's own.
 func ownerName() (string, error) {

@@ -32,8 +32,8 @@ func (a *App) sink(owner string) (notify.Sink, error) {
 		return nil, err
 	}
 	interactions, err := slack.NewInteractions(slack.InteractionsConfig{
-		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team, Enterprise: cfg.Slack.Enterprise,
-	}, slack.InteractionsDeps{Client: client, Decider: a.engine, Lookup: a.store, Clicks: clicks{a.store, owner}, Approvers: a.approvers, Logger: log})
+		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team, Enterprise: cfg.Slack.Enterprise, Owner: owner,
+	}, slack.InteractionsDeps{Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers, Logger: log})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type Store interface {
 	slack.Lookup
 	web.Incidents
 	web.Switch
-	clickStore
+	slack.Clicks
 	pruner
 	counter
 	// Ping says whether the database answers.

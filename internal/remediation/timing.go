@@ -9,6 +9,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
+// DefaultLease is how long a claim lasts when nothing else is said.
+const DefaultLease = 2 * time.Minute
+
 // Timing is how long the engine waits for what. Zero fields take the defaults.
 type Timing struct {
 	// Sweep is how often the engine looks without being woken. Default 1 s.
@@ -43,7 +46,7 @@ type Timing struct {
 
 func (t Timing) withDefaults() Timing {
 	t.Sweep = cmp.Or(t.Sweep, time.Second)
-	t.Lease = cmp.Or(t.Lease, 2*time.Minute)
+	t.Lease = cmp.Or(t.Lease, DefaultLease)
 	t.GroupWait = cmp.Or(t.GroupWait, 5*time.Second)
 	t.Refresh = cmp.Or(t.Refresh, time.Minute)
 	t.Watch = cmp.Or(t.Watch, time.Minute)

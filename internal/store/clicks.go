@@ -5,29 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
-
-// Click is a click on a button that was accepted. Its payload is a secret.
-type Click struct {
-	ID         int64
-	ReceivedAt time.Time
-	Payload    []byte
-	// Fence proves the claim.
-	Fence int64
-}
-
-// LogValue leaves the payload out.
-func (c Click) LogValue() slog.Value { return slog.Int64Value(c.ID) }
-
-// String leaves the payload out.
-func (c Click) String() string { return fmt.Sprintf("click %d", c.ID) }
-
-// GoString leaves the payload out.
-func (c Click) GoString() string { return c.String() }
 
 // AddClick keeps a click until it is finished.
 func (s *Store) AddClick(ctx context.Context, at time.Time, payload []byte) error {
@@ -38,8 +19,8 @@ func (s *Store) AddClick(ctx context.Context, at time.Time, payload []byte) erro
 }
 
 // ClaimClick takes the oldest click that nobody works on, and false when there is none.
-func (s *Store) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (Click, bool, error) {
-	var c Click
+func (s *Store) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
+	var c incident.Click
 	found := false
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		var at int64
@@ -56,13 +37,13 @@ func (s *Store) ClaimClick(ctx context.Context, owner string, now time.Time, lea
 		return err
 	})
 	if err != nil {
-		return Click{}, false, fmt.Errorf("claim a click: %w", err)
+		return incident.Click{}, false, fmt.Errorf("claim a click: %w", err)
 	}
 	return c, found, nil
 }
 
 // FinishClick ends a claimed click and forgets its payload. It answers incident.ErrFenced when somebody else has it.
-func (s *Store) FinishClick(ctx context.Context, c Click) error {
+func (s *Store) FinishClick(ctx context.Context, c incident.Click) error {
 	n, err := s.changed(ctx, s.write, `UPDATE clicks SET state = 'done', payload = ?, lease_until = 0 WHERE id = ? AND fence = ? AND state = 'new'`, []byte{}, c.ID, c.Fence)
 	if err != nil {
 		return fmt.Errorf("end click %d: %w", c.ID, err)

@@ -4,39 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// AcceptedClick is an interaction whose origin has been proven, as it is kept until it is handled. Its payload is a secret: it holds a response URL.
-type AcceptedClick struct {
-	ID         int64
-	ReceivedAt time.Time
-	Payload    []byte
-	// Fence proves the claim. It counts the claims on this click, from 1.
-	Fence int64
-}
-
-// LogValue leaves the payload out.
-func (c AcceptedClick) LogValue() slog.Value { return slog.Int64Value(c.ID) }
-
-// String leaves the payload out.
-func (c AcceptedClick) String() string { return fmt.Sprintf("click %d", c.ID) }
-
-// GoString leaves the payload out.
-func (c AcceptedClick) GoString() string { return c.String() }
-
 // Clicks keeps what was accepted, so that a click that Slack was told is taken survives the end of the process.
 type Clicks interface {
 	// AddClick keeps an interaction. A nil error promises that it survives a crash.
 	AddClick(ctx context.Context, at time.Time, payload []byte) error
-	// ClaimClick takes the oldest that nobody works on until the lease ends; false when there is none.
-	ClaimClick(ctx context.Context, now time.Time, lease time.Duration) (AcceptedClick, bool, error)
+	// ClaimClick takes the oldest that nobody works on for owner until the lease ends; false when there is none.
+	ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error)
 	// FinishClick forgets a claimed one. It answers incident.ErrFenced when somebody else has it.
-	FinishClick(ctx context.Context, c AcceptedClick) error
+	FinishClick(ctx context.Context, c incident.Click) error
 }
 
 const (
@@ -121,7 +102,7 @@ func (i *Interactions) report(ctx context.Context, err error) {
 
 // next handles one click and says whether there may be more.
 func (i *Interactions) next(ctx context.Context) (bool, error) {
-	c, found, err := i.clicks.ClaimClick(ctx, time.Now(), i.cfg.Lease)
+	c, found, err := i.clicks.ClaimClick(ctx, i.cfg.Owner, time.Now(), i.cfg.Lease)
 	if err != nil || !found {
 		return false, err
 	}
@@ -141,7 +122,7 @@ func (i *Interactions) next(ctx context.Context) (bool, error) {
 }
 
 // refuseLate tells the person that nothing came of a click.
-func (i *Interactions) refuseLate(ctx context.Context, c AcceptedClick, age time.Duration) {
+func (i *Interactions) refuseLate(ctx context.Context, c incident.Click, age time.Duration) {
 	i.logger.WarnContext(ctx, "a click came too late and was not acted on", "click", c.ID, "reason", fmt.Sprintf("it is %s old", age.Round(time.Second)))
 	if got, err := decodeClick(c.Payload); err == nil {
 		i.answer(ctx, c, Answer{Text: tooLate, ResponseURL: got.ResponseURL})
@@ -149,7 +130,7 @@ func (i *Interactions) refuseLate(ctx context.Context, c AcceptedClick, age time
 }
 
 // answer tells the person, unless earlier claims may have used up what Slack takes of answers to one click.
-func (i *Interactions) answer(ctx context.Context, c AcceptedClick, a Answer) {
+func (i *Interactions) answer(ctx context.Context, c incident.Click, a Answer) {
 	if c.Fence > maxAnswers {
 		i.logger.WarnContext(ctx, "a click is not answered any more", "click", c.ID, "attempt", c.Fence, "reason", "the bot ended again and again while it handled it")
 		return

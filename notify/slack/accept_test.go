@@ -2,6 +2,8 @@ package slack
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,7 +20,7 @@ import (
 // shelf keeps clicks as the contract of Clicks says, with leases and fences. It outlives the Interactions on it.
 type shelf struct {
 	mu     sync.Mutex
-	kept   []AcceptedClick
+	kept   []incident.Click
 	leases map[int64]time.Time
 	done   int
 	add    func(ctx context.Context) error // when set, its error is AddClick's
@@ -33,15 +35,15 @@ func (s *shelf) AddClick(ctx context.Context, at time.Time, payload []byte) erro
 			return err
 		}
 	}
-	s.kept = append(s.kept, AcceptedClick{ID: int64(s.done + len(s.kept) + 1), ReceivedAt: at, Payload: payload})
+	s.kept = append(s.kept, incident.Click{ID: int64(s.done + len(s.kept) + 1), ReceivedAt: at, Payload: payload})
 	return nil
 }
 
-func (s *shelf) ClaimClick(_ context.Context, now time.Time, lease time.Duration) (AcceptedClick, bool, error) {
+func (s *shelf) ClaimClick(_ context.Context, _ string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
-		return AcceptedClick{}, false, s.broken
+		return incident.Click{}, false, s.broken
 	}
 	for n, c := range s.kept {
 		if s.leases[c.ID].After(now) {
@@ -54,10 +56,10 @@ func (s *shelf) ClaimClick(_ context.Context, now time.Time, lease time.Duration
 		s.leases[c.ID] = now.Add(lease)
 		return s.kept[n], true, nil
 	}
-	return AcceptedClick{}, false, nil
+	return incident.Click{}, false, nil
 }
 
-func (s *shelf) FinishClick(_ context.Context, c AcceptedClick) error {
+func (s *shelf) FinishClick(_ context.Context, c incident.Click) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
@@ -170,7 +172,7 @@ func TestAClickThatIsHandledTwiceDecidesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := f.another(InteractionsConfig{})
-	c, found, err := f.shelf.ClaimClick(t.Context(), time.Now(), time.Minute)
+	c, found, err := f.shelf.ClaimClick(t.Context(), "me", time.Now(), time.Minute)
 	if err != nil || !found {
 		t.Fatal(found, err)
 	}
@@ -216,7 +218,7 @@ func TestAClickIsNotAnsweredForEver(t *testing.T) {
 // unfinished cannot finish a click.
 type unfinished struct{ *shelf }
 
-func (unfinished) FinishClick(context.Context, AcceptedClick) error { return errors.New("killed") }
+func (unfinished) FinishClick(context.Context, incident.Click) error { return errors.New("killed") }
 
 func TestAClickThatIsTooOldIsRefusedAndSaysSo(t *testing.T) {
 	t.Parallel()
@@ -299,15 +301,20 @@ func TestAStoreThatCannotBeReadIsReportedOnceAndClicksComeLater(t *testing.T) {
 	}
 }
 
-func TestAnAcceptedClickHidesItsPayload(t *testing.T) {
+func TestAClickHidesItsPayload(t *testing.T) {
 	t.Parallel()
-	c := AcceptedClick{ID: 7, Payload: []byte("secretpath")}
+	c := incident.Click{ID: 7, Payload: []byte("secretpath")}
 	l, log := newLogs(t, "secretpath")
 	log.Info("click", "click", c)
 	if !strings.Contains(l.String(), "7") {
 		t.Error("nothing was logged")
 	}
-	mustHide(t, fmt.Sprintf("%v %+v %#v %s", c, c, c, c), "secretpath", fmt.Sprintf("%d", []byte("secretpath")))
+	asJSON, err := json.Marshal(c) // as slog's JSON handler does
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustHide(t, fmt.Sprintf("%v %+v %#v %s %s", c, c, c, c, asJSON), "secretpath", fmt.Sprintf("%d", []byte("secretpath")),
+		base64.StdEncoding.EncodeToString([]byte("secretpath")))
 }
 
 // What is not understood must not come back for ever.

@@ -49,6 +49,8 @@ type InteractionsConfig struct {
 	GroupsFor time.Duration
 	// Timeout bounds the work on one click, its answer included not (20 s).
 	Timeout time.Duration
+	// Owner names this process in the claims on clicks. It must differ between replicas.
+	Owner string
 	// Workers handle clicks after Slack got its answer (4).
 	Workers int
 	// Window is how long after a click something may still come of it (5 m, which is how old a signature of Slack may be).

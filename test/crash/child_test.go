@@ -14,7 +14,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -128,7 +127,7 @@ func (s failing) AddClick(ctx context.Context, at time.Time, payload []byte) err
 	return s.around("add click", func() error { return s.Store.AddClick(ctx, at, payload) })
 }
 
-func (s failing) FinishClick(ctx context.Context, c store.Click) error {
+func (s failing) FinishClick(ctx context.Context, c incident.Click) error {
 	return s.around("finish click", func() error { return s.Store.FinishClick(ctx, c) })
 }
 
@@ -159,7 +158,7 @@ func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time,
 	return got, err
 }
 
-func (s failing) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (store.Click, bool, error) {
+func (s failing) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
 	c, ok, err := s.Store.ClaimClick(ctx, owner, now, lease)
 	if ok {
 		s.f.reach("after", "store claim click")
