@@ -60,10 +60,31 @@ func TestAnApprovedStepIsWrittenOnceAndRecorded(t *testing.T) {
 	}
 }
 
+// Two neighbouring causes take turns under load. An approval binds to what is done, so it holds as long as the cause of the moment asks for the
+// same change; what it must refuse stands in the table below.
+func TestAnApprovalHoldsForAnotherCauseThatAsksForTheSameChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := b.asked(sick(5, addReplica()))
+	other := sick(5, throttle(), addReplica())
+	other.diagnosis = "something else"
+	b.sight.see(other)
+	b.live.expect("recheck")
+	b.live.expect("do apply")
+	b.live.expect("rollout", rolled(incident.RolloutRunning))
+	b.approve(inc)
+	b.sweep()
+	if diff := cmp.Diff([]string{"replicas=3"}, b.live.written()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
 func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 	t.Parallel()
-	other := sick(5, addReplica())
+	other := sick(5, throttle())
 	other.diagnosis = "something else"
+	more := sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2})
+	more.diagnosis = "something bigger"
 	for _, tt := range []struct {
 		name, want string
 		prepare    func(*bench)
@@ -76,6 +97,7 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.live.expect("recheck", answer{err: &incident.RefusedError{Reason: "an autoscaler owns it"}})
 		}},
 		{"another diagnosis", "the diagnosis no longer holds: now it is It is something else.", func(b *bench) { b.sight.see(other) }},
+		{"another diagnosis that asks for more", "the diagnosis no longer holds: now it is It is something bigger.", func(b *bench) { b.sight.see(more) }},
 		{"it is well", "the signals are healthy again", func(b *bench) { b.sight.see(well()) }},
 		{"nothing holds", "the diagnosis no longer holds", func(b *bench) { b.sight.see(finding{healthy: incident.False}) }},
 		{"paused since", "paused for all pools by slack:U-BOB", func(b *bench) {
