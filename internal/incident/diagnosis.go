@@ -10,6 +10,11 @@ type Diagnosis struct {
 	Evidence []Condition `json:"evidence"`
 	// Healthy names the signals that must be back within their thresholds before the incident counts as recovered.
 	Healthy []string `json:"healthy,omitempty"`
+	// Never are the changes that would make this worse, in words.
+	Never []string `json:"never,omitempty"`
+	// Unusual are observations that support or qualify the diagnosis and choose nothing: departures from the pool's own past, signals that
+	// move together, recent changes.
+	Unusual []string `json:"unusual,omitempty"`
 	// Doc is the path of the runbook page, for example "docs/playbooks/high-ttft.md".
 	Doc string `json:"doc,omitempty"`
 }

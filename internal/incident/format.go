@@ -20,6 +20,8 @@ func FormatValue(v float64, u Unit) string {
 		return number(v) + "/s"
 	case UnitTokens:
 		return number(v) + " tokens"
+	case UnitBytes:
+		return number(v/(1<<30)) + " GiB"
 	case UnitCount:
 		return number(v)
 	default:

@@ -12,6 +12,7 @@ const (
 	UnitCount     Unit = "count"
 	UnitPerSecond Unit = "per_second"
 	UnitTokens    Unit = "tokens"
+	UnitBytes     Unit = "bytes"
 )
 
 // Direction says which way a signal is bad.
@@ -28,14 +29,22 @@ const (
 type Signal struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// Query is PromQL without the pool's matchers; they are put in on the syntax tree. It must give one series.
-	Query     string    `json:"query"`
+	// Query is PromQL without the pool's matchers; they are put in on the syntax tree. It must give one series. Empty for a signal that is not
+	// read from Prometheus.
+	Query     string    `json:"query,omitempty"`
 	Unit      Unit      `json:"unit"`
 	Direction Direction `json:"direction"`
 	// Floor is the lowest value that a histogram can tell: at or below it the reading is "at most Floor". 0: none.
 	Floor float64 `json:"floor,omitempty"`
 	// Ceiling is the highest value that a histogram can tell: at or above it the reading is "at least Ceiling". 0: none.
 	Ceiling float64 `json:"ceiling,omitempty"`
+	// Pods is PromQL that gives the same quantity for each pod, one series each with the label pod (or instance). Empty: no breakdown.
+	Pods string `json:"pods,omitempty"`
+	// Baseline asks how the value compares with the pool's own past.
+	Baseline bool `json:"baseline,omitempty"`
+	// Product makes the value the product of the numbers in these labels of the series, the smallest of several series; the samples' own
+	// values do not matter. For vllm:cache_config_info, which carries numbers in labels.
+	Product []string `json:"product,omitempty"`
 }
 
 // Bound says how a reading's value limits the truth.
@@ -66,6 +75,28 @@ type Reading struct {
 	Warning string `json:"warning,omitempty"`
 	// Series is the recent past of the value, oldest first, for the chart.
 	Series []Point `json:"series,omitempty"`
+	// Pods are the values of single pods, the highest first.
+	Pods []PodValue `json:"pods,omitempty"`
+	// Baseline is how the value compares with the pool's own past; nil when it was not asked or there is no past.
+	Baseline *Baseline `json:"baseline,omitempty"`
+}
+
+// PodValue is one pod's part in a reading.
+type PodValue struct {
+	// Pod is the label pod, else instance.
+	Pod   string  `json:"pod"`
+	Value float64 `json:"value"`
+}
+
+// Baseline is a signal's own past. It is evidence and never a cause by itself.
+type Baseline struct {
+	// Mean and Deviation are those of the signal over the time before, in its unit.
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+	// Score is (value - Mean) / Deviation; nil when the signal did not move at all.
+	Score *float64 `json:"score,omitempty"`
+	// Yesterday is the mean of the same hour one day earlier; nil when Prometheus has none.
+	Yesterday *float64 `json:"yesterday,omitempty"`
 }
 
 // Point is one sample of a reading's past.
@@ -84,6 +115,20 @@ type Evidence struct {
 	// Dialect is the spelling of vLLM's metrics that was used; empty when none was found.
 	Dialect string  `json:"dialect,omitempty"`
 	Cluster Cluster `json:"cluster"`
+	// DeadAlerts are alerts of the incident whose rule asks for a metric that this pool's vLLM does not have. Nil: it was not looked at.
+	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
+}
+
+// DeadAlert is an alert whose rule cannot see the pool's vLLM: it fires on somebody else's series of that name.
+type DeadAlert struct {
+	Alert string `json:"alert"`
+	Expr  string `json:"expr,omitempty"`
+	// Missing are the metrics of the rule that this pool does not have.
+	Missing []string `json:"missing"`
+	// Instead is the query that would work; empty when there is none.
+	Instead string `json:"instead,omitempty"`
+	// Why says what became of the metric.
+	Why string `json:"why"`
 }
 
 // Cluster is what the Kubernetes API said about a pool. Error says why it could not be asked; the rest is then zero and means nothing.
@@ -98,6 +143,48 @@ type Cluster struct {
 	Autoscaler string   `json:"autoscaler,omitempty"`
 	Pods       []Pod    `json:"pods,omitempty"`
 	Events     []string `json:"events,omitempty"`
+	// Changes are what changed lately around the pool, newest first.
+	Changes []RecentChange `json:"changes,omitempty"`
+	// Crashes are the newest ends of containers, newest first.
+	Crashes []Crash `json:"crashes,omitempty"`
+	// Args are the numbers among the engine's arguments that rules read ("max_num_seqs"). An argument that is not there, or that cannot be
+	// read with certainty, is not in it.
+	Args map[string]float64 `json:"args,omitempty"`
+	// Unread says what of Changes and Crashes could not be read and why; it does not speak against the rest.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// ChangeKind says what changed.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	ChangeRollout ChangeKind = "rollout" // a new revision of the workload: image, arguments, or the template
+	ChangeScale   ChangeKind = "scale"
+	ChangeRestart ChangeKind = "restart" // a container ended and was started again
+	ChangeNode    ChangeKind = "node"
+)
+
+// RecentChange is something that happened around a pool lately. Text holds no argument's value that could be a secret.
+type RecentChange struct {
+	At     time.Time  `json:"at"`
+	Kind   ChangeKind `json:"kind"`
+	Object string     `json:"object"`
+	Text   string     `json:"text"`
+}
+
+// Crash is the last end of a container.
+type Crash struct {
+	Pod       string    `json:"pod"`
+	Container string    `json:"container"`
+	At        time.Time `json:"at,omitzero"`
+	// Reason is the kubelet's: "OOMKilled", "Error", "Completed".
+	Reason   string `json:"reason,omitempty"`
+	ExitCode int64  `json:"exitCode"`
+	// OutOfMemory is what the last lines of its log say about memory: "gpu" for a CUDA out of memory, "" for nothing.
+	OutOfMemory string `json:"outOfMemory,omitempty"`
+	// Log are its last lines, bounded, without control characters and secrets.
+	Log []string `json:"log,omitempty"`
 }
 
 // Pod is one pod of a workload.
