@@ -36,6 +36,8 @@ type Options struct {
 	Transport func(service string, rt http.RoundTripper) http.RoundTripper
 	// Store wraps the store; nil leaves it alone. Tests end the process here.
 	Store func(Store) Store
+	// Now is the clock of diagnose; nil is the machine's own. Rehearsals look at a time of their own.
+	Now func() time.Time
 	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
 	LookAfter time.Duration
 }

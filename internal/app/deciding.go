@@ -49,7 +49,7 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 	}
 	ec := evidence.Config{
 		URL: cfg.Prometheus.URL, HTTPConfig: cfg.Prometheus.HTTP, Headers: cfg.Prometheus.Headers, ExtraParams: params,
-		QueryTimeout: cfg.Prometheus.Timeout, Deadline: cfg.Prometheus.Deadline, Concurrency: cfg.Prometheus.Concurrency,
+		QueryTimeout: cfg.Prometheus.Timeout, Deadline: cfg.Prometheus.Deadline, Concurrency: cfg.Prometheus.Concurrency, Now: opts.Now,
 	}
 	if opts.Transport != nil {
 		ec.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }

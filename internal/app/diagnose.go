@@ -22,10 +22,14 @@ func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.
 		// Nobody can be asked from here: a look from a laptop with the configuration of a pod.
 		parts.live, parts.drill = unreachable{away}, unreachable{away}
 	}
+	now := opts.Now
+	if now == nil {
+		now = time.Now
+	}
 	nothing := empty{}
 	e, err := remediation.New(remediation.Config{Owner: "diagnose", Pools: opts.Config.Pools, Mode: incident.ModeDrill, Policy: opts.Config.Policy}, remediation.Deps{
 		Incidents: nothing, Inbox: nothing, Ledger: nothing, Collector: collector{parts.collector}, Playbooks: opts.Catalog,
-		Live: parts.live, Drill: parts.drill, Logger: opts.Logger, Now: time.Now,
+		Live: parts.live, Drill: parts.drill, Logger: opts.Logger, Now: now,
 	})
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func New(cfg Config, kube Kube, logger *slog.Logger) (*Collector, error) {
 }
 
 // now is the time at which queries are evaluated, in the precision of Prometheus.
-func (c *Collector) now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+func (c *Collector) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // Collect reads all signals and the cluster side by side, at one common time and under one deadline. It returns when the last has ended,
 // at the latest soon after the deadline. It may be called any number of times; it changes nothing.
@@ -103,7 +103,7 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 	return out, found.dialect.String()
 }
 
-// read asks for one signal.
+// read asks for one signal: its value, its past and its pods in one request, how it compares with its own past in a second.
 func (c *Collector) read(ctx context.Context, p prepared, found finding, opts CollectOptions, at time.Time) incident.Reading {
 	s := p.signal
 	r := incident.Reading{Signal: s.Name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Query: p.query, At: at}
@@ -112,50 +112,31 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 		return r
 	}
 	var (
-		wg   sync.WaitGroup
-		note string
+		wg       sync.WaitGroup
+		baseline *incident.Baseline
+		apart    string
 	)
-	if opts.History {
-		wg.Go(func() { r.Series, note = c.history(ctx, p.query, at) })
+	if opts.History && s.Baseline {
+		wg.Go(func() { baseline, apart = c.baseline(ctx, p, at) })
 	}
-	value, bound, warning, err := c.value(ctx, p, found.dialect, at)
+	got, err := c.look(ctx, p, opts, at)
 	wg.Wait()
-	r.Warning = joinNotes(warning, note, widened(p.metrics, p.matchers))
+	r.Warning = joinNotes(got.note, apart, widened(p.metrics, p.matchers))
 	if err != nil {
 		r.Error = err.Error()
 		return r
 	}
-	r.Value, r.Bound = value, bound
+	r.Series, r.Pods, r.Baseline = got.past, got.pods, baseline
+	if got.present {
+		var note string
+		r.Value, r.Bound, note = bounded(got.value, edgesOf(p, found.dialect))
+		r.Warning = joinNotes(r.Warning, note)
+	}
 	if s.Floor > 0 || s.Ceiling > 0 {
 		r.Warning = joinNotes(r.Warning, found.bounds)
 	}
-	if value == nil {
+	if r.Value == nil {
 		r.Warning = joinNotes(r.Warning, whyEmpty(p, found))
 	}
 	return r
-}
-
-func (c *Collector) value(ctx context.Context, p prepared, d Dialect, at time.Time) (*float64, incident.Bound, string, error) {
-	got, err := c.ask.instant(ctx, p.query, at)
-	if err != nil {
-		return nil, incident.Exact, "", err
-	}
-	v, ok, err := single(got.value)
-	if err != nil || !ok {
-		return nil, incident.Exact, got.note, err
-	}
-	value, bound, note := bounded(v, edgesOf(p, d))
-	return value, bound, joinNotes(got.note, note), nil
-}
-
-// history is the past of a reading. Its failure costs the chart, not the reading.
-func (c *Collector) history(ctx context.Context, query string, at time.Time) ([]incident.Point, string) {
-	got, err := c.ask.span(ctx, query, at)
-	if err == nil {
-		var points []incident.Point
-		if points, err = past(got.value); err == nil {
-			return points, ""
-		}
-	}
-	return nil, "its past could not be read: " + err.Error()
 }

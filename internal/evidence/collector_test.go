@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -154,21 +156,37 @@ func TestDifferentClocksAreSaid(t *testing.T) {
 	}
 }
 
-func TestHistoryIsReadOnlyWhenAskedFor(t *testing.T) {
+// matrixAt answers a range with points that many steps before its end; the last of a chart's points is the value of now.
+func matrixAt(t *testing.T, metric string, points map[int]string) reply {
+	t.Helper()
+	return reply{before: func(w http.ResponseWriter, r *http.Request) {
+		var end, step float64
+		if _, err := fmt.Sscanf(r.Form.Get("end")+" "+r.Form.Get("step"), "%g %g", &end, &step); err != nil {
+			t.Errorf("range %v: %v", r.Form, err)
+		}
+		var values []string
+		for _, back := range slices.Backward(slices.Sorted(maps.Keys(points))) {
+			values = append(values, fmt.Sprintf(`[%.3f,%q]`, end-float64(back)*step, points[back]))
+		}
+		write(w, success("matrix", `[{"metric":{`+metric+`},"values":[`+strings.Join(values, ",")+`]}]`))
+	}}
+}
+
+func TestThePastAndTheValueShareARequest(t *testing.T) {
 	t.Parallel()
 	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.always(query, valueReply("5"))
+	f.once(query, valueReply("5"))
 	c := newCollector(t, Config{URL: f.serve()}, nil)
 	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; r.Series != nil {
 		t.Errorf("series without being asked: %v", r.Series)
 	}
-	f.standing[rangePath+" "+query] = reply{body: success("matrix", `[{"metric":{},"values":[[100,"1"],[190,"NaN"],[280,"3"]]}]`)}
+	f.standing[rangePath+" "+query] = matrixAt(t, "", map[int]string{2: "1", 1: "NaN", 0: "7"})
 	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true})
 	r := ev.Readings["running"]
-	if r.Text() != "5" || len(r.Series) != 2 || r.Series[1].Value != 3 {
-		t.Errorf("reading = %+v", r)
+	if r.Text() != "7" || len(r.Series) != 2 || r.Series[1].Value != 7 || f.count(query) != 2 {
+		t.Errorf("reading = %+v after %d requests", r, f.count(query))
 	}
 	for _, req := range f.asked() {
 		if req.path != rangePath {
@@ -181,6 +199,24 @@ func TestHistoryIsReadOnlyWhenAskedFor(t *testing.T) {
 		if points := (end-start)/step + 1; points < 19.99 || points > 20.01 || step != 90 || time.UnixMilli(int64(end*1000+0.5)).Compare(ev.At) != 0 {
 			t.Errorf("range start %v end %v step %v", start, end, step)
 		}
+	}
+}
+
+// A series that ended is no value of now, however recent its last point is, and so is a NaN.
+func TestAPastThatEndedIsNoValue(t *testing.T) {
+	t.Parallel()
+	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
+	for name, points := range map[string]map[int]string{"ended": {3: "1", 1: "5"}, "not a number": {1: "5", 0: "NaN"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			f.dialect(llmMatchers, v1Names(), nil)
+			f.standing[rangePath+" "+query] = matrixAt(t, "", points)
+			r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
+			if r.Value != nil || r.Error != "" || len(r.Series) == 0 {
+				t.Errorf("reading = %+v", r)
+			}
+		})
 	}
 }
 

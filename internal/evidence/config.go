@@ -27,6 +27,7 @@ const (
 	DefaultHistoryWindow       = 30 * time.Minute
 	DefaultHistoryPoints       = 20
 	DefaultMaxSampleAge        = 3 * time.Minute
+	DefaultBaselineWindow      = time.Hour
 )
 
 // maxHistoryPoints is far below the 11,000 points per series that Prometheus allows; a chart needs no more.
@@ -64,6 +65,11 @@ type Config struct {
 	HistoryPoints int
 	// MaxSampleAge is how old a pool's newest sample may be; older readings are errors.
 	MaxSampleAge time.Duration
+	// BaselineWindow is how much of a pool's own past a value is compared with, one point a minute. The published detector takes the last
+	// hundred samples and at least twenty ("vLLM v1 Performance Profiling", automated anomaly detection).
+	BaselineWindow time.Duration
+	// Now is the clock by which queries are evaluated; nil is the machine's own. Rehearsals put another time here.
+	Now func() time.Time
 	// Transport, when set, wraps the HTTP transport, outermost: for traces, and for tests.
 	Transport func(http.RoundTripper) http.RoundTripper
 }
@@ -88,6 +94,10 @@ func (c Config) withDefaults() Config {
 	c.HistoryWindow = cmp.Or(c.HistoryWindow, DefaultHistoryWindow)
 	c.HistoryPoints = cmp.Or(c.HistoryPoints, DefaultHistoryPoints)
 	c.MaxSampleAge = cmp.Or(c.MaxSampleAge, DefaultMaxSampleAge)
+	c.BaselineWindow = cmp.Or(c.BaselineWindow, DefaultBaselineWindow)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	return c
 }
 
@@ -114,6 +124,7 @@ func (c Config) Validate() error {
 		{"history window", c.HistoryWindow > 0, "above zero"},
 		{"history points", c.HistoryPoints > 0 && c.HistoryPoints <= maxHistoryPoints, fmt.Sprintf("between 1 and %d", maxHistoryPoints)},
 		{"sample age", c.MaxSampleAge > 0, "above zero"},
+		{"baseline window", c.BaselineWindow >= baselinePoints*baselineStep, "at least " + (baselinePoints * baselineStep).String()},
 	} {
 		if !f.ok {
 			errs = append(errs, fmt.Errorf("prometheus %s must be %s", f.name, f.want))

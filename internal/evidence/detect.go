@@ -23,6 +23,8 @@ import (
 const (
 	vllmNames   = "(kserve_)?(ray_)?vllm[:_].+"
 	notTelling  = ".+_(bucket|sum|created)"
+	bareVLLM    = "(num_requests_(running|waiting)|gpu_cache_usage_perc|num_request_max|(prompt_tokens|generation_tokens|request_finish)_total|" +
+		"(time_to_first_token|time_per_output_token|e2e_request_latency)_seconds_count|request_(prompt|generation)_tokens_count)"
 	bucketNames = "(time_to_first_token|inter_token_latency|time_per_output_token|request_time_per_output_token|e2e_request_latency|" +
 		"request_queue_time|request_prefill_time|request_decode_time|request_inference_time)_seconds_bucket"
 )
@@ -105,8 +107,19 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 
 // withBuckets completes a dialect and remembers it. Without the bucket bounds the signals' own are used, and the next collection asks again.
 func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matchers map[string]string, at time.Time) finding {
-	var err error
-	if d.buckets, err = c.bucketsFor(ctx, d, matchers, at); err != nil {
+	var (
+		wg       sync.WaitGroup
+		podLabel string
+		podErr   error
+	)
+	wg.Go(func() { podLabel, podErr = c.podLabelFor(ctx, d, matchers, at) })
+	buckets, err := c.bucketsFor(ctx, d, matchers, at)
+	wg.Wait()
+	d.podLabel, d.buckets = podLabel, buckets
+	if err == nil && podErr != nil {
+		return finding{dialect: d, warning: "whether series name their pod is not known: " + podErr.Error()}
+	}
+	if err != nil {
 		return finding{dialect: d, bounds: "the server's own bucket bounds could not be read, so those of today's vLLM are used: " + err.Error()}
 	}
 	c.dialects.put(key, d, at)
@@ -162,7 +175,11 @@ func namesQuery(matchers map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	query := namesIn(all)
+	bare, err := selector(bareVLLM, equals(matchers)...)
+	if err != nil {
+		return "", err
+	}
+	query := namesIn(all) + " or " + namesIn(bare)
 	fewer := maps.Clone(matchers)
 	delete(fewer, labelModel)
 	if len(fewer) == 0 || len(fewer) == len(matchers) {
@@ -180,6 +197,30 @@ func namesQuery(matchers map[string]string) (string, error) {
 func namesIn(sel string) string {
 	return `label_replace(group by (__name__) (` + sel + `), "metric", "$1", "__name__", "(.+)")`
 }
+
+// podLabelFor asks by which label the pool's pods can be told apart.
+func (c *Collector) podLabelFor(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) (string, error) {
+	query, err := Rewrite(podLabelQuery, d, matchers)
+	if err != nil {
+		return "", err
+	}
+	got, err := c.ask.instant(ctx, query, at)
+	if err != nil {
+		return "", err
+	}
+	vector, ok := got.value.(model.Vector)
+	if !ok {
+		return "", errors.New("the answer is not a list of series")
+	}
+	for _, s := range vector {
+		if s.Metric[labelPod] != "" {
+			return labelPod, nil
+		}
+	}
+	return model.InstanceLabel, nil
+}
+
+const podLabelQuery = "group by (pod) (vllm:num_requests_running)"
 
 // bucketsFor asks for the bucket bounds of the latency histograms: they differ between versions (the time to first token ended at 10 s
 // before 0.8.4), and with them what a percentile can prove.

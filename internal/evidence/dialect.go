@@ -26,10 +26,14 @@ const (
 // Dialect is how one Prometheus spells vLLM's metrics for one pool. The zero Dialect is the canonical one, with nothing known about which
 // metrics exist.
 type Dialect struct {
-	// Prefix is "vllm:", "vllm_", "ray_vllm_" and the like. Empty means canonical.
+	// Prefix is "vllm:", "vllm_", "ray_vllm_" and the like. Empty means canonical, unless Bare.
 	Prefix string
+	// Bare says that there is no prefix at all: NVIDIA NIM's own names.
+	Bare bool
 	// Generation is empty when nothing is known.
 	Generation Generation
+	// podLabel is the label that tells pods apart: "pod", or "instance" where the scrape gives none. Empty: unknown.
+	podLabel string
 	// names are the vLLM metrics seen, each histogram as its _count. Nil: unknown.
 	names map[string]bool
 	// buckets are the finite bucket bounds seen, by the histogram's spelled name without suffix.
@@ -94,14 +98,22 @@ func DialectOf(names []string) (d Dialect, ok bool) {
 		}
 	}
 	if best == 0 {
-		return Dialect{}, false
+		// One name without a prefix could be anybody's.
+		for _, base := range telling() {
+			if d.has(base) {
+				best++
+			}
+		}
+		if d.Bare = best > 1; !d.Bare {
+			return Dialect{}, false
+		}
 	}
 	d.Generation = d.generation()
 	return d, true
 }
 
 func (d Dialect) generation() Generation {
-	has := func(base string) bool { return d.has(d.Prefix + base) }
+	has := func(base string) bool { return d.has(d.prefix() + base) }
 	switch {
 	case has("kv_cache_usage_perc") && !has("inter_token_latency_seconds") && has("time_per_output_token_seconds"):
 		return V1Middle
@@ -120,6 +132,9 @@ func (d Dialect) has(name string) bool { return d.names[name] || d.names[name+"_
 
 // prefix is Prefix or the canonical one.
 func (d Dialect) prefix() string {
+	if d.Bare {
+		return ""
+	}
 	if d.Prefix == "" {
 		return canonicalPrefix
 	}
@@ -133,6 +148,8 @@ func (d Dialect) String() string {
 	}
 	shape := "(" + d.prefix() + "...)"
 	switch d.prefix() {
+	case "":
+		return "NVIDIA NIM names (without a prefix), vLLM " + string(d.Generation)
 	case canonicalPrefix:
 		return "vLLM " + string(d.Generation) + " names " + shape
 	case "vllm_":
@@ -153,13 +170,32 @@ func (d Dialect) spell(name string) string {
 	}
 	base, suffix := splitSuffix(strings.TrimPrefix(canonical, canonicalPrefix))
 	spelled := d.prefix() + base
-	if old, renamed := olderName(base); renamed && !d.has(spelled) && d.has(d.prefix()+old) {
-		spelled = d.prefix() + old
+	if !d.has(spelled) {
+		spelled = d.instead(base, spelled)
 	}
 	if !d.has(spelled) && (d.names[name] || d.names[strings.TrimSuffix(name, suffix)+"_count"]) {
 		return name // not vLLM's, but somebody's recording rule of that name
 	}
 	return spelled + suffix
+}
+
+// instead is the name under which this Prometheus has a metric whose usual name it has not; else the usual one. Beside renamed metrics these are NIM's
+// count of finished requests, and counters without their suffix as llm-d-inference-sim wrote them until 2026-08 (llm-d-inference-sim#615).
+func (d Dialect) instead(base, spelled string) string {
+	var names []string
+	if old, renamed := olderName(base); renamed {
+		names = append(names, d.prefix()+old)
+	}
+	if d.Bare && base == "request_success_total" {
+		names = append(names, "request_finish_total")
+	}
+	if plain, counter := strings.CutSuffix(base, "_total"); counter {
+		names = append(names, d.prefix()+plain)
+	}
+	if i := slices.IndexFunc(names, d.has); i >= 0 {
+		return names[i]
+	}
+	return spelled
 }
 
 // Canonical returns today's name of a vLLM metric written in any dialect. ok is false for anything else.
@@ -180,7 +216,20 @@ func bareName(name string) (bare string, ok bool) {
 			return bare, true
 		}
 	}
+	if base, _ := splitSuffix(name); slices.Contains(bareNames(), base) {
+		return strings.Replace(name, "request_finish_total", "request_success_total", 1), true
+	}
 	return "", false
+}
+
+// bareNames are vLLM's metrics as NVIDIA NIM exports them (docs.nvidia.com/nim, observability). A closed list: without a prefix any other name could be
+// anybody's.
+func bareNames() []string {
+	return []string{
+		"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "time_to_first_token_seconds", "time_per_output_token_seconds",
+		"e2e_request_latency_seconds", "prompt_tokens_total", "generation_tokens_total", "request_finish_total", "request_prompt_tokens",
+		"request_generation_tokens", "num_request_max",
+	}
 }
 
 // splitSuffix separates a histogram's series suffix.

@@ -24,6 +24,11 @@ func TestDialectOfChoosesTheSpelling(t *testing.T) {
 		{"only the relabelled twin", respelled(v1Names(), "kserve_vllm:"), "relabelled names (kserve_vllm:...), vLLM V1"},
 		{"native before its relabelled twin", append(respelled(v1Names(), "kserve_vllm:"), v1Names()...), "vLLM V1 names (vllm:...)"},
 		{"engines with underscores behind a router with colons", append(respelled(v1Names(), "vllm_"), routerOnly...), "underscore names (vllm_...), vLLM V1"},
+		{
+			"NVIDIA NIM", []string{"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "request_finish_total", "time_to_first_token_seconds_count"},
+			"NVIDIA NIM names (without a prefix), vLLM V0",
+		},
+		{"engines beside somebody's own names", append([]string{"num_requests_running", "gpu_cache_usage_perc"}, v1Names()...), "vLLM V1 names (vllm:...)"},
 		{"recording rules beside underscores", append(respelled(v1Names(), "vllm_"), "vllm:ttft_p95", "vllm:a:b"), "underscore names (vllm_...), vLLM V1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,6 +65,9 @@ func TestCanonicalUnderstandsEverySpelling(t *testing.T) {
 		"vllm:request_time_per_output_token_seconds_count": "vllm:request_time_per_output_token_seconds_count",
 		"vllm:a:b":                  "",
 		"vllm:":                     "",
+		"num_requests_waiting":      "vllm:num_requests_waiting",
+		"request_finish_total":      "vllm:request_success_total",
+		"num_requests_active":       "",
 		"up":                        "",
 		"DCGM_FI_DEV_GPU_UTIL":      "",
 		"llm_d_epp_request_total":   "",

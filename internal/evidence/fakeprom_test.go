@@ -90,6 +90,11 @@ func (f *fakeProm) dialect(matchers map[string]string, names []string, buckets m
 		}
 	}
 	f.always(mustBucketsQuery(f.t, d, matchers), vectorReply(series...))
+	pods, err := Rewrite(podLabelQuery, d, matchers)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.always(pods, vectorReply(`{"metric":{"pod":"llama-0"},"value":[1,"1"]}`))
 	fresh, err := Rewrite(freshnessQuery, d, matchers)
 	if err != nil {
 		f.t.Fatal(err)

@@ -52,6 +52,12 @@ const (
 	labelEngine = "engine"
 )
 
+// The labels of the scrape by which vLLM's series and those of other exporters about the same pod can be joined. namespace names the same thing on both.
+const (
+	labelPod       = "pod"
+	labelNamespace = "namespace"
+)
+
 // widened says which metrics were read with fewer matchers than the pool has.
 func widened(metrics []string, matchers map[string]string) string {
 	var notes []string

@@ -14,6 +14,8 @@ type prepared struct {
 	signal   incident.Signal
 	expr     parser.Expr
 	query    string
+	// pods is the breakdown by pod as it will be sent; empty when there is none.
+	pods     string
 	metrics  []string
 	matchers map[string]string
 	// vllm says that the query reads vLLM's metrics, so that the pool's dialect and freshness matter to it.
@@ -51,7 +53,39 @@ func prepareOne(s incident.Signal, d Dialect, dialectErr error, matchers map[str
 	if p.vllm && dialectErr != nil {
 		p.err = dialectErr
 	}
+	if s.Pods != "" && p.err == nil {
+		var pods parser.Expr
+		if pods, p.err = rewrite(s.Pods, d, matchers); p.err == nil {
+			p.pods = pods.String()
+		}
+	}
 	return p
+}
+
+// The parts of a request are told apart by a label that they are given on the way.
+const (
+	partLabel = "medic_part"
+	partValue = "value"
+	partPods  = "pods"
+)
+
+type part struct{ name, query string }
+
+// joined asks several things in one request. The label keeps "or" from taking two answers for the same.
+func joined(parts []part) string {
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i] = fmt.Sprintf("label_replace(%s, %q, %q, \"\", \"\")", p.query, partLabel, p.name)
+	}
+	return strings.Join(out, " or ")
+}
+
+// whole is everything that is asked about a signal now.
+func (p prepared) whole() string {
+	if p.pods == "" {
+		return p.query
+	}
+	return joined([]part{{partValue, p.query}, {partPods, p.pods}})
 }
 
 // edgesOf are the signal's bounds, corrected by the buckets that the pool's histogram really has. A signal without bounds is no percentile.

@@ -39,16 +39,84 @@ func rewrite(query string, d Dialect, matchers map[string]string) (parser.Expr, 
 		return nil, fmt.Errorf("the query gives a %s, it must give one number", parser.DocumentedType(t))
 	}
 	var errs []error
-	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+	parser.Inspect(expr, func(n parser.Node, path []parser.Node) error {
 		if vs, ok := n.(*parser.VectorSelector); ok {
-			errs = append(errs, rewriteSelector(vs, d, matchers))
+			bounding := matchers
+			if joinedToPool(vs, path) {
+				bounding = onOtherExporters(matchers)
+			}
+			errs = append(errs, rewriteSelector(vs, d, matchers, bounding))
 		}
 		return nil
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	if d.podLabel != "" && d.podLabel != labelPod {
+		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+			groupBy(n, d.podLabel)
+			return nil
+		})
+	}
 	return expr, nil
+}
+
+// groupBy puts the label that names pods here into groupings and matchings that are written with "pod".
+func groupBy(n parser.Node, podLabel string) {
+	var names []string
+	switch e := n.(type) {
+	case *parser.AggregateExpr:
+		names = e.Grouping
+	case *parser.BinaryExpr:
+		if e.VectorMatching != nil {
+			names = e.VectorMatching.MatchingLabels
+		}
+	}
+	for i, name := range names {
+		if name == labelPod {
+			names[i] = podLabel
+		}
+	}
+}
+
+// joinedToPool says whether the series of another exporter (a GPU's, say) count only where they meet one of this pool's own pods: they are matched on
+// "pod" with a selector of vLLM's metrics, which carries all matchers.
+func joinedToPool(vs *parser.VectorSelector, path []parser.Node) bool {
+	if name, err := metricName(vs); err != nil || isVLLM(name) {
+		return false
+	}
+	for i, n := range path {
+		b, ok := n.(*parser.BinaryExpr)
+		if !ok || b.VectorMatching == nil || !b.VectorMatching.On || !slices.Contains(b.VectorMatching.MatchingLabels, labelPod) {
+			continue
+		}
+		if b.Op != parser.MUL && b.Op != parser.LAND {
+			continue // "or" and "unless" keep what did not match
+		}
+		other := b.LHS
+		if i+1 < len(path) && path[i+1] == b.LHS || b.LHS == parser.Node(vs) {
+			other = b.RHS
+		}
+		if readsVLLM(other) {
+			return true
+		}
+	}
+	return false
+}
+
+func readsVLLM(expr parser.Expr) bool { return slices.ContainsFunc(metricsIn(expr), isVLLM) }
+
+func isVLLM(name string) bool {
+	_, ok := bareName(name)
+	return ok
+}
+
+// onOtherExporters are the matchers that mean the same on every exporter's series.
+func onOtherExporters(matchers map[string]string) map[string]string {
+	if v, ok := matchers[labelNamespace]; ok {
+		return map[string]string{labelNamespace: v}
+	}
+	return nil
 }
 
 // CheckMatchers refuses what cannot be a bounding matcher: an empty value (it would match every series without the label), an over-long
@@ -71,7 +139,8 @@ func CheckMatchers(matchers map[string]string) error {
 	return errors.Join(errs...)
 }
 
-func rewriteSelector(vs *parser.VectorSelector, d Dialect, matchers map[string]string) error {
+// rewriteSelector puts in the bounding matchers. The pool's own say whether production-stack's router is meant.
+func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool, matchers map[string]string) error {
 	name, err := metricName(vs)
 	if err != nil {
 		return err
@@ -91,7 +160,7 @@ func rewriteSelector(vs *parser.VectorSelector, d Dialect, matchers map[string]s
 		return fmt.Errorf("%s carries none of the pool's labels (%s), so the query would read other pools too: add a matcher such as namespace or job",
 			name, strings.Join(slices.Sorted(maps.Keys(matchers)), ", "))
 	}
-	if _, bound := matchers[routerLabel]; routerTwin(spelled) && !bound {
+	if _, bound := pool[routerLabel]; routerTwin(spelled) && !bound {
 		addMatcher(vs, routerLabel, "")
 	}
 	return nil
