@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -11,6 +12,8 @@ type Catalog struct {
 	signals   []incident.Signal
 	targets   map[string]string // signal -> the field of the SLO that is its target
 	byName    map[string]incident.Signal
+	facts     map[string]factSource
+	ratios    map[string]ratio
 	profiles  []incident.SLO
 	playbooks []*playbook
 	diagnoses []*diagnosis // by rank, then in the order of the files
@@ -51,17 +54,18 @@ func (c *Catalog) Profile(name string) (incident.SLO, bool) {
 // name that no playbook answers, and no name at all, ask for every playbook. Each signal is there once, in the order of the catalog.
 func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	wanted := c.selection(alertNames).signals()
-	var out []incident.Signal
-	for _, s := range c.signals {
-		if wanted[s.Name] {
-			out = append(out, s)
+	for name := range maps.Clone(wanted) {
+		if r, ok := c.ratios[name]; ok {
+			wanted[r.of], wanted[r.per] = true, true
 		}
 	}
-	return out
+	return slices.DeleteFunc(c.AllSignals(), func(s incident.Signal) bool { return !wanted[s.Name] })
 }
 
-// AllSignals lists every signal of the catalog, used by a playbook or not.
-func (c *Catalog) AllSignals() []incident.Signal { return slices.Clone(c.signals) }
+// AllSignals lists every signal of the catalog that is read from Prometheus, used by a playbook or not.
+func (c *Catalog) AllSignals() []incident.Signal {
+	return slices.DeleteFunc(slices.Clone(c.signals), func(s incident.Signal) bool { return s.Query == "" })
+}
 
 // playbook is a loaded playbook.
 type playbook struct {
@@ -95,9 +99,11 @@ type diagnosis struct {
 	summary  string
 	when     *rule
 	explains []string
+	always   bool
 	never    []never
 	noAction string
 	steps    []step
+	at       place
 }
 
 // acts says whether the diagnosis asks for a change or for a person.

@@ -28,8 +28,8 @@ type Result struct {
 	Others []incident.Other
 	// Steps are the steps for the diagnosis in their order, before anything of the cluster is known.
 	Steps []incident.StepRequest
-	// Never are the changes that would make this diagnosis worse, in words.
-	Never []string
+	// Unusual are observations that support or qualify what is said and choose nothing.
+	Unusual []string
 	// Healthy says whether the trouble is over: true only when every recovery rule is true, false when one is false.
 	Healthy incident.Truth
 	// Recovery are the conditions of the recovery rules with the values seen.
@@ -55,6 +55,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		verdicts = append(verdicts, verdict{diagnosis: d, answer: d.when.ask(f)})
 	}
 	chosen := choose(verdicts)
+	in.Evidence.Readings = c.withOwn(in.Evidence, sel)
 	rec := c.recovery(sel, chosen, in.Standing, f)
 	out := Result{
 		Others:   others(verdicts, chosen),
@@ -62,27 +63,61 @@ func (c *Catalog) Diagnose(in Input) Result {
 		Recovery: rec.conditions(),
 		Readings: c.thresholds(in, f, chosen, rec),
 	}
-	notes := sel.notes()
+	out.Unusual = c.unusual(in.Evidence)
+	notes := append(sel.notes(), deadNotes(in.Evidence)...)
 	if chosen == nil {
-		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), rec.notes())
+		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), c.furthest(out.Readings), rec.notes())
 		return out
 	}
 	d := chosen.diagnosis
 	out.Diagnosis = &incident.Diagnosis{
 		Playbook: d.owner.name, Name: d.name, Summary: d.summary, Rule: d.when.text, Doc: d.owner.doc,
-		Evidence: chosen.answer.evidence(), Healthy: rec.signals(),
+		Evidence: namePods(chosen.answer.evidence(), out.Readings), Healthy: rec.signals(), Unusual: out.Unusual,
+	}
+	for _, n := range slices.Concat(d.never, d.owner.never) {
+		out.Diagnosis.Never = append(out.Diagnosis.Never, n.text())
 	}
 	steps, left := proposed(d, sel, f)
-	out.Steps = steps
-	for _, n := range slices.Concat(d.never, d.owner.never) {
-		out.Never = append(out.Never, n.text())
+	for i, s := range steps {
+		steps[i].Advice = c.filled(s.Advice, out.Readings)
 	}
+	out.Steps = steps
 	if !d.acts() {
 		notes = append(notes, sel.nothingToDo()+sentence(d.noAction))
 	}
 	notes = append(notes, deeper(verdicts, chosen)...)
 	out.Note = joinNotes(notes, left, rec.notes())
 	return out
+}
+
+// withOwn adds the readings that the catalog works out itself, as far as something asks for them.
+func (c *Catalog) withOwn(ev incident.Evidence, sel selection) map[string]incident.Reading {
+	out := maps.Clone(ev.Readings)
+	if out == nil {
+		out = map[string]incident.Reading{}
+	}
+	wanted := sel.signals()
+	for name, r := range c.own(ev) {
+		if wanted[name] {
+			out[name] = r
+		}
+	}
+	return out
+}
+
+// namePods says at a condition which pod the value is of, where the signal is broken down by pod and one of them stands out.
+func namePods(list []incident.Condition, readings map[string]incident.Reading) []incident.Condition {
+	for i, c := range list {
+		r := readings[c.Signal]
+		if len(r.Pods) < 2 || !r.HasValue() {
+			continue
+		}
+		// The signal itself says whether its value is that of one pod: it is then among the pods' values.
+		if at := slices.IndexFunc(r.Pods, func(p incident.PodValue) bool { return p.Value == *r.Value }); at >= 0 {
+			list[i].Seen += " (" + r.Pods[at].Pod + ")"
+		}
+	}
+	return list
 }
 
 // choose takes the first that holds; they come by rank.
@@ -268,9 +303,6 @@ func joinNotes(groups ...[]string) string {
 // recovery rules, else the pool's target, else what the chosen rule says in the other direction. Neutral signals have none.
 func (c *Catalog) thresholds(in Input, f facts, chosen *verdict, rec recovery) map[string]incident.Reading {
 	out := maps.Clone(in.Evidence.Readings)
-	if out == nil {
-		out = map[string]incident.Reading{}
-	}
 	found := map[string]float64{}
 	keep := func(name string, v float64) {
 		if _, ok := found[name]; !ok {

@@ -22,16 +22,46 @@ func (d document) isPlaybook() bool {
 		d.Reads != nil || d.Also != nil || d.Diagnoses != nil
 }
 
+// signalDoc is a signal. It is read from Prometheus (query), from what is known of the cluster (fact), or worked out from two others (ratio).
 type signalDoc struct {
-	Name      string   `yaml:"name"`
-	Title     string   `yaml:"title"`
-	Query     string   `yaml:"query"`
-	Unit      string   `yaml:"unit"`
-	Direction string   `yaml:"direction"`
-	Floor     *float64 `yaml:"floor"`
-	Ceiling   *float64 `yaml:"ceiling"`
-	Target    string   `yaml:"target"`
-	Source    string   `yaml:"source"`
+	// The name by which rules call it.
+	Name string `yaml:"name"`
+	// What it is, in a person's words.
+	Title string `yaml:"title"`
+	// PromQL in today's names of vLLM. It must give at most one series; $window is the range of rates. No matcher of a pool.
+	Query string `yaml:"query"`
+	// The same quantity for each pod: PromQL with one series for each value of the label pod.
+	Pods string `yaml:"pods"`
+	// Compares the value with the pool's own past; shown as evidence, no rule sees it.
+	Baseline bool `yaml:"baseline"`
+	// Labels whose numbers are multiplied; the result, and not the sample, is the value.
+	Product []string `yaml:"product"`
+	// Something that Kubernetes or the alerts tell, instead of a query.
+	Fact string `yaml:"fact"`
+	// The quotient of two other signals, instead of a query.
+	Ratio *ratioDoc `yaml:"ratio"`
+	// seconds, ratio (0 to 1), count, per_second, tokens or bytes.
+	Unit string `yaml:"unit"`
+	// higher_is_worse, lower_is_worse or neutral.
+	Direction string `yaml:"direction"`
+	// The first bucket of a histogram: at or below it the reading is "at most".
+	Floor *float64 `yaml:"floor"`
+	// The last finite bucket of a histogram: at or above it the reading is "at least".
+	Ceiling *float64 `yaml:"ceiling"`
+	// The field of the pool's SLO that is its target: ttft, tpot, queue_time or e2e.
+	Target string `yaml:"target"`
+	// Where the definition comes from.
+	Source string `yaml:"source"`
+}
+
+// ratioDoc is times x of / per.
+type ratioDoc struct {
+	// The signal above the line.
+	Of string `yaml:"of"`
+	// The signal below the line.
+	Per string `yaml:"per"`
+	// A factor; 1 when it is left out.
+	Times *float64 `yaml:"times"`
 }
 
 type profileDoc struct {
@@ -53,7 +83,9 @@ type diagnosisDoc struct {
 	Rank     int        `yaml:"rank"`
 	Summary  string     `yaml:"summary"`
 	Source   string     `yaml:"source"`
-	When     string     `yaml:"when"`
+	// Weighed for every alert, whichever playbook answers it.
+	Always bool   `yaml:"always"`
+	When   string `yaml:"when"`
 	Explains []string   `yaml:"explains"`
 	Never    []neverDoc `yaml:"never"`
 	NoAction string     `yaml:"no_action"`
@@ -66,8 +98,10 @@ type stepDoc struct {
 	MaxNumBatchedTokens *factorDoc `yaml:"max_num_batched_tokens"`
 	Manual              *adviceDoc `yaml:"manual"`
 
-	Why       string `yaml:"why"`
-	If        string `yaml:"if"`
+	Why string `yaml:"why"`
+	If  string `yaml:"if"`
+	// How the step is taken back: offer (when it made things worse or changed nothing) or lift (by itself, after lift_after of health).
+	Undo      string `yaml:"undo"`
 	LiftAfter string `yaml:"lift_after"`
 	WarmUp    string `yaml:"warm_up"`
 }

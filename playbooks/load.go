@@ -42,11 +42,16 @@ func Load(files []File, opts Options) (*Catalog, error) {
 		catalog: &Catalog{
 			targets: map[string]string{},
 			byName:  map[string]incident.Signal{},
+			facts:   map[string]factSource{},
+			ratios:  map[string]ratio{},
 		},
 	}
 	l.options()
 	l.read()
 	l.readSignals()
+	for _, check := range l.later {
+		check()
+	}
 	l.readProfiles()
 	if err := l.startRules(); err != nil {
 		return nil, err
@@ -67,6 +72,7 @@ type loader struct {
 	docs     []loaded
 	broken   map[string]bool    // files with mistakes of shape: what is missing there may only be unreadable
 	first    map[string]Problem // where a name was given first
+	later    []func()           // checks that need all signals
 	env      *ruleEnv
 	problems LoadErrors
 	catalog  *Catalog

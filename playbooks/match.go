@@ -10,7 +10,7 @@ import (
 type selection struct {
 	// answering are the playbooks that answer the alerts. Their recovery rules say when the trouble is over.
 	answering []*playbook
-	// diagnoses are those of the answering playbooks and those that they also weigh, by rank.
+	// diagnoses are those of the answering playbooks, those that they also weigh, and those that are always weighed, by rank.
 	diagnoses []*diagnosis
 	// unknown are the alert names that no playbook answers. For them every playbook is asked.
 	unknown []string
@@ -37,7 +37,7 @@ func (c *Catalog) selection(alertNames []string) selection {
 		}
 	}
 	for _, d := range c.diagnoses {
-		if reached[d] {
+		if reached[d] || d.always {
 			s.diagnoses = append(s.diagnoses, d)
 		}
 	}
@@ -60,6 +60,9 @@ func (s selection) signals() map[string]bool {
 		add(d.when)
 		for _, st := range d.steps {
 			add(st.condition)
+			for _, name := range namedIn(st.request.Advice) {
+				out[name] = true
+			}
 		}
 		recovery = append(recovery, d.owner)
 	}

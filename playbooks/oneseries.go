@@ -26,6 +26,28 @@ func oneSeries(expr parser.Expr) bool {
 	}
 }
 
+// groupedBy says whether a query has one series for each value of these labels. It answers no when it is not sure.
+func groupedBy(expr parser.Expr, labels []string) bool {
+	switch e := expr.(type) {
+	case *parser.ParenExpr:
+		return groupedBy(e.Expr, labels)
+	case *parser.AggregateExpr:
+		return !e.Without && folds(e.Op) && slices.Equal(slices.Sorted(slices.Values(e.Grouping)), slices.Sorted(slices.Values(labels)))
+	case *parser.BinaryExpr:
+		// With the same labels on both sides every operation keeps them apart.
+		side := func(s parser.Expr) bool { return s.Type() == parser.ValueTypeScalar || groupedBy(s, labels) }
+		return side(e.LHS) && side(e.RHS) && (groupedBy(e.LHS, labels) || groupedBy(e.RHS, labels))
+	case *parser.Call:
+		return e.Func.Name == "histogram_quantile" && groupedByLE(e.Args[1], labels)
+	default:
+		return false
+	}
+}
+
+func groupedByLE(expr parser.Expr, labels []string) bool {
+	return groupedBy(expr, append(slices.Clone(labels), "le"))
+}
+
 func oneOrNumber(expr parser.Expr) bool {
 	return expr.Type() == parser.ValueTypeScalar || oneSeries(expr)
 }
@@ -49,6 +71,9 @@ func oneFromCall(c *parser.Call) bool {
 		return false // New labels could make two series out of "a or b".
 	}
 	for _, arg := range c.Args {
+		if sub, ok := arg.(*parser.SubqueryExpr); ok && oneSeries(sub.Expr) {
+			continue // the past of one series is one series
+		}
 		switch arg.Type() {
 		case parser.ValueTypeScalar, parser.ValueTypeString:
 		case parser.ValueTypeVector:

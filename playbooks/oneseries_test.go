@@ -22,7 +22,8 @@ func TestOneSeries(t *testing.T) {
 		"absent(x)":                     true,
 		"absent_over_time(x[5m])":       true,
 		"round(sum(x))":                 true,
-		"max_over_time(sum(x)[5m:1m])":  false, // right, and not needed
+		"max_over_time(sum(x)[5m:1m])":  true,
+		"max_over_time(x[5m:1m])":       false,
 		"histogram_quantile(0.9, sum by (le) (rate(x_bucket[5m])))":      true,
 		"histogram_quantile(0.9, sum by (le, pod) (rate(x_bucket[5m])))": false,
 		"histogram_quantile(0.9, rate(x_bucket[5m]))":                    false,

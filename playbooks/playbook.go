@@ -34,9 +34,6 @@ func (l *loader) playbook(at place, doc document) {
 		reads:  l.repeated(at, "reads", doc.Reads),
 		never:  l.nevers(at, doc.Never),
 	}
-	if len(doc.Alerts) == 0 {
-		l.missing(at.key("alerts"), "alerts is missing: the playbook answers none, so it would never be used")
-	}
 	for _, name := range p.reads {
 		l.knownSignal(at.key("reads").item(slices.Index(doc.Reads, name)), name)
 	}
@@ -88,7 +85,7 @@ func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
 		l.add(at.key("rank").problem("rank: %d is not between 1 and %d", doc.Rank, maxRank))
 	}
 	d := &diagnosis{
-		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction,
+		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always, at: at,
 		when:     l.rule(at.key("when"), doc.When),
 		explains: l.repeated(at, "explains", doc.Explains),
 		never:    l.nevers(at, doc.Never),
@@ -115,7 +112,7 @@ func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
 
 // sameRule finds a diagnosis that could never be told from another.
 func (l *loader) sameRule(at place, d *diagnosis) {
-	key := "rule " + d.when.text
+	key := "rule " + d.when.key
 	if p, taken := l.first[key]; taken {
 		l.add(at.problem("the diagnosis at %s:%d:%d has the same rule, so this one would never be chosen", p.File, p.Line, p.Col))
 		return
@@ -145,6 +142,25 @@ func (l *loader) link() {
 			for j, name := range d.Explains {
 				l.explains(doc.at.key("diagnoses").item(i).key("explains").item(j), d, byName[name], name)
 			}
+		}
+	}
+	l.reached()
+}
+
+// reached finds diagnoses that no alert leads to.
+func (l *loader) reached() {
+	ways := map[*diagnosis]bool{}
+	for _, p := range l.catalog.playbooks {
+		if len(p.alerts) == 0 {
+			continue
+		}
+		for _, d := range slices.Concat(p.diagnoses, p.also) {
+			ways[d] = true
+		}
+	}
+	for _, d := range l.catalog.diagnoses {
+		if !ways[d] && !d.always && !l.anyBroken() {
+			l.add(d.at.problem("no alert leads to this diagnosis: give its playbook alerts, list it in also of another, or say always: true"))
 		}
 	}
 }

@@ -60,7 +60,7 @@ func fromReading(r incident.Reading, asked bool, unit incident.Unit) quantity {
 func fromTarget(v float64) quantity {
 	q := quantity{kind: targetType(), unit: incident.UnitSeconds}
 	if !(v > 0) || math.IsInf(v, 0) {
-		q.why = "no target"
+		q.why, q.empty = "no target", true
 		return q
 	}
 	q.lo, q.hi, q.known = v, v, true

@@ -42,9 +42,9 @@ func TestRecovery(t *testing.T) {
 		{"one preemption in the window", "vLLMRequestSwapping", state{"preemption_rate": 0.003}, no},
 		{"preemptions not known", "vLLMRequestSwapping", state{"preemption_rate": nil}, open},
 
-		{"room in the cache", "vLLMGPUCacheFull", state{"kv_usage": 0.95}, yes},
-		{"full cache", "vLLMGPUCacheFull", state{"kv_usage": 0.96}, no},
-		{"cache not known", "KVCacheNearFull", state{"kv_usage": nil}, open},
+		{"room in the cache", "vLLMGPUCacheFull", state{"kv_usage_max": 0.95}, yes},
+		{"full cache", "vLLMGPUCacheFull", state{"kv_usage_max": 0.96}, no},
+		{"cache not known", "KVCacheNearFull", state{"kv_usage_max": nil}, open},
 
 		{"tokens come in time", "vLLMHighTPOT", state{"tpot_p95": 0.05}, yes},
 		{"tokens come late", "vLLMHighTPOT", state{"tpot_p95": 0.2}, no},

@@ -13,10 +13,14 @@ import (
 
 // rule is one compiled rule. It is safe for concurrent use.
 type rule struct {
-	text    string
+	text string
+	// key is the same for rules that differ only in spaces and parentheses.
+	key     string
 	shape   shape
 	program cel.Program
 	signals []string // that it reads, in the order in which it names them
+	// numbers are the literals by the names that stand for them in the program.
+	numbers map[string]quantity
 }
 
 // ruleEnv compiles rules over the signals of one catalog.
@@ -45,7 +49,7 @@ func (l *loader) rule(at place, text string) *rule {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	checked, issues := l.env.compile(text)
+	checked, found, issues := l.env.compile(text)
 	if len(issues) > 0 {
 		for _, i := range issues {
 			if i.unknownName && l.anyBroken() {
@@ -63,18 +67,22 @@ func (l *loader) rule(at place, text string) *rule {
 	native := checked.NativeRep()
 	r := &rule{
 		text:    strings.Join(strings.Fields(text), " "),
-		shape:   shaper{info: native.SourceInfo(), signals: l.env.signals}.shape(native.Expr()),
+		shape:   shaper{info: native.SourceInfo(), signals: l.env.signals, literals: found}.shape(native.Expr()),
 		program: program,
+		numbers: map[string]quantity{},
 	}
-	r.signals = r.shape.signals()
-	if !l.sensible(at, r, native) {
+	for name, n := range found {
+		r.numbers[name] = n.quantity()
+	}
+	r.key, r.signals = r.shape.text, r.shape.signals()
+	if !l.sensible(at, r, native, found) {
 		return nil
 	}
 	return r
 }
 
 // sensible finds what the types allow and no author can mean.
-func (l *loader) sensible(at place, r *rule, native *ast.AST) bool {
+func (l *loader) sensible(at place, r *rule, native *ast.AST, found map[string]literal) bool {
 	before := len(l.problems)
 	if len(r.signals) == 0 {
 		l.add(at.problem("the rule reads no signal, so it says the same whatever happens"))
@@ -88,13 +96,20 @@ func (l *loader) sensible(at place, r *rule, native *ast.AST) bool {
 		if c.kind != shapeCompare {
 			continue
 		}
-		if !c.right.isNumber() && c.left.unit != "" && c.right.unit != "" && c.left.unit != c.right.unit {
-			l.add(at.problemAt(offset, "%s (%s) and %s (%s) have different units", c.left.text, c.left.unit, c.right.text, c.right.unit))
-		}
-		if c.left.unit == incident.UnitRatio && c.right.isNumber() && !isRatio(native, c.right.id) {
-			l.add(at.problemAt(offset, "%s goes from 0 to 1, so it cannot be compared with %s; 95 %% is 0.95", c.left.text, c.right.text))
+		if problem := unitProblem(c, r, native); problem != "" {
+			l.add(at.problemAt(offset, "%s", problem))
 		}
 	}
+	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != fnOr {
+			return
+		}
+		for _, arg := range e.AsCall().Args() {
+			if n := found[arg.AsIdent()]; arg.Kind() == ast.IdentKind && n.unit != incident.UnitSeconds {
+				l.add(at.problemAt(startOf(native, arg.ID()), "a target is in seconds, and %s is in %s", n.text, n.unit))
+			}
+		}
+	}))
 	// The cost does not depend on the readings, because every part is always evaluated.
 	if a := r.ask(facts{}); a.err != nil {
 		l.add(at.problem("the rule is too expensive or cannot be evaluated: %s", a.err))
@@ -102,15 +117,36 @@ func (l *loader) sensible(at place, r *rule, native *ast.AST) bool {
 	return len(l.problems) == before
 }
 
-func isRatio(native *ast.AST, id int64) bool {
-	ok := false
+// unitProblem says what is wrong with the units of a comparison; empty when nothing is.
+func unitProblem(c shape, r *rule, native *ast.AST) string {
+	left, right := c.left, c.right
+	if left.unit == "" {
+		return ""
+	}
+	if right.unit == "" {
+		n, ok := plainNumber(native, right.id)
+		if want := example(n, left.unit); ok && n != 0 && want != "" {
+			return fmt.Sprintf("%s is in %s and %s has no unit; write %s", left.text, left.unit, right.text, want)
+		}
+		return ""
+	}
+	if left.unit != right.unit {
+		return fmt.Sprintf("%s (%s) and %s (%s) have different units", left.text, left.unit, right.text, right.unit)
+	}
+	if n, ok := r.numbers[right.standIn]; ok && left.unit == incident.UnitRatio && n.hi > 1 {
+		return fmt.Sprintf("%s goes from 0%% to 100%%, so it cannot be compared with %s", left.text, right.text)
+	}
+	return ""
+}
+
+// plainNumber is the value of a number without a unit.
+func plainNumber(native *ast.AST, id int64) (value float64, ok bool) {
 	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.ID() == id && e.Kind() == ast.LiteralKind {
-			f, isNumber := number(e.AsLiteral())
-			ok = isNumber && f >= 0 && f <= 1
+			value, ok = number(e.AsLiteral())
 		}
 	}))
-	return ok
+	return value, ok
 }
 
 // startOf is where an expression begins in the text. Operators are recorded at their own place, so the leftmost part counts.
@@ -149,8 +185,12 @@ type facts map[string]quantity
 // factsOf gives every signal and every target a quantity, known or not.
 func (c *Catalog) factsOf(ev incident.Evidence, slo incident.SLO) facts {
 	out := facts{}
+	own := c.own(ev)
 	for _, s := range c.signals {
-		r, asked := ev.Readings[s.Name]
+		r, asked := own[s.Name]
+		if !asked {
+			r, asked = ev.Readings[s.Name]
+		}
 		out[s.Name] = fromReading(r, asked, s.Unit)
 	}
 	for _, name := range targetNames() {
@@ -161,8 +201,11 @@ func (c *Catalog) factsOf(ev incident.Evidence, slo incident.SLO) facts {
 
 // ask evaluates the rule. An error leaves it undecided.
 func (r *rule) ask(f facts) answer {
-	vars := make(map[string]any, len(f))
+	vars := make(map[string]any, len(f)+len(r.numbers))
 	for name, q := range f {
+		vars[name] = q
+	}
+	for name, q := range r.numbers {
 		vars[name] = q
 	}
 	for _, c := range r.shape.conditions() {

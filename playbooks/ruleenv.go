@@ -15,10 +15,11 @@ import (
 // The language of rules is CEL with &&, || and !, comparisons of readings and targets with each other and with numbers, a number
 // times a reading or a target, and three functions:
 //
-//	present(x)        there is a value or a bound; never undecided
-//	absent(x)         Prometheus was asked and had no data; undecided when it could not be asked
-//	slo.ttft.or(3.0)  the target, or this number of seconds where the pool has none
+//	present(x)        there is a value or a bound; false without data (NaN is none), undecided when it could not be asked
+//	absent(x)         it was asked and there is no data; undecided when it could not be asked
+//	slo.ttft.or(3s)   the target, or this one where the pool has none
 //
+// Numbers carry the unit of what they are compared with: 3s, 500ms, 95%, 0.5/s, 80GiB. Counts, tokens, factors and zero have none.
 // There is no equality (measured values are compared with <= and >=), no conditional, no list, no text and no loop.
 const (
 	fnPresent = "present"
@@ -62,9 +63,9 @@ func newCEL(signals []incident.Signal) (*cel.Env, error) {
 		cel.Function(fnAbsent,
 			cel.Overload("absent_reading", []*cel.Type{readingType()}, cel.BoolType, cel.UnaryBinding(absent))),
 		cel.Function(fnOr,
-			cel.MemberOverload("target_or_double", []*cel.Type{targetType(), cel.DoubleType}, targetType(), cel.BinaryBinding(orElse)),
-			cel.MemberOverload("target_or_int", []*cel.Type{targetType(), cel.IntType}, targetType(), cel.BinaryBinding(orElse))),
+			cel.MemberOverload("target_or_number", []*cel.Type{targetType(), numberType()}, targetType(), cel.BinaryBinding(orElse))),
 	}
+	opts = append(opts, standIns()...)
 	for _, s := range signals {
 		opts = append(opts, cel.Variable(s.Name, readingType()))
 	}
@@ -95,7 +96,7 @@ func operandPairs() [][2]*cel.Type {
 		for _, other := range []*cel.Type{readingType(), targetType()} {
 			pairs = append(pairs, [2]*cel.Type{q, other})
 		}
-		for _, number := range []*cel.Type{cel.DoubleType, cel.IntType} {
+		for _, number := range []*cel.Type{cel.DoubleType, cel.IntType, numberType()} {
 			pairs = append(pairs, [2]*cel.Type{q, number}, [2]*cel.Type{number, q})
 		}
 	}
@@ -169,9 +170,17 @@ func toTruth(v ref.Val) incident.Truth {
 	}
 }
 
+// present says no only when the question was answered. A Prometheus that is away must not look like a metric that does not exist.
 func present(v ref.Val) ref.Val {
 	q, ok := v.(quantity)
-	return types.Bool(ok && q.known)
+	switch {
+	case ok && q.known:
+		return types.True
+	case ok && q.empty:
+		return types.False
+	default:
+		return fromTruth(incident.Undecided)
+	}
 }
 
 func absent(v ref.Val) ref.Val {
@@ -188,15 +197,15 @@ func absent(v ref.Val) ref.Val {
 	}
 }
 
-// orElse gives a pool without a target the number of seconds that the author of the rule chose.
+// orElse gives a pool without a target the one that the author of the rule chose.
 func orElse(v, fallback ref.Val) ref.Val {
 	q, ok := v.(quantity)
-	f, isNumber := number(fallback)
+	f, isNumber := fallback.(quantity)
 	if !ok || !isNumber {
 		return types.MaybeNoSuchOverloadErr(v)
 	}
 	if q.known {
 		return q
 	}
-	return fromTarget(f)
+	return fromTarget(f.lo)
 }

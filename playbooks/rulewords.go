@@ -19,27 +19,33 @@ type ruleIssue struct {
 	unknownName bool
 }
 
-// compile parses and type-checks a rule. Either it has no issues, or the AST is nil.
-func (e *ruleEnv) compile(text string) (*cel.Ast, []ruleIssue) {
+// compile parses and type-checks a rule. Either it has no issues, or the AST is nil. The literals are what stands behind the names of the AST that begin
+// with an underscore.
+func (e *ruleEnv) compile(text string) (*cel.Ast, map[string]literal, []ruleIssue) {
+	text, found, wrong := literals(text)
+	if len(wrong) > 0 {
+		return nil, nil, wrong
+	}
 	parsed, issues := e.cel.Parse(text)
 	if issues.Err() != nil {
-		return nil, e.words(text, nil, issues)
+		return nil, nil, e.words(text, nil, found, issues)
 	}
 	checked, issues := e.cel.Check(parsed)
 	if issues.Err() != nil {
-		return nil, e.words(text, parsed.NativeRep(), issues)
+		return nil, nil, e.words(text, parsed.NativeRep(), found, issues)
 	}
 	if out := checked.OutputType(); !out.IsExactType(cel.BoolType) {
-		return nil, []ruleIssue{{text: fmt.Sprintf("the rule gives a %s; it must be true or false", out)}}
+		return nil, nil, []ruleIssue{{text: fmt.Sprintf("the rule gives a %s; it must be true or false", out)}}
 	}
-	return checked, nil
+	return checked, found, nil
 }
 
-func (e *ruleEnv) words(text string, native *ast.AST, issues *cel.Issues) []ruleIssue {
+func (e *ruleEnv) words(text string, native *ast.AST, found map[string]literal, issues *cel.Issues) []ruleIssue {
 	var out []ruleIssue
 	for _, err := range issues.Errors() {
 		i := ruleIssue{offset: offsetOf(text, err.Location.Line(), err.Location.Column())}
 		i.text, i.unknownName = e.issueWords(native, err)
+		i.text = written(i.text, found)
 		if !slices.Contains(out, i) {
 			out = append(out, i)
 		}
@@ -102,6 +108,8 @@ func overloadWords(fn, args string) string {
 	kinds := strings.Split(args, ", ")
 	kinds = slices.DeleteFunc(kinds, func(s string) bool { return s == "" })
 	switch {
+	case fn == fnOr && kinds[0] == "target":
+		return "a target is a time: give its unit, as in slo.ttft.or(3s)"
 	case fn == fnOr && slices.Contains(kinds, "reading"):
 		return "only a target (slo.*) can have a default: a reading that is missing must not turn into a number"
 	case isOperator:

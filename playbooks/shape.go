@@ -40,16 +40,19 @@ type operand struct {
 	// signal is the signal in it, target the name behind "slo."; both are empty for a number.
 	signal string
 	target string
-	unit   incident.Unit // empty for a number
-	plain  bool          // the signal or target itself, not a multiple of it
+	// standIn is the name of a number with a unit in the program.
+	standIn string
+	unit    incident.Unit // empty for a number without one
+	plain   bool          // the signal or target itself, not a multiple of it
 }
 
 func (o operand) isNumber() bool { return o.signal == "" && o.target == "" }
 
 // shaper builds shapes of one checked rule.
 type shaper struct {
-	info    *ast.SourceInfo
-	signals map[string]incident.Signal
+	info     *ast.SourceInfo
+	signals  map[string]incident.Signal
+	literals map[string]literal
 }
 
 func (s shaper) shape(e ast.Expr) shape {
@@ -95,6 +98,10 @@ func (s shaper) operand(e ast.Expr) operand {
 	out := operand{id: e.ID(), text: s.text(e)}
 	switch e.Kind() {
 	case ast.IdentKind:
+		if n, ok := s.literals[e.AsIdent()]; ok {
+			out.standIn, out.unit = e.AsIdent(), n.unit
+			return out
+		}
 		out.signal, out.plain = e.AsIdent(), true
 		if name, ok := strings.CutPrefix(out.signal, "slo."); ok {
 			out.signal, out.target = "", name
@@ -128,7 +135,7 @@ func (s shaper) text(e ast.Expr) string {
 	if err != nil {
 		return "the rule"
 	}
-	return text
+	return written(text, s.literals)
 }
 
 func mirrored(op string) string {

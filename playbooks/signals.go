@@ -17,7 +17,9 @@ import (
 const windowToken = "$window"
 
 func units() []incident.Unit {
-	return []incident.Unit{incident.UnitSeconds, incident.UnitRatio, incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens}
+	return []incident.Unit{
+		incident.UnitSeconds, incident.UnitRatio, incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens, incident.UnitBytes,
+	}
 }
 
 func directions() []incident.Direction {
@@ -40,13 +42,13 @@ func (l *loader) signal(at place, s signalDoc) {
 		l.signalName(at.key("name"), s.Name)
 	}
 	out := incident.Signal{
-		Name: s.Name, Title: s.Title,
-		Query:     l.query(at, s.Query),
+		Name: s.Name, Title: s.Title, Baseline: s.Baseline, Product: l.repeated(at, "product", s.Product),
 		Unit:      oneOf(l, at, "unit", incident.Unit(s.Unit), units()),
 		Direction: oneOf(l, at, "direction", incident.Direction(s.Direction), directions()),
 		Floor:     l.edge(at, "floor", s.Floor),
 		Ceiling:   l.edge(at, "ceiling", s.Ceiling),
 	}
+	l.origin(at, s, &out)
 	if out.Floor > 0 && out.Ceiling > 0 && out.Ceiling <= out.Floor {
 		l.add(at.key("ceiling").problem("the ceiling %g is not above the floor %g", out.Ceiling, out.Floor))
 	}
@@ -60,6 +62,29 @@ func (l *loader) signal(at place, s signalDoc) {
 	l.catalog.byName[s.Name] = out
 	if s.Target != "" {
 		l.catalog.targets[s.Name] = s.Target
+	}
+}
+
+// origin reads where the values of a signal come from: exactly one of three.
+func (l *loader) origin(at place, s signalDoc, out *incident.Signal) {
+	switch {
+	case s.Fact != "" && s.Ratio == nil && s.Query == "":
+		l.fact(at, s)
+	case s.Ratio != nil && s.Fact == "" && s.Query == "":
+		l.ratio(at, s)
+	case s.Fact != "" || s.Ratio != nil:
+		l.add(at.problem("a signal is one of query, fact and ratio"))
+	default:
+		out.Query = l.query(at, "query", s.Query, s.Product)
+		if s.Pods != "" {
+			out.Pods = l.query(at, "pods", s.Pods, []string{"pod"})
+		}
+		return
+	}
+	for field, set := range map[string]bool{"pods": s.Pods != "", "baseline": s.Baseline, "product": s.Product != nil, "floor": s.Floor != nil, "ceiling": s.Ceiling != nil} {
+		if set {
+			l.add(at.key(field).problem("%s belongs to a query, and this signal has none", field))
+		}
 	}
 }
 
@@ -112,13 +137,14 @@ func (l *loader) edge(at place, field string, v *float64) float64 {
 	return *v
 }
 
-// query puts the window in and checks that the query is PromQL that gives at most one series, whatever the pool.
-func (l *loader) query(at place, text string) string {
-	l.need(at, "query", text)
+// query puts the window in and checks that the query is PromQL that gives at most one series, whatever the pool; or, with labels, one series for each
+// value of these labels.
+func (l *loader) query(at place, field, text string, labels []string) string {
+	l.need(at, field, text)
 	if text == "" {
 		return ""
 	}
-	at = at.key("query")
+	at = at.key(field)
 	query := strings.ReplaceAll(text, windowToken, l.window)
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
 	var many parser.ParseErrors
@@ -131,7 +157,9 @@ func (l *loader) query(at place, text string) string {
 		l.add(at.problem("the query is not PromQL: %s", err))
 	case expr.Type() != parser.ValueTypeVector:
 		l.add(at.problem("the query gives a %s; it must give a series", expr.Type()))
-	case !oneSeries(expr):
+	case len(labels) > 0 && !groupedBy(expr, labels):
+		l.add(at.problemAt(l.unwind(text, int(expr.PositionRange().Start)), "the query must be grouped by %s and nothing else", strings.Join(labels, ", ")))
+	case len(labels) == 0 && !oneSeries(expr):
 		start := l.unwind(text, int(expr.PositionRange().Start))
 		l.add(at.problemAt(start, "the query can give more than one series; put sum(...), max(...) or avg(...) around it"))
 	}

@@ -42,6 +42,7 @@ const (
 	fieldReplicas  = knobReplicas
 	fieldBatch     = knobBatch
 	fieldManual    = string(incident.StepManual)
+	fieldUndo      = "undo"
 	fieldLiftAfter = "lift_after"
 	fieldWarmUp    = "warm_up"
 )
@@ -49,6 +50,16 @@ const (
 func knobs() []string {
 	return []string{knobThrottle, knobReplicas, knobBatch, knobSeqs, knobGPUMemory, knobRestart}
 }
+
+// way says how a step is taken back. Every step of the bot's restores the fields that it touched; this says when.
+type way string
+
+const (
+	wayOffer way = "offer" // when it made things worse or changed nothing
+	wayLift  way = "lift"  // by itself, when the pool has been healthy for lift_after
+)
+
+func ways() []way { return []way{wayOffer, wayLift} }
 
 // turn is one change that a step makes to one knob.
 type turn struct {
@@ -170,11 +181,32 @@ func (l *loader) step(at place, doc stepDoc) (out incident.StepRequest, field st
 	}
 	if out.Kind != incident.StepManual {
 		l.need(at, "why", out.Why)
+		l.undo(at, field, doc)
 	}
 	if limit := l.opts.MaxWarmUp; limit > 0 {
 		out.WarmUp = min(out.WarmUp, limit)
 	}
 	return out, field, len(l.problems) == before
+}
+
+// undo reports a step that does not say how it is taken back.
+func (l *loader) undo(at place, field string, doc stepDoc) {
+	if doc.Undo == "" {
+		l.missing(at.key(fieldUndo), "undo is missing: say offer (when it made things worse or changed nothing) or lift (by itself, after lift_after)")
+		return
+	}
+	switch oneOf(l, at, fieldUndo, way(doc.Undo), ways()) {
+	case wayLift:
+		if field == fieldBatch {
+			l.add(at.key(fieldUndo).problem("%s cannot be a stop-gap: lifting it would restart the pods again", field))
+		} else if doc.LiftAfter == "" {
+			l.missing(at.key(fieldLiftAfter), "lift_after is missing: undo is lift, and this says after how much health")
+		}
+	case wayOffer:
+		if doc.LiftAfter != "" {
+			l.add(at.key(fieldLiftAfter).problem("lift_after goes with undo: lift"))
+		}
+	}
 }
 
 func stepFields() []string { return []string{fieldThrottle, fieldReplicas, fieldBatch, fieldManual} }
@@ -200,9 +232,6 @@ func (l *loader) batch(at place, field string, doc stepDoc) {
 	if !(factor >= minFactor && factor <= maxFactor) || factor == 1 || math.IsNaN(factor) {
 		l.add(at.key(field).key("factor").problem("%s: the factor %g is not between %g and %g, or changes nothing", field, factor, minFactor, maxFactor))
 	}
-	if doc.LiftAfter != "" {
-		l.add(at.key(fieldLiftAfter).problem("%s cannot be a stop-gap: lifting it would restart the pods again", field))
-	}
 }
 
 func (l *loader) replicas(at place, add int64) {
@@ -213,7 +242,8 @@ func (l *loader) replicas(at place, add int64) {
 
 func (l *loader) manual(at place, field string, doc stepDoc) {
 	l.need(at.key(field), "advice", strings.TrimSpace(doc.Manual.Advice))
-	for name, value := range map[string]string{fieldLiftAfter: doc.LiftAfter, fieldWarmUp: doc.WarmUp} {
+	l.placeholders(at.key(field).key("advice"), doc.Manual.Advice)
+	for name, value := range map[string]string{fieldUndo: doc.Undo, fieldLiftAfter: doc.LiftAfter, fieldWarmUp: doc.WarmUp} {
 		if value != "" {
 			l.add(at.key(name).problem("%s: the bot does not carry out manual steps", name))
 		}

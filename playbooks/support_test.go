@@ -17,9 +17,20 @@ func alerts(names ...string) []incident.Alert {
 	return out
 }
 
-// readings makes evidence of exact values.
+// features are signals of what a pool may have and mostly has not: Prometheus is asked and has no data.
+func features() []string {
+	return []string{
+		"gateway_cancel_ratio", "rejected_rate", "spec_acceptance", "spec_acceptance_usual", "nixl_failed_rate", "nixl_expired_rate", "waiting_deferred",
+		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth",
+	}
+}
+
+// readings makes evidence of exact values, of a pool without Kubernetes.
 func readings(values map[string]float64) incident.Evidence {
-	ev := incident.Evidence{At: at(), Readings: map[string]incident.Reading{}}
+	ev := incident.Evidence{At: at(), Readings: map[string]incident.Reading{}, Cluster: incident.Cluster{NotConfigured: true, Error: "no Kubernetes is configured"}}
+	for _, name := range features() {
+		ev.Readings[name] = incident.Reading{Signal: name, At: at()}
+	}
 	for name, v := range values {
 		ev.Readings[name] = incident.Reading{Signal: name, Value: &v, At: at()}
 	}

@@ -60,9 +60,9 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at time.Time) incident.Cluster {
 	switch {
 	case c.kube == nil:
-		return incident.Cluster{Workload: ref, Error: "no Kubernetes is configured, so the workload was not looked at"}
+		return incident.Cluster{Workload: ref, NotConfigured: true, Error: "no Kubernetes is configured, so the workload was not looked at"}
 	case ref.IsZero():
-		return incident.Cluster{Error: "the pool names no workload"}
+		return incident.Cluster{NotConfigured: true, Error: "the pool names no workload"}
 	}
 	return c.kube.Cluster(ctx, ref, at)
 }

@@ -23,6 +23,7 @@ func routerTwin(spelled string) bool {
 //	vllm:admission_rejections_total  no engine
 //	http_request*                    no model_name, no engine: exported by the API server's instrumentation
 //	http_response_size_bytes         no model_name, no engine
+//	namespace_httproute:...          no model_name, no engine: the gateway's recording rule of deploy/prometheus, by namespace
 //
 // The labels of the scrape (namespace, pod, job, instance) are on all of them. Source: vLLM v1/metrics/loggers.py. Metrics of others (up, DCGM,
 // gateways) are not in the table on purpose: without model_name they would be those of every pool in the namespace, so for them a matcher that
@@ -40,7 +41,7 @@ func labelsMissingOn(name string) []string {
 		}
 		return nil
 	}
-	if strings.HasPrefix(name, "http_request") || strings.HasPrefix(name, "http_response_size_bytes") {
+	if strings.HasPrefix(name, "http_request") || strings.HasPrefix(name, "http_response_size_bytes") || strings.HasPrefix(name, "namespace_httproute:") {
 		return both
 	}
 	return nil

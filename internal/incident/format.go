@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97 %", "12", "340/s". It is made for messages, not for parsing.
@@ -42,6 +43,20 @@ func number(v float64) string {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	return s
+}
+
+// FormatDuration writes a length of time as a person reads it: "45 s", "12 min", "3 h 5 min".
+func FormatDuration(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min"
+	case d%time.Hour < time.Minute:
+		return strconv.Itoa(int(d.Hours())) + " h"
+	default:
+		return strconv.Itoa(int(d.Hours())) + " h " + strconv.Itoa(int((d % time.Hour).Minutes())) + " min"
+	}
 }
 
 // Text is the reading as a person reads it: the value, "at most 0.3 s", "at least 10 s", "no data", or "error: ...".

@@ -133,7 +133,9 @@ type DeadAlert struct {
 
 // Cluster is what the Kubernetes API said about a pool. Error says why it could not be asked; the rest is then zero and means nothing.
 type Cluster struct {
-	Error         string      `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
+	// NotConfigured says that there is no Kubernetes to ask, as opposed to one that did not answer.
+	NotConfigured bool        `json:"notConfigured,omitempty"`
 	Workload      WorkloadRef `json:"workload,omitzero"`
 	Replicas      *int64      `json:"replicas,omitempty"`
 	ReadyReplicas *int64      `json:"readyReplicas,omitempty"`

@@ -1,0 +1,50 @@
+package playbooks
+
+import (
+	"regexp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// A manual step's advice may name signals in braces: "set max_num_seqs to at most {safe_max_num_seqs}". A person reads the value of the moment there.
+
+func placeholder() *regexp.Regexp { return regexp.MustCompile(`\{([^{}\s]*)\}`) }
+
+func (l *loader) placeholders(at place, advice string) {
+	for _, m := range placeholder().FindAllStringSubmatch(advice, -1) {
+		if _, ok := l.catalog.byName[m[1]]; !ok && !l.anyBroken() {
+			l.add(at.problem("there is no signal %q for {%s}", m[1], m[1]))
+		}
+	}
+}
+
+// namedIn are the signals that an advice names.
+func namedIn(advice string) []string {
+	var out []string
+	for _, m := range placeholder().FindAllStringSubmatch(advice, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// filled puts the values in. What is not known is said so: a person must not read a guess.
+func (c *Catalog) filled(advice string, readings map[string]incident.Reading) string {
+	return placeholder().ReplaceAllStringFunc(advice, func(m string) string {
+		name := m[1 : len(m)-1]
+		r := readings[name]
+		if !r.HasValue() {
+			return "(" + c.byName[name].Title + ": not known)"
+		}
+		if r.Unit == incident.UnitCount {
+			whole := *r.Value
+			if whole >= 1 {
+				whole = float64(int64(whole)) // a limit is rounded towards the careful side
+			}
+			r.Value = &whole
+		}
+		if len(r.Pods) > 0 {
+			return r.Text() + " (" + r.Pods[0].Pod + ")"
+		}
+		return r.Text()
+	})
+}

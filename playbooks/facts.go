@@ -1,0 +1,198 @@
+package playbooks
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// recent is how long ago a change or the end of a container may be to explain what is seen now. vLLM's caches are cold for about 15 minutes after a start, and
+// a rate looks back five more.
+const recent = 30 * time.Minute
+
+// factSource reads one fact out of the evidence; ok is false when there is none.
+type factSource struct {
+	unit incident.Unit
+	read func(incident.Evidence) (value float64, ok bool)
+	// alerts says that the fact comes from the alerts and not from Kubernetes.
+	alerts bool
+}
+
+// factSources are the facts that a signal can be, by name. They are counted by us and not measured by Prometheus.
+func factSources() map[string]factSource {
+	count := func(read func(incident.Evidence) int) factSource {
+		return factSource{unit: incident.UnitCount, read: func(ev incident.Evidence) (float64, bool) { return float64(read(ev)), true }}
+	}
+	arg := func(name string, u incident.Unit) factSource {
+		return factSource{unit: u, read: func(ev incident.Evidence) (float64, bool) {
+			v, ok := ev.Cluster.Args[name]
+			return v, ok
+		}}
+	}
+	return map[string]factSource{
+		"pods_not_ready": count(func(ev incident.Evidence) int {
+			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return !p.Ready })
+		}),
+		"pods_ready": count(func(ev incident.Evidence) int { return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready }) }),
+		"pods_crash_looping": count(func(ev incident.Evidence) int {
+			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return strings.Contains(p.Reason, "CrashLoopBackOff") })
+		}),
+		"recent_crashes":  count(func(ev incident.Evidence) int { return len(crashes(ev, func(incident.Crash) bool { return true })) }),
+		"recent_gpu_ooms": count(func(ev incident.Evidence) int { return len(crashes(ev, func(c incident.Crash) bool { return c.OutOfMemory == "gpu" })) }),
+		"recent_oom_kills": count(func(ev incident.Evidence) int {
+			return len(crashes(ev, func(c incident.Crash) bool { return c.Reason == "OOMKilled" }))
+		}),
+		"recent_rollouts":  count(func(ev incident.Evidence) int { return changesOf(ev, incident.ChangeRollout) }),
+		"youngest_pod_age": {unit: incident.UnitSeconds, read: youngest},
+		"arg_max_num_seqs": arg("max_num_seqs", incident.UnitCount),
+		"arg_max_num_batched_tokens": arg("max_num_batched_tokens", incident.UnitTokens),
+		"dead_alerts": {unit: incident.UnitCount, alerts: true, read: func(ev incident.Evidence) (float64, bool) {
+			return float64(len(ev.DeadAlerts)), ev.DeadAlerts != nil
+		}},
+	}
+}
+
+func countOf[T any](list []T, want func(T) bool) int {
+	n := 0
+	for _, v := range list {
+		if want(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// crashes are the recent ends of containers that were no success.
+func crashes(ev incident.Evidence, want func(incident.Crash) bool) []incident.Crash {
+	return slices.DeleteFunc(slices.Clone(ev.Cluster.Crashes), func(c incident.Crash) bool {
+		return !want(c) || c.At.IsZero() || ev.At.Sub(c.At) > recent || c.ExitCode == 0 && c.Reason != "OOMKilled"
+	})
+}
+
+func changesOf(ev incident.Evidence, kind incident.ChangeKind) int {
+	return countOf(ev.Cluster.Changes, func(c incident.RecentChange) bool { return c.Kind == kind && ev.At.Sub(c.At) <= recent })
+}
+
+// youngest is the age of the youngest pod, or of its container when that was started again.
+func youngest(ev incident.Evidence) (float64, bool) {
+	var newest time.Time
+	for _, p := range ev.Cluster.Pods {
+		if p.Started.After(newest) {
+			newest = p.Started
+		}
+	}
+	for _, c := range ev.Cluster.Crashes {
+		if c.At.After(newest) {
+			newest = c.At
+		}
+	}
+	return ev.At.Sub(newest).Seconds(), !newest.IsZero()
+}
+
+func (l *loader) fact(at place, s signalDoc) {
+	at = at.key("fact")
+	f, ok := factSources()[s.Fact]
+	switch {
+	case !ok:
+		l.add(at.problem("fact: %q is none of %s", s.Fact, strings.Join(slices.Sorted(maps.Keys(factSources())), ", ")))
+		return
+	case incident.Unit(s.Unit) != f.unit && s.Unit != "":
+		l.add(at.problem("fact: %s is in %s and not in %s", s.Fact, f.unit, s.Unit))
+	}
+	l.catalog.facts[s.Name] = f
+}
+
+// ratio is a signal worked out from two others.
+type ratio struct {
+	of, per string
+	times   float64
+}
+
+func (l *loader) ratio(at place, s signalDoc) {
+	at = at.key("ratio")
+	r := ratio{of: s.Ratio.Of, per: s.Ratio.Per, times: 1}
+	l.need(at, "of", r.of)
+	l.need(at, "per", r.per)
+	if s.Ratio.Times != nil {
+		r.times = l.edge(at, "times", s.Ratio.Times)
+	}
+	l.catalog.ratios[s.Name] = r
+	l.later = append(l.later, func() {
+		for field, name := range map[string]string{"of": r.of, "per": r.per} {
+			if name != "" {
+				l.knownSignal(at.key(field), name)
+			}
+			if _, nested := l.catalog.ratios[name]; nested {
+				l.add(at.key(field).problem("%q is a ratio itself; write the signals that it is made of", name))
+			}
+		}
+	})
+}
+
+// reading is what the catalog itself can say about a signal that Prometheus is not asked for; ok is false for all others.
+func (c *Catalog) reading(name string, ev incident.Evidence) (r incident.Reading, ok bool) {
+	s := c.byName[name]
+	r = incident.Reading{Signal: name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, At: ev.At}
+	if f, is := c.facts[name]; is {
+		cl := ev.Cluster
+		switch {
+		case !f.alerts && cl.NotConfigured:
+			return r, true
+		case !f.alerts && cl.Error != "" && len(cl.Pods) == 0:
+			r.Error = cl.Error
+			return r, true
+		}
+		if v, known := f.read(ev); known {
+			r.Value = &v
+		}
+		return r, true
+	}
+	if q, is := c.ratios[name]; is {
+		return c.quotient(r, q, ev), true
+	}
+	return r, false
+}
+
+func (c *Catalog) quotient(r incident.Reading, q ratio, ev incident.Evidence) incident.Reading {
+	var parts [2]incident.Reading
+	for i, name := range []string{q.of, q.per} {
+		own, known := c.reading(name, ev)
+		if !known {
+			own, known = ev.Readings[name]
+		}
+		parts[i] = own
+		switch {
+		case !known:
+			r.Error = name + " was not read"
+		case own.Error != "":
+			r.Error = fmt.Sprintf("%s: %s", name, own.Error)
+		case own.Value != nil && own.Bound != incident.Exact:
+			r.Error = fmt.Sprintf("%s is only known to be %s", name, own.Text())
+		}
+	}
+	of, per := parts[0], parts[1]
+	if r.Error != "" || of.Value == nil || per.Value == nil {
+		return r
+	}
+	// Nothing of nothing is no data, as it is for Prometheus.
+	if v := q.times * *of.Value / *per.Value; !math.IsNaN(v) && !math.IsInf(v, 0) {
+		r.Value = &v
+	}
+	return r
+}
+
+// own are the readings that the catalog itself works out.
+func (c *Catalog) own(ev incident.Evidence) map[string]incident.Reading {
+	out := map[string]incident.Reading{}
+	for _, s := range c.signals {
+		if r, ok := c.reading(s.Name, ev); ok {
+			out[s.Name] = r
+		}
+	}
+	return out
+}

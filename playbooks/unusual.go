@@ -1,0 +1,185 @@
+package playbooks
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// The thresholds of the published detector ("vLLM v1 Performance Profiling", MetricAnomalyDetector): three standard deviations; a correlation of 0.8 over the
+// last twenty points.
+const (
+	unusualScore       = 3.0
+	strongCorrelation  = 0.8
+	correlationPoints  = 20
+	mostChanges        = 3
+	mostDepartures     = 3
+	changesBack        = 2 * time.Hour
+	yesterdayDeparture = 2.0 // times yesterday's value; our starting value
+)
+
+// unusual are what a person wants to know beside the cause: departures from the pool's own past, signals that move together, and what changed lately. None
+// of it chooses a cause: an unusual value is not a wrong one, and what happened before is not what it came from.
+func (c *Catalog) unusual(ev incident.Evidence) []string {
+	return slices.Concat(recentChanges(ev), c.departures(ev), c.together(ev))
+}
+
+// departures are the signals that are furthest from their own past.
+func (c *Catalog) departures(ev incident.Evidence) []string {
+	type departure struct {
+		score float64
+		text  string
+	}
+	var found []departure
+	for _, s := range c.signals {
+		r := ev.Readings[s.Name]
+		b := r.Baseline
+		if b == nil || b.Score == nil || !r.HasValue() || math.Abs(*b.Score) < unusualScore {
+			continue
+		}
+		side := "above"
+		if *b.Score < 0 {
+			side = "below"
+		}
+		text := fmt.Sprintf("%s %s is %.1f standard deviations %s the hour before (%s on average)", r.Title, r.Text(), math.Abs(*b.Score), side, incident.FormatValue(b.Mean, r.Unit))
+		if y := b.Yesterday; y != nil {
+			text += "; at this hour yesterday it was " + incident.FormatValue(*y, r.Unit)
+			if *y > 0 && *r.Value < yesterdayDeparture**y && *r.Value > *y/yesterdayDeparture {
+				text += ", much the same"
+			}
+		}
+		found = append(found, departure{math.Abs(*b.Score), text + "."})
+	}
+	slices.SortStableFunc(found, func(a, b departure) int { return cmp.Compare(b.score, a.score) })
+	var out []string
+	for _, d := range found[:min(len(found), mostDepartures)] {
+		out = append(out, d.text)
+	}
+	return out
+}
+
+// pairs are the signals of which it tells something that they move together. The first of the published detector, the others after the rows of the runbook.
+func pairs() [][2]string {
+	return [][2]string{
+		{"kv_usage", "ttft_p95"}, {"waiting", "ttft_p95"}, {"preemption_rate", "tpot_p95"}, {"prompt_tokens_rate", "tpot_p95"}, {"prompt_len_p95", "ttft_p95"},
+	}
+}
+
+func (c *Catalog) together(ev incident.Evidence) []string {
+	var out []string
+	for _, p := range pairs() {
+		a, b := ev.Readings[p[0]], ev.Readings[p[1]]
+		if r, n, ok := correlation(a.Series, b.Series); ok && r > strongCorrelation {
+			span := a.Series[len(a.Series)-1].At.Sub(a.Series[0].At).Round(time.Minute)
+			out = append(out, fmt.Sprintf("%s and %s rise and fall together (correlation %.2f over %d points in %s).", a.Title, lowerFirst(b.Title), r, n, incident.FormatDuration(span)))
+		}
+	}
+	return out
+}
+
+// lowerFirst is for a title inside a sentence; what begins with two capitals ("KV cache", "GPU") stays.
+func lowerFirst(s string) string {
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+// correlation is Pearson's coefficient over the times that both have. ok is false with too few points, or when one of them does not move.
+func correlation(a, b []incident.Point) (r float64, n int, ok bool) {
+	at := make(map[int64]float64, len(b))
+	for _, p := range b {
+		at[p.At.UnixMilli()] = p.Value
+	}
+	var xs, ys []float64
+	for _, p := range a {
+		if y, both := at[p.At.UnixMilli()]; both {
+			xs, ys = append(xs, p.Value), append(ys, y)
+		}
+	}
+	if n = len(xs); n < correlationPoints {
+		return 0, n, false
+	}
+	mx, my := mean(xs), mean(ys)
+	var sxy, sxx, syy float64
+	for i := range xs {
+		dx, dy := xs[i]-mx, ys[i]-my
+		sxy, sxx, syy = sxy+dx*dy, sxx+dx*dx, syy+dy*dy
+	}
+	if !(sxx > 0) || !(syy > 0) {
+		return 0, n, false
+	}
+	return sxy / math.Sqrt(sxx*syy), n, true
+}
+
+func mean(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}
+
+// recentChanges are the newest changes around the pool, with how long ago they were.
+func recentChanges(ev incident.Evidence) []string {
+	var out []string
+	for _, ch := range ev.Cluster.Changes {
+		ago := ev.At.Sub(ch.At)
+		if ago < 0 || ago > changesBack || len(out) == mostChanges {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s ago: %s: %s", incident.FormatDuration(ago), ch.Object, sentence(ch.Text)))
+	}
+	return out
+}
+
+// deadNotes say which alerts cannot see this pool.
+func deadNotes(ev incident.Evidence) []string {
+	var out []string
+	for _, d := range ev.DeadAlerts {
+		text := fmt.Sprintf("The rule of %s asks for %s, which this pool's vLLM does not have: %s", d.Alert, strings.Join(d.Missing, ", "), sentence(d.Why))
+		if d.Instead != "" {
+			text += " Use instead: " + d.Instead
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// furthest names the signals that are furthest from their thresholds, for an incident without a known cause.
+func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
+	type distance struct {
+		times float64
+		text  string
+	}
+	const most = 3
+	var found []distance
+	for _, s := range c.signals {
+		r := readings[s.Name]
+		if !r.HasValue() || r.Threshold == nil || *r.Threshold == 0 {
+			continue
+		}
+		times := *r.Value / *r.Threshold
+		if r.Direction == incident.LowerIsWorse {
+			times = *r.Threshold / *r.Value
+		}
+		if r.Direction == incident.Neutral || !(times > 0) || math.IsInf(times, 0) {
+			continue
+		}
+		found = append(found, distance{times, fmt.Sprintf("%s %s (%s)", lowerFirst(r.Title), r.Text(), incident.FormatValue(*r.Threshold, r.Unit))})
+	}
+	slices.SortStableFunc(found, func(a, b distance) int { return cmp.Compare(b.times, a.times) })
+	if len(found) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, d := range found[:min(len(found), most)] {
+		texts = append(texts, d.text)
+	}
+	return []string{"Furthest from their limits: " + strings.Join(texts, "; ") + "."}
+}
