@@ -62,6 +62,16 @@ func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	return slices.DeleteFunc(c.AllSignals(), func(s incident.Signal) bool { return !wanted[s.Name] })
 }
 
+// Rule is the rule of a diagnosis as it is written; empty when there is none of that name.
+func (c *Catalog) Rule(name string) string {
+	for _, d := range c.diagnoses {
+		if d.name == name {
+			return d.when.text
+		}
+	}
+	return ""
+}
+
 // AllSignals lists every signal of the catalog that is read from Prometheus, used by a playbook or not.
 func (c *Catalog) AllSignals() []incident.Signal {
 	return slices.DeleteFunc(slices.Clone(c.signals), func(s incident.Signal) bool { return s.Query == "" })

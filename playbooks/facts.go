@@ -170,7 +170,7 @@ func (c *Catalog) quotient(r incident.Reading, q ratio, ev incident.Evidence) in
 		case !known:
 			r.Error = name + " was not read"
 		case own.Error != "":
-			r.Error = fmt.Sprintf("%s: %s", name, own.Error)
+			r.Error = own.Error
 		case own.Value != nil && own.Bound != incident.Exact:
 			r.Error = fmt.Sprintf("%s is only known to be %s", name, own.Text())
 		}

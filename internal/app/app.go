@@ -38,6 +38,8 @@ type Options struct {
 	Store func(Store) Store
 	// Now is the clock of diagnose; nil is the machine's own. Rehearsals look at a time of their own.
 	Now func() time.Time
+	// ReloadEvery is how often the playbook folders are looked at; zero means every ten seconds.
+	ReloadEvery time.Duration
 	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
 	LookAfter time.Duration
 }
@@ -47,6 +49,7 @@ type App struct {
 	opts      Options
 	store     Store
 	collector *evidence.Collector
+	playbooks *playbookSet
 	engine    *remediation.Engine
 	notifier  *notify.Dispatcher
 	slack     *slackParts
@@ -96,8 +99,9 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	a.collector = parts.collector
+	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing}, remediation.Deps{
-		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.opts.Catalog,
+		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.playbooks,
 		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: time.Now,
 	})
 	if err != nil {
@@ -183,6 +187,7 @@ func (a *App) Start(ctx context.Context) {
 	background("prune", func(ctx context.Context) error {
 		return prune(ctx, a.store, a.opts.Logger.With("part", "store"), time.Now)
 	})
+	background("playbooks", func(ctx context.Context) error { return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery)) })
 	if a.slack != nil {
 		background("slack interactions", a.slack.interactions.Run)
 	}

@@ -62,8 +62,8 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 type collector struct{ *evidence.Collector }
 
 // Collect reads the signals with their recent past, which the chart of the message shows.
-func (c collector) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal) incident.Evidence {
-	return c.Collector.Collect(ctx, pool, signals, evidence.CollectOptions{History: true})
+func (c collector) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence {
+	return c.Collector.Collect(ctx, pool, signals, evidence.CollectOptions{History: true, Baseline: attention.Usual, Alerts: attention.Alerts})
 }
 
 // FindOwners translates "looked and found nothing".

@@ -172,6 +172,7 @@ func (a *App) opsRoutes() (http.Handler, error) {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: time.Now},
+		a.playbooks,
 	} {
 		if err := a.registry.Register(c); err != nil {
 			return nil, err

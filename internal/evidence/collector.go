@@ -21,8 +21,12 @@ type Collector struct {
 
 // CollectOptions says what to read beyond the values of now.
 type CollectOptions struct {
-	// History asks for each reading's recent past too, for the chart: a second query per signal.
+	// History asks for each reading's recent past too, for the chart.
 	History bool
+	// Baseline asks how signals compare with the pool's own past, where they say so: a second query for each of these.
+	Baseline bool
+	// Alerts are those of the incident: it is looked at whether their rules can see the pool.
+	Alerts []incident.Alert
 }
 
 // New returns a Collector. A nil kube means that no Kubernetes is configured: readings work, the cluster part says so. Nothing is asked yet.
@@ -116,7 +120,7 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 		baseline *incident.Baseline
 		apart    string
 	)
-	if opts.History && s.Baseline {
+	if opts.Baseline && s.Baseline {
 		wg.Go(func() { baseline, apart = c.baseline(ctx, p, at) })
 	}
 	got, err := c.look(ctx, p, opts, at)

@@ -122,7 +122,7 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 			f.standing[rangePath+" "+plain] = matrixAt(t, "", map[int]string{0: "7"})
 			c := newCollector(t, Config{URL: f.serve()}, nil)
 			f.always(c.baselineQuery(plain), tt.answer)
-			r := c.Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true}).Readings["running"]
+			r := c.Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true, Baseline: true}).Readings["running"]
 			if diff := cmp.Diff(tt.want, r.Baseline); diff != "" || r.Text() != "7" || !strings.Contains(r.Warning, tt.note) {
 				t.Errorf("reading %s (%s), baseline (-want +got):\n%s", r.Text(), r.Warning, diff)
 			}

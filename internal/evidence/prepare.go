@@ -50,8 +50,8 @@ func prepareOne(s incident.Signal, d Dialect, dialectErr error, matchers map[str
 			p.vllm = true
 		}
 	}
-	if p.vllm && dialectErr != nil {
-		p.err = dialectErr
+	if dialectErr != nil {
+		p.err = dialectErr // the first question of all was not answered; each further one would wait as long and say the same
 	}
 	if s.Pods != "" && p.err == nil {
 		var pods parser.Expr

@@ -31,6 +31,8 @@ type Incident struct {
 	ReadAt    time.Time          `json:"readAt,omitzero"`
 	Dialect   string             `json:"dialect,omitempty"`
 	Cluster   Cluster            `json:"cluster"`
+	// DeadAlerts are alerts whose rule cannot see this pool's vLLM.
+	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 	Diagnosis *Diagnosis         `json:"diagnosis"`
 	Others    []Other            `json:"others"`
 	Plan      *Plan              `json:"plan"`

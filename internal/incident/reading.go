@@ -119,6 +119,14 @@ type Evidence struct {
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 }
 
+// Attention says what a look is for, beyond the values of now.
+type Attention struct {
+	// Alerts are those of the incident: whether their rules can see the pool at all is part of the evidence.
+	Alerts []Alert
+	// Usual asks how signals compare with the pool's own past. It costs a query for each; checks around a change do without.
+	Usual bool
+}
+
 // DeadAlert is an alert whose rule cannot see the pool's vLLM: it fires on somebody else's series of that name.
 type DeadAlert struct {
 	Alert string `json:"alert"`

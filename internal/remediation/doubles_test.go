@@ -121,7 +121,7 @@ func (s *sight) asked(instance string) int {
 	return s.owners[instance].used
 }
 
-func (s *sight) Collect(_ context.Context, pool incident.Pool, signals []incident.Signal) incident.Evidence {
+func (s *sight) Collect(_ context.Context, pool incident.Pool, signals []incident.Signal, _ incident.Attention) incident.Evidence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if during := s.during; during != nil {

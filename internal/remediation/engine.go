@@ -48,7 +48,7 @@ type Ledger interface {
 // answers its owners, the nearest first, and how they were found; ErrNoWorkload, wrapped, when it looked and found nothing; any other error
 // means that it could not ask.
 type Collector interface {
-	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal) incident.Evidence
+	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence
 	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
 }
 

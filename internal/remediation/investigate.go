@@ -22,7 +22,7 @@ type Look struct {
 // Look reads the live state of a pool and works out diagnosis and steps. It is what diagnose shows. Executor errors become steps that are
 // refused with the reason.
 func (e *Engine) Look(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
-	l := e.read(ctx, pool, inc)
+	l := e.look(ctx, pool, inc, true)
 	for _, req := range l.Result.Steps {
 		l.Steps = append(l.Steps, e.propose(ctx, pool, inc, req, l.Evidence))
 	}
@@ -31,8 +31,12 @@ func (e *Engine) Look(ctx context.Context, pool incident.Pool, inc incident.Inci
 
 // read is Look without the steps, and so without a dry-run: for a turn after which no plan can follow.
 func (e *Engine) read(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
+	return e.look(ctx, pool, inc, false)
+}
+
+func (e *Engine) look(ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool) Look {
 	signals := e.deps.Playbooks.Signals(inc.AlertNames())
-	l := Look{Evidence: e.deps.Collector.Collect(ctx, pool, signals)}
+	l := Look{Evidence: e.deps.Collector.Collect(ctx, pool, signals, incident.Attention{Alerts: inc.Alerts, Usual: usual})}
 	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: l.Evidence}
 	if inc.Diagnosis != nil {
 		in.Standing = inc.Diagnosis.Name
