@@ -110,6 +110,7 @@ type diagnosis struct {
 	when     *rule
 	explains []string
 	always   bool
+	own      bool // only for alerts that its playbook answers
 	never    []never
 	noAction string
 	steps    []step

@@ -65,6 +65,9 @@ func (c *Catalog) Diagnose(in Input) Result {
 	}
 	out.Unusual = c.unusual(in.Evidence)
 	notes := append(sel.notes(), deadNotes(in.Evidence)...)
+	if in.Evidence.Absent != "" {
+		notes = append([]string{"Nothing is known of this pool: " + sentence(in.Evidence.Absent)}, notes...)
+	}
 	if chosen == nil {
 		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), c.furthest(out.Readings), rec.notes())
 		return out

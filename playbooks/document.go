@@ -50,6 +50,8 @@ type signalDoc struct {
 	Ceiling *float64 `yaml:"ceiling"`
 	// The field of the pool's SLO that is its target: ttft, tpot, queue_time or e2e.
 	Target string `yaml:"target"`
+	// Many pools do not have it; a person is not told that it has no data.
+	Optional bool `yaml:"optional"`
 	// Where the definition comes from.
 	Source string `yaml:"source"`
 }
@@ -84,8 +86,10 @@ type diagnosisDoc struct {
 	Summary  string     `yaml:"summary"`
 	Source   string     `yaml:"source"`
 	// Weighed for every alert, whichever playbook answers it.
-	Always bool   `yaml:"always"`
-	When   string `yaml:"when"`
+	Always bool `yaml:"always"`
+	// Weighed only for the alerts that its playbook answers, and not for alerts that nobody knows.
+	OwnAlerts bool   `yaml:"own_alerts"`
+	When      string `yaml:"when"`
 	Explains []string   `yaml:"explains"`
 	Never    []neverDoc `yaml:"never"`
 	NoAction string     `yaml:"no_action"`

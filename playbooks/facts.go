@@ -137,7 +137,7 @@ func (l *loader) ratio(at place, s signalDoc) {
 // reading is what the catalog itself can say about a signal that Prometheus is not asked for; ok is false for all others.
 func (c *Catalog) reading(name string, ev incident.Evidence) (r incident.Reading, ok bool) {
 	s := c.byName[name]
-	r = incident.Reading{Signal: name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, At: ev.At}
+	r = incident.Reading{Signal: name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, At: ev.At}
 	if f, is := c.facts[name]; is {
 		cl := ev.Cluster
 		switch {

@@ -33,7 +33,7 @@ func (c *Catalog) selection(alertNames []string) selection {
 		}
 		s.answering = append(s.answering, p)
 		for _, d := range slices.Concat(p.diagnoses, p.also) {
-			reached[d] = true
+			reached[d] = reached[d] || answers || !d.own
 		}
 	}
 	for _, d := range c.diagnoses {

@@ -85,7 +85,7 @@ func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
 		l.add(at.key("rank").problem("rank: %d is not between 1 and %d", doc.Rank, maxRank))
 	}
 	d := &diagnosis{
-		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always, at: at,
+		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always, own: doc.OwnAlerts, at: at,
 		when:     l.rule(at.key("when"), doc.When),
 		explains: l.repeated(at, "explains", doc.Explains),
 		never:    l.nevers(at, doc.Never),
@@ -96,6 +96,9 @@ func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
 		l.missing(at, "the diagnosis has no steps; say why nothing is to be done in no_action")
 	case len(doc.Steps) > 0 && doc.NoAction != "":
 		l.add(at.key("no_action").problem("no_action: the diagnosis has steps"))
+	}
+	if doc.Always && doc.OwnAlerts {
+		l.add(at.key("own_alerts").problem("own_alerts and always contradict each other"))
 	}
 	if d.when != nil {
 		l.sameRule(at.key("when"), d)

@@ -7,6 +7,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -133,7 +134,7 @@ func unitProblem(c shape, r *rule, native *ast.AST) string {
 	if left.unit != right.unit {
 		return fmt.Sprintf("%s (%s) and %s (%s) have different units", left.text, left.unit, right.text, right.unit)
 	}
-	if n, ok := r.numbers[right.standIn]; ok && left.unit == incident.UnitRatio && n.hi > 1 {
+	if n, ok := r.numbers[right.standIn]; ok && left.plain && left.unit == incident.UnitRatio && (n.hi > 1 || n.hi == 1 && c.op == operators.Greater) {
 		return fmt.Sprintf("%s goes from 0%% to 100%%, so it cannot be compared with %s", left.text, right.text)
 	}
 	return ""

@@ -42,7 +42,7 @@ func (l *loader) signal(at place, s signalDoc) {
 		l.signalName(at.key("name"), s.Name)
 	}
 	out := incident.Signal{
-		Name: s.Name, Title: s.Title, Baseline: s.Baseline, Product: l.repeated(at, "product", s.Product),
+		Name: s.Name, Title: s.Title, Baseline: s.Baseline, Optional: s.Optional, Product: l.repeated(at, "product", s.Product),
 		Unit:      oneOf(l, at, "unit", incident.Unit(s.Unit), units()),
 		Direction: oneOf(l, at, "direction", incident.Direction(s.Direction), directions()),
 		Floor:     l.edge(at, "floor", s.Floor),

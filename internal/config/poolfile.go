@@ -122,6 +122,6 @@ type throttleFile struct {
 	Min int64 `yaml:"min" jsonschema:"minimum=1"`
 	// Never above this.
 	Max int64 `yaml:"max" jsonschema:"minimum=1"`
-	// How long the pool must be healthy before the limit is lifted. Default 10m.
+	// How long the pool must be healthy before the limit is lifted. Default: what the playbook says.
 	LiftAfter duration `yaml:"lift_after,omitempty"`
 }

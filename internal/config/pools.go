@@ -11,10 +11,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
-// defaultLift is how long a pool must be healthy before a throttle is lifted when the configuration says nothing: two windows of the
-// built-in signals.
-const defaultLift = 10 * time.Minute
-
 func (l *loader) pools(f file, cfg Config) []incident.Pool {
 	shared := l.approvers("approvers", f.Approvers)
 	out := make([]incident.Pool, 0, len(f.Pools))
@@ -152,7 +148,7 @@ func (l *loader) knobs(path string, f knobsFile, w incident.WorkloadRef) inciden
 		l.throttle(path+".throttle", *t)
 		k.Throttle = &incident.ThrottleKnob{
 			Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, Field: t.Field, Min: t.Min, Max: t.Max,
-			LiftAfter: cmp.Or(time.Duration(t.LiftAfter), defaultLift),
+			LiftAfter: time.Duration(t.LiftAfter),
 		}
 	}
 	return k

@@ -42,13 +42,14 @@ func (c *Collector) baseline(ctx context.Context, p prepared, at time.Time) (*in
 // baselineQuery leaves out the last five minutes: they are the trouble itself and still in every rate.
 func (c *Collector) baselineQuery(query string) string {
 	window, step := model.Duration(c.cfg.BaselineWindow), model.Duration(baselineStep)
-	before := fmt.Sprintf("(%s)[%s:%s] offset 5m", query, window, step)
+	// NaN, as in a quiet minute, would make every mean NaN; the comparison drops it.
+	before := fmt.Sprintf("((%s) >= 0)[%s:%s] offset 5m", query, window, step)
 	return joined([]part{
 		{partMean, "avg_over_time(" + before + ")"},
 		{partDeviation, "stddev_over_time(" + before + ")"},
 		{partScore, fmt.Sprintf("((%s) - avg_over_time(%s)) / stddev_over_time(%s)", query, before, before)},
 		{partPoints, "count_over_time(" + before + ")"},
-		{partYesterday, fmt.Sprintf("avg_over_time((%s)[%s:%s] offset 1d)", query, window, step)},
+		{partYesterday, fmt.Sprintf("avg_over_time(((%s) >= 0)[%s:%s] offset 1d)", query, window, step)},
 	})
 }
 

@@ -56,7 +56,12 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 	ev := incident.Evidence{At: c.now()}
 	var wg sync.WaitGroup
 	wg.Go(func() { ev.Cluster = c.cluster(ctx, pool.Workload, ev.At) })
-	ev.Readings, ev.Dialect = c.readings(ctx, pool, signals, opts, ev.At)
+	var found finding
+	ev.Readings, found = c.readings(ctx, pool, signals, opts, ev.At)
+	ev.Dialect = found.dialect.String()
+	if found.elsewhere || found.dialect.Generation == "" {
+		ev.Absent = found.warning
+	}
 	wg.Wait()
 	return ev
 }
@@ -72,7 +77,7 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 }
 
 // readings asks for every signal. Signals are known by name; of two with the same name neither is read.
-func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, at time.Time) (map[string]incident.Reading, string) {
+func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, at time.Time) (map[string]incident.Reading, finding) {
 	found, dialectErr := c.detect(ctx, pool, at)
 	var (
 		wg    sync.WaitGroup
@@ -104,13 +109,13 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 		}
 		out[p.signal.Name] = r
 	}
-	return out, found.dialect.String()
+	return out, found
 }
 
 // read asks for one signal: its value, its past and its pods in one request, how it compares with its own past in a second.
 func (c *Collector) read(ctx context.Context, p prepared, found finding, opts CollectOptions, at time.Time) incident.Reading {
 	s := p.signal
-	r := incident.Reading{Signal: s.Name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Query: p.query, At: at}
+	r := incident.Reading{Signal: s.Name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, Query: p.query, At: at}
 	if p.err != nil {
 		r.Error = p.err.Error()
 		return r

@@ -11,8 +11,11 @@ import (
 func FormatValue(v float64, u Unit) string {
 	switch u {
 	case UnitSeconds:
-		if v != 0 && math.Abs(v) < 1 {
+		switch {
+		case v != 0 && math.Abs(v) < 1:
 			return number(v*1000) + " ms"
+		case v >= 3600 && v < math.MaxInt32:
+			return FormatDuration(time.Duration(v) * time.Second)
 		}
 		return number(v) + " s"
 	case UnitRatio:
@@ -52,6 +55,8 @@ func FormatDuration(d time.Duration) string {
 		return strconv.Itoa(int(d.Seconds())) + " s"
 	case d < time.Hour:
 		return strconv.Itoa(int(d.Minutes())) + " min"
+	case d >= 48*time.Hour:
+		return strconv.Itoa(int(d.Hours()/24)) + " days"
 	case d%time.Hour < time.Minute:
 		return strconv.Itoa(int(d.Hours())) + " h"
 	default:

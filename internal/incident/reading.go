@@ -45,6 +45,8 @@ type Signal struct {
 	// Product makes the value the product of the numbers in these labels of the series, the smallest of several series; the samples' own
 	// values do not matter. For vllm:cache_config_info, which carries numbers in labels.
 	Product []string `json:"product,omitempty"`
+	// Optional says that many pools do not have it (speculative decoding, a GPU exporter): no data is nothing that a person must know.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Bound says how a reading's value limits the truth.
@@ -71,6 +73,8 @@ type Reading struct {
 	At        time.Time `json:"at"`
 	// Error says why there is no value. "no data" is not an error: then Value is nil and Error is empty.
 	Error string `json:"error,omitempty"`
+	// Optional says that no data is nothing that a person must know: see Signal.
+	Optional bool `json:"optional,omitempty"`
 	// Warning is what Prometheus warned about in its answer.
 	Warning string `json:"warning,omitempty"`
 	// Series is the recent past of the value, oldest first, for the chart.
@@ -113,7 +117,9 @@ type Evidence struct {
 	At       time.Time          `json:"at"`
 	Readings map[string]Reading `json:"readings"`
 	// Dialect is the spelling of vLLM's metrics that was used; empty when none was found.
-	Dialect string  `json:"dialect,omitempty"`
+	Dialect string `json:"dialect,omitempty"`
+	// Absent says why Prometheus has no vLLM metric of this pool; empty when it has some, or could not be asked.
+	Absent  string  `json:"absent,omitempty"`
 	Cluster Cluster `json:"cluster"`
 	// DeadAlerts are alerts of the incident whose rule asks for a metric that this pool's vLLM does not have. Nil: it was not looked at.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`

@@ -1,0 +1,183 @@
+package playbooks
+
+import (
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/invopop/jsonschema"
+)
+
+const schemaFile = "../docs/playbook.schema.json"
+
+// said describes the fields of a file that have no comment in document.go, by "type.Field".
+func said() map[string]string {
+	return map[string]string{
+		"document.Signals":            "Signals: what is read, for the rules of this file and of all others.",
+		"document.Profiles":           "Profiles: named sets of targets, for pools to choose from.",
+		"document.Name":               "The playbook's name: lower-case letters and digits, with single dashes between.",
+		"document.Title":              "What the playbook is about, for people.",
+		"document.Doc":                "The path or address of its page.",
+		"document.Alerts":             "The names of the alerts that it answers.",
+		"document.Healthy":            "Rules that must all be true before the trouble is over.",
+		"document.Never":              "Changes that make this kind of trouble worse, whatever its cause is.",
+		"document.Reads":              "Signals that are read and shown although no rule needs them.",
+		"document.Also":               "Diagnoses of other playbooks that are weighed too.",
+		"document.Diagnoses":          "The causes that it can tell.",
+		"profileDoc.Name":             "The name by which pools choose it.",
+		"profileDoc.TTFT":             "Time to first token, 95th percentile: 500ms.",
+		"profileDoc.TPOT":             "Time per output token, 95th percentile: 50ms.",
+		"profileDoc.QueueTime":        "Time in the queue, 95th percentile: 1s.",
+		"profileDoc.E2E":              "The whole request, 95th percentile: 10s.",
+		"profileDoc.Source":           "Where the targets come from.",
+		"healthyDoc.Rule":             "A rule in CEL over signals and slo.*.",
+		"healthyDoc.Or":               "Another rule; where it is true, the first one does not matter.",
+		"diagnosisDoc.Name":           "Its name: lower-case letters and digits, with single dashes between; unique among all files.",
+		"diagnosisDoc.Rank":           "1 is nearest to the root cause, 1000 farthest; the nearest that holds is chosen.",
+		"diagnosisDoc.Summary":        "What is wrong, in plain words.",
+		"diagnosisDoc.Source":         "Where the rule and its numbers come from.",
+		"diagnosisDoc.When":           "The rule in CEL over signals and slo.*; numbers carry their units: ttft_p95 > slo.ttft.or(2500ms).",
+		"diagnosisDoc.Explains":       "Diagnoses farther from the cause that it brings about.",
+		"diagnosisDoc.Never":          "Changes that would make it worse.",
+		"diagnosisDoc.NoAction":       "Why nothing is to be done; for a diagnosis without steps.",
+		"diagnosisDoc.Steps":          "What to do, in this order.",
+		"stepDoc.Throttle":            "Lets fewer requests in at once.",
+		"stepDoc.Replicas":            "Adds replicas.",
+		"stepDoc.MaxNumBatchedTokens": "Changes vLLM's budget of tokens for each step, which restarts the pods.",
+		"stepDoc.Manual":              "Something that a person does.",
+		"stepDoc.Why":                 "Why the step helps and what it costs.",
+		"stepDoc.If":                  "A rule; the step is proposed only where it is true.",
+		"stepDoc.LiftAfter":           "Makes the step a stop-gap: it is taken back after so long a time of health.",
+		"stepDoc.WarmUp":              "How long after the rollout its effect cannot be judged yet.",
+		"factorDoc.Factor":            "What the present value is multiplied with.",
+		"addDoc.Add":                  "What is added to the present value.",
+		"adviceDoc.Advice":            "What to do, in plain words.",
+		"neverDoc.Knob":               "The setting.",
+		"neverDoc.Change":             "Which way it must not be turned.",
+		"neverDoc.Why":                "What would come of it.",
+	}
+}
+
+// comments are the doc comments of the fields, by "type.Field".
+func comments(t *testing.T) map[string]string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "document.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := said()
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		if s, ok := spec.Type.(*ast.StructType); ok {
+			for _, field := range s.Fields.List {
+				for _, id := range field.Names {
+					if text := strings.Join(strings.Fields(field.Doc.Text()), " "); text != "" {
+						out[spec.Name.Name+"."+id.Name] = text
+					}
+				}
+			}
+		}
+		return false
+	})
+	return out
+}
+
+// words are the closed lists, by definition and field.
+func words() map[string][]string {
+	texts := func(n int, at func(int) string) (out []string) {
+		for i := range n {
+			out = append(out, at(i))
+		}
+		return out
+	}
+	return map[string][]string{
+		"signal.unit":      texts(len(units()), func(i int) string { return string(units()[i]) }),
+		"signal.direction": texts(len(directions()), func(i int) string { return string(directions()[i]) }),
+		"signal.target":    targetNames(),
+		"signal.fact":      slices.Sorted(maps.Keys(factSources())),
+		"never.knob":       knobs(),
+		"never.change":     texts(len(changes()), func(i int) string { return string(changes()[i]) }),
+	}
+}
+
+// schema makes the JSON Schema from the types that a file is decoded into.
+func schema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	docs := comments(t)
+	r := &jsonschema.Reflector{
+		FieldNameTag: "yaml", Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
+		LookupComment: func(in reflect.Type, field string) string { return docs[in.Name()+"."+field] },
+		Namer:         func(in reflect.Type) string { return strings.TrimSuffix(in.Name(), "Doc") },
+	}
+	s := r.Reflect(document{})
+	for place, list := range words() {
+		def, field, _ := strings.Cut(place, ".")
+		below, ok := s.Definitions[def].Properties.Get(field)
+		if !ok {
+			t.Fatalf("a %s has no %s", def, field)
+		}
+		for _, w := range list {
+			below.Enum = append(below.Enum, w)
+		}
+	}
+	for def, fields := range map[string][]string{
+		"signal": {"name", "title", "unit", "direction", "source"}, "ratio": {"of", "per"}, "profile": {"name", "source"}, "healthy": {"rule"},
+		"diagnosis": {"name", "rank", "summary", "source", "when"}, "never": {"knob", "change", "why"}, "factor": {"factor"}, "add": {"add"}, "advice": {"advice"},
+	} {
+		s.Definitions[def].Required = fields
+	}
+	s.Title = "A playbook, signals or profiles for vllm-medic"
+	s.Description = "One YAML file; the built-in ones stand in playbooks/catalog."
+	return s
+}
+
+func TestSchemaOfPlaybooksIsCommitted(t *testing.T) {
+	t.Parallel()
+	want, err := json.MarshalIndent(schema(t), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	// load_test.go declares the flag, in the package of the other tests.
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(schemaFile, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("docs/playbook.schema.json is not what the types say; go test ./playbooks -run Schema -update\n-want +got:\n%s", d)
+	}
+}
+
+func TestSchemaSaysWhatEachFieldOfAPlaybookIs(t *testing.T) {
+	t.Parallel()
+	s := schema(t)
+	all := maps.Clone(s.Definitions)
+	all["file"] = s
+	for name, def := range all {
+		for key, below := range def.Properties.FromOldest() {
+			if below.Description == "" {
+				t.Errorf("%s.%s has no description", name, key)
+			}
+		}
+	}
+	if len(all) < 10 {
+		t.Errorf("the schema has %d kinds of things, so some are missing", len(all))
+	}
+}
