@@ -69,7 +69,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		notes = append([]string{"Nothing is known of this pool: " + sentence(in.Evidence.Absent)}, notes...)
 	}
 	if chosen == nil {
-		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), c.furthest(out.Readings), rec.notes())
+		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), c.furthest(out.Readings), out.Unusual[:min(len(out.Unusual), mostChanges)], rec.notes())
 		return out
 	}
 	d := chosen.diagnosis

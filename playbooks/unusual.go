@@ -133,7 +133,7 @@ func recentChanges(ev incident.Evidence) []string {
 		if ago < 0 || ago > changesBack || len(out) == mostChanges {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s ago: %s: %s", incident.FormatDuration(ago), ch.Object, sentence(ch.Text)))
+		out = append(out, fmt.Sprintf("%s (%s before this look): %s: %s", ch.At.UTC().Format("15:04 UTC"), incident.FormatDuration(ago), ch.Object, sentence(ch.Text)))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -40,10 +41,11 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		for _, c := range d.Evidence {
 			say(w, "    %-9s %s (seen: %s)\n", c.Truth, c.Text, c.Seen)
 		}
+		printList(w, "", "Do not ", d.Never)
+		printList(w, "unusual", "", d.Unusual)
 	}
-	if inc.Cluster.Error != "" {
-		say(w, "\n  cluster: %s\n", inc.Cluster.Error)
-	}
+	printDead(w, inc.DeadAlerts)
+	printCluster(w, inc.Cluster)
 	if len(inc.Readings) > 0 {
 		say(w, "\n  readings%s\n", dialect(inc))
 		printReadings(w, inc.Readings)
@@ -62,6 +64,82 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	}
 	printHint(w, inc)
 	say(w, "\n")
+}
+
+// printList prints each text on a line of its own, under a title when there is one.
+func printList(w io.Writer, title, mark string, texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	if title != "" {
+		title = "  " + title + "\n"
+	}
+	say(w, "\n%s", title)
+	for _, t := range texts {
+		say(w, "    %s%s\n", mark, cell(t))
+	}
+}
+
+// printDead says which alerts cannot see the pool, and the query that can.
+func printDead(w io.Writer, dead []incident.DeadAlert) {
+	if len(dead) > 0 {
+		say(w, "\n  alerts that cannot see this pool\n")
+	}
+	for _, d := range dead {
+		say(w, "    %s asks for %s, which this pool's vLLM does not have. %s\n", d.Alert, strings.Join(d.Missing, ", "), d.Why)
+		if d.Instead != "" {
+			say(w, "      use instead: %s\n", d.Instead)
+		}
+	}
+}
+
+// printCluster shows what happened around the pool. Engine arguments are left out: the rules read them, a person looks at the workload.
+func printCluster(w io.Writer, c incident.Cluster) {
+	if c.Error != "" {
+		say(w, "\n  cluster: %s\n", c.Error)
+	}
+	if len(c.Changes) > 0 {
+		say(w, "\n  recent changes\n")
+	}
+	for _, ch := range c.Changes {
+		say(w, "    %s  %s: %s\n", clock(ch.At), ch.Object, cell(ch.Text))
+	}
+	if len(c.Crashes) > 0 {
+		say(w, "\n  how containers ended\n")
+	}
+	for _, end := range c.Crashes {
+		printEnd(w, end)
+	}
+	if len(c.Unread) > 0 {
+		say(w, "\n  not read: %s\n", strings.Join(c.Unread, "; "))
+	}
+}
+
+// lastLines is how much of a log stands on the terminal; -o json has all that was kept.
+const lastLines = 5
+
+// printEnd shows how a container ended, and the end of its log when that was no success.
+func printEnd(w io.Writer, c incident.Crash) {
+	at := ""
+	if !c.At.IsZero() {
+		at = clock(c.At) + "  "
+	}
+	name := strings.Join(nonEmpty(c.Pod, c.Container), " ")
+	how := append(nonEmpty(c.Reason), fmt.Sprintf("exit code %d", c.ExitCode))
+	if c.OutOfMemory == "gpu" {
+		how = append(how, "out of GPU memory")
+	}
+	say(w, "    %s%s: %s\n", at, name, strings.Join(how, ", "))
+	if c.ExitCode == 0 && c.Reason != "OOMKilled" {
+		return
+	}
+	for _, l := range c.Log[max(0, len(c.Log)-lastLines):] {
+		say(w, "      | %s\n", strings.ReplaceAll(l, "\n", " "))
+	}
+}
+
+func nonEmpty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
 // printTimes says since when, how bad, who looks, and what is being done right now.
@@ -111,12 +189,17 @@ func sharedError(rs map[string]incident.Reading) string {
 
 func printReadings(w io.Writer, rs map[string]incident.Reading) {
 	shared := sharedError(rs)
-	var same []string
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var same, unused []string
+	var table strings.Builder
+	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, name := range slices.Sorted(maps.Keys(rs)) {
 		r := rs[name]
 		if r.Error == shared {
 			same = append(same, name)
+			continue
+		}
+		if r.Optional && r.Value == nil && r.Error == "" {
+			unused = append(unused, name)
 			continue
 		}
 		limit := ""
@@ -126,13 +209,55 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 				limit = "at least " + incident.FormatValue(*r.Threshold, r.Unit)
 			}
 		}
-		say(tw, "    %s\t%s\t%s\n", name, r.Text(), limit)
+		say(tw, "    %s\t%s\t%s\t%s\n", name, cell(r.Text()), limit, strings.Join(nonEmpty(worstPod(r), usually(r)), "; "))
 	}
-	if err := tw.Flush(); err != nil {
-		return // the terminal is gone
+	_ = tw.Flush() // a strings.Builder takes everything
+	for l := range strings.Lines(table.String()) {
+		say(w, "%s\n", strings.TrimRight(l, " \n"))
 	}
 	if len(same) > 0 {
 		say(w, "    %d could not be read: %s\n      %s\n", len(same), shared, strings.Join(same, ", "))
+	}
+	if len(unused) > 0 {
+		say(w, "    not there, which is normal where the feature is not used: %s\n", strings.Join(unused, ", "))
+	}
+}
+
+// worstPod names the pod that stands out: "worst llama-70b-7: 48". Where all are the same, none does.
+func worstPod(r incident.Reading) string {
+	if len(r.Pods) == 0 {
+		return ""
+	}
+	byValue := func(a, b incident.PodValue) int { return cmp.Compare(a.Value, b.Value) }
+	low, high := slices.MinFunc(r.Pods, byValue), slices.MaxFunc(r.Pods, byValue)
+	mark, p := "worst", high
+	switch r.Direction {
+	case incident.LowerIsWorse:
+		p = low
+	case incident.Neutral:
+		mark = "highest"
+	case incident.HigherIsWorse:
+	}
+	if low.Value == high.Value {
+		return ""
+	}
+	return mark + " " + p.Pod + ": " + incident.FormatValue(p.Value, r.Unit)
+}
+
+// usually compares a reading with its own past: "usually 400 ms, 6.1 sigma above".
+func usually(r incident.Reading) string {
+	b := r.Baseline
+	if b == nil || !r.HasValue() {
+		return ""
+	}
+	text := "usually " + incident.FormatValue(b.Mean, r.Unit)
+	switch {
+	case b.Score == nil:
+		return text
+	case *b.Score < 0:
+		return text + fmt.Sprintf(", %.1f sigma below", -*b.Score)
+	default:
+		return text + fmt.Sprintf(", %.1f sigma above", *b.Score)
 	}
 }
 

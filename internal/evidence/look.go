@@ -34,7 +34,7 @@ func (c *Collector) look(ctx context.Context, p prepared, opts CollectOptions, a
 		got, err := c.ask.span(ctx, p.whole(), at)
 		if err == nil {
 			var out look
-			if out, err = fromSpan(got, at); err == nil {
+			if out, err = fromSpan(got, p.signal.Direction, at); err == nil {
 				return out, nil
 			}
 		}
@@ -62,13 +62,13 @@ func (c *Collector) lookNow(ctx context.Context, p prepared, at time.Time) (look
 	if err != nil {
 		return out, err
 	}
-	out.pods = podValues(parts[partPods])
+	out.pods = podValues(parts[partPods], p.signal.Direction)
 	out.value, out.present, err = single(parts[partValue])
 	return out, err
 }
 
 // fromSpan takes the answer of a range apart.
-func fromSpan(got answer, at time.Time) (look, error) {
+func fromSpan(got answer, d incident.Direction, at time.Time) (look, error) {
 	out := look{note: got.note}
 	m, ok := got.value.(model.Matrix)
 	if !ok {
@@ -89,7 +89,7 @@ func fromSpan(got answer, at time.Time) (look, error) {
 	if err != nil {
 		return out, err
 	}
-	out.past, out.pods = points, podValues(pods)
+	out.past, out.pods = points, podValues(pods, d)
 	if len(own) == 1 {
 		var v model.SampleValue
 		v, out.present = lastAt(own[0], at)
@@ -129,8 +129,8 @@ func vectorParts(v model.Value) (map[string]model.Vector, error) {
 
 func partOf(m model.Metric) string { return cmp.Or(string(m[partLabel]), partValue) }
 
-// podValues are the pods' own values, the highest first. A series without a pod's name says nothing about one pod.
-func podValues(v model.Vector) []incident.PodValue {
+// podValues are the pods' own values, the highest first; of very many, the worst. A series without a pod's name says nothing about one pod.
+func podValues(v model.Vector, d incident.Direction) []incident.PodValue {
 	var out []incident.PodValue
 	for _, s := range v {
 		name := cmp.Or(string(s.Metric[labelPod]), string(s.Metric[model.InstanceLabel]))
@@ -141,6 +141,9 @@ func podValues(v model.Vector) []incident.PodValue {
 	slices.SortFunc(out, func(a, b incident.PodValue) int {
 		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Pod, b.Pod))
 	})
+	if d == incident.LowerIsWorse {
+		return out[max(0, len(out)-maxPodValues):]
+	}
 	return out[:min(len(out), maxPodValues)]
 }
 

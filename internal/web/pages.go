@@ -24,13 +24,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 		return t.UTC().Format("2006-01-02 15:04:05 UTC")
 	},
 	"reading": func(r incident.Reading) string { return r.Text() },
-	"limit": func(r incident.Reading) string {
-		if r.Threshold == nil {
-			return ""
-		}
-		return incident.FormatValue(*r.Threshold, r.Unit)
-	},
-}).ParseFS(pageFiles, "pages/*.html"))
+	"limit":   limit,
+}).Funcs(evidenceFuncs()).ParseFS(pageFiles, "pages/*.html"))
 
 func (h *Handler) listPage(c echo.Context) error {
 	if _, err := h.who(c, access.Read); err != nil {

@@ -16,8 +16,14 @@ func hostile() incident.Incident {
 	inc := incident.New("inc-1", evil, incident.ModeApprove, true, now)
 	inc.State, inc.Note, inc.Dialect = incident.StateDeciding, evil, evil
 	inc.Alerts = []incident.Alert{{Fingerprint: "f", Firing: true, Labels: map[string]string{"alertname": evil, "pod": evil}, Annotations: map[string]string{"summary": evil}, StartsAt: now}}
-	inc.Readings = map[string]incident.Reading{evil: {Signal: evil, Title: evil, Error: evil, Warning: evil, Threshold: new(1.0)}}
-	inc.Diagnosis = &incident.Diagnosis{Name: evil, Summary: evil, Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}}}
+	inc.Readings = map[string]incident.Reading{evil: {Signal: evil, Title: evil, Error: evil, Warning: evil, Threshold: new(1.0), Pods: []incident.PodValue{{Pod: evil, Value: 2}, {Pod: evil, Value: 1}}}}
+	inc.Cluster = incident.Cluster{
+		Changes: []incident.RecentChange{{At: now, Kind: evil, Object: evil, Text: evil}},
+		Crashes: []incident.Crash{{Pod: evil, Container: evil, Reason: evil, ExitCode: 1, Log: []string{evil, "</pre></div>" + evil}}},
+		Error:   evil, Unread: []string{evil},
+	}
+	inc.DeadAlerts = []incident.DeadAlert{{Alert: evil, Expr: evil, Missing: []string{evil}, Instead: evil, Why: evil}}
+	inc.Diagnosis = &incident.Diagnosis{Name: evil, Summary: evil, Never: []string{evil, evil + ": " + evil}, Unusual: []string{evil}, Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}}}
 	inc.Others = []incident.Other{{Name: evil, Verdict: incident.False, Why: evil}}
 	inc.Plan = &incident.Plan{Digest: evil, Steps: []incident.Step{{
 		ID: "p1-s1", Title: evil, State: evil, Reason: evil, Diff: evil,
@@ -41,7 +47,7 @@ func TestPagesEscapeWhatComesFromOutside(t *testing.T) {
 		if rec.Code != http.StatusOK || !strings.Contains(page, "&lt;script&gt;") {
 			t.Fatalf("%s: %d %s", path, rec.Code, page)
 		}
-		for _, bad := range []string{"<script", "<img", `">'`, evil} {
+		for _, bad := range []string{"<script", "<img", `">'`, "</pre></div>&", evil} {
 			if strings.Contains(page, bad) {
 				t.Errorf("%s holds %q as it came", path, bad)
 			}

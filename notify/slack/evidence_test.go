@@ -66,3 +66,13 @@ func TestAdviceForAPersonIsNotCutOff(t *testing.T) {
 		t.Errorf("the advice is cut off:\n%s", text)
 	}
 }
+
+func TestWhatManyPoolsDoNotHaveIsNoGap(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["04-deciding"]
+	inc.Readings = map[string]incident.Reading{"gpu": {Title: "GPU busy", Optional: true}, "queue": {Title: "Queue"}, "spec": {Title: "Drafts", Optional: true, Error: "timeout"}}
+	got := strings.Join((&canvas{detail: details()[0]}).gaps(inc), "\n")
+	if want := "⚠️ No data: Queue\n⚠️ Drafts could not be read: timeout"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

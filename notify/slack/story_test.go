@@ -3,6 +3,7 @@ package slack
 import (
 	"maps"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,6 +113,27 @@ func diagnosisOf() *incident.Diagnosis {
 		},
 		Healthy: []string{"ttft_p95", "queue_time_p95", "waiting"},
 	}
+}
+
+// cautious adds what a diagnosis says beside the cause, and to one condition the pod that it is about.
+func cautious(d *incident.Diagnosis) *incident.Diagnosis {
+	out := *d
+	out.Evidence = slices.Clone(d.Evidence)
+	out.Evidence[1].Seen = "41 (llama-70b-6d5f-x2x7k)"
+	out.Never = []string{
+		"raise max_num_seqs: more requests at once in a full KV cache lead to preemption",
+		"lower gpu_memory_utilization: it makes the KV cache smaller, which is what is missing",
+		"restart pods: it takes away capacity, and empties the prefix caches",
+		"raise max_num_batched_tokens: longer prefill steps hold up every running answer for longer (vLLM docs/configuration/optimization.md)",
+	}
+	out.Unusual = []string{
+		"12 min ago: Deployment llm/llama-70b: image vllm/vllm-openai:v0.9.2 -> v0.10.1; --max-model-len 32768 -> 131072.",
+		"TTFT p95 7.2 s is 6.1 standard deviations above the hour before (400 ms on average); at this hour yesterday it was 380 ms.",
+		"KV cache usage and TTFT p95 rise and fall together (correlation 0.97 over 30 points in 15 min).",
+		"Waiting requests and TTFT p95 rise and fall together (correlation 0.93 over 30 points in 15 min).",
+		"Waiting requests 41 is 5.2 standard deviations above the hour before (1.2 on average).",
+	}
+	return &out
 }
 
 func deployment(field string) incident.Target {
@@ -257,6 +279,9 @@ func stories(t *testing.T) map[string]incident.Incident {
 	two.Needs.Approvals = 2
 	out["07-deciding-one-of-two"] = asked(t, incident.ModeApprove, two).decide(incident.Approve, "p1-s1").inc
 	out["08-deciding-one-denied"] = asked(t, incident.ModeApprove).decide(incident.Deny, "p1-s1").inc
+	careful := asked(t, incident.ModeApprove)
+	careful.inc.Diagnosis = cautious(diagnosisOf())
+	out["09-deciding-cautions"] = careful.inc
 
 	run := asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s3")
 	out["10-applying"] = run.inc
@@ -281,6 +306,9 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out["27-drilled"] = asked(t, incident.ModeDrill, scaleStep()).decide(incident.Approve, "p1-s1").
 		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).do(time.Second, incident.Written{Result: incident.ResultDrilled}).
 		do(time.Second, incident.Verified{Verification: verification(incident.VerdictInconclusive, troubled()), Final: true}).inc
+	tried := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictUnchanged, troubled()), false)
+	tried.inc.Diagnosis = cautious(tried.inc.Diagnosis)
+	out["28-undo-offered-cautions"] = tried.inc
 
 	out["30-denied"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Deny, "p1-s1").inc
 	out["31-expired"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).inc

@@ -31,6 +31,8 @@ type View struct {
 // detail is how much is shown. The first one that fits into Slack's limits is taken.
 type detail struct {
 	evidence  int  // lines
+	never     int  // lines; with 0 there is only a pointer to the page
+	unusual   int  // lines
 	alerts    int  // lines
 	steps     int  // steps
 	diff      int  // lines of a diff or manifest
@@ -42,17 +44,26 @@ type detail struct {
 	undecided int  // other diagnoses
 }
 
+// details drop what is unusual before what not to do, and that before the evidence.
 func details() []detail {
+	full := detail{
+		evidence: 6, never: 3, unusual: 3, alerts: 4, steps: 8, diff: 12, text: 300, name: 150, passes: true, chart: true, queries: true, undecided: 2,
+	}
+	short := full
+	short.diff, short.text, short.passes, short.queries, short.undecided = 5, 200, false, false, 1
+	calm := short
+	calm.unusual = 0
+	bare := calm
+	bare.never = 0
 	return []detail{
-		{evidence: 6, alerts: 4, steps: 8, diff: 12, text: 300, name: 150, passes: true, chart: true, queries: true, undecided: 2},
-		{evidence: 6, alerts: 4, steps: 8, diff: 5, text: 200, name: 150, chart: true, queries: false, undecided: 1},
+		full, short, calm, bare,
 		{evidence: 4, alerts: 2, steps: 6, text: 120, name: 100, chart: true},
 		{evidence: 2, alerts: 1, steps: 5, text: 60, name: 60},
 	}
 }
 
 // briefFrom is the first of the details that ViewOptions.Brief allows.
-const briefFrom = 2
+const briefFrom = 4
 
 // Render draws an incident for Slack. It is pure, never fails, and its result keeps every documented limit: what is too much is
 // shortened with a count of what is missing.
@@ -85,6 +96,7 @@ func (c *canvas) draw(inc incident.Incident) {
 	default:
 		c.focus(inc)
 		c.diagnosis(inc)
+		c.cautions(inc)
 		c.picture(inc)
 		c.standing(inc)
 		c.plan(inc)

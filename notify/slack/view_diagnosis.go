@@ -180,7 +180,7 @@ func (c *canvas) gaps(inc incident.Incident) []string {
 			// said there
 		case r.Error != "":
 			byError[r.Error] = append(byError[r.Error], cmp.Or(r.Title, n))
-		case r.Value == nil:
+		case r.Value == nil && !r.Optional:
 			missing = append(missing, cmp.Or(r.Title, n))
 		}
 	}

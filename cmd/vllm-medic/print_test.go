@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// known is an incident that knows everything that can be known.
+func known() incident.Incident {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	inc := incident.New("inc-7kq2mz4a", "llama-70b", incident.ModeApprove, false, now)
+	inc.State, inc.ReadAt, inc.Dialect = incident.StateWatching, now, "vLLM V1 names (vllm:...)"
+	pods := func(values ...float64) (out []incident.PodValue) {
+		for n, v := range values {
+			out = append(out, incident.PodValue{Pod: fmt.Sprintf("llama-70b-%d", 7-n), Value: v})
+		}
+		return out
+	}
+	inc.Readings = map[string]incident.Reading{
+		"generation_tokens_rate": {
+			Value: new(1800.0), Threshold: new(2000.0), Unit: incident.UnitPerSecond, Direction: incident.LowerIsWorse, Pods: pods(900, 880, 20),
+			Baseline: &incident.Baseline{Mean: 2600, Deviation: 100, Score: new(-8.0)},
+		},
+		"kv_usage":        {Value: new(0.97), Threshold: new(0.9), Unit: incident.UnitRatio, Direction: incident.HigherIsWorse, Pods: pods(0.97, 0.4), Baseline: &incident.Baseline{Mean: 0.5}},
+		"running":         {Value: new(90.0), Unit: incident.UnitCount, Direction: incident.Neutral, Pods: pods(64, 26)},
+		"spec_acceptance": {Optional: true},
+		"tpot_p95":        {Value: new(0.03), Unit: incident.UnitSeconds, Pods: pods(0.03, 0.03)},
+		"ttft_p95":        {Value: new(7.2), Threshold: new(2.0), Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Baseline: &incident.Baseline{Mean: 0.4, Deviation: 1.1, Score: new(6.1)}},
+		"waiting":         {Unit: incident.UnitCount, Baseline: &incident.Baseline{Mean: 1}},
+	}
+	inc.Diagnosis = &incident.Diagnosis{
+		Name: "bad_replica", Summary: "One pod is slow and the others are well.",
+		Evidence: []incident.Condition{{Text: "ttft_p95 > slo.ttft", Truth: incident.True, Seen: "7.2 s (llama-70b-7)"}},
+		Never:    []string{"raise replicas: the pool has room;\n  new replicas hide the bad one", "restart pods: it empties the prefix caches"},
+		Unusual:  []string{"9 min ago: Deployment llm/llama-70b: image v0.9.2 -> v0.10.1.", "ttft_p95 7.2 s is 6.1 standard deviations above the hour before."},
+	}
+	inc.DeadAlerts = []incident.DeadAlert{
+		{Alert: "VLLMCacheHigh", Missing: []string{"vllm:gpu_cache_usage_perc"}, Why: "The V1 engine calls it vllm:kv_cache_usage_perc.", Instead: "vllm:kv_cache_usage_perc > 0.9"},
+		{Alert: "VLLMSwapping", Missing: []string{"vllm:num_requests_swapped"}, Why: "The V1 engine does not swap."},
+	}
+	inc.Cluster = incident.Cluster{
+		Changes: []incident.RecentChange{{At: now.Add(-9 * time.Minute), Kind: incident.ChangeRollout, Object: "Deployment llm/llama-70b", Text: "image v0.9.2 -> v0.10.1"}},
+		Crashes: []incident.Crash{
+			{Pod: "llama-70b-7", Container: "vllm", At: now.Add(-5 * time.Minute), Reason: "OOMKilled", ExitCode: 137, OutOfMemory: "gpu", Log: []string{"line 1", "line 2", "line 3", "line 4", "line 5", "  line 6", "torch.OutOfMemoryError: CUDA out of memory"}},
+			{Pod: "llama-70b-6", Reason: "Completed", Log: []string{"a log of no interest"}},
+		},
+		Args:   map[string]float64{"max_num_seqs": 424242},
+		Unread: []string{"events of nodes: list events in default is not allowed", "the log of llama-70b-6"},
+	}
+	return inc
+}
+
+func printed(inc incident.Incident) string {
+	var b bytes.Buffer
+	printIncident(&b, inc)
+	return b.String()
+}
+
+func TestAnIncidentOnATerminalLooksAsAgreed(t *testing.T) {
+	t.Parallel()
+	plain := known()
+	plain.Cluster, plain.DeadAlerts, plain.Diagnosis.Never, plain.Diagnosis.Unusual = incident.Cluster{}, nil, nil, nil
+	for name, r := range plain.Readings {
+		r.Pods, r.Baseline, r.Optional = nil, nil, false
+		plain.Readings[name] = r
+	}
+	for name, inc := range map[string]incident.Incident{"incident-known.txt": known(), "incident-plain.txt": plain} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join("testdata", name)
+			got := printed(inc)
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(filepath.Clean(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
+			}
+		})
+	}
+}
+
+func TestATerminalShowsOnlyTheEndOfALogAndOnlyOfAFailure(t *testing.T) {
+	t.Parallel()
+	inc := known()
+	inc.Cluster.Crashes[0].Log = slices.Repeat([]string{strings.Repeat("long ", 60)}, 40)
+	inc.Cluster.Crashes[0].Log = append(inc.Cluster.Crashes[0].Log, "<script>alert(1)</script> <!channel> *bold*\x1b[2J\u202e\nsecond")
+	text := printed(inc)
+	if got := strings.Count(text, "      | "); got != lastLines {
+		t.Errorf("%d lines of log, want %d", got, lastLines)
+	}
+	if !strings.Contains(text, "      | <script>alert(1)</script> <!channel> *bold*\uFFFD[2J\uFFFD second\n") {
+		t.Errorf("the last line is not shown as it is:\n%s", text)
+	}
+	for _, bad := range []string{"of no interest", "424242", "\x1b"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the text holds %q", bad)
+		}
+	}
+}
+
+func TestATerminalShowsNothingEmpty(t *testing.T) {
+	t.Parallel()
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, time.Unix(0, 0))
+	inc.Diagnosis = &incident.Diagnosis{Summary: "The pool has too little room."}
+	if got, want := printed(inc), "inc-1  llama  received\n  opened 1970-01-01 00:00:00 UTC\n\n  The pool has too little room.\n\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What a person sees short, a program gets whole.
+func TestJSONLosesNothingOfTheDiagnosis(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := write(&b, "json", known()); err != nil {
+		t.Fatal(err)
+	}
+	var back incident.Incident
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(known(), back); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, key := range []string{`"never"`, `"unusual"`, `"pods"`, `"baseline"`, `"changes"`, `"crashes"`, `"log"`, `"unread"`, `"deadAlerts"`} {
+		if !strings.Contains(b.String(), key) {
+			t.Errorf("the JSON lacks %s", key)
+		}
+	}
+}
