@@ -59,16 +59,22 @@ func outside(ctx context.Context, w io.Writer, l loaded) error {
 	say(w, "\nAsked outside, reads only:\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	bad := 0
+	var rules []app.RuleFinding
 	for _, f := range found {
 		mark := "ok"
-		if !f.Good {
+		switch {
+		case f.Unasked:
+			mark = "?"
+		case !f.Good:
 			mark, bad = "BAD", bad+1
 		}
 		say(tw, "  %s\t%s\t%s\n", mark, f.Where, f.Text)
+		rules = append(rules, f.Rules...)
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
+	printRules(w, rules)
 	if bad > 0 {
 		say(w, "\n%s. serve would start, and say so at each incident.\n", count(bad, "finding"))
 		return errFound

@@ -20,10 +20,15 @@ type Finding struct {
 	Where string
 	Good  bool
 	Text  string
+	// Unasked says that there is nobody to ask: neither good nor bad.
+	Unasked bool
+	// Rules are the alert rules to tell about.
+	Rules []RuleFinding
 }
 
-// Live asks everything outside that the configuration names, reads only: Prometheus for each pool's signals, Kubernetes for each pool's workload and
-// for the bot's own rights, Slack for the app and its channels. What does not answer is a finding; the error is a configuration that cannot be used.
+// Live asks everything outside that the configuration names, reads only: Prometheus for each pool's signals and for its alert rules, Kubernetes for each
+// pool's workload and for the bot's own rights, Slack for the app and its channels. What does not answer is a finding; the error is a configuration
+// that cannot be used.
 func Live(ctx context.Context, opts Options) ([]Finding, error) {
 	rc, err := KubernetesConfig(opts.Config)
 	if err != nil {
@@ -37,6 +42,7 @@ func Live(ctx context.Context, opts Options) ([]Finding, error) {
 	for _, p := range opts.Config.Pools {
 		out = append(out, liveSignals(ctx, parts.collector, opts, p, rc != nil)...)
 	}
+	out = append(out, liveRules(ctx, parts.collector))
 	if rc != nil {
 		rights, err := liveRights(ctx, opts, rc)
 		if err != nil {
@@ -57,14 +63,21 @@ func Live(ctx context.Context, opts Options) ([]Finding, error) {
 // liveSignals reads every signal that a playbook may want of the pool, and the workload.
 func liveSignals(ctx context.Context, c *evidence.Collector, opts Options, p incident.Pool, cluster bool) []Finding {
 	ev := c.Collect(ctx, p, opts.Catalog.AllSignals(), evidence.CollectOptions{})
-	out := []Finding{signalFinding(p, ev)}
+	own, err := c.HasSeries(ctx, p)
+	signals := signalFinding(p, ev, own)
+	if err != nil {
+		signals = Finding{Where: signals.Where, Text: err.Error()}
+	}
+	out := []Finding{signals}
 	if cluster && !p.Workload.IsZero() {
 		out = append(out, workloadFinding(p, ev.Cluster))
 	}
 	return out
 }
 
-func signalFinding(p incident.Pool, ev incident.Evidence) Finding {
+// signalFinding counts what has data. Signals that cannot carry the pool's labels are read without them, so they alone prove nothing; own says that
+// the pool has series.
+func signalFinding(p incident.Pool, ev incident.Evidence, own bool) Finding {
 	f := Finding{Where: "prometheus, pool " + p.Name}
 	have := 0
 	var errs []string
@@ -78,12 +91,12 @@ func signalFinding(p incident.Pool, ev incident.Evidence) Finding {
 	}
 	slices.Sort(errs)
 	switch {
-	case have > 0:
+	case have > 0 && own:
 		f.Good, f.Text = true, fmt.Sprintf("%s; %d of %d signals have data", ev.Dialect, have, len(ev.Readings))
 	case len(errs) > 0:
 		f.Text = errs[0]
 	default:
-		f.Text = "no signal has data: are the pods scraped, and are pools[].matchers right?"
+		f.Text = "no signal of its own has data: are the pods scraped, and are pools[].matchers right?"
 	}
 	return f
 }

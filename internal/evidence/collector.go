@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,14 +57,31 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 	ev := incident.Evidence{At: c.now()}
 	var wg sync.WaitGroup
 	wg.Go(func() { ev.Cluster = c.cluster(ctx, pool.Workload, ev.At) })
-	var found finding
-	ev.Readings, found = c.readings(ctx, pool, signals, opts, ev.At)
+	found, err := c.detect(ctx, pool, ev.At)
 	ev.Dialect = found.dialect.String()
-	if found.elsewhere || found.dialect.Generation == "" {
+	if !own(found) {
 		ev.Absent = found.warning
 	}
+	if err == nil && slices.ContainsFunc(opts.Alerts, func(a incident.Alert) bool { return a.Firing }) {
+		wg.Go(func() { ev.DeadAlerts = c.deadAlerts(ctx, pool, opts.Alerts) })
+	}
+	ev.Readings = c.readings(ctx, pool, signals, opts, found, err, ev.At)
 	wg.Wait()
 	return ev
+}
+
+// deadAlerts is nil when it could not be looked at, and empty when every rule can see the pool.
+func (c *Collector) deadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) []incident.DeadAlert {
+	dead, err := c.DeadAlerts(ctx, pool, alerts)
+	switch {
+	case len(dead) > 0:
+		return dead
+	case err != nil:
+		c.logger.WarnContext(ctx, "whether the alerts' rules can see the pool is not known", "pool", pool.Name, "err", err)
+		return nil
+	default:
+		return []incident.DeadAlert{}
+	}
 }
 
 func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at time.Time) incident.Cluster {
@@ -77,8 +95,7 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 }
 
 // readings asks for every signal. Signals are known by name; of two with the same name neither is read.
-func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, at time.Time) (map[string]incident.Reading, finding) {
-	found, dialectErr := c.detect(ctx, pool, at)
+func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, found finding, dialectErr error, at time.Time) map[string]incident.Reading {
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -109,7 +126,7 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 		}
 		out[p.signal.Name] = r
 	}
-	return out, found
+	return out
 }
 
 // read asks for one signal: its value, its past and its pods in one request, how it compares with its own past in a second.

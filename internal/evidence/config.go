@@ -17,17 +17,17 @@ import (
 // The defaults of Config. Concurrency is the default of Prometheus' own --query.max-concurrency, MaxSampleAge is three times its
 // default scrape interval.
 const (
-	DefaultQueryTimeout        = 10 * time.Second
-	DefaultDeadline            = 25 * time.Second
-	DefaultConcurrency         = 20
-	DefaultResponseLimit int64 = 8 << 20
-	DefaultAttempts            = 3
-	DefaultRetryBase           = 200 * time.Millisecond
-	DefaultDialectTTL          = 10 * time.Minute
-	DefaultHistoryWindow       = 30 * time.Minute
-	DefaultHistoryPoints       = 20
-	DefaultMaxSampleAge        = 3 * time.Minute
-	DefaultBaselineWindow      = time.Hour
+	DefaultQueryTimeout         = 10 * time.Second
+	DefaultDeadline             = 25 * time.Second
+	DefaultConcurrency          = 20
+	DefaultResponseLimit  int64 = 8 << 20
+	DefaultAttempts             = 3
+	DefaultRetryBase            = 200 * time.Millisecond
+	DefaultDialectTTL           = 10 * time.Minute
+	DefaultHistoryWindow        = 30 * time.Minute
+	DefaultHistoryPoints        = 20
+	DefaultMaxSampleAge         = 3 * time.Minute
+	DefaultBaselineWindow       = time.Hour
 )
 
 // maxHistoryPoints is far below the 11,000 points per series that Prometheus allows; a chart needs no more.

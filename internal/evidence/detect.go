@@ -21,9 +21,9 @@ import (
 // vllmNames matches vLLM's metrics in every dialect. The series of histograms other than _count and the _created timestamps would only make the
 // answer long.
 const (
-	vllmNames   = "(kserve_)?(ray_)?vllm[:_].+"
-	notTelling  = ".+_(bucket|sum|created)"
-	bareVLLM    = "(num_requests_(running|waiting)|gpu_cache_usage_perc|num_request_max|(prompt_tokens|generation_tokens|request_finish)_total|" +
+	vllmNames  = "(kserve_)?(ray_)?vllm[:_].+"
+	notTelling = ".+_(bucket|sum|created)"
+	bareVLLM   = "(num_requests_(running|waiting)|gpu_cache_usage_perc|num_request_max|(prompt_tokens|generation_tokens|request_finish)_total|" +
 		"(time_to_first_token|time_per_output_token|e2e_request_latency)_seconds_count|request_(prompt|generation)_tokens_count)"
 	bucketNames = "(time_to_first_token|inter_token_latency|time_per_output_token|request_time_per_output_token|e2e_request_latency|" +
 		"request_queue_time|request_prefill_time|request_decode_time|request_inference_time)_seconds_bucket"

@@ -25,7 +25,8 @@ func TestDialectOfChoosesTheSpelling(t *testing.T) {
 		{"native before its relabelled twin", append(respelled(v1Names(), "kserve_vllm:"), v1Names()...), "vLLM V1 names (vllm:...)"},
 		{"engines with underscores behind a router with colons", append(respelled(v1Names(), "vllm_"), routerOnly...), "underscore names (vllm_...), vLLM V1"},
 		{
-			"NVIDIA NIM", []string{"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "request_finish_total", "time_to_first_token_seconds_count"},
+			"NVIDIA NIM",
+			[]string{"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "request_finish_total", "time_to_first_token_seconds_count"},
 			"NVIDIA NIM names (without a prefix), vLLM V0",
 		},
 		{"engines beside somebody's own names", append([]string{"num_requests_running", "gpu_cache_usage_perc"}, v1Names()...), "vLLM V1 names (vllm:...)"},

@@ -11,9 +11,9 @@ import (
 
 // prepared is a signal with its query as it will be sent, or the reading that says why it cannot be.
 type prepared struct {
-	signal   incident.Signal
-	expr     parser.Expr
-	query    string
+	signal incident.Signal
+	expr   parser.Expr
+	query  string
 	// pods is the breakdown by pod as it will be sent; empty when there is none.
 	pods     string
 	metrics  []string

@@ -17,20 +17,23 @@ const module = "github.com/vllm-medic/vllm-medic/"
 
 // inside says which packages of ours a package may import. One that is not listed may import none of ours.
 var inside = map[string][]string{
-	"internal/incident":    {},
-	"playbooks":            {"internal/incident"},
-	"playbooks/catalog":    {"playbooks"},
-	"actions":              {"internal/incident"},
-	"webhook":              {"internal/incident"},
-	"notify":               {"internal/incident"},
-	"notify/slack":         {"internal/incident", "notify"},
-	"internal/policy":      {"internal/incident"},
-	"internal/access":      {"internal/incident"},
-	"internal/evidence":    {"internal/incident"},
-	"internal/store":       {"internal/incident"},
-	"internal/web":         {"internal/incident", "internal/access"},
-	"internal/remediation": {"internal/incident", "internal/policy", "playbooks"},
-	"internal/config":      {"internal/incident", "internal/policy", "internal/remediation", "webhook"},
+	"internal/incident":     {},
+	"playbooks":             {"internal/incident"},
+	"playbooks/catalog":     {"playbooks"},
+	"actions":               {"internal/incident"},
+	"webhook":               {"internal/incident"},
+	"notify":                {"internal/incident"},
+	"notify/slack":          {"internal/incident", "notify"},
+	"internal/policy":       {"internal/incident"},
+	"internal/access":       {"internal/incident"},
+	"internal/alertrules":   {"internal/incident"},
+	"internal/evidence":     {"internal/incident", "internal/alertrules"},
+	"internal/promembed":    {},
+	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/promembed", "playbooks"},
+	"internal/store":        {"internal/incident"},
+	"internal/web":          {"internal/incident", "internal/access"},
+	"internal/remediation":  {"internal/incident", "internal/policy", "playbooks"},
+	"internal/config":       {"internal/incident", "internal/policy", "internal/remediation", "webhook"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
@@ -49,7 +52,7 @@ var outside = map[string]struct {
 }
 
 // pure packages take values and return values.
-var pure = []string{"internal/incident", "playbooks", "internal/policy"}
+var pure = []string{"internal/incident", "playbooks", "internal/policy", "internal/alertrules"}
 
 var impure = []string{"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil", "log", "log/slog"}
 

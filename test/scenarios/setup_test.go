@@ -57,6 +57,8 @@ func setup(env *testscript.Env, m *metrics) error {
 	values := map[string]func() string{
 		"WORK": func() string { return env.WorkDir },
 		"PROM": m.address,
+		// The same models under a Prometheus with alert rules, and behind a proxy that lets only queries pass.
+		"PROM_RULES": m.ruled, "PROM_QUERIES": m.queries,
 		// Nothing can listen on port 1 of loopback: it is reserved, and no test runs a tcpmux.
 		"NOBODY": func() string { return "http://127.0.0.1:1" },
 		"NS":     func() string { return j.cluster(env) },

@@ -1,0 +1,141 @@
+package alertrules
+
+import "sync"
+
+// shape is how a metric that is not there turns into one that is.
+type shape int
+
+const (
+	// nothing: no metric takes its place.
+	nothing shape = iota
+	// renamed: another name, the same type.
+	renamed
+	// counted: a gauge of how many there are becomes what a counter grew by in five minutes.
+	counted
+	// flowing: a gauge of so many in a second becomes the rate of a counter.
+	flowing
+	// divided: a gauge becomes the rate of one counter through that of another.
+	divided
+	// batch: a histogram becomes the quantiles of a gauge over time.
+	batch
+	// scaled: another gauge in another unit.
+	scaled
+)
+
+// past is what became of a metric that today's vLLM does not have.
+type past struct {
+	// what completes "<metric> ...".
+	what  string
+	shape shape
+	// into is the base of today's name, over the one to divide by, foreign a whole name that is not vLLM's.
+	into, over, foreign string
+	// scale is what a foreign gauge is multiplied with; below 1 it is printed as a division.
+	scale float64
+	// label is the old label that became finished_reason, and values what its values became.
+	label  string
+	values map[string][]string
+	// caveat is how the corrected expression differs in meaning.
+	caveat string
+}
+
+const custom = "is not vLLM's: the guide that uses it also has a Python class that would export it, and nobody here runs that"
+
+// gone are the metrics that are in alert rules but not in today's vLLM, by their name without prefix: removed ones, and names in widely read
+// guides that no version had. Sources: vLLM's own history (commits beside the entries); the names marked custom come
+// from the exporter in "vLLM v1 Performance Profiling".
+var gone = sync.OnceValue(func() map[string]past {
+	out := map[string]past{
+		"num_requests_swapped": { // 98d7367b61, 0e98964e94
+			what:  "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine never swaps, it preempts requests and computes them again",
+			shape: counted, into: "num_preemptions_total", caveat: "it counts preemptions in 5 minutes instead of swapped requests now",
+		},
+		"cpu_cache_usage_perc": {
+			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine has no swap space on the CPU",
+		},
+		"gpu_cache_usage_perc": { // d1e34cc9ac, 9cf4edae6e
+			what: "was renamed to kv_cache_usage_perc in vLLM 0.9.2 and removed in 0.12", shape: renamed, into: "kv_cache_usage_perc",
+		},
+		"gpu_prefix_cache_queries_total": {
+			what: "was renamed to prefix_cache_queries_total in vLLM 0.9.2 and removed in 0.12", shape: renamed, into: "prefix_cache_queries_total",
+		},
+		"gpu_prefix_cache_hits_total": {
+			what: "was renamed to prefix_cache_hits_total in vLLM 0.9.2 and removed in 0.12", shape: renamed, into: "prefix_cache_hits_total",
+		},
+		"gpu_prefix_cache_hit_rate": {
+			what:  "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine counts hits and queries",
+			shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the hit rate of the last 5 minutes",
+		},
+		"cpu_prefix_cache_hit_rate": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
+		"time_per_output_token_seconds": { // 2417798471, bb9172030e
+			what: "was renamed to inter_token_latency_seconds in vLLM 0.10.2 and removed in 0.15", shape: renamed, into: "inter_token_latency_seconds",
+		},
+		"time_in_queue_requests": {
+			what: "belonged to the V0 engine and was removed in vLLM 0.8", shape: renamed, into: "request_queue_time_seconds",
+		},
+		"model_forward_time_milliseconds": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
+		"model_execute_time_milliseconds": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
+		"tokens_total":                    {what: "was removed in vLLM 0.8: prompt_tokens_total and generation_tokens_total count apart"},
+		"avg_prompt_throughput_toks_per_s": {
+			what: "was removed in vLLM 0.7", shape: flowing, into: "prompt_tokens_total", caveat: "it is the rate of the last 5 minutes",
+		},
+		"avg_generation_throughput_toks_per_s": {
+			what: "was removed in vLLM 0.7", shape: flowing, into: "generation_tokens_total", caveat: "it is the rate of the last 5 minutes",
+		},
+		"spec_decode_draft_acceptance_rate": { // dd572c0ab3
+			what:  "belonged to the V0 engine and was removed in vLLM 0.10: today's engine counts drafted and accepted tokens",
+			shape: divided, into: "spec_decode_num_accepted_tokens_total", over: "spec_decode_num_draft_tokens_total", caveat: "it is the acceptance of the last 5 minutes",
+		},
+		"spec_decode_efficiency":               {what: "belonged to the V0 engine and was removed in vLLM 0.10"},
+		"spec_decode_num_emitted_tokens_total": {what: "belonged to the V0 engine and was removed in vLLM 0.10"},
+
+		"finished_request_total": {
+			what:  "never existed in any vLLM: finished requests are counted in request_success_total, with the label finished_reason",
+			shape: renamed, into: "request_success_total", label: "finish_reason",
+		},
+		"gpu_cache_usage":             {what: "never existed in any vLLM", shape: renamed, into: "kv_cache_usage_perc"},
+		"num_generation_tokens_total": {what: "never existed in any vLLM", shape: renamed, into: "generation_tokens_total"},
+		"num_prompt_tokens_total":     {what: "never existed in any vLLM", shape: renamed, into: "prompt_tokens_total"},
+		"gpu_utilization": {
+			what: "never existed in any vLLM: NVIDIA's dcgm-exporter has it, in percent", shape: scaled, foreign: "DCGM_FI_DEV_GPU_UTIL", scale: 0.01,
+			caveat: "it needs dcgm-exporter, and its series carry the labels of the GPU, not of the model",
+		},
+		"gpu_memory_usage_bytes": {
+			what: "never existed in any vLLM: NVIDIA's dcgm-exporter has it, in MiB", shape: scaled, foreign: "DCGM_FI_DEV_FB_USED", scale: 1 << 20,
+			caveat: "it needs dcgm-exporter, and its series carry the labels of the GPU, not of the model",
+		},
+
+		"ttft_seconds":         {what: custom, shape: renamed, into: "time_to_first_token_seconds"},
+		"tbt_seconds":          {what: custom, shape: renamed, into: "inter_token_latency_seconds"},
+		"e2e_seconds":          {what: custom, shape: renamed, into: "e2e_request_latency_seconds"},
+		"output_tokens_total":  {what: custom, shape: renamed, into: "generation_tokens_total"},
+		"queue_depth":          {what: custom, shape: renamed, into: "num_requests_waiting"},
+		"kv_cache_utilization": {what: custom, shape: renamed, into: "kv_cache_usage_perc"},
+		"kv_cache_evictions_total": {
+			what: custom, shape: renamed, into: "num_preemptions_total", caveat: "it counts preempted requests, not evicted blocks: choose the threshold anew",
+		},
+		"prefix_cache_hit_rate": {
+			what: custom, shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the hit rate of the last 5 minutes",
+		},
+		"decode_batch_size": {what: custom, shape: batch, into: "num_requests_running", caveat: "it is the number of running requests over time"},
+		"requests_completed_total": {
+			what: custom, shape: renamed, into: "request_success_total", label: "status",
+			values: map[string][]string{"success": {"stop", "length"}, "timeout": {"abort"}},
+		},
+	}
+	for base, c := range today() { // the documentation writes counters without the suffix that their series carry
+		if written, ok := cutTotal(base, c.kind); ok {
+			out[written] = past{what: "is what the documentation calls it; the series carry _total", shape: renamed, into: base}
+		}
+	}
+	return out
+})
+
+func cutTotal(base string, k kind) (string, bool) {
+	if k != counter {
+		return "", false
+	}
+	return base[:len(base)-len(suffixTotal)], true
+}
+
+// finishReasons are the values of finished_reason; all have series from a server's start (vllm/v1/engine/__init__.py).
+func finishReasons() []string { return []string{"stop", "length", "abort", "error", "repetition"} }

@@ -1,0 +1,207 @@
+package alertrules
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// about says whether a selector without one plain name is about vLLM.
+func about(vs *parser.VectorSelector) bool {
+	return slices.ContainsFunc(vs.LabelMatchers, func(m *labels.Matcher) bool {
+		return m.Name == model.MetricNameLabel && strings.Contains(m.Value, "vllm")
+	})
+}
+
+// selector says what is known of a selector's series, and between which values they lie.
+func (x *examiner) selector(vs *parser.VectorSelector) value {
+	metric, named := metricOf(vs)
+	out := anything(Undecided)
+	if named {
+		out = ranged(metric)
+	}
+	switch x.known.selector(vs) {
+	case Present:
+		out.state = Can
+		if RouterTwin(metric) && x.known.Selectors[own(metric).String()] == Absent {
+			n, _ := split(metric)
+			x.notes = once(x.notes, fmt.Sprintf("only production-stack's router exports %s here; it is not vLLM's own number. Of vLLM's: %s %s", metric, metric, x.fate(n)))
+		}
+		return out
+	case Unasked:
+		out.state = Undecided
+		x.doubts = once(x.doubts, cut(bare(vs))+": not known whether it has series")
+		return out
+	case Absent:
+	}
+	if !named {
+		if about(vs) {
+			return empty(reason{bare(vs), fmt.Sprintf("%s has no series%s", cut(bare(vs)), x.known.since())})
+		}
+		metric = bare(vs)
+	}
+	if sources := x.known.Recorded[metric]; len(sources) > 0 {
+		return x.recorded(metric, sources, out)
+	}
+	n, vllm := split(metric)
+	if doubt := doubtful(n, vs, vllm); doubt != "" {
+		out.state = Undecided
+		x.doubts = once(x.doubts, fmt.Sprintf("%s has no series%s, and %s", cut(bare(vs)), x.known.since(), doubt))
+		return out
+	}
+	if x.known.metric(metric) != Present {
+		return empty(reason{metric, fmt.Sprintf("%s %s", metric, x.fate(n))})
+	}
+	return empty(reason{text: x.misfit(metric, n, vs)})
+}
+
+// ranged bounds a metric's samples by what it is.
+func ranged(metric string) value {
+	out := anything(Undecided)
+	n, vllm := split(metric)
+	if !vllm {
+		return out
+	}
+	_, past := gone()[n.base]
+	is, now := today()[n.base]
+	if !past && !now {
+		return out // somebody's own
+	}
+	out.lo = 0
+	if (is.kind == fraction || slices.Contains([]string{"gpu_cache_usage_perc", "cpu_cache_usage_perc"}, n.base)) && n.suffix == "" {
+		out.hi, out.full, out.top = 1, true, metric+" is a fraction: 1 means full"
+	}
+	return out
+}
+
+// recorded follows a recording rule: it is empty for certain only when its own expression is.
+func (x *examiner) recorded(metric string, sources []string, out value) value {
+	out.state = Undecided
+	if slices.Contains(x.above, metric) {
+		return out
+	}
+	var why []reason
+	for _, source := range sources {
+		e, err := parse(source)
+		if err != nil {
+			return out
+		}
+		below := &examiner{known: x.known, above: append(slices.Clone(x.above), metric)}
+		v := below.expr(e)
+		if v.state != Never {
+			x.doubts = once(x.doubts, fmt.Sprintf("%s has no series%s, but its recording rule can give some", metric, x.known.since()))
+			return out
+		}
+		why = append(why, v.why...)
+	}
+	texts := make([]string, 0, len(why))
+	for _, r := range why {
+		texts = once(texts, r.text)
+	}
+	return empty(reason{metric, fmt.Sprintf("%s has no series%s, because its recording rule is always empty: %s", metric, x.known.since(), strings.Join(texts, "; "))})
+}
+
+// doubtful says why a selector without series may still get some; empty when it cannot.
+func doubtful(n name, vs *parser.VectorSelector, vllm bool) string {
+	if !vllm {
+		return "it is not vLLM's own"
+	}
+	if slices.Contains(router(), n.base) {
+		return "it is production-stack's router's, not vLLM's own"
+	}
+	if n.suffix == suffixCreated {
+		return "the times at which counters were made are often dropped by relabelling"
+	}
+	is, known := today()[n.base]
+	_, past := gone()[n.base]
+	switch {
+	case connector(n.base) && is.only == "":
+		return "it would be a KV connector's own"
+	case !known && !past && near(n.base) == "":
+		return "no vLLM known here has it: it may be newer, or recorded elsewhere"
+	case !known:
+		return ""
+	case is.only != "":
+		return "vLLM exports it only " + is.only
+	}
+	for _, m := range wanted(vs) {
+		if slices.Contains(is.lazy, m.Name) {
+			return "its label " + m.Name + " gets values only with events"
+		}
+	}
+	return ""
+}
+
+// fate says what became of a metric that has no series here: a sentence without its subject.
+func (x *examiner) fate(n name) string {
+	none := "has no series" + x.known.since()
+	was, past := gone()[n.base]
+	is, now := today()[n.base]
+	if now && is.kind == histo && n.suffix == "" {
+		return none + ": it is a histogram, whose series end in _bucket, _sum and _count"
+	}
+	if there, ok := x.known.elsewhere(n); ok && there.prefix != n.prefix {
+		text := none + ": this Prometheus spells it " + there.String()
+		if there.prefix == canonical && n.prefix == "vllm_" {
+			text += " (Prometheus keeps vLLM's colon)"
+		}
+		return text
+	}
+	switch {
+	case past:
+		return none + ": it " + was.what
+	case now && is.since != "":
+		return none + ": it came with vLLM " + is.since + ", and the servers here do not have it"
+	case now:
+		return none + ": the servers here do not have it"
+	}
+	return none + ": no vLLM has it; " + near(n.base) + " is meant?"
+}
+
+var knownReasons = regexp.MustCompile("^(" + strings.Join(finishReasons(), "|") + ")$")
+
+// misfit says which label keeps a selector without series although its metric has some.
+func (x *examiner) misfit(metric string, n name, vs *parser.VectorSelector) string {
+	for _, m := range wanted(vs) {
+		if x.known.Selectors[carries(metric, m.Name).String()] == Absent {
+			text := fmt.Sprintf("no series of %s has the label %s", metric, m.Name)
+			if right := relabelled(n.base, m.Name); right != "" {
+				text += ": vLLM calls it " + right
+			}
+			return text
+		}
+		if m.Name == labelReason && m.Type == labels.MatchEqual && !knownReasons.MatchString(m.Value) {
+			return fmt.Sprintf("%s is never %q: vLLM knows %s", m.Name, m.Value, strings.Join(finishReasons(), ", "))
+		}
+	}
+	return fmt.Sprintf("%s has series, but none%s that meets %s", metric, x.known.since(), cut(bare(vs)))
+}
+
+const labelReason = "finished_reason"
+
+// relabelled is what vLLM calls a label of one of its metrics that guides call otherwise.
+func relabelled(base, label string) string {
+	if base == "request_success_total" && slices.Contains([]string{"finish_reason", "finished", "reason", "status"}, label) {
+		return labelReason
+	}
+	return ""
+}
+
+// boundsOf are the finite bucket bounds of a histogram, by the name of its _bucket series; nil when they are not known.
+func (k Known) boundsOf(bucketSeries string) []float64 {
+	histogram, ok := strings.CutSuffix(bucketSeries, suffixBucket)
+	if !ok {
+		return nil
+	}
+	b := k.Bounds[histogram]
+	if len(b) == 0 || !slices.IsSorted(b) || math.IsInf(b[len(b)-1], 0) || math.IsNaN(b[0]) {
+		return nil
+	}
+	return b
+}

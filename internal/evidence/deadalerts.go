@@ -1,0 +1,209 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/alertrules"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// deadLookBack is how far back the series of a pool count: a restart of its pods takes minutes.
+const deadLookBack = time.Hour
+
+// DeadAlerts names the firing alerts whose rule needs a vLLM metric that this pool does not have, so that they fire on somebody else's series. The
+// rule's expression is taken from the alert's generator URL, else from the rules that are loaded under the alert's name. An alert whose expression
+// cannot be read, or about which not everything could be asked, is not in the list. The error says what could not be asked; the list is right
+// nevertheless. A pool without any series has no dead alerts: nothing is known of its vLLM then.
+func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, error) {
+	exprs, err := c.expressions(ctx, alerts)
+	if len(exprs) == 0 {
+		return nil, err
+	}
+	at := c.now()
+	found, detectErr := c.detect(ctx, pool, at)
+	if detectErr != nil || !own(found) {
+		return nil, errors.Join(err, detectErr)
+	}
+	known := alertrules.Known{
+		Metrics: map[string]alertrules.Presence{}, Since: "from this pool", Prefix: found.dialect.prefix(),
+	}
+	for name := range found.dialect.names {
+		known.Metrics[name] = alertrules.Present
+		if histogram, ok := strings.CutSuffix(name, "_count"); ok { // the detection leaves the other two out
+			known.Metrics[histogram+"_bucket"], known.Metrics[histogram+"_sum"] = alertrules.Present, alertrules.Present
+		}
+	}
+	c.askMetrics(ctx, &known, metricsOf(exprs), pool, at)
+	var out []incident.DeadAlert
+	for _, name := range slices.Sorted(maps.Keys(exprs)) {
+		dead, ok := c.dead(ctx, name, exprs[name], known, pool, at)
+		if ok {
+			out = append(out, dead)
+		}
+	}
+	return out, err
+}
+
+// HasSeries says whether vLLM's metrics carry the pool's labels, as far as the last detection knows.
+func (c *Collector) HasSeries(ctx context.Context, pool incident.Pool) (bool, error) {
+	found, err := c.detect(ctx, pool, c.now())
+	return err == nil && own(found), err
+}
+
+// own says that what was detected are the pool's own series.
+func own(f finding) bool { return !f.elsewhere && f.dialect.Generation != "" }
+
+// dead judges one alert by what this pool has.
+func (c *Collector) dead(ctx context.Context, alert, expr string, known alertrules.Known, pool incident.Pool, at time.Time) (incident.DeadAlert, bool) {
+	v, err := alertrules.Examine(expr, known)
+	if err != nil || v.State != alertrules.Never || len(v.Missing) == 0 {
+		return incident.DeadAlert{}, false
+	}
+	if v.Instead != "" {
+		// What takes its place must be there too.
+		c.askMetrics(ctx, &known, metricsOf(map[string]string{alert: v.Instead}), pool, at)
+		if again, err := alertrules.Examine(expr, known); err == nil {
+			v = again
+		}
+	}
+	return incident.DeadAlert{Alert: alert, Expr: expr, Missing: v.Missing, Instead: v.Instead, Why: strings.Join(v.Why, "; ")}, true
+}
+
+// askMetrics asks for each vLLM metric under the pool's matchers. Series of production-stack's router are not the pool's own.
+func (c *Collector) askMetrics(ctx context.Context, known *alertrules.Known, metrics []string, pool incident.Pool, at time.Time) {
+	found := make([]alertrules.Presence, len(metrics))
+	var wg sync.WaitGroup
+	for i, metric := range metrics {
+		if sel, ok := ownSelector(metric, pool.Matchers); ok {
+			wg.Go(func() { found[i] = c.presence(ctx, sel, at.Add(-deadLookBack), at) })
+		}
+	}
+	wg.Wait()
+	for i, metric := range metrics {
+		known.Metrics[metric] = found[i]
+	}
+}
+
+// ownSelector is the metric under those of the matchers that it can carry. ok is false for what is not vLLM's, and when no matcher is left to tell
+// this pool's series from others.
+func ownSelector(metric string, matchers map[string]string) (string, bool) {
+	if !alertrules.IsVLLM(metric) || CheckMatchers(matchers) != nil {
+		return "", false
+	}
+	more := []*labels.Matcher{equal(model.MetricNameLabel, metric)}
+	missing := labelsMissingOn(metric)
+	for _, m := range equals(matchers) {
+		if !slices.Contains(missing, m.Name) {
+			more = append(more, m)
+		}
+	}
+	if len(more) == 1 {
+		return "", false
+	}
+	if _, bound := matchers[routerLabel]; routerTwin(metric) && !bound {
+		more = append(more, equal(routerLabel, ""))
+	}
+	return (&parser.VectorSelector{Name: metric, LabelMatchers: more}).String(), true
+}
+
+// metricsOf are all metrics of some expressions, each once.
+func metricsOf(exprs map[string]string) []string {
+	var out []string
+	for _, expr := range exprs {
+		metrics, err := alertrules.Metrics(expr)
+		if err != nil {
+			continue // Examine refuses it
+		}
+		for _, m := range metrics {
+			if !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// expressions finds the expression of each firing alert that concerns vLLM, by the alert's name: in the alert's own address, and without that in the
+// rule whose labels the alert carries. A name with two expressions is left out: one may be dead and the other alive.
+func (c *Collector) expressions(ctx context.Context, alerts []incident.Alert) (map[string]string, error) {
+	out := map[string]string{}
+	var open []incident.Alert
+	twice := map[string]bool{}
+	for _, a := range alerts {
+		if !a.Firing || a.Name() == "" {
+			continue
+		}
+		expr, ok := graphExpr(a.GeneratorURL)
+		if !ok {
+			open = append(open, a)
+			continue
+		}
+		if have, seen := out[a.Name()]; seen && have != expr {
+			twice[a.Name()] = true
+		}
+		out[a.Name()] = expr
+	}
+	var err error
+	if len(open) > 0 {
+		var rules []AlertRule
+		if rules, err = c.AlertRules(ctx); err == nil {
+			for _, a := range open {
+				expr, ok := ruleFor(a, rules)
+				if have, seen := out[a.Name()]; seen && have != expr {
+					twice[a.Name()] = true
+				}
+				if ok {
+					out[a.Name()] = expr
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(out, func(name, expr string) bool { return twice[name] || !alertrules.Concerns(expr, nil) })
+	return out, err
+}
+
+// graphExpr is the expression in the link that Prometheus and its relatives put into an alert: /graph?g0.expr=...
+func graphExpr(link string) (string, bool) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return "", false
+	}
+	expr := u.Query().Get("g0.expr")
+	if expr == "" {
+		expr = u.Query().Get("expr") // vmalert
+	}
+	return expr, expr != ""
+}
+
+// ruleFor is the one expression among the rules that can have made an alert: its name, and labels that the alert carries. Labels with templates can
+// be anything.
+func ruleFor(a incident.Alert, rules []AlertRule) (string, bool) {
+	var found []string
+	for _, r := range rules {
+		if r.Name != a.Name() || slices.Contains(found, r.Expr) {
+			continue
+		}
+		fits := true
+		for name, value := range r.Labels {
+			fits = fits && (strings.Contains(value, "{{") || a.Labels[name] == value)
+		}
+		if fits {
+			found = append(found, r.Expr)
+		}
+	}
+	if len(found) != 1 {
+		return "", false
+	}
+	return found[0], true
+}
