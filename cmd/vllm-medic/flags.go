@@ -15,6 +15,15 @@ var errHelp = errors.New("help")
 
 // parse reads the flags of a command, before and after its arguments, and refuses arguments beyond the named ones.
 func parse(fs *flag.FlagSet, args []string, t terminal, names ...string) ([]string, error) {
+	rest, err := parseAny(fs, args, t, names...)
+	if err == nil && len(rest) != len(names) {
+		err = usageError{fmt.Sprintf("%s takes %s; got %d", fs.Name(), describe(names), len(rest))}
+	}
+	return rest, err
+}
+
+// parseAny is parse for a command that takes any number of arguments; names are for its help.
+func parseAny(fs *flag.FlagSet, args []string, t terminal, names ...string) ([]string, error) {
 	// The package flag would print the mistake and the whole help; one line is enough.
 	fs.SetOutput(io.Discard)
 	var rest []string
@@ -26,14 +35,10 @@ func parse(fs *flag.FlagSet, args []string, t terminal, names ...string) ([]stri
 			return nil, usageError{fmt.Sprintf("%s: %v; vllm-medic %s -h lists the flags", fs.Name(), err, fs.Name())}
 		}
 		if fs.NArg() == 0 {
-			break
+			return rest, nil
 		}
 		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
 	}
-	if len(rest) != len(names) {
-		return nil, usageError{fmt.Sprintf("%s takes %s; got %d", fs.Name(), describe(names), len(rest))}
-	}
-	return rest, nil
 }
 
 func describe(names []string) string {

@@ -48,6 +48,7 @@ func commands() []command {
 		{"serve", "run the bot", serve},
 		{"check", "check the configuration and the playbooks; all mistakes at once", check},
 		{"diagnose", "evidence, diagnosis and plan for one payload or pool; writes nothing", diagnose},
+		{"test", "unit tests of playbooks: input series, and what must come out", test},
 		{"incidents", "list, show, ack, approve, deny, undo, abort and close incidents", incidents},
 		{"pause", "stop all writes, or those of one pool", pause},
 		{"resume", "allow writes again", resume},

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+
+	"github.com/vllm-medic/vllm-medic/internal/playbooktest"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+)
+
+// tested is what test prints for programs.
+type tested struct {
+	Passed int                       `json:"passed"`
+	Failed int                       `json:"failed"`
+	Files  []playbooktest.FileResult `json:"files"`
+}
+
+// outcome counts.
+func outcome(files []playbooktest.FileResult) tested {
+	out := tested{Files: files}
+	for _, f := range files {
+		if len(f.Mistakes) > 0 {
+			out.Failed++
+		}
+		for _, r := range f.Results {
+			if r.Passed {
+				out.Passed++
+			} else {
+				out.Failed++
+			}
+		}
+	}
+	return out
+}
+
+func test(ctx context.Context, args []string, t terminal) error {
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	only := fs.String("run", "", "run only the tests whose name matches `REGEXP`")
+	junit := fs.String("junit", "", "also write the results as JUnit XML to `FILE`")
+	series := fs.Bool("series", false, "also print the series that each test loads, histograms written out")
+	format := formatFlag(fs, "text")
+	paths, err := parseAny(fs, args, t, "FILE...")
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return usageError{"test takes at least one argument, FILE; the page docs/testing-playbooks.md says what it holds"}
+	}
+	var wanted *regexp.Regexp
+	if *only != "" {
+		if wanted, err = regexp.Compile(*only); err != nil {
+			return usageError{fmt.Sprintf("--run: %v", err)}
+		}
+	}
+	files, err := runTests(ctx, paths, wanted)
+	if err != nil {
+		return err
+	}
+	all := outcome(files)
+	if all.Passed+all.Failed == 0 {
+		return usageError{fmt.Sprintf("--run %s: no test has such a name", *only)}
+	}
+	if *junit != "" {
+		if err := writeJUnit(*junit, files); err != nil {
+			return err
+		}
+	}
+	if format.value != "text" {
+		if err := write(t.out, format.value, all); err != nil {
+			return err
+		}
+	} else {
+		printTests(t, all, *series)
+	}
+	if all.Failed > 0 {
+		return errFound
+	}
+	return nil
+}
+
+// runTests reads and runs every file; one with mistakes does not stop the others.
+func runTests(ctx context.Context, paths []string, only *regexp.Regexp) ([]playbooktest.FileResult, error) {
+	builtin, err := catalog.Files()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]playbooktest.FileResult, 0, len(paths))
+	for _, path := range paths {
+		f, err := playbooktest.Read(path, builtin)
+		if bad, ok := errors.AsType[playbooks.LoadErrors](err); ok {
+			r := playbooktest.FileResult{File: path, Results: []playbooktest.Result{}}
+			for _, p := range bad {
+				r.Mistakes = append(r.Mistakes, p.String())
+			}
+			out = append(out, r)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, playbooktest.FileResult{File: path, Results: f.Run(ctx, only)})
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func writeJUnit(path string, files []playbooktest.FileResult) error {
+	var b bytes.Buffer
+	if err := playbooktest.WriteJUnit(&b, files); err != nil {
+		return fmt.Errorf("write JUnit: %w", err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil { //nolint:gosec // a report for a CI system, which may run as somebody else
+		return fmt.Errorf("write JUnit: %w", err)
+	}
+	return nil
+}
+
+// The colours of a terminal for what is missing, what came instead, and the verdicts.
+const (
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+)
+
+// painter colours lines at a terminal. In a pipe, and where NO_COLOR is set (no-color.org), it leaves them as they are.
+type painter struct {
+	w  io.Writer
+	on bool
+}
+
+func newPainter(t terminal) painter {
+	f, ok := t.out.(*os.File)
+	if no, set := t.getenv("NO_COLOR"); !ok || set && no != "" {
+		return painter{w: t.out}
+	}
+	return painter{w: t.out, on: isatty.IsTerminal(f.Fd())}
+}
+
+func (p painter) line(colour, text string) {
+	if !p.on {
+		say(p.w, "%s\n", text)
+		return
+	}
+	// What tests bring along is made visible before the colour comes in.
+	_, _ = io.WriteString(p.w, colour+visible(text)+"\x1b[0m\n")
+}
+
+func printTests(t terminal, all tested, series bool) {
+	p := newPainter(t)
+	for _, f := range all.Files {
+		say(t.out, "Unit testing: %s\n", f.File)
+		if series {
+			printSeries(t.out, f)
+		}
+		if f.Passed() {
+			p.line(green, "  SUCCESS")
+		} else {
+			p.line(red, "  FAILED:")
+		}
+		for _, m := range f.Mistakes {
+			say(t.out, "    %s\n", m)
+		}
+		printFailures(p, f)
+		say(t.out, "\n")
+	}
+	if all.Failed > 0 {
+		p.line(red, fmt.Sprintf("%d passed, %d failed.", all.Passed, all.Failed))
+		return
+	}
+	p.line(green, fmt.Sprintf("%d passed.", all.Passed))
+}
+
+// printFailures says once what is the same in several dialects.
+func printFailures(p painter, f playbooktest.FileResult) {
+	for i := 0; i < len(f.Results); {
+		r, dialects := f.Results[i], []string{f.Results[i].Dialect}
+		for i++; i < len(f.Results) && r.SameFailure(f.Results[i]); i++ {
+			dialects = append(dialects, f.Results[i].Dialect)
+		}
+		if !r.Passed {
+			say(p.w, "    %s, at %s, metrics as in %s (%s:%d)\n", r.Test, r.At, strings.Join(dialects, ", "), f.File, r.Line)
+			printFailure(p, r)
+		}
+	}
+}
+
+func printFailure(p painter, r playbooktest.Result) {
+	if r.Error != "" {
+		say(p.w, "      it could not run: %s\n", r.Error)
+	}
+	if len(r.Without) > 0 {
+		say(p.w, "      without %s, which do not exist there\n", strings.Join(r.Without, ", "))
+	}
+	for _, d := range r.Differences {
+		p.line(red, "      - "+d.Field+": "+d.Expected)
+		p.line(green, "      + "+d.Field+": "+d.Got)
+		for line := range strings.Lines(d.Why) {
+			say(p.w, "          %s\n", strings.TrimSpace(line))
+		}
+	}
+}
+
+func printSeries(w io.Writer, f playbooktest.FileResult) {
+	for _, r := range f.Results {
+		say(w, "  %s, metrics as in %s:\n", r.Test, r.Dialect)
+		for _, s := range r.Series {
+			say(w, "    - {series: '%s', values: '%s'}\n", strings.ReplaceAll(s.Series, "'", "''"), strings.ReplaceAll(s.Values, "'", "''"))
+		}
+	}
+}
