@@ -159,7 +159,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 		return false
 	}
 	pages, err := web.New(web.Deps{
-		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Logger: a.opts.Logger.With("part", "web"), Now: time.Now,
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.playbooks.notice, Logger: a.opts.Logger.With("part", "web"), Now: time.Now,
 	})
 	if err != nil {
 		return nil, err

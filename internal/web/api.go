@@ -55,6 +55,8 @@ type Deps struct {
 	Gate      Gate
 	// KnowsPool says whether a pool is configured.
 	KnowsPool func(name string) bool
+	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when there is nothing.
+	Notice func() string
 	Logger    *slog.Logger
 	Now       func() time.Time
 }
@@ -66,7 +68,7 @@ type Handler struct{ deps Deps }
 func New(deps Deps) (*Handler, error) {
 	for name, missing := range map[string]bool{
 		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil, "Gate": deps.Gate == nil,
-		"KnowsPool": deps.KnowsPool == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil,
+		"KnowsPool": deps.KnowsPool == nil, "Notice": deps.Notice == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("web: %s is missing", name)

@@ -143,15 +143,16 @@ func (gate) Check(_ context.Context, token string, right access.Right) (incident
 type site struct {
 	*fake
 
-	echo *echo.Echo
-	log  *bytes.Buffer
+	echo   *echo.Echo
+	log    *bytes.Buffer
+	notice string
 }
 
 func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{fake: &fake{t: t, always: map[string]any{}}, log: &bytes.Buffer{}, echo: echo.New()}
 	h, err := web.New(web.Deps{
-		Incidents: s, Engine: s, Switch: s, Gate: gate{}, KnowsPool: func(name string) bool { return name == "llama" },
+		Incidents: s, Engine: s, Switch: s, Gate: gate{}, KnowsPool: func(name string) bool { return name == "llama" }, Notice: func() string { return s.notice },
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Now: func() time.Time { return now },
 	})
 	if err != nil {

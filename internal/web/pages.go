@@ -39,7 +39,7 @@ func (h *Handler) listPage(c echo.Context) error {
 	if err != nil {
 		return h.fail(c, err)
 	}
-	return h.page(c, "list.html", map[string]any{"Incidents": list, "Pauses": ps})
+	return h.page(c, "list.html", map[string]any{"Incidents": list, "Pauses": ps, "Notice": h.deps.Notice()})
 }
 
 func (h *Handler) incidentPage(c echo.Context) error {

@@ -75,6 +75,18 @@ func TestAReadingWithoutDataIsNotShownAsAValue(t *testing.T) {
 	}
 }
 
+// What everybody should know about the bot itself stands above the list.
+func TestANoticeStandsAboveTheList(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.notice = "Playbooks on disk are refused: mine.yaml:6:50: <b>"
+	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{}, nil)
+	s.expect("pauses", nil, []incident.Pause{}, nil)
+	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, `<pre class="banner">Playbooks on disk are refused: mine.yaml:6:50: &lt;b&gt;</pre>`) {
+		t.Errorf("the page is %s", page)
+	}
+}
+
 func TestAnEmptyListSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
