@@ -29,7 +29,7 @@ func builtin(t testing.TB, opts playbooks.Options) *playbooks.Catalog {
 func calm() map[string]float64 {
 	return map[string]float64{
 		"ttft_p95": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02, "queue_time_p95": 0.29, "prefill_p95": 0.2, "e2e_p95": 6,
-		"waiting": 0, "waiting_per_engine": 0, "running": 40, "engines": 2, "kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
+		"waiting": 0, "waiting_mean": 0, "waiting_per_engine": 0, "running": 40, "engines": 2, "kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
 		"prompt_tokens_rate": 4000, "generation_tokens_rate": 1500, "finished_rate": 6, "abort_ratio": 0, "error_ratio": 0,
 		"unfinished_ratio": 0.02, "prompt_len_p95": 900, "prompt_len_usual": 900, "prefix_hit_rate": 0.5, "prefix_hit_rate_usual": 0.5, "up": 1,
 		"ttft_worst_pod": 0.35, "ttft_second_pod": 0.3, "tpot_worst_pod": 0.045, "tpot_second_pod": 0.04, "tpot_p99": 0.06,
@@ -204,7 +204,7 @@ func troubles() []trouble {
 		{
 			diagnosis: "gpu-memory-by-design", alert: "GPUMemoryHigh",
 			readings: with(map[string]float64{"gpu_memory_used": 0.95, "gpu_memory_growth": 0}),
-			not:      []map[string]float64{{"gpu_memory_used": 0.5}, {"gpu_memory_growth": 0.05}},
+			not:      []map[string]float64{{"gpu_memory_used": 0.5}, {"gpu_memory_growth": 0.05}, {"rss_growth": 0.1}},
 		},
 		{
 			diagnosis: "spec-decode-unprofitable", alert: "vLLMHighTPOT",
@@ -227,9 +227,9 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "at-capacity", alert: "vLLMGPUCacheFull",
-			readings: with(map[string]float64{"kv_usage": 0.98, "waiting": 20, "waiting_per_engine": 10, "ttft_p95": 2}),
-			not:      []map[string]float64{{"kv_usage": 0.9}, {"preemption_rate": 1}, {"waiting": 0, "waiting_per_engine": 0}},
-			needs:    []string{"kv_usage", "waiting", "preemption_rate", "finished_rate"},
+			readings: with(map[string]float64{"kv_usage": 0.98, "waiting": 20, "waiting_mean": 18, "waiting_per_engine": 10, "ttft_p95": 2}),
+			not:      []map[string]float64{{"kv_usage": 0.9}, {"preemption_rate": 1}, {"waiting": 1, "waiting_mean": 0.4, "waiting_per_engine": 0}},
+			needs:    []string{"kv_usage", "waiting_mean", "preemption_rate", "finished_rate"},
 		},
 		{
 			diagnosis: "queueing", alert: "vLLMQueueBacklog",
@@ -285,9 +285,9 @@ func troubles() []trouble {
 			diagnosis: "healthy-full-batch", alert: "KVCacheNearFull",
 			readings: with(map[string]float64{"kv_usage": 0.97, "kv_usage_max": 0.97, "kv_usage_held": 0.97}),
 			not: []map[string]float64{
-				{"kv_usage_max": 0.9}, {"preemption_rate": 0.1}, {"waiting": 1, "waiting_per_engine": 0.5}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
+				{"kv_usage_max": 0.9}, {"preemption_rate": 0.1}, {"waiting_mean": 3, "waiting_per_engine": 1.5}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
 			},
-			needs: []string{"kv_usage_max", "preemption_rate", "waiting", "ttft_p95", "tpot_p95"},
+			needs: []string{"kv_usage_max", "preemption_rate", "waiting_mean", "ttft_p95", "tpot_p95"},
 		},
 		{
 			diagnosis: "idle", alert: "LowThroughput",
@@ -300,9 +300,9 @@ func troubles() []trouble {
 			diagnosis: "light-load", alert: "LowThroughput",
 			readings: with(map[string]float64{"running": 2, "generation_tokens_rate": 40}),
 			not: []map[string]float64{
-				{"waiting": 4, "waiting_per_engine": 2}, {"generation_tokens_rate": 0}, {"generation_tokens_rate": 100}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
+				{"waiting_mean": 4, "waiting_per_engine": 2}, {"generation_tokens_rate": 0}, {"generation_tokens_rate": 100}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
 			},
-			needs: []string{"waiting", "generation_tokens_rate", "ttft_p95", "tpot_p95"},
+			needs: []string{"waiting_mean", "generation_tokens_rate", "ttft_p95", "tpot_p95"},
 		},
 	}
 }

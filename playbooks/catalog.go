@@ -12,6 +12,7 @@ type Catalog struct {
 	signals   []incident.Signal
 	targets   map[string]string // signal -> the field of the SLO that is its target
 	byName    map[string]incident.Signal
+	picks     map[string]bool // signals whose value is that of one pod, the highest or the lowest
 	facts     map[string]factSource
 	ratios    map[string]ratio
 	profiles  []incident.SLO

@@ -75,7 +75,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	d := chosen.diagnosis
 	out.Diagnosis = &incident.Diagnosis{
 		Playbook: d.owner.name, Name: d.name, Summary: d.summary, Rule: d.when.text, Doc: d.owner.doc,
-		Evidence: namePods(chosen.answer.evidence(), out.Readings), Healthy: rec.signals(), Unusual: out.Unusual,
+		Evidence: c.namePods(chosen.answer.evidence(), out.Readings), Healthy: rec.signals(), Unusual: out.Unusual,
 	}
 	for _, n := range slices.Concat(d.never, d.owner.never) {
 		out.Diagnosis.Never = append(out.Diagnosis.Never, n.text())
@@ -108,14 +108,13 @@ func (c *Catalog) withOwn(ev incident.Evidence, sel selection) map[string]incide
 	return out
 }
 
-// namePods says at a condition which pod the value is of, where the signal is broken down by pod and one of them stands out.
-func namePods(list []incident.Condition, readings map[string]incident.Reading) []incident.Condition {
-	for i, c := range list {
-		r := readings[c.Signal]
-		if len(r.Pods) < 2 || !r.HasValue() {
+// namePods says at a condition which pod the value is of, where the signal picks the worst of the pods.
+func (c *Catalog) namePods(list []incident.Condition, readings map[string]incident.Reading) []incident.Condition {
+	for i, cond := range list {
+		r := readings[cond.Signal]
+		if len(r.Pods) < 2 || !r.HasValue() || !c.picks[cond.Signal] {
 			continue
 		}
-		// The signal itself says whether its value is that of one pod: it is then among the pods' values.
 		if at := slices.IndexFunc(r.Pods, func(p incident.PodValue) bool { return p.Value == *r.Value }); at >= 0 {
 			list[i].Seen += " (" + r.Pods[at].Pod + ")"
 		}

@@ -42,6 +42,7 @@ func Load(files []File, opts Options) (*Catalog, error) {
 		catalog: &Catalog{
 			targets: map[string]string{},
 			byName:  map[string]incident.Signal{},
+			picks:   map[string]bool{},
 			facts:   map[string]factSource{},
 			ratios:  map[string]ratio{},
 		},

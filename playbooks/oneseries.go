@@ -48,6 +48,13 @@ func groupedByLE(expr parser.Expr, labels []string) bool {
 	return groupedBy(expr, append(slices.Clone(labels), "le"))
 }
 
+// picksOne says whether a query takes the highest or the lowest of several series.
+func picksOne(query string) bool {
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
+	agg, ok := expr.(*parser.AggregateExpr)
+	return err == nil && ok && (agg.Op == parser.MAX || agg.Op == parser.MIN)
+}
+
 func oneOrNumber(expr parser.Expr) bool {
 	return expr.Type() == parser.ValueTypeScalar || oneSeries(expr)
 }

@@ -25,7 +25,7 @@ func newRuleLoader(t *testing.T) *loader {
 		files:   []File{{Name: "signals.yaml", Data: []byte(ruleSignals)}},
 		broken:  map[string]bool{},
 		first:   map[string]Problem{},
-		catalog: &Catalog{targets: map[string]string{}, byName: map[string]incident.Signal{}, facts: map[string]factSource{}, ratios: map[string]ratio{}},
+		catalog: &Catalog{targets: map[string]string{}, byName: map[string]incident.Signal{}, picks: map[string]bool{}, facts: map[string]factSource{}, ratios: map[string]ratio{}},
 	}
 	l.options()
 	l.read()

@@ -78,6 +78,7 @@ func (l *loader) origin(at place, s signalDoc, out *incident.Signal) {
 		out.Query = l.query(at, "query", s.Query, s.Product)
 		if s.Pods != "" {
 			out.Pods = l.query(at, "pods", s.Pods, []string{"pod"})
+			l.catalog.picks[s.Name] = picksOne(out.Query)
 		}
 		return
 	}

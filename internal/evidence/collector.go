@@ -153,6 +153,11 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 		return r
 	}
 	r.Series, r.Pods, r.Baseline = got.past, got.pods, baseline
+	r.Warning = joinNotes(r.Warning, found.dialect.mixed(p.metrics))
+	if !got.present && found.neverCounted(p) {
+		got.value, got.present = 0, true
+		r.Warning = joinNotes(r.Warning, "Ray exports a counter only after its first count, so this is none so far")
+	}
 	if got.present {
 		var note string
 		r.Value, r.Bound, note = bounded(got.value, edgesOf(p, found.dialect))

@@ -156,10 +156,14 @@ func (c *Collector) namesFor(ctx context.Context, matchers map[string]string, at
 		return Dialect{}, false, errors.New("the answer is not a list of series")
 	}
 	names := make([]string, 0, len(vector))
+	series := make(map[string]float64, len(vector))
 	for _, s := range vector {
-		names = append(names, string(s.Metric[model.MetricNameLabel]))
+		name := string(s.Metric[model.MetricNameLabel])
+		names = append(names, name)
+		series[name] = float64(s.Value)
 	}
 	d, ok := DialectOf(names)
+	d.series = series
 	return d, ok, nil
 }
 
@@ -171,7 +175,12 @@ func namesQuery(matchers map[string]string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("select vLLM metrics: %w", err)
 	}
-	all, err := selector(vllmNames, append([]*labels.Matcher{not}, equals(matchers)...)...)
+	// What only production-stack's router exports says nothing about the engines.
+	bound := equals(matchers)
+	if _, own := matchers[routerLabel]; !own {
+		bound = append(bound, equal(routerLabel, ""))
+	}
+	all, err := selector(vllmNames, append([]*labels.Matcher{not}, bound...)...)
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +204,7 @@ func namesQuery(matchers map[string]string) (string, error) {
 // namesIn gives one series for each metric. The name is copied into a label of its own, because "or" compares labels but not names and
 // would drop the second list.
 func namesIn(sel string) string {
-	return `label_replace(group by (__name__) (` + sel + `), "metric", "$1", "__name__", "(.+)")`
+	return `label_replace(count by (__name__) (` + sel + `), "metric", "$1", "__name__", "(.+)")`
 }
 
 // podLabelFor asks by which label the pool's pods can be told apart.

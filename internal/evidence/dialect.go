@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -36,6 +37,8 @@ type Dialect struct {
 	podLabel string
 	// names are the vLLM metrics seen, each histogram as its _count. Nil: unknown.
 	names map[string]bool
+	// series is how many series each has. Nil: unknown.
+	series map[string]float64
 	// buckets are the finite bucket bounds seen, by the histogram's spelled name without suffix.
 	buckets map[string]edges
 }
@@ -169,6 +172,9 @@ func (d Dialect) spell(name string) string {
 		return name
 	}
 	base, suffix := splitSuffix(strings.TrimPrefix(canonical, canonicalPrefix))
+	if d.Bare && !d.has(base) && d.instead(base, "") == "" {
+		return canonical // NIM does not have it, and without a prefix it could be anybody's
+	}
 	spelled := d.prefix() + base
 	if !d.has(spelled) {
 		spelled = d.instead(base, spelled)
@@ -197,6 +203,26 @@ func (d Dialect) instead(base, spelled string) string {
 	}
 	return spelled
 }
+
+// mixed says which of the spelled metrics some engines of the pool export under the older name only: a rollout of a new vLLM under way. They are missing
+// in the value then.
+func (d Dialect) mixed(spelled []string) string {
+	engines := d.count(d.prefix() + "num_requests_running")
+	for _, name := range spelled {
+		base, _ := splitSuffix(name)
+		old, renamed := olderName(strings.TrimPrefix(base, d.prefix()))
+		if !renamed || !d.has(d.prefix()+old) {
+			continue
+		}
+		if have := d.count(base); have > 0 && have < engines {
+			return fmt.Sprintf("%g of %g engines export %s, the others still %s: they are not in this value", have, engines, base, d.prefix()+old)
+		}
+	}
+	return ""
+}
+
+// count is how many series a metric has, a histogram those of its count.
+func (d Dialect) count(name string) float64 { return max(d.series[name], d.series[name+"_count"]) }
 
 // Canonical returns today's name of a vLLM metric written in any dialect. ok is false for anything else.
 func Canonical(name string) (canonical string, ok bool) {

@@ -10,7 +10,7 @@ const routerLabel = "server"
 func routerTwin(spelled string) bool {
 	bare, _ := bareName(spelled)
 	switch bare {
-	case "num_requests_running", "num_requests_waiting", "num_requests_swapped", "gpu_prefix_cache_hits_total", "gpu_prefix_cache_hit_rate":
+	case "num_requests_running", "num_requests_waiting", "num_requests_swapped", "gpu_prefix_cache_hits_total", "gpu_prefix_cache_queries_total", "gpu_prefix_cache_hit_rate":
 		return true
 	}
 	return false

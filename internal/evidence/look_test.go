@@ -71,7 +71,7 @@ func TestOtherExportersAreJoinedToThePoolsPods(t *testing.T) {
 	t.Parallel()
 	d, _ := DialectOf(v1Names())
 	got, err := Rewrite(`avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running))`, d, llmMatchers)
-	want := `avg(DCGM_FI_DEV_GPU_UTIL{namespace="llm"} * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`
+	want := `avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`
 	if err != nil || got != want {
 		t.Errorf("rewritten:\n%s\nwant:\n%s\n%v", got, want, err)
 	}

@@ -113,6 +113,14 @@ func edgesOf(p prepared, d Dialect) edges {
 	return e
 }
 
+// neverCounted says whether a signal without data is the rate of a counter that Ray has not exported yet: vLLM's wrapper for Ray leaves out an increase of zero
+// (vllm/v1/metrics/ray_wrappers.py), so a counter that never counted has no series beside those of the same engines that do.
+func (f finding) neverCounted(p prepared) bool {
+	d := f.dialect
+	return own(f) && strings.HasPrefix(d.prefix(), "ray_") && len(p.metrics) == 1 && strings.HasSuffix(p.metrics[0], "preemptions_total") &&
+		d.names != nil && !d.has(p.metrics[0]) && d.has(d.prefix()+"num_requests_running")
+}
+
 // whyEmpty explains a reading without data as far as it is known.
 func whyEmpty(p prepared, found finding) string {
 	if !p.vllm {

@@ -43,7 +43,7 @@ func rewrite(query string, d Dialect, matchers map[string]string) (parser.Expr, 
 		if vs, ok := n.(*parser.VectorSelector); ok {
 			bounding := matchers
 			if joinedToPool(vs, path) {
-				bounding = onOtherExporters(matchers)
+				bounding = onOtherExporters(vs.Name, matchers)
 			}
 			errs = append(errs, rewriteSelector(vs, d, matchers, bounding))
 		}
@@ -111,8 +111,12 @@ func isVLLM(name string) bool {
 	return ok
 }
 
-// onOtherExporters are the matchers that mean the same on every exporter's series.
-func onOtherExporters(matchers map[string]string) map[string]string {
+// onOtherExporters are the matchers that mean the same on the series of this exporter. A GPU's carry the namespace of the exporter itself where they are scraped
+// without honor_labels; the join alone bounds them then.
+func onOtherExporters(name string, matchers map[string]string) map[string]string {
+	if strings.HasPrefix(name, "DCGM_") {
+		return nil
+	}
 	if v, ok := matchers[labelNamespace]; ok {
 		return map[string]string{labelNamespace: v}
 	}

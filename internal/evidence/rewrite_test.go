@@ -26,7 +26,7 @@ func TestRewriteSpellsEachDialect(t *testing.T) {
 		{"0.10.1 usage is current", v0_10_1Names(), usage, `max(vllm:kv_cache_usage_perc{namespace="llm"})`},
 		{"0.10.1 latency is old", v0_10_1Names(), tpot, `histogram_quantile(0.95, sum by (le) (rate(vllm:time_per_output_token_seconds_bucket{namespace="llm"}[5m])))`},
 		{"0.8 usage", v0_8Names(), usage, `max(vllm:gpu_cache_usage_perc{namespace="llm"})`},
-		{"0.8 hit rate leaves the router's gauge out", v0_8Names(), hitRate, `sum(rate(vllm:gpu_prefix_cache_hits_total{namespace="llm",server=""}[5m])) / sum(rate(vllm:gpu_prefix_cache_queries_total{namespace="llm"}[5m]))`},
+		{"0.8 hit rate leaves the router's gauge out", v0_8Names(), hitRate, `sum(rate(vllm:gpu_prefix_cache_hits_total{namespace="llm",server=""}[5m])) / sum(rate(vllm:gpu_prefix_cache_queries_total{namespace="llm",server=""}[5m]))`},
 		{"V0", v0Names(), usage, `max(vllm:gpu_cache_usage_perc{namespace="llm"})`},
 		{"V0 preemptions are V1's", v0Names(), `increase(vllm:num_preemptions_total[5m])`, `increase(vllm:num_preemptions_total{namespace="llm"}[5m])`},
 		{"underscore V1", respelled(v1Names(), "vllm_"), usage, `max(vllm_kv_cache_usage_perc{namespace="llm"})`},

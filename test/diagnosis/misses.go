@@ -1,0 +1,125 @@
+package diagnosis
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The marks between which README.md lists the wrong answers, and what stands for a reason that nobody has written yet.
+const (
+	missesBegin = "<!-- misses: go run ./test/diagnosis/cmd/accuracy --update -->\n"
+	missesEnd   = "<!-- end of misses -->"
+	noReason    = "(reason missing)"
+)
+
+// Miss is a line of README.md's list: a wrong answer that is known, and why it is wrong.
+type Miss struct{ Name, Expected, Got, Reason string }
+
+var missLine = regexp.MustCompile(`^\| ([a-z0-9-]+) \| ([a-z0-9-]+) \| ([a-z0-9-]+) \| (.+) \|$`)
+
+// KnownMisses reads the list in README.md.
+func KnownMisses(path string) ([]Miss, error) {
+	_, list, _, err := readme(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []Miss
+	for line := range strings.Lines(list) {
+		if m := missLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil && m[1] != "incident" {
+			out = append(out, Miss{m[1], m[2], m[3], m[4]})
+		}
+	}
+	return out, nil
+}
+
+// Known is the list as it should be: the misses of this score, with the reasons of those that were known before.
+func (s Score) Known(before []Miss) []Miss {
+	out := []Miss{}
+	for _, r := range s.Misses() {
+		m := Miss{r.Incident.Name, r.Incident.Truth, r.Answer.Got, noReason}
+		for _, b := range before {
+			if b.Name == m.Name && b.Expected == m.Expected && b.Got == m.Got {
+				m.Reason = b.Reason
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Section is what README.md says between its marks: the table by truth and the wrong answers with their reasons.
+func (s Score) Section(before []Miss) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n%s.\n\n| truth | incidents | right | dialects | generations |\n|---|---|---|---|---|\n", s.summary())
+	for _, truth := range Truths() {
+		own := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return r.Incident.Truth != truth })
+		var dialects, generations []string
+		for _, r := range own {
+			dialects, generations = append(dialects, r.Incident.Dialect), append(generations, r.Incident.Generation)
+		}
+		right, all := own.Accuracy()
+		fmt.Fprintf(&out, "| %s | %d | %d | %s | %s |\n", truth, all, right, distinct(dialects), distinct(generations))
+	}
+	out.WriteString("\nWrong answers that are known:\n\n| incident | expected | got | why |\n|---|---|---|---|\n")
+	for _, m := range s.Known(before) {
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", m.Name, m.Expected, m.Got, m.Reason)
+	}
+	out.WriteString("\n")
+	return out.String()
+}
+
+func distinct(words []string) string {
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), ", ")
+}
+
+// readme splits README.md at its marks.
+func readme(path string) (head, section, tail string, err error) {
+	data, err := os.ReadFile(path) //nolint:gosec // a file of this repository
+	if err != nil {
+		return "", "", "", fmt.Errorf("read the known misses: %w", err)
+	}
+	head, rest, ok := strings.Cut(string(data), missesBegin)
+	section, tail, ended := strings.Cut(rest, missesEnd)
+	if !ok || !ended {
+		return "", "", "", fmt.Errorf("%s has nothing between %q and %q", path, strings.TrimSpace(missesBegin), missesEnd)
+	}
+	return head, section, tail, nil
+}
+
+// Update writes README.md's section and the committed number of right answers. Reasons are kept; new misses wait for theirs.
+func (s Score) Update(readmePath, number string) error {
+	before, err := KnownMisses(readmePath)
+	if err != nil {
+		return err
+	}
+	head, _, tail, err := readme(readmePath)
+	if err != nil {
+		return err
+	}
+	right, all := s.Accuracy()
+	return errors.Join(
+		os.WriteFile(readmePath, []byte(head+missesBegin+s.Section(before)+missesEnd+tail), 0o644), //nolint:gosec // a file of this repository
+		os.WriteFile(number, fmt.Appendf(nil, "%d of %d\n", right, all), 0o644),                    //nolint:gosec // a file of this repository
+	)
+}
+
+// Committed reads the number of right answers below which the accuracy must not fall, and of how many.
+func Committed(path string) (right, all int, err error) {
+	data, err := os.ReadFile(path) //nolint:gosec // a file of this repository
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the committed accuracy: %w", err)
+	}
+	a, b, ok := strings.Cut(strings.TrimSpace(string(data)), " of ")
+	right, errRight := strconv.Atoi(a)
+	all, errAll := strconv.Atoi(b)
+	if err := errors.Join(errRight, errAll); !ok || err != nil {
+		return 0, 0, fmt.Errorf("%s does not read \"N of M\"", path)
+	}
+	return right, all, nil
+}

@@ -1,0 +1,110 @@
+package diagnosis
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAccuracyDoesNotFall replays the whole corpus. The number of right answers may only rise, and every wrong one stands in README.md with
+// its reason.
+func TestAccuracyDoesNotFall(t *testing.T) {
+	t.Parallel()
+	r, err := NewReplayer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	score, err := r.Run(t.Context(), corpus(t), 2, t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	floor, _, err := Committed("accuracy.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, all := score.Accuracy()
+	t.Logf("%d of %d right", right, all)
+	if right < floor {
+		t.Errorf("%d of %d are right, fewer than the committed %d", right, all, floor)
+	}
+	before, err := KnownMisses("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _, err := readme("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(section, score.Section(before)); d != "" {
+		t.Errorf("README.md does not say what this run says; see go run ./test/diagnosis/cmd/accuracy --update (-README +run):\n%s", d)
+	}
+	for _, m := range before {
+		if m.Reason == noReason {
+			t.Errorf("README.md gives no reason for %s", m.Name)
+		}
+	}
+}
+
+// TestAnswersFollowTheMetrics: the same incident without its trouble must not get the same diagnosis, else the replay shows nothing.
+func TestAnswersFollowTheMetrics(t *testing.T) {
+	t.Parallel()
+	r, err := NewReplayer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"thrash-native", "queueing-early-v1"} {
+		inc := named(t, name)
+		inc.Phases = inc.Phases[:1]
+		a, err := r.Replay(t.Context(), inc, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Got == inc.Truth {
+			t.Errorf("%s without its trouble is still %s: %s", name, a.Got, a.Why)
+		}
+	}
+}
+
+func TestPoolIsFoundByInstanceAlone(t *testing.T) {
+	t.Parallel()
+	r, err := NewReplayer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inc := named(t, "queueing-early-v1")
+	for _, a := range inc.alerts()[:1] {
+		if _, ok := a.Labels["pod"]; ok || a.Labels["instance"] == "" {
+			t.Fatalf("the alert carries %v", a.Labels)
+		}
+	}
+	a, err := r.Replay(t.Context(), inc, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Full.Pool != model || len(a.Full.Alerts) != len(inc.Alerts) {
+		t.Errorf("pool %q got %d of %d alerts: %s", a.Full.Pool, len(a.Full.Alerts), len(inc.Alerts), a.Full.Note)
+	}
+}
+
+func TestReportNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	result := func(name, truth, got, dialect string) Result {
+		return Result{Incident{Name: name, Truth: truth, Dialect: dialect, Accept: map[string]string{"at-capacity": "as good"}}, Answer{Got: got, Why: "because"}}
+	}
+	s := Score{
+		result("a", "queueing", "queueing", native), result("b", "queueing", "at-capacity", native), result("c", "kv-thrash", "queueing", underscore), result("d", "idle", "idle", ray),
+	}
+	var out strings.Builder
+	if err := s.Report(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"c: expected kv-thrash, got queueing: because", "3 of 4 right, 75.0%; without the accepted other answers 2, 50.0%", "native      2 of 2  100%", "underscore  0 of 1  0%"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report does not say %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "b: expected") {
+		t.Error("an accepted answer counts as wrong")
+	}
+}
