@@ -1,4 +1,4 @@
-.PHONY: help run test lint fmt build tools fuzz bench clean
+.PHONY: help run test accuracy lint fmt build tools fuzz bench clean
 
 RELEASE ?= dev
 
@@ -10,6 +10,9 @@ run: ## a drill on this machine: Prometheus, Alertmanager, a fleet in trouble, a
 
 test: ## lint, then everything, each tier with its time; installs what it needs on Debian as root
 	@scripts/test.sh
+
+accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
+	@go run ./test/diagnosis/cmd/accuracy
 
 lint: ## formatting, vet, linters, dead code, pins
 	@scripts/lint.sh

@@ -2,7 +2,7 @@
 # Everything that must hold: lint, then the tiers, each with its time. What is missing is installed on Debian as root, and named elsewhere.
 #
 #   scripts/test.sh           all of it
-#   scripts/test.sh TIER...   only these: lint tools unit store rules fuzz image scenarios crash e2e
+#   scripts/test.sh TIER...   only these: lint tools unit store rules diagnosis fuzz image scenarios crash e2e
 #
 # A failed tier does not hide what the next ones find. The exit code is 0 when every tier passed.
 set -euo pipefail
@@ -61,7 +61,7 @@ tier_unit() {
   packages=$(go list ./...)
   scripts/tools.sh
   # shellcheck disable=SC2086 # one argument for each package
-  go test -race -shuffle=on -timeout 30m $(grep -vE '/(internal/store|test/(image|e2e|crash|scenarios|demo))(/|$)' <<<"$packages")
+  go test -race -shuffle=on -timeout 30m $(grep -vE '/(internal/store|test/(image|e2e|crash|scenarios|demo|diagnosis))(/|$)' <<<"$packages")
 }
 
 # SQLite and PostgreSQL pass the same suite.
@@ -77,6 +77,9 @@ tier_rules() {
   "$VLLM_MEDIC_TOOLS/bin/promtool" test rules $tests
 }
 
+# The labelled incidents through Prometheus' engine and diagnose. Without the race detector: it is arithmetic over some hundred million samples.
+tier_diagnosis() { go test -shuffle=on -timeout 15m ./test/diagnosis/...; }
+
 tier_fuzz() { scripts/fuzz.sh 40; }
 
 tier_image() { gotest test/image; }
@@ -91,7 +94,7 @@ tier_e2e() {
   gotest test/demo -race -timeout 10m
 }
 
-all=(lint tools unit store rules fuzz image scenarios crash e2e)
+all=(lint tools unit store rules diagnosis fuzz image scenarios crash e2e)
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=("${all[@]}")
 for t in "${tiers[@]}"; do
