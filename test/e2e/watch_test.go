@@ -28,29 +28,48 @@ func (w *world) message(words ...string) fakeslack.Message {
 	return m
 }
 
-// click presses the first button whose text begins so, as a user, and returns the private answers.
+
+// planChanged is what the bot answers to a click on a plan that it has replaced meanwhile, because another alert joined.
+const planChanged = "The plan has changed since this was shown."
+
+// click clicks the first button that begins with the text, and returns what the person is told. A person who is told that the plan has changed looks again
+// and clicks on the new one.
 func (w *world) click(user, text string) []fakeslack.Ephemeral {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	for _, m := range w.slack.Messages(channel) {
-		for _, b := range m.Buttons() {
-			if b.URL != "" || !strings.HasPrefix(b.Text, text) {
-				continue
-			}
-			res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
-			if err != nil {
-				w.t.Fatalf("click %q: %v", b.Text, err)
-			}
-			answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
-			if err != nil {
-				w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
-			}
+	for {
+		m, b, ok := w.button(text)
+		if !ok {
+			w.t.Fatalf("no button begins with %q", text)
+		}
+		res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+		if err != nil {
+			w.t.Fatalf("click %q: %v", b.Text, err)
+		}
+		answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
+		if err != nil {
+			w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
+		}
+		if !strings.HasPrefix(answers[0].Text, planChanged) {
 			return answers
 		}
+		if err := w.slack.Wait(ctx, func(*fakeslack.Server) bool { _, now, ok := w.button(text); return ok && now.Value != b.Value }); err != nil {
+			w.t.Fatalf("the plan behind %q is old, and no new one is shown: %v", b.Text, err)
+		}
 	}
-	w.t.Fatalf("no button begins with %q", text)
-	return nil
+}
+
+// button is the first one that begins with the text.
+func (w *world) button(text string) (fakeslack.Message, fakeslack.Button, bool) {
+	for _, m := range w.slack.Messages(channel) {
+		for _, b := range m.Buttons() {
+			if b.URL == "" && strings.HasPrefix(b.Text, text) {
+				return m, b, true
+			}
+		}
+	}
+	return fakeslack.Message{}, fakeslack.Button{}, false
 }
 
 // says waits until the incident's thread says the words.
