@@ -73,7 +73,7 @@ func troubles() []trouble {
 			readings: with(map[string]float64{"running": 12, "waiting": 30, "requests_held": 42, "generation_tokens_rate": 0, "prompt_tokens_rate": 0}),
 			none:     []string{"ttft_p95", "tpot_p95", "tpot_p50", "queue_time_p95", "prefill_p95", "e2e_p95", "abort_ratio", "error_ratio", "unfinished_ratio"},
 			not:      []map[string]float64{{"generation_tokens_rate": 3}, {"prompt_tokens_rate": 3}, {"requests_held": 0}},
-			needs:    []string{"generation_tokens_rate", "prompt_tokens_rate", "requests_held"},
+			needs:    []string{"generation_tokens_rate", "prompt_tokens_rate"},
 		},
 		{
 			diagnosis: "engine-errors", alert: "vLLMHighAbortRate",
@@ -129,7 +129,7 @@ func troubles() []trouble {
 			diagnosis: "one-bad-replica", alert: "vLLMQueueBacklog",
 			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 5, "waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3}),
 			not:      []map[string]float64{{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1}},
-			needs:    []string{"waiting_worst_pod", "waiting_second_pod", "kv_second_pod"},
+			needs:    []string{"waiting_second_pod", "kv_second_pod"},
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMPodSlow",
@@ -528,8 +528,16 @@ func TestWhatIsOverExplainsNothing(t *testing.T) {
 			}, "queueing",
 		},
 		{
-			"one new pod is slow", with(map[string]float64{"ttft_worst_pod": 6, "ttft_second_pod": 0.3}),
-			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Ready: true, Started: ago(5 * time.Minute)}}}, "none",
+			"a pod that ends", with(map[string]float64{"engines_lost": 1}),
+			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(24 * time.Hour), Reason: "terminating"}}}, "none",
+		},
+		{
+			"a new pod that loads, after a scale-in", with(map[string]float64{"engines_lost": 1, "waiting": 16, "waiting_per_engine": 8, "waiting_worst_pod": 8, "waiting_second_pod": 8}),
+			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(2 * time.Minute)}}}, "queueing",
+		},
+		{
+			"a rollout that began long ago and still runs", with(map[string]float64{"engines_lost": 1, "engine_resets": 1}),
+			incident.Cluster{RolloutRunning: true, Pods: []incident.Pod{well[0], {Name: "b", Started: ago(30 * time.Minute)}}}, "none",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

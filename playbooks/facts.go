@@ -38,6 +38,7 @@ func factSources() map[string]factSource {
 		"pods_not_ready": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return !p.Ready })
 		}),
+		"pods_down":  count(func(ev incident.Evidence) int { return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return down(p, ev.At) }) }),
 		"pods_ready": count(func(ev incident.Evidence) int { return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready }) }),
 		"pods_crash_looping": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return strings.Contains(p.Reason, "CrashLoopBackOff") })
@@ -47,7 +48,7 @@ func factSources() map[string]factSource {
 		"recent_oom_kills": count(func(ev incident.Evidence) int {
 			return len(crashes(ev, func(c incident.Crash) bool { return c.Reason == "OOMKilled" }))
 		}),
-		"recent_rollouts":  count(func(ev incident.Evidence) int { return changesOf(ev, incident.ChangeRollout) }),
+		"recent_rollouts":  count(rollouts),
 		"youngest_pod_age": {unit: incident.UnitSeconds, read: youngest},
 		"arg_max_num_seqs": arg("max_num_seqs", incident.UnitCount),
 		"arg_max_num_batched_tokens": arg("max_num_batched_tokens", incident.UnitTokens),
@@ -63,6 +64,24 @@ func countOf[T any](list []T, want func(T) bool) int {
 		if want(v) {
 			n++
 		}
+	}
+	return n
+}
+
+// loading is how long a new pod may take until it serves: published starts of large models take five to twenty minutes with image, weights and compilation
+// (vllm-project/vllm#19824, #44881).
+const loading = 20 * time.Minute
+
+// down says that a pod should serve and does not: it is not on its way out, and not a new one that still loads.
+func down(p incident.Pod, now time.Time) bool {
+	return !p.Ready && !strings.HasPrefix(p.Reason, "terminating") && (p.Restarts > 0 || !p.Started.IsZero() && now.Sub(p.Started) > loading || strings.Contains(p.Reason, "CrashLoopBackOff"))
+}
+
+// rollouts counts those of the last time and one that still runs.
+func rollouts(ev incident.Evidence) int {
+	n := changesOf(ev, incident.ChangeRollout)
+	if n == 0 && ev.Cluster.RolloutRunning {
+		return 1
 	}
 	return n
 }

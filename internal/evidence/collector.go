@@ -62,7 +62,7 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 	if !own(found) {
 		ev.Absent = found.warning
 	}
-	if err == nil && slices.ContainsFunc(opts.Alerts, func(a incident.Alert) bool { return a.Firing }) {
+	if err == nil && own(found) && slices.ContainsFunc(opts.Alerts, func(a incident.Alert) bool { return a.Firing }) {
 		wg.Go(func() { ev.DeadAlerts = c.deadAlerts(ctx, pool, opts.Alerts) })
 	}
 	ev.Readings = c.readings(ctx, pool, signals, opts, found, err, ev.At)
@@ -133,7 +133,12 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 func (c *Collector) read(ctx context.Context, p prepared, found finding, opts CollectOptions, at time.Time) incident.Reading {
 	s := p.signal
 	r := incident.Reading{Signal: s.Name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, Query: p.query, At: at}
-	if p.err != nil {
+	var unbounded *unboundedError
+	switch {
+	case s.Optional && errors.As(p.err, &unbounded):
+		r.Warning = p.err.Error() // it cannot be had for this pool, and that is known for good
+		return r
+	case p.err != nil:
 		r.Error = p.err.Error()
 		return r
 	}
@@ -147,17 +152,13 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 	}
 	got, err := c.look(ctx, p, opts, at)
 	wg.Wait()
-	r.Warning = joinNotes(got.note, apart, widened(p.metrics, p.matchers))
+	r.Warning = joinNotes(got.note, apart, widened(p.alone, p.matchers), p.note)
 	if err != nil {
 		r.Error = err.Error()
 		return r
 	}
 	r.Series, r.Pods, r.Baseline = got.past, got.pods, baseline
 	r.Warning = joinNotes(r.Warning, found.dialect.mixed(p.metrics))
-	if !got.present && found.neverCounted(p) {
-		got.value, got.present = 0, true
-		r.Warning = joinNotes(r.Warning, "Ray exports a counter only after its first count, so this is none so far")
-	}
 	if got.present {
 		var note string
 		r.Value, r.Bound, note = bounded(got.value, edgesOf(p, found.dialect))

@@ -9,49 +9,61 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // Events are kept for an hour by default and are listed in no useful order, so pages are read up to a bound.
 const (
-	eventAge     = time.Hour
-	eventPage    = 500
-	maxPages     = 4
-	maxEvents    = 10
-	eventWarning = "type=" + corev1.EventTypeWarning
+	eventAge  = time.Hour
+	eventPage = 500
+	maxPages  = 4
+	maxEvents = 10
 )
 
 // events lists the warnings of the last hour about a workload, what it made and its pods: newest first, one line each.
 func (k *kubeClient) events(ctx context.Context, ref incident.WorkloadRef, pods []incident.Pod, now time.Time) ([]string, error) {
-	var found []corev1.Event
-	opts := metav1.ListOptions{FieldSelector: eventWarning, Limit: eventPage}
+	found, err := k.eventsWith(ctx, ref.Namespace, fields.Set{"type": corev1.EventTypeWarning}, func(e *corev1.Event) bool {
+		return concerns(&e.InvolvedObject, ref, pods) && now.Sub(eventTime(e)) < eventAge
+	})
+	if found == nil {
+		return nil, err
+	}
+	out := make([]string, 0, min(len(found), maxEvents))
+	for i := range found[:min(len(found), maxEvents)] {
+		out = append(out, eventLine(&found[i]))
+	}
+	return out, err
+}
+
+// eventsWith returns the events of a namespace with these fields that are wanted, the newest first. With an error that says that there are more than
+// were looked at it returns what it found.
+func (k *kubeClient) eventsWith(ctx context.Context, namespace string, with fields.Set, wanted func(*corev1.Event) bool) ([]corev1.Event, error) {
+	found := []corev1.Event{}
+	opts := metav1.ListOptions{FieldSelector: with.AsSelector().String(), Limit: eventPage}
 	var tooMany error
 	for page := 1; ; page++ {
-		list, err := k.typed.CoreV1().Events(ref.Namespace).List(ctx, opts)
+		list, err := k.typed.CoreV1().Events(namespace).List(ctx, opts)
 		if err != nil {
-			return nil, readError(err, "list", corev1.Resource("events"), ref.Namespace)
+			return nil, readError(err, "list", corev1.Resource("events"), namespace)
 		}
-		for _, e := range list.Items {
-			if concerns(&e.InvolvedObject, ref, pods) && now.Sub(eventTime(&e)) < eventAge {
-				found = append(found, e)
+		for i := range list.Items {
+			if wanted(&list.Items[i]) {
+				found = append(found, list.Items[i])
 			}
 		}
 		if list.Continue == "" {
 			break
 		}
 		if page == maxPages {
-			tooMany = fmt.Errorf("namespace %s has more than %d warning events, the others were not looked at", ref.Namespace, maxPages*eventPage)
+			tooMany = fmt.Errorf("namespace %s has more than %d events with %s, the others were not looked at", namespace, maxPages*eventPage, with)
 			break
 		}
 		opts.Continue = list.Continue
 	}
 	slices.SortStableFunc(found, func(a, b corev1.Event) int { return eventTime(&b).Compare(eventTime(&a)) })
-	out := make([]string, 0, min(len(found), maxEvents))
-	for i := range found[:min(len(found), maxEvents)] {
-		out = append(out, eventLine(&found[i]))
-	}
-	return out, tooMany
+	return found, tooMany
 }
 
 // concerns says whether an event is about the workload, a ReplicaSet of it (quota and admission errors are reported there) or one of its
@@ -83,7 +95,12 @@ func eventTime(e *corev1.Event) time.Time {
 }
 
 func eventLine(e *corev1.Event) string {
-	line := fmt.Sprintf("%s %s %s: %s: %s", eventTime(e).UTC().Format(time.RFC3339), e.InvolvedObject.Kind, e.InvolvedObject.Name, cut(e.Reason), cut(e.Message))
+	return fmt.Sprintf("%s %s %s: %s", eventTime(e).UTC().Format(time.RFC3339), e.InvolvedObject.Kind, e.InvolvedObject.Name, eventText(e))
+}
+
+// eventText is what an event says, and how often it was said.
+func eventText(e *corev1.Event) string {
+	line := fmt.Sprintf("%s: %s", shown(e.Reason), shown(e.Message))
 	count := e.Count
 	if e.Series != nil {
 		count = max(count, e.Series.Count)

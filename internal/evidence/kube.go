@@ -25,7 +25,8 @@ import (
 // Kube reads a cluster. Its methods change nothing, may be called any number of times and at one time.
 type Kube interface {
 	// Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in Error, the rest is
-	// filled in. now is for the age of events.
+	// filled in. It also reads what changed lately and the ends of crashed containers' logs; what of these could not be read is named in Unread
+	// only. No text in it holds a secret that can be recognised as one. now is for the age of events and changes.
 	Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster
 	// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its own. The error is
 	// ErrNoWorkload when the pod or an owner does not exist.
@@ -42,8 +43,8 @@ type PodAddress struct {
 
 // kubeQPS and kubeBurst leave room for some collections at one time; client-go's default of 5 would queue a single one.
 const (
-	kubeQPS     = 20
-	kubeBurst   = 40
+	kubeQPS     = 40
+	kubeBurst   = 80
 	kubeTimeout = 10 * time.Second
 )
 
@@ -54,6 +55,8 @@ type kubeClient struct {
 	typed   kubernetes.Interface
 	dynamic dynamic.Interface
 	kinds   kinds
+	// logPatience bounds the reading of one log: a node that does not answer must not hold up the rest.
+	logPatience time.Duration
 }
 
 // NewKube returns a Kube for a cluster. Nothing is asked yet; cfg is not changed. Its transport refuses every verb but GET.
@@ -73,7 +76,7 @@ func NewKube(cfg *rest.Config) (Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes client: %w", err)
 	}
-	return &kubeClient{typed: typed, dynamic: dyn, kinds: kinds{mapper: newMapper(typed.Discovery())}}, nil
+	return &kubeClient{typed: typed, dynamic: dyn, kinds: kinds{mapper: newMapper(typed.Discovery())}, logPatience: logPatience}, nil
 }
 
 func newMapper(d discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryRESTMapper {

@@ -74,12 +74,11 @@ func must(t *testing.T, err error) {
 }
 
 // custom creates an object of a custom kind with its status.
-func (c *cluster) custom(t *testing.T, apiVersion, kind, plural, name string, spec, status map[string]any, owners ...metav1.OwnerReference) *unstructured.Unstructured {
+func (c *cluster) custom(t *testing.T, apiVersion, kind, plural, name string, spec, status map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	must(t, err)
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}}
-	o.SetOwnerReferences(owners)
 	res := c.dyn.Resource(gv.WithResource(plural)).Namespace("llm")
 	o, err = res.Create(t.Context(), o, metav1.CreateOptions{})
 	must(t, err)

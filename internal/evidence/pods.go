@@ -19,13 +19,13 @@ import (
 const maxPods = 250
 
 // pods lists a workload's pods by its selector. A kind without a selector is searched through what it owns.
-func (k *kubeClient) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.Selector) ([]incident.Pod, error) {
+func (k *kubeClient) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.Selector) ([]corev1.Pod, error) {
 	if ref.Kind == "Pod" && ref.APIVersion == "v1" {
 		pod, err := k.typed.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil {
 			return nil, objectError(err, corev1.Resource("pods"), ref)
 		}
-		return []incident.Pod{podFacts(pod, ref.Container)}, nil
+		return []corev1.Pod{*pod}, nil
 	}
 	if sel == nil {
 		return nil, fmt.Errorf("%s has no selector, so its pods were not looked at", ref)
@@ -34,15 +34,22 @@ func (k *kubeClient) pods(ctx context.Context, ref incident.WorkloadRef, sel lab
 	if err != nil {
 		return nil, readError(err, "list", corev1.Resource("pods"), ref.Namespace)
 	}
-	out := make([]incident.Pod, 0, len(list.Items))
-	for i := range list.Items {
-		out = append(out, podFacts(&list.Items[i], ref.Container))
-	}
-	slices.SortFunc(out, func(a, b incident.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	if list.Continue != "" {
-		return out, fmt.Errorf("%s has more than %d pods, the others were not looked at", ref, maxPods)
+		return list.Items, fmt.Errorf("%s has more than %d pods, the others were not looked at", ref, maxPods)
 	}
-	return out, nil
+	return list.Items, nil
+}
+
+func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
+	if pods == nil {
+		return nil
+	}
+	out := make([]incident.Pod, 0, len(pods))
+	for i := range pods {
+		out = append(out, podFacts(&pods[i], container))
+	}
+	return out
 }
 
 // podFacts sums over the container that is named, or over all of them.
@@ -56,21 +63,17 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 		reasons = append(reasons, "terminating")
 	}
 	if pod.Status.Reason != "" {
-		reasons = append(reasons, pod.Status.Reason)
+		reasons = append(reasons, shown(pod.Status.Reason))
 	}
 	for _, c := range pod.Status.Conditions {
 		switch {
 		case c.Type == corev1.PodReady:
 			out.Ready = c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
-			reasons = append(reasons, strings.TrimSpace(c.Reason+" "+cut(c.Message)))
+			reasons = append(reasons, strings.TrimSpace(shown(c.Reason)+" "+shown(c.Message)))
 		}
 	}
-	named := container != "" && slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container })
-	for _, s := range pod.Status.ContainerStatuses {
-		if named && s.Name != container {
-			continue
-		}
+	for _, s := range containerStatuses(pod, container) {
 		out.Restarts += int64(s.RestartCount)
 		reasons = append(reasons, containerReasons(s)...)
 	}
@@ -78,15 +81,25 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	return out
 }
 
+// containerStatuses are those of the container that is named, if there is one of that name, else of all.
+func containerStatuses(pod *corev1.Pod, container string) []corev1.ContainerStatus {
+	for _, s := range pod.Status.ContainerStatuses {
+		if container != "" && s.Name == container {
+			return []corev1.ContainerStatus{s}
+		}
+	}
+	return pod.Status.ContainerStatuses
+}
+
 // containerReasons says why a container waits and how it ended the last time.
 func containerReasons(s corev1.ContainerStatus) []string {
 	var out []string
 	if w := s.State.Waiting; w != nil && w.Reason != "" {
-		out = append(out, w.Reason)
+		out = append(out, shown(w.Reason))
 	}
 	for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
 		if t != nil {
-			out = append(out, strings.TrimSpace(fmt.Sprintf("last ended: %s, exit code %d", cmp.Or(t.Reason, "no reason given"), t.ExitCode)))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("last ended: %s, exit code %d", cmp.Or(shown(t.Reason), "no reason given"), t.ExitCode)))
 			break
 		}
 	}

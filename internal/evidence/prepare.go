@@ -17,6 +17,10 @@ type prepared struct {
 	// pods is the breakdown by pod as it will be sent; empty when there is none.
 	pods     string
 	metrics  []string
+	// alone are those among them that are bounded by the matchers only, not by a join with the pool's own pods.
+	alone []string
+	// note says what was put in for a metric that is not there.
+	note     string
 	matchers map[string]string
 	// vllm says that the query reads vLLM's metrics, so that the pool's dialect and freshness matter to it.
 	vllm bool
@@ -42,9 +46,15 @@ func prepareOne(s incident.Signal, d Dialect, dialectErr error, matchers map[str
 	p := prepared{signal: s, query: s.Query, matchers: matchers}
 	p.expr, p.err = rewrite(s.Query, d, matchers)
 	if p.err != nil {
+		if dialectErr != nil {
+			p.err = dialectErr
+		}
 		return p
 	}
-	p.query, p.metrics = p.expr.String(), metricsIn(p.expr)
+	p.query, p.metrics, p.alone = p.expr.String(), metricsIn(p.expr), metricsAlone(p.expr)
+	if d.zeroed(s.Query) {
+		p.note = "Ray exports a counter only after its first count, so preemptions are none so far"
+	}
 	for _, name := range p.metrics {
 		if _, ok := bareName(name); ok {
 			p.vllm = true
@@ -111,14 +121,6 @@ func edgesOf(p prepared, d Dialect) edges {
 		e.highest = seen.highest
 	}
 	return e
-}
-
-// neverCounted says whether a signal without data is the rate of a counter that Ray has not exported yet: vLLM's wrapper for Ray leaves out an increase of zero
-// (vllm/v1/metrics/ray_wrappers.py), so a counter that never counted has no series beside those of the same engines that do.
-func (f finding) neverCounted(p prepared) bool {
-	d := f.dialect
-	return own(f) && strings.HasPrefix(d.prefix(), "ray_") && len(p.metrics) == 1 && strings.HasSuffix(p.metrics[0], "preemptions_total") &&
-		d.names != nil && !d.has(p.metrics[0]) && d.has(d.prefix()+"num_requests_running")
 }
 
 // whyEmpty explains a reading without data as far as it is known.

@@ -67,6 +67,13 @@ func TestAgainstARealKubernetes(t *testing.T) {
 				now.Add(-2*time.Minute).Format(time.RFC3339) + " Pod llama-6f7d-crash: Because: Back-off restarting (12 times)",
 				now.Add(-3*time.Minute).Format(time.RFC3339) + " Deployment llama: Because: oldest",
 			},
+			Crashes: []incident.Crash{
+				{Pod: "llama-6f7d-crash", Container: "vllm", Reason: "OOMKilled", ExitCode: 137}, {Pod: "llama-6f7d-fine", Container: "vllm", Reason: "Error", ExitCode: 1},
+			},
+			Unread: []string{
+				"the log of a crashed container: pod llama-6f7d-crash, container vllm: it is empty",
+				"the log of a crashed container: pod llama-6f7d-fine, container vllm: it is empty",
+			},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

@@ -38,6 +38,7 @@ func rewrite(query string, d Dialect, matchers map[string]string) (parser.Expr, 
 	if t := expr.Type(); t != parser.ValueTypeVector && t != parser.ValueTypeScalar {
 		return nil, fmt.Errorf("the query gives a %s, it must give one number", parser.DocumentedType(t))
 	}
+	d.putZeros(expr)
 	var errs []error
 	parser.Inspect(expr, func(n parser.Node, path []parser.Node) error {
 		if vs, ok := n.(*parser.VectorSelector); ok {
@@ -59,6 +60,14 @@ func rewrite(query string, d Dialect, matchers map[string]string) (parser.Expr, 
 		})
 	}
 	return expr, nil
+}
+
+// unboundedError is a query that would read other pools too, whatever Prometheus says.
+type unboundedError struct{ metric, labels string }
+
+// Error says what is missing.
+func (e *unboundedError) Error() string {
+	return fmt.Sprintf("%s carries none of the pool's labels (%s), so the query would read other pools too: add a matcher such as namespace or job", e.metric, e.labels)
 }
 
 // groupBy puts the label that names pods here into groupings and matchings that are written with "pod".
@@ -161,8 +170,7 @@ func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool, matchers map[st
 		addMatcher(vs, label, matchers[label])
 	}
 	if put == 0 && len(matchers) > 0 {
-		return fmt.Errorf("%s carries none of the pool's labels (%s), so the query would read other pools too: add a matcher such as namespace or job",
-			name, strings.Join(slices.Sorted(maps.Keys(matchers)), ", "))
+		return &unboundedError{metric: name, labels: strings.Join(slices.Sorted(maps.Keys(matchers)), ", ")}
 	}
 	if _, bound := pool[routerLabel]; routerTwin(spelled) && !bound {
 		addMatcher(vs, routerLabel, "")
@@ -228,6 +236,20 @@ func selector(pattern string, more ...*labels.Matcher) (string, error) {
 		vs.LabelMatchers = append([]*labels.Matcher{m}, more...)
 	}
 	return vs.String(), nil
+}
+
+// metricsAlone lists the metrics whose selectors are not joined to the pool's own pods, each once.
+func metricsAlone(expr parser.Expr) []string {
+	var names []string
+	parser.Inspect(expr, func(n parser.Node, path []parser.Node) error {
+		if vs, ok := n.(*parser.VectorSelector); ok && !joinedToPool(vs, path) {
+			if name, err := metricName(vs); err == nil && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return nil
+	})
+	return names
 }
 
 // metricsIn lists the metrics that an expression selects, each once.

@@ -29,13 +29,21 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 	var (
 		wg                            sync.WaitGroup
 		podsErr, scalerErr, eventsErr error
+		a                             = around{ref: ref, obj: obj, now: now}
 	)
-	wg.Go(func() { out.Autoscaler, scalerErr = k.autoscaler(ctx, ref) })
+	wg.Go(func() { a.scaler, scalerErr = k.autoscaler(ctx, ref) })
 	sel, scaleErr := k.shape(ctx, obj, mapping, &out)
 	if scaleErr == nil || sel != nil {
-		out.Pods, podsErr = k.pods(ctx, ref, sel)
+		a.pods, podsErr = k.pods(ctx, ref, sel)
 	}
-	out.Events, eventsErr = k.events(ctx, ref, out.Pods, now)
+	wg.Wait()
+	a.sel, out.Pods, out.Autoscaler, out.Args = sel, podsFacts(a.pods, ref.Container), a.scaler.String(), a.args()
+	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
+	out.Unread = unread(unreadPart{"recent scaling by the autoscaler", scalerErr})
+	if a.pods == nil {
+		out.Unread = append(out.Unread, unread(unreadPart{"crashes, and events of the nodes", errors.Join(scaleErr, podsErr)})...)
+	}
+	k.changes(ctx, a, &out)
 	wg.Wait()
 	out.Error = oneLine(errors.Join(scaleErr, podsErr, scalerErr, eventsErr))
 	return out

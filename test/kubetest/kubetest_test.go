@@ -272,3 +272,36 @@ func failure(t *testing.T, f func(testing.TB)) string {
 	}
 	return r.reason
 }
+
+func TestANodeAnswersForLogsAsAKubeletDoes(t *testing.T) {
+	t.Parallel()
+	c := kubetest.Start(t, kubetest.Options{})
+	k, ns := c.Client(t), c.Namespace(t)
+	kubelet := c.StartKubelet(t, "answering")
+	_, err := k.CoreV1().Pods(ns).Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{NodeName: "answering", Containers: []corev1.Container{{Name: "vllm", Image: "vllm"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubelet.SetLog(ns, "p", "vllm", true, "one\ntwo\nthree\n")
+	read := func(previous bool, lines, limit int64) (string, error) {
+		b, err := k.CoreV1().Pods(ns).GetLogs("p", &corev1.PodLogOptions{Container: "vllm", Previous: previous, TailLines: &lines, LimitBytes: &limit}).DoRaw(t.Context())
+		return string(b), err
+	}
+	for _, tt := range []struct {
+		lines, limit int64
+		want         string
+	}{{5, 100, "one\ntwo\nthree\n"}, {2, 100, "two\nthree\n"}, {2, 5, "two\nt"}} {
+		if got, err := read(true, tt.lines, tt.limit); err != nil || got != tt.want {
+			t.Errorf("%d lines, %d bytes: %q, %v", tt.lines, tt.limit, got, err)
+		}
+	}
+	if got, err := read(false, 1, 1); !apierrors.IsBadRequest(err) {
+		t.Errorf("a log that is not there: %q, %v", got, err)
+	}
+	kubelet.Stop()
+	if got, err := read(true, 1, 1); !apierrors.IsInternalError(err) {
+		t.Errorf("a node that is gone: %q, %v", got, err)
+	}
+}

@@ -8,13 +8,19 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -73,6 +79,10 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 		t.Parallel()
 		kubetest.Eventually(t, "the evidence", func(ctx context.Context) error { return looks(ctx, rc) })
 	})
+	t.Run("each right to look at changes is needed", func(t *testing.T) {
+		t.Parallel()
+		eachIsNeeded(t, c)
+	})
 	t.Run("people", func(t *testing.T) {
 		t.Parallel()
 		gate, err := access.New(rc, "vllm-medic", "")
@@ -97,6 +107,14 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "vllm-medic"},
 			{Verb: "create", Resource: "pods", Subresource: "exec", Namespace: "llm"},
 			{Verb: "impersonate", Resource: "users"},
+			{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "vllm-medic"},
+			{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "default"},
+			{Verb: "list", Resource: "pods", Namespace: "default"},
+			{Verb: "get", Resource: "nodes"},
+			{Verb: "list", Resource: "events", Namespace: "kube-system"},
+			{Verb: "create", Resource: "events", Namespace: "default"},
+			{Verb: "patch", Group: "apps", Resource: "replicasets", Namespace: "llm"},
+			{Verb: "list", Group: "apps", Resource: "deployments", Namespace: "llm"},
 		} {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:vllm-medic:vllm-medic", ResourceAttributes: &r,
@@ -123,14 +141,90 @@ func looks(ctx context.Context, rc *rest.Config) error {
 		return err
 	}
 	got := c.Collect(ctx, pool(), nil, evidence.CollectOptions{}).Cluster
-	if got.Error != "" || got.Replicas == nil {
+	if got.Error != "" || got.Unread != nil || got.Replicas == nil || len(got.Changes) != 3 || len(got.Crashes) != 1 || got.Crashes[0].Log == nil {
 		return fmt.Errorf("the workload: %+v", got)
+	}
+	if got := k.Cluster(ctx, setRef(), time.Now()); got.Error != "" || got.Unread != nil || len(got.Changes) != 1 {
+		return fmt.Errorf("the StatefulSet: %+v", got)
 	}
 	chain, _, err := c.FindOwners(ctx, map[string]string{"namespace": "llm", "pod": "llama-70b-1"})
 	if err != nil || len(chain) != 2 {
 		return fmt.Errorf("the owners of a pod: %v %w", chain, err)
 	}
 	return nil
+}
+
+func setRef() incident.WorkloadRef {
+	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
+}
+
+// eachIsNeeded takes the rights to look at changes away one by one: what cannot be read is named with the right that is missing, and the rest is there.
+func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
+	t.Helper()
+	roles := readRoles(t)
+	for name, tt := range map[string]struct {
+		namespace string
+		without   rbacv1.PolicyRule
+		want      string
+		changes   int
+	}{
+		"logs":     {"llm", rule("", "pods/log", "get"), "the log of a crashed container: the right to get pods/log in namespace llm is missing: grant it to the bot", 4},
+		"sets":     {"llm", rule("apps", "replicasets", "list"), "recent rollouts: the right to list replicasets.apps in namespace llm is missing: grant it to the bot", 3},
+		"history":  {"llm", rule("apps", "controllerrevisions", "list"), "recent rollouts: the right to list controllerrevisions.apps in namespace llm is missing: grant it to the bot", 3},
+		"of nodes": {"default", rule("", "events", "list"), "events of the nodes: the right to list events in namespace default is missing: grant it to the bot", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			account := "less-" + strings.ReplaceAll(name, " ", "-")
+			rc := c.ConfigWithToken(c.ServiceAccountToken(t, "llm", account))
+			taken := 0
+			for _, role := range roles {
+				var rules []rbacv1.PolicyRule
+				for _, r := range role.Rules {
+					if role.Namespace == tt.namespace && cmp.Equal(r, tt.without) {
+						taken++
+						continue
+					}
+					rules = append(rules, r)
+				}
+				if len(rules) > 0 {
+					c.Grant(t, "system:serviceaccount:llm:"+account, role.Namespace, rules...)
+				}
+			}
+			if taken != 1 {
+				t.Fatalf("the manifest has %d rules %+v", taken, tt.without)
+			}
+			k, err := evidence.NewKube(rc)
+			must(t, err)
+			kubetest.Eventually(t, "the evidence without "+name, func(ctx context.Context) error {
+				deployment, set := k.Cluster(ctx, pool().Workload, time.Now()), k.Cluster(ctx, setRef(), time.Now())
+				unread := slices.Concat(deployment.Unread, set.Unread)
+				if deployment.Error != "" || set.Error != "" || !slices.Equal(unread, []string{tt.want}) || len(deployment.Changes)+len(set.Changes) != tt.changes {
+					return fmt.Errorf("unread %q\n%+v\n%+v", unread, deployment, set)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func rule(group, resource, verb string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}}
+}
+
+// readRoles are the roles of the manifest that only read.
+func readRoles(t *testing.T) []rbacv1.Role {
+	t.Helper()
+	var out []rbacv1.Role
+	for _, o := range manifest(t) {
+		if o.GetKind() != "Role" || o.GetName() == "vllm-medic-write" {
+			continue
+		}
+		var role rbacv1.Role
+		must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role))
+		out = append(out, role)
+	}
+	return out
 }
 
 // resources are where the kinds of the manifests are.
@@ -143,31 +237,42 @@ func resources() map[string]schema.GroupVersionResource {
 	}
 }
 
-func apply(t *testing.T, c *kubetest.Cluster) {
+// manifest are the objects of the file.
+func manifest(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
 	b, err := os.ReadFile("../../deploy/kubernetes/rbac.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var out []unstructured.Unstructured
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), 4096)
-	for n := 0; ; n++ {
+	for {
 		var o unstructured.Unstructured
 		err := docs.Decode(&o)
 		if errors.Is(err, io.EOF) {
-			if n == 0 {
-				t.Fatal("the manifest is empty")
-			}
-			return
+			break
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		out = append(out, o)
+	}
+	if len(out) == 0 {
+		t.Fatal("the manifest is empty")
+	}
+	return out
+}
+
+func apply(t *testing.T, c *kubetest.Cluster) {
+	t.Helper()
+	for _, o := range manifest(t) {
 		where, known := resources()[o.GetKind()]
 		if !known {
 			t.Fatalf("this test does not know %s", o.GetKind())
 		}
 		client := c.Dynamic(t).Resource(where)
 		strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
+		var err error
 		if o.GetNamespace() == "" {
 			_, err = client.Create(t.Context(), &o, strict)
 		} else {
@@ -187,6 +292,7 @@ func makeWorkload(t *testing.T, c *kubetest.Cluster) {
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm", Image: "vllm/vllm-openai:v0.20.0", Args: []string{"--max-num-batched-tokens=8192"}}}},
 	}
+	template.Spec.NodeName = "gpu-1"
 	two := int32(2)
 	k := c.Client(t)
 	d, err := k.AppsV1().Deployments("llm").Create(t.Context(), &appsv1.Deployment{
@@ -194,17 +300,56 @@ func makeWorkload(t *testing.T, c *kubetest.Cluster) {
 		Spec:       appsv1.DeploymentSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	owned := func(kind, name string, uid types.UID) []metav1.OwnerReference {
-		yes := true
-		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: uid, Controller: &yes}}
-	}
 	rs, err := k.AppsV1().ReplicaSets("llm").Create(t.Context(), &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "llama-70b-7d4", Labels: labels, OwnerReferences: owned("Deployment", d.Name, d.UID)},
-		Spec:       appsv1.ReplicaSetSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "llama-70b-7d4", Labels: labels, OwnerReferences: owned("Deployment", d.Name, d.UID), Annotations: map[string]string{"deployment.kubernetes.io/revision": "1"},
+		},
+		Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
 	}, metav1.CreateOptions{})
 	must(t, err)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "llama-70b-1", Labels: labels, OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID)}, Spec: template.Spec}
-	_, err = k.CoreV1().Pods("llm").Create(t.Context(), pod, metav1.CreateOptions{})
+	pod, err = k.CoreV1().Pods("llm").Create(t.Context(), pod, metav1.CreateOptions{})
+	must(t, err)
+	makeTrouble(t, c, pod)
+	makeSet(t, c, template)
+}
+
+func owned(kind, name string, uid types.UID) []metav1.OwnerReference {
+	yes := true
+	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: uid, Controller: &yes}}
+}
+
+// makeTrouble lets the pod's container crash, with a log, and its node have an event.
+func makeTrouble(t *testing.T, c *kubetest.Cluster, pod *corev1.Pod) {
+	t.Helper()
+	k, now := c.Client(t), metav1.Now()
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "vllm", RestartCount: 1, LastTerminationState: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: now},
+	}}}
+	_, err := k.CoreV1().Pods("llm").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
+	must(t, err)
+	c.StartKubelet(t, pod.Spec.NodeName).SetLog("llm", pod.Name, "vllm", true, "EngineDeadError\n")
+	_, err = k.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}, Type: corev1.EventTypeWarning, Reason: "Rebooted", LastTimestamp: now,
+		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: pod.Spec.NodeName},
+	}, metav1.CreateOptions{})
+	must(t, err)
+}
+
+// makeSet makes a StatefulSet without pods, with the revision that its controller would make.
+func makeSet(t *testing.T, c *kubetest.Cluster, template corev1.PodTemplateSpec) {
+	t.Helper()
+	k, none := c.Client(t), int32(0)
+	template.Labels = map[string]string{"app": "set"}
+	set, err := k.AppsV1().StatefulSets("llm").Create(t.Context(), &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "set"},
+		Spec:       appsv1.StatefulSetSpec{Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = k.AppsV1().ControllerRevisions("llm").Create(t.Context(), &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Name: "set-1", Labels: template.Labels, OwnerReferences: owned("StatefulSet", set.Name, set.UID)}, Revision: 1,
+		Data: runtime.RawExtension{Raw: []byte(`{"spec":{"template":{}}}`)},
+	}, metav1.CreateOptions{})
 	must(t, err)
 }
 

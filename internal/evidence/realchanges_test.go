@@ -1,0 +1,301 @@
+package evidence
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+)
+
+func deploymentOf(name string) *appsv1.Deployment {
+	two := int32(2)
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       appsv1.DeploymentSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Template: template(name)},
+	}
+}
+
+// replicaSetOf is what the Deployment controller makes of a revision.
+func replicaSetOf(d *appsv1.Deployment, number int) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: d.Name + "-" + strconv.Itoa(number), Labels: d.Spec.Template.Labels, Annotations: map[string]string{revisionAnnotation: strconv.Itoa(number)},
+			OwnerReferences: []metav1.OwnerReference{owner("apps/v1", "Deployment", d)},
+		},
+		Spec: appsv1.ReplicaSetSpec{Selector: d.Spec.Selector, Template: *d.Spec.Template.DeepCopy()},
+	}
+}
+
+// said are the changes of a kind, the newest first, without the names that Kubernetes makes up.
+func said(c incident.Cluster, kind incident.ChangeKind) []string {
+	var out []string
+	for _, one := range c.Changes {
+		if one.Kind == kind {
+			out = append(out, one.Object+": "+madeUp.ReplaceAllString(one.Text, "-*"))
+		}
+	}
+	return out
+}
+
+var madeUp = regexp.MustCompile(`-[a-z0-9]{8,10}\b`)
+
+// TestChangesThatRealControllersMake lets the Deployment, StatefulSet and autoscaling controllers write the history that is read.
+func TestChangesThatRealControllersMake(t *testing.T) {
+	t.Parallel()
+	k := kubetest.Start(t, kubetest.Options{Controllers: true, Kwok: true})
+	k.MakeNamespace(t, "llm")
+	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
+	k.Grant(t, kubetest.Bot, "default", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}})
+	bot, err := NewKube(k.ConfigFor(kubetest.Bot))
+	must(t, err)
+	admin := k.Client(t)
+
+	t.Run("a Deployment is rolled out, scaled and taken back", func(t *testing.T) {
+		t.Parallel()
+		deployments := admin.AppsV1().Deployments("llm")
+		d := deploymentOf("llama")
+		d.Spec.Template.Spec.NodeName = kubetest.Node
+		d.Spec.Template.Spec.Containers[0].Args = []string{"--model", "m", "--max-num-seqs=256"}
+		_, err := deployments.Create(t.Context(), d, metav1.CreateOptions{})
+		must(t, err)
+		patch := func(p string) {
+			_, err := deployments.Patch(t.Context(), "llama", types.StrategicMergePatchType, []byte(p), metav1.PatchOptions{})
+			must(t, err)
+		}
+		// finished waits until the rollout of a revision has ended and the controller's events of scaling are there: it writes them a little later.
+		finished := func(revision string, replicas int64, scalings ...string) (got incident.Cluster) {
+			t.Helper()
+			kubetest.Eventually(t, "the rollout of revision "+revision, func(ctx context.Context) error {
+				d, err := deployments.Get(ctx, "llama", metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				got = bot.Cluster(ctx, deploymentRef("llama"), time.Now())
+				if got.RolloutRunning || d.Annotations[revisionAnnotation] != revision || zeroIfAbsent(got.ReadyReplicas) != replicas || len(got.Pods) != int(replicas) {
+					return fmt.Errorf("revision %s, %+v", d.Annotations[revisionAnnotation], got)
+				}
+				if diff := cmp.Diff(scalings, said(got, incident.ChangeScale)); diff != "" {
+					return fmt.Errorf("scaling (-want +got):\n%s", diff)
+				}
+				return nil
+			})
+			return got
+		}
+		const (
+			first     = "Deployment llama: revision 1 (ReplicaSet llama-*): no earlier one is kept to compare it with"
+			second    = "Deployment llama: revision 2 (ReplicaSet llama-*): image vllm -> vllm:v2; --api-key added; --max-num-seqs 256 -> 128"
+			back      = "Deployment llama: back to an earlier template as revision 3 (ReplicaSet llama-*): image vllm:v2 -> vllm; --api-key removed; --max-num-seqs 128 -> 256"
+			scaledTo3 = "Deployment llama: Scaled up replica set llama-* from 2 to 3"
+			scaledTo4 = "Deployment llama: Scaled up replica set llama-* from 3 to 4"
+		)
+		rollouts := func(got incident.Cluster, args map[string]float64, want ...string) {
+			t.Helper()
+			if diff := cmp.Diff(want, said(got, incident.ChangeRollout)); diff != "" || got.Unread != nil || !cmp.Equal(args, got.Args) {
+				t.Errorf("unread %q, args %v, rollouts (-want +got):\n%s", got.Unread, got.Args, diff)
+			}
+		}
+		rollouts(finished("1", 2), map[string]float64{"max_num_seqs": 256}, first)
+		afterTick(t)
+		patch(`{"spec":{"replicas":3}}`)
+		finished("1", 3, scaledTo3)
+		patch(`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm:v2","args":["--model","m","--max-num-seqs=128","--api-key=x"]}]}}}}`)
+		// When the first revision was complete is no longer known once there is a second one: growing counts as part of its rollout then.
+		finished("2", 3)
+		afterTick(t)
+		patch(`{"spec":{"replicas":4}}`)
+		rollouts(finished("2", 4, scaledTo4), map[string]float64{"max_num_seqs": 128}, second, first)
+		afterTick(t)
+		patch(`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm","args":["--model","m","--max-num-seqs=256"]}]}}}}`)
+		got := finished("3", 4)
+		rollouts(got, map[string]float64{"max_num_seqs": 256}, back, second)
+	})
+	t.Run("a StatefulSet", func(t *testing.T) {
+		t.Parallel()
+		sets := admin.AppsV1().StatefulSets("llm")
+		one, tpl := int32(1), template("set")
+		tpl.Spec.NodeName = kubetest.Node
+		_, err := sets.Create(t.Context(), &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "set"}, Spec: appsv1.StatefulSetSpec{Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: tpl.Labels}, Template: tpl},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		ref := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
+		says := func(want ...string) {
+			t.Helper()
+			kubetest.Eventually(t, "the revisions of the set", func(ctx context.Context) error {
+				got := bot.Cluster(ctx, ref, time.Now())
+				if d := cmp.Diff(want, said(got, incident.ChangeRollout)); d != "" || got.Unread != nil {
+					return fmt.Errorf("unread %q\n%s", got.Unread, d)
+				}
+				return nil
+			})
+		}
+		first := "StatefulSet set: revision 1 (ControllerRevision set-*): no earlier one is kept to compare it with"
+		says(first)
+		image := func(image string) {
+			_, err = sets.Patch(t.Context(), "set", types.StrategicMergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":%q}]}}}}`, image), metav1.PatchOptions{})
+			must(t, err)
+		}
+		afterTick(t)
+		image("vllm:v2")
+		says("StatefulSet set: revision 2 (ControllerRevision set-*): image vllm -> vllm:v2", first)
+		afterTick(t)
+		image("vllm")
+		says("StatefulSet set: back to an earlier template as revision 3 (ControllerRevision set-*): image vllm:v2 -> vllm",
+			"StatefulSet set: revision 2 (ControllerRevision set-*): image vllm -> vllm:v2")
+	})
+}
+
+// afterTick waits for the next second: Kubernetes keeps times in whole ones, and the order of two changes must show.
+func afterTick(t *testing.T) {
+	t.Helper()
+	begun := time.Now().Unix()
+	kubetest.Eventually(t, "the next second", func(context.Context) error {
+		if time.Now().Unix() == begun {
+			return fmt.Errorf("it is still %d", begun)
+		}
+		return nil
+	})
+}
+
+// TestChangesOfOtherWorkloads has no controllers, so that the test says what they wrote.
+func TestChangesOfOtherWorkloads(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	now := time.Now().UTC().Truncate(time.Second)
+	event := func(name, kind, object, reason, message string, at time.Time) {
+		t.Helper()
+		_, err := c.admin.CoreV1().Events("llm").Create(t.Context(), &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "llm"}, Type: "Normal", Reason: reason, Message: message,
+			InvolvedObject: corev1.ObjectReference{Kind: kind, Name: object, Namespace: "llm"}, LastTimestamp: metav1.NewTime(at),
+		}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	t.Run("what an autoscaler did is said once, with its reason", func(t *testing.T) {
+		d, err := c.admin.AppsV1().Deployments("llm").Create(t.Context(), deploymentOf("auto"), metav1.CreateOptions{})
+		must(t, err)
+		_, err = c.admin.AppsV1().ReplicaSets("llm").Create(t.Context(), replicaSetOf(d, 1), metav1.CreateOptions{})
+		must(t, err)
+		_, err = c.admin.AutoscalingV2().HorizontalPodAutoscalers("llm").Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+			ObjectMeta: metav1.ObjectMeta{Name: "auto-hpa"},
+			Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "auto"}},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		at := now.Add(10 * time.Minute) // after the only revision
+		event("auto-1", hpaKind, "auto-hpa", "SuccessfulRescale", "New size: 4; reason: num_requests_waiting above target", at)
+		event("auto-2", "Deployment", "auto", "ScalingReplicaSet", "Scaled up replica set auto-1 from 2 to 4", at.Add(time.Second))
+		event("auto-3", "Deployment", "auto", "ScalingReplicaSet", "Scaled down replica set auto-1 from 4 to 3", at.Add(5*time.Minute))
+		event("auto-4", "Deployment", "auto", "ScalingReplicaSet", "Scaled down replica set auto-1 from 9 to 8", now.Add(-3*time.Hour))
+		event("auto-5", hpaKind, "another", "SuccessfulRescale", "New size: 9; reason: not ours", at)
+		got := c.bot.Cluster(t.Context(), deploymentRef("auto"), now)
+		want := []string{"Deployment auto: Scaled down replica set auto-1 from 4 to 3", "HorizontalPodAutoscaler auto-hpa: New size: 4; reason: num_requests_waiting above target"}
+		if diff := cmp.Diff(want, said(got, incident.ChangeScale)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	t.Run("KEDA", func(t *testing.T) {
+		c.deployment(t, "llm", "kedaed", 1, settled(1, 1))
+		c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "so", map[string]any{"scaleTargetRef": map[string]any{"name": "kedaed"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
+		event("keda-1", kedaKind, "so", "KEDAScaleTargetActivated", "Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0", now)
+		event("keda-2", hpaKind, "keda-hpa-so", "SuccessfulRescale", "New size: 2; reason: All metrics below target", now.Add(-time.Minute))
+		event("keda-3", kedaKind, "so", "KEDAScalersStarted", "no scaling", now)
+		want := []string{"ScaledObject so: Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0", "HorizontalPodAutoscaler keda-hpa-so: New size: 2; reason: All metrics below target"}
+		if diff := cmp.Diff(want, said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now), incident.ChangeScale)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a custom kind by the Deployment below it", func(t *testing.T) {
+		c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "stack", map[string]any{"deploymentConfig": map[string]any{"replicas": int64(1)}}, map[string]any{"replicas": int64(1), "selector": "app=below"})
+		d, err := c.admin.AppsV1().Deployments("llm").Create(t.Context(), deploymentOf("below"), metav1.CreateOptions{})
+		must(t, err)
+		var newest *appsv1.ReplicaSet
+		for number := range 2 {
+			rs := replicaSetOf(d, number+1)
+			rs.Spec.Template.Spec.Containers[0].Args = []string{"--max-num-seqs=" + strconv.Itoa(number+1)}
+			newest, err = c.admin.AppsV1().ReplicaSets("llm").Create(t.Context(), rs, metav1.CreateOptions{})
+			must(t, err)
+		}
+		stranger := replicaSetOf(d, 3) // the same labels, another owner
+		stranger.OwnerReferences[0].UID = "another"
+		_, err = c.admin.AppsV1().ReplicaSets("llm").Create(t.Context(), stranger, metav1.CreateOptions{})
+		must(t, err)
+		c.pod(t, "llm", "below-2-x", "below", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", newest))
+		event("below-1", "Deployment", "below", "ScalingReplicaSet", "Scaled down replica set below-2 from 4 to 3", now)
+		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "stack"}, now)
+		rollouts := said(got, incident.ChangeRollout)
+		if len(rollouts) != 2 || rollouts[0] != "Deployment below: revision 2 (ReplicaSet below-2): --max-num-seqs 1 -> 2" && rollouts[1] != "Deployment below: revision 2 (ReplicaSet below-2): --max-num-seqs 1 -> 2" {
+			t.Errorf("%q", rollouts)
+		}
+		if got := said(got, incident.ChangeScale); !cmp.Equal(got, []string{"Deployment below: Scaled down replica set below-2 from 4 to 3"}) {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("a custom kind without a history", func(t *testing.T) {
+		o := c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "bare", map[string]any{"apiKey": "hunter2", "deploymentConfig": map[string]any{"replicas": int64(1)}}, map[string]any{"replicas": int64(1), "selector": "app=bare"})
+		ref := incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "bare"}
+		got := c.bot.Cluster(t.Context(), ref, now)
+		want := fmt.Sprintf("VLLMRuntime bare: its specification was written by %s (generation %d); what changed is not kept", o.GetManagedFields()[0].Manager, o.GetGeneration())
+		if diff := cmp.Diff([]string{want}, said(got, incident.ChangeRollout)); diff != "" || got.Unread != nil {
+			t.Errorf("%q\n%s", got.Unread, diff)
+		}
+		if got := c.bot.Cluster(t.Context(), ref, now.Add(3*time.Hour)); got.Changes != nil {
+			t.Errorf("after three hours: %+v", got.Changes)
+		}
+	})
+	t.Run("a LeaderWorkerSet by its own revisions", func(t *testing.T) {
+		c.kube.InstallCRDYAML(t, []byte(leaderWorkerSetCRD))
+		spec := func(image string) map[string]any {
+			pod := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "vllm", "image": image, "args": []any{"--max-num-seqs=8"}}}}}
+			return map[string]any{"leaderWorkerTemplate": map[string]any{"leaderTemplate": pod, "workerTemplate": pod, "size": int64(2)}}
+		}
+		o := c.custom(t, "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets", "lws", spec("vllm:v2"), nil)
+		for i, image := range []string{"vllm:v1", "vllm:v2"} {
+			raw, err := json.Marshal(map[string]any{"spec": spec(image)})
+			must(t, err)
+			_, err = c.admin.AppsV1().ControllerRevisions("llm").Create(t.Context(), &appsv1.ControllerRevision{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: fmt.Sprintf("lws-%d", i), Labels: map[string]string{"leaderworkerset.sigs.k8s.io/name": "lws"},
+					OwnerReferences: []metav1.OwnerReference{owner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", o)},
+				}, Data: runtime.RawExtension{Raw: raw}, Revision: int64(i + 1),
+			}, metav1.CreateOptions{})
+			must(t, err)
+		}
+		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet", Namespace: "llm", Name: "lws"}, now)
+		if !strings.Contains(strings.Join(said(got, incident.ChangeRollout), "\n"), "LeaderWorkerSet lws: revision 2 (ControllerRevision lws-1): leader: image vllm:v1 -> vllm:v2; worker: image vllm:v1 -> vllm:v2") ||
+			!cmp.Equal(got.Args, map[string]float64{"max_num_seqs": 8}) || got.Unread != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+const leaderWorkerSetCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: leaderworkersets.leaderworkerset.x-k8s.io
+  annotations: {api-approved.kubernetes.io: "https://github.com/kubernetes-sigs/lws"}
+spec:
+  group: leaderworkerset.x-k8s.io
+  scope: Namespaced
+  names: {kind: LeaderWorkerSet, plural: leaderworkersets, listKind: LeaderWorkerSetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`

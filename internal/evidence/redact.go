@@ -1,0 +1,249 @@
+package evidence
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// hidden stands where a secret was.
+const hidden = "[redacted]"
+
+// maxForeign bounds what is looked at of one foreign text, in bytes.
+const maxForeign = 8 << 10
+
+// redactPasses bounds how often a text is gone through. Every pass leaves less to find; a text that does not come to rest is not shown at all.
+const redactPasses = 8
+
+// shown makes a text that somebody else wrote one short line that may be shown.
+func shown(s string) string { return cut(redact(clean(atMost(s)))) }
+
+// atMost cuts a long text before a word, so that no half of a secret is left that nothing recognises.
+func atMost(s string) string {
+	if len(s) <= maxForeign {
+		return s
+	}
+	s = s[:maxForeign]
+	if i := strings.LastIndexAny(s, " \t\n"); i >= 0 {
+		return s[:i]
+	}
+	return ""
+}
+
+// terminalCodes are the escape sequences of ECMA-48: with parameters, strings up to their end or the line's, and those of two characters.
+var terminalCodes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" + "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?" + "|\x1b[^\n]?")
+
+// clean makes a text valid UTF-8 of printable characters and line ends. A carriage return ends a line too: progress bars are drawn with it.
+func clean(s string) string {
+	s = terminalCodes.ReplaceAllString(strings.ToValidUTF8(s, "?"), "")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r':
+			return '\n'
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// redact replaces what looks like a secret. It rather takes a harmless value for a secret than the other way round. The text must be clean.
+func redact(s string) string {
+	for range redactPasses {
+		next := s
+		for _, r := range redactions() {
+			next = r.apply(next)
+		}
+		if next == s {
+			return s
+		}
+		s = next
+	}
+	return hidden
+}
+
+// redaction finds one kind of secret.
+type redaction struct {
+	name  string
+	apply func(string) string
+}
+
+// redactions are in an order that matters: what takes the most comes first.
+func redactions() []redaction {
+	return []redaction{
+		{"PEM block", pattern(pemBlock, hidden)},
+		{"end of a PEM block", pattern(pemEnd, hidden)},
+		{"lines of a PEM block", pattern(pemLine, hidden)},
+		{"user and password in a URL", pattern(urlUser, "${1}"+hidden+"@")},
+		{"value of a flag", secretFlags},
+		{"value of a name", secretNames},
+		{"bearer token", pattern(bearer, "${1} "+hidden)},
+		{"token that is known by its beginning", pattern(knownToken, hidden)},
+		{"token of OpenAI and its kin", pattern(skToken, "${1}"+hidden)},
+		{"JSON web token", pattern(jsonWebToken, hidden)},
+		{"long value after a word", secretWords},
+	}
+}
+
+func pattern(re *regexp.Regexp, with string) func(string) string {
+	return func(s string) string { return re.ReplaceAllString(s, with) }
+}
+
+var (
+	pemBlock = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\z)`)
+	// A log's tail may begin inside of a block.
+	pemEnd  = regexp.MustCompile(`(?s)\A.*?-----END [A-Z0-9 ]+-----`)
+	pemLine = regexp.MustCompile(`(?m)^ *[A-Za-z0-9+][A-Za-z0-9+/]{39,}={0,2} *$`)
+	urlUser = regexp.MustCompile(`(://)[^\s]*@`)
+	bearer  = regexp.MustCompile(`(?i)\b(bearer)[\s:=]+["']?[A-Za-z0-9._~+/=\-]{6,}`)
+	skToken = regexp.MustCompile(`(^|[^A-Za-z0-9])sk-[A-Za-z0-9_\-]{4,}`)
+	// Hugging Face, Slack, GitHub, GitLab, AWS, NVIDIA, Google, Docker.
+	knownToken = regexp.MustCompile(`hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}|xox[a-z]-[A-Za-z0-9\-]{6,}|xapp-[A-Za-z0-9\-]{6,}|gh[pousr]_[A-Za-z0-9]{16,}` +
+		`|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_\-]{16,}|A(?:KI|SI|GP|ID|RO|NP|NV|BI|CC)A[A-Z0-9]{12,}|nvapi-[A-Za-z0-9_\-]{16,}|AIza[A-Za-z0-9_\-]{20,}` +
+		`|ya29\.[A-Za-z0-9_\-]{16,}|dckr_pat_[A-Za-z0-9_\-]{16,}`)
+	jsonWebToken = regexp.MustCompile(`eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?`)
+	wordAndValue = regexp.MustCompile(`(?i)(\b(?:tokens?|secrets?|passwords?|passwd|keys?|credentials?)(?: (?:is|was|of))?[\s"':=]{1,3})([A-Za-z0-9+/=_]{20,})`)
+	secretValue  = regexp.MustCompile(`[A-Za-z0-9+/=_\-]{16,}`)
+	flagWord     = regexp.MustCompile(`(?m)(?:^|[\s"'\[(,=])(--?[A-Za-z][A-Za-z0-9_.\-]*)["', ]+`)
+	nextFlag     = regexp.MustCompile(`(?:^|["', ]+)--?[A-Za-z]`)
+	nameBefore   = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.\-]*)["'\])]{0,2}[ \t]*(?::=|=>|[:=])[ \t]*`)
+)
+
+// secretWords hides long values that follow a word such as "token" and have a digit or both cases: names of objects mostly have neither.
+func secretWords(s string) string {
+	return wordAndValue.ReplaceAllStringFunc(s, func(m string) string {
+		parts := wordAndValue.FindStringSubmatch(m)
+		value := parts[2]
+		if !strings.ContainsAny(value, "0123456789") && (strings.ToLower(value) == value || strings.ToUpper(value) == value) {
+			return m
+		}
+		return parts[1] + hidden
+	})
+}
+
+// secretFlags hides what follows a flag that names a secret, up to the next flag or the end of the line: "--api-key a b --port 80", "'--api-key', 'a'".
+func secretFlags(s string) string {
+	var b strings.Builder
+	for {
+		m := flagWord.FindStringSubmatchIndex(s)
+		if m == nil {
+			break
+		}
+		name := s[m[2]:m[3]]
+		b.WriteString(s[:m[1]])
+		s = s[m[1]:]
+		if n := untilFlag(s); n > 0 && suspicion(name) != harmless {
+			b.WriteString(hidden)
+			s = s[n:]
+		}
+	}
+	return b.String() + s
+}
+
+// untilFlag counts the bytes up to the next flag or the line's end.
+func untilFlag(s string) int {
+	end := lineLength(s)
+	if m := nextFlag.FindStringIndex(s[:end]); m != nil {
+		return m[0]
+	}
+	return end
+}
+
+func lineLength(s string) int {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// secretNames hides the values of names: "api_key=x", "'token': 'x'", "password: x", "Authorization: Bearer x".
+func secretNames(s string) string {
+	var b strings.Builder
+	for {
+		m := nameBefore.FindStringSubmatchIndex(s)
+		if m == nil {
+			break
+		}
+		name := s[m[2]:m[3]]
+		b.WriteString(s[:m[1]])
+		s = s[m[1]:]
+		n := valueLength(s)
+		if wholeLine(name) {
+			n = lineLength(s)
+		}
+		level := suspicion(name)
+		if n > 0 && (level == certain || wholeLine(name) || level == possible && secretValue.MatchString(s[:n])) {
+			b.WriteString(hidden)
+			s = s[n:]
+		}
+	}
+	return b.String() + s
+}
+
+// valueLength is how far a value goes: to the first blank outside of quotes and brackets, at most to the line's end.
+func valueLength(s string) int {
+	var (
+		quote rune
+		depth int
+		after bool
+	)
+	for i, r := range s {
+		switch {
+		case r == '\n':
+			return i
+		case after:
+			after = false
+		case r == '\\':
+			after = true
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case strings.ContainsRune("[({", r):
+			depth++
+		case strings.ContainsRune("])}", r):
+			depth = max(depth-1, 0)
+		case r == ' ' && depth == 0:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// How much a name speaks of a secret: of a possible one only a value is hidden that looks like one, because a model has tokens and keys too.
+const (
+	harmless = iota
+	possible
+	certain
+)
+
+func suspicion(name string) int {
+	name = strings.ToLower(name)
+	joined := strings.NewReplacer("-", "", "_", "", ".", "").Replace(name)
+	for _, word := range []string{
+		"password", "passwd", "passphrase", "secret", "credential", "apikey", "accesskey", "privatekey", "hftoken", "authtoken", "accesstoken",
+		"refreshtoken", "sessiontoken", "securitytoken", "bearertoken", "githubtoken", "xamzsignature", "xgoogsignature",
+	} {
+		if strings.Contains(joined, word) {
+			return certain
+		}
+	}
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_.", r) })
+	if slices.ContainsFunc(words, func(w string) bool {
+		return slices.Contains([]string{"token", "key", "auth", "sig", "signature", "pwd", "pass", "cred", "creds"}, w)
+	}) {
+		return possible
+	}
+	return harmless
+}
+
+// wholeLine says that a header's value may have blanks.
+func wholeLine(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie")
+}
