@@ -525,19 +525,23 @@ func TestWhatIsOverExplainsNothing(t *testing.T) {
 			incident.Cluster{
 				Pods:    []incident.Pod{well[0], {Name: "b", Started: ago(time.Minute)}},
 				Changes: []incident.RecentChange{{At: ago(2 * time.Minute), Kind: incident.ChangeRollout}},
-			}, "queueing",
+			},
+			"queueing",
 		},
 		{
 			"a pod that ends", with(map[string]float64{"engines_lost": 1}),
-			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(24 * time.Hour), Reason: "terminating"}}}, "none",
+			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(24 * time.Hour), Reason: "terminating"}}},
+			"none",
 		},
 		{
 			"a new pod that loads, after a scale-in", with(map[string]float64{"engines_lost": 1, "waiting": 16, "waiting_per_engine": 8, "waiting_worst_pod": 8, "waiting_second_pod": 8}),
-			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(2 * time.Minute)}}}, "queueing",
+			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(2 * time.Minute)}}},
+			"queueing",
 		},
 		{
 			"a rollout that began long ago and still runs", with(map[string]float64{"engines_lost": 1, "engine_resets": 1}),
-			incident.Cluster{RolloutRunning: true, Pods: []incident.Pod{well[0], {Name: "b", Started: ago(30 * time.Minute)}}}, "none",
+			incident.Cluster{RolloutRunning: true, Pods: []incident.Pod{well[0], {Name: "b", Started: ago(30 * time.Minute)}}},
+			"none",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

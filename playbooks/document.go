@@ -81,19 +81,19 @@ type healthyDoc struct {
 }
 
 type diagnosisDoc struct {
-	Name     string     `yaml:"name"`
-	Rank     int        `yaml:"rank"`
-	Summary  string     `yaml:"summary"`
-	Source   string     `yaml:"source"`
+	Name    string `yaml:"name"`
+	Rank    int    `yaml:"rank"`
+	Summary string `yaml:"summary"`
+	Source  string `yaml:"source"`
 	// Weighed for every alert, whichever playbook answers it.
 	Always bool `yaml:"always"`
 	// Weighed only for the alerts that its playbook answers, and not for alerts that nobody knows.
-	OwnAlerts bool   `yaml:"own_alerts"`
-	When      string `yaml:"when"`
-	Explains []string   `yaml:"explains"`
-	Never    []neverDoc `yaml:"never"`
-	NoAction string     `yaml:"no_action"`
-	Steps    []stepDoc  `yaml:"steps"`
+	OwnAlerts bool       `yaml:"own_alerts"`
+	When      string     `yaml:"when"`
+	Explains  []string   `yaml:"explains"`
+	Never     []neverDoc `yaml:"never"`
+	NoAction  string     `yaml:"no_action"`
+	Steps     []stepDoc  `yaml:"steps"`
 }
 
 type stepDoc struct {

@@ -38,19 +38,25 @@ func factSources() map[string]factSource {
 		"pods_not_ready": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return !p.Ready })
 		}),
-		"pods_down":  count(func(ev incident.Evidence) int { return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return down(p, ev.At) }) }),
-		"pods_ready": count(func(ev incident.Evidence) int { return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready }) }),
+		"pods_down": count(func(ev incident.Evidence) int {
+			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return down(p, ev.At) })
+		}),
+		"pods_ready": count(func(ev incident.Evidence) int {
+			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready })
+		}),
 		"pods_crash_looping": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return strings.Contains(p.Reason, "CrashLoopBackOff") })
 		}),
-		"recent_crashes":  count(func(ev incident.Evidence) int { return len(crashes(ev, func(incident.Crash) bool { return true })) }),
-		"recent_gpu_ooms": count(func(ev incident.Evidence) int { return len(crashes(ev, func(c incident.Crash) bool { return c.OutOfMemory == "gpu" })) }),
+		"recent_crashes": count(func(ev incident.Evidence) int { return len(crashes(ev, func(incident.Crash) bool { return true })) }),
+		"recent_gpu_ooms": count(func(ev incident.Evidence) int {
+			return len(crashes(ev, func(c incident.Crash) bool { return c.OutOfMemory == "gpu" }))
+		}),
 		"recent_oom_kills": count(func(ev incident.Evidence) int {
 			return len(crashes(ev, func(c incident.Crash) bool { return c.Reason == "OOMKilled" }))
 		}),
-		"recent_rollouts":  count(rollouts),
-		"youngest_pod_age": {unit: incident.UnitSeconds, read: youngest},
-		"arg_max_num_seqs": arg("max_num_seqs", incident.UnitCount),
+		"recent_rollouts":            count(rollouts),
+		"youngest_pod_age":           {unit: incident.UnitSeconds, read: youngest},
+		"arg_max_num_seqs":           arg("max_num_seqs", incident.UnitCount),
 		"arg_max_num_batched_tokens": arg("max_num_batched_tokens", incident.UnitTokens),
 		"dead_alerts": {unit: incident.UnitCount, alerts: true, read: func(ev incident.Evidence) (float64, bool) {
 			return float64(len(ev.DeadAlerts)), ev.DeadAlerts != nil

@@ -181,7 +181,7 @@ func randomValue(rng *rand.Rand, unit incident.Unit) float64 {
 		return rng.Float64()
 	case incident.UnitSeconds:
 		return math.Exp(rng.Float64()*9 - 5)
-	case incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens:
+	case incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens, incident.UnitBytes:
 		return math.Exp(rng.Float64()*8 - 2)
 	default:
 		return rng.Float64()

@@ -15,8 +15,8 @@ type prepared struct {
 	expr   parser.Expr
 	query  string
 	// pods is the breakdown by pod as it will be sent; empty when there is none.
-	pods     string
-	metrics  []string
+	pods    string
+	metrics []string
 	// alone are those among them that are bounded by the matchers only, not by a join with the pool's own pods.
 	alone []string
 	// note says what was put in for a metric that is not there.

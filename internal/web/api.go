@@ -57,8 +57,8 @@ type Deps struct {
 	KnowsPool func(name string) bool
 	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when there is nothing.
 	Notice func() string
-	Logger    *slog.Logger
-	Now       func() time.Time
+	Logger *slog.Logger
+	Now    func() time.Time
 }
 
 // Handler serves the routes. Use New, then Register.

@@ -182,7 +182,7 @@ func (s Score) confusion() (string, error) {
 }
 
 // heldOut says that nothing has been changed because of the answer to this incident: corpus/heldout.yaml.
-func (i Incident) heldOut() bool { return strings.HasPrefix(i.Name, "heldout-") }
+func (inc Incident) heldOut() bool { return strings.HasPrefix(inc.Name, "heldout-") }
 
 func (s Score) byDialect() (string, error) {
 	var table [][]string

@@ -28,7 +28,6 @@ func (w *world) message(words ...string) fakeslack.Message {
 	return m
 }
 
-
 // planChanged is what the bot answers to a click on a plan that it has replaced meanwhile, because another alert joined.
 const planChanged = "The plan has changed since this was shown."
 
