@@ -78,7 +78,10 @@ tier_rules() {
 }
 
 # The labelled incidents through Prometheus' engine and diagnose. Without the race detector: it is arithmetic over some hundred million samples.
-tier_diagnosis() { go test -shuffle=on -timeout 15m ./test/diagnosis/...; }
+tier_diagnosis() {
+  make -s accuracy
+  go test -shuffle=on -timeout 15m ./test/diagnosis/...
+}
 
 tier_fuzz() { scripts/fuzz.sh 40; }
 
