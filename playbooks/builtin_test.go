@@ -29,7 +29,7 @@ func builtin(t testing.TB, opts playbooks.Options) *playbooks.Catalog {
 func calm() map[string]float64 {
 	return map[string]float64{
 		"ttft_p95": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02, "queue_time_p95": 0.29, "prefill_p95": 0.2, "e2e_p95": 6,
-		"waiting": 0, "waiting_mean": 0, "waiting_per_engine": 0, "running": 40, "engines": 2, "kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
+		"waiting": 0, "waiting_mean": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "running": 40, "engines": 2, "kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
 		"prompt_tokens_rate": 4000, "generation_tokens_rate": 1500, "finished_rate": 6, "abort_ratio": 0, "error_ratio": 0,
 		"unfinished_ratio": 0.02, "prompt_len_p95": 900, "prompt_len_usual": 900, "prefix_hit_rate": 0.5, "prefix_hit_rate_usual": 0.5, "up": 1,
 		"ttft_worst_pod": 0.35, "ttft_second_pod": 0.3, "tpot_worst_pod": 0.045, "tpot_second_pod": 0.04, "tpot_p99": 0.06,
@@ -111,14 +111,14 @@ func troubles() []trouble {
 		{
 			diagnosis: "long-answers", alert: "HighE2ELatency",
 			readings: with(map[string]float64{"e2e_p95": 60, "decode_p95": 58}),
-			not:      []map[string]float64{{"e2e_p95": 9}, {"decode_p95": 20}, {"ttft_p95": 3}, {"tpot_p95": 0.2}, {"waiting_per_engine": 9}},
+			not:      []map[string]float64{{"e2e_p95": 9}, {"decode_p95": 20}, {"ttft_p95": 3}, {"tpot_p95": 0.2}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}},
 			needs:    []string{"e2e_p95", "decode_p95", "ttft_p95", "tpot_p95", "waiting_per_engine"},
 		},
 		{
 			// Without Kubernetes a pool that shrank is no death as long as nothing piles up.
 			diagnosis: "engine-dead", alert: "vLLMHighTTFT",
-			readings: with(map[string]float64{"engines_lost": 1, "waiting": 30, "waiting_per_engine": 15, "ttft_p95": 6}),
-			not:      []map[string]float64{{"engines_lost": 0}, {"waiting": 0, "waiting_per_engine": 0, "ttft_p95": 0.3}},
+			readings: with(map[string]float64{"engines_lost": 1, "waiting": 30, "waiting_per_engine": 15, "waiting_per_engine_mean": 15, "ttft_p95": 6}),
+			not:      []map[string]float64{{"engines_lost": 0}, {"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "ttft_p95": 0.3}},
 		},
 		{
 			diagnosis: "engine-dead", alert: "vLLMRestarting",
@@ -127,7 +127,7 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 5, "waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3}),
+			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5, "waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3}),
 			not:      []map[string]float64{{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1}},
 			needs:    []string{"waiting_second_pod", "kv_second_pod"},
 		},
@@ -143,19 +143,19 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "deferred-waits", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 20, "waiting_worst_pod": 20, "waiting_second_pod": 20, "waiting_deferred": 36}),
-			not:      []map[string]float64{{"waiting_deferred": 10}, {"waiting": 6, "waiting_per_engine": 3, "waiting_deferred": 4}},
+			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20, "waiting_worst_pod": 20, "waiting_second_pod": 20, "waiting_deferred": 36}),
+			not:      []map[string]float64{{"waiting_deferred": 10}, {"waiting": 6, "waiting_per_engine": 3, "waiting_per_engine_mean": 3, "waiting_deferred": 4}},
 		},
 		{
 			diagnosis: "warming-up", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "engine_age": 300, "prefix_hit_rate": 0.1}),
-			not:      []map[string]float64{{"engine_age": 3600}, {"prefix_hit_rate": 0.5}, {"ttft_p95": 0.4}, {"waiting_per_engine": 9}, {"preemption_rate": 1}},
+			not:      []map[string]float64{{"engine_age": 3600}, {"prefix_hit_rate": 0.5}, {"ttft_p95": 0.4}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}, {"preemption_rate": 1}},
 			needs:    []string{"ttft_p95", "waiting_per_engine", "preemption_rate"},
 		},
 		{
 			diagnosis: "prefix-cache-miss", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1}),
-			not:      []map[string]float64{{"prefix_hit_rate": 0.4}, {"prompt_len_p95": 4000}, {"ttft_p95": 0.4}, {"waiting_per_engine": 9}},
+			not:      []map[string]float64{{"prefix_hit_rate": 0.4}, {"prompt_len_p95": 4000}, {"ttft_p95": 0.4}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}},
 			needs:    []string{"ttft_p95", "waiting_per_engine", "preemption_rate"},
 		},
 		{
@@ -171,25 +171,25 @@ func troubles() []trouble {
 		{
 			diagnosis: "prefill-starvation", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{
-				"ttft_p95": 8, "waiting": 60, "waiting_per_engine": 30, "waiting_worst_pod": 31, "waiting_second_pod": 29, "queue_time_p95": 7, "running_per_engine": 300,
+				"ttft_p95": 8, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "waiting_worst_pod": 31, "waiting_second_pod": 29, "queue_time_p95": 7, "running_per_engine": 300,
 			}),
 			cluster: &incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 512}},
-			not:     []map[string]float64{{"running_per_engine": 40}, {"tpot_p50": 0.2}, {"waiting_per_engine": 9}, {"ttft_p95": 4}},
+			not:     []map[string]float64{{"running_per_engine": 40}, {"tpot_p50": 0.2}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}, {"ttft_p95": 4}},
 			needs:   []string{"ttft_p95", "tpot_p50", "waiting_per_engine"},
 		},
 		{
 			diagnosis: "prefill-saturation", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{
-				"ttft_p95": 12, "waiting": 16, "waiting_per_engine": 8, "waiting_worst_pod": 9, "waiting_second_pod": 7, "queue_time_p95": 6, "prefill_p95": 5, "kv_usage": 0.32,
+				"ttft_p95": 12, "waiting": 16, "waiting_per_engine": 8, "waiting_per_engine_mean": 8, "waiting_worst_pod": 9, "waiting_second_pod": 7, "queue_time_p95": 6, "prefill_p95": 5, "kv_usage": 0.32,
 			}),
-			not:   []map[string]float64{{"kv_usage": 0.9}, {"prefill_p95": 0.3}, {"waiting_per_engine": 5}, {"preemption_rate": 1}},
+			not:   []map[string]float64{{"kv_usage": 0.9}, {"prefill_p95": 0.3}, {"waiting_per_engine": 5, "waiting_per_engine_mean": 5}, {"preemption_rate": 1}},
 			needs: []string{"ttft_p95", "waiting_per_engine", "kv_usage", "prefill_p95", "preemption_rate"},
 		},
 		{
 			diagnosis: "batch-capped", alert: "GPUUnderutilized",
-			readings: with(map[string]float64{"waiting": 4, "waiting_per_engine": 2, "running_per_engine": 16, "kv_usage": 0.2, "gpu_util": 0.3}),
+			readings: with(map[string]float64{"waiting": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2, "running_per_engine": 16, "kv_usage": 0.2, "gpu_util": 0.3}),
 			cluster:  &incident.Cluster{Args: map[string]float64{"max_num_seqs": 16}},
-			not:      []map[string]float64{{"gpu_util": 0.9}, {"running_per_engine": 8}, {"kv_usage": 0.8}, {"waiting": 0, "waiting_per_engine": 0}},
+			not:      []map[string]float64{{"gpu_util": 0.9}, {"running_per_engine": 8}, {"kv_usage": 0.8}, {"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0}},
 		},
 		{
 			diagnosis: "gpu-underutilised", alert: "GPUUnderutilized",
@@ -219,7 +219,7 @@ func troubles() []trouble {
 		{
 			diagnosis: "kv-thrash", alert: "vLLMRequestSwapping",
 			readings: with(map[string]float64{
-				"kv_usage": 0.91, "kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9, "tpot_p95": 0.4,
+				"kv_usage": 0.91, "kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 9, "tpot_p95": 0.4,
 				"queue_time_p95": 6,
 			}),
 			not:   []map[string]float64{{"preemption_rate": 0}, {"preemption_rate": 0.5}, {"kv_usage_peak": 0.95}},
@@ -227,23 +227,23 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "at-capacity", alert: "vLLMGPUCacheFull",
-			readings: with(map[string]float64{"kv_usage": 0.98, "waiting": 20, "waiting_mean": 18, "waiting_per_engine": 10, "ttft_p95": 2}),
-			not:      []map[string]float64{{"kv_usage": 0.9}, {"preemption_rate": 1}, {"waiting": 1, "waiting_mean": 0.4, "waiting_per_engine": 0}},
+			readings: with(map[string]float64{"kv_usage": 0.98, "waiting": 20, "waiting_mean": 18, "waiting_per_engine": 10, "waiting_per_engine_mean": 10, "ttft_p95": 2}),
+			not:      []map[string]float64{{"kv_usage": 0.9}, {"preemption_rate": 1}, {"waiting": 1, "waiting_mean": 0.4, "waiting_per_engine": 0, "waiting_per_engine_mean": 0}},
 			needs:    []string{"kv_usage", "waiting_mean", "preemption_rate", "finished_rate"},
 		},
 		{
 			diagnosis: "queueing", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 20, "queue_time_p95": 7, "ttft_p95": 8}),
+			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20, "queue_time_p95": 7, "ttft_p95": 8}),
 			not: []map[string]float64{
-				{"waiting": 2, "waiting_per_engine": 1, "queue_time_p95": 0.4, "ttft_p95": 1.5},
-				{"waiting": 0, "waiting_per_engine": 0, "queue_time_p95": 1, "ttft_p95": 0.4},
+				{"waiting": 2, "waiting_per_engine": 1, "waiting_per_engine_mean": 1, "queue_time_p95": 0.4, "ttft_p95": 1.5},
+				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "queue_time_p95": 1, "ttft_p95": 0.4},
 			},
 		},
 		{
 			diagnosis: "long-prefill", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}),
 			not: []map[string]float64{
-				{"ttft_p95": 0.4}, {"prefill_p95": 1}, {"queue_time_p95": 4}, {"waiting_per_engine": 9, "waiting": 18}, {"preemption_rate": 1},
+				{"ttft_p95": 0.4}, {"prefill_p95": 1}, {"queue_time_p95": 4}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9, "waiting": 18}, {"preemption_rate": 1},
 			},
 			needs: []string{"ttft_p95", "prefill_p95", "queue_time_p95", "waiting_per_engine", "preemption_rate"},
 		},
@@ -278,14 +278,14 @@ func troubles() []trouble {
 		{
 			diagnosis: "cancels-without-overload", alert: "vLLMHighAbortRate",
 			readings: with(map[string]float64{"abort_ratio": 0.3}),
-			not:      []map[string]float64{{"abort_ratio": 0.05}, {"error_ratio": 0.3}, {"ttft_p95": 9}, {"tpot_p95": 0.2}, {"waiting_per_engine": 20}},
+			not:      []map[string]float64{{"abort_ratio": 0.05}, {"error_ratio": 0.3}, {"ttft_p95": 9}, {"tpot_p95": 0.2}, {"waiting_per_engine": 20, "waiting_per_engine_mean": 20}},
 			needs:    []string{"abort_ratio", "error_ratio", "ttft_p95", "tpot_p95", "waiting_per_engine"},
 		},
 		{
 			diagnosis: "healthy-full-batch", alert: "KVCacheNearFull",
 			readings: with(map[string]float64{"kv_usage": 0.97, "kv_usage_max": 0.97, "kv_usage_held": 0.97}),
 			not: []map[string]float64{
-				{"kv_usage_max": 0.9}, {"preemption_rate": 0.1}, {"waiting_mean": 3, "waiting_per_engine": 1.5}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
+				{"kv_usage_max": 0.9}, {"preemption_rate": 0.1}, {"waiting_mean": 3, "waiting_per_engine": 1.5, "waiting_per_engine_mean": 1.5}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
 			},
 			needs: []string{"kv_usage_max", "preemption_rate", "waiting_mean", "ttft_p95", "tpot_p95"},
 		},
@@ -300,7 +300,7 @@ func troubles() []trouble {
 			diagnosis: "light-load", alert: "LowThroughput",
 			readings: with(map[string]float64{"running": 2, "generation_tokens_rate": 40}),
 			not: []map[string]float64{
-				{"waiting_mean": 4, "waiting_per_engine": 2}, {"generation_tokens_rate": 0}, {"generation_tokens_rate": 100}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
+				{"waiting_mean": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2}, {"generation_tokens_rate": 0}, {"generation_tokens_rate": 100}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
 			},
 			needs: []string{"waiting_mean", "generation_tokens_rate", "ttft_p95", "tpot_p95"},
 		},
@@ -509,7 +509,7 @@ func TestBuiltInProfilesAreThePublishedTargets(t *testing.T) {
 func TestWhatIsOverExplainsNothing(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	thrashing := with(map[string]float64{"kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9})
+	thrashing := with(map[string]float64{"kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 9})
 	well := []incident.Pod{{Name: "a", Ready: true, Started: at().Add(-24 * time.Hour)}, {Name: "b", Ready: true, Started: at().Add(-24 * time.Hour)}}
 	ago := func(d time.Duration) time.Time { return at().Add(-d) }
 	for _, tt := range []struct {
@@ -534,7 +534,7 @@ func TestWhatIsOverExplainsNothing(t *testing.T) {
 			"none",
 		},
 		{
-			"a new pod that loads, after a scale-in", with(map[string]float64{"engines_lost": 1, "waiting": 16, "waiting_per_engine": 8, "waiting_worst_pod": 8, "waiting_second_pod": 8}),
+			"a new pod that loads, after a scale-in", with(map[string]float64{"engines_lost": 1, "waiting": 16, "waiting_per_engine": 8, "waiting_per_engine_mean": 8, "waiting_worst_pod": 8, "waiting_second_pod": 8}),
 			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(2 * time.Minute)}}},
 			"queueing",
 		},

@@ -16,7 +16,7 @@ import (
 // thrash are the readings of a pool that preempts; everything else suffers with it.
 func thrash() map[string]float64 {
 	return with(map[string]float64{
-		"kv_usage": 0.98, "kv_usage_max": 0.98, "kv_usage_held": 0.97, "kv_usage_peak": 0.99, "waiting_worst_pod": 32, "waiting_second_pod": 28, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "ttft_p95": 9, "tpot_p95": 0.4, "tpot_p50": 0.2,
+		"kv_usage": 0.98, "kv_usage_max": 0.98, "kv_usage_held": 0.97, "kv_usage_peak": 0.99, "waiting_worst_pod": 32, "waiting_second_pod": 28, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 9, "tpot_p95": 0.4, "tpot_p50": 0.2,
 		"queue_time_p95": 6, "unfinished_ratio": 0.6,
 	})
 }
@@ -95,7 +95,7 @@ func TestNothingHolds(t *testing.T) {
 	}{
 		{"everything is known", readings(calm()), []string{"No known cause: none of the diagnoses that were weighed holds."}},
 		{"nothing was read", incident.Evidence{}, []string{
-			"No cause can be told. Readings are missing: ", "Readings are missing: requests_held, ", " more (not read)", "With them it could be stalled, engine-dead,",
+			"No cause can be told. Readings are missing: ", "Readings are missing: nixl_failed_rate, ", " more (not read)", "With them it could be nixl-transfer-failing, nixl-lease-expiring,",
 			"Whether it is over cannot be told: ttft_p95 was not read.",
 		}},
 		{"a reading failed", func() incident.Evidence {

@@ -55,6 +55,9 @@ func example(number float64, u incident.Unit) string {
 	case incident.UnitSeconds:
 		return text + "s"
 	case incident.UnitRatio:
+		if number > 1 {
+			return text + "%" // 95 was meant as a percentage
+		}
 		return strconv.FormatFloat(number*100, 'f', -1, 64) + "%"
 	case incident.UnitPerSecond:
 		return text + "/s"

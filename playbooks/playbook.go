@@ -117,7 +117,7 @@ func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
 func (l *loader) sameRule(at place, d *diagnosis) {
 	key := "rule " + d.when.key
 	if p, taken := l.first[key]; taken {
-		l.add(at.problem("the diagnosis at %s:%d:%d has the same rule, so this one would never be chosen", p.File, p.Line, p.Col))
+		l.add(at.problem("the diagnosis at %s:%d:%d has the same rule; nothing could tell the two apart", p.File, p.Line, p.Col))
 		return
 	}
 	l.first[key] = at.problem("")

@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -131,7 +132,12 @@ func (r recovery) notes() []string {
 		}
 	}
 	if len(open) > 0 {
-		out = append(out, "Whether it is over cannot be told: "+strings.Join(open, "; ")+".")
+		const most = 3
+		text := strings.Join(open[:min(len(open), most)], "; ")
+		if len(open) > most {
+			text += fmt.Sprintf("; and %d more", len(open)-most)
+		}
+		out = append(out, "Whether it is over cannot be told: "+text+".")
 	}
 	return out
 }

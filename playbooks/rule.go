@@ -15,7 +15,7 @@ import (
 // rule is one compiled rule. It is safe for concurrent use.
 type rule struct {
 	text string
-	// key is the same for rules that differ only in spaces and parentheses.
+	// key is the same for rules that say the same, however they are written: spaces, parentheses, 5 and 5.0, the order of what is joined.
 	key     string
 	shape   shape
 	program cel.Program
@@ -75,7 +75,7 @@ func (l *loader) rule(at place, text string) *rule {
 	for name, n := range found {
 		r.numbers[name] = n.quantity()
 	}
-	r.key, r.signals = r.shape.text, r.shape.signals()
+	r.key, r.signals = r.shape.key(), r.shape.signals()
 	if !l.sensible(at, r, native, found) {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package playbooks
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -161,4 +164,31 @@ func (s shape) conditions() []shape {
 		out = append(out, p.conditions()...)
 	}
 	return out
+}
+
+// key is the same for rules that say the same in different writing.
+func (s shape) key() string {
+	parts := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		parts[i] = p.key()
+	}
+	slices.Sort(parts)
+	switch s.kind {
+	case shapeAnd, shapeOr, shapeNot:
+		return fmt.Sprintf("%d(%s)", s.kind, strings.Join(parts, ","))
+	case shapeCompare:
+		return s.left.key() + s.op + s.right.key()
+	case shapePresent, shapeAbsent, shapeConstant:
+		return s.text
+	default:
+		return s.text
+	}
+}
+
+// key is the operand as text, a number in its shortest form.
+func (o operand) key() string {
+	if f, err := strconv.ParseFloat(o.text, 64); err == nil {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return o.text
 }

@@ -142,11 +142,7 @@ func recentChanges(ev incident.Evidence) []string {
 func deadNotes(ev incident.Evidence) []string {
 	var out []string
 	for _, d := range ev.DeadAlerts {
-		text := fmt.Sprintf("The rule of %s asks for %s, which this pool's vLLM does not have: %s", d.Alert, strings.Join(d.Missing, ", "), sentence(d.Why))
-		if d.Instead != "" {
-			text += " Use instead: " + d.Instead
-		}
-		out = append(out, text)
+		out = append(out, fmt.Sprintf("The rule of %s cannot see this pool: it asks for %s, which its vLLM does not have.", d.Alert, strings.Join(d.Missing, ", ")))
 	}
 	return out
 }
@@ -161,25 +157,32 @@ func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 	var found []distance
 	for _, s := range c.signals {
 		r := readings[s.Name]
-		if !r.HasValue() || r.Threshold == nil || *r.Threshold == 0 {
+		if !r.HasValue() || r.Threshold == nil || r.Direction == incident.Neutral {
 			continue
 		}
+		// Above a limit of zero anything is infinitely far.
 		times := *r.Value / *r.Threshold
 		if r.Direction == incident.LowerIsWorse {
 			times = *r.Threshold / *r.Value
 		}
-		if r.Direction == incident.Neutral || !(times > 0) || math.IsInf(times, 0) {
+		if !(times > 0) {
 			continue
 		}
 		found = append(found, distance{times, fmt.Sprintf("%s %s (%s)", lowerFirst(r.Title), r.Text(), incident.FormatValue(*r.Threshold, r.Unit))})
 	}
 	slices.SortStableFunc(found, func(a, b distance) int { return cmp.Compare(b.times, a.times) })
-	if len(found) == 0 {
-		return nil
+	found = found[:min(len(found), most)]
+	beyond := countOf(found, func(d distance) bool { return d.times > 1 })
+	var out []string
+	for title, list := range map[string][]distance{"Furthest beyond their limits: ": found[:beyond], "Nearest to their limits: ": found[beyond:]} {
+		var texts []string
+		for _, d := range list {
+			texts = append(texts, d.text)
+		}
+		if len(texts) > 0 {
+			out = append(out, title+strings.Join(texts, "; ")+".")
+		}
 	}
-	var texts []string
-	for _, d := range found[:min(len(found), most)] {
-		texts = append(texts, d.text)
-	}
-	return []string{"Furthest from their limits: " + strings.Join(texts, "; ") + "."}
+	slices.Sort(out) // "Furthest" before "Nearest"
+	return out
 }

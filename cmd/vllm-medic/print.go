@@ -38,12 +38,20 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	}
 	if d := inc.Diagnosis; d != nil {
 		say(w, "\n  %s\n", d.Summary)
+		if d.Name != "" {
+			say(w, "  (%s)\n", d.Name)
+		}
 		for _, c := range d.Evidence {
-			say(w, "    %-9s %s (seen: %s)\n", c.Truth, c.Text, c.Seen)
+			limit := ""
+			if c.Threshold != "" {
+				limit = ", limit " + c.Threshold
+			}
+			say(w, "    %-9s %s (seen: %s%s)\n", c.Truth, c.Text, c.Seen, limit)
 		}
 		printList(w, "", "Do not ", d.Never)
 		printList(w, "unusual", "", d.Unusual)
 	}
+	printOthers(w, inc.Others)
 	printDead(w, inc.DeadAlerts)
 	printCluster(w, inc.Cluster)
 	if len(inc.Readings) > 0 {
@@ -78,6 +86,22 @@ func printList(w io.Writer, title, mark string, texts []string) {
 	for _, t := range texts {
 		say(w, "    %s%s\n", mark, cell(t))
 	}
+}
+
+// printOthers lists what holds too and what cannot be ruled out, each with why; what does not hold is only counted, and stands in the JSON.
+func printOthers(w io.Writer, others []incident.Other) {
+	var lines []string
+	for _, verdict := range []incident.Truth{incident.True, incident.Undecided} {
+		for _, o := range others {
+			if o.Verdict == verdict {
+				lines = append(lines, fmt.Sprintf("%s (%s): %s", o.Name, map[incident.Truth]string{incident.True: "holds", incident.Undecided: "cannot be told"}[verdict], o.Why))
+			}
+		}
+	}
+	if n := len(others) - len(lines); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d more do not hold", n))
+	}
+	printList(w, "also considered", "", lines)
 }
 
 // printDead says which alerts cannot see the pool, and the query that can.
@@ -219,7 +243,7 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 		say(w, "    %d could not be read: %s\n      %s\n", len(same), shared, strings.Join(same, ", "))
 	}
 	if len(unused) > 0 {
-		say(w, "    not there, which is normal where the feature is not used: %s\n", strings.Join(unused, ", "))
+		say(w, "    no data, as in pools that do not have it or were not asked for it: %s\n", strings.Join(unused, ", "))
 	}
 }
 

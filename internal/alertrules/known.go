@@ -143,10 +143,10 @@ func (k Known) engines(metric string) Presence {
 
 // selector is the presence of a selector: its own, else what its metric says about it.
 func (k Known) selector(vs *parser.VectorSelector) Presence {
-	if p := k.Selectors[bare(vs)]; p != Unasked {
+	metric, ok := metricOf(vs)
+	if p := k.Selectors[bare(vs)]; p == Present || p == Absent && !(ok && k.mayComeBack(vs, metric)) {
 		return p
 	}
-	metric, ok := metricOf(vs)
 	if !ok {
 		return Unasked
 	}
@@ -162,6 +162,20 @@ func (k Known) selector(vs *parser.VectorSelector) Presence {
 		}
 	}
 	return Unasked
+}
+
+// mayComeBack says that the metric is there, with all of the labels, and only the values are nobody's now: a model that is scaled to zero for the night, a canary.
+// The values of the labels that vLLM itself fills are a closed set, so those are no excuse.
+func (k Known) mayComeBack(vs *parser.VectorSelector, metric string) bool {
+	if k.metric(metric) != Present {
+		return false
+	}
+	for _, m := range wanted(vs) {
+		if k.Selectors[carries(metric, m.Name).String()] == Absent || slices.Contains([]string{"finished_reason", "finish_reason", "reason", "le", "sleep_state", "source", "status", routerLabel}, m.Name) {
+			return false
+		}
+	}
+	return true
 }
 
 // elsewhere finds the same metric in another spelling, when that has series.

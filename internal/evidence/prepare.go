@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -132,7 +133,11 @@ func whyEmpty(p prepared, found finding) string {
 		return found.warning
 	}
 	if missing := found.dialect.absent(p.metrics); len(missing) > 0 {
-		return fmt.Sprintf("this Prometheus has no metric %s for this pool (%s)", strings.Join(missing, ", "), found.dialect)
+		text := fmt.Sprintf("this Prometheus has no metric %s for this pool (%s)", strings.Join(missing, ", "), found.dialect)
+		for _, name := range missing {
+			text = joinNotes(text, alertrules.Fate(name))
+		}
+		return text
 	}
 	return found.warning
 }

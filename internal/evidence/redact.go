@@ -78,8 +78,12 @@ func redactions() []redaction {
 		{"end of a PEM block", pattern(pemEnd, hidden)},
 		{"lines of a PEM block", pattern(pemLine, hidden)},
 		{"user and password in a URL", pattern(urlUser, "${1}"+hidden+"@")},
+		{"text of a prompt", pattern(promptText, "${1}(text)${2}")},
+		{"user and password of a flag", pattern(userFlag, "${1}"+hidden)},
 		{"value of a flag", secretFlags},
 		{"value of a name", secretNames},
+		{"basic authentication", basicAuth},
+		{"password in plain words", pattern(plainPassword, "${1}"+hidden)},
 		{"bearer token", pattern(bearer, "${1} "+hidden)},
 		{"token that is known by its beginning", pattern(knownToken, hidden)},
 		{"token of OpenAI and its kin", pattern(skToken, "${1}"+hidden)},
@@ -99,18 +103,34 @@ var (
 	pemLine = regexp.MustCompile(`(?m)^ *[A-Za-z0-9+][A-Za-z0-9+/]{39,}={0,2} *$`)
 	urlUser = regexp.MustCompile(`(://)[^\s]*@`)
 	bearer  = regexp.MustCompile(`(?i)\b(bearer)[\s:=]+["']?[A-Za-z0-9._~+/=\-]{6,}`)
-	skToken = regexp.MustCompile(`(^|[^A-Za-z0-9])sk-[A-Za-z0-9_\-]{4,}`)
+	// What people ask a model is theirs: "prompt: 'text', params: ..." of --enable-log-requests.
+	promptText    = regexp.MustCompile(`(?m)(\bprompt: ?)["'].*?(, (?:params|sampling_params): |$)`)
+	userFlag      = regexp.MustCompile(`((?:^|\s)(?:-u|--user)[ =])\S+:\S+`)
+	basic         = regexp.MustCompile(`\b([Bb]asic\s+)([A-Za-z0-9+/]{8,}={0,2})`)
+	plainPassword = regexp.MustCompile(`(?i)(\b(?:password|passwd|passphrase)[ \t]+)[^\s\[=:]\S*`)
+	skToken       = regexp.MustCompile(`(^|[^A-Za-z0-9])sk-[A-Za-z0-9_\-]{4,}`)
 	// Hugging Face, Slack, GitHub, GitLab, AWS, NVIDIA, Google, Docker.
 	knownToken = regexp.MustCompile(`hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}|xox[a-z]-[A-Za-z0-9\-]{6,}|xapp-[A-Za-z0-9\-]{6,}|gh[pousr]_[A-Za-z0-9]{16,}` +
 		`|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_\-]{16,}|A(?:KI|SI|GP|ID|RO|NP|NV|BI|CC)A[A-Z0-9]{12,}|nvapi-[A-Za-z0-9_\-]{16,}|AIza[A-Za-z0-9_\-]{20,}` +
 		`|ya29\.[A-Za-z0-9_\-]{16,}|dckr_pat_[A-Za-z0-9_\-]{16,}`)
 	jsonWebToken = regexp.MustCompile(`eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?`)
 	wordAndValue = regexp.MustCompile(`(?i)(\b(?:tokens?|secrets?|passwords?|passwd|keys?|credentials?)(?: (?:is|was|of))?[\s"':=]{1,3})([A-Za-z0-9+/=_]{20,})`)
-	secretValue  = regexp.MustCompile(`[A-Za-z0-9+/=_\-]{16,}`)
+	secretValue  = regexp.MustCompile(`[A-Za-z0-9+/=_.\-]{16,}`)
 	flagWord     = regexp.MustCompile(`(?m)(?:^|[\s"'\[(,=])(--?[A-Za-z][A-Za-z0-9_.\-]*)["', ]+`)
 	nextFlag     = regexp.MustCompile(`(?:^|["', ]+)--?[A-Za-z]`)
 	nameBefore   = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.\-]*)["'\])]{0,2}[ \t]*(?::=|=>|[:=])[ \t]*`)
 )
+
+// basicAuth hides what follows "Basic" when it cannot be a word.
+func basicAuth(s string) string {
+	return basic.ReplaceAllStringFunc(s, func(m string) string {
+		parts := basic.FindStringSubmatch(m)
+		if v := parts[2]; !strings.ContainsAny(v, "0123456789=+/") && strings.ToLower(v[1:]) == v[1:] {
+			return m
+		}
+		return parts[1] + hidden
+	})
+}
 
 // secretWords hides long values that follow a word such as "token" and have a digit or both cases: names of objects mostly have neither.
 func secretWords(s string) string {
@@ -223,15 +243,20 @@ const (
 )
 
 func suspicion(name string) int {
+	upper := name == strings.ToUpper(name)
 	name = strings.ToLower(name)
 	joined := strings.NewReplacer("-", "", "_", "", ".", "").Replace(name)
 	for _, word := range []string{
 		"password", "passwd", "passphrase", "secret", "credential", "apikey", "accesskey", "privatekey", "hftoken", "authtoken", "accesstoken",
-		"refreshtoken", "sessiontoken", "securitytoken", "bearertoken", "githubtoken", "xamzsignature", "xgoogsignature",
+		"accountkey", "sharedkey", "refreshtoken", "sessiontoken", "securitytoken", "bearertoken", "githubtoken", "xamzsignature", "xgoogsignature",
 	} {
 		if strings.Contains(joined, word) {
 			return certain
 		}
+	}
+	// A variable of the environment that ends like this holds nothing else.
+	if upper && (strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "_token") || strings.HasSuffix(name, "pwd") || strings.HasSuffix(name, "_pass")) {
+		return certain
 	}
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_.", r) })
 	if slices.ContainsFunc(words, func(w string) bool {

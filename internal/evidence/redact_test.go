@@ -48,6 +48,14 @@ func TestRedact(t *testing.T) {
 		{"PEM that began earlier", pem[33:] + " b", "[redacted] b"},
 		{"line of a PEM", "a\nMIIEowIBAAKCAQEAxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghi\nb", "a\n[redacted]\nb"},
 		{"cookie", "Set-Cookie: a=b; c=d\nnext", "Set-Cookie: [redacted]\nnext"},
+		{"environment of all kinds", "DB_PASS=hunter2 MYSQL_PWD=x1 WANDB_KEY=0123 NGC_TOKEN=ab", "DB_PASS=[redacted] MYSQL_PWD=[redacted] WANDB_KEY=[redacted] NGC_TOKEN=[redacted]"},
+		{"Azure", "AccountKey=YWJj;EndpointSuffix=core", "AccountKey=[redacted]"},
+		{"a token with dots", "token=abc.def.ghi.jklmno", "token=[redacted]"},
+		{"basic alone", "sent Basic dXNlcjpwYXNz and basic authentication", "sent Basic [redacted] and basic authentication"},
+		{"a password in plain words", "PASSWORD hunter2 refused", "PASSWORD [redacted] refused"},
+		{"curl", "curl -u bob:hunter2 http://h", "curl -u [redacted] http://h"},
+		{"a prompt", "Received request cmpl-1: prompt: 'my diagnosis is', params: SamplingParams(n=1)", "Received request cmpl-1: prompt: (text), params: SamplingParams(n=1)"},
+		{"a prompt to the end", `INFO prompt: "my diagnosis`, "INFO prompt: (text)"},
 		{"twice", redact("--api-key a password=b https://u:p@h"), redact("--api-key a password=b https://u:p@h")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -161,7 +161,7 @@ func TestThePageShowsEverythingThatIsKnown(t *testing.T) {
 		"usually 400 ms; 6.1 sigma above; 380 ms at this hour yesterday", "usually 600/s; more than 100 sigma below", "usually 97 %<", "usually 1.8; 0.2 sigma above",
 		"Alerts that cannot see this pool", "<code>vllm:gpu_cache_usage_perc</code>, which this pool's vLLM does not have. vLLM&#39;s V1", "There is no query to use instead.",
 		`<pre class="copy">max by (namespace, model_name, pod) (vllm:kv_cache_usage_perc{namespace=&#34;llm&#34;}) &gt; 0.9</pre>`,
-		"Not there, which is normal where the feature is not used: Draft tokens accepted<",
+		"No data, as in pools that do not have it or were not asked for it: Draft tokens accepted<",
 		"Not read: the last log of " + pod(2) + ": get pods/log in llm is not allowed; events of nodes",
 	} {
 		if !strings.Contains(page, want) {

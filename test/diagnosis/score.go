@@ -138,9 +138,9 @@ func cut(s string, n int) string {
 	return s
 }
 
-// confusion is a table of the truths and answers that are not all on the diagonal; an accepted answer counts as the truth.
+// confusion is a table with a row for each truth and a column for each wrong answer; an accepted answer counts as the truth.
 func (s Score) confusion() (string, error) {
-	count, rows, columns, totals := map[string]map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]int{}
+	count, columns, totals := map[string]map[string]int{}, map[string]bool{}, map[string]int{}
 	for _, r := range s {
 		truth, got := r.Incident.Truth, r.Answer.Got
 		if r.Right() {
@@ -152,15 +152,12 @@ func (s Score) confusion() (string, error) {
 		count[truth][got]++
 		totals[truth]++
 		if got != truth {
-			rows[truth], columns[got] = true, true
+			columns[got] = true
 		}
-	}
-	if len(rows) == 0 {
-		return "nothing is confused with anything else\n", nil
 	}
 	heads := slices.Sorted(maps.Keys(columns))
 	table := [][]string{slices.Concat([]string{"truth \\ answer", "right"}, heads, []string{"all"})}
-	for _, truth := range slices.Sorted(maps.Keys(rows)) {
+	for _, truth := range slices.Sorted(maps.Keys(totals)) {
 		row := []string{truth, fmt.Sprint(count[truth][truth])}
 		for _, got := range heads {
 			cell := "."
@@ -171,13 +168,6 @@ func (s Score) confusion() (string, error) {
 		}
 		table = append(table, append(row, fmt.Sprint(totals[truth])))
 	}
-	clean := 0
-	for truth, n := range totals {
-		if !rows[truth] {
-			clean += n
-		}
-	}
-	table = append(table, slices.Concat([]string{"(all others)", fmt.Sprint(clean)}, slices.Repeat([]string{"."}, len(heads)), []string{fmt.Sprint(clean)}))
 	return aligned(table, true)
 }
 

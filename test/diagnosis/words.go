@@ -9,7 +9,7 @@ func Truths() []string {
 		"engine-errors", "engine-dead", "oom-at-batch-expansion", "stalled", "nixl-transfer-failing", "nixl-lease-expiring", "kv-thrash",
 		"at-capacity", "one-bad-replica", "deferred-waits", "warming-up", "prefix-cache-miss", "queueing", "long-prefill", "prefill-saturation",
 		"prefill-starvation", "prefill-interference", "big-decode-batch", "batch-capped", "client-timeouts", "cancels-without-overload",
-		"healthy-full-batch", "gpu-underutilised", "idle", "light-load", "memory-leak", "gpu-memory-by-design", "spec-decode-unprofitable",
+		"long-answers", "healthy-full-batch", "gpu-underutilised", "idle", "light-load", "memory-leak", "gpu-memory-by-design", "spec-decode-unprofitable",
 		"dead-alert", None,
 	}
 }
