@@ -141,7 +141,7 @@ func TestLabelsDecideToo(t *testing.T) {
 		why     string
 		instead string
 	}{
-		`vllm:num_requests_waiting{job="old"} > 5`:                                                     {Undecided, "not known whether it has series", ""}, // a model that sleeps comes back
+		`vllm:num_requests_waiting{job="old"} > 5`:                                                     {Undecided, "is the value right, or is it away for a while?", ""}, // a model that sleeps comes back
 		`vllm:num_requests_waiting{namespace="llm"} > 5`:                                               {Can, "", ""},
 		`rate(vllm:request_success_total{finish_reason="abort"}[5m]) > 0`:                              {Never, "no series of vllm:request_success_total has the label finish_reason: vLLM calls it finished_reason", `rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`},
 		`sum by (finish_reason) (rate(vllm:request_success_total{finish_reason="length"}[5m])) > 0`:    {Never, "finish_reason", `sum by (finished_reason) (rate(vllm:request_success_total{finished_reason="length"}[5m])) > 0`},

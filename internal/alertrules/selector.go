@@ -36,6 +36,11 @@ func (x *examiner) selector(vs *parser.VectorSelector) value {
 		return out
 	case Unasked:
 		out.state = Undecided
+		if x.known.Selectors[bare(vs)] == Absent {
+			text := fmt.Sprintf("%s has series, but none%s that meets %s: is the value right, or is it away for a while?", metric, x.known.since(), cut(bare(vs)))
+			x.doubts, x.notes = once(x.doubts, text), once(x.notes, text)
+			return out
+		}
 		x.doubts = once(x.doubts, cut(bare(vs))+": not known whether it has series")
 		return out
 	case Absent:
