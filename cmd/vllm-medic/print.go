@@ -51,7 +51,7 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		printList(w, "", "Do not ", d.Never)
 		printList(w, "unusual", "", d.Unusual)
 	}
-	printOthers(w, inc.Others)
+	printOthers(w, inc.Others, shared)
 	printDead(w, inc.DeadAlerts)
 	printCluster(w, inc.Cluster)
 	if len(inc.Readings) > 0 {
@@ -89,8 +89,15 @@ func printList(w io.Writer, title, mark string, texts []string) {
 }
 
 // printOthers lists what holds too and what cannot be ruled out, each with why; what does not hold is only counted, and stands in the JSON.
-func printOthers(w io.Writer, others []incident.Other) {
+// Where one reason keeps all readings away, it is not said again for each.
+func printOthers(w io.Writer, others []incident.Other, shared string) {
 	var lines []string
+	begin := shared[:min(len(shared), 60)] // a reason quotes the beginning of an error
+	told := slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict == incident.Undecided && strings.Contains(o.Why, begin) })
+	if n := len(others) - len(told); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d cannot be told without the readings that could not be read", n))
+	}
+	others = told
 	for _, verdict := range []incident.Truth{incident.True, incident.Undecided} {
 		for _, o := range others {
 			if o.Verdict == verdict {
@@ -98,7 +105,7 @@ func printOthers(w io.Writer, others []incident.Other) {
 			}
 		}
 	}
-	if n := len(others) - len(lines); n > 0 {
+	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict != incident.False })); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more do not hold", n))
 	}
 	printList(w, "also considered", "", lines)

@@ -144,7 +144,7 @@ func (k Known) engines(metric string) Presence {
 // selector is the presence of a selector: its own, else what its metric says about it.
 func (k Known) selector(vs *parser.VectorSelector) Presence {
 	metric, ok := metricOf(vs)
-	if p := k.Selectors[bare(vs)]; p == Present || p == Absent && !(ok && k.mayComeBack(vs, metric)) {
+	if p := k.Selectors[bare(vs)]; p == Present || p == Absent && (!ok || !k.mayComeBack(vs, metric)) {
 		return p
 	}
 	if !ok {

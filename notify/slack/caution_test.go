@@ -42,6 +42,24 @@ func TestCautionsStandUnderTheDiagnosisAtMostThreeOfAKind(t *testing.T) {
 	}
 }
 
+// Symptoms of the chosen cause are named, so that nobody takes them for something that was overlooked; what does not hold is not.
+func TestWhatHoldsTooIsNamed(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["09-deciding-cautions"]
+	inc.Others = []incident.Other{
+		{Name: "queueing", Verdict: incident.True, Why: "it is a symptom"},
+		{Name: "idle", Verdict: incident.False, Why: "running is 9"},
+		{Name: "<b>", Verdict: incident.True},
+		{Name: "c", Verdict: incident.True},
+		{Name: "d", Verdict: incident.True},
+		{Name: "e", Verdict: incident.True},
+	}
+	text := shownText(Render(inc, links))
+	if !strings.Contains(text, "Also holds, and follows from it or ranks after it: queueing, &lt;b&gt;, c, d, ") || strings.Contains(text, "idle") {
+		t.Errorf("shown:\n%s", text)
+	}
+}
+
 func TestNothingIsSaidWhereNothingIsToBeSaid(t *testing.T) {
 	t.Parallel()
 	with := func(never, unusual []string) func(*incident.Incident) {

@@ -24,6 +24,9 @@ func (c *canvas) diagnosis(inc incident.Incident) {
 		lines = append(lines, c.alerts(inc)...)
 	}
 	lines = append(lines, c.gaps(inc)...)
+	if also := holding(inc); also != "" && c.detail.undecided > 0 {
+		lines = append(lines, "➕ Also holds, and follows from it or ranks after it: "+also)
+	}
 	for _, o := range c.undecided(inc) {
 		lines = append(lines, "❔ Not ruled out: "+escape(o.Name, 60)+" ("+escape(o.Why, c.detail.text)+")")
 	}
@@ -217,6 +220,21 @@ func signals(names []string) string {
 		return escape(names[0], 50)
 	}
 	return fmt.Sprintf("%d signals", len(names))
+}
+
+// holding are the names of the diagnoses that hold beside the chosen one; the page has why.
+func holding(inc incident.Incident) string {
+	var names []string
+	for _, o := range inc.Others {
+		if o.Verdict == incident.True && inc.Diagnosis != nil {
+			names = append(names, escape(o.Name, 60))
+		}
+	}
+	const most = 4
+	if len(names) > most {
+		names = append(names[:most], more(len(names)-most))
+	}
+	return strings.Join(names, ", ")
 }
 
 // undecided are the diagnoses that could not be ruled out.
