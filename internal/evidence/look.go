@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -30,7 +31,7 @@ const maxPodValues = 64
 // look asks for a signal. A range that ends now has the value of now as its last point, so that past and value share a request; when Prometheus
 // refuses the range (too many samples, say), the value is asked for alone: a lost chart must not cost the reading.
 func (c *Collector) look(ctx context.Context, p prepared, opts CollectOptions, at time.Time) (look, error) {
-	if opts.History && len(p.signal.Product) == 0 {
+	if opts.History && p.hasPast() {
 		got, err := c.ask.span(ctx, p.whole(), at)
 		if err == nil {
 			var out look
@@ -46,6 +47,22 @@ func (c *Collector) look(ctx context.Context, p prepared, opts CollectOptions, a
 		return out, alone
 	}
 	return c.lookNow(ctx, p, at)
+}
+
+// hasPast says whether the past of a signal is worth its cost. A mean of an hour at each of twenty points costs Prometheus twenty hours, and what many pools do not
+// have is on no chart.
+func (p prepared) hasPast() bool {
+	if p.signal.Optional || len(p.signal.Product) > 0 {
+		return false
+	}
+	cheap := true
+	parser.Inspect(p.expr, func(n parser.Node, _ []parser.Node) error {
+		if _, is := n.(*parser.SubqueryExpr); is {
+			cheap = false
+		}
+		return nil
+	})
+	return cheap
 }
 
 func (c *Collector) lookNow(ctx context.Context, p prepared, at time.Time) (look, error) {

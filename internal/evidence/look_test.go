@@ -154,3 +154,21 @@ func TestOtherServersNamesAreSpelled(t *testing.T) {
 		})
 	}
 }
+
+// What is dear in a range, and what is on no chart, is asked for now alone.
+func TestThePastIsOnlyAskedWhereItIsWorthIt(t *testing.T) {
+	t.Parallel()
+	const where = `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
+	optional, hour := running, running
+	optional.Optional = true
+	hour.Query = "avg_over_time(sum(vllm:num_requests_running)[1h:1m])"
+	for query, s := range map[string]incident.Signal{where: optional, "avg_over_time(" + where + "[1h:1m])": hour} {
+		f := newFakeProm(t)
+		f.dialect(llmMatchers, v1Names(), nil)
+		f.once(query, valueReply("5"))
+		r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true}).Readings["running"]
+		if r.Text() != "5" || r.Series != nil {
+			t.Errorf("%s: %+v", query, r)
+		}
+	}
+}

@@ -100,7 +100,7 @@ var differs = []struct {
 	{regexp.MustCompile(`inc-[a-z0-9]+(\.p\d+-s\d+\.\w+\.\d+|/\d+)?`), "INC"},
 	{regexp.MustCompile(`\b\d\d:\d\d(:\d\d)?\b`), "TIME"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:.]+Z`), "TIME"},
-	{regexp.MustCompile(`\b(\d+m)?\d+ ?s\b`), "DURATION"},
+	{regexp.MustCompile(`\b((\d+m)?\d+ ?s|\d+ min)\b`), "DURATION"},
 	{regexp.MustCompile(`"value":"[0-9a-f-]{36}"`), "UID"},
 	{regexp.MustCompile(`resourceVersion","value":"\d+"`), "RESOURCE VERSION"},
 	// The journal may say how it knows that a write took effect.
