@@ -101,7 +101,7 @@ func (a *App) build(ctx context.Context) error {
 	a.collector = parts.collector
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing}, remediation.Deps{
-		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{a.collector}, Playbooks: a.playbooks,
+		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{Collector: a.collector}, Playbooks: a.playbooks,
 		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: time.Now,
 	})
 	if err != nil {

@@ -59,11 +59,21 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 }
 
 // collector fits the evidence package to what the engine asks for.
-type collector struct{ *evidence.Collector }
+type collector struct {
+	*evidence.Collector
+
+	// away is why a Kubernetes that is configured cannot be asked from here; nil when it can, or when there is none. "Could not be asked" must not
+	// look like "there is none": rules are undecided over the one and may say no over the other.
+	away error
+}
 
 // Collect reads the signals with their recent past, which the chart of the message shows.
 func (c collector) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence {
-	return c.Collector.Collect(ctx, pool, signals, evidence.CollectOptions{History: true, Baseline: attention.Usual, Alerts: attention.Alerts})
+	ev := c.Collector.Collect(ctx, pool, signals, evidence.CollectOptions{History: true, Baseline: attention.Usual, Alerts: attention.Alerts})
+	if c.away != nil {
+		ev.Cluster = incident.Cluster{Workload: pool.Workload, Error: c.away.Error()}
+	}
+	return ev
 }
 
 // FindOwners translates "looked and found nothing".

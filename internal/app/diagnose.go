@@ -28,19 +28,13 @@ func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.
 	}
 	nothing := empty{}
 	e, err := remediation.New(remediation.Config{Owner: "diagnose", Pools: opts.Config.Pools, Mode: incident.ModeDrill, Policy: opts.Config.Policy}, remediation.Deps{
-		Incidents: nothing, Inbox: nothing, Ledger: nothing, Collector: collector{parts.collector}, Playbooks: opts.Catalog,
+		Incidents: nothing, Inbox: nothing, Ledger: nothing, Collector: collector{Collector: parts.collector, away: away}, Playbooks: opts.Catalog,
 		Live: parts.live, Drill: parts.drill, Logger: opts.Logger, Now: now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.Diagnose(ctx, pool, alerts)
-	for n := range found {
-		if away != nil && found[n].Pool != "" {
-			found[n].Cluster.Error = away.Error()
-		}
-	}
-	return found, err
+	return e.Diagnose(ctx, pool, alerts)
 }
 
 // unreachable stands for a cluster that cannot be asked; its error says why.

@@ -63,12 +63,7 @@ func Live(ctx context.Context, opts Options) ([]Finding, error) {
 // liveSignals reads every signal that a playbook may want of the pool, and the workload.
 func liveSignals(ctx context.Context, c *evidence.Collector, opts Options, p incident.Pool, cluster bool) []Finding {
 	ev := c.Collect(ctx, p, opts.Catalog.AllSignals(), evidence.CollectOptions{})
-	own, err := c.HasSeries(ctx, p)
-	signals := signalFinding(p, ev, own)
-	if err != nil {
-		signals = Finding{Where: signals.Where, Text: err.Error()}
-	}
-	out := []Finding{signals}
+	out := []Finding{signalFinding(p, ev, ev.Absent == "")}
 	if cluster && !p.Workload.IsZero() {
 		out = append(out, workloadFinding(p, ev.Cluster))
 	}

@@ -55,12 +55,6 @@ func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts [
 	return out, err
 }
 
-// HasSeries says whether vLLM's metrics carry the pool's labels, as far as the last detection knows.
-func (c *Collector) HasSeries(ctx context.Context, pool incident.Pool) (bool, error) {
-	found, err := c.detect(ctx, pool, c.now())
-	return err == nil && own(found), err
-}
-
 // own says that what was detected are the pool's own series.
 func own(f finding) bool { return !f.elsewhere && f.dialect.Generation != "" }
 

@@ -16,18 +16,16 @@ func (d Dialect) notCountedYet() bool {
 	return strings.HasPrefix(d.prefix(), "ray_") && d.names != nil && d.has(d.prefix()+"num_requests_running") && !d.has(d.prefix()+strings.TrimPrefix(preemptions, canonicalPrefix))
 }
 
-// zeroed says whether zeros take the place of preemptions in a query.
+// zeroed says whether zeros take the place of preemptions in a query that is written in canonical names.
 func (d Dialect) zeroed(query string) bool {
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
-	return err == nil && d.putZeros(expr)
+	return d.notCountedYet() && strings.Contains(query, preemptions)
 }
 
 // putZeros takes "0 * vllm:num_requests_running" for the rate or increase of preemptions under an aggregation, where they have not been counted yet.
-func (d Dialect) putZeros(expr parser.Expr) bool {
+func (d Dialect) putZeros(expr parser.Expr) {
 	if !d.notCountedYet() {
-		return false
+		return
 	}
-	put := false
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		agg, ok := n.(*parser.AggregateExpr)
 		if !ok {
@@ -41,8 +39,7 @@ func (d Dialect) putZeros(expr parser.Expr) bool {
 		if err != nil {
 			return err
 		}
-		agg.Expr, put = zero, true
+		agg.Expr = zero
 		return nil
 	})
-	return put
 }
