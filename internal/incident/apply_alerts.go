@@ -1,6 +1,9 @@
 package incident
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,13 +17,13 @@ const lateNews = 5 * time.Minute
 // move backwards. A late "firing" after "resolved" of the same episode is told apart by its end.
 func (a *applier) alerts(e AlertsReceived) error {
 	wasOpen := a.inc.Open()
-	var joined, resolved, again []string
+	var joined, resolved, again []Alert
 	for _, in := range e.Alerts {
 		n := slices.IndexFunc(a.inc.Alerts, func(x Alert) bool { return x.Fingerprint == in.Fingerprint })
 		if n < 0 {
 			a.inc.Alerts = append(a.inc.Alerts, in)
 			if in.Firing { // the end of what was never heard of is no news
-				joined = append(joined, in.Name())
+				joined = append(joined, in)
 			}
 			continue
 		}
@@ -32,9 +35,9 @@ func (a *applier) alerts(e AlertsReceived) error {
 		}
 		switch change {
 		case alertResolved:
-			resolved = append(resolved, in.Name())
+			resolved = append(resolved, in)
 		case alertRefired:
-			again = append(again, in.Name())
+			again = append(again, in)
 		case alertSame:
 		}
 	}
@@ -45,7 +48,7 @@ func (a *applier) alerts(e AlertsReceived) error {
 	return nil
 }
 
-func (a *applier) tell(joined, resolved, again []string, note string) {
+func (a *applier) tell(joined, resolved, again []Alert, note string) {
 	if len(joined) > 0 {
 		a.say("Alert joined: %s.", list(joined))
 	}
@@ -53,7 +56,7 @@ func (a *applier) tell(joined, resolved, again []string, note string) {
 		a.say("Alert fires again: %s.", list(again))
 	}
 	if len(resolved) > 0 {
-		a.say("Alertmanager says resolved: %s. The metrics decide whether it is over.", list(resolved))
+		a.say("Alertmanager says resolved: %s. %s", list(resolved), whatRemains(len(a.inc.Firing())))
 	}
 	if note != "" && !slices.ContainsFunc(a.entries, func(x Entry) bool { return x.Text == note }) && len(joined) > 0 {
 		a.say("%s", note)
@@ -65,18 +68,18 @@ func (a *applier) rerouted(e Rerouted) error {
 	if a.inc.Pool != "" {
 		return &RefusedError{Reason: "The alerts of this incident have their pool."}
 	}
-	var names []string
+	var found []Alert
 	a.inc.Alerts = slices.DeleteFunc(a.inc.Alerts, func(x Alert) bool {
 		gone := slices.Contains(e.Fingerprints, x.Fingerprint)
 		if gone {
-			names = append(names, x.Name())
+			found = append(found, x)
 		}
 		return gone
 	})
-	if len(names) == 0 {
+	if len(found) == 0 {
 		return &RefusedError{Reason: "None of these alerts is here."}
 	}
-	a.say("%s: found to belong to the pool %s, and gone on there.", list(names), e.Pool)
+	a.say("%s: found to belong to the pool %s, and gone on there.", list(found), e.Pool)
 	return nil
 }
 
@@ -87,7 +90,7 @@ func (a *applier) anew(merged, in Alert) bool {
 }
 
 // reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.
-func (a *applier) reopen(firing []string) error {
+func (a *applier) reopen(firing []Alert) error {
 	if len(a.inc.Firing()) == 0 || len(firing) == 0 {
 		a.note("A delivery after the end brought nothing that fires anew.")
 		return nil
@@ -152,8 +155,49 @@ func merge(old, in Alert) (Alert, alertChange) {
 	}
 }
 
-func list(names []string) string {
-	names = slices.Clone(names)
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ", ")
+// list names alerts, each with the pods that it fires for: vLLMHighTTFT (llama-0, llama-1), vLLMQueueBacklog. Rules that fire for each pod send
+// one alert for each, and a line that leaves the pods out reads as if the whole alert had come or gone.
+func list(alerts []Alert) string {
+	where := map[string][]string{}
+	for _, x := range alerts {
+		at := cmp.Or(x.Labels["pod"], x.Labels["instance"])
+		places := where[x.Name()]
+		if at != "" && !slices.Contains(places, at) {
+			places = append(places, at)
+		}
+		where[x.Name()] = places
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(where)) {
+		names = append(names, name+bracket(where[name]))
+	}
+	return strings.Join(names, ", ")
+}
+
+// bracket is what stands behind an alert's name: the pods that it fires for, as many as a line holds.
+func bracket(places []string) string {
+	if len(places) == 0 {
+		return ""
+	}
+	slices.Sort(places)
+	more := ""
+	if extra := len(places) - placesNamed; extra > 0 {
+		places, more = places[:placesNamed], fmt.Sprintf(" and %d more", extra)
+	}
+	return " (" + strings.Join(places, ", ") + more + ")"
+}
+
+// placesNamed is how many pods a line names; a pool may have hundreds.
+const placesNamed = 3
+
+// whatRemains says what a "resolved" leaves: it ends nothing by itself.
+func whatRemains(firing int) string {
+	switch firing {
+	case 0:
+		return "The metrics decide whether it is over."
+	case 1:
+		return "1 alert still fires."
+	default:
+		return fmt.Sprintf("%d alerts still fire.", firing)
+	}
 }

@@ -155,6 +155,44 @@ func TestTheEndOfAnAlertThatWasNeverHeardOfIsNoNews(t *testing.T) {
 	}
 }
 
+// Rules that fire for each pod send one alert for each. A line that leaves the pods out would say that an alert is over which goes on elsewhere.
+func TestALineNamesThePodsOfAnAlertAndWhatStillFires(t *testing.T) {
+	t.Parallel()
+	on := func(name, fingerprint string, labels ...string) Alert {
+		a := firing(fingerprint)
+		a.Labels = map[string]string{"alertname": name}
+		for n := 0; n < len(labels); n += 2 {
+			a.Labels[labels[n]] = labels[n+1]
+		}
+		return a
+	}
+	over := func(alerts ...Alert) []Alert {
+		for n := range alerts {
+			alerts[n].Firing, alerts[n].EndsAt = false, now.Add(time.Minute)
+		}
+		return alerts
+	}
+	a, b, c := on("Slow", "1", "pod", "m-0", "instance", "10.0.0.1:8000"), on("Slow", "2", "pod", "m-1"), on("Queue", "3", "instance", "10.0.0.3:8000")
+	d, e, plain := on("Slow", "4", "pod", "m-3"), on("Slow", "5", "pod", "m-4"), on("Gate", "6")
+	last := func(entries []Entry) string { return entries[len(entries)-1].Text }
+	inc, entries := at(t, investigating(t), time.Second, AlertsReceived{Alerts: []Alert{b, a, c, d, e, plain}})
+	if got, want := last(entries), "Alert joined: Gate, Queue (10.0.0.3:8000), Slow (m-0, m-1, m-3 and 1 more)."; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(a, c)})
+	if got, want := last(entries), "Alertmanager says resolved: Queue (10.0.0.3:8000), Slow (m-0). 5 alerts still fire."; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(b, d, e, plain)})
+	if got, want := last(entries), "Alertmanager says resolved: Gate, Slow (m-1, m-3, m-4). 1 alert still fires."; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	_, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(inc.Firing()[0])})
+	if got, want := last(entries), "The metrics decide whether it is over."; !strings.HasSuffix(got, want) {
+		t.Errorf("got  %s\nwant it to end with %s", got, want)
+	}
+}
+
 func TestAnAbortDuringTheRolloutOfAnUndoLeavesItUndone(t *testing.T) {
 	t.Parallel()
 	undoing := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied})

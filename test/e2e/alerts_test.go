@@ -70,6 +70,8 @@ func TestAStepThatMakesItWorseIsUndone(t *testing.T) {
 	if got := w.replicas(); got != 2 {
 		t.Errorf("after the undo there are %d replicas, want 2", got)
 	}
+	// A scenario counts what is there as the way it should be. The fleet follows the Deployment a moment later than the bot reads it.
+	w.until("the fleet follows the undo", func() bool { return len(w.vllm.Fleet.State().Replicas) == 2 })
 	w.scenario("healthy")
 	w.says("Closed: ")
 }

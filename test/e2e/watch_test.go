@@ -11,7 +11,7 @@ import (
 )
 
 // patience bounds every wait of a scenario. It is only ever reached by a failure.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // message waits until the incident's message says all the words, and returns it.
 func (w *world) message(words ...string) fakeslack.Message {
