@@ -20,7 +20,7 @@ corpus=$(realpath -m "${2:-$tmp/corpus}")
 # fuzz PACKAGE NAME: one test, in the package's folder as go test does it.
 fuzz() {
   local code=0
-  (cd "$1" && timeout $((share + 120)) "$tmp/fuzz.test" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${share}s" -test.fuzzminimizetime 1s \
+  (cd "$1" && timeout $((share + 120)) "$(binary "$1")" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${share}s" -test.fuzzminimizetime 1s \
     -test.fuzzcachedir "$corpus/$1") >"$tmp/log" 2>&1 </dev/null || code=$?
   # Up to Go 1.26 a run can fail with this text alone when its time is over, with nothing found: https://go.dev/issue/75804
   if [ $code != 0 ] && grep -q '^ *context deadline exceeded$' "$tmp/log" && ! grep -qE 'Failing input written|panic:|hung or terminated' "$tmp/log"; then
@@ -34,11 +34,24 @@ fuzz() {
   echo "ok    $1 $2, $(grep -o 'execs: [0-9]*' "$tmp/log" | tail -1 | grep . || echo "no more than its seeds")"
 }
 
-failed=0
-for package in $packages; do
-  go test -c -fuzz=. -o "$tmp/fuzz.test" "$package"
-  for name in $(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | sed 's/^func //'); do
-    fuzz "$package" "$name" || failed=$((failed + 1))
+# built PACKAGE...: builds each one's fuzz tests and prints its name, so that one is built while another runs.
+built() {
+  local package
+  for package in "$@"; do
+    go test -c -fuzz=. -o "$(binary "$package")" "$package"
+    echo "$package"
   done
-done
-[ $failed = 0 ]
+}
+
+binary() { echo "$tmp/${1//\//_}.test"; }
+
+# shellcheck disable=SC2086 # one argument for each package
+built $packages | {
+  failed=0
+  while read -r package; do
+    for name in $(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | sed 's/^func //'); do
+      fuzz "$package" "$name" || failed=$((failed + 1))
+    done
+  done
+  [ $failed = 0 ]
+}

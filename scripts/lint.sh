@@ -5,14 +5,31 @@ cd "$(dirname "$0")/.."
 scripts/tools.sh lint
 bin=$(scripts/tools.sh --print)/bin
 module=$(go list -m)
-failed=()
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+names=()
 
-# check NAME COMMAND...: the command's failure is remembered.
+# check NAME COMMAND...: begins the check. Some wait for the disk and some for one core, so they run beside each other.
 check() {
-  local name=$1 start=$SECONDS
+  local name=$1
   shift
-  "$@" || { failed+=("$name"); echo "lint: $name failed" >&2; }
-  echo "lint: $name took $((SECONDS - start)) s"
+  names+=("$name")
+  {
+    start=$SECONDS
+    "$@" || touch "$tmp/$name.failed"
+    echo "lint: $name took $((SECONDS - start)) s"
+  } >"$tmp/$name" 2>&1 </dev/null &
+}
+
+# told shows what each check said, in their order, and fails when one of them did.
+told() {
+  local name failed=()
+  wait
+  for name in "${names[@]}"; do
+    cat "$tmp/$name"
+    [ ! -e "$tmp/$name.failed" ] || failed+=("$name")
+  done
+  nothing "lint failed:" "${failed[*]}"
 }
 
 # nothing TITLE TEXT: fails with the title and the text when there is a text.
@@ -38,8 +55,10 @@ unslept() {
 # - the lists of the domain's words, which tests and pages are held against.
 dead() {
   local all production
+  "$bin/deadcode" ./... >"$tmp/production" &
   all=$("$bin/deadcode" -test ./...) || return 1
-  production=$("$bin/deadcode" ./...) || return 1
+  wait $! || return 1
+  production=$(cat "$tmp/production")
   all=$(grep -vE "$secrets" <<<"$all" || true)
   production=$(grep -vE "^test/|/[a-z]+test/|$secrets|^internal/incident/.*: (States|StepStates|EventKinds|Transitions)$" <<<"$production" || true)
   nothing "nobody calls these:" "$all" && nothing "only tests call these:" "$production"
@@ -57,7 +76,6 @@ check format formatted
 check scripts scripts
 check sleep unslept
 check pins pinned
-check vet go vet ./...
 check linters linted
 check deadcode dead
-nothing "lint failed:" "${failed[*]}"
+told
