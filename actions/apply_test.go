@@ -62,6 +62,22 @@ func turns() []turn {
 			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
 		},
 		{
+			name: "flag that is not given, at the end of args", make: func(b *bench) {
+				b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+				b.serve(2, nil, ungiven())
+			}, req: halve, in: deployments, from: incident.Value{}, to: incident.Set("4096"),
+			title:  "Lower max_num_batched_tokens of llama-70b from vLLM's default of 8192 to 4096",
+			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
+		},
+		{
+			name: "flag that is not given, at the end of command where there are no args", make: func(b *bench) {
+				b.pool.Knobs.MaxNumBatchedTokens.Default = 2048
+				b.serve(2, append([]string{"vllm", "serve", "meta-llama/Llama-70B"}, ungiven()...), nil)
+			}, req: double, in: deployments, from: incident.Value{}, to: incident.Set("4096"),
+			title:  "Raise max_num_batched_tokens of llama-70b from vLLM's default of 2048 to 4096",
+			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
+		},
+		{
 			name: "limit of a circuit breaker", make: func(b *bench) { b.create(policies, policy(parallel(184))) }, req: shed, in: policies,
 			from: incident.Set("184"), to: incident.Set("92"), title: "Throttle llama-70b from 184 to 92 parallel requests",
 			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",

@@ -152,6 +152,29 @@ func (c commandLine) withValue(f flag, value string) (name string, before, after
 	return name, before, after
 }
 
+// end is the list of the manifest that a flag is added to: args, or command where there are no args.
+func (c commandLine) end() (name string, list []string) {
+	if len(c.args) > 0 {
+		return "args", c.args
+	}
+	return "command", c.command
+}
+
+// withAdded returns the list of the manifest that ends the command line, with one more word at its end.
+func (c commandLine) withAdded(word string) (name string, after []string) {
+	name, before := c.end()
+	return name, append(slices.Clone(before), word)
+}
+
+// without returns the list of the manifest that has the flag, with neither the flag nor its value. What is in two lists is refused.
+func (c commandLine) without(f flag) (name string, after []string, err error) {
+	name, before, from := c.list(f.name)
+	if last, _, _ := c.list(f.value); last != name {
+		return "", nil, refused("%s is at the end of command and its value at the beginning of args: take it away by hand", f.key)
+	}
+	return name, slices.Delete(slices.Clone(before), from, from+f.value-f.name+1), nil
+}
+
 // secretValues are the words that must never be shown: the values of flags, and of variables, whose name speaks of a secret.
 func (c commandLine) secretValues(env []variable) []string {
 	var out []string

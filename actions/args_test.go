@@ -225,6 +225,70 @@ func TestSecretsOfACommandLineAreKnown(t *testing.T) {
 	}
 }
 
+func TestAFlagIsAddedAtTheEndAndTakenAwayAgain(t *testing.T) {
+	t.Parallel()
+	const word = "--max-num-batched-tokens=4096"
+	for _, tt := range []struct {
+		name  string
+		line  commandLine
+		list  string
+		after []string
+	}{
+		{"args", commandLine{args: []string{"--port=1", ""}}, "args", []string{"--port=1", "", word}},
+		{"args behind a command", serve("--port", "1"), "args", []string{"--port", "1", word}},
+		{"a command alone", serve(), "command", []string{"vllm", "serve", "meta/llama", word}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			was := commandLine{command: slices.Clone(tt.line.command), args: slices.Clone(tt.line.args)}
+			_, before := tt.line.end()
+			list, after := tt.line.withAdded(word)
+			if list != tt.list || !slices.Equal(after, tt.after) {
+				t.Fatalf("%s: %q, want %s: %q", list, after, tt.list, tt.after)
+			}
+			edited := relisted(tt.line, list, after)
+			f, found, err := lastFlag(edited.words(), tokensFlag)
+			if err != nil || !found || f.text != "4096" {
+				t.Fatalf("%+v, %v, %v", f, found, err)
+			}
+			if again, back, err := edited.without(f); err != nil || again != list || !slices.Equal(back, before) {
+				t.Errorf("the way back is %q of %s (%v), it was %q of %s", back, again, err, before, list)
+			}
+			if !slices.Equal(was.words(), tt.line.words()) {
+				t.Errorf("the command line itself was changed: %q", tt.line.words())
+			}
+		})
+	}
+}
+
+func relisted(c commandLine, list string, words []string) commandLine {
+	if list == "command" {
+		return commandLine{command: words, args: c.args}
+	}
+	return commandLine{command: c.command, args: words}
+}
+
+func TestAFlagInTwoWordsIsTakenAwayWithItsValue(t *testing.T) {
+	t.Parallel()
+	line := serve("--port=1", "--max-num-batched-tokens", "4096", "--x")
+	f, _, err := lastFlag(line.words(), tokensFlag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, after, err := line.without(f); err != nil || list != "args" || !slices.Equal(after, []string{"--port=1", "--x"}) {
+		t.Errorf("%s: %q, %v", list, after, err)
+	}
+	split := commandLine{command: []string{"vllm", "serve", "--max-num-batched-tokens"}, args: []string{"7", "--x"}}
+	f, _, err = lastFlag(split.words(), tokensFlag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = split.without(f)
+	if why := refusal(t, err); !strings.Contains(why, "by hand") {
+		t.Errorf("a flag in two lists: %q", why)
+	}
+}
+
 // FuzzEditingTheFlagKeepsEverythingElse is the promise that people rely on: whatever else stands on a command line, it stays byte for byte, and what is
 // read back is what was written.
 func FuzzEditingTheFlagKeepsEverythingElse(f *testing.F) {
@@ -232,6 +296,8 @@ func FuzzEditingTheFlagKeepsEverythingElse(f *testing.F) {
 	f.Add("", "--max_num_batched_tokens\n8k\n--api-key\nabc", "1")
 	f.Add("python3\n-m\nvllm.entrypoints.openai.api_server\n--max-num-batched-tokens", "1\n\n\x00", "2")
 	f.Add("vllm", "--max-num-batched-tokens=1\n--max-num-batched-tokens\n2", "3")
+	f.Add("vllm\nserve\nm", "--port\n1", "4096")
+	f.Add("vllm\nserve\nm", "", "4096")
 	f.Fuzz(func(t *testing.T, command, args, value string) {
 		if _, ok := readNumber(value); !ok {
 			return // only numbers are ever written
@@ -241,7 +307,11 @@ func FuzzEditingTheFlagKeepsEverythingElse(f *testing.F) {
 			return
 		}
 		at, found, err := lastFlag(line.words(), tokensFlag)
-		if err != nil || !found {
+		if err != nil {
+			return
+		}
+		if !found {
+			addAndTakeAway(t, line, value)
 			return
 		}
 		name, before, after := line.withValue(at, value)
@@ -269,6 +339,24 @@ func FuzzEditingTheFlagKeepsEverythingElse(f *testing.F) {
 			t.Fatalf("the way back gives %q, it was %q", back, before)
 		}
 	})
+}
+
+// addAndTakeAway is the promise for a flag that is not given: it is read back, and the way back leaves what was there.
+func addAndTakeAway(t *testing.T, line commandLine, value string) {
+	t.Helper()
+	_, before := line.end()
+	name, after := line.withAdded("--" + tokensFlag + "=" + value)
+	edited := relisted(line, name, after)
+	if no := edited.unreadable(nil); no != nil {
+		t.Fatalf("%q cannot be read any more: %s", edited.words(), no.Reason)
+	}
+	f, found, err := lastFlag(edited.words(), tokensFlag)
+	if err != nil || !found || f.text != value {
+		t.Fatalf("%q is read back as %q (%v, %v)", value, f.text, found, err)
+	}
+	if _, back, err := edited.without(f); err != nil || !slices.Equal(back, before) {
+		t.Fatalf("the way back gives %q (%v), it was %q", back, err, before)
+	}
 }
 
 func split(s string) []string {

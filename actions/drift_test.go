@@ -46,6 +46,14 @@ func meddlings() []meddling {
 				`"args":["--max-num-seqs=256","--enable-chunked-prefill","--max-num-batched-tokens=12288"]}]}}}}`, "12288",
 		},
 		{
+			"argument that was not given", func(b *bench) {
+				b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+				b.serve(2, nil, ungiven())
+			}, halve, deployments,
+			`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0",` +
+				`"args":["--max-num-seqs=256","--enable-chunked-prefill","--max_num_batched_tokens","12k"]}]}}}}`, "12k",
+		},
+		{
 			"limit of a circuit breaker", func(b *bench) { b.create(policies, policy(parallel(184))) }, shed, policies,
 			`{"spec":{"circuitBreaker":{"maxParallelRequests":300}}}`, "300",
 		},

@@ -46,6 +46,30 @@ func leastTokens(words []string, now int64, runs bool) (floor, error) {
 	return least, nil
 }
 
+// possibleDefault refuses a configured default that the other arguments prove wrong: vLLM does not start with less than max_num_seqs, and with chunked
+// prefill off it raises its default to max_model_len (vllm/engine/arg_utils.py).
+func possibleDefault(words []string, n int64) error {
+	seqs, set, err := known(words, "max-num-seqs")
+	switch {
+	case err != nil:
+		return err
+	case set && seqs > n:
+		return refused("%s says %d, and that cannot be: vLLM does not start with less than its --max-num-seqs of %d", defaultSetting, n, seqs)
+	}
+	on, said, err := onOff(words, "enable-chunked-prefill")
+	if err != nil || !said || on {
+		return err
+	}
+	length, set, err := known(words, "max-model-len")
+	switch {
+	case err != nil:
+		return err
+	case set && length > n:
+		return refused("%s says %d, and that cannot be: chunked prefill is off, and vLLM then takes at least its --max-model-len of %d", defaultSetting, n, length)
+	}
+	return nil
+}
+
 // unknownFloor names the features whose own lower limit depends on the model: speculative decoding (slots for draft tokens), unchunked multimodal
 // input (one item must fit), and Mamba's aligned cache (one block must fit).
 func unknownFloor(name string) bool {

@@ -50,3 +50,26 @@ func TestLeastTokensKnowsWhatVLLMNeedsOrRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestADefaultThatTheOtherArgumentsProveWrongIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, words string
+		want        string // of the refusal; empty: none
+	}{
+		{"nothing speaks against it", "--max-num-seqs=256 --max-model-len=32768", ""},
+		{"chunks on", "--enable-chunked-prefill --max-model-len=32768", ""},
+		{"as many sequences", "--max-num-seqs=8192", ""},
+		{"more sequences", "--max-num-seqs=8193", "its --max-num-seqs of 8193"},
+		{"sequences that cannot be read", "--max-num-seqs=many", "cannot be read with certainty"},
+		{"chunks off, a longer context", "--no-enable-chunked-prefill --max-model-len=32K", "its --max-model-len of 32768"},
+		{"chunks off, a short context", "--no-enable-chunked-prefill --max-model-len=8K", ""},
+		{"chunks off, the model's own context", "--no-enable-chunked-prefill", ""},
+		{"chunks that cannot be read", "--enable-chunked-prefill=maybe", "cannot be read"},
+		{"chunks off, a context that cannot be read", "--no-enable-chunked-prefill --max-model-len=long", "cannot be read with certainty"},
+	} {
+		if why := refusal(t, possibleDefault(strings.Fields(tt.words), 8192)); !strings.Contains(why, tt.want) || (why == "") != (tt.want == "") {
+			t.Errorf("%s: %q, want %q", tt.name, why, tt.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func newBench(t *testing.T) *bench {
 		Name: model, Mode: incident.ModeApprove,
 		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: b.ns, Name: model, Container: "vllm"},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 1, Max: 8}, MaxNumBatchedTokens: &incident.IntKnob{Min: 2048, Max: 16384},
+			Replicas: &incident.IntKnob{Min: 1, Max: 8}, MaxNumBatchedTokens: &incident.TokensKnob{Min: 2048, Max: 16384},
 			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: b.ns, Name: model, Field: "maxParallelRequests", Min: 16, Max: 1024, LiftAfter: 15 * time.Minute},
 		},
 	}
@@ -194,6 +195,7 @@ func (b *bench) propose(req incident.StepRequest) incident.Step {
 var (
 	addOne = incident.StepRequest{Kind: incident.StepReplicas, Add: 1, Why: "the queue grows"}
 	halve  = incident.StepRequest{Kind: incident.StepMaxNumBatchedTokens, Factor: 0.5}
+	double = incident.StepRequest{Kind: incident.StepMaxNumBatchedTokens, Factor: 2}
 	shed   = incident.StepRequest{Kind: incident.StepThrottle, Factor: 0.5}
 )
 
@@ -257,6 +259,9 @@ func leaderWorkerSet(b *bench) {
 func served() []string {
 	return []string{"--model=meta-llama/Llama-70B", "--api-key=" + secret, "--max_num_seqs=256", "--enable-chunked-prefill", "--max-num-batched-tokens=8192", "--port", "8000"}
 }
+
+// ungiven is served without the flag.
+func ungiven() []string { return slices.Delete(served(), 4, 5) }
 
 func anys(in []string) []any {
 	out := make([]any, len(in))

@@ -151,7 +151,9 @@ func TestAValueOutsideOfTheBoundsIsNotWritten(t *testing.T) {
 			s := b.propose(tt.req)
 			k := &b.pool.Knobs
 			k.Replicas = &incident.IntKnob{Min: 1, Max: 2}
-			k.MaxNumBatchedTokens = &incident.IntKnob{Min: 6000, Max: 16384}
+			if k.MaxNumBatchedTokens != nil {
+				k.MaxNumBatchedTokens.Min = 6000
+			}
 			k.Throttle.Min = 1000
 			for what, err := range map[string]error{
 				"recheck": b.bot.Recheck(t.Context(), b.pool, s), "apply": b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),

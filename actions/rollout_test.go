@@ -165,7 +165,7 @@ func TestArgumentsThatAreNotCertainAreRefused(t *testing.T) {
 		command, args []string
 		want          string
 	}{
-		{"absent", nil, []string{"--max-num-seqs=256"}, "is not set"},
+		{"absent", nil, []string{"--max-num-seqs=256"}, "without knobs.max_num_batched_tokens.default"},
 		{"a shell", []string{"/bin/sh", "-c"}, []string{"vllm serve m --max-num-batched-tokens=8192"}, "shell"},
 		{"a variable", nil, []string{"--max-num-batched-tokens=$(TOKENS)"}, "variable"},
 		{"a file", nil, []string{"--config=/etc/vllm.yaml", "--max-num-batched-tokens=8192"}, "--config"},
@@ -222,7 +222,7 @@ func TestArgumentsOfOtherKindsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	leaderWorkerSet(b)
-	b.pool.Knobs.MaxNumBatchedTokens = &incident.IntKnob{Min: 1024, Max: 8192}
+	b.pool.Knobs.MaxNumBatchedTokens = &incident.TokensKnob{Min: 1024, Max: 8192}
 	if _, err := b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" || !strings.Contains(err.Error(), "LeaderWorkerSet") {
 		t.Errorf("%v", err)
 	}

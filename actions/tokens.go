@@ -12,14 +12,15 @@ import (
 )
 
 // tokens sets --max-num-batched-tokens in the arguments of the container that runs vLLM. vLLM changes no such setting while it runs, so every pod is
-// replaced.
+// replaced. Where the flag is not given, it is added at the end, and taken away again to undo that.
 type tokens struct {
-	pool  incident.Pool
-	ref   incident.WorkloadRef
-	base  live
-	box   container
+	pool incident.Pool
+	ref  incident.WorkloadRef
+	base live
+	box  container
+	// flag is the occurrence that counts, count how many there are.
 	flag  flag
-	twice bool
+	count int
 }
 
 // container is the one that runs vLLM.
@@ -54,19 +55,26 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 	t.base.target = targetOf(o, "args["+ref.Container+"] --"+tokensFlag)
 	t.base.path = []string{"f:spec", "f:template", "f:spec", "f:containers", fmt.Sprintf(`k:{"name":%q}`, ref.Container), "f:args"}
 	t.base.read = func(o *unstructured.Unstructured) (incident.Value, error) {
-		_, f, _, err := readTokens(o, ref.Container)
-		return incident.Set(f.text), err
+		_, f, count, err := readTokens(o, ref.Container)
+		return setting(f, count), err
 	}
-	var all int
-	if t.box, t.flag, all, err = readTokens(o, ref.Container); err != nil {
+	if t.box, t.flag, t.count, err = readTokens(o, ref.Container); err != nil {
 		return t.brokenBy(err)
 	}
 	t.base.secrets = t.box.line.secretValues(t.box.env)
-	t.base.value, t.twice = incident.Set(t.flag.text), all > 1
-	if list, _, _ := t.box.line.list(t.flag.value); list == "command" {
-		t.base.path[len(t.base.path)-1] = "f:command"
-	}
+	t.base.value = setting(t.flag, t.count)
+	t.base.path[len(t.base.path)-1] = "f:" + t.list()
 	return t, nil
+}
+
+// list is the list of the manifest that has the value, or that the flag would be added to.
+func (t *tokens) list() string {
+	if t.count == 0 {
+		name, _ := t.box.line.end()
+		return name
+	}
+	name, _, _ := t.box.line.list(t.flag.value)
+	return name
 }
 
 // brokenBy keeps a reason of the command line with the subject, so that a look at it still shows the object.
@@ -86,7 +94,7 @@ func containerOf(field string) string {
 	return name
 }
 
-// readTokens finds the occurrence of the flag that counts, and how many there are.
+// readTokens finds the occurrence of the flag that counts, and how many there are. Where there is none, it is how one would be written.
 func readTokens(o *unstructured.Unstructured, name string) (container, flag, int, error) {
 	box, err := readContainer(o, name)
 	if err != nil {
@@ -100,10 +108,7 @@ func readTokens(o *unstructured.Unstructured, name string) (container, flag, int
 		return box, flag{}, 0, err
 	}
 	if len(all) == 0 {
-		return box, flag{}, 0, &incident.RefusedError{
-			Reason: "--" + tokensFlag + " is not set, and its default depends on version, model and GPU: its value is not known",
-			Hint:   "Set it once by hand to what vLLM logs at its start, for example --" + tokensFlag + "=8192.",
-		}
+		return box, flag{key: "--" + tokensFlag}, 0, nil
 	}
 	return box, all[len(all)-1], len(all), nil
 }
@@ -150,7 +155,7 @@ func variables(env []any) []variable {
 func (t *tokens) live() live { return t.base }
 
 func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
-	now, err := t.present()
+	now, err := t.inForce()
 	if err != nil {
 		return incident.Step{}, err
 	}
@@ -173,12 +178,16 @@ func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
 	if to > now {
 		verb = "Raise"
 	}
+	before, after := t.flag.String(), t.flag.with(intValue(to).Text)
+	if t.count == 0 {
+		before, after = "", added(intValue(to))
+	}
 	return incident.Step{
 		To:    intValue(to),
-		Title: fmt.Sprintf("%s max_num_batched_tokens of %s from %s to %d", verb, t.ref.Name, t.flag.text, to),
-		Diff:  unified(t.base.target, t.flag.String(), t.flag.with(intValue(to).Text)),
+		Title: fmt.Sprintf("%s max_num_batched_tokens of %s from %s to %d", verb, t.ref.Name, t.said(now), to),
+		Diff:  unified(t.base.target, before, after),
 		Cost: "A rollout: every pod is replaced. Requests in flight on a pod that ends are cut off after its grace period, the prefix caches are lost, and " +
-			"the first start compiles again because the value is part of vLLM's compile key.",
+			"the first start compiles again because the value is part of vLLM's compile key." + t.assumed(now),
 		Speed: "Many minutes: each new pod has to load the weights, compile and warm up before an old one ends.",
 		Risk:  t.risk(to > now),
 		Needs: incident.Needs{Confirm: true, Restart: true},
@@ -188,7 +197,12 @@ func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
 	}, nil
 }
 
-func (t *tokens) present() (int64, error) {
+// inForce is the value that vLLM runs with. Where the flag is not given only the configuration can say it: the default depends on version, model and GPU,
+// and vLLM exports it nowhere.
+func (t *tokens) inForce() (int64, error) {
+	if t.count == 0 {
+		return t.byDefault()
+	}
 	n, ok := readNumber(t.flag.text)
 	if !ok {
 		return 0, refused("the value of %s cannot be read with certainty: %q", t.flag.key, t.flag.text)
@@ -232,7 +246,7 @@ func (t *tokens) risk(up bool) string {
 	if up {
 		s += " A larger batch needs more GPU memory, which leaves less for the KV cache."
 	}
-	if t.twice {
+	if t.count > 1 {
 		s += " The flag is there more than once; vLLM takes the last, which is the one that is changed."
 	}
 	return s + " " + t.strategy()
@@ -262,7 +276,7 @@ func (t *tokens) admit(to incident.Value) error {
 	if err != nil {
 		return err
 	}
-	now, err := t.present()
+	now, err := t.inForce()
 	if err != nil {
 		return err
 	}
@@ -280,12 +294,20 @@ func (t *tokens) admit(to incident.Value) error {
 }
 
 func (t *tokens) change(to incident.Value) ([]operation, error) {
-	if !to.Present {
-		return nil, refused("--%s is not taken away", tokensFlag)
+	list, after, err := t.edited(to)
+	if err != nil {
+		return nil, err
 	}
-	list, before, after := t.box.line.withValue(t.flag, to.Text)
 	at := fmt.Sprintf("/spec/template/spec/containers/%d/", t.box.index)
-	return []operation{{"test", at + "name", t.box.name}, {"test", at + list, before}, {"replace", at + list, after}}, nil
+	out := []operation{{"test", at + "name", t.box.name}}
+	// Both lists must be what was seen: a flag that has come into the other one meanwhile would count, or not count any more.
+	if len(t.box.line.command) > 0 {
+		out = append(out, operation{"test", at + "command", t.box.line.command})
+	}
+	if len(t.box.line.args) > 0 {
+		out = append(out, operation{"test", at + "args", t.box.line.args})
+	}
+	return append(out, operation{"replace", at + list, after}), nil
 }
 
 func (t *tokens) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {

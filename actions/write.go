@@ -1,10 +1,13 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/sethvargo/go-retry"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -12,6 +15,9 @@ import (
 
 // errMoved says that the API server refused a patch because the object is not what was read: nothing was written.
 var errMoved = errors.New("the object changed in the same moment")
+
+// errTouched says that nothing was written because the object changed in the same moment, but not the value that the step is about.
+var errTouched = errors.New("something else of the object changed")
 
 // errForbidden says that the API server forbids a write: nothing was written.
 var errForbidden = errors.New("forbidden")
@@ -34,6 +40,23 @@ func (t *turner) Do(ctx context.Context, pool incident.Pool, step incident.Step,
 	if writeID == "" {
 		return refused("a write needs an id")
 	}
+	// Where the version of the object stands for an absent value, the status of a workload in trouble can come in between. Nothing was written then,
+	// and the value is what the person saw, so all of it is looked at and tried again.
+	var last error
+	err := retry.Do(ctx, retry.WithMaxRetries(3, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
+		last = t.do(ctx, pool, step, op, writeID)
+		if errors.Is(last, errTouched) {
+			return retry.RetryableError(last)
+		}
+		return last
+	})
+	if touched, ok := errors.AsType[*incident.DriftError](last); ok {
+		return touched
+	}
+	return cmp.Or(last, err)
+}
+
+func (t *turner) do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
 	s, err := t.subjectOf(ctx, pool, step, op)
 	if err != nil {
 		return err
@@ -153,7 +176,7 @@ func (t *turner) overtaken(ctx context.Context, pool incident.Pool, step inciden
 	case now.version == version:
 		return refused("the API server refuses the patch of %s, and the object has not changed", step.Target)
 	}
-	return changed
+	return fmt.Errorf("%w: %w", errTouched, changed)
 }
 
 // forbidden says whether a right is missing or something else in the cluster forbids the change, as quotas and admission policies do.

@@ -64,7 +64,7 @@ type Access struct {
 	ViewerToken Secret
 }
 
-// Links are the addresses for links in messages; empty ones make no link.
+// Links are the addresses for links in messages; empty ones make no link. None holds a password.
 type Links struct{ BaseURL, DocsURL, PrometheusURL string }
 
 // Playbooks says where more playbooks are, the window of the built-in rates, and the longest warm-up of a step (0: no bound).

@@ -56,6 +56,22 @@ func TestASoundConfiguration(t *testing.T) {
 	}
 }
 
+func TestTheDefaultOfTheTokensIsOptional(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]incident.TokensKnob{
+		"{min: 2048, max: 16384}":                               {Min: 2048, Max: 16384},
+		"{min: 2048, max: 16384, max_step: 4096, default: 512}": {Min: 2048, Max: 16384, MaxStep: 4096, Default: 512},
+	} {
+		c, err := Parse("medic.yaml", []byte(strings.Replace(sound, "replicas: {min: 2, max: 8}", "max_num_batched_tokens: "+setting, 1)), opts(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Pools[0].Knobs.MaxNumBatchedTokens; got == nil || *got != want {
+			t.Errorf("%s: %+v, want %+v", setting, got, want)
+		}
+	}
+}
+
 func TestTheDefaultModeIsDrillAndWithoutAClusterNothingIsChanged(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -95,6 +111,16 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"open webhook", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: ":8080"}`, "alertmanager.auth: is needed"},
 		{"bounds", "{min: 2, max: 8}", "{min: 9, max: 8}", "medic.yaml:12:26: pools[0].knobs.replicas.max: 8 is below min 9"},
 		{"floor", "{min: 2, max: 8}", "{min: 0, max: 8}", "pools[0].knobs.replicas.min: must be at least 1"},
+		{
+			"a default that is nothing", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 0}",
+			"pools[0].knobs.max_num_batched_tokens.default: 0 is not from 256 to 1048576",
+		},
+		{"a negative default", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: -8192}", "default: -8192 is not from"},
+		{"8 for 8k", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 8}", "default: 8 is not from"},
+		{"a default too big", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 8192000}", "default: 8192000 is not from"},
+		{"bounds of the tokens", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 1024}", "max_num_batched_tokens.max: 1024 is below min 2048"},
+		{"a largest step of the tokens", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 1, max: 2, max_step: -1}", "max_num_batched_tokens.max_step: must not be"},
+		{"a default of replicas", "{min: 2, max: 8}", "{min: 2, max: 8, default: 2}", "default: is not a setting"},
 		{"throttle kind", "kind: envoy-gateway", "kind: nginx", `"nginx" is not known`},
 		{"throttle field", "field: maxParallelRequests", "field: rps", `"rps" is not maxParallelRequests or requests`},
 		{"no matchers", "    matchers: {model_name: llama}\n", "", "pools[0].matchers: is needed"},

@@ -85,7 +85,7 @@ type httpFile struct {
 	Authorization *authorizationFile `yaml:"authorization,omitempty"`
 	// How to know the server, and how to be known.
 	TLSConfig *clientTLSFile `yaml:"tls_config,omitempty"`
-	// A proxy on the way.
+	// A proxy on the way: http, https, socks5 or socks5h. It must not hold a password.
 	ProxyURL string `yaml:"proxy_url,omitempty"`
 }
 
@@ -184,8 +184,8 @@ type accessFile struct {
 type linksFile struct {
 	// Where people reach this bot's pages. Empty: messages have no link to them.
 	BaseURL string `yaml:"base_url,omitempty"`
-	// Where the runbook pages are. Empty: messages have no link to them.
-	DocsURL string `yaml:"docs_url,omitempty"`
+	// The folder that has docs/playbooks, for the link to the runbook. Default: the public pages. none, or an empty text: messages have no such link.
+	DocsURL *string `yaml:"docs_url,omitempty" jsonschema:"default=https://github.com/vllm-medic/vllm-medic/blob/main"`
 	// Where people reach Prometheus. Default: prometheus.url.
 	PrometheusURL string `yaml:"prometheus_url,omitempty"`
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,7 +101,7 @@ func (l *loader) config(f file) Config {
 		Policy:     l.policy(f.Policy),
 		Timing:     l.timing(f.Timing),
 		Links: Links{
-			BaseURL: l.link("links.base_url", f.Links.BaseURL), DocsURL: l.link("links.docs_url", f.Links.DocsURL),
+			BaseURL: l.link("links.base_url", f.Links.BaseURL), DocsURL: l.docs(f.Links.DocsURL),
 			PrometheusURL: cmp.Or(l.link("links.prometheus_url", f.Links.PrometheusURL), f.Prometheus.URL),
 		},
 		Access: Access{
@@ -121,6 +120,7 @@ func (l *loader) config(f file) Config {
 	if f.Kubernetes != nil {
 		cfg.Kubernetes = &Kubernetes{Kubeconfig: l.file(f.Kubernetes.Kubeconfig), Context: f.Kubernetes.Context}
 	}
+	l.link("alertmanager.url", f.Alertmanager.URL)
 	cfg.Slack = l.slack(f.Slack)
 	if l.opts.DryRun {
 		cfg.Mode = incident.ModeDrill
@@ -172,19 +172,14 @@ func (l *loader) store(f storeFile) string {
 	case f.URLEnv != "" && (l.opts.Offline || l.opts.LookOnly):
 	case !ok || rest == "" || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
 		l.at("store.url", "must begin with sqlite:// or postgres://")
-	case f.URL != "" && hasPassword(raw):
+	case f.URL == "":
+	case hasPassword(raw):
 		l.at("store.url", "must not hold a password; put the URL in an environment variable and name it in url_env")
+	case scheme != "sqlite" && unreadable(raw):
+		// Whatever it holds, a password included, could not be told. The parser's own words repeat it.
+		l.at("store.url", "cannot be read as a URL: a %% must be written %%25, other odd characters likewise")
 	}
 	return raw
-}
-
-func hasPassword(raw string) bool {
-	u, err := url.Parse(raw)
-	if err != nil || u.User == nil {
-		return false
-	}
-	_, ok := u.User.Password()
-	return ok
 }
 
 func (l *loader) prometheus(f prometheusFile) Prometheus {
@@ -195,10 +190,7 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 	if f.URL == "" {
 		l.at("prometheus.url", "is needed: the bot says nothing without metrics")
 	} else {
-		l.link("prometheus.url", f.URL)
-		if hasPassword(f.URL) {
-			l.at("prometheus.url", "must not hold a password; use http_config.basic_auth")
-		}
+		l.address("prometheus.url", f.URL, "use http_config.basic_auth")
 	}
 	const path = "prometheus.http_config"
 	if b := f.HTTPConfig.BasicAuth; b != nil {
@@ -217,12 +209,7 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 		}
 	}
 	if f.HTTPConfig.ProxyURL != "" {
-		u, err := url.Parse(f.HTTPConfig.ProxyURL)
-		if err != nil {
-			l.at(path+".proxy_url", "is not a URL")
-		} else {
-			p.HTTP.ProxyURL = promconfig.URL{URL: u}
-		}
+		p.HTTP.ProxyURL = promconfig.URL{URL: l.proxy(path+".proxy_url", f.HTTPConfig.ProxyURL)}
 	}
 	if err := p.HTTP.Validate(); err != nil {
 		l.at(path, "%v", err)
@@ -338,17 +325,6 @@ func (l *loader) mode(path, raw string, fallback incident.Mode) incident.Mode {
 		l.at(path, "%q is not a mode; the modes are observe, drill, approve and auto", raw)
 	}
 	return m
-}
-
-func (l *loader) link(path, raw string) string {
-	if raw == "" {
-		return ""
-	}
-	u, err := url.Parse(raw)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		l.at(path, "must be a URL that begins with http:// or https://")
-	}
-	return raw
 }
 
 func (l *loader) file(path string) string {

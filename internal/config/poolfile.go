@@ -1,7 +1,7 @@
 package config
 
 type policyFile struct {
-	// How long a pool is left alone after a step. Default 10m.
+	// How long an object (a Deployment, an autoscaler, a traffic policy) is left alone after a step on it. Default 10m.
 	CoolDown *duration `yaml:"cool_down,omitempty"`
 	// How many steps a pool may get in an hour. Default 4.
 	HourlyBudget *int `yaml:"hourly_budget,omitempty" jsonschema:"minimum=1,default=4"`
@@ -66,6 +66,9 @@ type poolFile struct {
 	Matchers map[string]string `yaml:"matchers"`
 	// The Kubernetes object that runs the model. Without it replicas and engine arguments cannot be changed.
 	Workload *workloadFile `yaml:"workload,omitempty"`
+	// The HTTPRoute at the gateway that leads to this pool. The gateway's metrics are then read for it alone; without it they count only where the
+	// namespace has one route.
+	HTTPRoute *httpRouteFile `yaml:"http_route,omitempty"`
 	// What is fast enough: the name of a built-in profile (agentic, batch, chat, completion, rag) or targets of one's own. Default chat.
 	SLO sloFile `yaml:"slo,omitempty"`
 	// The id of the Slack channel for this pool. Default: slack.channel.
@@ -91,11 +94,18 @@ type workloadFile struct {
 	Container string `yaml:"container,omitempty"`
 }
 
+type httpRouteFile struct {
+	// Its namespace. Default: the workload's, else the one in matchers.
+	Namespace string `yaml:"namespace,omitempty"`
+	// Its name.
+	Name string `yaml:"name"`
+}
+
 type knobsFile struct {
 	// The number of replicas. Where an HPA or a KEDA ScaledObject owns it, its minimum is turned instead.
 	Replicas *intKnobFile `yaml:"replicas,omitempty"`
 	// vLLM's --max-num-batched-tokens. A change restarts the pods.
-	MaxNumBatchedTokens *intKnobFile `yaml:"max_num_batched_tokens,omitempty"`
+	MaxNumBatchedTokens *tokensKnobFile `yaml:"max_num_batched_tokens,omitempty"`
 	// A limit on the requests that are let in. It is a stop-gap and is lifted again.
 	Throttle *throttleFile `yaml:"throttle,omitempty"`
 }
@@ -107,6 +117,17 @@ type intKnobFile struct {
 	Max int64 `yaml:"max" jsonschema:"minimum=1"`
 	// The largest change in one step. Default: what the playbook says.
 	MaxStep int64 `yaml:"max_step,omitempty" jsonschema:"minimum=0"`
+}
+
+type tokensKnobFile struct {
+	// Never below this.
+	Min int64 `yaml:"min" jsonschema:"minimum=1"`
+	// Never above this.
+	Max int64 `yaml:"max" jsonschema:"minimum=1"`
+	// The largest change in one step. Default: what the playbook says.
+	MaxStep int64 `yaml:"max_step,omitempty" jsonschema:"minimum=0"`
+	// What the engine uses when the flag is not given: the max_num_batched_tokens that vLLM logs at its start. Without it a step is refused where the flag is not given.
+	Default *int64 `yaml:"default,omitempty" jsonschema:"minimum=256,maximum=1048576"`
 }
 
 type throttleFile struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -79,8 +80,28 @@ func (l *loader) pool(path string, f poolFile, cfg Config, shared map[incident.S
 	if f.Workload != nil {
 		p.Workload = l.workload(path+".workload", *f.Workload)
 	}
+	if f.HTTPRoute != nil {
+		p.HTTPRoute = l.route(path+".http_route", *f.HTTPRoute, cmp.Or(p.Workload.Namespace, f.Matchers["namespace"]))
+	}
 	p.Knobs = l.knobs(path+".knobs", f.Knobs, p.Workload)
 	return p
+}
+
+func (l *loader) route(path string, f httpRouteFile, namespace string) incident.RouteRef {
+	r := incident.RouteRef{Namespace: cmp.Or(f.Namespace, namespace), Name: f.Name}
+	if r.Namespace == "" {
+		l.at(path+".namespace", "is needed: neither workload nor matchers name one")
+	}
+	if r.Name == "" {
+		l.at(path+".name", "is needed: the name of the HTTPRoute")
+	}
+	for key, value := range map[string]string{"namespace": r.Namespace, "name": r.Name} {
+		// The gateway writes both into one text, apart by a slash.
+		if strings.ContainsAny(value, "/ ") {
+			l.at(path+"."+key, "%q is not the %s of an HTTPRoute", value, key)
+		}
+	}
+	return r
 }
 
 func (l *loader) workload(path string, f workloadFile) incident.WorkloadRef {
@@ -136,7 +157,7 @@ func (l *loader) approvers(path string, f map[string]approversFile) map[incident
 func (l *loader) knobs(path string, f knobsFile, w incident.WorkloadRef) incident.Knobs {
 	k := incident.Knobs{
 		Replicas:            l.intKnob(path+".replicas", f.Replicas),
-		MaxNumBatchedTokens: l.intKnob(path+".max_num_batched_tokens", f.MaxNumBatchedTokens),
+		MaxNumBatchedTokens: l.tokensKnob(path+".max_num_batched_tokens", f.MaxNumBatchedTokens),
 	}
 	if (k.Replicas != nil || k.MaxNumBatchedTokens != nil) && w.IsZero() {
 		l.at(path, "replicas and max_num_batched_tokens need the pool's workload")
@@ -163,6 +184,29 @@ func (l *loader) intKnob(path string, f *intKnobFile) *incident.IntKnob {
 		l.at(path+".max_step", "must not be negative")
 	}
 	return &incident.IntKnob{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep}
+}
+
+// leastDefault and mostDefault bound what can be vLLM's own max_num_batched_tokens: 256 is its smallest default (data-parallel MoE in batches), and a
+// million is beyond every default that is known, also where vLLM raises it to the model's context. What lies outside is a slip, such as 8 for 8k.
+const (
+	leastDefault = 256
+	mostDefault  = 1 << 20
+)
+
+func (l *loader) tokensKnob(path string, f *tokensKnobFile) *incident.TokensKnob {
+	if f == nil {
+		return nil
+	}
+	k := l.intKnob(path, &intKnobFile{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep})
+	out := &incident.TokensKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep}
+	if f.Default == nil {
+		return out
+	}
+	if out.Default = *f.Default; out.Default < leastDefault || out.Default > mostDefault {
+		l.at(path+".default", "%d is not from %d to %d; it is the max_num_batched_tokens that vLLM logs at its start when the flag is not given",
+			out.Default, leastDefault, mostDefault)
+	}
+	return out
 }
 
 func (l *loader) bounds(path string, low, high int64) {

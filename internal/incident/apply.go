@@ -83,7 +83,7 @@ func (a *applier) dispatch(ev Event) error {
 			return &RefusedError{Reason: "That has been said."}
 		}
 		a.inc.Note = e.Note
-		a.say("%s", e.Note)
+		a.add(nil, "", !e.Silent, nil, "%s", e.Note)
 	case Rerouted:
 		return a.rerouted(e)
 	case Closed:

@@ -50,13 +50,13 @@ func (a *applier) alerts(e AlertsReceived) error {
 
 func (a *applier) tell(joined, resolved, again []Alert, note string) {
 	if len(joined) > 0 {
-		a.say("Alert joined: %s.", list(joined))
+		a.say("Alert joined: %s.", a.list(joined))
 	}
 	if len(again) > 0 {
-		a.say("Alert fires again: %s.", list(again))
+		a.say("Alert fires again: %s.", a.list(again))
 	}
 	if len(resolved) > 0 {
-		a.say("Alertmanager says resolved: %s. %s", list(resolved), whatRemains(len(a.inc.Firing())))
+		a.say("Alertmanager says resolved: %s. %s", a.list(resolved), a.whatRemains())
 	}
 	if note != "" && !slices.ContainsFunc(a.entries, func(x Entry) bool { return x.Text == note }) && len(joined) > 0 {
 		a.say("%s", note)
@@ -79,7 +79,7 @@ func (a *applier) rerouted(e Rerouted) error {
 	if len(found) == 0 {
 		return &RefusedError{Reason: "None of these alerts is here."}
 	}
-	a.say("%s: found to belong to the pool %s, and gone on there.", list(found), e.Pool)
+	a.say("%s: found to belong to the pool %s, and gone on there.", a.list(found), e.Pool)
 	return nil
 }
 
@@ -101,15 +101,13 @@ func (a *applier) reopen(firing []Alert) error {
 	a.inc.Reopened++
 	a.inc.ClosedAt = time.Time{}
 	a.inc.Quiet = QuietNone
-	if a.inc.Pool != "" {
-		a.inc.Note = "" // without a pool it is the advice, which still holds
-	}
+	a.inc.Note = "" // it said why the incident ended; without a pool the engine's next look puts the advice there
 	a.inc.HealthySince = time.Time{}
 	a.inc.State = StateInvestigating
 	if a.inc.Pool == "" {
 		a.inc.State = StateWatching
 	}
-	a.say("It fires again (%s): opened again.", list(firing))
+	a.say("It fires again and was opened again: %s.", a.list(firing))
 	return nil
 }
 
@@ -157,45 +155,53 @@ func merge(old, in Alert) (Alert, alertChange) {
 
 // list names alerts, each with the pods that it fires for: vLLMHighTTFT (llama-0, llama-1), vLLMQueueBacklog. Rules that fire for each pod send
 // one alert for each, and a line that leaves the pods out reads as if the whole alert had come or gone.
-func list(alerts []Alert) string {
+func (a *applier) list(alerts []Alert) string {
 	where := map[string][]string{}
 	for _, x := range alerts {
-		at := cmp.Or(x.Labels["pod"], x.Labels["instance"])
-		places := where[x.Name()]
-		if at != "" && !slices.Contains(places, at) {
-			places = append(places, at)
+		if at := a.place(x); !slices.Contains(where[x.Name()], at) {
+			where[x.Name()] = append(where[x.Name()], at)
 		}
-		where[x.Name()] = places
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(where)) {
-		names = append(names, name+bracket(where[name]))
+		places := slices.Sorted(slices.Values(where[name]))
+		if places[0] == "" { // one that says nothing of where is not to vanish behind those that do
+			names, places = append(names, name), places[1:]
+		}
+		if len(places) > 0 {
+			names = append(names, name+" ("+atMost(placesNamed, places)+")")
+		}
 	}
 	return strings.Join(names, ", ")
 }
 
-// bracket is what stands behind an alert's name: the pods that it fires for, as many as a line holds.
-func bracket(places []string) string {
-	if len(places) == 0 {
-		return ""
+// place is where an alert fires: its pod; without a pool also its model, which is what the reader has to find.
+func (a *applier) place(x Alert) string {
+	at := cmp.Or(x.Labels["pod"], x.Labels["instance"])
+	if a.inc.Pool != "" {
+		return at
 	}
-	slices.Sort(places)
-	more := ""
-	if extra := len(places) - placesNamed; extra > 0 {
-		places, more = places[:placesNamed], fmt.Sprintf(" and %d more", extra)
-	}
-	return " (" + strings.Join(places, ", ") + more + ")"
+	return strings.TrimSpace(x.Labels["model_name"] + " " + at)
 }
 
 // placesNamed is how many pods a line names; a pool may have hundreds.
 const placesNamed = 3
 
-// whatRemains says what a "resolved" leaves: it ends nothing by itself.
-func whatRemains(firing int) string {
-	switch firing {
-	case 0:
+func atMost(n int, places []string) string {
+	if more := len(places) - n; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(places[:n], ", "), more)
+	}
+	return strings.Join(places, ", ")
+}
+
+// whatRemains says what a "resolved" leaves: it ends nothing by itself, except where no metric is looked at.
+func (a *applier) whatRemains() string {
+	switch firing := len(a.inc.Firing()); {
+	case firing == 0 && a.inc.Pool == "":
+		return "No alert fires any more."
+	case firing == 0:
 		return "The metrics decide whether it is over."
-	case 1:
+	case firing == 1:
 		return "1 alert still fires."
 	default:
 		return fmt.Sprintf("%d alerts still fire.", firing)

@@ -6,11 +6,24 @@ import (
 	"time"
 )
 
+// waiting is the active step when it is the very one that was checked. The check before a write takes seconds; meanwhile a person may abort that step and
+// ask for the undo of another one, which then waits unchecked. Later phases need no such look: only the engine, under its claim, leads to them.
+func (a *applier) waiting(step string, op Op) (*Active, error) {
+	act := a.inc.Active
+	switch {
+	case act == nil || act.Phase != PhaseRecheck:
+		return nil, &RefusedError{Reason: "No step waits for its write."}
+	case act.Step != step || act.Op != op:
+		return nil, &RefusedError{Reason: fmt.Sprintf("The check was of %s %s, but by now %s %s waits for its write.", op, step, act.Op, act.Step)}
+	}
+	return act, nil
+}
+
 // stopped ends an approved step before its write: the world or a guardrail said no after all.
 func (a *applier) stopped(e Stopped) error {
-	act := a.inc.Active
-	if act == nil || act.Phase != PhaseRecheck {
-		return &RefusedError{Reason: "No step waits for its write."}
+	act, err := a.waiting(e.Step, e.Op)
+	if err != nil {
+		return err
 	}
 	s, err := a.edit(act.Step, func(s *Step) {
 		if act.Op == OpUndo {
@@ -62,15 +75,15 @@ func (a *applier) next(note string, expiresAt time.Time) {
 }
 
 func (a *applier) claimed(e WriteClaimed) error {
-	act := a.inc.Active
-	if act == nil || act.Phase != PhaseRecheck {
-		return &RefusedError{Reason: "No step waits for its write."}
+	act, err := a.waiting(e.Step, e.Op)
+	if err != nil {
+		return err
 	}
 	act.Phase, act.WriteID, act.Since = PhaseClaimed, e.WriteID, a.now
 	if e.Before != nil {
 		act.Before = e.Before
 	}
-	_, err := a.edit(act.Step, func(s *Step) {
+	_, err = a.edit(act.Step, func(s *Step) {
 		s.State = StepApplying
 		if act.Op == OpUndo {
 			s.State = StepUndoing

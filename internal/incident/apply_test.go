@@ -50,13 +50,34 @@ func found(name string, steps ...Step) Investigated {
 func must(t *testing.T, inc Incident, events ...Event) Incident {
 	t.Helper()
 	for _, ev := range events {
-		res, err := Apply(inc, ev, now)
+		res, err := Apply(inc, ofActive(inc, ev), now)
 		if err != nil {
 			t.Fatalf("%s in state %s: %v", ev.Kind(), inc.State, err)
 		}
 		inc = res.Incident
 	}
 	return inc
+}
+
+// ofActive names the active step in an event that names none, as the engine does when nobody came in between.
+func ofActive(inc Incident, ev Event) Event {
+	if inc.Active == nil {
+		return ev
+	}
+	switch e := ev.(type) {
+	case WriteClaimed:
+		if e.Step == "" {
+			e.Step, e.Op = inc.Active.Step, inc.Active.Op
+		}
+		return e
+	case Stopped:
+		if e.Step == "" {
+			e.Step, e.Op = inc.Active.Step, inc.Active.Op
+		}
+		return e
+	default:
+		return ev
+	}
 }
 
 // refused applies an event that must be refused, and returns the sentence.
@@ -144,7 +165,11 @@ func samples() []Event {
 		Decided{Decision{Step: "p1-s1", Verb: "maybe"}},
 		Expired{},
 		Stopped{Reason: "x"},
+		Stopped{Step: "p1-s1", Op: OpApply, Reason: "x"},
+		Stopped{Step: "p1-s1", Op: OpUndo, Reason: "x"},
 		WriteClaimed{WriteID: "w"},
+		WriteClaimed{Step: "p1-s1", Op: OpApply, WriteID: "w"},
+		WriteClaimed{Step: "p1-s1", Op: OpUndo, WriteID: "w"},
 		Written{},
 		Written{Result: ResultApplied},
 		Written{Result: ResultDrift},
@@ -161,6 +186,7 @@ func samples() []Event {
 		Acked{},
 		Noted{},
 		Noted{Note: "waiting"},
+		Noted{Note: "waiting", Silent: true},
 		Written{Result: ResultUnknown},
 		Rerouted{},
 		Rerouted{Fingerprints: []string{"a"}, Pool: "llama"},

@@ -1,5 +1,7 @@
 package incident
 
+import "slices"
+
 // Diagnosis is a named cause, the rule that chose it, and its evidence.
 type Diagnosis struct {
 	Playbook string `json:"playbook"`
@@ -46,4 +48,30 @@ type Other struct {
 	Name    string `json:"name"`
 	Verdict Truth  `json:"verdict"`
 	Why     string `json:"why"`
+	// NotLookedAt says why a part of the cluster was not looked at, where the verdict is open for that alone; empty otherwise. What was looked at says no.
+	NotLookedAt string `json:"notLookedAt,omitempty"`
+}
+
+// Unlooked are diagnoses that are open for the same reason: a part of the cluster was not looked at.
+type Unlooked struct {
+	// Why is the reason, without a full stop.
+	Why   string
+	Names []string
+}
+
+// NotLookedAt takes those diagnoses out of a list that are open only because a part of the cluster was not looked at, and gathers them by the reason, so that
+// a person is told once and not for each. The list is not changed.
+func NotLookedAt(others []Other) (rest []Other, unlooked []Unlooked) {
+	for _, o := range others {
+		if o.NotLookedAt == "" {
+			rest = append(rest, o)
+			continue
+		}
+		i := slices.IndexFunc(unlooked, func(u Unlooked) bool { return u.Why == o.NotLookedAt })
+		if i < 0 {
+			i, unlooked = len(unlooked), append(unlooked, Unlooked{Why: o.NotLookedAt})
+		}
+		unlooked[i].Names = append(unlooked[i].Names, o.Name)
+	}
+	return rest, unlooked
 }

@@ -73,16 +73,22 @@ type Decided struct{ Decision Decision }
 // Expired says that nobody decided in time.
 type Expired struct{}
 
-// Stopped says that the approved step may not run after all: the world or a guardrail changed.
+// Stopped says that a step, or its undo, may not run after all: the world or a guardrail changed. It is refused when another one waits for its write by
+// now: the check took its time, and it says nothing about that one.
 type Stopped struct {
+	Step       string
+	Op         Op
 	Reason     string
 	Guardrails []Guardrail
 	// ExpiresAt is until when people may decide on what is left of the plan.
 	ExpiresAt time.Time
 }
 
-// WriteClaimed says that the write is about to be made under this id. Before are the readings to compare with later.
+// WriteClaimed says that the write of a step, or of its undo, is about to be made under this id. Before are the readings to compare with later. It is
+// refused when another one waits for its write by now, as Stopped is.
 type WriteClaimed struct {
+	Step    string
+	Op      Op
 	WriteID string
 	Before  map[string]Reading
 }
@@ -137,8 +143,12 @@ type Rerouted struct {
 	Pool         string
 }
 
-// Noted says why the bot cannot go on for the moment, once, so that nobody takes its silence for calm.
-type Noted struct{ Note string }
+// Noted says why the bot cannot go on for the moment, once, so that nobody takes its silence for calm. Silent keeps it out of the thread, when only its
+// details are new: the message shows them.
+type Noted struct {
+	Note   string
+	Silent bool
+}
 
 // Closed ends the incident.
 type Closed struct {

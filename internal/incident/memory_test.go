@@ -193,6 +193,44 @@ func TestALineNamesThePodsOfAnAlertAndWhatStillFires(t *testing.T) {
 	}
 }
 
+// Without a pool the model is what tells alerts apart, and no metric is read that could decide anything.
+func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
+	t.Parallel()
+	of := func(fingerprint, model, pod string) Alert {
+		a := firing(fingerprint)
+		a.Labels = map[string]string{"alertname": "Slow", "model_name": model, "pod": pod}
+		return a
+	}
+	a, b, c, bare := of("1", "phi", "phi-0"), of("2", "phi", "phi-1"), of("3", "olmo", ""), of("4", "", "")
+	inc := must(t, New("inc-2", "", ModeApprove, false, now), AlertsReceived{Alerts: []Alert{a}}, Quieted{Reason: "no pool"})
+	for _, tc := range []struct {
+		alerts []Alert
+		end    bool
+		want   string
+	}{
+		{[]Alert{b, c, bare}, false, "Alert joined: Slow, Slow (olmo, phi phi-1)."},
+		{[]Alert{a}, true, "Alertmanager says resolved: Slow (phi phi-0). 3 alerts still fire."},
+		{[]Alert{b, c, bare}, true, "Alertmanager says resolved: Slow, Slow (olmo, phi phi-1). No alert fires any more."},
+	} {
+		for n := range tc.alerts {
+			if tc.end {
+				tc.alerts[n].Firing, tc.alerts[n].EndsAt = false, now.Add(time.Minute)
+			}
+		}
+		var entries []Entry
+		inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: tc.alerts})
+		if got := entries[len(entries)-1].Text; got != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
+	}
+	inc, _ = at(t, inc, 2*time.Minute, Closed{By: alice, Reason: "over"})
+	a.StartsAt, a.SeenAt = now.Add(3*time.Minute), now.Add(3*time.Minute)
+	_, entries := at(t, inc, 3*time.Minute, AlertsReceived{Alerts: []Alert{a}})
+	if got, want := entries[len(entries)-1].Text, "It fires again and was opened again: Slow (phi phi-0)."; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestAnAbortDuringTheRolloutOfAnUndoLeavesItUndone(t *testing.T) {
 	t.Parallel()
 	undoing := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied})

@@ -10,10 +10,12 @@ type Pool struct {
 	// Matchers are put into every query for this pool, by label name.
 	Matchers map[string]string `json:"matchers,omitempty"`
 	Workload WorkloadRef       `json:"workload"`
-	SLO      SLO               `json:"slo"`
-	Channel  string            `json:"channel,omitempty"`
-	Mode     Mode              `json:"mode"`
-	Knobs    Knobs             `json:"knobs"`
+	// HTTPRoute is the route at the gateway that leads here; zero where none is named.
+	HTTPRoute RouteRef `json:"http_route,omitzero"`
+	SLO       SLO      `json:"slo"`
+	Channel   string   `json:"channel,omitempty"`
+	Mode      Mode     `json:"mode"`
+	Knobs     Knobs    `json:"knobs"`
 	// Approvers by step kind; the empty kind is the default. A kind without an entry uses the default.
 	Approvers map[StepKind]Approvers `json:"approvers,omitempty"`
 }
@@ -41,6 +43,23 @@ func (w WorkloadRef) IsZero() bool { return w.Name == "" }
 // String is "Deployment llm/llama-70b".
 func (w WorkloadRef) String() string { return w.Kind + " " + w.Namespace + "/" + w.Name }
 
+// RouteRef names one HTTPRoute of the Gateway API.
+type RouteRef struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// IsZero says that no route is named.
+func (r RouteRef) IsZero() bool { return r == RouteRef{} }
+
+// String is "llm/llama-70b", or nothing for the zero RouteRef.
+func (r RouteRef) String() string {
+	if r.IsZero() {
+		return ""
+	}
+	return r.Namespace + "/" + r.Name
+}
+
 // SLO holds a pool's targets. Zero means "no target", never "target zero".
 type SLO struct {
 	Profile string `json:"profile,omitempty"`
@@ -57,7 +76,7 @@ type SLO struct {
 // Knobs are the settings of a pool that may be turned, with their bounds. A nil knob may not be turned.
 type Knobs struct {
 	Replicas            *IntKnob      `json:"replicas,omitempty"`
-	MaxNumBatchedTokens *IntKnob      `json:"max_num_batched_tokens,omitempty"`
+	MaxNumBatchedTokens *TokensKnob   `json:"max_num_batched_tokens,omitempty"`
 	Throttle            *ThrottleKnob `json:"throttle,omitempty"`
 }
 
@@ -66,6 +85,15 @@ type IntKnob struct {
 	Min     int64 `json:"min"`
 	Max     int64 `json:"max"`
 	MaxStep int64 `json:"max_step,omitempty"`
+}
+
+// TokensKnob bounds max_num_batched_tokens. MaxStep bounds how far one step may go (0: no bound of its own).
+type TokensKnob struct {
+	Min     int64 `json:"min"`
+	Max     int64 `json:"max"`
+	MaxStep int64 `json:"max_step,omitempty"`
+	// Default is what the engine uses when the flag is not given, in tokens; 0: not known, so an absent flag is not turned.
+	Default int64 `json:"default,omitempty"`
 }
 
 // ThrottleKnob bounds one field of one object in front of the pool.

@@ -1,6 +1,9 @@
 package incident
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Unit is the unit of a signal's value.
 type Unit string
@@ -203,11 +206,29 @@ type Crash struct {
 	Log []string `json:"log,omitempty"`
 }
 
-// Pod is one pod of a workload.
+// What Unread begins with for the parts on which facts rest. "What: why" is how each of its lines is made.
+const (
+	UnreadRollouts = "recent rollouts"
+	UnreadCrashLog = "the log of a crashed container"
+)
+
+// NotRead gives the line of Unread about a part, empty when that part was read.
+func (c Cluster) NotRead(part string) string {
+	for _, line := range c.Unread {
+		if strings.HasPrefix(line, part+": ") {
+			return line
+		}
+	}
+	return ""
+}
+
+// Pod is one pod of a workload. Those that ended for good, and that their owner replaces, are none.
 type Pod struct {
 	Name     string    `json:"name"`
 	Ready    bool      `json:"ready"`
 	Restarts int64     `json:"restarts"`
 	Started  time.Time `json:"started,omitzero"`
-	Reason   string    `json:"reason,omitempty"`
+	// Unscheduled is since when no node takes the pod; zero when it has one, or was not refused yet.
+	Unscheduled time.Time `json:"unscheduled,omitzero"`
+	Reason      string    `json:"reason,omitempty"`
 }

@@ -25,6 +25,9 @@ type extra struct {
 	lock          string
 	// keep holds the claim, because this turn goes on.
 	keep bool
+	// asRead says that the event is a conclusion from the incident as it was read: when somebody commits meanwhile, it is not worked out again but
+	// given up, and the incident looked at anew. "None of these alerts fires" is not true any more when one has joined.
+	asRead bool
 }
 
 // staleTries bounds how often a change is worked out again because somebody else committed in between. Commits on one incident come from
@@ -56,6 +59,9 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 		t.overtaken = true
 		if t.inc, err = e.deps.Incidents.Incident(ctx, t.inc.ID); err != nil {
 			return fmt.Errorf("read incident again: %w", err)
+		}
+		if x.asRead {
+			return &incident.RefusedError{Reason: fmt.Sprintf("The incident has changed since it was looked at; %s is not concluded from an old look.", ev.Kind())}
 		}
 	}
 	return fmt.Errorf("incident %s: %s: %w, %d times in a row", t.inc.ID, ev.Kind(), incident.ErrStale, staleTries)

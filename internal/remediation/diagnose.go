@@ -40,7 +40,7 @@ func (e *Engine) diagnoseOne(ctx context.Context, name string, alerts []incident
 	inc.Alerts, inc.Note = alerts, note
 	p, ok := e.pool(name)
 	if !ok {
-		inc.State, inc.Note = incident.StateWatching, join(note, e.adviceFor(alerts))
+		inc.State, inc.Note = incident.StateWatching, join(note, adviceFor(alerts))
 		return inc
 	}
 	l := e.Look(ctx, p, inc)

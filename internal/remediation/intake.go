@@ -157,7 +157,7 @@ func (e *Engine) begin(origin, pool string, ev incident.AlertsReceived, now time
 	}
 	if pool == "" {
 		entries := res.Entries
-		if res, err = incident.Apply(res.Incident, incident.Quieted{Reason: e.adviceFor(ev.Alerts)}, now); err != nil {
+		if res, err = incident.Apply(res.Incident, incident.Quieted{Reason: adviceFor(ev.Alerts)}, now); err != nil {
 			return incident.Change{}, false, err
 		}
 		res.Entries = append(entries, res.Entries...)

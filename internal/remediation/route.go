@@ -127,24 +127,36 @@ func sameWorkload(a, b incident.WorkloadRef) bool {
 // advised bounds the examples in an advice; whoever has more models without a pool has seen the pattern by then.
 const advised = 3
 
-// adviceFor says what to add to the configuration so that such alerts lead to a pool: one example for each model.
-func (e *Engine) adviceFor(alerts []incident.Alert) string {
+// adviceFor says what to add to the configuration so that such alerts lead to a pool: one example for each model, and how many more there are. When there
+// are too many to name, those that fire come first: they are what the reader is asked about.
+func adviceFor(alerts []incident.Alert) string {
 	var b strings.Builder
 	b.WriteString("No pool for these alerts, so nothing can be looked at or proposed. Add one like this:\npools:")
-	var said []string
-	for _, a := range alerts {
-		ns, name := a.Labels["namespace"], a.Labels["model_name"]
-		if key := ns + "/" + name; !slices.Contains(said, key) {
-			said = append(said, key)
-			if len(said) <= advised {
-				b.WriteString(example(ns, name))
-			}
-		}
+	models := modelsOf(alerts)
+	if len(models) > advised {
+		models = modelsOf(slices.Concat(incident.Incident{Alerts: alerts}.Firing(), alerts))
 	}
-	if more := len(said) - advised; more > 0 {
+	for _, m := range models[:min(len(models), advised)] {
+		b.WriteString(example(m.namespace, m.name))
+	}
+	if more := len(models) - advised; more > 0 {
 		fmt.Fprintf(&b, "\n  # and %d more", more)
 	}
 	return b.String()
+}
+
+// model is what alerts say of the model that they are about; either may be empty.
+type model struct{ namespace, name string }
+
+// modelsOf lists the different models in the order of the alerts.
+func modelsOf(alerts []incident.Alert) []model {
+	var out []model
+	for _, a := range alerts {
+		if m := (model{a.Labels["namespace"], a.Labels["model_name"]}); !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // example is a pool in the configuration's own form.

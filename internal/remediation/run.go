@@ -20,8 +20,12 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 		return fmt.Errorf("the active step %s does not exist", act.Step)
 	}
 	exec := e.executor(t.inc.Drill)
-	if exec == nil {
-		return e.stop(ctx, t, "no Kubernetes API is configured any more", nil)
+	switch {
+	case exec == nil && act.Phase == incident.PhaseRecheck:
+		return e.stop(ctx, t, act, "no Kubernetes API is configured any more", nil)
+	case exec == nil:
+		// The write may have happened. It cannot be ended as if it had not, so a person is told.
+		return e.hold(ctx, t, fmt.Sprintf("What became of the write to %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	switch act.Phase {
 	case incident.PhaseRecheck:
@@ -40,9 +44,9 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	act := t.inc.Active
 	if !t.inc.Drill && careful(t.inc.Mode, t.pool.Mode) == incident.ModeDrill {
-		return e.stop(ctx, t, "the bot is in mode drill now", nil)
+		return e.stop(ctx, t, act, "the bot is in mode drill now", nil)
 	}
-	claim := incident.WriteClaimed{WriteID: writeID(t.inc, act)}
+	claim := incident.WriteClaimed{Step: s.ID, Op: act.Op, WriteID: writeID(t.inc, act)}
 	var guards []incident.Guardrail
 	if act.Op == incident.OpApply {
 		ev, again, err := e.stillTrue(ctx, t, exec, s)
@@ -55,7 +59,7 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 		guards = e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 	}
 	if why := policy.Refusal(guards); why != "" {
-		return e.stop(ctx, t, why, guards)
+		return e.stop(ctx, t, act, why, guards)
 	}
 	w := incident.Write{
 		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
@@ -66,9 +70,9 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	var locked *incident.LockedError
 	switch {
 	case errors.As(err, &paused):
-		return e.stop(ctx, t, paused.Error(), nil)
+		return e.stop(ctx, t, act, paused.Error(), nil)
 	case errors.As(err, &locked):
-		return e.stop(ctx, t, locked.Error(), nil)
+		return e.stop(ctx, t, act, locked.Error(), nil)
 	case err != nil:
 		return err
 	}
@@ -78,12 +82,13 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 // stillTrue reads again and says whether the diagnosis and the target are still what the human saw. again is true when this turn has ended:
 // the step was stopped, or the question has to be asked once more.
 func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
+	act := t.inc.Active
 	l := e.read(ctx, t.pool, t.inc)
 	if !holds(t.inc, l) && !e.stillAskedFor(ctx, t, exec, s, l) {
 		if l.Result.Diagnosis == nil && l.Result.Healthy == incident.Undecided && e.mayRetry(t) {
 			return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
 		}
-		return l.Evidence, true, e.stop(ctx, t, "the diagnosis no longer holds: "+nowSays(l), nil)
+		return l.Evidence, true, e.stop(ctx, t, act, "the diagnosis no longer holds: "+nowSays(l), nil)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
 	var drift *incident.DriftError
@@ -92,12 +97,12 @@ func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incide
 	case err == nil:
 		return l.Evidence, false, nil
 	case errors.As(err, &drift), errors.As(err, &refused):
-		return l.Evidence, true, e.stop(ctx, t, err.Error(), nil)
+		return l.Evidence, true, e.stop(ctx, t, act, err.Error(), nil)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again", "incident", t.inc.ID, "step", s.ID, "err", err)
 		return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return l.Evidence, true, e.stop(ctx, t, "it could not be checked again: "+err.Error(), nil)
+		return l.Evidence, true, e.stop(ctx, t, act, "it could not be checked again: "+err.Error(), nil)
 	}
 }
 
@@ -137,8 +142,9 @@ func nowSays(l Look) string {
 // mayRetry says whether an approval is young enough to wait for a look that failed.
 func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
 
-func (e *Engine) stop(ctx context.Context, t *turn, why string, guards []incident.Guardrail) error {
-	return e.commit(ctx, t, incident.Stopped{Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}, extra{})
+// stop ends what was checked before its write. act is what the turn began with: the incident may have been read again since.
+func (e *Engine) stop(ctx context.Context, t *turn, act *incident.Active, why string, guards []incident.Guardrail) error {
+	return e.commit(ctx, t, incident.Stopped{Step: act.Step, Op: act.Op, Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}, extra{})
 }
 
 // write makes the claimed write. Its answer decides; without a clear one the next turn observes.

@@ -277,6 +277,28 @@ func claimed(b *bench, a answer) incident.Incident {
 	return inc
 }
 
+// The bot is started again without a cluster while a write is under way: it says so and waits, and neither claims that nothing was written nor fails over
+// and over.
+func TestAClaimedWriteWithoutAClusterIsHeldForAPerson(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := claimed(b, answer{err: errAway, lost: true})
+	b.deps.Live = nil
+	b.restart(llama())
+	b.pass(2 * time.Minute)
+	got := b.read(inc.ID)
+	if got.Active == nil || got.Active.Phase != incident.PhaseClaimed || !strings.Contains(got.Note, "no Kubernetes API is configured") {
+		t.Errorf("active %+v, note %q", got.Active, got.Note)
+	}
+	if n := strings.Count(said(got), "no Kubernetes API is configured"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, said(got))
+	}
+	b.pass(5 * time.Minute)
+	if got, err := b.engine.Act(t.Context(), inc.ID, incident.Aborted{By: ada, Reason: "looked"}); err != nil || got.State != incident.StateWatching {
+		t.Errorf("the abort: %v, state %s", err, got.State)
+	}
+}
+
 func TestAnUnknownOutcomeIsLookedAt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -112,6 +112,9 @@ func (e *Engine) giveBack(ctx context.Context, t *turn) error {
 }
 
 func (e *Engine) advance(ctx context.Context, t *turn) error {
+	if t.inc.State == incident.StateClosed {
+		return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, time.Time{})
+	}
 	if t.inc.Pool == "" {
 		return e.watchUnrouted(ctx, t)
 	}
@@ -140,8 +143,8 @@ func (e *Engine) advance(ctx context.Context, t *turn) error {
 		return e.verify(ctx, t)
 	case incident.StateWatching:
 		return e.watch(ctx, t)
-	case incident.StateClosed:
-		return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, time.Time{})
+	case incident.StateClosed: // has ended above, with or without a pool
+		return nil
 	default:
 		return fmt.Errorf("the state %q is not known", t.inc.State)
 	}

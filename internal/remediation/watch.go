@@ -2,7 +2,6 @@ package remediation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,9 +32,9 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	case len(gaps) > 0:
 		return e.later(ctx, t, e.cfg.Timing.Watch)
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold:
-		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", healthy.Round(time.Second))}, extra{})
+		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", healthy.Round(time.Second))}, extra{asRead: true})
 	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.stale(t):
-		return e.commit(ctx, t, incident.Closed{By: bot, Reason: "No alert fires and nothing can be read for a long time."}, extra{})
+		return e.commit(ctx, t, incident.Closed{By: bot, Reason: "No alert fires and nothing can be read for a long time."}, extra{asRead: true})
 	default:
 		return e.later(ctx, t, e.cfg.Timing.Watch)
 	}
@@ -76,11 +75,17 @@ func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 	case e.stale(t):
 		reason = fmt.Sprintf("Nothing was heard of these alerts for %s.", e.cfg.Timing.Stale)
 	default:
+		return e.advise(ctx, t)
+	}
+	return e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{asRead: true})
+}
+
+// advise brings the advice of an incident without a pool up to date: alerts of other models may have joined, or gone on to their pool. The message shows
+// it; the thread has said which alert came.
+func (e *Engine) advise(ctx context.Context, t *turn) error {
+	advice := incident.Noted{Note: adviceFor(t.inc.Alerts), Silent: true}
+	if t.inc.Note == advice.Note {
 		return e.later(ctx, t, e.cfg.Timing.Watch)
 	}
-	err := e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{})
-	if _, ok := errors.AsType[*incident.RefusedError](err); ok {
-		return e.later(ctx, t, e.cfg.Timing.Watch)
-	}
-	return err
+	return e.commit(ctx, t, advice, extra{asRead: true})
 }

@@ -31,6 +31,10 @@ func tell(t *testing.T, mode incident.Mode, pool string) *story {
 func (s *story) do(after time.Duration, ev incident.Event) *story {
 	s.t.Helper()
 	s.now = s.now.Add(after)
+	if c, ok := ev.(incident.WriteClaimed); ok && s.inc.Active != nil {
+		c.Step, c.Op = s.inc.Active.Step, s.inc.Active.Op
+		ev = c
+	}
 	res, err := incident.Apply(s.inc, ev, s.now)
 	if err != nil {
 		s.t.Fatalf("%s: %v", ev.Kind(), err)

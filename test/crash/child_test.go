@@ -2,12 +2,16 @@ package crash
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,17 +28,62 @@ const (
 	envMode   = "CRASH_MODE"
 	envAt     = "CRASH_AT"
 	envPoints = "CRASH_POINTS"
+	envStore  = "CRASH_STORE"
 )
+
+// gauge is the one signal of the child: the last value that was scraped. On a busy machine a scrape comes too late now and then, and a gap would be read as
+// "no data", which is another verdict than that of the run that was left alone.
+const gauge = `
+signals:
+  - name: waiting_lately
+    title: Requests waiting on each engine
+    query: avg(last_over_time(vllm:num_requests_waiting[10s]))
+    unit: count
+    direction: higher_is_worse
+    source: vLLM vllm/v1/metrics/loggers.py
+`
+
+// played is the one playbook of the child: the steps of the built-in queue-backlog on that gauge. The built-in ones make fifty queries at each look, which
+// is most of what such a short incident costs, and they add no point at which anything is committed or changed.
+const played = `
+name: crash
+title: Requests queue up
+doc: docs/playbooks/queue-backlog.md
+alerts: [vLLMQueueBacklog]
+healthy:
+  - rule: waiting_lately <= 5
+diagnoses:
+  - name: queueing
+    rank: 50
+    summary: Requests come in faster than the pool can begin them.
+    source: the built-in playbook queue-backlog
+    when: waiting_lately > 5
+    steps:
+      - throttle: {factor: 0.7}
+        why: Fewer requests at once shorten the queue within seconds.
+        undo: lift
+        lift_after: 30m
+      - replicas: {add: 1}
+        why: More capacity is the cure when the demand is real.
+        undo: offer
+`
+
+// catalogOf is the built-in profiles with the one signal and the one playbook.
+func catalogOf() (*playbooks.Catalog, error) {
+	files, err := catalog.Files()
+	if err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(f playbooks.File) bool { return f.Name != "builtin/profiles.yaml" })
+	files = append(files, playbooks.File{Name: "signals.yaml", Data: []byte(gauge)}, playbooks.File{Name: "crash.yaml", Data: []byte(played)})
+	return playbooks.Load(files, playbooks.Options{Window: 2 * time.Second, MaxWarmUp: time.Nanosecond})
+}
 
 // child is the bot with failpoints. It runs until SIGTERM.
 func child() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	files, err := catalog.Files()
-	if err != nil {
-		return err
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{Window: 2 * time.Second, MaxWarmUp: time.Nanosecond})
+	cat, err := catalogOf()
 	if err != nil {
 		return err
 	}
@@ -46,28 +95,37 @@ func child() error {
 	if err != nil {
 		return err
 	}
+	look, err := openDatabase(os.Getenv(envStore))
+	if err != nil {
+		return err
+	}
 	a, err := app.New(ctx, app.Options{
 		Config: cfg, Catalog: cat, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Transport: func(service string, rt http.RoundTripper) http.RoundTripper { return calls{service, rt, f} },
-		Store:     func(s app.Store) app.Store { return failing{s, f} },
+		Store:     func(s app.Store) app.Store { return failing{s, f, look, &sync.Mutex{}} },
 		// The double of Slack shows a post at once.
 		LookAfter: 300 * time.Millisecond,
 	})
 	if err != nil {
 		return err
 	}
-	return a.Run(ctx)
+	return errors.Join(a.Run(ctx), look.Close())
 }
 
 // failing has a point before and after each commit.
 type failing struct {
 	app.Store
 	f *failpoint
+	// look is for questions about what a claim will find, asked while writing keeps everything else from being committed.
+	look    *sql.DB
+	writing *sync.Mutex
 }
 
 func (s failing) around(what string, commit func() error) error {
 	s.f.reach("before", "store "+what)
+	s.writing.Lock()
 	err := commit()
+	s.writing.Unlock()
 	s.f.reach("after", "store "+what)
 	return err
 }
@@ -131,9 +189,23 @@ func (s failing) FinishClick(ctx context.Context, c incident.Click) error {
 	return s.around("finish click", func() error { return s.Store.FinishClick(ctx, c) })
 }
 
-// The claims commit too, but one that found nothing has changed nothing.
+// The claims commit too, but one that finds nothing changes nothing: it is no point. So the database is asked first, with the claim's own condition, and
+// nothing else is committed in between.
+
+func (s failing) before(ctx context.Context, what, query string, args ...any) {
+	var state string
+	switch err := s.look.QueryRowContext(ctx, query+" LIMIT 1", args...).Scan(&state); {
+	case err == nil:
+		s.f.reach("before", strings.TrimSpace("store claim "+what+" "+state))
+	case !errors.Is(err, sql.ErrNoRows) && ctx.Err() == nil:
+		panic(fmt.Errorf("what would be claimed: %w", err))
+	}
+}
 
 func (s failing) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.before(ctx, "incident", `SELECT state FROM incidents WHERE due_at > 0 AND due_at <= ? AND lease_until <= ?`, now.UnixNano(), now.UnixNano())
 	got, err := s.Store.ClaimDue(ctx, owner, now, lease, limit)
 	if len(got) > 0 {
 		s.f.in(string(got[0].Incident.State))
@@ -143,6 +215,9 @@ func (s failing) ClaimDue(ctx context.Context, owner string, now time.Time, leas
 }
 
 func (s failing) ClaimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.before(ctx, "delivery", `SELECT '' FROM deliveries WHERE state = 'new' AND next_at <= ? AND lease_until <= ?`, now.UnixNano(), now.UnixNano())
 	d, ok, err := s.Store.ClaimDelivery(ctx, owner, now, lease)
 	if ok {
 		s.f.reach("after", "store claim delivery")
@@ -151,6 +226,9 @@ func (s failing) ClaimDelivery(ctx context.Context, owner string, now time.Time,
 }
 
 func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.before(ctx, "message", `SELECT '' FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?`, now.UnixNano(), now.UnixNano())
 	got, err := s.Store.ClaimMessages(ctx, owner, now, lease, limit)
 	if len(got) > 0 {
 		s.f.reach("after", "store claim message")
@@ -159,6 +237,9 @@ func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time,
 }
 
 func (s failing) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.before(ctx, "click", `SELECT '' FROM clicks WHERE state = 'new' AND lease_until <= ?`, now.UnixNano())
 	c, ok, err := s.Store.ClaimClick(ctx, owner, now, lease)
 	if ok {
 		s.f.reach("after", "store claim click")

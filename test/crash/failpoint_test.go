@@ -110,6 +110,9 @@ func (c calls) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	what := c.service + " " + r.Method + " " + strings.Join(parts, "/")
+	if strings.HasPrefix(r.URL.Path, "/actions/") {
+		what = c.service + " answer to a click" // a response_url is random
+	}
 	if r.URL.Query().Get("dryRun") != "" {
 		what += " dry-run"
 	}

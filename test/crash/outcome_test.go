@@ -115,10 +115,11 @@ func (r *run) plain(text string) string {
 	return text
 }
 
-// sound holds what every outcome must be, so that two wrong ones are not taken for right because they are alike.
-func (o outcome) sound(t *testing.T) {
+// sound holds what every undisturbed run must be, so that two wrong ones are not taken for right because they are alike. says is in its thread.
+func (o outcome) sound(t *testing.T, says string) {
 	t.Helper()
-	if o.Replicas != replicas+1 || o.Limit != limit || len(o.Messages) != 1 || len(o.Writes) != 3 || len(o.Incidents) != 1 || len(o.Ledger) != 3 {
+	if o.Replicas != replicas+1 || o.Limit != limit || len(o.Messages) != 1 || len(o.Writes) != 3 || len(o.Incidents) != 1 || len(o.Ledger) != 3 ||
+		!strings.Contains(strings.Join(o.Thread, "\n"), says) {
 		t.Errorf("the undisturbed run is not what it should be: %+v", o)
 	}
 }

@@ -59,14 +59,13 @@ type run struct {
 func newRun(t *testing.T, f *fleet, p *promtest.Prometheus, mode, at string) *run {
 	t.Helper()
 	r := &run{t: t, c: kube.Cluster(t), dir: t.TempDir(), patience: time.Minute, ended: make(chan struct{})}
-	r.c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
 	r.ns = r.c.Namespace(t)
 	r.name = "m-" + r.ns
 	r.slack = fakeslack.Start(t, fakeslack.Options{AllowedLinks: []string{"http://", "https://"}})
 	r.create(deployments, deployment(r.ns, r.name))
 	r.create(policies, policy(r.ns, r.name))
-	f.set(r.name, waitingWith(replicas, limit))
-	go f.follow(t.Context(), r)
+	f.begin(r)
+	t.Cleanup(func() { f.end(r) })
 	p.WaitFor(t, fmt.Sprintf(`vllm:num_requests_waiting{model_name=%q} == 40`, r.name))
 	var slackAddr string
 	r.api, slackAddr = ports.ForTest(t), ports.ForTest(t)
@@ -74,7 +73,7 @@ func newRun(t *testing.T, f *fleet, p *promtest.Prometheus, mode, at string) *ru
 	config := filepath.Join(r.dir, "medic.yaml")
 	r.file("am-token", token)
 	r.file("medic.yaml", r.config(p.URL, slackAddr))
-	r.env = append(os.Environ(), envConfig+"="+config, envMode+"="+mode, envAt+"="+at, envPoints+"="+r.pointsFile(),
+	r.env = append(os.Environ(), envConfig+"="+config, envMode+"="+mode, envAt+"="+at, envPoints+"="+r.pointsFile(), envStore+"="+r.database(),
 		"SLACK_BOT_TOKEN="+r.slack.Token(), "SLACK_SIGNING_SECRET="+r.slack.SigningSecret())
 	if mode == everywhere {
 		r.patience = 5 * time.Minute // every point once more from the start
@@ -112,7 +111,7 @@ kubernetes: {kubeconfig: "%s"}
 slack: {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s"}
 mode: approve
 approvers: {default: {users: [%s], expire: 30m}}
-timing: {sweep: 200ms, group_wait: 10ms, refresh: 1h, watch: 500ms, settle: 1s, verify_every: 300ms, verify_for: 1s, hold: 2s, rollout_poll: 300ms, retry: 300ms}
+timing: {sweep: 200ms, group_wait: 10ms, refresh: 1h, watch: 400ms, settle: 600ms, verify_every: 400ms, verify_for: 1200ms, hold: 1s, rollout_poll: 200ms, retry: 300ms}
 pools:
   - name: %s
     match: {model_name: %s}
@@ -120,7 +119,7 @@ pools:
     workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}
     knobs:
       replicas: {min: 2, max: 8}
-      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 1s}
+      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 600ms}
 `, r.api, slackAddr, r.database(), prometheus, r.c.Kubeconfig(r.t, bot), channel, r.slack.TeamID(), r.slack.AppID(),
 		r.slack.APIURL(), alice, r.name, r.name, r.name, r.ns, r.name, r.ns, r.name)
 }
@@ -260,14 +259,26 @@ func (r *run) post() {
 // approve plays the person: it clicks until the thread says that the click was taken.
 func (r *run) approve(button string) {
 	r.t.Helper()
-	r.until("the approval of "+button, func(ctx context.Context) bool {
-		if r.says("approved: " + button) {
+	r.press(button, "approved: "+button)
+}
+
+// undo plays the person who takes back the step that is in effect.
+func (r *run) undo() {
+	r.t.Helper()
+	r.press("Undo", "Undoing: ")
+}
+
+// press clicks the first button that begins with a text, until the thread has the words that the click brings.
+func (r *run) press(button, words string) {
+	r.t.Helper()
+	r.until("the click on "+button, func(ctx context.Context) bool {
+		if r.says(words) {
 			return true
 		}
 		for _, m := range r.slack.Messages(channel) {
 			for _, b := range m.Buttons() {
 				if b.URL == "" && strings.HasPrefix(b.Text, button) {
-					r.click(ctx, m, b)
+					r.click(ctx, m, b, words)
 					return false
 				}
 			}
@@ -277,7 +288,7 @@ func (r *run) approve(button string) {
 }
 
 // click sends one click and waits for what comes of it: an answer, or the end of patience with this one.
-func (r *run) click(ctx context.Context, m fakeslack.Message, b fakeslack.Button) {
+func (r *run) click(ctx context.Context, m fakeslack.Message, b fakeslack.Button, words string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	res, err := r.slack.Click(ctx, fakeslack.ClickRequest{User: alice, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
@@ -287,8 +298,7 @@ func (r *run) click(ctx context.Context, m fakeslack.Message, b fakeslack.Button
 	if _, err := r.slack.WaitAnswers(ctx, res.ID, 1); err != nil {
 		return // killed between the click and its answer: the person clicks again
 	}
-	taken := func(*fakeslack.Server) bool { return r.says("approved: " + b.Text) }
-	if err := r.slack.Wait(ctx, taken); err != nil {
+	if err := r.slack.Wait(ctx, func(*fakeslack.Server) bool { return r.says(words) }); err != nil {
 		return // killed between the answer and the thread: the person looks again
 	}
 }
@@ -315,23 +325,46 @@ func (r *run) story() string {
 	return b.String()
 }
 
-// play is the whole incident: throttle, which helps a little; scale out, which heals; the throttle is lifted; it closes.
-func (r *run) play() {
+// healed is the whole incident: throttle, which helps a little; scale out, which heals; the bot lifts the throttle; it closes.
+func (r *run) healed() {
 	r.t.Helper()
 	r.post()
 	r.approve("Throttle")
 	r.approve("Scale")
+	r.ends()
+}
+
+// takenBack is an incident in which a person undoes the throttle, and scales out then.
+func (r *run) takenBack() {
+	r.t.Helper()
+	r.post()
+	r.approve("Throttle")
+	r.until("the verdict", func(context.Context) bool { return r.says("Verified: improved") })
+	r.undo()
+	r.until("the way back", func(context.Context) bool { return r.says("Undone: ") })
+	r.approve("Scale")
+	r.ends()
+}
+
+// ends waits for the end of the incident, and ends the bot.
+func (r *run) ends() {
+	r.t.Helper()
 	// The message is drawn a last time after the thread is complete.
 	r.until("the end", func(context.Context) bool { return r.says("Closed: ") && strings.Contains(r.story(), "*Closed* at") })
 	r.settled()
 	r.stop()
 }
 
+// openDatabase reads a bot's database beside it.
+func openDatabase(path string) (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(10000)")
+}
+
 // settled waits until nothing more is to be sent: a bot that is killed at its very last commit has to start once more.
 func (r *run) settled() {
 	r.t.Helper()
 	r.until("an empty outbox", func(ctx context.Context) bool {
-		db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: r.database()}).EscapedPath()+"?mode=ro")
+		db, err := openDatabase(r.database())
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ func TestAQueueIsHealedByScalingOut(t *testing.T) {
 	w.scenario("queue-backlog")
 	w.message("vLLMQueueBacklog", "2 → 3")
 	w.click("U0ALICE", "Scale")
-	w.says("Verified: ")
+	w.says("Verified: recovered")
 	w.scenario("healthy") // the rush is over
 	w.says("Closed: ")
 	if got := w.replicas(); got != 3 {
@@ -22,11 +22,12 @@ func TestAQueueIsHealedByScalingOut(t *testing.T) {
 
 func TestAFullCacheIsHealed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, letting(1000)) // else the policy keeps the cache from filling
+	// 1000: else the policy keeps the cache from filling. A chat would ask for a third step: three replicas take 50 to 75 ms for a token.
+	w := newWorld(t, letting(1000), replace("    knobs:", "    slo: batch\n    knobs:"))
 	w.scenario("cache-full")
 	w.message("vLLMGPUCacheFull", "2 → 3")
 	w.click("U0ALICE", "Scale")
-	w.says("Verified: ")
+	w.says("Verified: recovered")
 	w.scenario("healthy") // the rush is over
 	w.says("Closed: ")
 	if got := w.replicas(); got != 3 {
@@ -70,8 +71,6 @@ func TestAStepThatMakesItWorseIsUndone(t *testing.T) {
 	if got := w.replicas(); got != 2 {
 		t.Errorf("after the undo there are %d replicas, want 2", got)
 	}
-	// A scenario counts what is there as the way it should be. The fleet follows the Deployment a moment later than the bot reads it.
-	w.until("the fleet follows the undo", func() bool { return len(w.vllm.Fleet.State().Replicas) == 2 })
 	w.scenario("healthy")
 	w.says("Closed: ")
 }

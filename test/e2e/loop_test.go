@@ -41,7 +41,7 @@ func TestSwappingIsThrottledAndTheThrottleLifted(t *testing.T) {
 		t.Error("scaling out is proposed before the load is reduced")
 	}
 	w.click("U0ALICE", "Throttle")
-	w.says("Verified: ")
+	w.says("Verified: recovered")
 	if got := w.limit(); got != 129 {
 		t.Errorf("the policy lets %d requests in, want 129", got)
 	}
@@ -164,7 +164,7 @@ func TestAnAlertWithoutAPoolIsVisibleOnce(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"one", "two"} {
 		w.push(map[string]string{"alertname": "HighTTFT", "namespace": "elsewhere", "model_name": name})
-		w.message("match: {model_name:")
+		w.message(fmt.Sprintf("match: {model_name: %q", name))
 	}
 	w.says("Alert joined")
 	if n := len(w.slack.Messages(channel)); n != 1 {

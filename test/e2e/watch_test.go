@@ -131,10 +131,3 @@ func (w *world) story() string {
 	}
 	return b.String()
 }
-
-func (w *world) scenario(name string) {
-	w.t.Helper()
-	if err := w.vllm.Fleet.SetScenario(name); err != nil {
-		w.t.Fatal(err)
-	}
-}

@@ -1,13 +1,11 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,6 +50,8 @@ type world struct {
 	swap                   []string
 	// lets is what the policy lets in when the scenario begins.
 	lets int64
+	// args are the engine's arguments, when the fleet obeys them; see serving.
+	args []string
 	// line is the bot's way to Prometheus.
 	line *line
 }
@@ -69,6 +69,10 @@ func asUser(name string) setting { return func(w *world) { w.user = name } }
 
 // letting sets how many requests at once the policy lets in.
 func letting(n int64) setting { return func(w *world) { w.lets = n } }
+
+// serving gives the Deployment these arguments, and lets each replica of the fleet be one of its pods and obey the pod's own arguments. Else the fleet only
+// counts the pods that are ready, and the scenario says what the engines can do.
+func serving(args ...string) setting { return func(w *world) { w.args = args } }
 
 // onCluster gives the scenario a cluster of its own, which it may stop.
 func onCluster(c *kubetest.Cluster) setting { return func(w *world) { w.c = c } }
@@ -93,7 +97,7 @@ func newWorld(t *testing.T, settings ...setting) *world {
 		}
 	})
 	w.slack.SetInteractivityURL("http://" + w.slackAddr + "/api/v1/slack/interactions")
-	w.apply(deployments, deployment(w.ns))
+	w.apply(deployments, deployment(w.ns, w.args))
 	w.apply(policies, policy(w.ns, w.lets))
 	targets := filepath.Join(w.dir, "vllm.json")
 	w.vllm = fakevllm.Start(t, fakevllm.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
@@ -105,6 +109,7 @@ func newWorld(t *testing.T, settings ...setting) *world {
 	w.prom.WaitFor(t, `sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
 	w.line = newLine(t, w.prom.URL)
 	w.startBot()
+	w.followed()
 	return w
 }
 
@@ -186,40 +191,6 @@ func (w *world) startAlertmanager() {
 	w.am.waitHTTP(w.t, "http://"+w.amAddr+"/-/ready", 200)
 }
 
-// follow makes the fleet do what the real objects say, as the cluster would.
-func (w *world) follow(ctx context.Context) {
-	client := w.c.Dynamic(w.t)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		d, err := client.Resource(deployments).Namespace(w.ns).Get(ctx, model, metav1.GetOptions{})
-		if err != nil {
-			continue // the API server is down in some scenarios
-		}
-		if ready, found, err := unstructured.NestedInt64(d.Object, "status", "readyReplicas"); err == nil && found && ready > 0 {
-			must(w.t, w.vllm.Fleet.SetReplicas(int(ready)))
-		}
-		if p, err := client.Resource(policies).Namespace(w.ns).Get(ctx, model, metav1.GetOptions{}); err == nil {
-			limit, _, err := unstructured.NestedInt64(p.Object, "spec", "circuitBreaker", "maxParallelRequests")
-			if err == nil {
-				must(w.t, w.vllm.Fleet.SetThrottle(int(limit)))
-			}
-		}
-	}
-}
-
-// must fails the test from any goroutine.
-func must(t *testing.T, err error) {
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 func (w *world) apply(r schema.GroupVersionResource, o *unstructured.Unstructured) {
 	w.t.Helper()
 	if _, err := w.c.Dynamic(w.t).Resource(r).Namespace(w.ns).Create(w.t.Context(), o, metav1.CreateOptions{}); err != nil {
@@ -227,7 +198,14 @@ func (w *world) apply(r schema.GroupVersionResource, o *unstructured.Unstructure
 	}
 }
 
-func deployment(ns string) *unstructured.Unstructured {
+func deployment(ns string, args []string) *unstructured.Unstructured {
+	if args == nil {
+		args = []string{"--max-num-seqs=256", "--max-num-batched-tokens=8192"}
+	}
+	all := []any{"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret"}
+	for _, a := range args {
+		all = append(all, a)
+	}
 	return object(map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": model, "namespace": ns},
 		"spec": map[string]any{
@@ -237,8 +215,7 @@ func deployment(ns string) *unstructured.Unstructured {
 				"spec": map[string]any{
 					"nodeName": kubetest.Node, "terminationGracePeriodSeconds": int64(1),
 					"containers": []any{map[string]any{
-						"name": "vllm", "image": "vllm/vllm-openai:v0.20.0",
-						"args": []any{"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret", "--max-num-seqs=256", "--max-num-batched-tokens=8192"},
+						"name": "vllm", "image": "vllm/vllm-openai:v0.20.0", "args": all,
 					}},
 				},
 			},

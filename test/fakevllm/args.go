@@ -14,12 +14,15 @@ func errTooFewTokens(e Engine) error {
 }
 
 // withArgs returns the engine as `vllm serve` would start it with these arguments: --max-num-batched-tokens, --max-num-seqs and --watermark,
-// spelled with - or _, with = or as two arguments; the last one wins. Other arguments change nothing.
+// spelled with - or _, with = or as two arguments, and the switch --[no-]enable-prefix-caching; the last one wins. Other arguments change nothing.
 func (e Engine) withArgs(args []string) (Engine, error) {
 	defaultTokens := e.MaxNumBatchedTokens
 	for i := 0; i < len(args); i++ {
 		flag, value, joined := strings.Cut(args[i], "=")
 		switch strings.ReplaceAll(flag, "_", "-") {
+		case "--enable-prefix-caching", "--no-enable-prefix-caching":
+			e.NoPrefixCaching = strings.HasPrefix(flag, "--no")
+			continue
 		case "--max-num-batched-tokens", "--max-num-seqs", "--watermark":
 		default:
 			continue

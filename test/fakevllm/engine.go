@@ -15,6 +15,8 @@ type Engine struct {
 	MaxNumBatchedTokens int `json:"max_num_batched_tokens"`
 	// Watermark is the part of the cache that admission leaves free (--watermark).
 	Watermark float64 `json:"watermark"`
+	// NoPrefixCaching reads every prompt in full and counts no queries of the prefix cache, as vLLM does (--no-enable-prefix-caching).
+	NoPrefixCaching bool `json:"no_prefix_caching,omitempty"`
 	// Step, PerSequence and PerPromptToken make up the time of a step.
 	Step           time.Duration `json:"step"`
 	PerSequence    time.Duration `json:"per_sequence"`
@@ -220,6 +222,10 @@ func (e *engine) admit(r *request) {
 	}
 	r.admitted = true
 	r.scheduled = max(e.now, r.arrived)
+	if e.spec.NoPrefixCaching {
+		r.cached = 0
+		return
+	}
 	r.cached = min(r.cached, (r.prompt-1)/blockSize*blockSize)
 	r.computed = r.cached
 	e.tally.queried += uint64(r.prompt)

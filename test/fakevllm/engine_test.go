@@ -288,6 +288,25 @@ func TestArgumentsAreReadAsVLLMReadsThem(t *testing.T) {
 	}
 }
 
+func TestWithoutPrefixCachingNothingIsAskedOrFound(t *testing.T) {
+	t.Parallel()
+	for args, asked := range map[string]bool{
+		"": true, "--no-enable-prefix-caching": false, "--no_enable_prefix_caching --max-num-seqs=8": false, "--no-enable-prefix-caching --enable-prefix-caching": true,
+	} {
+		spec, err := gpu().withArgs(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &engine{tally: newTally(bucketsOf(V1)), gone: func(*request, bool) {}, now: time.Hour}
+		e.configure(spec)
+		e.enqueue(&request{arrived: time.Hour, prompt: 1000, wanted: 5, maxTokens: 5}, .5)
+		e.advance(time.Hour + time.Minute)
+		if e.tally.finished[reasonLength] != 1 || (e.tally.queried > 0) != asked || (e.tally.hit > 0) != asked {
+			t.Errorf("%q: %v finished, %d asked, %d found", args, e.tally.finished, e.tally.queried, e.tally.hit)
+		}
+	}
+}
+
 func TestArgumentsThatVLLMRefusesAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

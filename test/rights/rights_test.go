@@ -43,7 +43,7 @@ func pool() incident.Pool {
 		Name: "llama-70b", Mode: incident.ModeApprove, Matchers: map[string]string{"model_name": "llama-70b"},
 		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 2, Max: 8}, MaxNumBatchedTokens: &incident.IntKnob{Min: 2048, Max: 16384},
+			Replicas: &incident.IntKnob{Min: 2, Max: 8}, MaxNumBatchedTokens: &incident.TokensKnob{Min: 2048, Max: 16384},
 			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: "llm", Name: "llama-70b", Field: "maxParallelRequests", Min: 16, Max: 1024},
 		},
 	}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// publicDocs is where the pages of this project can be read, as the alert rules in deploy/prometheus name them too.
+const publicDocs = "https://github.com/vllm-medic/vllm-medic/blob/main"
+
+// docs is where runbook pages are: the public ones when nothing is said, nowhere when it is said so.
+func (l *loader) docs(raw *string) string {
+	switch {
+	case raw == nil:
+		return publicDocs
+	case *raw == "none":
+		return ""
+	}
+	return l.link("links.docs_url", *raw)
+}
+
+// link is an address that people or the bot open without a password.
+func (l *loader) link(path, raw string) string {
+	return l.address(path, raw, "this address has to do without")
+}
+
+// address takes http and https. What is wrong with it is said without repeating it: it may hold a secret.
+func (l *loader) address(path, raw, instead string) string {
+	if raw == "" {
+		return ""
+	}
+	if u, err := url.Parse(raw); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		l.at(path, "must be a URL that begins with http:// or https://")
+	}
+	if hasPassword(raw) {
+		l.at(path, "must not hold a password; %s", instead)
+	}
+	return raw
+}
+
+// proxy is the address of a proxy; nil when it is none.
+func (l *loader) proxy(path, raw string) *url.URL {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
+		l.at(path, "must be a URL that begins with http://, https://, socks5:// or socks5h://")
+		return nil
+	case hasPassword(raw):
+		l.at(path, "must not hold a password; the bot can only use a proxy that asks for none")
+		return nil
+	}
+	return u
+}
+
+func unreadable(raw string) bool {
+	_, err := url.Parse(raw)
+	return err != nil
+}
+
+// hasPassword says whether a URL holds a password: the user's, or one of the parameters by which PostgreSQL's clients take one. A parameter is looked at
+// by itself, because url.Query leaves out what it cannot decode.
+func hasPassword(raw string) bool {
+	if u, err := url.Parse(raw); err == nil && u.User != nil {
+		if _, ok := u.User.Password(); ok {
+			return true
+		}
+	}
+	_, query, _ := strings.Cut(raw, "?")
+	for _, pair := range strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' || r == '?' || r == '#' }) {
+		key, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(key); err == nil {
+			key = plain
+		}
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "password", "sslpassword":
+			return true
+		}
+	}
+	return false
+}
