@@ -138,4 +138,5 @@ type never struct {
 	knob   string
 	change change
 	why    string
+	except []string // the steps that may cost it all the same
 }

@@ -22,7 +22,7 @@ type Input struct {
 
 // Result is what the readings say.
 type Result struct {
-	// Diagnosis is the one nearest to the root cause among those that hold; nil when none does. Note then says why.
+	// Diagnosis is the one nearest to the root cause among those that hold and that have to do with the alerts; nil when none holds. Note then says why.
 	Diagnosis *incident.Diagnosis
 	// Others are the other diagnoses that were weighed, nearest to the root cause first.
 	Others []incident.Other
@@ -54,11 +54,11 @@ func (c *Catalog) Diagnose(in Input) Result {
 	for _, d := range sel.diagnoses {
 		verdicts = append(verdicts, verdict{diagnosis: d, answer: d.when.ask(f)})
 	}
-	chosen := choose(verdicts)
+	chosen := choose(verdicts, sel)
 	in.Evidence.Readings = c.withOwn(in.Evidence, sel)
 	rec := c.recovery(sel, chosen, in.Standing, f)
 	out := Result{
-		Others:   others(verdicts, chosen),
+		Others:   c.unseen(others(verdicts, chosen), verdicts, in.Evidence, f),
 		Healthy:  rec.truth(),
 		Recovery: rec.conditions(),
 		Readings: c.thresholds(in, f, chosen, rec),
@@ -88,6 +88,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	if !d.acts() {
 		notes = append(notes, sel.nothingToDo()+sentence(d.noAction))
 	}
+	notes = append(notes, besides(verdicts, chosen)...)
 	notes = append(notes, deeper(verdicts, chosen)...)
 	out.Note = joinNotes(notes, left, rec.notes())
 	return out
@@ -122,45 +123,17 @@ func (c *Catalog) namePods(list []incident.Condition, readings map[string]incide
 	return list
 }
 
-// choose takes the first that holds; they come by rank.
-func choose(verdicts []verdict) *verdict {
-	i := slices.IndexFunc(verdicts, func(v verdict) bool { return v.answer.truth == incident.True })
-	if i < 0 {
-		return nil
-	}
-	return &verdicts[i]
-}
-
-func others(verdicts []verdict, chosen *verdict) []incident.Other {
-	var out []incident.Other
-	for _, v := range verdicts {
-		if chosen != nil && v.diagnosis == chosen.diagnosis {
-			continue
-		}
-		o := incident.Other{Name: v.diagnosis.name, Verdict: v.answer.truth, Why: v.answer.why()}
-		if v.answer.truth == incident.True {
-			o.Why = "it is a symptom: " + chosen.diagnosis.name + " explains it (" + o.Why + ")"
-			if !slices.Contains(chosen.diagnosis.explains, v.diagnosis.name) {
-				o.Why = "it holds too; " + chosen.diagnosis.name + " is nearer to the cause (" + v.answer.why() + ")"
-			}
-		}
-		out = append(out, o)
-	}
-	return out
-}
-
-// proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook forbids. The
-// playbook that owns the diagnosis decides alone when it answers one of the alerts itself.
+// proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook forbids.
 func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepRequest, left []string) {
-	ownerAnswers := slices.Contains(sel.answering, d.owner)
+	ownerAnswers := slices.Contains(sel.named, d.owner)
 	for _, s := range d.steps {
 		if s.condition != nil {
 			if a := s.condition.ask(f); a.truth != incident.True {
-				left = append(left, "Left out, "+stepWords(s.request)+": it needs "+s.condition.text+", and "+a.why()+".")
+				left = append(left, "Left out, "+stepWords(s.request)+": "+a.why()+".")
 				continue
 			}
 		}
-		if n := forbidding(sel, s.request); n != nil && !ownerAnswers {
+		if n := forbidding(sel, s.request, ownerAnswers); n != nil {
 			left = append(left, "Left out, "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.text()))
 			continue
 		}
@@ -169,11 +142,13 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 	return steps, left
 }
 
-func forbidding(sel selection, s incident.StepRequest) *never {
-	for _, p := range sel.answering {
+// forbidding finds what an alert's playbook says never to do to the knob itself; that holds whichever playbook owns the step. A restart is what a step costs and
+// not what it is for: where the owner of the diagnosis answers one of the alerts itself, it alone weighs that cost.
+func forbidding(sel selection, s incident.StepRequest, ownerAnswers bool) *never {
+	for _, p := range sel.named {
 		for i := range p.never {
-			if p.never[i].forbids(s) {
-				return &p.never[i]
+			if n := &p.never[i]; n.forbids(s) && (n.knob != knobRestart || !ownerAnswers) {
+				return n
 			}
 		}
 	}

@@ -126,4 +126,6 @@ type neverDoc struct {
 	Knob   string `yaml:"knob"`
 	Change string `yaml:"change"`
 	Why    string `yaml:"why"`
+	// For restart: the steps that may cost one all the same, such as max_num_batched_tokens.
+	Except []string `yaml:"except"`
 }

@@ -17,6 +17,7 @@ const recent = 30 * time.Minute
 
 // factSource reads one fact out of the evidence; ok is false when there is none.
 type factSource struct {
+	name string
 	unit incident.Unit
 	read func(incident.Evidence) (value float64, ok bool)
 	// alerts says that the fact comes from the alerts and not from Kubernetes.
@@ -41,21 +42,26 @@ func factSources() map[string]factSource {
 		"pods_down": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return down(p, ev.At) })
 		}),
+		"pods_unscheduled": count(func(ev incident.Evidence) int {
+			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return waitsForNode(p) && ev.At.Sub(p.Unscheduled) >= unscheduledFor })
+		}),
 		"pods_ready": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready })
 		}),
 		"pods_crash_looping": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return strings.Contains(p.Reason, "CrashLoopBackOff") })
 		}),
-		"recent_crashes": count(func(ev incident.Evidence) int { return len(crashes(ev, func(incident.Crash) bool { return true })) }),
+		"recent_crashes": count(func(ev incident.Evidence) int { return len(crashes(ev, anyCrash)) }),
 		"recent_gpu_ooms": count(func(ev incident.Evidence) int {
-			return len(crashes(ev, func(c incident.Crash) bool { return c.OutOfMemory == "gpu" }))
+			return len(crashes(ev, outOfGPU))
 		}),
 		"recent_oom_kills": count(func(ev incident.Evidence) int {
 			return len(crashes(ev, func(c incident.Crash) bool { return c.Reason == "OOMKilled" }))
 		}),
 		"recent_rollouts":            count(rollouts),
 		"youngest_pod_age":           {unit: incident.UnitSeconds, read: youngest},
+		"youngest_crash_age":         {unit: incident.UnitSeconds, read: sinceLast(anyCrash)},
+		"youngest_gpu_oom_age":       {unit: incident.UnitSeconds, read: sinceLast(outOfGPU)},
 		"arg_max_num_seqs":           arg("max_num_seqs", incident.UnitCount),
 		"arg_max_num_batched_tokens": arg("max_num_batched_tokens", incident.UnitTokens),
 		"dead_alerts": {unit: incident.UnitCount, alerts: true, read: func(ev incident.Evidence) (float64, bool) {
@@ -99,6 +105,24 @@ func crashes(ev incident.Evidence, want func(incident.Crash) bool) []incident.Cr
 	})
 }
 
+func anyCrash(incident.Crash) bool { return true }
+
+func outOfGPU(c incident.Crash) bool { return c.OutOfMemory == "gpu" }
+
+// sinceLast is how long ago the newest of the recent ends was. The age of a pod would not do: one that an autoscaler has just added says nothing about an
+// end that was before it.
+func sinceLast(want func(incident.Crash) bool) func(incident.Evidence) (float64, bool) {
+	return func(ev incident.Evidence) (float64, bool) {
+		var newest time.Time
+		for _, c := range crashes(ev, want) {
+			if c.At.After(newest) {
+				newest = c.At
+			}
+		}
+		return ev.At.Sub(newest).Seconds(), !newest.IsZero()
+	}
+}
+
 func changesOf(ev incident.Evidence, kind incident.ChangeKind) int {
 	return countOf(ev.Cluster.Changes, func(c incident.RecentChange) bool { return c.Kind == kind && ev.At.Sub(c.At) <= recent })
 }
@@ -129,6 +153,7 @@ func (l *loader) fact(at place, s signalDoc) {
 	case incident.Unit(s.Unit) != f.unit && s.Unit != "":
 		l.add(at.problem("fact: %s is in %s and not in %s", s.Fact, f.unit, s.Unit))
 	}
+	f.name = s.Fact
 	l.catalog.facts[s.Name] = f
 }
 
@@ -209,6 +234,15 @@ func (c *Catalog) quotient(r incident.Reading, q ratio, ev incident.Evidence) in
 		r.Value = &v
 	}
 	return r
+}
+
+// SignalNames lists the names of all signals, those that Prometheus is not asked for included, in the order of the catalog.
+func (c *Catalog) SignalNames() []string {
+	out := make([]string, 0, len(c.signals))
+	for _, s := range c.signals {
+		out = append(out, s.Name)
+	}
+	return out
 }
 
 // own are the readings that the catalog itself works out.

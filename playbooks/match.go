@@ -10,8 +10,12 @@ import (
 type selection struct {
 	// answering are the playbooks that answer the alerts. Their recovery rules say when the trouble is over.
 	answering []*playbook
+	// named are those of them that answer an alert by its name, as opposed to being asked because nothing better is known. What they forbid holds.
+	named []*playbook
 	// diagnoses are those of the answering playbooks, those that they also weigh, and those that are always weighed, by rank.
 	diagnoses []*diagnosis
+	// reached are those of them to which the alerts lead, as opposed to what is weighed for every alert.
+	reached map[*diagnosis]bool
 	// unknown are the alert names that no playbook answers. For them every playbook is asked.
 	unknown []string
 }
@@ -25,19 +29,22 @@ func (c *Catalog) selection(alertNames []string) selection {
 		}
 	}
 	everything := len(alertNames) == 0 || len(s.unknown) > 0
-	reached := map[*diagnosis]bool{}
+	s.reached = map[*diagnosis]bool{}
 	for _, p := range c.playbooks {
 		answers := slices.ContainsFunc(alertNames, func(name string) bool { return slices.Contains(p.alerts, name) })
 		if !answers && !everything {
 			continue
 		}
 		s.answering = append(s.answering, p)
+		if answers {
+			s.named = append(s.named, p)
+		}
 		for _, d := range slices.Concat(p.diagnoses, p.also) {
-			reached[d] = reached[d] || answers || !d.own
+			s.reached[d] = s.reached[d] || answers || !d.own
 		}
 	}
 	for _, d := range c.diagnoses {
-		if reached[d] || d.always {
+		if s.reached[d] || d.always {
 			s.diagnoses = append(s.diagnoses, d)
 		}
 	}

@@ -33,6 +33,9 @@ func TestRecovery(t *testing.T) {
 
 		{"queue is short", "vLLMQueueBacklog", state{"queue_time_p95": bound(0.3, incident.AtMost)}, yes},
 		{"requests still wait", "vLLMQueueBacklog", state{"waiting": 12.0, "waiting_per_engine": 6.0}, no},
+		{"a queue that stands, for which the target leaves room", "vLLMQueueBacklog", state{"waiting_per_engine": 6.0, "waiting_per_engine_mean": 6.0}, yes},
+		{"a queue that stands, and first tokens are late", "vLLMQueueBacklog", state{"waiting_per_engine": 6.0, "waiting_per_engine_mean": 6.0, "ttft_p95": 0.6}, no},
+		{"a queue that stands and is as long as what the published alert fires on", "vLLMQueueBacklog", state{"waiting_per_engine": 51.0, "waiting_per_engine_mean": 51.0}, no},
 		{"those that finished had waited long", "vLLMQueueBacklog", state{"queue_time_p95": 8.0}, no},
 		{"a long queue settles it, whatever is missing", "vLLMQueueBacklog", state{"queue_time_p95": nil, "waiting_per_engine": 6.0}, no},
 		{"no queue times while requests run", "vLLMQueueBacklog", state{"queue_time_p95": nil}, open},
@@ -43,7 +46,11 @@ func TestRecovery(t *testing.T) {
 		{"preemptions not known", "vLLMRequestSwapping", state{"preemption_rate": nil}, open},
 
 		{"room in the cache", "vLLMGPUCacheFull", state{"kv_usage_max": 0.95}, yes},
-		{"full cache", "vLLMGPUCacheFull", state{"kv_usage_max": 0.96}, no},
+		{"full cache and requests that wait", "vLLMGPUCacheFull", state{"kv_usage_max": 0.96, "waiting_mean": 3.0}, no},
+		{"full cache and preemptions", "vLLMGPUCacheFull", state{"kv_usage_max": 0.96, "preemption_rate": 0.01}, no},
+		{"full cache and late tokens", "vLLMGPUCacheFull", state{"kv_usage_max": 0.96, "tpot_p95": 0.06}, no},
+		{"full cache without latencies", "vLLMGPUCacheFull", state{"kv_usage_max": 0.96, "ttft_p95": nil}, open},
+		{"a full batch that is well", "vLLMGPUCacheFull", state{"kv_usage_max": 0.96}, yes},
 		{"cache not known", "KVCacheNearFull", state{"kv_usage_max": nil}, open},
 
 		{"tokens come in time", "vLLMHighTPOT", state{"tpot_p95": 0.05}, yes},
@@ -58,11 +65,22 @@ func TestRecovery(t *testing.T) {
 		{"nobody asks, so nothing aborts", "vLLMHighAbortRate", state{"abort_ratio": nil, "unfinished_ratio": nil, "running": 0.0}, yes},
 
 		{"enough tokens", "LowThroughput", state{"generation_tokens_rate": 100.0}, yes},
-		{"few tokens with requests", "LowThroughput", state{"generation_tokens_rate": 40.0}, no},
+		{"few tokens with requests that are served in time", "LowThroughput", state{"generation_tokens_rate": 40.0}, yes},
+		{"few tokens and late ones", "LowThroughput", state{"generation_tokens_rate": 40.0, "tpot_p95": 0.06}, no},
+		{"few tokens and requests that wait", "LowThroughput", state{"generation_tokens_rate": 40.0, "waiting_mean": 3.0}, no},
+		{"no tokens with requests", "LowThroughput", state{"generation_tokens_rate": 0.0}, no},
 		{"no tokens at night", "LowThroughput", quiet, yes},
 		{"tokens not known", "LowThroughput", state{"generation_tokens_rate": nil}, open},
 
+		{"an idle GPU of which little is asked", "GPUUnderutilized", state{"gpu_util": 0.2}, yes},
+		{"an idle GPU and first tokens that come late", "GPUUnderutilized", state{"gpu_util": 0.2, "ttft_p95": 6.0}, no},
+		{"an idle GPU, requests that run and no first token", "GPUUnderutilized", state{"gpu_util": 0.2, "ttft_p95": nil}, open},
+
+		{"one pod slower than its target, which the pool keeps", "vLLMPodSlow", state{"ttft_worst_pod": 0.75, "ttft_second_pod": 0.3}, yes},
+		{"one pod slower than the target that puts the pool beyond it", "vLLMPodSlow", state{"ttft_p95": 0.6, "ttft_worst_pod": 0.75, "ttft_second_pod": 0.3}, no},
+
 		{"serving", "vLLMNotServing", state{}, yes},
+		{"some pods stand still while others serve", "vLLMNotServing", state{"stalled_pods": 6.0}, no},
 		{"standing still", "vLLMNotServing", state{"generation_tokens_rate": 0.0, "prompt_tokens_rate": 0.0}, no},
 		{"reading prompts only, as a prefill pool does", "vLLMNotServing", state{"generation_tokens_rate": 0.0}, yes},
 		{"idle is not standing still", "vLLMNotServing", quiet, yes},

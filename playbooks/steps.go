@@ -92,6 +92,9 @@ func directionOf(factor float64) change {
 
 // forbids says whether a step does what must never be done.
 func (n never) forbids(s incident.StepRequest) bool {
+	if slices.Contains(n.except, string(s.Kind)) {
+		return false
+	}
 	return slices.ContainsFunc(turns(s), func(t turn) bool {
 		return t.knob == n.knob && (n.change == changeAny || t.change == changeAny || n.change == t.change)
 	})
@@ -118,6 +121,12 @@ func (l *loader) nevers(at place, list []neverDoc) []never {
 			knob:   oneOf(l, entry, "knob", doc.Knob, knobs()),
 			change: oneOf(l, entry, "change", change(doc.Change), changes()),
 			why:    strings.TrimSpace(doc.Why),
+			except: l.repeated(entry, "except", doc.Except),
+		}
+		for j, name := range doc.Except {
+			if n.knob != knobRestart || name != knobBatch {
+				l.add(entry.key("except").item(j).problem("except: only restart has exceptions, and only %s is a step that restarts pods", knobBatch))
+			}
 		}
 		out = append(out, n)
 	}

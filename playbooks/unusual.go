@@ -21,12 +21,13 @@ const (
 	mostDepartures     = 3
 	changesBack        = 2 * time.Hour
 	yesterdayDeparture = 2.0 // times yesterday's value; our starting value
+	justBeyond         = 1 + 1e-9
 )
 
 // unusual are what a person wants to know beside the cause: departures from the pool's own past, signals that move together, and what changed lately. None
 // of it chooses a cause: an unusual value is not a wrong one, and what happened before is not what it came from.
 func (c *Catalog) unusual(ev incident.Evidence) []string {
-	return slices.Concat(recentChanges(ev), c.departures(ev), c.together(ev))
+	return slices.Concat(unscheduled(ev), recentChanges(ev), c.departures(ev), c.together(ev))
 }
 
 // departures are the signals that are furthest from their own past.
@@ -160,8 +161,11 @@ func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 		if !r.HasValue() || r.Threshold == nil || r.Direction == incident.Neutral {
 			continue
 		}
-		// Above a limit of zero anything is infinitely far.
 		times := *r.Value / *r.Threshold
+		if *r.Threshold == 0 && *r.Value > 0 {
+			// Above a limit of zero anything is infinitely far, which tells nothing: it stands behind what is far by a number.
+			times = justBeyond
+		}
 		if r.Direction == incident.LowerIsWorse {
 			times = *r.Threshold / *r.Value
 		}

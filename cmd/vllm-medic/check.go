@@ -93,7 +93,7 @@ func sound(w io.Writer, path string, l loaded, offline, live bool) error {
 	say(tw, "  kubernetes\t%s\n", kubernetesText(l.Kubernetes))
 	say(tw, "  slack\t%s\n", slackText(l.Slack))
 	for _, p := range l.Pools {
-		say(tw, "  pool %s\t%s; %s\n", p.Name, p.Mode, knobsText(p.Knobs))
+		say(tw, "  pool %s\t%s; %s%s\n", p.Name, p.Mode, knobsText(p.Knobs), routeText(p.HTTPRoute))
 	}
 	say(tw, "  playbooks\t%d built in, %d of your own\n", l.builtin, len(l.catalog.Playbooks())-l.builtin)
 	if err := tw.Flush(); err != nil {
@@ -210,6 +210,13 @@ func knobsText(k incident.Knobs) string {
 		return "no knobs: nothing of it is ever changed"
 	}
 	return strings.Join(out, ", ")
+}
+
+func routeText(r incident.RouteRef) string {
+	if r.IsZero() {
+		return ""
+	}
+	return "; HTTPRoute " + r.String()
 }
 
 // count is "1 mistake" or "3 mistakes".

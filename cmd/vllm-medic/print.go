@@ -92,6 +92,7 @@ func printList(w io.Writer, title, mark string, texts []string) {
 // Where one reason keeps all readings away, it is not said again for each.
 func printOthers(w io.Writer, others []incident.Other, shared string) {
 	var lines []string
+	others, unlooked := incident.NotLookedAt(others)
 	begin := shared[:min(len(shared), 60)] // a reason quotes the beginning of an error
 	told := slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict == incident.Undecided && strings.Contains(o.Why, begin) })
 	if n := len(others) - len(told); n > 0 {
@@ -104,6 +105,9 @@ func printOthers(w io.Writer, others []incident.Other, shared string) {
 				lines = append(lines, fmt.Sprintf("%s (%s): %s", o.Name, map[incident.Truth]string{incident.True: "holds", incident.Undecided: "cannot be told"}[verdict], o.Why))
 			}
 		}
+	}
+	for _, u := range unlooked {
+		lines = append(lines, fmt.Sprintf("not looked at, because %s: %s", u.Why, strings.Join(u.Names, ", ")))
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict != incident.False })); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more do not hold", n))

@@ -74,9 +74,12 @@ func liveSignals(ctx context.Context, c *evidence.Collector, opts Options, p inc
 // the pool has series.
 func signalFinding(p incident.Pool, ev incident.Evidence, own bool) Finding {
 	f := Finding{Where: "prometheus, pool " + p.Name}
-	have := 0
+	have, routes := 0, ""
 	var errs []string
 	for _, r := range ev.Readings {
+		if strings.Contains(r.Warning, evidence.SeveralRoutes) {
+			routes = "; " + evidence.SeveralRoutes + ", else the gateway's count for none"
+		}
 		switch {
 		case r.HasValue():
 			have++
@@ -87,7 +90,7 @@ func signalFinding(p incident.Pool, ev incident.Evidence, own bool) Finding {
 	slices.Sort(errs)
 	switch {
 	case have > 0 && own:
-		f.Good, f.Text = true, fmt.Sprintf("%s; %d of %d signals have data", ev.Dialect, have, len(ev.Readings))
+		f.Good, f.Text = true, fmt.Sprintf("%s; %d of %d signals have data%s", ev.Dialect, have, len(ev.Readings), routes)
 	case len(errs) > 0:
 		f.Text = errs[0]
 	default:

@@ -56,7 +56,7 @@ func (k *kubeClient) changes(ctx context.Context, a around, out *incident.Cluste
 	}
 	wg.Wait()
 
-	all := slices.Concat(revised, nodes)
+	all := slices.Concat(revised, nodes, endedPods(a.pods, a.now))
 	for _, o := range own {
 		all = append(all, scalings(o.scalings, scalers, &o.history)...)
 	}
@@ -71,8 +71,8 @@ func (k *kubeClient) changes(ctx context.Context, a around, out *incident.Cluste
 	}
 	out.Changes = newest(all)
 	out.Unread = append(out.Unread, unread(
-		unreadPart{"recent rollouts", revisedErr}, unreadPart{"recent scaling", scaledErr}, unreadPart{"recent scaling by the autoscaler", kedaErr},
-		unreadPart{"events of the nodes", nodesErr}, unreadPart{"the log of a crashed container", errors.Join(logErrs...)},
+		unreadPart{incident.UnreadRollouts, revisedErr}, unreadPart{"recent scaling", scaledErr}, unreadPart{"recent scaling by the autoscaler", kedaErr},
+		unreadPart{"events of the nodes", nodesErr}, unreadPart{incident.UnreadCrashLog, errors.Join(logErrs...)},
 	)...)
 }
 

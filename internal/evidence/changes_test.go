@@ -150,7 +150,11 @@ func TestEndings(t *testing.T) {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: code, FinishedAt: metav1.NewTime(now.Add(-ago))}}
 	}
 	pod := func(name string, statuses ...corev1.ContainerStatus) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{ContainerStatuses: statuses}}
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{ContainerStatuses: statuses}}
+		for _, s := range statuses {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: s.Name})
+		}
+		return p
 	}
 	last := func(name string, ago time.Duration) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, RestartCount: 2, LastTerminationState: terminated(ago, 1)}

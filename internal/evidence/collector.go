@@ -101,7 +101,7 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 		mu    sync.Mutex
 		fresh freshness
 		out   = make(map[string]incident.Reading, len(signals))
-		ready = prepare(signals, found.dialect, dialectErr, pool.Matchers)
+		ready = prepare(signals, found.dialect, dialectErr, scopeOf(pool))
 	)
 	if dialectErr == nil && found.dialect.Generation != "" {
 		wg.Go(func() { fresh = c.freshness(ctx, found.dialect, pool.Matchers, at) })
@@ -152,12 +152,16 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 	}
 	got, err := c.look(ctx, p, opts, at)
 	wg.Wait()
-	r.Warning = joinNotes(got.note, apart, widened(p.alone, p.matchers), p.note)
+	r.Warning = joinNotes(got.note, apart, widened(p.alone, p.scope), p.note)
 	if err != nil {
 		r.Error = err.Error()
 		return r
 	}
 	r.Series, r.Pods, r.Baseline = got.past, got.pods, baseline
+	if got.routes > 1 {
+		r.Warning = joinNotes(r.Warning, SeveralRoutes)
+		r.Optional = r.Optional && got.present // it is there and cannot be used: that is not "this pool has none"
+	}
 	r.Warning = joinNotes(r.Warning, found.dialect.mixed(p.metrics))
 	if got.present {
 		var note string

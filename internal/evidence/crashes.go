@@ -36,17 +36,17 @@ type ended struct {
 	restarts int32
 	// previous says that the container runs again, or waits to: its log is then that of the run before.
 	previous bool
+	// withPod says that its pod ended for good with it, which is told as the end of the pod.
+	withPod bool
 }
 
-// endings are the newest ends of containers, the newest first. Those of init containers that did their work are none.
+// endings are the newest ends of the engine's containers, the newest first. Of init containers only those count that keep their pod from starting now.
 func endings(pods []corev1.Pod, container string) []ended {
 	var out []ended
 	for i := range pods {
-		for _, s := range containerStatuses(&pods[i], container) {
-			out = append(out, endOf(&pods[i], s, false)...)
-		}
-		for _, s := range pods[i].Status.InitContainerStatuses {
-			out = append(out, endOf(&pods[i], s, true)...)
+		pod := &pods[i]
+		for _, s := range slices.Concat(engineStatuses(pod, container), failingInits(pod)) {
+			out = append(out, endOf(pod, s)...)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b ended) int {
@@ -55,15 +55,15 @@ func endings(pods []corev1.Pod, container string) []ended {
 	return out[:min(len(out), maxCrashes)]
 }
 
-func endOf(pod *corev1.Pod, s corev1.ContainerStatus, init bool) []ended {
+func endOf(pod *corev1.Pod, s corev1.ContainerStatus) []ended {
 	t, previous := s.State.Terminated, false
-	if t == nil || init && t.ExitCode == 0 {
+	if t == nil {
 		t, previous = s.LastTerminationState.Terminated, true
 	}
-	if t == nil || init && t.ExitCode == 0 {
+	if t == nil {
 		return nil
 	}
-	e := ended{restarts: s.RestartCount, previous: previous, crash: incident.Crash{Pod: pod.Name, Container: s.Name, Reason: shown(t.Reason), ExitCode: int64(t.ExitCode)}}
+	e := ended{restarts: s.RestartCount, previous: previous, withPod: endedForGood(pod), crash: incident.Crash{Pod: pod.Name, Container: s.Name, Reason: shown(t.Reason), ExitCode: int64(t.ExitCode)}}
 	if !t.FinishedAt.IsZero() {
 		e.crash.At = t.FinishedAt.UTC()
 	}
@@ -72,7 +72,7 @@ func endOf(pod *corev1.Pod, s corev1.ContainerStatus, init bool) []ended {
 
 // restart is the end as a change, when it is recent.
 func (e *ended) restart(now time.Time) (incident.RecentChange, bool) {
-	if !recent(e.crash.At, now) {
+	if e.withPod || !recent(e.crash.At, now) {
 		return incident.RecentChange{}, false
 	}
 	then := "and has not been started again"

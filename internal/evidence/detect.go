@@ -25,8 +25,8 @@ const (
 	notTelling = ".+_(bucket|sum|created)"
 	bareVLLM   = "(num_requests_(running|waiting)|gpu_cache_usage_perc|num_request_max|(prompt_tokens|generation_tokens|request_finish)_total|" +
 		"(time_to_first_token|time_per_output_token|e2e_request_latency)_seconds_count|request_(prompt|generation)_tokens_count)"
-	bucketNames = "(time_to_first_token|inter_token_latency|time_per_output_token|request_time_per_output_token|e2e_request_latency|" +
-		"request_queue_time|request_prefill_time|request_decode_time|request_inference_time)_seconds_bucket"
+	bucketNames = "((time_to_first_token|inter_token_latency|time_per_output_token|request_time_per_output_token|e2e_request_latency|" +
+		"request_queue_time|request_prefill_time|request_decode_time|request_inference_time)_seconds|request_(prompt|generation)_tokens)_bucket"
 )
 
 // finding is what a detection found out.
@@ -74,6 +74,9 @@ func dialectKey(pool incident.Pool) string {
 	b.WriteString(strconv.Quote(pool.Name))
 	for _, name := range slices.Sorted(maps.Keys(pool.Matchers)) {
 		b.WriteString("," + name + "=" + strconv.Quote(pool.Matchers[name]))
+	}
+	if r := pool.HTTPRoute; !r.IsZero() {
+		b.WriteString("," + strconv.Quote(r.Namespace) + "/" + strconv.Quote(r.Name))
 	}
 	return b.String()
 }

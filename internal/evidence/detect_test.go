@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -207,5 +208,25 @@ func TestTheRealBucketsDecideTheBounds(t *testing.T) {
 				t.Errorf("reading = %q; want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// The lengths of prompts and answers end where the model does: what lies in the last bucket is "at least".
+func TestTheBoundsOfLengthsAreThoseOfTheModel(t *testing.T) {
+	t.Parallel()
+	const histogram = "vllm:request_prompt_tokens"
+	if matched, err := regexp.MatchString("^vllm:"+bucketNames+"$", histogram+"_bucket"); err != nil || !matched {
+		t.Fatalf("the bounds of %s are not asked for: %v", histogram, err)
+	}
+	length := incident.Signal{
+		Name: "prompt_len_p95", Query: "histogram_quantile(0.95, sum by (le) (rate(" + histogram + "_bucket[5m])))",
+		Unit: incident.UnitTokens, Floor: 1, Ceiling: 10e6,
+	}
+	f := newFakeProm(t)
+	f.dialect(llmMatchers, v1Names(), map[string][]string{histogram: {"1.0", "50000.0", "100000.0", "+Inf"}})
+	f.once(`histogram_quantile(0.95, sum by (le) (rate(`+histogram+`_bucket{model_name="llama",namespace="llm"}[5m])))`, valueReply("100000"))
+	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{length}, CollectOptions{})
+	if got := ev.Readings["prompt_len_p95"].Text(); got != "at least 100000 tokens" {
+		t.Errorf("reading = %q", got)
 	}
 }

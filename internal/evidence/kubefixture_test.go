@@ -177,8 +177,13 @@ func (c *cluster) llamaPods(t *testing.T, start time.Time, rs metav1.OwnerRefere
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 	}}
 	c.pod(t, "llm", "llama-6f7d-crash", "llama", crash, rs)
-	c.pod(t, "llm", "llama-6f7d-pending", "llama", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}}, rs)
-	c.pod(t, "llm", "llama-6f7d-evicted", "llama", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}, rs)
+	c.pod(t, "llm", "llama-6f7d-pending", "llama", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(start), Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}}}, rs)
+	c.pod(t, "llm", "llama-6f7d-evicted", "llama", corev1.PodStatus{
+		Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: ephemeral-storage.",
+		Conditions: []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(start)}},
+	}, rs)
+	// Nobody makes another one in the place of this: it is a pod that should serve.
+	c.pod(t, "llm", "llama-by-hand", "llama", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "UnexpectedAdmissionError"})
 }
 
 func (c *cluster) autoscalers(t *testing.T) {

@@ -23,7 +23,7 @@ func routerTwin(spelled string) bool {
 //	vllm:admission_rejections_total  no engine
 //	http_request*                    no model_name, no engine: exported by the API server's instrumentation
 //	http_response_size_bytes         no model_name, no engine
-//	namespace_httproute:...          no model_name, no engine: the gateway's recording rule of deploy/prometheus, by namespace
+//	namespace_httproute:...          no model_name, no engine: the gateway's recording rule of deploy/prometheus, by namespace and route
 //
 // The labels of the scrape (namespace, pod, job, instance) are on all of them. Source: vLLM v1/metrics/loggers.py. Metrics of others (up, DCGM,
 // gateways) are not in the table on purpose: without model_name they would be those of every pool in the namespace, so for them a matcher that
@@ -41,7 +41,7 @@ func labelsMissingOn(name string) []string {
 		}
 		return nil
 	}
-	if strings.HasPrefix(name, "http_request") || strings.HasPrefix(name, "http_response_size_bytes") || strings.HasPrefix(name, "namespace_httproute:") {
+	if strings.HasPrefix(name, "http_request") || strings.HasPrefix(name, "http_response_size_bytes") || isGateway(name) {
 		return both
 	}
 	return nil
@@ -59,13 +59,16 @@ const (
 	labelNamespace = "namespace"
 )
 
-// widened says which metrics were read with fewer matchers than the pool has.
-func widened(metrics []string, matchers map[string]string) string {
+// widened says which metrics were read with fewer matchers than the pool has. A route that the pool names is its own.
+func widened(metrics []string, pool scope) string {
 	var notes []string
 	for _, name := range metrics {
+		if isGateway(name) && !pool.route.IsZero() {
+			continue
+		}
 		var left []string
 		for _, label := range labelsMissingOn(name) {
-			if _, has := matchers[label]; has {
+			if _, has := pool.matchers[label]; has {
 				left = append(left, label)
 			}
 		}

@@ -22,7 +22,9 @@ type look struct {
 	present bool
 	past    []incident.Point
 	pods    []incident.PodValue
-	note    string
+	// routes is how many routes of the gateway the value may be of; 0 where nobody asked.
+	routes float64
+	note   string
 }
 
 // maxPodValues bounds the breakdown of one reading.
@@ -80,6 +82,9 @@ func (c *Collector) lookNow(ctx context.Context, p prepared, at time.Time) (look
 		return out, err
 	}
 	out.pods = podValues(parts[partPods], p.signal.Direction)
+	if n := parts[partRoutes]; len(n) > 0 {
+		out.routes = float64(n[0].Value)
+	}
 	out.value, out.present, err = single(parts[partValue])
 	return out, err
 }
@@ -98,7 +103,12 @@ func fromSpan(got answer, d incident.Direction, at time.Time) (look, error) {
 			own = append(own, s)
 			continue
 		}
-		if v, ok := lastAt(s, at); ok {
+		v, ok := lastAt(s, at)
+		switch {
+		case !ok:
+		case partOf(s.Metric) == partRoutes:
+			out.routes = float64(v)
+		default:
 			pods = append(pods, &model.Sample{Metric: s.Metric, Value: v})
 		}
 	}

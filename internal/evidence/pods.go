@@ -41,18 +41,21 @@ func (k *kubeClient) pods(ctx context.Context, ref incident.WorkloadRef, sel lab
 	return list.Items, nil
 }
 
+// podsFacts are the pods that serve or should. Those that ended for good are no pods any more: they are told among the changes.
 func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 	if pods == nil {
 		return nil
 	}
 	out := make([]incident.Pod, 0, len(pods))
 	for i := range pods {
-		out = append(out, podFacts(&pods[i], container))
+		if !endedForGood(&pods[i]) {
+			out = append(out, podFacts(&pods[i], container))
+		}
 	}
 	return out
 }
 
-// podFacts sums over the container that is named, or over all of them.
+// podFacts takes restarts and reasons from the containers of the engine, and from init containers that keep the pod from starting.
 func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	out := incident.Pod{Name: pod.Name}
 	if pod.Status.StartTime != nil {
@@ -70,25 +73,24 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 		case c.Type == corev1.PodReady:
 			out.Ready = c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+			out.Unscheduled = c.LastTransitionTime.UTC()
+			if c.LastTransitionTime.IsZero() {
+				out.Unscheduled = pod.CreationTimestamp.UTC()
+			}
 			reasons = append(reasons, strings.TrimSpace(shown(c.Reason)+" "+shown(c.Message)))
 		}
 	}
-	for _, s := range containerStatuses(pod, container) {
+	for _, s := range engineStatuses(pod, container) {
 		out.Restarts += int64(s.RestartCount)
 		reasons = append(reasons, containerReasons(s)...)
 	}
-	out.Reason = strings.Join(reasons, "; ")
-	return out
-}
-
-// containerStatuses are those of the container that is named, if there is one of that name, else of all.
-func containerStatuses(pod *corev1.Pod, container string) []corev1.ContainerStatus {
-	for _, s := range pod.Status.ContainerStatuses {
-		if container != "" && s.Name == container {
-			return []corev1.ContainerStatus{s}
+	for _, s := range failingInits(pod) {
+		for _, r := range containerReasons(s) {
+			reasons = append(reasons, "init container "+s.Name+": "+r)
 		}
 	}
-	return pod.Status.ContainerStatuses
+	out.Reason = strings.Join(reasons, "; ")
+	return out
 }
 
 // containerReasons says why a container waits and how it ended the last time.

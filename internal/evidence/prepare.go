@@ -21,15 +21,17 @@ type prepared struct {
 	// alone are those among them that are bounded by the matchers only, not by a join with the pool's own pods.
 	alone []string
 	// note says what was put in for a metric that is not there.
-	note     string
-	matchers map[string]string
+	note string
+	// routes counts the routes that the value may be of, as it will be sent; empty where that is not in doubt.
+	routes string
+	scope  scope
 	// vllm says that the query reads vLLM's metrics, so that the pool's dialect and freshness matter to it.
 	vllm bool
 	err  error
 }
 
 // prepare rewrites every signal's query.
-func prepare(signals []incident.Signal, d Dialect, dialectErr error, matchers map[string]string) []prepared {
+func prepare(signals []incident.Signal, d Dialect, dialectErr error, pool scope) []prepared {
 	at := map[string]int{}
 	out := make([]prepared, 0, len(signals))
 	for _, s := range signals {
@@ -38,14 +40,14 @@ func prepare(signals []incident.Signal, d Dialect, dialectErr error, matchers ma
 			continue
 		}
 		at[s.Name] = len(out)
-		out = append(out, prepareOne(s, d, dialectErr, matchers))
+		out = append(out, prepareOne(s, d, dialectErr, pool))
 	}
 	return out
 }
 
-func prepareOne(s incident.Signal, d Dialect, dialectErr error, matchers map[string]string) prepared {
-	p := prepared{signal: s, query: s.Query, matchers: matchers}
-	p.expr, p.err = rewrite(s.Query, d, matchers)
+func prepareOne(s incident.Signal, d Dialect, dialectErr error, pool scope) prepared {
+	p := prepared{signal: s, query: s.Query, scope: pool}
+	p.expr, p.err = rewrite(s.Query, d, pool)
 	if p.err != nil {
 		if dialectErr != nil {
 			p.err = dialectErr
@@ -66,18 +68,22 @@ func prepareOne(s incident.Signal, d Dialect, dialectErr error, matchers map[str
 	}
 	if s.Pods != "" && p.err == nil {
 		var pods parser.Expr
-		if pods, p.err = rewrite(s.Pods, d, matchers); p.err == nil {
+		if pods, p.err = rewrite(s.Pods, d, pool); p.err == nil {
 			p.pods = pods.String()
 		}
+	}
+	if p.err == nil {
+		p.routes, p.err = routesQuery(p)
 	}
 	return p
 }
 
 // The parts of a request are told apart by a label that they are given on the way.
 const (
-	partLabel = "medic_part"
-	partValue = "value"
-	partPods  = "pods"
+	partLabel  = "medic_part"
+	partValue  = "value"
+	partPods   = "pods"
+	partRoutes = "routes"
 )
 
 type part struct{ name, query string }
@@ -93,10 +99,17 @@ func joined(parts []part) string {
 
 // whole is everything that is asked about a signal now.
 func (p prepared) whole() string {
-	if p.pods == "" {
+	parts := []part{{partValue, p.query}}
+	if p.pods != "" {
+		parts = append(parts, part{partPods, p.pods})
+	}
+	if p.routes != "" {
+		parts = append(parts, part{partRoutes, p.routes})
+	}
+	if len(parts) == 1 {
 		return p.query
 	}
-	return joined([]part{{partValue, p.query}, {partPods, p.pods}})
+	return joined(parts)
 }
 
 // edgesOf are the signal's bounds, corrected by the buckets that the pool's histogram really has. A signal without bounds is no percentile.
@@ -127,7 +140,7 @@ func edgesOf(p prepared, d Dialect) edges {
 // whyEmpty explains a reading without data as far as it is known.
 func whyEmpty(p prepared, found finding) string {
 	if !p.vllm {
-		return unmatched(p.metrics, p.matchers)
+		return joinNotes(unmatched(p.metrics, p.scope.matchers), noRoute(p))
 	}
 	if found.elsewhere {
 		return found.warning

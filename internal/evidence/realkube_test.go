@@ -58,15 +58,19 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			Workload: deploymentRef("llama"), Replicas: &four, ReadyReplicas: &one,
 			Pods: []incident.Pod{
 				{Name: "llama-6f7d-crash", Restarts: 7, Started: start, Reason: "CrashLoopBackOff; last ended: OOMKilled, exit code 137"},
-				{Name: "llama-6f7d-evicted", Reason: "Evicted"},
 				{Name: "llama-6f7d-fine", Ready: true, Restarts: 1, Started: start, Reason: "last ended: Error, exit code 1"},
-				{Name: "llama-6f7d-pending", Reason: "Unschedulable 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."},
+				{Name: "llama-6f7d-pending", Unscheduled: start, Reason: "Unschedulable 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."},
+				{Name: "llama-by-hand", Reason: "UnexpectedAdmissionError"},
 			},
 			Events: []string{
 				now.Add(-time.Minute).Format(time.RFC3339) + " ReplicaSet llama-6f7d: Because: exceeded quota",
 				now.Add(-2*time.Minute).Format(time.RFC3339) + " Pod llama-6f7d-crash: Because: Back-off restarting (12 times)",
 				now.Add(-3*time.Minute).Format(time.RFC3339) + " Deployment llama: Because: oldest",
 			},
+			Changes: []incident.RecentChange{{
+				At: start, Kind: incident.ChangeRestart, Object: "Pod llama-6f7d-evicted",
+				Text: "ended for good (Evicted: The node was low on resource: ephemeral-storage.), and its owner replaces it",
+			}},
 			Crashes: []incident.Crash{
 				{Pod: "llama-6f7d-crash", Container: "vllm", Reason: "OOMKilled", ExitCode: 137}, {Pod: "llama-6f7d-fine", Container: "vllm", Reason: "Error", ExitCode: 1},
 			},

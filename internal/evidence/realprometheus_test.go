@@ -78,6 +78,16 @@ func TestAgainstARealPrometheus(t *testing.T) {
 	targets = append(targets, promtest.Target{Address: router.Address(), Job: "router", Labels: map[string]string{"namespace": "v1", "pod": "router-0"}})
 	failing := promtest.NewExporter(t, exposition(v1Names(), `model_name="m"`, "0.5", "10"))
 	targets = append(targets, promtest.Target{Address: failing.Address(), Labels: map[string]string{"namespace": "failing", "pod": "f-0"}})
+	// The gateway's recorded series: two routes in one namespace, a single one in another.
+	gateway := func(namespace string, ratios map[string]string) {
+		page := ""
+		for route, ratio := range ratios {
+			page += fmt.Sprintf("%s{httproute=%q} %s\n", cancels, route, ratio)
+		}
+		targets = append(targets, promtest.Target{Address: promtest.NewExporter(t, page).Address(), Job: "gateway", Labels: map[string]string{"namespace": namespace}})
+	}
+	gateway("v1", map[string]string{"llama": "0.02", "web": "0.6"})
+	gateway("middle", map[string]string{"llama": "0.3"})
 	p := promtest.StartWith(t, promtest.Options{Targets: targets})
 	p.WaitFor(t, fmt.Sprintf("count(up == 1) == %d", len(targets)))
 	p.WaitFor(t, fmt.Sprintf("count(rate({__name__=~'(ray_)?vllm[:_]generation_tokens_total'}[1m])) == %d", 2*len(fleets())+1))
@@ -135,6 +145,29 @@ func TestAgainstARealPrometheus(t *testing.T) {
 		} {
 			if r := ev.Readings[name]; r.Warning != warning {
 				t.Errorf("%s: warning = %q; want %q", name, r.Warning, warning)
+			}
+		}
+	})
+	t.Run("what is cancelled on another route does not count", func(t *testing.T) {
+		t.Parallel()
+		for _, tt := range []struct {
+			namespace, route, want, note string
+		}{
+			{"v1", "llama", "2 %", ""},
+			{"v1", "web", "60 %", ""},
+			{"v1", "gone", "no data", "has no series for HTTPRoute v1/gone"},
+			{"v1", "", "no data", SeveralRoutes},
+			{"middle", "", "30 %", "may include other pools"},
+			{"middle", "llama", "30 %", ""},
+			{"early", "", "no data", ""},
+		} {
+			pool := realPool(tt.namespace)
+			if tt.route != "" {
+				pool.HTTPRoute = incident.RouteRef{Namespace: tt.namespace, Name: tt.route}
+			}
+			r := c.Collect(t.Context(), pool, []incident.Signal{cancelSignal()}, CollectOptions{}).Readings["gateway_cancel_ratio"]
+			if r.Text() != tt.want || r.Error != "" || !strings.Contains(r.Warning, tt.note) || tt.note == "" && tt.route != "" && r.Warning != "" {
+				t.Errorf("%s, route %q: %s, warning %q, error %q; want %s, %q", tt.namespace, tt.route, r.Text(), r.Warning, r.Error, tt.want, tt.note)
 			}
 		}
 	})

@@ -20,15 +20,15 @@ const maxLabelValue = 512
 // and rewriting a rewritten query changes nothing. A matcher is left out where the metric cannot carry its label; when that would leave
 // a selector without any of them, the query is refused. Each selector must name its metric.
 func Rewrite(query string, d Dialect, matchers map[string]string) (string, error) {
-	expr, err := rewrite(query, d, matchers)
+	expr, err := rewrite(query, d, scope{matchers: matchers})
 	if err != nil {
 		return "", err
 	}
 	return expr.String(), nil
 }
 
-func rewrite(query string, d Dialect, matchers map[string]string) (parser.Expr, error) {
-	if err := CheckMatchers(matchers); err != nil {
+func rewrite(query string, d Dialect, pool scope) (parser.Expr, error) {
+	if err := pool.check(); err != nil {
 		return nil, err
 	}
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
@@ -42,11 +42,11 @@ func rewrite(query string, d Dialect, matchers map[string]string) (parser.Expr, 
 	var errs []error
 	parser.Inspect(expr, func(n parser.Node, path []parser.Node) error {
 		if vs, ok := n.(*parser.VectorSelector); ok {
-			bounding := matchers
+			bounding := pool.matchers
 			if joinedToPool(vs, path) {
-				bounding = onOtherExporters(vs.Name, matchers)
+				bounding = onOtherExporters(vs.Name, pool.matchers)
 			}
-			errs = append(errs, rewriteSelector(vs, d, matchers, bounding))
+			errs = append(errs, rewriteSelector(vs, d, pool, bounding))
 		}
 		return nil
 	})
@@ -67,7 +67,11 @@ type unboundedError struct{ metric, labels string }
 
 // Error says what is missing.
 func (e *unboundedError) Error() string {
-	return fmt.Sprintf("%s carries none of the pool's labels (%s), so the query would read other pools too: add a matcher such as namespace or job", e.metric, e.labels)
+	text := fmt.Sprintf("%s carries none of the pool's labels (%s), so the query would read other pools too: add a matcher such as namespace or job", e.metric, e.labels)
+	if isGateway(e.metric) {
+		text += ", or set pools[].http_route"
+	}
+	return text
 }
 
 // groupBy puts the label that names pods here into groupings and matchings that are written with "pod".
@@ -152,11 +156,15 @@ func CheckMatchers(matchers map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// rewriteSelector puts in the bounding matchers. The pool's own say whether production-stack's router is meant.
-func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool, matchers map[string]string) error {
+// rewriteSelector puts in the bounding matchers. The pool's own say whether production-stack's router is meant; its route takes the place of all of
+// them where the gateway is.
+func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool scope, matchers map[string]string) error {
 	name, err := metricName(vs)
 	if err != nil {
 		return err
+	}
+	if isGateway(name) && !pool.route.IsZero() {
+		matchers = routeMatchers(pool.route)
 	}
 	spelled := d.spell(name)
 	rename(vs, name, spelled)
@@ -172,7 +180,7 @@ func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool, matchers map[st
 	if put == 0 && len(matchers) > 0 {
 		return &unboundedError{metric: name, labels: strings.Join(slices.Sorted(maps.Keys(matchers)), ", ")}
 	}
-	if _, bound := pool[routerLabel]; routerTwin(spelled) && !bound {
+	if _, bound := pool.matchers[routerLabel]; routerTwin(spelled) && !bound {
 		addMatcher(vs, routerLabel, "")
 	}
 	return nil

@@ -74,6 +74,8 @@ type poolDoc struct {
 	SLO sloDoc `yaml:"slo,omitempty"`
 	// The labels that belong to the pool; they are put into every query.
 	Matchers map[string]string `yaml:"matchers,omitempty"`
+	// The HTTPRoute at the gateway that leads to the pool, as http_route in an incident's pool.
+	HTTPRoute yaml.Node `yaml:"http_route,omitempty"`
 	// The knobs with their bounds, as knobs in an incident's pool.
 	Knobs yaml.Node `yaml:"knobs,omitempty"`
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -90,6 +89,8 @@ type reader struct {
 	interval time.Duration
 	// catalog is nil when the playbooks have mistakes.
 	catalog *playbooks.Catalog
+	// metrics are those that something may look at.
+	metrics []string
 }
 
 // playbooks reads the files and folders that the tests name.
@@ -150,6 +151,7 @@ func (r *reader) tests(doc document) []test {
 	if len(doc.Tests) == 0 {
 		r.missing("tests", "tests is missing: the file tests nothing")
 	}
+	r.metrics = r.known(doc)
 	out := make([]test, 0, len(doc.Tests))
 	for i, d := range doc.Tests {
 		path := indexed("tests", i)
@@ -214,6 +216,7 @@ func (r *reader) input(path string, d testDoc) []input {
 			out, from = append(out, s), append(from, here)
 		}
 	}
+	r.unread(out, from)
 	r.trial(out, from)
 	return out
 }
@@ -294,6 +297,12 @@ func (r *reader) pool(path string, d poolDoc, in []input) incident.Pool {
 			r.at(path+".slo", "slo: there is no profile %q", d.SLO.Profile)
 		}
 	}
+	if d.HTTPRoute.Kind != 0 {
+		r.json(&d.HTTPRoute, "http_route", start(), &p.HTTPRoute)
+		if p.HTTPRoute.Namespace == "" || p.HTTPRoute.Name == "" {
+			r.at(path+".http_route", "http_route: needs namespace and name")
+		}
+	}
 	if d.Knobs.Kind != 0 {
 		r.json(&d.Knobs, "knobs", start(), &p.Knobs)
 	}
@@ -342,13 +351,13 @@ func (r *reader) expectations(path string, e expectDoc) {
 	if e.Healthy != "" {
 		r.truth(path+".healthy", e.Healthy)
 	}
+	r.names(path, e)
 }
 
 func (r *reader) diagnosis(path, name string) {
-	if r.catalog == nil || slices.Contains(diagnoses(r.catalog), name) {
-		return
+	if r.catalog != nil && !slices.Contains(diagnoses(r.catalog), name) {
+		r.unknown(path, "diagnosis", name, diagnoses(r.catalog))
 	}
-	r.at(path, "there is no diagnosis %q; there are %s", name, strings.Join(diagnoses(r.catalog), ", "))
 }
 
 func (r *reader) truth(path, word string) {

@@ -49,7 +49,7 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
       - {series: 'vllm:request_queue_time_seconds', spans: [{observe: {97%: 1}}]}
       - {series: 'vllm:request_queue_time_seconds', spans: [{for: 5m}, {for: 5m}, {}]}
       - {series: 'vllm:request_queue_time_seconds'}
-    pool: {slo: chit-chat, knobs: {replica: {min: 1}}}
+    pool: {slo: chit-chat, knobs: {replica: {min: 1}}, http_route: {name: llama}}
     cluster:
       pods:
         - {name: a, redy: true}
@@ -72,13 +72,42 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			`x.yaml:14:9: the histogram has no spans`,
 			`x.yaml:15:17: slo: there is no profile "chit-chat"`,
 			`x.yaml:15:36: knobs: there is no field "replica" here`,
+			`x.yaml:15:68: http_route: needs namespace and name`,
 			`x.yaml:18:21: cluster: there is no field "redy" here`,
-			`x.yaml:21:18: there is no diagnosis "quueing"; there are `,
+			`x.yaml:21:18: there is no diagnosis "quueing"; did you mean "queueing"?`,
 			`x.yaml:22:27: "maybe" is none of true, false and undecided`,
 			`x.yaml:23:16: "ill" is none of`,
 			`x.yaml:24:5: at is missing`,
 			`x.yaml:24:11: there is a test "one" already`,
 			`x.yaml:25:13: diagnosis is missing`,
+		}},
+		"names that nobody has": {`tests:
+  - name: one
+    input_series:
+      - {series: 'vllm:num_request_waiting{pod="a"}', values: '1'}
+      - {series: 'vllm_num_requests_running{pod="a"}', values: '1'}
+      - {series: 'node_load1{pod="a"}', values: '1'}
+      - {series: 'vllm:num_requests_swapped{pod="a"}', values: '1'}
+    histograms:
+      - {series: 'vllm:time_to_first_token_secnds', buckets: [1, 2], spans: [{observe: {1s: 1}}]}
+      - {series: 'vllm:time_to_first_token_seconds', spans: [{observe: {1s: 1}}]}
+    alerts: [{labels: {alertname: A}, expr: 'vllm:num_requests_swapped > 0'}]
+    at: 5m
+    expect:
+      diagnosis: zebra
+      others: {kv-trash: true}
+      readings: {wating: 3, pods_down: no data, batch_utilisation: no data, zebra: 4}
+      plan: [trottle, {manual: {advice: look}}, {restart: {}}]
+`, []string{
+			`x.yaml:4:18: no signal reads vllm:num_request_waiting; did you mean vllm:num_requests_waiting?`,
+			`x.yaml:6:18: no signal reads node_load1`,
+			`x.yaml:9:18: no signal reads vllm:time_to_first_token_secnds_bucket; did you mean vllm:time_to_first_token_seconds_bucket?`,
+			`x.yaml:14:18: there is no diagnosis "zebra"; there are at-capacity`,
+			`x.yaml:15:26: there is no diagnosis "kv-trash"; did you mean "kv-thrash"?`,
+			`x.yaml:16:26: there is no signal "wating"; did you mean "waiting"?`,
+			`x.yaml:16:84: there is no signal "zebra"`,
+			`x.yaml:17:14: there is no step "trottle"; did you mean "throttle"?`,
+			`x.yaml:17:49: there is no step "restart"; there are throttle, replicas, max_num_batched_tokens, manual`,
 		}},
 		"alternatives of a field": {`tests:
   - name: one

@@ -43,7 +43,7 @@ func TestEveryDifferenceIsSaidWithItsReason(t *testing.T) {
         kv_usage: 3%
         queue_time_p95: error
         ttft_p95: 1s
-        nonsense: 4
+        decode_p50: 4s
       diagnosis: none
       others: {kv-thrash: true, memory-leak: false}
       plan: [throttle: {factor: 0.5}, manual]
@@ -61,8 +61,8 @@ func TestEveryDifferenceIsSaidWithItsReason(t *testing.T) {
 	}
 	want := []string{
 		"dialect | ...Ray... | vLLM V1 names (vllm:...)",
+		"readings.decode_p50 | 4s | not read",
 		"readings.kv_usage | 3% | no data",
-		"readings.nonsense | 4 | not read",
 		"readings.queue_time_p95 | error | no data",
 		"readings.running | at most 7 | 7",
 		"readings.ttft_p95 | 1s | no data",

@@ -17,10 +17,27 @@ import (
 func evidenceFuncs() template.FuncMap {
 	return template.FuncMap{
 		"usually": usually, "strange": strange, "breakdowns": breakdowns, "forbidden": forbidden, "before": before, "failed": failed, "beyond": beyond, "unused": unused, "unusedOnes": unusedOnes, "away": away,
-		"lines": func(all []string) string { return strings.Join(all, "\n") },
-		"rest":  func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
-		"first": func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
+		"considered": considered,
+		"lines":      func(all []string) string { return strings.Join(all, "\n") },
+		"rest":       func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
+		"first":      func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
 	}
+}
+
+// consideredRow is one row of what was weighed and not chosen.
+type consideredRow struct{ Name, Verdict, Why string }
+
+// considered are the other diagnoses. Those for which nobody looked share a row.
+func considered(others []incident.Other) []consideredRow {
+	rest, unlooked := incident.NotLookedAt(others)
+	var out []consideredRow
+	for _, o := range rest {
+		out = append(out, consideredRow{o.Name, string(o.Verdict), o.Why})
+	}
+	for _, u := range unlooked {
+		out = append(out, consideredRow{strings.Join(u.Names, ", "), "not looked at", u.Why})
+	}
+	return out
 }
 
 // strangeScore is where the catalog, too, begins to call a signal unusual.

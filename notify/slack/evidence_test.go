@@ -76,3 +76,24 @@ func TestWhatManyPoolsDoNotHaveIsNoGap(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestWhatNobodyLookedAtIsOneLine(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["04-deciding"]
+	inc.Others = []incident.Other{
+		{Name: "stalled", Verdict: incident.Undecided, Why: "no data for prompt_tokens_rate"},
+		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not looked at: recent_crashes, because no Kubernetes is configured", NotLookedAt: "no Kubernetes is configured"},
+		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: recent_gpu_ooms, because no Kubernetes is configured", NotLookedAt: "no Kubernetes is configured"},
+	}
+	text := string(golden(t, Render(inc, ViewOptions{})))
+	for _, want := range []string{
+		"Not looked at, because no Kubernetes is configured: engine-dead, oom-at-batch-expansion", "Not ruled out: stalled (no data for prompt_tokens_rate)",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("the message does not say once: %s\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "Not ruled out: engine-dead") || strings.Contains(text, "recent_crashes") {
+		t.Errorf("each is told by itself:\n%s", text)
+	}
+}

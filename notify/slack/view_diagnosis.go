@@ -27,8 +27,12 @@ func (c *canvas) diagnosis(inc incident.Incident) {
 	if also := holding(inc); also != "" && c.detail.undecided > 0 {
 		lines = append(lines, "➕ Also holds, and follows from it or ranks after it: "+also)
 	}
-	for _, o := range c.undecided(inc) {
+	open, unlooked := c.undecided(inc)
+	for _, o := range open {
 		lines = append(lines, "❔ Not ruled out: "+escape(o.Name, 60)+" ("+escape(o.Why, c.detail.text)+")")
+	}
+	for _, u := range unlooked {
+		lines = append(lines, "❔ Not looked at, because "+escape(u.Why, c.detail.text)+": "+names(u.Names))
 	}
 	c.section(lines...)
 }
@@ -224,23 +228,33 @@ func signals(names []string) string {
 
 // holding are the names of the diagnoses that hold beside the chosen one; the page has why.
 func holding(inc incident.Incident) string {
-	var names []string
+	var found []string
 	for _, o := range inc.Others {
 		if o.Verdict == incident.True && inc.Diagnosis != nil {
-			names = append(names, escape(o.Name, 60))
+			found = append(found, o.Name)
 		}
 	}
-	const most = 4
-	if len(names) > most {
-		names = append(names[:most], more(len(names)-most))
-	}
-	return strings.Join(names, ", ")
+	return names(found)
 }
 
-// undecided are the diagnoses that could not be ruled out.
-func (c *canvas) undecided(inc incident.Incident) []incident.Other {
-	open := slices.DeleteFunc(slices.Clone(inc.Others), func(o incident.Other) bool { return o.Verdict != incident.Undecided })
-	return open[:min(len(open), c.detail.undecided)]
+// names lists the first of some diagnoses.
+func names(all []string) string {
+	const most = 4
+	var out []string
+	for _, name := range all[:min(len(all), most)] {
+		out = append(out, escape(name, 60))
+	}
+	if len(all) > most {
+		out = append(out, more(len(all)-most))
+	}
+	return strings.Join(out, ", ")
+}
+
+// undecided are the diagnoses that could not be ruled out, and those for which nobody looked.
+func (c *canvas) undecided(inc incident.Incident) ([]incident.Other, []incident.Unlooked) {
+	rest, unlooked := incident.NotLookedAt(inc.Others)
+	open := slices.DeleteFunc(rest, func(o incident.Other) bool { return o.Verdict != incident.Undecided })
+	return open[:min(len(open), c.detail.undecided)], unlooked[:min(len(unlooked), c.detail.undecided)]
 }
 
 // picture is the chart, or the same as text where it cannot be shown. While a step is being run, the readings are older than the change.

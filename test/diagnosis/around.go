@@ -218,6 +218,27 @@ func (f *fleet) gateway(w *scribe) {
 	w.series(t, "envoy_cluster_upstream_rq_timeout", cluster, sum("never"))
 	w.series(t, "envoy_cluster_upstream_rq_pending_overflow", cluster, sum("never"))
 	w.series(t, "envoy_http_downstream_rq_rx_reset", []string{"envoy_http_conn_manager_prefix", "http-10080"}, sum(recLeft))
+	if f.inc.Recorded {
+		w.series(f.steady(), "namespace_httproute:gateway_cancels:ratio_increase5m", []string{"namespace", namespace, "httproute", model},
+			f.recorded(sum(recLeft), sum(recArrived, recFailed)))
+	}
+}
+
+// recorded is what the rule of deploy/prometheus makes of the gateway's counters: the part that left among the requests of five minutes, and nothing below
+// ten requests.
+func (f *fleet) recorded(left, all []float64) []float64 {
+	window := int(math.Round(300 / float64(f.inc.Scrape)))
+	out := make([]float64, len(all))
+	for i := range out {
+		out[i] = math.NaN()
+		if i < window {
+			continue
+		}
+		if n := all[i] - all[i-window]; n >= 10 {
+			out[i] = (left[i] - left[i-window]) / n
+		}
+	}
+	return out
 }
 
 // router writes production-stack's own gauges, which have the engines' names and a label server.

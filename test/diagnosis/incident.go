@@ -37,6 +37,9 @@ type Incident struct {
 	// GPU says that a DCGM exporter is scraped, Gateway that an Envoy in front is.
 	GPU     bool `yaml:"gpu,omitempty"`
 	Gateway bool `yaml:"gateway,omitempty"`
+	// Recorded says that Prometheus evaluates the gateway's recording rule of deploy/prometheus; HTTPRoute is the pool's http_route, empty: not set.
+	Recorded  bool   `yaml:"recorded,omitempty"`
+	HTTPRoute string `yaml:"http_route,omitempty"`
 	// GPULabels is "exported" when the scrape of the DCGM exporter does not honour its labels, so that they are exported_pod and so on.
 	GPULabels string `yaml:"gpu_labels,omitempty"`
 	// Draft is the number of draft tokens of speculative decoding; 0: off.

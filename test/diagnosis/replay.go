@@ -136,13 +136,17 @@ func (inc *Incident) matchers() map[string]string {
 
 // config writes the bot's configuration as a user would, and reads it.
 func (r *Replayer) config(inc Incident, api, folder string) (config.Config, error) {
+	pool := map[string]any{
+		"name": model, "match": map[string]string{"namespace": namespace, "model_name": model}, "matchers": inc.matchers(), "slo": inc.SLO,
+		"workload": map[string]string{"apiVersion": "apps/v1", "kind": inc.Workload, "namespace": namespace, "name": model, "container": container},
+	}
+	if inc.HTTPRoute != "" {
+		pool["http_route"] = map[string]string{"name": inc.HTTPRoute}
+	}
 	doc := map[string]any{
 		"listen":     map[string]any{"api": "127.0.0.1:0"},
 		"prometheus": map[string]any{"url": "http://prometheus.invalid:9090"},
-		"pools": []any{map[string]any{
-			"name": model, "match": map[string]string{"namespace": namespace, "model_name": model}, "matchers": inc.matchers(), "slo": inc.SLO,
-			"workload": map[string]string{"apiVersion": "apps/v1", "kind": inc.Workload, "namespace": namespace, "name": model, "container": container},
-		}},
+		"pools":      []any{pool},
 	}
 	if !inc.Cluster.Away {
 		path, err := kubeconfig(folder, inc.Name, api)

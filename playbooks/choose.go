@@ -1,0 +1,117 @@
+package playbooks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// holding are the verdicts that are true, nearest to the root cause first, and what the alerts lead to.
+type holding struct {
+	list []verdict
+	sel  selection
+}
+
+// choose picks among the diagnoses that hold. They come by rank, and the first is taken unless another has the better claim: the rank says which of two is nearer
+// to the root cause when one brings about the other, and nothing about two that have nothing to do with each other.
+func choose(verdicts []verdict, sel selection) *verdict {
+	h := holding{list: thatHold(verdicts), sel: sel}
+	// What a true diagnosis explains is never chosen before it, also where that one must stand back itself.
+	for _, ok := range []func(*diagnosis) bool{
+		func(d *diagnosis) bool { return !h.beaten(d) && !h.explained(d) },
+		func(d *diagnosis) bool { return !h.beaten(d) },
+		func(*diagnosis) bool { return true },
+	} {
+		if i := slices.IndexFunc(h.list, func(v verdict) bool { return ok(v.diagnosis) }); i >= 0 {
+			return &h.list[i]
+		}
+	}
+	return nil
+}
+
+func thatHold(verdicts []verdict) []verdict {
+	return slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.answer.truth != incident.True })
+}
+
+// beaten says that another diagnosis that holds has the better claim: "wait, nothing is to be done" never stands before a trouble that it does not bring about,
+// and what only a person can do about something that the alerts are not about does not stand before what they are about.
+func (h holding) beaten(d *diagnosis) bool {
+	return slices.ContainsFunc(h.list, func(rival verdict) bool {
+		e := rival.diagnosis
+		if e == d || !e.acts() || h.explains(d, e) {
+			return false
+		}
+		return !d.acts() || !d.turns() && !h.related(d) && h.sel.reached[e]
+	})
+}
+
+// related says that the alerts lead to a diagnosis, or to something that it explains.
+func (h holding) related(d *diagnosis) bool {
+	return h.sel.reached[d] || slices.ContainsFunc(h.list, func(v verdict) bool { return h.sel.reached[v.diagnosis] && h.explains(d, v.diagnosis) })
+}
+
+func (h holding) explained(d *diagnosis) bool {
+	return slices.ContainsFunc(h.list, func(v verdict) bool { return v.diagnosis != d && h.explains(v.diagnosis, d) })
+}
+
+// explains says that a cause brings about a symptom, by itself or through something else that holds. Ranks rise from cause to symptom, so it ends.
+func (h holding) explains(cause, symptom *diagnosis) bool {
+	if slices.Contains(cause.explains, symptom.name) {
+		return true
+	}
+	return slices.ContainsFunc(h.list, func(v verdict) bool {
+		return slices.Contains(cause.explains, v.diagnosis.name) && h.explains(v.diagnosis, symptom)
+	})
+}
+
+// turns says that a step of the diagnosis turns a knob, as opposed to what a person does.
+func (d *diagnosis) turns() bool {
+	return slices.ContainsFunc(d.steps, func(s step) bool { return s.request.Kind != incident.StepManual })
+}
+
+func others(verdicts []verdict, chosen *verdict) []incident.Other {
+	h := holding{list: thatHold(verdicts)}
+	var out []incident.Other
+	for _, v := range verdicts {
+		if chosen != nil && v.diagnosis == chosen.diagnosis {
+			continue
+		}
+		o := incident.Other{Name: v.diagnosis.name, Verdict: v.answer.truth, Why: v.answer.why()}
+		if v.answer.truth == incident.True {
+			switch {
+			case h.explains(chosen.diagnosis, v.diagnosis):
+				o.Why = "it is a symptom: " + chosen.diagnosis.name + " explains it (" + o.Why + ")"
+			case h.explains(v.diagnosis, chosen.diagnosis):
+				o.Why = "it holds too and may be behind " + chosen.diagnosis.name + ", but asks for nothing (" + o.Why + ")"
+			default:
+				o.Why = "it holds too, independent of " + chosen.diagnosis.name + " (" + o.Why + ")"
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// besides names what holds independently of a chosen diagnosis that turns no knob, and would turn one. Its plan is left to the person, who must see it.
+func besides(verdicts []verdict, chosen *verdict) []string {
+	if chosen.diagnosis.turns() {
+		return nil
+	}
+	h := holding{list: thatHold(verdicts)}
+	var out []string
+	for _, v := range h.list {
+		d := v.diagnosis
+		if d == chosen.diagnosis || !d.turns() || h.explains(chosen.diagnosis, d) || h.explained(d) {
+			continue
+		}
+		var steps []string
+		for _, s := range d.steps {
+			if s.request.Kind != incident.StepManual {
+				steps = append(steps, stepWords(s.request))
+			}
+		}
+		out = append(out, "Independent of it "+d.name+" holds too; against that one "+strings.Join(steps, ", ")+" would help.")
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package playbooks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// unscheduledFor is how long a pod may wait for a node before the pool counts as smaller than it should be: a node that an autoscaler adds takes some
+// minutes. It is our starting value.
+const unscheduledFor = 5 * time.Minute
+
+func waitsForNode(p incident.Pod) bool {
+	return !p.Ready && !p.Unscheduled.IsZero() && p.Started.IsZero() && !strings.HasPrefix(p.Reason, "terminating")
+}
+
+// unscheduled says which pods wait for a node and why, each reason once. It is said at once: without a free GPU more replicas help nobody.
+func unscheduled(ev incident.Evidence) []string {
+	var out, reasons []string
+	for _, p := range ev.Cluster.Pods {
+		if !waitsForNode(p) || slices.Contains(reasons, p.Reason) {
+			continue
+		}
+		reasons = append(reasons, p.Reason)
+		names, since := []string{}, p.Unscheduled
+		for _, o := range ev.Cluster.Pods {
+			if !waitsForNode(o) || o.Reason != p.Reason {
+				continue
+			}
+			names = append(names, o.Name)
+			if o.Unscheduled.Before(since) {
+				since = o.Unscheduled
+			}
+		}
+		what := "Pod " + names[0] + " waits"
+		if len(names) > 1 {
+			what = fmt.Sprintf("%d pods wait", len(names))
+		}
+		text := fmt.Sprintf("%s for a node (since %s, %s before this look)", what, since.UTC().Format("15:04 UTC"), incident.FormatDuration(ev.At.Sub(since)))
+		if p.Reason != "" {
+			text += ": " + p.Reason
+		}
+		out = append(out, sentence(text))
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package playbooks
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// unseen marks the diagnoses whose "no" is not known, because it rests on something of the cluster that was not looked at. present(x) makes it a "no" so that
+// a pool without Kubernetes can be diagnosed at all; a person must not read it as one. What is chosen does not change by it.
+func (c *Catalog) unseen(others []incident.Other, verdicts []verdict, ev incident.Evidence, f facts) []incident.Other {
+	missing := c.notLookedAt(ev)
+	if len(missing) == 0 {
+		return others
+	}
+	open := maps.Clone(f)
+	for name := range missing {
+		open[name] = quantity{kind: readingType(), unit: f[name].unit, why: "not looked at"}
+	}
+	for _, v := range verdicts {
+		i := slices.IndexFunc(others, func(o incident.Other) bool { return o.Name == v.diagnosis.name })
+		if i < 0 || v.answer.truth != incident.False {
+			continue
+		}
+		again := v.diagnosis.when.ask(open)
+		if again.truth != incident.Undecided {
+			continue
+		}
+		names := slices.DeleteFunc(again.missing(), func(name string) bool { return missing[name] == "" })
+		if len(names) == 0 {
+			continue
+		}
+		why := missing[names[0]]
+		others[i].Verdict, others[i].NotLookedAt = incident.Undecided, why
+		others[i].Why = "not looked at: " + few(names) + ", because " + why
+	}
+	return others
+}
+
+// notLookedAt names the signals that rest on a part of the cluster that was not looked at, each with why. A part that was asked for in vain as a whole is an
+// error of its signals already.
+func (c *Catalog) notLookedAt(ev incident.Evidence) map[string]string {
+	cl, out := ev.Cluster, map[string]string{}
+	if cl.NotConfigured {
+		why, _, _ := strings.Cut(cmp.Or(cl.Error, "no Kubernetes is configured"), ", so ")
+		for name, f := range c.facts {
+			// How young the youngest engine is, Prometheus may tell, too.
+			told := f.name == "youngest_pod_age" && ev.Readings["engine_age"].HasValue()
+			if !f.alerts && !told {
+				out[name] = why
+			}
+		}
+		for name, r := range c.ratios {
+			if out[r.of] != "" || out[r.per] != "" {
+				out[name] = why
+			}
+		}
+		return out
+	}
+	part := func(fact, line string) {
+		what, why, _ := strings.Cut(line, ": ")
+		for name, f := range c.facts {
+			if line != "" && f.name == fact {
+				out[name] = what + " could not be read (" + why + ")"
+			}
+		}
+	}
+	if rollouts(ev) == 0 {
+		part("recent_rollouts", cl.NotRead(incident.UnreadRollouts))
+	}
+	silent := func(crash incident.Crash) bool { return len(crash.Log) == 0 }
+	if len(crashes(ev, outOfGPU)) == 0 && len(crashes(ev, silent)) > 0 {
+		line := cl.NotRead(incident.UnreadCrashLog)
+		part("recent_gpu_ooms", line)
+		part("youngest_gpu_oom_age", line)
+	}
+	return out
+}

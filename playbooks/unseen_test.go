@@ -1,0 +1,46 @@
+package playbooks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+func TestANoThatRestsOnWhatNobodyLookedAtIsNone(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	log := "the right to get pods/log in namespace llm is missing: grant it to the bot"
+	crash := incident.Crash{Pod: "a", At: now.Add(-25 * time.Minute), Reason: "Error", ExitCode: 1}
+	for name, tt := range map[string]struct {
+		cluster incident.Cluster
+		why     string
+	}{
+		"no Kubernetes":     {incident.Cluster{NotConfigured: true, Error: "no Kubernetes is configured, so the workload was not looked at"}, "no Kubernetes is configured"},
+		"no workload":       {incident.Cluster{NotConfigured: true, Error: "the pool names no workload"}, "the pool names no workload"},
+		"all looked at":     {incident.Cluster{Crashes: []incident.Crash{crash}}, ""},
+		"no log":            {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []string{incident.UnreadCrashLog + ": " + log}}, incident.UnreadCrashLog + " could not be read (" + log + ")"},
+		"a log, not all":    {incident.Cluster{Crashes: []incident.Crash{{Pod: "a", At: crash.At, ExitCode: 1, Log: []string{"x"}}}, Unread: []string{incident.UnreadCrashLog + ": " + log}}, ""},
+		"nothing to read":   {incident.Cluster{Unread: []string{incident.UnreadCrashLog + ": " + log}}, ""},
+		"another is unread": {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []string{"events of the nodes: " + log}}, ""},
+	} {
+		in := playbooks.Input{
+			Alerts:   alerts("vLLMEngineDown"),
+			Evidence: incident.Evidence{At: now, Cluster: tt.cluster, Readings: map[string]incident.Reading{}},
+		}
+		got := c.Diagnose(in)
+		o := verdictOf(t, got, "oom-at-batch-expansion")
+		want := incident.False
+		if tt.why != "" {
+			want = incident.Undecided
+		}
+		if o.Verdict != want || o.NotLookedAt != tt.why {
+			t.Errorf("%s: %+v", name, o)
+		}
+		if got.Diagnosis != nil {
+			t.Errorf("%s: %s was chosen", name, got.Diagnosis.Name)
+		}
+	}
+}
