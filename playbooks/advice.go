@@ -33,7 +33,7 @@ func (c *Catalog) filled(advice string, readings map[string]incident.Reading) st
 		name := m[1 : len(m)-1]
 		r := readings[name]
 		if !r.HasValue() {
-			return "(" + c.byName[name].Title + ": not known)"
+			return "(not known)"
 		}
 		if r.Unit == incident.UnitCount {
 			whole := *r.Value

@@ -86,7 +86,11 @@ func (a *applier) refresh(e Investigated) error {
 	for n := range a.inc.Plan.Steps {
 		s := &a.inc.Plan.Steps[n]
 		s.Guardrails = e.Steps[n].Guardrails
-		if s.Kind == StepManual || s.State != StepProposed && s.State != StepRefused {
+		if s.Kind == StepManual {
+			s.Title, s.Why = e.Steps[n].Title, e.Steps[n].Why
+			continue
+		}
+		if s.State != StepProposed && s.State != StepRefused {
 			continue
 		}
 		if s.Executable() {

@@ -155,6 +155,39 @@ func TestTheEndOfAnAlertThatWasNeverHeardOfIsNoNews(t *testing.T) {
 	}
 }
 
+// The words for a person name readings, which are others at every look. They are shown as they are now, and the plan stays the one that a click answers.
+func TestTheReadingsInAManualStepMakeNoNewPlan(t *testing.T) {
+	t.Parallel()
+	advice := func(text string) Step {
+		s := Step{Kind: StepManual, Title: text, State: StepProposed}
+		s.Digest = s.ComputeDigest()
+		return s
+	}
+	asked := deciding(t, scaleStep("2", "3"), advice("prompts have 1000 tokens"))
+	for name, begin := range map[string]Incident{
+		"people are asked":    asked,
+		"nothing can be run":  must(t, investigating(t), found("queueing", advice("prompts have 1000 tokens"))),
+		"a person said no":    must(t, asked, Decided{Decision{Step: "p1-s1", Digest: asked.Plan.Digest, Verb: Deny, By: alice}}),
+		"the same once again": must(t, asked, found("queueing", scaleStep("2", "3"), advice("prompts have 1001 tokens"))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := slices.Clone(begin.Plan.Steps)
+			for n := range steps {
+				steps[n].State = StepProposed
+			}
+			steps[len(steps)-1] = advice("prompts have 1002 tokens")
+			inc, entries := at(t, begin, time.Second, found("queueing", steps...))
+			if inc.Plan.Revision != begin.Plan.Revision || inc.Plan.Digest != begin.Plan.Digest || len(entries) > 0 {
+				t.Errorf("plan %d %s, want %d %s; said %v", inc.Plan.Revision, inc.Plan.Digest, begin.Plan.Revision, begin.Plan.Digest, entries)
+			}
+			if got := inc.Plan.Steps[len(steps)-1].Title; inc.State == StateDeciding && got != "prompts have 1002 tokens" {
+				t.Errorf("the message says: %s", got)
+			}
+		})
+	}
+}
+
 // Rules that fire for each pod send one alert for each. A line that leaves the pods out would say that an alert is over which goes on elsewhere.
 func TestALineNamesThePodsOfAnAlertAndWhatStillFires(t *testing.T) {
 	t.Parallel()

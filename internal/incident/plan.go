@@ -184,21 +184,14 @@ func (s Step) Executable() bool {
 // StopGap says whether the step is to be lifted after recovery.
 func (s Step) StopGap() bool { return s.LiftAfter > 0 }
 
-// ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo. Twelve hex digits of SHA-256.
+// ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo. Twelve hex digits of SHA-256. The words of a manual step are not
+// in it: nobody approves them, and they hold readings, so that every look would make a new plan and refuse the click on the one that is shown.
 func (s Step) ComputeDigest() string {
 	return digest(struct {
 		Kind           StepKind
 		Target         Target
 		From, To, Undo Value
-		Advice         string
-	}{s.Kind, s.Target, s.From, s.To, s.Undo, manualTitle(s)})
-}
-
-func manualTitle(s Step) string {
-	if s.Kind == StepManual {
-		return s.Title
-	}
-	return ""
+	}{s.Kind, s.Target, s.From, s.To, s.Undo})
 }
 
 // Plan is the ordered steps proposed for a diagnosis.

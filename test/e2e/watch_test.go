@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,18 +32,19 @@ func (w *world) message(words ...string) fakeslack.Message {
 // planChanged is what the bot answers to a click on a plan that it has replaced meanwhile, because another alert joined.
 const planChanged = "The plan has changed since this was shown."
 
-// click clicks the first button that begins with the text, and returns what the person is told. A person who is told that the plan has changed looks again
-// and clicks on the new one.
+// click clicks the first button that begins with the text, and returns what the person is told. A person who is told that the plan has changed, or whose button
+// went away under the finger, looks again and clicks on the new one.
 func (w *world) click(user, text string) []fakeslack.Ephemeral {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
+	seen := ""
 	for {
-		m, b, ok := w.button(text)
-		if !ok {
-			w.t.Fatalf("no button begins with %q", text)
-		}
+		m, b := w.newButton(ctx, text, seen)
 		res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+		if errors.Is(err, fakeslack.ErrNotVisible) {
+			continue
+		}
 		if err != nil {
 			w.t.Fatalf("click %q: %v", b.Text, err)
 		}
@@ -53,14 +55,32 @@ func (w *world) click(user, text string) []fakeslack.Ephemeral {
 		if !strings.HasPrefix(answers[0].Text, planChanged) {
 			return answers
 		}
-		if err := w.slack.Wait(ctx, func(*fakeslack.Server) bool { _, now, ok := w.button(text); return ok && now.Value != b.Value }); err != nil {
-			w.t.Fatalf("the plan behind %q is old, and no new one is shown: %v", b.Text, err)
-		}
+		seen = b.Value
 	}
 }
 
-// button is the first one that begins with the text.
-func (w *world) button(text string) (fakeslack.Message, fakeslack.Button, bool) {
+// button waits for the first one that begins with the text: the plan is shown a moment before anybody is asked.
+func (w *world) button(text string) (fakeslack.Message, fakeslack.Button) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	return w.newButton(ctx, text, "")
+}
+
+// newButton waits for one whose value is not the one that was seen.
+func (w *world) newButton(ctx context.Context, text, seen string) (m fakeslack.Message, b fakeslack.Button) {
+	w.t.Helper()
+	err := w.slack.Wait(ctx, func(*fakeslack.Server) (ok bool) {
+		m, b, ok = w.shown(text)
+		return ok && b.Value != seen
+	})
+	if err != nil {
+		w.t.Fatalf("no button begins with %q, or only one of an old plan: %v", text, err)
+	}
+	return m, b
+}
+
+func (w *world) shown(text string) (fakeslack.Message, fakeslack.Button, bool) {
 	for _, m := range w.slack.Messages(channel) {
 		for _, b := range m.Buttons() {
 			if b.URL == "" && strings.HasPrefix(b.Text, text) {
