@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz test for its share of SECONDS, two at the least; to build them takes longer the first time.
+# Runs every fuzz test for its share of SECONDS, one at the least; to build them takes longer the first time.
 #
 #   scripts/fuzz.sh [SECONDS [FOLDER]]   FOLDER keeps the inputs that reached something new, for the next run
 #
@@ -12,7 +12,7 @@ packages=$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n1 dirname 
 [ -n "$packages" ] || { echo "there are no fuzz tests" >&2; exit 1; }
 count=$(grep -rh --include='*_test.go' '^func Fuzz' . | wc -l)
 share=$((${1:-60} / count))
-[ "$share" -ge 2 ] || share=2
+[ "$share" -ge 1 ] || share=1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 corpus=$(realpath -m "${2:-$tmp/corpus}")

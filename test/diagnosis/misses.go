@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The marks between which README.md lists the wrong answers, and what stands for a reason that nobody has written yet.
@@ -107,6 +109,36 @@ func (s Score) Update(readmePath, number string) error {
 		os.WriteFile(readmePath, []byte(head+missesBegin+s.Section(before)+missesEnd+tail), 0o644), //nolint:gosec // a file of this repository
 		os.WriteFile(number, fmt.Appendf(nil, "%d of %d\n", right, all), 0o644),                    //nolint:gosec // a file of this repository
 	)
+}
+
+// Holds compares a run of the whole corpus with what is committed: fewer right answers, another list of misses, or a miss without a reason is an error that says
+// what to do.
+func (s Score) Holds(readmePath, number string) error {
+	var errs []error
+	floor, _, err := Committed(number)
+	if err != nil {
+		return err
+	}
+	if right, all := s.Accuracy(); right < floor {
+		errs = append(errs, fmt.Errorf("%d of %d are right, fewer than the committed %d", right, all, floor))
+	}
+	before, err := KnownMisses(readmePath)
+	if err != nil {
+		return err
+	}
+	_, section, _, err := readme(readmePath)
+	if err != nil {
+		return err
+	}
+	if d := cmp.Diff(section, s.Section(before)); d != "" {
+		errs = append(errs, fmt.Errorf("%s does not say what this run says; see go run ./test/diagnosis/cmd/accuracy --update (-committed +run):\n%s", readmePath, d))
+	}
+	for _, m := range before {
+		if m.Reason == noReason {
+			errs = append(errs, fmt.Errorf("%s gives no reason for %s", readmePath, m.Name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Committed reads the number of right answers below which the accuracy must not fall, and of how many.

@@ -1,6 +1,6 @@
 // Command accuracy replays the corpus of labelled incidents and says how often the bot is right.
 //
-//	go run ./test/diagnosis/cmd/accuracy            # all of it
+//	go run ./test/diagnosis/cmd/accuracy            # all of it; fails when README.md and accuracy.txt do not say the same
 //	go run ./test/diagnosis/cmd/accuracy --run kv   # incidents whose name matches
 //	go run ./test/diagnosis/cmd/accuracy --look kv  # what the simulated fleet did in the last five minutes, without the bot
 //	go run ./test/diagnosis/cmd/accuracy --full kv  # the bot's whole answer as JSON
@@ -71,10 +71,17 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	score, err := replay(ctx, incidents, *workers, folder, *full != "", out, progress)
-	if err == nil && *update {
-		err = score.Update(filepath.Join(*home, "README.md"), filepath.Join(*home, "accuracy.txt"))
+	readme, number := filepath.Join(*home, "README.md"), filepath.Join(*home, "accuracy.txt")
+	switch {
+	case err != nil:
+		return err
+	case *update:
+		return score.Update(readme, number)
+	case *only+*full == "":
+		return score.Holds(readme, number)
+	default:
+		return nil
 	}
-	return err
 }
 
 func replay(ctx context.Context, incidents []diagnosis.Incident, workers int, folder string, full bool, out, progress io.Writer) (diagnosis.Score, error) {
