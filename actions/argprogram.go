@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -90,6 +91,22 @@ func (c commandLine) elsewhere(env []variable) *incident.RefusedError {
 			return refused("the variable %s mentions %s: it has to be changed there", v.name, tokensFlag)
 		case slices.Contains(argumentVariables(), v.name) && (v.value != "" || !v.known):
 			return refused("the variable %s may hold further arguments of vLLM: put them on the command line", v.name)
+		}
+	}
+	return nil
+}
+
+// unseen refuses to take the flag for absent where the environment may give it: wrappers make flags of variables, and what envFrom brings is in other objects.
+func (c container) unseen() *incident.RefusedError {
+	hint := fmt.Sprintf("Give --%s in the arguments of container %s.", tokensFlag, c.name)
+	for _, v := range c.env {
+		if mentions(strings.ToLower(v.name)) {
+			return &incident.RefusedError{Reason: fmt.Sprintf("--%s is not among the arguments, and the variable %s may give it", tokensFlag, v.name), Hint: hint}
+		}
+	}
+	if c.envFrom {
+		return &incident.RefusedError{
+			Reason: fmt.Sprintf("--%s is not among the arguments, and the variables that envFrom brings may give it: they cannot be seen", tokensFlag), Hint: hint,
 		}
 	}
 	return nil

@@ -1,12 +1,15 @@
 package actions_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -200,6 +203,77 @@ func TestALostAnswerIsUnknownAndTheWriteIsRecognised(t *testing.T) {
 				t.Errorf("writes (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// A write that was accepted is never told as "nothing was written", whatever its answer says.
+func TestAnAcceptedWriteWhoseAnswerCannotBeReadIsUnknown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.serve(2, nil, served())
+	s := b.propose(halve)
+	garble := func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			return nil, err
+		}
+		body = bytes.ReplaceAll(body, []byte("--max-num-batched-tokens=4096"), []byte("--max-num-batched-tokens=$(TOKENS)"))
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		return resp, nil
+	}
+	err := b.as(kubetest.Bot, through(garble)).Do(t.Context(), b.pool, s, incident.OpApply, "w1")
+	if outcome(err) != "unknown" || !strings.Contains(err.Error(), "comes from a variable") {
+		t.Errorf("apply: %v", err)
+	}
+	if d := cmp.Diff([]string{"patch deployments"}, b.writes(kubetest.Bot)); d != "" {
+		t.Errorf("writes (-want +got):\n%s", d)
+	}
+	checkObserved(t, b, s, incident.OpApply, "w1", incident.Set("4096"), true)
+}
+
+// What cannot be read is not absent.
+func TestAnUndoThatTookTheFlagAwayIsNotSeenInArgumentsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := unset(t)
+	s := b.propose(halve)
+	b.do(s, incident.OpApply)
+	if err := b.bot.Do(t.Context(), b.pool, s, incident.OpUndo, "w.undo"); err != nil {
+		t.Fatalf("undo: %v", err)
+	}
+	checkObserved(t, b, s, incident.OpUndo, "w.undo", incident.Value{}, true)
+	b.setArgs(append(ungiven(), "--max-num-batched-tokens=$(TOKENS)")...)
+	o, err := b.bot.Observe(t.Context(), b.pool, s, incident.OpUndo, "w.undo")
+	if err != nil || o.Ours || !strings.Contains(o.Note, "comes from a variable") {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// The circuitBreaker came with the step and goes with it, but not with a limit in it that somebody has added since.
+func TestALimitThatIsAddedBetweenTheLookAndTheUndoIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.create(policies, policy(nil))
+	s := b.propose(shed)
+	b.do(s, incident.OpApply)
+	sent := 0
+	late := b.as(kubetest.Bot, through(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		if sent++; sent == 1 {
+			if err := b.tryPatch(r.Context(), policies, `{"spec":{"circuitBreaker":{"maxPendingRequests":77}}}`); err != nil {
+				return nil, errors.Join(err, r.Body.Close())
+			}
+		}
+		return next.RoundTrip(r)
+	}))
+	if err := late.Do(t.Context(), b.pool, s, incident.OpUndo, "w.undo"); err != nil {
+		t.Errorf("undo: %v", err)
+	}
+	breaker, _, err := unstructured.NestedMap(b.get(policies).Object, "spec", "circuitBreaker")
+	if err != nil || breaker["maxPendingRequests"] != int64(77) || breaker["maxParallelRequests"] == int64(512) {
+		t.Errorf("%v, %v", breaker, err)
 	}
 }
 

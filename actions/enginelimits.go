@@ -15,14 +15,14 @@ type floor struct {
 	why    string
 }
 
-// leastTokens works out from the other arguments how far max_num_batched_tokens may be lowered. now is its value; runs says that pods run with these
-// arguments now, so that what vLLM would have refused is known not to be so. What is not certain is refused.
+// leastTokens works out from the other arguments how far max_num_batched_tokens may be lowered. now is its value; runs says that it is given and that pods
+// run with it now, so that what vLLM would have refused is known not to be so. What is not certain is refused.
 //
 // vLLM wants at least max_num_seqs, and at least max_model_len when chunked prefill is off (vllm/config/scheduler.py, verify_max_model_len).
 func leastTokens(words []string, now int64, runs bool) (floor, error) {
 	for _, w := range words {
 		if name, _, _ := splitFlag(w); unknownFloor(name) || keyOf(w) == "-sc" {
-			return floor{}, refused("with %s the least value that vLLM starts with is not known; lowering it is for a person", keyOf(w))
+			return floor{}, refused("with %s the least value that vLLM starts with is not known; changing it is for a person", keyOf(w))
 		}
 	}
 	least, err := seqsFloor(words)

@@ -128,6 +128,7 @@ func (t *turner) propose(ctx context.Context, pool incident.Pool, req incident.S
 	step.Kind, step.Why, step.WarmUp, step.State = req.Kind, req.Why, req.WarmUp, incident.StepProposed
 	step.LiftAfter = cmp.Or(step.LiftAfter, req.LiftAfter)
 	step.Target, step.From, step.Undo = now.target, now.value, now.value
+	step.Assumed = now.assumed
 	guards, checked, err := t.tryOut(ctx, s, step.To)
 	if err != nil {
 		return incident.Step{}, err
@@ -193,8 +194,12 @@ func (t *turner) Recheck(ctx context.Context, pool incident.Pool, step incident.
 	if err != nil {
 		return err
 	}
-	if now := s.live(); now.value != step.From {
+	now := s.live()
+	if now.value != step.From {
 		return &incident.DriftError{Target: step.Target, Want: step.From, Got: now.value}
+	}
+	if err := now.assumes(step); err != nil {
+		return err
 	}
 	if err := s.admit(step.To); err != nil {
 		return err

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -40,6 +41,9 @@ type live struct {
 	path []string
 	// whenAbsent is what the API server fills in when the field is taken away; empty when nothing.
 	whenAbsent string
+	// assumed is what an absent value is taken to mean by the setting assumedBy, for a step from it; absent when no setting says it.
+	assumed   incident.Value
+	assumedBy string
 	// broken says why the field cannot be written at all, not even to undo a step.
 	broken *incident.RefusedError
 	// secrets must not be repeated from the API server's messages.
@@ -57,6 +61,17 @@ func (l live) right() right {
 // holds says whether the field has the wanted value. A field that was taken away may hold what the API server fills in.
 func (l live) holds(want incident.Value) bool {
 	return l.value == want || !want.Present && l.whenAbsent != "" && l.value == incident.Set(l.whenAbsent)
+}
+
+// assumes answers *incident.DriftError when an absent value is taken to mean another one now than when the step was worked out.
+func (l live) assumes(step incident.Step) error {
+	if !l.assumed.Present || l.assumed == step.Assumed {
+		return nil
+	}
+	return &incident.DriftError{
+		Target: step.Target,
+		Why:    fmt.Sprintf("%s is %s now, and the step was worked out with %s", l.assumedBy, l.assumed, step.Assumed),
+	}
 }
 
 // wrote says whether the bot wrote the value that stands now: under this id, or by its name where the object cannot carry the id. Who changes a

@@ -288,7 +288,8 @@ func (t *throttle) change(to incident.Value) ([]operation, error) {
 	}
 	if !to.Present {
 		if onlyOurs(breaker) {
-			return append(out, operation{Op: "remove", Path: "/spec/circuitBreaker"}), nil
+			const all = "/spec/circuitBreaker"
+			return append(out, operation{"test", all, breaker}, operation{Op: "remove", Path: all}), nil
 		}
 		return append(out, operation{Op: "remove", Path: at}), nil
 	}

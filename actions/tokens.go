@@ -29,6 +29,8 @@ type container struct {
 	name  string
 	line  commandLine
 	env   []variable
+	// envFrom says that further variables come from elsewhere.
+	envFrom bool
 }
 
 // findTokens reads the flag. Where it cannot be read, the subject says so as broken.
@@ -63,6 +65,9 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 	}
 	t.base.secrets = t.box.line.secretValues(t.box.env)
 	t.base.value = setting(t.flag, t.count)
+	if k := pool.Knobs.MaxNumBatchedTokens; t.count == 0 && k != nil && k.Default > 0 {
+		t.base.assumed, t.base.assumedBy = intValue(k.Default), defaultSetting
+	}
 	t.base.path[len(t.base.path)-1] = "f:" + t.list()
 	return t, nil
 }
@@ -129,10 +134,11 @@ func readContainer(o *unstructured.Unstructured, name string) (container, error)
 		command, _, errCommand := unstructured.NestedStringSlice(m, "command")
 		args, _, errArgs := unstructured.NestedStringSlice(m, "args")
 		env, _, errEnv := unstructured.NestedSlice(m, "env")
-		if errCommand != nil || errArgs != nil || errEnv != nil {
+		from, _, errFrom := unstructured.NestedSlice(m, "envFrom")
+		if errCommand != nil || errArgs != nil || errEnv != nil || errFrom != nil {
 			return container{}, refused("the arguments of container %s cannot be read", name) // the error would repeat them
 		}
-		return container{index: i, name: name, line: commandLine{command: command, args: args}, env: variables(env)}, nil
+		return container{index: i, name: name, line: commandLine{command: command, args: args}, env: variables(env), envFrom: len(from) > 0}, nil
 	}
 	return container{}, refused("%s %s has no container %q", o.GetKind(), o.GetName(), name)
 }
@@ -210,16 +216,18 @@ func (t *tokens) inForce() (int64, error) {
 	return n, nil
 }
 
-// limits are the pool's and, on the way down, vLLM's own. On the way up everything that bounds it from below holds already.
+// limits are the pool's and vLLM's own. On the way up from a value that is given everything that bounds it from below holds already. A configured default
+// proves nothing: vLLM may have raised its own, and does not raise what it is given.
 func (t *tokens) limits(now, to int64) (limits, string, error) {
 	l := limits{}
 	if k := t.pool.Knobs.MaxNumBatchedTokens; k != nil {
 		l = limits{min: k.Min, max: k.Max, step: k.MaxStep}
 	}
-	if to >= now {
+	given := t.count > 0
+	if to >= now && given {
 		return l, "it is raised, so nothing that vLLM needs at least is at risk", nil
 	}
-	least, err := leastTokens(t.box.line.words(), now, settled(t.base.object))
+	least, err := leastTokens(t.box.line.words(), now, given && settled(t.base.object))
 	if err != nil {
 		return l, "", err
 	}

@@ -19,6 +19,9 @@ func setting(f flag, count int) incident.Value {
 
 // byDefault is what vLLM uses when the flag is not given. Only the configuration says it: a guess could be wrong by a factor of eight.
 func (t *tokens) byDefault() (int64, error) {
+	if no := t.box.unseen(); no != nil {
+		return 0, no
+	}
 	var n int64
 	if k := t.pool.Knobs.MaxNumBatchedTokens; k != nil {
 		n = k.Default

@@ -70,6 +70,9 @@ func (t *turner) do(ctx context.Context, pool incident.Pool, step incident.Step,
 		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
 	}
 	if op == incident.OpApply {
+		if err := now.assumes(step); err != nil {
+			return err
+		}
 		if err := s.admit(to); err != nil {
 			return err
 		}
@@ -115,8 +118,12 @@ func (t *turner) send(ctx context.Context, w writer, s subject, to incident.Valu
 		return classify(err, now)
 	}
 	got, err := now.read(answer)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errElsewhere, err)
+	switch {
+	case err != nil && w.dryRun:
+		return fmt.Errorf("what the API server would keep: %w", err)
+	case err != nil:
+		// Only its words: a refusal promises that nothing was written, and this was.
+		return fmt.Errorf("%w: %s", errElsewhere, err.Error())
 	}
 	now.value = got
 	if now.holds(to) {
@@ -211,10 +218,10 @@ func (t *turner) Observe(ctx context.Context, pool incident.Pool, step incident.
 	switch {
 	case now.target.UID != step.Target.UID:
 		o.Note = "The object was deleted and made again."
+	case now.broken != nil: // what cannot be read is not absent
+		o.Note = now.broken.Reason + "."
 	case now.holds(to) && now.wrote(writeID):
 		o.Ours = true
-	case now.broken != nil:
-		o.Note = now.broken.Reason + "."
 	default:
 		o.Note = now.lastChange()
 	}

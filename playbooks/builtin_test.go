@@ -264,7 +264,7 @@ func troubles() []trouble {
 			// Three full engines among eight.
 			diagnosis: "at-capacity", alert: "vLLMGPUCacheFull",
 			readings: with(map[string]float64{"kv_usage": 0.7, "kv_usage_held": 0.7, "kv_usage_max": 1, "kv_usage_peak": 1, "kv_second_pod": 0.99, "preemption_rate": 0.2}),
-			not:      []map[string]float64{{"preemption_rate": 0}, {"preemption_rate": 1}, {"kv_usage_max": 0.9}},
+			not:      []map[string]float64{{"preemption_rate": 0}, {"preemption_rate": 0.06, "kv_second_pod": 0.95}, {"preemption_rate": 1}, {"kv_usage_max": 0.9}},
 			needs:    []string{"kv_usage_max", "preemption_rate", "finished_rate"},
 		},
 		{

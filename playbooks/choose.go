@@ -35,14 +35,14 @@ func thatHold(verdicts []verdict) []verdict {
 }
 
 // beaten says that another diagnosis that holds has the better claim: "wait, nothing is to be done" never stands before a trouble that it does not bring about,
-// and what only a person can do about something that the alerts are not about does not stand before what they are about.
+// and what only a person can do about something that the alerts are not about does not stand before what they are about, nor before the wait for that.
 func (h holding) beaten(d *diagnosis) bool {
 	return slices.ContainsFunc(h.list, func(rival verdict) bool {
 		e := rival.diagnosis
 		if e == d || !e.acts() || h.explains(d, e) {
 			return false
 		}
-		return !d.acts() || !d.turns() && !h.related(d) && h.sel.reached[e]
+		return !d.acts() && (e.turns() || h.related(e)) || !d.turns() && !h.related(d) && h.sel.reached[e]
 	})
 }
 
@@ -93,25 +93,30 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 	return out
 }
 
-// besides names what holds independently of a chosen diagnosis that turns no knob, and would turn one. Its plan is left to the person, who must see it.
-func besides(verdicts []verdict, chosen *verdict) []string {
+// besides names what holds independently of a chosen diagnosis that turns no knob, and would turn one. Its plan is left to the person, who must see it. What could
+// not be proposed, or would make the chosen one worse, does not help.
+func besides(verdicts []verdict, chosen *verdict, sel selection, f facts) []string {
 	if chosen.diagnosis.turns() {
 		return nil
 	}
 	h := holding{list: thatHold(verdicts)}
+	worse := slices.Concat(chosen.diagnosis.never, chosen.diagnosis.owner.never)
 	var out []string
 	for _, v := range h.list {
 		d := v.diagnosis
 		if d == chosen.diagnosis || !d.turns() || h.explains(chosen.diagnosis, d) || h.explained(d) {
 			continue
 		}
-		var steps []string
-		for _, s := range d.steps {
-			if s.request.Kind != incident.StepManual {
-				steps = append(steps, stepWords(s.request))
+		steps, _ := proposed(d, sel, f)
+		var words []string
+		for _, s := range steps {
+			if s.Kind != incident.StepManual && !slices.ContainsFunc(worse, func(n never) bool { return n.forbids(s) }) {
+				words = append(words, stepWords(s))
 			}
 		}
-		out = append(out, "Independent of it "+d.name+" holds too; against that one "+strings.Join(steps, ", ")+" would help.")
+		if len(words) > 0 {
+			out = append(out, "Independent of it "+d.name+" holds too; against that one "+strings.Join(words, ", ")+" would help.")
+		}
 	}
 	return out
 }

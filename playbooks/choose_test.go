@@ -2,11 +2,13 @@ package playbooks_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
 // Two diagnoses hold. The rank alone would choose the one that must not win.
@@ -51,7 +53,7 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 			[]string{"vLLMQueueBacklog", "vLLMHighTPOT"},
 			[]map[string]float64{queue, stutter, {"nixl_failed_rate": 0.2}},
 			"nixl-transfer-failing", "prefill-interference", "it holds too, independent of nixl-transfer-failing (",
-			"Independent of it prefill-interference holds too; against that one throttling, adding replicas, lowering max_num_batched_tokens would help.",
+			"Independent of it prefill-interference holds too; against that one throttling would help.",
 		},
 		{
 			"deferred requests have nothing to do with tokens that stutter",
@@ -70,6 +72,18 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{cold, {"prefill_p95": 3}},
 			"warming-up", "long-prefill", "it is a symptom: warming-up explains it (", "look again in 15 minutes",
+		},
+		{
+			"a transfer that fails now and then does not keep a pool from warming up",
+			[]string{"vLLMHighTTFT"},
+			[]map[string]float64{cold, {"prefill_p95": 3, "nixl_failed_rate": 0.12}},
+			"warming-up", "nixl-transfer-failing", "it holds too, independent of warming-up (", "look again in 15 minutes",
+		},
+		{
+			"waiting for warm caches does not stand before failed transfers that make a queue",
+			[]string{"vLLMHighTTFT"},
+			[]map[string]float64{cold, {"waiting": 6, "waiting_mean": 6, "waiting_per_engine": 3, "waiting_per_engine_mean": 3, "queue_time_p95": 3, "nixl_failed_rate": 0.12}},
+			"nixl-transfer-failing", "warming-up", "it holds too, independent of nixl-transfer-failing (", "",
 		},
 		{
 			"waiting for warm caches does not stand before clients that leave",
@@ -157,6 +171,104 @@ func TestADiagnosisWithoutActionNeverHidesOneThatActs(t *testing.T) {
 	}
 	if met == 0 {
 		t.Error("no diagnosis without action was ever chosen, so nothing was looked at")
+	}
+}
+
+// With one alert only, what stands in the background and leaves everything to a person may be named beside it.
+func TestForOneAlertADiagnosisWithoutActionHidesNeitherWhatTurnsAKnobNorWhatTheAlertLeadsTo(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	well := calm()
+	steps, turns := map[string]int{}, map[string]bool{}
+	for _, tr := range troubles() {
+		for _, s := range c.Diagnose(playbooks.Input{Alerts: alerts(tr.alert), Pool: chat(), Evidence: tr.evidence(nil)}).Steps {
+			steps[tr.diagnosis]++
+			turns[tr.diagnosis] = turns[tr.diagnosis] || s.Kind != incident.StepManual
+		}
+	}
+	leads := map[string][]string{}
+	for _, p := range c.Playbooks() {
+		for _, a := range p.Alerts {
+			leads[a] = append(leads[a], p.Diagnoses...)
+		}
+	}
+	met := 0
+	for _, a := range troubles() {
+		for _, b := range troubles() {
+			values := maps.Clone(a.readings)
+			for name, v := range b.readings {
+				if usual, known := well[name]; !known || usual != v {
+					values[name] = v
+				}
+			}
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(a.alert), Pool: chat(), Evidence: readings(values)})
+			if got.Diagnosis == nil || steps[got.Diagnosis.Name] > 0 {
+				continue
+			}
+			met++
+			for _, o := range got.Others {
+				hides := turns[o.Name] || steps[o.Name] > 0 && slices.Contains(leads[a.alert], o.Name)
+				if o.Verdict == incident.True && hides && !strings.HasPrefix(o.Why, "it is a symptom: ") {
+					t.Errorf("%s with %s for %s: %s is chosen, and %s acts", a.diagnosis, b.diagnosis, a.alert, got.Diagnosis.Name, o.Name)
+				}
+			}
+		}
+	}
+	if met == 0 {
+		t.Error("no diagnosis without action was ever chosen, so nothing was looked at")
+	}
+}
+
+// What the message says would help beside the chosen diagnosis is what could be proposed, without what the chosen one or an alert's playbook forbids.
+func TestBesideTheChosenDiagnosisOnlyStepsThatNothingForbidsAreNamed(t *testing.T) {
+	t.Parallel()
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := playbooks.Load(append(files, playbooks.File{Name: "own.yaml", Data: []byte(`
+name: own
+title: Something of our own
+alerts: [Own]
+healthy: [{rule: gpu_xid <= 0}]
+diagnoses:
+  - name: own-cause
+    rank: 1
+    summary: A person must look.
+    source: a test
+    when: present(gpu_xid) && gpu_xid > 0
+    steps: [{manual: {advice: Look.}}]
+`)}), playbooks.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stutter := map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2}
+	long := map[string]float64{"nixl_failed_rate": 0.12, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}
+	const interference = "Independent of it prefill-interference holds too; against that one "
+	for _, tt := range []struct {
+		name   string
+		alerts []string
+		values map[string]float64
+		want   string
+		note   string // what it says of the other diagnosis; empty for nothing
+	}{
+		{"nothing forbids them", []string{"Own", "vLLMHighTPOT"}, stutter, "own-cause", interference + "throttling, adding replicas, lowering max_num_batched_tokens would help."},
+		{"the rule of a step does not hold", []string{"Own", "vLLMHighTPOT"}, map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.3}, "own-cause", interference + "throttling, adding replicas would help."},
+		{"an alert's playbook forbids a step", []string{"Own", "vLLMHighTPOT", "vLLMHighTTFT"}, stutter, "own-cause", interference + "throttling, adding replicas would help."},
+		{"the chosen diagnosis and its playbook forbid steps", []string{"NixlTransferFailing", "vLLMHighTPOT"}, map[string]float64{"nixl_failed_rate": 0.12, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2}, "nixl-transfer-failing", interference + "throttling would help."},
+		{"the only step is left", []string{"Own", "vLLMHighTTFT"}, map[string]float64{"gpu_xid": 1, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}, "own-cause", "Independent of it long-prefill holds too; against that one raising max_num_batched_tokens would help."},
+		{"no step is left", []string{"NixlTransferFailing", "vLLMHighTTFT"}, long, "nixl-transfer-failing", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(tt.alerts...), Pool: chat(), Evidence: readings(with(tt.values))})
+			if nameOf(got.Diagnosis) != tt.want {
+				t.Fatalf("got %s, want %s", nameOf(got.Diagnosis), tt.want)
+			}
+			if tt.note == "" && strings.Contains(got.Note, "Independent of it") || !strings.Contains(got.Note, tt.note) {
+				t.Errorf("the note is %q, want %q", got.Note, tt.note)
+			}
+		})
 	}
 }
 

@@ -88,7 +88,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	if !d.acts() {
 		notes = append(notes, sel.nothingToDo()+sentence(d.noAction))
 	}
-	notes = append(notes, besides(verdicts, chosen)...)
+	notes = append(notes, besides(verdicts, chosen, sel, f)...)
 	notes = append(notes, deeper(verdicts, chosen)...)
 	out.Note = joinNotes(notes, left, rec.notes())
 	return out

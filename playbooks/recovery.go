@@ -21,11 +21,12 @@ type healthyAnswer struct {
 	other *answer
 }
 
-// recovery asks the recovery rules of the playbooks that answer the alerts, and of the playbook behind a diagnosis that asks for a
-// change: treating preemption because of slow first tokens is not over while it goes on.
+// recovery asks the recovery rules of the playbooks that answer the alerts by name, and of the playbook behind a diagnosis that asks for a
+// change: treating preemption because of slow first tokens is not over while it goes on. Every playbook is asked only where none of these is known: a pool that
+// always has some errors would else never be rid of a stop-gap, because an alert came with it that nobody knows.
 func (c *Catalog) recovery(sel selection, chosen *verdict, standing string, f facts) recovery {
 	var out recovery
-	asked := slices.Clone(sel.answering)
+	asked := slices.Clone(sel.named)
 	add := func(d *diagnosis) {
 		if d.acts() && !slices.Contains(asked, d.owner) {
 			asked = append(asked, d.owner)
@@ -41,6 +42,9 @@ func (c *Catalog) recovery(sel selection, chosen *verdict, standing string, f fa
 		} else {
 			add(c.diagnoses[i])
 		}
+	}
+	if len(asked) == 0 {
+		asked = sel.answering
 	}
 	for _, p := range asked {
 		for _, h := range p.healthy {

@@ -200,8 +200,12 @@ func knobsText(k incident.Knobs) string {
 	if k.Replicas != nil {
 		out = append(out, fmt.Sprintf("replicas %d to %d", k.Replicas.Min, k.Replicas.Max))
 	}
-	if k.MaxNumBatchedTokens != nil {
-		out = append(out, fmt.Sprintf("max_num_batched_tokens %d to %d", k.MaxNumBatchedTokens.Min, k.MaxNumBatchedTokens.Max))
+	if b := k.MaxNumBatchedTokens; b != nil {
+		text := fmt.Sprintf("max_num_batched_tokens %d to %d", b.Min, b.Max)
+		if b.Default > 0 {
+			text += fmt.Sprintf(" (%d where the flag is not given)", b.Default)
+		}
+		out = append(out, text)
 	}
 	if k.Throttle != nil {
 		out = append(out, fmt.Sprintf("throttle %s %d to %d", k.Throttle.Field, k.Throttle.Min, k.Throttle.Max))

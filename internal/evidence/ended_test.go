@@ -113,11 +113,17 @@ func TestOnlyTheEnginesContainerCounts(t *testing.T) {
 		{Name: "istio-proxy", RestartCount: 9, LastTerminationState: ended, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}, {Name: "vllm", RestartCount: 1},
 	}})
 	pod.Spec.Containers = []corev1.Container{proxy, {Name: "vllm"}}
-	if got := podFacts(&pod, ""); got.Restarts != 1 || got.Reason != "" {
-		t.Errorf("the proxy counts: %+v", got)
+	if got := podFacts(&pod, ""); got.Restarts != 1 || got.Reason != "container istio-proxy: CrashLoopBackOff" {
+		t.Errorf("the proxy's restarts count, or it is not said that it waits: %+v", got)
 	}
 	if got := endings([]corev1.Pod{pod}, ""); len(got) != 0 {
 		t.Errorf("the proxy's end counts: %+v", got)
+	}
+	for _, start := range []string{"", "ContainerCreating", "PodInitializing"} {
+		pod.Status.ContainerStatuses[0].State.Waiting.Reason = start
+		if got := podFacts(&pod, ""); got.Reason != "" {
+			t.Errorf("a proxy that waits for %q: %+v", start, got)
+		}
 	}
 }
 

@@ -55,7 +55,8 @@ func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 	return out
 }
 
-// podFacts takes restarts and reasons from the containers of the engine, and from init containers that keep the pod from starting.
+// podFacts takes restarts and reasons from the containers of the engine, and from init containers that keep the pod from starting. Of the containers beside the
+// engine only what they wait for is said, each with its name: their ends are no ends of an engine, and they may be why the pod is not ready.
 func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	out := incident.Pod{Name: pod.Name}
 	if pod.Status.StartTime != nil {
@@ -89,8 +90,19 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 			reasons = append(reasons, "init container "+s.Name+": "+r)
 		}
 	}
+	engine := engineNames(pod, container)
+	for _, s := range pod.Status.ContainerStatuses {
+		if !slices.Contains(engine, s.Name) && s.State.Waiting != nil && !isStart(s.State.Waiting.Reason) {
+			reasons = append(reasons, "container "+s.Name+": "+shown(s.State.Waiting.Reason))
+		}
+	}
 	out.Reason = strings.Join(reasons, "; ")
 	return out
+}
+
+// isStart says that a container waits because its pod is being started, which is no trouble of its own.
+func isStart(reason string) bool {
+	return reason == "" || reason == "ContainerCreating" || reason == "PodInitializing"
 }
 
 // containerReasons says why a container waits and how it ended the last time.

@@ -102,7 +102,7 @@ func (a *applier) reopen(firing []Alert) error {
 	a.inc.ClosedAt = time.Time{}
 	a.inc.Quiet = QuietNone
 	a.inc.Note = "" // it said why the incident ended; without a pool the engine's next look puts the advice there
-	a.inc.HealthySince = time.Time{}
+	a.inc.HealthySince, a.inc.ChangedAt = time.Time{}, time.Time{}
 	a.inc.State = StateInvestigating
 	if a.inc.Pool == "" {
 		a.inc.State = StateWatching

@@ -34,9 +34,23 @@ func (a *applier) investigated(e Investigated) error {
 	return a.replan(e)
 }
 
+// retell takes over what the same plan says now: the evidence, and the words for a person, which name readings and pods. They must not send anybody to the pod
+// that was the bad one an hour ago.
+func (a *applier) retell(e Investigated) {
+	a.inc.Diagnosis = e.Diagnosis
+	for n := range a.inc.Plan.Steps {
+		if s := &a.inc.Plan.Steps[n]; s.Kind == StepManual {
+			s.Title, s.Why = e.Steps[n].Title, e.Steps[n].Why
+		}
+	}
+}
+
 // stayQuiet takes the new readings over and says what is new about them, once.
 func (a *applier) stayQuiet(e Investigated) {
 	a.redraw = true
+	if a.inc.Plan != nil && e.Diagnosis != nil && a.samePlan(e) {
+		a.retell(e)
+	}
 	switch {
 	case e.Healthy == True:
 		a.inc.Quiet = QuietNone
@@ -82,15 +96,11 @@ func (a *applier) samePlan(e Investigated) bool {
 // refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now: a refused step may become free, and the
 // other way round. Approvals of a step that was refused meanwhile do not count any more.
 func (a *applier) refresh(e Investigated) error {
-	a.inc.Diagnosis = e.Diagnosis
+	a.retell(e)
 	for n := range a.inc.Plan.Steps {
 		s := &a.inc.Plan.Steps[n]
 		s.Guardrails = e.Steps[n].Guardrails
-		if s.Kind == StepManual {
-			s.Title, s.Why = e.Steps[n].Title, e.Steps[n].Why
-			continue
-		}
-		if s.State != StepProposed && s.State != StepRefused {
+		if s.Kind == StepManual || s.State != StepProposed && s.State != StepRefused {
 			continue
 		}
 		if s.Executable() {

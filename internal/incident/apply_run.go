@@ -107,6 +107,7 @@ func (a *applier) written(e Written) error {
 	}
 	switch e.Result {
 	case ResultApplied:
+		a.inc.ChangedAt = a.now
 		a.inc.State, act.Phase, act.Since = StateSettling, PhaseRollout, a.now
 		a.step(s.ID, "Done: %s. Waiting for the rollout.%s", s.Title, space(e.Note))
 	case ResultDrilled:
@@ -139,6 +140,7 @@ func (a *applier) undoWritten(e Written) error {
 	act := a.inc.Active
 	switch e.Result {
 	case ResultApplied:
+		a.inc.ChangedAt = a.now
 		act.Phase, act.Since = PhaseRollout, a.now
 		s, err := a.edit(act.Step, func(*Step) {})
 		if err != nil {

@@ -47,10 +47,12 @@ type Incident struct {
 	// UndoOffered is the id of the step whose undo is offered with reason, after it did not help.
 	UndoOffered string `json:"undoOffered,omitempty"`
 	// Quiet is "denied" or "expired" after a no, "drilled" after a drill; then the same diagnosis is not proposed again.
-	Quiet        Quiet      `json:"quiet,omitempty"`
-	HealthySince time.Time  `json:"healthySince,omitzero"`
-	AckedBy      *Actor     `json:"ackedBy,omitempty"`
-	Decisions    []Decision `json:"decisions"`
+	Quiet        Quiet     `json:"quiet,omitempty"`
+	HealthySince time.Time `json:"healthySince,omitzero"`
+	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has not.
+	ChangedAt time.Time  `json:"changedAt,omitzero"`
+	AckedBy   *Actor     `json:"ackedBy,omitempty"`
+	Decisions []Decision `json:"decisions"`
 	// Journal is filled by the store on reads that ask for it; Apply returns new entries beside the incident.
 	Journal []Entry `json:"journal"`
 	// Version counts commits. The store fills it; a commit with an old one is refused.
@@ -217,6 +219,13 @@ func (i Incident) Applied() []Step {
 		}
 	}
 	return slices.DeleteFunc(out, func(s Step) bool { return s.State != StepApplied })
+}
+
+// EndsWithItsAlerts says that an alert fires and nothing was done about it. Signals that look well are then no end: the alert sees something that they do not, or is
+// about what asks for nothing, such as a batch that is full and healthy. Closed over it, the incident would come back with each of Alertmanager's repeats. After a
+// change the metrics decide: the alert's own window only lags behind.
+func (i Incident) EndsWithItsAlerts() bool {
+	return len(i.Firing()) > 0 && i.ChangedAt.IsZero()
 }
 
 // StopGaps returns the applied steps that must be lifted before the incident may close. A drill has none: it changed nothing.

@@ -128,6 +128,8 @@ type Step struct {
 	Target Target   `json:"target,omitzero"`
 	From   Value    `json:"from"`
 	To     Value    `json:"to"`
+	// Assumed is what an absent From is taken to mean where only the configuration says it. Absent: nothing is assumed.
+	Assumed Value `json:"assumed,omitzero"`
 	// Undo is the value that the way back restores.
 	Undo Value  `json:"undo"`
 	Diff string `json:"diff,omitempty"`
@@ -184,14 +186,17 @@ func (s Step) Executable() bool {
 // StopGap says whether the step is to be lifted after recovery.
 func (s Step) StopGap() bool { return s.LiftAfter > 0 }
 
-// ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo. Twelve hex digits of SHA-256. The words of a manual step are not
-// in it: nobody approves them, and they hold readings, so that every look would make a new plan and refuse the click on the one that is shown.
+// ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo, and what is assumed, if anything. Twelve hex digits of SHA-256.
+// The words of a manual step are not in it: nobody approves them, and they hold readings, so that every look would make a new plan and refuse the click on
+// the one that is shown.
 func (s Step) ComputeDigest() string {
 	return digest(struct {
 		Kind           StepKind
 		Target         Target
 		From, To, Undo Value
-	}{s.Kind, s.Target, s.From, s.To, s.Undo})
+		// Left out when absent, so that the digests of stored steps that assume nothing stay.
+		Assumed Value `json:",omitzero"`
+	}{s.Kind, s.Target, s.From, s.To, s.Undo, s.Assumed})
 }
 
 // Plan is the ordered steps proposed for a diagnosis.

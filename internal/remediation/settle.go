@@ -25,7 +25,7 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 	}
 	exec := e.executor(t.inc.Drill)
 	if exec == nil {
-		return e.later(ctx, t, e.cfg.Timing.Watch)
+		return e.hold(ctx, t, fmt.Sprintf("The rollout of %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	return e.rollout(ctx, t, exec, s)
 }

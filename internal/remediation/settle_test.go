@@ -107,8 +107,12 @@ func TestARolloutIsNotLookedAtWithoutKubernetes(t *testing.T) {
 	b.deps.Live = nil
 	b.restart(llama())
 	b.pass(time.Hour)
-	if got := b.read(inc.ID); got.State != incident.StateSettling {
+	got := b.read(inc.ID)
+	if got.State != incident.StateSettling {
 		t.Errorf("state %s although nobody could look", got.State)
+	}
+	if n := strings.Count(said(got), "cannot be seen: no Kubernetes API is configured any more"); n != 1 {
+		t.Errorf("people are told %d times that nobody can look, want once:\n%s", n, said(got))
 	}
 }
 

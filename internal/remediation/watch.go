@@ -31,7 +31,7 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 		return e.lift(ctx, t, gaps[len(gaps)-1])
 	case len(gaps) > 0:
 		return e.later(ctx, t, e.cfg.Timing.Watch)
-	case healthy > 0 && healthy >= e.cfg.Timing.Hold:
+	case healthy > 0 && healthy >= e.cfg.Timing.Hold && (!t.inc.EndsWithItsAlerts() || e.stale(t)):
 		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", healthy.Round(time.Second))}, extra{asRead: true})
 	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.stale(t):
 		return e.commit(ctx, t, incident.Closed{By: bot, Reason: "No alert fires and nothing can be read for a long time."}, extra{asRead: true})

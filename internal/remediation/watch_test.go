@@ -49,6 +49,8 @@ func TestAnIncidentClosesWhenItHasBeenHealthyForLongEnough(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	inc := quietly(b)
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
+	b.sweep()
 	b.sight.see(well())
 	b.pass(time.Minute) // healthy from here
 	b.pass(5*time.Minute - time.Second)
@@ -63,6 +65,55 @@ func TestAnIncidentClosesWhenItHasBeenHealthyForLongEnough(t *testing.T) {
 	b.pass(time.Hour)
 	if got := len(b.read(inc.ID).Journal); got != n {
 		t.Error("something happened to a closed incident")
+	}
+}
+
+// An alert that fires on while the signals look well sees something that they do not, or is about what asks for nothing. Closed over it, the incident would come back
+// with each repeat. After a change that helped, the alert's own window only lags behind.
+func TestHealthEndsNoIncidentOverAnAlertForWhichNothingWasDone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := quietly(b)
+	b.sight.see(well())
+	for range 6 {
+		b.pass(time.Hour)
+		b.deliver(alert("HighTTFT", "llama")) // Alertmanager's repeat
+		b.sweep()
+	}
+	if got := b.read(inc.ID); got.State != incident.StateWatching || got.Reopened != 0 {
+		t.Errorf("state %s, opened again %d times, while its alert fires and nothing was done", got.State, got.Reopened)
+	}
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
+	b.sweep()
+	b.pass(6 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateClosed {
+		t.Errorf("state %s after the alert has ended", got.State)
+	}
+}
+
+func TestHealthEndsAnIncidentWhoseAlertIsNotHeardOfAnyMore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := quietly(b)
+	b.sight.see(well())
+	b.pass(6 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateWatching {
+		t.Fatalf("state %s while the alert fires", got.State)
+	}
+	b.skip(25 * time.Hour)
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateClosed {
+		t.Errorf("state %s: the end of the alert may have been lost", got.State)
+	}
+}
+
+func TestHealthEndsAnIncidentAfterAChangeThatHelpedWhileTheAlertLagsBehind(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := recovered(b, addReplica())
+	b.pass(6 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateClosed || len(got.Firing()) == 0 {
+		t.Errorf("state %s with %d alerts that fire", got.State, len(got.Firing()))
 	}
 }
 

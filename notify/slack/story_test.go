@@ -320,6 +320,10 @@ func stories(t *testing.T) map[string]incident.Incident {
 		do(time.Second, incident.Investigated{
 			Evidence: blind(), Healthy: incident.Undecided, Note: "Prometheus cannot be asked, so nothing can be said. I try again.",
 		}).inc
+	out["34-healthy-while-it-fires"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second, incident.InvestigationStarted{}).
+		do(time.Second, incident.Investigated{
+			Evidence: evidenceOf(cured()), Healthy: incident.True, Note: "Nothing is to be done: a full batch without preemptions is what the cache is for.",
+		}).inc
 	out["33-observe"] = proposed(t, incident.ModeObserve, refusedBatchStep(), manualStep()).inc
 
 	out["40-closed"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()), false).

@@ -27,12 +27,13 @@ func longPrompts(t *testing.T) fakevllm.Scenario {
 	return s
 }
 
-// The Deployment runs without a prefix cache (a cold one would explain the long prefill, and pass by itself) and with vLLM's own budget, which only the configuration knows. Raising it restarts the pods, so Slack asks twice; the real controller
-// replaces them, each with the new argument; Prometheus says that it helped.
+// The Deployment runs without a prefix cache (a cold one would explain the long prefill, and pass by itself) and with vLLM's own budget, which only the
+// configuration knows; that prompts are read in chunks is said, or no budget would be known to be large enough. Raising it restarts the pods, so Slack asks
+// twice; the real controller replaces them, each with the new argument; Prometheus says that it helped.
 func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(
-		t, serving("--max-num-seqs=64", "--no-enable-prefix-caching"), replace("max_num_batched_tokens: {min: 2048, max: 16384}", "max_num_batched_tokens: {min: 2048, max: 16384, default: 1024}"),
+		t, serving("--max-num-seqs=64", "--enable-chunked-prefill", "--no-enable-prefix-caching"), replace("max_num_batched_tokens: {min: 2048, max: 16384}", "max_num_batched_tokens: {min: 2048, max: 16384, default: 1024}"),
 		replace("    knobs:", "    slo: {profile: agentic, ttft: 2500ms}\n    knobs:"),
 	)
 	before := w.podNames()
@@ -49,7 +50,9 @@ func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	}
 	w.click("U0ALICE", "Set batched tokens")
 	w.says("Verified: recovered")
-	want := []string{"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret", "--max-num-seqs=64", "--no-enable-prefix-caching", "--max-num-batched-tokens=2048"}
+	want := []string{
+		"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret", "--max-num-seqs=64", "--enable-chunked-prefill", "--no-enable-prefix-caching", "--max-num-batched-tokens=2048",
+	}
 	if got := w.engineArgs(); !slices.Equal(got, want) {
 		t.Errorf("the Deployment has the arguments %q, want %q", got, want)
 	}
