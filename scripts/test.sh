@@ -59,7 +59,7 @@ gotest() {
   shift
   [ -n "$(find "$folder" -name '*_test.go' 2>/dev/null | head -1)" ] || { echo "$folder has no tests" >&2; return 1; }
   scripts/tools.sh
-  go test -ldflags=-w -shuffle=on "$@" "./$folder/..."
+  go test -vet=off -ldflags=-w -shuffle=on "$@" "./$folder/..."
 }
 
 tier_lint() { scripts/lint.sh; }
@@ -78,8 +78,8 @@ tier_unit() {
   packages=$(go list ./...)
   scripts/tools.sh
   # shellcheck disable=SC2086 # one argument for each package
-  # Linked without what only a debugger reads, and more packages at a time than cores: some wait for a real API server.
-  go test -race -ldflags=-w -shuffle=on -p 4 -skip "$arithmetic" -timeout 30m $(grep -vE '/(internal/store|test/(image|e2e|crash|scenarios|demo|diagnosis))(/|$)' <<<"$packages")
+  # Lint has vetted it. Linked without what only a debugger reads, and more packages at a time than cores: some wait for a real API server.
+  go test -race -vet=off -ldflags=-w -shuffle=on -p 4 -skip "$arithmetic" -timeout 30m $(grep -vE '/(internal/store|test/(image|e2e|crash|scenarios|demo|diagnosis))(/|$)' <<<"$packages")
 }
 
 # SQLite and PostgreSQL pass the same suite.
@@ -99,15 +99,15 @@ tier_rules() {
 # hundred million samples.
 tier_diagnosis() {
   make -s accuracy # is what TestAccuracyDoesNotFall does, and shows it
-  go test -ldflags=-w -shuffle=on -timeout 15m -skip '^TestAccuracyDoesNotFall$' ./test/diagnosis/...
-  go test -ldflags=-w -shuffle=on -timeout 15m -run "$arithmetic" ./internal/playbooktest ./test/fakevllm
+  go test -vet=off -ldflags=-w -shuffle=on -timeout 15m -skip '^TestAccuracyDoesNotFall$' ./test/diagnosis/...
+  go test -vet=off -ldflags=-w -shuffle=on -timeout 15m -run "$arithmetic" ./internal/playbooktest ./test/fakevllm
 }
 
-tier_fuzz() { scripts/fuzz.sh 30; }
+tier_fuzz() { scripts/fuzz.sh 60; }
 
 tier_image() { gotest test/image; }
 
-tier_scenarios() { gotest test/scenarios -race -timeout 10m; }
+tier_scenarios() { gotest test/scenarios -race -parallel 4 -timeout 10m; }
 
 # Without the race detector: the child is the test binary itself, and it starts some nine hundred times. It waits more than it computes.
 tier_crash() { gotest test/crash -parallel 12 -timeout 15m; }
