@@ -34,22 +34,22 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 // The alert that the seed calls swapping fires on preemptions. The runbook's first step reduces the load, and the stop-gap is lifted when it is over.
 func TestSwappingIsThrottledAndTheThrottleLifted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, letting(160)) // seven tenths of it fit into the cache with room to spare; of 184 a few are still thrown out now and then
 	w.scenario("swapping")
-	m := w.message("vLLMRequestSwapping", "184 → 129")
+	m := w.message("vLLMRequestSwapping", "160 → 112")
 	if text := m.VisibleText(); strings.Index(text, "hrottle") > strings.Index(text, "Scale") && strings.Contains(text, "Scale") {
 		t.Error("scaling out is proposed before the load is reduced")
 	}
 	w.click("U0ALICE", "Throttle")
 	w.says("Verified: recovered")
-	if got := w.limit(); got != 129 {
-		t.Errorf("the policy lets %d requests in, want 129", got)
+	if got := w.limit(); got != 112 {
+		t.Errorf("the policy lets %d requests in, want 112", got)
 	}
 	w.scenario("healthy")
 	w.says("the stop-gap is lifted")
 	w.says("Undone: ")
-	if got := w.limit(); got != 184 {
-		t.Errorf("after the lift the policy lets %d requests in, want 184", got)
+	if got := w.limit(); got != 160 {
+		t.Errorf("after the lift the policy lets %d requests in, want 160", got)
 	}
 	w.says("Closed: ")
 }
