@@ -113,7 +113,8 @@ tier_scenarios() { gotest test/scenarios -race -parallel 4 -timeout 10m; }
 tier_crash() { gotest test/crash -parallel 12 -timeout 15m; }
 
 tier_e2e() {
-  gotest test/e2e -race -parallel 10 -timeout 20m
+  # More of them at once than this, and on two cores Prometheus misses its scrapes: no data is no recovery, and the bot says so.
+  gotest test/e2e -race -parallel 6 -timeout 20m
   gotest test/demo -race -timeout 10m
 }
 
