@@ -3,7 +3,8 @@
 #
 #   scripts/fuzz.sh [SECONDS [FOLDER]]   FOLDER keeps the inputs that reached something new, for the next run
 #
-# Two run at a time, each on one core: to begin takes longer than the share. Without a folder each run begins with the seeds of the tests alone, so that its share is not spent on running again what it knew.
+# Two run at a time, each on one core: to begin takes longer than the share. Without a folder each run begins with the seeds of the tests alone, so that
+# its share is not spent on running again what it knew.
 # What fails is written to the package's testdata, and runs with the unit tests from then on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
