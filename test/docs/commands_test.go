@@ -17,6 +17,8 @@ func elsewhere() map[string]string {
 		"make run":      "test/demo runs the program that it starts",
 		"make test":     "it runs this test",
 		"make accuracy": "the tier of the labelled incidents runs it",
+
+		"promtool test rules tests/*/*.yaml": "the tier of the alert rules runs it for each file",
 	}
 }
 

@@ -140,6 +140,8 @@ func (c *Cluster) startActors(ctx context.Context) error {
 			"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--service-account-private-key-file=" + c.path("sa.key"),
 			"--use-service-account-credentials=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.controllerPort.Number),
 			"--permit-port-sharing", "--cert-dir=" + c.path("certs-controller"), "--horizontal-pod-autoscaler-sync-period=1s",
+			// Its default of 20 requests a second is for a cluster that it shares; here every test would wait for it.
+			"--kube-api-qps=500", "--kube-api-burst=1000",
 		})
 		if err != nil {
 			return err
