@@ -113,7 +113,7 @@ tier_image() { gotest test/image; }
 tier_scenarios() { gotest test/scenarios -race -parallel 4 -timeout 10m; }
 
 # Without the race detector: the child is the test binary itself, and it starts some nine hundred times. It waits more than it computes.
-tier_crash() { gotest test/crash -parallel 12 -timeout 15m; }
+tier_crash() { gotest test/crash -parallel 16 -timeout 15m; }
 
 tier_e2e() {
   # More of them at once than this, and on two cores Prometheus misses its scrapes: no data is no recovery, and the bot says so.

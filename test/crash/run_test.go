@@ -177,8 +177,8 @@ func (r *run) supervise() {
 			return
 		}
 		err = cmd.Wait()
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		by := endedBy(err)
+		if by == syscall.SIGKILL {
 			r.mu.Lock()
 			r.kills++
 			r.mu.Unlock()
@@ -187,11 +187,21 @@ func (r *run) supervise() {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !r.done || err != nil {
+		// One that was asked to stop before it listens for that dies of the signal; it has done nothing yet.
+		if !r.done || err != nil && by != syscall.SIGTERM {
 			r.t.Errorf("the bot ended by itself: %v", err)
 		}
 		return
 	}
+}
+
+// endedBy is the signal that a process died of, as its Wait tells it, or none.
+func endedBy(err error) syscall.Signal {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
+		return 0
+	}
+	return exit.Sys().(syscall.WaitStatus).Signal()
 }
 
 // stop ends the bot in order. It may be called twice.
