@@ -19,12 +19,15 @@ const (
 	// minPoints is the least number of points that make a line worth looking at.
 	minPoints = 3
 	limitName = "limit"
+	// maxTitle keeps a signal's line in the text on two lines of a phone.
+	maxTitle = 60
 )
 
 // curve is a signal's past as multiples of its threshold.
 type curve struct {
-	name   string
-	lower  bool // low values are bad
+	name   string // in the legend
+	title  string // in text
+	lower  bool   // low values are bad
 	points []incident.Point
 	worst  float64
 }
@@ -37,7 +40,7 @@ func curves(readings map[string]incident.Reading) []curve {
 		if r.Threshold == nil || !usable(*r.Threshold) || *r.Threshold <= 0 {
 			continue
 		}
-		c := curve{name: shortName(name, r), lower: r.Direction == incident.LowerIsWorse}
+		c := curve{name: shortName(name, r), title: cmp.Or(line(r.Title), line(name)), lower: r.Direction == incident.LowerIsWorse}
 		for _, p := range r.Series {
 			if v := p.Value / *r.Threshold; usable(v) && !p.At.IsZero() {
 				c.points = append(c.points, incident.Point{At: p.At, Value: v})
@@ -226,7 +229,7 @@ func sparklines(readings map[string]incident.Reading) []string {
 		}
 		g := gridOf([]curve{c})
 		first, last := g.values[0][0], g.values[0][len(g.values[0])-1]
-		out = append(out, fmt.Sprintf("`%s` %s: %s → %s times its limit", spark(g.values[0]), escape(c.name, maxLabel+10), multiple(first), multiple(last)))
+		out = append(out, fmt.Sprintf("`%s` %s: %s → %s times its limit", spark(g.values[0]), escape(c.title, maxTitle), multiple(first), multiple(last)))
 	}
 	return out
 }

@@ -153,11 +153,12 @@ func TestSparklinesStandInForTheChart(t *testing.T) {
 	t.Parallel()
 	inc := asked(t, incident.ModeApprove).inc
 	r := inc.Readings["ttft_p95"]
-	inc.Readings = map[string]incident.Reading{"ttft_p95": signal("TTFT p95", *r.Threshold, past(1, 7))}
+	// In the text is room for a title that is too long for a legend.
+	inc.Readings = map[string]incident.Reading{"ttft_p95": signal("Time to first token, 95th percentile", *r.Threshold, past(1, 7))}
 	s := newValidator(t)
 	v := Render(inc, ViewOptions{})
 	m, _ := s.s.Message("C0INCIDENTS", s.send("chat.postMessage", "", "", v.Text, v.Blocks))
-	if text := m.VisibleText(); len(m.Charts()) != 0 || !strings.Contains(text, "▂█` TTFT p95: 0.5 → 3.5 times its limit") {
+	if text := m.VisibleText(); len(m.Charts()) != 0 || !strings.Contains(text, "▂█` Time to first token, 95th percentile: 0.5 → 3.5 times its limit") {
 		t.Errorf("text:\n%s", text)
 	}
 }
