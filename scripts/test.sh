@@ -89,13 +89,11 @@ tier_unit() {
 tier_store() { VLLM_MEDIC_REQUIRE_POSTGRES=1 gotest internal/store -race; }
 
 tier_rules() {
-  local tests
-  tests=$(find deploy/prometheus/tests -name '*.yaml' | sort)
-  [ -n "$tests" ] || { echo "deploy/prometheus/tests has no tests" >&2; return 1; }
   scripts/tools.sh prom
-  "$VLLM_MEDIC_TOOLS/bin/promtool" check rules --lint-fatal deploy/prometheus/rules/*.yaml
-  # As deploy/prometheus/README.md says it, but two files at a time: one run takes them one after the other.
-  xargs -P 2 -n 1 "$VLLM_MEDIC_TOOLS/bin/promtool" test rules <<<"$tests"
+  local promtool=$VLLM_MEDIC_TOOLS/bin/promtool
+  cd deploy/prometheus
+  "$promtool" check rules --lint-fatal rules/*.yaml
+  "$promtool" test rules tests/*/*.yaml
 }
 
 # The labelled incidents and the tests of the built-in playbooks through Prometheus' engine and diagnose. Without the race detector: it is arithmetic over some
@@ -121,10 +119,12 @@ tier_e2e() {
   gotest test/demo -race -timeout 10m
 }
 
+all=(lint tools unit store fuzz image scenarios crash e2e)
+beside=(rules diagnosis) # in a run of all, while crash and e2e run
 tiers=("$@")
-[ ${#tiers[@]} -gt 0 ] || tiers=(lint tools unit store fuzz image scenarios crash e2e) # rules and diagnosis run beside the last two
+[ ${#tiers[@]} -gt 0 ] || tiers=("${all[@]}")
 for t in "${tiers[@]}"; do
-  declare -F "tier_$t" >/dev/null || { echo "there is no tier $t; there are: lint tools unit store rules diagnosis fuzz image scenarios crash e2e" >&2; exit 2; }
+  declare -F "tier_$t" >/dev/null || { echo "there is no tier $t; there are: ${all[*]} ${beside[*]}" >&2; exit 2; }
 done
 
 # strict COMMAND: its exit code in code. In a condition set -e would not stop it at its first failure.
@@ -136,18 +136,6 @@ strict() {
 }
 
 idlers=
-trap 'end_idlers; stop_postgres' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-begin=$SECONDS
-# What is built does not depend on where the tree is, so that a new clone finds it in Go's cache.
-export GOFLAGS="${GOFLAGS:-} -trimpath"
-# A program with the race detector sleeps a second before it ends, to let races show.
-export GORACE="${GORACE:-} atexit_sleep_ms=100"
-strict prepare
-[ $code = 0 ] && start_postgres || { echo "0 passed, ${#tiers[@]} failed"; exit 1; }
-eval "$(scripts/tools.sh --env)"
-
 report=()
 passed=0
 failed=0
@@ -177,7 +165,7 @@ begin_idlers() {
   {
     chrt --idle --pid 0 $BASHPID || renice -n 19 -p $BASHPID >/dev/null
     local t
-    for t in rules diagnosis; do
+    for t in "${beside[@]}"; do
       run $t
       echo "$code $line" >>"$idlers_out/ends"
     done
@@ -195,13 +183,25 @@ await_idlers() {
     told "$code" "$line"
     n=$((n + 1))
   done <"$idlers_out/ends"
-  [ $n = 2 ] || { echo "the tiers beside crash and e2e did not come to their end" >&2; failed=$((failed + 1)); }
+  [ $n = ${#beside[@]} ] || { echo "the tiers beside crash and e2e did not come to their end" >&2; failed=$((failed + 1)); }
   rm -rf "$idlers_out"
 }
 
 end_idlers() {
   [ -z "$idlers" ] || { kill -- "-$idlers" || true; rm -rf "$idlers_out"; }
 }
+
+trap 'end_idlers; stop_postgres' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+begin=$SECONDS
+strict prepare
+[ $code = 0 ] && start_postgres || { echo "0 passed, ${#tiers[@]} failed"; exit 1; }
+eval "$(scripts/tools.sh --env)"
+# What is built does not depend on where the tree is, so that a new clone finds it in Go's cache.
+export GOFLAGS="$(go env GOFLAGS) -trimpath"
+# A program with the race detector sleeps a second before it ends, to let races show; a tenth does for a test.
+export GORACE="${GORACE:-} atexit_sleep_ms=100"
 
 for t in "${tiers[@]}"; do
   [ "$t" != crash ] || [ $# -gt 0 ] || begin_idlers

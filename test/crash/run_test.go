@@ -169,6 +169,7 @@ func (r *run) supervise() {
 			r.mu.Unlock()
 			return
 		}
+		began := r.out.Len()
 		err := cmd.Start()
 		r.cmd = cmd
 		r.mu.Unlock()
@@ -187,8 +188,9 @@ func (r *run) supervise() {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		// One that was asked to stop before it listens for that dies of the signal; it has done nothing yet.
-		if !r.done || err != nil && by != syscall.SIGTERM {
+		// One that is asked to stop in its first moments, before it listens for that, dies of the signal. It has said and done nothing yet.
+		newborn := by == syscall.SIGTERM && r.out.Len() == began
+		if !r.done || err != nil && !newborn {
 			r.t.Errorf("the bot ended by itself: %v", err)
 		}
 		return

@@ -18,7 +18,7 @@ func elsewhere() map[string]string {
 		"make test":     "it runs this test",
 		"make accuracy": "the tier of the labelled incidents runs it",
 
-		"promtool test rules tests/*/*.yaml": "the tier of the alert rules runs it for each file",
+		"promtool test rules tests/*/*.yaml": "the tier of the alert rules runs it as it stands",
 	}
 }
 
