@@ -96,9 +96,11 @@ type GuardVerdict string
 
 // The verdicts of a guardrail.
 const (
-	GuardPass   GuardVerdict = "pass"
-	GuardShrink GuardVerdict = "shrink"
-	GuardRefuse GuardVerdict = "refuse"
+	GuardPass GuardVerdict = "pass"
+	// GuardCaution lets the step run, but an approver should know the reason first: someone else may take the change back.
+	GuardCaution GuardVerdict = "caution"
+	GuardShrink  GuardVerdict = "shrink"
+	GuardRefuse  GuardVerdict = "refuse"
 )
 
 // Guardrail is one check with its verdict and the reason that a person reads.
