@@ -4,11 +4,14 @@ package storetest
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -58,35 +61,41 @@ func Open(t testing.TB, rawURL string) *store.Store {
 func database(t testing.TB, server string) string {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	conn, err := pgx.Connect(ctx, server)
+	made, drop, err := create(ctx, server)
 	if err != nil {
 		t.Fatalf("PostgreSQL of VLLM_MEDIC_TEST_POSTGRES: %v", err)
 	}
-	var n int64
-	if err := conn.QueryRow(ctx, "SELECT nextval('vllm_medic_test')").Scan(&n); err != nil {
-		if _, err := conn.Exec(ctx, "CREATE SEQUENCE IF NOT EXISTS vllm_medic_test"); err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.QueryRow(ctx, "SELECT nextval('vllm_medic_test')").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	name := fmt.Sprintf("medic_test_%d", n)
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		if _, err := conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Errorf("drop %s: %v", name, err)
-		}
-		if err := conn.Close(ctx); err != nil {
-			t.Errorf("close the connection: %v", err)
+		if err := drop(ctx); err != nil {
+			t.Error(err)
 		}
 	})
+	return made
+}
+
+// create makes a database whose name nobody else has or had. It needs nothing on the server, and leaves nothing there when it is dropped.
+func create(ctx context.Context, server string) (made string, drop func(context.Context) error, err error) {
 	u, err := url.Parse(server)
 	if err != nil {
-		t.Fatal("VLLM_MEDIC_TEST_POSTGRES is not a URL")
+		return "", nil, errors.New("the value is not a URL")
+	}
+	name := "medic_test_" + strings.ToLower(rand.Text())
+	// Nobody can be connected to template0, so nobody can hold this up.
+	if err := do(ctx, server, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+		return "", nil, err
 	}
 	u.Path = "/" + name
-	return u.String()
+	return u.String(), func(ctx context.Context) error { return do(ctx, server, "DROP DATABASE "+name+" WITH (FORCE)") }, nil
+}
+
+// do runs one statement on a connection of its own.
+func do(ctx context.Context, server, statement string) error {
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", statement, err), conn.Close(ctx))
+	}
+	return conn.Close(ctx)
 }
