@@ -109,6 +109,9 @@ func TestWithoutTheRightToWriteADrillGoesOnAndTheRealThingIsRefused(t *testing.T
 			if !s.Executable() || s.Checked != actions.NotChecked || s.Diff == "" {
 				t.Errorf("drill: executable %v, %s, refused for %q, diff %q", s.Executable(), s.Checked, refusals(s), s.Diff)
 			}
+			if got := strings.Join(s.Cautions(), "; "); !strings.Contains(got, "patch "+resource) {
+				t.Errorf("the drill warns of %q, want the right that the real thing lacks", got)
+			}
 			if err := drill.Recheck(t.Context(), b.pool, s); err != nil {
 				t.Errorf("drill recheck: %v", err)
 			}

@@ -166,7 +166,7 @@ func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]in
 	case err != nil:
 		return nil, "", err
 	case !may && t.drill:
-		return []incident.Guardrail{pass("rights", "%s; a drill does without it", lacks(right))}, NotChecked, nil
+		return []incident.Guardrail{caution("rights", "%s; a drill does without it", lacks(right))}, NotChecked, nil
 	case !may:
 		return []incident.Guardrail{deny("rights", "%s; the page of this knob in docs/actions lists what it needs", lacks(right))}, NotChecked, nil
 	}
@@ -239,6 +239,11 @@ func (t *turner) same(ctx context.Context, pool incident.Pool, step incident.Ste
 
 func pass(name, format string, args ...any) incident.Guardrail {
 	return incident.Guardrail{Name: name, Verdict: incident.GuardPass, Reason: fmt.Sprintf(format, args...)}
+}
+
+// caution lets a step run, but an approver should know the reason first.
+func caution(name, format string, args ...any) incident.Guardrail {
+	return incident.Guardrail{Name: name, Verdict: incident.GuardCaution, Reason: fmt.Sprintf(format, args...)}
 }
 
 func deny(name, format string, args ...any) incident.Guardrail {

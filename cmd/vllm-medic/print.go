@@ -296,36 +296,6 @@ func usually(r incident.Reading) string {
 	}
 }
 
-func printStep(w io.Writer, s incident.Step) {
-	mark := string(s.State)
-	if s.Kind == incident.StepManual {
-		mark = "for you"
-	}
-	say(w, "    [%s] %s  %s\n", mark, s.ID, s.Title)
-	if s.Reason != "" {
-		say(w, "        %s\n", s.Reason)
-	}
-	if s.Kind == incident.StepManual {
-		return
-	}
-	for _, line := range []struct{ name, text string }{{"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk}, {"checked", s.Checked}} {
-		if line.text != "" {
-			say(w, "        %s: %s\n", line.name, line.text)
-		}
-	}
-	if s.Diff != "" {
-		say(w, "        %s\n", strings.ReplaceAll(strings.TrimRight(s.Diff, "\n"), "\n", "\n        "))
-	}
-	for _, g := range s.Guardrails {
-		if g.Verdict != incident.GuardPass && g.Reason != s.Reason {
-			say(w, "        %s: %s (%s)\n", g.Name, g.Reason, g.Verdict)
-		}
-	}
-	if v := s.Verification; v != nil {
-		say(w, "        verified %s: %s\n", v.Verdict, v.Why)
-	}
-}
-
 // printHint says with which words a person goes on.
 func printHint(w io.Writer, inc incident.Incident) {
 	if inc.ID == "" || inc.Plan == nil {

@@ -48,6 +48,18 @@ func known() incident.Incident {
 		Never:    []string{"raise replicas: the pool has room;\n  new replicas hide the bad one", "restart pods: it empties the prefix caches"},
 		Unusual:  []string{"9 min ago: Deployment llm/llama-70b: image v0.9.2 -> v0.10.1.", "ttft_p95 7.2 s is 6.1 standard deviations above the hour before."},
 	}
+	inc.Plan = &incident.Plan{Digest: "0a1b2c3d4e5f", Steps: []incident.Step{
+		{
+			ID: "p1-s1", Kind: incident.StepReplicas, State: incident.StepProposed, Title: "Scale llama-70b from 2 to 3 replicas", Cost: "one more pod with its GPUs",
+			Checked: "not checked by the API server", Diff: "-  replicas: 2\n+  replicas: 3", Guardrails: []incident.Guardrail{
+				{Name: "bounds", Verdict: incident.GuardShrink, Reason: "3 instead of 4: one step may add 1"},
+				{Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD application models manages it and may set it back"},
+				{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"}, {Name: "pause", Verdict: incident.GuardPass, Reason: "not paused"},
+				{Name: "rights", Verdict: incident.GuardCaution, Reason: "the bot may not patch deployments/scale in llm"},
+			},
+		},
+		{ID: "p1-s2", Kind: incident.StepManual, State: incident.StepProposed, Title: "Take llama-70b-7 out of the Service and look at its log"},
+	}}
 	inc.DeadAlerts = []incident.DeadAlert{
 		{Alert: "VLLMCacheHigh", Missing: []string{"vllm:gpu_cache_usage_perc"}, Why: "The V1 engine calls it vllm:kv_cache_usage_perc.", Instead: "vllm:kv_cache_usage_perc > 0.9"},
 		{Alert: "VLLMSwapping", Missing: []string{"vllm:num_requests_swapped"}, Why: "The V1 engine does not swap."},

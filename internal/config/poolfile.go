@@ -7,7 +7,7 @@ type policyFile struct {
 	HourlyBudget *int `yaml:"hourly_budget,omitempty" jsonschema:"minimum=1,default=4"`
 	// How many steps a pool may get in a day. Default 12.
 	DailyBudget *int `yaml:"daily_budget,omitempty" jsonschema:"minimum=1,default=12"`
-	// Kinds of steps that mode auto runs without asking: replicas or throttle. What restarts pods always asks.
+	// Kinds of steps that mode auto runs without asking: replicas or throttle. What restarts pods always asks, and so does a step with a caution.
 	Automatic []string `yaml:"automatic,omitempty" jsonschema:"enum=replicas,enum=throttle"`
 	// Take a step back without asking when it made things worse or changed nothing.
 	AutomaticUndo bool `yaml:"automatic_undo,omitempty"`

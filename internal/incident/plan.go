@@ -185,6 +185,17 @@ func (s Step) Executable() bool {
 	return true
 }
 
+// Cautions are what an approver should know first. A step that has one runs only when a person approves it.
+func (s Step) Cautions() []string {
+	var out []string
+	for _, g := range s.Guardrails {
+		if g.Verdict == GuardCaution {
+			out = append(out, g.Reason)
+		}
+	}
+	return out
+}
+
 // StopGap says whether the step is to be lifted after recovery.
 func (s Step) StopGap() bool { return s.LiftAfter > 0 }
 

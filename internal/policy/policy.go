@@ -7,6 +7,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -116,6 +117,10 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 		if step.Tried != "" {
 			answer, why := needApproval(approvers)
 			return answer, "policy does not repeat what was " + step.Tried + "; " + why
+		}
+		if all := step.Cautions(); len(all) > 0 {
+			answer, why := needApproval(approvers)
+			return answer, "policy runs no step that has a caution (" + strings.Join(all, "; ") + "); " + why
 		}
 		if slices.Contains(s.Automatic, step.Kind) && !step.Needs.Confirm && !step.Needs.Restart {
 			return Automatic, fmt.Sprintf("mode auto runs %s steps within their bounds", step.Kind)

@@ -170,6 +170,21 @@ func TestPolicyNeverRepeatsWhatWasTried(t *testing.T) {
 	}
 }
 
+// Who reads the plan learns why nothing ran by itself.
+func TestPolicySaysWhichCautionKeptItFromRunning(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	s.Automatic = []incident.StepKind{incident.StepReplicas}
+	step := incident.Step{Kind: incident.StepReplicas, Guardrails: []incident.Guardrail{{Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"}}}
+	if !step.Executable() {
+		t.Error("a caution refuses the step")
+	}
+	got, why := Decide(incident.ModeAuto, step, incident.Approvers{Users: []string{"U1"}}, s)
+	if got != NeedsApproval || !strings.Contains(why, "Argo CD may set it back") {
+		t.Errorf("%s: %s", got, why)
+	}
+}
+
 func TestPauseStopsAnUndo(t *testing.T) {
 	t.Parallel()
 	in := sound()
@@ -185,6 +200,9 @@ func TestDecide(t *testing.T) {
 	throttle := incident.Step{Kind: incident.StepThrottle}
 	restart := incident.Step{Kind: incident.StepReplicas, Needs: incident.Needs{Restart: true}}
 	refused := incident.Step{Kind: incident.StepThrottle, Guardrails: []incident.Guardrail{{Verdict: incident.GuardRefuse, Reason: "no"}}}
+	cautious := incident.Step{Kind: incident.StepThrottle, Guardrails: []incident.Guardrail{
+		{Verdict: incident.GuardPass, Reason: "fine"}, {Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"},
+	}}
 	auto := Defaults()
 	auto.Automatic = []incident.StepKind{incident.StepThrottle, incident.StepReplicas}
 	for _, tc := range []struct {
@@ -199,6 +217,8 @@ func TestDecide(t *testing.T) {
 		{"auto runs a listed kind", incident.ModeAuto, throttle, auto, Automatic},
 		{"auto asks for a kind that is not listed", incident.ModeAuto, throttle, Defaults(), NeedsApproval},
 		{"auto never restarts", incident.ModeAuto, restart, auto, NeedsApproval},
+		{"auto asks about a caution", incident.ModeAuto, cautious, auto, NeedsApproval},
+		{"a caution can be approved", incident.ModeApprove, cautious, auto, NeedsApproval},
 		{"observe refuses", incident.ModeObserve, throttle, auto, Refused},
 		{"unknown mode refuses", "", throttle, auto, Refused},
 		{"a guardrail refuses in every mode", incident.ModeAuto, refused, auto, Refused},

@@ -76,7 +76,10 @@ func rich() incident.Incident {
 		{
 			ID: "p1-s1", Kind: incident.StepThrottle, State: incident.StepProposed, Title: "Throttle BackendTrafficPolicy llm/llama-70b maxParallelRequests from 256 to 128",
 			Why: "Fewer requests at a time let those that run finish.", Diff: "-    maxParallelRequests: 256\n+    maxParallelRequests: 128",
-			Guardrails: []incident.Guardrail{{Name: "bounds", Verdict: incident.GuardPass, Reason: "within its bounds"}},
+			Guardrails: []incident.Guardrail{
+				{Name: "bounds", Verdict: incident.GuardPass, Reason: "within its bounds"},
+				{Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD application models manages it and may set it back"},
+			},
 		},
 		{ID: "p1-s2", Kind: incident.StepManual, State: incident.StepProposed, Title: "Take " + pod(7) + " out of the Service and look at its log"},
 	}}

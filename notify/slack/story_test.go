@@ -286,6 +286,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 	careful := asked(t, incident.ModeApprove)
 	careful.inc.Diagnosis = cautious(diagnosisOf())
 	out["09-deciding-cautions"] = careful.inc
+	out["14-deciding-a-step-with-a-caution"] = warned(t)
 
 	run := asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s3")
 	out["10-applying"] = run.inc

@@ -185,6 +185,7 @@ func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[in
 	if s.Needs.Restart {
 		lines = append(lines, "⚠️ *It restarts pods.*")
 	}
+	lines = append(lines, c.stepCautions(s)...)
 	lines = append(lines, fence(s.Diff, c.detail.diff, 700))
 	c.section(lines...)
 	c.context(c.price(s)...)
@@ -217,25 +218,52 @@ func undoText(s incident.Step) string {
 	return text
 }
 
-// maxChecks bounds the verdicts shown for a step; there are fewer guardrails than that.
+// maxChecks bounds the verdicts of a kind shown for a step; there are fewer guardrails than that.
 const maxChecks = 12
 
-// checks are the guardrails' verdicts. What an earlier step said in the same words is not said again.
+// maxCautions bounds the cautions of a step, leastCaution how far one is shortened at most: the reason has to be understood at every level of detail.
+const (
+	maxCautions  = 3
+	leastCaution = 120
+)
+
+// stepCautions are what an approver should know first, as lines of the step itself: never among the ticks of the small print.
+func (c *canvas) stepCautions(s incident.Step) []string {
+	all := s.Cautions()
+	shown := all[:min(len(all), maxCautions)]
+	lines := make([]string, 0, len(shown))
+	for _, reason := range shown {
+		lines = append(lines, "⚠️ *Caution:* "+escape(reason, max(c.detail.text, leastCaution)))
+	}
+	if n := len(all) - len(shown); n > 0 {
+		lines[len(lines)-1] += " _" + more(n) + "_"
+	}
+	return lines
+}
+
+// checks are the guardrails' verdicts, first those that are no pass; the cautions stand with the step itself. What an earlier step said in the same words
+// is not said again.
 func (c *canvas) checks(s incident.Step, told map[incident.Guardrail]bool) []string {
 	var hard, out, same []string
-	for _, g := range s.Guardrails[:min(maxChecks, len(s.Guardrails))] {
-		switch {
-		case g.Verdict == incident.GuardShrink:
+	for _, g := range s.Guardrails {
+		switch g.Verdict {
+		case incident.GuardShrink:
 			hard = append(hard, "✂️ "+escape(g.Reason, c.detail.text))
-		case g.Verdict == incident.GuardRefuse:
+		case incident.GuardRefuse:
 			hard = append(hard, "⛔ "+escape(g.Reason, c.detail.text))
-		case c.detail.passes && !told[g]:
-			told[g] = true
-			out = append(out, "✓ "+escape(g.Reason, c.detail.text))
-		default:
-			same = append(same, escape(g.Name, 40))
+		case incident.GuardCaution:
+		case incident.GuardPass:
+			if c.detail.passes && !told[g] && len(out) < maxChecks {
+				told[g] = true
+				out = append(out, "✓ "+escape(g.Reason, c.detail.text))
+			} else if len(same) < maxChecks {
+				same = append(same, escape(g.Name, 40))
+			}
+		default: // a verdict of a newer version
+			hard = append(hard, "⚠️ "+escape(g.Reason, c.detail.text))
 		}
 	}
+	hard = hard[:min(maxChecks, len(hard))]
 	if len(same) > 0 {
 		out = append(out, "✓ "+strings.Join(same, ", "))
 	}

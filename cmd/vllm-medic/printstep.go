@@ -1,0 +1,55 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func printStep(w io.Writer, s incident.Step) {
+	mark := string(s.State)
+	if s.Kind == incident.StepManual {
+		mark = "for you"
+	}
+	say(w, "    [%s] %s  %s\n", mark, s.ID, s.Title)
+	if s.Reason != "" {
+		say(w, "        %s\n", s.Reason)
+	}
+	if s.Kind == incident.StepManual {
+		return
+	}
+	for _, line := range []struct{ name, text string }{{"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk}, {"checked", s.Checked}} {
+		if line.text != "" {
+			say(w, "        %s: %s\n", line.name, line.text)
+		}
+	}
+	if s.Diff != "" {
+		say(w, "        %s\n", strings.ReplaceAll(strings.TrimRight(s.Diff, "\n"), "\n", "\n        "))
+	}
+	printGuardrails(w, s)
+	if v := s.Verification; v != nil {
+		say(w, "        verified %s: %s\n", v.Verdict, v.Why)
+	}
+}
+
+// printGuardrails shows what an approver should know first, then what was made smaller or refused, and names the checks that passed. Their reasons are in
+// the JSON.
+func printGuardrails(w io.Writer, s incident.Step) {
+	for _, reason := range s.Cautions() {
+		say(w, "        ⚠ caution: %s\n", reason)
+	}
+	var passed []string
+	for _, g := range s.Guardrails {
+		switch {
+		case g.Verdict == incident.GuardCaution:
+		case g.Verdict == incident.GuardPass:
+			passed = append(passed, g.Name)
+		case g.Reason != s.Reason:
+			say(w, "        %s: %s (%s)\n", g.Name, g.Reason, g.Verdict)
+		}
+	}
+	if len(passed) > 0 {
+		say(w, "        passed: %s\n", strings.Join(passed, ", "))
+	}
+}
