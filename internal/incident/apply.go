@@ -56,7 +56,7 @@ func (a *applier) dispatch(ev Event) error {
 	case Quieted:
 		a.quiet(QuietNone, e.Reason)
 	case Decided:
-		return a.decided(e.Decision)
+		return a.decided(e)
 	case Expired:
 		a.expired()
 	case Stopped:

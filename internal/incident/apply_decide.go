@@ -7,7 +7,8 @@ import (
 
 // decided takes a decision in, or refuses it with the sentence that the person reads. It never relies on the button: the plan's digest,
 // the step's state and the confirmation are checked against what stands here.
-func (a *applier) decided(d Decision) error {
+func (a *applier) decided(e Decided) error {
+	d := e.Decision
 	s, ok := a.inc.Step(d.Step)
 	if d.Verb != Undo && (a.inc.Plan == nil || d.Digest != a.inc.Plan.Digest) {
 		return &RefusedError{Reason: "The plan has changed since this was shown. Nothing was done. Look at the new plan and decide on that."}
@@ -33,7 +34,7 @@ func (a *applier) decided(d Decision) error {
 	d.At = a.now
 	switch d.Verb {
 	case Approve:
-		return a.approve(d, s)
+		return a.approve(d, s, e.Approvers)
 	case Deny:
 		return a.deny(d, s)
 	case Undo:
@@ -41,22 +42,36 @@ func (a *applier) decided(d Decision) error {
 	return &RefusedError{Reason: fmt.Sprintf("%q is not a decision; use approve, deny or undo.", d.Verb)}
 }
 
-func (a *applier) approve(d Decision, s Step) error {
+// approve counts an approval under the approvers of now, if they are known. It never asks for less than what was shown: a count that was lowered applies
+// from the next look, which shows it.
+func (a *applier) approve(d Decision, s Step, now *Approvers) error {
+	need, counting := max(1, s.Needs.Approvals), s.Approvals
+	if now != nil {
+		need, counting = max(need, now.Count), s.Counting(*now)
+	}
 	switch {
 	case !s.Executable():
 		return &RefusedError{Reason: "This step is refused: " + firstRefusal(s.Guardrails)}
 	case s.Needs.Confirm && !d.Confirm:
 		return &RefusedError{Reason: "This step restarts pods and needs a confirmation of its own. Nothing was done."}
-	case slices.ContainsFunc(s.Approvals, func(o Actor) bool { return o.Kind != d.By.Kind }):
+	case slices.ContainsFunc(counting, func(o Actor) bool { return o.Kind != d.By.Kind }):
 		return &RefusedError{Reason: fmt.Sprintf("%s approved first. The second person must come through the same door: the bot cannot tell whether %s and %s are two people.",
-			s.Approvals[0], s.Approvals[0], d.By)}
-	case slices.Contains(s.Approvals, d.By):
+			counting[0], counting[0], d.By)}
+	case slices.Contains(counting, d.By):
 		return &RefusedError{Reason: "You have approved this already. It needs somebody else too."}
 	}
-	need := max(1, s.Needs.Approvals)
+	for _, by := range s.Approvals {
+		if !slices.Contains(counting, by) {
+			a.step(s.ID, "The approval from %s no longer counts: the approvers of this step were changed.", by)
+		}
+	}
 	a.inc.Decisions = append(a.inc.Decisions, d)
 	s, err := a.edit(s.ID, func(s *Step) {
-		s.Approvals = append(s.Approvals, d.By)
+		s.Approvals = append(slices.Clone(counting), d.By)
+		s.Needs.Approvals = need
+		if now != nil {
+			s.ApprovedUnder = now.Rule()
+		}
 		if len(s.Approvals) >= need {
 			s.State = StepApproved
 		}

@@ -103,9 +103,10 @@ func (a *applier) refresh(e Investigated) error {
 		if s.Kind == StepManual || s.State != StepProposed && s.State != StepRefused {
 			continue
 		}
+		a.require(s, e.Steps[n].Needs.Approvals)
 		if s.Executable() {
 			if s.State == StepRefused {
-				s.State, s.Reason = StepProposed, ""
+				s.State, s.Reason, s.Approvals = StepProposed, "", nil
 			}
 			continue
 		}
@@ -116,6 +117,21 @@ func (a *applier) refresh(e Investigated) error {
 		a.quiet(QuietNone, noStepNote(*a.inc.Plan, e.Note))
 	}
 	return nil
+}
+
+// require takes over how many approvals the configuration asks for now. More are needed at once. Fewer are shown first: what was approved under the higher
+// number is asked for anew, so that nothing runs without a click on what it needs.
+func (a *applier) require(s *Step, approvals int) {
+	shown := max(1, s.Needs.Approvals)
+	s.Needs.Approvals = max(1, approvals)
+	switch {
+	case s.Needs.Approvals == shown || s.State != StepProposed:
+	case s.Needs.Approvals < shown && len(s.Approvals) > 0:
+		s.Approvals = nil
+		a.step(s.ID, "%s now needs %d of the %d approvals it needed before. Approve it again.", s.Title, s.Needs.Approvals, shown)
+	default:
+		a.note("%s now needs %d approvals; it needed %d before.", s.Title, s.Needs.Approvals, shown)
+	}
 }
 
 // replan puts a new plan in the place of the old one. Applied steps of the old plan stay, as standing steps that can be undone.
@@ -228,7 +244,7 @@ func (a *applier) expired() {
 	if a.inc.Plan != nil {
 		for n := range a.inc.Plan.Steps {
 			if s := &a.inc.Plan.Steps[n]; s.State == StepProposed && s.Executable() {
-				s.State, s.Reason = StepExpired, "nobody decided in time"
+				s.State, s.Reason, s.Approvals = StepExpired, "nobody decided in time", nil
 			}
 		}
 	}

@@ -19,7 +19,8 @@ func (a *applier) waiting(step string, op Op) (*Active, error) {
 	return act, nil
 }
 
-// stopped ends an approved step before its write: the world or a guardrail said no after all.
+// stopped ends an approved step before its write: the world or a guardrail said no after all. Its approvals were for that moment; asked for again, it
+// needs new ones.
 func (a *applier) stopped(e Stopped) error {
 	act, err := a.waiting(e.Step, e.Op)
 	if err != nil {
@@ -30,7 +31,7 @@ func (a *applier) stopped(e Stopped) error {
 			a.keepStanding(s, e.Reason)
 			return
 		}
-		s.State, s.Reason = StepRefused, e.Reason
+		s.State, s.Reason, s.Approvals = StepRefused, e.Reason, nil
 		if len(e.Guardrails) > 0 {
 			s.Guardrails = e.Guardrails
 		}
@@ -129,9 +130,9 @@ func setWritten(s *Step, e Written, now time.Time) {
 	case ResultApplied, ResultDrilled:
 		s.State, s.AppliedAt = StepApplied, now
 	case ResultDrift:
-		s.State, s.Reason = StepRefused, e.Note
+		s.State, s.Reason, s.Approvals = StepRefused, e.Note, nil
 	case ResultFailed:
-		s.State, s.Reason = StepFailed, e.Note
+		s.State, s.Reason, s.Approvals = StepFailed, e.Note, nil
 	case ResultUnknown: // refused by the caller: only an abort ends a write so
 	}
 }

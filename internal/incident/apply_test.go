@@ -102,7 +102,7 @@ func deciding(t *testing.T, steps ...Step) Incident {
 }
 
 func approve(inc Incident, step string, by Actor) Decided {
-	return Decided{Decision{Step: step, Digest: inc.Plan.Digest, Verb: Approve, By: by}}
+	return Decided{Decision: Decision{Step: step, Digest: inc.Plan.Digest, Verb: Approve, By: by}}
 }
 
 func applying(t *testing.T, steps ...Step) Incident {
@@ -161,8 +161,8 @@ func samples() []Event {
 		Asked{},
 		Quieted{},
 		Decided{},
-		Decided{Decision{Step: "p1-s1", Verb: Undo}},
-		Decided{Decision{Step: "p1-s1", Verb: "maybe"}},
+		Decided{Decision: Decision{Step: "p1-s1", Verb: Undo}},
+		Decided{Decision: Decision{Step: "p1-s1", Verb: "maybe"}},
 		Expired{},
 		Stopped{Reason: "x"},
 		Stopped{Step: "p1-s1", Op: OpApply, Reason: "x"},
@@ -267,7 +267,7 @@ func TestDecisionsThatChangeNothing(t *testing.T) {
 	late.Plan.ExpiresAt = now
 	replanned := must(t, inc, found("other", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
 	second := must(t, inc, approve(inc, "p1-s1", alice))
-	denied := must(t, inc, Decided{Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: Deny, By: bob}})
+	denied := must(t, inc, Decided{Decision: Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: Deny, By: bob}})
 	for _, tc := range []struct {
 		name, want string
 		inc        Incident
@@ -282,9 +282,9 @@ func TestDecisionsThatChangeNothing(t *testing.T) {
 		{"a restart without confirmation", "confirmation", inc, approve(inc, "p1-s2", alice)},
 		{"advice", "for a person", inc, approve(inc, "p1-s3", alice)},
 		{"a refused step", "cool-down", inc, approve(inc, "p1-s4", alice)},
-		{"a click on a closed incident", "losed", inState(t, StateClosed), Decided{Decision{Step: "p1-s1", Verb: Approve}}},
-		{"a word that is no decision", "not a decision", inc, Decided{Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: "maybe"}}},
-		{"an undo of what was not done", "nothing to undo", inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}},
+		{"a click on a closed incident", "losed", inState(t, StateClosed), Decided{Decision: Decision{Step: "p1-s1", Verb: Approve}}},
+		{"a word that is no decision", "not a decision", inc, Decided{Decision: Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: "maybe"}}},
+		{"an undo of what was not done", "nothing to undo", inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -409,7 +409,7 @@ func TestADrillEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 	if again := must(t, inc, found("queueing", throttleStep())); again.State != StateWatching {
 		t.Error("the drill asked again")
 	}
-	if got := refused(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got, "drill") {
+	if got := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got, "drill") {
 		t.Error(got)
 	}
 	must(t, inc, Closed{By: alice, Reason: "nothing stands after a drill"})

@@ -44,6 +44,8 @@ type AlertsReceived struct {
 	Alerts []Alert
 	// Note is said once, in the thread: truncated groups, how the pool was found.
 	Note string
+	// Mode is the pool's present mode, for an incident that is opened again; empty: it keeps its own.
+	Mode Mode
 }
 
 // InvestigationStarted says that evidence is being collected for the first time.
@@ -68,7 +70,11 @@ type Asked struct{ ExpiresAt time.Time }
 type Quieted struct{ Reason string }
 
 // Decided is a decision of a person or of policy. Apply checks digests, states and confirmation; whether the actor is allowed is checked before.
-type Decided struct{ Decision Decision }
+type Decided struct {
+	Decision Decision
+	// Approvers are the ones configured at the moment of the decision; nil: not known, so what the step says holds.
+	Approvers *Approvers
+}
 
 // Expired says that nobody decided in time.
 type Expired struct{}

@@ -41,7 +41,7 @@ func TestStepIDsNeverComeTwice(t *testing.T) {
 		}
 		ids[s.ID] = true
 	}
-	inc = must(t, inc, Asked{ExpiresAt: now.Add(time.Hour)}, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}})
+	inc = must(t, inc, Asked{ExpiresAt: now.Add(time.Hour)}, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
 	if s, _ := inc.Step(inc.Active.Step); s.Undo != Set("184") {
 		t.Errorf("the undo of the first step goes back to %s", s.Undo)
 	}
@@ -61,7 +61,7 @@ func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
 			t.Errorf("after refusal %d the next try is not due %s later", n+1, wait)
 		}
 	}
-	inc = must(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}) // a person may ask at any time
+	inc = must(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}) // a person may ask at any time
 	inc = must(t, inc, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
 	if len(inc.StopGaps()) != 0 {
 		t.Error("the stop-gap still stands after its undo")
@@ -80,10 +80,10 @@ func TestADriftEndsAnUndo(t *testing.T) {
 func TestWhatWasTriedIsRemembered(t *testing.T) {
 	t.Parallel()
 	worse := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictWorse))
-	undone := must(t, worse, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	undone := must(t, worse, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
 	lifted := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
 		UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot", ID: "vllm-medic"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
-	taken := must(t, applied(t, throttleStep()), Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	taken := must(t, applied(t, throttleStep()), Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
 	for name, tc := range map[string]struct {
 		inc  Incident
 		step Step
@@ -167,7 +167,7 @@ func TestTheReadingsInAManualStepMakeNoNewPlan(t *testing.T) {
 	for name, begin := range map[string]Incident{
 		"people are asked":    asked,
 		"nothing can be run":  must(t, investigating(t), found("queueing", advice("prompts have 1000 tokens"))),
-		"a person said no":    must(t, asked, Decided{Decision{Step: "p1-s1", Digest: asked.Plan.Digest, Verb: Deny, By: alice}}),
+		"a person said no":    must(t, asked, Decided{Decision: Decision{Step: "p1-s1", Digest: asked.Plan.Digest, Verb: Deny, By: alice}}),
 		"the same once again": must(t, asked, found("queueing", scaleStep("2", "3"), advice("prompts have 1001 tokens"))),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -335,13 +335,13 @@ func TestEveryDecisionThatCannotBeTakenHasASentence(t *testing.T) {
 	manual.Kind = StepManual
 	inc := deciding(t, scaleStep("2", "3"), manual)
 	deny := func(inc Incident, step string) Decided {
-		return Decided{Decision{Step: step, Digest: inc.Plan.Digest, Verb: Deny, By: alice}}
+		return Decided{Decision: Decision{Step: step, Digest: inc.Plan.Digest, Verb: Deny, By: alice}}
 	}
 	refused(t, inc, deny(inc, "p1-s2"))
 	quiet := must(t, inc, deny(inc, "p1-s1"))
 	refused(t, quiet, deny(quiet, "p1-s2"))
 	left := must(t, verifying(t, scaleStep("2", "3"), throttleStep()), verdict(VerdictWorse),
-		Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+		Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
 	refused(t, left, approve(left, "p1-s2", bob))
 }
 
@@ -378,11 +378,11 @@ func TestTheNewerOfTwoChangesToOneValueIsUndoneFirst(t *testing.T) {
 	inc = must(t, inc, approve(inc, "p2-s1", alice), WriteClaimed{WriteID: "w2"})
 	inc, _ = at(t, inc, time.Minute, Written{Result: ResultApplied})
 	inc = must(t, inc, RolledOut{SettleUntil: now}, Settled{}, verdict(VerdictImproved))
-	if why := refused(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(why, "first") {
+	if why := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(why, "first") {
 		t.Errorf("got %q", why)
 	}
-	inc = must(t, inc, Decided{Decision{Step: "p2-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w3"}, Written{Result: ResultApplied}, RolledOut{})
-	must(t, inc, Decided{Decision{Step: "p1-s1", Verb: Undo, By: alice}})
+	inc = must(t, inc, Decided{Decision: Decision{Step: "p2-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w3"}, Written{Result: ResultApplied}, RolledOut{})
+	must(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
 }
 
 func TestAlertsThatFindTheirPoolLeaveTheUnroutedIncident(t *testing.T) {

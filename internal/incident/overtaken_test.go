@@ -18,7 +18,7 @@ func secondApproved(t *testing.T) Incident {
 }
 
 // undoOf is a person's wish to have a step undone.
-func undoOf(step string) Decided { return Decided{Decision{Step: step, Verb: Undo, By: bob}} }
+func undoOf(step string) Decided { return Decided{Decision: Decision{Step: step, Verb: Undo, By: bob}} }
 
 // The check before a write reads for seconds. What it found is about the step that it was made for, and about no other that waits by the time it ends.
 func TestAnEndedCheckSaysNothingAboutTheStepThatWaitsNow(t *testing.T) {
@@ -113,7 +113,7 @@ func fromOutside(inc Incident, at time.Time, depth int, show func(Incident)) {
 	}
 	for _, step := range []string{"p1-s1", "p1-s2"} {
 		for _, verb := range []Verb{Approve, Deny, Undo} {
-			events = append(events, Decided{Decision{Step: step, Digest: inc.Plan.Digest, Verb: verb, By: bob}})
+			events = append(events, Decided{Decision: Decision{Step: step, Digest: inc.Plan.Digest, Verb: verb, By: bob}})
 		}
 	}
 	for _, ev := range events {

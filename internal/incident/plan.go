@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -144,12 +145,14 @@ type Step struct {
 	Guardrails []Guardrail `json:"guardrails"`
 	State      StepState   `json:"state"`
 	// Reason says why the step is refused, failed, denied or superseded.
-	Reason       string        `json:"reason,omitempty"`
-	LiftAfter    time.Duration `json:"liftAfter,omitempty"`
-	WarmUp       time.Duration `json:"warmUp,omitempty"`
-	AppliedAt    time.Time     `json:"appliedAt,omitzero"`
-	Approvals    []Actor       `json:"approvals,omitempty"`
-	Verification *Verification `json:"verification,omitempty"`
+	Reason    string        `json:"reason,omitempty"`
+	LiftAfter time.Duration `json:"liftAfter,omitempty"`
+	WarmUp    time.Duration `json:"warmUp,omitempty"`
+	AppliedAt time.Time     `json:"appliedAt,omitzero"`
+	Approvals []Actor       `json:"approvals,omitempty"`
+	// ApprovedUnder is Approvers.Rule of the configuration under which the approvals were given.
+	ApprovedUnder string        `json:"approvedUnder,omitempty"`
+	Verification  *Verification `json:"verification,omitempty"`
 	// Tried says what came of the same change earlier in this incident; empty when it is new. People may repeat it, policy may not.
 	Tried string `json:"tried,omitempty"`
 	// UndoTries counts the undos that were refused, the last one at UndoRefusedAt. The step still stands.
@@ -170,6 +173,15 @@ func (s Step) UndoDue(now time.Time) bool {
 		return true
 	}
 	return !now.Before(s.UndoRefusedAt.Add(min(undoPause<<min(s.UndoTries-1, 10), undoPauseMost)))
+}
+
+// Counting are the approvals that count under the approvers of now. One that was given in Slack under other approvers counts only when its person is among
+// the users of now: who is in a group is not known here.
+func (s Step) Counting(now Approvers) []Actor {
+	if s.ApprovedUnder == now.Rule() {
+		return s.Approvals
+	}
+	return slices.DeleteFunc(slices.Clone(s.Approvals), func(by Actor) bool { return by.Kind == "slack" && !slices.Contains(now.Users, by.ID) })
 }
 
 // Executable says whether the bot can run the step at all: it is not advice and no guardrail refuses it.

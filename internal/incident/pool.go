@@ -1,6 +1,9 @@
 package incident
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Pool is one served model on one Kubernetes workload. Its name is unique in a configuration.
 type Pool struct {
@@ -118,4 +121,9 @@ type Approvers struct {
 	Count int `json:"count,omitempty"`
 	// Expire is how long a proposal waits; its end means no.
 	Expire time.Duration `json:"expire,omitempty"`
+}
+
+// Rule identifies who may approve. It is the same for the same people and groups, in whatever order; how many are needed is not in it.
+func (a Approvers) Rule() string {
+	return digest([][]string{slices.Sorted(slices.Values(a.Users)), slices.Sorted(slices.Values(a.Groups))})
 }

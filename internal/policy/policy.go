@@ -122,7 +122,9 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 			answer, why := needApproval(approvers)
 			return answer, "policy runs no step that has a caution (" + strings.Join(all, "; ") + "); " + why
 		}
-		if slices.Contains(s.Automatic, step.Kind) && !step.Needs.Confirm && !step.Needs.Restart {
+		// Policy is nobody's second person.
+		alone := max(step.Needs.Approvals, approvers.Count) <= 1
+		if slices.Contains(s.Automatic, step.Kind) && alone && !step.Needs.Confirm && !step.Needs.Restart {
 			return Automatic, fmt.Sprintf("mode auto runs %s steps within their bounds", step.Kind)
 		}
 		return needApproval(approvers)
@@ -133,6 +135,22 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 	default:
 		return Refused, fmt.Sprintf("the mode %q is not known", m)
 	}
+}
+
+// Unapproved says why the approvals that a step has do not suffice under the configuration of now, or "". It is asked before the write: the mode, the
+// approvers and their number may have become stricter since.
+func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) string {
+	counting := step.Counting(approvers)
+	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == "policy" }) {
+		if answer, why := Decide(m, step, approvers, s); answer != Automatic {
+			return "policy does not run it by itself any more: " + why
+		}
+		return ""
+	}
+	if need := max(1, approvers.Count); len(counting) < need {
+		return fmt.Sprintf("the approvers were changed: %d of the %d approvals that it needs now count", len(counting), need)
+	}
+	return ""
 }
 
 func needApproval(a incident.Approvers) (Answer, string) {

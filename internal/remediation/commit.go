@@ -81,7 +81,7 @@ func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (inciden
 			return incident.Incident{}, fmt.Errorf("incident %s: %w", id, err)
 		}
 		now := e.deps.Now()
-		res, err := incident.Apply(inc, ev, now)
+		res, err := incident.Apply(inc, e.underNow(inc, ev), now)
 		if err != nil {
 			return inc, err
 		}
@@ -102,6 +102,21 @@ func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (inciden
 		}
 	}
 	return incident.Incident{}, fmt.Errorf("incident %s: %w, too often; try again", id, incident.ErrStale)
+}
+
+// underNow adds to a decision the approvers that are configured now: the plan may have been asked about under others.
+func (e *Engine) underNow(inc incident.Incident, ev incident.Event) incident.Event {
+	d, ok := ev.(incident.Decided)
+	if !ok {
+		return ev
+	}
+	p, known := e.pool(inc.Pool)
+	s, found := inc.Step(d.Decision.Step)
+	if known && found {
+		now := p.ApproversFor(s.Kind)
+		d.Approvers = &now
+	}
+	return d
 }
 
 // Decide takes a person's decision in; whether the person is allowed has been checked.

@@ -158,22 +158,18 @@ func careful(a, b incident.Mode) incident.Mode {
 	}
 }
 
-// ask looks at a fresh plan: policy may run its first step, else people are asked until the plan expires. Policy is nobody's second person:
-// a step that several have to approve is asked about.
+// ask looks at a fresh plan: policy may run its first step, else people are asked until the plan expires.
 func (e *Engine) ask(ctx context.Context, t *turn) error {
 	mode := careful(t.inc.Mode, t.pool.Mode)
 	for _, s := range t.inc.Proposed() {
 		approvers := t.pool.ApproversFor(s.Kind)
 		answer, why := policy.Decide(mode, s, approvers, e.cfg.Policy)
-		if answer == policy.Automatic && s.Needs.Approvals > 1 {
-			answer = policy.NeedsApproval
-		}
 		switch answer {
 		case policy.Automatic:
 			d := incident.Decision{
 				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve, By: incident.Actor{Kind: "policy", ID: "auto"}, Reason: why,
 			}
-			return e.commit(ctx, t, incident.Decided{Decision: d}, extra{})
+			return e.commit(ctx, t, incident.Decided{Decision: d, Approvers: &approvers}, extra{})
 		case policy.NeedsApproval:
 			return e.commit(ctx, t, incident.Asked{ExpiresAt: t.now.Add(e.expire(approvers))}, extra{})
 		case policy.Refused:

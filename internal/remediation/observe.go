@@ -61,7 +61,7 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 	}
 }
 
-// against says what came after the claim and speaks against the write: a pause, a more careful mode, and, when the claim of a step is older than
+// against says what came after the claim and speaks against the write: a pause, a more careful mode, approvers that became stricter, and, when the claim of a step is older than
 // GiveUp, a diagnosis that does not hold any more. Cool-down and budget are not asked again: the claim itself counts in them.
 func (e *Engine) against(ctx context.Context, t *turn, s incident.Step) (string, error) {
 	act := t.inc.Active
@@ -79,6 +79,9 @@ func (e *Engine) against(ctx context.Context, t *turn, s incident.Step) (string,
 	}
 	if mode := careful(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
 		return fmt.Sprintf("the bot is in mode %s now", mode), nil
+	}
+	if why := e.unapproved(t, s); why != "" {
+		return why, nil
 	}
 	if t.now.Sub(act.Since) < e.cfg.Timing.GiveUp {
 		return "", nil

@@ -49,6 +49,9 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	claim := incident.WriteClaimed{Step: s.ID, Op: act.Op, WriteID: writeID(t.inc, act)}
 	var guards []incident.Guardrail
 	if act.Op == incident.OpApply {
+		if why := e.unapproved(t, s); why != "" {
+			return e.stop(ctx, t, act, why, nil)
+		}
 		ev, again, err := e.stillTrue(ctx, t, exec, s)
 		if err != nil || again {
 			return err
@@ -137,6 +140,11 @@ func nowSays(l Look) string {
 	default:
 		return "the signals do not tell"
 	}
+}
+
+// unapproved says why the approvals of a step do not suffice under the configuration of now, or "".
+func (e *Engine) unapproved(t *turn, s incident.Step) string {
+	return policy.Unapproved(careful(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
 }
 
 // mayRetry says whether an approval is young enough to wait for a look that failed.
