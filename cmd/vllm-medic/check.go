@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
@@ -23,28 +24,33 @@ type mistakes []string
 // Error has one mistake a line.
 func (m mistakes) Error() string { return strings.Join(m, "\n") }
 
-func check(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("check", flag.ContinueOnError)
-	path := fs.String("config", "", "the configuration `FILE`")
+func check(t terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "check", Short: "check the configuration and the playbooks; all errors at once"}
+	fs := cmd.Flags()
+	path := configFlag(fs, t)
 	offline := fs.Bool("offline", false, "do not read the values of secrets: for a machine that does not have them")
-	open := fs.Bool("allow-unauthenticated-webhook", false, "as for serve")
+	open := fs.Bool("allow-unauthenticated-webhook", false, "accept a webhook without authentication, as serve does with this flag")
 	live := fs.Bool("live", false, "also ask Prometheus, Kubernetes and Slack; reads only")
-	if _, err := parse(fs, args, t); err != nil {
-		return err
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *live && *offline {
+			return usageError{"--live needs the secrets that --offline leaves unread; give one of the two"}
+		}
+		return checkFile(cmd.Context(), t, *path, config.Options{Offline: *offline, AllowUnauthenticated: *open}, *live)
 	}
-	if *live && *offline {
-		return usageError{"--live needs the secrets that --offline leaves unread; give one of the two"}
-	}
-	l, err := load(*path, config.Options{Offline: *offline, AllowUnauthenticated: *open}, t)
+	return cmd
+}
+
+func checkFile(ctx context.Context, t terminal, path string, opts config.Options, live bool) error {
+	l, err := load(path, opts, t)
 	var bad mistakes
 	switch {
 	case errors.As(err, &bad):
-		say(t.out, "%s\n\n%s in %s. serve would not start.\n", bad, count(len(bad), "mistake"), *path)
+		say(t.out, "%s\n\n%s in %s. serve would not start.\n", bad, count(len(bad), "mistake"), path)
 		return errFound
 	case err != nil:
 		return err
 	}
-	if err := sound(t.out, *path, l, *offline, *live); err != nil || !*live {
+	if err := sound(t.out, path, l, opts.Offline, live); err != nil || !live {
 		return err
 	}
 	return outside(ctx, t.out, l)

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/pflag"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -28,9 +29,9 @@ type apiClient struct {
 
 const defaultServer = "http://127.0.0.1:8080"
 
-func clientFlags(fs *flag.FlagSet) apiClient {
+func clientFlags(fs *pflag.FlagSet, t terminal) apiClient {
 	return apiClient{
-		server:    fs.String("server", defaultServer, "the `URL` of the bot's API listener"),
+		server:    fs.String("server", cmp.Or(t.env("VLLM_MEDIC_SERVER"), defaultServer), "the `URL` of the bot's API listener; VLLM_MEDIC_SERVER sets the default"),
 		tokenFile: fs.String("token-file", "", "a `FILE` with the token, instead of the environment variable VLLM_MEDIC_TOKEN; kubectl create token NAME --audience vllm-medic makes one"),
 		caFile:    fs.String("ca-file", "", "a `FILE` with the authority that signed the bot's certificate, PEM"),
 	}
@@ -61,7 +62,7 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(*c.server, "/")+path, payload) //nolint:gosec // the address is the one that the person at the command line gives
 	if err != nil || req.URL.Host == "" {
-		return usageError{fmt.Sprintf("--server %s is not a URL such as %s", *c.server, defaultServer)}
+		return usageError{fmt.Sprintf("the server %s is not a URL such as %s; set --server or VLLM_MEDIC_SERVER", *c.server, defaultServer)}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")

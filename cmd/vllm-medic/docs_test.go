@@ -13,11 +13,16 @@ func TestThePageOfTheCommandLineHasEveryCommandAndVerb(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, c := range commands() {
-		want = append(want, "vllm-medic "+c.name)
+	root := newRoot(terminal{getenv: os.LookupEnv})
+	for _, name := range subcommands(root) {
+		want = append(want, "vllm-medic "+name)
 	}
-	for _, v := range verbs() {
-		want = append(want, "| `"+v.name+" ")
+	verbs, _, err := root.Find([]string{"incidents"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range subcommands(verbs) {
+		want = append(want, "| `"+name+" ")
 	}
 	for _, w := range want {
 		if !strings.Contains(string(page), w) {

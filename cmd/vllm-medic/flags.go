@@ -2,74 +2,43 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/vllm-medic/vllm-medic/internal/nearest"
 )
 
-// errHelp says that the help of a command was printed.
-var errHelp = errors.New("help")
-
-// parse reads the flags of a command, before and after its arguments, and refuses arguments beyond the named ones.
-func parse(fs *flag.FlagSet, args []string, t terminal, names ...string) ([]string, error) {
-	rest, err := parseAny(fs, args, t, names...)
-	if err == nil && len(rest) != len(names) {
-		err = usageError{fmt.Sprintf("%s takes %s; got %d", fs.Name(), describe(names), len(rest))}
+// flagError says what is wrong with a flag in one line, and which flag may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is && errors.As(err, new(*strconv.NumError)) {
+		return usageError{fmt.Sprintf("%s: --%s %q is not a number", path(cmd), bad.GetFlag().Name, bad.GetValue())}
 	}
-	return rest, err
+	if !ok {
+		return usageError{fmt.Sprintf("%s: %v", path(cmd), err)}
+	}
+	dashes, name := "--", unknown.GetSpecifiedName()
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		dashes, name = "-", letters // -config is read as letters, and --config is meant
+	}
+	name, _, _ = strings.Cut(name, "=")
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	hint := fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())
+	if near := nearest.Name(name, known); near != "" {
+		hint = "did you mean --" + near + "?"
+	}
+	return usageError{fmt.Sprintf("%s: there is no flag %s%s; %s", path(cmd), dashes, name, hint)}
 }
 
-// parseAny is parse for a command that takes any number of arguments; names are for its help.
-func parseAny(fs *flag.FlagSet, args []string, t terminal, names ...string) ([]string, error) {
-	// The package flag would print the mistake and the whole help; one line is enough.
-	fs.SetOutput(io.Discard)
-	var rest []string
-	for {
-		if err := fs.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return nil, help(t.out, fs, names)
-			}
-			return nil, usageError{fmt.Sprintf("%s: %v; vllm-medic %s -h lists the flags", fs.Name(), err, fs.Name())}
-		}
-		if fs.NArg() == 0 {
-			return rest, nil
-		}
-		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
-	}
-}
-
-func describe(names []string) string {
-	switch len(names) {
-	case 0:
-		return "no arguments beside its flags"
-	case 1:
-		return "one argument, " + names[0]
-	default:
-		return fmt.Sprintf("%d arguments, %s", len(names), strings.Join(names, " "))
-	}
-}
-
-func help(w io.Writer, fs *flag.FlagSet, names []string) error {
-	say(w, "Usage: vllm-medic %s\n\nFlags:\n", strings.Join(slices.Concat([]string{fs.Name()}, names, []string{"[flags]"}), " "))
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fs.VisitAll(func(f *flag.Flag) {
-		value, text := flag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if len(f.Name) == 1 {
-			name = "-" + f.Name
-		}
-		if f.DefValue != "" && f.DefValue != "false" {
-			text += " (default " + f.DefValue + ")"
-		}
-		say(tw, "  %s\t%s\n", strings.TrimSpace(name+" "+value), text)
-	})
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("print the help: %w", err)
-	}
-	return errHelp
+// configFlag is --config, by default what VLLM_MEDIC_CONFIG says.
+func configFlag(fs *pflag.FlagSet, t terminal) *string {
+	return fs.String("config", t.env("VLLM_MEDIC_CONFIG"), "the configuration `FILE`; VLLM_MEDIC_CONFIG sets the default")
 }
 
 // choice is a flag that takes one of a few words.
@@ -84,10 +53,23 @@ func (c *choice) String() string { return c.value }
 // Set refuses a word that is not allowed.
 func (c *choice) Set(v string) error {
 	if !slices.Contains(c.allowed, v) {
-		return fmt.Errorf("it is %s", either(c.allowed))
+		return fmt.Errorf("must be %s", either(c.allowed))
 	}
 	c.value = v
 	return nil
+}
+
+// Type is what pflag calls the kind of a flag.
+func (*choice) Type() string { return "string" }
+
+// choiceFlag adds a flag that takes one of a few words, the first by default, which a shell can complete.
+func choiceFlag(cmd *cobra.Command, name, letter, usage string, allowed ...string) *choice {
+	c := &choice{value: allowed[0], allowed: allowed}
+	cmd.Flags().VarP(c, name, letter, usage)
+	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // it was added in the line above
+	}
+	return c
 }
 
 func either(words []string) string {
@@ -98,8 +80,6 @@ func either(words []string) string {
 }
 
 // formatFlag is -o: the command's own form for people, json or yaml.
-func formatFlag(fs *flag.FlagSet, human string) *choice {
-	c := &choice{value: human, allowed: []string{human, "json", "yaml"}}
-	fs.Var(c, "o", "the `FORMAT`: "+either(c.allowed))
-	return c
+func formatFlag(cmd *cobra.Command, human string) *choice {
+	return choiceFlag(cmd, "output", "o", "the `FORMAT`: "+either([]string{human, "json", "yaml"}), human, "json", "yaml")
 }

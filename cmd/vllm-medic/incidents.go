@@ -2,71 +2,41 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// verb is one thing that people do with incidents.
-type verb struct {
-	name, summary string
-	run           func(ctx context.Context, args []string, t terminal) error
-}
-
-func verbs() []verb {
-	return []verb{
-		{"list", "the open incidents, or others", listIncidents},
-		{"show", "one incident: diagnosis, readings, plan and journal", showIncident},
-		{"approve", "let one step of the plan run", decide(incident.Approve)},
-		{"deny", "refuse one step of the plan", decide(incident.Deny)},
-		{"undo", "take an applied step back", act("undo")},
-		{"ack", "say that somebody is looking", act("ack")},
-		{"abort", "stop what is being done or asked; nothing is taken back", act("abort")},
-		{"close", "end an incident that the metrics do not end", act("close")},
+func incidents(t terminal) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "incidents", Short: "list, show, ack, approve, deny, undo, abort and close incidents",
+		Long: "List, show, ack, approve, deny, undo, abort and close incidents.\n\nDecisions need a Kubernetes token with the audience vllm-medic.",
 	}
-}
-
-func incidents(ctx context.Context, args []string, t terminal) error {
-	var names []string
-	for _, v := range verbs() {
-		if len(args) > 0 && v.name == args[0] {
-			return v.run(ctx, args[1:], t)
-		}
-		names = append(names, v.name)
-	}
-	if len(args) == 0 {
-		return usageError{"incidents needs a verb: " + either(names)}
-	}
-	if args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
-		say(t.out, "Usage: vllm-medic incidents VERB [flags]\n\n")
-		for _, v := range verbs() {
-			say(t.out, "  %-8s %s\n", v.name, v.summary)
-		}
-		say(t.out, "\nvllm-medic incidents VERB -h shows the flags of a verb. Decisions need a Kubernetes token with the audience vllm-medic.\n")
-		return errHelp
-	}
-	return usageError{fmt.Sprintf("incidents has no verb %q; the verbs are %s", args[0], either(names))}
+	cmd.AddCommand(
+		listIncidents(t), showIncident(t),
+		decide(t, incident.Approve, "let one step of the plan run"), decide(t, incident.Deny, "refuse one step of the plan"),
+		act(t, "undo ID STEP", "take an applied step back"), act(t, "ack ID", "say that somebody is looking"),
+		act(t, "abort ID", "stop what is being done or asked; nothing is taken back"), act(t, "close ID", "end an incident that the metrics do not end"),
+	)
+	return cmd
 }
 
 // decide approves or denies one step of the plan. Without --digest it shows the plan and asks; in a pipe nobody can answer, so the digest is needed.
-func decide(v incident.Verb) func(context.Context, []string, terminal) error {
-	return func(ctx context.Context, args []string, t terminal) error {
-		fs := flag.NewFlagSet("incidents "+string(v), flag.ContinueOnError)
-		c := clientFlags(fs)
-		digest := fs.String("digest", "", "the `DIGEST` of the plan that you looked at")
-		reason := fs.String("reason", "", "`WHY`, for the journal")
-		confirm := fs.Bool("confirm-restart", false, "yes, this step may restart pods")
-		rest, err := parse(fs, args, t, "ID", "STEP")
-		if err != nil {
-			return err
-		}
-		id, step := rest[0], rest[1]
+func decide(t terminal, v incident.Verb, short string) *cobra.Command {
+	cmd := &cobra.Command{Use: string(v) + " ID STEP", Short: short}
+	fs := cmd.Flags()
+	c := clientFlags(fs, t)
+	digest := fs.String("digest", "", "the `DIGEST` of the plan that you looked at")
+	reason := fs.String("reason", "", "`WHY`, for the journal")
+	confirm := fs.Bool("confirm-restart", false, "yes, this step may restart pods")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, id, step := cmd.Context(), args[0], args[1]
 		if *digest == "" {
 			if !isTerminal(t.in) {
 				return usageError{fmt.Sprintf("this is not a terminal, so nobody can be asked: pass --digest; vllm-medic incidents show %s has it", id)}
@@ -87,6 +57,7 @@ func decide(v incident.Verb) func(context.Context, []string, terminal) error {
 		done(t, map[incident.Verb]string{incident.Approve: "Approved", incident.Deny: "Denied"}[v]+" "+step, after)
 		return nil
 	}
+	return cmd
 }
 
 // done says where the incident is after what was asked for.
@@ -112,33 +83,27 @@ func ask(inc incident.Incident, step string, v incident.Verb, t terminal) (strin
 }
 
 // act calls one of the other verbs. What ends something needs a reason: the next person on call will ask.
-func act(name string) func(context.Context, []string, terminal) error {
-	return func(ctx context.Context, args []string, t terminal) error {
-		fs := flag.NewFlagSet("incidents "+name, flag.ContinueOnError)
-		c := clientFlags(fs)
-		reason := fs.String("reason", "", "`WHY`, for the journal")
-		names := []string{"ID"}
-		if name == "undo" {
-			names = append(names, "STEP")
-		}
-		rest, err := parse(fs, args, t, names...)
-		if err != nil {
-			return err
-		}
+func act(t terminal, use, short string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	name, fs := cmd.Name(), cmd.Flags()
+	c := clientFlags(fs, t)
+	reason := fs.String("reason", "", "`WHY`, for the journal")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *reason == "" && (name == "abort" || name == "close") {
 			return usageError{"incidents " + name + ": --reason is needed: the next person on call will ask"}
 		}
 		body := map[string]string{"reason": *reason}
 		what := map[string]string{"ack": "Acknowledged", "abort": "Aborted", "close": "Closed", "undo": "Undo asked for"}[name]
 		if name == "undo" {
-			body["step"] = rest[1]
-			what += " of " + rest[1]
+			body["step"] = args[1]
+			what += " of " + args[1]
 		}
 		var after incident.Incident
-		if err := c.call(ctx, t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(rest[0])+"/"+name, body, &after); err != nil {
-			return fmt.Errorf("%s %s: %w", name, rest[0], err)
+		if err := c.call(cmd.Context(), t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(args[0])+"/"+name, body, &after); err != nil {
+			return fmt.Errorf("%s %s: %w", name, args[0], err)
 		}
 		done(t, what, after)
 		return nil
 	}
+	return cmd
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -27,28 +29,26 @@ type sourceFlags struct {
 	config *string
 }
 
-func newSourceFlags(fs *flag.FlagSet) sourceFlags {
+func newSourceFlags(fs *pflag.FlagSet, t terminal) sourceFlags {
 	return sourceFlags{
-		api:    clientFlags(fs),
+		api:    clientFlags(fs, t),
 		config: fs.String("config", "", "read the store that this configuration `FILE` names, instead of asking the bot; it need not run"),
 	}
 }
 
 // open returns the store when --config names a configuration, else the bot.
-func (s sourceFlags) open(ctx context.Context, fs *flag.FlagSet, t terminal) (source, error) {
+func (s sourceFlags) open(cmd *cobra.Command, t terminal) (source, error) {
 	if *s.config == "" {
 		return remote{s.api, t}, nil
 	}
-	var both bool
-	fs.Visit(func(f *flag.Flag) { both = both || f.Name == "server" || f.Name == "token-file" || f.Name == "ca-file" })
-	if both {
-		return nil, usageError{fs.Name() + ": give --config to read the store or --server to ask the bot, not both"}
+	if fs := cmd.Flags(); fs.Changed("server") || fs.Changed("token-file") || fs.Changed("ca-file") {
+		return nil, usageError{path(cmd) + ": give --config to read the store or --server to ask the bot, not both"}
 	}
 	raw, err := config.StoreURL(*s.config, config.Options{Getenv: t.getenv})
 	if err != nil {
 		return nil, asMistakes(err)
 	}
-	return store.OpenReadOnly(ctx, raw)
+	return store.OpenReadOnly(cmd.Context(), raw)
 }
 
 // asMistakes lets a configuration's mistakes be printed one a line.
@@ -92,68 +92,68 @@ func (remote) Close() error { return nil }
 // maxList is what one page of a listing holds at most.
 const maxList = 200
 
-func listIncidents(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("incidents list", flag.ContinueOnError)
-	src := newSourceFlags(fs)
-	state := &choice{value: "open", allowed: []string{"open", "all"}}
+func listIncidents(t terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "the open incidents, or others"}
+	fs := cmd.Flags()
+	src := newSourceFlags(fs, t)
+	states := []string{"open", "all"}
 	for _, s := range incident.States() {
-		state.allowed = append(state.allowed, string(s))
+		states = append(states, string(s))
 	}
-	fs.Var(state, "state", "only this `STATE`: open, all or the name of one")
+	state := choiceFlag(cmd, "state", "", "only this `STATE`: open, all or the name of one", states...)
 	pool := fs.String("pool", "", "only the pool `NAME`")
 	limit := fs.Int("limit", 50, fmt.Sprintf("at most this `NUMBER`, the newest first; up to %d", maxList))
-	format := formatFlag(fs, "table")
-	if _, err := parse(fs, args, t); err != nil {
-		return err
+	format := formatFlag(cmd, "table")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 || *limit > maxList {
+			return usageError{fmt.Sprintf("incidents list: --limit is a number from 1 to %d", maxList)}
+		}
+		f := incident.Filter{State: state.value, Pool: *pool, AllPools: *pool == "", Limit: *limit}
+		if state.value == "all" {
+			f.State = ""
+		}
+		from, err := src.open(cmd, t)
+		if err != nil {
+			return err
+		}
+		list, err := from.Incidents(cmd.Context(), f)
+		if err := errors.Join(err, from.Close()); err != nil {
+			return fmt.Errorf("list incidents: %w", err)
+		}
+		if format.value != "table" {
+			return write(t.out, format.value, append([]incident.Incident{}, list...))
+		}
+		if len(list) == 0 {
+			say(t.out, "There are no incidents%s.\n", map[bool]string{true: "", false: " in this view (" + state.value + ")"}[state.value == "all"])
+			return nil
+		}
+		return printTable(t.out, list)
 	}
-	if *limit < 1 || *limit > maxList {
-		return usageError{fmt.Sprintf("incidents list: --limit is a number from 1 to %d", maxList)}
-	}
-	f := incident.Filter{State: state.value, Pool: *pool, AllPools: *pool == "", Limit: *limit}
-	if state.value == "all" {
-		f.State = ""
-	}
-	from, err := src.open(ctx, fs, t)
-	if err != nil {
-		return err
-	}
-	list, err := from.Incidents(ctx, f)
-	if err := errors.Join(err, from.Close()); err != nil {
-		return fmt.Errorf("list incidents: %w", err)
-	}
-	if format.value != "table" {
-		return write(t.out, format.value, append([]incident.Incident{}, list...))
-	}
-	if len(list) == 0 {
-		say(t.out, "There are no incidents%s.\n", map[bool]string{true: "", false: " in this view (" + state.value + ")"}[state.value == "all"])
-		return nil
-	}
-	return printTable(t.out, list)
+	return cmd
 }
 
-func showIncident(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("incidents show", flag.ContinueOnError)
-	src := newSourceFlags(fs)
-	format := formatFlag(fs, "text")
-	rest, err := parse(fs, args, t, "ID")
-	if err != nil {
-		return err
+func showIncident(t terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "show ID", Short: "one incident: diagnosis, readings, plan and journal"}
+	src := newSourceFlags(cmd.Flags(), t)
+	format := formatFlag(cmd, "text")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		from, err := src.open(cmd, t)
+		if err != nil {
+			return err
+		}
+		inc, err := from.IncidentWithJournal(cmd.Context(), args[0])
+		err = errors.Join(err, from.Close())
+		switch {
+		case errors.Is(err, incident.ErrNotFound):
+			return fmt.Errorf("show %s: there is no such incident; vllm-medic incidents list --state all has their ids", args[0])
+		case err != nil:
+			return fmt.Errorf("show %s: %w", args[0], err)
+		case format.value != "text":
+			return write(t.out, format.value, inc)
+		}
+		printIncident(t.out, inc)
+		printJournal(t.out, inc)
+		return nil
 	}
-	from, err := src.open(ctx, fs, t)
-	if err != nil {
-		return err
-	}
-	inc, err := from.IncidentWithJournal(ctx, rest[0])
-	err = errors.Join(err, from.Close())
-	switch {
-	case errors.Is(err, incident.ErrNotFound):
-		return fmt.Errorf("show %s: there is no such incident; vllm-medic incidents list --state all has their ids", rest[0])
-	case err != nil:
-		return fmt.Errorf("show %s: %w", rest[0], err)
-	case format.value != "text":
-		return write(t.out, format.value, inc)
-	}
-	printIncident(t.out, inc)
-	printJournal(t.out, inc)
-	return nil
+	return cmd
 }

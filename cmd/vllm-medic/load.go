@@ -18,7 +18,7 @@ type loaded struct {
 // load reads the configuration and the playbooks that it names. Mistakes in both come together, as mistakes.
 func load(path string, opts config.Options, t terminal) (loaded, error) {
 	if path == "" {
-		return loaded{}, usageError{"--config FILE is needed"}
+		return loaded{}, usageError{"--config FILE is required, or set VLLM_MEDIC_CONFIG"}
 	}
 	files, err := catalog.Files()
 	if err != nil {

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"context"
-	"flag"
+	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -12,45 +11,47 @@ type pauseAnswer struct {
 	Waiting []incident.Write `json:"waiting"`
 }
 
-func pause(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("pause", flag.ContinueOnError)
-	c := clientFlags(fs)
+func pause(t terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "pause", Short: "stop all writes, or those of one pool"}
+	fs := cmd.Flags()
+	c := clientFlags(fs, t)
 	reason := fs.String("reason", "", "`WHY`; the next person on call will ask")
 	pool := fs.String("pool", "", "only the pool `NAME`")
-	if _, err := parse(fs, args, t); err != nil {
-		return err
-	}
-	if *reason == "" {
-		return usageError{"--reason is needed: the next person on call will ask"}
-	}
-	var got pauseAnswer
-	if err := c.call(ctx, t, "POST", "/api/v1/pause", map[string]string{"pool": *pool, "reason": *reason}, &got); err != nil {
-		return err
-	}
-	printPauses(t, got)
-	if len(got.Waiting) > 0 {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *reason == "" {
+			return usageError{"--reason is needed: the next person on call will ask"}
+		}
+		var got pauseAnswer
+		if err := c.call(cmd.Context(), t, "POST", "/api/v1/pause", map[string]string{"pool": *pool, "reason": *reason}, &got); err != nil {
+			return err
+		}
+		printPauses(t, got)
+		if len(got.Waiting) == 0 {
+			return nil
+		}
 		say(t.err, "The pause holds. These writes began before it and have not ended; look again with vllm-medic incidents show ID:\n")
 		for _, w := range got.Waiting {
 			say(t.err, "  %s %s of %s, since %s\n", w.Op, w.Target, w.Incident, clock(w.StartedAt))
 		}
 		return errFound
 	}
-	return nil
+	return cmd
 }
 
-func resume(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("resume", flag.ContinueOnError)
-	c := clientFlags(fs)
+func resume(t terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "resume", Short: "allow writes again"}
+	fs := cmd.Flags()
+	c := clientFlags(fs, t)
 	pool := fs.String("pool", "", "only the pool `NAME`")
-	if _, err := parse(fs, args, t); err != nil {
-		return err
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var got pauseAnswer
+		if err := c.call(cmd.Context(), t, "POST", "/api/v1/resume", map[string]string{"pool": *pool}, &got); err != nil {
+			return err
+		}
+		printPauses(t, got)
+		return nil
 	}
-	var got pauseAnswer
-	if err := c.call(ctx, t, "POST", "/api/v1/resume", map[string]string{"pool": *pool}, &got); err != nil {
-		return err
-	}
-	printPauses(t, got)
-	return nil
+	return cmd
 }
 
 func printPauses(t terminal, got pauseAnswer) {

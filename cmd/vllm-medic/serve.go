@@ -1,37 +1,37 @@
 package main
 
 import (
-	"context"
-	"flag"
 	"io"
 	"log/slog"
+
+	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 )
 
-func serve(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
-	path := fs.String("config", "", "the configuration `FILE`")
+func serve(t terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "serve", Short: "run the bot"}
+	fs := cmd.Flags()
+	path := configFlag(fs, t)
 	dry := fs.Bool("dry-run", false, "make every incident a drill: all reads are real and nothing is changed")
 	open := fs.Bool("allow-unauthenticated-webhook", false, "take alerts from anybody who can reach the API listener")
-	format := &choice{value: "text", allowed: []string{"text", "json"}}
-	fs.Var(format, "log-format", "the `FORMAT` of the log: text or json")
-	if _, err := parse(fs, args, t); err != nil {
-		return err
+	format := choiceFlag(cmd, "log-format", "", "the `FORMAT` of the log: text or json", "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx, log := cmd.Context(), logger(t.err, format.value)
+		app.LogClientGo(log)
+		l, err := load(*path, config.Options{DryRun: *dry, AllowUnauthenticated: *open}, t)
+		if err != nil {
+			return err
+		}
+		a, err := app.New(ctx, app.Options{Config: l.Config, Catalog: l.catalog, Logger: log})
+		if err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "vllm-medic starts", "version", versionText(), "mode", l.Mode, "pools", len(l.Pools))
+		return a.Run(ctx)
 	}
-	log := logger(t.err, format.value)
-	app.LogClientGo(log)
-	l, err := load(*path, config.Options{DryRun: *dry, AllowUnauthenticated: *open}, t)
-	if err != nil {
-		return err
-	}
-	a, err := app.New(ctx, app.Options{Config: l.Config, Catalog: l.catalog, Logger: log})
-	if err != nil {
-		return err
-	}
-	log.InfoContext(ctx, "vllm-medic starts", "version", versionText(), "mode", l.Mode, "pools", len(l.Pools))
-	return a.Run(ctx)
+	return cmd
 }
 
 func logger(w io.Writer, format string) *slog.Logger {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/playbooktest"
 	"github.com/vllm-medic/vllm-medic/playbooks"
@@ -43,49 +43,45 @@ func outcome(files []playbooktest.FileResult) tested {
 	return out
 }
 
-func test(ctx context.Context, args []string, t terminal) error {
-	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+func test(t terminal) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "test FILE...", Short: "unit tests of playbooks: input series, and what must come out",
+		Long: "Unit tests of playbooks: input series, and what must come out. docs/testing-playbooks.md says what a FILE holds.",
+	}
+	fs := cmd.Flags()
 	only := fs.String("run", "", "run only the tests whose name matches `REGEXP`")
 	junit := fs.String("junit", "", "also write the results as JUnit XML to `FILE`")
 	series := fs.Bool("series", false, "also print the series that each test loads, histograms written out")
-	format := formatFlag(fs, "text")
-	paths, err := parseAny(fs, args, t, "FILE...")
-	if err != nil {
-		return err
-	}
-	if len(paths) == 0 {
-		return usageError{"test takes at least one argument, FILE; the page docs/testing-playbooks.md says what it holds"}
-	}
-	var wanted *regexp.Regexp
-	if *only != "" {
-		if wanted, err = regexp.Compile(*only); err != nil {
+	format := formatFlag(cmd, "text")
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		wanted, err := regexp.Compile(*only)
+		if err != nil {
 			return usageError{fmt.Sprintf("--run: %v", err)}
 		}
-	}
-	files, err := runTests(ctx, paths, wanted)
-	if err != nil {
-		return err
-	}
-	all := outcome(files)
-	if all.Passed+all.Failed == 0 {
-		return usageError{fmt.Sprintf("--run %s: no test has such a name", *only)}
-	}
-	if *junit != "" {
-		if err := writeJUnit(*junit, files); err != nil {
+		files, err := runTests(cmd.Context(), paths, wanted)
+		if err != nil {
 			return err
 		}
-	}
-	if format.value != "text" {
-		if err := write(t.out, format.value, all); err != nil {
+		all := outcome(files)
+		if all.Passed+all.Failed == 0 {
+			return usageError{fmt.Sprintf("--run %s: no test has such a name", *only)}
+		}
+		if *junit != "" {
+			if err := writeJUnit(*junit, files); err != nil {
+				return err
+			}
+		}
+		if format.value == "text" {
+			printTests(t, all, *series)
+		} else if err := write(t.out, format.value, all); err != nil {
 			return err
 		}
-	} else {
-		printTests(t, all, *series)
+		if all.Failed > 0 {
+			return errFound
+		}
+		return nil
 	}
-	if all.Failed > 0 {
-		return errFound
-	}
-	return nil
+	return cmd
 }
 
 // runTests reads and runs every file; one with mistakes does not stop the others.

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"context"
-	"flag"
+	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/store"
 )
@@ -23,10 +24,12 @@ func versionText() string {
 	return release
 }
 
-func version(_ context.Context, args []string, t terminal) error {
-	if _, err := parse(flag.NewFlagSet("version", flag.ContinueOnError), args, t); err != nil {
-		return err
-	}
-	say(t.out, "vllm-medic %s, %s, store schema %d\n", versionText(), runtime.Version(), store.SchemaVersion)
-	return nil
+func versionLine() string {
+	return fmt.Sprintf("vllm-medic %s, %s, store schema %d", versionText(), runtime.Version(), store.SchemaVersion)
+}
+
+func version(t terminal) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "version, commit, Go, store schema", Run: func(*cobra.Command, []string) {
+		say(t.out, "%s\n", versionLine())
+	}}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/vllm-medic/vllm-medic/internal/nearest"
 )
 
 // kind is a metric's type as Prometheus knows it.
@@ -104,7 +106,7 @@ func connector(base string) bool {
 func near(base string) string {
 	best, distance, tie := "", 3, false
 	for _, other := range slices.Sorted(maps.Keys(today())) {
-		switch d := edits(base, other); {
+		switch d := nearest.Distance(base, other); {
 		case d < distance:
 			best, distance, tie = other, d, false
 		case d == distance:
@@ -115,24 +117,4 @@ func near(base string) string {
 		return ""
 	}
 	return best
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -12,51 +12,19 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/nearest"
 )
 
 // unknown adds that something of this name does not exist, and what may have been meant. Without it a misspelt name is compared with nothing, and the test passes
 // or fails for a reason that nobody sees.
 func (r *reader) unknown(path, what, name string, known []string) {
 	text := fmt.Sprintf("there is no %s %q", what, name)
-	if near := nearest(name, known); near != "" {
+	if near := nearest.Name(name, known); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	} else if len(known) <= 50 {
 		text += "; there are " + strings.Join(known, ", ")
 	}
 	r.at(path, "%s", text)
-}
-
-// nearest is the known name with the fewest changed letters, if that is at most a third of them.
-func nearest(name string, known []string) string {
-	best, at := len([]rune(name))/3+1, ""
-	for _, k := range known {
-		if d := distance(name, k); d < best {
-			best, at = d, k
-		}
-	}
-	return at
-}
-
-// distance is how many letters have to be put in, left out or changed (Levenshtein).
-func distance(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range to {
-			change := diagonal
-			if x != y {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
 }
 
 // names checks everything that an expectation names.
@@ -149,7 +117,7 @@ func (r *reader) unread(in []input, from []string) {
 		}
 		if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) }) {
 			text := fmt.Sprintf("no signal reads %s", names[0])
-			if near := nearest(names[0], known); near != "" {
+			if near := nearest.Name(names[0], known); near != "" {
 				text += fmt.Sprintf("; did you mean %s?", near)
 			}
 			r.at(here+".series", "%s", text)

@@ -26,14 +26,15 @@ var inside = map[string][]string{
 	"notify/slack":          {"internal/incident", "notify"},
 	"internal/policy":       {"internal/incident"},
 	"internal/access":       {"internal/incident"},
-	"internal/alertrules":   {"internal/incident"},
+	"internal/alertrules":   {"internal/incident", "internal/nearest"},
 	"internal/evidence":     {"internal/incident", "internal/alertrules"},
 	"internal/promembed":    {},
-	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/promembed", "playbooks"},
+	"internal/nearest":      {},
+	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/promembed", "playbooks"},
 	"internal/store":        {"internal/incident"},
 	"internal/web":          {"internal/incident", "internal/access"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "playbooks"},
-	"internal/config":       {"internal/incident", "internal/policy", "internal/remediation", "webhook"},
+	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/remediation", "webhook"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/vllm-medic/vllm-medic/internal/nearest"
+)
+
+// errNoCommand says that no command was given and the help was printed.
+var errNoCommand = errors.New("no command")
+
+// newRoot is the command line: every command with its flags. cobra adds help for each, --version and completion.
+func newRoot(t terminal) *cobra.Command {
+	root := &cobra.Command{
+		Use: "vllm-medic",
+		Long: "vllm-medic: from an alert to a verified change, with a human in between.\n\n" +
+			"Exit codes: 0 done, 1 a finding or a failure, 2 wrong usage.",
+		Version: versionLine(), SilenceErrors: true, SilenceUsage: true,
+	}
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(serve(t), check(t), diagnose(t), test(t), incidents(t), pause(t), resume(t), version(t))
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	complete(root)
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return errors.Join(cmd.Help(), errNoCommand)
+	}
+	return root
+}
+
+// complete gives every command the checks that all have: its arguments are those that its usage line names, and only a FILE is completed as one.
+func complete(cmd *cobra.Command) {
+	cmd.Args = namedArguments
+	if cmd.HasSubCommands() {
+		cmd.Args = cobra.ArbitraryArgs
+		if cmd.RunE == nil {
+			cmd.RunE = needsSubcommand
+		}
+	}
+	if cmd.ValidArgsFunction == nil && !strings.Contains(cmd.Use, "FILE") {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, below := range cmd.Commands() {
+		complete(below)
+	}
+}
+
+// namedArguments takes as many arguments as the usage line names; FILE... is one or more.
+func namedArguments(cmd *cobra.Command, args []string) error {
+	names := strings.Fields(cmd.Use)[1:]
+	more := strings.HasSuffix(cmd.Use, "...")
+	switch {
+	case len(args) == len(names), more && len(args) > len(names), more && strings.HasPrefix(names[0], "["):
+		return nil
+	case more:
+		return usageError{fmt.Sprintf("%s takes at least one argument, %s; vllm-medic %s --help says more", path(cmd), strings.TrimSuffix(names[0], "..."), path(cmd))}
+	case len(names) == 0:
+		return usageError{fmt.Sprintf("%s takes no arguments besides its flags; got %d", path(cmd), len(args))}
+	case len(names) == 1:
+		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d", path(cmd), names[0], len(args))}
+	default:
+		return usageError{fmt.Sprintf("%s takes %d arguments, %s; got %d", path(cmd), len(names), strings.Join(names, " "), len(args))}
+	}
+}
+
+// path is the command as it is called, without the name of the program.
+func path(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "vllm-medic ") }
+
+// needsSubcommand answers for a command that does nothing by itself.
+func needsSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return usageError{fmt.Sprintf("%s needs one of %s", path(cmd), either(subcommands(cmd)))}
+}
+
+func subcommands(cmd *cobra.Command) []string {
+	var out []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			out = append(out, c.Name())
+		}
+	}
+	return out
+}
+
+// unknownCommand names the command that may have been meant, or all that there are.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	what := "there is no command " + fmt.Sprintf("%q", strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), "vllm-medic")+" "+name))
+	if near := nearest.Name(name, subcommands(cmd)); near != "" {
+		return usageError{fmt.Sprintf("%s; did you mean %q?", what, near)}
+	}
+	return usageError{fmt.Sprintf("%s; the commands are %s", what, strings.Join(subcommands(cmd), ", "))}
+}
+
+// helpCommand is cobra's own, but for a command that does not exist: that is wrong usage.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]...", Short: "show the help of a command",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			of, _, err := root.Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return subcommands(of), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			of, rest, err := root.Find(args)
+			switch {
+			case err != nil:
+				return usageError{err.Error()}
+			case len(rest) > 0:
+				return unknownCommand(of, rest[0])
+			}
+			of.InitDefaultHelpFlag()
+			of.InitDefaultVersionFlag()
+			return of.Help()
+		},
+	}
+}
