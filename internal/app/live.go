@@ -111,6 +111,9 @@ func workloadFinding(p incident.Pool, c incident.Cluster) Finding {
 		if c.Autoscaler != "" {
 			f.Text += ", replicas owned by " + c.Autoscaler
 		}
+		if len(c.Unread) > 0 {
+			f.Text += "; not read: " + strings.Join(c.Unread, "; ")
+		}
 	}
 	return f
 }

@@ -22,7 +22,7 @@ import (
 const kubeToken = "bot-hunter2-token"
 
 // cluster is a real API server without controllers, so that the test decides every status. The bot may read all of namespace llm, only pods and
-// Deployments of namespace narrow, and nothing of namespace closed.
+// Deployments of namespace narrow, only Deployments of namespace podless, and nothing of namespace closed.
 type cluster struct {
 	kube  *kubetest.Cluster
 	admin *kubernetes.Clientset
@@ -36,7 +36,7 @@ func newCluster(t *testing.T) *cluster {
 	bot, err := NewKube(k.ConfigFor(kubetest.Bot))
 	must(t, err)
 	c := &cluster{kube: k, admin: k.Client(t), dyn: k.Dynamic(t), bot: bot}
-	for _, name := range []string{"llm", "narrow", "closed"} {
+	for _, name := range []string{"llm", "narrow", "podless", "closed"} {
 		k.MakeNamespace(t, name)
 	}
 	k.InstallCRD(t, kubetest.ScaledObjects)
@@ -44,6 +44,7 @@ func newCluster(t *testing.T) *cluster {
 	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
 	k.Grant(t, kubetest.Bot, "narrow", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}},
 		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}})
+	k.Grant(t, kubetest.Bot, "podless", rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}})
 	return c
 }
 

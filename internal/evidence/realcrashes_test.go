@@ -132,7 +132,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 			"the log of a crashed container: the right to get pods/log in namespace narrow is missing: grant it to the bot",
 			"recent rollouts: the right to list replicasets.apps in namespace narrow is missing: grant it to the bot",
 			"recent scaling: the right to list events in namespace narrow is missing: grant it to the bot",
-			"recent scaling by the autoscaler: the right to list scaledobjects.keda.sh in namespace narrow is missing: grant it to the bot",
+			"the autoscaler and its recent scaling: the right to list scaledobjects.keda.sh in namespace narrow is missing: grant it to the bot",
 			nodesForbidden,
 		} {
 			if !strings.Contains(strings.Join(got.Unread, "\n"), want) {

@@ -140,12 +140,19 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		small := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "narrow", Name: "small"}
 		got := c.bot.Cluster(t.Context(), small, now)
 		for _, want := range []string{"the right to list scaledobjects.keda.sh in namespace narrow is missing", "the right to list events in namespace narrow is missing"} {
-			if !strings.Contains(got.Error, want) {
-				t.Errorf("error = %q; want %q in it", got.Error, want)
+			if !strings.Contains(strings.Join(got.Unread, "; "), want) {
+				t.Errorf("not read: %q; want %q in it", got.Unread, want)
 			}
 		}
-		if got.Replicas == nil || *got.Replicas != 1 {
+		// Events, and who scales, are context: the workload and its pods are known without them, and no step on its arguments is refused.
+		if got.Error != "" || got.Replicas == nil || *got.Replicas != 1 || got.ReadyReplicas == nil || *got.ReadyReplicas != 1 {
 			t.Errorf("what could be read is not there: %+v", got)
+		}
+		c.deployment(t, "podless", "small", 1, settled(1, 1))
+		podless := small
+		podless.Namespace = "podless"
+		if got := c.bot.Cluster(t.Context(), podless, now); !strings.Contains(got.Error, "the right to list pods in namespace podless is missing") || got.Replicas == nil {
+			t.Errorf("without the right to list pods: %+v", got)
 		}
 		for _, tt := range []struct {
 			ref  incident.WorkloadRef

@@ -39,13 +39,15 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 	wg.Wait()
 	a.sel, out.Pods, out.Autoscaler, out.Args = sel, podsFacts(a.pods, ref.Container), a.scaler.String(), a.args()
 	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
-	out.Unread = unread(unreadPart{"recent scaling by the autoscaler", scalerErr})
+	// Who scales it is context here: a step that scales asks for itself.
+	out.Unread = unread(unreadPart{"the autoscaler and its recent scaling", scalerErr})
 	if a.pods == nil {
 		out.Unread = append(out.Unread, unread(unreadPart{"crashes, and events of the nodes", errors.Join(scaleErr, podsErr)})...)
 	}
 	k.changes(ctx, a, &out)
 	wg.Wait()
-	out.Error = oneLine(errors.Join(scaleErr, podsErr, scalerErr, eventsErr))
+	out.Unread = append(out.Unread, unread(unreadPart{"recent warnings", eventsErr})...)
+	out.Error = oneLine(errors.Join(scaleErr, podsErr))
 	return out
 }
 

@@ -169,7 +169,7 @@ type Cluster struct {
 	// Args are the numbers among the engine's arguments that rules read ("max_num_seqs"). An argument that is not there, or that cannot be
 	// read with certainty, is not in it.
 	Args map[string]float64 `json:"args,omitempty"`
-	// Unread says what of Changes and Crashes could not be read and why; it does not speak against the rest.
+	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read and why; it does not speak against the rest.
 	Unread []string `json:"unread,omitempty"`
 }
 
