@@ -65,7 +65,7 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 	if err == nil && own(found) && slices.ContainsFunc(opts.Alerts, func(a incident.Alert) bool { return a.Firing }) {
 		wg.Go(func() { ev.DeadAlerts = c.deadAlerts(ctx, pool, opts.Alerts) })
 	}
-	ev.Readings = c.readings(ctx, pool, signals, opts, found, err, ev.At)
+	ev.Readings, ev.SampledAt = c.readings(ctx, pool, signals, opts, found, err, ev.At)
 	wg.Wait()
 	return ev
 }
@@ -94,8 +94,8 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 	return c.kube.Cluster(ctx, ref, at)
 }
 
-// readings asks for every signal. Signals are known by name; of two with the same name neither is read.
-func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, found finding, dialectErr error, at time.Time) map[string]incident.Reading {
+// readings asks for every signal, and for the time of the pool's newest sample. Signals are known by name; of two with the same name neither is read.
+func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, found finding, dialectErr error, at time.Time) (map[string]incident.Reading, time.Time) {
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -126,7 +126,7 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 		}
 		out[p.signal.Name] = r
 	}
-	return out
+	return out, fresh.newest
 }
 
 // read asks for one signal: its value, its past and its pods in one request, how it compares with its own past in a second.

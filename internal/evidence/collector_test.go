@@ -113,6 +113,9 @@ func TestOldSamplesAreNoReading(t *testing.T) {
 			if got := ev.Readings["other"].Text(); got != "6" {
 				t.Errorf("a reading of another exporter = %q", got)
 			}
+			if off := ev.At.Add(-tt.age).Sub(ev.SampledAt).Abs(); off > time.Millisecond {
+				t.Errorf("the newest sample is of %s, looked at %s, %s old", ev.SampledAt, ev.At, tt.age)
+			}
 		})
 	}
 }
@@ -123,7 +126,11 @@ func TestAnUnknownSampleAgeIsSaid(t *testing.T) {
 	f.dialect(llmMatchers, v1Names(), nil)
 	f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`, reply{status: http.StatusUnprocessableEntity})
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]
+	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
+	if !ev.SampledAt.IsZero() {
+		t.Errorf("an unknown time of the newest sample reads %s", ev.SampledAt)
+	}
+	r := ev.Readings["running"]
 	if r.Text() != "5" || !strings.Contains(r.Warning, "the age of the samples is not known: Prometheus answered 422") {
 		t.Errorf("reading = %+v", r)
 	}

@@ -14,6 +14,8 @@ const freshnessQuery = "max(timestamp(vllm:num_requests_running))"
 
 // freshness is the age of a pool's newest sample. The zero value says nothing.
 type freshness struct {
+	// newest is the time of that sample; zero when it is not known.
+	newest     time.Time
 	age, limit time.Duration
 	// problem says why the age is not known.
 	problem string
@@ -27,7 +29,8 @@ func (c *Collector) freshness(ctx context.Context, d Dialect, matchers map[strin
 		if got, err = c.ask.instant(ctx, query, at); err == nil {
 			v, ok, unreadable := single(got.value)
 			if ok && !math.IsNaN(v) {
-				f.age = at.Sub(time.UnixMilli(int64(v * 1000)))
+				f.newest = time.UnixMilli(int64(v * 1000)).UTC()
+				f.age = at.Sub(f.newest)
 			}
 			err = unreadable
 		}

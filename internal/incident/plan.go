@@ -261,6 +261,13 @@ type Verification struct {
 	Before  map[string]Reading `json:"before"`
 	After   map[string]Reading `json:"after"`
 	At      time.Time          `json:"at"`
+	// SampledAt is the time of the newest sample among the readings; zero: not known.
+	SampledAt time.Time `json:"sampledAt,omitzero"`
+}
+
+// Repeats says whether the readings rest on no newer sample than those of an earlier verification: then the two are one, and do not confirm each other.
+func (v Verification) Repeats(earlier *Verification) bool {
+	return earlier != nil && !v.SampledAt.IsZero() && !v.SampledAt.After(earlier.SampledAt)
 }
 
 // Actor is who did something. Kind is "slack", "kubernetes", "policy" or "bot"; ID is the stable id there, never a display name.

@@ -117,8 +117,10 @@ func (r Reading) HasValue() bool { return r.Value != nil && r.Error == "" }
 
 // Evidence is everything that was read at one time.
 type Evidence struct {
-	At       time.Time          `json:"at"`
-	Readings map[string]Reading `json:"readings"`
+	At time.Time `json:"at"`
+	// SampledAt is the time of the pool's newest sample, on which the readings rest at the latest; zero: not known.
+	SampledAt time.Time          `json:"sampledAt,omitzero"`
+	Readings  map[string]Reading `json:"readings"`
 	// Dialect is the spelling of vLLM's metrics that was used; empty when none was found.
 	Dialect string `json:"dialect,omitempty"`
 	// Absent says why Prometheus has no vLLM metric of this pool; empty when it has some, or could not be asked.

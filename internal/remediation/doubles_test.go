@@ -24,6 +24,7 @@ type finding struct {
 	ttft      *float64
 	cluster   incident.Cluster
 	note      string
+	sampled   time.Time
 }
 
 func sick(ttft float64, steps ...incident.StepRequest) finding {
@@ -138,7 +139,7 @@ func (s *sight) Collect(_ context.Context, pool incident.Pool, signals []inciden
 	cur.used++
 	tag := fmt.Sprintf("look %d", len(s.looks)+1)
 	s.looks[tag] = cur.finding
-	return incident.Evidence{At: s.now(), Readings: cur.finding.readings(), Dialect: tag, Cluster: cur.finding.cluster}
+	return incident.Evidence{At: s.now(), Readings: cur.finding.readings(), Dialect: tag, Cluster: cur.finding.cluster, SampledAt: cur.finding.sampled}
 }
 
 func (s *sight) FindOwners(_ context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {

@@ -47,7 +47,7 @@ func (e *Engine) hold(ctx context.Context, t *turn, why string, wait time.Durati
 // writeAgain makes a claimed write that did not happen, unless something has come in between that speaks against it. A step ends then. An undo
 // waits: what it should restore still stands.
 func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
-	why, err := e.against(ctx, t, s)
+	why, err := e.against(ctx, t, exec, s)
 	switch {
 	case err != nil:
 		e.deps.Logger.WarnContext(ctx, "a claimed write waits", "incident", t.inc.ID, "step", s.ID, "err", err)
@@ -62,8 +62,8 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 }
 
 // against says what came after the claim and speaks against the write: a pause, a more careful mode, approvers that became stricter, and, when the claim of a step is older than
-// GiveUp, a diagnosis that does not hold any more. Cool-down and budget are not asked again: the claim itself counts in them.
-func (e *Engine) against(ctx context.Context, t *turn, s incident.Step) (string, error) {
+// GiveUp, a runbook that does not ask for it any more. Cool-down and budget are not asked again: the claim itself counts in them.
+func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident.Step) (string, error) {
 	act := t.inc.Active
 	if act.Op == incident.OpUndo {
 		return policy.Refusal(e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})), nil
@@ -86,8 +86,9 @@ func (e *Engine) against(ctx context.Context, t *turn, s incident.Step) (string,
 	if t.now.Sub(act.Since) < e.cfg.Timing.GiveUp {
 		return "", nil
 	}
-	if l := e.read(ctx, t.pool, t.inc); !holds(t.inc, l) {
-		return "the diagnosis no longer holds: " + nowSays(l), nil
+	l := e.read(ctx, t.pool, t.inc)
+	if why := dropped(t.inc, s, l); why != "" {
+		return why, nil
 	}
-	return "", nil
+	return e.replaced(ctx, t, exec, s, l)
 }

@@ -82,63 +82,35 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	return e.write(ctx, t, exec, s)
 }
 
-// stillTrue reads again and says whether the diagnosis and the target are still what the human saw. again is true when this turn has ended:
-// the step was stopped, or the question has to be asked once more.
+// stillTrue reads again and says whether the runbook still asks for the very step that was approved, and the target is what the human saw. again is true when
+// this turn has ended: the step was stopped, or the question has to be asked once more.
 func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
-	act := t.inc.Active
 	l := e.read(ctx, t.pool, t.inc)
-	if !holds(t.inc, l) && !e.stillAskedFor(ctx, t, exec, s, l) {
-		if l.Result.Diagnosis == nil && l.Result.Healthy == incident.Undecided && e.mayRetry(t) {
+	if why := dropped(t.inc, s, l); why != "" {
+		if l.Result.Healthy != incident.True && partial(l) && e.mayRetry(t) {
 			return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
 		}
-		return l.Evidence, true, e.stop(ctx, t, act, "the diagnosis no longer holds: "+nowSays(l), nil)
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
+	why := ""
+	if err == nil {
+		why, err = e.replaced(ctx, t, exec, s, l)
+	}
 	var drift *incident.DriftError
 	var refused *incident.RefusedError
 	switch {
-	case err == nil:
+	case err == nil && why == "":
 		return l.Evidence, false, nil
+	case err == nil:
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
 	case errors.As(err, &drift), errors.As(err, &refused):
-		return l.Evidence, true, e.stop(ctx, t, act, err.Error(), nil)
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, err.Error(), nil)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again", "incident", t.inc.ID, "step", s.ID, "err", err)
 		return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return l.Evidence, true, e.stop(ctx, t, act, "it could not be checked again: "+err.Error(), nil)
-	}
-}
-
-// holds says whether a look shows the diagnosis on which the incident's plan stands.
-func holds(inc incident.Incident, l Look) bool {
-	return inc.Diagnosis != nil && l.Result.Diagnosis != nil && l.Result.Diagnosis.Name == inc.Diagnosis.Name
-}
-
-// stillAskedFor says whether the diagnosis that holds now asks for the very step that was approved: the same value on the same field of the same
-// object, with the same way back. Under load two neighbouring causes take turns (a cache at 95 % and the queue before it); an approval binds to
-// what is done, so it need not be given again for each.
-func (e *Engine) stillAskedFor(ctx context.Context, t *turn, exec Executor, s incident.Step, l Look) bool {
-	for _, req := range l.Result.Steps {
-		if req.Kind != s.Kind {
-			continue
-		}
-		if now, err := exec.Propose(ctx, t.pool, req); err == nil && now.ComputeDigest() == s.Digest {
-			return true
-		}
-	}
-	return false
-}
-
-func nowSays(l Look) string {
-	switch {
-	case l.Result.Diagnosis != nil:
-		return "now it is " + l.Result.Diagnosis.Summary
-	case l.Result.Healthy == incident.True:
-		return "the signals are healthy again"
-	case l.Result.Note != "":
-		return l.Result.Note
-	default:
-		return "the signals do not tell"
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
 	}
 }
 

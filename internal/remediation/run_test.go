@@ -97,7 +97,25 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.live.expect("recheck", answer{err: &incident.RefusedError{Reason: "an autoscaler owns it"}})
 		}},
 		{"another diagnosis", "the diagnosis no longer holds: now it is It is something else.", func(b *bench) { b.sight.see(other) }},
-		{"another diagnosis that asks for more", "the diagnosis no longer holds: now it is It is something bigger.", func(b *bench) { b.sight.see(more) }},
+		{"another diagnosis that asks for more", "the diagnosis no longer holds: now it is It is something bigger.", func(b *bench) {
+			b.sight.see(more)
+			b.live.expect("recheck")
+		}},
+		{"the same diagnosis that asks for more", "the runbook now asks for another change: Set replicas to 4", func(b *bench) {
+			b.sight.see(sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2}))
+			b.live.expect("recheck")
+		}},
+		{"the same diagnosis that asks for another kind", "It now asks for: Throttle to 50 % of the present limit", func(b *bench) { b.sight.see(sick(5, throttle())) }},
+		{"the same diagnosis that asks for nothing", "the runbook no longer asks for this step", func(b *bench) { b.sight.see(sick(5)) }},
+		{"the same diagnosis on a healthy pool", "the signals are healthy again", func(b *bench) {
+			f := sick(5, addReplica())
+			f.healthy = incident.True
+			b.sight.see(f)
+		}},
+		{"what can't be proposed any more", "this step can't be proposed any more: at the configured maximum", func(b *bench) {
+			b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "at the configured maximum"}
+			b.live.expect("recheck")
+		}},
 		{"it is well", "the signals are healthy again", func(b *bench) { b.sight.see(well()) }},
 		{"nothing holds", "the diagnosis no longer holds", func(b *bench) { b.sight.see(finding{healthy: incident.False}) }},
 		{"paused since", "paused for all pools by slack:U-BOB", func(b *bench) {
@@ -194,6 +212,15 @@ func TestACheckThatCannotBeMadeIsTriedAgainAndThenGivenUp(t *testing.T) {
 			b.live.expect("recheck", slices.Repeat([]answer{{err: errAway}}, 5)...)
 		}},
 		{"Prometheus", "the diagnosis no longer holds: The readings are missing.", func(b *bench) { b.sight.see(blind()) }},
+		{"the live value", "it could not be checked again: work the step out again: connection refused", func(b *bench) {
+			b.live.expect("recheck", slices.Repeat([]answer{{}}, 5)...)
+			b.live.refuse[incident.StepReplicas] = errAway
+		}},
+		{"a part of the cluster", "the runbook no longer asks for this step", func(b *bench) {
+			f := sick(5) // its step has a condition on what could not be read
+			f.cluster.Error = "timed out"
+			b.sight.see(f)
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -452,8 +479,11 @@ func TestAWriteIsNotRepeatedWhenTheWorldHasMovedOn(t *testing.T) {
 		{"paused", "paused for all pools", 5 * time.Second, func(b *bench) { b.pause("") }},
 		{"mode observe", "mode observe", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeObserve)) }},
 		{"mode drill", "mode drill", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeDrill)) }},
-		{"healthy long after", "the diagnosis no longer holds", time.Hour, func(b *bench) { b.sight.see(well()) }},
+		{"healthy long after", "the signals are healthy again", time.Hour, func(b *bench) { b.sight.see(well()) }},
 		{"blind long after", "the diagnosis no longer holds", time.Hour, func(b *bench) { b.sight.see(blind()) }},
+		{"another step long after", "the runbook now asks for another change", time.Hour, func(b *bench) {
+			b.sight.see(sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2}))
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -490,6 +520,27 @@ func TestAClaimedWriteWaitsWhileThePausesCannotBeRead(t *testing.T) {
 		t.Errorf("active %+v, written %v", got.Active, b.live.written())
 	}
 	b.store.ledger = nil
+	b.live.expect("do apply")
+	b.live.expect("rollout", rolled(incident.RolloutRunning))
+	b.skip(5 * time.Second)
+	b.sweep()
+	if got := b.live.written(); len(got) != 1 {
+		t.Errorf("written %v", got)
+	}
+}
+
+func TestAClaimedWriteWaitsWhileItsStepCannotBeWorkedOutAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := claimed(b, answer{err: errAway, lost: true})
+	b.live.refuse[incident.StepReplicas] = errAway
+	b.live.expect("observe", answer{}, answer{})
+	b.skip(time.Hour)
+	b.sweep()
+	if got := b.read(inc.ID); got.Active == nil || got.Active.Phase != incident.PhaseClaimed || len(b.live.written()) != 0 {
+		t.Errorf("active %+v, written %v", got.Active, b.live.written())
+	}
+	delete(b.live.refuse, incident.StepReplicas)
 	b.live.expect("do apply")
 	b.live.expect("rollout", rolled(incident.RolloutRunning))
 	b.skip(5 * time.Second)

@@ -52,18 +52,29 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 	}
 }
 
-// verify reads the signals again and judges them.
+// verify reads the signals again and judges them, at most once in VerifyEvery: a person or an alert may wake it at any time, and two readings that confirm each
+// other must not rest on the same samples.
 func (e *Engine) verify(ctx context.Context, t *turn) error {
 	act := t.inc.Active
 	if act == nil {
 		return fmt.Errorf("the incident is %s without an active step", t.inc.State)
+	}
+	s, _ := t.inc.Step(act.Step)
+	var last *incident.Verification
+	if act.Readings > 0 {
+		last = s.Verification
+	}
+	if last != nil {
+		if wait := last.At.Add(e.cfg.Timing.VerifyEvery).Sub(t.now); wait > 0 {
+			return e.later(ctx, t, wait)
+		}
 	}
 	l := e.read(ctx, t.pool, t.inc)
 	var signals []string
 	if t.inc.Diagnosis != nil {
 		signals = t.inc.Diagnosis.Healthy
 	}
-	v := incident.Verification{Before: act.Before, After: l.Evidence.Readings, At: l.Evidence.At}
+	v := incident.Verification{Before: act.Before, After: l.Evidence.Readings, At: l.Evidence.At, SampledAt: l.Evidence.SampledAt}
 	v.Verdict, v.Why = incident.Judge(act.Before, l.Evidence.Readings, signals, l.Result.Healthy)
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
@@ -71,6 +82,8 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive, "A drill changes nothing, so nothing can have helped. "+v.Why, true
 	case act.SettleUntil.IsZero():
 		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, "The rollout failed. "+v.Why, true
+	case v.Verdict == incident.VerdictWorse && v.Repeats(last):
+		return e.later(ctx, t, e.cfg.Timing.VerifyEvery)
 	default:
 		ev.Final = final(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
 	}

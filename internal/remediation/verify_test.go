@@ -97,6 +97,79 @@ func TestOneWorseReadingIsNotBelieved(t *testing.T) {
 	}
 }
 
+// Whoever wakes the bot between two readings makes no second one: it would see the same samples.
+func TestAWakeUpMakesNoSecondReading(t *testing.T) {
+	t.Parallel()
+	wake := map[string]func(*bench, incident.Incident) error{
+		"a person who has seen it": func(b *bench, inc incident.Incident) error {
+			_, err := b.engine.Act(b.t.Context(), inc.ID, incident.Acked{By: ada})
+			return err
+		},
+		"an alert": func(b *bench, inc incident.Incident) error {
+			late := alert("QueueBuildUp", "llama")
+			late.SeenAt = b.clock()
+			_, err := b.engine.Act(b.t.Context(), inc.ID, incident.AlertsReceived{Alerts: []incident.Alert{late}})
+			return err
+		},
+	}
+	for name, wake := range wake {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, []incident.Pool{llama()}, undoing)
+			inc := settled(b, sick(5, addReplica()))
+			b.sight.see(sick(8, addReplica()))
+			b.skip(time.Second)
+			b.sweep()
+			for range 3 {
+				if err := wake(b, inc); err != nil {
+					t.Fatal(err)
+				}
+				b.skip(5 * time.Second)
+				b.sweep()
+			}
+			if got := b.read(inc.ID); got.State != incident.StateVerifying || got.Active.Readings != 1 {
+				t.Fatalf("the incident is %s, active %+v: it was read again", got.State, got.Active)
+			}
+			b.live.expect("do undo")
+			b.live.expect("rollout", rolled(incident.RolloutRunning))
+			b.skip(15 * time.Second)
+			b.sweep()
+			if got := b.read(inc.ID); got.State != incident.StateUndoing || len(b.live.written()) != 2 {
+				t.Errorf("the incident is %s after the second reading, written %v", got.State, b.live.written())
+			}
+		})
+	}
+}
+
+// Prometheus scrapes more rarely than the bot reads: worse twice from one sample is worse once.
+func TestTheSameSampleDoesNotConfirmItself(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()}, undoing)
+	inc := settled(b, sick(5, addReplica()))
+	worse := sick(8, addReplica())
+	worse.sampled = b.clock()
+	b.sight.see(worse)
+	b.skip(time.Second)
+	b.sweep()
+	for range 3 {
+		b.skip(30 * time.Second)
+		b.sweep()
+	}
+	if got := b.read(inc.ID); got.State != incident.StateVerifying || got.Active.WorseInRow != 1 {
+		t.Fatalf("the incident is %s, active %+v", got.State, got.Active)
+	}
+	newer := worse
+	newer.sampled = b.clock()
+	b.sight.see(newer)
+	b.live.expect("do undo")
+	b.live.expect("rollout", rolled(incident.RolloutRunning))
+	b.skip(30 * time.Second)
+	b.sweep()
+	if got := b.read(inc.ID); got.State != incident.StateUndoing {
+		t.Errorf("the incident is %s after a newer sample", got.State)
+	}
+}
+
 // A reading without data between two worse ones breaks the row: it says nothing either way.
 func TestMissingDataBreaksTheRow(t *testing.T) {
 	t.Parallel()
