@@ -80,7 +80,10 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{ChannelFor: a.channelFor, Logger: log.With("part", "store")})
+	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, remediation.DefaultLease), time.Minute), time.Now)
+	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
+		ChannelFor: a.channelFor, Logger: log.With("part", "store"), Beat: func() { a.pulse.beat(loopCommits) },
+	})
 	if err != nil {
 		return err
 	}
@@ -88,7 +91,6 @@ func (a *App) build(ctx context.Context) error {
 	if a.opts.Store != nil {
 		a.store = a.opts.Store(opened)
 	}
-	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, remediation.DefaultLease), time.Minute), time.Now)
 	looped := beating{a.store, a.pulse}
 	rc, err := a.kubernetes()
 	if err != nil {

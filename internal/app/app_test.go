@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -25,19 +24,7 @@ import (
 // start runs a bot with those options, and stops it after the test.
 func start(t *testing.T) *app.App {
 	t.Helper()
-	a, err := app.New(t.Context(), options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Start(t.Context())
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		if err := a.Stop(ctx); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	return a
+	return run(t, options(t))
 }
 
 // options are for a bot on free ports whose Prometheus does not answer.

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/web"
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
@@ -190,8 +191,12 @@ func (a *App) opsRoutes() (http.Handler, error) {
 	e.GET("/readyz", func(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), 2*time.Second)
 		defer cancel()
-		if err := a.store.Ping(ctx); err != nil {
-			return echo.NewHTTPError(http.StatusServiceUnavailable, "the store does not answer")
+		err := a.store.Ready(ctx)
+		if down, ok := errors.AsType[*store.NotReadyError](err); ok {
+			return echo.NewHTTPError(http.StatusServiceUnavailable, down.Error())
+		}
+		if err != nil {
+			return err
 		}
 		return c.String(http.StatusOK, "ready\n")
 	})

@@ -21,7 +21,7 @@ type ill struct {
 	err error
 }
 
-func (i ill) Ping(context.Context) error { return i.err }
+func (i ill) Ready(context.Context) error { return i.err }
 
 func (i ill) Stats(context.Context) (store.Stats, error) { return store.Stats{}, i.err }
 
@@ -37,7 +37,7 @@ func TestHealthAndReadinessSayDifferentThings(t *testing.T) {
 		healthy, told string
 	}{
 		{"all is well", 0, nil, 200, 200, "ok", "ready"},
-		{"the store is down", 0, errors.New("dial tcp 10.0.0.9:5432: refused"), 200, 503, "ok", "the store does not answer"},
+		{"the store is down", 0, &store.NotReadyError{Reason: "the disk is full", Err: errors.New("dial tcp 10.0.0.9:5432: refused")}, 200, 503, "ok", "the disk is full"},
 		{"the loops are stuck", time.Hour, nil, 503, 200, "inbox: not looked at for 1h0m0s", "ready"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

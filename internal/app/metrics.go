@@ -18,10 +18,11 @@ const countTimeout = 2 * time.Second
 // counter counts what is in the store.
 type counter interface {
 	Stats(ctx context.Context) (store.Stats, error)
+	Ready(ctx context.Context) error
 }
 
-// storeMetrics reads the store at each scrape. Replicas on one store show the same numbers. When the store does not answer in time, only
-// vllm_medic_store_up is there, and 0: no count is better than an old one.
+// storeMetrics reads the store at each scrape. Replicas on one store show the same numbers. When the store cannot be counted in time, only
+// vllm_medic_store_up is there, and 0: no count is better than an old one. A store that can be counted and takes no commits is down, too.
 type storeMetrics struct {
 	counter counter
 	logger  *slog.Logger
@@ -36,7 +37,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // The metrics of the store. docs/operations.md says what to do about each.
 var (
-	descUp                = desc("store_up", "1 when the store could be counted for this scrape, else 0; the other vllm_medic metrics of the store are then missing.")
+	descUp                = desc("store_up", "1 when the store takes commits and could be counted for this scrape, else 0; without a count the other metrics of the store are missing.")
 	descDeliveriesWaiting = desc("deliveries_waiting", "Deliveries of Alertmanager that are not yet part of an incident.")
 	descDeliveriesDead    = desc("deliveries_dead", "Deliveries of Alertmanager that were given up.")
 	descOldest            = desc("deliveries_oldest_waiting_seconds", "Age of the oldest waiting delivery; 0 when none waits.")
@@ -83,7 +84,11 @@ func (m *storeMetrics) Collect(out chan<- prometheus.Metric) {
 		gauge(descUp, 0)
 		return
 	}
-	gauge(descUp, 1)
+	up := 1.0
+	if m.counter.Ready(ctx) != nil {
+		up = 0
+	}
+	gauge(descUp, up)
 	gauge(descDeliveriesWaiting, float64(st.DeliveriesWaiting))
 	gauge(descDeliveriesDead, float64(st.DeliveriesDead))
 	age := 0.0

@@ -22,6 +22,8 @@ type tally struct {
 	st   store.Stats
 	err  error
 	hang chan struct{}
+	// refuses is why no commit works.
+	refuses error
 }
 
 func (c *tally) Stats(context.Context) (store.Stats, error) {
@@ -30,6 +32,8 @@ func (c *tally) Stats(context.Context) (store.Stats, error) {
 	}
 	return c.st, c.err
 }
+
+func (c *tally) Ready(context.Context) error { return c.refuses }
 
 // scrape maps each sample, as name{label}, to its value.
 func scrape(t *testing.T, m *storeMetrics) map[string]float64 {
@@ -82,6 +86,15 @@ func TestMetricsOfAnEmptyStoreAreZeroAndThere(t *testing.T) {
 		if v, there := got[name]; !there || v != 0 {
 			t.Errorf("%s = %v, %t", name, v, there)
 		}
+	}
+}
+
+// What can be read is of use while nothing can be written, but the store is not up.
+func TestAStoreThatTakesNoCommitsIsDownAndCounted(t *testing.T) {
+	t.Parallel()
+	m := &storeMetrics{counter: &tally{st: store.Stats{Pauses: 2}, refuses: errors.New("read-only")}, logger: slog.New(slog.DiscardHandler), now: time.Now}
+	if got := scrape(t, m); got["vllm_medic_store_up"] != 0 || got["vllm_medic_pauses"] != 2 {
+		t.Errorf("up %v, pauses %v", got["vllm_medic_store_up"], got["vllm_medic_pauses"])
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	loopInbox     = "inbox"
 	loopIncidents = "incidents"
 	loopMessages  = "messages"
+	loopCommits   = "commits" // of deliveries
 )
 
 // pulse knows when each loop last came back from the store, with or without work, with or without an error: a store that is down is no reason to restart
@@ -41,7 +42,7 @@ func (p *pulse) beat(loop string) {
 
 // begin starts the clock of every loop.
 func (p *pulse) begin() {
-	for _, loop := range []string{loopInbox, loopIncidents, loopMessages} {
+	for _, loop := range []string{loopInbox, loopIncidents, loopMessages, loopCommits} {
 		p.beat(loop)
 	}
 }

@@ -25,8 +25,8 @@ type Store interface {
 	slack.Clicks
 	pruner
 	counter
-	// Ping says whether the database answers.
-	Ping(ctx context.Context) error
+	// Ready says whether the store takes commits, and why not: *store.NotReadyError. It never waits for the writer.
+	Ready(ctx context.Context) error
 	// Close ends the store after the commits under way. It may be called twice.
 	Close() error
 }

@@ -15,13 +15,9 @@ import (
 func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
 	var out []incident.Claimed
 	bad := map[string]error{}
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, s.q(`SELECT id, fence, body FROM incidents
-			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? AND unreadable = 0 ORDER BY due_at LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
-		if err != nil {
-			return err
-		}
-		found, err := collect(rows, scanBody)
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		found, err := list(ctx, s, tx, scanBody, `SELECT id, fence, body FROM incidents
+			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? AND unreadable = 0 ORDER BY due_at LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
 		}

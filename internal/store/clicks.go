@@ -22,7 +22,7 @@ func (s *Store) AddClick(ctx context.Context, at time.Time, payload []byte) erro
 func (s *Store) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
 	var c incident.Click
 	found := false
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var at int64
 		row := tx.QueryRowContext(ctx, s.q(`SELECT id, received_at, payload, fence FROM clicks WHERE state = 'new' AND lease_until <= ? ORDER BY id LIMIT 1`+s.skipLocked()), nanos(now))
 		switch err := row.Scan(&c.ID, &at, &c.Payload, &c.Fence); {

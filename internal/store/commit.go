@@ -16,7 +16,7 @@ const pauseLock = 0x76_6d_65_64 // "vmed"
 
 // Commit makes all changes or none. The errors are those that incident.Change names. After a nil error the versions are Expect+1.
 func (s *Store) Commit(ctx context.Context, changes ...incident.Change) error {
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, ch := range changes {
 			if err := s.commitOne(ctx, tx, ch); err != nil {
 				return fmt.Errorf("incident %s: %w", ch.Incident.ID, err)

@@ -14,103 +14,6 @@ import (
 // ErrClosed says that the store has been closed.
 var ErrClosed = errors.New("the store is closed")
 
-// batchLimit bounds how many deliveries share one commit, queueLimit how many may wait for one. A full queue is an error, which Alertmanager
-// answers by sending again.
-const (
-	batchLimit = 256
-	queueLimit = 1024
-)
-
-// committer gathers concurrent deliveries into shared commits: one disk flush instead of one each.
-type committer struct {
-	store *Store
-	queue chan *waiting
-	done  chan struct{}
-}
-
-type waiting struct {
-	delivery incident.Delivery
-	body     []byte
-	id       int64
-	err      error
-	ready    chan struct{}
-}
-
-func newCommitter(s *Store) *committer {
-	return &committer{store: s, queue: make(chan *waiting, queueLimit), done: make(chan struct{})}
-}
-
-// run commits what waits until the context ends; what waits then gets ErrClosed.
-func (c *committer) run(ctx context.Context) {
-	defer close(c.done)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case first := <-c.queue:
-			c.commit(ctx, c.gather(first))
-		}
-	}
-}
-
-func (c *committer) gather(first *waiting) []*waiting {
-	batch := []*waiting{first}
-	for len(batch) < batchLimit {
-		select {
-		case w := <-c.queue:
-			batch = append(batch, w)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-func (c *committer) commit(ctx context.Context, batch []*waiting) {
-	s := c.store
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		for _, w := range batch {
-			row := tx.QueryRowContext(ctx, s.q(`INSERT INTO deliveries (received_at, body) VALUES (?, ?) RETURNING id`), nanos(w.delivery.ReceivedAt), string(w.body))
-			if err := row.Scan(&w.id); err != nil {
-				return fmt.Errorf("insert a delivery: %w", err)
-			}
-		}
-		return s.announce(ctx, tx)
-	})
-	for _, w := range batch {
-		w.err = err
-		close(w.ready)
-	}
-	if err == nil {
-		s.wake.signal()
-	}
-}
-
-// AddDelivery commits one delivery, together with others that wait at the same time. When the context ends first the delivery may have been
-// committed all the same: delivery is at least once.
-func (s *Store) AddDelivery(ctx context.Context, d incident.Delivery) (int64, error) {
-	body, err := json.Marshal(d)
-	if err != nil {
-		return 0, fmt.Errorf("write a delivery as JSON: %w", err)
-	}
-	w := &waiting{delivery: d, body: body, ready: make(chan struct{})}
-	select {
-	case s.commits.queue <- w:
-	case <-s.commits.done:
-		return 0, ErrClosed
-	default:
-		return 0, fmt.Errorf("%d deliveries wait for the disk already", queueLimit)
-	}
-	select {
-	case <-w.ready:
-		return w.id, w.err
-	case <-s.commits.done:
-		return 0, ErrClosed
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
-}
-
 // ClaimDelivery takes the oldest delivery that nobody works on, and false when there is none. One that cannot be read is logged and parked as dead.
 func (s *Store) ClaimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error) {
 	for {
@@ -127,7 +30,7 @@ func (s *Store) ClaimDelivery(ctx context.Context, owner string, now time.Time, 
 
 // claimDelivery looks at one delivery; bad says why that one cannot be read, and that it was parked.
 func (s *Store) claimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (d incident.Delivery, found bool, bad, err error) {
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var id, attempts, fence int64
 		var body string
 		row := tx.QueryRowContext(ctx, s.q(`SELECT id, attempts, fence, body FROM deliveries
@@ -185,6 +88,6 @@ func (s *Store) endDelivery(ctx context.Context, db querier, d incident.Delivery
 // DeadDeliveries counts the deliveries that were given up. Stats has the same number among others; this is for those who ask for nothing else.
 func (s *Store) DeadDeliveries(ctx context.Context) (int64, error) {
 	var n int64
-	err := s.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM deliveries WHERE state = 'dead'`).Scan(&n)
+	err := s.row(ctx, s.read, []any{&n}, `SELECT COUNT(*) FROM deliveries WHERE state = 'dead'`)
 	return n, err
 }

@@ -22,11 +22,7 @@ func (s *Store) OpenWrites(ctx context.Context) ([]incident.Write, error) {
 }
 
 func (s *Store) listWrites(ctx context.Context, query string, args ...any) ([]incident.Write, error) {
-	rows, err := s.read.QueryContext(ctx, s.q(query), args...)
-	if err != nil {
-		return nil, fmt.Errorf("list writes: %w", err)
-	}
-	return collect(rows, func(r *sql.Rows) (incident.Write, error) {
+	out, err := list(ctx, s, s.read, func(r *sql.Rows) (incident.Write, error) {
 		var w incident.Write
 		var kind, op, result string
 		var drill, started, ended int64
@@ -34,30 +30,33 @@ func (s *Store) listWrites(ctx context.Context, query string, args ...any) ([]in
 		w.Kind, w.Op, w.Result = incident.StepKind(kind), incident.Op(op), incident.WriteResult(result)
 		w.Drill, w.StartedAt, w.EndedAt = drill == 1, moment(started), moment(ended)
 		return w, err
-	})
+	}, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list writes: %w", err)
+	}
+	return out, nil
 }
 
 // Locks maps the key of each locked object to the incident that holds it.
 func (s *Store) Locks(ctx context.Context) (map[string]string, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT target, incident FROM locks`)
+	pairs, err := list(ctx, s, s.read, func(r *sql.Rows) ([2]string, error) {
+		var p [2]string
+		return p, r.Scan(&p[0], &p[1])
+	}, `SELECT target, incident FROM locks`)
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}
-	pairs, err := collect(rows, func(r *sql.Rows) ([2]string, error) {
-		var p [2]string
-		return p, r.Scan(&p[0], &p[1])
-	})
 	out := map[string]string{}
 	for _, p := range pairs {
 		out[p[0]] = p[1]
 	}
-	return out, err
+	return out, nil
 }
 
 // SetPause stops writes of the scope; a second one for the same scope replaces the first. When it returns, every claim either is in OpenWrites or will
 // be refused.
 func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if s.postgres {
 			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, pauseLock); err != nil {
 				return err
@@ -88,15 +87,15 @@ func (s *Store) ClearPause(ctx context.Context, pool string) (bool, error) {
 func (s *Store) Pauses(ctx context.Context) ([]incident.Pause, error) { return s.pauses(ctx, s.read) }
 
 func (s *Store) pauses(ctx context.Context, db querier) ([]incident.Pause, error) {
-	rows, err := db.QueryContext(ctx, `SELECT pool, reason, by_kind, by_id, at FROM pauses ORDER BY pool`)
-	if err != nil {
-		return nil, fmt.Errorf("list pauses: %w", err)
-	}
-	return collect(rows, func(r *sql.Rows) (incident.Pause, error) {
+	out, err := list(ctx, s, db, func(r *sql.Rows) (incident.Pause, error) {
 		var p incident.Pause
 		var at int64
 		err := r.Scan(&p.Pool, &p.Reason, &p.By.Kind, &p.By.ID, &at)
 		p.At = moment(at)
 		return p, err
-	})
+	}, `SELECT pool, reason, by_kind, by_id, at FROM pauses ORDER BY pool`)
+	if err != nil {
+		return nil, fmt.Errorf("list pauses: %w", err)
+	}
+	return out, nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -8,18 +9,15 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 //go:embed migrations
@@ -31,7 +29,11 @@ type Options struct {
 	ChannelFor func(pool string) string
 	// MaxDeliveryAttempts is how often a delivery is tried before it is parked as dead. Default 20.
 	MaxDeliveryAttempts int
-	Logger              *slog.Logger
+	// Timeout bounds each transaction and each query. Default 10 s. A delivery gets half of it.
+	Timeout time.Duration
+	// Beat is called whenever the committer comes round, whether its commits work or not. nil: nobody wants to know.
+	Beat   func()
+	Logger *slog.Logger
 }
 
 // Store is a database with the schema of this package. Use Open.
@@ -42,6 +44,7 @@ type Store struct {
 	postgres    bool
 	// alone is held as long as a SQLite store is open: it serves one process.
 	alone    *flock.Flock
+	server   *pgx.ConnConfig // of PostgreSQL
 	wake     *waker
 	commits  *committer
 	named    seen
@@ -60,15 +63,18 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	if opts.MaxDeliveryAttempts == 0 {
 		opts.MaxDeliveryAttempts = 20
 	}
+	if opts.Beat == nil {
+		opts.Beat = func() {}
+	}
+	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
 	s := &Store{opts: opts, wake: newWaker()}
 	scheme, rest, _ := strings.Cut(rawURL, "://")
 	var err error
-	var listen *pgx.ConnConfig
 	switch scheme {
 	case "sqlite":
 		err = s.openSQLite(ctx, rest)
 	case "postgres", "postgresql":
-		listen, err = s.openPostgres(ctx, rawURL)
+		err = s.openPostgres(ctx, rawURL)
 	default:
 		err = errors.New("the URL must begin with sqlite:// or postgres://")
 	}
@@ -82,92 +88,13 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	s.stop = stop
 	s.commits = newCommitter(s)
 	s.wg.Go(func() { s.commits.run(run) })
-	if listen != nil {
-		s.wg.Go(func() { s.listen(run, listen) })
+	if s.postgres {
+		s.wg.Go(func() { s.listen(run) })
 	}
 	return s, nil
 }
 
-func (s *Store) openSQLite(ctx context.Context, path string) error {
-	if path == "" {
-		return errors.New("sqlite:// needs a path")
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("the folder %s does not exist or cannot be read; create it, writable for the bot", filepath.Dir(path))
-	}
-	if err := s.lock(path); err != nil {
-		return err
-	}
-	if err := s.openFile(ctx, path); err != nil {
-		return errors.Join(err, s.alone.Unlock())
-	}
-	return nil
-}
-
-// lock makes sure that no other process has the database: each would take the other one's claims for those of a process that is gone.
-func (s *Store) lock(path string) error {
-	s.alone = flock.New(path+".lock", flock.SetPermissions(0o600))
-	switch got, err := s.alone.TryLock(); {
-	case err != nil:
-		return fmt.Errorf("lock the database file: %w", err)
-	case !got:
-		return fmt.Errorf("another vllm-medic has %s open; SQLite serves one, use PostgreSQL for more", path)
-	}
-	return nil
-}
-
-func (s *Store) openFile(ctx context.Context, path string) error {
-	// Created here so that nobody else can read it: alert labels can be sensitive.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the operator's own
-	if err != nil {
-		return fmt.Errorf("the database file: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	q := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(10000)", "foreign_keys(1)"}, "_txlock": {"immediate"}}
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
-	if s.write, err = sql.Open("sqlite", dsn); err != nil {
-		return err
-	}
-	s.write.SetMaxOpenConns(1)
-	q.Set("_txlock", "deferred")
-	q.Add("_pragma", "query_only(1)")
-	if s.read, err = sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode()); err != nil {
-		return errors.Join(err, s.write.Close())
-	}
-	s.read.SetMaxOpenConns(4)
-	if err := s.write.PingContext(ctx); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", path, err), s.closeDBs())
-	}
-	return nil
-}
-
-func (s *Store) openPostgres(ctx context.Context, rawURL string) (*pgx.ConnConfig, error) {
-	cfg, err := pgx.ParseConfig(rawURL)
-	if err != nil {
-		// The error of the parser can hold parts of the URL.
-		return nil, errors.New("the postgres:// URL cannot be read")
-	}
-	s.postgres = true
-	s.write = stdlib.OpenDB(*cfg)
-	s.write.SetMaxOpenConns(10)
-	s.write.SetMaxIdleConns(5)
-	s.read = s.write
-	if err := s.write.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("PostgreSQL at %s does not answer: %s", cfg.Host, redact(err, cfg.Password)), s.write.Close())
-	}
-	return cfg, nil
-}
-
-func redact(err error, secret string) string {
-	if secret == "" {
-		return err.Error()
-	}
-	return strings.ReplaceAll(err.Error(), secret, "[redacted]")
-}
-
-func (s *Store) provider() (*goose.Provider, error) {
+func (s *Store) provider(db *sql.DB) (*goose.Provider, error) {
 	name, dialect := "sqlite", goose.DialectSQLite3
 	var opts []goose.ProviderOption
 	if s.postgres {
@@ -182,7 +109,7 @@ func (s *Store) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(dialect, s.write, dir, opts...)
+	return goose.NewProvider(dialect, db, dir, opts...)
 }
 
 // prepare brings the schema up to date, gives incidents that could not be read another look, and frees what a process that is gone had claimed. Only SQLite knows that it is gone; on PostgreSQL the
@@ -205,8 +132,18 @@ func (s *Store) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) migrate(ctx context.Context) error {
-	p, err := s.provider()
+// migrateTimeout bounds the change of a schema. It may have to go over everything that is stored, and other replicas wait for it.
+const migrateTimeout = 30 * time.Minute
+
+func (s *Store) migrate(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, migrateTimeout, ErrTimeout)
+	defer cancel()
+	db := s.write
+	if s.postgres {
+		db = stdlib.OpenDB(*s.server) // without the limits of statements
+		defer func() { err = errors.Join(err, db.Close()) }()
+	}
+	p, err := s.provider(db)
 	if err != nil {
 		return err
 	}
@@ -224,15 +161,7 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // SchemaVersion is the version of the schema that this program makes.
-const SchemaVersion = 2
-
-// Ping says whether the database answers readers and writers.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.read.PingContext(ctx); err != nil {
-		return err
-	}
-	return s.write.PingContext(ctx)
-}
+const SchemaVersion = 4
 
 // Wake returns a channel that is closed when something may be due. Take it before looking, so that nothing falls in between.
 func (s *Store) Wake() <-chan struct{} { return s.wake.channel() }

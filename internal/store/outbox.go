@@ -11,10 +11,10 @@ import (
 
 const messageColumns = `SELECT incident, channel, ts, wanted, sent, thread_sent, intent_at, intent_thread, attempts, next_at, last_error, gave_up, fence FROM messages`
 
-func scanMessage(scan func(...any) error) (incident.Message, error) {
+func scanMessage(r *sql.Rows) (incident.Message, error) {
 	var m incident.Message
 	var intent, next, gaveUp int64
-	err := scan(&m.Incident, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent, &m.IntentThread, &m.Attempts, &next, &m.LastError, &gaveUp, &m.Fence)
+	err := r.Scan(&m.Incident, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent, &m.IntentThread, &m.Attempts, &next, &m.LastError, &gaveUp, &m.Fence)
 	m.IntentAt, m.NextAt, m.GaveUp = moment(intent), moment(next), gaveUp == 1
 	return m, err
 }
@@ -23,13 +23,11 @@ func scanMessage(scan func(...any) error) (incident.Message, error) {
 // wanted; one whose incident cannot be read waits with it.
 func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
 	var out []incident.Message
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, s.q(messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
-			AND (gave_up = 0 OR wanted > gave_up_wanted) AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1) ORDER BY next_at, incident LIMIT ?`+s.skipLocked()), nanos(now), nanos(now), limit)
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var err error
+		out, err = list(ctx, s, tx, scanMessage, messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
+			AND (gave_up = 0 OR wanted > gave_up_wanted) AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1) ORDER BY next_at, incident LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
 		if err != nil {
-			return err
-		}
-		if out, err = collect(rows, func(r *sql.Rows) (incident.Message, error) { return scanMessage(r.Scan) }); err != nil {
 			return err
 		}
 		for n := range out {
@@ -63,13 +61,12 @@ func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release boo
 
 // Message returns the message of an incident.
 func (s *Store) Message(ctx context.Context, incidentID string) (incident.Message, bool, error) {
-	rows, err := s.read.QueryContext(ctx, s.q(messageColumns+` WHERE incident = ?`), incidentID)
-	if err != nil {
+	ms, err := list(ctx, s, s.read, scanMessage, messageColumns+` WHERE incident = ?`, incidentID)
+	switch {
+	case err != nil:
 		return incident.Message{}, false, fmt.Errorf("message of %s: %w", incidentID, err)
-	}
-	ms, err := collect(rows, func(r *sql.Rows) (incident.Message, error) { return scanMessage(r.Scan) })
-	if err != nil || len(ms) == 0 {
-		return incident.Message{}, false, err
+	case len(ms) == 0:
+		return incident.Message{}, false, nil
 	}
 	return ms[0], true, nil
 }

@@ -34,7 +34,7 @@ func (p Pruned) All() int64 { return p.Deliveries + p.Clicks + p.Incidents }
 // all. One that is open, was reopened, holds a lock, has a write that has not ended, or one inside keep.Writes, stays.
 func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, error) {
 	var out Pruned
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var err error
 		done, old := nanos(now.Add(-keep.Done)), nanos(now.Add(-keep.Incidents))
 		if out.Deliveries, err = s.changed(ctx, tx, `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
@@ -47,7 +47,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, er
 	if err != nil {
 		return Pruned{}, fmt.Errorf("prune deliveries and clicks: %w", err)
 	}
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var err error
 		out.Incidents, err = s.pruneIncidents(ctx, tx, now, keep)
 		return err
@@ -68,17 +68,13 @@ func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, k
 	if _, err := tx.ExecContext(ctx, later); err != nil {
 		return 0, err
 	}
-	rows, err := tx.QueryContext(ctx, s.q(`SELECT id FROM incidents WHERE state = 'closed' AND closed_at > 0 AND closed_at < ?
-			AND NOT EXISTS (SELECT 1 FROM locks l WHERE l.incident = incidents.id)
-			AND NOT EXISTS (SELECT 1 FROM writes w WHERE w.incident = incidents.id AND (w.ended_at = 0 OR w.started_at >= ?))
-		ORDER BY opened_at, id LIMIT ?`+s.skipLocked()), nanos(now.Add(-keep.Incidents)), nanos(now.Add(-keep.Writes)), pruneBatch)
-	if err != nil {
-		return 0, err
-	}
-	ids, err := collect(rows, func(r *sql.Rows) (string, error) {
+	ids, err := list(ctx, s, tx, func(r *sql.Rows) (string, error) {
 		var id string
 		return id, r.Scan(&id)
-	})
+	}, `SELECT id FROM incidents WHERE state = 'closed' AND closed_at > 0 AND closed_at < ?
+			AND NOT EXISTS (SELECT 1 FROM locks l WHERE l.incident = incidents.id)
+			AND NOT EXISTS (SELECT 1 FROM writes w WHERE w.incident = incidents.id AND (w.ended_at = 0 OR w.started_at >= ?))
+		ORDER BY opened_at, id LIMIT ?`+s.skipLocked(), nanos(now.Add(-keep.Incidents)), nanos(now.Add(-keep.Writes)), pruneBatch)
 	if err != nil {
 		return 0, err
 	}

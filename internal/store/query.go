@@ -29,18 +29,14 @@ func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.In
 	if err != nil {
 		return incident.Incident{}, err
 	}
-	rows, err := s.read.QueryContext(ctx, s.q(`SELECT body FROM journal WHERE incident = ? ORDER BY seq`), id)
-	if err != nil {
-		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
-	}
-	inc.Journal, err = collect(rows, func(r *sql.Rows) (incident.Entry, error) {
+	inc.Journal, err = list(ctx, s, s.read, func(r *sql.Rows) (incident.Entry, error) {
 		var body string
 		var e incident.Entry
 		if err := r.Scan(&body); err != nil {
 			return e, err
 		}
 		return e, json.Unmarshal([]byte(body), &e)
-	})
+	}, `SELECT body FROM journal WHERE incident = ? ORDER BY seq`, id)
 	if err != nil {
 		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
 	}
@@ -74,7 +70,7 @@ func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.In
 	}
 	if f.After != "" {
 		var opened int64
-		err := s.read.QueryRowContext(ctx, s.q(`SELECT opened_at FROM incidents WHERE id = ?`), f.After).Scan(&opened)
+		err := s.row(ctx, s.read, []any{&opened}, `SELECT opened_at FROM incidents WHERE id = ?`, f.After)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = incident.ErrNotFound
 		}
@@ -89,11 +85,7 @@ func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.In
 	if limit <= 0 || limit > maxPage {
 		limit = maxPage
 	}
-	rows, err := s.read.QueryContext(ctx, s.q(query), append(args, limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("list incidents: %w", err)
-	}
-	found, err := collect(rows, scanBody)
+	found, err := list(ctx, s, s.read, scanBody, query, append(args, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("list incidents: %w", err)
 	}
@@ -117,7 +109,7 @@ const maxPage = 200
 
 func (s *Store) one(ctx context.Context, query string, args ...any) (incident.Incident, bool, error) {
 	var body string
-	err := s.read.QueryRowContext(ctx, s.q(query), args...).Scan(&body)
+	err := s.row(ctx, s.read, []any{&body}, query, args...)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return incident.Incident{}, false, nil
@@ -126,18 +118,4 @@ func (s *Store) one(ctx context.Context, query string, args ...any) (incident.In
 	}
 	inc, err := decode(body)
 	return inc, err == nil, err
-}
-
-// collect reads all rows and closes them.
-func collect[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	defer rows.Close() //nolint:errcheck // rows.Err is checked; Close after a full read cannot lose anything
-	out := []T{}
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, rows.Err()
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -56,20 +55,19 @@ func (r *Reader) openFile(path string) error {
 }
 
 func (r *Reader) openServer(rawURL string) error {
-	cfg, err := pgx.ParseConfig(rawURL)
+	cfg, err := serverConfig(rawURL)
 	if err != nil {
-		// The error of the parser can hold parts of the URL.
-		return errors.New("the postgres:// URL cannot be read")
+		return err
 	}
 	cfg.RuntimeParams["default_transaction_read_only"] = "on"
-	r.s.postgres, r.s.read, r.password = true, stdlib.OpenDB(*cfg), cfg.Password
+	r.s.postgres, r.s.read, r.password = true, stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(r.s.limit)), cfg.Password
 	return nil
 }
 
 // known asks whether the schema is the one that this program reads.
 func (r *Reader) known(ctx context.Context) error {
 	var have sql.NullInt64
-	err := r.s.read.QueryRowContext(ctx, `SELECT MAX(version_id) FROM goose_db_version`).Scan(&have)
+	err := r.s.row(ctx, r.s.read, []any{&have}, `SELECT MAX(version_id) FROM goose_db_version`)
 	switch {
 	case err != nil && r.s.postgres:
 		return fmt.Errorf("PostgreSQL does not answer, or no vllm-medic has used this database: %s", redact(err, r.password))

@@ -24,14 +24,19 @@ type Stats struct {
 
 // Stats counts in one transaction, so that the numbers fit each other.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.snapshot()})
+	out := Stats{}
+	err := s.inSnapshot(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.count(ctx, tx, &out) })
 	if err != nil {
 		return Stats{}, fmt.Errorf("count what is in the store: %w", err)
 	}
-	defer tx.Rollback() //nolint:errcheck // only read from
-	out := Stats{}
+	return out, nil
+}
+
+func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	var oldest int64
-	err = tx.QueryRowContext(ctx, `SELECT
+	err := s.row(ctx, tx, []any{
+		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.ClicksWaiting, &out.Pauses, &out.Unreadable,
+	}, `SELECT
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'new'),
 		(SELECT COALESCE(MIN(received_at), 0) FROM deliveries WHERE state = 'new'),
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'dead'),
@@ -39,44 +44,29 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		(SELECT COUNT(*) FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up = 1 AND wanted <= gave_up_wanted),
 		(SELECT COUNT(*) FROM clicks WHERE state = 'new'),
 		(SELECT COUNT(*) FROM pauses),
-		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`).Scan(
-		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.ClicksWaiting, &out.Pauses, &out.Unreadable)
-	if err == nil {
-		out.OldestWaiting = moment(oldest)
-		out.Incidents, err = counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents WHERE state <> 'closed' GROUP BY state`)
-	}
-	if err == nil {
-		out.Writes, err = counts(ctx, tx, `SELECT CASE WHEN ended_at = 0 THEN 'open' ELSE result END, COUNT(*) FROM writes GROUP BY 1`)
-	}
+		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`)
 	if err != nil {
-		return Stats{}, fmt.Errorf("count what is in the store: %w", err)
+		return err
 	}
-	return out, nil
+	out.OldestWaiting = moment(oldest)
+	if out.Incidents, err = s.counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents WHERE state <> 'closed' GROUP BY state`); err != nil {
+		return err
+	}
+	out.Writes, err = s.counts(ctx, tx, `SELECT CASE WHEN ended_at = 0 THEN 'open' ELSE result END, COUNT(*) FROM writes GROUP BY 1`)
+	return err
 }
 
-// snapshot is the isolation in which several queries see one state. SQLite's transactions do by themselves.
-func (s *Store) snapshot() sql.IsolationLevel {
-	if s.postgres {
-		return sql.LevelRepeatableRead
-	}
-	return sql.LevelDefault
-}
-
-func counts(ctx context.Context, db querier, query string) (map[string]int64, error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) counts(ctx context.Context, db querier, query string) (map[string]int64, error) {
 	type count struct {
 		name string
 		n    int64
 	}
-	list, err := collect(rows, func(r *sql.Rows) (count, error) {
+	all, err := list(ctx, s, db, func(r *sql.Rows) (count, error) {
 		var c count
 		return c, r.Scan(&c.name, &c.n)
-	})
+	}, query)
 	out := map[string]int64{}
-	for _, c := range list {
+	for _, c := range all {
 		out[c.name] = c.n
 	}
 	return out, err

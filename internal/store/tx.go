@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -46,13 +47,67 @@ func (s *Store) skipLocked() string {
 	return ""
 }
 
-// inTx runs fn in a transaction of the writer and commits when it returns nil.
-func (s *Store) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+// ErrTimeout says that the database did not answer in time. What was asked may have happened.
+var ErrTimeout = errors.New("the database did not answer in time")
+
+// defaultTimeout bounds a transaction or a query. The longest take milliseconds; a connection that is dead never answers.
+const defaultTimeout = 10 * time.Second
+
+// timeout is what bounds a transaction or a query.
+func (s *Store) timeout() time.Duration { return cmp.Or(s.opts.Timeout, defaultTimeout) }
+
+// ping asks for a sign of life.
+func (s *Store) ping(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := s.bound(ctx, db)
+	defer cancel()
+	return s.late(ctx, db.PingContext(ctx))
+}
+
+// bound gives a transaction or a query its deadline, whatever the caller's own is. What runs inside of a transaction has the transaction's.
+func (s *Store) bound(ctx context.Context, db querier) (context.Context, context.CancelFunc) {
+	if _, inside := db.(*sql.Tx); inside {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, s.timeout(), ErrTimeout)
+}
+
+// late names an error that comes from the deadline of bound, and notes what every error says about the connections.
+func (s *Store) late(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	s.renew(err)
+	if errors.Is(context.Cause(ctx), ErrTimeout) && !errors.Is(err, ErrTimeout) {
+		return fmt.Errorf("%w: %w", ErrTimeout, err)
+	}
+	return err
+}
+
+// inTx runs fn in a transaction of the writer and commits when it returns nil. The context that fn gets has the transaction's deadline; fn must use no
+// other.
+func (s *Store) inTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	ctx, cancel := s.bound(ctx, s.write)
+	defer cancel()
+	return s.late(ctx, s.transact(ctx, s.write, nil, fn))
+}
+
+// inSnapshot runs fn in a transaction that only reads, and in which every query sees the same state.
+func (s *Store) inSnapshot(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	opts := &sql.TxOptions{ReadOnly: true}
+	if s.postgres {
+		opts.Isolation = sql.LevelRepeatableRead // SQLite's transactions do it by themselves
+	}
+	ctx, cancel := s.bound(ctx, s.read)
+	defer cancel()
+	return s.late(ctx, s.transact(ctx, s.read, opts, fn))
+}
+
+func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, opts)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := fn(tx); err != nil {
+	if err := fn(ctx, tx); err != nil {
 		if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
 			return errors.Join(err, fmt.Errorf("roll back: %w", e))
 		}
@@ -66,11 +121,46 @@ func (s *Store) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 
 // changed runs a statement and says how many rows it changed.
 func (s *Store) changed(ctx context.Context, db querier, query string, args ...any) (int64, error) {
+	ctx, cancel := s.bound(ctx, db)
+	defer cancel()
 	res, err := db.ExecContext(ctx, s.q(query), args...)
 	if err != nil {
-		return 0, err
+		return 0, s.late(ctx, err)
 	}
 	return res.RowsAffected()
+}
+
+// row reads the one row of a query into dest, or answers sql.ErrNoRows.
+func (s *Store) row(ctx context.Context, db querier, dest []any, query string, args ...any) error {
+	ctx, cancel := s.bound(ctx, db)
+	defer cancel()
+	return s.late(ctx, db.QueryRowContext(ctx, s.q(query), args...).Scan(dest...))
+}
+
+// list reads every row of a query.
+func list[T any](ctx context.Context, s *Store, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	ctx, cancel := s.bound(ctx, db)
+	defer cancel()
+	rows, err := db.QueryContext(ctx, s.q(query), args...)
+	if err != nil {
+		return nil, s.late(ctx, err)
+	}
+	out, err := collect(rows, scan)
+	return out, s.late(ctx, err)
+}
+
+// collect reads all rows and closes them.
+func collect[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	defer rows.Close() //nolint:errcheck // rows.Err is checked; Close after a full read cannot lose anything
+	out := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
 }
 
 // sqliteUnique and sqlitePrimaryKey are SQLite's extended result codes (sqlite.org/rescode.html).

@@ -44,9 +44,9 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-var listening = regexp.MustCompile(`msg=listening listener=api address=(\S+)`)
+var listening = regexp.MustCompile(`msg=listening listener=api address=(\S+)\n(?:.*\n)*?.*msg=listening listener=ops address=(\S+)`)
 
-// serve starts the bot and waits until it answers; API is then its address: serve [FLAGS].
+// serve starts the bot and waits until it answers; API and OPS are then its addresses: serve [FLAGS].
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	j := of(ts)
 	if neg || j.bot != nil {
@@ -78,6 +78,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			return false
 		}
 		ts.Setenv("API", "http://"+m[1])
+		ts.Setenv("OPS", "http://"+m[2])
 		code, _, err := request(ts, "GET", "/api/v1/incidents", nil, nil)
 		return err == nil && code == 401
 	})

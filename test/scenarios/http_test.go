@@ -6,15 +6,20 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// request asks the bot, with headers, and returns the status and the body.
+// request asks the bot, with headers, and returns the status and the body. What is not of the API is on the listener for probes.
 func request(ts *testscript.TestScript, method, path string, body []byte, headers map[string]string) (int, []byte, error) {
-	req, err := http.NewRequestWithContext(of(ts).t.Context(), method, ts.Getenv("API")+path, bytes.NewReader(body))
+	base := ts.Getenv("API")
+	if slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path) {
+		base = ts.Getenv("OPS")
+	}
+	req, err := http.NewRequestWithContext(of(ts).t.Context(), method, base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -41,12 +41,14 @@ func Engines(t testing.TB) []Engine {
 	return out
 }
 
-// Open opens a store on the URL with a channel for every pool, and closes it after the test.
-func Open(t testing.TB, rawURL string) *store.Store {
+// Open opens a store on the URL with a channel for every pool, and closes it after the test. change may change the options before.
+func Open(t testing.TB, rawURL string, change ...func(*store.Options)) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), rawURL, store.Options{
-		ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler), MaxDeliveryAttempts: 3,
-	})
+	opts := store.Options{ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler), MaxDeliveryAttempts: 3}
+	for _, fn := range change {
+		fn(&opts)
+	}
+	s, err := store.Open(t.Context(), rawURL, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// batchLimit bounds how many deliveries share one commit, queueLimit how many may wait for one. A full queue is an error, which Alertmanager
+// answers by sending again.
+const (
+	batchLimit = 256
+	queueLimit = 1024
+)
+
+const (
+	// trialEvery is how long the store goes without a commit before it tries one, so that it is known not to take any before a delivery comes.
+	trialEvery = 5 * time.Second
+	// retryEvery is the same after a commit that failed.
+	retryEvery = time.Second
+	// trialLimit bounds what a trial writes.
+	trialLimit = 1 << 20
+)
+
+// committer gathers concurrent deliveries into shared commits: one disk flush instead of one each.
+type committer struct {
+	store *Store
+	queue chan *waiting
+	done  chan struct{}
+	state commitState
+}
+
+type waiting struct {
+	delivery incident.Delivery
+	body     []byte
+	since    time.Time
+	id       int64
+	err      error
+	ready    chan struct{}
+	// left says that nobody waits any more: whoever sent it was told to send it again.
+	left atomic.Bool
+}
+
+func newCommitter(s *Store) *committer {
+	return &committer{store: s, queue: make(chan *waiting, queueLimit), done: make(chan struct{}), state: commitState{patience: s.timeout() / 2, logger: s.opts.Logger}}
+}
+
+// run commits what waits until the context ends; what waits then gets ErrClosed.
+func (c *committer) run(ctx context.Context) {
+	defer close(c.done)
+	quiet := time.NewTimer(trialEvery)
+	defer quiet.Stop()
+	for {
+		c.store.opts.Beat()
+		every := trialEvery
+		if c.state.failing() {
+			every = retryEvery
+		}
+		quiet.Reset(every)
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-c.queue:
+			c.commit(ctx, c.gather(first))
+		case <-quiet.C:
+			c.try(ctx)
+		}
+	}
+}
+
+// gather takes what waits with the first one, without those whose senders are gone.
+func (c *committer) gather(first *waiting) []*waiting {
+	batch := []*waiting{}
+	add := func(w *waiting) {
+		if !w.left.Load() {
+			batch = append(batch, w)
+		}
+	}
+	add(first)
+	for len(batch) < batchLimit {
+		select {
+		case w := <-c.queue:
+			add(w)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (c *committer) commit(ctx context.Context, batch []*waiting) {
+	if len(batch) == 0 {
+		return
+	}
+	s, size := c.store, 0
+	for _, w := range batch {
+		size += len(w.body)
+	}
+	err := c.within(ctx, batch[0].since, size, func(ctx context.Context, tx *sql.Tx) error {
+		for _, w := range batch {
+			row := tx.QueryRowContext(ctx, s.q(`INSERT INTO deliveries (received_at, body) VALUES (?, ?) RETURNING id`), nanos(w.delivery.ReceivedAt), string(w.body))
+			if err := row.Scan(&w.id); err != nil {
+				return fmt.Errorf("insert a delivery: %w", err)
+			}
+		}
+		return s.announce(ctx, tx)
+	})
+	for _, w := range batch {
+		w.err = err
+		close(w.ready)
+	}
+	if err == nil {
+		s.wake.signal()
+	}
+}
+
+// try commits a row that comes and goes, as large as what could not be committed: a disk that is full may have room for a little.
+func (c *committer) try(ctx context.Context) {
+	s := c.store
+	size := min(c.state.failedSize(), trialLimit)
+	_ = c.within(ctx, time.Now(), size, func(ctx context.Context, tx *sql.Tx) error { //nolint:errcheck // the state has it, and logs it
+		var id int64
+		if err := s.row(ctx, tx, []any{&id}, `INSERT INTO trials (body) VALUES (?) RETURNING id`, strings.Repeat("-", size)); err != nil {
+			return err
+		}
+		_, err := s.changed(ctx, tx, `DELETE FROM trials WHERE id = ?`, id)
+		return err
+	})
+}
+
+// within runs one commit and notes how it went.
+func (c *committer) within(ctx context.Context, since time.Time, size int, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	c.state.begin(since)
+	commit, cancel := context.WithTimeoutCause(ctx, c.state.patience, ErrTimeout)
+	defer cancel()
+	err := c.store.inTx(commit, fn)
+	if ctx.Err() != nil {
+		return err // the process ends
+	}
+	c.state.end(ctx, size, err)
+	return err
+}
+
+// AddDelivery commits one delivery, together with others that wait at the same time. When the context ends first, or the database does not answer, the
+// delivery may have been committed all the same: delivery is at least once.
+func (s *Store) AddDelivery(ctx context.Context, d incident.Delivery) (int64, error) {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return 0, fmt.Errorf("write a delivery as JSON: %w", err)
+	}
+	if err := s.commits.state.hopeless(); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.commits.state.patience, ErrTimeout)
+	defer cancel()
+	w := &waiting{delivery: d, body: body, since: time.Now(), ready: make(chan struct{})}
+	select {
+	case s.commits.queue <- w:
+	case <-s.commits.done:
+		return 0, ErrClosed
+	default:
+		return 0, fmt.Errorf("%d deliveries wait for the disk already", queueLimit)
+	}
+	select {
+	case <-w.ready:
+		return w.id, w.err
+	case <-s.commits.done:
+		return 0, ErrClosed
+	case <-ctx.Done():
+		w.left.Store(true)
+		return 0, context.Cause(ctx)
+	}
+}

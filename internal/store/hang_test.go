@@ -1,0 +1,265 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+)
+
+// postgres returns the URL of a fresh database, and false where there is no PostgreSQL.
+func postgres(t *testing.T) (string, bool) {
+	t.Helper()
+	for _, e := range storetest.Engines(t) {
+		if e.Name == "postgres" {
+			return e.URL(t), true
+		}
+	}
+	return "", false
+}
+
+// impatient makes a test of deadlines quick.
+func impatient(o *store.Options) { o.Timeout = 2 * time.Second }
+
+// within fails when fn does not return at all. How quick it is nobody asks: the machine may be busy.
+func within(t *testing.T, what string, fn func() error) error {
+	t.Helper()
+	got := make(chan error, 1)
+	go func() { got <- fn() }()
+	select {
+	case err := <-got:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatalf("%s does not return", what)
+		return nil
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(time.Minute); ; {
+		if holds() {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// Each call has a deadline of its own, whatever the caller's is. A call that is not here does not compile with the store's methods.
+func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
+	t.Parallel()
+	direct, there := postgres(t)
+	if !there {
+		return
+	}
+	proxy, through := storetest.Through(t, direct)
+	s := storetest.Open(t, through, impatient)
+	inc := create(t, s, "inc-1", "llama")
+	proxy.Hang()
+	defer proxy.Resume()
+	calls := map[string]func(ctx context.Context) error{
+		"AddClick": func(ctx context.Context) error { return s.AddClick(ctx, now, []byte("{}")) },
+		"AddDelivery": func(ctx context.Context) error {
+			_, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now})
+			return err
+		},
+		"ClaimClick":    func(ctx context.Context) error { _, _, err := s.ClaimClick(ctx, "me", now, time.Minute); return err },
+		"ClaimDelivery": func(ctx context.Context) error { _, _, err := s.ClaimDelivery(ctx, "me", now, time.Minute); return err },
+		"ClaimDue":      func(ctx context.Context) error { _, err := s.ClaimDue(ctx, "me", now, time.Minute, 1); return err },
+		"ClaimMessages": func(ctx context.Context) error { _, err := s.ClaimMessages(ctx, "me", now, time.Minute, 1); return err },
+		"ClearPause":    func(ctx context.Context) error { _, err := s.ClearPause(ctx, ""); return err },
+		"Commit": func(ctx context.Context) error {
+			return s.Commit(ctx, incident.Change{Incident: inc, Expect: inc.Version})
+		},
+		"DeadDeliveries": func(ctx context.Context) error { _, err := s.DeadDeliveries(ctx); return err },
+		"FailDelivery":   func(ctx context.Context) error { return s.FailDelivery(ctx, incident.Delivery{ID: 1}, "x", now) },
+		"FinishClick":    func(ctx context.Context) error { return s.FinishClick(ctx, incident.Click{ID: 1}) },
+		"FinishDelivery": func(ctx context.Context) error { return s.FinishDelivery(ctx, incident.Delivery{ID: 1}) },
+		"Incident":       func(ctx context.Context) error { _, err := s.Incident(ctx, "inc-1"); return err },
+		"IncidentWithJournal": func(ctx context.Context) error {
+			_, err := s.IncidentWithJournal(ctx, "inc-1")
+			return err
+		},
+		"Incidents": func(ctx context.Context) error {
+			_, err := s.Incidents(ctx, incident.Filter{AllPools: true})
+			return err
+		},
+		"LastClosed":   func(ctx context.Context) error { _, _, err := s.LastClosed(ctx, "llama", now); return err },
+		"Locks":        func(ctx context.Context) error { _, err := s.Locks(ctx); return err },
+		"Message":      func(ctx context.Context) error { _, _, err := s.Message(ctx, "inc-1"); return err },
+		"OpenIncident": func(ctx context.Context) error { _, _, err := s.OpenIncident(ctx, "llama"); return err },
+		"OpenWrites":   func(ctx context.Context) error { _, err := s.OpenWrites(ctx); return err },
+		"Pauses":       func(ctx context.Context) error { _, err := s.Pauses(ctx); return err },
+		"Prune":        func(ctx context.Context) error { _, err := s.Prune(ctx, now, store.DefaultKeep); return err },
+		"Ready":        func(ctx context.Context) error { return s.Ready(ctx) },
+		"ReleaseClaim": func(ctx context.Context) error { return s.ReleaseClaim(ctx, "inc-1", 1, 1, now) },
+		"SaveMessage":  func(ctx context.Context) error { return s.SaveMessage(ctx, incident.Message{Incident: "inc-1"}, true) },
+		"SetPause":     func(ctx context.Context) error { return s.SetPause(ctx, incident.Pause{At: now}) },
+		"Stats":        func(ctx context.Context) error { _, err := s.Stats(ctx); return err },
+		"WritesSince":  func(ctx context.Context) error { _, err := s.WritesSince(ctx, "llama", now); return err },
+	}
+	typ := reflect.TypeFor[*store.Store]()
+	for m := range typ.Methods() {
+		if calls[m.Name] == nil && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
+			t.Errorf("%s is not tried", m.Name)
+		}
+	}
+	var all sync.WaitGroup
+	for name, call := range calls {
+		all.Go(func() {
+			if err := call(context.WithoutCancel(t.Context())); err == nil {
+				t.Errorf("%s says that it was done", name)
+			}
+		})
+	}
+	ok(t, within(t, "some call", func() error { all.Wait(); return nil }))
+}
+
+// A connection that is dead takes one commit with it, and no more: the next one has another connection.
+func TestADeadConnectionDoesNotHoldTheCommitter(t *testing.T) {
+	t.Parallel()
+	direct, there := postgres(t)
+	if !there {
+		return
+	}
+	proxy, through := storetest.Through(t, direct)
+	var beats atomic.Int64
+	s := storetest.Open(t, through, impatient, func(o *store.Options) { o.Beat = func() { beats.Add(1) } })
+	add := func() error {
+		return within(t, "AddDelivery", func() error { _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now}); return err })
+	}
+	ok(t, add())
+	if proxy.Forget() == 0 {
+		t.Fatal("no connection leads through the proxy")
+	}
+	before := beats.Load()
+	eventually(t, "a delivery is taken again", func() bool { return add() == nil })
+	eventually(t, "the store is ready again", func() bool { return s.Ready(t.Context()) == nil })
+	if beats.Load() == before {
+		t.Error("the committer did not come round")
+	}
+}
+
+// While nothing gets through, each delivery is refused, the first after its deadline and the others at once, and the store says why. It is ready again as
+// soon as the server answers, without a delivery.
+func TestAServerThatHangsIsSaidAndComesBack(t *testing.T) {
+	t.Parallel()
+	direct, there := postgres(t)
+	if !there {
+		return
+	}
+	proxy, through := storetest.Through(t, direct)
+	s := storetest.Open(t, through, impatient)
+	proxy.Hang()
+	add := func() error { _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now}); return err }
+	if err := within(t, "AddDelivery", add); !errors.Is(err, store.ErrTimeout) {
+		t.Errorf("AddDelivery = %v, want that the database did not answer in time", err)
+	}
+	eventually(t, "the store says that nothing answers", func() bool { return reason(s.Ready(t.Context())) == "the database does not answer" })
+	// Whoever comes now does not wait: a context that is over would be the answer otherwise.
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	var not *store.NotReadyError
+	if _, err := s.AddDelivery(over, incident.Delivery{ReceivedAt: now}); !errors.As(err, &not) {
+		t.Errorf("AddDelivery = %v, want a refusal at once", err)
+	}
+	proxy.Resume()
+	eventually(t, "the store is ready again", func() bool { return s.Ready(t.Context()) == nil })
+	ok(t, add())
+}
+
+func reason(err error) string {
+	var not *store.NotReadyError
+	if errors.As(err, &not) {
+		return not.Reason
+	}
+	return ""
+}
+
+// A standby, or a database that was set to be read, answers every question and takes nothing. It is noticed without a delivery, and so is its end, although
+// connections keep the setting that they began with.
+func TestAReadOnlyDatabaseIsSaidAndComesBack(t *testing.T) {
+	t.Parallel()
+	u, there := postgres(t)
+	if !there {
+		return
+	}
+	s := storetest.Open(t, u, impatient)
+	name := u[strings.LastIndex(u, "/")+1:]
+	name, _, _ = strings.Cut(name, "?")
+	admin, err := pgx.Connect(t.Context(), u)
+	ok(t, err)
+	defer admin.Close(t.Context()) //nolint:errcheck // the database is dropped
+	do := func(query string) {
+		t.Helper()
+		_, err := admin.Exec(t.Context(), query)
+		ok(t, err)
+	}
+	do("ALTER DATABASE " + name + " SET default_transaction_read_only = on")
+	do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	eventually(t, "it is said", func() bool { return reason(s.Ready(t.Context())) == "the database is read-only" })
+	if _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now}); err == nil {
+		t.Error("a delivery was taken")
+	}
+	do("SET default_transaction_read_only = off")
+	do("ALTER DATABASE " + name + " RESET default_transaction_read_only")
+	eventually(t, "it is ready again", func() bool { return s.Ready(t.Context()) == nil })
+	for range 20 { // whichever connection it gets
+		_, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now})
+		ok(t, err)
+	}
+}
+
+// PostgreSQL itself ends what a replica that is cut off has locked.
+func TestTheServerEndsATransactionThatNobodyEnds(t *testing.T) {
+	t.Parallel()
+	direct, there := postgres(t)
+	if !there {
+		return
+	}
+	proxy, through := storetest.Through(t, direct)
+	cut := storetest.Open(t, through, impatient)
+	inc := create(t, cut, "inc-1", "llama")
+	other := storetest.Open(t, direct, impatient)
+	err := within(t, "the transaction", func() error {
+		return store.InTx(cut, t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE incidents SET due_at = 1")
+			proxy.Hang() // the row is locked, and the server hears nothing more
+			return err
+		})
+	})
+	defer proxy.Resume()
+	if !errors.Is(err, store.ErrTimeout) {
+		t.Errorf("a commit that nobody answered: %v", err)
+	}
+	eventually(t, "another replica changes the incident", func() bool {
+		return other.Commit(t.Context(), incident.Change{Incident: inc, Expect: inc.Version, DueAt: now}) == nil
+	})
+}
+
+// Nobody waits for the one writer of SQLite to know whether the store is ready.
+func TestReadyDoesNotWaitForTheWriter(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.Engines(t)[0].URL(t))
+	ok(t, store.InTx(s, t.Context(), func(ctx context.Context, _ *sql.Tx) error {
+		return within(t, "Ready", func() error { return s.Ready(ctx) })
+	}))
+}
