@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -76,11 +75,23 @@ func (c collector) Collect(ctx context.Context, pool incident.Pool, signals []in
 	return ev
 }
 
-// FindOwners translates "looked and found nothing".
+// FindOwners translates "looked and found nothing" and "nobody answered".
 func (c collector) FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
 	chain, how, err := c.Collector.FindOwners(ctx, labels)
-	if errors.Is(err, evidence.ErrNoWorkload) {
-		return nil, "", fmt.Errorf("%w: %w", remediation.ErrNoWorkload, err)
+	switch {
+	case errors.Is(err, evidence.ErrUnanswered):
+		err = translated{err, remediation.ErrUnanswered}
+	case errors.Is(err, evidence.ErrNoWorkload):
+		err = translated{err, remediation.ErrNoWorkload}
 	}
 	return chain, how, err
 }
+
+// translated is an error in its own words, which is also the one that its reader knows.
+type translated struct{ err, as error }
+
+// Error is the text of the error itself.
+func (t translated) Error() string { return t.err.Error() }
+
+// Unwrap returns the error itself and what it is to its reader.
+func (t translated) Unwrap() []error { return []error{t.err, t.as} }

@@ -38,8 +38,8 @@ func podIn(get func(string) string) (podName, bool) {
 }
 
 // FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. how is a sentence for the message. An error that is
-// ErrNoWorkload is an answer (nothing there, or, with ErrAmbiguous, more than one); any other error means that it could not be asked and that
-// it is worth asking again.
+// ErrNoWorkload is an answer (nothing there, or, with ErrAmbiguous, more than one). ErrUnanswered says that nobody answered, so that it is worth asking
+// again; any other error is an answer about this one alert: what it leads to may not be read.
 func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (ref incident.WorkloadRef, how string, err error) {
 	chain, how, err := c.FindOwners(ctx, alert)
 	if err != nil {
@@ -49,7 +49,8 @@ func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (
 }
 
 // FindOwners is FindWorkload with the whole chain: the pod's nearest owner first, the top one last; never empty without an error. A pool may
-// name any of them.
+// name any of them. The owners that could be read come with the error too: a pool that names one of them is found although those above it are
+// not known, which *UnfollowedError says.
 func (c *Collector) FindOwners(ctx context.Context, alert map[string]string) (chain []incident.WorkloadRef, how string, err error) {
 	if c.kube == nil {
 		return nil, "", fmt.Errorf("%w: no Kubernetes is configured, so labels cannot be followed to a workload", ErrNoWorkload)
@@ -61,13 +62,13 @@ func (c *Collector) FindOwners(ctx context.Context, alert map[string]string) (ch
 		return nil, "", err
 	}
 	chain, err = c.kube.Owners(ctx, pod.namespace, pod.name)
-	if err != nil {
-		return nil, "", err
+	if len(chain) == 0 && err == nil {
+		err = fmt.Errorf("%w: pod %s has no owners", ErrNoWorkload, pod)
 	}
 	if len(chain) == 0 {
-		return nil, "", fmt.Errorf("%w: pod %s has no owners", ErrNoWorkload, pod)
+		return nil, "", err
 	}
-	return chain, how + belongs(chain), nil
+	return chain, how + belongs(chain), err
 }
 
 func belongs(chain []incident.WorkloadRef) string {
@@ -103,7 +104,7 @@ func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podNa
 	switch {
 	case err == nil:
 		return p, fmt.Sprintf("The address %s is that of pod %s", instance, p), nil
-	case askErr != nil && errors.Is(err, ErrNoWorkload):
+	case askErr != nil && (errors.Is(err, ErrNoWorkload) || errors.Is(askErr, ErrUnanswered)):
 		return podName{}, "", askErr // Prometheus might have known
 	}
 	return podName{}, "", err
@@ -126,7 +127,7 @@ func (c *Collector) podOfInstance(ctx context.Context, instance string, alert ma
 	}
 	got, err := c.ask.instant(ctx, query, c.now())
 	if err != nil {
-		return podName{}, false, fmt.Errorf("ask which pod %s is: %w", cut(instance), err)
+		return podName{}, false, marked(fmt.Errorf("ask which pod %s is: %w", cut(instance), err), promSilent)
 	}
 	vector, ok := got.value.(model.Vector)
 	if !ok {

@@ -17,8 +17,10 @@ import (
 // fakeKube knows some pods, their owners and addresses. What it does not know does not exist.
 type fakeKube struct {
 	owners map[string][]incident.WorkloadRef
-	byIP   map[string][]PodAddress
-	err    error
+	// above is what is in the way above the owners of a pod.
+	above map[string]error
+	byIP  map[string][]PodAddress
+	err   error
 }
 
 func (k fakeKube) Cluster(_ context.Context, ref incident.WorkloadRef, _ time.Time) incident.Cluster {
@@ -27,6 +29,9 @@ func (k fakeKube) Cluster(_ context.Context, ref incident.WorkloadRef, _ time.Ti
 }
 
 func (k fakeKube) Owners(_ context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
+	if err := k.above[namespace+"/"+pod]; err != nil {
+		return k.owners[namespace+"/"+pod], err
+	}
 	if chain, ok := k.owners[namespace+"/"+pod]; ok {
 		return chain, nil
 	}
@@ -45,6 +50,10 @@ func llamaChain() []incident.WorkloadRef {
 		{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-abc"},
 		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama"},
 	}
+}
+
+func chains(pod string, chain []incident.WorkloadRef) map[string][]incident.WorkloadRef {
+	return map[string][]incident.WorkloadRef{pod: chain}
 }
 
 func seriesOf(labels ...string) string {

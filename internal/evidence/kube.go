@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -28,8 +29,9 @@ type Kube interface {
 	// filled in. It also reads what changed lately and the ends of crashed containers' logs; what of these could not be read is named in Unread
 	// only. No text in it holds a secret that can be recognised as one. now is for the age of events and changes.
 	Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster
-	// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its own. The error is
-	// ErrNoWorkload when the pod or an owner does not exist.
+	// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its own. The owners that were read
+	// come with the error too, which is *UnfollowedError when the pod is there; it is ErrNoWorkload when the pod or an owner does not exist, and
+	// ErrUnanswered when the API server did not answer.
 	Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error)
 	// PodsAt lists the pods that have this IP now; namespace may be empty for all. Ended pods are left out.
 	PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress, error)
@@ -66,7 +68,7 @@ func NewKube(cfg *rest.Config) (Kube, error) {
 	}
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst, cfg.Timeout = kubeQPS, kubeBurst, kubeTimeout
-	cfg.RateLimiter = nil
+	cfg.RateLimiter = limiter{flowcontrol.NewTokenBucketRateLimiter(kubeQPS, kubeBurst)}
 	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return readOnly{next: rt} })
 	typed, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -128,22 +130,26 @@ func (k *kinds) forget() bool {
 	return true
 }
 
-// readError says in words why something could not be read: which right is missing, or that the API did not answer.
+// readError says in words why something could not be read: which right is missing, or that the API did not answer, which is ErrUnanswered.
 func readError(err error, verb string, gr schema.GroupResource, namespace string) error {
 	where := " in namespace " + namespace
 	if namespace == "" {
 		where = " in all namespaces"
 	}
 	var ue *url.Error
+	words := fmt.Errorf("%s %s%s: %w", verb, gr, where, err)
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("the right to %s %s%s is missing: grant it to the bot", verb, gr, where)
+		words = fmt.Errorf("the right to %s %s%s is missing: grant it to the bot", verb, gr, where)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("the Kubernetes API does not accept the bot's credentials (%s %s)", verb, gr)
+		words = fmt.Errorf("the Kubernetes API does not accept the bot's credentials (%s %s)", verb, gr)
 	case errors.As(err, &ue):
-		return fmt.Errorf("the Kubernetes API could not be asked (%s %s%s): %w", verb, gr, where, ue.Err)
+		words = fmt.Errorf("the Kubernetes API could not be asked (%s %s%s): %w", verb, gr, where, ue.Err)
 	}
-	return fmt.Errorf("%s %s%s: %w", verb, gr, where, err)
+	if kubeSilent(err) {
+		return &unansweredError{words}
+	}
+	return words
 }
 
 // mapError is readError for a kind that cannot be mapped to a resource.
@@ -151,8 +157,13 @@ func mapError(err error, apiVersion, kind string) error {
 	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("this cluster has no kind %s in %s", kind, apiVersion)
 	}
+	cause := err
 	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
+		cause = ue.Err
 	}
-	return fmt.Errorf("the Kubernetes API could not be asked for its kinds (%s %s): %w", apiVersion, kind, err)
+	words := fmt.Errorf("the Kubernetes API could not be asked for its kinds (%s %s): %w", apiVersion, kind, cause)
+	if kubeSilent(err) {
+		return &unansweredError{words}
+	}
+	return words
 }

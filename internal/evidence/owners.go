@@ -13,8 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// ErrNoWorkload says that it was looked and that no workload is there. Asking again gives the same until something changes. Any other error
-// means that it could not be asked.
+// ErrNoWorkload says that it was looked and that no workload is there. Asking again gives the same until something changes.
 var ErrNoWorkload = errors.New("no workload")
 
 // ErrAmbiguous says that several workloads fit. It always comes with ErrNoWorkload.
@@ -22,6 +21,21 @@ var ErrAmbiguous = errors.New("more than one fits")
 
 // maxOwners bounds a chain of owners; the longest real ones have four.
 const maxOwners = 10
+
+// UnfollowedError says that the owners above a certain one are not known.
+type UnfollowedError struct {
+	// After is the last owner that was read, or the pod.
+	After incident.WorkloadRef
+	Err   error
+}
+
+// Error names the last owner and what is in the way.
+func (e *UnfollowedError) Error() string {
+	return fmt.Sprintf("the owners above %s are not known: %s", e.After, e.Err)
+}
+
+// Unwrap returns what is in the way.
+func (e *UnfollowedError) Unwrap() error { return e.Err }
 
 // Owners implements Kube.
 func (k *kubeClient) Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
@@ -33,31 +47,38 @@ func (k *kubeClient) Owners(ctx context.Context, namespace, pod string) ([]incid
 	var chain []incident.WorkloadRef
 	refs := p.OwnerReferences
 	for {
-		owner, err := onlyOwner(here, refs)
+		next, above, err := k.owner(ctx, here, refs)
+		switch {
+		case err == nil && next.IsZero():
+			if len(chain) == 0 {
+				chain = append(chain, here)
+			}
+			return chain, nil
+		case err == nil && len(chain) == maxOwners:
+			err = fmt.Errorf("%w: there are more than %d", ErrNoWorkload, maxOwners)
+		}
 		if err != nil {
-			return nil, err
+			return chain, &UnfollowedError{After: here, Err: err}
 		}
-		if owner == nil {
-			break
-		}
-		if len(chain) == maxOwners {
-			return nil, fmt.Errorf("%w: %s in namespace %s has more than %d owners above it", ErrNoWorkload, pod, namespace, maxOwners)
-		}
-		here = incident.WorkloadRef{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: namespace, Name: owner.Name}
-		obj, _, err := k.get(ctx, here)
-		if err != nil {
-			return nil, fmt.Errorf("follow the owners of pod %s/%s: %w", namespace, pod, err)
-		}
-		if obj.GetUID() != owner.UID {
-			return nil, fmt.Errorf("%w: %s was replaced by another object of that name, pod %s/%s belongs to the old one", ErrNoWorkload, here, namespace, pod)
-		}
-		chain = append(chain, here)
-		refs = obj.GetOwnerReferences()
+		chain, here, refs = append(chain, next), next, above
 	}
-	if len(chain) == 0 {
-		chain = append(chain, here)
+}
+
+// owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the top.
+func (k *kubeClient) owner(ctx context.Context, of incident.WorkloadRef, refs []metav1.OwnerReference) (incident.WorkloadRef, []metav1.OwnerReference, error) {
+	owner, err := onlyOwner(of, refs)
+	if err != nil || owner == nil {
+		return incident.WorkloadRef{}, nil, err
 	}
-	return chain, nil
+	ref := incident.WorkloadRef{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: of.Namespace, Name: owner.Name}
+	obj, _, err := k.get(ctx, ref)
+	if err != nil {
+		return incident.WorkloadRef{}, nil, err
+	}
+	if obj.GetUID() != owner.UID {
+		return incident.WorkloadRef{}, nil, fmt.Errorf("%w: %s was replaced by another object of that name, and %s belongs to the old one", ErrNoWorkload, ref, of)
+	}
+	return ref, obj.GetOwnerReferences(), nil
 }
 
 // onlyOwner returns the controller, or the only owner; nil at the top. A Node above a static pod is no workload.

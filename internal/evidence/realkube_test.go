@@ -207,6 +207,9 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		cfg.BearerToken = kubeToken
 		stranger, err := NewKube(cfg)
 		must(t, err)
+		if _, err := stranger.Owners(t.Context(), "llm", "stacked-abc-1"); !errors.Is(err, ErrUnanswered) {
+			t.Errorf("owners: %v", err)
+		}
 		got := stranger.Cluster(t.Context(), deploymentRef("llama"), now)
 		if !strings.Contains(got.Error, "does not accept the bot's credentials") && !strings.Contains(got.Error, "could not be asked for its kinds") || strings.Contains(got.Error, "hunter2") {
 			t.Errorf("error = %q", got.Error)
@@ -228,7 +231,7 @@ func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 		t.Errorf("before: %+v", got)
 	}
 	k.StopServer(t)
-	if _, err := bot.Owners(t.Context(), "default", "x"); err == nil || errors.Is(err, ErrNoWorkload) {
+	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, ErrUnanswered) || errors.Is(err, ErrNoWorkload) {
 		t.Errorf("in the outage: %v", err)
 	}
 	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(got.Error, "could not be asked") {
@@ -267,24 +270,45 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	c.pod(t, "llm", "ray", "ray", corev1.PodStatus{}, unknown)
 	narrowRS := c.replicaSet(t, "narrow", "rs")
 	c.pod(t, "narrow", "hidden", "hidden", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", narrowRS))
+	twoAbove := c.deployment(t, "llm", "contested", 1, settled(1, 1), looseOwner(first), looseOwner(second))
+	contested := c.replicaSet(t, "llm", "contested-abc", owner("apps/v1", "Deployment", twoAbove))
+	c.pod(t, "llm", "contested-abc-1", "contested", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", contested))
+	managed := c.deployment(t, "llm", "managed", 1, settled(1, 1), unknown)
+	managedRS := c.replicaSet(t, "llm", "managed-abc", owner("apps/v1", "Deployment", managed))
+	c.pod(t, "llm", "managed-abc-1", "managed", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", managedRS))
+	slashed := unknown
+	slashed.APIVersion, slashed.Kind, slashed.Name = "apps/v1", "ReplicaSet", "a/b"
+	c.pod(t, "llm", "slashed", "slashed", corev1.PodStatus{}, slashed)
 	for _, tt := range []struct {
 		namespace, pod string
 		none, several  bool
-		want           string
+		chain, want    string
 	}{
-		{"llm", "nobody", true, false, "Pod llm/nobody does not exist"},
-		{"llm", "orphan", true, false, "was replaced by another object of that name"},
-		{"llm", "leftover", true, false, "ReplicaSet llm/gone does not exist"},
-		{"llm", "shared", true, true, "2 owners and none of them is its controller"},
-		{"llm", "ray", false, false, "this cluster has no kind RayCluster in ray.io/v1"},
-		{"narrow", "hidden", false, false, "follow the owners of pod narrow/hidden: the right to get replicasets.apps in namespace narrow is missing: grant it to the bot"},
-		{"closed", "x", false, false, "the right to get pods in namespace closed is missing"},
+		{"llm", "nobody", true, false, "[]", "Pod llm/nobody does not exist"},
+		{"llm", "orphan", true, false, "[]", "was replaced by another object of that name"},
+		{"llm", "leftover", true, false, "[]", "ReplicaSet llm/gone does not exist"},
+		{"llm", "shared", true, true, "[]", "2 owners and none of them is its controller"},
+		{"llm", "ray", false, false, "[]", "this cluster has no kind RayCluster in ray.io/v1"},
+		{"llm", "slashed", false, false, "[]", "a/b"},
+		{"narrow", "hidden", false, false, "[]", "the owners above Pod narrow/hidden are not known: the right to get replicasets.apps in namespace narrow is missing: grant it to the bot"},
+		{"closed", "x", false, false, "[]", "the right to get pods in namespace closed is missing"},
+		{"llm", "managed-abc-1", false, false, "[ReplicaSet llm/managed-abc Deployment llm/managed]", "the owners above Deployment llm/managed are not known: this cluster has no kind RayCluster in ray.io/v1"},
+		{"llm", "contested-abc-1", true, true, "[ReplicaSet llm/contested-abc Deployment llm/contested]", "the owners above Deployment llm/contested are not known"},
 	} {
 		chain, err := c.bot.Owners(t.Context(), tt.namespace, tt.pod)
-		if err == nil || chain != nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
+		if err == nil || fmt.Sprint(chain) != tt.chain || !strings.Contains(err.Error(), tt.want) || errors.Is(err, ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
 			t.Errorf("%s/%s: %v, %v", tt.namespace, tt.pod, chain, err)
 		}
+		if errors.Is(err, ErrUnanswered) {
+			t.Errorf("%s/%s: an answer about one object is taken for silence: %v", tt.namespace, tt.pod, err)
+		}
 	}
+}
+
+// looseOwner is an owner that is not the controller.
+func looseOwner(r metav1.OwnerReference) metav1.OwnerReference {
+	r.Controller = nil
+	return r
 }
 
 func TestAnUnreachableKubernetesIsSaidWithoutSecrets(t *testing.T) {
@@ -299,7 +323,7 @@ func TestAnUnreachableKubernetesIsSaidWithoutSecrets(t *testing.T) {
 			t.Errorf("error = %q", text)
 		}
 	}
-	if errors.Is(ownersErr, ErrNoWorkload) || errors.Is(podsErr, ErrNoWorkload) {
+	if errors.Is(ownersErr, ErrNoWorkload) || errors.Is(podsErr, ErrNoWorkload) || !errors.Is(ownersErr, ErrUnanswered) || !errors.Is(podsErr, ErrUnanswered) {
 		t.Error("an API that did not answer is taken for an answer")
 	}
 	if _, err := NewKube(nil); err == nil {

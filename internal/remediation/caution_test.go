@@ -1,7 +1,6 @@
 package remediation_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +116,7 @@ func TestAlertsFindTheirPoolWhenTheAPIServerIsBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	const where = "10.0.0.1:8000"
-	b.sight.owned(where, ownersAnswer{err: errors.New("the API server is away")})
+	b.sight.owned(where, ownersAnswer{err: errSilent})
 	a := alert("HighTTFT", "")
 	delete(a.Labels, "model_name")
 	a.Labels["instance"] = where
@@ -144,7 +143,7 @@ func TestAnAPIServerThatIsAwayIsAskedOnceForADelivery(t *testing.T) {
 	b := newBench(t, []incident.Pool{llama()})
 	var alerts []incident.Alert
 	for _, where := range []string{"10.0.0.1:8000", "10.0.0.2:8000"} {
-		b.sight.owned(where, ownersAnswer{err: errors.New("the API server is away")})
+		b.sight.owned(where, ownersAnswer{err: errSilent})
 		a := alert("HighTTFT", where)
 		delete(a.Labels, "model_name")
 		a.Labels["instance"] = where

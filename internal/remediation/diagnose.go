@@ -12,7 +12,7 @@ import (
 // Diagnose is one look at a pool by name, or at the pools that alerts lead to, as incidents that are kept nowhere.
 func (e *Engine) Diagnose(ctx context.Context, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
 	byPool := map[string][]incident.Alert{}
-	notes := map[string]string{}
+	said := notes{}
 	if pool != "" {
 		if _, ok := e.pool(pool); !ok {
 			return nil, fmt.Errorf("there is no pool %q in the configuration", pool)
@@ -23,14 +23,14 @@ func (e *Engine) Diagnose(ctx context.Context, pool string, alerts []incident.Al
 	for _, a := range alerts {
 		name, note, err := e.poolOf(ctx, a.Labels, asked)
 		if err != nil {
-			name, note = "", fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
+			note = fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
 		}
 		byPool[name] = append(byPool[name], a)
-		notes[name] = note
+		said.add(name, note)
 	}
 	var out []incident.Incident
 	for _, name := range slices.Sorted(maps.Keys(byPool)) {
-		out = append(out, e.diagnoseOne(ctx, name, byPool[name], notes[name]))
+		out = append(out, e.diagnoseOne(ctx, name, byPool[name], said.of(name)))
 	}
 	return out, nil
 }

@@ -36,7 +36,7 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	b := newBench(t, []incident.Pool{llama(), qwen()})
 	b.sight.see(well())
 	b.sight.seeAt("qwen", blind())
-	b.sight.owned("", ownersAnswer{err: errAway})
+	b.sight.owned("", ownersAnswer{err: errSilent})
 	got, err := b.engine.Diagnose(t.Context(), "", []incident.Alert{alert("A", "qwen"), alert("B", "llama"), alert("C", "mixtral")})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	if diff := cmp.Diff(map[string]incident.State{"": "watching", "llama": "watching", "qwen": "watching"}, pools); diff != "" {
 		t.Fatalf("pools (-want +got):\n%s", diff)
 	}
-	for _, want := range []string{"could not be found: connection refused", "No pool for these alerts"} {
+	for _, want := range []string{"could not be found: the API server is away", "No pool for these alerts"} {
 		if !strings.Contains(got[0].Note, want) {
 			t.Errorf("the note of the stray alert lacks %q: %s", want, got[0].Note)
 		}

@@ -45,8 +45,8 @@ type Ledger interface {
 }
 
 // Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindOwners follows labels to a pod and
-// answers its owners, the nearest first, and how they were found; ErrNoWorkload, wrapped, when it looked and found nothing; any other error
-// means that it could not ask.
+// answers its owners, the nearest first, and how they were found; ErrNoWorkload, wrapped, when it looked and found nothing; ErrUnanswered, wrapped,
+// when nobody answered; any other error is an answer about these labels only. The owners that could be read come with the error too.
 type Collector interface {
 	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence
 	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
@@ -54,6 +54,9 @@ type Collector interface {
 
 // ErrNoWorkload says that labels lead to no workload.
 var ErrNoWorkload = errors.New("the labels lead to no workload")
+
+// ErrUnanswered says that nobody answered the question where labels lead, and that nobody would answer the next one.
+var ErrUnanswered = errors.New("nobody answered")
 
 // Executor turns knobs. Do may be called again with the same write id and then recognises its own write. Its nil error promises that the
 // object has the wanted value; *incident.DriftError and *incident.RefusedError promise that nothing was written; any other error means

@@ -53,12 +53,12 @@ func (e *Engine) putBack(ctx context.Context, d incident.Delivery, why error) er
 // fold routes a delivery's alerts to pools and commits them all at once, together with the end of the delivery. It may be called again for
 // the same delivery.
 func (e *Engine) fold(ctx context.Context, d incident.Delivery) error {
-	byPool, notes, err := e.route(ctx, d)
+	byPool, said, err := e.route(ctx, d)
 	if err != nil {
 		return err
 	}
 	for range staleTries {
-		changes, err := e.changes(ctx, d, byPool, notes)
+		changes, err := e.changes(ctx, d, byPool, said)
 		if err != nil {
 			return err
 		}
@@ -75,8 +75,8 @@ func (e *Engine) fold(ctx context.Context, d incident.Delivery) error {
 }
 
 // route finds the pool of each alert; the pool "" gathers those that lead nowhere.
-func (e *Engine) route(ctx context.Context, d incident.Delivery) (map[string][]incident.Alert, map[string]string, error) {
-	byPool, notes := map[string][]incident.Alert{}, map[string]string{}
+func (e *Engine) route(ctx context.Context, d incident.Delivery) (map[string][]incident.Alert, notes, error) {
+	byPool, said := map[string][]incident.Alert{}, notes{}
 	asked := &owners{}
 	for _, a := range d.Alerts {
 		pool, note, err := e.poolOf(ctx, a.Labels, asked)
@@ -84,25 +84,26 @@ func (e *Engine) route(ctx context.Context, d incident.Delivery) (map[string][]i
 			if d.Attempts < askTries {
 				return nil, nil, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
 			}
-			pool, note = "", fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
+			note = fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
+			if pool != "" {
+				note = fmt.Sprintf("Whether %s belongs to another pool could not be found out: %v.", a.Name(), err)
+			}
 		}
 		byPool[pool] = append(byPool[pool], a)
-		if note != "" && !strings.Contains(notes[pool], note) {
-			notes[pool] = strings.TrimSpace(notes[pool] + " " + note)
-		}
+		said.add(pool, note)
 	}
 	if d.Truncated > 0 {
 		for pool := range byPool {
-			notes[pool] = strings.TrimSpace(fmt.Sprintf("%s Alertmanager left %d more alerts out of this group (max_alerts).", notes[pool], d.Truncated))
+			said[pool] = slices.Insert(said[pool], 0, fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", d.Truncated))
 		}
 	}
-	return byPool, notes, nil
+	return byPool, said, nil
 }
 
-func (e *Engine) changes(ctx context.Context, d incident.Delivery, byPool map[string][]incident.Alert, notes map[string]string) ([]incident.Change, error) {
+func (e *Engine) changes(ctx context.Context, d incident.Delivery, byPool map[string][]incident.Alert, said notes) ([]incident.Change, error) {
 	var out []incident.Change
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		ch, ok, err := e.change(ctx, strconv.FormatInt(d.ID, 10), pool, incident.AlertsReceived{Alerts: byPool[pool], Note: notes[pool]})
+		ch, ok, err := e.change(ctx, strconv.FormatInt(d.ID, 10), pool, incident.AlertsReceived{Alerts: byPool[pool], Note: said.of(pool)})
 		if err != nil {
 			return nil, err
 		}

@@ -202,7 +202,7 @@ func TestAnOwnerThatCannotBeAskedIsAskedAgainAndThenShown(t *testing.T) {
 // strayed brings an alert that carries only an instance, while nobody can be asked whose it is, and returns the incident in which it is shown.
 func strayed(b *bench) incident.Incident {
 	b.t.Helper()
-	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errors.New("the API server is away")})
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errSilent})
 	a := alert("HighTTFT", "")
 	delete(a.Labels, "model_name")
 	a.Labels["instance"] = "10.0.0.1:8000"

@@ -11,19 +11,20 @@ import (
 )
 
 // reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the pool is configured now.
-// First the pool's incident takes them, then this one lets them go; after a crash in between the first is repeated and changes nothing.
+// First the pool's incident takes them, then this one lets them go; after a crash in between the first is repeated and changes nothing. An alert
+// about which nobody answers waits.
 func (e *Engine) reroute(ctx context.Context, t *turn) error {
-	byPool, notes := map[string][]incident.Alert{}, map[string]string{}
+	byPool, said := map[string][]incident.Alert{}, notes{}
 	asked := &owners{}
 	for _, a := range t.inc.Firing() {
 		pool, note, err := e.poolOf(ctx, a.Labels, asked)
 		if err == nil && pool != "" {
 			byPool[pool] = append(byPool[pool], a)
-			notes[pool] = note
+			said.add(pool, note)
 		}
 	}
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		if err := e.move(ctx, t, pool, incident.AlertsReceived{Alerts: byPool[pool], Note: notes[pool]}); err != nil {
+		if err := e.move(ctx, t, pool, incident.AlertsReceived{Alerts: byPool[pool], Note: said.of(pool)}); err != nil {
 			return err
 		}
 	}

@@ -15,48 +15,59 @@ import (
 )
 
 // poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod -> owner. The empty name
-// means that they lead nowhere; an error that somebody could not be asked.
+// means that they lead nowhere. An error says that nobody answered; a name that comes with it is that of a pool below what was not answered.
 func (e *Engine) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, string, error) {
 	if p, ok := MatchPool(e.cfg.Pools, labels); ok {
 		return p.Name, "", nil
 	}
-	owners, how, err := asked.find(ctx, e.deps.Collector, labels)
-	switch {
-	case errors.Is(err, ErrNoWorkload):
-		return "", "", nil
-	case err != nil:
-		return "", "", err
+	found := asked.find(ctx, e.deps.Collector, labels)
+	pool := e.poolAmong(found.refs)
+	if errors.Is(found.err, ErrUnanswered) {
+		return pool, "", found.err
 	}
+	note := found.how
+	switch {
+	case pool != "":
+	case len(found.refs) > 0:
+		note = fmt.Sprintf("The alert leads to %s, which no pool names.", found.refs[len(found.refs)-1])
+	case found.err == nil || errors.Is(found.err, ErrNoWorkload):
+		return "", "", nil
+	default:
+		return "", fmt.Sprintf("The pool of %s could not be found: %s.", labels["alertname"], found.err), nil
+	}
+	if found.err != nil {
+		note = strings.TrimSpace(fmt.Sprintf("%s However, %s.", note, found.err))
+	}
+	return pool, note, nil
+}
+
+// poolAmong is the pool that names one of the owners, the highest first.
+func (e *Engine) poolAmong(owners []incident.WorkloadRef) string {
 	for _, ref := range slices.Backward(owners) {
 		for _, p := range e.cfg.Pools {
 			if sameWorkload(p.Workload, ref) {
-				return p.Name, how, nil
+				return p.Name
 			}
 		}
 	}
-	if len(owners) == 0 {
-		return "", "", nil
-	}
-	return "", fmt.Sprintf("The alert leads to %s, which no pool names.", owners[len(owners)-1]), nil
+	return ""
 }
 
-// owners remembers, for one delivery, whose owner was asked for: alerts that differ in their rule only share an answer, and an API server that does
-// not answer is waited for once.
+// owners remembers, for one delivery, whose owner was asked for: alerts that differ in their rule only share an answer, and somebody who does not
+// answer is waited for once. What may not be read, or is not there, is an answer about that one object and stops nothing.
 type owners struct {
 	known map[string]owner
 	down  error
 }
 
+// owner is where labels lead. refs are the owners that could be read, also with an error.
 type owner struct {
 	refs []incident.WorkloadRef
 	how  string
 	err  error
 }
 
-func (o *owners) find(ctx context.Context, c Collector, labels map[string]string) ([]incident.WorkloadRef, string, error) {
-	if o.down != nil {
-		return nil, "", o.down
-	}
+func (o *owners) find(ctx context.Context, c Collector, labels map[string]string) owner {
 	var key strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		if name != "alertname" && name != "severity" {
@@ -64,17 +75,42 @@ func (o *owners) find(ctx context.Context, c Collector, labels map[string]string
 		}
 	}
 	answer, ok := o.known[key.String()]
-	if !ok {
-		answer.refs, answer.how, answer.err = c.FindOwners(ctx, labels)
-		if o.known == nil {
-			o.known = map[string]owner{}
-		}
-		o.known[key.String()] = answer
+	switch {
+	case ok:
+		return answer
+	case o.down != nil:
+		return owner{err: o.down}
 	}
-	if answer.err != nil && !errors.Is(answer.err, ErrNoWorkload) {
+	answer.refs, answer.how, answer.err = c.FindOwners(ctx, labels)
+	if o.known == nil {
+		o.known = map[string]owner{}
+	}
+	o.known[key.String()] = answer
+	if errors.Is(answer.err, ErrUnanswered) {
 		o.down = answer.err
 	}
-	return answer.refs, answer.how, answer.err
+	return answer
+}
+
+// notesSaid bounds the different notes that go into the journal with one delivery: a thousand alerts may lead to a thousand objects that may not be read.
+const notesSaid = 3
+
+// notes gathers what there is to say about the alerts of each pool, each sentence once.
+type notes map[string][]string
+
+func (n notes) add(pool, note string) {
+	if note != "" && !slices.Contains(n[pool], note) {
+		n[pool] = append(n[pool], note)
+	}
+}
+
+// of is what is said about the alerts of a pool.
+func (n notes) of(pool string) string {
+	said := n[pool]
+	if more := len(said) - notesSaid; more > 0 {
+		said = append(said[:notesSaid:notesSaid], fmt.Sprintf("%d more of the alerts have a reason of their own.", more))
+	}
+	return strings.Join(said, " ")
 }
 
 // MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between pools are refused

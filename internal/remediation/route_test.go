@@ -1,8 +1,11 @@
 package remediation_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -91,6 +94,10 @@ func TestAnAlertWithOnlyAnInstanceLeadsToTheOwner(t *testing.T) {
 		{"another group", ownersAnswer{owners: []incident.WorkloadRef{foreign}}, ""},
 		{"nothing found", ownersAnswer{err: remediation.ErrNoWorkload}, ""},
 		{"no owners", ownersAnswer{}, ""},
+		{"an owner above it that may not be read", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, err: errForbidden}, "llama"},
+		{"an owner above it that is not there", ownersAnswer{owners: []incident.WorkloadRef{deployment}, err: remediation.ErrNoWorkload}, "llama"},
+		{"another workload below one that may not be read", ownersAnswer{owners: []incident.WorkloadRef{other}, err: errForbidden}, ""},
+		{"nothing may be read", ownersAnswer{err: errForbidden}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -102,6 +109,105 @@ func TestAnAlertWithOnlyAnInstanceLeadsToTheOwner(t *testing.T) {
 				t.Errorf("led to %+v, want the pool %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// errSilent is an API server that does not answer, errForbidden one that does not allow a question.
+var (
+	errSilent    = fmt.Errorf("the API server is away: %w", remediation.ErrUnanswered)
+	errForbidden = errors.New("the permission to get vllmruntimes in namespace llm is missing")
+)
+
+// from is an alert that carries only an instance.
+func from(name, instance string) incident.Alert {
+	return incident.Alert{
+		Fingerprint: name + "/" + instance, Firing: true, StartsAt: start, Labels: map[string]string{"alertname": name, "instance": instance},
+	}
+}
+
+// What may not be read is an answer about one object. The alerts after it are looked at in the same delivery, and their pool hears of them at once.
+func TestAnOwnerThatMayNotBeReadHidesNoOtherAlert(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama(), qwen()})
+	replicaSet := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-7d4"}
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
+	b.sight.owned("10.0.0.2:8000", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, llama().Workload}, how: "It belongs to llama.", err: errForbidden})
+	b.sight.owned("10.0.0.3:8000", ownersAnswer{owners: []incident.WorkloadRef{qwen().Workload}, how: "It belongs to qwen."})
+	b.deliver(from("PodRestarts", "10.0.0.1:8000"), from("HighTTFT", "10.0.0.2:8000"), from("HighTTFT", "10.0.0.3:8000"))
+	b.sweep()
+	stray := b.open("")
+	if !strings.Contains(said(stray), "The pool of PodRestarts could not be found: "+errForbidden.Error()) {
+		t.Errorf("what may not be read is not said: %s", said(stray))
+	}
+	if got := said(b.open("llama")); !strings.Contains(got, "It belongs to llama. However, "+errForbidden.Error()) {
+		t.Errorf("it is not said that the owners above are not known: %s", got)
+	}
+	if got := b.open("qwen"); len(got.Alerts) != 1 {
+		t.Errorf("qwen has %d alerts", len(got.Alerts))
+	}
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
+	b.sight.owned("10.0.0.4:8000", ownersAnswer{owners: []incident.WorkloadRef{deploymentOf("mixtral")}})
+	b.deliver(from("HighTTFT", "10.0.0.4:8000"))
+	b.sweep()
+	mixtral := llama()
+	mixtral.Name, mixtral.Workload, mixtral.Match = "mixtral", deploymentOf("mixtral"), map[string]string{"model_name": "mixtral"}
+	b.restart(llama(), qwen(), mixtral)
+	b.sight.seeAt("mixtral", well())
+	b.sight.seeAt("llama", well())
+	b.sight.seeAt("qwen", well())
+	b.pass(2 * time.Minute)
+	if got := b.open("mixtral"); len(got.Alerts) != 1 {
+		t.Errorf("the reroute stopped at what may not be read: %d alerts", len(got.Alerts))
+	}
+	if got := b.open(""); len(got.Alerts) != 1 || got.Alerts[0].Name() != "PodRestarts" {
+		t.Errorf("left without a pool: %v", got.AlertNames())
+	}
+}
+
+func deploymentOf(name string) incident.WorkloadRef {
+	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: name}
+}
+
+// While nobody answers, a pool below what was not answered is not taken for the alert's: a pool may name the owner above it. When the patience is over,
+// it is better than none.
+func TestAPoolBelowSilenceIsTakenWhenThePatienceIsOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	const where = "10.0.0.1:8000"
+	b.sight.owned(where, ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}, err: errSilent})
+	b.deliver(from("HighTTFT", where))
+	for n := range 5 {
+		if got := b.all(); len(got) != 0 {
+			t.Fatalf("led to %+v after %d tries", got, n)
+		}
+		b.sweep()
+		b.skip(5 * time.Second)
+	}
+	if got := said(b.open("llama")); !strings.Contains(got, "Whether HighTTFT belongs to another pool could not be found out: the API server is away") {
+		t.Errorf("the journal: %s", got)
+	}
+}
+
+// A thousand alerts may each lead to something else that may not be read.
+func TestOneDeliverySaysOnlySomeOfManyReasons(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	var alerts []incident.Alert
+	for n := range 9 {
+		where := fmt.Sprintf("10.0.0.%d:8000", n)
+		b.sight.owned(where, ownersAnswer{err: fmt.Errorf("namespace %d may not be read", n)})
+		alerts = append(alerts, from("HighTTFT", where))
+	}
+	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "g", Truncated: 7, Alerts: alerts})
+	b.sweep()
+	got := said(b.open(""))
+	for _, want := range []string{"left 7 more alerts out", "namespace 0 may not be read", "namespace 1 may not be read", "7 more of the alerts have a reason of their own."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the journal lacks %q: %s", want, got)
+		}
+	}
+	if strings.Contains(got, "namespace 2") {
+		t.Errorf("the journal says more than three: %s", got)
 	}
 }
 

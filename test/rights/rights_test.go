@@ -79,6 +79,10 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 		t.Parallel()
 		kubetest.Eventually(t, "the evidence", func(ctx context.Context) error { return looks(ctx, rc) })
 	})
+	t.Run("routing", func(t *testing.T) {
+		t.Parallel()
+		routes(t, c, rc)
+	})
 	t.Run("each right to look at changes is needed", func(t *testing.T) {
 		t.Parallel()
 		eachIsNeeded(t, c)

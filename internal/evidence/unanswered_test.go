@@ -1,0 +1,139 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+func TestOnlySilenceOfTheAPIServerIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	pods := corev1.Resource("pods")
+	refused := &url.Error{Op: "Get", URL: "https://10.0.0.1/api", Err: syscall.ECONNREFUSED}
+	for name, tt := range map[string]struct {
+		err    error
+		silent bool
+	}{
+		"forbidden":                     {apierrors.NewForbidden(pods, "x", errors.New("no")), false},
+		"not found":                     {apierrors.NewNotFound(pods, "x"), false},
+		"a bad request":                 {apierrors.NewBadRequest("the name is not valid"), false},
+		"gone":                          {apierrors.NewGone("the version is gone"), false},
+		"a kind that is not there":      {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "ray.io", Kind: "RayCluster"}}, false},
+		"a name that is not asked for":  {errors.New(`invalid resource name "a/b": [may not contain '/']`), false},
+		"credentials are not accepted":  {apierrors.NewUnauthorized("who"), true},
+		"too many requests":             {apierrors.NewTooManyRequests("later", 1), true},
+		"an internal error":             {apierrors.NewInternalError(errors.New("etcd")), true},
+		"a service that is unavailable": {apierrors.NewServiceUnavailable("etcd"), true},
+		"a timeout of the server":       {apierrors.NewTimeoutError("slow", 1), true},
+		"connection refused":            {refused, true},
+		"the deadline":                  {fmt.Errorf("get: %w", context.DeadlineExceeded), true},
+		"the end of the process":        {context.Canceled, true},
+	} {
+		for where, err := range map[string]error{
+			"read": readError(tt.err, "get", pods, "llm"), "map": mapError(tt.err, "ray.io/v1", "RayCluster"),
+		} {
+			if errors.Is(err, ErrUnanswered) != tt.silent {
+				t.Errorf("%s (%s): nobody answered is %v, want %v: %v", name, where, !tt.silent, tt.silent, err)
+			}
+		}
+	}
+}
+
+// The rate limit of our own side is no answer either: client-go says it in words only.
+func TestTheWaitForOurOwnRateLimitIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	k, err := NewKube(&rest.Config{Host: "https://127.0.0.1:1"})
+	must(t, err)
+	full, ok := k.(*kubeClient).typed.CoreV1().RESTClient().(*rest.RESTClient)
+	if !ok {
+		t.Fatal("client-go's client has another type")
+	}
+	for full.GetRateLimiter().TryAccept() { //nolint:revive // it empties the bucket
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := k.Owners(ctx, "llm", "x"); !errors.Is(err, ErrUnanswered) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestOnlySilenceOfPrometheusIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	const instance = "vllm.llm.svc:8000"
+	for name, tt := range map[string]struct {
+		answer reply
+		silent bool
+	}{
+		"a query that is refused": {reply{status: http.StatusBadRequest}, false},
+		"a proxy that forbids it": {reply{status: http.StatusForbidden}, false},
+		"an answer in part":       {reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`}, false},
+		"credentials":             {reply{status: http.StatusUnauthorized}, true},
+		"a proxy without backend": {reply{status: http.StatusBadGateway}, true},
+		"too many requests":       {reply{status: http.StatusTooManyRequests}, true},
+		"a query that took too long": {
+			reply{status: http.StatusServiceUnavailable, body: `{"status":"error","errorType":"timeout","error":"query timed out"}`}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			f.standing[instantPath+" "+mustTargetQuery(t, map[string]string{"instance": instance})] = tt.answer // a 403 is asked for again, by GET
+			_, _, err := newCollector(t, Config{URL: f.serve(), Attempts: 1}, fakeKube{}).FindOwners(t.Context(), map[string]string{"instance": instance})
+			if err == nil || errors.Is(err, ErrUnanswered) != tt.silent {
+				t.Errorf("nobody answered: want %v, got %v", tt.silent, err)
+			}
+		})
+	}
+	t.Run("nobody is there", func(t *testing.T) {
+		t.Parallel()
+		c := newCollector(t, Config{URL: "http://127.0.0.1:1", Attempts: 1}, fakeKube{})
+		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": instance}); !errors.Is(err, ErrUnanswered) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("Prometheus is away and Kubernetes may not be asked", func(t *testing.T) {
+		t.Parallel()
+		c := newCollector(t, Config{URL: "http://127.0.0.1:1", Attempts: 1}, fakeKube{err: errors.New("the right to list pods is missing")})
+		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": "10.0.0.7:8000"}); !errors.Is(err, ErrUnanswered) {
+			t.Errorf("what Prometheus might have known is given up: %v", err)
+		}
+	})
+}
+
+func TestTheOwnersThatWereReadComeWithTheError(t *testing.T) {
+	t.Parallel()
+	top := llamaChain()[1]
+	for name, cause := range map[string]error{
+		"may not be read": errors.New("the right to get vllmruntimes is missing"),
+		"is not there":    fmt.Errorf("%w: VLLMRuntime llm/stack does not exist", ErrNoWorkload),
+		"nobody answered": &unansweredError{errors.New("connection refused")},
+	} {
+		kube := fakeKube{owners: chains("llm/a", llamaChain()), above: map[string]error{"llm/a": &UnfollowedError{After: top, Err: cause}}}
+		c := newCollector(t, Config{URL: newFakeProm(t).serve()}, kube)
+		alert := map[string]string{"namespace": "llm", "pod": "a"}
+		chain, how, err := c.FindOwners(t.Context(), alert)
+		unfollowed, ok := errors.AsType[*UnfollowedError](err)
+		if !ok || unfollowed.After != top || errors.Is(err, ErrUnanswered) != errors.Is(cause, ErrUnanswered) || errors.Is(err, ErrNoWorkload) != errors.Is(cause, ErrNoWorkload) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(llamaChain(), chain); diff != "" || !strings.HasSuffix(how, "then Deployment llama.") {
+			t.Errorf("%s: %q\n%s", name, how, diff)
+		}
+		if ref, _, err := c.FindWorkload(t.Context(), alert); err == nil || !ref.IsZero() {
+			t.Errorf("%s: the top is guessed: %v, %v", name, ref, err)
+		}
+	}
+}
