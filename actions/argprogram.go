@@ -33,12 +33,21 @@ func (c commandLine) program() *incident.RefusedError {
 	switch {
 	case strings.HasSuffix(first, ".sh"):
 		return refused("the container runs the script %s: which arguments it hands to vLLM is not known", first)
-	case len(c.command) == 0, first == "vllm":
+	case startsEngine(words):
 		return nil
-	case python.MatchString(first) && startsVLLM(words[1:]):
+	case len(c.command) == 0 && !python.MatchString(first):
 		return nil
 	}
-	return refused("the container runs %s: which arguments it hands to vLLM is not known", first)
+	return refused("the container runs %s: which arguments it hands to vLLM is not known", programName(lead))
+}
+
+// programName is what a command line starts: "python3 -m dynamo.vllm", "launcher".
+func programName(lead []string) string {
+	name := path.Base(lead[0])
+	if at := slices.Index(lead, "-m"); at > 0 && at+1 < len(lead) && python.MatchString(name) {
+		return name + " -m " + lead[at+1]
+	}
+	return name
 }
 
 var python = regexp.MustCompile(`^python(3(\.\d+)?)?$`)
@@ -97,6 +106,7 @@ func (c commandLine) elsewhere(env []variable) *incident.RefusedError {
 }
 
 // unseen refuses to take the flag for absent where the environment may give it: wrappers make flags of variables, and what envFrom brings is in other objects.
+// vLLM itself makes none, so where the manifest starts it directly, unseen variables do not matter; one that has the flag's name was put there for something.
 func (c container) unseen() *incident.RefusedError {
 	hint := fmt.Sprintf("Give --%s in the arguments of container %s.", tokensFlag, c.name)
 	for _, v := range c.env {
@@ -104,7 +114,7 @@ func (c container) unseen() *incident.RefusedError {
 			return &incident.RefusedError{Reason: fmt.Sprintf("--%s is not among the arguments, and the variable %s may give it", tokensFlag, v.name), Hint: hint}
 		}
 	}
-	if c.envFrom {
+	if c.envFrom && !c.line.direct() {
 		return &incident.RefusedError{
 			Reason: fmt.Sprintf("--%s is not among the arguments, and the variables that envFrom brings may give it: they cannot be seen", tokensFlag), Hint: hint,
 		}
@@ -148,7 +158,8 @@ func takesValue(words []string, i int) bool {
 	name, _, joined := splitFlag(words[i-1])
 	return !joined && slices.Contains([]string{
 		"api-key", "model", "served-model-name", "tokenizer", "host", "port", "revision", "download-dir", "hf-token", "root-path", "chat-template",
-		"tensor-parallel-size", "pipeline-parallel-size", "max-model-len", "gpu-memory-utilization", "dtype",
+		"tensor-parallel-size", "pipeline-parallel-size", "max-model-len", "gpu-memory-utilization", "dtype", "data-parallel-size", "data-parallel-rank",
+		"data-parallel-address", "data-parallel-rpc-port", "data-parallel-size-local", "data-parallel-start-rank",
 	}, name)
 }
 

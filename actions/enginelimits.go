@@ -4,7 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
+
+// chunkedSetting is the setting that says whether chunked prefill is on where no flag says it.
+const chunkedSetting = "knobs.max_num_batched_tokens.chunked_prefill"
 
 // defaultSeqs is the highest default of max_num_seqs in any version and on any GPU (docs/actions/max-num-batched-tokens.md lists them).
 const defaultSeqs = 1024
@@ -18,8 +23,10 @@ type floor struct {
 // leastTokens works out from the other arguments how far max_num_batched_tokens may be lowered. now is its value; runs says that it is given and that pods
 // run with it now, so that what vLLM would have refused is known not to be so. What is not certain is refused.
 //
+// chunked is what the configuration says of chunked prefill; nil when it says nothing.
+//
 // vLLM wants at least max_num_seqs, and at least max_model_len when chunked prefill is off (vllm/config/scheduler.py, verify_max_model_len).
-func leastTokens(words []string, now int64, runs bool) (floor, error) {
+func leastTokens(words []string, now int64, runs bool, chunked *bool) (floor, error) {
 	for _, w := range words {
 		if name, _, _ := splitFlag(w); unknownFloor(name) || keyOf(w) == "-sc" {
 			return floor{}, refused("with %s the least value that vLLM starts with is not known; changing it is for a person", keyOf(w))
@@ -36,19 +43,20 @@ func leastTokens(words []string, now int64, runs bool) (floor, error) {
 	if set && scheduled > least.tokens {
 		least = floor{scheduled, "set by --max-num-scheduled-tokens"}
 	}
-	length, err := lengthFloor(words, now, runs)
+	length, err := lengthFloor(words, now, runs, chunked)
 	if err != nil {
 		return floor{}, err
 	}
 	if length.tokens > least.tokens {
 		return length, nil
 	}
+	least.why += length.why
 	return least, nil
 }
 
 // possibleDefault refuses a configured default that the other arguments prove wrong: vLLM does not start with less than max_num_seqs, and with chunked
 // prefill off it raises its default to max_model_len (vllm/engine/arg_utils.py).
-func possibleDefault(words []string, n int64) error {
+func possibleDefault(words []string, n int64, chunked *bool) error {
 	seqs, set, err := known(words, "max-num-seqs")
 	switch {
 	case err != nil:
@@ -56,8 +64,8 @@ func possibleDefault(words []string, n int64) error {
 	case set && seqs > n:
 		return refused("%s says %d, and that cannot be: vLLM does not start with less than its --max-num-seqs of %d", defaultSetting, n, seqs)
 	}
-	on, said, err := onOff(words, "enable-chunked-prefill")
-	if err != nil || !said || on {
+	p, err := chunkedPrefill(words, chunked)
+	if err != nil || !p.known || p.on {
 		return err
 	}
 	length, set, err := known(words, "max-model-len")
@@ -88,25 +96,56 @@ func seqsFloor(words []string) (floor, error) {
 	return floor{defaultSeqs, fmt.Sprintf("because --max-num-seqs is not set and may be up to %d", defaultSeqs)}, nil
 }
 
-func lengthFloor(words []string, now int64, runs bool) (floor, error) {
-	on, said, err := onOff(words, "enable-chunked-prefill")
-	if err != nil || said && on {
+// prefill says whether vLLM cuts prompts into chunks. known is false when nobody says it; configured says that only the configuration does.
+type prefill struct{ on, known, configured bool }
+
+// chunkedPrefill reads the flag, and where it is not given the configuration: the default depends on model and version. Two words against each other are
+// refused: one of them is wrong, and which one is not known.
+func chunkedPrefill(words []string, says *bool) (prefill, error) {
+	on, given, err := onOff(words, "enable-chunked-prefill")
+	switch {
+	case err != nil:
+		return prefill{}, err
+	case given && says != nil && *says != on:
+		return prefill{}, refused("%s says %t, and the arguments say %t: correct the configuration", chunkedSetting, *says, on)
+	case given:
+		return prefill{on: on, known: true}, nil
+	case says != nil:
+		return prefill{on: *says, known: true, configured: true}, nil
+	}
+	return prefill{}, nil
+}
+
+// lengthFloor is what the length of the context asks for. Where nothing is asked for because the configuration says so, why goes on from another reason.
+func lengthFloor(words []string, now int64, runs bool, chunked *bool) (floor, error) {
+	p, err := chunkedPrefill(words, chunked)
+	switch {
+	case err != nil:
 		return floor{}, err
+	case p.on && p.configured:
+		return floor{why: fmt.Sprintf("; chunked prefill is on, as %s says", chunkedSetting)}, nil
+	case p.on:
+		return floor{}, nil
 	}
 	length, set, err := known(words, "max-model-len")
 	switch {
 	case err != nil:
 		return floor{}, err
-	case !said && set && length > now && runs:
+	case !p.known && set && length > now && runs:
 		return floor{}, nil // with chunked prefill off vLLM would not have started
-	case set && said:
+	case set && p.known:
 		return floor{length, "set by --max-model-len, because chunked prefill is off"}, nil
 	case set:
-		return floor{length, "set by --max-model-len, because --enable-chunked-prefill is not set and may be off"}, nil
-	case said:
+		return floor{length, fmt.Sprintf("set by --max-model-len, because --enable-chunked-prefill is not set and may be off (where it is on, say so in %s)", chunkedSetting)}, nil
+	case p.known:
 		return floor{}, refused("chunked prefill is off and --max-model-len is not set, so the least value that vLLM starts with is not known: set it")
 	}
-	return floor{}, refused("whether chunked prefill is on depends on model and version, so the least value that vLLM starts with is not known: set --enable-chunked-prefill")
+	return floor{}, &incident.RefusedError{
+		Reason: fmt.Sprintf("whether chunked prefill is on depends on model and version, so the least value that vLLM starts with is not known: "+
+			"set %s, or --enable-chunked-prefill", chunkedSetting),
+		Hint: fmt.Sprintf("Where vLLM logs at its start that chunked prefill is enabled, nothing has to be restarted: %s: {..., chunked_prefill: true}.",
+			incident.StepMaxNumBatchedTokens),
+	}
 }
 
 // known reads a number that is set on the command line. "auto" and -1 count as not set.

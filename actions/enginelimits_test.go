@@ -42,7 +42,7 @@ func TestLeastTokensKnowsWhatVLLMNeedsOrRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := leastTokens(strings.Fields(tt.words), now, tt.runs)
+			got, err := leastTokens(strings.Fields(tt.words), now, tt.runs, nil)
 			why := refusal(t, err)
 			if (why != "") != (tt.least == 0) || got.tokens != tt.least || !strings.Contains(got.why+why, tt.want) {
 				t.Errorf("%+v, %q; want %d, %q", got, why, tt.least, tt.want)
@@ -68,8 +68,46 @@ func TestADefaultThatTheOtherArgumentsProveWrongIsRefused(t *testing.T) {
 		{"chunks that cannot be read", "--enable-chunked-prefill=maybe", "cannot be read"},
 		{"chunks off, a context that cannot be read", "--no-enable-chunked-prefill --max-model-len=long", "cannot be read with certainty"},
 	} {
-		if why := refusal(t, possibleDefault(strings.Fields(tt.words), 8192)); !strings.Contains(why, tt.want) || (why == "") != (tt.want == "") {
+		if why := refusal(t, possibleDefault(strings.Fields(tt.words), 8192, nil)); !strings.Contains(why, tt.want) || (why == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", tt.name, why, tt.want)
+		}
+	}
+}
+
+// What vLLM logs at its start may be written into the configuration, so that nobody has to restart a pool to be allowed to restart it later.
+func TestChunkedPrefillMayBeSaidByTheConfiguration(t *testing.T) {
+	t.Parallel()
+	const now = 8192
+	on, off := true, false
+	for _, tt := range []struct {
+		name, words string
+		says        *bool
+		least       int64
+		want        string // of the reason or the refusal
+	}{
+		{"on", "--max-num-seqs=256", &on, 256, "chunked prefill is on, as knobs.max_num_batched_tokens.chunked_prefill says"},
+		{"on, a longer context", "--max-num-seqs=256 --max-model-len=32768", &on, 256, "as knobs"},
+		{"on, and the flag too", "--max-num-seqs=256 --enable-chunked-prefill", &on, 256, "set by --max-num-seqs"},
+		{"on, and the flag says off", "--max-num-seqs=256 --no-enable-chunked-prefill --max-model-len=4096", &on, 0, "says true, and the arguments say false"},
+		{"off, and the flag says on", "--max-num-seqs=256 --enable-chunked-prefill", &off, 0, "says false, and the arguments say true"},
+		{"off", "--max-num-seqs=256 --max-model-len=4096", &off, 4096, "because chunked prefill is off"},
+		{"off, the model's own context", "--max-num-seqs=256", &off, 0, "chunked prefill is off and --max-model-len is not set"},
+		{"on, draft tokens", "--max-num-seqs=256 --speculative-config={}", &on, 0, "with --speculative-config"},
+		{"on, an unreadable flag", "--enable-chunked-prefill=maybe", &on, 0, "cannot be read"},
+		{"nothing is said", "--max-num-seqs=256", nil, 0, "set knobs.max_num_batched_tokens.chunked_prefill, or --enable-chunked-prefill"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := leastTokens(strings.Fields(tt.words), now, false, tt.says)
+			why := refusal(t, err)
+			if (why != "") != (tt.least == 0) || got.tokens != tt.least || !strings.Contains(got.why+why, tt.want) {
+				t.Errorf("%+v, %q; want %d, %q", got, why, tt.least, tt.want)
+			}
+		})
+	}
+	for says, want := range map[*bool]string{&on: "", &off: "takes at least its --max-model-len of 32768"} {
+		if why := refusal(t, possibleDefault([]string{"--max-model-len=32768"}, now, says)); !strings.Contains(why, want) || (why == "") != (want == "") {
+			t.Errorf("a default, chunks %v: %q, want %q", *says, why, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,11 @@ type tokens struct {
 type container struct {
 	index int
 	name  string
+	image string
 	line  commandLine
 	env   []variable
+	// engines are the other containers that seem to run vLLM.
+	engines []string
 	// envFrom says that further variables come from elsewhere.
 	envFrom bool
 }
@@ -43,7 +47,7 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 		return nil, refused("the pool names no workload")
 	}
 	if group(ref.APIVersion) != "apps" || ref.Kind != "Deployment" && ref.Kind != "StatefulSet" {
-		return nil, refused("the arguments of a %s are not changed by the bot, only those of a Deployment or a StatefulSet: change them by hand", ref.Kind)
+		return nil, otherArguments(ref)
 	}
 	r, err := c.resource(ctx, ref.APIVersion, ref.Kind)
 	if err != nil {
@@ -126,21 +130,42 @@ func readContainer(o *unstructured.Unstructured, name string) (container, error)
 	if err != nil {
 		return container{}, refused("the containers of %s cannot be read: %s", o.GetName(), err)
 	}
+	var found *container
+	var engines []string
 	for i, c := range all {
 		m, ok := c.(map[string]any)
-		if !ok || m["name"] != name {
+		if !ok {
 			continue
 		}
-		command, _, errCommand := unstructured.NestedStringSlice(m, "command")
-		args, _, errArgs := unstructured.NestedStringSlice(m, "args")
-		env, _, errEnv := unstructured.NestedSlice(m, "env")
-		from, _, errFrom := unstructured.NestedSlice(m, "envFrom")
-		if errCommand != nil || errArgs != nil || errEnv != nil || errFrom != nil {
-			return container{}, refused("the arguments of container %s cannot be read", name) // the error would repeat them
+		box, err := containerFrom(m)
+		switch box.index = i; {
+		case box.name == name && err != nil:
+			return container{}, err
+		case box.name == name:
+			found = &box
+		case err == nil && (box.line.direct() || imageOfVLLM(box.image)):
+			engines = append(engines, box.name)
 		}
-		return container{index: i, name: name, line: commandLine{command: command, args: args}, env: variables(env), envFrom: len(from) > 0}, nil
 	}
-	return container{}, refused("%s %s has no container %q", o.GetKind(), o.GetName(), name)
+	if found == nil {
+		return container{}, refused("%s %s has no container %q", o.GetKind(), o.GetName(), name)
+	}
+	found.engines = engines
+	return *found, nil
+}
+
+func containerFrom(m map[string]any) (container, error) {
+	name, _, errName := unstructured.NestedString(m, "name")
+	image, _, errImage := unstructured.NestedString(m, "image")
+	command, _, errCommand := unstructured.NestedStringSlice(m, "command")
+	args, _, errArgs := unstructured.NestedStringSlice(m, "args")
+	env, _, errEnv := unstructured.NestedSlice(m, "env")
+	from, _, errFrom := unstructured.NestedSlice(m, "envFrom")
+	box := container{name: name, image: image, line: commandLine{command: command, args: args}, env: variables(env), envFrom: len(from) > 0}
+	if cmp.Or(errName, errImage, errCommand, errArgs, errEnv, errFrom) != nil {
+		return box, refused("the arguments of container %s cannot be read", name) // the error would repeat them
+	}
+	return box, nil
 }
 
 func variables(env []any) []variable {
@@ -198,7 +223,7 @@ func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
 		Risk:  t.risk(to > now),
 		Needs: incident.Needs{Confirm: true, Restart: true},
 		Guardrails: []incident.Guardrail{
-			bounds, pass("engine", "%s", why), ownership(t.base.object, t.base.path),
+			bounds, pass("engine", "%s", why), t.ownership(),
 		},
 	}, nil
 }
@@ -227,7 +252,7 @@ func (t *tokens) limits(now, to int64) (limits, string, error) {
 	if to >= now && given {
 		return l, "it is raised, so nothing that vLLM needs at least is at risk", nil
 	}
-	least, err := leastTokens(t.box.line.words(), now, given && settled(t.base.object))
+	least, err := leastTokens(t.box.line.words(), now, given && settled(t.base.object), t.saysChunked())
 	if err != nil {
 		return l, "", err
 	}
@@ -291,7 +316,7 @@ func (t *tokens) admit(to incident.Value) error {
 	if err := t.rollable(); err != nil {
 		return err
 	}
-	if g := ownership(t.base.object, t.base.path); g.Verdict == incident.GuardRefuse {
+	if g := t.ownership(); g.Verdict == incident.GuardRefuse {
 		return refused("%s", g.Reason)
 	}
 	l, _, err := t.limits(now, n)

@@ -19,8 +19,10 @@ func setting(f flag, count int) incident.Value {
 
 // byDefault is what vLLM uses when the flag is not given. Only the configuration says it: a guess could be wrong by a factor of eight.
 func (t *tokens) byDefault() (int64, error) {
-	if no := t.box.unseen(); no != nil {
-		return 0, no
+	for _, no := range []*incident.RefusedError{t.box.unproven(), t.box.unseen()} {
+		if no != nil {
+			return 0, no
+		}
 	}
 	var n int64
 	if k := t.pool.Knobs.MaxNumBatchedTokens; k != nil {
@@ -33,7 +35,15 @@ func (t *tokens) byDefault() (int64, error) {
 				defaultSetting, t.pool.Name, incident.StepMaxNumBatchedTokens),
 		}
 	}
-	return n, possibleDefault(t.box.line.words(), n)
+	return n, possibleDefault(t.box.line.words(), n, t.saysChunked())
+}
+
+// saysChunked is what the configuration says of chunked prefill; nil when it says nothing.
+func (t *tokens) saysChunked() *bool {
+	if k := t.pool.Knobs.MaxNumBatchedTokens; k != nil {
+		return k.ChunkedPrefill
+	}
+	return nil
 }
 
 // said is the value as the title has it, with where it is from.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -56,18 +58,20 @@ func TestASoundConfiguration(t *testing.T) {
 	}
 }
 
-func TestTheDefaultOfTheTokensIsOptional(t *testing.T) {
+func TestWhatTheTokensAreByDefaultIsOptional(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[string]incident.TokensKnob{
 		"{min: 2048, max: 16384}":                               {Min: 2048, Max: 16384},
 		"{min: 2048, max: 16384, max_step: 4096, default: 512}": {Min: 2048, Max: 16384, MaxStep: 4096, Default: 512},
+		"{min: 2048, max: 16384, chunked_prefill: true}":        {Min: 2048, Max: 16384, ChunkedPrefill: new(true)},
+		"{min: 2048, max: 16384, chunked_prefill: false}":       {Min: 2048, Max: 16384, ChunkedPrefill: new(false)},
 	} {
 		c, err := Parse("medic.yaml", []byte(strings.Replace(sound, "replicas: {min: 2, max: 8}", "max_num_batched_tokens: "+setting, 1)), opts(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Pools[0].Knobs.MaxNumBatchedTokens; got == nil || *got != want {
-			t.Errorf("%s: %+v, want %+v", setting, got, want)
+		if diff := cmp.Diff(&want, c.Pools[0].Knobs.MaxNumBatchedTokens); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", setting, diff)
 		}
 	}
 }

@@ -128,6 +128,8 @@ type tokensKnobFile struct {
 	MaxStep int64 `yaml:"max_step,omitempty" jsonschema:"minimum=0"`
 	// What the engine uses when the flag is not given: the max_num_batched_tokens that vLLM logs at its start. Without it a step is refused where the flag is not given.
 	Default *int64 `yaml:"default,omitempty" jsonschema:"minimum=256,maximum=1048576"`
+	// Whether the engine cuts prompts into chunks, where --enable-chunked-prefill is not given: vLLM logs "Chunked prefill is enabled" at its start. Without it a step may be refused, because the least value that vLLM starts with is not known.
+	ChunkedPrefill *bool `yaml:"chunked_prefill,omitempty"`
 }
 
 type throttleFile struct {

@@ -198,7 +198,7 @@ func (l *loader) tokensKnob(path string, f *tokensKnobFile) *incident.TokensKnob
 		return nil
 	}
 	k := l.intKnob(path, &intKnobFile{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep})
-	out := &incident.TokensKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep}
+	out := &incident.TokensKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep, ChunkedPrefill: f.ChunkedPrefill}
 	if f.Default == nil {
 		return out
 	}

@@ -57,7 +57,7 @@ func engineArgs(c *corev1.Container) map[string]float64 {
 // plainArguments says whether the words certainly reach vLLM one by one, and nothing else adds to them: no shell or script, no --config file, no
 // variable that may become a flag, and no variable by which wrappers add arguments.
 func plainArguments(c *corev1.Container, words []string) bool {
-	if len(words) == 0 || runsScript(words) || slices.Contains(words, "--") || !runsVLLM(c.Command) {
+	if len(words) == 0 || runsScript(words) || slices.Contains(words, "--") || !runsVLLM(c.Command, words) {
 		return false
 	}
 	for i, w := range words {
@@ -92,20 +92,18 @@ func shells(program string) bool {
 	return slices.Contains([]string{"sh", "bash", "ash", "dash", "zsh", "ksh", "busybox", "env", "xargs", "eval"}, program)
 }
 
-// runsVLLM is true without a command: then the image's own entry point runs, which for vLLM's images hands its arguments over.
-func runsVLLM(command []string) bool {
-	if len(command) == 0 {
+// runsVLLM is true without a command, unless the arguments name a Python module of another program: then the image's own entry point runs, which for
+// vLLM's images hands its arguments over.
+func runsVLLM(command, words []string) bool {
+	if path.Base(words[0]) == "vllm" {
 		return true
 	}
-	if path.Base(command[0]) == "vllm" {
-		return true
+	if !python.MatchString(path.Base(words[0])) {
+		return len(command) == 0
 	}
-	if !python.MatchString(path.Base(command[0])) {
-		return false
-	}
-	for i, w := range command[1:] {
+	for i, w := range words[1:] {
 		if w == "-m" {
-			rest := command[i+2:]
+			rest := words[i+2:]
 			return len(rest) > 0 && (rest[0] == "vllm" || strings.HasPrefix(rest[0], "vllm."))
 		}
 		if !strings.HasPrefix(w, "-") {
@@ -125,7 +123,7 @@ func needsValue(word string) bool {
 	name, _, joined := flagOf(word)
 	return !joined && (engineNumbers()[name] != nil || slices.Contains([]string{
 		"api-key", "model", "served-model-name", "tokenizer", "host", "port", "revision", "download-dir", "hf-token", "root-path", "chat-template", "dtype",
-		"pipeline-parallel-size",
+		"pipeline-parallel-size", "data-parallel-rank", "data-parallel-address", "data-parallel-rpc-port", "data-parallel-size-local", "data-parallel-start-rank",
 	}, name))
 }
 

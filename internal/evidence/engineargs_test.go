@@ -54,6 +54,10 @@ func TestEngineArgs(t *testing.T) {
 		{"the image's entry point", &corev1.Container{Args: []string{"--model", "m", "--max-num-seqs=3"}}, m{"max_num_seqs": 3}},
 		{"Python", &corev1.Container{Command: []string{"/usr/bin/python3.12", "-u", "-m", "vllm.entrypoints.openai.api_server"}, Args: []string{"--max-num-seqs=3"}}, m{"max_num_seqs": 3}},
 		{"Python with another module", &corev1.Container{Command: []string{"python3", "-m", "sglang"}, Args: []string{"--max-num-seqs=3"}}, nil},
+		{"Python without a command", &corev1.Container{Args: []string{"python3", "-m", "vllm.entrypoints.openai.api_server", "--max-num-seqs=3"}}, m{"max_num_seqs": 3}},
+		{"Python with another module, without a command", &corev1.Container{Args: []string{"python3", "-m", "sglang.launch_server", "--tensor-parallel-size=2"}}, nil},
+		{"vllm without a command", &corev1.Container{Args: []string{"vllm", "serve", "m", "--max-num-seqs=3"}}, m{"max_num_seqs": 3}},
+		{"a rank from the pod", serve("--data-parallel-size=2", "--data-parallel-rank", "$(POD_INDEX)"), m{"data_parallel_size": 2}},
 		{"arguments in a variable", withEnv, nil},
 		{"a variable without arguments", withEmptyEnv, m{"max_num_seqs": 4}},
 	} {

@@ -97,6 +97,8 @@ type TokensKnob struct {
 	MaxStep int64 `json:"max_step,omitempty"`
 	// Default is what the engine uses when the flag is not given, in tokens; 0: not known, so an absent flag is not turned.
 	Default int64 `json:"default,omitempty"`
+	// ChunkedPrefill says whether the engine cuts prompts into chunks where no flag says it; nil: not known.
+	ChunkedPrefill *bool `json:"chunked_prefill,omitempty"`
 }
 
 // ThrottleKnob bounds one field of one object in front of the pool.
