@@ -168,7 +168,7 @@ func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
 
 func checkObserved(t *testing.T, b *bench, s incident.Step, op incident.Op, id string, want incident.Value, ours bool) {
 	t.Helper()
-	o, err := b.bot.Observe(t.Context(), b.pool, s, op, id)
+	o, err := b.bot.Observe(t.Context(), b.pool, s, op, id, nil)
 	if err != nil {
 		t.Fatalf("observe %s: %v", op, err)
 	}

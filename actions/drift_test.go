@@ -142,13 +142,16 @@ func TestAnObjectThatWasDeletedOrMadeAgainIsLeftAlone(t *testing.T) {
 						t.Errorf("%s, %s: %v", when, what, err)
 					}
 				}
-				o, err := b.bot.Observe(t.Context(), b.pool, s, incident.OpApply, "w1")
+				o, err := b.bot.Observe(t.Context(), b.pool, s, incident.OpApply, "w1", nil)
 				if err != nil || o.Ours || o.Note == "" {
 					t.Errorf("%s, observe: %+v, %v", when, o, err)
 				}
 				r, err := b.bot.Rollout(t.Context(), b.pool, s, incident.OpApply)
-				if err != nil || r.State != incident.RolloutFailed {
+				if err != nil || r.State != incident.RolloutFailed || r.Reversal == nil || r.Reversal.Gone == "" {
 					t.Errorf("%s, rollout: %+v, %v", when, r, err)
+				}
+				if moved, err := b.bot.Look(t.Context(), b.pool, s, incident.OpApply); err != nil || moved == nil || moved.Gone == "" {
+					t.Errorf("%s, look: %+v, %v", when, moved, err)
 				}
 			}
 			again("deleted")
@@ -246,7 +249,7 @@ func TestAnUndoThatTookTheFlagAwayIsNotSeenInArgumentsThatCannotBeRead(t *testin
 	}
 	checkObserved(t, b, s, incident.OpUndo, "w.undo", incident.Value{}, true)
 	b.setArgs(append(ungiven(), "--max-num-batched-tokens=$(TOKENS)")...)
-	o, err := b.bot.Observe(t.Context(), b.pool, s, incident.OpUndo, "w.undo")
+	o, err := b.bot.Observe(t.Context(), b.pool, s, incident.OpUndo, "w.undo", nil)
 	if err != nil || o.Ours || !strings.Contains(o.Note, "comes from a variable") {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -142,7 +142,7 @@ func TestWithoutTheRightToReadEverythingIsRefusedByNameOfTheRight(t *testing.T) 
 					t.Errorf("%s: %v", what, err)
 				}
 			}
-			if o, err := nobody.Observe(t.Context(), b.pool, s, incident.OpApply, "w1"); err == nil {
+			if o, err := nobody.Observe(t.Context(), b.pool, s, incident.OpApply, "w1", nil); err == nil {
 				t.Errorf("observed %+v without the right to look", o)
 			}
 		})

@@ -36,10 +36,12 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 				APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", UID: "u", Field: "args[vllm] --max-num-batched-tokens",
 			}}
 			_, proposed := e.Propose(t.Context(), nowhere(), req)
-			_, observed := e.Observe(t.Context(), nowhere(), step, incident.OpApply, "w")
+			_, observed := e.Observe(t.Context(), nowhere(), step, incident.OpApply, "w", nil)
 			_, rolled := e.Rollout(t.Context(), nowhere(), step, incident.OpApply)
+			_, marked := e.Mark(t.Context(), nowhere(), step)
+			_, looked := e.Look(t.Context(), nowhere(), step, incident.OpApply)
 			for name, err := range map[string]error{
-				"propose": proposed, "observe": observed, "rollout": rolled, "recheck": e.Recheck(t.Context(), nowhere(), step),
+				"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled, "recheck": e.Recheck(t.Context(), nowhere(), step),
 				"apply": e.Do(t.Context(), nowhere(), step, incident.OpApply, "w"), "undo": e.Do(t.Context(), nowhere(), step, incident.OpUndo, "w"),
 			} {
 				if outcome(err) != "unknown" || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), secret) {

@@ -27,6 +27,7 @@ const (
 	fluxHelm        = "helm.toolkit.fluxcd.io/name"
 	helmRelease     = "meta.helm.sh/release-name"
 	fluxManager     = "kustomize-controller"
+	fluxHelmManager = "helm-controller"
 	argoManager     = "argocd-controller"
 	ownershipGuard  = "ownership"
 	ownershipNobody = "no operator or GitOps tool that owns the object was seen"
@@ -101,8 +102,8 @@ func sets(o *unstructured.Unstructured, manager string, path []string) bool {
 	})
 }
 
-// lastWriter is the client that has set a field last; empty when the API server does not say.
-func lastWriter(o *unstructured.Unstructured, path []string) string {
+// lastWriter is the client that has set a field last, with the time; the zero value when the API server does not say.
+func lastWriter(o *unstructured.Unstructured, path []string) managedFields {
 	var last managedFields
 	for _, m := range o.GetManagedFields() {
 		if m.FieldsV1 == nil || !covers(m.FieldsV1.GetRawBytes(), path) {
@@ -112,7 +113,7 @@ func lastWriter(o *unstructured.Unstructured, path []string) string {
 			last = m
 		}
 	}
-	return last.Manager
+	return last
 }
 
 // covers says whether a set of fields (structured-merge-diff's JSON) has a path of it.
@@ -133,7 +134,7 @@ func covers(set []byte, path []string) bool {
 
 // lastChange is a sentence about who has set the field last.
 func (l live) lastChange() string {
-	who := lastWriter(l.object, l.path)
+	who := lastWriter(l.object, l.path).Manager
 	if who == "" {
 		return ""
 	}

@@ -67,10 +67,12 @@ func TestAContextThatHasEndedGivesAnErrorAndNoStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, proposed := b.bot.Propose(ctx, b.pool, addOne)
-	_, observed := b.bot.Observe(ctx, b.pool, s, incident.OpApply, "w1")
+	_, observed := b.bot.Observe(ctx, b.pool, s, incident.OpApply, "w1", nil)
 	_, rolled := b.bot.Rollout(ctx, b.pool, s, incident.OpApply)
+	_, marked := b.bot.Mark(ctx, b.pool, s)
+	_, looked := b.bot.Look(ctx, b.pool, s, incident.OpApply)
 	for name, err := range map[string]error{
-		"propose": proposed, "observe": observed, "rollout": rolled, "recheck": b.bot.Recheck(ctx, b.pool, s), "apply": b.bot.Do(ctx, b.pool, s, incident.OpApply, "w1"),
+		"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled, "recheck": b.bot.Recheck(ctx, b.pool, s), "apply": b.bot.Do(ctx, b.pool, s, incident.OpApply, "w1"),
 	} {
 		if outcome(err) != "unknown" || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)

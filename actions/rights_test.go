@@ -133,9 +133,11 @@ func (b *bench) whyNot(user string, req incident.StepRequest) string {
 	}
 	// The controllers may write to the object in the same moment.
 	kubetest.Eventually(b.t, "the write", func(ctx context.Context) error { return bot.Do(ctx, b.pool, s, incident.OpApply, "w1") })
-	_, observed := bot.Observe(ctx, b.pool, s, incident.OpApply, "w1")
+	_, observed := bot.Observe(ctx, b.pool, s, incident.OpApply, "w1", nil)
 	_, rolled := bot.Rollout(ctx, b.pool, s, incident.OpApply)
-	if err := errors.Join(observed, rolled); err != nil {
+	_, marked := bot.Mark(ctx, b.pool, s)
+	_, looked := bot.Look(ctx, b.pool, s, incident.OpApply)
+	if err := errors.Join(observed, rolled, marked, looked); err != nil {
 		b.t.Errorf("after the write: %v", err)
 	}
 	kubetest.Eventually(b.t, "the undo", func(ctx context.Context) error { return bot.Do(ctx, b.pool, s, incident.OpUndo, "w2") })

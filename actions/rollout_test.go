@@ -67,7 +67,7 @@ func TestAValueThatWasSetBackIsAFailedRollout(t *testing.T) {
 			b.do(s, incident.OpApply)
 			b.patch(tt.in, tt.merge)
 			r, err := b.bot.Rollout(t.Context(), b.pool, s, incident.OpApply)
-			if err != nil || r.State != incident.RolloutFailed || !strings.Contains(r.Note, tt.got) {
+			if err != nil || r.State != incident.RolloutFailed || !strings.Contains(r.Note, tt.got) || r.Reversal == nil || r.Reversal.Value.Text != tt.got {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

@@ -44,8 +44,9 @@ type live struct {
 	// assumed is what an absent value is taken to mean by the setting assumedBy, for a step from it; absent when no setting says it.
 	assumed   incident.Value
 	assumedBy string
-	// broken says why the field cannot be written at all, not even to undo a step.
+	// broken says why the field cannot be written at all, not even to undo a step; unread that it cannot even be read.
 	broken *incident.RefusedError
+	unread bool
 	// secrets must not be repeated from the API server's messages.
 	secrets []string
 }
@@ -78,7 +79,7 @@ func (l live) assumes(step incident.Step) error {
 // value takes its ownership away from everybody else, so the bot's name stands only for its own value.
 func (l live) wrote(id string) bool {
 	if l.subresource == "" {
-		return l.object.GetAnnotations()[Annotation] == id
+		return l.carries(id)
 	}
 	return slices.ContainsFunc(l.object.GetManagedFields(), func(m managedFields) bool {
 		return m.Manager == Manager && m.Subresource == l.subresource && m.FieldsV1 != nil

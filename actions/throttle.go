@@ -70,7 +70,7 @@ func findThrottle(ctx context.Context, c *cluster, pool incident.Pool, at incide
 		if !errors.As(err, &no) {
 			return nil, err
 		}
-		t.base.broken = no
+		t.base.broken, t.base.unread = no, true
 		return t, nil
 	}
 	t.now, t.unit = parallelDefault, localUnit(o)

@@ -92,7 +92,7 @@ func (t *tokens) brokenBy(err error) (subject, error) {
 	if !errors.As(err, &no) {
 		return nil, err
 	}
-	t.base.broken = no
+	t.base.broken, t.base.unread = no, true
 	return t, nil
 }
 

@@ -22,6 +22,9 @@ var errTouched = errors.New("something else of the object changed")
 // errForbidden says that the API server forbids a write: nothing was written.
 var errForbidden = errors.New("forbidden")
 
+// errMade says that this very write was made before, and that somebody else has changed the value since. Observe says who.
+var errMade = errors.New("the write was made before, and the value was changed since")
+
 // errElsewhere says that a write was accepted, but left another value than the wanted one.
 var errElsewhere = errors.New("the API server keeps another value")
 
@@ -63,10 +66,12 @@ func (t *turner) do(ctx context.Context, pool incident.Pool, step incident.Step,
 	}
 	from, to := ends(step, op)
 	now := s.live()
-	if now.holds(to) && now.wrote(writeID) {
+	switch {
+	case now.holds(to) && now.wrote(writeID):
 		return nil
-	}
-	if now.value != from {
+	case !t.drill && now.carries(writeID):
+		return errMade
+	case now.value != from:
 		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
 	}
 	if op == incident.OpApply {
@@ -178,6 +183,8 @@ func (t *turner) overtaken(ctx context.Context, pool incident.Pool, step inciden
 	switch {
 	case now.holds(to) && now.wrote(writeID):
 		return nil
+	case !t.drill && now.carries(writeID):
+		return errMade
 	case now.value != from:
 		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
 	case now.version == version:
@@ -203,27 +210,31 @@ func (t *turner) unchecked(ctx context.Context, s subject, err error) error {
 	return t.forbidden(ctx, s, err)
 }
 
-// Observe looks at the target after a write whose answer is not known. It writes nothing.
-func (t *turner) Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) (incident.Observation, error) {
+// Observe looks at the target after a write whose answer is not known; before is what the field was like when the write was claimed. It writes nothing.
+func (t *turner) Observe(
+	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark,
+) (incident.Observation, error) {
 	s, err := t.find(ctx, step.Kind, pool, step.Target)
 	if errors.Is(err, errGone) {
-		return incident.Observation{Note: "The object does not exist any more."}, nil
+		return incident.Observation{Made: incident.Undecided, Reversal: gone("the object was deleted"), Note: "The object does not exist any more."}, nil
 	}
 	if err != nil {
 		return incident.Observation{}, fmt.Errorf("observe %s: %w", step.Target, err)
 	}
 	_, to := ends(step, op)
 	now := s.live()
-	o := incident.Observation{Value: now.value}
+	o := incident.Observation{Value: now.value, Made: now.made(writeID, before)}
 	switch {
 	case now.target.UID != step.Target.UID:
-		o.Note = "The object was deleted and made again."
-	case now.broken != nil: // what cannot be read is not absent
-		o.Note = now.broken.Reason + "."
+		o.Note, o.Reversal, o.Made = "The object was deleted and made again.", gone("the object was deleted and made again"), incident.Undecided
+	case now.unread: // what cannot be read is not absent
+		o.Note, o.Reversal = now.broken.Reason+".", gone("the value cannot be read any more: "+now.broken.Reason)
 	case now.holds(to) && now.wrote(writeID):
-		o.Ours = true
-	default:
+		o.Ours, o.Made = true, incident.True
+	case now.holds(to):
 		o.Note = now.lastChange()
+	default:
+		o.Note, o.Reversal = now.lastChange(), now.reversal()
 	}
 	return o, nil
 }
@@ -233,7 +244,9 @@ func (t *turner) Observe(ctx context.Context, pool incident.Pool, step incident.
 func (t *turner) Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error) {
 	s, err := t.find(ctx, step.Kind, pool, step.Target)
 	if errors.Is(err, errGone) {
-		return failed("%s does not exist any more", step.Target), nil
+		r := failed("%s does not exist any more", step.Target)
+		r.Reversal = gone("the object was deleted")
+		return r, nil
 	}
 	if err != nil {
 		return incident.Rollout{}, fmt.Errorf("rollout of %s: %w", step.Target, err)
@@ -242,9 +255,15 @@ func (t *turner) Rollout(ctx context.Context, pool incident.Pool, step incident.
 	now := s.live()
 	switch {
 	case now.target.UID != step.Target.UID:
-		return failed("%s was deleted and made again", step.Target), nil
+		r := failed("%s was deleted and made again", step.Target)
+		r.Reversal = gone("the object was deleted and made again")
+		return r, nil
+	case now.unread:
+		return failed("%s cannot be read any more: %s", step.Target, now.broken.Reason), nil
 	case !now.holds(to):
-		return failed("%s is %s and no longer %s. %s", step.Target, now.value, to, now.lastChange()), nil
+		r := failed("%s is %s and no longer %s. %s", step.Target, now.value, to, now.lastChange())
+		r.Reversal = now.reversal()
+		return r, nil
 	}
 	return s.rollout(ctx, op, to)
 }

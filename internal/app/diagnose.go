@@ -50,8 +50,16 @@ func (u unreachable) Do(context.Context, incident.Pool, incident.Step, incident.
 	return u.err
 }
 
-func (u unreachable) Observe(context.Context, incident.Pool, incident.Step, incident.Op, string) (incident.Observation, error) {
+func (u unreachable) Mark(context.Context, incident.Pool, incident.Step) (incident.Mark, error) {
+	return incident.Mark{}, u.err
+}
+
+func (u unreachable) Observe(context.Context, incident.Pool, incident.Step, incident.Op, string, *incident.Mark) (incident.Observation, error) {
 	return incident.Observation{}, u.err
+}
+
+func (u unreachable) Look(context.Context, incident.Pool, incident.Step, incident.Op) (*incident.Reversal, error) {
+	return nil, u.err
 }
 
 func (u unreachable) Rollout(context.Context, incident.Pool, incident.Step, incident.Op) (incident.Rollout, error) {

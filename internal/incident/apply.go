@@ -63,6 +63,8 @@ func (a *applier) dispatch(ev Event) error {
 		return a.stopped(e)
 	case WriteClaimed:
 		return a.claimed(e)
+	case Unanswered:
+		return a.unanswered(e)
 	case Written:
 		return a.written(e)
 	case RolledOut:
@@ -71,6 +73,8 @@ func (a *applier) dispatch(ev Event) error {
 		return a.settled()
 	case Verified:
 		return a.verified(e)
+	case Reverted:
+		return a.reverted(e)
 	case UndoStarted:
 		return a.undo(e.Step, e.By, e.Why)
 	case Aborted:

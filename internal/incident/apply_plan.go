@@ -186,21 +186,31 @@ func (a *applier) tried(s Step) string {
 		if t.Kind != s.Kind || t.Target != s.Target.Key() || t.To != s.To || s.Kind == StepManual {
 			continue
 		}
-		text := "tried at " + t.At.UTC().Format("15:04 UTC")
-		if t.Verdict != "" {
-			text += ": " + string(t.Verdict)
-		}
-		if t.UndoneBy != nil {
-			text += ", undone by " + t.UndoneBy.String()
-		}
-		return text
+		return t.text()
 	}
 	return ""
 }
 
+func (t Trial) text() string {
+	text := "tried at " + t.At.UTC().Format("15:04 UTC")
+	if t.Verdict != "" {
+		text += ": " + string(t.Verdict)
+	}
+	if t.UndoneBy != nil {
+		text += ", undone by " + t.UndoneBy.String()
+	}
+	if t.Why != "" {
+		text += ": " + t.Why
+	}
+	return text
+}
+
 // remember keeps what came of a change, so that policy does not repeat it and people know.
-func (a *applier) remember(s Step, verdict Verdict, undoneBy *Actor) {
-	t := Trial{Kind: s.Kind, Target: s.Target.Key(), To: s.To, Verdict: verdict, At: s.AppliedAt, UndoneBy: undoneBy}
+func (a *applier) remember(s Step, t Trial) {
+	t.Kind, t.Target, t.To, t.At = s.Kind, s.Target.Key(), s.To, s.AppliedAt
+	if t.At.IsZero() {
+		t.At = a.now
+	}
 	if n := slices.IndexFunc(a.inc.Trials, func(o Trial) bool { return o.Kind == t.Kind && o.Target == t.Target && o.To == t.To }); n >= 0 {
 		if t.Verdict == "" {
 			t.Verdict = a.inc.Trials[n].Verdict

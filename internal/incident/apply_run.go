@@ -80,7 +80,7 @@ func (a *applier) claimed(e WriteClaimed) error {
 	if err != nil {
 		return err
 	}
-	act.Phase, act.WriteID, act.Since = PhaseClaimed, e.WriteID, a.now
+	act.Phase, act.WriteID, act.Since, act.Mark = PhaseClaimed, e.WriteID, a.now, e.Mark
 	if e.Before != nil {
 		act.Before = e.Before
 	}
@@ -108,17 +108,21 @@ func (a *applier) written(e Written) error {
 	}
 	switch e.Result {
 	case ResultApplied:
-		a.inc.ChangedAt = a.now
+		a.inc.ChangedAt, a.inc.Note = a.now, ""
 		a.inc.State, act.Phase, act.Since = StateSettling, PhaseRollout, a.now
 		a.step(s.ID, "Done: %s. Waiting for the rollout.%s", s.Title, space(e.Note))
 	case ResultDrilled:
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
 		a.step(s.ID, "DRILL: would have done: %s. Nothing was written.%s", s.Title, space(e.Note))
 	case ResultDrift, ResultFailed:
+		if act.Tries > 0 {
+			a.remember(s, Trial{Why: "the API server gave no clear answer"})
+		}
 		a.step(s.ID, "Not done: %s. Nothing was written.", e.Note)
 		a.next("A step could not be written: "+e.Note, e.ExpiresAt)
 	case ResultUnknown:
-		return &RefusedError{Reason: "Only an abort ends a write without an outcome."}
+		a.unknown(s, e.Note)
+		a.next("It is not known whether a step was written: "+e.Note, e.ExpiresAt)
 	default:
 		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
 	}
@@ -133,7 +137,7 @@ func setWritten(s *Step, e Written, now time.Time) {
 		s.State, s.Reason, s.Approvals = StepRefused, e.Note, nil
 	case ResultFailed:
 		s.State, s.Reason, s.Approvals = StepFailed, e.Note, nil
-	case ResultUnknown: // refused by the caller: only an abort ends a write so
+	case ResultUnknown: // the caller says so
 	}
 }
 
@@ -141,7 +145,7 @@ func (a *applier) undoWritten(e Written) error {
 	act := a.inc.Active
 	switch e.Result {
 	case ResultApplied:
-		a.inc.ChangedAt = a.now
+		a.inc.ChangedAt, a.inc.Note = a.now, ""
 		act.Phase, act.Since = PhaseRollout, a.now
 		s, err := a.edit(act.Step, func(*Step) {})
 		if err != nil {
@@ -166,7 +170,7 @@ func (a *applier) undoWritten(e Written) error {
 	case ResultDrilled:
 		return &RefusedError{Reason: "A drill has nothing to undo."}
 	case ResultUnknown:
-		return &RefusedError{Reason: "Only an abort ends a write without an outcome."}
+		return a.undoUnknown(act.Step, e.Note)
 	default:
 		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
 	}
@@ -188,10 +192,7 @@ func (a *applier) rolledOut(e RolledOut) error {
 			text = "Undone: %s is %s again, but its rollout does not end well.%s"
 		}
 		a.step(s.ID, text, s.Target, s.Undo, space(e.Note))
-		if by := act.By; by.Kind != "bot" { // a stop-gap that the bot lifts has done its work
-			a.remember(s, "", &by)
-		}
-		a.inc.HealthySince = time.Time{}
+		a.undone(s)
 		a.quiet(a.inc.Quiet, "")
 		a.inc.Note = "Undone. I keep watching."
 		return nil
@@ -247,7 +248,7 @@ func (a *applier) concluded(e Verified, s Step) error {
 	a.inc.Active = nil
 	bad := verdict == VerdictWorse || verdict == VerdictUnchanged
 	if bad && !a.inc.Drill {
-		a.remember(s, verdict, nil)
+		a.remember(s, Trial{Verdict: verdict})
 	}
 	switch {
 	case a.inc.Drill:

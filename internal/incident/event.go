@@ -16,10 +16,12 @@ const (
 	KindExpired      EventKind = "expired"
 	KindRefused      EventKind = "step_refused"
 	KindClaimed      EventKind = "write_claimed"
+	KindUnanswered   EventKind = "write_unanswered"
 	KindWritten      EventKind = "written"
 	KindRolledOut    EventKind = "rolled_out"
 	KindSettled      EventKind = "settled"
 	KindVerified     EventKind = "verified"
+	KindReverted     EventKind = "reverted"
 	KindUndoStarted  EventKind = "undo_started"
 	KindAborted      EventKind = "aborted"
 	KindAcked        EventKind = "acked"
@@ -32,7 +34,7 @@ const (
 func EventKinds() []EventKind {
 	return []EventKind{
 		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindQuieted, KindDecided, KindExpired, KindRefused, KindClaimed,
-		KindWritten, KindRolledOut, KindSettled, KindVerified, KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindClosed,
+		KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted, KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindClosed,
 	}
 }
 
@@ -97,7 +99,12 @@ type WriteClaimed struct {
 	Op      Op
 	WriteID string
 	Before  map[string]Reading
+	// Mark is what the field was like just before; nil in a drill.
+	Mark *Mark
 }
+
+// Unanswered says that a claimed write was tried and nobody knows whether it took effect. The object is looked at before it is tried again.
+type Unanswered struct{ Error string }
 
 // Written says how the write ended.
 type Written struct {
@@ -124,6 +131,14 @@ type Verified struct {
 	// UndoNow says that policy undoes the step without asking again.
 	UndoNow bool
 	// ExpiresAt is until when people may decide what follows.
+	ExpiresAt time.Time
+}
+
+// Reverted says that a field which a step, or its undo, has set holds another value now. There is nothing left to verify, and nothing of the bot's to undo.
+type Reverted struct {
+	Step     string
+	Reversal Reversal
+	// ExpiresAt is until when people may decide on what is left of the plan.
 	ExpiresAt time.Time
 }
 
@@ -190,6 +205,9 @@ func (Stopped) Kind() EventKind { return KindRefused }
 func (WriteClaimed) Kind() EventKind { return KindClaimed }
 
 // Kind names the event.
+func (Unanswered) Kind() EventKind { return KindUnanswered }
+
+// Kind names the event.
 func (Written) Kind() EventKind { return KindWritten }
 
 // Kind names the event.
@@ -200,6 +218,9 @@ func (Settled) Kind() EventKind { return KindSettled }
 
 // Kind names the event.
 func (Verified) Kind() EventKind { return KindVerified }
+
+// Kind names the event.
+func (Reverted) Kind() EventKind { return KindReverted }
 
 // Kind names the event.
 func (UndoStarted) Kind() EventKind { return KindUndoStarted }

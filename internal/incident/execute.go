@@ -28,6 +28,17 @@ func (e *DriftError) Error() string {
 	return fmt.Sprintf("%s changed since the proposal: it was %s and is %s now", e.Target, e.Want, e.Got)
 }
 
+// Mark is what the API server says of a field just before a write. The claim of the write keeps it: by it a later look can tell whether the field was
+// written since, also where the object cannot carry the id of the write.
+type Mark struct {
+	// Version is the object's resource version.
+	Version string `json:"version,omitempty"`
+	// Generation counts the changes of the object's desired state; zero where the API server does not count them.
+	Generation int64 `json:"generation,omitempty"`
+	// Writers are the clients that have set the field, each with its time; empty when the API server names none.
+	Writers string `json:"writers,omitempty"`
+}
+
 // Observation is what a look at a target shows after a write whose answer is not known.
 type Observation struct {
 	// Value is what the field holds now.
@@ -35,7 +46,11 @@ type Observation struct {
 	// Ours says that the value is the wanted one and was written under the given write id, or by the bot's field manager where the
 	// object cannot carry the id.
 	Ours bool
-	Note string
+	// Made says whether the write took effect, whatever the field holds now. Undecided: it cannot be told, so it must not be made again.
+	Made Truth
+	// Reversal says who set the field to what it holds now, when that is not the wanted value; nil when it is, or cannot be read.
+	Reversal *Reversal
+	Note     string
 }
 
 // RolloutState is how far a rollout is.
@@ -52,4 +67,6 @@ const (
 type Rollout struct {
 	State RolloutState
 	Note  string
+	// Reversal is set when there is nothing to follow any more: the field holds another value now.
+	Reversal *Reversal
 }

@@ -70,6 +70,8 @@ type Trial struct {
 	At      time.Time `json:"at"`
 	// UndoneBy is nil while the change stands.
 	UndoneBy *Actor `json:"undoneBy,omitempty"`
+	// Why says in other cases why it is not repeated: somebody set it back, or nobody knows what became of it.
+	Why string `json:"why,omitempty"`
 }
 
 // Quiet says why an open incident asks nothing.
@@ -106,7 +108,13 @@ type Active struct {
 	// Why is the reason of an undo.
 	Why string `json:"why,omitempty"`
 	// WriteID names the claim of the write; it is also the annotation on the object.
-	WriteID     string    `json:"writeId,omitempty"`
+	WriteID string `json:"writeId,omitempty"`
+	// Mark is what the field was like just before the claim.
+	Mark *Mark `json:"mark,omitempty"`
+	// Tries counts the tries of the claimed write that had no clear answer, the last one at TriedAt with LastError.
+	Tries       int       `json:"tries,omitempty"`
+	TriedAt     time.Time `json:"triedAt,omitzero"`
+	LastError   string    `json:"lastError,omitempty"`
 	SettleUntil time.Time `json:"settleUntil,omitzero"`
 	// Before are the readings before the write.
 	Before map[string]Reading `json:"before,omitempty"`
@@ -270,6 +278,7 @@ func cloneSteps(in []Step) []Step {
 		out[n].Guardrails = slices.Clone(out[n].Guardrails)
 		out[n].Approvals = slices.Clone(out[n].Approvals)
 		out[n].Verification = clonePtr(out[n].Verification)
+		out[n].Reverted = clonePtr(out[n].Reverted)
 	}
 	return out
 }

@@ -9,13 +9,13 @@ import (
 // WriteResult is how a write to a target ended.
 type WriteResult string
 
-// The results. The engine observes the object until it knows; ResultUnknown is left when a person ended that.
+// The results. The engine observes the object until it knows; ResultUnknown is left when a person ended that, or when the object cannot tell.
 const (
 	ResultApplied WriteResult = "applied" // the object has the wanted value, written by this claim
 	ResultDrift   WriteResult = "drift"   // the object was not what the human saw; nothing was written
 	ResultFailed  WriteResult = "failed"  // refused by the API server; nothing was written
 	ResultDrilled WriteResult = "drilled" // a drill: the server-side dry-run was accepted; nothing was written
-	ResultUnknown WriteResult = "unknown" // a person stopped waiting for the answer; it may have taken effect
+	ResultUnknown WriteResult = "unknown" // nobody knows whether it took effect; it is not made again
 )
 
 // Write is the claim of one write to one target: the intent before it, and its end. It is also the history that cool-down and budget read.

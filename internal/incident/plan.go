@@ -153,11 +153,15 @@ type Step struct {
 	// ApprovedUnder is Approvers.Rule of the configuration under which the approvals were given.
 	ApprovedUnder string        `json:"approvedUnder,omitempty"`
 	Verification  *Verification `json:"verification,omitempty"`
+	// Reverted says who changed the value after the step, or its undo, had set it.
+	Reverted *Reversal `json:"reverted,omitempty"`
 	// Tried says what came of the same change earlier in this incident; empty when it is new. People may repeat it, policy may not.
 	Tried string `json:"tried,omitempty"`
 	// UndoTries counts the undos that were refused, the last one at UndoRefusedAt. The step still stands.
 	UndoTries     int       `json:"undoTries,omitempty"`
 	UndoRefusedAt time.Time `json:"undoRefusedAt,omitzero"`
+	// UndoUnsure says that nobody knows what became of an undo. The bot does not try another one by itself; a person may.
+	UndoUnsure bool `json:"undoUnsure,omitempty"`
 }
 
 // undoPause is how long the bot waits after a refused undo; it doubles with each, up to undoPauseMost. A refusal by RBAC, admission or quota lasts
@@ -169,7 +173,10 @@ const (
 
 // UndoDue says whether the bot may try to undo the step by itself: at once, and after refusals ever more rarely. A person may ask at any time.
 func (s Step) UndoDue(now time.Time) bool {
-	if s.UndoTries == 0 {
+	switch {
+	case s.UndoUnsure:
+		return false
+	case s.UndoTries == 0:
 		return true
 	}
 	return !now.Before(s.UndoRefusedAt.Add(min(undoPause<<min(s.UndoTries-1, 10), undoPauseMost)))

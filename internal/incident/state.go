@@ -58,6 +58,8 @@ const (
 	StepFailed     StepState = "failed"
 	StepUndoing    StepState = "undoing"
 	StepUndone     StepState = "undone"
+	// StepReverted was applied, and somebody else has changed the value since.
+	StepReverted StepState = "reverted"
 )
 
 // Verdict is the outcome of a verification.

@@ -191,11 +191,19 @@ type cluster struct {
 	needs   map[incident.StepKind]incident.Needs
 	script  map[string][]answer
 	log     []string
+	// unmarked fails every Mark, unseen every Look; looks counts these.
+	unmarked, unseen error
+	looks            int
 }
 
 type object struct {
 	value   int
 	writeID string
+	// made are the ids of the writes that took effect; generation counts all changes. nameless: the object keeps no ids.
+	made       []string
+	generation int64
+	nameless   bool
+	by         string
 }
 
 func newCluster(t *testing.T, dry bool) *cluster {
@@ -243,11 +251,46 @@ func (c *cluster) left(call string) int {
 }
 
 // scale is somebody else who sets the replicas.
-func (c *cluster) scale(v int) {
+func (c *cluster) scale(v int) { c.set(incident.StepReplicas, v) }
+
+// set is somebody else who sets a value.
+func (c *cluster) set(kind incident.StepKind, v int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := c.objects[incident.StepReplicas]
-	o.value, o.writeID = v, "somebody"
+	o := c.objects[kind]
+	o.value, o.writeID, o.by = v, "somebody", "argocd-controller"
+	o.generation++
+}
+
+// reversal is what Look says of an object whose value is not the wanted one.
+func (o *object) reversal(want incident.Value) *incident.Reversal {
+	if value(o.value) == want {
+		return nil
+	}
+	return &incident.Reversal{Value: value(o.value), By: o.by}
+}
+
+func wanted(s incident.Step, op incident.Op) incident.Value {
+	if op == incident.OpUndo {
+		return s.Undo
+	}
+	return s.To
+}
+
+func (c *cluster) Mark(_ context.Context, _ incident.Pool, s incident.Step) (incident.Mark, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return incident.Mark{Generation: c.objects[s.Kind].generation + 1}, c.unmarked
+}
+
+func (c *cluster) Look(_ context.Context, _ incident.Pool, s incident.Step, op incident.Op) (*incident.Reversal, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks++
+	if c.unseen != nil {
+		return nil, c.unseen
+	}
+	return c.objects[s.Kind].reversal(wanted(s, op)), nil
 }
 
 func (c *cluster) value(kind incident.StepKind) int {
@@ -316,20 +359,28 @@ func (c *cluster) Do(_ context.Context, _ incident.Pool, s incident.Step, op inc
 		if err != nil {
 			return err
 		}
-		o.value, o.writeID = n, id
+		o.value, o.writeID, o.by = n, id, "vllm-medic"
+		o.made, o.generation = append(o.made, id), o.generation+1
 		c.log = append(c.log, fmt.Sprintf("%s=%d", s.Kind, n))
 	}
 	return a.err
 }
 
-func (c *cluster) Observe(_ context.Context, _ incident.Pool, s incident.Step, _ incident.Op, id string) (incident.Observation, error) {
+func (c *cluster) Observe(_ context.Context, _ incident.Pool, s incident.Step, op incident.Op, id string, before *incident.Mark) (incident.Observation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.next("observe"); a.err != nil {
 		return incident.Observation{}, a.err
 	}
 	o := c.objects[s.Kind]
-	return incident.Observation{Value: value(o.value), Ours: o.writeID == id}, nil
+	out := incident.Observation{Value: value(o.value), Ours: o.writeID == id, Made: incident.Undecided, Reversal: o.reversal(wanted(s, op))}
+	switch {
+	case out.Ours, !o.nameless && slices.Contains(o.made, id):
+		out.Made = incident.True
+	case before != nil && before.Generation == o.generation+1:
+		out.Made = incident.False
+	}
+	return out, nil
 }
 
 func (c *cluster) Rollout(context.Context, incident.Pool, incident.Step, incident.Op) (incident.Rollout, error) {

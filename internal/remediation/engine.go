@@ -60,12 +60,15 @@ var ErrUnanswered = errors.New("nobody answered")
 
 // Executor turns knobs. Do may be called again with the same write id and then recognises its own write. Its nil error promises that the
 // object has the wanted value; *incident.DriftError and *incident.RefusedError promise that nothing was written; any other error means
-// that the outcome is not known, and Observe must be asked. In a drill the executor sends dry-runs only.
+// that the outcome is not known, and Observe must be asked. In a drill the executor sends dry-runs only. Mark looks at a field just before its write
+// and Look after it: who has changed the value since, nil while nobody has. What could not be read is an error, and no answer to that.
 type Executor interface {
 	Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error)
 	Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error
 	Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error
-	Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) (incident.Observation, error)
+	Mark(ctx context.Context, pool incident.Pool, step incident.Step) (incident.Mark, error)
+	Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark) (incident.Observation, error)
+	Look(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (*incident.Reversal, error)
 	Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error)
 }
 

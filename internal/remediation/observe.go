@@ -3,22 +3,32 @@ package remediation
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 )
 
-// observe finds out what became of a claimed write: it took effect, it did not happen and is made now, or somebody else changed the object.
+// writeTries bounds how often a claimed write is tried whose answers say nothing. With the pauses between them they last for two minutes, in which an API
+// server restarts.
+const writeTries = 6
+
+// observe finds out what became of a claimed write: it took effect, and stands or was set back; it did not happen and is made now; somebody else changed
+// the object; or nobody can tell, and then it is not made again.
 func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	act := t.inc.Active
-	if t.inc.Drill {
-		return e.write(ctx, t, exec, s) // a dry-run may be repeated
+	if wait := e.cfg.Timing.nextTry(act).Sub(t.now); wait > 0 {
+		return e.later(ctx, t, wait)
 	}
-	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID)
+	if t.inc.Drill {
+		return e.tryAgain(ctx, t, exec, s) // a dry-run may be repeated
+	}
+	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID, act.Mark)
 	if err != nil {
 		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return e.hold(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target), e.cfg.Timing.Retry)
+		return e.hold(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
+			e.cfg.Timing.patience(t.now.Sub(act.Since)))
 	}
 	before := s.From
 	if act.Op == incident.OpUndo {
@@ -27,11 +37,29 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	switch {
 	case o.Ours:
 		return e.wrote(ctx, t, incident.ResultApplied, "Found done after an interruption.")
-	case o.Value == before:
+	case o.Made == incident.True && o.Reversal != nil:
+		end := incident.Write{ID: act.WriteID, EndedAt: e.deps.Now(), Result: incident.ResultApplied}
+		return e.reverted(ctx, t, s, *o.Reversal, extra{finish: &end})
+	case o.Made == incident.False && o.Value == before:
 		return e.writeAgain(ctx, t, exec, s)
-	default:
+	case o.Made == incident.False || act.Op == incident.OpUndo && o.Value != before:
 		return e.wrote(ctx, t, incident.ResultDrift, fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
+	default:
+		return e.wrote(ctx, t, incident.ResultUnknown, unsure(s, o, before))
 	}
+}
+
+// unsure says why nobody can tell what became of a write.
+func unsure(s incident.Step, o incident.Observation, before incident.Value) string {
+	as := ""
+	if o.Value == before {
+		as = ", as before,"
+	}
+	text := fmt.Sprintf("the write had no clear answer, %s is %s%s now, and the object was changed since the write was claimed", s.Target, o.Value, as)
+	if o.Reversal != nil && o.Reversal.By != "" {
+		text += fmt.Sprintf(" (%s was the last to set the value)", o.Reversal.By)
+	}
+	return text + ", so it can't be told whether the write took effect"
 }
 
 // hold waits, and says why the first time.
@@ -53,12 +81,20 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 		e.deps.Logger.WarnContext(ctx, "a claimed write waits", "incident", t.inc.ID, "step", s.ID, "err", err)
 		return e.later(ctx, t, e.cfg.Timing.Retry)
 	case why == "":
-		return e.write(ctx, t, exec, s)
+		return e.tryAgain(ctx, t, exec, s)
 	case t.inc.Active.Op == incident.OpUndo:
 		return e.hold(ctx, t, "The undo waits: "+why, e.cfg.Timing.Watch)
 	default:
 		return e.wrote(ctx, t, incident.ResultFailed, why)
 	}
+}
+
+// tryAgain makes a claimed write that did not happen, unless that was tried often enough.
+func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	if act := t.inc.Active; act.Tries >= writeTries {
+		return e.wrote(ctx, t, incident.ResultFailed, fmt.Sprintf("gave up after %d tries without a clear answer, the last one: %s", act.Tries, act.LastError))
+	}
+	return e.write(ctx, t, exec, s)
 }
 
 // against says what came after the claim and speaks against the write: a pause, a more careful mode, approvers that became stricter, and, when the claim of a step is older than
@@ -91,4 +127,14 @@ func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident
 		return why, nil
 	}
 	return e.replaced(ctx, t, exec, s, l)
+}
+
+// brief is an error for the incident: proxies answer with whole pages.
+func brief(err error) string {
+	const most = 300
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return text
 }

@@ -64,11 +64,16 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	if why := policy.Refusal(guards); why != "" {
 		return e.stop(ctx, t, act, why, guards)
 	}
+	mark, again, err := e.mark(ctx, t, exec, s)
+	if err != nil || again {
+		return err
+	}
+	claim.Mark = mark
 	w := incident.Write{
 		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
 		Drill: t.inc.Drill, StartedAt: t.now,
 	}
-	err := e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
+	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
 	var paused *incident.PausedError
 	var locked *incident.LockedError
 	switch {
@@ -144,7 +149,7 @@ func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.S
 		return e.wrote(ctx, t, incident.ResultFailed, refused.Error())
 	}
 	e.deps.Logger.WarnContext(ctx, "the outcome of a write is not known; the object will be looked at", "incident", t.inc.ID, "step", s.ID, "err", err)
-	return e.giveBack(ctx, t)
+	return e.commit(ctx, t, incident.Unanswered{Error: brief(err)}, extra{})
 }
 
 func (e *Engine) wrote(ctx context.Context, t *turn, r incident.WriteResult, note string) error {

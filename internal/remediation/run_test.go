@@ -347,11 +347,24 @@ func TestAnUnknownOutcomeIsLookedAt(t *testing.T) {
 		{"somebody else changed it", answer{err: errAway, lost: true}, func(b *bench) {
 			b.live.scale(9)
 			b.live.expect("observe")
-		}, incident.StepRefused, 9},
+		}, incident.StepFailed, 9},
 		{"somebody else set the same value", answer{err: errAway, lost: true}, func(b *bench) {
 			b.live.scale(3)
 			b.live.expect("observe")
-		}, incident.StepRefused, 3},
+		}, incident.StepFailed, 3},
+		{"it took effect and was set back", answer{err: errAway}, func(b *bench) {
+			b.live.scale(2)
+			b.live.expect("observe")
+		}, incident.StepReverted, 2},
+		{"it took effect and somebody went further", answer{err: errAway}, func(b *bench) {
+			b.live.scale(9)
+			b.live.expect("observe")
+		}, incident.StepReverted, 9},
+		{"somebody was there and nobody can tell", answer{err: errAway}, func(b *bench) {
+			b.live.objects[incident.StepReplicas].nameless = true
+			b.live.scale(2)
+			b.live.expect("observe")
+		}, incident.StepFailed, 2},
 		{"it cannot be looked at", answer{err: errAway, lost: true}, func(b *bench) {
 			b.live.expect("observe", answer{err: errAway})
 		}, incident.StepApplying, 2},

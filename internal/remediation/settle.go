@@ -13,21 +13,29 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 	if act == nil {
 		return fmt.Errorf("the incident is %s without an active step", t.inc.State)
 	}
-	if act.Phase == incident.PhaseSettle {
-		if wait := act.SettleUntil.Sub(t.now); wait > 0 {
-			return e.later(ctx, t, wait)
-		}
-		return e.commit(ctx, t, incident.Settled{}, extra{})
-	}
 	s, ok := t.inc.Step(act.Step)
 	if !ok {
 		return fmt.Errorf("the active step %s does not exist", act.Step)
+	}
+	if act.Phase == incident.PhaseSettle {
+		return e.wait(ctx, t, s)
 	}
 	exec := e.executor(t.inc.Drill)
 	if exec == nil {
 		return e.hold(ctx, t, fmt.Sprintf("The rollout of %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	return e.rollout(ctx, t, exec, s)
+}
+
+// wait lets the signals' window pass, and keeps an eye on the value meanwhile.
+func (e *Engine) wait(ctx context.Context, t *turn, s incident.Step) error {
+	if gone, err := e.moved(ctx, t, s); gone || err != nil {
+		return err
+	}
+	if wait := t.inc.Active.SettleUntil.Sub(t.now); wait > 0 {
+		return e.later(ctx, t, min(wait, e.cfg.Timing.VerifyEvery))
+	}
+	return e.commit(ctx, t, incident.Settled{}, extra{})
 }
 
 // rollout looks at the rollout once. One that takes longer than RolloutLimit has failed.
@@ -41,6 +49,8 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 		return e.later(ctx, t, e.cfg.Timing.Retry)
 	case err != nil:
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be looked at: " + err.Error()}, extra{})
+	case r.Reversal != nil:
+		return e.reverted(ctx, t, s, *r.Reversal, extra{})
 	case r.State == incident.RolloutDone:
 		return e.commit(ctx, t, incident.RolledOut{Note: r.Note, SettleUntil: t.now.Add(e.cfg.Timing.Settle + s.WarmUp)}, extra{})
 	case r.State == incident.RolloutFailed:
@@ -52,14 +62,20 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 	}
 }
 
-// verify reads the signals again and judges them, at most once in VerifyEvery: a person or an alert may wake it at any time, and two readings that confirm each
-// other must not rest on the same samples.
+// verify reads the signals again and judges them, as long as the change stands and at most once in VerifyEvery: a person or an alert may wake it at any
+// time, and two readings that confirm each other must not rest on the same samples.
 func (e *Engine) verify(ctx context.Context, t *turn) error {
 	act := t.inc.Active
 	if act == nil {
 		return fmt.Errorf("the incident is %s without an active step", t.inc.State)
 	}
-	s, _ := t.inc.Step(act.Step)
+	s, ok := t.inc.Step(act.Step)
+	if !ok {
+		return fmt.Errorf("the active step %s does not exist", act.Step)
+	}
+	if gone, err := e.moved(ctx, t, s); gone || err != nil {
+		return err
+	}
 	var last *incident.Verification
 	if act.Readings > 0 {
 		last = s.Verification

@@ -106,11 +106,17 @@ func (t Timing) dueRunning(inc incident.Incident, now time.Time) time.Time {
 		return now.Add(t.Retry)
 	}
 	switch inc.Active.Phase {
-	case incident.PhaseRecheck, incident.PhaseClaimed:
+	case incident.PhaseRecheck, incident.PhaseRollout:
 		return now
-	case incident.PhaseRollout:
+	case incident.PhaseClaimed:
+		if next := t.nextTry(inc.Active); next.After(now) {
+			return next
+		}
 		return now
 	case incident.PhaseSettle:
+		if look := now.Add(t.VerifyEvery); look.Before(inc.Active.SettleUntil) {
+			return look
+		}
 		return inc.Active.SettleUntil
 	case incident.PhaseVerify:
 		if inc.Active.Readings > 0 {
@@ -120,4 +126,17 @@ func (t Timing) dueRunning(inc incident.Incident, now time.Time) time.Time {
 	default:
 		return now.Add(t.Retry)
 	}
+}
+
+// nextTry is when a claimed write without a clear answer is looked at again: after Retry, and twice as long with each further try, up to Watch.
+func (t Timing) nextTry(act *incident.Active) time.Time {
+	if act.Tries == 0 {
+		return act.Since
+	}
+	return act.TriedAt.Add(min(t.Retry<<min(act.Tries-1, 16), max(t.Watch, t.Retry)))
+}
+
+// patience is the pause after a look that failed, when that has gone on for so long: ever longer, from Retry up to Watch.
+func (t Timing) patience(since time.Duration) time.Duration {
+	return max(t.Retry, min(since, t.Watch))
 }

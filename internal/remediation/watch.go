@@ -14,6 +14,11 @@ var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
 
 // watch looks again, then lifts a stop-gap or ends the incident when it has been healthy for long enough.
 func (e *Engine) watch(ctx context.Context, t *turn) error {
+	for _, s := range t.inc.StopGaps() {
+		if gone, err := e.moved(ctx, t, s); gone || err != nil {
+			return err
+		}
+	}
 	ev := e.investigated(ctx, t)
 	if err := e.commit(ctx, t, ev, extra{keep: true}); err != nil {
 		return err

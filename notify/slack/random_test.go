@@ -99,7 +99,7 @@ func (c chaos) step(id string) incident.Step {
 		Needs: incident.Needs{Confirm: c.IntN(2) == 0, Restart: c.IntN(2) == 0, Approvals: c.IntN(4)},
 		State: pick(
 			c, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
-			incident.StepRefused, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone, "odd",
+			incident.StepRefused, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone, incident.StepReverted, "odd",
 		),
 		LiftAfter: time.Duration(c.Int64N(1e13)), AppliedAt: c.time(), Approvals: several(c, 8, c.actor),
 		Guardrails: several(c, 14, func() incident.Guardrail {

@@ -315,6 +315,13 @@ func stories(t *testing.T) map[string]incident.Incident {
 	tried.inc.Diagnosis = cautious(tried.inc.Diagnosis)
 	out["28-undo-offered-cautions"] = tried.inc
 
+	reverted := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").
+		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+	reverted.do(time.Minute, incident.Reverted{Step: "p1-s1", Reversal: incident.Reversal{
+		Value: incident.Set("2"), By: "argocd-controller", At: reverted.now.Add(6 * time.Second), Hint: "change it in Git",
+	}})
+	out["29-reverted"] = reverted.inc
+
 	out["30-denied"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Deny, "p1-s1").inc
 	out["31-expired"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).inc
 	out["32-no-diagnosis"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second, incident.InvestigationStarted{}).
@@ -334,6 +341,8 @@ func stories(t *testing.T) map[string]incident.Incident {
 	failed := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
 		do(time.Second, incident.Written{Result: incident.ResultFailed, Note: "Deployment llm/llama-70b: the server does not allow it: forbidden"})
 	out["42-closed-after-a-failure"] = failed.do(time.Hour, incident.Closed{By: alice(), Reason: "scaled by hand"}).inc
+
+	out["43-closed-after-a-revert"] = reverted.do(time.Hour, incident.Closed{By: alice(), Reason: "changed in Git"}).inc
 
 	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Quieted{Reason: advice})
 	out["50-no-pool"] = none.inc

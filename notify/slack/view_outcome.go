@@ -100,9 +100,9 @@ func (c *canvas) done(inc incident.Incident) []string {
 	var lines []string
 	for _, s := range steps {
 		switch s.State {
-		case incident.StepApplied, incident.StepUndone, incident.StepFailed:
+		case incident.StepApplied, incident.StepUndone, incident.StepFailed, incident.StepReverted:
 			lines = append(lines, stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+change(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
-			if s.State == incident.StepFailed && s.Reason != "" {
+			if s.Reason != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
 				lines = append(lines, c.people.sentence(s.Reason, c.detail.text))
 			}
 			lines = append(lines, c.verified(inc, s)...)

@@ -75,7 +75,8 @@ func aside(inc incident.Incident, s incident.Step) bool {
 		return true
 	case incident.StepProposed, incident.StepRefused, incident.StepDenied, incident.StepExpired:
 		return inc.State.Running() || !inc.HealthySince.IsZero()
-	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone:
+	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone,
+		incident.StepReverted:
 	}
 	return false
 }
@@ -134,7 +135,8 @@ func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string 
 		return reason("⌛", "nobody decided in time")
 	case incident.StepSuperseded:
 		return reason("➖", "overtaken")
-	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone:
+	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone,
+		incident.StepReverted:
 		return ""
 	default:
 		return title + ": " + escape(string(s.State), 40)
@@ -328,6 +330,8 @@ func stepIcon(inc incident.Incident, s incident.Step) string {
 		return "❌"
 	case incident.StepUndoing, incident.StepUndone:
 		return "↩️"
+	case incident.StepReverted:
+		return "⏪"
 	case incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
 		incident.StepRefused, incident.StepApplying:
 	}
@@ -348,6 +352,8 @@ func stateWord(inc incident.Incident, s incident.Step) string {
 		return ", *failed*"
 	case s.State == incident.StepUndone:
 		return ", undone"
+	case s.State == incident.StepReverted:
+		return ", done" + at + ", *reverted*"
 	case s.State == incident.StepUndoing:
 		return ", being undone"
 	}

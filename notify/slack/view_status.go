@@ -155,10 +155,17 @@ func watchingLine(inc incident.Incident) string {
 		return "🟢 *It looks healthy.* I watch whether it stays so." + healthy
 	case failed(inc):
 		return "🛑 *A person must look.*"
+	case takenBack(inc):
+		return "⏪ *Change reverted by someone else.*"
 	case inc.Quiet != incident.QuietNone:
 		return "🔕 *I only watch.*"
 	}
 	return "👀 *I watch and ask nothing for now.*"
+}
+
+// takenBack says that somebody else changed the value of a step of the present plan.
+func takenBack(inc incident.Incident) bool {
+	return inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, func(s incident.Step) bool { return s.State == incident.StepReverted })
 }
 
 // failed says that a step ended badly and nobody has looked after it since.
