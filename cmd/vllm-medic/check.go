@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"strings"
 	"text/tabwriter"
@@ -53,15 +52,16 @@ func checkFile(ctx context.Context, t terminal, path string, opts config.Options
 	if err := sound(t.out, path, l, opts.Offline, live); err != nil || !live {
 		return err
 	}
-	return outside(ctx, t.out, l)
+	return outside(ctx, t, l)
 }
 
 // outside prints what the outside says, the good and the bad.
-func outside(ctx context.Context, w io.Writer, l loaded) error {
-	found, err := app.Live(ctx, app.Options{Config: l.Config, Catalog: l.catalog, Logger: slog.New(slog.DiscardHandler)})
+func outside(ctx context.Context, t terminal, l loaded) error {
+	found, err := app.Live(ctx, l.options(t))
 	if err != nil {
 		return err
 	}
+	w := t.out
 	say(w, "\nAsked outside, reads only:\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	bad := 0

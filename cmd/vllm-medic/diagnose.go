@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,10 +46,8 @@ func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format stri
 			return err
 		}
 	}
-	// What could not be read stands in the answer, at the place where it is missing; client-go would say it once more on the terminal.
-	quiet := slog.New(slog.DiscardHandler)
-	app.LogClientGo(quiet)
-	found, err := app.Diagnose(ctx, app.Options{Config: l.Config, Catalog: l.catalog, Logger: quiet}, pool, alerts)
+	// What could not be read stands in the answer, at the place where it is missing.
+	found, err := app.Diagnose(ctx, l.options(t), pool, alerts)
 	if err != nil {
 		return err
 	}
@@ -56,13 +55,49 @@ func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format stri
 		// A look without an alert has none; the contract says that this is a list.
 		found[n].Alerts = append([]incident.Alert{}, found[n].Alerts...)
 	}
-	if format != "text" {
-		return write(t.out, format, found)
+	nothing := len(found) > 0 && !slices.ContainsFunc(found, func(inc incident.Incident) bool { return !unread(inc) })
+	switch {
+	case format != "text":
+		if err := write(t.out, format, found); err != nil || !nothing {
+			return err
+		}
+		return errFound
+	case nothing:
+		return nothingRead(found, l.Config, path)
 	}
 	for _, inc := range found {
 		printIncident(t.out, inc)
 	}
 	return nil
+}
+
+// unread says that neither Prometheus nor Kubernetes told anything of a pool.
+func unread(inc incident.Incident) bool {
+	for _, r := range inc.Readings {
+		if r.Error == "" {
+			return false
+		}
+	}
+	return len(inc.Readings) > 0 && inc.Diagnosis == nil && (inc.Cluster.Error != "" || inc.Cluster.Workload.IsZero())
+}
+
+// nothingRead says who could not be asked, why, and what to do. The incidents' readings would say the same of each signal.
+func nothingRead(found []incident.Incident, cfg config.Config, path string) error {
+	var pools []string
+	for _, inc := range found {
+		pools = append(pools, inc.Pool)
+	}
+	lines := []string{
+		"nothing could be read about " + strings.Join(pools, ", ") + ", so there is no diagnosis",
+		fmt.Sprintf("  Prometheus at %s: %s", cfg.Prometheus.URL, cell(sharedError(found[0].Readings))),
+		"    Check prometheus.url and that this machine can reach it; kubectl port-forward helps from a laptop.",
+	}
+	if c := found[0].Cluster; cfg.Kubernetes == nil {
+		lines = append(lines, "  Kubernetes: not configured.")
+	} else if c.Error != "" {
+		lines = append(lines, "  Kubernetes: "+cell(c.Error), "    Check kubernetes.kubeconfig, or set KUBECONFIG where the configuration names none.")
+	}
+	return errors.New(strings.Join(append(lines, fmt.Sprintf("vllm-medic check --config %s --live asks each of them and says what answers.", path)), "\n"))
 }
 
 func readAlerts(path string, t terminal) ([]incident.Alert, error) {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 
+	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
@@ -13,6 +15,11 @@ type loaded struct {
 	config.Config
 	catalog *playbooks.Catalog
 	builtin int
+}
+
+// options are for the commands that look and change nothing.
+func (l loaded) options(t terminal) app.Options {
+	return app.Options{Config: l.Config, Catalog: l.catalog, Logger: slog.New(slog.DiscardHandler), Kubeconfig: t.env("KUBECONFIG")}
 }
 
 // load reads the configuration and the playbooks that it names. Mistakes in both come together, as mistakes.
@@ -28,7 +35,7 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 	if err != nil {
 		return loaded{}, err
 	}
-	opts.Getenv, opts.Profile = t.getenv, builtin.Profile
+	opts.Getenv, opts.Profile, opts.Kubeconfig = t.getenv, builtin.Profile, app.CheckKubeconfig
 	l := loaded{builtin: len(builtin.Playbooks())}
 	var found mistakes
 	if l.Config, err = config.Load(path, opts); err != nil {

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/vllm-medic/vllm-medic/internal/app"
 )
 
 // Exit codes: done; a finding or a failure; wrong usage.
@@ -18,6 +21,7 @@ const (
 )
 
 func main() {
+	app.LogClientGo(slog.New(slog.DiscardHandler)) // commands say what went wrong themselves; serve sends it to its log
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.LookupEnv})
 	stop()

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/config"
@@ -38,6 +36,8 @@ type Options struct {
 	Store func(Store) Store
 	// Now is the clock of diagnose; nil is the machine's own. Rehearsals look at a time of their own.
 	Now func() time.Time
+	// Kubeconfig lists the files that Live and Diagnose take outside of a pod when the configuration names none, as KUBECONFIG does.
+	Kubeconfig string
 	// ReloadEvery is how often the playbook folders are looked at; zero means every ten seconds.
 	ReloadEvery time.Duration
 	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
@@ -137,39 +137,6 @@ func (a *App) channelFor(pool string) string {
 		return "log"
 	}
 	return a.opts.Config.Slack.Channel
-}
-
-// kubernetes returns the client configuration, or nil when none is configured.
-func (a *App) kubernetes() (*rest.Config, error) {
-	rc, err := KubernetesConfig(a.opts.Config)
-	if err != nil || rc == nil {
-		return nil, err
-	}
-	if a.opts.Transport != nil {
-		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return a.opts.Transport("kubernetes", rt) })
-	}
-	return rc, nil
-}
-
-// KubernetesConfig reads the kubeconfig that the configuration names, or the one of the pod; nil when no Kubernetes is configured.
-func KubernetesConfig(cfg config.Config) (*rest.Config, error) {
-	if cfg.Kubernetes == nil {
-		return nil, nil
-	}
-	if cfg.Kubernetes.Kubeconfig == "" {
-		rc, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, fmt.Errorf("kubernetes: not in a cluster (%w); set kubernetes.kubeconfig", err)
-		}
-		return rc, nil
-	}
-	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: cfg.Kubernetes.Kubeconfig},
-		&clientcmd.ConfigOverrides{CurrentContext: cfg.Kubernetes.Context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("kubernetes: read %s: %w", cfg.Kubernetes.Kubeconfig, err)
-	}
-	return rc, nil
 }
 
 // Start runs everything in the background. Call Stop once afterwards.

@@ -13,7 +13,7 @@ import (
 // that are kept nowhere. It writes nothing and needs no store of a running bot. A Kubernetes that cannot be reached or is not configured is
 // said at each step; it is not an error.
 func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
-	rc, away := KubernetesConfig(opts.Config)
+	rc, away := forReading(opts)
 	parts, err := newDeciding(opts.Config, opts, rc)
 	if err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func TestTheDefaultModeIsDrillAndWithoutAClusterNothingIsChanged(t *testing.T) {
 		{"no mode", "mode: approve\n", "", false, incident.ModeDrill},
 		{"approve", "", "", false, incident.ModeApprove},
 		{"dry run", "", "", true, incident.ModeDrill},
-		{"approve without kubernetes", "kubernetes: {}\n", "", false, incident.ModeObserve},
+		{"dry run without kubernetes", "kubernetes: {}\n", "", true, incident.ModeDrill},
 		{"a pool is more careful", "  - name: llama\n", "  - name: llama\n    mode: observe\n", false, incident.ModeObserve},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"a default too big", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 8192000}", "default: 8192000 is not from"},
 		{"bounds of the tokens", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 1024}", "max_num_batched_tokens.max: 1024 is below min 2048"},
 		{"a largest step of the tokens", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 1, max: 2, max_step: -1}", "max_num_batched_tokens.max_step: must not be"},
-		{"a default of replicas", "{min: 2, max: 8}", "{min: 2, max: 8, default: 2}", "default: is not a setting"},
+		{"a default of replicas", "{min: 2, max: 8}", "{min: 2, max: 8, default: 2}", `there is no field "default" here; there are min, max, max_step`},
 		{"throttle kind", "kind: envoy-gateway", "kind: nginx", `"nginx" is not known`},
 		{"throttle field", "field: maxParallelRequests", "field: rps", `"rps" is not maxParallelRequests or requests`},
 		{"no matchers", "    matchers: {model_name: llama}\n", "", "pools[0].matchers: is needed"},
@@ -146,7 +146,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is not set or empty"},
 		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is not set or empty"},
 		{"file missing", "mode: approve", "mode: approve\naccess: {viewer_token_file: /no/such}", "cannot be read"},
-		{"duration without a unit", "mode: approve", "mode: approve\ntiming: {settle: 30}", "write it with a unit"},
+		{"duration without a unit", "mode: approve", "mode: approve\ntiming: {settle: 30}", `"30" has no unit; write 30ms for milliseconds, 30s for seconds`},
 		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", "timing.settle: must not be negative"},
 		{"profile", "    knobs:", "    slo: fast\n    knobs:", `"fast" is not a built-in profile`},
 		{"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}", "asks for 2 approvals from 1 people"},

@@ -10,7 +10,7 @@ type file struct {
 	Prometheus prometheusFile `yaml:"prometheus"`
 	// The Alertmanager that posts alerts.
 	Alertmanager alertmanagerFile `yaml:"alertmanager,omitempty"`
-	// The cluster of the pools. Without this section nothing can be changed: the bot observes.
+	// The cluster of the pools. Without this section nothing can be changed: the modes approve and auto need it.
 	Kubernetes *kubernetesFile `yaml:"kubernetes,omitempty"`
 	// Where people are asked. Without this section the messages go to the log and to the incident's JSON.
 	Slack *slackFile `yaml:"slack,omitempty"`

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +32,8 @@ type Options struct {
 	Offline bool
 	// LookOnly is Offline for everything but Prometheus: for a look from a machine that has no other secrets.
 	LookOnly bool
+	// Kubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one). Nil leaves them unread, as Offline and LookOnly do.
+	Kubeconfig func(path, context string) error
 }
 
 // Load reads the file. What is wrong with it comes at once, as LoadErrors; the Config beside them is only good for finding more of them, such as
@@ -48,16 +49,12 @@ func Load(path string, opts Options) (Config, error) {
 // Parse is Load for bytes that have been read.
 func Parse(name string, data []byte, opts Options) (Config, error) {
 	l := &loader{problems: problems{name: name}, opts: opts, dir: filepath.Dir(name)}
-	var root yaml.Node
-	if err := yaml.Load(data, &root); err != nil {
-		l.decode(err)
+	if !l.read(data) {
 		return Config{}, l.err()
 	}
-	l.root = &root
 	var f file
-	l.decode(yaml.Load(data, &f, yaml.WithKnownFields()))
-	if slices.ContainsFunc(l.list, func(p problem) bool { return strings.Contains(p.text, "already defined") }) {
-		// Of a mapping with a key that stands twice nothing is decoded, so all of it would look missing.
+	if !l.decode(yaml.Load(data, &f, yaml.WithKnownFields()), data) {
+		// Of a mapping with a key that is given twice nothing is decoded, so all of it would look missing.
 		return Config{}, l.err()
 	}
 	return l.config(f), l.err()
@@ -71,18 +68,38 @@ func StoreURL(path string, opts Options) (string, error) {
 		return "", fmt.Errorf("read the configuration: %w", err)
 	}
 	l := &loader{problems: problems{name: path}, opts: opts, dir: filepath.Dir(path)}
-	var root yaml.Node
-	if err := yaml.Load(data, &root); err != nil {
-		l.decode(err)
+	if !l.read(data) {
 		return "", l.err()
 	}
-	l.root = &root
 	var f struct {
 		Store storeFile `yaml:"store"`
 	}
-	l.decode(yaml.Load(data, &f))
+	l.decode(yaml.Load(data, &f), data)
 	raw := l.store(f.Store)
 	return raw, l.err()
+}
+
+// read parses the file; false says that there is nothing in it to decode.
+func (l *loader) read(data []byte) bool {
+	var root yaml.Node
+	if err := yaml.Load(data, &root); err != nil {
+		l.decode(err, data)
+		return false
+	}
+	l.root = &root
+	top := &root
+	if root.Kind == yaml.DocumentNode && len(root.Content) > 0 {
+		top = root.Content[0]
+	}
+	switch {
+	case top.Kind == yaml.MappingNode:
+		return true
+	case top.Kind == 0 || top.Kind == yaml.DocumentNode || top.Tag == "!!null":
+		l.list = append(l.list, problem{1, 1, "the file is empty"})
+	default:
+		l.list = append(l.list, problem{top.Line, top.Column, "the file must be a mapping with at least prometheus and pools; docs/config.md shows all settings"})
+	}
+	return false
 }
 
 type loader struct {
@@ -93,7 +110,6 @@ type loader struct {
 
 func (l *loader) config(f file) Config {
 	cfg := Config{
-		Listen:     l.listen(f.Listen),
 		StoreURL:   l.store(f.Store),
 		Prometheus: l.prometheus(f.Prometheus),
 		Webhook:    l.webhook(f),
@@ -118,44 +134,25 @@ func (l *loader) config(f file) Config {
 		cfg.Playbooks.Dirs = append(cfg.Playbooks.Dirs, l.file(d))
 	}
 	if f.Kubernetes != nil {
-		cfg.Kubernetes = &Kubernetes{Kubeconfig: l.file(f.Kubernetes.Kubeconfig), Context: f.Kubernetes.Context}
+		cfg.Kubernetes = l.kubernetes(*f.Kubernetes)
 	}
 	l.link("alertmanager.url", f.Alertmanager.URL)
 	cfg.Slack = l.slack(f.Slack)
+	cfg.Listen = l.listen(f.Listen, cfg.Slack != nil)
 	if l.opts.DryRun {
 		cfg.Mode = incident.ModeDrill
 	}
-	cfg.Mode = withoutCluster(cfg, cfg.Mode)
+	l.needsCluster(cfg, "mode", f.Mode)
 	cfg.Pools = l.pools(f, cfg)
 	return cfg
 }
 
-// withoutCluster lowers a mode that would change something when there is nothing to change.
-func withoutCluster(cfg Config, m incident.Mode) incident.Mode {
-	if cfg.Kubernetes == nil && (m == incident.ModeApprove || m == incident.ModeAuto) {
-		return incident.ModeObserve
+// needsCluster refuses a mode that changes something when there is no cluster to change it in: whoever wrote it would wait for changes that never come.
+func (l *loader) needsCluster(cfg Config, path, raw string) {
+	if m := incident.Mode(raw); !l.opts.DryRun && cfg.Kubernetes == nil && (m == incident.ModeApprove || m == incident.ModeAuto) {
+		l.at(path, "%s changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); "+
+			"without one use drill or observe", m)
 	}
-	return m
-}
-
-func (l *loader) listen(f listenFile) Listen {
-	out := Listen{API: cmp.Or(f.API, ":8080"), Ops: cmp.Or(f.Ops, ":8081"), Slack: cmp.Or(f.Slack, ":8082"), TLS: map[string]TLS{}}
-	for path, addr := range map[string]string{"listen.api": out.API, "listen.ops": out.Ops, "listen.slack": out.Slack} {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			l.at(path, "%q is not an address such as :8080 or 127.0.0.1:8080", addr)
-		}
-	}
-	for name, t := range f.TLS {
-		path := "listen.tls." + name
-		if !slices.Contains([]string{"api", "ops", "slack"}, name) {
-			l.at(path, "the listeners are api, ops and slack")
-		}
-		if t.CertFile == "" || t.KeyFile == "" {
-			l.at(path, "needs cert_file and key_file")
-		}
-		out.TLS[name] = TLS{CertFile: l.file(t.CertFile), KeyFile: l.file(t.KeyFile), ClientCAFile: l.file(t.ClientCAFile)}
-	}
-	return out
 }
 
 func (l *loader) store(f storeFile) string {
@@ -191,6 +188,7 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 		l.at("prometheus.url", "is needed: the bot says nothing without metrics")
 	} else {
 		l.address("prometheus.url", f.URL, "use http_config.basic_auth")
+		l.base("prometheus.url", f.URL)
 	}
 	const path = "prometheus.http_config"
 	if b := f.HTTPConfig.BasicAuth; b != nil {
@@ -241,15 +239,6 @@ func (l *loader) webhook(f file) webhook.Auth {
 	return out
 }
 
-func loopback(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
-}
-
 func (l *loader) slack(f *slackFile) *Slack {
 	if f == nil {
 		return nil
@@ -270,6 +259,10 @@ func (l *loader) slack(f *slackFile) *Slack {
 	if f.AppID == "" {
 		l.at("slack.app_id", "is needed: the id of the app whose clicks are taken, such as A0123")
 	}
+	l.slackID("slack.channel", f.Channel, channelID)
+	l.slackID("slack.team", f.Team, teamID)
+	l.slackID("slack.enterprise", f.Enterprise, enterpriseID)
+	l.slackID("slack.app_id", f.AppID, appID)
 	return &Slack{
 		Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID, APIURL: cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
 		Token:         Secret(l.secret("slack.token", f.TokenEnv, f.TokenFile, true)),

@@ -53,7 +53,8 @@ func (l *loader) pool(path string, f poolFile, cfg Config, shared map[incident.S
 		Name: f.Name, Match: f.Match, Matchers: f.Matchers, Channel: f.Channel, Mode: l.mode(path+".mode", f.Mode, cfg.Mode),
 		SLO: l.slo(path+".slo", f.SLO), Approvers: shared,
 	}
-	p.Mode = withoutCluster(cfg, p.Mode)
+	l.needsCluster(cfg, path+".mode", f.Mode)
+	l.slackID(path+".channel", f.Channel, channelID)
 	if l.opts.DryRun && p.Mode != incident.ModeObserve {
 		p.Mode = incident.ModeDrill
 	}
@@ -112,6 +113,7 @@ func (l *loader) workload(path string, f workloadFile) incident.WorkloadRef {
 			l.at(path+"."+x.name, "is needed")
 		}
 	}
+	l.kind(path, f.APIVersion, f.Kind)
 	return incident.WorkloadRef{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, Container: f.Container}
 }
 
@@ -149,6 +151,8 @@ func (l *loader) approvers(path string, f map[string]approversFile) map[incident
 		if a.Expire < 0 {
 			l.at(path+"."+name+".expire", "must not be negative")
 		}
+		l.slackIDs(path+"."+name+".users", a.Users, userID)
+		l.slackIDs(path+"."+name+".groups", a.Groups, groupID)
 		out[kind] = incident.Approvers{Users: a.Users, Groups: a.Groups, Count: a.Count, Expire: time.Duration(a.Expire)}
 	}
 	return out

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/yamlerr"
 )
 
 // problems gathers mistakes with their place in the file.
@@ -74,58 +75,17 @@ func lookup(n *yaml.Node, key string) (k, v *yaml.Node) {
 	return nil, nil
 }
 
-// decode adds the mistakes that the YAML decoder found.
-func (p *problems) decode(err error) {
-	var many *yaml.LoadErrors
-	var one *yaml.LoadError
-	switch {
-	case err == nil:
-	case errors.As(err, &many):
-		for _, e := range many.Errors {
-			p.list = append(p.list, problem{e.Mark.Line, e.Mark.Column, loadText(e)})
-		}
-	case errors.As(err, &one):
-		p.list = append(p.list, problem{one.Mark.Line, one.Mark.Column, loadText(one)})
-	default:
-		p.list = append(p.list, problem{1, 1, err.Error()})
+// decode adds what the YAML decoder found; whole is false when nothing of the file could be read.
+func (p *problems) decode(err error, data []byte) (whole bool) {
+	if err == nil {
+		return true
 	}
-}
-
-var unknownField = regexp.MustCompile(`^field (.+) not found in type config\.(\w+)$`)
-
-// loadText says what the decoder found, without the names of Go's types.
-func loadText(e *yaml.LoadError) string {
-	text := e.Message
-	if text == "" {
-		text = e.Error()
+	whole = true
+	for _, found := range yamlerr.Problems(err, data, reflect.TypeFor[file]()) {
+		p.list = append(p.list, problem{found.Line, found.Col, found.Text})
+		whole = whole && !found.Duplicate
 	}
-	if m := unknownField.FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("%s: is not a setting; the settings here are %s", m[1], strings.Join(settingsOf(reflect.TypeFor[file](), m[2]), ", "))
-	}
-	return text
-}
-
-// settingsOf finds the struct of this name at or below t and lists its settings.
-func settingsOf(t reflect.Type, name string) []string {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return settingsOf(t.Elem(), name)
-	case reflect.Struct:
-	default:
-		return nil
-	}
-	var own []string
-	for f := range t.Fields() {
-		if below := settingsOf(f.Type, name); below != nil {
-			return below
-		}
-		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		own = append(own, key)
-	}
-	if t.Name() != name {
-		return nil
-	}
-	return own
+	return whole
 }
 
 // LoadErrors are all that is wrong with a configuration, in the order of the file.

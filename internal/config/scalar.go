@@ -1,7 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -16,10 +20,36 @@ type duration time.Duration
 func (d *duration) UnmarshalYAML(n *yaml.Node) error {
 	v, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil {
-		return fmt.Errorf("%q is not a duration; write it with a unit, such as 30s or 5m", n.Value)
+		return errors.New(durationHint(n))
 	}
 	*d = duration(v)
 	return nil
+}
+
+var (
+	bareNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+	days       = regexp.MustCompile(`^([0-9]+) ?(d|days?)$`)
+)
+
+// durationHint says how to write what was meant. A number without a unit could be seconds or milliseconds, so both are shown and none is chosen.
+func durationHint(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode {
+		return "a duration is wanted here, such as 500ms, 30s or 5m"
+	}
+	if bareNumber.MatchString(n.Value) {
+		return fmt.Sprintf("%q has no unit; write %sms for milliseconds, %ss for seconds, %sm for minutes", n.Value, n.Value, n.Value, n.Value)
+	}
+	if m := days.FindStringSubmatch(n.Value); m != nil {
+		if count, err := strconv.Atoi(m[1]); err == nil {
+			return fmt.Sprintf("%q is not a duration; write %dh", n.Value, 24*count)
+		}
+	}
+	if joined := strings.ReplaceAll(n.Value, " ", ""); joined != n.Value {
+		if _, err := time.ParseDuration(joined); err == nil {
+			return fmt.Sprintf("%q is not a duration; write %s, without a space", n.Value, joined)
+		}
+	}
+	return fmt.Sprintf("%q is not a duration; write it with a unit (ms, s, m, h), such as 500ms, 30s or 5m", n.Value)
 }
 
 // sloFile is the name of a profile, or targets of one's own.

@@ -39,6 +39,27 @@ func (l *loader) address(path, raw, instead string) string {
 	return raw
 }
 
+// base refuses the address of a page or of an API call where that of the server is meant: the bot adds /api/v1 itself.
+func (l *loader) base(path, raw string) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return // it has been said
+	}
+	for _, end := range []string{"/api/v1", "/graph", "/query", "/alerts", "/targets"} {
+		before, after, found := strings.Cut(u.Path, end)
+		if !found || (after != "" && after[0] != '/') {
+			continue
+		}
+		if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			l.at(path, "ends in %s, which the bot adds itself; give the address of the server alone", end)
+			return
+		}
+		u.Path = before
+		l.at(path, "ends in %s, which the bot adds itself; write %s", end, u)
+		return
+	}
+}
+
 // proxy is the address of a proxy; nil when it is none.
 func (l *loader) proxy(path, raw string) *url.URL {
 	u, err := url.Parse(raw)

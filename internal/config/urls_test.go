@@ -124,7 +124,7 @@ func TestAPoolsRouteAtTheGateway(t *testing.T) {
 		{name: "nowhere", old: pools, with: noplace, fails: "pools[0].http_route.namespace: is needed"},
 		{name: "without a name", old: "    knobs:", with: "    http_route: {namespace: llm}\n    knobs:", fails: "pools[0].http_route.name: is needed"},
 		{name: "both in one", old: "    knobs:", with: "    http_route: {name: llm/llama}\n    knobs:", fails: `pools[0].http_route.name: "llm/llama" is not the name of an HTTPRoute`},
-		{name: "a foreign key", old: "    knobs:", with: "    http_route: {name: llama, rule: 0}\n    knobs:", fails: "rule: is not a setting"},
+		{name: "a foreign key", old: "    knobs:", with: "    http_route: {name: llama, rule: 0}\n    knobs:", fails: `there is no field "rule" here; there are namespace, name`},
 		{
 			name: "one route for both halves of a model", old: pools,
 			with:  "pools:\n  - {name: other, match: {model_name: other}, matchers: {namespace: llm}, http_route: {name: both}}\n  - {name: third, match: {model_name: third}, matchers: {namespace: llm}, http_route: {name: both}}\n",

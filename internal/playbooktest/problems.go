@@ -2,8 +2,8 @@ package playbooktest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/vllm-medic/vllm-medic/internal/yamlerr"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -39,7 +40,7 @@ func decode(name string, data []byte) (document, *problems) {
 	var root yaml.Node
 	p.broken = true
 	if err := yaml.Load(data, &root); err != nil {
-		p.yaml(err)
+		p.yaml(err, data)
 		return doc, p
 	}
 	p.root = &root
@@ -52,7 +53,7 @@ func decode(name string, data []byte) (document, *problems) {
 	}
 	p.broken = false
 	if err := yaml.Load(data, &doc, yaml.WithKnownFields()); err != nil {
-		p.yaml(err)
+		p.yaml(err, data)
 		p.broken = true
 	}
 	return doc, p
@@ -131,82 +132,9 @@ func lookup(n *yaml.Node, key string) *yaml.Node {
 }
 
 // yaml adds what the decoder found.
-func (p *problems) yaml(err error) {
-	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
-		for _, e := range many.Errors {
-			p.yamlOne(e)
-		}
-		return
-	}
-	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		p.yamlOne(one)
-		return
-	}
-	p.add(1, 1, strings.TrimPrefix(err.Error(), "yaml: "))
-}
-
-func (p *problems) yamlOne(e *yaml.LoadError) {
-	mark := e.Mark
-	if mark.Line == 0 {
-		mark = e.ContextMark
-	}
-	p.add(mark.Line, mark.Column, words(e.Message))
-}
-
-var (
-	unknownField = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
-	twiceField   = regexp.MustCompile(`^field (\S+) already set in type \S+$`)
-	wrongKind    = regexp.MustCompile("^cannot construct !!(\\w+)(?: `(.*)`)? into (\\S+)$")
-)
-
-// words puts the library's messages into the words of somebody who writes a test and has never seen our Go types.
-func words(msg string) string {
-	msg = strings.TrimPrefix(msg, "yaml: ")
-	if m := unknownField.FindStringSubmatch(msg); m != nil {
-		return fmt.Sprintf("there is no field %q here", m[1])
-	}
-	if m := twiceField.FindStringSubmatch(msg); m != nil {
-		return fmt.Sprintf("the field %q is given twice", m[1])
-	}
-	if m := wrongKind.FindStringSubmatch(msg); m != nil {
-		return fmt.Sprintf("%s is wanted here, not %s", wanted(m[3]), given(m[1], m[2]))
-	}
-	switch msg {
-	case "no documents in stream":
-		return "the file is empty"
-	case "expected single document, found multiple":
-		return "the file holds several documents (---); give each a file of its own"
-	}
-	return msg
-}
-
-func wanted(typ string) string {
-	switch {
-	case strings.HasPrefix(typ, "[]"):
-		return "a list"
-	case strings.HasPrefix(typ, "map["):
-		return "a mapping"
-	case typ == "string":
-		return "a text"
-	case strings.HasPrefix(typ, "int"):
-		return "a whole number"
-	case strings.HasPrefix(typ, "float"):
-		return "a number"
-	case typ == "bool":
-		return "true or false"
-	default:
-		return "a mapping"
-	}
-}
-
-func given(tag, value string) string {
-	switch tag {
-	case "map":
-		return "a mapping"
-	case "seq":
-		return "a list"
-	default:
-		return strconv.Quote(value)
+func (p *problems) yaml(err error, data []byte) {
+	for _, found := range yamlerr.Problems(err, data, reflect.TypeFor[document]()) {
+		p.add(found.Line, found.Col, found.Text)
 	}
 }
 

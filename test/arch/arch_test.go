@@ -18,7 +18,7 @@ const module = "github.com/vllm-medic/vllm-medic/"
 // inside says which packages of ours a package may import. One that is not listed may import none of ours.
 var inside = map[string][]string{
 	"internal/incident":     {},
-	"playbooks":             {"internal/incident"},
+	"playbooks":             {"internal/incident", "internal/yamlerr"},
 	"playbooks/catalog":     {"playbooks"},
 	"actions":               {"internal/incident"},
 	"webhook":               {"internal/incident"},
@@ -30,11 +30,12 @@ var inside = map[string][]string{
 	"internal/evidence":     {"internal/incident", "internal/alertrules"},
 	"internal/promembed":    {},
 	"internal/nearest":      {},
-	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/promembed", "playbooks"},
+	"internal/yamlerr":      {"internal/nearest"},
+	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/promembed", "internal/yamlerr", "playbooks"},
 	"internal/store":        {"internal/incident"},
 	"internal/web":          {"internal/incident", "internal/access"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "playbooks"},
-	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/remediation", "webhook"},
+	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/remediation", "internal/yamlerr", "webhook"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.

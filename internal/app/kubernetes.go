@@ -1,0 +1,90 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/vllm-medic/vllm-medic/internal/config"
+)
+
+// kubernetes returns the client configuration, or nil when none is configured.
+func (a *App) kubernetes() (*rest.Config, error) {
+	rc, err := KubernetesConfig(a.opts.Config)
+	if err != nil || rc == nil {
+		return nil, err
+	}
+	if a.opts.Transport != nil {
+		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return a.opts.Transport("kubernetes", rt) })
+	}
+	return rc, nil
+}
+
+// KubernetesConfig reads the kubeconfig that the configuration names, or the one of the pod; nil when no Kubernetes is configured.
+func KubernetesConfig(cfg config.Config) (*rest.Config, error) {
+	if cfg.Kubernetes == nil {
+		return nil, nil
+	}
+	if cfg.Kubernetes.Kubeconfig == "" {
+		rc, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("kubernetes: not in a cluster (%w); set kubernetes.kubeconfig", err)
+		}
+		return rc, nil
+	}
+	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: cfg.Kubernetes.Kubeconfig},
+		&clientcmd.ConfigOverrides{CurrentContext: cfg.Kubernetes.Context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: read %s: %w", cfg.Kubernetes.Kubeconfig, err)
+	}
+	return rc, nil
+}
+
+// forReading is KubernetesConfig for commands that change nothing: outside of a pod they take the kubeconfig of whoever runs them, as kubectl does. The
+// bot never does: the cluster that somebody looks at is not always the one that may be changed.
+func forReading(opts Options) (*rest.Config, error) {
+	rc, err := KubernetesConfig(opts.Config)
+	if !errors.Is(err, rest.ErrNotInCluster) || opts.Kubeconfig == "" {
+		return rc, err
+	}
+	rc, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(opts.Kubeconfig)}, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: read %s, which KUBECONFIG names: %w", opts.Kubeconfig, err)
+	}
+	return rc, nil
+}
+
+// CheckKubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one), without asking the cluster.
+func CheckKubeconfig(path, context string) error {
+	file, err := clientcmd.LoadFromFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist", path)
+	case err != nil:
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	have := slices.Sorted(maps.Keys(file.Contexts))
+	switch name := cmp.Or(context, file.CurrentContext); {
+	case len(have) == 0:
+		return fmt.Errorf("%s has no context", path)
+	case name == "":
+		return fmt.Errorf("%s has no current context; set kubernetes.context to one of %s", path, strings.Join(have, ", "))
+	case file.Contexts[name] == nil:
+		return fmt.Errorf("%s has no context %q; it has %s", path, name, strings.Join(have, ", "))
+	}
+	if _, err := clientcmd.NewDefaultClientConfig(*file, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig(); err != nil {
+		return fmt.Errorf("cannot be used: %w", err)
+	}
+	return nil
+}
