@@ -10,44 +10,58 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the pool is configured now.
-// First the pool's incident takes them, then this one lets them go; after a crash in between the first is repeated and changes nothing. An alert
-// about which nobody answers waits.
+// reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the pool is configured now. An
+// alert about which nobody answers waits.
 func (e *Engine) reroute(ctx context.Context, t *turn) error {
-	byPool, said := map[string][]incident.Alert{}, notes{}
+	byPool, said := map[string][]string{}, notes{}
 	asked := &owners{}
 	for _, a := range t.inc.Firing() {
 		pool, note, err := e.poolOf(ctx, a.Labels, asked)
 		if err == nil && pool != "" {
-			byPool[pool] = append(byPool[pool], a)
+			byPool[pool] = append(byPool[pool], a.Fingerprint)
 			said.add(pool, note)
 		}
 	}
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		if err := e.move(ctx, t, pool, incident.AlertsReceived{Alerts: byPool[pool], Note: said.of(pool)}); err != nil {
+		if err := e.move(ctx, t, pool, byPool[pool], said.of(pool)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Engine) move(ctx context.Context, t *turn, pool string, ev incident.AlertsReceived) error {
+// move hands alerts over to the incident of their pool. One commit does both, so that it happens once, and the version of the incident that lets them go
+// names the episode that begins: a pool may be found again and again while that one is open.
+func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []string, note string) error {
 	for range staleTries {
-		ch, ok, err := e.change(ctx, t.inc.ID, pool, ev)
-		if err == nil && ok {
-			err = e.deps.Incidents.Commit(ctx, ch)
+		alerts := slices.DeleteFunc(t.inc.Firing(), func(a incident.Alert) bool { return !slices.Contains(fingerprints, a.Fingerprint) })
+		if len(alerts) == 0 {
+			return nil // their end came meanwhile
 		}
-		switch {
-		case errors.Is(err, incident.ErrStale), errors.Is(err, incident.ErrPoolOpen):
-			continue
-		case err != nil:
+		left, err := incident.Apply(t.inc, incident.Rerouted{Pool: pool, Fingerprints: fingerprints}, t.now)
+		if err != nil {
+			return err
+		}
+		origin := fmt.Sprintf("%s/%d", t.inc.ID, t.inc.Version)
+		taken, ok, err := e.change(ctx, origin, pool, incident.AlertsReceived{Alerts: alerts, Note: note})
+		if err != nil || !ok {
+			return err
+		}
+		letGo := incident.Change{
+			Incident: left.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: left.Entries, Redraw: left.Redraw, DueAt: e.cfg.Timing.due(left.Incident, t.now),
+		}
+		err = e.deps.Incidents.Commit(ctx, letGo, taken)
+		if err == nil {
+			t.inc = left.Incident
+			t.inc.Version = letGo.Expect + 1
+			return nil
+		}
+		if !errors.Is(err, incident.ErrStale) && !errors.Is(err, incident.ErrPoolOpen) {
 			return fmt.Errorf("move alerts to pool %s: %w", pool, err)
 		}
-		gone := incident.Rerouted{Pool: pool}
-		for _, a := range ev.Alerts {
-			gone.Fingerprints = append(gone.Fingerprints, a.Fingerprint)
+		if t.inc, err = e.deps.Incidents.Incident(ctx, t.inc.ID); err != nil {
+			return fmt.Errorf("read incident again: %w", err)
 		}
-		return e.commit(ctx, t, gone, extra{keep: true})
 	}
 	return fmt.Errorf("move alerts to pool %s: %w, too often", pool, incident.ErrStale)
 }
