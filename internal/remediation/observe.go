@@ -51,15 +51,16 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 
 // unsure says why nobody can tell what became of a write.
 func unsure(s incident.Step, o incident.Observation, before incident.Value) string {
-	as := ""
+	now := "is " + o.Value.String() + " now"
 	if o.Value == before {
-		as = ", as before,"
+		now = "is " + o.Value.String() + " as before"
 	}
-	text := fmt.Sprintf("the write had no clear answer, %s is %s%s now, and the object was changed since the write was claimed", s.Target, o.Value, as)
+	by := ""
 	if o.Reversal != nil && o.Reversal.By != "" {
-		text += fmt.Sprintf(" (%s was the last to set the value)", o.Reversal.By)
+		by = fmt.Sprintf(" (%s was the last to set the value)", o.Reversal.By)
 	}
-	return text + ", so it can't be told whether the write took effect"
+	return fmt.Sprintf("the write had no clear answer. %s %s, but the object has changed since the write was claimed%s, so it can't be told whether the write took effect",
+		s.Target, now, by)
 }
 
 // hold waits, and says why the first time.
