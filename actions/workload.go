@@ -40,7 +40,9 @@ func deploymentFollows(o *unstructured.Unstructured, replicas int64) incident.Ro
 	case updated < replicas:
 		return running("%d of %d replicas are of the new version.", updated, replicas)
 	case all > updated:
-		return running("%d old replicas have to end.", all-updated)
+		return running("%s.", haveToEnd(all-updated, "old replica"))
+	case all > replicas: // kubectl does not wait for them: it looks at rollouts only, and this may be the undo of more replicas
+		return running("%s.", haveToEnd(all-replicas, "replica"))
 	case available < updated:
 		return running("%d of %d replicas are available.", available, updated)
 	}
@@ -55,7 +57,7 @@ func statefulSetFollows(o *unstructured.Unstructured, replicas int64) incident.R
 	case ready < replicas:
 		return running("%d of %d replicas are ready.", ready, replicas)
 	case number(o, "status", "replicas") > replicas:
-		return running("%d replicas have to end.", number(o, "status", "replicas")-replicas)
+		return running("%s.", haveToEnd(number(o, "status", "replicas")-replicas, "replica"))
 	case strategy == "OnDelete":
 		return done("%d of %d replicas are ready.", ready, replicas)
 	case partition > 0 && updated < replicas-partition:
@@ -70,8 +72,11 @@ func statefulSetFollows(o *unstructured.Unstructured, replicas int64) incident.R
 func otherFollows(o *unstructured.Unstructured, replicas int64, scale *unstructured.Unstructured) incident.Rollout {
 	for _, field := range []string{"readyReplicas", "availableReplicas"} {
 		if n, found, err := unstructured.NestedInt64(o.Object, "status", field); err == nil && found {
-			if n < replicas {
+			switch {
+			case n < replicas:
 				return running("%d of %d replicas are ready.", n, replicas)
+			case n > replicas:
+				return running("%s.", haveToEnd(n-replicas, "replica"))
 			}
 			return done("%d of %d replicas are ready.", n, replicas)
 		}
@@ -79,10 +84,20 @@ func otherFollows(o *unstructured.Unstructured, replicas int64, scale *unstructu
 	if scale == nil {
 		return running("%s %s does not say how many replicas it has.", o.GetKind(), o.GetName())
 	}
-	if n := number(scale, "status", "replicas"); n < replicas {
+	switch n := number(scale, "status", "replicas"); {
+	case n < replicas:
 		return running("%d of %d replicas exist.", n, replicas)
+	case n > replicas:
+		return running("%s.", haveToEnd(n-replicas, "replica"))
 	}
-	return done("%d replicas exist. A %s does not say how many of them are ready.", replicas, o.GetKind())
+	return done("%d replicas exist. %s %s does not say how many of them are ready.", replicas, o.GetKind(), o.GetName())
+}
+
+func haveToEnd(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what + " has to end"
+	}
+	return count(n, what) + " have to end"
 }
 
 // settled says that the pods that run are those that the specification asks for, so that what runs proves what it says.

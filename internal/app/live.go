@@ -107,7 +107,7 @@ func workloadFinding(p incident.Pool, c incident.Cluster) Finding {
 	case c.Replicas == nil || c.ReadyReplicas == nil:
 		f.Text = fmt.Sprintf("%s does not say how many replicas it has", p.Workload)
 	default:
-		f.Good, f.Text = true, fmt.Sprintf("%s, %d of %d ready", p.Workload, *c.ReadyReplicas, *c.Replicas)
+		f.Good, f.Text = true, p.Workload.String()+", "+c.ReadyText()
 		if c.Autoscaler != "" {
 			f.Text += ", replicas owned by " + c.Autoscaler
 		}

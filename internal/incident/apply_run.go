@@ -110,7 +110,7 @@ func (a *applier) written(e Written) error {
 	case ResultApplied:
 		a.inc.ChangedAt, a.inc.Note = a.now, ""
 		a.inc.State, act.Phase, act.Since = StateSettling, PhaseRollout, a.now
-		a.step(s.ID, "Done: %s. Waiting for the rollout.%s", s.Title, space(e.Note))
+		a.step(s.ID, "Done: %s. %s%s", s.Title, waitingFor(s.Kind), space(e.Note))
 	case ResultDrilled:
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
 		a.step(s.ID, "DRILL: would have done: %s. Nothing was written.%s", s.Title, space(e.Note))
@@ -127,6 +127,14 @@ func (a *applier) written(e Written) error {
 		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
 	}
 	return nil
+}
+
+// waitingFor says what has to follow a write.
+func waitingFor(k StepKind) string {
+	if k.RollsOut() {
+		return "Waiting for the rollout."
+	}
+	return "Waiting for the gateway to accept it."
 }
 
 func setWritten(s *Step, e Written, now time.Time) {
@@ -151,7 +159,7 @@ func (a *applier) undoWritten(e Written) error {
 		if err != nil {
 			return err
 		}
-		a.step(s.ID, "Restored %s to %s. Waiting for the rollout.%s", s.Target, s.Undo, space(e.Note))
+		a.step(s.ID, "Restored %s to %s. %s%s", s.Target, s.Undo, waitingFor(s.Kind), space(e.Note))
 	case ResultFailed:
 		s, err := a.edit(act.Step, func(s *Step) { a.keepStanding(s, e.Note) })
 		if err != nil {
@@ -188,8 +196,11 @@ func (a *applier) rolledOut(e RolledOut) error {
 			return err
 		}
 		text := "Undone: %s is %s again.%s"
-		if e.Failed {
+		switch {
+		case e.Failed && s.Kind.RollsOut():
 			text = "Undone: %s is %s again, but its rollout does not end well.%s"
+		case e.Failed:
+			text = "Undone: %s is %s again, but that did not take effect.%s"
 		}
 		a.step(s.ID, text, s.Target, s.Undo, space(e.Note))
 		a.undone(s)
@@ -197,13 +208,18 @@ func (a *applier) rolledOut(e RolledOut) error {
 		a.inc.Note = "Undone. I keep watching."
 		return nil
 	}
+	s, _ := a.inc.Step(act.Step)
+	failed, complete := "The rollout failed: %s", "The rollout is complete.%s The signals settle until %s."
+	if !s.Kind.RollsOut() {
+		failed, complete = "The change did not take effect: %s", "The change is in effect.%s The signals settle until %s."
+	}
 	if e.Failed {
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
-		a.step(act.Step, "The rollout failed: %s", e.Note)
+		a.step(act.Step, failed, e.Note)
 		return nil
 	}
 	act.Phase, act.SettleUntil, act.Since = PhaseSettle, e.SettleUntil, a.now
-	a.step(act.Step, "The rollout is complete.%s The signals settle until %s.", space(e.Note), e.SettleUntil.UTC().Format("15:04:05 UTC"))
+	a.step(act.Step, complete, space(e.Note), e.SettleUntil.UTC().Format("15:04:05 UTC"))
 	return nil
 }
 

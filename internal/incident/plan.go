@@ -24,6 +24,9 @@ func StepKinds() []StepKind {
 	return []StepKind{StepReplicas, StepMaxNumBatchedTokens, StepThrottle, StepManual}
 }
 
+// RollsOut says whether pods follow a step of this kind. Of one that they do not, such as a traffic policy, the gateway says whether it is in effect.
+func (k StepKind) RollsOut() bool { return k != StepThrottle }
+
 // Value is a knob's setting as text, or absent. In JSON an absent value is null.
 type Value struct {
 	Present bool

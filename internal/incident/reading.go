@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -173,6 +174,17 @@ type Cluster struct {
 	Args map[string]float64 `json:"args,omitempty"`
 	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read and why; it does not speak against the rest.
 	Unread []string `json:"unread,omitempty"`
+}
+
+// ReadyText says how many replicas are ready: "2 of 3 ready", and "3 ready, 2 wanted" while some have to end. Empty when that is not known.
+func (c Cluster) ReadyText() string {
+	switch {
+	case c.Replicas == nil || c.ReadyReplicas == nil:
+		return ""
+	case *c.ReadyReplicas > *c.Replicas:
+		return fmt.Sprintf("%d ready, %d wanted", *c.ReadyReplicas, *c.Replicas)
+	}
+	return fmt.Sprintf("%d of %d ready", *c.ReadyReplicas, *c.Replicas)
 }
 
 // ChangeKind says what changed.

@@ -22,7 +22,7 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 	}
 	exec := e.executor(t.inc.Drill)
 	if exec == nil {
-		return e.hold(ctx, t, fmt.Sprintf("The rollout of %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
+		return e.hold(ctx, t, fmt.Sprintf("The effect of the change of %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	return e.rollout(ctx, t, exec, s)
 }
@@ -97,7 +97,7 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	case t.inc.Drill:
 		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive, "A drill changes nothing, so nothing can have helped. "+v.Why, true
 	case act.SettleUntil.IsZero():
-		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, "The rollout failed. "+v.Why, true
+		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, notInEffect(s.Kind)+v.Why, true
 	case v.Verdict == incident.VerdictWorse && v.Repeats(last):
 		return e.later(ctx, t, e.cfg.Timing.VerifyEvery)
 	default:
@@ -105,6 +105,14 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	}
 	ev.Verification = v
 	return e.commit(ctx, t, ev, extra{})
+}
+
+// notInEffect says that what was written has not come into effect.
+func notInEffect(k incident.StepKind) string {
+	if k.RollsOut() {
+		return "The rollout failed. "
+	}
+	return "The change did not take effect. "
 }
 
 // final says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else when time is up.

@@ -200,8 +200,6 @@ func incidentURL(opts ViewOptions, inc incident.Incident) string {
 	return strings.TrimRight(opts.BaseURL, "/") + "/incidents/" + url.PathEscape(inc.ID)
 }
 
-func ready(n, of int64) string { return fmt.Sprintf("%d of %d ready", n, of) }
-
 func times(n int) string {
 	if n == 1 {
 		return "once"

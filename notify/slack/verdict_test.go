@@ -70,3 +70,34 @@ func TestWhatIsNoPassIsNeverCutOff(t *testing.T) {
 		}
 	}
 }
+
+// A policy has no pods that follow it, and a deployment has no gateway.
+func TestWhatIsWaitedForAfterAWriteFitsTheStep(t *testing.T) {
+	t.Parallel()
+	for step, want := range map[string][2]string{
+		"p1-s1": {"Written; waiting for the gateway to accept it.", "in effect"}, "p1-s3": {"Written; the pods follow.", "rolled out"},
+	} {
+		run := asked(t, incident.ModeApprove).decide(incident.Approve, step).
+			do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+		text := shownText(Render(run.inc, links))
+		if !strings.Contains(text, want[0]) || !strings.Contains(text, "⏳ "+want[1]) {
+			t.Errorf("%s: %v is missing:\n%s", step, want, text)
+		}
+	}
+}
+
+func TestANotificationIsMadeOfWholeSentences(t *testing.T) {
+	t.Parallel()
+	inc := warned(t)
+	for summary, want := range map[string]string{
+		"Cache is being written.":     "). Cache is being written. Your decision is needed: ",
+		"Cache is being written":      "). Cache is being written. Your decision is needed: ",
+		"Cache is being written...":   "). Cache is being written... Your decision is needed: ",
+		"Is the cache being written?": "). Is the cache being written? Your decision is needed: ",
+	} {
+		inc.Diagnosis.Summary = summary
+		if text := Render(inc, links).Text; !strings.Contains(text, want) {
+			t.Errorf("%q, want %q in it", text, want)
+		}
+	}
+}

@@ -204,7 +204,14 @@ func fallback(inc incident.Incident) string {
 	} else {
 		parts = append(parts, "State: "+string(inc.State))
 	}
-	return strings.Join(nonEmpty(parts), ". ") + ". " + reference(inc.ID, 0)
+	text := ""
+	for _, p := range nonEmpty(parts) {
+		if p = strings.TrimSpace(p); !strings.HasSuffix(p, ".") && !strings.HasSuffix(p, "?") && !strings.HasSuffix(p, "!") {
+			p += "."
+		}
+		text += p + " "
+	}
+	return text + reference(inc.ID, 0)
 }
 
 // reference names a message in its own text, for when its metadata did not survive.

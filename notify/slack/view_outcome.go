@@ -161,11 +161,7 @@ func cluster(inc incident.Incident) []string {
 	if k.Error != "" || k.Workload.IsZero() {
 		return nil
 	}
-	text := escape(k.Workload.String(), 80)
-	if k.Replicas != nil && k.ReadyReplicas != nil {
-		text += " " + ready(*k.ReadyReplicas, *k.Replicas)
-	}
-	out := []string{text}
+	out := []string{strings.TrimSpace(escape(k.Workload.String(), 80) + " " + k.ReadyText())}
 	if k.Autoscaler != "" {
 		out = append(out, "scaled by "+escape(k.Autoscaler, 80))
 	}

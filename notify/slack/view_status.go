@@ -82,7 +82,7 @@ func (c *canvas) runningLine(inc incident.Incident) string {
 	case a.Phase == incident.PhaseClaimed:
 		return "⏳ *Writing.*"
 	case a.Phase == incident.PhaseRollout:
-		return "⏳ *Written; the pods follow.*" + rolloutText(inc)
+		return effectText(inc, s)
 	case a.Phase == incident.PhaseSettle && !a.SettleUntil.IsZero():
 		return "⏳ *In effect. The signals settle until " + clock(a.SettleUntil) + ".* Then I read them again."
 	case a.Phase == incident.PhaseVerify:
@@ -91,12 +91,16 @@ func (c *canvas) runningLine(inc incident.Incident) string {
 	return "⏳ *" + escape(string(inc.State), 40) + ".*"
 }
 
-func rolloutText(inc incident.Incident) string {
-	k := inc.Cluster
-	if k.Error != "" || k.Replicas == nil || k.ReadyReplicas == nil {
-		return ""
+// effectText says what has to follow the write: pods, or a gateway that takes a policy.
+func effectText(inc incident.Incident, s incident.Step) string {
+	if !s.Kind.RollsOut() {
+		return "⏳ *Written; waiting for the gateway to accept it.*"
 	}
-	return fmt.Sprintf(" %d of %d were ready at the last look.", *k.ReadyReplicas, *k.Replicas)
+	text := "⏳ *Written; the pods follow.*"
+	if ready := inc.Cluster.ReadyText(); inc.Cluster.Error == "" && ready != "" {
+		text += " At the last look: " + ready + "."
+	}
+	return text
 }
 
 func readingsText(a *incident.Active) string {
@@ -111,18 +115,22 @@ func readingsText(a *incident.Active) string {
 
 // progress shows how far the running step is.
 func progress(inc incident.Incident) string {
-	stages := []string{"approved", "written", "rolled out", "settled", "verified"}
+	effect := "rolled out"
+	if s, ok := inc.Step(inc.Active.Step); ok && !s.Kind.RollsOut() {
+		effect = "in effect"
+	}
+	stages := []string{"approved", "written", effect, "settled", "verified"}
 	at := map[incident.Phase]int{
 		incident.PhaseRecheck: 1, incident.PhaseClaimed: 1, incident.PhaseRollout: 2, incident.PhaseSettle: 3, incident.PhaseVerify: 4,
 	}[inc.Active.Phase]
 	switch {
 	case inc.Active.Op == incident.OpUndo:
-		stages = []string{"asked for", "restored", "rolled out"}
+		stages = []string{"asked for", "restored", effect}
 	case inc.Drill:
 		stages = []string{"approved", "dry-run", "verified"}
 		at = min(at, 2)
 	}
-	var out []string
+	var marked []string
 	for i, s := range stages {
 		icon := "▫️ "
 		switch {
@@ -131,9 +139,9 @@ func progress(inc incident.Incident) string {
 		case i == at:
 			icon = "⏳ "
 		}
-		out = append(out, icon+s)
+		marked = append(marked, icon+s)
 	}
-	return strings.Join(out, "   ")
+	return strings.Join(marked, "   ")
 }
 
 // watchingLine says what is waited for. The note, which follows, says why nothing is asked.
