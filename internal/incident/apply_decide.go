@@ -123,8 +123,8 @@ func (a *applier) undo(id string, by Actor, why string) error {
 		return &RefusedError{Reason: "This step has been undone already."}
 	case s.State != StepApplied:
 		return &RefusedError{Reason: fmt.Sprintf("This step is %s: there is nothing to undo.", s.State)}
-	case a.newer(s) != "":
-		return &RefusedError{Reason: fmt.Sprintf("%s changed the same value later. Undo that one first.", a.newer(s))}
+	case a.inc.OnTopOf(s) != "":
+		return &RefusedError{Reason: fmt.Sprintf("%s changed the same value later. Undo that one first.", a.inc.OnTopOf(s))}
 	case a.inc.Active != nil && a.inc.Active.Step != id:
 		return &RefusedError{Reason: "Another step is being run. Undo this one when that has ended."}
 	}
@@ -132,17 +132,6 @@ func (a *applier) undo(id string, by Actor, why string) error {
 	a.inc.Active = &Active{Step: id, Op: OpUndo, Phase: PhaseRecheck, Since: a.now, By: by, Why: why}
 	a.by(by, id, "Undoing: %s, back to %s (%s).", s.Title, s.Undo, why)
 	return nil
-}
-
-// newer names the step that stands on top of this one: the same field of the same object, applied later. Undoing the older one first would find a
-// value that is not its own.
-func (a *applier) newer(s Step) string {
-	for _, o := range a.inc.Applied() {
-		if o.ID != s.ID && o.Target.Key() == s.Target.Key() && o.Target.Field == s.Target.Field && o.AppliedAt.After(s.AppliedAt) {
-			return o.Title
-		}
-	}
-	return ""
 }
 
 // decisionNotNow explains to a person why the incident takes no decision at the moment.

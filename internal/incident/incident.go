@@ -229,11 +229,20 @@ func (i Incident) Applied() []Step {
 	return slices.DeleteFunc(out, func(s Step) bool { return s.State != StepApplied })
 }
 
-// EndsWithItsAlerts says that an alert fires and nothing was done about it. Signals that look well are then no end: the alert sees something that they do not, or is
-// about what asks for nothing, such as a batch that is full and healthy. Closed over it, the incident would come back with each of Alertmanager's repeats. After a
-// change the metrics decide: the alert's own window only lags behind.
-func (i Incident) EndsWithItsAlerts() bool {
-	return len(i.Firing()) > 0 && i.ChangedAt.IsZero()
+// EndsWithItsAlerts says that an alert fires, so that signals that look well are no end. The alert may see something that they do not, or its own window lags
+// behind: then it resolves soon. Closed over it, the incident would miss a relapse: Alertmanager says nothing of an alert that fires on until its
+// repeat_interval.
+func (i Incident) EndsWithItsAlerts() bool { return len(i.Firing()) > 0 }
+
+// OnTopOf names the step that was applied on top of this one, or "": the same field of the same object, later. Undoing the older one first would find a
+// value that is not its own.
+func (i Incident) OnTopOf(s Step) string {
+	for _, o := range i.Applied() {
+		if o.ID != s.ID && o.Target.Key() == s.Target.Key() && o.Target.Field == s.Target.Field && o.AppliedAt.After(s.AppliedAt) {
+			return o.Title
+		}
+	}
+	return ""
 }
 
 // StopGaps returns the applied steps that must be lifted before the incident may close. A drill has none: it changed nothing.

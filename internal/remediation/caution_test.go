@@ -71,6 +71,7 @@ func TestARefusedUndoIsTriedEverMoreRarely(t *testing.T) {
 	if got := b.live.value(incident.StepThrottle); got != 64 {
 		t.Errorf("throttle %d after the right came back", got)
 	}
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
 	b.pass(10 * time.Minute)
 	if got := b.read(inc.ID); got.State != incident.StateClosed {
 		t.Errorf("the incident is %s", got.State)

@@ -1,8 +1,11 @@
 package remediation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -32,12 +35,15 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	}
 	gaps := t.inc.StopGaps()
 	switch {
-	case len(gaps) > 0 && healthy > 0 && healthy >= gaps[len(gaps)-1].LiftAfter:
-		return e.lift(ctx, t, gaps[len(gaps)-1])
+	case len(gaps) > 0 && healthy > 0:
+		return e.lift(ctx, t, gaps, healthy)
 	case len(gaps) > 0:
 		return e.later(ctx, t, e.cfg.Timing.Watch)
-	case healthy > 0 && healthy >= e.cfg.Timing.Hold && (!t.inc.EndsWithItsAlerts() || e.stale(t)):
-		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", healthy.Round(time.Second))}, extra{asRead: true})
+	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.EndsWithItsAlerts():
+		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", incident.FormatDuration(healthy))}, extra{asRead: true})
+	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.stale(t):
+		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s. Alertmanager has sent nothing about the alerts for %s.",
+			incident.FormatDuration(healthy), incident.FormatDuration(e.cfg.Timing.Stale))}, extra{asRead: true})
 	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.stale(t):
 		return e.commit(ctx, t, incident.Closed{By: bot, Reason: "No alert fires and nothing can be read for a long time."}, extra{asRead: true})
 	default:
@@ -45,16 +51,27 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	}
 }
 
-// lift takes the newest stop-gap back. A guardrail holds it, quietly: it is tried again at every look; after a refused undo ever more rarely.
-func (e *Engine) lift(ctx context.Context, t *turn, s incident.Step) error {
-	if !s.UndoDue(t.now) {
+// lift takes the newest stop-gap back whose time has come. What holds it (a guardrail, a later change of the same value) is said once and asked again at every
+// look; after a refused undo it is tried ever more rarely. One that is held does not hold the others.
+func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, healthy time.Duration) error {
+	held := ""
+	for _, s := range slices.Backward(gaps) {
+		if healthy < s.LiftAfter || !s.UndoDue(t.now) {
+			continue
+		}
+		why := policy.Refusal(e.check(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{}))
+		if top := t.inc.OnTopOf(s); top != "" {
+			why = fmt.Sprintf("a later step changed the same value (%s); roll that one back first", top)
+		}
+		if why == "" {
+			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: fmt.Sprintf("healthy for %s, the stop-gap is lifted", s.LiftAfter)}, extra{})
+		}
+		held = cmp.Or(held, fmt.Sprintf("%s stays in place for now: %s.", s.Title, strings.TrimSuffix(why, ".")))
+	}
+	if held == "" {
 		return e.later(ctx, t, e.cfg.Timing.Watch)
 	}
-	if why := policy.Refusal(e.check(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{})); why != "" {
-		e.deps.Logger.InfoContext(ctx, "a stop-gap is not lifted yet", "incident", t.inc.ID, "step", s.ID, "reason", why)
-		return e.later(ctx, t, e.cfg.Timing.Watch)
-	}
-	return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: fmt.Sprintf("healthy for %s, the stop-gap is lifted", s.LiftAfter)}, extra{})
+	return e.hold(ctx, t, held, e.cfg.Timing.Watch)
 }
 
 func (e *Engine) stale(t *turn) bool {

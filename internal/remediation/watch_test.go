@@ -69,7 +69,7 @@ func TestAnIncidentClosesWhenItHasBeenHealthyForLongEnough(t *testing.T) {
 }
 
 // An alert that fires on while the signals look well sees something that they do not, or is about what asks for nothing. Closed over it, the incident would come back
-// with each repeat. After a change that helped, the alert's own window only lags behind.
+// with each repeat.
 func TestHealthEndsNoIncidentOverAnAlertForWhichNothingWasDone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -107,13 +107,57 @@ func TestHealthEndsAnIncidentWhoseAlertIsNotHeardOfAnyMore(t *testing.T) {
 	}
 }
 
-func TestHealthEndsAnIncidentAfterAChangeThatHelpedWhileTheAlertLagsBehind(t *testing.T) {
+// Alertmanager says nothing of an alert that fires on until its repeat_interval: an incident that closes over it misses the relapse.
+func TestAChangeThatHelpedDoesNotEndAnIncidentOverItsAlert(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	inc := recovered(b, addReplica())
+	b.pass(30 * time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateWatching {
+		t.Fatalf("state %s with %d alerts that fire", got.State, len(got.Firing()))
+	}
+	b.sight.see(sick(7, addReplica())) // the relapse; no delivery tells of it
+	b.pass(time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateDeciding {
+		t.Errorf("state %s: nobody is asked about the relapse", got.State)
+	}
+	b.sight.see(well())
 	b.pass(6 * time.Minute)
-	if got := b.read(inc.ID); got.State != incident.StateClosed || len(got.Firing()) == 0 {
-		t.Errorf("state %s with %d alerts that fire", got.State, len(got.Firing()))
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
+	b.sweep()
+	b.pass(time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateClosed {
+		t.Errorf("state %s after the alert has resolved", got.State)
+	}
+}
+
+// The end of an alert may never be sent. Then its silence ends the incident, and the next episode of the alert is heard.
+func TestAnAlertWhoseEndWasNeverSentHoldsNoIncidentForEver(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		after time.Duration // from the end of the incident to the next episode
+		same  bool          // the incident is opened again
+	}{"soon": {10 * time.Minute, true}, "much later": {2 * time.Hour, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, []incident.Pool{llama()})
+			inc := recovered(b, addReplica())
+			b.skip(25 * time.Hour)
+			b.sweep()
+			if got := b.read(inc.ID); got.State != incident.StateClosed || !strings.Contains(got.Note, "sent nothing about the alerts for 24 h") {
+				t.Fatalf("state %s, note %q", got.State, got.Note)
+			}
+			b.skip(tt.after)
+			again := alert("HighTTFT", "llama")
+			again.StartsAt = b.clock()
+			b.sight.see(sick(6, addReplica()))
+			b.deliver(again)
+			b.sweep()
+			b.pass(time.Minute)
+			if got := b.open("llama"); (got.ID == inc.ID) != tt.same || got.State != incident.StateDeciding {
+				t.Errorf("the incident %s is %s, the one before was %s", got.ID, got.State, inc.ID)
+			}
+		})
 	}
 }
 
@@ -155,6 +199,7 @@ func TestAStopGapIsLiftedAfterItsTimeAndThenTheIncidentCloses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	inc := recovered(b, stopGap())
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
 	b.pass(9 * time.Minute)
 	if got := b.read(inc.ID); got.State != incident.StateWatching || b.live.value(incident.StepThrottle) != 32 {
 		t.Fatalf("state %s, throttle %d before its time", got.State, b.live.value(incident.StepThrottle))
@@ -200,6 +245,60 @@ func TestAPauseHoldsTheStopGap(t *testing.T) {
 	if got := b.live.value(incident.StepThrottle); got != 64 {
 		t.Errorf("throttle %d after the pause", got)
 	}
+}
+
+// A later step stands on the stop-gap's value. The stop-gap waits for a person to roll that step back, says so once, and holds no other stop-gap.
+func TestAStopGapUnderALaterStepWaitsQuietly(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	scale := addReplica()
+	scale.LiftAfter = 10 * time.Minute
+	inc := b.asked(sick(9, scale))
+	b.runs("p1-s1", sick(7, stopGap()))
+	b.pass(15 * time.Minute) // settles, is verified, and the next step is asked about
+	b.runs("p2-s1", sick(5, throttle()))
+	b.pass(15 * time.Minute)
+	b.runs("p3-s1", well())
+	b.pass(6 * time.Minute)
+	if diff := cmp.Diff([]string{"replicas=3", "throttle=32", "throttle=16"}, b.live.written()); diff != "" {
+		t.Fatalf("writes (-want +got):\n%s", diff)
+	}
+	b.live.expect("do undo")
+	b.live.expect("rollout", rolled(incident.RolloutDone))
+	b.pass(30 * time.Minute)
+	if got := b.live.written(); got[len(got)-1] != "replicas=2" {
+		t.Fatalf("written %v: the stop-gap that nothing stands on was not lifted", got)
+	}
+	got := b.read(inc.ID)
+	const why = "Set throttle to 32 stays in place for now: a later step changed the same value (Set throttle to 16); roll that one back first."
+	if got.State != incident.StateWatching || got.Note != why || strings.Count(said(got), why) != 1 {
+		t.Errorf("state %s, note %q, said:\n%s", got.State, got.Note, said(got))
+	}
+	if log := b.log.String(); strings.Contains(log, "ERROR") || strings.Contains(log, "WARN") {
+		t.Errorf("reported:\n%s", log)
+	}
+	b.live.expect("do undo", answer{}, answer{})
+	b.live.expect("rollout", rolled(incident.RolloutDone), rolled(incident.RolloutDone))
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p3-s1", Verb: incident.Undo, By: ada}); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(15 * time.Minute)
+	if got := b.live.value(incident.StepThrottle); got != 64 {
+		t.Errorf("throttle %d after the later step was rolled back", got)
+	}
+}
+
+// runs has a step approved and written. What is seen from then on follows.
+func (b *bench) runs(step string, after finding) {
+	b.t.Helper()
+	if err := b.decide(b.open("llama"), step, incident.Approve); err != nil {
+		b.t.Fatal(err)
+	}
+	b.live.expect("recheck")
+	b.live.expect("do apply")
+	b.live.expect("rollout", rolled(incident.RolloutDone))
+	b.sweep()
+	b.sight.see(after)
 }
 
 func TestAStopGapStaysWhileNothingCanBeRead(t *testing.T) {
@@ -273,6 +372,7 @@ func TestAStopGapWhoseUndoIsRefusedKeepsTheIncidentOpen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	inc := recovered(b, stopGap())
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
 	no := answer{err: &incident.RefusedError{Reason: "an admission webhook says no"}, lost: true}
 	b.live.expect("do undo", no)
 	b.pass(11 * time.Minute)

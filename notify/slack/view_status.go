@@ -158,7 +158,7 @@ func watchingLine(inc incident.Incident) string {
 		s := gaps[len(gaps)-1]
 		return "👀 *A stop-gap stands.* I take it back (" + escape(verb(s, incident.OpUndo), 80) + ") after " + human(s.LiftAfter) + " of health." + healthy
 	case healthy != "" && inc.EndsWithItsAlerts():
-		return "🟢 *It looks healthy, and the alert still fires.* Nothing was changed, so it ends with the alert." + healthy
+		return "🟢 *Healthy, but an alert is still firing.* Closes when the alert resolves." + healthy
 	case healthy != "":
 		return "🟢 *It looks healthy.* I watch whether it stays so." + healthy
 	case failed(inc):

@@ -46,6 +46,7 @@ type run struct {
 	patience time.Duration
 	slack    *fakeslack.Server
 	api      string
+	began    time.Time // of the alert
 	env      []string
 
 	mu    sync.Mutex
@@ -244,11 +245,14 @@ func (r *run) until(what string, try func(ctx context.Context) bool) {
 }
 
 // post plays Alertmanager: it repeats the notification until it is taken.
-func (r *run) post() {
+func (r *run) post(status string, ends time.Time) {
 	r.t.Helper()
-	body := fmt.Sprintf(`{"version":"4","groupKey":"{}:%s","receiver":"medic","status":"firing","alerts":[{"status":"firing",
-"labels":{"alertname":"vLLMQueueBacklog","model_name":%q,"severity":"warning"},"annotations":{},"startsAt":%q,"endsAt":"0001-01-01T00:00:00Z","fingerprint":"00000000000000f1"}]}`,
-		r.name, r.name, time.Now().Format(time.RFC3339Nano))
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
+	body := fmt.Sprintf(`{"version":"4","groupKey":"{}:%s","receiver":"medic","status":%q,"alerts":[{"status":%q,
+"labels":{"alertname":"vLLMQueueBacklog","model_name":%q,"severity":"warning"},"annotations":{},"startsAt":%q,"endsAt":%q,"fingerprint":"00000000000000f1"}]}`,
+		r.name, status, status, r.name, r.began.Format(time.RFC3339Nano), ends.Format(time.RFC3339Nano))
 	r.until("the webhook", func(ctx context.Context) bool {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.api+"/api/v1/alertmanager", strings.NewReader(body))
 		if err != nil {
@@ -340,27 +344,30 @@ func (r *run) story() string {
 // healed is the whole incident: throttle, which helps a little; scale out, which heals; the bot lifts the throttle; it closes.
 func (r *run) healed() {
 	r.t.Helper()
-	r.post()
+	r.post("firing", time.Time{})
 	r.approve("Throttle")
 	r.approve("Scale")
+	r.until("the lift", func(context.Context) bool { return r.says("Undone: ") })
 	r.ends()
 }
 
 // takenBack is an incident in which a person undoes the throttle, and scales out then.
 func (r *run) takenBack() {
 	r.t.Helper()
-	r.post()
+	r.post("firing", time.Time{})
 	r.approve("Throttle")
 	r.until("the verdict", func(context.Context) bool { return r.says("Verified: improved") })
 	r.undo()
 	r.until("the way back", func(context.Context) bool { return r.says("Undone: ") })
 	r.approve("Scale")
+	r.until("the recovery", func(context.Context) bool { return r.says("Verified: recovered") })
 	r.ends()
 }
 
-// ends waits for the end of the incident, and ends the bot.
+// ends resolves the alert, waits for the end of the incident, and ends the bot.
 func (r *run) ends() {
 	r.t.Helper()
+	r.post("resolved", time.Now())
 	// The message is drawn a last time after the thread is complete.
 	r.until("the end", func(context.Context) bool { return r.says("Closed: ") && strings.Contains(r.story(), "*Closed* at") })
 	r.settled()
