@@ -74,6 +74,9 @@ func (r remote) Incidents(ctx context.Context, f incident.Filter) ([]incident.In
 	if !f.AllPools {
 		q.Set("pool", f.Pool)
 	}
+	if f.After != "" {
+		q.Set("after", f.After)
+	}
 	var got struct {
 		Incidents []incident.Incident `json:"incidents"`
 	}
@@ -116,9 +119,12 @@ func listIncidents(t terminal) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list, err := from.Incidents(cmd.Context(), f)
+		list, more, err := page(cmd.Context(), from, f)
 		if err := errors.Join(err, from.Close()); err != nil {
 			return fmt.Errorf("list incidents: %w", err)
+		}
+		if more {
+			say(t.err, "vllm-medic: only the newest %d are shown; there are more: --limit (up to %d), --state and --pool choose others\n", len(list), maxList)
 		}
 		if format.value != "table" {
 			return write(t.out, format.value, append([]incident.Incident{}, list...))
@@ -130,6 +136,17 @@ func listIncidents(t terminal) *cobra.Command {
 		return printTable(t.out, list)
 	}
 	return cmd
+}
+
+// page reads one page, and says whether there are more incidents behind it.
+func page(ctx context.Context, from source, f incident.Filter) (list []incident.Incident, more bool, err error) {
+	list, err = from.Incidents(ctx, f)
+	if err != nil || len(list) < f.Limit {
+		return list, false, err
+	}
+	f.After, f.Limit = list[len(list)-1].ID, 1
+	rest, err := from.Incidents(ctx, f)
+	return list, len(rest) > 0, err
 }
 
 func showIncident(t terminal) *cobra.Command {

@@ -27,19 +27,23 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"limit":   limit,
 }).Funcs(evidenceFuncs()).ParseFS(pageFiles, "pages/*.html"))
 
+// shownIncidents is how many incidents the first page lists.
+const shownIncidents = 100
+
 func (h *Handler) listPage(c echo.Context) error {
 	if _, err := h.who(c, access.Read); err != nil {
 		return err
 	}
-	list, err := h.deps.Incidents.Incidents(c.Request().Context(), incident.Filter{AllPools: true, Limit: 100})
+	list, err := h.deps.Incidents.Incidents(c.Request().Context(), incident.Filter{AllPools: true, Limit: shownIncidents + 1})
 	if err != nil {
 		return h.fail(c, err)
 	}
+	shown := list[:min(len(list), shownIncidents)]
 	ps, err := h.deps.Switch.Pauses(c.Request().Context())
 	if err != nil {
 		return h.fail(c, err)
 	}
-	return h.page(c, "list.html", map[string]any{"Incidents": list, "Pauses": ps, "Notice": h.deps.Notice()})
+	return h.page(c, "list.html", map[string]any{"Incidents": shown, "More": len(list) > len(shown), "Pauses": ps, "Notice": h.deps.Notice()})
 }
 
 func (h *Handler) incidentPage(c echo.Context) error {

@@ -3,6 +3,7 @@ package web_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestPagesEscapeWhatComesFromOutside(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.expect("show", "inc-1", hostile(), nil)
-	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{hostile()}, nil)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 101}, []incident.Incident{hostile()}, nil)
 	s.expect("pauses", nil, []incident.Pause{{Pool: evil, Reason: evil, By: incident.Actor{Kind: "kubernetes", ID: evil}}}, nil)
 	for _, path := range []string{"/incidents/inc-1", "/"} {
 		rec := s.ask(get, path, "viewer-token", "")
@@ -80,7 +81,7 @@ func TestANoticeStandsAboveTheList(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.notice = "Playbooks on disk are refused: mine.yaml:6:50: <b>"
-	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{}, nil)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 101}, []incident.Incident{}, nil)
 	s.expect("pauses", nil, []incident.Pause{}, nil)
 	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, `<pre class="banner">Playbooks on disk are refused: mine.yaml:6:50: &lt;b&gt;</pre>`) {
 		t.Errorf("the page is %s", page)
@@ -90,7 +91,7 @@ func TestANoticeStandsAboveTheList(t *testing.T) {
 func TestAnEmptyListSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{}, nil)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 101}, []incident.Incident{}, nil)
 	s.expect("pauses", nil, []incident.Pause{}, nil)
 	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, "No incident so far") || strings.Contains(page, "paused") {
 		t.Errorf("page %s", page)
@@ -101,9 +102,9 @@ func TestPagesWithoutAStoreSayWhy(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	away := errors.New("disk full")
-	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, nil, away)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 101}, nil, away)
 	s.refused(s.ask(get, "/", "viewer-token", ""), http.StatusServiceUnavailable)
-	s.expect("list", incident.Filter{AllPools: true, Limit: 100}, []incident.Incident{}, nil)
+	s.expect("list", incident.Filter{AllPools: true, Limit: 101}, []incident.Incident{}, nil)
 	s.expect("pauses", nil, nil, away)
 	s.refused(s.ask(get, "/", "viewer-token", ""), http.StatusServiceUnavailable)
 	s.expect("show", "inc-9", nil, incident.ErrNotFound)
@@ -128,5 +129,18 @@ func TestThePageShowsWhatStandsAndWhatIsForAPerson(t *testing.T) {
 	}
 	if strings.Count(page, ">proposed<") != 1 {
 		t.Error("advice for a person is shown as if somebody could approve it")
+	}
+}
+
+func TestTheListSaysThatThereAreMore(t *testing.T) {
+	t.Parallel()
+	for n, more := range map[int]bool{100: false, 101: true} {
+		s := newSite(t)
+		s.expect("list", incident.Filter{AllPools: true, Limit: 101}, slices.Repeat([]incident.Incident{incident.New("inc-1", "llama", incident.ModeApprove, false, now)}, n), nil)
+		s.expect("pauses", nil, []incident.Pause{}, nil)
+		page := s.ask(get, "/", "viewer-token", "").Body.String()
+		if got := strings.Count(page, `href="/incidents/inc-1"`); got != 100 || strings.Contains(page, "Only the newest 100 are shown") != more {
+			t.Errorf("%d incidents: %d rows, more %v", n, got, more)
+		}
 	}
 }
