@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -82,7 +83,11 @@ func outside(ctx context.Context, t terminal, l loaded) error {
 	}
 	printRules(w, rules)
 	if bad > 0 {
-		say(w, "\n%s. serve would start, and say so at each incident.\n", count(bad, "finding"))
+		then := "serve would start, and say so at each incident"
+		if slices.ContainsFunc(found, func(f app.Finding) bool { return f.Fatal }) {
+			then = "serve would not start here"
+		}
+		say(w, "\n%s. %s.\n", count(bad, "finding"), then)
 		return errFound
 	}
 	return nil

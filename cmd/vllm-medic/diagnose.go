@@ -71,14 +71,16 @@ func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format stri
 	return nil
 }
 
-// unread says that neither Prometheus nor Kubernetes told anything of a pool.
+// unread says that neither Prometheus nor Kubernetes told anything of a pool. "No data" is an answer of Prometheus; only its readings have a query.
 func unread(inc incident.Incident) bool {
+	failed := false
 	for _, r := range inc.Readings {
-		if r.Error == "" {
+		if r.HasValue() || r.Query != "" && r.Error == "" {
 			return false
 		}
+		failed = failed || r.Error != ""
 	}
-	return len(inc.Readings) > 0 && inc.Diagnosis == nil && (inc.Cluster.Error != "" || inc.Cluster.Workload.IsZero())
+	return failed && inc.Diagnosis == nil && inc.Cluster.Error != ""
 }
 
 // nothingRead says who could not be asked, why, and what to do. The incidents' readings would say the same of each signal.
@@ -92,10 +94,13 @@ func nothingRead(found []incident.Incident, cfg config.Config, path string) erro
 		fmt.Sprintf("  Prometheus at %s: %s", cfg.Prometheus.URL, cell(sharedError(found[0].Readings))),
 		"    Check prometheus.url and that this machine can reach it; kubectl port-forward helps from a laptop.",
 	}
-	if c := found[0].Cluster; cfg.Kubernetes == nil {
-		lines = append(lines, "  Kubernetes: not configured.")
-	} else if c.Error != "" {
-		lines = append(lines, "  Kubernetes: "+cell(c.Error), "    Check kubernetes.kubeconfig, or set KUBECONFIG where the configuration names none.")
+	switch k := cfg.Kubernetes; {
+	case k == nil:
+		lines = append(lines, "  Kubernetes: not configured")
+	case k.Kubeconfig == "":
+		lines = append(lines, "  Kubernetes: "+cell(found[0].Cluster.Error))
+	default:
+		lines = append(lines, "  Kubernetes: "+cell(found[0].Cluster.Error), "    Check "+k.Kubeconfig+" and that this machine can reach the API server.")
 	}
 	return errors.New(strings.Join(append(lines, fmt.Sprintf("vllm-medic check --config %s --live asks each of them and says what answers.", path)), "\n"))
 }

@@ -54,13 +54,16 @@ func KubernetesConfig(cfg config.Config) (*rest.Config, error) {
 // bot never does: the cluster that somebody looks at is not always the one that may be changed.
 func forReading(opts Options) (*rest.Config, error) {
 	rc, err := KubernetesConfig(opts.Config)
-	if !errors.Is(err, rest.ErrNotInCluster) || opts.Kubeconfig == "" {
+	switch {
+	case !errors.Is(err, rest.ErrNotInCluster):
 		return rc, err
+	case opts.Kubeconfig == "":
+		return nil, errors.New("not in a cluster; set kubernetes.kubeconfig, or KUBECONFIG for a look from here")
 	}
 	rc, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(opts.Kubeconfig)}, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubernetes: read %s, which KUBECONFIG names: %w", opts.Kubeconfig, err)
+		return nil, fmt.Errorf("read %s, which KUBECONFIG names: %w", opts.Kubeconfig, err)
 	}
 	return rc, nil
 }

@@ -22,18 +22,17 @@ type Finding struct {
 	Text  string
 	// Unasked says that there is nobody to ask: neither good nor bad.
 	Unasked bool
+	// Fatal says that the bot would not start with this, here.
+	Fatal bool
 	// Rules are the alert rules to tell about.
 	Rules []RuleFinding
 }
 
 // Live asks everything outside that the configuration names, reads only: Prometheus for each pool's signals and for its alert rules, Kubernetes for each
-// pool's workload and for the bot's own rights, Slack for the app and its channels. What does not answer is a finding; the error is a configuration
-// that cannot be used.
+// pool's workload and for the bot's own rights, Slack for the app and its channels. What does not answer is a finding, and keeps nobody else from being
+// asked; the error is a configuration that cannot be used.
 func Live(ctx context.Context, opts Options) ([]Finding, error) {
-	rc, err := KubernetesConfig(opts.Config)
-	if err != nil {
-		return nil, err
-	}
+	rc, away := forReading(opts)
 	parts, err := newDeciding(opts.Config, opts, rc)
 	if err != nil {
 		return nil, err
@@ -43,7 +42,10 @@ func Live(ctx context.Context, opts Options) ([]Finding, error) {
 		out = append(out, liveSignals(ctx, parts.collector, opts, p, rc != nil)...)
 	}
 	out = append(out, liveRules(ctx, parts.collector))
-	if rc != nil {
+	switch {
+	case away != nil:
+		out = append(out, Finding{Where: "kubernetes", Text: away.Error(), Fatal: true})
+	case rc != nil:
 		rights, err := liveRights(ctx, opts, rc)
 		if err != nil {
 			return nil, err

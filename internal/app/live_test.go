@@ -58,8 +58,8 @@ func TestLiveAsksSlackForTheAppAndItsChannels(t *testing.T) {
 	}
 }
 
-// live is what Live says of Slack with this configuration.
-func live(t *testing.T, s *fakeslack.Server, team, channel, token string) []app.Finding {
+// liveOptions ask this Slack, a Prometheus that does not answer, and what more says.
+func liveOptions(t *testing.T, s *fakeslack.Server, team, channel, token, more string) app.Options {
 	t.Helper()
 	files, err := catalog.Files()
 	if err != nil {
@@ -82,7 +82,7 @@ listen: {api: "127.0.0.1:0"}
 prometheus: {url: "http://127.0.0.1:1", timeout: 1s, deadline: 2s}
 slack: {mode: http, channel: %s, team: %s, app_id: A0FAKE, token_env: TOKEN, signing_secret_env: SECRET, api_url: "%s"}
 pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}]
-`, channel, team, s.APIURL())
+%s`, channel, team, s.APIURL(), more)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,13 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := app.Live(context.WithoutCancel(t.Context()), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
+	return app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)}
+}
+
+// live is what Live says of Slack with this configuration.
+func live(t *testing.T, s *fakeslack.Server, team, channel, token string) []app.Finding {
+	t.Helper()
+	found, err := app.Live(context.WithoutCancel(t.Context()), liveOptions(t, s, team, channel, token, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,4 +109,47 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 		}
 	}
 	return out
+}
+
+// Outside of a pod, with a configuration that is made for one, Kubernetes cannot be asked. The others still are.
+func TestLiveAsksTheOthersWhenThereIsNoCluster(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	s := fakeslack.Start(t, fakeslack.Options{})
+	opts := liveOptions(t, s, "", "C0INCIDENTS", "", "kubernetes: {}\nmode: approve\n")
+	found, err := app.Live(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]app.Finding{}
+	for _, f := range found {
+		said[f.Where] = f
+	}
+	if f := said["kubernetes"]; f.Good || f.Unasked || !strings.Contains(f.Text, "not in a cluster") || !strings.Contains(f.Text, "KUBECONFIG") {
+		t.Errorf("Kubernetes: %+v", f)
+	}
+	if f := said["slack"]; !f.Good {
+		t.Errorf("Slack was not asked: %+v", found)
+	}
+	if f, asked := said["prometheus, pool llama"]; !asked || f.Good || !strings.Contains(f.Text, "refused") {
+		t.Errorf("Prometheus was not asked: %+v", found)
+	}
+}
+
+// A kubeconfig of whoever runs the command is taken where there is no pod, and only by commands that read.
+func TestLiveTakesTheKubeconfigOfTheShell(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	s := fakeslack.Start(t, fakeslack.Options{})
+	opts := liveOptions(t, s, "", "C0INCIDENTS", "", "kubernetes: {}\nmode: approve\n")
+	opts.Kubeconfig = filepath.Join(t.TempDir(), "none") + string(filepath.ListSeparator) + filepath.Join("testdata", "kubeconfig.yaml")
+	found, err := app.Live(t.Context(), opts)
+	if err != nil || strings.Contains(fmt.Sprint(found), "not in a cluster") {
+		t.Errorf("%v %+v", err, found)
+	}
+	if _, err := app.KubernetesConfig(opts.Config); err == nil {
+		t.Error("the bot takes the shell's kubeconfig too")
+	}
+	opts.Kubeconfig = filepath.Join(t.TempDir(), "none")
+	if found, err = app.Live(t.Context(), opts); err != nil || !strings.Contains(fmt.Sprint(found), "which KUBECONFIG names") {
+		t.Errorf("%v %+v", err, found)
+	}
 }
