@@ -15,7 +15,7 @@ type Config struct {
 	Sweep time.Duration
 	// Lease is how long a claim on a message holds (1 m). One message never takes longer than three quarters of it.
 	Lease time.Duration
-	// Parallel is how many messages are worked on at the same time (4).
+	// Parallel is how many messages are worked on at the same time (16).
 	Parallel int
 	// Gap is the least time between two edits of one message, so that bursts are merged (1 s; Slack allows about one call a second).
 	Gap time.Duration
@@ -27,18 +27,23 @@ type Config struct {
 	RetryMin, RetryMax time.Duration
 	// Drain is how long the calls in flight may still take when Run is told to stop (10 s).
 	Drain time.Duration
+	// Now is the time that the outbox's claims and due times are told in (time.Now). Dispatchers on one outbox must agree about it.
+	Now func() time.Time
 }
 
 func (c Config) withDefaults() Config {
 	c.Sweep = cmp.Or(c.Sweep, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
-	c.Parallel = cmp.Or(c.Parallel, 4)
+	c.Parallel = cmp.Or(c.Parallel, 16)
 	c.Gap = cmp.Or(c.Gap, time.Second)
 	c.LookAfter = cmp.Or(c.LookAfter, 15*time.Second)
 	c.AmbiguousWait = cmp.Or(c.AmbiguousWait, 3*time.Minute)
 	c.RetryMin = cmp.Or(c.RetryMin, 2*time.Second)
 	c.RetryMax = cmp.Or(c.RetryMax, 5*time.Minute)
 	c.Drain = cmp.Or(c.Drain, 10*time.Second)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	return c
 }
 

@@ -85,6 +85,9 @@ func (v *delivery) settle(ctx context.Context) error {
 	if v.m.IntentAt.IsZero() {
 		return nil
 	}
+	if v.m.IntentAt.After(v.now()) {
+		v.m.IntentAt = v.now() // the clock was set back since; nobody knows how long ago it was, so the wait begins anew
+	}
 	if wait := v.m.IntentAt.Add(v.d.cfg.LookAfter).Sub(v.now()); wait > 0 {
 		return &laterError{wait, "the answer to a post was lost; the channel is searched in a moment"}
 	}

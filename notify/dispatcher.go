@@ -45,9 +45,6 @@ type Sink interface {
 	Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (ts string, found bool, err error)
 }
 
-// maxRounds bounds the claims of one pass, so that a pass always ends.
-const maxRounds = 50
-
 // Dispatcher drains the outbox. It is safe to run several on one outbox.
 type Dispatcher struct {
 	cfg       Config
@@ -85,72 +82,47 @@ func New(cfg Config, outbox Outbox, incidents Incidents, sink Sink, logger *slog
 func (d *Dispatcher) Run(ctx context.Context) error {
 	tick := time.NewTicker(d.cfg.Sweep)
 	defer tick.Stop()
-	last := ""
+	w := d.newWork()
+	defer w.wait()
+	claims, saves := trouble{logger: d.logger}, trouble{logger: d.logger}
+	wake, look := d.outbox.Wake(), true
 	for {
-		_, err := d.Deliver(ctx, time.Now())
-		if ctx.Err() != nil {
-			return nil
+		if look {
+			wake = d.outbox.Wake() // before the look, so that nothing falls in between
+			_, err := w.claim(ctx)
+			if ctx.Err() != nil {
+				return nil
+			}
+			claims.report(ctx, err)
 		}
-		last = d.report(ctx, err, last)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-d.outbox.Wake():
+			look = true
+		case <-wake:
+			look = true
+		case e := <-w.ended:
+			saves.report(ctx, w.end(e))
+			look = w.more
 		}
 	}
 }
 
-// report logs an error of the store when it is new, and its end.
-func (d *Dispatcher) report(ctx context.Context, err error, last string) string {
-	switch {
-	case err != nil && err.Error() != last:
-		d.logger.ErrorContext(ctx, "messages cannot be read or saved; they will be late", "err", err)
-		return err.Error()
-	case err == nil && last != "":
-		d.logger.InfoContext(ctx, "messages can be read and saved again")
-		return ""
-	}
-	return last
-}
-
-// Deliver makes one pass over the outbox, which begins now, and returns how many messages it worked on. Failures of the sink are stored with the
-// message and are not errors here; the error is the store's. A pass takes as long as the sink does, so leases and intents are counted from the
-// moment at which they begin and not from the pass's beginning.
-func (d *Dispatcher) Deliver(ctx context.Context, now time.Time) (int, error) {
-	begun := time.Now()
-	// In whole seconds: the waits that are counted from it are longer by far.
-	clock := func() time.Time { return now.Add(time.Since(begun).Truncate(time.Second)) }
-	n := 0
-	for round := 0; round < maxRounds && ctx.Err() == nil; round++ {
-		claimed, err := d.outbox.ClaimMessages(ctx, d.cfg.Owner, clock(), d.cfg.Lease, d.cfg.Parallel)
-		if err != nil {
-			return n, fmt.Errorf("claim messages: %w", err)
-		}
-		n += len(claimed)
-		if err := d.deliverAll(ctx, claimed, clock); err != nil {
-			return n, err
-		}
-		if len(claimed) < d.cfg.Parallel {
-			return n, nil
+// Deliver makes one pass over the outbox and returns how many messages it worked on. Failures of the sink are stored with the message and are not errors
+// here; the error is the store's.
+func (d *Dispatcher) Deliver(ctx context.Context) (int, error) {
+	w := d.newWork()
+	n, err := w.claim(ctx)
+	errs := []error{err}
+	for len(w.running) > 0 {
+		errs = append(errs, w.end(<-w.ended))
+		if w.more {
+			more, err := w.claim(ctx)
+			n, errs = n+more, append(errs, err)
 		}
 	}
-	return n, nil
-}
-
-func (d *Dispatcher) deliverAll(ctx context.Context, claimed []incident.Message, clock func() time.Time) error {
-	errs := make([]error, len(claimed))
-	var wg sync.WaitGroup
-	for i, m := range claimed {
-		wg.Go(func() {
-			inner, cancel := d.messageContext(ctx)
-			defer cancel()
-			v := &delivery{d: d, m: m, now: clock, stop: ctx.Done(), before: m.LastError}
-			errs[i] = v.run(inner)
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return n, errors.Join(errs...)
 }
 
 // messageContext bounds the work on one message by its lease. The end of ctx does not cut off a call in flight, whose answer would

@@ -69,7 +69,7 @@ func TestNothingIsPostedWhenTheIntentCannotBeStored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.outbox.onSave = func(incident.Message, bool) error { return errors.New("disk full") }
-	if _, err := b.Deliver(t.Context(), noon); err == nil || !strings.Contains(err.Error(), "disk full") {
+	if _, err := b.Deliver(t.Context()); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("Deliver = %v, want the store's error", err)
 	}
 }
@@ -78,7 +78,7 @@ func TestNothingIsPostedWhenTheClaimWasLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.outbox.onSave = func(incident.Message, bool) error { return incident.ErrFenced }
-	if n, err := b.Deliver(t.Context(), noon); err != nil || n != 1 {
+	if n, err := b.Deliver(t.Context()); err != nil || n != 1 {
 		t.Errorf("Deliver = %d, %v; a lost claim is no error", n, err)
 	}
 }
@@ -178,7 +178,7 @@ func TestCrashDuringTheRepeatDoesNotRepeatAgain(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := b.Deliver(t.Context(), b.now); err == nil {
+	if _, err := b.Deliver(t.Context()); err == nil {
 		t.Fatal("Deliver did not report the store's error")
 	}
 	b.outbox.onSave = nil
@@ -342,7 +342,7 @@ func TestUnreadableIncidentIsAStoreErrorAndSendsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.incidents.err = errors.New("database is locked")
-	if _, err := b.Deliver(t.Context(), noon); err == nil || !strings.Contains(err.Error(), "database is locked") {
+	if _, err := b.Deliver(t.Context()); err == nil || !strings.Contains(err.Error(), "database is locked") {
 		t.Errorf("Deliver = %v", err)
 	}
 }
@@ -353,7 +353,7 @@ func TestReplicaThatLostItsClaimDuringAPostStoresNothing(t *testing.T) {
 	b := newBench(t, expected{call: "post v1", hold: hold})
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.Deliver(t.Context(), noon)
+		_, err := b.Deliver(t.Context())
 		done <- err
 	}()
 	<-b.sink.waiting
@@ -371,7 +371,7 @@ func TestRunSweepsWakesAndReportsABrokenStoreOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, expected{call: "post v1"})
-		b.outbox.rows["inc-1"] = incident.Message{Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: time.Now()}
+		b.due()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- b.Run(ctx) }()
@@ -412,7 +412,7 @@ func TestStopLetsACallInFlightFinishButNotForever(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			hold := make(chan struct{})
 			b := newBench(t, expected{call: "post v1", hold: hold})
-			b.outbox.rows["inc-1"] = incident.Message{Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: time.Now()}
+			b.due()
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- b.Run(ctx) }()

@@ -15,6 +15,7 @@ import (
 
 // due makes the bench's message due in a bubble of synctest, whose clock is not noon.
 func (b *bench) due() {
+	b.clock = time.Now
 	b.outbox.rows["inc-1"] = incident.Message{Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: time.Now()}
 }
 
@@ -101,4 +102,49 @@ func TestALaterRoundHoldsItsClaimWhileItPosts(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// One answer that does not come holds up its own message and no other: neither one that comes later nor its edits.
+func TestASlowMessageHoldsUpOnlyItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		b := newBench(t, expected{call: "post v1", hold: hold})
+		b.due()
+		stop := b.run()
+		<-b.sink.waiting
+		inc := incident.New("inc-2", "llama", incident.ModeApprove, false, time.Now())
+		inc.Version = 1
+		b.incidents.put(inc)
+		b.sink.expect(expected{call: "post v1"}, expected{call: "update v2"})
+		b.outbox.put(incident.Message{Incident: "inc-2", Channel: "C1", Wanted: 1, NextAt: time.Now()})
+		time.Sleep(2 * time.Second)
+		inc.Version = 2
+		b.incidents.put(inc)
+		b.outbox.want("inc-2", 2)
+		time.Sleep(5 * time.Second)
+		if d := cmp.Diff([]string{"inc-2 v1", "ts1 v2"}, b.sink.seen()); d != "" {
+			t.Errorf("channel while the first post waits (-want +got):\n%s", d)
+		}
+		close(hold)
+		synctest.Wait()
+		stop()
+		if got := b.outbox.row(); got.TS == "" {
+			t.Errorf("the slow one was lost: %+v", got)
+		}
+	})
+}
+
+// An intent of a clock that was ahead would keep its message waiting until that time comes. The search waits as long as ever, counted anew.
+func TestAClockThatWasSetBackDoesNotHoldUpTheSearch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.outbox.rows["inc-1"] = incident.Message{Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: noon, IntentAt: noon.Add(3 * time.Hour)}
+	if got := b.pass(0); got.IntentAt != noon || got.NextAt.After(noon.Add(time.Minute)) {
+		t.Errorf("the row waits for %s, its intent is of %s", got.NextAt, got.IntentAt)
+	}
+	b.sink.expect(expected{call: "find 0"}, expected{call: "post v1"})
+	if got := b.pass(20 * time.Second); got.TS == "" {
+		t.Errorf("after the search: %+v", got)
+	}
 }

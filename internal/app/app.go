@@ -96,7 +96,11 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	parts, err := newDeciding(cfg, a.opts, rc)
+	opts := a.opts
+	if opts.Now == nil {
+		opts.Now = a.store.Now
+	}
+	parts, err := newDeciding(cfg, opts, rc)
 	if err != nil {
 		return err
 	}
@@ -104,7 +108,7 @@ func (a *App) build(ctx context.Context) error {
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing}, remediation.Deps{
 		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{Collector: a.collector}, Playbooks: a.playbooks,
-		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: time.Now,
+		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: a.store.Now,
 	})
 	if err != nil {
 		return err
@@ -154,7 +158,7 @@ func (a *App) Start(ctx context.Context) {
 	background("engine", a.engine.Run)
 	background("notify", a.notifier.Run)
 	background("prune", func(ctx context.Context) error {
-		return prune(ctx, a.store, a.opts.Logger.With("part", "store"), time.Now)
+		return prune(ctx, a.store, a.opts.Logger.With("part", "store"), a.store.Now)
 	})
 	background("playbooks", func(ctx context.Context) error { return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery)) })
 	if a.slack != nil {

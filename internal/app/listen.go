@@ -146,7 +146,7 @@ func (a *App) answerError(err error, c echo.Context) {
 func (a *App) apiRoutes() (http.Handler, error) {
 	cfg := a.opts.Config
 	e := a.newEcho()
-	hook, err := webhook.New(cfg.Webhook, a.store, a.opts.Logger.With("part", "webhook"), time.Now, a.registry)
+	hook, err := webhook.New(cfg.Webhook, a.store, a.opts.Logger.With("part", "webhook"), a.store.Now, a.registry)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 		return false
 	}
 	pages, err := web.New(web.Deps{
-		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.playbooks.notice, Logger: a.opts.Logger.With("part", "web"), Now: time.Now,
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.playbooks.notice, Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 func (a *App) opsRoutes() (http.Handler, error) {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: time.Now},
+		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now},
 		a.playbooks,
 	} {
 		if err := a.registry.Register(c); err != nil {

@@ -23,6 +23,8 @@ type ill struct {
 
 func (i ill) Ready(context.Context) error { return i.err }
 
+func (i ill) Now() time.Time { return time.Now() }
+
 func (i ill) Stats(context.Context) (store.Stats, error) { return store.Stats{}, i.err }
 
 // Liveness is about loops, readiness about the store: a restart heals the one and not the other.

@@ -19,6 +19,7 @@ const countTimeout = 2 * time.Second
 type counter interface {
 	Stats(ctx context.Context) (store.Stats, error)
 	Ready(ctx context.Context) error
+	ClockOffset() time.Duration
 }
 
 // storeMetrics reads the store at each scrape. Replicas on one store show the same numbers. When the store cannot be counted in time, only
@@ -48,13 +49,14 @@ var (
 	descMessagesGivenUp   = desc("messages_given_up", "Incident messages that are not up to date and wait for a person.")
 	descClicks            = desc("clicks_waiting", "Clicks that were accepted and not yet handled.")
 	descPauses            = desc("pauses", "Pauses in force.")
+	descClock             = desc("store_clock_offset_seconds", "How far this machine's clock is ahead of the store's, by which the bot goes; 0 on SQLite.")
 )
 
 // Describe sends every description.
 func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descUnreadable, descWrites, descMessages, descMessagesGivenUp,
-		descClicks, descPauses,
+		descClicks, descPauses, descClock,
 	} {
 		out <- d
 	}
@@ -107,6 +109,7 @@ func (m *storeMetrics) Collect(out chan<- prometheus.Metric) {
 	gauge(descMessagesGivenUp, float64(st.MessagesGivenUp))
 	gauge(descClicks, float64(st.ClicksWaiting))
 	gauge(descPauses, float64(st.Pauses))
+	gauge(descClock, m.counter.ClockOffset().Seconds())
 }
 
 // count does not wait for a driver that ignores its context.

@@ -24,6 +24,8 @@ type tally struct {
 	hang chan struct{}
 	// refuses is why no commit works.
 	refuses error
+	// ahead is the machine's clock.
+	ahead time.Duration
 }
 
 func (c *tally) Stats(context.Context) (store.Stats, error) {
@@ -34,6 +36,8 @@ func (c *tally) Stats(context.Context) (store.Stats, error) {
 }
 
 func (c *tally) Ready(context.Context) error { return c.refuses }
+
+func (c *tally) ClockOffset() time.Duration { return c.ahead }
 
 // scrape maps each sample, as name{label}, to its value.
 func scrape(t *testing.T, m *storeMetrics) map[string]float64 {
@@ -65,13 +69,14 @@ func TestMetricsShowWhatWaits(t *testing.T) {
 	c := &tally{st: store.Stats{
 		DeliveriesWaiting: 2, DeliveriesDead: 1, OldestWaiting: now.Add(-90 * time.Second), Incidents: map[string]int64{"deciding": 3},
 		Writes: map[string]int64{"applied": 7, "open": 1}, MessagesWaiting: 4, MessagesGivenUp: 1, ClicksWaiting: 5, Pauses: 6, Unreadable: 8,
-	}}
+	}, ahead: -90 * time.Second}
 	got := scrape(t, &storeMetrics{counter: c, logger: slog.New(slog.DiscardHandler), now: func() time.Time { return now }})
 	maps.DeleteFunc(got, func(_ string, v float64) bool { return v == 0 })
 	want := map[string]float64{
 		"vllm_medic_store_up": 1, "vllm_medic_deliveries_waiting": 2, "vllm_medic_deliveries_dead": 1, "vllm_medic_deliveries_oldest_waiting_seconds": 90,
 		"vllm_medic_incidents_open{deciding}": 3, "vllm_medic_writes{applied}": 7, "vllm_medic_writes{open}": 1, "vllm_medic_messages_waiting": 4,
 		"vllm_medic_messages_given_up": 1, "vllm_medic_clicks_waiting": 5, "vllm_medic_pauses": 6, "vllm_medic_incidents_unreadable": 8,
+		"vllm_medic_store_clock_offset_seconds": -90,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

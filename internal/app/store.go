@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/store"
@@ -27,6 +28,9 @@ type Store interface {
 	counter
 	// Ready says whether the store takes commits, and why not: *store.NotReadyError. It never waits for the writer.
 	Ready(ctx context.Context) error
+	// Now is the time of the store, in which replicas agree; ClockOffset is how far this machine's clock is ahead of it.
+	Now() time.Time
+	ClockOffset() time.Duration
 	// Close ends the store after the commits under way. It may be called twice.
 	Close() error
 }

@@ -13,6 +13,7 @@ import (
 // ClaimDue takes incidents that are due and that nobody works on, the longest due first. Each claim raises the fence, so that a late commit of
 // an earlier holder is refused. One that cannot be read is logged and left alone until the next start; it holds nobody up.
 func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
+	s.clock.lease(lease)
 	var out []incident.Claimed
 	bad := map[string]error{}
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {

@@ -20,6 +20,7 @@ func (s *Store) AddClick(ctx context.Context, at time.Time, payload []byte) erro
 
 // ClaimClick takes the oldest click that nobody works on, and false when there is none.
 func (s *Store) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
+	s.clock.lease(lease)
 	var c incident.Click
 	found := false
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {

@@ -1,4 +1,23 @@
 package store
 
-// InTx is for tests that need a transaction that lasts.
-var InTx = (*Store).inTx
+import "time"
+
+// InTx is for tests that need a transaction that lasts, LookAtClock for those that cannot wait for the next look.
+var (
+	InTx        = (*Store).inTx
+	LookAtClock = (*Store).lookAtClock
+)
+
+// ShiftClock has the store believe that PostgreSQL's clock was so far ahead when it was asked last.
+func ShiftClock(s *Store, by time.Duration) {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	s.clock.told = s.clock.told.Add(by)
+}
+
+// Healed says that no row is left to be looked at after a step of the clock.
+func Healed(s *Store) bool {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	return !s.clock.stale
+}

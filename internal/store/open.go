@@ -31,6 +31,8 @@ type Options struct {
 	MaxDeliveryAttempts int
 	// Timeout bounds each transaction and each query. Default 10 s. A delivery gets half of it.
 	Timeout time.Duration
+	// Clock is the machine's clock. nil: time.Now. On PostgreSQL it is only compared with the server's.
+	Clock func() time.Time
 	// Beat is called whenever the committer comes round, whether its commits work or not. nil: nobody wants to know.
 	Beat   func()
 	Logger *slog.Logger
@@ -47,6 +49,7 @@ type Store struct {
 	server   *pgx.ConnConfig // of PostgreSQL
 	wake     *waker
 	commits  *committer
+	clock    clock
 	named    seen
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
@@ -63,11 +66,14 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	if opts.MaxDeliveryAttempts == 0 {
 		opts.MaxDeliveryAttempts = 20
 	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
 	if opts.Beat == nil {
 		opts.Beat = func() {}
 	}
 	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
-	s := &Store{opts: opts, wake: newWaker()}
+	s := &Store{opts: opts, wake: newWaker(), clock: clock{machine: opts.Clock}}
 	scheme, rest, _ := strings.Cut(rawURL, "://")
 	var err error
 	switch scheme {
@@ -88,6 +94,7 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	s.stop = stop
 	s.commits = newCommitter(s)
 	s.wg.Go(func() { s.commits.run(run) })
+	s.wg.Go(func() { s.watchClock(run) })
 	if s.postgres {
 		s.wg.Go(func() { s.listen(run) })
 	}
@@ -118,13 +125,19 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
+	if err := s.lookAtClock(ctx); err != nil {
+		return err
+	}
+	if err := s.heal(ctx); err != nil { // the clock may have been set back since the last process ended
+		return err
+	}
 	if _, err := s.changed(ctx, s.write, `UPDATE incidents SET unreadable = 0 WHERE unreadable = 1`); err != nil {
 		return fmt.Errorf("look at unreadable incidents again: %w", err)
 	}
 	if s.postgres {
 		return nil
 	}
-	for _, table := range []string{"incidents", "deliveries", "messages", "clicks"} {
+	for _, table := range leased {
 		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = 0 WHERE lease_until > 0"); err != nil {
 			return fmt.Errorf("free the claims on %s: %w", table, err)
 		}

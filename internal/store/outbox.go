@@ -22,6 +22,7 @@ func scanMessage(r *sql.Rows) (incident.Message, error) {
 // ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back when something newer is
 // wanted; one whose incident cannot be read waits with it.
 func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+	s.clock.lease(lease)
 	var out []incident.Message
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var err error

@@ -38,7 +38,7 @@ const tooLate = "I was away when you clicked, and that is too long ago to act on
 func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, keepTimeout, fmt.Errorf("keeping a click took longer than %s", keepTimeout))
 	defer cancel()
-	if err := i.clicks.AddClick(ctx, time.Now(), payload); err != nil {
+	if err := i.clicks.AddClick(ctx, i.now(), payload); err != nil {
 		return err
 	}
 	select {
@@ -102,11 +102,11 @@ func (i *Interactions) report(ctx context.Context, err error) {
 
 // next handles one click and says whether there may be more.
 func (i *Interactions) next(ctx context.Context) (bool, error) {
-	c, found, err := i.clicks.ClaimClick(ctx, i.cfg.Owner, time.Now(), i.cfg.Lease)
+	c, found, err := i.clicks.ClaimClick(ctx, i.cfg.Owner, i.now(), i.cfg.Lease)
 	if err != nil || !found {
 		return false, err
 	}
-	if age := time.Since(c.ReceivedAt); age > i.cfg.Window {
+	if age := i.now().Sub(c.ReceivedAt); age > i.cfg.Window {
 		i.refuseLate(ctx, c, age)
 	} else if a := i.Handle(ctx, c.Payload); !a.Decided && ctx.Err() != nil {
 		return false, nil // cut off by the end of the process: the next one does it

@@ -94,7 +94,7 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 	d := incident.Decision{
 		Step: v.Step, Digest: v.Digest, Verb: verb, By: incident.Actor{Kind: "slack", ID: c.User}, Confirm: confirmed,
 	}
-	s, no := pending(inc, &d, time.Now())
+	s, no := pending(inc, &d, i.now())
 	if no != nil {
 		return none, d, no
 	}

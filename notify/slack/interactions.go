@@ -93,6 +93,8 @@ type InteractionsDeps struct {
 	Clicks    Clicks
 	Approvers Approvers
 	Logger    *slog.Logger
+	// Now is the time that clicks and their claims are told in; nil is time.Now. Those who work on one store of clicks must agree about it.
+	Now func() time.Time
 }
 
 // Interactions takes the clicks on our buttons. It is the http.Handler for Slack's interactivity URL; Run does the work. Handle is what
@@ -105,6 +107,7 @@ type Interactions struct {
 	clicks    Clicks
 	approvers Approvers
 	logger    *slog.Logger
+	now       func() time.Time
 	groups    groups
 	wake      chan struct{}
 
@@ -132,6 +135,9 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		}
 	}
 	cfg = cfg.withDefaults()
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
 	if cfg.GroupsFor < 0 || cfg.Timeout < 0 || cfg.Workers < 0 || cfg.Window < 0 || cfg.Lease < 0 || cfg.Sweep < 0 || cfg.Drain < 0 {
 		errs = append(errs, errors.New("slack interactions: no number may be negative"))
 	}
@@ -140,7 +146,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 	}
 	return &Interactions{
 		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks, approvers: deps.Approvers,
-		logger: deps.Logger, groups: groups{client: deps.Client, ttl: cfg.GroupsFor}, wake: make(chan struct{}, cfg.Workers),
+		logger: deps.Logger, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor}, wake: make(chan struct{}, cfg.Workers),
 	}, nil
 }
 

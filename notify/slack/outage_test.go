@@ -67,16 +67,16 @@ func TestOutagesLeaveOneMessageAndOneThread(t *testing.T) {
 						o.thread = e.Seq
 					}
 				}
-				d, err := notify.New(notify.Config{Owner: "me"}, o, oneIncident{inc}, w.sink, w.log)
+				now := time.Now()
+				d, err := notify.New(notify.Config{Owner: "me", Now: func() time.Time { return now }}, o, oneIncident{inc}, w.sink, w.log)
 				if err != nil {
 					t.Fatal(err)
 				}
 				fault := fault
 				fault.Skip = skip
 				w.Fail("chat.postMessage", 1, fault)
-				now := time.Now()
 				for range 20 {
-					if _, err := d.Deliver(t.Context(), now); err != nil {
+					if _, err := d.Deliver(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 					if o.complete() {

@@ -25,8 +25,8 @@ type Sink struct {
 	client *Client
 	view   ViewOptions
 	logger *slog.Logger
-	// chartsFrom is the Unix time from which charts are sent again.
-	chartsFrom atomic.Int64
+	// chartless is when Slack last refused a chart; nil when it never did.
+	chartless atomic.Pointer[time.Time]
 }
 
 // NewSink returns a Sink on the client.
@@ -80,7 +80,8 @@ func (s *Sink) Reply(ctx context.Context, channel, ts string, inc incident.Incid
 // refused message was not shown, so that this cannot double it.
 func (s *Sink) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
 	full := s.view
-	full.NoChart = full.NoChart || time.Now().Unix() < s.chartsFrom.Load()
+	refused := s.chartless.Load()
+	full.NoChart = full.NoChart || (refused != nil && time.Since(*refused) < chartBreak)
 	plainer := full
 	plainer.NoChart = true
 	brief := plainer
@@ -96,7 +97,8 @@ func (s *Sink) simplify(ctx context.Context, inc incident.Incident, send func([]
 		}
 		if err = send([]slackgo.MsgOption{slackgo.MsgOptionText(v.Text, false), slackgo.MsgOptionBlocks(v.Blocks...)}); !refusedContent(err) {
 			if n == 1 && err == nil {
-				s.chartsFrom.Store(time.Now().Add(chartBreak).Unix())
+				now := time.Now() // counted from by the monotonic clock, which nobody sets
+				s.chartless.Store(&now)
 			}
 			return err
 		}

@@ -1,0 +1,185 @@
+package store_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+)
+
+// skewed is a machine's clock that is wrong by so much.
+type skewed struct {
+	mu sync.Mutex
+	by time.Duration
+}
+
+func (c *skewed) set(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.by = by
+}
+
+func (c *skewed) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Round(0).Add(c.by)
+}
+
+// log collects what is logged.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *log) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), what)
+}
+
+func (l *log) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// Replicas on one PostgreSQL go by its clock, so that one whose own is minutes ahead does not take what the other works on. Each says how wrong it is.
+func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
+	t.Parallel()
+	u, there := postgres(t)
+	if !there {
+		return
+	}
+	var logged [2]log
+	var replicas [2]*store.Store
+	for n, by := range []time.Duration{-4 * time.Minute, 4 * time.Minute} {
+		machine := &skewed{by: by}
+		replicas[n] = storetest.Open(t, u, func(o *store.Options) { o.Clock, o.Logger = machine.now, logged[n].logger() })
+	}
+	slow, fast := replicas[0], replicas[1]
+	if d := fast.Now().Sub(slow.Now()).Abs(); d > 30*time.Second {
+		t.Errorf("the replicas' times differ by %s", d)
+	}
+	ok(t, slow.Commit(t.Context(), incident.Change{Incident: fresh("inc-1", "llama"), DueAt: slow.Now(), Redraw: true}))
+	ok(t, slow.AddClick(t.Context(), slow.Now(), []byte("{}")))
+	if cs, err := slow.ClaimDue(t.Context(), "slow", slow.Now(), 2*time.Minute, 1); err != nil || len(cs) != 1 {
+		t.Fatalf("ClaimDue = %d, %v", len(cs), err)
+	}
+	if ms, err := slow.ClaimMessages(t.Context(), "slow", slow.Now(), 2*time.Minute, 1); err != nil || len(ms) != 1 {
+		t.Fatalf("ClaimMessages = %d, %v", len(ms), err)
+	}
+	if _, found, err := slow.ClaimClick(t.Context(), "slow", slow.Now(), 2*time.Minute); err != nil || !found {
+		t.Fatalf("ClaimClick = %t, %v", found, err)
+	}
+	if cs, err := fast.ClaimDue(t.Context(), "fast", fast.Now(), 2*time.Minute, 1); err != nil || len(cs) != 0 {
+		t.Errorf("the other one takes %d incidents that are claimed: %v", len(cs), err)
+	}
+	if ms, err := fast.ClaimMessages(t.Context(), "fast", fast.Now(), 2*time.Minute, 1); err != nil || len(ms) != 0 {
+		t.Errorf("the other one takes %d messages that are claimed: %v", len(ms), err)
+	}
+	if _, found, err := fast.ClaimClick(t.Context(), "fast", fast.Now(), 2*time.Minute); err != nil || found {
+		t.Errorf("the other one takes a click that is claimed: %v", err)
+	}
+	for n, s := range replicas {
+		if got := s.ClockOffset().Abs(); got < 3*time.Minute || got > 5*time.Minute {
+			t.Errorf("replica %d says that its clock is wrong by %s", n, s.ClockOffset())
+		}
+		if logged[n].count("this machine's clock differs from PostgreSQL's") != 1 {
+			t.Errorf("replica %d does not say once that its clock is wrong: %s", n, &logged[n].b)
+		}
+	}
+}
+
+// A clock that agrees has nothing to say.
+func TestAClockThatAgreesIsNotMentioned(t *testing.T) {
+	t.Parallel()
+	for _, e := range storetest.Engines(t) {
+		var logged log
+		s := storetest.Open(t, e.URL(t), func(o *store.Options) { o.Logger = logged.logger() })
+		if s.ClockOffset().Abs() > 2*time.Second || logged.count("clock") != 0 {
+			t.Errorf("%s: %s apart, %s", e.Name, s.ClockOffset(), &logged.b)
+		}
+	}
+}
+
+// putOff makes an incident, a message and a delivery wait for a time that the clock shows now, and claims another message.
+func putOff(t *testing.T, s *store.Store) {
+	t.Helper()
+	at := s.Now()
+	for _, id := range []string{"inc-1", "inc-2"} {
+		ok(t, s.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: at, Redraw: true}))
+	}
+	cs, err := s.ClaimDue(t.Context(), "me", at, time.Minute, 1)
+	ok(t, err)
+	ok(t, s.ReleaseClaim(t.Context(), cs[0].Incident.ID, cs[0].Fence, cs[0].Incident.Version, at.Add(time.Minute)))
+	ms, err := s.ClaimMessages(t.Context(), "me", at, time.Minute, 2)
+	ok(t, err)
+	ms[0].NextAt = at.Add(time.Second)
+	ok(t, s.SaveMessage(t.Context(), ms[0], true))
+	_, err = s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: at})
+	ok(t, err)
+	d, found, err := s.ClaimDelivery(t.Context(), "me", at, time.Minute)
+	if err != nil || !found {
+		t.Fatalf("ClaimDelivery = %t, %v", found, err)
+	}
+	ok(t, s.FailDelivery(t.Context(), d, "later", at.Add(time.Minute)))
+}
+
+// due says what can be claimed a little later: nothing waits for a time that will not come for hours.
+func due(t *testing.T, s *store.Store) (incidents, messages int, delivery bool) {
+	t.Helper()
+	at := s.Now().Add(2 * time.Minute)
+	cs, err := s.ClaimDue(t.Context(), "me", at, time.Minute, 10)
+	ok(t, err)
+	ms, err := s.ClaimMessages(t.Context(), "me", at, time.Minute, 10)
+	ok(t, err)
+	_, delivery, err = s.ClaimDelivery(t.Context(), "me", at, time.Minute)
+	ok(t, err)
+	return len(cs), len(ms), delivery
+}
+
+func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, e := range storetest.Engines(t) {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			machine, logged := &skewed{}, &log{}
+			s := storetest.Open(t, e.URL(t), func(o *store.Options) { o.Clock, o.Logger = machine.now, logged.logger() })
+			back := func() { machine.set(-3 * time.Hour) }
+			if e.Name == "postgres" {
+				store.ShiftClock(s, 3*time.Hour) // as a primary whose clock is ahead, and whose standby takes its place
+				back = func() { ok(t, store.LookAtClock(s, t.Context())) }
+			}
+			putOff(t, s)
+			back()
+			eventually(t, "it is said", func() bool { return logged.count("the clock was set back") == 1 })
+			eventually(t, "what was put off is due", func() bool { return s.Ready(t.Context()) == nil && store.Healed(s) })
+			if incidents, messages, delivery := due(t, s); incidents != 2 || messages != 2 || !delivery {
+				t.Errorf("%d of 2 incidents, %d of 2 messages are due; the delivery: %t", incidents, messages, delivery)
+			}
+		})
+	}
+}
+
+// The clock may be set back while no process looks.
+func TestAClockThatWasSetBackBeforeTheStartStopsNothing(t *testing.T) {
+	t.Parallel()
+	u := storetest.Engines(t)[0].URL(t)
+	machine := &skewed{by: 3 * time.Hour}
+	s := storetest.Open(t, u, func(o *store.Options) { o.Clock = machine.now })
+	putOff(t, s)
+	ok(t, s.Close())
+	machine.set(0)
+	again := storetest.Open(t, u, func(o *store.Options) { o.Clock = machine.now })
+	if incidents, messages, delivery := due(t, again); incidents != 2 || messages != 2 || !delivery {
+		t.Errorf("%d of 2 incidents, %d of 2 messages are due; the delivery: %t", incidents, messages, delivery)
+	}
+}
