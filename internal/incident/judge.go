@@ -16,7 +16,7 @@ func Judge(before, after map[string]Reading, signals []string, healthy Truth) (V
 	var better, worse, same, blind, silent []string
 	for _, name := range signals {
 		b, a := before[name], after[name]
-		line := fmt.Sprintf("%s %s -> %s", title(a, b, name), b.Text(), a.Text())
+		line := title(a, b, name) + " " + moved(b, a)
 		switch direction(b, a) {
 		case moveBetter:
 			better = append(better, line)
@@ -51,6 +51,37 @@ func Judge(before, after map[string]Reading, signals []string, healthy Truth) (V
 		return VerdictUnchanged, sentence("Nothing moved noticeably", all)
 	}
 }
+
+// moved compares two readings. An arrow is for two values; what is not there is said in words.
+func moved(b, a Reading) string {
+	switch {
+	case b.HasValue() && a.HasValue():
+		return b.Text() + " -> " + a.Text()
+	case b.missing() && a.missing():
+		return "had no data before or after"
+	case b.Error != "" && b.Error == a.Error:
+		return "could not be read before or after (" + a.Error + ")"
+	case b.Error != "" && a.Error != "":
+		return fmt.Sprintf("could not be read before (%s) or after (%s)", b.Error, a.Error)
+	}
+	before, after := "was "+b.Text()+" before", "is "+a.Text()+" after"
+	switch {
+	case b.Error != "":
+		before = "could not be read before (" + b.Error + ")"
+	case b.missing():
+		before = "had no data before"
+	}
+	switch {
+	case a.Error != "":
+		after = "could not be read after (" + a.Error + ")"
+	case a.missing():
+		after = "has no data after"
+	}
+	return before + " and " + after
+}
+
+// missing says that there was no value and no error.
+func (r Reading) missing() bool { return r.Value == nil && r.Error == "" }
 
 func title(a, b Reading, name string) string {
 	for _, t := range []string{a.Title, b.Title} {

@@ -41,6 +41,38 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestAVerdictSaysInWordsWhatWasNotThere(t *testing.T) {
+	t.Parallel()
+	nine := Reading{Title: "Waiting", Value: num(9), Unit: UnitCount}
+	none := Reading{Title: "Waiting"}
+	away := Reading{Title: "Waiting", Error: "timeout"}
+	slow := Reading{Title: "Waiting", Error: "refused"}
+	for _, tc := range []struct {
+		name          string
+		before, after Reading
+		want          string
+	}{
+		{"values", nine, Reading{Title: "Waiting", Value: num(4), Unit: UnitCount}, "Waiting 9 -> 4"},
+		{"never", none, none, "Waiting had no data before or after"},
+		{"gone", nine, none, "Waiting was 9 before and has no data after"},
+		{"new", none, nine, "Waiting had no data before and is 9 after"},
+		{"an error all along", away, away, "Waiting could not be read before or after (timeout)"},
+		{"two errors", away, slow, "Waiting could not be read before (timeout) or after (refused)"},
+		{"an error after", nine, away, "Waiting was 9 before and could not be read after (timeout)"},
+		{"an error before", away, nine, "Waiting could not be read before (timeout) and is 9 after"},
+		{"an error, then nothing", away, none, "Waiting could not be read before (timeout) and has no data after"},
+		{"nothing, then an error", none, away, "Waiting had no data before and could not be read after (timeout)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, why := Judge(map[string]Reading{"a": tc.before}, map[string]Reading{"a": tc.after}, []string{"a"}, Undecided)
+			if !strings.HasSuffix(why, ": "+tc.want+".") {
+				t.Errorf("got %q, want %q in it", why, tc.want)
+			}
+		})
+	}
+}
+
 func TestReadingsSpeakPlainly(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

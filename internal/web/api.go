@@ -126,8 +126,11 @@ func (h *Handler) list(c echo.Context) error {
 		}
 		f.Limit = n
 	}
-	if s := incident.State(f.State); s != "" && s != "open" && !slices.Contains(incident.States(), s) {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("state must be open or one of %v", incident.States()))
+	switch s := incident.State(f.State); {
+	case s == "all":
+		f.State = "" // the command line's word for it
+	case s != "" && s != "open" && !slices.Contains(incident.States(), s):
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("state must be open, all or one of %v", incident.States()))
 	}
 	list, err := h.deps.Incidents.Incidents(c.Request().Context(), f)
 	if err != nil {

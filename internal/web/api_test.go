@@ -94,6 +94,7 @@ func TestListingPassesItsFilterOn(t *testing.T) {
 		"":                                  {AllPools: true, Limit: 50},
 		"?state=open&pool=llama&limit=3":    {State: "open", Pool: "llama", Limit: 3},
 		"?pool=":                            {Limit: 50},
+		"?state=all":                        {AllPools: true, Limit: 50},
 		"?state=closed&after=inc-9":         {State: "closed", AllPools: true, After: "inc-9", Limit: 50},
 		"?state=watching&limit=1&unknown=x": {State: "watching", AllPools: true, Limit: 1},
 	} {

@@ -62,7 +62,7 @@ func (c *canvas) beforeAfter(inc incident.Incident, v incident.Verification) []s
 		before, hasBefore := v.Before[n]
 		after, hasAfter := v.After[n]
 		silent := before.Value == nil && before.Error == "" && after.Value == nil && after.Error == ""
-		if !hasBefore && !hasAfter || hasBefore && hasAfter && silent {
+		if silent {
 			continue // nothing was seen on either side; the thread says so
 		}
 		label := escape(cmp.Or(after.Title, before.Title, n), 60)
