@@ -48,6 +48,24 @@ func turns() []turn {
 			target: "ScaledObject %s/llama-70b spec.minReplicaCount", wrote: "patch scaledobjects",
 		},
 		{
+			name: "minimum of a PodAutoscaler", make: func(b *bench) { workload(b); b.create(podScalers, podAutoscaler("KPA", nil)) }, req: addOne, in: podScalers,
+			from: incident.Set("1"), to: incident.Set("3"), title: "Raise the minimum of PodAutoscaler llama-70b from 1 to 3 replicas (llama-70b has 2)",
+			target: "PodAutoscaler %s/llama-70b spec.minReplicas", wrote: "patch podautoscalers",
+		},
+		{
+			name: "minimum of a Model", make: func(b *bench) {
+				b.custom(kubetest.Models, models, "Model", map[string]any{"replicas": int64(2), "minReplicas": int64(1)})
+			}, req: addOne, in: models,
+			from: incident.Set("1"), to: incident.Set("3"), title: "Raise the minimum of Model llama-70b from 1 to 3 replicas (llama-70b has 2)",
+			target: "Model %s/llama-70b spec.minReplicas", wrote: "patch models",
+		},
+		{
+			name: "replicas of a Model that does not scale itself", make: func(b *bench) {
+				b.custom(kubetest.Models, models, "Model", map[string]any{"replicas": int64(2), "autoscalingDisabled": true})
+			}, req: addOne, in: models, from: incident.Set("2"), to: incident.Set("3"),
+			title: "Scale llama-70b from 2 to 3 replicas", target: "Model %s/llama-70b spec.replicas (scale)", wrote: "patch models/scale",
+		},
+		{
 			name: "joined flag in args", make: workload, req: halve, in: deployments, from: incident.Set("8192"), to: incident.Set("4096"),
 			title:  "Lower max_num_batched_tokens of llama-70b from 8192 to 4096",
 			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
@@ -79,17 +97,17 @@ func turns() []turn {
 		},
 		{
 			name: "limit of a circuit breaker", make: func(b *bench) { b.create(policies, policy(parallel(184))) }, req: shed, in: policies,
-			from: incident.Set("184"), to: incident.Set("92"), title: "Throttle llama-70b from 184 to 92 parallel requests",
+			from: incident.Set("184"), to: incident.Set("92"), title: "Throttle HTTPRoute llama-70b from 184 to 92 parallel requests",
 			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
 		},
 		{
 			name: "absent circuit breaker", make: func(b *bench) { b.create(policies, policy(nil)) }, req: shed, in: policies,
-			from: incident.Value{}, to: incident.Set("512"), title: "Throttle llama-70b from 1024 to 512 parallel requests",
+			from: incident.Value{}, to: incident.Set("512"), title: "Throttle HTTPRoute llama-70b from 1024 to 512 parallel requests",
 			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
 		},
 		{
 			name: "local rate limit", make: func(b *bench) { b.pool.Knobs.Throttle.Field = "requests"; b.create(policies, policy(localLimit(100))) }, req: shed,
-			in: policies, from: incident.Set("100"), to: incident.Set("50"), title: "Throttle llama-70b from 100 to 50 requests per second",
+			in: policies, from: incident.Set("100"), to: incident.Set("50"), title: "Throttle HTTPRoute llama-70b from 100 to 50 requests per second",
 			target: "BackendTrafficPolicy %s/llama-70b spec.rateLimit.local.rules[0].limit.requests", wrote: "patch backendtrafficpolicies",
 		},
 	}

@@ -13,18 +13,25 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// scaler is the object that owns a workload's replicas: a HorizontalPodAutoscaler, or the KEDA ScaledObject that makes one.
+// scaler is the object that owns a workload's replicas: a HorizontalPodAutoscaler, a KEDA ScaledObject or an AIBrix PodAutoscaler, or a KubeAI Model,
+// which is its own.
 type scaler struct {
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
 	// minField and maxField are its fields under spec; without them it means minDefault and maxDefault.
 	minField, maxField     string
 	minDefault, maxDefault int64
+	// cap is a further upper limit and capWhy what sets it; 0 for none.
+	cap    int64
+	capWhy string
 	// filled is what the API server fills in for an absent minimum; empty when nothing.
 	filled string
 	// stopped says why a higher minimum would have no effect.
 	stopped string
 }
+
+// String is "HorizontalPodAutoscaler llama-70b".
+func (s *scaler) String() string { return s.object.GetKind() + " " + s.object.GetName() }
 
 func hpaScaler(o *unstructured.Unstructured) *scaler {
 	// minReplicas defaults to 1 in the API server (k8s.io/api autoscaling/v2); maxReplicas is required.
@@ -48,47 +55,67 @@ const (
 )
 
 // scalerOf finds who owns the workload's replicas; nil when nobody does. That it cannot be known, or that several do, is an error.
-func (c *cluster) scalerOf(ctx context.Context, w incident.WorkloadRef) (*scaler, error) {
-	scaled, err := c.scaledObjects(ctx, w.Namespace)
+func (c *cluster) scalerOf(ctx context.Context, w scaled) (*scaler, error) {
+	keda, err := c.installed(ctx, kedaResource, kedaKind, w.ref.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	hpas, err := c.list(ctx, hpaResource, w.Namespace)
+	pods, err := c.installed(ctx, podScalerResource, podScalerKind, w.ref.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return owner(w, scaled, hpas)
+	hpas, err := c.list(ctx, hpaResource, w.ref.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return chosen(w, keda, pods, hpas)
 }
 
-// owner chooses among the ScaledObjects and HorizontalPodAutoscalers of the workload's namespace.
-func owner(w incident.WorkloadRef, scaled, hpas []unstructured.Unstructured) (*scaler, error) {
-	scaled, hpas = aimed(w, scaled), aimed(w, hpas)
-	// An autoscaler that KEDA made is not turned: KEDA would take the change back.
-	made := slices.DeleteFunc(slices.Clone(hpas), func(o unstructured.Unstructured) bool { return madeByKEDA(&o) == "" })
-	others := slices.DeleteFunc(slices.Clone(hpas), func(o unstructured.Unstructured) bool { return madeByKEDA(&o) != "" })
+// chosen is the one autoscaler of a workload among those of its namespace. An autoscaler that another one made is not turned: its maker would take the
+// change back.
+func chosen(w scaled, keda, pods, hpas []unstructured.Unstructured) (*scaler, error) {
+	var all []*scaler
+	for _, o := range aimed(w.ref, keda) {
+		all = append(all, kedaScaler(&o))
+	}
+	for _, o := range aimed(w.ref, pods) {
+		all = append(all, podScaler(&o))
+	}
+	if scalesItself(w.object) {
+		all = append(all, modelScaler(w.object))
+	}
+	orphan := ""
+	for _, o := range aimed(w.ref, hpas) {
+		kind, name := madeBy(&o)
+		switch {
+		case kind == "":
+			all = append(all, hpaScaler(&o))
+		case !slices.ContainsFunc(all, func(s *scaler) bool { return s.object.GetKind() == kind }):
+			orphan = fmt.Sprintf("HorizontalPodAutoscaler %s was made by %s %s, which does not scale %s: put that in order first", o.GetName(), kind, name, w.ref)
+		}
+	}
 	switch {
-	case len(scaled)+len(others) > 1:
-		return nil, refused("%s is scaled by several autoscalers (%s): leave one of them", w, names(append(scaled, others...)))
-	case len(scaled) == 1:
-		return kedaScaler(&scaled[0]), nil
-	case len(made) > 0:
-		return nil, refused("HorizontalPodAutoscaler %s was made by ScaledObject %s, which does not scale %s: put that in order first", made[0].GetName(), madeByKEDA(&made[0]), w)
-	case len(others) == 1:
-		return hpaScaler(&others[0]), nil
+	case len(all) > 1:
+		return nil, refused("%s is scaled by several autoscalers (%s): leave one of them", w.ref, names(all))
+	case orphan != "":
+		return nil, refused("%s", orphan)
+	case len(all) == 1:
+		return all[0], nil
 	}
 	return nil, nil
 }
 
-// scaledObjects lists KEDA's objects. A cluster without KEDA has none.
-func (c *cluster) scaledObjects(ctx context.Context, namespace string) ([]unstructured.Unstructured, error) {
-	at, found, err := c.kind(ctx, kedaResource.GroupVersion().String(), kedaKind)
+// installed lists the objects of a kind that a cluster need not have; then there are none.
+func (c *cluster) installed(ctx context.Context, r schema.GroupVersionResource, kind, namespace string) ([]unstructured.Unstructured, error) {
+	at, found, err := c.kind(ctx, r.GroupVersion().String(), kind)
 	if err != nil || !found {
 		return nil, err
 	}
 	return c.list(ctx, at, namespace)
 }
 
-// aimed keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of apps/v1 (KEDA's defaults).
+// aimed keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of apps/v1 (KEDA's defaults); AIBrix' may
+// name a namespace.
 func aimed(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool {
 		ref := func(field, missing string) string {
@@ -98,7 +125,8 @@ func aimed(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructur
 			}
 			return s
 		}
-		return ref("name", "") != w.Name || ref("kind", "Deployment") != w.Kind || group(ref("apiVersion", "apps/v1")) != group(w.APIVersion)
+		return ref("name", "") != w.Name || ref("namespace", w.Namespace) != w.Namespace || ref("kind", "Deployment") != w.Kind ||
+			group(ref("apiVersion", "apps/v1")) != group(w.APIVersion)
 	})
 }
 
@@ -111,14 +139,17 @@ func group(apiVersion string) string {
 	return gv.Group
 }
 
-// madeByKEDA names the ScaledObject that made an autoscaler; empty when none did.
-func madeByKEDA(hpa *unstructured.Unstructured) string {
+// madeBy names the ScaledObject or PodAutoscaler that made an autoscaler; empty when none did.
+func madeBy(hpa *unstructured.Unstructured) (kind, name string) {
 	for _, o := range hpa.GetOwnerReferences() {
-		if o.Kind == kedaKind && group(o.APIVersion) == kedaResource.Group {
-			return o.Name
+		if o.Kind == kedaKind && group(o.APIVersion) == kedaResource.Group || o.Kind == podScalerKind && group(o.APIVersion) == podScalerResource.Group {
+			return o.Kind, o.Name
 		}
 	}
-	return hpa.GetLabels()[kedaLabel]
+	if name := hpa.GetLabels()[kedaLabel]; name != "" {
+		return kedaKind, name
+	}
+	return "", ""
 }
 
 // pausedBy says why KEDA does not scale out now (keda-docs, "Pausing autoscaling"): paused-replicas counts whatever it holds, the others unless they
@@ -137,13 +168,10 @@ func pausedBy(o *unstructured.Unstructured) string {
 	return ""
 }
 
-func names(all []unstructured.Unstructured) string {
-	var out strings.Builder
-	for i, o := range all {
-		if i > 0 {
-			out.WriteString(", ")
-		}
-		out.WriteString(o.GetKind() + " " + o.GetName())
+func names(all []*scaler) string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = s.String()
 	}
-	return out.String()
+	return strings.Join(out, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -90,6 +91,7 @@ func TestAnAutoscalersMinimumStopsAtItsMaximum(t *testing.T) {
 		t.Errorf("recheck after the maximum was lowered: %v", err)
 	}
 	b.do(b.propose(addOne), incident.OpApply)
+	b.settled(3)
 	if _, err := b.bot.Propose(t.Context(), b.pool, addOne); outcome(err) != "refused" || !strings.Contains(err.Error(), "maxReplicas") {
 		t.Errorf("beyond the maximum: %v", err)
 	}
@@ -233,14 +235,14 @@ func TestWhoElseKeepsAnObjectIsSaidOrRefused(t *testing.T) {
 		verdict incident.GuardVerdict
 		words   string
 	}{
-		{"Argo CD", map[string]any{"annotations": map[string]any{"argocd.argoproj.io/tracking-id": "chat:gateway/BackendTrafficPolicy:llm/x"}}, "argocd-controller", incident.GuardPass, "Argo CD application chat"},
+		{"Argo CD", map[string]any{"annotations": map[string]any{"argocd.argoproj.io/tracking-id": "chat:gateway/BackendTrafficPolicy:llm/x"}}, "argocd-controller", incident.GuardCaution, "Argo CD application chat"},
 		{"Flux sets the field", map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "kustomize-controller", incident.GuardRefuse, "Flux Kustomization apps"},
 		{"Flux does not set the field", map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "somebody", incident.GuardPass, "has not set this field"},
 		{"Flux is told to keep away", map[string]any{
 			"labels":      map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"},
 			"annotations": map[string]any{"kustomize.toolkit.fluxcd.io/reconcile": "disabled"},
 		}, "kustomize-controller", incident.GuardPass, "disabled"},
-		{"a Helm release", map[string]any{"annotations": map[string]any{"meta.helm.sh/release-name": "chat"}}, "helm", incident.GuardPass, "Helm release chat"},
+		{"a Helm release", map[string]any{"annotations": map[string]any{"meta.helm.sh/release-name": "chat"}}, "helm", incident.GuardCaution, "Helm release chat made it; its next upgrade may set it back"},
 		{"an operator", map[string]any{"ownerReferences": []any{}}, "operator", incident.GuardRefuse, "belongs to ConfigMap owner"},
 		{"nobody", map[string]any{}, "kubectl", incident.GuardPass, "no operator or GitOps tool"},
 	} {
@@ -267,6 +269,72 @@ func TestWhoElseKeepsAnObjectIsSaidOrRefused(t *testing.T) {
 			}
 			if s.Checked != actions.CheckedByServer {
 				t.Errorf("checked: %s", s.Checked)
+			}
+		})
+	}
+}
+
+// appliesAs makes an object by server-side apply.
+func (b *bench) appliesAs(manager string, r schema.GroupVersionResource, o map[string]any) {
+	b.t.Helper()
+	o["metadata"].(map[string]any)["namespace"] = b.ns
+	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Apply(b.t.Context(), model, &unstructured.Unstructured{Object: o}, metav1.ApplyOptions{FieldManager: manager})
+	if err != nil {
+		b.t.Fatalf("apply %s: %v", r.Resource, err)
+	}
+}
+
+// Helm 4 and kubectl apply --server-side meet a conflict after the bot's change; kubectl apply compares with its last manifest and sets back.
+func TestWhatTheNextApplyDoesIsSaid(t *testing.T) {
+	t.Parallel()
+	release := map[string]any{"name": model, "annotations": map[string]any{"meta.helm.sh/release-name": "chat"}}
+	applied := func(manifest string) map[string]any {
+		return map[string]any{"name": model, "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": manifest}}
+	}
+	for _, tt := range []struct {
+		name    string
+		make    func(b *bench)
+		verdict incident.GuardVerdict
+		words   string
+	}{
+		{"Helm 4", func(b *bench) {
+			o := policy(parallel(184))
+			o["metadata"] = release
+			b.appliesAs("helm", policies, o)
+		}, incident.GuardCaution, "its next upgrade fails with a conflict"},
+		{"Helm 4, not this field", func(b *bench) {
+			o := policy(nil)
+			o["metadata"] = release
+			b.appliesAs("helm", policies, o)
+		}, incident.GuardPass, "has not set this field"},
+		{"kubectl apply --server-side", func(b *bench) { b.appliesAs("kubectl", policies, policy(parallel(184))) }, incident.GuardCaution, "kubectl applies this field server-side"},
+		{"kubectl apply", func(b *bench) {
+			o := policy(parallel(184))
+			o["metadata"] = applied(`{"spec":{"circuitBreaker":{"maxParallelRequests":184}}}`)
+			b.create(policies, o)
+		}, incident.GuardCaution, "the next apply of that manifest sets it back"},
+		{"kubectl apply, not this field", func(b *bench) {
+			o := policy(parallel(184))
+			o["metadata"] = applied(`{"spec":{"circuitBreaker":{}}}`)
+			b.create(policies, o)
+		}, incident.GuardPass, "no operator or GitOps tool"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tt.make(b)
+			s := b.propose(shed)
+			if !hasGuard(s, "ownership", tt.verdict, tt.words) {
+				t.Errorf("guardrails: %+v", s.Guardrails)
+			}
+			b.do(s, incident.OpApply)
+			if tt.name == "Helm 4" { // what the words say is what happens
+				o := policy(parallel(184))
+				o["metadata"] = map[string]any{"name": model, "namespace": b.ns}
+				_, err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).Apply(t.Context(), model, &unstructured.Unstructured{Object: o}, metav1.ApplyOptions{FieldManager: "helm"})
+				if !apierrors.IsConflict(err) {
+					t.Errorf("the next upgrade: %v", err)
+				}
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package actions_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -42,8 +43,10 @@ func TestADrillWritesNothing(t *testing.T) {
 			for _, e := range b.c.Audit(t, kubetest.Bot) {
 				switch {
 				case e.ObjectRef == nil || e.ObjectRef.Namespace != b.ns:
-				case e.Verb == "patch" && e.DryRun() && e.Code() == 200:
-					tried++
+				case e.Verb == "patch" && e.DryRun(): // one that an autoscaler's own change of its status refused is tried again
+					if e.Code() == http.StatusOK {
+						tried++
+					}
 				case e.Writing() && !e.Review():
 					t.Errorf("sent: %s", e)
 				}

@@ -55,7 +55,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	c := kube.Cluster(t)
-	c.InstallCRD(t, kubetest.ScaledObjects, kubetest.BackendTrafficPolicies)
+	c.InstallCRD(t, kubetest.ScaledObjects, kubetest.BackendTrafficPolicies, kubetest.PodAutoscalers, kubetest.LeaderWorkerSets)
 	b := &bench{t: t, c: c, ns: c.Namespace(t)}
 	b.pool = incident.Pool{
 		Name: model, Mode: incident.ModeApprove,
@@ -223,32 +223,9 @@ func deployment(replicas int64, command, args []string) map[string]any {
 	})
 }
 
-// groupsCRD is a kind that only shares the scale subresource with those of Kubernetes, after sigs.k8s.io/lws api/leaderworkerset/v1.
-const groupsCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: leaderworkersets.leaderworkerset.x-k8s.io}
-spec:
-  group: leaderworkerset.x-k8s.io
-  names: {kind: LeaderWorkerSet, listKind: LeaderWorkerSetList, plural: leaderworkersets, singular: leaderworkerset}
-  scope: Namespaced
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: {type: object, properties: {replicas: {type: integer, format: int32, minimum: 0}, size: {type: integer}}}
-            status: {type: object, x-kubernetes-preserve-unknown-fields: true}
-`
-
 // leaderWorkerSet makes a pool of groups of pods.
 func leaderWorkerSet(b *bench) {
 	b.t.Helper()
-	b.c.InstallCRDYAML(b.t, []byte(groupsCRD))
 	b.pool.Workload.APIVersion, b.pool.Workload.Kind = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"
 	b.pool.Knobs.MaxNumBatchedTokens = nil
 	b.grant(kubetest.Bot, incident.ModeApprove)

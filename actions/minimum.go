@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -41,7 +42,7 @@ func newMinimum(c *cluster, pool incident.Pool, w scaled, of scaler) (*minimum, 
 }
 
 // owner is "HorizontalPodAutoscaler llama-70b".
-func (m *minimum) owner() string { return m.of.object.GetKind() + " " + m.of.object.GetName() }
+func (m *minimum) owner() string { return m.of.String() }
 
 func (m *minimum) path() []string { return []string{"f:spec", "f:" + m.of.minField} }
 
@@ -79,21 +80,43 @@ func (m *minimum) propose(req incident.StepRequest) (incident.Step, error) {
 		To:    intValue(to),
 		Title: fmt.Sprintf("Raise the minimum of %s from %d to %d replicas (%s has %d)", m.owner(), m.least, to, m.ref.Name, m.replicas),
 		Diff:  unified(m.live().target, from, fmt.Sprintf("spec.%s: %d", m.of.minField, to)),
-		Cost: fmt.Sprintf("%s owns the replicas, so its minimum is raised; its maximum of %d stays. %s, if the cluster has the GPUs, and the autoscaler "+
-			"cannot go below %d until this is undone. The new pods start with cold caches.", m.owner(), m.most, count(to-m.replicas, m.unit()), to),
+		Cost: fmt.Sprintf("%s owns the replicas, so its minimum is raised; %s. %s, if the cluster has the GPUs, and the autoscaler "+
+			"cannot go below %d until this is undone. The new pods start with cold caches.", m.owner(), m.maximum(), count(to-m.replicas, m.unit()), to),
 		Speed:      scaleSpeed,
 		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
-		Guardrails: []incident.Guardrail{bounds, m.ownership()},
+		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.failing()),
 	}, nil
+}
+
+func (m *minimum) maximum() string {
+	if m.most == biggest {
+		return "it has no maximum"
+	}
+	return fmt.Sprintf("its maximum of %d stays", m.most)
 }
 
 // limits are the pool's, and the autoscaler's own maximum.
 func (m *minimum) limits() limits {
-	return replicaLimits(m.pool).lower(m.most, fmt.Sprintf("spec.%s of %s", m.of.maxField, m.owner()))
+	l := replicaLimits(m.pool).lower(m.most, fmt.Sprintf("spec.%s of %s", m.of.maxField, m.owner()))
+	if m.of.cap > 0 {
+		l = l.lower(m.of.cap, m.of.capWhy)
+	}
+	return l
+}
+
+// failing warns of an autoscaler that says that it does not work: its failing trigger may be what the incident is about, and the raised minimum may not be
+// followed (KEDA's conditions Ready and Fallback, autoscaling/v2 AbleToScale and ScalingActive, which AIBrix has too).
+func (m *minimum) failing() []incident.Guardrail {
+	for _, bad := range []struct{ kind, status string }{{"Ready", "False"}, {"Fallback", "True"}, {"AbleToScale", "False"}, {"ScalingActive", "False"}} {
+		if c := condition(m.of.object, bad.kind); c.status == bad.status {
+			return []incident.Guardrail{caution("autoscaler", "%s does not work as it should (%s=%s): %s: %s", m.owner(), bad.kind, c.status, c.reason, c.message)}
+		}
+	}
+	return nil
 }
 
 func (m *minimum) ownership() incident.Guardrail {
-	g := ownership(m.of.object, m.path())
+	g := ownership(m.live(), keptMinimum)
 	if g.Verdict != incident.GuardRefuse {
 		g.Reason = fmt.Sprintf("%s owns the replicas of %s; its minimum is turned in their place; %s", m.owner(), m.ref.Name, g.Reason)
 	}
@@ -107,7 +130,11 @@ func (m *minimum) startable() error {
 	if err := m.asleep(); err != nil {
 		return err
 	}
-	return m.unsafe()
+	if m.replicas < m.least {
+		return refused("spec.%s of %s is %d, and %s has %d replicas so far: the last raise has to be reached first.%s",
+			m.of.minField, m.owner(), m.least, m.ref.Name, m.replicas, m.trouble())
+	}
+	return nil
 }
 
 func (m *minimum) admit(to incident.Value) error {
@@ -141,7 +168,7 @@ func (m *minimum) change(to incident.Value) ([]operation, error) {
 }
 
 // rollout of an undo ends with the write: when replicas go is the autoscaler's decision.
-func (m *minimum) rollout(_ context.Context, op incident.Op, want incident.Value) (incident.Rollout, error) {
+func (m *minimum) rollout(ctx context.Context, op incident.Op, want incident.Value) (incident.Rollout, error) {
 	if op == incident.OpUndo {
 		return done("%s decides again when replicas go.", m.owner()), nil
 	}
@@ -152,7 +179,7 @@ func (m *minimum) rollout(_ context.Context, op incident.Op, want incident.Value
 	if m.replicas < n {
 		return running("%s wants %d of at least %d replicas so far.%s", m.owner(), m.replicas, n, m.trouble()), nil
 	}
-	return follows(m.object, m.replicas, m.scale), nil
+	return m.scaled.rollout(ctx, m.c, m.replicas)
 }
 
 // trouble is what the autoscaler says when it cannot scale (autoscaling/v2 condition AbleToScale, KEDA's condition Ready).

@@ -2,19 +2,15 @@ package actions
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
-
-// managedFields says which fields of an object one client has set last.
-type managedFields = metav1.ManagedFieldsEntry
 
 // Labels and annotations by which GitOps tools mark what is theirs (argo-cd docs/user-guide/resource_tracking.md; fluxcd kustomize-controller and
 // helm-controller docs/spec; Helm's own annotation).
@@ -26,20 +22,45 @@ const (
 	fluxApply       = "kustomize.toolkit.fluxcd.io/ssa"
 	fluxHelm        = "helm.toolkit.fluxcd.io/name"
 	helmRelease     = "meta.helm.sh/release-name"
+	lastApplied     = "kubectl.kubernetes.io/last-applied-configuration"
 	fluxManager     = "kustomize-controller"
 	fluxHelmManager = "helm-controller"
 	argoManager     = "argocd-controller"
 	ownershipGuard  = "ownership"
+	writersGuard    = "other writers"
 	ownershipNobody = "no operator or GitOps tool that owns the object was seen"
 )
 
-// ownership says who else keeps the field. An operator above the object, and Flux when it has set the field itself, are certain to take a change back, so
-// they refuse; other GitOps tools may, so they are named.
-func ownership(o *unstructured.Unstructured, path []string) incident.Guardrail {
-	if c := controllerOf(o); c != nil {
-		return deny(ownershipGuard, "%s %s belongs to %s %s, which would take the change back: the setting has to be changed there", o.GetKind(), o.GetName(), c.Kind, c.Name)
+// madeToBeScaled are kinds that an operator makes so that others scale them; it follows their number and never writes it back (sigs.k8s.io/lws
+// disaggregatedsetrolescaler_types.go; dynamo nvidia.com_dynamographdeploymentscalingadapters.yaml).
+func madeToBeScaled() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		{Group: "disaggregatedset.x-k8s.io", Version: "v1", Kind: "DisaggregatedSetRoleScaler"},
+		{Group: "nvidia.com", Version: "v1alpha1", Kind: "DynamoGraphDeploymentScalingAdapter"},
 	}
-	return gitOps(o, path)
+}
+
+func isMadeToBeScaled(o *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(madeToBeScaled(), func(k schema.GroupVersionKind) bool {
+		return k.Kind == o.GetKind() && k.Group == group(o.GetAPIVersion())
+	})
+}
+
+// ownership says who else keeps the field. An operator above the object, and Flux when it has set the field itself, are certain to take a change back, so
+// they refuse; other GitOps tools may, which is a caution. of is where an operator would keep the setting.
+func ownership(l live, of keptField) incident.Guardrail {
+	o := l.object
+	if c := controllerOf(o); c != nil && !(isMadeToBeScaled(o) && l.subresource == "scale") {
+		where := "the setting has to be changed there"
+		if field := of(keptBy(c.APIVersion, c.Kind)); field != "" {
+			where = "change " + field + " there"
+		}
+		if l.instead != "" {
+			where += ", or let the pool's workload be " + l.instead + ", which is made to be scaled"
+		}
+		return deny(ownershipGuard, "%s %s belongs to %s %s, which would take the change back: %s", o.GetKind(), o.GetName(), c.Kind, c.Name, where)
+	}
+	return gitOps(l)
 }
 
 // controllerOf is the operator's object above this one; the only owner counts as one too.
@@ -56,87 +77,69 @@ func controllerOf(o *unstructured.Unstructured) *metav1.OwnerReference {
 	return nil
 }
 
-func gitOps(o *unstructured.Unstructured, path []string) incident.Guardrail {
-	labels, notes := o.GetLabels(), o.GetAnnotations()
+func gitOps(l live) incident.Guardrail {
+	labels, notes := l.object.GetLabels(), l.object.GetAnnotations()
 	if name := labels[fluxKustomize]; name != "" {
-		return flux(o, path, name)
+		return flux(l, name)
 	}
 	argo, _, _ := strings.Cut(notes[argoTracking], ":")
 	if argo = cmp.Or(argo, labels[argoInstance]); argo != "" {
-		return pass(ownershipGuard, "Argo CD application %s manages it and may set it back, within seconds where self-heal is on", argo)
+		return caution(ownershipGuard, "Argo CD application %s manages it and may set it back, within seconds where self-heal is on", argo)
 	}
 	if name := labels[fluxHelm]; name != "" {
-		return pass(ownershipGuard, "Flux HelmRelease %s manages it and may set it back", name)
+		return caution(ownershipGuard, "Flux HelmRelease %s manages it and may set it back", name)
 	}
-	if hasManager(o, argoManager) {
-		return pass(ownershipGuard, "Argo CD has written it and may set it back")
+	if hasManager(l.object, argoManager) {
+		return caution(ownershipGuard, "Argo CD has written it and may set it back")
 	}
 	if name := notes[helmRelease]; name != "" {
-		return pass(ownershipGuard, "Helm release %s made it; its next upgrade may set it back", name)
+		return helm(l, name)
+	}
+	if applier := applierOf(l); applier != "" {
+		return caution(ownershipGuard, "%s applies this field server-side: its next apply fails with a conflict until the change is undone", applier)
+	}
+	if inManifest(notes[lastApplied], l.path) {
+		return caution(ownershipGuard, "kubectl apply has set this field from a manifest; the next apply of that manifest sets it back")
 	}
 	return pass(ownershipGuard, ownershipNobody)
 }
 
+// helm tells Helm 4, which applies on the server and meets a conflict, from Helm 3, which compares and sets back.
+func helm(l live, release string) incident.Guardrail {
+	switch {
+	case applierOf(l) != "":
+		return caution(ownershipGuard, "Helm release %s applies this field server-side: its next upgrade fails with a conflict until the change is undone", release)
+	case l.path != nil && slices.ContainsFunc(l.object.GetManagedFields(), func(m managedFields) bool {
+		return m.Operation == metav1.ManagedFieldsOperationApply && strings.HasPrefix(m.Manager, "helm")
+	}):
+		return pass(ownershipGuard, "Helm release %s made it; it has not set this field", release)
+	}
+	return caution(ownershipGuard, "Helm release %s made it; its next upgrade may set it back", release)
+}
+
+// applierOf is a client that applies the field on the server (kubectl apply --server-side, Helm 4). Once the bot has changed the value, such an apply
+// meets a conflict.
+func applierOf(l live) string {
+	for _, m := range l.object.GetManagedFields() {
+		if m.Operation == metav1.ManagedFieldsOperationApply && m.Manager != Manager && m.FieldsV1 != nil && covers(m.FieldsV1.GetRawBytes(), l.path) {
+			return m.Manager
+		}
+	}
+	return ""
+}
+
 // flux knows when Flux leaves an object or its fields alone (kustomize-controller docs/spec/v1 kustomizations.md, "Controlling the apply behavior").
-func flux(o *unstructured.Unstructured, path []string, name string) incident.Guardrail {
-	mark := func(key string) string { return cmp.Or(o.GetAnnotations()[key], o.GetLabels()[key]) }
+func flux(l live, name string) incident.Guardrail {
+	mark := func(key string) string { return cmp.Or(l.object.GetAnnotations()[key], l.object.GetLabels()[key]) }
 	switch {
 	case strings.EqualFold(mark(fluxReconcile), "disabled"):
 		return pass(ownershipGuard, "Flux Kustomization %s made it, and its reconciliation is disabled", name)
 	case slices.ContainsFunc([]string{"IfNotPresent", "Ignore"}, func(s string) bool { return strings.EqualFold(mark(fluxApply), s) }):
 		return pass(ownershipGuard, "Flux Kustomization %s made it and leaves it alone", name)
-	case sets(o, fluxManager, path):
+	case l.path == nil:
+		return deny(ownershipGuard, "Flux Kustomization %s manages the object, and whether it sets this field is not known: %s", name, l.pathless)
+	case sets(l.object, fluxManager, l.path):
 		return deny(ownershipGuard, "Flux Kustomization %s sets this field and would set it back at its next run: change it in Git, or take the field out of Git", name)
 	}
 	return pass(ownershipGuard, "Flux Kustomization %s manages the object; it has not set this field", name)
-}
-
-func hasManager(o *unstructured.Unstructured, name string) bool {
-	return slices.ContainsFunc(o.GetManagedFields(), func(m managedFields) bool { return m.Manager == name })
-}
-
-// sets says whether a client has set a field, and nobody has changed it since.
-func sets(o *unstructured.Unstructured, manager string, path []string) bool {
-	return slices.ContainsFunc(o.GetManagedFields(), func(m managedFields) bool {
-		return m.Manager == manager && m.FieldsV1 != nil && covers(m.FieldsV1.GetRawBytes(), path)
-	})
-}
-
-// lastWriter is the client that has set a field last, with the time; the zero value when the API server does not say.
-func lastWriter(o *unstructured.Unstructured, path []string) managedFields {
-	var last managedFields
-	for _, m := range o.GetManagedFields() {
-		if m.FieldsV1 == nil || !covers(m.FieldsV1.GetRawBytes(), path) {
-			continue
-		}
-		if last.Time == nil || m.Time != nil && !m.Time.Before(last.Time) {
-			last = m
-		}
-	}
-	return last
-}
-
-// covers says whether a set of fields (structured-merge-diff's JSON) has a path of it.
-func covers(set []byte, path []string) bool {
-	for _, part := range path {
-		var level map[string]json.RawMessage
-		if err := json.Unmarshal(set, &level); err != nil {
-			return false
-		}
-		next, ok := level[part]
-		if !ok {
-			return false
-		}
-		set = next
-	}
-	return len(path) > 0
-}
-
-// lastChange is a sentence about who has set the field last.
-func (l live) lastChange() string {
-	who := lastWriter(l.object, l.path).Manager
-	if who == "" {
-		return ""
-	}
-	return fmt.Sprintf("It was set by %s.", who)
 }

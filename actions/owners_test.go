@@ -43,17 +43,17 @@ func TestOwnershipNamesWhoElseKeepsAField(t *testing.T) {
 		{"several owners, none in charge", []func(*unstructured.Unstructured){func(o *unstructured.Unstructured) {
 			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Team", Name: "x"}, {Kind: "Team", Name: "y"}})
 		}}, "pass", "no operator"},
-		{"Argo CD by annotation", []func(*unstructured.Unstructured){note("argocd.argoproj.io/tracking-id", "models:apps/Deployment:a/b")}, "pass", "Argo CD application models manages it"},
-		{"Argo CD by label", []func(*unstructured.Unstructured){label("argocd.argoproj.io/instance", "models")}, "pass", "Argo CD application models manages it"},
-		{"Argo CD by manager", []func(*unstructured.Unstructured){managed("argocd-controller", `{}`)}, "pass", "Argo CD has written it"},
+		{"Argo CD by annotation", []func(*unstructured.Unstructured){note("argocd.argoproj.io/tracking-id", "models:apps/Deployment:a/b")}, "caution", "Argo CD application models manages it"},
+		{"Argo CD by label", []func(*unstructured.Unstructured){label("argocd.argoproj.io/instance", "models")}, "caution", "Argo CD application models manages it"},
+		{"Argo CD by manager", []func(*unstructured.Unstructured){managed("argocd-controller", `{}`)}, "caution", "Argo CD has written it"},
 		{"Flux, the field is its own", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas)}, "refuse", "Flux Kustomization models sets this field"},
 		{"Flux, the field is shared", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas), managed("kubectl", replicas)}, "refuse", "sets this field"},
 		{"Flux, another field", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", `{"f:spec":{"f:template":{}}}`)}, "pass", "it has not set this field"},
 		{"Flux, unreadable fields", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", `[]`)}, "pass", "it has not set this field"},
 		{"Flux, disabled", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas), note("kustomize.toolkit.fluxcd.io/reconcile", "Disabled")}, "pass", "reconciliation is disabled"},
 		{"Flux, ignored", []func(*unstructured.Unstructured){kustomize, managed("kustomize-controller", replicas), note("kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent")}, "pass", "leaves it alone"},
-		{"Flux Helm", []func(*unstructured.Unstructured){label("helm.toolkit.fluxcd.io/name", "models")}, "pass", "Flux HelmRelease models"},
-		{"Helm", []func(*unstructured.Unstructured){note("meta.helm.sh/release-name", "models")}, "pass", "Helm release models made it"},
+		{"Flux Helm", []func(*unstructured.Unstructured){label("helm.toolkit.fluxcd.io/name", "models")}, "caution", "Flux HelmRelease models"},
+		{"Helm", []func(*unstructured.Unstructured){note("meta.helm.sh/release-name", "models")}, "caution", "Helm release models made it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,7 @@ func TestOwnershipNamesWhoElseKeepsAField(t *testing.T) {
 			for _, f := range tt.with {
 				f(o)
 			}
-			if g := ownership(o, path); g.Name != "ownership" || g.Verdict != tt.verdict || !strings.Contains(g.Reason, tt.want) {
+			if g := ownership(live{object: o, path: path}, keptReplicas); g.Name != "ownership" || g.Verdict != tt.verdict || !strings.Contains(g.Reason, tt.want) {
 				t.Errorf("%+v, want %s, %q", g, tt.verdict, tt.want)
 			}
 		})

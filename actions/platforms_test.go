@@ -240,7 +240,7 @@ func TestARefusedChildSaysWhereItsOwnerHasTheArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := refusals(s); !strings.Contains(got, "belongs to VLLMRuntime llama") || !strings.Contains(got, "(spec.vllmConfig.extraArgs)") {
+	if got := refusals(s); !strings.Contains(got, "belongs to VLLMRuntime llama") || !strings.Contains(got, "change spec.vllmConfig.extraArgs there") {
 		t.Errorf("refused for %q", got)
 	}
 }

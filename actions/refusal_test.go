@@ -182,11 +182,12 @@ func TestTheRulesAreWhatTheKnobsNeedAndInADrillOnlyReading(t *testing.T) {
 	want := map[incident.Mode][]rbacv1.PolicyRule{
 		incident.ModeApprove: {
 			rule("apps", "deployments", model, "get", "patch"), rule("apps", "deployments/scale", model, "get", "patch"),
-			rule("autoscaling", "horizontalpodautoscalers", "", "list", "patch"),
+			rule("autoscaling", "horizontalpodautoscalers", "", "list", "patch"), rule("autoscaling.aibrix.ai", "podautoscalers", "", "list", "patch"),
 			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get", "patch"), rule("keda.sh", "scaledobjects", "", "list", "patch"),
 		},
 		incident.ModeDrill: {
 			rule("apps", "deployments", model, "get"), rule("apps", "deployments/scale", model, "get"), rule("autoscaling", "horizontalpodautoscalers", "", "list"),
+			rule("autoscaling.aibrix.ai", "podautoscalers", "", "list"),
 			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get"), rule("keda.sh", "scaledobjects", "", "list"),
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sethvargo/go-retry"
@@ -32,6 +33,8 @@ type Config struct {
 	QPS float32
 	// Timeout bounds one request; 15 s when zero.
 	Timeout time.Duration
+	// Now is the clock that the age of other clients' writes is measured by; time.Now when nil.
+	Now func() time.Time
 }
 
 // Registry turns knobs. Use New.
@@ -58,12 +61,16 @@ func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Registry{turner{cluster: c, writer: live, logger: logger}}, nil
+	now := cfg.Now
+	if now == nil {
+		now = time.Now
+	}
+	return &Registry{turner{cluster: c, writer: live, logger: logger, now: now}}, nil
 }
 
 // Drill returns the Drill for the same cluster. It shares nothing with the Registry that could write.
 func (r *Registry) Drill() *Drill {
-	return &Drill{turner{cluster: r.cluster, writer: r.cluster.dry, logger: r.logger, drill: true}}
+	return &Drill{turner{cluster: r.cluster, writer: r.cluster.dry, logger: r.logger, now: r.now, drill: true}}
 }
 
 // turner is what Registry and Drill have in common; they differ in their writer.
@@ -71,6 +78,7 @@ type turner struct {
 	cluster *cluster
 	writer  writer
 	logger  *slog.Logger
+	now     func() time.Time
 	drill   bool
 }
 
@@ -134,7 +142,7 @@ func (t *turner) propose(ctx context.Context, pool incident.Pool, req incident.S
 		return incident.Step{}, err
 	}
 	step.Checked = checked
-	step.Guardrails = append(step.Guardrails, guards...)
+	step.Guardrails = slices.Concat(step.Guardrails, now.otherWriter(t.now()), guards)
 	step.Digest = step.ComputeDigest()
 	return step, nil
 }

@@ -20,16 +20,26 @@ type scaled struct {
 	object   *unstructured.Unstructured
 	scale    *unstructured.Unstructured
 	replicas int64
+	// path is where the kind keeps the replicas.
+	path scalePath
 }
 
 // findReplicas finds what sets a workload's replicas: its scale subresource, or the minimum of the autoscaler that owns them. With a target it reads
 // that one.
 func findReplicas(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
-	w, err := c.scaled(ctx, pool.Workload)
+	w, err := c.workload(ctx, pool.Workload)
 	if err != nil {
 		return nil, err
 	}
-	owner, err := c.scalerOf(ctx, pool.Workload)
+	if at.Name == "" {
+		if err := w.unsafe(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.readScale(ctx, &w); err != nil {
+		return nil, err
+	}
+	owner, err := c.scalerOf(ctx, w)
 	var no *incident.RefusedError
 	switch {
 	case errors.As(err, &no) && at.Name != "":
@@ -42,15 +52,18 @@ func findReplicas(ctx context.Context, c *cluster, pool incident.Pool, at incide
 		if owner != nil {
 			return newMinimum(c, pool, w, *owner)
 		}
-		return newScale(c, pool, w), nil
+		return c.newScale(ctx, pool, w, at), nil
 	}
 	return c.replicasAt(ctx, pool, w, owner, at)
 }
 
 // replicasAt reads the field that a step has written, which is no longer the one that a new step would take.
 func (c *cluster) replicasAt(ctx context.Context, pool incident.Pool, w scaled, owner *scaler, at incident.Target) (subject, error) {
+	if isModel(w.object) && at.Key() == targetOf(w.object, "").Key() && at.Field != scaleField {
+		return newMinimum(c, pool, w, *modelScaler(w.object))
+	}
 	if at.Key() == targetOf(w.object, "").Key() {
-		s := newScale(c, pool, w)
+		s := c.newScale(ctx, pool, w, at)
 		if owner != nil {
 			s.broken = refused("%s %s owns the replicas of %s now", owner.object.GetKind(), owner.object.GetName(), w.ref)
 		}
@@ -61,6 +74,8 @@ func (c *cluster) replicasAt(ctx context.Context, pool incident.Pool, w scaled, 
 	switch at.Kind {
 	case kedaKind:
 		of, err = c.scalerAt(ctx, kedaResource, at, kedaScaler)
+	case podScalerKind:
+		of, err = c.scalerAt(ctx, podScalerResource, at, podScaler)
 	case "HorizontalPodAutoscaler":
 		of, err = c.scalerAt(ctx, hpaResource, at, hpaScaler)
 	default:
@@ -86,8 +101,8 @@ func (c *cluster) scalerAt(ctx context.Context, r schema.GroupVersionResource, a
 	return nil, fmt.Errorf("%w: %w", errGone, refused("%s %s/%s does not exist", at.Kind, at.Namespace, at.Name))
 }
 
-// scaled reads a workload and its scale.
-func (c *cluster) scaled(ctx context.Context, ref incident.WorkloadRef) (scaled, error) {
+// workload reads a workload, without its scale.
+func (c *cluster) workload(ctx context.Context, ref incident.WorkloadRef) (scaled, error) {
 	w := scaled{ref: ref}
 	if ref.IsZero() {
 		return w, refused("the pool names no workload")
@@ -96,22 +111,44 @@ func (c *cluster) scaled(ctx context.Context, ref incident.WorkloadRef) (scaled,
 	if w.resource, err = c.resource(ctx, ref.APIVersion, ref.Kind); err != nil {
 		return w, err
 	}
-	if w.object, err = c.get(ctx, w.resource, ref); err != nil {
-		return w, err
+	w.object, err = c.get(ctx, w.resource, ref)
+	return w, err
+}
+
+// readScale fills in the scale.
+func (c *cluster) readScale(ctx context.Context, w *scaled) error {
+	var err error
+	if w.path, err = c.scalePath(ctx, w.resource, w.object); err != nil {
+		return err
 	}
-	w.scale, err = c.dynamic.Resource(w.resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}, "scale")
+	if w.path.unset(w.object) {
+		if scalesItself(w.object) { // KubeAI has not started it
+			return w.asleep()
+		}
+		return refused("%s of %s is not set, so its scale cannot be read: set it once, to the number that runs", w.path, w.ref)
+	}
+	w.scale, err = c.dynamic.Resource(w.resource).Namespace(w.ref.Namespace).Get(ctx, w.ref.Name, metav1.GetOptions{}, "scale")
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
-		return w, refused("%s has no scale subresource, so its replicas cannot be set safely", ref)
+		return unscalable(w.ref)
 	case err != nil:
-		return w, readError(err, right{
-			verb: "get", group: w.resource.Group, resource: w.resource.Resource, subresource: "scale", namespace: ref.Namespace, name: ref.Name,
+		return readError(err, right{
+			verb: "get", group: w.resource.Group, resource: w.resource.Resource, subresource: "scale", namespace: w.ref.Namespace, name: w.ref.Name,
 		})
 	}
 	if w.replicas, err = scaleReplicas(w.scale); err != nil {
-		return w, refused("the scale of %s cannot be read: %s", ref, err)
+		return refused("the scale of %s cannot be read: %s", w.ref, err)
 	}
-	return w, nil
+	return nil
+}
+
+// unscalable refuses a kind without a scale subresource, with the field that its operator follows where it is known.
+func unscalable(ref incident.WorkloadRef) *incident.RefusedError {
+	no := refused("%s has no scale subresource, so its replicas cannot be set safely", ref)
+	if field := keptBy(ref.APIVersion, ref.Kind).replicas; field != "" {
+		no.Hint = fmt.Sprintf("Its operator follows %s: change it there.", field)
+	}
+	return no
 }
 
 // scaleReplicas reads spec.replicas of a Scale, which is left out when it is zero (k8s.io/api autoscaling/v1).
@@ -128,13 +165,28 @@ func (w scaled) asleep() error {
 	return nil
 }
 
-// unsafe refuses kinds for which the number of replicas means more than a number.
+// unsafe refuses workloads for which the number of replicas means more than a number.
 func (w scaled) unsafe() error {
-	if w.ref.Kind == "StormService" && w.replicas == 1 {
-		if mode, _, err := unstructured.NestedString(w.object.Object, "spec", "mode"); err != nil || mode == "" {
-			// aibrix api/orchestration/v1alpha1 stormservice_types.go: unset, 1 means Pooled and more means Replica.
-			return refused("%s has no spec.mode, so a second replica would change its mode from Pooled to Replica: set spec.mode first", w.ref)
-		}
+	if w.ref.Kind == "StormService" {
+		return w.pooled()
+	}
+	return w.ranked()
+}
+
+// pooled refuses a StormService whose one RoleSet has all replicas of its roles. An unset mode with one replica, which is also what an absent number means,
+// is Pooled, and becomes Replica with a second one (aibrix api/orchestration/v1alpha1 stormservice_types.go).
+func (w scaled) pooled() error {
+	const where = "its roles are what scales: change spec.template.spec.roles[].replicas, or spec.minReplicas of the role's PodAutoscaler"
+	mode, _, err := unstructured.NestedString(w.object.Object, "spec", "mode")
+	if err != nil {
+		return refused("spec.mode of %s cannot be read: %s", w.ref, err)
+	}
+	n, found, err := unstructured.NestedInt64(w.object.Object, "spec", "replicas")
+	switch {
+	case mode == "Pooled":
+		return refused("%s is in mode Pooled, which means one RoleSet; %s", w.ref, where)
+	case mode == "" && (err != nil || !found || n <= 1):
+		return refused("%s has no spec.mode, and a second RoleSet would change it from Pooled to Replica; as Pooled, %s", w.ref, where)
 	}
 	return nil
 }

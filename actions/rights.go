@@ -32,6 +32,9 @@ func (r right) String() string {
 	if r.name != "" {
 		s += fmt.Sprintf(" %q", r.name)
 	}
+	if r.namespace == "" { // the object is in none
+		return s
+	}
 	return s + " in namespace " + r.namespace
 }
 
@@ -74,6 +77,7 @@ func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incide
 }
 
 // Missing asks the API server which of the rights that the knobs of a pool need in its mode the bot does not have: "patch deployments.apps/scale ...".
+// Autoscalers that the cluster does not have are left out.
 func (r *Registry) Missing(ctx context.Context, pool incident.Pool) ([]string, error) {
 	rights, err := r.rights(ctx, pool, pool.Mode)
 	if err != nil {
@@ -84,6 +88,12 @@ func (r *Registry) Missing(ctx context.Context, pool incident.Pool) ([]string, e
 		may, err := r.cluster.may(ctx, one)
 		if err != nil {
 			return nil, err
+		}
+		if !may {
+			may, err = r.cluster.lacksScaler(ctx, one)
+			if err != nil {
+				return nil, err
+			}
 		}
 		if !may {
 			out = append(out, one.String())
@@ -123,11 +133,12 @@ func (c *cluster) needs(ctx context.Context, pool incident.Pool) ([]right, error
 			scale := here
 			scale.subresource = "scale"
 			out = append(out, scale, scale.to("patch"))
-			for _, owner := range []right{
-				{group: hpaResource.Group, resource: hpaResource.Resource}, {group: kedaResource.Group, resource: kedaResource.Resource},
-			} {
-				owner.namespace = w.Namespace
+			for _, r := range []schema.GroupVersionResource{hpaResource, kedaResource, podScalerResource} {
+				owner := right{group: r.Group, resource: r.Resource, namespace: w.Namespace}
 				out = append(out, owner.to("list"), owner.to("patch"))
+			}
+			if gvr.Group == modelResource.Group && w.Kind == modelKind { // its own autoscaler
+				out = append(out, here.to("patch"))
 			}
 		}
 	}
@@ -136,6 +147,20 @@ func (c *cluster) needs(ctx context.Context, pool incident.Pool) ([]right, error
 		out = append(out, policy, policy.to("patch"))
 	}
 	return out, nil
+}
+
+// lacksScaler says whether a right is for an autoscaler that this cluster does not have: where KEDA or AIBrix is not installed there is nothing to look for.
+func (c *cluster) lacksScaler(ctx context.Context, r right) (bool, error) {
+	for _, s := range []struct {
+		resource schema.GroupVersionResource
+		kind     string
+	}{{kedaResource, kedaKind}, {podScalerResource, podScalerKind}} {
+		if r.group == s.resource.Group && r.resource == s.resource.Resource {
+			_, found, err := c.kind(ctx, s.resource.GroupVersion().String(), s.kind)
+			return err == nil && !found, err
+		}
+	}
+	return false, nil
 }
 
 func (r right) to(verb string) right {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -17,16 +18,46 @@ type scale struct {
 	pool incident.Pool
 	scaled
 	broken *incident.RefusedError
+	// instead is live's.
+	instead string
 }
 
-func newScale(c *cluster, pool incident.Pool, w scaled) *scale {
-	return &scale{c: c, pool: pool, scaled: w}
+// newScale looks, for a new step on an object that an operator owns, for one that is made to be scaled in its place.
+func (c *cluster) newScale(ctx context.Context, pool incident.Pool, w scaled, at incident.Target) *scale {
+	s := &scale{c: c, pool: pool, scaled: w}
+	if owner := controllerOf(w.object); owner != nil && at.Name == "" && !isMadeToBeScaled(w.object) {
+		s.instead = c.scalerBeside(ctx, w.object, owner.UID)
+	}
+	return s
+}
+
+// scalerBeside names an object of the same owner, and of the same role where both have one, that is made to be scaled. It only makes a refusal more useful,
+// so what cannot be read is left out.
+func (c *cluster) scalerBeside(ctx context.Context, o *unstructured.Unstructured, owner types.UID) string {
+	const role = "disaggregatedset.x-k8s.io/role"
+	for _, k := range madeToBeScaled() {
+		r, found, err := c.kind(ctx, k.GroupVersion().String(), k.Kind)
+		if err != nil || !found {
+			continue
+		}
+		all, err := c.list(ctx, r, o.GetNamespace())
+		if err != nil {
+			continue
+		}
+		for i := range all {
+			above, one := controllerOf(&all[i]), all[i].GetLabels()[role]
+			if above != nil && above.UID == owner && (one == "" || o.GetLabels()[role] == "" || one == o.GetLabels()[role]) {
+				return k.Kind + " " + all[i].GetName()
+			}
+		}
+	}
+	return ""
 }
 
 func (s *scale) live() live {
 	return live{
 		target: targetOf(s.object, scaleField), value: intValue(s.replicas), resource: s.resource, subresource: "scale", object: s.object,
-		version: s.scale.GetResourceVersion(), path: []string{"f:spec", "f:replicas"}, broken: s.broken,
+		version: s.scale.GetResourceVersion(), path: s.path.fields, pathless: s.path.unknown, instead: s.instead, broken: s.broken,
 		read: func(o *unstructured.Unstructured) (incident.Value, error) {
 			n, err := scaleReplicas(o)
 			return intValue(n), err
@@ -35,7 +66,7 @@ func (s *scale) live() live {
 }
 
 func (s *scale) propose(req incident.StepRequest) (incident.Step, error) {
-	if err := s.startable(); err != nil {
+	if err := s.asleep(); err != nil {
 		return incident.Step{}, err
 	}
 	to, bounds, err := more(s.replicas, req, replicaLimits(s.pool))
@@ -50,7 +81,7 @@ func (s *scale) propose(req incident.StepRequest) (incident.Step, error) {
 		Speed: scaleSpeed,
 		Risk:  "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
 		Guardrails: []incident.Guardrail{
-			bounds, ownership(s.object, s.live().path),
+			bounds, ownership(s.live(), keptReplicas),
 		},
 	}, nil
 }
@@ -59,8 +90,7 @@ const scaleSpeed = "Minutes: a new pod has to be scheduled, pull its image, load
 
 // unit is what one replica is.
 func (w scaled) unit() string {
-	switch w.ref.Kind {
-	case "LeaderWorkerSet", "StormService":
+	if grouped(w.ref.Kind) {
 		return "more group of pods"
 	}
 	return "more pod"
@@ -77,22 +107,15 @@ func count(n int64, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-func (s *scale) startable() error {
-	if err := s.asleep(); err != nil {
-		return err
-	}
-	return s.unsafe()
-}
-
 func (s *scale) admit(to incident.Value) error {
 	n, err := whole(to)
 	if err != nil {
 		return err
 	}
-	if err := s.startable(); err != nil {
+	if err := s.asleep(); err != nil {
 		return err
 	}
-	if g := ownership(s.object, s.live().path); g.Verdict == incident.GuardRefuse {
+	if g := ownership(s.live(), keptReplicas); g.Verdict == incident.GuardRefuse {
 		return refused("%s", g.Reason)
 	}
 	return replicaLimits(s.pool).within(n)
@@ -106,10 +129,10 @@ func (s *scale) change(to incident.Value) ([]operation, error) {
 	return []operation{{"test", "/spec/replicas", s.replicas}, {"replace", "/spec/replicas", n}}, nil
 }
 
-func (s *scale) rollout(_ context.Context, _ incident.Op, want incident.Value) (incident.Rollout, error) {
+func (s *scale) rollout(ctx context.Context, _ incident.Op, want incident.Value) (incident.Rollout, error) {
 	n, err := whole(want)
 	if err != nil {
 		return incident.Rollout{}, err
 	}
-	return follows(s.object, n, s.scale), nil
+	return s.scaled.rollout(ctx, s.c, n)
 }

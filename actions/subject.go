@@ -37,8 +37,11 @@ type live struct {
 	version     string
 	// read takes the value out of the API server's answer to a write.
 	read func(*unstructured.Unstructured) (incident.Value, error)
-	// path leads to the field in the object's managed fields.
-	path []string
+	// path leads to the field in the object's managed fields; nil when it is not known, for the reason in pathless.
+	path     []string
+	pathless string
+	// instead names an object that is made to be scaled in place of this one; empty when none was seen.
+	instead string
 	// whenAbsent is what the API server fills in when the field is taken away; empty when nothing.
 	whenAbsent string
 	// assumed is what an absent value is taken to mean by the setting assumedBy, for a step from it; absent when no setting says it.

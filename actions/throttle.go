@@ -34,6 +34,9 @@ type throttle struct {
 	// now is the limit in force, unit what requests are counted by.
 	now  int64
 	unit string
+	// reach is whom the policy limits, and elsewhere why that is not the pool.
+	reach     reach
+	elsewhere error
 }
 
 // findThrottle reads the limit. A policy that is not there is refused with one to apply.
@@ -74,6 +77,7 @@ func findThrottle(ctx context.Context, c *cluster, pool incident.Pool, at incide
 		return t, nil
 	}
 	t.now, t.unit = parallelDefault, localUnit(o)
+	t.reach, t.elsewhere = reachOf(o, pool.HTTPRoute)
 	if t.base.value.Present {
 		t.now, err = whole(t.base.value)
 	}
@@ -186,12 +190,12 @@ func (t *throttle) propose(req incident.StepRequest) (incident.Step, error) {
 	}
 	s := incident.Step{
 		To:         intValue(to),
-		Title:      fmt.Sprintf("Throttle %s from %d to %d %s", t.base.target.Name, t.now, to, t.counted()),
+		Title:      fmt.Sprintf("Throttle %s from %d to %d %s", t.reach, t.now, to, t.counted()),
 		Diff:       unified(t.base.target, from, fmt.Sprintf("%s: %d", short, to)),
 		Cost:       t.cost(to),
 		Speed:      "Seconds, without a restart.",
 		Risk:       t.risk(),
-		Guardrails: []incident.Guardrail{bounds, ownership(t.base.object, t.base.path)},
+		Guardrails: []incident.Guardrail{bounds, t.reach.guard(), ownership(t.base, keptNowhere)},
 	}
 	if k := t.pool.Knobs.Throttle; k != nil {
 		s.LiftAfter = k.LiftAfter
@@ -214,7 +218,7 @@ func (t *throttle) cost(to int64) string {
 	if t.field == requestsField {
 		status = "429"
 	}
-	s := fmt.Sprintf("Requests beyond the limit are answered with %s. Every Envoy replica counts for itself: with N of them up to N times %d get through.", status, to)
+	s := fmt.Sprintf("Requests to %s beyond the limit are answered with %s. Every Envoy replica counts for itself: with N of them up to N times %d get through.", t.reach, status, to)
 	if !t.base.value.Present {
 		s += fmt.Sprintf(" The field is absent now, which means Envoy's default of %d; the undo takes it away again.", parallelDefault)
 	}
@@ -229,13 +233,16 @@ func (t *throttle) risk() string {
 	return s
 }
 
-// inForce refuses a policy that would limit nothing.
+// inForce refuses a policy that would limit nothing, or others than the pool.
 func (t *throttle) inForce() error {
+	if t.elsewhere != nil {
+		return t.elsewhere
+	}
 	if rule, err := localRule(t.base.object); t.field == requestsField && err == nil && rule["shadowMode"] == true {
 		return refused("the rate limit of %s %s is in shadow mode and limits nobody", policyKind, t.base.target.Name)
 	}
 	for _, v := range verdicts(t.base.object) {
-		if v.status == "False" {
+		if v.against() {
 			return refused("%s %s is not in force: the gateway says %s: %s", policyKind, t.base.target.Name, v.reason, v.message)
 		}
 	}
@@ -258,7 +265,7 @@ func (t *throttle) admit(to incident.Value) error {
 	if err := t.inForce(); err != nil {
 		return err
 	}
-	if g := ownership(t.base.object, t.base.path); g.Verdict == incident.GuardRefuse {
+	if g := ownership(t.base, keptNowhere); g.Verdict == incident.GuardRefuse {
 		return refused("%s", g.Reason)
 	}
 	return t.limits().within(n)
@@ -311,54 +318,6 @@ func onlyOurs(breaker map[string]any) bool {
 		}
 	}
 	return true
-}
-
-// rollout asks what the gateways say of the policy (Gateway API, PolicyStatus). Without a word from them there is nothing to wait for.
-func (t *throttle) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {
-	all := verdicts(t.base.object)
-	for _, v := range all {
-		switch {
-		case v.seen < t.base.object.GetGeneration():
-			return running("The gateway has not seen the change yet."), nil
-		case v.status == "False":
-			return failed("The gateway does not take the policy: %s: %s", v.reason, v.message), nil
-		}
-	}
-	if len(all) == 0 {
-		return done("The policy is written. No gateway reports on it."), nil
-	}
-	return done("The gateway has accepted the policy."), nil
-}
-
-// verdict is the condition Accepted of one gateway, for the generation that it has seen.
-type verdict struct {
-	report
-	seen int64
-}
-
-func verdicts(o *unstructured.Unstructured) []verdict {
-	ancestors, _, err := unstructured.NestedSlice(o.Object, "status", "ancestors")
-	if err != nil {
-		return nil
-	}
-	var out []verdict
-	for _, a := range ancestors {
-		m, ok := a.(map[string]any)
-		if !ok {
-			continue
-		}
-		conditions, _, err := unstructured.NestedSlice(m, "conditions")
-		if err != nil {
-			continue
-		}
-		for _, c := range conditions {
-			if one, ok := c.(map[string]any); ok && one["type"] == "Accepted" {
-				seen, _ := one["observedGeneration"].(int64)
-				out = append(out, verdict{report: conditionIn([]any{c}, "Accepted"), seen: seen})
-			}
-		}
-	}
-	return out
 }
 
 // manifest is a policy to apply: a person has to say which route it is for.

@@ -223,7 +223,7 @@ func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
 		Risk:  t.risk(to > now),
 		Needs: incident.Needs{Confirm: true, Restart: true},
 		Guardrails: []incident.Guardrail{
-			bounds, pass("engine", "%s", why), t.ownership(),
+			bounds, pass("engine", "%s", why), ownership(t.base, keptArgs),
 		},
 	}, nil
 }
@@ -316,7 +316,7 @@ func (t *tokens) admit(to incident.Value) error {
 	if err := t.rollable(); err != nil {
 		return err
 	}
-	if g := t.ownership(); g.Verdict == incident.GuardRefuse {
+	if g := ownership(t.base, keptArgs); g.Verdict == incident.GuardRefuse {
 		return refused("%s", g.Reason)
 	}
 	l, _, err := t.limits(now, n)
@@ -344,5 +344,5 @@ func (t *tokens) change(to incident.Value) ([]operation, error) {
 }
 
 func (t *tokens) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {
-	return follows(t.base.object, number(t.base.object, "spec", "replicas"), nil), nil
+	return follows(t.base.object, number(t.base.object, "spec", "replicas"), nil, podCount{}), nil
 }

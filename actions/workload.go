@@ -8,8 +8,8 @@ import (
 
 // follows says how far a workload has followed its specification. For Deployments and StatefulSets it keeps the rules of `kubectl rollout status`
 // (kubectl pkg/polymorphichelpers/rollout_status.go); the object must have been read after the write. Other kinds are done when as many
-// replicas are ready as they should have. scale is the scale subresource, where a kind has one.
-func follows(o *unstructured.Unstructured, replicas int64, scale *unstructured.Unstructured) incident.Rollout {
+// replicas are ready as they should have. scale is the scale subresource, where a kind has one, and pods what was counted by its selector.
+func follows(o *unstructured.Unstructured, replicas int64, scale *unstructured.Unstructured, pods podCount) incident.Rollout {
 	if o.GetDeletionTimestamp() != nil {
 		return failed("%s %s is being deleted.", o.GetKind(), o.GetName())
 	}
@@ -28,7 +28,7 @@ func follows(o *unstructured.Unstructured, replicas int64, scale *unstructured.U
 	case seen != 0 && seen < o.GetGeneration():
 		return running("The controller of %s %s has not seen the change yet.", o.GetKind(), o.GetName())
 	}
-	return otherFollows(o, replicas, scale)
+	return otherFollows(o, replicas, scale, pods)
 }
 
 func deploymentFollows(o *unstructured.Unstructured, replicas int64) incident.Rollout {
@@ -69,17 +69,15 @@ func statefulSetFollows(o *unstructured.Unstructured, replicas int64) incident.R
 }
 
 // otherFollows is for kinds of operators: LeaderWorkerSet counts groups in readyReplicas, as do most kinds that have a scale.
-func otherFollows(o *unstructured.Unstructured, replicas int64, scale *unstructured.Unstructured) incident.Rollout {
-	for _, field := range []string{"readyReplicas", "availableReplicas"} {
-		if n, found, err := unstructured.NestedInt64(o.Object, "status", field); err == nil && found {
-			switch {
-			case n < replicas:
-				return running("%d of %d replicas are ready.", n, replicas)
-			case n > replicas:
-				return running("%s.", haveToEnd(n-replicas, "replica"))
-			}
-			return done("%d of %d replicas are ready.", n, replicas)
+func otherFollows(o *unstructured.Unstructured, replicas int64, scale *unstructured.Unstructured, pods podCount) incident.Rollout {
+	if n, says := readyReplicas(o); says {
+		switch {
+		case n < replicas:
+			return running("%d of %d replicas are ready.", n, replicas)
+		case n > replicas:
+			return running("%s.", haveToEnd(n-replicas, "replica"))
 		}
+		return done("%d of %d replicas are ready.", n, replicas)
 	}
 	if scale == nil {
 		return running("%s %s does not say how many replicas it has.", o.GetKind(), o.GetName())
@@ -89,8 +87,14 @@ func otherFollows(o *unstructured.Unstructured, replicas int64, scale *unstructu
 		return running("%d of %d replicas exist.", n, replicas)
 	case n > replicas:
 		return running("%s.", haveToEnd(n-replicas, "replica"))
+	case !pods.known:
+		return done("%d replicas exist. %s %s does not say how many of them are ready.", replicas, o.GetKind(), o.GetName())
+	case pods.ready < replicas:
+		return running("%d of %d pods are ready.", pods.ready, replicas)
+	case pods.unready > 0: // where one replica is several pods, enough of them may be ready while a replica is not
+		return running("%d of %d pods are ready.", pods.ready, pods.ready+pods.unready)
 	}
-	return done("%d replicas exist. %s %s does not say how many of them are ready.", replicas, o.GetKind(), o.GetName())
+	return done("%d of %d pods are ready.", pods.ready, pods.ready)
 }
 
 func haveToEnd(n int64, what string) string {
@@ -103,7 +107,7 @@ func haveToEnd(n int64, what string) string {
 // settled says that the pods that run are those that the specification asks for, so that what runs proves what it says.
 func settled(o *unstructured.Unstructured) bool {
 	n := number(o, "spec", "replicas")
-	return n > 0 && follows(o, n, nil).State == incident.RolloutDone
+	return n > 0 && follows(o, n, nil, podCount{}).State == incident.RolloutDone
 }
 
 // report is a status condition.

@@ -67,7 +67,7 @@ type poolFile struct {
 	// The Kubernetes object that runs the model. Without it replicas and engine arguments cannot be changed.
 	Workload *workloadFile `yaml:"workload,omitempty"`
 	// The HTTPRoute at the gateway that leads to this pool. The gateway's metrics are then read for it alone; without it they count only where the
-	// namespace has one route.
+	// namespace has one route. A throttle whose policy is for other routes is refused.
 	HTTPRoute *httpRouteFile `yaml:"http_route,omitempty"`
 	// What is fast enough: the name of a built-in profile (agentic, batch, chat, completion, rag) or targets of one's own. Default chat.
 	SLO sloFile `yaml:"slo,omitempty"`

@@ -22,30 +22,53 @@ const (
 	hpaKind     = "HorizontalPodAutoscaler"
 )
 
+// AIBrix' autoscaler (aibrix api/autoscaling/v1alpha1), and KubeAI's Model, which scales itself unless it is told not to (kubeai api/k8s/v1).
+const (
+	podScalerVersion = "autoscaling.aibrix.ai/v1alpha1"
+	podScalerKind    = "PodAutoscaler"
+	modelGroup       = "kubeai.org"
+	modelKind        = "Model"
+)
+
 // scaler is what owns a workload's replicas. Its zero value is nothing.
 type scaler struct {
 	namespace string
-	// keda is the name of KEDA's object, hpa that of the autoscaler, which is KEDA's product when there is one.
-	keda, hpa string
+	// kind and name are of the object that people change, hpa is the name of the autoscaler, which may be that object's product.
+	kind, name, hpa string
 }
 
-// String names the owner: KEDA's object if there is one.
+// String names the owner; empty when there is none.
 func (s scaler) String() string {
-	switch {
-	case s.keda != "":
-		return kedaKind + " " + s.namespace + "/" + s.keda
-	case s.hpa != "":
-		return hpaKind + " " + s.namespace + "/" + s.hpa
+	if s.name == "" {
+		return ""
 	}
-	return ""
+	return s.kind + " " + s.namespace + "/" + s.name
 }
 
-// autoscaler finds what owns a workload's replicas. KEDA's object comes first: its own autoscaler is only its product, and is gone while the object is
-// paused.
-func (k *kubeClient) autoscaler(ctx context.Context, ref incident.WorkloadRef) (scaler, error) {
-	found, err := k.scaledObject(ctx, ref)
-	if err != nil || found.keda != "" {
-		return found, err
+// autoscaler finds what owns a workload's replicas. KEDA's and AIBrix' objects come first: an autoscaler that they made is only their product, and is gone
+// while KEDA is paused.
+func (k *kubeClient) autoscaler(ctx context.Context, ref incident.WorkloadRef, obj *unstructured.Unstructured) (scaler, error) {
+	if scalesItself(obj) {
+		return scaler{namespace: ref.Namespace, kind: modelKind, name: ref.Name}, nil
+	}
+	keda, err := k.aimedAt(ctx, ref, kedaVersion, kedaKind)
+	if err != nil {
+		return scaler{}, err
+	}
+	if keda != nil {
+		hpa := cmp.Or(text(keda, "status", "hpaName"), "keda-hpa-"+keda.GetName()) // KEDA's own default
+		return scaler{namespace: ref.Namespace, kind: kedaKind, name: keda.GetName(), hpa: hpa}, nil
+	}
+	pods, err := k.aimedAt(ctx, ref, podScalerVersion, podScalerKind)
+	if err != nil {
+		return scaler{}, err
+	}
+	if pods != nil {
+		out := scaler{namespace: ref.Namespace, kind: podScalerKind, name: pods.GetName()}
+		if text(pods, "spec", "scalingStrategy") == "HPA" {
+			out.hpa = pods.GetName() + "-hpa" // AIBrix' own name for it
+		}
+		return out, nil
 	}
 	list, err := k.typed.AutoscalingV2().HorizontalPodAutoscalers(ref.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -54,11 +77,25 @@ func (k *kubeClient) autoscaler(ctx context.Context, ref incident.WorkloadRef) (
 	for i := range list.Items {
 		hpa := &list.Items[i]
 		t := hpa.Spec.ScaleTargetRef
-		if sameTarget(ref, t.APIVersion, t.Kind, t.Name) {
-			return scaler{namespace: ref.Namespace, keda: kedaOwner(hpa), hpa: hpa.Name}, nil
+		if !sameTarget(ref, t.APIVersion, t.Kind, t.Name) {
+			continue
 		}
+		out := scaler{namespace: ref.Namespace, kind: hpaKind, name: hpa.Name, hpa: hpa.Name}
+		if maker := kedaOwner(hpa); maker != "" {
+			out.kind, out.name = kedaKind, maker
+		}
+		return out, nil
 	}
 	return scaler{}, nil
+}
+
+// scalesItself says whether KubeAI keeps the replicas of the workload.
+func scalesItself(obj *unstructured.Unstructured) bool {
+	if obj.GetKind() != modelKind || group(obj.GetAPIVersion()) != modelGroup {
+		return false
+	}
+	disabled, _, err := unstructured.NestedBool(obj.Object, "spec", "autoscalingDisabled")
+	return err != nil || !disabled
 }
 
 func kedaOwner(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
@@ -70,27 +107,28 @@ func kedaOwner(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	return hpa.Labels[kedaLabel]
 }
 
-// scaledObject looks for a KEDA object that aims at the workload. A cluster without KEDA has none.
-func (k *kubeClient) scaledObject(ctx context.Context, ref incident.WorkloadRef) (scaler, error) {
-	m, err := k.kinds.mapping(kedaVersion, kedaKind)
+// aimedAt looks for an object of a custom kind that scales the workload. A cluster without the kind has none. A target without kind and version is a
+// Deployment (KEDA's defaults), and AIBrix' may name a namespace.
+func (k *kubeClient) aimedAt(ctx context.Context, ref incident.WorkloadRef, version, kind string) (*unstructured.Unstructured, error) {
+	m, err := k.kinds.mapping(version, kind)
 	if meta.IsNoMatchError(err) {
-		return scaler{}, nil
+		return nil, nil
 	}
 	if err != nil {
-		return scaler{}, mapError(err, kedaVersion, kedaKind)
+		return nil, mapError(err, version, kind)
 	}
 	list, err := k.dynamic.Resource(m.Resource).Namespace(ref.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return scaler{}, readError(err, "list", m.Resource.GroupResource(), ref.Namespace)
+		return nil, readError(err, "list", m.Resource.GroupResource(), ref.Namespace)
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
-		if sameTarget(ref, cmp.Or(target(o, "apiVersion"), "apps/v1"), cmp.Or(target(o, "kind"), "Deployment"), target(o, "name")) {
-			hpa := cmp.Or(text(o, "status", "hpaName"), "keda-hpa-"+o.GetName()) // KEDA's own default
-			return scaler{namespace: ref.Namespace, keda: o.GetName(), hpa: hpa}, nil
+		here := cmp.Or(target(o, "namespace"), ref.Namespace) == ref.Namespace
+		if here && sameTarget(ref, cmp.Or(target(o, "apiVersion"), "apps/v1"), cmp.Or(target(o, "kind"), "Deployment"), target(o, "name")) {
+			return o, nil
 		}
 	}
-	return scaler{}, nil
+	return nil, nil
 }
 
 func target(o *unstructured.Unstructured, field string) string {

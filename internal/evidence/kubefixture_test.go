@@ -39,7 +39,7 @@ func newCluster(t *testing.T) *cluster {
 	for _, name := range []string{"llm", "narrow", "podless", "closed"} {
 		k.MakeNamespace(t, name)
 	}
-	k.InstallCRD(t, kubetest.ScaledObjects)
+	k.InstallCRD(t, kubetest.ScaledObjects, kubetest.PodAutoscalers)
 	k.InstallCRDYAML(t, []byte(runtimeCRD))
 	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
 	k.Grant(t, kubetest.Bot, "narrow", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}},
@@ -189,7 +189,7 @@ func (c *cluster) llamaPods(t *testing.T, start time.Time, rs metav1.OwnerRefere
 
 func (c *cluster) autoscalers(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"free", "hpa", "keda", "paused", "labelled"} {
+	for _, name := range []string{"free", "hpa", "keda", "paused", "labelled", "aibrix", "foreign"} {
 		c.deployment(t, "llm", name, 1, settled(1, 1))
 	}
 	hpa := func(name, target string, labels map[string]string, owners ...metav1.OwnerReference) {
@@ -206,4 +206,10 @@ func (c *cluster) autoscalers(t *testing.T) {
 	hpa("keda-hpa-y", "labelled", map[string]string{kedaLabel: "labelled-for-it"})
 	// A paused object has no generated autoscaler. Its target's version and kind have defaults.
 	c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "paused-for-it", map[string]any{"scaleTargetRef": map[string]any{"name": "paused"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
+	pods := func(name string, ref map[string]any) {
+		ref["apiVersion"], ref["kind"] = "apps/v1", "Deployment"
+		c.custom(t, "autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", "podautoscalers", name, map[string]any{"scaleTargetRef": ref, "maxReplicas": int64(5), "scalingStrategy": "KPA"}, nil)
+	}
+	pods("aibrix-for-it", map[string]any{"name": "aibrix"})
+	pods("not-for-it", map[string]any{"name": "foreign", "namespace": "elsewhere"})
 }

@@ -22,6 +22,7 @@ import (
 func TestAgainstARealKubernetes(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
+	c.kube.InstallCRD(t, kubetest.LeaderWorkerSets, kubetest.RoleScalers, kubetest.Models)
 	t.Cleanup(func() {
 		asked := c.kube.Audit(t, kubetest.Bot)
 		if len(asked) == 0 {
@@ -122,11 +123,53 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("what a custom kind does not say about its readiness is counted, or not known", func(t *testing.T) {
+		t.Parallel()
+		two := map[string]any{"replicas": int64(2)}
+		leader := func(name string, ready bool) {
+			status := readyPod(start, "10.1.1.1")
+			if !ready {
+				status.Conditions = nil
+			}
+			c.pod(t, "llm", name, "group", status)
+		}
+		leader("group-0", true)
+		leader("group-1", false)
+		one, zero := int64(1), int64(0)
+		for _, tt := range []struct {
+			kind, version, plural string
+			status                map[string]any
+			ready                 *int64
+		}{
+			{"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", map[string]any{"replicas": int64(2), "hpaPodSelector": "app=group"}, &one},
+			{"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", map[string]any{"replicas": int64(2), "readyReplicas": int64(1), "hpaPodSelector": "app=nobody"}, &one},
+			{"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", map[string]any{"replicas": int64(2), "hpaPodSelector": "app=nobody"}, &zero},
+			{"DisaggregatedSetRoleScaler", "disaggregatedset.x-k8s.io/v1", "disaggregatedsetrolescalers", map[string]any{"replicas": int64(2), "selector": "app=group"}, &one},
+			{"DisaggregatedSetRoleScaler", "disaggregatedset.x-k8s.io/v1", "disaggregatedsetrolescalers", map[string]any{"replicas": int64(2)}, nil},
+			{"Model", "kubeai.org/v1", "models", map[string]any{"replicas": map[string]any{"all": int64(2), "ready": int64(1)}}, &one},
+			{"Model", "kubeai.org/v1", "models", nil, nil},
+		} {
+			name := fmt.Sprintf("ready-%d", time.Now().UnixNano())
+			c.custom(t, tt.version, tt.kind, tt.plural, name, two, tt.status)
+			got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: tt.version, Kind: tt.kind, Namespace: "llm", Name: name}, now)
+			if wanted := map[string]string{"Model": "Model llm/" + name}[tt.kind]; got.Autoscaler != wanted {
+				t.Errorf("%s: scaled by %q", tt.kind, got.Autoscaler)
+			}
+			if !cmp.Equal(got.ReadyReplicas, tt.ready) || got.Replicas == nil || *got.Replicas != 2 {
+				t.Errorf("%s with %v: %+v", tt.kind, tt.status, got)
+			}
+		}
+		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "stack"}, now)
+		if got.ReadyReplicas == nil || *got.ReadyReplicas != 1 {
+			t.Errorf("VLLMRuntime: %+v", got)
+		}
+	})
 	t.Run("autoscalers", func(t *testing.T) {
 		t.Parallel()
 		c.autoscalers(t)
 		for name, want := range map[string]string{
 			"free": "", "hpa": "HorizontalPodAutoscaler llm/hpa-for-it", "keda": "ScaledObject llm/keda-for-it", "paused": "ScaledObject llm/paused-for-it", "labelled": "ScaledObject llm/labelled-for-it",
+			"aibrix": "PodAutoscaler llm/aibrix-for-it", "foreign": "",
 		} {
 			got := c.bot.Cluster(t.Context(), deploymentRef(name), now)
 			if got.Autoscaler != want || got.Error != "" {

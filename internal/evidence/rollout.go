@@ -5,8 +5,9 @@ import (
 )
 
 // rolloutRunning follows kubectl rollout status (polymorphichelpers/rollout_status.go) as far as a kind has the fields, with one difference:
-// a pod that fails after a finished rollout does not make it run again. Without any of the fields nothing is known to run.
-func rolloutRunning(obj *unstructured.Unstructured) bool {
+// a pod that fails after a finished rollout does not make it run again. Without any of the fields nothing is known to run. want is the number of replicas,
+// which not every kind has in the same place.
+func rolloutRunning(obj *unstructured.Unstructured, want *int64) bool {
 	seen := number(obj, "status", "observedGeneration")
 	behind := zeroIfAbsent(seen) < obj.GetGeneration()
 	switch obj.GetKind() {
@@ -18,7 +19,7 @@ func rolloutRunning(obj *unstructured.Unstructured) bool {
 	if seen != nil && behind {
 		return true
 	}
-	want, updated := number(obj, "spec", "replicas"), number(obj, "status", "updatedReplicas")
+	updated := number(obj, "status", "updatedReplicas")
 	return want != nil && updated != nil && *updated < *want
 }
 

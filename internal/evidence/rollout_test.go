@@ -41,7 +41,7 @@ func TestRolloutRunning(t *testing.T) {
 			t.Parallel()
 			obj := &unstructured.Unstructured{Object: m{"kind": tt.kind, "spec": tt.spec, "status": tt.status}}
 			obj.SetGeneration(tt.generation)
-			if got := rolloutRunning(obj); got != tt.want {
+			if got := rolloutRunning(obj, number(obj, "spec", "replicas")); got != tt.want {
 				t.Errorf("rolloutRunning = %v", got)
 			}
 		})

@@ -54,18 +54,24 @@ func (k *kubeClient) deploymentScalings(ctx context.Context, of incident.Workloa
 	return out, err
 }
 
-// scalerScalings are the scale events of an autoscaler and of KEDA.
+// scalerScalings are the scale events of an autoscaler, of KEDA and of AIBrix, whose PodAutoscaler speaks as an autoscaler does.
 func (k *kubeClient) scalerScalings(ctx context.Context, s scaler, now time.Time) ([]scaling, error) {
 	var (
 		out  []scaling
 		errs []error
 	)
-	for _, of := range []struct{ kind, name, reason string }{
-		{hpaKind, s.hpa, "SuccessfulRescale"}, {kedaKind, s.keda, "KEDAScaleTargetActivated"}, {kedaKind, s.keda, "KEDAScaleTargetDeactivated"},
-	} {
-		if of.name == "" {
-			continue
-		}
+	type spoken struct{ kind, name, reason string }
+	var all []spoken
+	if s.hpa != "" {
+		all = append(all, spoken{hpaKind, s.hpa, "SuccessfulRescale"})
+	}
+	switch s.kind {
+	case kedaKind:
+		all = append(all, spoken{kedaKind, s.name, "KEDAScaleTargetActivated"}, spoken{kedaKind, s.name, "KEDAScaleTargetDeactivated"})
+	case podScalerKind:
+		all = append(all, spoken{podScalerKind, s.name, "SuccessfulRescale"})
+	}
+	for _, of := range all {
 		found, err := k.eventsWith(ctx, s.namespace, fields.Set{"involvedObject.kind": of.kind, "involvedObject.name": of.name, "reason": of.reason}, lately(now))
 		errs = append(errs, err)
 		for i := range found {

@@ -31,8 +31,8 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 		podsErr, scalerErr, eventsErr error
 		a                             = around{ref: ref, obj: obj, now: now}
 	)
-	wg.Go(func() { a.scaler, scalerErr = k.autoscaler(ctx, ref) })
-	sel, scaleErr := k.shape(ctx, obj, mapping, &out)
+	wg.Go(func() { a.scaler, scalerErr = k.autoscaler(ctx, ref, obj) })
+	sel, leaders, scaleErr := k.shape(ctx, obj, mapping, &out)
 	if scaleErr == nil || sel != nil {
 		a.pods, podsErr = k.pods(ctx, ref, sel)
 	}
@@ -40,9 +40,18 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 	a.sel, out.Pods, out.Autoscaler, out.Args = sel, podsFacts(a.pods, ref.Container), a.scaler.String(), a.args()
 	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
 	// Who scales it is context here: a step that scales asks for itself.
-	out.Unread = unread(unreadPart{"the autoscaler and its recent scaling", scalerErr})
+	out.Unread = append(out.Unread, unread(unreadPart{"the autoscaler and its recent scaling", scalerErr})...)
 	if a.pods == nil {
 		out.Unread = append(out.Unread, unread(unreadPart{"crashes, and events of the nodes", errors.Join(scaleErr, podsErr)})...)
+	}
+	if out.ReadyReplicas == nil && leaders != nil {
+		readyErr := podsErr
+		if leaders.String() != sel.String() {
+			out.ReadyReplicas, readyErr = k.ready(ctx, ref, leaders)
+		} else if podsErr == nil {
+			out.ReadyReplicas = countReady(out.Pods)
+		}
+		out.Unread = append(out.Unread, unread(unreadPart{"how many replicas are ready", readyErr})...)
 	}
 	k.changes(ctx, a, &out)
 	wg.Wait()
@@ -71,41 +80,83 @@ func (k *kubeClient) resource(m *meta.RESTMapping, namespace string) dynamic.Res
 	return k.dynamic.Resource(m.Resource).Namespace(namespace)
 }
 
-// shape fills in replicas and rollout, and returns the selector of the workload's pods; nil when the kind has none. Kinds that do not hold them in
-// the usual fields are asked for their scale subresource.
-func (k *kubeClient) shape(ctx context.Context, obj *unstructured.Unstructured, m *meta.RESTMapping, out *incident.Cluster) (labels.Selector, error) {
-	out.RolloutRunning = rolloutRunning(obj)
-	out.Replicas = number(obj, "spec", "replicas")
-	out.ReadyReplicas = number(obj, "status", "readyReplicas")
-	if out.ReadyReplicas == nil && out.Replicas != nil {
-		out.ReadyReplicas = new(int64) // the API server leaves the field out while it is zero
-	}
-	sel, err := selectorOf(obj)
-	if err != nil || sel != nil && out.Replicas != nil {
-		return sel, err
+// shape fills in replicas and rollout, and returns the selector of the workload's pods, and that of the pods that stand for one replica each, as its scale
+// has it; nil when the kind has none. Kinds that do not hold these in the usual fields are asked for their scale subresource.
+func (k *kubeClient) shape(ctx context.Context, obj *unstructured.Unstructured, m *meta.RESTMapping, out *incident.Cluster) (sel, leaders labels.Selector, err error) {
+	out.Replicas, out.ReadyReplicas = number(obj, "spec", "replicas"), readyReplicas(obj)
+	defer func() { out.RolloutRunning = rolloutRunning(obj, out.Replicas) }()
+	sel, err = selectorOf(obj)
+	if err != nil || sel != nil && out.Replicas != nil && out.ReadyReplicas != nil {
+		return sel, nil, err
 	}
 	scale, err := k.resource(m, obj.GetNamespace()).Get(ctx, obj.GetName(), metav1.GetOptions{}, "scale")
 	if hasNoScale(err) {
-		return sel, nil
+		return sel, nil, nil
 	}
 	if err != nil {
 		gr := m.Resource.GroupResource()
 		gr.Resource += "/scale"
-		return sel, readError(err, "get", gr, obj.GetNamespace())
+		err = readError(err, "get", gr, obj.GetNamespace())
+		if sel != nil && out.Replicas != nil { // only how many are ready is missing
+			out.Unread = append(out.Unread, unread(unreadPart{"how many replicas are ready", err})...)
+			return sel, nil, nil
+		}
+		return sel, nil, err
 	}
 	if out.Replicas == nil {
 		out.Replicas = number(scale, "spec", "replicas")
 	}
-	if sel == nil {
-		return scaleSelector(scale)
+	if leaders, err = scaleSelector(scale); err != nil {
+		return sel, nil, err
 	}
-	return sel, nil
+	if sel == nil {
+		sel = leaders
+	}
+	return sel, leaders, nil
 }
 
-// selectorOf reads spec.selector in its two shapes. A LeaderWorkerSet's own selector covers leaders only, so its label is used.
+// readyReplicas is how many replicas the object says are ready; nil when it does not say it. Kubernetes' own kinds leave the field out while it is zero, of
+// any other kind an absent one says nothing. A KubeAI Model has it in a place of its own.
+func readyReplicas(obj *unstructured.Unstructured) *int64 {
+	n := number(obj, "status", "readyReplicas")
+	switch {
+	case n != nil:
+		return n
+	case group(obj.GetAPIVersion()) == "apps" && number(obj, "spec", "replicas") != nil:
+		return new(int64)
+	case group(obj.GetAPIVersion()) == modelGroup:
+		return number(obj, "status", "replicas", "ready")
+	}
+	return nil
+}
+
+// ready counts the ready pods among those that stand for one replica each.
+func (k *kubeClient) ready(ctx context.Context, ref incident.WorkloadRef, leaders labels.Selector) (*int64, error) {
+	pods, err := k.pods(ctx, ref, leaders)
+	if err != nil {
+		return nil, err
+	}
+	return countReady(podsFacts(pods, ref.Container)), nil
+}
+
+func countReady(pods []incident.Pod) *int64 {
+	n := new(int64)
+	for _, p := range pods {
+		if p.Ready {
+			*n++
+		}
+	}
+	return n
+}
+
+// selectorOf reads spec.selector in its two shapes. A LeaderWorkerSet's own selector covers leaders only and KubeAI's Model has none, so their labels are
+// used.
 func selectorOf(obj *unstructured.Unstructured) (labels.Selector, error) {
 	if obj.GetKind() == "LeaderWorkerSet" {
 		return labels.SelectorFromSet(labels.Set{"leaderworkerset.sigs.k8s.io/name": obj.GetName()}), nil
+	}
+	if obj.GetKind() == modelKind && group(obj.GetAPIVersion()) == modelGroup {
+		return labels.SelectorFromSet(labels.Set{"model": obj.GetName()}), nil
 	}
 	if obj.GetKind() == "Pod" {
 		return nil, nil

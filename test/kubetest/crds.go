@@ -3,7 +3,10 @@ package kubetest
 import (
 	"bytes"
 	"context"
+	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,14 +18,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// CRD is the definition of a custom kind that comes with the tools, as its project ships it.
+// CRD is the definition of a custom kind, without its controller.
 type CRD string
 
-// The custom kinds that come with the tools: KEDA's and Envoy Gateway's, without their controllers.
+// The custom kinds that come with the tools, as KEDA and Envoy Gateway ship them.
 const (
 	ScaledObjects          CRD = "scaledobjects.yaml"
 	BackendTrafficPolicies CRD = "backendtrafficpolicies.yaml"
 )
+
+// Kinds of the operators that serve vLLM, reduced to the fields that the bot reads and to their scale.
+const (
+	PodAutoscalers    CRD = "podautoscalers.yaml"
+	StormServices     CRD = "stormservices.yaml"
+	Models            CRD = "models.yaml"
+	VLLMRuntimes      CRD = "vllmruntimes.yaml"
+	LeaderWorkerSets  CRD = "leaderworkersets.yaml"
+	RoleScalers       CRD = "disaggregatedsetrolescalers.yaml"
+	GraphScaleAdapter CRD = "dynamographdeploymentscalingadapters.yaml"
+)
+
+//go:embed crds/*.yaml
+var reduced embed.FS
 
 // InstallCRD makes the API server serve these kinds, and waits until it does. One that is there already stays.
 func (c *Cluster) InstallCRD(t testing.TB, crds ...CRD) {
@@ -33,7 +50,10 @@ func (c *Cluster) InstallCRD(t testing.TB, crds ...CRD) {
 		if c.crds[crd] {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(c.tools, "crds", string(crd)))
+		b, err := reduced.ReadFile("crds/" + string(crd))
+		if errors.Is(err, fs.ErrNotExist) {
+			b, err = os.ReadFile(filepath.Join(c.tools, "crds", string(crd)))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

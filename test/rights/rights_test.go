@@ -53,7 +53,7 @@ func pool() incident.Pool {
 func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)
-	c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
+	c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects, kubetest.PodAutoscalers)
 	for _, ns := range []string{"vllm-medic", "llm"} {
 		c.MakeNamespace(t, ns)
 	}
@@ -74,6 +74,10 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			}
 			return err
 		})
+	})
+	t.Run("where a custom kind keeps its replicas", func(t *testing.T) {
+		t.Parallel()
+		managedByFlux(t, c, rc)
 	})
 	t.Run("evidence", func(t *testing.T) {
 		t.Parallel()
@@ -119,6 +123,9 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			{Verb: "create", Resource: "events", Namespace: "default"},
 			{Verb: "patch", Group: "apps", Resource: "replicasets", Namespace: "llm"},
 			{Verb: "list", Group: "apps", Resource: "deployments", Namespace: "llm"},
+			{Verb: "create", Group: "autoscaling.aibrix.ai", Resource: "podautoscalers", Namespace: "llm"},
+			{Verb: "list", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
+			{Verb: "patch", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "models.kubeai.org"},
 		} {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:vllm-medic:vllm-medic", ResourceAttributes: &r,
@@ -131,6 +138,52 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 				t.Errorf("the bot may %s %s %s", r.Verb, r.Resource, r.Subresource)
 			}
 		}
+	})
+}
+
+// engineSets is a kind that the bot has never heard of.
+const engineSets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: enginesets.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {kind: EngineSet, plural: enginesets, listKind: EngineSetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources: {scale: {specReplicasPath: .spec.engines.number, statusReplicasPath: .status.number}}
+`
+
+// managedByFlux asks for a step on a kind whose definition alone says where it keeps its replicas. With the rights of the manifests, and those that the
+// platform's page adds, the bot knows that Flux leaves them alone.
+func managedByFlux(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
+	t.Helper()
+	c.InstallCRDYAML(t, []byte(engineSets))
+	engines := schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "enginesets"}
+	_, err := c.Dynamic(t).Resource(engines).Namespace("llm").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.org/v1", "kind": "EngineSet",
+		"metadata": map[string]any{"name": "llama-70b", "labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}},
+		"spec":     map[string]any{"engines": map[string]any{"number": int64(2)}},
+	}}, metav1.CreateOptions{FieldManager: "somebody"})
+	must(t, err)
+	c.Grant(t, "system:serviceaccount:vllm-medic:vllm-medic", "llm", rbacv1.PolicyRule{
+		APIGroups: []string{engines.Group}, Resources: []string{"enginesets", "enginesets/scale"}, Verbs: []string{"get", "patch"},
+	})
+	registry, err := actions.New(actions.Config{}, rc, slog.New(slog.DiscardHandler))
+	must(t, err)
+	p := pool()
+	p.Workload = incident.WorkloadRef{APIVersion: "example.org/v1", Kind: "EngineSet", Namespace: "llm", Name: "llama-70b"}
+	p.Knobs.MaxNumBatchedTokens = nil
+	kubetest.Eventually(t, "the step on an EngineSet", func(ctx context.Context) error {
+		step, err := registry.Propose(ctx, p, incident.StepRequest{Kind: incident.StepReplicas, Add: 1})
+		if err == nil && !step.Executable() {
+			err = fmt.Errorf("guardrails: %+v", step.Guardrails)
+		}
+		return err
 	})
 }
 

@@ -1,0 +1,55 @@
+package actions
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// AIBrix' autoscaler (aibrix api/autoscaling/v1alpha1 podautoscaler_types.go). With the strategies KPA and APA it writes spec.replicas itself, with HPA it
+// makes a HorizontalPodAutoscaler and writes its own bounds into it; spec.minReplicas is the knob of all of them.
+var podScalerResource = schema.GroupVersionResource{Group: "autoscaling.aibrix.ai", Version: "v1alpha1", Resource: "podautoscalers"}
+
+const podScalerKind = "PodAutoscaler"
+
+// stormMode is the annotation by which a PodAutoscaler of a role scales the whole StormService (aibrix workload_scale.go).
+const stormMode = "autoscaling.aibrix.ai/storm-service-mode"
+
+func podScaler(o *unstructured.Unstructured) *scaler {
+	// minReplicas defaults to 1 (aibrix paschedules, BaseBounds); maxReplicas is required.
+	s := &scaler{resource: podScalerResource, object: o, minField: "minReplicas", maxField: "maxReplicas", minDefault: 1}
+	s.stopped = podScalerStops(o)
+	schedules, _, err := unstructured.NestedSlice(o.Object, "spec", "schedules")
+	if err != nil {
+		s.stopped = fmt.Sprintf("spec.schedules of %s cannot be read", s)
+		return s
+	}
+	for _, one := range schedules {
+		m, ok := one.(map[string]any)
+		if !ok {
+			continue
+		}
+		if m["minReplicas"] != nil {
+			s.stopped = fmt.Sprintf("schedule %v of %s has a minReplicas of its own, which counts in place of spec.minReplicas while it is active: change it there",
+				m["name"], s)
+		}
+		// A minimum above a schedule's maximum makes AIBrix refuse the whole object.
+		if most, ok := m["maxReplicas"].(int64); ok && (s.cap == 0 || most < s.cap) {
+			s.cap, s.capWhy = most, fmt.Sprintf("maxReplicas of schedule %v of %s", m["name"], s)
+		}
+	}
+	return s
+}
+
+// podScalerStops says why a higher minimum would have no effect.
+func podScalerStops(o *unstructured.Unstructured) string {
+	name := o.GetKind() + " " + o.GetName()
+	if role := text(o, "spec", "subTargetSelector", "roleName"); role != "" && o.GetAnnotations()[stormMode] != "replica" {
+		return fmt.Sprintf("%s scales the role %s of %s: change spec.minReplicas there", name, role, text(o, "spec", "scaleTargetRef", "name"))
+	}
+	if c := condition(o, "ValidSpec"); c.status == "False" {
+		return fmt.Sprintf("%s is not in force: %s: %s", name, c.reason, c.message)
+	}
+	return ""
+}

@@ -1,0 +1,142 @@
+package actions
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// managedFields says which fields of an object one client has set last.
+type managedFields = metav1.ManagedFieldsEntry
+
+func hasManager(o *unstructured.Unstructured, name string) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(m managedFields) bool { return m.Manager == name })
+}
+
+// sets says whether a client has set a field, and nobody has changed it since.
+func sets(o *unstructured.Unstructured, manager string, path []string) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(m managedFields) bool {
+		return m.Manager == manager && m.FieldsV1 != nil && covers(m.FieldsV1.GetRawBytes(), path)
+	})
+}
+
+// lastWriter is the client that has set a field last, with the time; the zero value when the API server does not say.
+func lastWriter(o *unstructured.Unstructured, path []string) managedFields {
+	var last managedFields
+	for _, m := range o.GetManagedFields() {
+		if m.FieldsV1 == nil || !covers(m.FieldsV1.GetRawBytes(), path) {
+			continue
+		}
+		if last.Time == nil || m.Time != nil && !m.Time.Before(last.Time) {
+			last = m
+		}
+	}
+	return last
+}
+
+// covers says whether a set of fields (structured-merge-diff's JSON) has a path of it.
+func covers(set []byte, path []string) bool {
+	for _, part := range path {
+		var level map[string]json.RawMessage
+		if err := json.Unmarshal(set, &level); err != nil {
+			return false
+		}
+		next, ok := level[part]
+		if !ok {
+			return false
+		}
+		set = next
+	}
+	return len(path) > 0
+}
+
+// lastChange is a sentence about who has set the field last.
+func (l live) lastChange() string {
+	who := lastWriter(l.object, l.path).Manager
+	if who == "" {
+		return ""
+	}
+	return fmt.Sprintf("It was set by %s.", who)
+}
+
+// fresh is how long a foreign write of a field counts as a sign that somebody else adjusts it.
+const fresh = 10 * time.Minute
+
+// otherWriter warns of a client that has set this field, and nothing else of the specification, a moment ago: an autoscaler that the bot does not know, or a
+// person.
+func (l live) otherWriter(now time.Time) []incident.Guardrail {
+	for _, m := range l.object.GetManagedFields() {
+		if m.Manager == Manager || m.Time == nil || now.Sub(m.Time.Time) > fresh || m.FieldsV1 == nil || !onlySets(m.FieldsV1.GetRawBytes(), l.path) {
+			continue
+		}
+		return []incident.Guardrail{caution(writersGuard, "%s set %s at %s and may set it again", m.Manager, l.target.Field, m.Time.UTC().Format("15:04:05 UTC"))}
+	}
+	return nil
+}
+
+// onlySets says whether a set of fields has a path of it, and nothing else beside it below the path's first part.
+func onlySets(set []byte, path []string) bool {
+	for i, part := range path {
+		var level map[string]json.RawMessage
+		if err := json.Unmarshal(set, &level); err != nil {
+			return false
+		}
+		delete(level, ".")
+		next, ok := level[part]
+		if !ok || i > 0 && len(level) > 1 {
+			return false
+		}
+		set = next
+	}
+	return len(path) > 0
+}
+
+// inManifest says whether a manifest that kubectl applied has a field. What cannot be read has none that is known.
+func inManifest(manifest string, path []string) bool {
+	var at any
+	if err := json.Unmarshal([]byte(manifest), &at); err != nil {
+		return false
+	}
+	for _, part := range path {
+		kind, name, _ := strings.Cut(part, ":")
+		switch v := at.(type) {
+		case map[string]any:
+			next, ok := v[name]
+			if kind != "f" || !ok {
+				return false
+			}
+			at = next
+		case []any:
+			i := slices.IndexFunc(v, func(one any) bool { return kind == "k" && hasKeys(one, name) })
+			if i < 0 {
+				return false
+			}
+			at = v[i]
+		default:
+			return false
+		}
+	}
+	return len(path) > 0
+}
+
+// hasKeys says whether an element of a list is the one with these keys, such as {"name":"vllm"}.
+func hasKeys(element any, keys string) bool {
+	m, ok := element.(map[string]any)
+	var want map[string]any
+	if err := json.Unmarshal([]byte(keys), &want); err != nil || !ok {
+		return false
+	}
+	for k, v := range want {
+		if m[k] != v {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,73 @@
+package actions
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// rollout asks what the gateways say of the policy (Gateway API, PolicyStatus). Without a word from them there is nothing to wait for.
+func (t *throttle) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {
+	all := verdicts(t.base.object)
+	for _, v := range all {
+		switch {
+		case v.seen < t.base.object.GetGeneration() && v.kind == accepted:
+			return running("The gateway has not seen the change yet."), nil
+		case v.against():
+			return failed("The gateway does not take the policy: %s: %s", v.reason, v.message), nil
+		}
+	}
+	if len(all) == 0 {
+		return done("The policy is written. No gateway reports on it."), nil
+	}
+	return done("The gateway has accepted the policy."), nil
+}
+
+// The conditions that say whether a policy is in force. Envoy Gateway sets Overridden beside Accepted when a policy of a route or a listener counts in place
+// of this one; of a policy for a Gateway it does not say in a field for which routes.
+const (
+	accepted   = "Accepted"
+	overridden = "Overridden"
+)
+
+// verdict is one of these conditions at one gateway, for the generation that it has seen.
+type verdict struct {
+	report
+	kind string
+	seen int64
+}
+
+// against says that the policy, or a part of it, is not in force.
+func (v verdict) against() bool {
+	return v.kind == accepted && v.status == "False" || v.kind == overridden && v.status == "True"
+}
+
+func verdicts(o *unstructured.Unstructured) []verdict {
+	ancestors, _, err := unstructured.NestedSlice(o.Object, "status", "ancestors")
+	if err != nil {
+		return nil
+	}
+	var out []verdict
+	for _, a := range ancestors {
+		m, ok := a.(map[string]any)
+		if !ok {
+			continue
+		}
+		conditions, _, err := unstructured.NestedSlice(m, "conditions")
+		if err != nil {
+			continue
+		}
+		for _, c := range conditions {
+			one, ok := c.(map[string]any)
+			if !ok || one["type"] != accepted && one["type"] != overridden {
+				continue
+			}
+			kind, _ := one["type"].(string)
+			seen, _ := one["observedGeneration"].(int64)
+			out = append(out, verdict{report: conditionIn([]any{c}, kind), kind: kind, seen: seen})
+		}
+	}
+	return out
+}
