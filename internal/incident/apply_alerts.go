@@ -42,7 +42,7 @@ func (a *applier) alerts(e AlertsReceived) error {
 		}
 	}
 	if !wasOpen {
-		return a.reopen(slices.Concat(joined, again))
+		return a.reopen(slices.Concat(joined, again), e.Mode)
 	}
 	a.tell(joined, resolved, again, e.Note)
 	return nil
@@ -90,7 +90,7 @@ func (a *applier) anew(merged, in Alert) bool {
 }
 
 // reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.
-func (a *applier) reopen(firing []Alert) error {
+func (a *applier) reopen(firing []Alert, mode Mode) error {
 	if len(a.inc.Firing()) == 0 || len(firing) == 0 {
 		a.note("A delivery after the end brought nothing that fires anew.")
 		return nil
@@ -107,8 +107,47 @@ func (a *applier) reopen(firing []Alert) error {
 	if a.inc.Pool == "" {
 		a.inc.State = StateWatching
 	}
-	a.say("It fires again and was opened again: %s.", a.list(firing))
+	a.say("It fires again and was opened again: %s.%s", a.list(firing), space(a.takeMode(mode)))
 	return nil
+}
+
+// takeMode gives an incident that is opened again the mode that its pool has now, and says what that changes. What a drill did not write is not taken for
+// done when the incident is none any more; what was written before it became a drill still stands.
+func (a *applier) takeMode(m Mode) string {
+	if m == "" || m == a.inc.Mode {
+		return ""
+	}
+	wasDrill := a.inc.Drill
+	a.inc.Mode, a.inc.Drill = m, m == ModeDrill
+	switch {
+	case wasDrill == a.inc.Drill:
+		return fmt.Sprintf("The pool is in mode %s now.", m)
+	case a.inc.Drill:
+		a.eachApplied(func(s *Step) { s.Written = true })
+		return "The pool is in mode drill now: nothing is changed."
+	default:
+		a.eachApplied(func(s *Step) {
+			if !s.Written {
+				s.State, s.Reason = StepSuperseded, "it was a drill: nothing was written"
+			}
+			s.Written = false
+		})
+		return fmt.Sprintf("The pool is in mode %s now: this is no longer a drill.", m)
+	}
+}
+
+func (a *applier) eachApplied(change func(*Step)) {
+	steps := [][]Step{a.inc.Standing}
+	if a.inc.Plan != nil {
+		steps = append(steps, a.inc.Plan.Steps)
+	}
+	for _, list := range steps {
+		for n := range list {
+			if list[n].State == StepApplied {
+				change(&list[n])
+			}
+		}
+	}
 }
 
 type alertChange int

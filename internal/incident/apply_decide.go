@@ -105,8 +105,11 @@ func (a *applier) deny(d Decision, s Step) error {
 }
 
 func (a *applier) decideUndo(d Decision, s Step) error {
-	if a.inc.Drill {
+	switch {
+	case a.inc.Drilled(s):
 		return &RefusedError{Reason: "This is a drill: nothing was changed, so there is nothing to undo."}
+	case a.inc.Drill:
+		return &RefusedError{Reason: "This incident is a drill now, so the bot writes nothing. Roll the step back by hand."}
 	}
 	d.At = a.now
 	a.inc.Decisions = append(a.inc.Decisions, d)

@@ -263,8 +263,8 @@ func (a *applier) expired() {
 
 // whatStands says what is changed at the moment, for texts that would be misread as "nothing has happened".
 func (a *applier) whatStands() string {
-	applied := a.inc.Applied()
-	if len(applied) == 0 || a.inc.Drill {
+	applied := slices.DeleteFunc(a.inc.Applied(), a.inc.Drilled)
+	if len(applied) == 0 {
 		return "Nothing was changed."
 	}
 	titles := make([]string, len(applied))

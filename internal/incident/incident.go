@@ -245,6 +245,9 @@ func (i Incident) OnTopOf(s Step) string {
 	return ""
 }
 
+// Drilled says of an applied step that it was only a dry-run: nothing was written.
+func (i Incident) Drilled(s Step) bool { return i.Drill && !s.Written }
+
 // StopGaps returns the applied steps that must be lifted before the incident may close. A drill has none: it changed nothing.
 func (i Incident) StopGaps() []Step {
 	if i.Drill {

@@ -20,6 +20,9 @@ func mode(in Input) incident.Guardrail {
 	case incident.ModeObserve:
 		return refuse("mode", "mode observe: nothing is changed and nobody is asked")
 	case incident.ModeDrill:
+		if !in.Drill {
+			return refuse("mode", "the pool is in mode drill now; nothing is written for an incident that began before")
+		}
 		return pass("mode", "drill: only a dry-run is sent")
 	case incident.ModeApprove, incident.ModeAuto:
 		return pass("mode", "mode %s", in.Mode)

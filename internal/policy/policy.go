@@ -59,8 +59,10 @@ type Input struct {
 	Now  time.Time
 	Pool incident.Pool
 	Mode incident.Mode
-	Step incident.Step
-	Op   incident.Op
+	// Drill says that the incident is a drill, so that only dry-runs are sent for it.
+	Drill bool
+	Step  incident.Step
+	Op    incident.Op
 	// By asked for the operation; of an undo it matters whether a person did.
 	By incident.Actor
 	// Incident is the id of the incident that wants to run the step.

@@ -41,6 +41,15 @@ func TestSoundStepPassesEveryGuardrail(t *testing.T) {
 	}
 }
 
+func TestADrillPassesInModeDrill(t *testing.T) {
+	t.Parallel()
+	in := sound()
+	in.Mode, in.Drill = incident.ModeDrill, true
+	if why := Refusal(Check(in, Defaults())); why != "" {
+		t.Errorf("refused: %s", why)
+	}
+}
+
 func TestGuardrailsRefuse(t *testing.T) {
 	t.Parallel()
 	many := func(n int, ago time.Duration) []incident.Write {
@@ -55,6 +64,7 @@ func TestGuardrailsRefuse(t *testing.T) {
 		change     func(*Input)
 	}{
 		{"observe mode", "mode observe", func(in *Input) { in.Mode = incident.ModeObserve }},
+		{"drill since", "the pool is in mode drill now", func(in *Input) { in.Mode = incident.ModeDrill }},
 		{"unknown mode", "not known", func(in *Input) { in.Mode = "yolo" }},
 		{"global pause", "paused for all pools by slack:U1: freeze", func(in *Input) {
 			in.Pauses = []incident.Pause{{Reason: "freeze", By: incident.Actor{Kind: "slack", ID: "U1"}}}

@@ -376,3 +376,69 @@ func TestTheEndOfTheTimeIsNoticedWhenItComes(t *testing.T) {
 		t.Errorf("state %s, quiet %q", got.State, got.Quiet)
 	}
 }
+
+// A dry run is over, the pool goes to mode approve, and the alert fires again within half an hour: now it is real. And the other way round.
+func TestAnIncidentThatIsOpenedAgainRunsInThePresentMode(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		before, now incident.Mode
+		writes      int
+	}{
+		"from drill to approve": {incident.ModeDrill, incident.ModeApprove, 1},
+		"from approve to drill": {incident.ModeApprove, incident.ModeDrill, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, []incident.Pool{inMode(llama(), tt.before)})
+			b.sight.see(well())
+			b.deliver(alert("HighTTFT", "llama"))
+			b.sweep()
+			b.pass(time.Minute)
+			inc := b.open("llama")
+			if _, err := b.engine.Act(t.Context(), inc.ID, incident.Closed{By: ada, Reason: "fine"}); err != nil {
+				t.Fatal(err)
+			}
+			b.restart(inMode(llama(), tt.now))
+			b.skip(10 * time.Minute)
+			again := alert("HighTTFT", "llama")
+			again.StartsAt = b.clock()
+			b.sight.see(sick(5, addReplica()))
+			b.deliver(again)
+			b.sweep()
+			b.pass(5 * time.Second)
+			got := b.open("llama")
+			if got.ID != inc.ID || got.Drill != (tt.now == incident.ModeDrill) || got.State != incident.StateDeciding {
+				t.Fatalf("the incident %s is %s, drill %t", got.ID, got.State, got.Drill)
+			}
+			exec := map[bool]*cluster{true: b.drill, false: b.live}[got.Drill]
+			exec.expect("recheck")
+			exec.expect("do apply")
+			if !got.Drill {
+				exec.expect("rollout", rolled(incident.RolloutRunning))
+			}
+			b.approve(got)
+			b.sweep()
+			if n := len(b.live.written()); n != tt.writes {
+				t.Errorf("%d writes, want %d", n, tt.writes)
+			}
+		})
+	}
+}
+
+// A pool that goes to drill asks nobody any more about what it would not write.
+func TestAnOpenPlanIsOnHoldWhenThePoolGoesToDrill(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	inc := b.asked(sick(5, addReplica()))
+	b.restart(inMode(llama(), incident.ModeDrill))
+	b.pass(time.Minute)
+	got := b.read(inc.ID)
+	if s := got.Plan.Steps[0]; got.State != incident.StateWatching || s.State != incident.StepRefused || !strings.Contains(s.Reason, "mode drill now") {
+		t.Errorf("the incident is %s, its step %s because %q", got.State, s.State, s.Reason)
+	}
+	b.restart(llama())
+	b.pass(time.Minute)
+	if got := b.read(inc.ID); got.State != incident.StateDeciding {
+		t.Errorf("the incident is %s after the pool is back in approve", got.State)
+	}
+}

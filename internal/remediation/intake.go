@@ -120,6 +120,7 @@ func (e *Engine) changes(ctx context.Context, d incident.Delivery, byPool map[st
 // origin tells where the alerts come from: the same origin never begins two incidents of a pool.
 func (e *Engine) change(ctx context.Context, origin, pool string, ev incident.AlertsReceived) (incident.Change, bool, error) {
 	now := e.deps.Now()
+	ev.Mode = e.modeOf(pool)
 	inc, found, err := e.deps.Inbox.OpenIncident(ctx, pool)
 	if err != nil {
 		return incident.Change{}, false, fmt.Errorf("find the open incident of pool %q: %w", pool, err)
@@ -146,12 +147,16 @@ func (e *Engine) change(ctx context.Context, origin, pool string, ev incident.Al
 	return e.begin(origin, pool, ev, now)
 }
 
-func (e *Engine) begin(origin, pool string, ev incident.AlertsReceived, now time.Time) (incident.Change, bool, error) {
-	mode := e.cfg.Mode
+// modeOf is the mode that a pool has now.
+func (e *Engine) modeOf(pool string) incident.Mode {
 	if p, ok := e.pool(pool); ok {
-		mode = p.Mode
+		return p.Mode
 	}
-	inc := incident.New(newID(pool, origin), pool, mode, mode == incident.ModeDrill, now)
+	return e.cfg.Mode
+}
+
+func (e *Engine) begin(origin, pool string, ev incident.AlertsReceived, now time.Time) (incident.Change, bool, error) {
+	inc := incident.New(newID(pool, origin), pool, ev.Mode, ev.Mode == incident.ModeDrill, now)
 	res, err := incident.Apply(inc, ev, now)
 	if err != nil {
 		return incident.Change{}, false, err

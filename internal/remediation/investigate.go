@@ -120,7 +120,7 @@ func (e *Engine) executor(drill bool) Executor {
 func (e *Engine) check(ctx context.Context, pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence) []incident.Guardrail {
 	now := e.deps.Now()
 	in := policy.Input{
-		Now: now, Pool: pool, Mode: careful(inc.Mode, pool.Mode), Step: s, Op: op, By: bot, Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
+		Now: now, Pool: pool, Mode: careful(inc.Mode, pool.Mode), Drill: inc.Drill, Step: s, Op: op, By: bot, Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
 	}
 	if inc.Active != nil {
 		in.By = inc.Active.By

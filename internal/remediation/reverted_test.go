@@ -147,6 +147,7 @@ func TestAStopGapThatIsTakenAwayIsNotLifted(t *testing.T) {
 	if s, _ := got.Step("p1-s1"); s.State != incident.StepReverted || len(got.StopGaps()) != 0 {
 		t.Errorf("the step is %s", s.State)
 	}
+	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
 	b.pass(10 * time.Minute)
 	if got := b.read(inc.ID); got.State != incident.StateClosed || len(b.live.written()) != 1 {
 		t.Errorf("state %s, written %v", got.State, b.live.written())

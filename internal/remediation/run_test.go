@@ -144,7 +144,10 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.live.expect("recheck")
 			b.store.ledger = errors.New("locked up")
 		}},
-		{"mode drill since", "the bot is in mode drill now", func(b *bench) { b.restart(inMode(llama(), incident.ModeDrill)) }},
+		{"mode drill since", "the pool is in mode drill now", func(b *bench) {
+			b.restart(inMode(llama(), incident.ModeDrill))
+			b.live.expect("recheck")
+		}},
 		{"no Kubernetes any more", "no Kubernetes API is configured any more", func(b *bench) {
 			b.deps.Live = nil
 			b.restart(llama())

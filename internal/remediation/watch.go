@@ -18,6 +18,9 @@ var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
 // watch looks again, then lifts a stop-gap or ends the incident when it has been healthy for long enough.
 func (e *Engine) watch(ctx context.Context, t *turn) error {
 	for _, s := range t.inc.StopGaps() {
+		if t.inc.OnTopOf(s) != "" {
+			continue // the value is that of the bot's own later step
+		}
 		if gone, err := e.moved(ctx, t, s); gone || err != nil {
 			return err
 		}

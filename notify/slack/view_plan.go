@@ -319,7 +319,7 @@ func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
 func stepIcon(inc incident.Incident, s incident.Step) string {
 	switch s.State {
 	case incident.StepApplied:
-		if inc.Drill {
+		if inc.Drilled(s) {
 			return "🧪"
 		}
 		if v := s.Verification; v != nil {
@@ -344,7 +344,7 @@ func stateWord(inc incident.Incident, s incident.Step) string {
 		at = " at " + clock(s.AppliedAt)
 	}
 	switch {
-	case s.State == incident.StepApplied && inc.Drill:
+	case s.State == incident.StepApplied && inc.Drilled(s):
 		return ", dry-run" + at + ", not written"
 	case s.State == incident.StepApplied:
 		return ", done" + at
