@@ -84,7 +84,7 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 		l = tls.NewListener(l, tc)
 	}
 	a.servers = append(a.servers, &server{name: name, listener: l, http: &http.Server{
-		Handler: routes, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 40 * time.Second,
+		Handler: headIsGet(routes), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 40 * time.Second,
 		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10,
 	}})
 	return nil
@@ -117,6 +117,7 @@ func (a *App) newEcho() *echo.Echo {
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect()
 	e.HTTPErrorHandler = a.answerError
+	e.Pre(protect)
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
 		DisablePrintStack: true,
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {

@@ -31,6 +31,8 @@ type Options struct {
 	MaxDeliveryAttempts int
 	// Timeout bounds each transaction and each query. Default 10 s. A delivery gets half of it.
 	Timeout time.Duration
+	// CheckTimeout bounds the check of a SQLite file for damage at the start; a larger one is used unchecked, and that is logged. Default 30 s.
+	CheckTimeout time.Duration
 	// Clock is the machine's clock. nil: time.Now. On PostgreSQL it is only compared with the server's.
 	Clock func() time.Time
 	// Beat is called whenever the committer comes round, whether its commits work or not. nil: nobody wants to know.

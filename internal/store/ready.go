@@ -133,14 +133,14 @@ const (
 
 // reasons name the primary result codes of SQLite (sqlite.org/rescode.html), the low byte of each code.
 var reasons = map[int]string{
-	5:  "another process has locked the database file",
-	6:  "another process has locked the database file",
-	8:  "the database file is read-only",
-	10: "the disk refuses writes; it may be full or failing",
-	11: "the database file is damaged",
-	13: "the disk is full",
-	14: "the database file cannot be opened",
-	26: "the database file is damaged",
+	5:             "another process has locked the database file",
+	6:             "another process has locked the database file",
+	8:             "the database file is read-only",
+	10:            "the disk refuses writes; it may be full or failing",
+	sqliteCorrupt: "the database file is damaged",
+	13:            "the disk is full",
+	14:            "the database file cannot be opened",
+	sqliteNotADB:  "the database file is damaged",
 }
 
 // notReady says in one line, without names, why the database failed.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,10 +9,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // also the driver "sqlite"
 )
 
 func (s *Store) openSQLite(ctx context.Context, path string) error {
@@ -64,8 +68,59 @@ func (s *Store) openFile(ctx context.Context, path string) error {
 		return errors.Join(err, s.write.Close())
 	}
 	s.read.SetMaxOpenConns(4)
-	if err := s.ping(ctx, s.write); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", path, err), s.write.Close(), s.read.Close())
+	err = s.ping(ctx, s.write)
+	if err == nil {
+		err = s.check(ctx, path)
+	}
+	if err != nil {
+		return errors.Join(broken(path, err), s.write.Close(), s.read.Close())
 	}
 	return nil
+}
+
+// checkTimeout bounds the check at the start, unless the options say otherwise. It reads the whole file.
+const checkTimeout = 30 * time.Second
+
+// errDamaged says that the file is not as SQLite left it.
+var errDamaged = errors.New("the file is damaged")
+
+// check reads every page of the file: bytes that a disk or a copy has changed are found before anything is decided by them. What they change within the text
+// of a row SQLite cannot know.
+func (s *Store) check(ctx context.Context, path string) error {
+	limit := cmp.Or(s.opts.CheckTimeout, checkTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	begin := time.Now()
+	rows, err := s.read.QueryContext(ctx, `PRAGMA quick_check(3)`)
+	var found []string
+	if err == nil {
+		found, err = collect(rows, func(r *sql.Rows) (string, error) {
+			var line string
+			return line, r.Scan(&line)
+		})
+	}
+	took := time.Since(begin)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		s.opts.Logger.WarnContext(ctx, "the database file is too large to be checked for damage at the start; it is used unchecked", "limit", limit,
+			"reason", "check it yourself: sqlite3 "+path+" 'PRAGMA quick_check'")
+		return nil
+	case err != nil:
+		return err
+	case !slices.Equal(found, []string{"ok"}):
+		return fmt.Errorf("%w: %s", errDamaged, strings.Join(found, "; "))
+	case took > checkTimeout/10:
+		s.opts.Logger.InfoContext(ctx, "the database file was checked for damage", "took", took.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// broken says what to do about a file that cannot be used.
+func broken(path string, err error) error {
+	var lite *sqlite.Error
+	if errors.Is(err, errDamaged) || (errors.As(err, &lite) && (lite.Code()&0xff == sqliteCorrupt || lite.Code()&0xff == sqliteNotADB)) {
+		return fmt.Errorf("%s: %w; restore a backup, save what is left with sqlite3's .recover, or move the file and its -wal away to begin with an empty store, "+
+			"which knows nothing of changes that are still in force", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }

@@ -163,8 +163,10 @@ func collect[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error
 	return out, rows.Err()
 }
 
-// sqliteUnique and sqlitePrimaryKey are SQLite's extended result codes (sqlite.org/rescode.html).
+// SQLite's result codes, and extended ones (sqlite.org/rescode.html).
 const (
+	sqliteCorrupt    = 11
+	sqliteNotADB     = 26
 	sqliteUnique     = 2067
 	sqlitePrimaryKey = 1555
 )
