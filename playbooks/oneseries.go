@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // oneSeries says whether an instant query gives at most one series, however many series match its selectors. It answers no when it
@@ -50,7 +52,7 @@ func groupedByLE(expr parser.Expr, labels []string) bool {
 
 // picksOne says whether a query takes the highest or the lowest of several series.
 func picksOne(query string) bool {
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
+	expr, err := promql.Parse(query, parser.Options{})
 	agg, ok := expr.(*parser.AggregateExpr)
 	return err == nil && ok && (agg.Op == parser.MAX || agg.Op == parser.MIN)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // windowToken stands for the range of every rate in a query.
@@ -147,7 +148,7 @@ func (l *loader) query(at place, field, text string, labels []string) string {
 	}
 	at = at.key(field)
 	query := strings.ReplaceAll(text, windowToken, l.window)
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
+	expr, err := promql.Parse(query, parser.Options{})
 	var many parser.ParseErrors
 	switch {
 	case errors.As(err, &many):
@@ -155,7 +156,7 @@ func (l *loader) query(at place, field, text string, labels []string) string {
 			l.add(at.problemAt(l.unwind(text, int(e.PositionRange.Start)), "the query is not PromQL: %s", e.Err))
 		}
 	case err != nil:
-		l.add(at.problem("the query is not PromQL: %s", err))
+		l.add(at.problem("the query is %s", err))
 	case expr.Type() != parser.ValueTypeVector:
 		l.add(at.problem("the query gives a %s; it must give a series", expr.Type()))
 	case len(labels) > 0 && !groupedBy(expr, labels):

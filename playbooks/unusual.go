@@ -139,11 +139,18 @@ func recentChanges(ev incident.Evidence) []string {
 	return out
 }
 
-// deadNotes say which alerts cannot see this pool.
+// deadNotes say which alerts cannot see this pool, and of which that is not known.
 func deadNotes(ev incident.Evidence) []string {
 	var out []string
 	for _, d := range ev.DeadAlerts {
 		out = append(out, fmt.Sprintf("The rule of %s cannot see this pool: it asks for %s, which its vLLM does not have.", d.Alert, strings.Join(d.Missing, ", ")))
+	}
+	const most = 3
+	for n, u := range ev.Unexamined {
+		if more := len(ev.Unexamined) - most; n == most {
+			return append(out, fmt.Sprintf("The rules of %d more alerts were not examined.", more))
+		}
+		out = append(out, fmt.Sprintf("Whether the rule of %s can see this pool is not known: its expression is %s.", u.Alert, u.Why))
 	}
 	return out
 }

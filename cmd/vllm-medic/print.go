@@ -52,7 +52,7 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		printList(w, "unusual", "", d.Unusual)
 	}
 	printOthers(w, inc.Others, shared)
-	printDead(w, inc.DeadAlerts)
+	printDead(w, inc.DeadAlerts, inc.Unexamined)
 	printCluster(w, inc.Cluster)
 	if len(inc.Readings) > 0 {
 		say(w, "\n  readings%s\n", dialect(inc))
@@ -115,8 +115,8 @@ func printOthers(w io.Writer, others []incident.Other, shared string) {
 	printList(w, "also considered", "", lines)
 }
 
-// printDead says which alerts cannot see the pool, and the query that can.
-func printDead(w io.Writer, dead []incident.DeadAlert) {
+// printDead says which alerts cannot see the pool, and the query that can; then of which alerts that is not known.
+func printDead(w io.Writer, dead []incident.DeadAlert, unexamined []incident.UnexaminedAlert) {
 	if len(dead) > 0 {
 		say(w, "\n  alerts that cannot see this pool\n")
 	}
@@ -125,6 +125,12 @@ func printDead(w io.Writer, dead []incident.DeadAlert) {
 		if d.Instead != "" {
 			say(w, "      use instead: %s\n", d.Instead)
 		}
+	}
+	if len(unexamined) > 0 {
+		say(w, "\n  alerts whose rule was not examined\n")
+	}
+	for _, u := range unexamined {
+		say(w, "    %s: its expression is %s\n", u.Alert, u.Why)
 	}
 }
 

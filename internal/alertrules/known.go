@@ -46,7 +46,7 @@ type Known struct {
 func Selectors(expr string) ([]string, error) {
 	e, err := parse(expr)
 	if err != nil {
-		return nil, fmt.Errorf("the expression is not PromQL: %w", err)
+		return nil, fmt.Errorf("the expression is %w", err)
 	}
 	var out []string
 	add := func(s string) {
@@ -75,7 +75,7 @@ func Selectors(expr string) ([]string, error) {
 func Metrics(expr string) ([]string, error) {
 	e, err := parse(expr)
 	if err != nil {
-		return nil, fmt.Errorf("the expression is not PromQL: %w", err)
+		return nil, fmt.Errorf("the expression is %w", err)
 	}
 	var out []string
 	for _, vs := range selectors(e) {

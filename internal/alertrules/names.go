@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // canonical is the prefix that vLLM itself writes.
@@ -105,11 +107,12 @@ func selectors(e parser.Expr) []*parser.VectorSelector {
 	return out
 }
 
-// parse takes the experimental parts of PromQL too: a Prometheus that has loaded a rule has them switched on.
+// parse takes the experimental parts of PromQL too: a Prometheus that has loaded a rule has them switched on. Its errors end the sentence "the
+// expression is".
 func parse(expr string) (parser.Expr, error) {
-	return parser.NewParser(parser.Options{
+	return promql.Parse(expr, parser.Options{
 		EnableExperimentalFunctions: true, ExperimentalDurationExpr: true, EnableExtendedRangeSelectors: true, EnableBinopFillModifiers: true,
-	}).ParseExpr(expr)
+	})
 }
 
 // plain is a selector of one metric and nothing more.

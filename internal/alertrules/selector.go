@@ -1,6 +1,7 @@
 package alertrules
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -10,6 +11,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // about says whether a selector without one plain name is about vLLM.
@@ -85,19 +88,32 @@ func ranged(metric string) value {
 	return out
 }
 
+// mostFollowed bounds how many recording rules are followed for one expression: rules that rest on two others each double at every level.
+const mostFollowed = 200
+
 // recorded follows a recording rule: it is empty for certain only when its own expression is.
 func (x *examiner) recorded(metric string, sources []string, out value) value {
 	out.state = Undecided
 	if slices.Contains(x.above, metric) {
 		return out
 	}
+	if x.followed == nil {
+		x.followed = new(int)
+	}
 	var why []reason
 	for _, source := range sources {
+		if *x.followed++; *x.followed > mostFollowed {
+			x.doubts = once(x.doubts, fmt.Sprintf("it rests on more than %d recording rules", mostFollowed))
+			return out
+		}
 		e, err := parse(source)
+		if _, large := errors.AsType[*promql.TooLargeError](err); large {
+			x.doubts = once(x.doubts, fmt.Sprintf("the expression of the recording rule %s is %s", metric, err))
+		}
 		if err != nil {
 			return out
 		}
-		below := &examiner{known: x.known, above: append(slices.Clone(x.above), metric)}
+		below := &examiner{known: x.known, above: append(slices.Clone(x.above), metric), followed: x.followed}
 		v := below.expr(e)
 		if v.state != Never {
 			x.doubts = once(x.doubts, fmt.Sprintf("%s has no series%s, but its recording rule can give some", metric, x.known.since()))

@@ -1,11 +1,14 @@
 package alertrules
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // State says whether an expression can be true.
@@ -54,7 +57,7 @@ type Verdict struct {
 func Examine(expr string, known Known) (Verdict, error) {
 	e, err := parse(expr)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("the expression is not PromQL: %w", err)
+		return Verdict{}, fmt.Errorf("the expression is %w", err)
 	}
 	if t := e.Type(); t != parser.ValueTypeVector && t != parser.ValueTypeScalar {
 		return Verdict{}, fmt.Errorf("the expression gives a %s: an alert needs numbers", parser.DocumentedType(t))
@@ -100,13 +103,17 @@ func Pretty(expr string) string {
 	return parser.Prettify(e)
 }
 
-// Concerns says whether an expression reads vLLM's metrics, in any spelling, directly or through recording rules.
+// Concerns says whether an expression reads vLLM's metrics, in any spelling, directly or through recording rules. One that is too long to analyze does
+// when such a name is anywhere in it: Examine says that it is too long.
 func Concerns(expr string, recorded map[string][]string) bool {
-	return concerns(expr, recorded, nil)
+	return concerns(expr, recorded, map[string]bool{})
 }
 
-func concerns(expr string, recorded map[string][]string, above []string) bool {
+func concerns(expr string, recorded map[string][]string, seen map[string]bool) bool {
 	e, err := parse(expr)
+	if _, large := errors.AsType[*promql.TooLargeError](err); large {
+		return slices.ContainsFunc(prefixes(), func(prefix string) bool { return strings.Contains(expr, prefix) })
+	}
 	if err != nil {
 		return false
 	}
@@ -115,11 +122,12 @@ func concerns(expr string, recorded map[string][]string, above []string) bool {
 		if !ok && about(vs) || IsVLLM(metric) {
 			return true
 		}
-		if slices.Contains(above, metric) {
+		if seen[metric] {
 			continue
 		}
+		seen[metric] = true
 		for _, source := range recorded[metric] {
-			if concerns(source, recorded, append(above, metric)) {
+			if concerns(source, recorded, seen) {
 				return true
 			}
 		}

@@ -48,10 +48,11 @@ func (v value) constant() (float64, bool) { return v.lo, v.lo == v.hi && !v.nan 
 // examiner walks a tree three-valued.
 type examiner struct {
 	known Known
-	// above are the recording rules that are being looked into.
-	above  []string
-	doubts []string
-	notes  []string
+	// above are the recording rules that are being looked into; followed counts all that were.
+	above    []string
+	followed *int
+	doubts   []string
+	notes    []string
 }
 
 func (x *examiner) expr(e parser.Expr) value {

@@ -180,7 +180,7 @@ func deadOnes(t *testing.T, p *promtest.Prometheus, c *Collector) {
 	pool := incident.Pool{Name: "llama", Matchers: map[string]string{"namespace": "llm", "model_name": "llama"}}
 	resolved := alert("Resolved", link("vllm:gpu_cache_usage_perc > 0.9"))
 	resolved.Firing = false
-	dead, err := c.DeadAlerts(t.Context(), pool, []incident.Alert{
+	dead, _, err := c.DeadAlerts(t.Context(), pool, []incident.Alert{
 		alert("TheRoutersTwin", link("vllm:num_requests_swapped > 0")),
 		alert("OldName", link("vllm_gpu_cache_usage_perc > 0.9")),
 		alert("BothNames", link("vllm:kv_cache_usage_perc > 0.9 or vllm:gpu_cache_usage_perc > 0.9")),
@@ -218,10 +218,10 @@ func deadOnes(t *testing.T, p *promtest.Prometheus, c *Collector) {
 		t.Errorf("dead: %+v\nwant %v", dead, want)
 	}
 	nobody := incident.Pool{Name: "nobody", Matchers: map[string]string{"namespace": "nobody"}}
-	if dead, err := c.DeadAlerts(t.Context(), nobody, []incident.Alert{alert("OldName", link("vllm:gpu_cache_usage_perc > 0.9"))}); err != nil || dead != nil {
+	if dead, _, err := c.DeadAlerts(t.Context(), nobody, []incident.Alert{alert("OldName", link("vllm:gpu_cache_usage_perc > 0.9"))}); err != nil || dead != nil {
 		t.Errorf("nothing is known of a pool without series: %+v, %v", dead, err)
 	}
-	if dead, err := c.DeadAlerts(t.Context(), pool, nil); err != nil || dead != nil {
+	if dead, _, err := c.DeadAlerts(t.Context(), pool, nil); err != nil || dead != nil {
 		t.Errorf("no alerts: %+v, %v", dead, err)
 	}
 }
@@ -352,7 +352,7 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 		t.Parallel()
 		c := newCollector(t, Config{URL: behind(t, p, refuse(404, rulesPath))}, nil)
 		pool := incident.Pool{Name: "m", Matchers: map[string]string{"namespace": "llm"}}
-		dead, err := c.DeadAlerts(t.Context(), pool, []incident.Alert{
+		dead, _, err := c.DeadAlerts(t.Context(), pool, []incident.Alert{
 			{Firing: true, Labels: map[string]string{"alertname": "QueueBuildUp"}},
 			{Firing: true, Labels: map[string]string{"alertname": "Full"}, GeneratorURL: "http://p/graph?g0.expr=vllm_gpu_cache_usage_perc+%3E+0.9"},
 		})

@@ -63,25 +63,23 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 		ev.Absent = found.warning
 	}
 	if err == nil && own(found) && slices.ContainsFunc(opts.Alerts, func(a incident.Alert) bool { return a.Firing }) {
-		wg.Go(func() { ev.DeadAlerts = c.deadAlerts(ctx, pool, opts.Alerts) })
+		wg.Go(func() { ev.DeadAlerts, ev.Unexamined = c.deadAlerts(ctx, pool, opts.Alerts) })
 	}
 	ev.Readings, ev.SampledAt = c.readings(ctx, pool, signals, opts, found, err, ev.At)
 	wg.Wait()
 	return ev
 }
 
-// deadAlerts is nil when it could not be looked at, and empty when every rule can see the pool.
-func (c *Collector) deadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) []incident.DeadAlert {
-	dead, err := c.DeadAlerts(ctx, pool, alerts)
-	switch {
-	case len(dead) > 0:
-		return dead
-	case err != nil:
+// deadAlerts is nil when it could not be looked at, or not at all of them, and empty when every rule can see the pool.
+func (c *Collector) deadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, []incident.UnexaminedAlert) {
+	dead, unexamined, err := c.DeadAlerts(ctx, pool, alerts)
+	if err != nil {
 		c.logger.WarnContext(ctx, "whether the alerts' rules can see the pool is not known", "pool", pool.Name, "err", err)
-		return nil
-	default:
-		return []incident.DeadAlert{}
 	}
+	if len(dead) == 0 && err == nil && len(unexamined) == 0 {
+		dead = []incident.DeadAlert{}
+	}
+	return dead, unexamined
 }
 
 func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at time.Time) incident.Cluster {

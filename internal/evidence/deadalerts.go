@@ -3,6 +3,7 @@ package evidence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -16,24 +17,35 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // deadLookBack is how far back the series of a pool count: a restart of its pods takes minutes.
 const deadLookBack = time.Hour
 
+// The bounds of one look. An incident may hold thousands of alerts, and whoever may send one chooses its expression.
+const (
+	// mostExpressions is how many different alerts' expressions are examined.
+	mostExpressions = 50
+	// mostMetrics is how many metrics are asked for: the readings wait for the same places.
+	mostMetrics = 100
+)
+
 // DeadAlerts names the firing alerts whose rule needs a vLLM metric that this pool does not have, so that they fire on somebody else's series. The
 // rule's expression is taken from the alert's generator URL, else from the rules that are loaded under the alert's name. An alert whose expression
-// cannot be read, or about which not everything could be asked, is not in the list. The error says what could not be asked; the list is right
-// nevertheless. A pool without any series has no dead alerts: nothing is known of its vLLM then.
-func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, error) {
+// cannot be read, or about which not everything could be asked, is not in the list. Expressions that are too long to analyze, or too many, are named
+// beside it. The error says what could not be asked; the list is right nevertheless. A pool without any series has no dead alerts: nothing is known of
+// its vLLM then.
+func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, []incident.UnexaminedAlert, error) {
 	exprs, err := c.expressions(ctx, alerts)
+	exprs, unexamined := examinable(ctx, exprs)
 	if len(exprs) == 0 {
-		return nil, err
+		return nil, unexamined, err
 	}
 	at := c.now()
 	found, detectErr := c.detect(ctx, pool, at)
 	if detectErr != nil || !own(found) {
-		return nil, errors.Join(err, detectErr)
+		return nil, unexamined, errors.Join(err, detectErr)
 	}
 	known := alertrules.Known{
 		Metrics: map[string]alertrules.Presence{}, Since: "from this pool", Prefix: found.dialect.prefix(),
@@ -47,12 +59,42 @@ func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts [
 	c.askMetrics(ctx, &known, metricsOf(exprs), pool, at)
 	var out []incident.DeadAlert
 	for _, name := range slices.Sorted(maps.Keys(exprs)) {
-		dead, ok := c.dead(ctx, name, exprs[name], known, pool, at)
-		if ok {
+		if ctx.Err() != nil {
+			unexamined = append(unexamined, incident.UnexaminedAlert{Alert: name, Why: outOfTime})
+			continue
+		}
+		if dead, ok := c.dead(ctx, name, exprs[name], known, pool, at); ok {
 			out = append(out, dead)
 		}
 	}
-	return out, err
+	return out, unexamined, err
+}
+
+// outOfTime is why an expression was not examined when the look had to end.
+const outOfTime = "not examined: there was no time left"
+
+// examinable parts the expressions that concern vLLM from those that cannot be examined.
+func examinable(ctx context.Context, exprs map[string]string) (map[string]string, []incident.UnexaminedAlert) {
+	out, unexamined := map[string]string{}, []incident.UnexaminedAlert(nil)
+	for _, name := range slices.Sorted(maps.Keys(exprs)) {
+		var why string
+		large := promql.Check(exprs[name])
+		switch {
+		case ctx.Err() != nil:
+			why = outOfTime
+		case !alertrules.Concerns(exprs[name], nil):
+			continue
+		case large != nil:
+			why = large.Error()
+		case len(out) == mostExpressions:
+			why = fmt.Sprintf("not examined: it is one of more than %d", mostExpressions)
+		default:
+			out[name] = exprs[name]
+			continue
+		}
+		unexamined = append(unexamined, incident.UnexaminedAlert{Alert: name, Why: why})
+	}
+	return out, unexamined
 }
 
 // own says that what was detected are the pool's own series.
@@ -74,8 +116,10 @@ func (c *Collector) dead(ctx context.Context, alert, expr string, known alertrul
 	return incident.DeadAlert{Alert: alert, Expr: expr, Missing: v.Missing, Instead: v.Instead, Why: strings.Join(v.Why, "; ")}, true
 }
 
-// askMetrics asks for each vLLM metric under the pool's matchers. Series of production-stack's router are not the pool's own.
+// askMetrics asks for each vLLM metric under the pool's matchers. Series of production-stack's router are not the pool's own. What is not asked stays
+// unknown, and no rule is called dead for it.
 func (c *Collector) askMetrics(ctx context.Context, known *alertrules.Known, metrics []string, pool incident.Pool, at time.Time) {
+	metrics = metrics[:min(len(metrics), mostMetrics)]
 	found := make([]alertrules.Presence, len(metrics))
 	var wg sync.WaitGroup
 	for i, metric := range metrics {
@@ -114,8 +158,8 @@ func ownSelector(metric string, matchers map[string]string) (string, bool) {
 // metricsOf are all metrics of some expressions, each once.
 func metricsOf(exprs map[string]string) []string {
 	var out []string
-	for _, expr := range exprs {
-		metrics, err := alertrules.Metrics(expr)
+	for _, name := range slices.Sorted(maps.Keys(exprs)) {
+		metrics, err := alertrules.Metrics(exprs[name])
 		if err != nil {
 			continue // Examine refuses it
 		}
@@ -128,7 +172,7 @@ func metricsOf(exprs map[string]string) []string {
 	return out
 }
 
-// expressions finds the expression of each firing alert that concerns vLLM, by the alert's name: in the alert's own address, and without that in the
+// expressions finds the expression of each firing alert by the alert's name: in the alert's own address, and without that in the
 // rule whose labels the alert carries. A name with two expressions is left out: one may be dead and the other alive.
 func (c *Collector) expressions(ctx context.Context, alerts []incident.Alert) (map[string]string, error) {
 	out := map[string]string{}
@@ -163,7 +207,7 @@ func (c *Collector) expressions(ctx context.Context, alerts []incident.Alert) (m
 			}
 		}
 	}
-	maps.DeleteFunc(out, func(name, expr string) bool { return twice[name] || !alertrules.Concerns(expr, nil) })
+	maps.DeleteFunc(out, func(name, _ string) bool { return twice[name] })
 	return out, err
 }
 

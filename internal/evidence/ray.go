@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // vLLM's wrapper for Ray leaves out an increase of zero (vllm/v1/metrics/ray_wrappers.py), so a counter that never counted has no series beside those of the same
@@ -35,7 +37,7 @@ func (d Dialect) putZeros(expr parser.Expr) {
 		if !ok || !slices.Equal(metricsIn(call), []string{preemptions}) {
 			return nil
 		}
-		zero, err := parser.NewParser(parser.Options{}).ParseExpr("0 * vllm:num_requests_running")
+		zero, err := promql.Parse("0 * vllm:num_requests_running", parser.Options{})
 		if err != nil {
 			return err
 		}

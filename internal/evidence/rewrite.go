@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // maxLabelValue bounds a matcher's value in bytes. Kubernetes names end at 253; model names can be paths.
@@ -31,9 +33,9 @@ func rewrite(query string, d Dialect, pool scope) (parser.Expr, error) {
 	if err := pool.check(); err != nil {
 		return nil, err
 	}
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
+	expr, err := promql.Parse(query, parser.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("the query is not PromQL: %w", err)
+		return nil, fmt.Errorf("the query is %w", err)
 	}
 	if t := expr.Type(); t != parser.ValueTypeVector && t != parser.ValueTypeScalar {
 		return nil, fmt.Errorf("the query gives a %s, it must give one number", parser.DocumentedType(t))

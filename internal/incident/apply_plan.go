@@ -12,6 +12,7 @@ func (a *applier) investigated(e Investigated) error {
 	before := a.inc
 	a.inc.Readings, a.inc.ReadAt = e.Evidence.Readings, e.Evidence.At
 	a.inc.Dialect, a.inc.Cluster, a.inc.DeadAlerts = e.Evidence.Dialect, e.Evidence.Cluster, e.Evidence.DeadAlerts
+	a.inc.Unexamined = e.Evidence.Unexamined
 	a.inc.Others = e.Others
 	a.health(e.Healthy)
 

@@ -33,9 +33,11 @@ type Incident struct {
 	Cluster   Cluster            `json:"cluster"`
 	// DeadAlerts are alerts whose rule cannot see this pool's vLLM.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
-	Diagnosis  *Diagnosis  `json:"diagnosis"`
-	Others     []Other     `json:"others"`
-	Plan       *Plan       `json:"plan"`
+	// Unexamined are alerts about whose rule that is not known.
+	Unexamined []UnexaminedAlert `json:"unexamined,omitempty"`
+	Diagnosis  *Diagnosis        `json:"diagnosis"`
+	Others     []Other           `json:"others"`
+	Plan       *Plan             `json:"plan"`
 	// Revision counts the plans of the incident; it only grows, so that step ids never come twice.
 	Revision int `json:"revision,omitempty"`
 	// Standing are applied steps of earlier plans that have not been undone.

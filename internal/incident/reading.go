@@ -129,6 +129,8 @@ type Evidence struct {
 	Cluster Cluster `json:"cluster"`
 	// DeadAlerts are alerts of the incident whose rule asks for a metric that this pool's vLLM does not have. Nil: it was not looked at.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
+	// Unexamined are alerts of the incident about whose rule that is not known.
+	Unexamined []UnexaminedAlert `json:"unexamined,omitempty"`
 }
 
 // Attention says what a look is for, beyond the values of now.
@@ -148,6 +150,13 @@ type DeadAlert struct {
 	// Instead is the query that would work; empty when there is none.
 	Instead string `json:"instead,omitempty"`
 	// Why says what became of the metric.
+	Why string `json:"why"`
+}
+
+// UnexaminedAlert is an alert whose rule concerns vLLM and was not examined.
+type UnexaminedAlert struct {
+	Alert string `json:"alert"`
+	// Why ends the sentence "its expression is".
 	Why string `json:"why"`
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/nearest"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // unknown adds that something of this name does not exist, and what may have been meant. Without it a misspelt name is compared with nothing, and the test passes
@@ -62,7 +63,7 @@ func (r *reader) metricsRead() []string {
 
 // metricsIn are the metrics that a query selects by name.
 func metricsIn(query string) []string {
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
+	expr, err := promql.Parse(query, parser.Options{})
 	if err != nil {
 		return nil // the catalog's queries were parsed at load, and an alert's may be anything
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
+
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
 // start is when the first value of all series is: noon of a Monday, which no test can see but in a time that it prints.
@@ -25,7 +27,7 @@ type input struct {
 
 // parseName reads a metric with its labels.
 func parseName(text string) (labels.Labels, int, error) {
-	ls, err := parser.NewParser(parser.Options{}).ParseMetric(text)
+	ls, err := promql.ParseMetric(text, parser.Options{})
 	if many, ok := errors.AsType[parser.ParseErrors](err); ok && len(many) > 0 {
 		return ls, max(int(many[0].PositionRange.Start), 0), many[0].Err
 	}
