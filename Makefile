@@ -29,8 +29,9 @@ tools: ## what the tests run beside our own code; about ten minutes the first ti
 fuzz: ## every fuzz test for ten minutes in all; keeps what it learns
 	@scripts/fuzz.sh 600 "$$(go env GOCACHE)/vllm-medic-fuzz"
 
-bench: ## the benchmarks, five runs each, as benchstat reads them
-	go test -run '^$$' -bench . -benchmem -count 5 ./...
+bench: ## the benchmarks with their baselines, five runs each, as benchstat reads them
+	@command -v webhook >/dev/null || echo "Debian's webhook is not installed (apt-get install webhook): BenchmarkIntake runs without that baseline"
+	go test -run '^$$' -bench . -benchmem -count 5 -timeout 2h ./...
 
 clean: ## remove what build made, and the tools of other versions
 	rm -rf bin

@@ -2,11 +2,15 @@ package webhook
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
 	"mime"
+	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +38,10 @@ type Handler struct {
 	logger *slog.Logger
 	now    func() time.Time
 	count  *prometheus.CounterVec
-	quiet  quiet
+	// accepted is the one of count that is counted with each delivery.
+	accepted prometheus.Counter
+	quiet    quiet
+	room     *room
 }
 
 // New refuses a missing dependency by name. Counters are registered with reg.
@@ -51,7 +58,8 @@ func New(auth Auth, inbox Inbox, logger *slog.Logger, now func() time.Time, reg 
 	if err := reg.Register(count); err != nil {
 		return nil, err
 	}
-	return &Handler{auth: auth, inbox: inbox, logger: logger, now: now, count: count, quiet: quiet{last: map[string]time.Time{}}}, nil
+	return &Handler{auth: auth, inbox: inbox, logger: logger, now: now, count: count,
+		accepted: count.WithLabelValues("accepted"), quiet: quiet{last: map[string]time.Time{}}, room: newRoom()}, nil
 }
 
 // Handle answers one request. The error is an *echo.HTTPError with one short line, because Alertmanager logs it.
@@ -64,27 +72,52 @@ func (h *Handler) Handle(c echo.Context) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return h.refuse(ctx, http.StatusUnsupportedMediaType, "invalid", "the content type must be application/json")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, BodyLimit))
+	if r.ContentLength > BodyLimit {
+		return h.tooLarge(ctx)
+	}
+	body := &admitted{ctx: ctx, from: http.MaxBytesReader(c.Response(), r.Body, BodyLimit), room: h.room}
+	defer body.release()
+	if err := body.admit(r.ContentLength); err != nil {
+		return h.refuse(ctx, http.StatusServiceUnavailable, "busy", err.Error())
+	}
+	d, err := DecodeFrom(body, h.now())
 	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
-		return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 10 MiB; set max_alerts in webhook_config")
-	case err != nil:
+	case errors.As(body.err, &large):
+		return h.tooLarge(ctx)
+	case errors.Is(body.err, errBusy):
+		return h.refuse(ctx, http.StatusServiceUnavailable, "busy", errBusy.Error())
+	case body.err != nil:
 		// The connection broke or ended too early; Alertmanager may send it again.
 		return h.refuse(ctx, http.StatusServiceUnavailable, "unreadable", "the body could not be read")
-	}
-	d, err := Decode(body, h.now())
-	if err != nil {
+	case errors.Is(err, ErrTooLarge):
+		return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large", err.Error())
+	case err != nil:
 		return h.refuse(ctx, http.StatusBadRequest, "invalid", err.Error())
 	}
+	d.Sender = sender(d.Sender, r)
 	id, err := h.inbox.AddDelivery(ctx, d)
 	if err != nil {
 		h.logger.ErrorContext(ctx, "a delivery could not be stored; Alertmanager will send it again", "err", err)
 		return h.refuse(ctx, http.StatusServiceUnavailable, "unavailable", "the store cannot take it now; send it again")
 	}
-	h.count.WithLabelValues("accepted").Inc()
+	h.accepted.Inc()
 	h.logger.InfoContext(ctx, "delivery stored", "delivery", id, "alerts", len(d.Alerts), "reason", d.Reason)
-	return c.JSON(http.StatusOK, map[string]any{"status": "stored", "delivery": id})
+	return c.JSONBlob(http.StatusOK, fmt.Appendf(nil, "{\"status\":\"stored\",\"delivery\":%d}\n", id))
+}
+
+// sender names the Alertmanager that a request comes from, as well as one can tell: peers share a configuration, but not an address.
+func sender(externalURL string, r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(externalURL + "\x00" + host + "\x00" + strings.Join(r.Header.Values("X-Forwarded-For"), ",")))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (h *Handler) tooLarge(ctx context.Context) error {
+	return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 10 MiB; set max_alerts in webhook_config")
 }
 
 func (h *Handler) refuse(ctx context.Context, code int, answer, text string) error {

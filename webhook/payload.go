@@ -2,15 +2,13 @@ package webhook
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
-	"github.com/prometheus/alertmanager/template"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -18,112 +16,88 @@ import (
 // Version is the one payload version that Alertmanager sends and this package reads.
 const Version = "4"
 
-// Payload is Alertmanager's webhook message. Data is embedded by value: Alertmanager's own type embeds a pointer, which "null" leaves nil.
-// Fields that are not known are ignored, because Alertmanager adds some from time to time.
-type Payload struct {
-	template.Data
+// What one payload may hold, beside BodyLimit: a body is small for what it can make of a program's memory. Real groups are far below.
+const (
+	maxAlerts   = 50_000
+	maxPairs    = 1_000     // labels or annotations of one alert
+	maxValue    = 256 << 10 // bytes of one text
+	maxMistakes = 20        // that are listed
+)
 
-	Version         string `json:"version"`
-	GroupKey        string `json:"groupKey"`
-	TruncatedAlerts uint64 `json:"truncatedAlerts"`
-}
-
-var fingerprint = regexp.MustCompile(`^[0-9a-f]{16}$`)
+// ErrTooLarge says that a payload holds more than is read, whatever its content.
+var ErrTooLarge = errors.New("too large")
 
 // Decode reads one payload and turns it into a delivery. The error names every mistake with its JSON path; it never repeats the body.
 func Decode(body []byte, now time.Time) (incident.Delivery, error) {
-	var p Payload
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if err := dec.Decode(&p); err != nil {
+	return DecodeFrom(bytes.NewReader(body), now)
+}
+
+// DecodeFrom is Decode for a body that is still being read. It stops at the first bound that is passed, so that it never holds more than the bounds allow.
+// Errors of the reader are wrapped. The delivery's sender is what the payload says of it, its external URL. Fields that are not known are ignored, because Alertmanager adds some from time to time.
+func DecodeFrom(r io.Reader, now time.Time) (incident.Delivery, error) {
+	d := decoders.take(r)
+	defer decoders.giveBack(d)
+	d.now, d.out = now, incident.Delivery{ReceivedAt: now}
+	if err := d.payload(); err != nil {
 		return incident.Delivery{}, syntax(err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	switch _, err := d.json.ReadToken(); {
+	case errors.Is(err, io.EOF):
+		return d.result()
+	case err == nil || syntactic(err):
 		return incident.Delivery{}, errors.New("the body must be one JSON object; something follows it")
-	}
-	if err := p.validate(); err != nil {
+	default:
 		return incident.Delivery{}, err
 	}
-	return p.delivery(now), nil
+}
+
+// result checks what cannot be checked before the end.
+func (d *decoder) result() (incident.Delivery, error) {
+	if d.version != Version {
+		return incident.Delivery{}, fmt.Errorf("$.version: is %.20q; only %q is understood. A custom payload in webhook_config cannot be read: remove it", d.version, Version)
+	}
+	if !status(d.status) {
+		d.bad("$.status", "is %.20q, not firing or resolved", d.status)
+	}
+	if d.alerts == 0 {
+		d.bad("$.alerts", "is empty")
+	}
+	if len(d.mistakes) > maxMistakes {
+		d.bad("$.alerts", "has more mistakes; only the first are listed")
+	}
+	if err := errors.Join(d.mistakes...); err != nil {
+		return incident.Delivery{}, err
+	}
+	return d.out, nil
 }
 
 // syntax keeps what tells the sender where to look and drops the values of the body.
 func syntax(err error) error {
-	var typ *json.UnmarshalTypeError
-	var syn *json.SyntaxError
+	var syn *jsontext.SyntacticError
 	switch {
-	case errors.As(err, &typ):
-		return fmt.Errorf("%s: a JSON %s cannot be read here", path(typ.Field), typ.Value)
-	case errors.As(err, &syn):
-		return fmt.Errorf("not JSON: byte %d", syn.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("not JSON: the body ends too early")
+	case errors.As(err, &syn):
+		return fmt.Errorf("not JSON: byte %d", syn.ByteOffset)
 	default:
-		return errors.New("not an Alertmanager payload: a time or a label cannot be read")
+		return err
 	}
 }
 
-func path(field string) string {
-	if field == "" {
-		return "$"
-	}
-	return "$." + strings.TrimPrefix(field, "Data.")
-}
-
-func (p Payload) validate() error {
-	var errs []error
-	bad := func(path, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
-	}
-	if p.Version != Version {
-		bad("$.version", "is %.20q; only %q is understood. A custom payload in webhook_config cannot be read: remove it", p.Version, Version)
-		return errors.Join(errs...)
-	}
-	if !status(p.Status) {
-		bad("$.status", "is %.20q, not firing or resolved", p.Status)
-	}
-	if len(p.Alerts) == 0 {
-		bad("$.alerts", "is empty")
-	}
-	for n, a := range p.Alerts {
-		at := fmt.Sprintf("$.alerts[%d]", n)
-		if !status(a.Status) {
-			bad(at+".status", "is %.20q, not firing or resolved", a.Status)
-		}
-		if !fingerprint.MatchString(a.Fingerprint) {
-			bad(at+".fingerprint", "is not 16 hexadecimal digits")
-		}
-		if len(a.Labels) == 0 {
-			bad(at+".labels", "is empty")
-		}
-		if a.StartsAt.IsZero() {
-			bad(at+".startsAt", "is missing")
-		}
-		if len(errs) > 20 {
-			bad("$.alerts", "has more mistakes; only the first are listed")
-			break
-		}
-	}
-	return errors.Join(errs...)
+func syntactic(err error) bool {
+	var syn *jsontext.SyntacticError
+	return errors.As(err, &syn)
 }
 
 func status(s string) bool { return s == "firing" || s == "resolved" }
 
-func (p Payload) delivery(now time.Time) incident.Delivery {
-	d := incident.Delivery{
-		ReceivedAt: now, Receiver: unquoteMeta(p.Receiver), GroupKey: p.GroupKey, Truncated: p.TruncatedAlerts, Reason: p.NotificationReason,
-		Alerts: make([]incident.Alert, len(p.Alerts)),
-	}
-	for n, a := range p.Alerts {
-		d.Alerts[n] = incident.Alert{
-			Fingerprint: a.Fingerprint, Labels: a.Labels, Annotations: a.Annotations, Firing: a.Status == "firing",
-			StartsAt: a.StartsAt, GeneratorURL: a.GeneratorURL, SeenAt: now,
-		}
-		if !d.Alerts[n].Firing {
-			// Firing alerts always carry a zero endsAt, so it says nothing about them.
-			d.Alerts[n].EndsAt = a.EndsAt
+func fingerprint(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
 		}
 	}
-	return d
+	return len(s) == 16
 }
 
 // unquoteMeta undoes regexp.QuoteMeta, in which Alertmanager sends the receiver's name.

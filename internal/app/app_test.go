@@ -22,13 +22,13 @@ import (
 )
 
 // start runs a bot with those options, and stops it after the test.
-func start(t *testing.T) *app.App {
+func start(t testing.TB) *app.App {
 	t.Helper()
 	return run(t, options(t))
 }
 
 // options are for a bot on free ports whose Prometheus does not answer.
-func options(t *testing.T) app.Options {
+func options(t testing.TB) app.Options {
 	t.Helper()
 	files, err := catalog.Files()
 	if err != nil {

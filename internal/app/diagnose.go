@@ -85,15 +85,23 @@ func (empty) Commit(context.Context, ...incident.Change) error { return incident
 
 func (empty) Wake() <-chan struct{} { return nil }
 
-func (empty) ClaimDelivery(context.Context, string, time.Time, time.Duration) (incident.Delivery, bool, error) {
-	return incident.Delivery{}, false, nil
+func (empty) ClaimDeliveries(context.Context, string, time.Time, time.Duration, int) ([]incident.Delivery, error) {
+	return nil, nil
 }
+
+func (empty) RenewDeliveries(context.Context, []incident.Delivery, time.Time) error {
+	return incident.ErrNotFound
+}
+
+func (empty) ReleaseDelivery(context.Context, incident.Delivery) error { return incident.ErrNotFound }
 
 func (empty) FailDelivery(context.Context, incident.Delivery, string, time.Time) error {
 	return incident.ErrNotFound
 }
 
-func (empty) FinishDelivery(context.Context, incident.Delivery) error { return incident.ErrNotFound }
+func (empty) CommitFolded(context.Context, incident.Folded) error { return incident.ErrNotFound }
+
+func (empty) EndedAlerts(context.Context, []string) ([]incident.Alert, error) { return nil, nil }
 
 func (empty) OpenIncident(context.Context, string) (incident.Incident, bool, error) {
 	return incident.Incident{}, false, nil

@@ -55,7 +55,7 @@ func TestADatabaseThatHangsIsSeenFromOutside(t *testing.T) {
 }
 
 // run runs a bot, and stops it after the test.
-func run(t *testing.T, opts app.Options) *app.App {
+func run(t testing.TB, opts app.Options) *app.App {
 	t.Helper()
 	a, err := app.New(t.Context(), opts)
 	if err != nil {

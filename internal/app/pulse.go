@@ -73,10 +73,16 @@ func (b beating) ClaimDue(ctx context.Context, owner string, now time.Time, leas
 	return b.Store.ClaimDue(ctx, owner, now, lease, limit)
 }
 
-// ClaimDelivery is the look of the engine's loop over the inbox.
-func (b beating) ClaimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error) {
+// ClaimDeliveries is the look of the engine's loop over the inbox.
+func (b beating) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
 	defer b.pulse.beat(loopInbox)
-	return b.Store.ClaimDelivery(ctx, owner, now, lease)
+	return b.Store.ClaimDeliveries(ctx, owner, now, lease, limit)
+}
+
+// RenewDeliveries says that the loop over the inbox asks for owners that are slow to find.
+func (b beating) RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error {
+	defer b.pulse.beat(loopInbox)
+	return b.Store.RenewDeliveries(ctx, ds, until)
 }
 
 // ClaimMessages is the look of the loop over messages.

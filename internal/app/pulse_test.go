@@ -24,9 +24,9 @@ func (d deaf) ClaimDue(context.Context, string, time.Time, time.Duration, int) (
 	return nil, errDown
 }
 
-func (d deaf) ClaimDelivery(context.Context, string, time.Time, time.Duration) (incident.Delivery, bool, error) {
+func (d deaf) ClaimDeliveries(context.Context, string, time.Time, time.Duration, int) ([]incident.Delivery, error) {
 	<-d.answer
-	return incident.Delivery{}, false, errDown
+	return nil, errDown
 }
 
 func (d deaf) ClaimMessages(context.Context, string, time.Time, time.Duration, int) ([]incident.Message, error) {
@@ -46,7 +46,7 @@ func TestALoopThatHangsIsStuckAndOneThatFailsIsNot(t *testing.T) {
 		fails := beating{deaf{answer: closedChannel()}, p}
 		done := make(chan error, 1)
 		go func() {
-			_, _, err := hangs.ClaimDelivery(t.Context(), "me", time.Now(), time.Minute)
+			_, err := hangs.ClaimDeliveries(t.Context(), "me", time.Now(), time.Minute, 1)
 			done <- err
 		}()
 		for range 6 {
@@ -64,7 +64,7 @@ func TestALoopThatHangsIsStuckAndOneThatFailsIsNot(t *testing.T) {
 		}
 		close(hangs.Store.(deaf).answer)
 		if err := <-done; !errors.Is(err, errDown) {
-			t.Errorf("ClaimDelivery = %v", err)
+			t.Errorf("ClaimDeliveries = %v", err)
 		}
 		if got := p.stuck(); got != nil {
 			t.Errorf("after it went on: %q", got)

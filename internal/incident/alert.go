@@ -1,6 +1,10 @@
 package incident
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
 
 // Alert is one Alertmanager alert, known by its fingerprint.
 type Alert struct {
@@ -14,6 +18,12 @@ type Alert struct {
 	GeneratorURL string    `json:"generatorURL,omitempty"`
 	// SeenAt is when the newest delivery with this alert was stored.
 	SeenAt time.Time `json:"seenAt"`
+	// NewestStart is the latest start heard of, and LastEnd the latest end: between them they say whether it fires, in whatever order its news came in.
+	// Empty in alerts that an older version stored.
+	NewestStart time.Time `json:"newestStart,omitzero"`
+	LastEnd     time.Time `json:"lastEnd,omitzero"`
+	// EndedBy are the sources (Delivery.Source) that have said that it ended; empty while it fires.
+	EndedBy []string `json:"endedBy,omitempty"`
 }
 
 // Name is the alertname label.
@@ -24,13 +34,25 @@ type Delivery struct {
 	ID         int64     `json:"id"`
 	ReceivedAt time.Time `json:"receivedAt"`
 	// Receiver is Alertmanager's receiver name, unquoted.
-	Receiver  string  `json:"receiver"`
-	GroupKey  string  `json:"groupKey"`
-	Truncated uint64  `json:"truncated,omitempty"`
-	Reason    string  `json:"reason,omitempty"`
-	Alerts    []Alert `json:"alerts"`
+	Receiver  string `json:"receiver"`
+	GroupKey  string `json:"groupKey"`
+	Truncated uint64 `json:"truncated,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	// Sender tells one Alertmanager from its peers, as far as a request shows it; empty when nothing is known of it.
+	Sender string  `json:"sender,omitempty"`
+	Alerts []Alert `json:"alerts"`
 	// Attempts counts how often it was taken from the inbox. The store fills it.
 	Attempts int `json:"-"`
 	// Fence proves the claim of a taken delivery. The store fills it.
 	Fence int64 `json:"-"`
+}
+
+// Source is the Alertmanager and the group that the delivery comes from; empty when the Alertmanager is not known. Word from one source comes in the
+// order in which it happened: an Alertmanager ends one notification of a group before it begins the next.
+func (d Delivery) Source() string {
+	if d.Sender == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(d.Sender + "\x00" + d.Receiver + "\x00" + d.GroupKey))
+	return hex.EncodeToString(sum[:8])
 }

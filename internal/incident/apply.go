@@ -19,16 +19,25 @@ type Result struct {
 // answer is either a Result or a *RefusedError whose text a person may read; the incident passed in is never changed.
 // The journal says everything that Apply did.
 func Apply(inc Incident, ev Event, now time.Time) (Result, error) {
-	allowed, ok := transitions[inc.State][ev.Kind()]
-	if !ok {
-		return Result{}, &RefusedError{Reason: notNow(inc, ev)}
-	}
-	a := &applier{inc: inc.Clone(), now: now, kind: ev.Kind()}
-	if err := a.dispatch(ev); err != nil {
-		return Result{}, err
-	}
-	if !slices.Contains(allowed, a.inc.State) {
-		return Result{}, fmt.Errorf("incident %s: %s in state %s led to %s, which the state machine does not know", inc.ID, ev.Kind(), inc.State, a.inc.State)
+	return ApplyAll(inc, []Event{ev}, now)
+}
+
+// ApplyAll is Apply for events that follow each other, all or none; it copies the incident once.
+func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
+	a := &applier{inc: inc.Clone(), now: now}
+	for _, ev := range events {
+		before := a.inc.State
+		allowed, ok := transitions[before][ev.Kind()]
+		if !ok {
+			return Result{}, &RefusedError{Reason: notNow(a.inc, ev)}
+		}
+		a.kind = ev.Kind()
+		if err := a.dispatch(ev); err != nil {
+			return Result{}, err
+		}
+		if !slices.Contains(allowed, a.inc.State) {
+			return Result{}, fmt.Errorf("incident %s: %s in state %s led to %s, which the state machine does not know", inc.ID, ev.Kind(), before, a.inc.State)
+		}
 	}
 	a.inc.UpdatedAt = now
 	return Result{Incident: a.inc, Entries: a.entries, Redraw: a.redraw}, nil
@@ -40,6 +49,8 @@ type applier struct {
 	kind    EventKind
 	entries []Entry
 	redraw  bool
+	// index is where each alert is in the incident, by its fingerprint; nil when it is to be made.
+	index map[string]int
 }
 
 func (a *applier) dispatch(ev Event) error {

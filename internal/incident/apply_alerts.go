@@ -9,26 +9,28 @@ import (
 	"time"
 )
 
-// lateNews is how long after a "resolved" a "firing" of the same episode is taken for a late retry of Alertmanager's and not believed:
-// its default group_interval, which bounds how long one flush is retried.
-const lateNews = 5 * time.Minute
-
-// alerts folds a delivery in. An alert that is older than what is known about its fingerprint changes nothing but its start, which may
-// move backwards. A late "firing" after "resolved" of the same episode is told apart by its end.
+// alerts folds a delivery in.
 func (a *applier) alerts(e AlertsReceived) error {
 	wasOpen := a.inc.Open()
 	var joined, resolved, again []Alert
+	if a.index == nil {
+		a.index = make(map[string]int, len(a.inc.Alerts))
+		for n, x := range a.inc.Alerts {
+			a.index[x.Fingerprint] = n
+		}
+	}
 	for _, in := range e.Alerts {
-		n := slices.IndexFunc(a.inc.Alerts, func(x Alert) bool { return x.Fingerprint == in.Fingerprint })
-		if n < 0 {
-			a.inc.Alerts = append(a.inc.Alerts, in)
+		n, ok := a.index[in.Fingerprint]
+		if !ok {
+			a.index[in.Fingerprint] = len(a.inc.Alerts)
+			a.inc.Alerts = append(a.inc.Alerts, heard(in, e.Source))
 			if in.Firing { // the end of what was never heard of is no news
 				joined = append(joined, in)
 			}
 			continue
 		}
 		old := &a.inc.Alerts[n]
-		merged, change := merge(*old, in)
+		merged, change := merge(*old, in, e.Source)
 		*old = merged
 		if !wasOpen && change == alertSame && a.anew(merged, in) {
 			old.StartsAt, change = in.StartsAt, alertRefired
@@ -69,6 +71,7 @@ func (a *applier) rerouted(e Rerouted) error {
 		return &RefusedError{Reason: "The alerts of this incident have their pool."}
 	}
 	var found []Alert
+	a.index = nil
 	a.inc.Alerts = slices.DeleteFunc(a.inc.Alerts, func(x Alert) bool {
 		gone := slices.Contains(e.Fingerprints, x.Fingerprint)
 		if gone {
@@ -147,48 +150,6 @@ func (a *applier) eachApplied(change func(*Step)) {
 				change(&list[n])
 			}
 		}
-	}
-}
-
-type alertChange int
-
-const (
-	alertSame alertChange = iota
-	alertResolved
-	alertRefired
-)
-
-// merge folds a newer word about the same fingerprint into what is known. Alertmanager's peers may deliver a late "firing" after
-// "resolved": a firing whose start is not after the known end, and which comes within lateNews, belongs to the episode that has ended.
-func merge(old, in Alert) (Alert, alertChange) {
-	out := old
-	out.Labels, out.Annotations, out.GeneratorURL = in.Labels, in.Annotations, in.GeneratorURL
-	if in.SeenAt.After(old.SeenAt) {
-		out.SeenAt = in.SeenAt
-	}
-	switch {
-	case old.Firing && in.Firing:
-		if in.StartsAt.Before(old.StartsAt) {
-			out.StartsAt = in.StartsAt
-		}
-		return out, alertSame
-	case old.Firing && !in.Firing:
-		if in.EndsAt.Before(old.StartsAt) {
-			return out, alertSame // the end of an earlier episode
-		}
-		out.Firing, out.EndsAt = false, in.EndsAt
-		return out, alertResolved
-	case !old.Firing && in.Firing:
-		if !in.StartsAt.After(old.EndsAt) && in.SeenAt.Sub(old.SeenAt) <= lateNews {
-			return out, alertSame // late news of the episode that has ended
-		}
-		out.Firing, out.StartsAt, out.EndsAt = true, in.StartsAt, time.Time{}
-		return out, alertRefired
-	default:
-		if in.EndsAt.After(old.EndsAt) {
-			out.EndsAt = in.EndsAt
-		}
-		return out, alertSame
 	}
 }
 

@@ -48,6 +48,8 @@ type AlertsReceived struct {
 	Note string
 	// Mode is the pool's present mode, for an incident that is opened again; empty: it keeps its own.
 	Mode Mode
+	// Source is Delivery.Source.
+	Source string
 }
 
 // InvestigationStarted says that evidence is being collected for the first time.

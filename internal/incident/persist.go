@@ -52,6 +52,9 @@ type Change struct {
 	Entries []Entry
 	// DueAt is when the engine should look again; zero: not by itself.
 	DueAt time.Time
+	// Sooner says that DueAt may only bring the next look forward: an earlier one that is set stays. Alerts that come in all the time must not put off
+	// what waits for its time.
+	Sooner bool
 	// Release gives the claim back. Without it the claim stays, with the same fence.
 	Release bool
 	// Redraw says that the message in Slack is to be drawn again. Thread entries always do.
@@ -64,8 +67,14 @@ type Change struct {
 	Lock string
 	// Unlock gives back the lock on this target object, when the incident has it.
 	Unlock string
-	// Delivery is done with this commit.
-	Delivery *Delivery
+}
+
+// Folded is what became of claimed deliveries: they are done, together with the changes that they made, all or nothing.
+type Folded struct {
+	Deliveries []Delivery
+	Changes    []Change
+	// Ended are alerts that had ended before any incident knew of them.
+	Ended []Alert
 }
 
 // Claimed is an incident with the fence of its claim.

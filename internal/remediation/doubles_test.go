@@ -432,6 +432,18 @@ func (f *faulty) Commit(ctx context.Context, changes ...incident.Change) error {
 	return f.Store.Commit(ctx, changes...)
 }
 
+func (f *faulty) CommitFolded(ctx context.Context, in incident.Folded) error {
+	f.mu.Lock()
+	hook := f.beforeCommit
+	f.mu.Unlock()
+	if hook != nil {
+		if err := hook(in.Changes); err != nil {
+			return err
+		}
+	}
+	return f.Store.CommitFolded(ctx, in)
+}
+
 func (f *faulty) WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error) {
 	if f.ledger != nil {
 		return nil, f.ledger

@@ -28,11 +28,15 @@ type Incidents interface {
 	Wake() <-chan struct{}
 }
 
-// Inbox is what the engine needs of the store to fold deliveries in.
+// Inbox is what the engine needs of the store to fold deliveries in. A claim keeps the order of a group: no delivery is given out while an earlier one of its group
+// is claimed by somebody else or waits to be tried again.
 type Inbox interface {
-	ClaimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error)
+	ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error)
+	RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error
+	ReleaseDelivery(ctx context.Context, d incident.Delivery) error
 	FailDelivery(ctx context.Context, d incident.Delivery, reason string, retryAt time.Time) error
-	FinishDelivery(ctx context.Context, d incident.Delivery) error
+	CommitFolded(ctx context.Context, f incident.Folded) error
+	EndedAlerts(ctx context.Context, fingerprints []string) ([]incident.Alert, error)
 	OpenIncident(ctx context.Context, pool string) (incident.Incident, bool, error)
 	LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error)
 }
@@ -136,19 +140,34 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 // approved step. Each looks at its start, every Timing.Sweep, and when the store wakes it.
 func (e *Engine) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	wg.Go(func() { e.again(ctx, "inbox", e.drain) })
-	wg.Go(func() { e.again(ctx, "incidents", e.advanceDue) })
+	wg.Go(func() { e.again(ctx, "inbox", gatherInbox, e.drain) })
+	wg.Go(func() { e.again(ctx, "incidents", gatherIncidents, e.advanceDue) })
 	wg.Wait()
 	return nil
 }
 
-func (e *Engine) again(ctx context.Context, what string, sweep func(context.Context) (int, error)) {
+// gatherInbox and gatherIncidents are how long a loop lets work gather after a sweep that had some before it wakes for it: in a storm each delivery wakes them, and many are
+// folded for the price of one. Both are short against what people notice.
+const (
+	gatherInbox     = 100 * time.Millisecond
+	gatherIncidents = 10 * time.Millisecond
+)
+
+func (e *Engine) again(ctx context.Context, what string, gather time.Duration, sweep func(context.Context) (int, error)) {
 	tick := time.NewTicker(e.cfg.Timing.Sweep)
 	defer tick.Stop()
 	for {
 		wake := e.deps.Incidents.Wake()
-		if _, err := sweep(ctx); err != nil && ctx.Err() == nil {
+		n, err := sweep(ctx)
+		if err != nil && ctx.Err() == nil {
 			e.deps.Logger.ErrorContext(ctx, "sweep failed", "of", what, "err", err)
+		}
+		if n > 0 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(gather):
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -15,136 +15,187 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// askTries is how often a delivery is tried whose alerts may lead to a pool but whose owner could not be asked. Then the alerts become
-// visible as leading nowhere, with the error: a late incident is worse than an unroutable one that people see.
-const askTries = 5
+// foldAtOnce is how many deliveries are claimed, and folded in with one commit.
+const foldAtOnce = 256
 
-// drain folds the deliveries of the inbox in, one after the other.
+// drain folds the deliveries of the inbox in, many at a time.
 func (e *Engine) drain(ctx context.Context) (int, error) {
-	for n := 0; ; n++ {
-		d, ok, err := e.deps.Inbox.ClaimDelivery(ctx, e.cfg.Owner, e.deps.Now(), e.cfg.Timing.Lease)
+	for n := 0; ; {
+		now := e.deps.Now()
+		ds, err := e.deps.Inbox.ClaimDeliveries(ctx, e.cfg.Owner, now, e.cfg.Timing.Lease, foldAtOnce)
 		if err != nil {
-			return n, fmt.Errorf("claim a delivery: %w", err)
+			return n, fmt.Errorf("claim deliveries: %w", err)
 		}
-		if !ok {
+		if len(ds) == 0 {
 			return n, nil
 		}
-		if err := e.fold(ctx, d); err != nil {
-			if err := e.putBack(ctx, d, err); err != nil {
-				return n, err
-			}
+		n += len(ds)
+		if err := e.newBatch(ds, now).fold(ctx); err != nil {
+			return n, err
 		}
 	}
 }
 
-// putBack has a delivery tried again later. One that was lost to somebody else is theirs now, and no error here.
-func (e *Engine) putBack(ctx context.Context, d incident.Delivery, why error) error {
-	if errors.Is(why, incident.ErrFenced) {
-		return nil
-	}
-	e.deps.Logger.WarnContext(ctx, "delivery is tried again", "delivery", d.ID, "attempt", d.Attempts, "err", why)
-	err := e.deps.Inbox.FailDelivery(ctx, d, why.Error(), e.deps.Now().Add(e.cfg.Timing.Retry))
-	if err != nil && !errors.Is(err, incident.ErrFenced) {
-		return fmt.Errorf("put delivery %d back: %w", d.ID, err)
-	}
-	return nil
-}
-
-// fold routes a delivery's alerts to pools and commits them all at once, together with the end of the delivery. It may be called again for
-// the same delivery.
-func (e *Engine) fold(ctx context.Context, d incident.Delivery) error {
-	byPool, said, err := e.route(ctx, d)
-	if err != nil {
-		return err
-	}
+// foldTogether commits what deliveries that have been routed do to incidents, all at once, together with their end. It may be called again for the same ones.
+func (e *Engine) foldTogether(ctx context.Context, in []routed) error {
 	for range staleTries {
-		changes, err := e.changes(ctx, d, byPool, said)
+		f, err := e.folded(ctx, in)
 		if err != nil {
 			return err
 		}
-		if len(changes) == 0 {
-			return e.deps.Inbox.FinishDelivery(ctx, d)
-		}
-		changes[0].Delivery = &d
-		err = e.deps.Incidents.Commit(ctx, changes...)
+		err = e.deps.Inbox.CommitFolded(ctx, f)
 		if !errors.Is(err, incident.ErrStale) && !errors.Is(err, incident.ErrPoolOpen) {
 			return err
 		}
 	}
-	return fmt.Errorf("delivery %d: %w, too often", d.ID, incident.ErrStale)
+	return fmt.Errorf("%d deliveries from %d on: %w, too often", len(in), in[0].delivery.ID, incident.ErrStale)
 }
 
-// route finds the pool of each alert; the pool "" gathers those that lead nowhere.
-func (e *Engine) route(ctx context.Context, d incident.Delivery) (map[string][]incident.Alert, notes, error) {
-	byPool, said := map[string][]incident.Alert{}, notes{}
-	asked := &owners{}
-	for _, a := range d.Alerts {
-		pool, note, err := e.poolOf(ctx, a.Labels, asked)
-		if err != nil {
-			if d.Attempts < askTries {
-				return nil, nil, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
-			}
-			note = fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
-			if pool != "" {
-				note = fmt.Sprintf("Whether %s belongs to another pool could not be found out: %v.", a.Name(), err)
-			}
-		}
-		byPool[pool] = append(byPool[pool], a)
-		said.add(pool, note)
-	}
-	if d.Truncated > 0 {
-		for pool := range byPool {
-			said[pool] = slices.Insert(said[pool], 0, fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", d.Truncated))
+// folded works out what deliveries do: each pool's incident is read once, takes all that is for it in order, and is written once.
+func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, error) {
+	var f incident.Folded
+	byPool := map[string][]news{}
+	for _, r := range in {
+		f.Deliveries = append(f.Deliveries, r.delivery)
+		for pool, alerts := range r.byPool {
+			byPool[pool] = append(byPool[pool], news{
+				origin: strconv.FormatInt(r.delivery.ID, 10),
+				event:  incident.AlertsReceived{Alerts: alerts, Note: r.said.of(pool), Source: r.delivery.Source(), Mode: e.modeOf(pool)},
+			})
 		}
 	}
-	return byPool, said, nil
-}
-
-func (e *Engine) changes(ctx context.Context, d incident.Delivery, byPool map[string][]incident.Alert, said notes) ([]incident.Change, error) {
-	var out []incident.Change
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		ch, ok, err := e.change(ctx, strconv.FormatInt(d.ID, 10), pool, incident.AlertsReceived{Alerts: byPool[pool], Note: said.of(pool)})
+		changes, ended, err := e.changesOf(ctx, pool, byPool[pool])
 		if err != nil {
-			return nil, err
+			return incident.Folded{}, err
 		}
-		if ok {
-			out = append(out, ch)
-		}
+		f.Changes, f.Ended = append(f.Changes, changes...), append(f.Ended, ended...)
 	}
-	return out, nil
+	return f, nil
 }
 
-// change works out what a pool's alerts do: join the open incident, open the last one again, or begin a new one. Alerts that have all
-// resolved before anything was known of them do nothing.
-//
-// origin tells where the alerts come from: the same origin never begins two incidents of a pool.
+// news are alerts for one pool. The same origin never begins two incidents of a pool.
+type news struct {
+	origin string
+	event  incident.AlertsReceived
+}
+
+// change works out what alerts from one origin do to a pool.
 func (e *Engine) change(ctx context.Context, origin, pool string, ev incident.AlertsReceived) (incident.Change, bool, error) {
-	now := e.deps.Now()
 	ev.Mode = e.modeOf(pool)
+	changes, _, err := e.changesOf(ctx, pool, []news{{origin, ev}})
+	if err != nil || len(changes) == 0 {
+		return incident.Change{}, false, err
+	}
+	return changes[0], true, nil
+}
+
+// changesOf works out what a pool's alerts do, in order: join the open incident, open the last one again, or begin a new one. Alerts that have
+// resolved before anything was known of them do nothing; they are returned, so that a late word about them does nothing either.
+func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]incident.Change, []incident.Alert, error) {
+	now := e.deps.Now()
 	inc, found, err := e.deps.Inbox.OpenIncident(ctx, pool)
 	if err != nil {
-		return incident.Change{}, false, fmt.Errorf("find the open incident of pool %q: %w", pool, err)
+		return nil, nil, fmt.Errorf("find the open incident of pool %q: %w", pool, err)
 	}
 	if !found {
 		inc, found, err = e.deps.Inbox.LastClosed(ctx, pool, now.Add(-incident.ReopenWithin))
 		if err != nil {
-			return incident.Change{}, false, fmt.Errorf("find the last incident of pool %q: %w", pool, err)
+			return nil, nil, fmt.Errorf("find the last incident of pool %q: %w", pool, err)
 		}
 	}
 	if found {
-		res, err := incident.Apply(inc, ev, now)
+		ch, err := e.join(inc, all, now)
 		var refused *incident.RefusedError
-		switch {
-		case err == nil:
-			return e.intake(res, inc.Version, now), true, nil
-		case !errors.As(err, &refused):
-			return incident.Change{}, false, err
+		if !errors.As(err, &refused) {
+			return []incident.Change{ch}, nil, err
 		}
 	}
-	if !slices.ContainsFunc(ev.Alerts, func(a incident.Alert) bool { return a.Firing }) {
-		return incident.Change{}, false, nil
+	early, err := e.unknown(ctx, all)
+	if err != nil {
+		return nil, nil, err
 	}
-	return e.begin(origin, pool, ev, now)
+	heard := make([]news, len(all))
+	for n, x := range all {
+		x.event.Alerts = early.hear(x.event)
+		heard[n] = x
+	}
+	first := slices.IndexFunc(heard, func(x news) bool {
+		return slices.ContainsFunc(x.event.Alerts, func(a incident.Alert) bool { return a.Firing })
+	})
+	if first < 0 {
+		return nil, early.ended(), nil
+	}
+	ch, err := e.begin(pool, heard[first], heard[first+1:], now)
+	return []incident.Change{ch}, early.ended(), err
+}
+
+// join folds alerts into an incident. A refusal says that it does not take them: it has been closed for too long.
+func (e *Engine) join(inc incident.Incident, all []news, now time.Time) (incident.Change, error) {
+	events := make([]incident.Event, len(all))
+	for n, x := range all {
+		events[n] = x.event
+	}
+	res, err := incident.ApplyAll(inc, events, now)
+	if err != nil {
+		return incident.Change{}, err
+	}
+	return e.intake(res, inc.Version, now), nil
+}
+
+// unknown are alerts of which no incident knows, as they have been heard of so far.
+type unknown struct {
+	known map[string]incident.Alert
+	heard []string
+}
+
+func (e *Engine) unknown(ctx context.Context, all []news) (*unknown, error) {
+	var fingerprints []string
+	for _, x := range all {
+		for _, a := range x.event.Alerts {
+			fingerprints = append(fingerprints, a.Fingerprint)
+		}
+	}
+	slices.Sort(fingerprints)
+	known, err := e.deps.Inbox.EndedAlerts(ctx, slices.Compact(fingerprints))
+	if err != nil {
+		return nil, err
+	}
+	u := &unknown{known: map[string]incident.Alert{}}
+	for _, a := range known {
+		u.known[a.Fingerprint] = a
+	}
+	return u, nil
+}
+
+// hear returns alerts as they are with what was known of them: one that fires may have ended already.
+func (u *unknown) hear(ev incident.AlertsReceived) []incident.Alert {
+	out := slices.Clone(ev.Alerts)
+	for n, a := range out {
+		old, ok := u.known[a.Fingerprint]
+		if !ok && a.Firing {
+			continue
+		}
+		if !ok {
+			old = incident.Alert{Fingerprint: a.Fingerprint, StartsAt: a.StartsAt}
+		}
+		out[n] = old.Heard(a, ev.Source)
+		u.known[a.Fingerprint] = out[n]
+		u.heard = append(u.heard, a.Fingerprint)
+	}
+	return out
+}
+
+// ended are those that have ended.
+func (u *unknown) ended() []incident.Alert {
+	var out []incident.Alert
+	slices.Sort(u.heard)
+	for _, f := range slices.Compact(u.heard) {
+		if a := u.known[f]; !a.Firing {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // modeOf is the mode that a pool has now.
@@ -155,22 +206,24 @@ func (e *Engine) modeOf(pool string) incident.Mode {
 	return e.cfg.Mode
 }
 
-func (e *Engine) begin(origin, pool string, ev incident.AlertsReceived, now time.Time) (incident.Change, bool, error) {
-	inc := incident.New(newID(pool, origin), pool, ev.Mode, ev.Mode == incident.ModeDrill, now)
-	res, err := incident.Apply(inc, ev, now)
-	if err != nil {
-		return incident.Change{}, false, err
-	}
+// begin makes an incident of the first alerts, and folds the others into it.
+func (e *Engine) begin(pool string, first news, others []news, now time.Time) (incident.Change, error) {
+	mode := first.event.Mode
+	events := []incident.Event{first.event}
 	if pool == "" {
-		entries := res.Entries
-		if res, err = incident.Apply(res.Incident, incident.Quieted{Reason: adviceFor(ev.Alerts)}, now); err != nil {
-			return incident.Change{}, false, err
-		}
-		res.Entries = append(entries, res.Entries...)
+		events = append(events, incident.Quieted{Reason: adviceFor(first.event.Alerts)})
 	}
-	return e.intake(res, 0, now), true, nil
+	for _, x := range others {
+		events = append(events, x.event)
+	}
+	res, err := incident.ApplyAll(incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDrill, now), events, now)
+	if err != nil {
+		return incident.Change{}, err
+	}
+	return e.intake(res, 0, now), nil
 }
 
+// intake is the change that alerts make. They may be a reason to look sooner, and never to look later.
 func (e *Engine) intake(res incident.Result, expect int64, now time.Time) incident.Change {
 	due := e.cfg.Timing.due(res.Incident, now)
 	switch res.Incident.State {
@@ -179,7 +232,7 @@ func (e *Engine) intake(res incident.Result, expect int64, now time.Time) incide
 	case incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateApplying, incident.StateSettling,
 		incident.StateVerifying, incident.StateUndoing, incident.StateClosed:
 	}
-	return incident.Change{Incident: res.Incident, Expect: expect, Entries: res.Entries, Redraw: res.Redraw, DueAt: due}
+	return incident.Change{Incident: res.Incident, Expect: expect, Entries: res.Entries, Redraw: res.Redraw, DueAt: due, Sooner: true}
 }
 
 // newID is the same for the same origin and pool, so that folding a delivery twice cannot make two incidents.

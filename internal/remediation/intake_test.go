@@ -20,8 +20,8 @@ func TestAlertsOpenOneIncidentPerPool(t *testing.T) {
 	commits := 0
 	b.store.onCommit(func(changes []incident.Change) error {
 		commits++
-		if len(changes) != 2 || changes[0].Delivery == nil {
-			t.Errorf("%d changes in one commit, delivery %v", len(changes), changes[0].Delivery)
+		if len(changes) != 2 {
+			t.Errorf("%d changes in one commit", len(changes))
 		}
 		return nil
 	})
@@ -39,6 +39,61 @@ func TestAlertsOpenOneIncidentPerPool(t *testing.T) {
 	}
 	if names := b.open("qwen").AlertNames(); len(names) != 1 {
 		t.Errorf("qwen has the alerts %v", names)
+	}
+}
+
+// What waits for a pool is worked out together: its incident is written once.
+func TestDeliveriesOfAPoolShareACommit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama(), qwen()})
+	commits := 0
+	b.store.onCommit(func([]incident.Change) error { commits++; return nil })
+	for n := range 40 {
+		a := alert(fmt.Sprint("Alert", n/2), []string{"llama", "qwen"}[n%2])
+		b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), GroupKey: fmt.Sprint(n), Alerts: []incident.Alert{a}})
+	}
+	b.sweep()
+	inc := b.open("llama")
+	if commits != 1 || inc.Version != 1 || len(inc.Alerts) != 20 || len(inc.Journal) != 20 {
+		t.Errorf("%d commits, version %d, %d alerts, %d lines in the journal", commits, inc.Version, len(inc.Alerts), len(inc.Journal))
+	}
+}
+
+// One delivery that cannot be folded holds up its own group, in order, and nothing else.
+func TestAPoisonousDeliveryHoldsUpItsGroupOnly(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	has := func(name string) func(incident.Change) bool {
+		return func(ch incident.Change) bool { return slices.Contains(ch.Incident.AlertNames(), name) }
+	}
+	b.store.onCommit(func(changes []incident.Change) error {
+		if slices.ContainsFunc(changes, has("Poison")) {
+			return errors.New("cannot be folded")
+		}
+		return nil
+	})
+	deliver := func(group, name string) {
+		b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), GroupKey: group, Alerts: []incident.Alert{alert(name, "llama")}})
+	}
+	deliver("g1", "First")
+	deliver("g2", "Poison")
+	deliver("g2", "Behind")
+	deliver("g3", "Third")
+	b.sweep()
+	if d := cmp.Diff([]string{"First", "Third"}, b.open("llama").AlertNames()); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	b.store.onCommit(nil)
+	b.skip(5 * time.Second)
+	left, err := b.store.ClaimDeliveries(t.Context(), "look", b.clock(), time.Minute, 10)
+	if err != nil || len(left) != 2 || left[0].Attempts != 2 || left[1].Attempts != 1 {
+		t.Fatalf("what is left: %+v, %v", left, err)
+	}
+	b.skip(2 * time.Minute)
+	b.sight.see(sick(5, addReplica()))
+	b.sweep()
+	if d := cmp.Diff([]string{"Behind", "First", "Poison", "Third"}, b.open("llama").AlertNames()); d != "" {
+		t.Errorf("in the end: -want +got:\n%s", d)
 	}
 }
 
@@ -65,8 +120,8 @@ func TestAnAlertThatResolvedBeforeItFiredOpensNothing(t *testing.T) {
 	if got := b.all(); len(got) != 0 {
 		t.Errorf("an alert that only ever resolved made %+v", got)
 	}
-	if _, ok, err := b.store.ClaimDelivery(t.Context(), "x", b.clock().Add(time.Hour), time.Minute); ok || err != nil {
-		t.Errorf("the delivery is still in the inbox: %v %v", ok, err)
+	if got, err := b.store.ClaimDeliveries(t.Context(), "x", b.clock().Add(time.Hour), time.Minute, 1); len(got) > 0 || err != nil {
+		t.Errorf("the delivery is still in the inbox: %v %v", got, err)
 	}
 }
 
@@ -258,10 +313,10 @@ func TestALostDeliveryIsLeftToItsNewHolder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	b.deliver(alert("HighTTFT", "llama"))
-	b.store.once(func(ch incident.Change) bool { return ch.Delivery != nil }, func() {
+	b.store.once(func(ch incident.Change) bool { return ch.Sooner }, func() {
 		later := b.clock().Add(time.Hour)
-		if _, ok, err := b.store.ClaimDelivery(t.Context(), "bot-2", later, time.Minute); !ok || err != nil {
-			t.Errorf("steal the delivery: %v %v", ok, err)
+		if got, err := b.store.ClaimDeliveries(t.Context(), "bot-2", later, time.Minute, 1); len(got) != 1 || err != nil {
+			t.Errorf("steal the delivery: %v %v", got, err)
 		}
 	})
 	b.sweep()

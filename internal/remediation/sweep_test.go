@@ -156,10 +156,10 @@ func (s *idle) ClaimDue(context.Context, string, time.Time, time.Duration, int) 
 	return nil, s.err
 }
 
-func (s *idle) ClaimDelivery(context.Context, string, time.Time, time.Duration) (incident.Delivery, bool, error) {
+func (s *idle) ClaimDeliveries(context.Context, string, time.Time, time.Duration, int) ([]incident.Delivery, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return incident.Delivery{}, false, s.err
+	return nil, s.err
 }
 
 func (s *idle) Wake() <-chan struct{} {

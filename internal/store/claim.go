@@ -3,9 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"time"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )

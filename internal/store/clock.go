@@ -167,16 +167,24 @@ func (s *Store) heal(ctx context.Context) error {
 	longest := s.clock.longest
 	s.clock.mu.Unlock()
 	now := nanos(s.Now())
-	for table, column := range map[string]string{"incidents": "due_at", "deliveries": "next_at", "messages": "next_at"} {
+	for table, column := range map[string]string{"incidents": "due_at", "messages": "next_at"} {
 		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET "+column+" = ? WHERE "+column+" > ?", now, now); err != nil {
 			return fmt.Errorf("make due what waits in %s: %w", table, err)
+		}
+	}
+	if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET held_until = 0 WHERE state = 'new' AND held_until > ? AND lease_owner = ''`, now); err != nil {
+		return fmt.Errorf("make due what waits in deliveries: %w", err)
+	}
+	end := now + int64(longest)
+	if longest > 0 {
+		if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET held_until = ? WHERE state = 'new' AND held_until > ? AND lease_owner <> ''`, end, end); err != nil {
+			return fmt.Errorf("shorten the claims on deliveries: %w", err)
 		}
 	}
 	for _, table := range leased {
 		if longest == 0 {
 			break // nothing was claimed here yet
 		}
-		end := now + int64(longest)
 		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = ? WHERE lease_until > ?", end, end); err != nil {
 			return fmt.Errorf("shorten the claims on %s: %w", table, err)
 		}
@@ -188,5 +196,5 @@ func (s *Store) heal(ctx context.Context) error {
 	return nil
 }
 
-// leased are the tables whose rows are claimed.
-var leased = []string{"incidents", "deliveries", "messages", "clicks"}
+// leased are the tables whose rows are claimed until lease_until. Those of deliveries are until held_until.
+var leased = []string{"incidents", "messages", "clicks"}

@@ -3,10 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -16,11 +17,19 @@ const pauseLock = 0x76_6d_65_64 // "vmed"
 
 // Commit makes all changes or none. The errors are those that incident.Change names. After a nil error the versions are Expect+1.
 func (s *Store) Commit(ctx context.Context, changes ...incident.Change) error {
+	return s.commit(ctx, changes, func(context.Context, *sql.Tx) error { return nil })
+}
+
+// commit makes the changes and whatever goes with them, all or nothing.
+func (s *Store) commit(ctx context.Context, changes []incident.Change, with func(ctx context.Context, tx *sql.Tx) error) error {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, ch := range changes {
 			if err := s.commitOne(ctx, tx, ch); err != nil {
 				return fmt.Errorf("incident %s: %w", ch.Incident.ID, err)
 			}
+		}
+		if err := with(ctx, tx); err != nil {
+			return err
 		}
 		return s.announce(ctx, tx)
 	})
@@ -45,12 +54,7 @@ func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) e
 		return err
 	}
 	if ch.Redraw || lastThread > 0 {
-		if err := s.want(ctx, tx, ch, lastThread); err != nil {
-			return err
-		}
-	}
-	if ch.Delivery != nil {
-		return s.endDelivery(ctx, tx, *ch.Delivery, "done", "", ch.DueAt)
+		return s.want(ctx, tx, ch, lastThread)
 	}
 	return nil
 }
@@ -68,11 +72,13 @@ func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error 
 			inc.ID, inc.Pool, string(inc.State), nanos(inc.OpenedAt), nanos(inc.ClosedAt), nanos(ch.DueAt), string(body))
 		return existing(err)
 	}
-	query := `UPDATE incidents SET state = ?, version = ?, closed_at = ?, due_at = ?, body = ? WHERE id = ? AND version = ?`
-	args := []any{string(inc.State), inc.Version, nanos(inc.ClosedAt), nanos(ch.DueAt), string(body), inc.ID, ch.Expect}
+	due := nanos(ch.DueAt)
+	query := `UPDATE incidents SET state = ?, version = ?, closed_at = ?, body = ?,
+		due_at = CASE WHEN ? = 1 AND due_at > 0 AND (CAST(? AS BIGINT) = 0 OR due_at < ?) THEN due_at ELSE ? END,
+		lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE id = ? AND version = ?`
+	args := []any{string(inc.State), inc.Version, nanos(inc.ClosedAt), string(body), flag(ch.Sooner), due, due, due, flag(ch.Fence != 0 && ch.Release), inc.ID, ch.Expect}
 	if ch.Fence != 0 {
-		query = strings.Replace(query, " WHERE", ", lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE", 1) + ` AND fence = ?`
-		args = append(args[:5:5], flag(ch.Release), inc.ID, ch.Expect, ch.Fence)
+		query, args = query+` AND fence = ?`, append(args, ch.Fence)
 	}
 	n, err := s.changed(ctx, tx, query, args...)
 	switch {
@@ -118,7 +124,7 @@ func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) 
 		return 0, nil
 	}
 	var seq, lastThread int64
-	if err := tx.QueryRowContext(ctx, s.q(`SELECT COALESCE(MAX(seq), 0) FROM journal WHERE incident = ?`), ch.Incident.ID).Scan(&seq); err != nil {
+	if err := s.row(ctx, tx, []any{&seq}, `SELECT COALESCE(MAX(seq), 0) FROM journal WHERE incident = ?`, ch.Incident.ID); err != nil {
 		return 0, err
 	}
 	for _, e := range ch.Entries {

@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -36,13 +38,14 @@ type committer struct {
 	state commitState
 }
 
+// waiting is a delivery on its way to the disk. It holds the bytes only, so that a large delivery is in memory once.
 type waiting struct {
-	delivery incident.Delivery
-	body     []byte
-	since    time.Time
-	id       int64
-	err      error
-	ready    chan struct{}
+	receivedAt, group int64
+	body              []byte
+	since             time.Time
+	id                int64
+	err               error
+	ready             chan struct{}
 	// left says that nobody waits any more: whoever sent it was told to send it again.
 	left atomic.Bool
 }
@@ -103,11 +106,8 @@ func (c *committer) commit(ctx context.Context, batch []*waiting) {
 		size += len(w.body)
 	}
 	err := c.within(ctx, batch[0].since, size, func(ctx context.Context, tx *sql.Tx) error {
-		for _, w := range batch {
-			row := tx.QueryRowContext(ctx, s.q(`INSERT INTO deliveries (received_at, body) VALUES (?, ?) RETURNING id`), nanos(w.delivery.ReceivedAt), string(w.body))
-			if err := row.Scan(&w.id); err != nil {
-				return fmt.Errorf("insert a delivery: %w", err)
-			}
+		if err := s.insertDeliveries(ctx, tx, batch); err != nil {
+			return fmt.Errorf("insert deliveries: %w", err)
 		}
 		return s.announce(ctx, tx)
 	})
@@ -150,7 +150,7 @@ func (c *committer) within(ctx context.Context, since time.Time, size int, fn fu
 // AddDelivery commits one delivery, together with others that wait at the same time. When the context ends first, or the database does not answer, the
 // delivery may have been committed all the same: delivery is at least once.
 func (s *Store) AddDelivery(ctx context.Context, d incident.Delivery) (int64, error) {
-	body, err := json.Marshal(d)
+	body, err := json.Marshal(d, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return 0, fmt.Errorf("write a delivery as JSON: %w", err)
 	}
@@ -159,7 +159,7 @@ func (s *Store) AddDelivery(ctx context.Context, d incident.Delivery) (int64, er
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.commits.state.patience, ErrTimeout)
 	defer cancel()
-	w := &waiting{delivery: d, body: body, since: time.Now(), ready: make(chan struct{})}
+	w := &waiting{receivedAt: nanos(d.ReceivedAt), group: groupOf(d), body: body, since: time.Now(), ready: make(chan struct{})}
 	select {
 	case s.commits.queue <- w:
 	case <-s.commits.done:

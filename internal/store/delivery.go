@@ -1,12 +1,17 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -14,73 +19,237 @@ import (
 // ErrClosed says that the store has been closed.
 var ErrClosed = errors.New("the store is closed")
 
-// ClaimDelivery takes the oldest delivery that nobody works on, and false when there is none. One that cannot be read is logged and parked as dead.
-func (s *Store) ClaimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error) {
+// claimBytes bounds the bodies of one claim, beyond the first delivery, so that a backlog of large ones is never in memory as a whole.
+const claimBytes = 8 << 20
+
+// orderTries is how often a delivery holds up the later ones of its group while it waits to be tried again. Then they go on without it: an alert tells by
+// its times which word about it is newer.
+const orderTries = 5
+
+// claimLock is the number of the advisory lock that orders claims on PostgreSQL: a claim that cannot see another one's cannot keep a group's order.
+const claimLock = pauseLock + 1
+
+// ClaimDeliveries takes the oldest deliveries that nobody works on and that are not behind an earlier one of their group, oldest first. One that cannot be read is
+// logged and parked as dead.
+func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
+	s.clock.lease(lease)
 	for {
-		d, found, bad, err := s.claimDelivery(ctx, owner, now, lease)
+		out, bad, err := s.claimDeliveries(ctx, owner, now, lease, limit)
 		if err != nil {
-			return incident.Delivery{}, false, fmt.Errorf("claim a delivery: %w", err)
+			return nil, fmt.Errorf("claim deliveries: %w", err)
 		}
-		if bad == nil {
-			return d, found, nil
+		for id, why := range bad {
+			s.gaveUp(ctx, id, why.Error())
 		}
-		s.gaveUp(ctx, d.ID, bad.Error())
+		if len(out) > 0 || len(bad) == 0 {
+			return out, nil
+		}
 	}
 }
 
-// claimDelivery looks at one delivery; bad says why that one cannot be read, and that it was parked.
-func (s *Store) claimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (d incident.Delivery, found bool, bad, err error) {
+// claimDeliveries claims once; bad says which deliveries cannot be read, and that they were parked.
+func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) (out []incident.Delivery, bad map[int64]error, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		var id, attempts, fence int64
-		var body string
-		row := tx.QueryRowContext(ctx, s.q(`SELECT id, attempts, fence, body FROM deliveries
-			WHERE state = 'new' AND next_at <= ? AND lease_until <= ? ORDER BY id LIMIT 1`+s.skipLocked()), nanos(now), nanos(now))
-		switch err := row.Scan(&id, &attempts, &fence, &body); {
-		case errors.Is(err, sql.ErrNoRows):
-			return nil
-		case err != nil:
+		if s.postgres {
+			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, claimLock); err != nil {
+				return err
+			}
+		}
+		ids, err := s.nextDeliveries(ctx, tx, now, limit)
+		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if bad = json.Unmarshal([]byte(body), &d); bad != nil {
-			bad = fmt.Errorf("read it from JSON: %w", bad)
-			d = incident.Delivery{ID: id, Fence: fence}
-			return s.endDelivery(ctx, tx, d, "dead", bad.Error(), time.Time{})
+		if out, err = s.hold(ctx, tx, ids, owner, now.Add(lease)); err != nil {
+			return err
 		}
-		d.ID, d.Attempts, d.Fence, found = id, int(attempts)+1, fence+1, true
-		_, err := s.changed(ctx, tx, `UPDATE deliveries SET attempts = ?, fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?`,
-			d.Attempts, d.Fence, owner, nanos(now.Add(lease)), id)
-		return err
+		bad, err = s.readBodies(ctx, tx, ids, out)
+		if err != nil {
+			return err
+		}
+		out = slices.DeleteFunc(out, func(d incident.Delivery) bool { return bad[d.ID] != nil })
+		for id, why := range bad {
+			if _, err := s.changed(ctx, tx, `UPDATE deliveries SET state = 'dead', reason = ?, held_until = 0, lease_owner = '' WHERE id = ?`, why.Error(), id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return d, found, bad, err
+	return out, bad, err
+}
+
+// claimable lists the oldest deliveries that are free and not behind a held one of their group. The index deliveries_free answers in order, however many wait,
+// and deliveries_held holds the few that are held.
+const claimable = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.held_until = 0 AND NOT EXISTS (
+		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id AND (b.lease_owner <> '' OR b.attempts < ?))
+	ORDER BY d.id LIMIT ?`
+
+// nextDeliveries lists what may be claimed now.
+func (s *Store) nextDeliveries(ctx context.Context, tx *sql.Tx, now time.Time, limit int) ([]int64, error) {
+	if _, err := s.exec(ctx, tx, `UPDATE deliveries SET held_until = 0, lease_owner = '' WHERE state = 'new' AND held_until > 0 AND held_until <= ?`, nanos(now)); err != nil {
+		return nil, err
+	}
+	type candidate struct{ id, size int64 }
+	found, err := list(ctx, s, tx, func(r *sql.Rows) (candidate, error) {
+		var c candidate
+		return c, r.Scan(&c.id, &c.size)
+	}, claimable, orderTries, limit)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	total := int64(0)
+	for _, c := range found {
+		if total += c.size; total > claimBytes && len(ids) > 0 {
+			break
+		}
+		ids = append(ids, c.id)
+	}
+	return ids, nil
+}
+
+// hold claims deliveries and returns them without their alerts, in order.
+func (s *Store) hold(ctx context.Context, tx *sql.Tx, ids []int64, owner string, until time.Time) ([]incident.Delivery, error) {
+	out, err := list(ctx, s, tx, func(r *sql.Rows) (incident.Delivery, error) {
+		var d incident.Delivery
+		return d, r.Scan(&d.ID, &d.Attempts, &d.Fence)
+	}, `UPDATE deliveries SET attempts = attempts + 1, fence = fence + 1, lease_owner = ?, held_until = ? WHERE `+s.listed("id")+`
+		RETURNING id, attempts, fence`, owner, nanos(until), s.ids(ids))
+	slices.SortFunc(out, func(a, b incident.Delivery) int { return cmp.Compare(a.ID, b.ID) })
+	return out, err
+}
+
+// readBodies fills claimed deliveries and says which ones cannot be read.
+func (s *Store) readBodies(ctx context.Context, tx *sql.Tx, ids []int64, out []incident.Delivery) (map[int64]error, error) {
+	rows, err := s.query(ctx, tx, `SELECT delivery, body FROM delivery_bodies WHERE `+s.listed("delivery")+` ORDER BY delivery`, s.ids(ids))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is checked; Close after a full read cannot lose anything
+	bad := map[int64]error{}
+	for _, d := range out {
+		bad[d.ID] = fmt.Errorf("read it from JSON: its body is not there")
+	}
+	for rows.Next() {
+		var id int64
+		var body sql.RawBytes
+		if err := rows.Scan(&id, &body); err != nil {
+			return nil, err
+		}
+		n, known := slices.BinarySearchFunc(out, id, func(d incident.Delivery, id int64) int { return cmp.Compare(d.ID, id) })
+		if !known {
+			continue
+		}
+		claim := out[n]
+		if err := json.Unmarshal(body, &out[n]); err != nil {
+			bad[id] = fmt.Errorf("read it from JSON: %w", err)
+			continue
+		}
+		out[n].ID, out[n].Attempts, out[n].Fence = claim.ID, claim.Attempts, claim.Fence
+		delete(bad, id)
+	}
+	return bad, rows.Err()
+}
+
+// listed is the condition that a column is in the list that is given as the one argument s.ids: one statement for any length.
+func (s *Store) listed(column string) string {
+	if s.postgres {
+		return column + ` = ANY(?)`
+	}
+	return column + ` IN (SELECT value FROM json_each(?))`
+}
+
+func (s *Store) ids(ids []int64) any {
+	if s.postgres {
+		return ids
+	}
+	texts := make([]string, len(ids))
+	for n, id := range ids {
+		texts[n] = strconv.FormatInt(id, 10)
+	}
+	return "[" + strings.Join(texts, ",") + "]"
+}
+
+// RenewDeliveries holds claimed deliveries until a later time. It answers incident.ErrFenced when one of them is somebody else's by now.
+func (s *Store) RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return s.claimed(ctx, tx, ds, `held_until = ?`, nanos(until))
+	})
+	if err != nil {
+		return fmt.Errorf("renew the claim on deliveries: %w", err)
+	}
+	return nil
+}
+
+// ReleaseDelivery gives a claim back as if it had not been. It answers incident.ErrFenced when somebody else has the delivery.
+func (s *Store) ReleaseDelivery(ctx context.Context, d incident.Delivery) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return s.claimed(ctx, tx, []incident.Delivery{d}, `held_until = 0, lease_owner = '', attempts = attempts - 1`)
+	})
+	if err != nil {
+		return fmt.Errorf("release delivery %d: %w", d.ID, err)
+	}
+	return nil
+}
+
+// claimed changes claimed deliveries, all or none.
+func (s *Store) claimed(ctx context.Context, tx *sql.Tx, ds []incident.Delivery, set string, args ...any) error {
+	fences := make(map[string]int64, len(ds))
+	for _, d := range ds {
+		fences[strconv.FormatInt(d.ID, 10)] = d.Fence
+	}
+	list, err := json.Marshal(fences)
+	if err != nil {
+		return err
+	}
+	from := `(SELECT CAST(key AS BIGINT) AS id, CAST(value AS BIGINT) AS fence FROM json_each_text(CAST(? AS json))) AS c`
+	if !s.postgres {
+		from = `(SELECT CAST(key AS INTEGER) AS id, value AS fence FROM json_each(?)) AS c`
+	}
+	n, err := s.changed(ctx, tx, `UPDATE deliveries SET `+set+` FROM `+from+` WHERE deliveries.id = c.id AND deliveries.fence = c.fence AND deliveries.state = 'new'`,
+		append(args, string(list))...)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(ds)) {
+		return fmt.Errorf("%d of %d deliveries: %w", int64(len(ds))-n, len(ds), incident.ErrFenced)
+	}
+	return nil
+}
+
+// CommitFolded commits what deliveries have made of incidents, and that they are done: all or nothing. The errors are those of Commit, and incident.ErrFenced when
+// somebody else has one of the deliveries.
+func (s *Store) CommitFolded(ctx context.Context, f incident.Folded) error {
+	return s.commit(ctx, f.Changes, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.claimed(ctx, tx, f.Deliveries, `state = 'done', reason = '', held_until = 0, lease_owner = ''`); err != nil {
+			return err
+		}
+		ids := make([]int64, len(f.Deliveries))
+		for n, d := range f.Deliveries {
+			ids[n] = d.ID
+		}
+		// What they brought, up to 10 MiB each, is in their incidents by now.
+		if _, err := s.exec(ctx, tx, `DELETE FROM delivery_bodies WHERE `+s.listed("delivery"), s.ids(ids)); err != nil {
+			return err
+		}
+		return s.keepEnded(ctx, tx, f.Ended)
+	})
 }
 
 // FailDelivery puts a claimed delivery back until retryAt, or logs it and parks it as dead when it was tried too often. It answers
 // incident.ErrFenced when somebody else has it.
 func (s *Store) FailDelivery(ctx context.Context, d incident.Delivery, reason string, retryAt time.Time) error {
-	if d.Attempts < s.opts.MaxDeliveryAttempts {
-		return s.endDelivery(ctx, s.write, d, "new", reason, retryAt)
+	state, until := "new", nanos(retryAt)
+	if d.Attempts >= s.opts.MaxDeliveryAttempts {
+		state, until = "dead", 0
 	}
-	if err := s.endDelivery(ctx, s.write, d, "dead", reason, retryAt); err != nil {
-		return err
-	}
-	s.gaveUp(ctx, d.ID, reason)
-	return nil
-}
-
-// FinishDelivery ends a claimed delivery that changed nothing.
-func (s *Store) FinishDelivery(ctx context.Context, d incident.Delivery) error {
-	return s.endDelivery(ctx, s.write, d, "done", "", time.Time{})
-}
-
-// endDelivery stores what became of a delivery. The body of one that is done, up to 10 MiB, is in its incidents by now and is dropped.
-func (s *Store) endDelivery(ctx context.Context, db querier, d incident.Delivery, state, reason string, next time.Time) error {
-	n, err := s.changed(ctx, db, `UPDATE deliveries SET state = ?, reason = ?, next_at = ?, lease_until = 0, body = CASE WHEN ? = 1 THEN '' ELSE body END
-		WHERE id = ? AND fence = ? AND state = 'new'`, state, reason, nanos(next), flag(state == "done"), d.ID, d.Fence)
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return s.claimed(ctx, tx, []incident.Delivery{d}, `state = ?, reason = ?, held_until = ?, lease_owner = ''`, state, reason, until)
+	})
 	if err != nil {
-		return fmt.Errorf("end delivery %d: %w", d.ID, err)
+		return fmt.Errorf("put delivery %d back: %w", d.ID, err)
 	}
-	if n == 0 {
-		return fmt.Errorf("delivery %d: %w", d.ID, incident.ErrFenced)
+	if state == "dead" {
+		s.gaveUp(ctx, d.ID, reason)
 	}
 	return nil
 }

@@ -81,8 +81,17 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 			_, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now})
 			return err
 		},
-		"ClaimClick":    func(ctx context.Context) error { _, _, err := s.ClaimClick(ctx, "me", now, time.Minute); return err },
-		"ClaimDelivery": func(ctx context.Context) error { _, _, err := s.ClaimDelivery(ctx, "me", now, time.Minute); return err },
+		"ClaimClick": func(ctx context.Context) error { _, _, err := s.ClaimClick(ctx, "me", now, time.Minute); return err },
+		"ClaimDeliveries": func(ctx context.Context) error {
+			_, err := s.ClaimDeliveries(ctx, "me", now, time.Minute, 1)
+			return err
+		},
+		"CommitFolded":    func(ctx context.Context) error { return finish(ctx, s, incident.Delivery{ID: 1}) },
+		"EndedAlerts":     func(ctx context.Context) error { _, err := s.EndedAlerts(ctx, []string{"f"}); return err },
+		"ReleaseDelivery": func(ctx context.Context) error { return s.ReleaseDelivery(ctx, incident.Delivery{ID: 1}) },
+		"RenewDeliveries": func(ctx context.Context) error {
+			return s.RenewDeliveries(ctx, []incident.Delivery{{ID: 1}}, now)
+		},
 		"ClaimDue":      func(ctx context.Context) error { _, err := s.ClaimDue(ctx, "me", now, time.Minute, 1); return err },
 		"ClaimMessages": func(ctx context.Context) error { _, err := s.ClaimMessages(ctx, "me", now, time.Minute, 1); return err },
 		"ClearPause":    func(ctx context.Context) error { _, err := s.ClearPause(ctx, ""); return err },
@@ -92,7 +101,6 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 		"DeadDeliveries": func(ctx context.Context) error { _, err := s.DeadDeliveries(ctx); return err },
 		"FailDelivery":   func(ctx context.Context) error { return s.FailDelivery(ctx, incident.Delivery{ID: 1}, "x", now) },
 		"FinishClick":    func(ctx context.Context) error { return s.FinishClick(ctx, incident.Click{ID: 1}) },
-		"FinishDelivery": func(ctx context.Context) error { return s.FinishDelivery(ctx, incident.Delivery{ID: 1}) },
 		"Incident":       func(ctx context.Context) error { _, err := s.Incident(ctx, "inc-1"); return err },
 		"IncidentWithJournal": func(ctx context.Context) error {
 			_, err := s.IncidentWithJournal(ctx, "inc-1")

@@ -47,16 +47,18 @@ type Store struct {
 	write, read *sql.DB
 	postgres    bool
 	// alone is held as long as a SQLite store is open: it serves one process.
-	alone    *flock.Flock
-	server   *pgx.ConnConfig // of PostgreSQL
-	wake     *waker
-	commits  *committer
-	clock    clock
-	named    seen
-	stop     context.CancelFunc
-	wg       sync.WaitGroup
-	closing  sync.Once
-	closeErr error
+	alone   *flock.Flock
+	server  *pgx.ConnConfig // of PostgreSQL
+	wake    *waker
+	commits *committer
+	clock   clock
+	named   seen
+	// statements are prepared on SQLite's writer.
+	statements statements
+	stop       context.CancelFunc
+	wg         sync.WaitGroup
+	closing    sync.Once
+	closeErr   error
 }
 
 // Open connects to sqlite:///path or postgres://..., brings the schema up to date, and refuses a schema that is newer than this program. The URL
@@ -139,6 +141,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	if s.postgres {
 		return nil
 	}
+	if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET held_until = 0, lease_owner = '' WHERE state = 'new' AND held_until > 0 AND lease_owner <> ''`); err != nil {
+		return fmt.Errorf("free the claims on deliveries: %w", err)
+	}
 	for _, table := range leased {
 		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = 0 WHERE lease_until > 0"); err != nil {
 			return fmt.Errorf("free the claims on %s: %w", table, err)
@@ -195,5 +200,5 @@ func (s *Store) closeDBs() error {
 	if s.postgres {
 		return s.write.Close()
 	}
-	return errors.Join(s.write.Close(), s.read.Close(), s.alone.Unlock())
+	return errors.Join(s.statements.close(), s.write.Close(), s.read.Close(), s.alone.Unlock())
 }

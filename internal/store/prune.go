@@ -41,6 +41,9 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, er
 			WHERE (state = 'done' AND received_at < ?) OR (state = 'dead' AND received_at < ?) ORDER BY id LIMIT ?)`, done, old, pruneBatch); err != nil {
 			return err
 		}
+		if _, err = s.changed(ctx, tx, `DELETE FROM ended_alerts WHERE seen_at < ?`, nanos(now.Add(-endedFor))); err != nil {
+			return err
+		}
 		out.Clicks, err = s.changed(ctx, tx, `DELETE FROM clicks WHERE id IN (SELECT id FROM clicks WHERE state = 'done' AND received_at < ? ORDER BY id LIMIT ?)`, done, pruneBatch)
 		return err
 	})

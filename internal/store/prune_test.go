@@ -113,9 +113,9 @@ func TestPruningIsDoneInBatches(t *testing.T) {
 		ctx := t.Context()
 		var values []string
 		for n := range 450 {
-			values = append(values, fmt.Sprintf("(%d, '', 'done')", now.Add(-8*day).UnixNano()+int64(n)))
+			values = append(values, fmt.Sprintf("(%d, 'done')", now.Add(-8*day).UnixNano()+int64(n)))
 		}
-		_, err := raw(t, url).ExecContext(ctx, `INSERT INTO deliveries (received_at, body, state) VALUES `+strings.Join(values, ","))
+		_, err := raw(t, url).ExecContext(ctx, `INSERT INTO deliveries (received_at, state) VALUES `+strings.Join(values, ","))
 		ok(t, err)
 		var counts []int64
 		for range 4 {
@@ -137,14 +137,14 @@ func TestDeliveriesAreForgottenWhenTheyAreDone(t *testing.T) {
 			_, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now, Receiver: "r"})
 			ok(t, err)
 		}
-		finished, _, err := s.ClaimDelivery(ctx, "me", now, time.Minute)
+		finished, _, err := claimDelivery(ctx, s, "me", now, time.Minute)
 		ok(t, err)
-		ok(t, s.FinishDelivery(ctx, finished))
-		committed, _, err := s.ClaimDelivery(ctx, "me", now, time.Minute)
+		ok(t, finish(ctx, s, finished))
+		committed, _, err := claimDelivery(ctx, s, "me", now, time.Minute)
 		ok(t, err)
-		ok(t, s.Commit(ctx, incident.Change{Incident: fresh("inc-a", "p"), Delivery: &committed}))
+		ok(t, s.CommitFolded(ctx, incident.Folded{Changes: []incident.Change{{Incident: fresh("inc-a", "p")}}, Deliveries: []incident.Delivery{committed}}))
 		var kept int
-		ok(t, raw(t, url).QueryRowContext(ctx, `SELECT COUNT(*) FROM deliveries WHERE body <> ''`).Scan(&kept))
+		ok(t, raw(t, url).QueryRowContext(ctx, `SELECT COUNT(*) FROM delivery_bodies`).Scan(&kept))
 		if kept != 1 {
 			t.Errorf("%d bodies are kept, want that of the one that waits", kept)
 		}
@@ -158,7 +158,7 @@ func TestDeliveriesAreForgottenWhenTheyAreDone(t *testing.T) {
 				t.Errorf("after %s %d deliveries were removed, want %d", tc.after, got.Deliveries, tc.removed)
 			}
 		}
-		if _, found, err := s.ClaimDelivery(ctx, "me", now.Add(365*day), time.Minute); err != nil || !found {
+		if _, found, err := claimDelivery(ctx, s, "me", now.Add(365*day), time.Minute); err != nil || !found {
 			t.Errorf("the one that waits is gone: %v", err)
 		}
 	})

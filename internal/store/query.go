@@ -3,10 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )

@@ -22,6 +22,11 @@ type Stats struct {
 	Pauses, Unreadable int64
 }
 
+// oldestWaiting asks an index for the first of those that are free, and looks only at the few that are held one by one.
+const oldestWaiting = `(SELECT COALESCE(MIN(received_at), 0) FROM (
+			SELECT received_at FROM (SELECT received_at FROM deliveries WHERE state = 'new' AND held_until = 0 ORDER BY id LIMIT 1) AS free
+			UNION ALL SELECT received_at FROM deliveries WHERE state = 'new' AND held_until > 0) AS waiting)`
+
 // Stats counts in one transaction, so that the numbers fit each other.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	out := Stats{}
@@ -38,7 +43,7 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.ClicksWaiting, &out.Pauses, &out.Unreadable,
 	}, `SELECT
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'new'),
-		(SELECT COALESCE(MIN(received_at), 0) FROM deliveries WHERE state = 'new'),
+		`+oldestWaiting+`,
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'dead'),
 		(SELECT COUNT(*) FROM messages WHERE wanted > sent OR thread_wanted > thread_sent),
 		(SELECT COUNT(*) FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up = 1 AND wanted <= gave_up_wanted),

@@ -116,24 +116,60 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, f
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	if db == s.write && !s.postgres {
+		s.statements.prepare(ctx, db)
+	}
 	return nil
 }
 
 // changed runs a statement and says how many rows it changed.
 func (s *Store) changed(ctx context.Context, db querier, query string, args ...any) (int64, error) {
-	ctx, cancel := s.bound(ctx, db)
-	defer cancel()
-	res, err := db.ExecContext(ctx, s.q(query), args...)
+	res, err := s.exec(ctx, db, query, args...)
 	if err != nil {
-		return 0, s.late(ctx, err)
+		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+// exec runs a statement.
+func (s *Store) exec(ctx context.Context, db querier, query string, args ...any) (sql.Result, error) {
+	ctx, cancel := s.bound(ctx, db)
+	defer cancel()
+	var res sql.Result
+	var err error
+	if st, unbound := s.prepared(ctx, db, query); st != nil {
+		res, err = st.ExecContext(unbound, args...)
+	} else {
+		res, err = db.ExecContext(ctx, s.q(query), args...)
+	}
+	return res, s.late(ctx, err)
+}
+
+// prepared returns the statement to use in a transaction on SQLite, or nil, and the context for it: a context that can end costs SQLite's driver a
+// goroutine for each statement, and a statement in a transaction of the one writer waits for nobody. The transaction keeps its deadline.
+func (s *Store) prepared(ctx context.Context, db querier, query string) (*sql.Stmt, context.Context) {
+	tx, inside := db.(*sql.Tx)
+	if s.postgres || !inside || ctx.Err() != nil {
+		return nil, ctx
+	}
+	ctx = context.WithoutCancel(ctx)
+	return s.statements.in(ctx, tx, query), ctx
+}
+
+func (s *Store) query(ctx context.Context, db querier, query string, args ...any) (*sql.Rows, error) {
+	if st, unbound := s.prepared(ctx, db, query); st != nil {
+		return st.QueryContext(unbound, args...)
+	}
+	return db.QueryContext(ctx, s.q(query), args...)
 }
 
 // row reads the one row of a query into dest, or answers sql.ErrNoRows.
 func (s *Store) row(ctx context.Context, db querier, dest []any, query string, args ...any) error {
 	ctx, cancel := s.bound(ctx, db)
 	defer cancel()
+	if st, unbound := s.prepared(ctx, db, query); st != nil {
+		return s.late(ctx, st.QueryRowContext(unbound, args...).Scan(dest...))
+	}
 	return s.late(ctx, db.QueryRowContext(ctx, s.q(query), args...).Scan(dest...))
 }
 
@@ -141,7 +177,7 @@ func (s *Store) row(ctx context.Context, db querier, dest []any, query string, a
 func list[T any](ctx context.Context, s *Store, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	ctx, cancel := s.bound(ctx, db)
 	defer cancel()
-	rows, err := db.QueryContext(ctx, s.q(query), args...)
+	rows, err := s.query(ctx, db, query, args...)
 	if err != nil {
 		return nil, s.late(ctx, err)
 	}

@@ -131,6 +131,10 @@ func (s failing) around(what string, commit func() error) error {
 }
 
 func (s failing) Commit(ctx context.Context, changes ...incident.Change) error {
+	return s.changing(changes, func() error { return s.Store.Commit(ctx, changes...) })
+}
+
+func (s failing) changing(changes []incident.Change, commit func() error) error {
 	words := []string{"commit"}
 	for _, c := range changes {
 		words = append(words, string(c.Incident.State))
@@ -145,7 +149,7 @@ func (s failing) Commit(ctx context.Context, changes ...incident.Change) error {
 		}
 	}
 	return s.around(strings.Join(words, " "), func() error {
-		err := s.Store.Commit(ctx, changes...)
+		err := commit()
 		if err == nil && len(changes) > 0 {
 			s.f.in(string(changes[0].Incident.State))
 		}
@@ -162,8 +166,19 @@ func (s failing) FailDelivery(ctx context.Context, d incident.Delivery, reason s
 	return s.around("fail delivery", func() error { return s.Store.FailDelivery(ctx, d, reason, retryAt) })
 }
 
-func (s failing) FinishDelivery(ctx context.Context, d incident.Delivery) error {
-	return s.around("finish delivery", func() error { return s.Store.FinishDelivery(ctx, d) })
+func (s failing) CommitFolded(ctx context.Context, f incident.Folded) error {
+	if len(f.Changes) == 0 {
+		return s.around("finish delivery", func() error { return s.Store.CommitFolded(ctx, f) })
+	}
+	return s.changing(f.Changes, func() error { return s.Store.CommitFolded(ctx, f) })
+}
+
+func (s failing) RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error {
+	return s.around("renew deliveries", func() error { return s.Store.RenewDeliveries(ctx, ds, until) })
+}
+
+func (s failing) ReleaseDelivery(ctx context.Context, d incident.Delivery) error {
+	return s.around("release delivery", func() error { return s.Store.ReleaseDelivery(ctx, d) })
 }
 
 func (s failing) ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error {
@@ -214,15 +229,15 @@ func (s failing) ClaimDue(ctx context.Context, owner string, now time.Time, leas
 	return got, err
 }
 
-func (s failing) ClaimDelivery(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error) {
+func (s failing) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.before(ctx, "delivery", `SELECT '' FROM deliveries WHERE state = 'new' AND next_at <= ? AND lease_until <= ?`, now.UnixNano(), now.UnixNano())
-	d, ok, err := s.Store.ClaimDelivery(ctx, owner, now, lease)
-	if ok {
+	s.before(ctx, "delivery", `SELECT '' FROM deliveries WHERE state = 'new' AND held_until <= ?`, now.UnixNano())
+	ds, err := s.Store.ClaimDeliveries(ctx, owner, now, lease, limit)
+	if len(ds) > 0 {
 		s.f.reach("after", "store claim delivery")
 	}
-	return d, ok, err
+	return ds, err
 }
 
 func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {

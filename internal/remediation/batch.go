@@ -1,0 +1,220 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// askTries is how often a delivery is tried whose alerts may lead to a pool but whose owner could not be asked. Then the alerts become
+// visible as leading nowhere, with the error: a late incident is worse than an unroutable one that people see.
+const askTries = 5
+
+// One question for an owner gets askShare of a lease, all that one delivery asks askLeases of them. In between the claim is renewed.
+const (
+	askShare  = 3
+	askLeases = 2
+)
+
+// errSlow says that owners answer, but not in the time that one delivery gets.
+var errSlow = errors.New("the owners of its alerts could not all be asked in time")
+
+// routed is a delivery whose alerts have their pools; the pool "" gathers those that lead nowhere.
+type routed struct {
+	delivery incident.Delivery
+	byPool   map[string][]incident.Alert
+	said     notes
+}
+
+// batch are claimed deliveries, until they are folded or given back.
+type batch struct {
+	e       *Engine
+	claimed []incident.Delivery
+	// until is when the claim runs out.
+	until time.Time
+	// asked holds the answers for all of them: an API server that does not answer is waited for once.
+	asked *owners
+}
+
+func (e *Engine) newBatch(ds []incident.Delivery, now time.Time) *batch {
+	return &batch{e: e, claimed: ds, until: now.Add(e.cfg.Timing.Lease), asked: &owners{}}
+}
+
+// fold folds the deliveries in. Those whose labels alone lead to their pools go together; one that has been tried before, or for which somebody has to be
+// asked, goes alone, and whatever is behind it in its group after it. When those together fail, each goes alone: one that cannot be folded holds up its
+// group only.
+func (b *batch) fold(ctx context.Context) error {
+	together, alone := b.split()
+	each := make([]incident.Delivery, len(together))
+	for n, r := range together {
+		each[n] = r.delivery
+	}
+	switch err := b.foldMany(ctx, together); {
+	case err == nil:
+		b.forget(each...)
+	default:
+		b.e.deps.Logger.DebugContext(ctx, "deliveries are folded one by one", "deliveries", len(each), "err", err)
+		alone = append(each, alone...)
+	}
+	stuck := map[string]bool{}
+	for _, d := range alone {
+		if stuck[group(d)] {
+			continue
+		}
+		if err := b.foldOne(ctx, d); err != nil {
+			if err := b.e.putBack(ctx, d, err); err != nil {
+				return err
+			}
+			stuck[group(d)] = true
+		}
+		b.forget(d)
+	}
+	return b.release(ctx)
+}
+
+// errAlone says that there are not several deliveries to fold together.
+var errAlone = errors.New("it is the only one")
+
+func (b *batch) foldMany(ctx context.Context, together []routed) error {
+	if len(together) < 2 {
+		return errAlone
+	}
+	return b.e.foldTogether(ctx, together)
+}
+
+// release gives back what is behind one that failed, except what is somebody else's by now.
+func (b *batch) release(ctx context.Context) error {
+	for _, d := range b.claimed {
+		if err := b.e.deps.Inbox.ReleaseDelivery(ctx, d); err != nil && !errors.Is(err, incident.ErrFenced) {
+			return err
+		}
+	}
+	return nil
+}
+
+// group names the group of a delivery.
+func group(d incident.Delivery) string { return d.Receiver + "\x00" + d.GroupKey }
+
+// split tells those that can go together from those that go alone, both in order.
+func (b *batch) split() (together []routed, alone []incident.Delivery) {
+	apart := map[string]bool{}
+	for _, d := range b.claimed {
+		if d.Attempts == 1 && !apart[group(d)] {
+			if r, ok := b.e.byLabels(d); ok {
+				together = append(together, r)
+				continue
+			}
+		}
+		apart[group(d)] = true
+		alone = append(alone, d)
+	}
+	return together, alone
+}
+
+// forget takes out what is folded, or given back.
+func (b *batch) forget(gone ...incident.Delivery) {
+	ids := make(map[int64]bool, len(gone))
+	for _, d := range gone {
+		ids[d.ID] = true
+	}
+	b.claimed = slices.DeleteFunc(b.claimed, func(d incident.Delivery) bool { return ids[d.ID] })
+}
+
+// byLabels routes a delivery without asking anybody, when that can be done.
+func (e *Engine) byLabels(d incident.Delivery) (routed, bool) {
+	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: notes{}}
+	for _, a := range d.Alerts {
+		p, ok := MatchPool(e.cfg.Pools, a.Labels)
+		if !ok {
+			return routed{}, false
+		}
+		r.byPool[p.Name] = append(r.byPool[p.Name], a)
+	}
+	r.noteTruncation()
+	return r, true
+}
+
+func (b *batch) foldOne(ctx context.Context, d incident.Delivery) error {
+	r, err := b.route(ctx, d)
+	if err != nil {
+		return err
+	}
+	return b.e.foldTogether(ctx, []routed{r})
+}
+
+// route finds the pool of each alert. The claim is renewed between questions, so that owners which are slow to find do not let another replica begin anew.
+func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) {
+	e, lease := b.e, b.e.cfg.Timing.Lease
+	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: notes{}}
+	begun := e.deps.Now()
+	for _, a := range d.Alerts {
+		if err := b.renew(ctx); err != nil {
+			return routed{}, err
+		}
+		pool, note, err := "", "", errSlow
+		if e.deps.Now().Sub(begun) < askLeases*lease {
+			pool, note, err = b.ask(ctx, a)
+		}
+		if err != nil {
+			if d.Attempts < askTries {
+				return routed{}, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
+			}
+			note = fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
+			if pool != "" {
+				note = fmt.Sprintf("Whether %s belongs to another pool could not be found out: %v.", a.Name(), err)
+			}
+		}
+		r.byPool[pool] = append(r.byPool[pool], a)
+		r.said.add(pool, note)
+	}
+	r.noteTruncation()
+	return r, b.renew(ctx)
+}
+
+// ask finds the pool of one alert, in a part of a lease.
+func (b *batch) ask(ctx context.Context, a incident.Alert) (pool, note string, err error) {
+	limit := b.e.cfg.Timing.Lease / askShare
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+	defer cancel()
+	return b.e.poolOf(ctx, a.Labels, b.asked)
+}
+
+// renew prolongs the claim when less than half of it is left.
+func (b *batch) renew(ctx context.Context) error {
+	now, lease := b.e.deps.Now(), b.e.cfg.Timing.Lease
+	if b.until.Sub(now) > lease/2 {
+		return nil
+	}
+	until := now.Add(lease)
+	if err := b.e.deps.Inbox.RenewDeliveries(ctx, b.claimed, until); err != nil {
+		return err
+	}
+	b.until = until
+	return nil
+}
+
+func (r *routed) noteTruncation() {
+	if r.delivery.Truncated == 0 {
+		return
+	}
+	for pool := range r.byPool {
+		r.said[pool] = slices.Insert(r.said[pool], 0, fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", r.delivery.Truncated))
+	}
+}
+
+// putBack has a delivery tried again later. One that was lost to somebody else is theirs now, and no error here.
+func (e *Engine) putBack(ctx context.Context, d incident.Delivery, why error) error {
+	if errors.Is(why, incident.ErrFenced) {
+		return nil
+	}
+	e.deps.Logger.WarnContext(ctx, "delivery is tried again", "delivery", d.ID, "attempt", d.Attempts, "err", why)
+	err := e.deps.Inbox.FailDelivery(ctx, d, why.Error(), e.deps.Now().Add(e.cfg.Timing.Retry))
+	if err != nil && !errors.Is(err, incident.ErrFenced) {
+		return fmt.Errorf("put delivery %d back: %w", d.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+package webhook
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// decoder reads one payload token by token. It is used for one after the other.
+type decoder struct {
+	json *jsontext.Decoder
+	now  time.Time
+
+	out             incident.Delivery
+	version, status string
+	alerts          int
+	mistakes        []error
+
+	pairs []pair
+	names map[string]string
+}
+
+type pair struct{ name, value string }
+
+// namesKept bounds how many different names of labels are remembered, so that each is in memory once.
+const namesKept = 1024
+
+var decoders pool
+
+type pool struct{ free sync.Pool }
+
+func (p *pool) take(r io.Reader) *decoder {
+	d, ok := p.free.Get().(*decoder)
+	if !ok {
+		d = &decoder{json: &jsontext.Decoder{}, names: map[string]string{}}
+	}
+	d.json.Reset(r, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	return d
+}
+
+func (p *pool) giveBack(d *decoder) {
+	if d.json.InputOffset() > smallBody {
+		return // it has grown with what it read
+	}
+	d.out, d.version, d.status, d.alerts, d.mistakes = incident.Delivery{}, "", "", 0, nil
+	clear(d.pairs)
+	p.free.Put(d)
+}
+
+func (d *decoder) bad(path, format string, args ...any) {
+	d.mistakes = append(d.mistakes, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
+}
+
+// where is the place of a value in a payload. Its path is only written when there is something to say about it.
+type where struct {
+	alert       int // from 1; 0 outside of alerts
+	field, name string
+}
+
+func (w where) at(field string) where { w.field = field; return w }
+
+func (w where) of(name string) where { w.name = name; return w }
+
+// String is the JSON path.
+func (w where) String() string {
+	out := "$"
+	if w.alert > 0 {
+		out += ".alerts[" + strconv.Itoa(w.alert-1) + "]"
+	}
+	for _, part := range []string{w.field, w.name} {
+		if part != "" {
+			out += "." + part
+		}
+	}
+	return out
+}
+
+// object calls field for each member of an object; null has none. It must read the value.
+func (d *decoder) object(path where, field func(name []byte) error) error {
+	switch kind := d.json.PeekKind(); kind {
+	case '{':
+	case 'n':
+		return d.json.SkipValue()
+	default:
+		return d.mismatch(path)
+	}
+	if _, err := d.json.ReadToken(); err != nil {
+		return err
+	}
+	for d.json.PeekKind() != '}' {
+		name, err := d.json.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err := field(name); err != nil {
+			return err
+		}
+	}
+	_, err := d.json.ReadToken()
+	return err
+}
+
+// mismatch says what stands where something else is expected.
+func (d *decoder) mismatch(path where) error {
+	kind := map[jsontext.Kind]string{'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean", 'f': "boolean", 'n': "null"}[d.json.PeekKind()]
+	if kind == "" { // not JSON: reading says where
+		_, err := d.json.ReadToken()
+		return err
+	}
+	return fmt.Errorf("%s: a JSON %s cannot be read here", path, kind)
+}
+
+// raw reads a string as it stands, or "" for null.
+func (d *decoder) raw(path where) (jsontext.Value, error) {
+	switch d.json.PeekKind() {
+	case '"':
+		v, err := d.json.ReadValue()
+		if err == nil && len(v) > maxValue {
+			err = fmt.Errorf("%s: is longer than %d KiB: %w", path, maxValue>>10, ErrTooLarge)
+		}
+		return v, err
+	case 'n':
+		return nil, d.json.SkipValue()
+	default:
+		return nil, d.mismatch(path)
+	}
+}
+
+func (d *decoder) text(path where, into *string) error {
+	v, err := d.raw(path)
+	if err == nil {
+		*into = unquote(v)
+	}
+	return err
+}
+
+func unquote(v jsontext.Value) string {
+	if len(v) < 2 {
+		return ""
+	}
+	if bytes.IndexByte(v, '\\') < 0 && ascii(v) {
+		return string(v[1 : len(v)-1])
+	}
+	out, _ := jsontext.AppendUnquote(nil, v) // its one error is text that is not UTF-8, in whose place it puts U+FFFD
+	return string(out)
+}
+
+func ascii(v []byte) bool {
+	for _, c := range v {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *decoder) time(path where, into *time.Time) error {
+	v, err := d.raw(path)
+	if err != nil || v == nil {
+		return err
+	}
+	if err := into.UnmarshalJSON(v); err != nil {
+		return fmt.Errorf("%s: is not a time", path)
+	}
+	return nil
+}
+
+func (d *decoder) payload() error {
+	return d.object(where{field: ""}, func(name []byte) error {
+		switch string(name) {
+		case `"version"`:
+			return d.text(where{field: "version"}, &d.version)
+		case `"status"`:
+			return d.text(where{field: "status"}, &d.status)
+		case `"groupKey"`:
+			return d.text(where{field: "groupKey"}, &d.out.GroupKey)
+		case `"receiver"`:
+			err := d.text(where{field: "receiver"}, &d.out.Receiver)
+			d.out.Receiver = unquoteMeta(d.out.Receiver)
+			return err
+		case `"notification_reason"`:
+			return d.text(where{field: "notification_reason"}, &d.out.Reason)
+		case `"externalURL"`:
+			return d.text(where{field: "externalURL"}, &d.out.Sender)
+		case `"truncatedAlerts"`:
+			return d.count(where{field: "truncatedAlerts"}, &d.out.Truncated)
+		case `"alerts"`:
+			return d.list()
+		default:
+			return d.json.SkipValue()
+		}
+	})
+}
+
+func (d *decoder) count(path where, into *uint64) error {
+	switch d.json.PeekKind() {
+	case '0':
+		v, err := d.json.ReadValue()
+		if err != nil {
+			return err
+		}
+		if *into, err = strconv.ParseUint(string(v), 10, 64); err != nil {
+			return fmt.Errorf("%s: is not a count", path)
+		}
+		return nil
+	case 'n':
+		return d.json.SkipValue()
+	default:
+		return d.mismatch(path)
+	}
+}
+
+func (d *decoder) list() error {
+	d.out.Alerts, d.alerts = nil, 0
+	switch d.json.PeekKind() {
+	case '[':
+	case 'n':
+		return d.json.SkipValue()
+	default:
+		return d.mismatch(where{field: "alerts"})
+	}
+	if _, err := d.json.ReadToken(); err != nil {
+		return err
+	}
+	for ; d.json.PeekKind() != ']'; d.alerts++ {
+		if d.alerts == maxAlerts {
+			return fmt.Errorf("$.alerts: holds more than %d; set max_alerts in webhook_config: %w", maxAlerts, ErrTooLarge)
+		}
+		if len(d.mistakes) > maxMistakes { // what is wrong is known; only the version may still tell why
+			if err := d.json.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.alert(d.alerts); err != nil {
+			return err
+		}
+	}
+	_, err := d.json.ReadToken()
+	return err
+}
+
+func (d *decoder) alert(n int) error {
+	here := where{alert: n + 1}
+	a := incident.Alert{SeenAt: d.now}
+	var state string
+	var ends time.Time
+	err := d.object(here, func(name []byte) error {
+		switch string(name) {
+		case `"status"`:
+			return d.text(here.at("status"), &state)
+		case `"labels"`:
+			return d.texts(here.at("labels"), &a.Labels)
+		case `"annotations"`:
+			return d.texts(here.at("annotations"), &a.Annotations)
+		case `"startsAt"`:
+			return d.time(here.at("startsAt"), &a.StartsAt)
+		case `"endsAt"`:
+			return d.time(here.at("endsAt"), &ends)
+		case `"generatorURL"`:
+			return d.text(here.at("generatorURL"), &a.GeneratorURL)
+		case `"fingerprint"`:
+			return d.text(here.at("fingerprint"), &a.Fingerprint)
+		default:
+			return d.json.SkipValue()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !status(state) {
+		d.bad(here.at("status").String(), "is %.20q, not firing or resolved", state)
+	}
+	if !fingerprint(a.Fingerprint) {
+		d.bad(here.at("fingerprint").String(), "is not 16 hexadecimal digits")
+	}
+	if len(a.Labels) == 0 {
+		d.bad(here.at("labels").String(), "is empty")
+	}
+	if a.StartsAt.IsZero() {
+		d.bad(here.at("startsAt").String(), "is missing")
+	}
+	if a.Firing = state == "firing"; !a.Firing {
+		a.EndsAt = ends // a firing alert always carries a zero endsAt, so it says nothing about that
+	}
+	d.out.Alerts = append(d.out.Alerts, a)
+	return nil
+}
+
+// texts reads labels or annotations.
+func (d *decoder) texts(path where, into *map[string]string) error {
+	d.pairs = d.pairs[:0]
+	err := d.object(path, func(name []byte) error {
+		if len(d.pairs) == maxPairs {
+			return fmt.Errorf("%s: holds more than %d: %w", path, maxPairs, ErrTooLarge)
+		}
+		if len(name) > maxValue {
+			return fmt.Errorf("%s: has a name longer than %d KiB: %w", path, maxValue>>10, ErrTooLarge)
+		}
+		p := pair{name: d.name(name)}
+		err := d.text(path.of(p.name), &p.value)
+		d.pairs = append(d.pairs, p)
+		return err
+	})
+	if err != nil || len(d.pairs) == 0 {
+		return err
+	}
+	out := make(map[string]string, len(d.pairs))
+	for _, p := range d.pairs {
+		out[p.name] = p.value
+	}
+	*into = out
+	return nil
+}
+
+// name returns the name of a label, the same text each time.
+func (d *decoder) name(quoted []byte) string {
+	if known, ok := d.names[string(quoted)]; ok {
+		return known
+	}
+	name := unquote(quoted)
+	if len(d.names) < namesKept && len(name) < 256 {
+		d.names[string(quoted)] = name
+	}
+	return name
+}
