@@ -229,7 +229,7 @@ func TestWritesThroughAFaultyProxy(t *testing.T) {
 	}{
 		{
 			name: "the request is lost, then the proxy is well again", fault: lostRequest, passes: true, writes: 1,
-			result: both(incident.ResultApplied), said: bothSay("Waiting for the rollout"),
+			result: both(incident.ResultApplied), said: bothSay("Done: "),
 		},
 		{
 			name: "the request is lost for good", fault: lostRequest, writes: 0, result: both(incident.ResultFailed),
