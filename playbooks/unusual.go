@@ -126,12 +126,12 @@ func mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// recentChanges are the newest changes around the pool, with how long ago they were.
+// recentChanges are the newest changes around the pool, with how long ago they were. What the bot did itself is in its journal and nothing unusual.
 func recentChanges(ev incident.Evidence) []string {
 	var out []string
 	for _, ch := range ev.Cluster.Changes {
 		ago := ev.At.Sub(ch.At)
-		if ago < 0 || ago > changesBack || len(out) == mostChanges {
+		if ch.Own || ago < 0 || ago > changesBack || len(out) == mostChanges {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s (%s before this look): %s: %s", ch.At.UTC().Format("15:04 UTC"), incident.FormatDuration(ago), ch.Object, sentence(ch.Text)))

@@ -143,7 +143,11 @@ func printCluster(w io.Writer, c incident.Cluster) {
 		say(w, "\n  recent changes\n")
 	}
 	for _, ch := range c.Changes {
-		say(w, "    %s  %s: %s\n", clock(ch.At), ch.Object, cell(ch.Text))
+		own := ""
+		if ch.Own {
+			own = " (by vllm-medic)"
+		}
+		say(w, "    %s  %s: %s%s\n", clock(ch.At), ch.Object, cell(ch.Text), own)
 	}
 	if len(c.Crashes) > 0 {
 		say(w, "\n  how containers ended\n")

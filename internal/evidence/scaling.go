@@ -112,7 +112,11 @@ func scalings(own, scalers []scaling, h *history) []incident.RecentChange {
 }
 
 func (s scaling) change() incident.RecentChange {
-	return incident.RecentChange{At: s.at, Kind: incident.ChangeScale, Object: s.object, Text: s.text}
+	c := incident.RecentChange{At: s.at, Kind: incident.ChangeScale, Object: s.object, Text: s.text}
+	if s.to >= 0 {
+		c.To = &s.to
+	}
+	return c
 }
 
 func obeys(s scaling, scalers []scaling) bool {

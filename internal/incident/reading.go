@@ -213,6 +213,10 @@ type RecentChange struct {
 	Kind   ChangeKind `json:"kind"`
 	Object string     `json:"object"`
 	Text   string     `json:"text"`
+	// To is the new number of replicas of a scaling; nil when it is not said.
+	To *int64 `json:"to,omitempty"`
+	// Own says that it is a step of the bot itself.
+	Own bool `json:"own,omitempty"`
 }
 
 // Crash is the last end of a container.

@@ -37,6 +37,7 @@ func (e *Engine) read(ctx context.Context, pool incident.Pool, inc incident.Inci
 func (e *Engine) look(ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool) Look {
 	signals := e.deps.Playbooks.Signals(inc.AlertNames())
 	l := Look{Evidence: e.deps.Collector.Collect(ctx, pool, signals, incident.Attention{Alerts: inc.Alerts, Usual: usual})}
+	e.markOwn(ctx, pool, inc, l.Evidence.Cluster.Changes, l.Evidence.At)
 	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: l.Evidence}
 	if inc.Diagnosis != nil {
 		in.Standing = inc.Diagnosis.Name
