@@ -39,7 +39,7 @@ func (l limits) raise(least int64, why string) limits {
 // what cannot be done within the limits that way is refused.
 func (l limits) turn(from, asked int64) (int64, incident.Guardrail, error) {
 	if asked == from {
-		return 0, incident.Guardrail{}, refused("the change is too small: %d stays %d", from, from)
+		return 0, incident.Guardrail{}, fornow("the change is too small: %d stays %d", from, from)
 	}
 	up := asked > from
 	to := asked
@@ -53,9 +53,9 @@ func (l limits) turn(from, asked int64) (int64, incident.Guardrail, error) {
 	}
 	switch {
 	case up && to <= from:
-		return 0, incident.Guardrail{}, refused("it is at its limit already: %d, and %s", from, l.most())
+		return 0, incident.Guardrail{}, fornow("it is at its limit already: %d, and %s", from, l.most())
 	case !up && to >= from:
-		return 0, incident.Guardrail{}, refused("it is at its limit already: %d, and %s", from, l.least())
+		return 0, incident.Guardrail{}, fornow("it is at its limit already: %d, and %s", from, l.least())
 	case to < l.min:
 		return 0, incident.Guardrail{}, refused("%d would still be outside of the bounds: %s; a person has to decide", to, l.least())
 	case to > l.max:
@@ -101,6 +101,13 @@ func (l limits) least() string {
 		s += ", " + l.minWhy
 	}
 	return s
+}
+
+// fornow is a refusal about the present value: another one could be changed.
+func fornow(format string, args ...any) *incident.RefusedError {
+	no := refused(format, args...)
+	no.Cause = incident.CauseNow
+	return no
 }
 
 // times multiplies a value by the factor of a request, rounded to a whole number.

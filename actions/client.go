@@ -117,7 +117,7 @@ func (c *cluster) list(ctx context.Context, r schema.GroupVersionResource, names
 // readError says what could not be read. A missing right is a refusal, because a person has to grant it.
 func readError(err error, r right) error {
 	if apierrors.IsForbidden(err) {
-		return &incident.RefusedError{Reason: lacks(r), Hint: "Grant it to the bot; the page of each knob in docs/actions lists the rights that it needs."}
+		return &incident.RefusedError{Cause: incident.CauseRight, Reason: lacks(r), Hint: "Grant it to the bot; the page of each knob in docs/actions lists the rights that it needs."}
 	}
 	return fmt.Errorf("%s: %w", r, err)
 }

@@ -131,7 +131,7 @@ func (m *minimum) startable() error {
 		return err
 	}
 	if m.replicas < m.least {
-		return refused("spec.%s of %s is %d, and %s has %d replicas so far: the last raise has to be reached first.%s",
+		return fornow("spec.%s of %s is %d, and %s has %d replicas so far: the last raise has to be reached first.%s",
 			m.of.minField, m.owner(), m.least, m.ref.Name, m.replicas, m.trouble())
 	}
 	return nil

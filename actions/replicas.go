@@ -160,7 +160,7 @@ func scaleReplicas(scale *unstructured.Unstructured) (int64, error) {
 // asleep refuses to scale a workload from nothing: somebody has put it to sleep, or an autoscaler has, and both must stay so.
 func (w scaled) asleep() error {
 	if w.replicas == 0 {
-		return refused("%s has 0 replicas: it sleeps on purpose, and waking it is for a person", w.ref)
+		return fornow("%s has 0 replicas: it sleeps on purpose, and waking it is for a person", w.ref)
 	}
 	return nil
 }

@@ -43,9 +43,7 @@ func lacks(r right) string { return fmt.Sprintf("the bot lacks the right to %s",
 // may asks the API server whether the bot has a right. Only a clear yes is yes.
 func (c *cluster) may(ctx context.Context, r right) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: r.verb, Group: r.group, Resource: r.resource, Subresource: r.subresource, Namespace: r.namespace, Name: r.name,
-		},
+		ResourceAttributes: new(r.attributes()),
 	}}
 	got, err := c.reviews.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
@@ -126,7 +124,7 @@ func (c *cluster) needs(ctx context.Context, pool incident.Pool) ([]right, error
 		}
 		here := right{verb: "get", group: gvr.Group, resource: gvr.Resource, namespace: w.Namespace, name: w.Name}
 		out = append(out, here)
-		if pool.Knobs.MaxNumBatchedTokens != nil {
+		if pool.Knobs.MaxNumBatchedTokens != nil && hasArguments(w) {
 			out = append(out, here.to("patch"))
 		}
 		if pool.Knobs.Replicas != nil {

@@ -46,7 +46,7 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 	if ref.IsZero() {
 		return nil, refused("the pool names no workload")
 	}
-	if group(ref.APIVersion) != "apps" || ref.Kind != "Deployment" && ref.Kind != "StatefulSet" {
+	if !hasArguments(ref) {
 		return nil, otherArguments(ref)
 	}
 	r, err := c.resource(ctx, ref.APIVersion, ref.Kind)
@@ -74,6 +74,11 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 	}
 	t.base.path[len(t.base.path)-1] = "f:" + t.list()
 	return t, nil
+}
+
+// hasArguments says whether the bot changes the arguments of this kind of workload.
+func hasArguments(ref incident.WorkloadRef) bool {
+	return group(ref.APIVersion) == "apps" && (ref.Kind == "Deployment" || ref.Kind == "StatefulSet")
 }
 
 // list is the list of the manifest that has the value, or that the flag would be added to.

@@ -74,8 +74,13 @@ func outside(ctx context.Context, t terminal, l loaded) error {
 			mark = "?"
 		case !f.Good:
 			mark, bad = "BAD", bad+1
+		case f.Caution:
+			mark = "!"
 		}
 		say(tw, "  %s\t%s\t%s\n", mark, f.Where, f.Text)
+		for _, line := range f.More {
+			say(tw, "  \t\t  %s\n", line)
+		}
 		rules = append(rules, f.Rules...)
 	}
 	if err := tw.Flush(); err != nil {

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
-
-	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/notify/slack"
@@ -24,13 +21,16 @@ type Finding struct {
 	Unasked bool
 	// Fatal says that the bot would not start with this, here.
 	Fatal bool
+	// Caution says that it works, and that somebody should know more about it. More are the lines that say what.
+	Caution bool
+	More    []string
 	// Rules are the alert rules to tell about.
 	Rules []RuleFinding
 }
 
 // Live asks everything outside that the configuration names, reads only: Prometheus for each pool's signals and for its alert rules, Kubernetes for each
-// pool's workload and for the bot's own rights, Slack for the app and its channels. What does not answer is a finding, and keeps nobody else from being
-// asked; the error is a configuration that cannot be used.
+// pool's workload, for each knob as a dry run, and for the bot's own rights, Slack for the app and its channels. What does not answer is a finding, and keeps
+// nobody else from being asked; the error is a configuration that cannot be used.
 func Live(ctx context.Context, opts Options) ([]Finding, error) {
 	rc, away := forReading(opts)
 	parts, err := newDeciding(opts.Config, opts, rc)
@@ -46,11 +46,11 @@ func Live(ctx context.Context, opts Options) ([]Finding, error) {
 	case away != nil:
 		out = append(out, Finding{Where: "kubernetes", Text: away.Error(), Fatal: true})
 	case rc != nil:
-		rights, err := liveRights(ctx, opts, rc)
+		found, err := liveKubernetes(ctx, opts, rc)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, rights...)
+		out = append(out, found...)
 	}
 	if opts.Config.Slack != nil {
 		found, err := liveSlack(ctx, opts)
@@ -118,32 +118,6 @@ func workloadFinding(p incident.Pool, c incident.Cluster) Finding {
 		}
 	}
 	return f
-}
-
-// liveRights asks for the rights that the knobs need in the mode of each pool.
-func liveRights(ctx context.Context, opts Options, rc *rest.Config) ([]Finding, error) {
-	registry, err := actions.New(actions.Config{}, rc, opts.Logger)
-	if err != nil {
-		return nil, err
-	}
-	var out []Finding
-	for _, p := range opts.Config.Pools {
-		if p.Knobs == (incident.Knobs{}) {
-			continue
-		}
-		f := Finding{Where: "rights, pool " + p.Name}
-		missing, err := registry.Missing(ctx, p)
-		switch {
-		case err != nil:
-			f.Text = err.Error()
-		case len(missing) > 0:
-			f.Text = "the bot may not " + strings.Join(missing, "; ") + ". docs/actions lists what each knob needs"
-		default:
-			f.Good, f.Text = true, fmt.Sprintf("all that mode %s needs", p.Mode)
-		}
-		out = append(out, f)
-	}
-	return out, nil
 }
 
 // liveSlack asks who the token belongs to, and reads each channel as the bot must after a lost answer.

@@ -7,7 +7,20 @@ import "fmt"
 type RefusedError struct {
 	Reason string
 	Hint   string
+	Cause  RefusalCause
 }
+
+// RefusalCause says what kind of reason a refusal has, where that decides what is said of it.
+type RefusalCause string
+
+// The causes. Any other refusal stands until somebody changes the workload or the configuration.
+const (
+	CauseOther RefusalCause = ""
+	// CauseNow is about the present value: it is at its bound, or the workload sleeps. The knob itself can be turned.
+	CauseNow RefusalCause = "now"
+	// CauseRight is a right that the bot lacks.
+	CauseRight RefusalCause = "right"
+)
 
 // Error is the reason.
 func (e *RefusedError) Error() string { return e.Reason }

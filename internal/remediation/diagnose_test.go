@@ -31,6 +31,27 @@ func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
 	}
 }
 
+// A drill does without the right to write; a pool in mode approve does not, and a look at it must say so as serve would.
+func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
+	t.Parallel()
+	for mode, refused := range map[incident.Mode]bool{incident.ModeApprove: true, incident.ModeAuto: true, incident.ModeDrill: false, incident.ModeObserve: false} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, []incident.Pool{inMode(llama(), mode)})
+			b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "the bot lacks the right to patch deployments.apps/scale"}
+			b.sight.see(sick(5, addReplica()))
+			got, err := b.engine.Diagnose(t.Context(), "llama", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := got[0].Plan.Steps[0]
+			if strings.Contains(s.Reason, "lacks the right to patch") != refused || refused && s.State != incident.StepRefused || !got[0].Drill {
+				t.Errorf("the step is %s (%s)", s.State, s.Reason)
+			}
+		})
+	}
+}
+
 func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama(), qwen()})

@@ -65,7 +65,7 @@ func (e *Engine) propose(ctx context.Context, pool incident.Pool, inc incident.I
 		s.Digest = s.ComputeDigest()
 		return s
 	}
-	exec := e.executor(inc.Drill)
+	exec := e.proposer(pool, inc)
 	if exec == nil {
 		return refusedStep(req, "no Kubernetes API is configured, so the present value cannot be read", "")
 	}
@@ -115,6 +115,15 @@ func (e *Engine) executor(drill bool) Executor {
 		return e.deps.Drill
 	}
 	return e.deps.Live
+}
+
+// proposer works steps out. A look that is kept nowhere asks as the bot would in the pool's mode: a right that is missing there is not one that a drill
+// does without.
+func (e *Engine) proposer(pool incident.Pool, inc incident.Incident) Executor {
+	if inc.ID == "" && (pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto) {
+		return e.deps.Live
+	}
+	return e.executor(inc.Drill)
 }
 
 // check asks the guardrails. What cannot be read refuses.

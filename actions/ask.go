@@ -1,0 +1,55 @@
+package actions
+
+import (
+	"context"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// OwnershipGuard is the name of the guardrail that says who owns a field.
+const OwnershipGuard = ownershipGuard
+
+// Needs are the rights that the knobs of a pool need in its mode, in the order in which they are used. A knob whose kind of workload it never changes needs
+// none.
+func (r *Registry) Needs(ctx context.Context, pool incident.Pool) ([]authorizationv1.ResourceAttributes, error) {
+	rights, err := r.rights(ctx, pool, pool.Mode)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]authorizationv1.ResourceAttributes, len(rights))
+	for n, one := range rights {
+		out[n] = one.attributes()
+	}
+	return out, nil
+}
+
+// May asks the API server whether the bot has a right. Only a clear yes is yes.
+func (r *Registry) May(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	return r.cluster.may(ctx, rightOf(what))
+}
+
+// Resource finds where the objects of a kind are. *incident.RefusedError says that this cluster has no such kind.
+func (r *Registry) Resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
+	return r.cluster.resource(ctx, apiVersion, kind)
+}
+
+// Unserved says that a right is for an autoscaler that this cluster does not have: where KEDA is not installed, there is nothing to list.
+func (r *Registry) Unserved(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	return r.cluster.lacksScaler(ctx, rightOf(what))
+}
+
+// RightText is a right as the refusals name it: `patch deployments.apps/scale "llama-70b" in namespace llm`.
+func RightText(what authorizationv1.ResourceAttributes) string { return rightOf(what).String() }
+
+func (r right) attributes() authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{
+		Verb: r.verb, Group: r.group, Resource: r.resource, Subresource: r.subresource, Namespace: r.namespace, Name: r.name,
+	}
+}
+
+func rightOf(a authorizationv1.ResourceAttributes) right {
+	return right{verb: a.Verb, group: a.Group, resource: a.Resource, subresource: a.Subresource, namespace: a.Namespace, name: a.Name}
+}

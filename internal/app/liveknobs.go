@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// liveKubernetes lets each knob be proposed as a dry run and asks for every right that the bot needs: people should not learn in an incident that a knob
+// can't be adjusted.
+func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Finding, error) {
+	registry, err := actions.New(actions.Config{}, rc, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	// Without an answer to this, every line below would say the same.
+	if _, err := registry.May(ctx, reviewRights()[0].ResourceAttributes); err != nil {
+		return []Finding{{Where: "kubernetes, knobs and rights", Text: err.Error()}}, nil
+	}
+	var out []Finding
+	if _, err := KubernetesConfig(opts.Config); err != nil {
+		out = append(out, Finding{Where: "rights", Unasked: true, Text: "asked as the user of KUBECONFIG; run this in the bot's pod to ask as the bot"})
+	}
+	for _, p := range opts.Config.Pools {
+		usable := p
+		for _, kind := range configured(p.Knobs) {
+			f, never := liveKnob(ctx, registry, p, kind)
+			out = append(out, f)
+			if never {
+				usable.Knobs = without(usable.Knobs, kind)
+			}
+		}
+		if !p.Workload.IsZero() || p.Knobs != (incident.Knobs{}) {
+			out = append(out, poolRights(ctx, registry, p, usable))
+		}
+	}
+	return append(out, askRights(ctx, registry, "rights, people", "approvals, pauses and reads with a Kubernetes token work", reviewRights())), nil
+}
+
+// configured are the kinds of steps whose knobs a pool has.
+func configured(k incident.Knobs) []incident.StepKind {
+	var out []incident.StepKind
+	if k.Replicas != nil {
+		out = append(out, incident.StepReplicas)
+	}
+	if k.MaxNumBatchedTokens != nil {
+		out = append(out, incident.StepMaxNumBatchedTokens)
+	}
+	if k.Throttle != nil {
+		out = append(out, incident.StepThrottle)
+	}
+	return out
+}
+
+func without(k incident.Knobs, kind incident.StepKind) incident.Knobs {
+	switch kind {
+	case incident.StepReplicas:
+		k.Replicas = nil
+	case incident.StepMaxNumBatchedTokens:
+		k.MaxNumBatchedTokens = nil
+	case incident.StepThrottle:
+		k.Throttle = nil
+	case incident.StepManual:
+	}
+	return k
+}
+
+// samples are small steps of a kind. A knob that is at one of its bounds may still go the other way.
+func samples(kind incident.StepKind) []incident.StepRequest {
+	switch kind {
+	case incident.StepReplicas:
+		return []incident.StepRequest{{Kind: kind, Add: 1}}
+	case incident.StepMaxNumBatchedTokens:
+		return []incident.StepRequest{{Kind: kind, Factor: 0.5}, {Kind: kind, Factor: 2}}
+	case incident.StepThrottle:
+		return []incident.StepRequest{{Kind: kind, Factor: 0.5}}
+	case incident.StepManual:
+	}
+	return nil
+}
+
+// liveKnob proposes a small step as the bot would in the pool's mode. never says that the knob can't be adjusted as things are.
+func liveKnob(ctx context.Context, registry *actions.Registry, p incident.Pool, kind incident.StepKind) (f Finding, never bool) {
+	f = Finding{Where: fmt.Sprintf("knob %s, pool %s", kind, p.Name)}
+	propose := registry.Drill().Propose
+	if p.Mode == incident.ModeApprove || p.Mode == incident.ModeAuto {
+		propose = registry.Propose
+	}
+	var step incident.Step
+	var err error
+	for n, req := range samples(kind) {
+		var again error
+		if step, again = propose(ctx, p, req); n == 0 || again == nil {
+			err = again
+		}
+		if !cause(err, incident.CauseNow) {
+			break
+		}
+	}
+	var no *incident.RefusedError
+	switch {
+	case err == nil:
+		return proposal(f, step), false
+	case cause(err, incident.CauseNow):
+		f.Good, f.Text = true, "can be adjusted, but not right now: "+err.Error()
+		return f, false
+	case errors.As(err, &no):
+		f.Text = "can't be adjusted: " + no.Reason
+		if no.Hint != "" {
+			f.More = strings.Split(strings.TrimRight(no.Hint, "\n"), "\n")
+		}
+		return f, no.Cause != incident.CauseRight
+	}
+	f.Text = "could not be asked: " + err.Error()
+	return f, false
+}
+
+func cause(err error, c incident.RefusalCause) bool {
+	no, ok := errors.AsType[*incident.RefusedError](err)
+	return ok && no.Cause == c
+}
+
+// proposal says what a step would change, who owns that, and what speaks against it.
+func proposal(f Finding, s incident.Step) Finding {
+	f.Good, f.Text = true, fmt.Sprintf("%s: %s now, %s %s", s.Target, s.From, s.To, accepted(s))
+	for _, g := range s.Guardrails {
+		switch {
+		case g.Verdict == incident.GuardRefuse:
+			f.Good, f.More = false, append(f.More, "refused: "+g.Reason)
+		case g.Verdict == incident.GuardCaution:
+			f.Caution, f.More = true, append(f.More, "caution: "+g.Reason)
+		case g.Name == actions.OwnershipGuard:
+			f.More = append(f.More, "owner: "+g.Reason)
+		}
+	}
+	return f
+}
+
+func accepted(s incident.Step) string {
+	switch {
+	case s.Checked != actions.CheckedByServer:
+		return s.Checked
+	case s.Executable():
+		return "accepted as a dry run"
+	default:
+		return "not accepted"
+	}
+}

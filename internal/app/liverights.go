@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Right is a right that check --live asks for. deploy/kubernetes/rbac.yaml grants all of them; a test compares the two.
+type Right struct {
+	authorizationv1.ResourceAttributes
+
+	// Without is what does not work when it is missing.
+	Without string
+	// Optional says that the bot works without it and says what it could not read.
+	Optional bool
+}
+
+// Rights are all rights that the bot needs for a pool and its knobs, in the pool's mode, and for the people who use its API.
+func Rights(ctx context.Context, registry *actions.Registry, p incident.Pool) ([]Right, error) {
+	out, err := rightsFor(ctx, registry, p)
+	return append(out, reviewRights()...), err
+}
+
+// rightsFor are those for a pool: to read evidence, then for its knobs. What both need is required.
+func rightsFor(ctx context.Context, registry *actions.Registry, p incident.Pool) ([]Right, error) {
+	out, err := evidenceRights(ctx, registry, p.Workload)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range configured(p.Knobs) {
+		only := p
+		only.Knobs = incident.Knobs{}
+		switch kind {
+		case incident.StepReplicas:
+			only.Knobs.Replicas = p.Knobs.Replicas
+		case incident.StepMaxNumBatchedTokens:
+			only.Knobs.MaxNumBatchedTokens = p.Knobs.MaxNumBatchedTokens
+		case incident.StepThrottle:
+			only.Knobs.Throttle = p.Knobs.Throttle
+		case incident.StepManual:
+		}
+		needs, err := registry.Needs(ctx, only)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range needs {
+			out = append(out, Right{ResourceAttributes: n, Without: fmt.Sprintf("%s can't be adjusted", kind)})
+		}
+	}
+	return merge(out), nil
+}
+
+// merge keeps one of each right.
+func merge(rights []Right) []Right {
+	var out []Right
+	for _, r := range rights {
+		n := slices.IndexFunc(out, func(o Right) bool { return o.ResourceAttributes == r.ResourceAttributes })
+		if n < 0 {
+			out = append(out, r)
+			continue
+		}
+		if !strings.Contains(out[n].Without, r.Without) {
+			out[n].Without += "; " + r.Without
+		}
+		out[n].Optional = out[n].Optional && r.Optional
+	}
+	return out
+}
+
+// evidenceRights are those to read a workload and what is around it.
+func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.WorkloadRef) ([]Right, error) {
+	if w.IsZero() {
+		return nil, nil
+	}
+	at, err := registry.Resource(ctx, w.APIVersion, w.Kind)
+	if err != nil {
+		return nil, err
+	}
+	may := func(verb, group, resource, sub, namespace, name, without string, optional bool) Right {
+		return Right{Without: without, Optional: optional, ResourceAttributes: authorizationv1.ResourceAttributes{
+			Verb: verb, Group: group, Resource: resource, Subresource: sub, Namespace: namespace, Name: name,
+		}}
+	}
+	const (
+		required, optional = false, true
+		noPods             = "pods, their crashes and the pool of an alert that names a pod aren't known"
+		noOwner            = "who scales the workload isn't known"
+	)
+	out := []Right{
+		may("get", at.Group, at.Resource, "", w.Namespace, w.Name, "the workload isn't read", required),
+		may("get", "", "pods", "", w.Namespace, "", noPods, required),
+		may("list", "", "pods", "", w.Namespace, "", noPods, required),
+		may("get", "", "pods", "log", w.Namespace, "", "the last lines of a crashed container aren't shown", optional),
+		may("list", "", "events", "", w.Namespace, "", "recent warnings aren't shown", required),
+		may("list", "autoscaling", "horizontalpodautoscalers", "", w.Namespace, "", noOwner, required),
+		may("list", "keda.sh", "scaledobjects", "", w.Namespace, "", noOwner, required),
+		may("list", "autoscaling.aibrix.ai", "podautoscalers", "", w.Namespace, "", noOwner, required),
+		may("list", "", "events", "", "default", "", "events of the nodes aren't shown", optional),
+	}
+	switch {
+	case at.Group == "apps" && at.Resource == "deployments":
+		out = append(out,
+			may("get", "apps", "replicasets", "", w.Namespace, "", "the pool of an alert that names a pod isn't found", required),
+			may("list", "apps", "replicasets", "", w.Namespace, "", "what the last rollout changed isn't shown", optional))
+	case at.Group == "apps" && at.Resource == "statefulsets", at.Group == "leaderworkerset.x-k8s.io":
+		out = append(out, may("list", "apps", "controllerrevisions", "", w.Namespace, "", "what the last rollout changed isn't shown", optional))
+	}
+	if at.Group != "apps" {
+		out = append(out,
+			may("get", at.Group, at.Resource, "scale", w.Namespace, w.Name, "how many replicas are ready isn't known", optional),
+			may("get", "apiextensions.k8s.io", "customresourcedefinitions", "", "", "", "where the kind keeps its replicas isn't known, nor who sets them", optional))
+	}
+	return out, nil
+}
+
+// reviewRights are those to ask who a person is and what that person may do.
+func reviewRights() []Right {
+	const nobody = "nobody can approve, pause or read with a Kubernetes token; Slack still works"
+	return []Right{
+		{ResourceAttributes: authorizationv1.ResourceAttributes{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}, Without: nobody},
+		{ResourceAttributes: authorizationv1.ResourceAttributes{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, Without: nobody},
+	}
+}
+
+// poolRights asks for the rights that a pool needs. usable is the pool without the knobs that can't be adjusted anyway: nobody should grant anything for
+// those.
+func poolRights(ctx context.Context, registry *actions.Registry, p, usable incident.Pool) Finding {
+	where := "rights, pool " + p.Name
+	rights, err := rightsFor(ctx, registry, usable)
+	if err != nil {
+		return Finding{Where: where, Text: err.Error()}
+	}
+	complete := fmt.Sprintf("all that mode %s needs", p.Mode)
+	switch left := configured(usable.Knobs); {
+	case p.Knobs == (incident.Knobs{}):
+		complete = "all that reading needs"
+	case len(left) == len(configured(p.Knobs)):
+	case len(left) == 0:
+		complete = "all that reading needs; nothing was asked for the knobs that can't be adjusted"
+	default:
+		complete += fmt.Sprintf(" for %s; nothing was asked for the knobs that can't be adjusted", kinds(left))
+	}
+	return askRights(ctx, registry, where, complete, rights)
+}
+
+func kinds(of []incident.StepKind) string {
+	out := make([]string, len(of))
+	for n, k := range of {
+		out[n] = string(k)
+	}
+	return strings.Join(out, ", ")
+}
+
+// askRights asks the API server for rights and names each one that is missing, with what does not work without it.
+func askRights(ctx context.Context, registry *actions.Registry, where, complete string, rights []Right) Finding {
+	f := Finding{Where: where, Good: true, Text: complete}
+	missing, optional := 0, 0
+	for _, r := range rights {
+		may, err := registry.May(ctx, r.ResourceAttributes)
+		if err == nil && !may {
+			may, err = registry.Unserved(ctx, r.ResourceAttributes)
+		}
+		switch {
+		case err != nil:
+			return Finding{Where: where, Text: err.Error()}
+		case may:
+			continue
+		}
+		kind := "missing"
+		if r.Optional {
+			optional++
+			kind = "optional"
+		} else {
+			missing++
+		}
+		f.More = append(f.More, fmt.Sprintf("%s: %s. Without it, %s.", kind, actions.RightText(r.ResourceAttributes), r.Without))
+	}
+	switch {
+	case missing > 0:
+		f.Good, f.Text = false, fmt.Sprintf("the bot lacks %s (deploy/kubernetes/rbac.yaml has them all)", rightsCount(missing))
+	case optional > 0:
+		f.Caution, f.Text = true, fmt.Sprintf("%s; %s left out", complete, rightsCount(optional))
+	}
+	return f
+}
+
+func rightsCount(n int) string {
+	if n == 1 {
+		return "1 right"
+	}
+	return fmt.Sprintf("%d rights", n)
+}
