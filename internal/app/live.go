@@ -106,10 +106,14 @@ func workloadFinding(p incident.Pool, c incident.Cluster) Finding {
 	switch {
 	case c.Error != "":
 		f.Text = c.Error
-	case c.Replicas == nil || c.ReadyReplicas == nil:
+	case c.Replicas == nil:
 		f.Text = fmt.Sprintf("%s does not say how many replicas it has", p.Workload)
 	default:
-		f.Good, f.Text = true, p.Workload.String()+", "+c.ReadyText()
+		ready := c.ReadyText()
+		if ready == "" { // no reason to refuse: only a restart needs to know it
+			ready = fmt.Sprintf("replicas: %d; how many are ready isn't known", *c.Replicas)
+		}
+		f.Good, f.Text = true, p.Workload.String()+", "+ready
 		if c.Autoscaler != "" {
 			f.Text += ", replicas owned by " + c.Autoscaler
 		}
