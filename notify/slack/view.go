@@ -204,14 +204,14 @@ func fallback(inc incident.Incident) string {
 	} else {
 		parts = append(parts, "State: "+string(inc.State))
 	}
-	text := ""
-	for _, p := range nonEmpty(parts) {
+	parts = nonEmpty(parts)
+	for i, p := range parts {
 		if p = strings.TrimSpace(p); !strings.HasSuffix(p, ".") && !strings.HasSuffix(p, "?") && !strings.HasSuffix(p, "!") {
 			p += "."
 		}
-		text += p + " "
+		parts[i] = p
 	}
-	return text + reference(inc.ID, 0)
+	return strings.Join(append(parts, reference(inc.ID, 0)), " ")
 }
 
 // reference names a message in its own text, for when its metadata did not survive.
