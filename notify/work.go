@@ -29,7 +29,12 @@ func (d *Dispatcher) newWork() *work {
 func (w *work) claim(ctx context.Context) (int, error) {
 	room := w.d.cfg.Parallel - len(w.running)
 	w.more = room == 0
-	if room == 0 || ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
+		return 0, nil // nothing new is begun
+	default:
+	}
+	if room == 0 {
 		return 0, nil
 	}
 	claimed, err := w.d.outbox.ClaimMessages(ctx, w.d.cfg.Owner, w.d.cfg.Now(), w.d.cfg.Lease, room)

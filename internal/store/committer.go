@@ -124,7 +124,8 @@ func (c *committer) commit(ctx context.Context, batch []*waiting) {
 func (c *committer) try(ctx context.Context) {
 	s := c.store
 	size := min(c.state.failedSize(), trialLimit)
-	_ = c.within(ctx, time.Now(), size, func(ctx context.Context, tx *sql.Tx) error { //nolint:errcheck // the state has it, and logs it
+	// The state has the error, and logs it.
+	_ = c.within(ctx, time.Now(), size, func(ctx context.Context, tx *sql.Tx) error {
 		var id int64
 		if err := s.row(ctx, tx, []any{&id}, `INSERT INTO trials (body) VALUES (?) RETURNING id`, strings.Repeat("-", size)); err != nil {
 			return err

@@ -26,7 +26,7 @@ func written(t *testing.T) []byte {
 		ok(t, err)
 	}
 	ok(t, s.Close())
-	raw, err := os.ReadFile(path) //nolint:gosec // a file of this test
+	raw, err := os.ReadFile(path)
 	ok(t, err)
 	return raw
 }

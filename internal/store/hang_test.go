@@ -195,8 +195,7 @@ func TestAServerThatHangsIsSaidAndComesBack(t *testing.T) {
 }
 
 func reason(err error) string {
-	var not *store.NotReadyError
-	if errors.As(err, &not) {
+	if not, ok := errors.AsType[*store.NotReadyError](err); ok {
 		return not.Reason
 	}
 	return ""
