@@ -109,7 +109,7 @@ func newReal(t *testing.T, kind incident.StepKind) *real {
 	object["metadata"] = map[string]any{"name": "llama"}
 	var err error
 	r.git, err = r.c.Dynamic(t).Resource(r.resource).Namespace(r.ns).Create(
-		t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: "argocd-controller"},
+		t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: "platform"}, // Argo CD itself would be a caution, and policy would ask
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func (r *real) trouble(req incident.StepRequest) {
 			return
 		}
 	}
-	r.t.Fatalf("nothing was tried: %+v", r.open("llama"))
+	r.t.Fatalf("nothing was tried:\n%s", said(r.open("llama")))
 }
 
 func knobs() map[incident.StepKind]incident.StepRequest {
