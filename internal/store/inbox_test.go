@@ -239,6 +239,22 @@ func TestAnInboxOfTheVersionBeforeIsTakenOver(t *testing.T) {
 	}
 }
 
+// Statements are prepared for the writer of SQLite; the same ones run in transactions that only read.
+func TestCountingBetweenCommits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store.Store, _ string) {
+		ctx := t.Context()
+		for n := range 3 {
+			add(ctx, t, s, fmt.Sprint(n))
+			st, err := s.Stats(ctx)
+			ok(t, err)
+			if st.DeliveriesWaiting != int64(n+1) || !st.OldestWaiting.Equal(now) {
+				t.Errorf("%d wait, since %s", st.DeliveriesWaiting, st.OldestWaiting)
+			}
+		}
+	})
+}
+
 func TestTheEndOfAnUnknownAlertIsRemembered(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, _ string) {

@@ -107,6 +107,9 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, f
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	if db == s.write && !s.postgres {
+		ctx = context.WithValue(ctx, ofWriter{}, true)
+	}
 	if err := fn(ctx, tx); err != nil {
 		if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
 			return errors.Join(err, fmt.Errorf("roll back: %w", e))
@@ -145,11 +148,14 @@ func (s *Store) exec(ctx context.Context, db querier, query string, args ...any)
 	return res, s.late(ctx, err)
 }
 
+// ofWriter marks the context of a transaction of SQLite's writer, on which statements are prepared.
+type ofWriter struct{}
+
 // prepared returns the statement to use in a transaction on SQLite, or nil, and the context for it: a context that can end costs SQLite's driver a
 // goroutine for each statement, and a statement in a transaction of the one writer waits for nobody. The transaction keeps its deadline.
 func (s *Store) prepared(ctx context.Context, db querier, query string) (*sql.Stmt, context.Context) {
 	tx, inside := db.(*sql.Tx)
-	if s.postgres || !inside || ctx.Err() != nil {
+	if !inside || ctx.Value(ofWriter{}) == nil || ctx.Err() != nil {
 		return nil, ctx
 	}
 	ctx = context.WithoutCancel(ctx)
