@@ -227,6 +227,24 @@ func TestARefusedKindSaysWhereItHasItsArguments(t *testing.T) {
 	}
 }
 
+// Dynamo's own program takes vLLM's flags, but from its operator: whoever reads the refusal learns from which field.
+func TestARefusedProgramOfAnOperatorSaysWhereTheArgumentsAre(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	o := deployment(0, []string{"python3", "-m", "dynamo.vllm"}, []string{"--model", "m"})
+	o["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
+		"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoComponentDeployment", "name": "decode", "uid": "0b1e", "controller": true,
+	}}
+	b.create(deployments, o)
+	_, err := b.bot.Propose(t.Context(), b.pool, halve)
+	if outcome(err) != "refused" || !strings.Contains(err.Error(), "runs python3 -m dynamo.vllm") {
+		t.Errorf("%v", err)
+	}
+	if want := "It belongs to DynamoComponentDeployment decode: change spec.extraPodSpec.mainContainer.args there."; hintOf(err) != want {
+		t.Errorf("hint %q, want %q", hintOf(err), want)
+	}
+}
+
 // A Deployment that an operator's object made is changed there, in the field that the refusal names.
 func TestARefusedChildSaysWhereItsOwnerHasTheArguments(t *testing.T) {
 	t.Parallel()

@@ -97,6 +97,11 @@ func (t *tokens) brokenBy(err error) (subject, error) {
 	if !errors.As(err, &no) {
 		return nil, err
 	}
+	if owner := controllerOf(t.base.object); owner != nil && no.Hint == "" {
+		if at := keptBy(owner.APIVersion, owner.Kind).args; at != "" {
+			no.Hint = fmt.Sprintf("It belongs to %s %s: change %s there.", owner.Kind, owner.Name, at)
+		}
+	}
 	t.base.broken, t.base.unread = no, true
 	return t, nil
 }

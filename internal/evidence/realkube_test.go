@@ -164,6 +164,20 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			t.Errorf("VLLMRuntime: %+v", got)
 		}
 	})
+	t.Run("a number of replicas that is not set is one", func(t *testing.T) {
+		t.Parallel()
+		c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "unset", map[string]any{"deploymentConfig": map[string]any{}}, map[string]any{"replicas": int64(1)})
+		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "unset"}, now)
+		if got.Error != "VLLMRuntime llm/unset does not set its number of replicas, which means 1, and its pods cannot be found until it does" || got.Replicas == nil || *got.Replicas != 1 {
+			t.Errorf("%+v", got)
+		}
+		// One that names its pods itself needs no scale.
+		c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "named", map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "stacked"}}}, nil)
+		got = c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "named"}, now)
+		if got.Error != "" || got.Replicas == nil || *got.Replicas != 1 || len(got.Pods) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
 	t.Run("autoscalers", func(t *testing.T) {
 		t.Parallel()
 		c.autoscalers(t)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -93,6 +94,14 @@ func (k *kubeClient) shape(ctx context.Context, obj *unstructured.Unstructured, 
 	if hasNoScale(err) {
 		return sel, nil, nil
 	}
+	if out.Replicas == nil && replicasUnset(err) {
+		out.Replicas = new(int64(1))
+		if sel == nil {
+			err = fmt.Errorf("%s %s/%s does not set its number of replicas, which means 1, and its pods cannot be found until it does", obj.GetKind(), obj.GetNamespace(), obj.GetName())
+			return nil, nil, err
+		}
+		return sel, nil, nil
+	}
 	if err != nil {
 		gr := m.Resource.GroupResource()
 		gr.Resource += "/scale"
@@ -113,6 +122,12 @@ func (k *kubeClient) shape(ctx context.Context, obj *unstructured.Unstructured, 
 		sel = leaders
 	}
 	return sel, leaders, nil
+}
+
+// replicasUnset says that a scale cannot be read because the object has no number of replicas: the API server answers that with an internal error
+// (apiextensions-apiserver pkg/registry/customresource/etcd.go).
+func replicasUnset(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "the spec replicas field")
 }
 
 // readyReplicas is how many replicas the object says are ready; nil when it does not say it. Kubernetes' own kinds leave the field out while it is zero, of
