@@ -50,7 +50,7 @@ func isMadeToBeScaled(o *unstructured.Unstructured) bool {
 // they refuse; other GitOps tools may, which is a caution. of is where an operator would keep the setting.
 func ownership(l live, of keptField) incident.Guardrail {
 	o := l.object
-	if c := controllerOf(o); c != nil && !(isMadeToBeScaled(o) && l.subresource == "scale") {
+	if c := controllerOf(o); c != nil && (!isMadeToBeScaled(o) || l.subresource != "scale") {
 		where := "the setting has to be changed there"
 		if field := of(keptBy(c.APIVersion, c.Kind)); field != "" {
 			where = "change " + field + " there"

@@ -179,7 +179,8 @@ func TestALookSaysWhoHasChangedTheValueSince(t *testing.T) {
 			b.do(s, incident.OpApply)
 			look := func(bot interface {
 				Look(context.Context, incident.Pool, incident.Step, incident.Op) (*incident.Reversal, error)
-			}) *incident.Reversal {
+			},
+			) *incident.Reversal {
 				t.Helper()
 				r, err := bot.Look(t.Context(), b.pool, s, incident.OpApply)
 				if err != nil {

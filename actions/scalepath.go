@@ -46,9 +46,12 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 // plainKinds keep their replicas in spec.replicas, as their projects document them.
 func plainKinds() []schema.GroupResource {
 	return []schema.GroupResource{
-		{Group: "leaderworkerset.x-k8s.io", Resource: "leaderworkersets"}, {Group: "disaggregatedset.x-k8s.io", Resource: "disaggregatedsetrolescalers"},
-		{Group: "orchestration.aibrix.ai", Resource: "stormservices"}, modelResource.GroupResource(),
-		{Group: "nvidia.com", Resource: "dynamographdeploymentscalingadapters"}, {Group: "argoproj.io", Resource: "rollouts"},
+		{Group: "leaderworkerset.x-k8s.io", Resource: "leaderworkersets"},
+		{Group: "disaggregatedset.x-k8s.io", Resource: "disaggregatedsetrolescalers"},
+		{Group: "orchestration.aibrix.ai", Resource: "stormservices"},
+		modelResource.GroupResource(),
+		{Group: "nvidia.com", Resource: "dynamographdeploymentscalingadapters"},
+		{Group: "argoproj.io", Resource: "rollouts"},
 	}
 }
 

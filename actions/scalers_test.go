@@ -45,9 +45,9 @@ func (b *bench) custom(crd kubetest.CRD, r schema.GroupVersionResource, kind str
 	b.create(r, o)
 }
 
-// meta sets something of an object's metadata.
-func meta(key string, value any) func(map[string]any) {
-	return func(o map[string]any) { o["metadata"].(map[string]any)[key] = value }
+// ownedBy sets an object's owner references.
+func ownedBy(refs []any) func(map[string]any) {
+	return func(o map[string]any) { o["metadata"].(map[string]any)["ownerReferences"] = refs }
 }
 
 func podAutoscaler(strategy string, more map[string]any) map[string]any {
@@ -426,7 +426,7 @@ func TestKindsThatExistToBeScaledAreScaledUnderTheirOwner(t *testing.T) {
 		t.Run(tt.kind, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.custom(tt.crd, tt.in, tt.kind, map[string]any{"replicas": int64(2)}, meta("ownerReferences", []any{b.owner()}))
+			b.custom(tt.crd, tt.in, tt.kind, map[string]any{"replicas": int64(2)}, ownedBy([]any{b.owner()}))
 			s := b.propose(addOne)
 			b.do(s, incident.OpApply)
 			if got, _, _ := unstructured.NestedInt64(b.get(tt.in).Object, "spec", "replicas"); got != 3 {
@@ -439,7 +439,7 @@ func TestKindsThatExistToBeScaledAreScaledUnderTheirOwner(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		o := deployment(2, nil, served())
-		meta("ownerReferences", []any{b.owner()})(o)
+		ownedBy([]any{b.owner()})(o)
 		b.create(deployments, o)
 		b.refusedFor(addOne, "belongs to ConfigMap owner")
 	})
@@ -449,11 +449,11 @@ func TestARefusedChildIsToldWhichScalerItsOwnerHas(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	owner := b.owner()
-	b.custom(kubetest.LeaderWorkerSets, groups, "LeaderWorkerSet", map[string]any{"replicas": int64(2)}, meta("ownerReferences", []any{owner}))
+	b.custom(kubetest.LeaderWorkerSets, groups, "LeaderWorkerSet", map[string]any{"replicas": int64(2)}, ownedBy([]any{owner}))
 	b.refusedFor(addOne, "belongs to ConfigMap owner") // its right to list scalers is missing, which takes nothing away
 	b.c.InstallCRD(t, kubetest.RoleScalers)
 	o := object("disaggregatedset.x-k8s.io/v1", "DisaggregatedSetRoleScaler", map[string]any{"replicas": int64(2)})
-	meta("ownerReferences", []any{owner})(o)
+	ownedBy([]any{owner})(o)
 	b.create(scalers, o)
 	b.c.Grant(t, kubetest.Bot, b.ns, rbacv1.PolicyRule{APIGroups: []string{scalers.Group}, Resources: []string{scalers.Resource}, Verbs: []string{"list"}})
 	b.refusedFor(addOne, "DisaggregatedSetRoleScaler llama-70b")

@@ -58,8 +58,10 @@ func New(auth Auth, inbox Inbox, logger *slog.Logger, now func() time.Time, reg 
 	if err := reg.Register(count); err != nil {
 		return nil, err
 	}
-	return &Handler{auth: auth, inbox: inbox, logger: logger, now: now, count: count,
-		accepted: count.WithLabelValues("accepted"), quiet: quiet{last: map[string]time.Time{}}, room: newRoom()}, nil
+	return &Handler{
+		auth: auth, inbox: inbox, logger: logger, now: now, count: count,
+		accepted: count.WithLabelValues("accepted"), quiet: quiet{last: map[string]time.Time{}}, room: newRoom(),
+	}, nil
 }
 
 // Handle answers one request. The error is an *echo.HTTPError with one short line, because Alertmanager logs it.

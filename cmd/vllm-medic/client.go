@@ -60,13 +60,13 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(*c.server, "/")+path, payload) //nolint:gosec // the address is the one that the person at the command line gives
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(*c.server, "/")+path, payload)
 	if err != nil || req.URL.Host == "" {
 		return usageError{fmt.Sprintf("the server %s is not a URL such as %s; set --server or VLLM_MEDIC_SERVER", *c.server, defaultServer)}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req) //nolint:gosec // as above
+	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("the bot at %s does not answer: %w\n--server names its API listener; incidents list and show --config FILE read the store without the bot", *c.server, cause(err))
 	}

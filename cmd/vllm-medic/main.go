@@ -47,7 +47,7 @@ type usageError struct{ text string }
 func (e usageError) Error() string { return e.text }
 
 func run(ctx context.Context, args []string, t terminal) int {
-	root := newRoot(t)
+	root := newRoot(t)                        //nolint:contextcheck // each command takes the context of its execution
 	root.SetArgs(append([]string{}, args...)) // without arguments of its own, cobra takes those of the process
 	return report(root.ExecuteContext(ctx), t)
 }

@@ -54,7 +54,8 @@ func known() incident.Incident {
 			Checked: "not checked by the API server", Diff: "-  replicas: 2\n+  replicas: 3", Guardrails: []incident.Guardrail{
 				{Name: "bounds", Verdict: incident.GuardShrink, Reason: "3 instead of 4: one step may add 1"},
 				{Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD application models manages it and may set it back"},
-				{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"}, {Name: "pause", Verdict: incident.GuardPass, Reason: "not paused"},
+				{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"},
+				{Name: "pause", Verdict: incident.GuardPass, Reason: "not paused"},
 				{Name: "rights", Verdict: incident.GuardCaution, Reason: "the bot may not patch deployments/scale in llm"},
 			},
 		},

@@ -47,37 +47,58 @@ func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 	}
 	u := engines[1].URL(t)
 	slack := &channel{begun: make(chan struct{}), end: make(chan struct{})}
-	replica := func(wrong time.Duration) (*notify.Dispatcher, *store.Store) {
+	run, stop := context.WithCancel(t.Context())
+	var both sync.WaitGroup
+	t.Cleanup(both.Wait)
+	t.Cleanup(stop)
+	begin := func(wrong time.Duration) *looks {
 		s := storetest.Open(t, u, func(o *store.Options) { o.Clock = func() time.Time { return time.Now().Add(wrong) } })
-		d, err := notify.New(notify.Config{Owner: wrong.String(), Now: s.Now}, s, s, slack, slog.New(slog.DiscardHandler))
+		l := &looks{Store: s}
+		d, err := notify.New(notify.Config{Owner: wrong.String(), Now: s.Now, Sweep: 20 * time.Millisecond}, l, s, slack, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d, s
+		both.Go(func() {
+			if err := d.Run(run); err != nil {
+				t.Error(err)
+			}
+		})
+		return l
 	}
-	slow, s := replica(-4 * time.Minute)
-	fast, _ := replica(4 * time.Minute)
-	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, s.Now())
-	if err := s.Commit(t.Context(), incident.Change{Incident: inc, DueAt: s.Now(), Redraw: true}); err != nil {
+	slow := begin(-4 * time.Minute)
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, slow.Now())
+	if err := slow.Commit(t.Context(), incident.Change{Incident: inc, DueAt: slow.Now(), Redraw: true}); err != nil {
 		t.Fatal(err)
 	}
-	var both sync.WaitGroup
-	deliver := func(d *notify.Dispatcher) {
-		if _, err := d.Deliver(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	both.Go(func() { deliver(slow) })
 	<-slack.begun
-	if n, err := fast.Deliver(t.Context()); n != 0 || err != nil {
-		t.Errorf("the other replica works on %d messages: %v", n, err)
-	}
+	fast := begin(4 * time.Minute)
+	until(t, "the other replica has looked three times", func() bool { return fast.n.Load() >= 3 })
 	close(slack.end)
-	both.Wait()
-	deliver(fast)
-	if n := slack.posts.Load(); n != 1 {
-		t.Errorf("the message was posted %d times", n)
+	until(t, "the message is on record", func() bool {
+		stats, err := slow.Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stats.MessagesWaiting == 0
+	})
+	after := fast.n.Load()
+	until(t, "the other replica has looked again", func() bool { return fast.n.Load() >= after+3 })
+	if n := slack.posts.Load(); n != 1 || fast.claimed.Load() != 0 {
+		t.Errorf("the message was posted %d times, and the other replica claimed %d", n, fast.claimed.Load())
 	}
+}
+
+// looks is a store that counts who asks for messages, and how many they were given.
+type looks struct {
+	*store.Store
+	n, claimed atomic.Int64
+}
+
+func (l *looks) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+	out, err := l.Store.ClaimMessages(ctx, owner, now, lease, limit)
+	l.claimed.Add(int64(len(out)))
+	l.n.Add(1)
+	return out, err
 }
 
 // ahead is a store whose time is not the machine's.

@@ -30,7 +30,7 @@ func TestOnlySilenceOfTheAPIServerIsNoAnswer(t *testing.T) {
 		"forbidden":                     {apierrors.NewForbidden(pods, "x", errors.New("no")), false},
 		"not found":                     {apierrors.NewNotFound(pods, "x"), false},
 		"a bad request":                 {apierrors.NewBadRequest("the name is not valid"), false},
-		"gone":                          {apierrors.NewGone("the version is gone"), false},
+		"gone":                          {apierrors.NewResourceExpired("the version is gone"), false},
 		"a kind that is not there":      {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "ray.io", Kind: "RayCluster"}}, false},
 		"a name that is not asked for":  {errors.New(`invalid resource name "a/b": [may not contain '/']`), false},
 		"credentials are not accepted":  {apierrors.NewUnauthorized("who"), true},
@@ -61,7 +61,7 @@ func TestTheWaitForOurOwnRateLimitIsNoAnswer(t *testing.T) {
 	if !ok {
 		t.Fatal("client-go's client has another type")
 	}
-	for full.GetRateLimiter().TryAccept() { //nolint:revive // it empties the bucket
+	for full.GetRateLimiter().TryAccept() { // it empties the bucket
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

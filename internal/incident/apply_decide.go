@@ -166,7 +166,7 @@ func stepNotOpen(inc Incident, s Step) string {
 		return "The plan has changed since this was shown. Nothing was done. Look at the new plan and decide on that."
 	case StepRefused:
 		return "This step is refused: " + s.Reason
-	case StepProposed, StepApproved, StepDenied, StepApplying, StepApplied, StepFailed, StepUndoing, StepUndone:
+	case StepProposed, StepApproved, StepDenied, StepApplying, StepApplied, StepFailed, StepUndoing, StepUndone, StepReverted:
 	}
 	return fmt.Sprintf("This step is %s. Your click changed nothing.", s.State)
 }

@@ -315,7 +315,7 @@ func (a *applier) endActive(e Aborted) {
 			case PhaseRecheck, PhaseSettle, PhaseVerify:
 				s.State = StepApplied
 			}
-		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplied, StepFailed, StepUndone:
+		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplied, StepFailed, StepUndone, StepReverted:
 		}
 	})
 	if err != nil {

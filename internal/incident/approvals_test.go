@@ -13,8 +13,8 @@ func twoPeople(s Step) Step {
 }
 
 // under is an approval that is counted under these approvers.
-func under(inc Incident, step string, by Actor, now Approvers) Decided {
-	d := approve(inc, step, by)
+func under(inc Incident, by Actor, now Approvers) Decided {
+	d := approve(inc, "p1-s1", by)
 	d.Approvers = &now
 	return d
 }
@@ -103,8 +103,8 @@ func TestADecisionIsTakenUnderTheApproversOfNow(t *testing.T) {
 			s := scaleStep("2", "3")
 			s.Needs.Approvals = tc.shown
 			inc := deciding(t, s)
-			inc = must(t, inc, under(inc, "p1-s1", alice, tc.before))
-			inc = must(t, inc, under(inc, "p1-s1", bob, tc.now))
+			inc = must(t, inc, under(inc, alice, tc.before))
+			inc = must(t, inc, under(inc, bob, tc.now))
 			got, _ := inc.Step("p1-s1")
 			if inc.State != tc.want || !slices.Equal(got.Approvals, tc.counted) {
 				t.Errorf("the incident is %s with the approvals of %v, want %s and %v", inc.State, got.Approvals, tc.want, tc.counted)
@@ -121,8 +121,8 @@ func TestAnApprovalThroughKubernetesOutlivesAChangeOfTheList(t *testing.T) {
 	t.Parallel()
 	carol, dave := Actor{Kind: "kubernetes", ID: "carol"}, Actor{Kind: "kubernetes", ID: "dave"}
 	inc := deciding(t, twoPeople(scaleStep("2", "3")))
-	inc = must(t, inc, under(inc, "p1-s1", carol, Approvers{Users: []string{"U1"}, Count: 2}))
-	if inc = must(t, inc, under(inc, "p1-s1", dave, Approvers{Users: []string{"U2"}, Count: 2})); inc.State != StateApplying {
+	inc = must(t, inc, under(inc, carol, Approvers{Users: []string{"U1"}, Count: 2}))
+	if inc = must(t, inc, under(inc, dave, Approvers{Users: []string{"U2"}, Count: 2})); inc.State != StateApplying {
 		t.Errorf("the incident is %s", inc.State)
 	}
 }

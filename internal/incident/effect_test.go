@@ -52,8 +52,12 @@ func TestReadyReplicasAreToldAsPeopleSayIt(t *testing.T) {
 		ready, want *int64
 		text        string
 	}{
-		{new(int64(2)), new(int64(3)), "2 of 3 ready"}, {new(int64(3)), new(int64(3)), "3 of 3 ready"}, {new(int64(3)), new(int64(2)), "3 ready, 2 wanted"},
-		{new(int64(0)), new(int64(0)), "0 of 0 ready"}, {nil, new(int64(3)), ""}, {new(int64(3)), nil, ""},
+		{new(int64(2)), new(int64(3)), "2 of 3 ready"},
+		{new(int64(3)), new(int64(3)), "3 of 3 ready"},
+		{new(int64(3)), new(int64(2)), "3 ready, 2 wanted"},
+		{new(int64(0)), new(int64(0)), "0 of 0 ready"},
+		{nil, new(int64(3)), ""},
+		{new(int64(3)), nil, ""},
 	} {
 		if got := (Cluster{Replicas: tt.want, ReadyReplicas: tt.ready}).ReadyText(); got != tt.text {
 			t.Errorf("%q, want %q", got, tt.text)

@@ -25,7 +25,7 @@ func TestTheOnlyApproverApprovesAgainAfterAPause(t *testing.T) {
 	b.live.expect("recheck")
 	b.store.once(claims, func() { b.pause("llama") })
 	b.sweep()
-	b.refusedStep(inc.ID, "p1-s1", "paused")
+	b.refusedStep(inc.ID, "paused")
 	b.resume("llama")
 	b.pass(time.Minute)
 	inc = b.open("llama")
@@ -90,7 +90,7 @@ func TestTheApproversOfNowAreAskedForBeforeTheWrite(t *testing.T) {
 			b.approve(inc)
 			b.restart(tt.now)
 			b.sweep()
-			b.refusedStep(inc.ID, "p1-s1", tt.want)
+			b.refusedStep(inc.ID, tt.want)
 
 			late := newBench(t, []incident.Pool{tt.from})
 			inc = claimed(late, answer{err: errAway, lost: true})
@@ -157,7 +157,7 @@ func TestPolicyDoesNotRunWhatItWouldAskAboutByNow(t *testing.T) {
 			b.skip(5 * time.Second)
 			b.sweep()
 			if stricter != nil {
-				b.refusedStep(inc.ID, "p1-s1", "policy does not run it by itself any more")
+				b.refusedStep(inc.ID, "policy does not run it by itself any more")
 			}
 			if got := len(b.live.written()); (got == 1) != (stricter == nil) {
 				t.Errorf("written %v", b.live.written())

@@ -34,8 +34,8 @@ var (
 	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
 )
 
-// real is a bench whose knob is one of a real API server.
-type real struct {
+// onServer is a bench whose knob is one of a real API server.
+type onServer struct {
 	*bench
 	c  *kubetest.Cluster
 	ns string
@@ -48,7 +48,7 @@ type real struct {
 
 // proxy stands between the bot and the API server.
 type proxy struct {
-	of   *real
+	of   *onServer
 	next http.RoundTripper
 }
 
@@ -83,11 +83,11 @@ func lostAnswer(next http.RoundTripper, r *http.Request) (*http.Response, error)
 }
 
 // newReal is a pool in mode auto with one knob, which policy turns and undoes without asking.
-func newReal(t *testing.T, kind incident.StepKind) *real {
+func newReal(t *testing.T, kind incident.StepKind) *onServer {
 	t.Helper()
 	c := kube.Cluster(t)
 	c.InstallCRD(t, kubetest.BackendTrafficPolicies)
-	r := &real{c: c, ns: c.Namespace(t), resource: deployments}
+	r := &onServer{c: c, ns: c.Namespace(t), resource: deployments}
 	pool := inMode(llama(), incident.ModeAuto)
 	pool.Workload.Namespace = r.ns
 	object := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{
@@ -132,7 +132,7 @@ func newReal(t *testing.T, kind incident.StepKind) *real {
 }
 
 // heal is one round of Argo CD's self-heal: what is not as in Git is made so. It says whether there was something to do.
-func (r *real) heal() bool {
+func (r *onServer) heal() bool {
 	r.t.Helper()
 	healed := false
 	kubetest.Eventually(r.t, "the self-heal", func(ctx context.Context) error {
@@ -150,7 +150,7 @@ func (r *real) heal() bool {
 }
 
 // accepted are the bot's writes that the API server has kept.
-func (r *real) accepted() int {
+func (r *onServer) accepted() int {
 	n := 0
 	for _, e := range r.c.Writes(r.t, kubetest.Bot) {
 		if e.ObjectRef != nil && e.ObjectRef.Namespace == r.ns && e.Code() < http.StatusBadRequest {
@@ -161,7 +161,7 @@ func (r *real) accepted() int {
 }
 
 // trouble begins, and the bot goes to work, until the step of the first plan has been tried.
-func (r *real) trouble(req incident.StepRequest) {
+func (r *onServer) trouble(req incident.StepRequest) {
 	r.t.Helper()
 	r.sight.see(sick(5, req))
 	r.deliver(alert("HighTTFT", "llama"))

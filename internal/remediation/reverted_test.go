@@ -265,7 +265,7 @@ func TestAnObjectThatCannotBeLookedAtIsNotWritten(t *testing.T) {
 		b.sweep()
 		b.skip(30 * time.Second)
 	}
-	b.refusedStep(inc.ID, "p1-s1", "its object could not be looked at: connection refused")
+	b.refusedStep(inc.ID, "its object could not be looked at: connection refused")
 	if w := b.writes("llama"); len(w) != 0 {
 		t.Errorf("the ledger has %+v", w)
 	}

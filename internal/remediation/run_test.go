@@ -18,9 +18,10 @@ var errAway = errors.New("connection refused")
 // claims says that a change opens a write.
 func claims(ch incident.Change) bool { return ch.Claim != nil }
 
-// refusedStep expects the step refused for the reason, with nothing written and no lock held.
-func (b *bench) refusedStep(id, step, reason string) {
+// refusedStep expects the first step refused for the reason, with nothing written and no lock held.
+func (b *bench) refusedStep(id, reason string) {
 	b.t.Helper()
+	const step = "p1-s1"
 	inc := b.read(id)
 	s, _ := inc.Step(step)
 	if s.State != incident.StepRefused || !strings.Contains(s.Reason, reason) {
@@ -170,7 +171,7 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 				t.Error(err)
 			}
 			if tt.want != "is being changed by incident inc-other" {
-				b.refusedStep(inc.ID, "p1-s1", tt.want)
+				b.refusedStep(inc.ID, tt.want)
 				return
 			}
 			s, _ := b.read(inc.ID).Step("p1-s1")
@@ -239,7 +240,7 @@ func TestACheckThatCannotBeMadeIsTriedAgainAndThenGivenUp(t *testing.T) {
 				b.skip(30 * time.Second)
 			}
 			b.sweep()
-			b.refusedStep(inc.ID, "p1-s1", tt.want)
+			b.refusedStep(inc.ID, tt.want)
 		})
 	}
 }

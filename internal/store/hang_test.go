@@ -185,8 +185,8 @@ func TestAServerThatHangsIsSaidAndComesBack(t *testing.T) {
 	// Whoever comes now does not wait: a context that is over would be the answer otherwise.
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	var not *store.NotReadyError
-	if _, err := s.AddDelivery(over, incident.Delivery{ReceivedAt: now}); !errors.As(err, &not) {
+	_, err := s.AddDelivery(over, incident.Delivery{ReceivedAt: now})
+	if _, refused := errors.AsType[*store.NotReadyError](err); !refused {
 		t.Errorf("AddDelivery = %v, want a refusal at once", err)
 	}
 	proxy.Resume()
