@@ -59,6 +59,32 @@ func TestAProposalIsWorkedOutAgainWhenTheObjectMoves(t *testing.T) {
 	}
 }
 
+// The check before a write rests on the object's version where the flag is not given. Something else of the object changes once: it is looked at again.
+func TestACheckIsMadeAgainWhenTheObjectMoves(t *testing.T) {
+	t.Parallel()
+	for times, want := range map[int64]string{1: "applied", 9: "unknown"} {
+		t.Run(fmt.Sprint(times), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+			b.create(deployments, deployment(2, nil, ungiven()))
+			s := b.propose(halve)
+			var n atomic.Int64
+			bot := b.as(kubetest.Bot, func(next http.RoundTripper) http.RoundTripper {
+				return beforeDryRun{next, func(ctx context.Context) error {
+					if now := n.Add(1); now <= times {
+						return b.tryPatch(ctx, deployments, fmt.Sprintf(`{"metadata":{"labels":{"n":"%d"}}}`, now))
+					}
+					return nil
+				}}
+			})
+			if err := bot.Recheck(t.Context(), b.pool, s); outcome(err) != want || n.Load() > 3 {
+				t.Errorf("after %d tries: %v", n.Load(), err)
+			}
+		})
+	}
+}
+
 func TestAContextThatHasEndedGivesAnErrorAndNoStep(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -104,20 +104,30 @@ func (t *turner) Propose(ctx context.Context, pool incident.Pool, req incident.S
 		return incident.Step{}, err
 	}
 	var step incident.Step
-	// Somebody may change the object between the look and the dry-run. Nothing is decided yet, so looking once more is harmless.
+	err := settledLook(ctx, func(ctx context.Context) (err error) {
+		step, err = t.propose(ctx, pool, req)
+		return err
+	})
+	if err != nil {
+		return incident.Step{}, err
+	}
+	return step, nil
+}
+
+// settledLook looks again when somebody changed the object between the look and the dry-run. Nothing is decided yet, so looking once more is harmless.
+func settledLook(ctx context.Context, look func(context.Context) error) error {
 	var last error
 	err := retry.Do(ctx, retry.WithMaxRetries(2, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
-		step, last = t.propose(ctx, pool, req)
-		if errors.Is(last, errMoved) {
+		if last = look(ctx); errors.Is(last, errMoved) {
 			return retry.RetryableError(last)
 		}
 		return last
 	})
-	if err != nil {
-		// Do forgets the real error when the context ends, and has none when it had ended before.
-		return incident.Step{}, cmp.Or(last, err)
+	if err == nil {
+		return nil
 	}
-	return step, nil
+	// Do forgets the real error when the context ends, and has none when it had ended before.
+	return cmp.Or(last, err)
 }
 
 func (t *turner) propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
@@ -195,6 +205,10 @@ func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]in
 // Recheck asks everything again that the human saw: the same object with the same owner, the same value, the limits, and the API server.
 // *incident.DriftError and *incident.RefusedError say what has changed; any other error means that the cluster could not be asked. It writes nothing.
 func (t *turner) Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
+	return settledLook(ctx, func(ctx context.Context) error { return t.recheck(ctx, pool, step) })
+}
+
+func (t *turner) recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
 	if err := configured(pool, step.Kind); err != nil {
 		return err
 	}
