@@ -29,7 +29,11 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	say(w, "%s\n", head)
 	printTimes(w, inc)
 	if len(inc.Alerts) > 0 {
-		say(w, "  alerts: %s\n", strings.Join(inc.AlertNames(), ", "))
+		more := ""
+		if inc.AlertsLeftOut > 0 {
+			more = fmt.Sprintf(", and %d resolved earlier", inc.AlertsLeftOut)
+		}
+		say(w, "  alerts: %s%s\n", strings.Join(inc.AlertNames(), ", "), more)
 	}
 	shared := sharedError(inc.Readings)
 	if inc.Note != "" {
@@ -332,6 +336,9 @@ func printJournal(w io.Writer, inc incident.Incident) {
 			say(w, "    %s\n", day)
 		}
 		say(w, "    %s  %s\n", e.At.UTC().Format(time.TimeOnly), strings.ReplaceAll(e.Text, "\n", "\n              "))
+	}
+	if last := inc.LastLeftOut; last != nil {
+		say(w, "    %d repetitive entries omitted, the latest at %s: %s\n", inc.JournalLeftOut, last.At.UTC().Format(time.DateTime), last.Text)
 	}
 }
 

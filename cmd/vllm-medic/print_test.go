@@ -160,3 +160,20 @@ func TestJSONLosesNothingOfTheDiagnosis(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsLeftOutIsSaid(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	inc := incident.Incident{
+		Alerts: []incident.Alert{{Labels: map[string]string{"alertname": "A"}}}, AlertsLeftOut: 1900,
+		Journal: []incident.Entry{{At: at, Text: "Alert joined: A."}}, JournalLeftOut: 4711, LastLeftOut: &incident.Entry{At: at, Text: "Alert fires again: A."},
+	}
+	var b strings.Builder
+	printIncident(&b, inc)
+	printJournal(&b, inc)
+	for _, want := range []string{"alerts: A, and 1900 resolved earlier", "4711 repetitive entries omitted, the latest at 2026-03-01 03:00:00: Alert fires again: A."} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, b.String())
+		}
+	}
+}

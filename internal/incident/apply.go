@@ -131,6 +131,12 @@ func notNow(inc Incident, ev Event) string {
 // say adds a line to the journal and to the Slack thread, and has the message drawn again.
 func (a *applier) say(format string, args ...any) { a.add(nil, "", true, nil, format, args...) }
 
+// sayAlways is say for a line that is kept whatever its kind.
+func (a *applier) sayAlways(format string, args ...any) {
+	a.entries = append(a.entries, Entry{At: a.now, Kind: a.kind, Text: fmt.Sprintf(format, args...), Thread: true})
+	a.redraw = true
+}
+
 // note adds a line to the journal only.
 func (a *applier) note(format string, args ...any) { a.add(nil, "", false, nil, format, args...) }
 
@@ -148,7 +154,7 @@ func (a *applier) add(by *Actor, step string, thread bool, data any, format stri
 			e.Data = b
 		}
 	}
-	a.entries = append(a.entries, e)
+	a.record(e)
 	a.redraw = true
 }
 

@@ -21,6 +21,9 @@ func (a *applier) alerts(e AlertsReceived) error {
 	}
 	for _, in := range e.Alerts {
 		n, ok := a.index[in.Fingerprint]
+		if !ok && a.leftOut(in) {
+			continue
+		}
 		if !ok {
 			a.index[in.Fingerprint] = len(a.inc.Alerts)
 			a.inc.Alerts = append(a.inc.Alerts, heard(in, e.Source))
@@ -43,6 +46,7 @@ func (a *applier) alerts(e AlertsReceived) error {
 		case alertSame:
 		}
 	}
+	a.boundAlerts()
 	if !wasOpen {
 		return a.reopen(slices.Concat(joined, again), e.Mode)
 	}
@@ -110,7 +114,7 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 	if a.inc.Pool == "" {
 		a.inc.State = StateWatching
 	}
-	a.say("It fires again and was opened again: %s.%s", a.list(firing), space(a.takeMode(mode)))
+	a.sayAlways("It fires again and was opened again: %s.%s", a.list(firing), space(a.takeMode(mode)))
 	return nil
 }
 

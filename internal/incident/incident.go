@@ -21,16 +21,18 @@ type Incident struct {
 	Mode  Mode   `json:"mode"`
 	Drill bool   `json:"drill"`
 	// Note says in one sentence why the incident is where it is, when that is not obvious.
-	Note      string             `json:"note,omitempty"`
-	OpenedAt  time.Time          `json:"openedAt"`
-	UpdatedAt time.Time          `json:"updatedAt"`
-	ClosedAt  time.Time          `json:"closedAt,omitzero"`
-	Reopened  int                `json:"reopened,omitempty"`
-	Alerts    []Alert            `json:"alerts"`
-	Readings  map[string]Reading `json:"readings"`
-	ReadAt    time.Time          `json:"readAt,omitzero"`
-	Dialect   string             `json:"dialect,omitempty"`
-	Cluster   Cluster            `json:"cluster"`
+	Note      string    `json:"note,omitempty"`
+	OpenedAt  time.Time `json:"openedAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	ClosedAt  time.Time `json:"closedAt,omitzero"`
+	Reopened  int       `json:"reopened,omitempty"`
+	// Alerts are all that fire, and the newest that have ended; AlertsLeftOut counts the others.
+	Alerts        []Alert            `json:"alerts"`
+	AlertsLeftOut int                `json:"alertsLeftOut,omitempty"`
+	Readings      map[string]Reading `json:"readings"`
+	ReadAt        time.Time          `json:"readAt,omitzero"`
+	Dialect       string             `json:"dialect,omitempty"`
+	Cluster       Cluster            `json:"cluster"`
 	// DeadAlerts are alerts whose rule cannot see this pool's vLLM.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 	// Unexamined are alerts about whose rule that is not known.
@@ -57,6 +59,11 @@ type Incident struct {
 	Decisions []Decision `json:"decisions"`
 	// Journal is filled by the store on reads that ask for it; Apply returns new entries beside the incident.
 	Journal []Entry `json:"journal"`
+	// JournalLeftOut counts the lines that the journal does not take any more, because there are so many of their kind; LastLeftOut is the newest of them.
+	JournalLeftOut int    `json:"journalLeftOut,omitempty"`
+	LastLeftOut    *Entry `json:"lastLeftOut,omitempty"`
+	// Lines counts the lines of each kind that is not kept for ever.
+	Lines map[EventKind]int `json:"lines,omitempty"`
 	// Version counts commits. The store fills it; a commit with an old one is refused.
 	Version int64 `json:"version"`
 }
@@ -275,6 +282,8 @@ func (i Incident) Clone() Incident {
 	i.Trials = slices.Clone(i.Trials)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)
+	i.LastLeftOut = clonePtr(i.LastLeftOut)
+	i.Lines = maps.Clone(i.Lines)
 	i.Diagnosis = clonePtr(i.Diagnosis)
 	i.AckedBy = clonePtr(i.AckedBy)
 	i.Active = clonePtr(i.Active)

@@ -125,6 +125,22 @@ func show(t *testing.T, inc incident.Incident) string {
 	return rec.Body.String()
 }
 
+func TestThePageSaysWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	inc := rich()
+	if got := show(t, inc); strings.Contains(got, "resolved earlier") || strings.Contains(got, "omitted") {
+		t.Error("it says that something is left out when nothing is")
+	}
+	inc.AlertsLeftOut, inc.JournalLeftOut = 1900, 4711
+	inc.LastLeftOut = &incident.Entry{At: inc.OpenedAt, Text: "Alert fires again: <b>."}
+	got := show(t, inc)
+	for _, want := range []string{"And 1900 resolved earlier.", "4711 repetitive entries omitted, the latest at", "Alert fires again: &lt;b&gt;."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
 func TestThePageOfAnIncidentLooksAsAgreed(t *testing.T) {
 	t.Parallel()
 	plain := rich()
