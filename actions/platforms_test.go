@@ -249,16 +249,18 @@ func TestARefusedProgramOfAnOperatorSaysWhereTheArgumentsAre(t *testing.T) {
 func TestARefusedChildSaysWhereItsOwnerHasTheArguments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	b.c.InstallCRD(t, kubetest.VLLMRuntimes)
+	runtime := b.create(runtimes, object("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", map[string]any{"deploymentConfig": map[string]any{"image": "vllm"}}))
 	o := deployment(0, nil, served())
-	o["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
-		"apiVersion": "production-stack.vllm.ai/v1alpha1", "kind": "VLLMRuntime", "name": "llama", "uid": "0b1e", "controller": true,
-	}}
+	meta("ownerReferences", []any{map[string]any{
+		"apiVersion": runtime.GetAPIVersion(), "kind": "VLLMRuntime", "name": model, "uid": string(runtime.GetUID()), "controller": true,
+	}})(o)
 	b.create(deployments, o)
 	s, err := b.bot.Propose(t.Context(), b.pool, halve)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := refusals(s); !strings.Contains(got, "belongs to VLLMRuntime llama") || !strings.Contains(got, "change spec.vllmConfig.extraArgs there") {
+	if got := refusals(s); !strings.Contains(got, "belongs to VLLMRuntime "+model) || !strings.Contains(got, "change spec.vllmConfig.extraArgs there") {
 		t.Errorf("refused for %q", got)
 	}
 }
