@@ -78,7 +78,7 @@ func syntax(err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("not JSON: the body ends too early")
 	case errors.As(err, &syn):
-		return fmt.Errorf("not JSON: byte %d", syn.ByteOffset)
+		return fmt.Errorf("not JSON: byte %d", syn.ByteOffset+1) // people count from one
 	default:
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,6 +55,7 @@ func setup(env *testscript.Env, m *metrics) error {
 	if err := provide(env.WorkDir); err != nil {
 		return err
 	}
+	begun := time.Now().UTC()
 	values := map[string]func() string{
 		"WORK": func() string { return env.WorkDir },
 		"PROM": m.address,
@@ -62,6 +64,9 @@ func setup(env *testscript.Env, m *metrics) error {
 		// Nothing can listen on port 1 of loopback: it is reserved, and no test runs a tcpmux.
 		"NOBODY": func() string { return "http://127.0.0.1:1" },
 		"NS":     func() string { return j.cluster(env) },
+		// Times of alerts: a "firing" is late news only for some minutes after the end.
+		"MINUTE_AGO": func() string { return begun.Add(-time.Minute).Format(time.RFC3339) },
+		"BEGIN":      func() string { return begun.Format(time.RFC3339) },
 	}
 	return filepath.WalkDir(env.WorkDir, func(path string, d fs.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err != nil || d.IsDir() || (ext != ".yaml" && ext != ".json") {
