@@ -140,34 +140,24 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 // approved step. Each looks at its start, every Timing.Sweep, and when the store wakes it.
 func (e *Engine) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	wg.Go(func() { e.again(ctx, "inbox", gatherInbox, e.drain) })
-	wg.Go(func() { e.again(ctx, "incidents", gatherIncidents, e.advanceDue) })
+	wg.Go(func() {
+		e.again(ctx, "inbox", func(ctx context.Context) (int, error) { return e.drain(ctx, gatherInbox) })
+	})
+	wg.Go(func() { e.again(ctx, "incidents", e.advanceDue) })
 	wg.Wait()
 	return nil
 }
 
-// gatherInbox and gatherIncidents are how long a loop lets work gather after a sweep that had some before it wakes for it: in a storm each delivery wakes them, and many are
-// folded for the price of one. Both are short against what people notice.
-const (
-	gatherInbox     = 100 * time.Millisecond
-	gatherIncidents = 10 * time.Millisecond
-)
+// gatherInbox is how long deliveries gather before more of them are folded in: in a storm many are folded for the price of one. The first one does not wait.
+const gatherInbox = 200 * time.Millisecond
 
-func (e *Engine) again(ctx context.Context, what string, gather time.Duration, sweep func(context.Context) (int, error)) {
+func (e *Engine) again(ctx context.Context, what string, sweep func(context.Context) (int, error)) {
 	tick := time.NewTicker(e.cfg.Timing.Sweep)
 	defer tick.Stop()
 	for {
 		wake := e.deps.Incidents.Wake()
-		n, err := sweep(ctx)
-		if err != nil && ctx.Err() == nil {
+		if _, err := sweep(ctx); err != nil && ctx.Err() == nil {
 			e.deps.Logger.ErrorContext(ctx, "sweep failed", "of", what, "err", err)
-		}
-		if n > 0 {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(gather):
-			}
 		}
 		select {
 		case <-ctx.Done():

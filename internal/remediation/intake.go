@@ -18,8 +18,8 @@ import (
 // foldAtOnce is how many deliveries are claimed, and folded in with one commit.
 const foldAtOnce = 256
 
-// drain folds the deliveries of the inbox in, many at a time.
-func (e *Engine) drain(ctx context.Context) (int, error) {
+// drain folds the deliveries of the inbox in, many at a time. It lets some gather for that long after a batch that was not full.
+func (e *Engine) drain(ctx context.Context, gather time.Duration) (int, error) {
 	for n := 0; ; {
 		now := e.deps.Now()
 		ds, err := e.deps.Inbox.ClaimDeliveries(ctx, e.cfg.Owner, now, e.cfg.Timing.Lease, foldAtOnce)
@@ -32,6 +32,13 @@ func (e *Engine) drain(ctx context.Context) (int, error) {
 		n += len(ds)
 		if err := e.newBatch(ds, now).fold(ctx); err != nil {
 			return n, err
+		}
+		if len(ds) < foldAtOnce && gather > 0 {
+			select {
+			case <-ctx.Done():
+				return n, nil
+			case <-time.After(gather):
+			}
 		}
 	}
 }

@@ -17,7 +17,7 @@ const claimAtOnce = 8
 // took. A failing incident does not hold up the others; their errors are joined.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	var errs []error
-	folded, err := e.drain(ctx)
+	folded, err := e.drain(ctx, 0)
 	errs = append(errs, err)
 	advanced, err := e.advanceDue(ctx)
 	return folded + advanced, errors.Join(append(errs, err)...)
