@@ -26,19 +26,19 @@ func (r *Registry) Needs(ctx context.Context, pool incident.Pool) ([]authorizati
 	return out, nil
 }
 
-// May asks the API server whether the bot has a right. Only a clear yes is yes.
-func (r *Registry) May(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
-	return r.cluster.may(ctx, rightOf(what))
+// Lacks asks the API server whether the bot lacks a right. One for an autoscaler that this cluster does not have is not lacking: where KEDA is not
+// installed, there is nothing to list.
+func (r *Registry) Lacks(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	may, err := r.cluster.may(ctx, rightOf(what))
+	if err == nil && !may {
+		may, err = r.cluster.lacksScaler(ctx, rightOf(what))
+	}
+	return !may, err
 }
 
 // Resource finds where the objects of a kind are. *incident.RefusedError says that this cluster has no such kind.
 func (r *Registry) Resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
 	return r.cluster.resource(ctx, apiVersion, kind)
-}
-
-// Unserved says that a right is for an autoscaler that this cluster does not have: where KEDA is not installed, there is nothing to list.
-func (r *Registry) Unserved(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
-	return r.cluster.lacksScaler(ctx, rightOf(what))
 }
 
 // RightText is a right as the refusals name it: `patch deployments.apps/scale "llama-70b" in namespace llm`.

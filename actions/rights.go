@@ -74,32 +74,6 @@ func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incide
 	return byNamespace(all), nil
 }
 
-// Missing asks the API server which of the rights that the knobs of a pool need in its mode the bot does not have: "patch deployments.apps/scale ...".
-// Autoscalers that the cluster does not have are left out.
-func (r *Registry) Missing(ctx context.Context, pool incident.Pool) ([]string, error) {
-	rights, err := r.rights(ctx, pool, pool.Mode)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, one := range rights {
-		may, err := r.cluster.may(ctx, one)
-		if err != nil {
-			return nil, err
-		}
-		if !may {
-			may, err = r.cluster.lacksScaler(ctx, one)
-			if err != nil {
-				return nil, err
-			}
-		}
-		if !may {
-			out = append(out, one.String())
-		}
-	}
-	return out, nil
-}
-
 func (r *Registry) rights(ctx context.Context, p incident.Pool, m incident.Mode) ([]right, error) {
 	all, err := r.cluster.needs(ctx, p)
 	if err != nil {

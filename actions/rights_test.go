@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
@@ -96,13 +97,21 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 	}
 }
 
-// names demands that Missing names the one right that a user lacks; it allows for the moment that a grant takes to be obeyed.
+// names demands that the bot names the one right that a user lacks; it allows for the moment that a grant takes to be obeyed.
 func (b *bench) names(user, without string) {
 	b.t.Helper()
 	pool := b.pool
 	pool.Mode = incident.ModeApprove
 	kubetest.Eventually(b.t, "the missing right is named", func(ctx context.Context) error {
-		missing, err := b.as(user, nil).Missing(ctx, pool)
+		bot := b.as(user, nil)
+		needs, err := bot.Needs(ctx, pool)
+		var missing []string
+		for _, n := range needs {
+			lacks, asked := bot.Lacks(ctx, n)
+			if err = errors.Join(err, asked); lacks {
+				missing = append(missing, actions.RightText(n))
+			}
+		}
 		switch {
 		case err != nil:
 			return err

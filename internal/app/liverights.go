@@ -163,14 +163,11 @@ func askRights(ctx context.Context, registry *actions.Registry, where, complete 
 	f := Finding{Where: where, Good: true, Text: complete}
 	missing, optional := 0, 0
 	for _, r := range rights {
-		may, err := registry.May(ctx, r.ResourceAttributes)
-		if err == nil && !may {
-			may, err = registry.Unserved(ctx, r.ResourceAttributes)
-		}
-		switch {
-		case err != nil:
+		lacks, err := registry.Lacks(ctx, r.ResourceAttributes)
+		if err != nil {
 			return Finding{Where: where, Text: err.Error()}
-		case may:
+		}
+		if !lacks {
 			continue
 		}
 		kind := "missing"

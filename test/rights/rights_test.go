@@ -68,9 +68,12 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		kubetest.Eventually(t, "the rights of the knobs", func(ctx context.Context) error {
-			missing, err := registry.Missing(ctx, pool())
-			if err == nil && len(missing) > 0 {
-				err = fmt.Errorf("missing: %q", missing)
+			needs, err := registry.Needs(ctx, pool())
+			for _, n := range needs {
+				lacks, asked := registry.Lacks(ctx, n)
+				if err = errors.Join(err, asked); lacks {
+					err = errors.Join(err, fmt.Errorf("missing: %s", actions.RightText(n)))
+				}
 			}
 			return err
 		})
