@@ -39,12 +39,12 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 			out = append(out, poolRights(ctx, registry, p, usable))
 		}
 	}
-	return append(out, askRights(ctx, registry, "rights, people", "approvals, pauses and reads with a Kubernetes token work", reviewRights())), nil
+	return append(out, askRights(ctx, registry, "rights, people", "approvals, pauses and reads with a Kubernetes token work", PeopleRights())), nil
 }
 
 // noAnswer says that the API server does not answer: each line about knobs and rights would say the same.
 func noAnswer(ctx context.Context, registry *actions.Registry) (Finding, bool) {
-	_, err := registry.Lacks(ctx, reviewRights()[0].ResourceAttributes)
+	_, err := registry.Lacks(ctx, PeopleRights()[0].ResourceAttributes)
 	if err == nil {
 		return Finding{}, false
 	}

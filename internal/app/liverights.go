@@ -22,14 +22,8 @@ type Right struct {
 	Optional bool
 }
 
-// Rights are all rights that the bot needs for a pool and its knobs, in the pool's mode, and for the people who use its API.
+// Rights are all rights that the bot needs for a pool and its knobs, in the pool's mode: to read evidence, then for its knobs. What both need is required.
 func Rights(ctx context.Context, registry *actions.Registry, p incident.Pool) ([]Right, error) {
-	out, err := rightsFor(ctx, registry, p)
-	return append(out, reviewRights()...), err
-}
-
-// rightsFor are those for a pool: to read evidence, then for its knobs. What both need is required.
-func rightsFor(ctx context.Context, registry *actions.Registry, p incident.Pool) ([]Right, error) {
 	out, err := evidenceRights(ctx, registry, p.Workload)
 	if err != nil {
 		return nil, err
@@ -120,8 +114,8 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 	return out, nil
 }
 
-// reviewRights are those to ask who a person is and what that person may do.
-func reviewRights() []Right {
+// PeopleRights are those to ask who a person is and what that person may do.
+func PeopleRights() []Right {
 	const nobody = "nobody can approve, pause or read with a Kubernetes token; Slack still works"
 	return []Right{
 		{ResourceAttributes: authorizationv1.ResourceAttributes{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}, Without: nobody},
@@ -133,7 +127,7 @@ func reviewRights() []Right {
 // those.
 func poolRights(ctx context.Context, registry *actions.Registry, p, usable incident.Pool) Finding {
 	where := "rights, pool " + p.Name
-	rights, err := rightsFor(ctx, registry, usable)
+	rights, err := Rights(ctx, registry, usable)
 	if err != nil {
 		return Finding{Where: where, Text: err.Error()}
 	}

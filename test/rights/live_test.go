@@ -74,7 +74,7 @@ func TestCheckLiveAsksForEveryRightOfTheManifest(t *testing.T) {
 		p.Workload.Kind = kind
 		rights, err := app.Rights(t.Context(), registry, p)
 		must(t, err)
-		for _, r := range rights {
+		for _, r := range append(rights, app.PeopleRights()...) {
 			if r.Without == "" {
 				t.Errorf("it is not said what does not work without the right to %s", actions.RightText(r.ResourceAttributes))
 			}
@@ -243,6 +243,7 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 			p.Workload.Namespace = ns
 			rights, err := app.Rights(t.Context(), registry, p)
 			must(t, err)
+			rights = append(rights, app.PeopleRights()...)
 			roles := map[string][]rbacv1.PolicyRule{}
 			for _, r := range rights {
 				if tt.has(r) {
