@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
+
+// Part is the part of the program for whose work a panic is counted.
+const Part = "messages"
 
 // Config says how messages are delivered. Zero durations get the defaults named beside them.
 type Config struct {
@@ -27,6 +32,8 @@ type Config struct {
 	RetryMin, RetryMax time.Duration
 	// Drain is how long the calls in flight may still take when Run is told to stop (10 s).
 	Drain time.Duration
+	// Panics logs and counts what was caught; nil only catches.
+	Panics *rescue.Log
 	// Now is the time that the outbox's claims and due times are told in (time.Now). Dispatchers on one outbox must agree about it.
 	Now func() time.Time
 }

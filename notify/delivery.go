@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 const (
@@ -35,6 +37,18 @@ type delivery struct {
 	sending bool
 	// repeat says that the next post repeats one whose outcome could not be found out. It is done once.
 	repeat bool
+}
+
+// rescued is run; a panic is a failure of this message like any other, which is tried again and given up in the end.
+func (v *delivery) rescued(ctx context.Context) error {
+	err := v.d.cfg.Panics.Do(ctx, Part, func() error { return v.run(ctx) }, slog.String("incident", v.m.Incident))
+	if caught, ok := errors.AsType[*rescue.PanicError](err); ok {
+		err = v.d.cfg.Panics.Do(ctx, Part, func() error { return v.broken(ctx, caught) }, slog.String("incident", v.m.Incident))
+	}
+	if err != nil && !errors.Is(err, incident.ErrFenced) {
+		return fmt.Errorf("message of incident %s: %w", v.m.Incident, err)
+	}
+	return nil
 }
 
 // run brings the message up to date, in the order in which people read it: the message, its edits, its thread.

@@ -38,6 +38,26 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 	return v.save(ctx, true)
 }
 
+// brokenTries is how many turns of a message in a row may end in an error in the program before it is given up.
+const brokenTries = 5
+
+// broken stores that the turn panicked. What was being posted may have arrived.
+func (v *delivery) broken(ctx context.Context, err error) error {
+	switch {
+	case v.sending:
+		v.lost(ctx, err)
+	default:
+		v.m.Attempts++
+		v.m.NextAt = v.now().Add(v.d.cfg.backoff(v.m.Attempts))
+	}
+	if v.m.Attempts >= brokenTries {
+		v.m.GaveUp = true
+		v.d.logger.ErrorContext(ctx, "a message is parked until its incident changes", "incident", v.m.Incident, "attempt", v.m.Attempts, "err", err)
+	}
+	v.m.LastError = clip(err.Error())
+	return v.save(ctx, true)
+}
+
 // notSent takes back the intent of this turn, because it is known that nothing was posted. The intent of a repeated post stays: its
 // elder is still open.
 func (v *delivery) notSent() {

@@ -53,7 +53,7 @@ func (w *work) claim(ctx context.Context) (int, error) {
 		go func() {
 			inner, cancel := w.d.messageContext(ctx)
 			defer cancel()
-			w.ended <- ended{m.Incident, v.run(inner)}
+			w.ended <- ended{m.Incident, v.rescued(inner)}
 		}()
 	}
 	return len(claimed), nil

@@ -19,8 +19,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/notify"
+	"github.com/vllm-medic/vllm-medic/notify/slack"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -40,6 +42,9 @@ type Options struct {
 	Kubeconfig string
 	// ReloadEvery is how often the playbook folders are looked at; zero means every ten seconds.
 	ReloadEvery time.Duration
+	// FreeCuts is how many turns on an incident may be cut off in a row before it waits; zero takes the default of the engine. Rehearsals that end the
+	// process at every instruction raise it.
+	FreeCuts int
 	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
 	LookAfter time.Duration
 }
@@ -55,6 +60,7 @@ type App struct {
 	slack     *slackParts
 	gate      *access.Gate
 	registry  *prometheus.Registry
+	panics    *rescue.Log
 	pulse     *pulse
 	servers   []*server
 	stop      context.CancelFunc
@@ -76,13 +82,14 @@ func New(ctx context.Context, opts Options) (*App, error) {
 
 func (a *App) build(ctx context.Context) error {
 	cfg, log := a.opts.Config, a.opts.Logger
+	a.panics = rescue.NewLog(log, remediation.PartInbox, remediation.PartIncidents, notify.Part, slack.Part, store.Part, partPlaybooks, partPrune, partMetrics)
 	owner, err := ownerName()
 	if err != nil {
 		return err
 	}
 	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, remediation.DefaultLease), time.Minute), time.Now)
 	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
-		ChannelFor: a.channelFor, Logger: log.With("part", "store"), Beat: func() { a.pulse.beat(loopCommits) },
+		ChannelFor: a.channelFor, Logger: log.With("part", "store"), Beat: func() { a.pulse.beat(loopCommits) }, Panics: a.panics,
 	})
 	if err != nil {
 		return err
@@ -106,9 +113,10 @@ func (a *App) build(ctx context.Context) error {
 	}
 	a.collector = parts.collector
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
-	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing}, remediation.Deps{
+	a.playbooks.panics = a.panics
+	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing, FreeCuts: a.opts.FreeCuts}, remediation.Deps{
 		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{Collector: a.collector}, Playbooks: a.playbooks,
-		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Now: a.store.Now,
+		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
 	})
 	if err != nil {
 		return err
@@ -149,7 +157,7 @@ func (a *App) Start(ctx context.Context) {
 	a.stop = stop
 	background := func(name string, fn func(context.Context) error) {
 		a.wg.Go(func() {
-			if err := fn(run); err != nil && run.Err() == nil {
+			if err := a.panics.Keep(run, name, fn); err != nil && run.Err() == nil {
 				a.failed <- fmt.Errorf("%s: %w", name, err)
 			}
 		})
@@ -158,7 +166,7 @@ func (a *App) Start(ctx context.Context) {
 	background("engine", a.engine.Run)
 	background("notify", a.notifier.Run)
 	background("prune", func(ctx context.Context) error {
-		return prune(ctx, a.store, a.opts.Logger.With("part", "store"), a.store.Now)
+		return prune(ctx, rescued{a.store, a.panics}, a.opts.Logger.With("part", "store"), a.store.Now)
 	})
 	background("playbooks", func(ctx context.Context) error { return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery)) })
 	if a.slack != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 )
 
@@ -28,6 +29,7 @@ type storeMetrics struct {
 	counter counter
 	logger  *slog.Logger
 	now     func() time.Time
+	panics  *rescue.Log
 	mu      sync.Mutex
 	down    bool
 }
@@ -120,8 +122,12 @@ func (m *storeMetrics) count(ctx context.Context) (store.Stats, error) {
 	}
 	got := make(chan answer, 1)
 	go func() {
-		st, err := m.counter.Stats(ctx)
-		got <- answer{st, err}
+		var a answer
+		a.err = m.panics.Do(ctx, partMetrics, func() (err error) {
+			a.st, err = m.counter.Stats(ctx)
+			return err
+		})
+		got <- a
 	}()
 	select {
 	case a := <-got:

@@ -17,7 +17,7 @@ func (a *App) buildNotify(owner string, outbox notify.Outbox) error {
 	if err != nil {
 		return err
 	}
-	a.notifier, err = notify.New(notify.Config{Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter, Now: a.store.Now}, outbox, a.store, sink, log)
+	a.notifier, err = notify.New(notify.Config{Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter, Panics: a.panics, Now: a.store.Now}, outbox, a.store, sink, log)
 	return err
 }
 
@@ -33,7 +33,7 @@ func (a *App) sink(owner string) (notify.Sink, error) {
 	}
 	interactions, err := slack.NewInteractions(slack.InteractionsConfig{
 		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team, Enterprise: cfg.Slack.Enterprise, Owner: owner,
-	}, slack.InteractionsDeps{Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers, Logger: log, Now: a.store.Now})
+	}, slack.InteractionsDeps{Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers, Logger: log, Panics: a.panics, Now: a.store.Now})
 	if err != nil {
 		return nil, err
 	}

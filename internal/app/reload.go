@@ -13,6 +13,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -26,6 +27,8 @@ type playbookSet struct {
 	cfg    config.Playbooks
 	logger *slog.Logger
 	now    func() time.Time
+	panics *rescue.Log
+	load   func([]playbooks.File, playbooks.Options) (*playbooks.Catalog, error)
 
 	mu      sync.Mutex
 	current *playbooks.Catalog
@@ -36,7 +39,7 @@ type playbookSet struct {
 }
 
 func newPlaybookSet(cfg config.Playbooks, current *playbooks.Catalog, logger *slog.Logger, now func() time.Time) *playbookSet {
-	return &playbookSet{cfg: cfg, logger: logger, now: now, current: current, loaded: now()}
+	return &playbookSet{cfg: cfg, logger: logger, now: now, current: current, loaded: now(), load: playbooks.Load}
 }
 
 func playbookFiles(dirs []string) ([]playbooks.File, error) {
@@ -107,7 +110,10 @@ func (s *playbookSet) look(ctx context.Context) {
 	}
 	var next *playbooks.Catalog
 	if err == nil {
-		next, err = playbooks.Load(files, playbooks.Options{Window: s.cfg.Window, MaxWarmUp: s.cfg.MaxWarmUp})
+		err = s.panics.Do(ctx, partPlaybooks, func() (err error) {
+			next, err = s.load(files, playbooks.Options{Window: s.cfg.Window, MaxWarmUp: s.cfg.MaxWarmUp})
+			return err
+		})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

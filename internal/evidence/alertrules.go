@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // rulesPath is where Prometheus lists its rules.
@@ -267,7 +267,7 @@ func (c *Collector) askSeries(ctx context.Context, known *alertrules.Known, expr
 		}
 	}
 	found := make([]alertrules.Presence, len(unasked))
-	var wg sync.WaitGroup
+	var wg rescue.Group
 	for i, s := range unasked {
 		wg.Go(func() { found[i] = c.presence(ctx, s, at.Add(-lookBack), at) })
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // changeAge is how long a change counts as recent, maxChanges how many are told, and maxChangeText how long the text of one may be, in runes.
@@ -40,7 +40,7 @@ type around struct {
 // changes fills in what changed lately, the crashes, and what of both could not be read. Its parts are read side by side; none costs another.
 func (k *kubeClient) changes(ctx context.Context, a around, out *incident.Cluster) {
 	var (
-		wg                                       sync.WaitGroup
+		wg                                       rescue.Group
 		revised, nodes                           []incident.RecentChange
 		scalers                                  []scaling
 		own                                      []ownScalings

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // Collector reads the evidence for a pool. It is safe for concurrent use.
@@ -55,7 +56,7 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
 	ev := incident.Evidence{At: c.now()}
-	var wg sync.WaitGroup
+	var wg rescue.Group
 	wg.Go(func() { ev.Cluster = c.cluster(ctx, pool.Workload, ev.At) })
 	found, err := c.detect(ctx, pool, ev.At)
 	ev.Dialect = found.dialect.String()
@@ -95,7 +96,7 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 // readings asks for every signal, and for the time of the pool's newest sample. Signals are known by name; of two with the same name neither is read.
 func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, found finding, dialectErr error, at time.Time) (map[string]incident.Reading, time.Time) {
 	var (
-		wg    sync.WaitGroup
+		wg    rescue.Group
 		mu    sync.Mutex
 		fresh freshness
 		out   = make(map[string]incident.Reading, len(signals))
@@ -141,7 +142,7 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 		return r
 	}
 	var (
-		wg       sync.WaitGroup
+		wg       rescue.Group
 		baseline *incident.Baseline
 		apart    string
 	)

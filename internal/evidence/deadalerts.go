@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -18,6 +17,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // deadLookBack is how far back the series of a pool count: a restart of its pods takes minutes.
@@ -121,7 +121,7 @@ func (c *Collector) dead(ctx context.Context, alert, expr string, known alertrul
 func (c *Collector) askMetrics(ctx context.Context, known *alertrules.Known, metrics []string, pool incident.Pool, at time.Time) {
 	metrics = metrics[:min(len(metrics), mostMetrics)]
 	found := make([]alertrules.Presence, len(metrics))
-	var wg sync.WaitGroup
+	var wg rescue.Group
 	for i, metric := range metrics {
 		if sel, ok := ownSelector(metric, pool.Matchers); ok {
 			wg.Go(func() { found[i] = c.presence(ctx, sel, at.Add(-deadLookBack), at) })

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // vllmNames matches vLLM's metrics in every dialect. The series of histograms other than _count and the _created timestamps would only make the
@@ -111,7 +112,7 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 // withBuckets completes a dialect and remembers it. Without the bucket bounds the signals' own are used, and the next collection asks again.
 func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matchers map[string]string, at time.Time) finding {
 	var (
-		wg       sync.WaitGroup
+		wg       rescue.Group
 		podLabel string
 		podErr   error
 	)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // Cluster implements Kube.
@@ -28,7 +28,7 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 		return out
 	}
 	var (
-		wg                            sync.WaitGroup
+		wg                            rescue.Group
 		podsErr, scalerErr, eventsErr error
 		a                             = around{ref: ref, obj: obj, now: now}
 	)

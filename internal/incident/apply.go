@@ -99,6 +99,8 @@ func (a *applier) dispatch(ev Event) error {
 		}
 		a.inc.Note = e.Note
 		a.add(nil, "", !e.Silent, nil, "%s", e.Note)
+	case SetBack:
+		return a.setBack(e)
 	case Rerouted:
 		return a.rerouted(e)
 	case Closed:

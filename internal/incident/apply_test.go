@@ -190,6 +190,8 @@ func samples() []Event {
 		Noted{},
 		Noted{Note: "waiting"},
 		Noted{Note: "waiting", Silent: true},
+		SetBack{},
+		SetBack{How: SetbackPanic, RetryAt: now},
 		Written{Result: ResultUnknown},
 		Rerouted{},
 		Rerouted{Fingerprints: []string{"a"}, Pool: "llama"},

@@ -27,6 +27,7 @@ const (
 	KindAcked        EventKind = "acked"
 	KindRerouted     EventKind = "rerouted"
 	KindNoted        EventKind = "noted"
+	KindSetback      EventKind = "setback"
 	KindClosed       EventKind = "closed"
 )
 
@@ -34,7 +35,8 @@ const (
 func EventKinds() []EventKind {
 	return []EventKind{
 		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindQuieted, KindDecided, KindExpired, KindRefused, KindClaimed,
-		KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted, KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindClosed,
+		KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted, KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindSetback,
+		KindClosed,
 	}
 }
 
@@ -173,6 +175,18 @@ type Noted struct {
 	Silent bool
 }
 
+// SetBack says that the bot's own work on the incident failed in a way that would come again: it panicked, did not end, or ended with the process.
+// An empty How says that the work has gone well again.
+type SetBack struct {
+	How SetbackKind
+	// Detail is what the panic was, or the like; it may be empty.
+	Detail string
+	// RetryAt is when the work is begun again; zero: at once.
+	RetryAt time.Time
+	// Parked says that it is begun again only rarely from now on.
+	Parked bool
+}
+
 // Closed ends the incident.
 type Closed struct {
 	By     Actor
@@ -238,6 +252,9 @@ func (Rerouted) Kind() EventKind { return KindRerouted }
 
 // Kind names the event.
 func (Noted) Kind() EventKind { return KindNoted }
+
+// Kind names the event.
+func (SetBack) Kind() EventKind { return KindSetback }
 
 // Kind names the event.
 func (Closed) Kind() EventKind { return KindClosed }

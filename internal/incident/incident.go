@@ -54,7 +54,9 @@ type Incident struct {
 	Quiet        Quiet     `json:"quiet,omitempty"`
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has not.
-	ChangedAt time.Time  `json:"changedAt,omitzero"`
+	ChangedAt time.Time `json:"changedAt,omitzero"`
+	// Setback is set while the bot's own work on the incident fails; nil when it goes well.
+	Setback   *Setback   `json:"setback,omitempty"`
 	AckedBy   *Actor     `json:"ackedBy,omitempty"`
 	Decisions []Decision `json:"decisions"`
 	// Journal is filled by the store on reads that ask for it; Apply returns new entries beside the incident.
@@ -286,6 +288,7 @@ func (i Incident) Clone() Incident {
 	i.Lines = maps.Clone(i.Lines)
 	i.Diagnosis = clonePtr(i.Diagnosis)
 	i.AckedBy = clonePtr(i.AckedBy)
+	i.Setback = clonePtr(i.Setback)
 	i.Active = clonePtr(i.Active)
 	if i.Plan != nil {
 		p := *i.Plan

@@ -81,6 +81,8 @@ type Folded struct {
 type Claimed struct {
 	Incident Incident
 	Fence    int64
+	// Abandoned says that the claim before this one was never given back: its holder ended, hung, or was cut off from the store.
+	Abandoned bool
 }
 
 // Filter narrows a listing. Listings are ordered by opening time, the newest first.

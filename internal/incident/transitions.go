@@ -10,6 +10,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted: {StateWatching},
 		KindAcked:   {StateReceived},
 		KindNoted:   {StateReceived},
+		KindSetback: {StateReceived},
 	},
 	StateInvestigating: {
 		KindAlerts:       {StateInvestigating},
@@ -18,6 +19,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted:      {StateWatching},
 		KindAcked:        {StateInvestigating},
 		KindNoted:        {StateInvestigating},
+		KindSetback:      {StateInvestigating},
 	},
 	StateProposed: {
 		KindAlerts:  {StateProposed},
@@ -27,6 +29,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted: {StateWatching},
 		KindAcked:   {StateProposed},
 		KindNoted:   {StateProposed},
+		KindSetback: {StateProposed},
 	},
 	StateDeciding: {
 		KindAlerts:       {StateDeciding},
@@ -37,6 +40,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted:      {StateWatching},
 		KindAcked:        {StateDeciding},
 		KindNoted:        {StateDeciding},
+		KindSetback:      {StateDeciding},
 	},
 	StateApplying: {
 		KindAlerts:     {StateApplying},
@@ -48,6 +52,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted:    {StateWatching},
 		KindAcked:      {StateApplying},
 		KindNoted:      {StateApplying},
+		KindSetback:    {StateApplying},
 	},
 	StateSettling: {
 		KindAlerts:      {StateSettling},
@@ -59,6 +64,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted:     {StateWatching},
 		KindAcked:       {StateSettling},
 		KindNoted:       {StateSettling},
+		KindSetback:     {StateSettling},
 	},
 	StateVerifying: {
 		KindAlerts:      {StateVerifying},
@@ -69,6 +75,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted:     {StateWatching},
 		KindAcked:       {StateVerifying},
 		KindNoted:       {StateVerifying},
+		KindSetback:     {StateVerifying},
 	},
 	StateUndoing: {
 		KindAlerts:     {StateUndoing},
@@ -81,6 +88,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAborted:    {StateWatching},
 		KindAcked:      {StateUndoing},
 		KindNoted:      {StateUndoing},
+		KindSetback:    {StateUndoing},
 	},
 	StateWatching: {
 		KindAlerts:       {StateWatching},
@@ -90,6 +98,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindReverted:     {StateWatching},
 		KindAcked:        {StateWatching},
 		KindNoted:        {StateWatching},
+		KindSetback:      {StateWatching},
 		KindRerouted:     {StateWatching},
 		KindClosed:       {StateClosed},
 	},

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // askTries is how often a delivery is tried whose alerts may lead to a pool but whose owner could not be asked. Then the alerts become
@@ -83,7 +85,7 @@ func (b *batch) foldMany(ctx context.Context, together []routed) error {
 	if len(together) < 2 {
 		return errAlone
 	}
-	return b.e.foldTogether(ctx, together)
+	return b.e.deps.Panics.Do(ctx, PartInbox, func() error { return b.e.foldTogether(ctx, together) }, slog.Int("deliveries", len(together)))
 }
 
 // release gives back what is behind one that failed, except what is somebody else's by now.
@@ -104,7 +106,7 @@ func (b *batch) split() (together []routed, alone []incident.Delivery) {
 	apart := map[string]bool{}
 	for _, d := range b.claimed {
 		if d.Attempts == 1 && !apart[group(d)] {
-			if r, ok := b.e.byLabels(d); ok {
+			if r, ok := b.byLabels(d); ok {
 				together = append(together, r)
 				continue
 			}
@@ -124,6 +126,15 @@ func (b *batch) forget(gone ...incident.Delivery) {
 	b.claimed = slices.DeleteFunc(b.claimed, func(d incident.Delivery) bool { return ids[d.ID] })
 }
 
+// byLabels is Engine.byLabels; a delivery that panics goes alone.
+func (b *batch) byLabels(d incident.Delivery) (r routed, ok bool) {
+	err := rescue.Do(func() error {
+		r, ok = b.e.byLabels(d)
+		return nil
+	})
+	return r, ok && err == nil
+}
+
 // byLabels routes a delivery without asking anybody, when that can be done.
 func (e *Engine) byLabels(d incident.Delivery) (routed, bool) {
 	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: notes{}}
@@ -138,12 +149,15 @@ func (e *Engine) byLabels(d incident.Delivery) (routed, bool) {
 	return r, true
 }
 
+// foldOne folds one delivery in. A panic is an error like any other: it is tried again, and parked as dead in the end.
 func (b *batch) foldOne(ctx context.Context, d incident.Delivery) error {
-	r, err := b.route(ctx, d)
-	if err != nil {
-		return err
-	}
-	return b.e.foldTogether(ctx, []routed{r})
+	return b.e.deps.Panics.Do(ctx, PartInbox, func() error {
+		r, err := b.route(ctx, d)
+		if err != nil {
+			return err
+		}
+		return b.e.foldTogether(ctx, []routed{r})
+	}, slog.Int64("delivery", d.ID))
 }
 
 // route finds the pool of each alert. The claim is renewed between questions, so that owners which are slow to find do not let another replica begin anew.

@@ -85,6 +85,7 @@ func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (inciden
 		if err != nil {
 			return inc, err
 		}
+		res.Incident = res.Incident.RetryNow()
 		ch := incident.Change{
 			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: now,
 			Unlock: released(inc, res.Incident),

@@ -6,6 +6,7 @@
 package remediation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -92,6 +94,8 @@ type Deps struct {
 	Live      Executor
 	Drill     Executor
 	Logger    *slog.Logger
+	// Panics logs and counts what was caught; nil only catches.
+	Panics *rescue.Log
 	// Now is the present time; time.Now in production.
 	Now func() time.Time
 }
@@ -104,17 +108,28 @@ type Config struct {
 	Mode   incident.Mode // of alerts that lead to no pool
 	Policy policy.Settings
 	Timing Timing
+	// FreeCuts is how many turns on an incident may be cut off in a row, by the end of their process, before it waits. Default 5: processes are ended for
+	// many reasons, and a write that was under way must be looked at soon.
+	FreeCuts int
 }
 
 // Engine moves incidents. Use New.
 type Engine struct {
-	cfg  Config
-	deps Deps
+	cfg   Config
+	deps  Deps
+	turns turns
 }
+
+// The parts of the engine in whose work a panic is counted.
+const (
+	PartInbox     = "inbox"
+	PartIncidents = "incidents"
+)
 
 // New refuses a missing dependency by name and a configuration that cannot be meant, all mistakes at once.
 func New(cfg Config, deps Deps) (*Engine, error) {
 	cfg.Timing = cfg.Timing.withDefaults()
+	cfg.FreeCuts = cmp.Or(cfg.FreeCuts, 5)
 	var errs []error
 	for name, missing := range map[string]bool{
 		"Incidents": deps.Incidents == nil, "Inbox": deps.Inbox == nil, "Ledger": deps.Ledger == nil, "Collector": deps.Collector == nil,
@@ -141,9 +156,9 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 func (e *Engine) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		e.again(ctx, "inbox", func(ctx context.Context) (int, error) { return e.drain(ctx, gatherInbox) })
+		e.again(ctx, PartInbox, func(ctx context.Context) (int, error) { return e.drain(ctx, gatherInbox) })
 	})
-	wg.Go(func() { e.again(ctx, "incidents", e.advanceDue) })
+	wg.Go(func() { e.again(ctx, PartIncidents, e.advanceDue) })
 	wg.Wait()
 	return nil
 }
@@ -156,7 +171,11 @@ func (e *Engine) again(ctx context.Context, what string, sweep func(context.Cont
 	defer tick.Stop()
 	for {
 		wake := e.deps.Incidents.Wake()
-		if _, err := sweep(ctx); err != nil && ctx.Err() == nil {
+		err := e.deps.Panics.Do(ctx, what, func() error {
+			_, err := sweep(ctx)
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
 			e.deps.Logger.ErrorContext(ctx, "sweep failed", "of", what, "err", err)
 		}
 		select {

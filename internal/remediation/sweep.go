@@ -35,7 +35,7 @@ func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
 		claimed, err := e.claim(ctx, claimAtOnce-running)
 		errs = append(errs, err)
 		for _, c := range claimed {
-			go func() { ended <- e.advanceOne(ctx, c) }()
+			go func() { ended <- e.supervise(ctx, c) }()
 		}
 		turns, running = turns+len(claimed), running+len(claimed)
 		if running == 0 {
@@ -65,13 +65,6 @@ func (e *Engine) claim(ctx context.Context, limit int) ([]incident.Claimed, erro
 		return nil, fmt.Errorf("claim due incidents: %w", err)
 	}
 	return claimed, nil
-}
-
-func (e *Engine) advanceOne(ctx context.Context, c incident.Claimed) error {
-	if err := e.Advance(ctx, c); err != nil {
-		return fmt.Errorf("advance incident %s (%s): %w", c.Incident.ID, c.Incident.State, err)
-	}
-	return nil
 }
 
 // Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was given back, and the

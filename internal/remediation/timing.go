@@ -79,6 +79,9 @@ func (t Timing) validate() error {
 
 // due says when the engine should look at an incident again.
 func (t Timing) due(inc incident.Incident, now time.Time) time.Time {
+	if s := inc.Setback; s != nil && s.RetryAt.After(now) && inc.State != incident.StateClosed {
+		return s.RetryAt
+	}
 	switch inc.State {
 	case incident.StateReceived:
 		return inc.OpenedAt.Add(t.GroupWait)

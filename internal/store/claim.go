@@ -18,7 +18,7 @@ func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease
 	var out []incident.Claimed
 	bad := map[string]error{}
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		found, err := list(ctx, s, tx, scanBody, `SELECT id, fence, body FROM incidents
+		found, err := list(ctx, s, tx, scanClaim, `SELECT id, fence, lease_until, body FROM incidents
 			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? AND unreadable = 0 ORDER BY due_at LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease
 				}
 				continue
 			}
-			c := incident.Claimed{Incident: inc, Fence: r.fence + 1}
+			c := incident.Claimed{Incident: inc, Fence: r.fence + 1, Abandoned: r.lease > 0}
 			if _, err := s.changed(ctx, tx, `UPDATE incidents SET fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?`,
 				c.Fence, owner, nanos(now.Add(lease)), r.id); err != nil {
 				return err
@@ -52,9 +52,14 @@ func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease
 
 // body is an incident as it stands in the database.
 type body struct {
-	id    string
-	fence int64
-	body  string
+	id           string
+	fence, lease int64
+	body         string
+}
+
+func scanClaim(r *sql.Rows) (body, error) {
+	var b body
+	return b, r.Scan(&b.id, &b.fence, &b.lease, &b.body)
 }
 
 func scanBody(r *sql.Rows) (body, error) {

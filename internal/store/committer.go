@@ -56,7 +56,6 @@ func newCommitter(s *Store) *committer {
 
 // run commits what waits until the context ends; what waits then gets ErrClosed.
 func (c *committer) run(ctx context.Context) {
-	defer close(c.done)
 	quiet := time.NewTimer(trialEvery)
 	defer quiet.Stop()
 	for {
@@ -76,6 +75,9 @@ func (c *committer) run(ctx context.Context) {
 		}
 	}
 }
+
+// end lets those go that still wait.
+func (c *committer) end() { close(c.done) }
 
 // gather takes what waits with the first one, without those whose senders are gone.
 func (c *committer) gather(first *waiting) []*waiting {
@@ -140,7 +142,7 @@ func (c *committer) within(ctx context.Context, since time.Time, size int, fn fu
 	c.state.begin(since)
 	commit, cancel := context.WithTimeoutCause(ctx, c.state.patience, ErrTimeout)
 	defer cancel()
-	err := c.store.inTx(commit, fn)
+	err := c.store.opts.Panics.Do(commit, Part, func() error { return c.store.inTx(commit, fn) })
 	if ctx.Err() != nil {
 		return err // the process ends
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 //go:embed migrations
@@ -38,6 +40,8 @@ type Options struct {
 	// Beat is called whenever the committer comes round, whether its commits work or not. nil: nobody wants to know.
 	Beat   func()
 	Logger *slog.Logger
+	// Panics logs and counts what was caught; nil only catches.
+	Panics *rescue.Log
 }
 
 // Store is a database with the schema of this package. Use Open.
@@ -97,12 +101,28 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.commits = newCommitter(s)
-	s.wg.Go(func() { s.commits.run(run) })
-	s.wg.Go(func() { s.watchClock(run) })
+	s.background(run, s.commits.run, s.commits.end)
+	s.background(run, s.watchClock, nil)
 	if s.postgres {
-		s.wg.Go(func() { s.listen(run) })
+		s.background(run, s.listen, nil)
 	}
 	return s, nil
+}
+
+// Part is the part of the program for whose work a panic is counted.
+const Part = "store"
+
+// background runs a loop until the context ends, and begins it again when it panics; then end, if there is one.
+func (s *Store) background(ctx context.Context, loop func(context.Context), end func()) {
+	s.wg.Go(func() {
+		if end != nil {
+			defer end()
+		}
+		_ = s.opts.Panics.Keep(ctx, Part, func(ctx context.Context) error { //nolint:errcheck // it has none
+			loop(ctx)
+			return nil
+		})
+	})
 }
 
 func (s *Store) provider(db *sql.DB) (*goose.Provider, error) {
@@ -145,7 +165,8 @@ func (s *Store) prepare(ctx context.Context) error {
 		return fmt.Errorf("free the claims on deliveries: %w", err)
 	}
 	for _, table := range leased {
-		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = 0 WHERE lease_until > 0"); err != nil {
+		// 1 is over, and still tells that it was not given back.
+		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = 1 WHERE lease_until > 1"); err != nil {
 			return fmt.Errorf("free the claims on %s: %w", table, err)
 		}
 	}

@@ -110,7 +110,15 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, f
 	if db == s.write && !s.postgres {
 		ctx = context.WithValue(ctx, ofWriter{}, true)
 	}
-	if err := fn(ctx, tx); err != nil {
+	returned := false
+	defer func() {
+		if !returned { // fn panics: the one writer's connection must not stay in its transaction
+			_ = tx.Rollback() //nolint:errcheck // the panic goes on
+		}
+	}()
+	err = fn(ctx, tx)
+	returned = true
+	if err != nil {
 		if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
 			return errors.Join(err, fmt.Errorf("roll back: %w", e))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -33,6 +34,15 @@ const maxAnswers = 5
 // tooLate is said to a person whose click was kept while nobody could handle it.
 const tooLate = "I was away when you clicked, and that is too long ago to act on. Nothing was done. Look at the message and click again."
 
+// Part is the part of the program for whose work a panic is counted.
+const Part = "clicks"
+
+// clickTries is how often a click is tried that meets an error in the program.
+const clickTries = 3
+
+// brokenClick is said to a person whose click the program fails over.
+const brokenClick = "An internal error stopped this click, several times in a row, and it will not be tried again. Check the message for what has been recorded; the log of the bot has the details."
+
 // Enqueue keeps a payload whose origin has been proven, and hands it to Run, here or in another replica. After an error the sender must not be told that
 // the click was taken. It may be called twice with the same payload: the second time changes nothing in effect.
 func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
@@ -55,7 +65,12 @@ func (i *Interactions) Run(ctx context.Context) error {
 	defer stop(nil)
 	var wg sync.WaitGroup
 	for range i.cfg.Workers {
-		wg.Go(func() { i.work(ctx, work) })
+		wg.Go(func() {
+			_ = i.panics.Keep(ctx, Part, func(ctx context.Context) error { //nolint:errcheck // it has none
+				i.work(ctx, work)
+				return nil
+			})
+		})
 	}
 	<-ctx.Done()
 	drain := time.AfterFunc(i.cfg.Drain, func() { stop(errors.New("the process ends")) })
@@ -106,19 +121,56 @@ func (i *Interactions) next(ctx context.Context) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
+	done := false
+	err = i.panics.Do(ctx, Part, func() error {
+		done = i.take(ctx, c)
+		return nil
+	}, slog.Int64("click", c.ID), slog.Int64("attempt", c.Fence))
+	switch {
+	case err != nil && c.Fence < clickTries:
+		return true, nil // it comes back after its lease
+	case err != nil:
+		i.giveUp(ctx, c)
+	case !done:
+		return false, nil // cut off by the end of the process: the next one does it
+	}
+	return i.finish(ctx, c)
+}
+
+// take handles a click and says whether that came to an end.
+func (i *Interactions) take(ctx context.Context, c incident.Click) bool {
 	if age := i.now().Sub(c.ReceivedAt); age > i.cfg.Window {
 		i.refuseLate(ctx, c, age)
-	} else if a := i.Handle(ctx, c.Payload); !a.Decided && ctx.Err() != nil {
-		return false, nil // cut off by the end of the process: the next one does it
-	} else {
-		i.answer(ctx, c, a)
+		return true
 	}
+	a := i.Handle(ctx, c.Payload)
+	if !a.Decided && ctx.Err() != nil {
+		return false
+	}
+	i.answer(ctx, c, a)
+	return true
+}
+
+// finish forgets a click.
+func (i *Interactions) finish(ctx context.Context, c incident.Click) (bool, error) {
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := i.clicks.FinishClick(done, c); err != nil && !errors.Is(err, incident.ErrFenced) {
 		return false, err // it comes back after its lease, and changes nothing then
 	}
 	return true, nil
+}
+
+// giveUp tells the person that the program fails over this click.
+func (i *Interactions) giveUp(ctx context.Context, c incident.Click) {
+	_ = i.panics.Do(ctx, Part, func() error { //nolint:errcheck // there is nobody left to tell
+		got, err := decodeClick(c.Payload)
+		if err != nil {
+			return err
+		}
+		i.answer(ctx, c, Answer{Text: brokenClick, ResponseURL: got.ResponseURL})
+		return nil
+	}, slog.Int64("click", c.ID))
 }
 
 // refuseLate tells the person that nothing came of a click.

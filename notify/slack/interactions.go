@@ -15,6 +15,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // maxBody bounds an interaction request. Slack sends the whole message along, which stays far below.
@@ -93,6 +94,8 @@ type InteractionsDeps struct {
 	Clicks    Clicks
 	Approvers Approvers
 	Logger    *slog.Logger
+	// Panics logs and counts what was caught; nil only catches.
+	Panics *rescue.Log
 	// Now is the time that clicks and their claims are told in; nil is time.Now. Those who work on one store of clicks must agree about it.
 	Now func() time.Time
 }
@@ -107,6 +110,7 @@ type Interactions struct {
 	clicks    Clicks
 	approvers Approvers
 	logger    *slog.Logger
+	panics    *rescue.Log
 	now       func() time.Time
 	groups    groups
 	wake      chan struct{}
@@ -146,7 +150,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 	}
 	return &Interactions{
 		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks, approvers: deps.Approvers,
-		logger: deps.Logger, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor}, wake: make(chan struct{}, cfg.Workers),
+		logger: deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor}, wake: make(chan struct{}, cfg.Workers),
 	}, nil
 }
 

@@ -105,6 +105,8 @@ func child() error {
 		Store:     func(s app.Store) app.Store { return failing{s, f, look, &sync.Mutex{}} },
 		// The double of Slack shows a post at once.
 		LookAfter: 300 * time.Millisecond,
+		// It is ended at every instruction, and never by the incident itself.
+		FreeCuts: 1_000_000,
 	})
 	if err != nil {
 		return err
