@@ -173,7 +173,7 @@ spec:
 func TestCheckLiveProposesEachKnob(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)
-	c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
+	c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects, kubetest.PodAutoscalers)
 	ns := c.Namespace(t)
 	deploy(t, c, ns, "plain", "", serving)
 	deploy(t, c, ns, "full", "", serving)
@@ -215,7 +215,7 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)
-	c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
+	c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects, kubetest.PodAutoscalers)
 	registry, err := actions.New(actions.Config{}, c.AdminConfig(), slog.New(slog.DiscardHandler))
 	must(t, err)
 	const pools = `
