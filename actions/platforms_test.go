@@ -252,7 +252,7 @@ func TestARefusedChildSaysWhereItsOwnerHasTheArguments(t *testing.T) {
 	b.c.InstallCRD(t, kubetest.VLLMRuntimes)
 	runtime := b.create(runtimes, object("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", map[string]any{"deploymentConfig": map[string]any{"image": "vllm"}}))
 	o := deployment(0, nil, served())
-	meta("ownerReferences", []any{map[string]any{
+	ownedBy([]any{map[string]any{
 		"apiVersion": runtime.GetAPIVersion(), "kind": "VLLMRuntime", "name": model, "uid": string(runtime.GetUID()), "controller": true,
 	}})(o)
 	b.create(deployments, o)
