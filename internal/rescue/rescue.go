@@ -29,7 +29,7 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // Unwrap returns the error that was thrown, if it was one.
 func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error) //nolint:errcheck // nil when it was none
+	err, _ := e.Value.(error)
 	return err
 }
 

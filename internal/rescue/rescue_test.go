@@ -17,8 +17,11 @@ import (
 )
 
 func broken() error {
-	var none map[string]int
-	none["x"] = 1
+	return fill(nil)
+}
+
+func fill(into map[string]int) error {
+	into["x"] = 1
 	return nil
 }
 
@@ -31,7 +34,7 @@ func TestAPanicBecomesAnErrorWithItsStack(t *testing.T) {
 		"a runtime error":       {broken, "panic: assignment to entry in nil map"},
 		"a text":                {func() error { panic("no") }, "panic: no"},
 		"an error":              {func() error { panic(io.ErrUnexpectedEOF) }, "panic: unexpected EOF"},
-		"nil":                   {func() error { panic(nil) }, "panic called with nil argument"}, //nolint:govet // that is the point
+		"nil":                   {func() error { panic(nil) }, "panic called with nil argument"},
 		"one inside of another": {func() error { return rescue.Do(func() error { panic(errors.New("inner")) }) }, "panic: inner"},
 	} {
 		err := rescue.Do(tt.fn)
@@ -56,7 +59,7 @@ func TestAGroupHandsThePanicOfAGoroutineOn(t *testing.T) {
 	done := 0
 	err := rescue.Do(func() error {
 		var g rescue.Group
-		g.Go(func() { _ = broken() }) //nolint:errcheck // it panics
+		g.Go(func() { _ = broken() })
 		inner := make(chan struct{})
 		g.Go(func() { done++; close(inner) })
 		<-inner
@@ -81,11 +84,11 @@ func TestALogSaysAndCounts(t *testing.T) {
 	var out bytes.Buffer
 	l := rescue.NewLog(slog.New(slog.NewTextHandler(&out, nil)), "engine", "notify")
 	for range 2 {
-		if err := l.Do(context.Background(), "engine", broken, slog.String("incident", "inc-1")); err == nil {
+		if err := l.Do(t.Context(), "engine", broken, slog.String("incident", "inc-1")); err == nil {
 			t.Error("no error")
 		}
 	}
-	if err := l.Do(context.Background(), "engine", func() error { return io.EOF }); !errors.Is(err, io.EOF) {
+	if err := l.Do(t.Context(), "engine", func() error { return io.EOF }); !errors.Is(err, io.EOF) {
 		t.Errorf("an ordinary error: %v", err)
 	}
 	if got := l.Counts(); got["engine"] != 2 || len(got) != 2 {
@@ -97,7 +100,7 @@ func TestALogSaysAndCounts(t *testing.T) {
 		}
 	}
 	var none *rescue.Log
-	if err := none.Do(context.Background(), "engine", broken); err == nil {
+	if err := none.Do(t.Context(), "engine", broken); err == nil {
 		t.Error("a nil Log does not catch")
 	}
 }

@@ -118,7 +118,7 @@ func (s *Store) background(ctx context.Context, loop func(context.Context), end 
 		if end != nil {
 			defer end()
 		}
-		_ = s.opts.Panics.Keep(ctx, Part, func(ctx context.Context) error { //nolint:errcheck // it has none
+		_ = s.opts.Panics.Keep(ctx, Part, func(ctx context.Context) error {
 			loop(ctx)
 			return nil
 		})

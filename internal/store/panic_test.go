@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -16,7 +15,7 @@ import (
 // SQLite has one writer: a transaction that a panic leaves open would hold up everything for ever.
 func TestAPanicInATransactionLetsTheWriterGo(t *testing.T) {
 	t.Parallel()
-	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	logger := slog.New(slog.DiscardHandler)
 	s, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "medic.db"), Options{
 		ChannelFor: func(string) string { return "" }, Logger: logger, Panics: rescue.NewLog(logger, Part),
 	})

@@ -113,7 +113,7 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, f
 	returned := false
 	defer func() {
 		if !returned { // fn panics: the one writer's connection must not stay in its transaction
-			_ = tx.Rollback() //nolint:errcheck // the panic goes on
+			_ = tx.Rollback()
 		}
 	}()
 	err = fn(ctx, tx)

@@ -66,7 +66,7 @@ func (i *Interactions) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range i.cfg.Workers {
 		wg.Go(func() {
-			_ = i.panics.Keep(ctx, Part, func(ctx context.Context) error { //nolint:errcheck // it has none
+			_ = i.panics.Keep(ctx, Part, func(ctx context.Context) error {
 				i.work(ctx, work)
 				return nil
 			})
@@ -163,7 +163,7 @@ func (i *Interactions) finish(ctx context.Context, c incident.Click) (bool, erro
 
 // giveUp tells the person that the program fails over this click.
 func (i *Interactions) giveUp(ctx context.Context, c incident.Click) {
-	_ = i.panics.Do(ctx, Part, func() error { //nolint:errcheck // there is nobody left to tell
+	_ = i.panics.Do(ctx, Part, func() error {
 		got, err := decodeClick(c.Payload)
 		if err != nil {
 			return err
