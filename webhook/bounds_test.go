@@ -113,7 +113,6 @@ func TestBoundsOfAPayload(t *testing.T) {
 
 // held is an inbox that is full until it is opened.
 type held struct {
-	inbox
 	open    chan struct{}
 	arrived chan int
 }

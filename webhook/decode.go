@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/prometheus/alertmanager/template"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -74,22 +75,19 @@ func (w where) String() string {
 	if w.alert > 0 {
 		out += ".alerts[" + strconv.Itoa(w.alert-1) + "]"
 	}
-	for _, part := range []string{w.field, w.name} {
-		if part != "" {
-			out += "." + part
-		}
+	if w.field != "" {
+		out += "." + w.field
+	}
+	if w.name != "" {
+		out += "." + w.name
 	}
 	return out
 }
 
 // object calls field for each member of an object; null has none. It must read the value.
 func (d *decoder) object(path where, field func(name []byte) error) error {
-	switch kind := d.json.PeekKind(); kind {
-	case '{':
-	case 'n':
-		return d.json.SkipValue()
-	default:
-		return d.mismatch(path)
+	if there, err := d.there('{', path); !there {
+		return err
 	}
 	if _, err := d.json.ReadToken(); err != nil {
 		return err
@@ -107,6 +105,18 @@ func (d *decoder) object(path where, field func(name []byte) error) error {
 	return err
 }
 
+// there says whether a value of that kind comes next. null is skipped, and stands for nothing; anything else is an error.
+func (d *decoder) there(want jsontext.Kind, path where) (bool, error) {
+	kind := d.json.PeekKind()
+	if kind == want {
+		return true, nil
+	}
+	if kind == jsontext.KindNull {
+		return false, d.json.SkipValue()
+	}
+	return false, d.mismatch(path)
+}
+
 // mismatch says what stands where something else is expected.
 func (d *decoder) mismatch(path where) error {
 	kind := map[jsontext.Kind]string{'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean", 'f': "boolean", 'n': "null"}[d.json.PeekKind()]
@@ -119,18 +129,14 @@ func (d *decoder) mismatch(path where) error {
 
 // raw reads a string as it stands, or "" for null.
 func (d *decoder) raw(path where) (jsontext.Value, error) {
-	switch d.json.PeekKind() {
-	case '"':
-		v, err := d.json.ReadValue()
-		if err == nil && len(v) > maxValue {
-			err = fmt.Errorf("%s: is longer than %d KiB: %w", path, maxValue>>10, ErrTooLarge)
-		}
-		return v, err
-	case 'n':
-		return nil, d.json.SkipValue()
-	default:
-		return nil, d.mismatch(path)
+	if there, err := d.there('"', path); !there {
+		return nil, err
 	}
+	v, err := d.json.ReadValue()
+	if err == nil && len(v) > maxValue {
+		err = fmt.Errorf("%s: is longer than %d KiB: %w", path, maxValue>>10, ErrTooLarge)
+	}
+	return v, err
 }
 
 func (d *decoder) text(path where, into *string) error {
@@ -200,31 +206,23 @@ func (d *decoder) payload() error {
 }
 
 func (d *decoder) count(path where, into *uint64) error {
-	switch d.json.PeekKind() {
-	case '0':
-		v, err := d.json.ReadValue()
-		if err != nil {
-			return err
-		}
-		if *into, err = strconv.ParseUint(string(v), 10, 64); err != nil {
-			return fmt.Errorf("%s: is not a count", path)
-		}
-		return nil
-	case 'n':
-		return d.json.SkipValue()
-	default:
-		return d.mismatch(path)
+	if there, err := d.there('0', path); !there {
+		return err
 	}
+	v, err := d.json.ReadValue()
+	if err != nil {
+		return err
+	}
+	if *into, err = strconv.ParseUint(string(v), 10, 64); err != nil {
+		return fmt.Errorf("%s: is not a count", path)
+	}
+	return nil
 }
 
 func (d *decoder) list() error {
 	d.out.Alerts, d.alerts = nil, 0
-	switch d.json.PeekKind() {
-	case '[':
-	case 'n':
-		return d.json.SkipValue()
-	default:
-		return d.mismatch(where{field: "alerts"})
+	if there, err := d.there('[', where{field: "alerts"}); !there {
+		return err
 	}
 	if _, err := d.json.ReadToken(); err != nil {
 		return err
@@ -249,21 +247,19 @@ func (d *decoder) list() error {
 
 func (d *decoder) alert(n int) error {
 	here := where{alert: n + 1}
-	a := incident.Alert{SeenAt: d.now}
-	var state string
-	var ends time.Time
+	var a template.Alert
 	err := d.object(here, func(name []byte) error {
 		switch string(name) {
 		case `"status"`:
-			return d.text(here.at("status"), &state)
+			return d.text(here.at("status"), &a.Status)
 		case `"labels"`:
-			return d.texts(here.at("labels"), &a.Labels)
+			return d.texts(here.at("labels"), (*map[string]string)(&a.Labels))
 		case `"annotations"`:
-			return d.texts(here.at("annotations"), &a.Annotations)
+			return d.texts(here.at("annotations"), (*map[string]string)(&a.Annotations))
 		case `"startsAt"`:
 			return d.time(here.at("startsAt"), &a.StartsAt)
 		case `"endsAt"`:
-			return d.time(here.at("endsAt"), &ends)
+			return d.time(here.at("endsAt"), &a.EndsAt)
 		case `"generatorURL"`:
 			return d.text(here.at("generatorURL"), &a.GeneratorURL)
 		case `"fingerprint"`:
@@ -275,8 +271,8 @@ func (d *decoder) alert(n int) error {
 	if err != nil {
 		return err
 	}
-	if !status(state) {
-		d.bad(here.at("status").String(), "is %.20q, not firing or resolved", state)
+	if !status(a.Status) {
+		d.bad(here.at("status").String(), "is %.20q, not firing or resolved", a.Status)
 	}
 	if !fingerprint(a.Fingerprint) {
 		d.bad(here.at("fingerprint").String(), "is not 16 hexadecimal digits")
@@ -287,10 +283,14 @@ func (d *decoder) alert(n int) error {
 	if a.StartsAt.IsZero() {
 		d.bad(here.at("startsAt").String(), "is missing")
 	}
-	if a.Firing = state == "firing"; !a.Firing {
-		a.EndsAt = ends // a firing alert always carries a zero endsAt, so it says nothing about that
+	out := incident.Alert{
+		Fingerprint: a.Fingerprint, Labels: a.Labels, Annotations: a.Annotations, Firing: a.Status == "firing", StartsAt: a.StartsAt,
+		GeneratorURL: a.GeneratorURL, SeenAt: d.now,
 	}
-	d.out.Alerts = append(d.out.Alerts, a)
+	if !out.Firing {
+		out.EndsAt = a.EndsAt // a firing alert always carries a zero endsAt, so it says nothing about that
+	}
+	d.out.Alerts = append(d.out.Alerts, out)
 	return nil
 }
 

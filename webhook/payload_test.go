@@ -2,12 +2,16 @@ package webhook
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/alertmanager/template"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -140,8 +144,33 @@ func TestUnquoteMetaUndoesQuoteMeta(t *testing.T) {
 	}
 }
 
+// theirs compares with what Alertmanager's own types read from the same body. They take names in any case; those bodies are left out.
+func theirs(t *testing.T, raw []byte, got incident.Delivery) {
+	t.Helper()
+	var want struct {
+		template.Data
+		GroupKey        string `json:"groupKey"`
+		TruncatedAlerts uint64 `json:"truncatedAlerts"`
+	}
+	exact := jsonv1.MatchCaseSensitiveDelimiter(true)
+	if err := jsonv2.Unmarshal(raw, &want, jsonv1.DefaultOptionsV1(), jsonv2.MatchCaseInsensitiveNames(false), exact); err != nil {
+		return // theirs is stricter somewhere where it does not matter, such as in fields that are not used
+	}
+	if got.GroupKey != want.GroupKey || got.Truncated != want.TruncatedAlerts || got.Receiver != unquoteMeta(want.Receiver) || len(got.Alerts) != len(want.Alerts) {
+		t.Fatalf("%+v\nis not %+v", got, want)
+	}
+	for n, a := range got.Alerts {
+		w := want.Alerts[n]
+		if a.Fingerprint != w.Fingerprint || !maps.Equal(a.Labels, w.Labels) || !maps.Equal(a.Annotations, w.Annotations) || !a.StartsAt.Equal(w.StartsAt) ||
+			a.GeneratorURL != w.GeneratorURL || a.Firing != (w.Status == "firing") || !a.Firing && !a.EndsAt.Equal(w.EndsAt) {
+			t.Fatalf("alert %d: %+v\nis not %+v", n, a, w)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(body(f, nil))
+	f.Add([]byte(`{"version":"4","status":"firing","alerts":[{"status":"resolved","labels":{"a":"\u00e9\\n\xff","a":"2"},"annotations":{"\\u0061":"<!channel>"},"startsAt":"2026-11-21T02:55:00+01:00","endsAt":"2026-11-21T02:58:00.5Z","fingerprint":"0011223344556677"}]}`))
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[null]}`))
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[{"labels":{"a":"<!channel>"}}]} x`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -149,6 +178,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
+		theirs(t, raw, d)
 		if len(d.Alerts) == 0 {
 			t.Fatal("a delivery without alerts was accepted")
 		}

@@ -55,10 +55,9 @@ func (b *batch) fold(ctx context.Context) error {
 	for n, r := range together {
 		each[n] = r.delivery
 	}
-	switch err := b.foldMany(ctx, together); {
-	case err == nil:
+	if err := b.foldMany(ctx, together); err == nil {
 		b.forget(each...)
-	default:
+	} else {
 		b.e.deps.Logger.DebugContext(ctx, "deliveries are folded one by one", "deliveries", len(each), "err", err)
 		alone = append(each, alone...)
 	}

@@ -113,8 +113,7 @@ func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]inci
 	}
 	if found {
 		ch, err := e.join(inc, all, now)
-		var refused *incident.RefusedError
-		if !errors.As(err, &refused) {
+		if _, refused := errors.AsType[*incident.RefusedError](err); !refused {
 			return []incident.Change{ch}, nil, err
 		}
 	}

@@ -126,7 +126,7 @@ func putOff(t *testing.T, s *store.Store) {
 	ok(t, s.SaveMessage(t.Context(), ms[0], true))
 	_, err = s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: at})
 	ok(t, err)
-	d, found, err := claimDelivery(t.Context(), s, "me", at, time.Minute)
+	d, found, err := claimDelivery(t.Context(), s, "me", at)
 	if err != nil || !found {
 		t.Fatalf("claimDelivery = %t, %v", found, err)
 	}
@@ -141,7 +141,7 @@ func due(t *testing.T, s *store.Store) (incidents, messages int, delivery bool) 
 	ok(t, err)
 	ms, err := s.ClaimMessages(t.Context(), "me", at, time.Minute, 10)
 	ok(t, err)
-	_, delivery, err = claimDelivery(t.Context(), s, "me", at, time.Minute)
+	_, delivery, err = claimDelivery(t.Context(), s, "me", at)
 	ok(t, err)
 	return len(cs), len(ms), delivery
 }

@@ -137,10 +137,10 @@ func TestDeliveriesAreForgottenWhenTheyAreDone(t *testing.T) {
 			_, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now, Receiver: "r"})
 			ok(t, err)
 		}
-		finished, _, err := claimDelivery(ctx, s, "me", now, time.Minute)
+		finished, _, err := claimDelivery(ctx, s, "me", now)
 		ok(t, err)
 		ok(t, finish(ctx, s, finished))
-		committed, _, err := claimDelivery(ctx, s, "me", now, time.Minute)
+		committed, _, err := claimDelivery(ctx, s, "me", now)
 		ok(t, err)
 		ok(t, s.CommitFolded(ctx, incident.Folded{Changes: []incident.Change{{Incident: fresh("inc-a", "p")}}, Deliveries: []incident.Delivery{committed}}))
 		var kept int
@@ -158,7 +158,7 @@ func TestDeliveriesAreForgottenWhenTheyAreDone(t *testing.T) {
 				t.Errorf("after %s %d deliveries were removed, want %d", tc.after, got.Deliveries, tc.removed)
 			}
 		}
-		if _, found, err := claimDelivery(ctx, s, "me", now.Add(365*day), time.Minute); err != nil || !found {
+		if _, found, err := claimDelivery(ctx, s, "me", now.Add(365*day)); err != nil || !found {
 			t.Errorf("the one that waits is gone: %v", err)
 		}
 	})

@@ -77,7 +77,7 @@ func TestDeliveriesAreTakenOnceAndInOrder(t *testing.T) {
 		ok(t, err)
 		_, err = s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now})
 		ok(t, err)
-		got, found, err := claimDelivery(ctx, s, "me", now, time.Minute)
+		got, found, err := claimDelivery(ctx, s, "me", now)
 		ok(t, err)
 		if !found || got.ID != id || got.Attempts != 1 {
 			t.Fatalf("got %v %+v, want the first delivery", found, got)
@@ -87,16 +87,16 @@ func TestDeliveriesAreTakenOnceAndInOrder(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("-want +got:\n%s", d)
 		}
-		second, found, err := claimDelivery(ctx, s, "other", now, time.Minute)
+		second, found, err := claimDelivery(ctx, s, "other", now)
 		ok(t, err)
 		if !found || second.ID == id {
 			t.Fatalf("the second claim got %v %d", found, second.ID)
 		}
 		ok(t, finish(ctx, s, second))
-		if _, found, err = claimDelivery(ctx, s, "other", now, time.Minute); err != nil || found {
+		if _, found, err = claimDelivery(ctx, s, "other", now); err != nil || found {
 			t.Fatalf("a third one: %v %v", found, err)
 		}
-		again, found, err := claimDelivery(ctx, s, "other", now.Add(2*time.Minute), time.Minute)
+		again, found, err := claimDelivery(ctx, s, "other", now.Add(2*time.Minute))
 		ok(t, err)
 		if !found || again.ID != id || again.Attempts != 2 {
 			t.Fatalf("an expired lease was not taken over: %v %+v", found, again)
@@ -108,9 +108,9 @@ func TestDeliveriesAreTakenOnceAndInOrder(t *testing.T) {
 	})
 }
 
-// claimDelivery claims one delivery.
-func claimDelivery(ctx context.Context, s *store.Store, owner string, now time.Time, lease time.Duration) (incident.Delivery, bool, error) {
-	ds, err := s.ClaimDeliveries(ctx, owner, now, lease, 1)
+// claimDelivery claims one delivery for a minute.
+func claimDelivery(ctx context.Context, s *store.Store, owner string, now time.Time) (incident.Delivery, bool, error) {
+	ds, err := s.ClaimDeliveries(ctx, owner, now, time.Minute, 1)
 	if err != nil || len(ds) == 0 {
 		return incident.Delivery{}, false, err
 	}
@@ -130,17 +130,17 @@ func TestADeliveryThatKeepsFailingIsParkedNotLost(t *testing.T) {
 		ok(t, err)
 		for n := range 3 {
 			at := now.Add(time.Duration(n) * time.Hour)
-			d, found, err := claimDelivery(ctx, s, "me", at, time.Minute)
+			d, found, err := claimDelivery(ctx, s, "me", at)
 			ok(t, err)
 			if !found {
 				t.Fatalf("attempt %d found nothing", n+1)
 			}
 			ok(t, s.FailDelivery(ctx, d, "boom", at.Add(time.Minute)))
-			if _, early, err := claimDelivery(ctx, s, "me", at, time.Minute); err != nil || early {
+			if _, early, err := claimDelivery(ctx, s, "me", at); err != nil || early {
 				t.Fatalf("taken before its time: %v %v", early, err)
 			}
 		}
-		if _, found, err := claimDelivery(ctx, s, "me", now.Add(24*time.Hour), time.Minute); err != nil || found {
+		if _, found, err := claimDelivery(ctx, s, "me", now.Add(24*time.Hour)); err != nil || found {
 			t.Fatalf("taken a fourth time: %v %v", found, err)
 		}
 		if n, err := s.DeadDeliveries(ctx); err != nil || n != 1 {
@@ -167,7 +167,7 @@ func TestConcurrentDeliveriesAreAllKept(t *testing.T) {
 		wg.Wait()
 		seen := map[string]bool{}
 		for {
-			d, found, err := claimDelivery(t.Context(), s, "me", now, time.Minute)
+			d, found, err := claimDelivery(t.Context(), s, "me", now)
 			ok(t, err)
 			if !found {
 				break

@@ -62,13 +62,13 @@ func TestAnUnreadableDeliveryDoesNotHoldUpTheOthers(t *testing.T) {
 		ok(t, err)
 		_, err = raw(t, url).ExecContext(ctx, `UPDATE delivery_bodies SET body = '{"alerts": 7}' WHERE delivery < `+"2")
 		ok(t, err)
-		d, found, err := claimDelivery(ctx, s, "me", now, time.Minute)
+		d, found, err := claimDelivery(ctx, s, "me", now)
 		ok(t, err)
 		if !found || d.ID != good {
 			t.Fatalf("claimed %v %d, want %d", found, d.ID, good)
 		}
 		ok(t, finish(ctx, s, d))
-		if _, found, err := claimDelivery(ctx, s, "me", now.Add(time.Hour), time.Minute); err != nil || found {
+		if _, found, err := claimDelivery(ctx, s, "me", now.Add(time.Hour)); err != nil || found {
 			t.Errorf("the unreadable one came back: %v %v", found, err)
 		}
 		st, err := s.Stats(ctx)
@@ -149,7 +149,7 @@ func TestADeliveryThatIsGivenUpIsAnError(t *testing.T) {
 			if log.count("level=ERROR") != 0 {
 				t.Fatalf("after %d attempts: %s", n, log.b.String())
 			}
-			d, _, err := claimDelivery(ctx, s, "me", now.Add(time.Duration(n)*time.Hour), time.Minute)
+			d, _, err := claimDelivery(ctx, s, "me", now.Add(time.Duration(n)*time.Hour))
 			ok(t, err)
 			ok(t, s.FailDelivery(ctx, d, "boom", now.Add(time.Duration(n)*time.Hour+time.Minute)))
 		}
