@@ -173,7 +173,8 @@ func (a *App) apiRoutes() (http.Handler, error) {
 func (a *App) opsRoutes() (http.Handler, error) {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		faults{a.engine, a.panics}, &storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics},
+		faults{a.engine, a.panics},
+		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics},
 		a.playbooks,
 	} {
 		if err := a.registry.Register(c); err != nil {
