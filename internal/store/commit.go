@@ -105,7 +105,7 @@ func existing(err error) error {
 
 func (s *Store) whyNot(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
 	var version, fence int64
-	err := tx.QueryRowContext(ctx, s.q(`SELECT version, fence FROM incidents WHERE id = ?`), ch.Incident.ID).Scan(&version, &fence)
+	err := s.row(ctx, tx, []any{&version, &fence}, `SELECT version, fence FROM incidents WHERE id = ?`, ch.Incident.ID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return incident.ErrNotFound
@@ -184,7 +184,7 @@ func (s *Store) locksOf(ctx context.Context, tx *sql.Tx, ch incident.Change) err
 			return fmt.Errorf("lock %s: %w", ch.Lock, err)
 		}
 		var holder string
-		if err := tx.QueryRowContext(ctx, s.q(`SELECT incident FROM locks WHERE target = ?`), ch.Lock).Scan(&holder); err != nil {
+		if err := s.row(ctx, tx, []any{&holder}, `SELECT incident FROM locks WHERE target = ?`, ch.Lock); err != nil {
 			return fmt.Errorf("lock %s: %w", ch.Lock, err)
 		}
 		if holder != ch.Incident.ID {

@@ -1,6 +1,10 @@
 package store
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // InTx is for tests that need a transaction that lasts, LookAtClock for those that cannot wait for the next look.
 var (
@@ -20,4 +24,17 @@ func Healed(s *Store) bool {
 	s.clock.mu.Lock()
 	defer s.clock.mu.Unlock()
 	return !s.clock.stale
+}
+
+// PrepareAfterClose prepares a statement that was met before the statements were closed.
+func PrepareAfterClose(s *Store, ctx context.Context, query string) {
+	tx, err := s.read.BeginTx(ctx, nil)
+	if err != nil {
+		panic(err)
+	}
+	s.statements.in(ctx, tx, query)
+	if err := errors.Join(tx.Rollback(), s.statements.close()); err != nil {
+		panic(err)
+	}
+	s.statements.prepare(ctx, s.write)
 }

@@ -42,10 +42,13 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) {
 	for _, query := range met {
 		st, err := db.PrepareContext(ctx, query)
 		p.mu.Lock()
-		if err == nil {
-			p.ready[query] = st
-		} else {
+		switch {
+		case err != nil:
 			delete(p.ready, query)
+		case p.ready == nil: // the store was closed meanwhile
+			_ = st.Close() // its connection is closed, too
+		default:
+			p.ready[query] = st
 		}
 		p.mu.Unlock()
 	}

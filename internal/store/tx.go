@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -37,6 +40,26 @@ func (s *Store) q(query string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// texts makes arguments into what PostgreSQL stores. Its texts have no NUL and are UTF-8, which the labels of an alert or the words of another program
+// need not be: a delivery whose failure could not be noted would be tried for ever.
+func (s *Store) texts(args []any) []any {
+	if !s.postgres {
+		return args
+	}
+	cloned := false
+	for n, a := range args {
+		text, is := a.(string)
+		if !is || utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 {
+			continue
+		}
+		if !cloned {
+			args, cloned = slices.Clone(args), true
+		}
+		args[n] = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	}
+	return args
 }
 
 // skipLocked lets several replicas claim side by side on PostgreSQL; SQLite has one writer.
@@ -102,24 +125,42 @@ func (s *Store) inSnapshot(ctx context.Context, fn func(ctx context.Context, tx 
 	return s.late(ctx, s.transact(ctx, s.read, opts, fn))
 }
 
+// transact runs fn in a transaction on a connection of db. A transaction that does not end as it should takes its connection with it: SQLite leaves one open
+// whose commit it refuses, and what is written next on that connection would be part of it, and lost.
 func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, opts)
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if db == s.write && !s.postgres {
+	err = s.transactOn(ctx, conn, db == s.write && !s.postgres, opts, fn)
+	// The transaction's error counts; a connection that is given up is closed already.
+	if e := conn.Close(); e != nil && !errors.Is(e, sql.ErrConnDone) && err == nil {
+		return fmt.Errorf("give a connection back: %w", e)
+	}
+	if err == nil && db == s.write && !s.postgres {
+		s.statements.prepare(ctx, db)
+	}
+	return err
+}
+
+func (s *Store) transactOn(ctx context.Context, conn *sql.Conn, prepared bool, opts *sql.TxOptions, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	tx, err := conn.BeginTx(ctx, opts)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if prepared {
 		ctx = context.WithValue(ctx, ofWriter{}, true)
 	}
-	returned := false
+	ended := false
 	defer func() {
-		if !returned { // fn panics: the one writer's connection must not stay in its transaction
+		if !ended { // fn panics, or the transaction is still open
 			_ = tx.Rollback()
+			giveUp(conn)
 		}
 	}()
-	err = fn(ctx, tx)
-	returned = true
-	if err != nil {
-		if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
+	if err := fn(ctx, tx); err != nil {
+		e := tx.Rollback()
+		if ended = e == nil || errors.Is(e, sql.ErrTxDone); !ended {
 			return errors.Join(err, fmt.Errorf("roll back: %w", e))
 		}
 		return err
@@ -127,10 +168,13 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, f
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	if db == s.write && !s.postgres {
-		s.statements.prepare(ctx, db)
-	}
+	ended = true
 	return nil
+}
+
+// giveUp closes a connection instead of giving it back.
+func giveUp(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
 // changed runs a statement and says how many rows it changed.
@@ -151,7 +195,7 @@ func (s *Store) exec(ctx context.Context, db querier, query string, args ...any)
 	if st, unbound := s.prepared(ctx, db, query); st != nil {
 		res, err = st.ExecContext(unbound, args...)
 	} else {
-		res, err = db.ExecContext(ctx, s.q(query), args...)
+		res, err = db.ExecContext(ctx, s.q(query), s.texts(args)...)
 	}
 	return res, s.late(ctx, err)
 }
@@ -174,7 +218,7 @@ func (s *Store) query(ctx context.Context, db querier, query string, args ...any
 	if st, unbound := s.prepared(ctx, db, query); st != nil {
 		return st.QueryContext(unbound, args...)
 	}
-	return db.QueryContext(ctx, s.q(query), args...)
+	return db.QueryContext(ctx, s.q(query), s.texts(args)...)
 }
 
 // row reads the one row of a query into dest, or answers sql.ErrNoRows.
@@ -184,7 +228,7 @@ func (s *Store) row(ctx context.Context, db querier, dest []any, query string, a
 	if st, unbound := s.prepared(ctx, db, query); st != nil {
 		return s.late(ctx, st.QueryRowContext(unbound, args...).Scan(dest...))
 	}
-	return s.late(ctx, db.QueryRowContext(ctx, s.q(query), args...).Scan(dest...))
+	return s.late(ctx, db.QueryRowContext(ctx, s.q(query), s.texts(args)...).Scan(dest...))
 }
 
 // list reads every row of a query.
