@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,18 +16,39 @@ import (
 // endedFor is how long the end of an alert that no incident knows of is remembered. A late "firing" of the same episode comes within some minutes.
 const endedFor = time.Hour
 
-// keepEnded remembers alerts that ended before any incident knew of them; the latest end counts.
+// keepEnded remembers alerts that ended before any incident knew of them; the latest end counts. One statement does it, because a delivery may hold tens of
+// thousands, and in one order, so that two replicas never wait for each other.
 func (s *Store) keepEnded(ctx context.Context, tx *sql.Tx, alerts []incident.Alert) error {
+	latest := map[string]incident.Alert{}
 	for _, a := range alerts {
+		if old, known := latest[a.Fingerprint]; !known || !a.EndsAt.Before(old.EndsAt) {
+			latest[a.Fingerprint] = a
+		}
+	}
+	if len(latest) == 0 {
+		return nil
+	}
+	rows := make([][]any, 0, len(latest))
+	for _, f := range slices.Sorted(maps.Keys(latest)) {
+		a := latest[f]
 		body, err := json.Marshal(a)
 		if err != nil {
 			return fmt.Errorf("write an alert as JSON: %w", err)
 		}
-		if _, err := s.exec(ctx, tx, `INSERT INTO ended_alerts (fingerprint, ended_at, seen_at, body) VALUES (?, ?, ?, ?)
-			ON CONFLICT (fingerprint) DO UPDATE SET ended_at = excluded.ended_at, seen_at = excluded.seen_at, body = excluded.body WHERE excluded.ended_at >= ended_alerts.ended_at`,
-			a.Fingerprint, nanos(a.EndsAt), nanos(a.SeenAt), string(body)); err != nil {
-			return fmt.Errorf("remember the end of an alert: %w", err)
-		}
+		rows = append(rows, []any{f, nanos(a.EndsAt), nanos(a.SeenAt), string(body)})
+	}
+	all, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("write alerts as JSON: %w", err)
+	}
+	from := `SELECT r->>0, CAST(r->>1 AS BIGINT), CAST(r->>2 AS BIGINT), r->>3 FROM json_array_elements(CAST(? AS json)) AS r`
+	if !s.postgres {
+		from = `SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?) WHERE true`
+	}
+	if _, err := s.exec(ctx, tx, `INSERT INTO ended_alerts (fingerprint, ended_at, seen_at, body) `+from+`
+		ON CONFLICT (fingerprint) DO UPDATE SET ended_at = excluded.ended_at, seen_at = excluded.seen_at, body = excluded.body WHERE excluded.ended_at >= ended_alerts.ended_at`,
+		string(all)); err != nil {
+		return fmt.Errorf("remember the end of an alert: %w", err)
 	}
 	return nil
 }

@@ -255,28 +255,3 @@ func TestCountingBetweenCommits(t *testing.T) {
 		}
 	})
 }
-
-func TestTheEndOfAnUnknownAlertIsRemembered(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store, _ string) {
-		ctx := t.Context()
-		ended := func(f string, end time.Time) incident.Alert {
-			return incident.Alert{Fingerprint: f, Labels: map[string]string{"a": "b"}, StartsAt: now, EndsAt: end, LastEnd: end, SeenAt: now, EndedBy: []string{"x"}}
-		}
-		add(ctx, t, s, "g", "g")
-		for _, end := range []time.Duration{2 * time.Minute, time.Minute} { // the later one counts
-			d := claimMany(ctx, t, s, "me", now, 1)
-			ok(t, s.CommitFolded(ctx, incident.Folded{Deliveries: d, Ended: []incident.Alert{ended("f", now.Add(end))}}))
-		}
-		got, err := s.EndedAlerts(ctx, []string{"e", "f"})
-		ok(t, err)
-		if d := cmp.Diff([]incident.Alert{ended("f", now.Add(2*time.Minute))}, got); d != "" {
-			t.Errorf("-want +got:\n%s", d)
-		}
-		_, err = s.Prune(ctx, now.Add(2*time.Hour), store.DefaultKeep)
-		ok(t, err)
-		if got, err := s.EndedAlerts(ctx, []string{"f"}); err != nil || len(got) != 0 {
-			t.Errorf("remembered for ever: %v %v", got, err)
-		}
-	})
-}

@@ -21,14 +21,18 @@ type Keep struct {
 // writes over a day.
 var DefaultKeep = Keep{Done: 7 * 24 * time.Hour, Incidents: 90 * 24 * time.Hour, Writes: 24 * time.Hour}
 
-// pruneBatch bounds what one call removes of each kind, so that it never holds the writer for long.
-const pruneBatch = 200
+// pruneBatch bounds what one call removes of each kind, so that it never holds the writer for long, and pruneEnded the ends of unknown alerts, which
+// are small and may be many.
+const (
+	pruneBatch = 200
+	pruneEnded = 5000
+)
 
-// Pruned counts what a call of Prune removed.
-type Pruned struct{ Deliveries, Clicks, Incidents int64 }
+// Pruned counts what a call of Prune removed. Ended are the remembered ends of alerts that no incident knew of.
+type Pruned struct{ Deliveries, Ended, Clicks, Incidents int64 }
 
 // All is the sum.
-func (p Pruned) All() int64 { return p.Deliveries + p.Clicks + p.Incidents }
+func (p Pruned) All() int64 { return p.Deliveries + p.Ended + p.Clicks + p.Incidents }
 
 // Prune removes some of what is over for longer than keep says, and says how much; call it again until that is nothing. An incident goes whole or not at
 // all. One that is open, was reopened, holds a lock, has a write that has not ended, or one inside keep.Writes, stays.
@@ -41,7 +45,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, er
 			WHERE (state = 'done' AND received_at < ?) OR (state = 'dead' AND received_at < ?) ORDER BY id LIMIT ?)`, done, old, pruneBatch); err != nil {
 			return err
 		}
-		if _, err = s.changed(ctx, tx, `DELETE FROM ended_alerts WHERE seen_at < ?`, nanos(now.Add(-endedFor))); err != nil {
+		if out.Ended, err = s.changed(ctx, tx, `DELETE FROM ended_alerts WHERE fingerprint IN (SELECT fingerprint FROM ended_alerts
+			WHERE seen_at < ? ORDER BY seen_at LIMIT ?)`, nanos(now.Add(-endedFor)), pruneEnded); err != nil {
 			return err
 		}
 		out.Clicks, err = s.changed(ctx, tx, `DELETE FROM clicks WHERE id IN (SELECT id FROM clicks WHERE state = 'done' AND received_at < ? ORDER BY id LIMIT ?)`, done, pruneBatch)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -17,6 +18,7 @@ type Proxy struct {
 	// open is closed while bytes get through.
 	open  chan struct{}
 	conns map[net.Conn]*passage
+	asked atomic.Int64
 }
 
 // passage is one connection; forgotten says that nothing of it gets through any more.
@@ -83,6 +85,20 @@ func (p *Proxy) Forget() int {
 	return n
 }
 
+// Asked is how often something came from a client so far: at least once for each answer that it waited for.
+func (p *Proxy) Asked() int64 { return p.asked.Load() }
+
+// counted is a client whose words are counted.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	c.n.Add(1)
+	return c.Reader.Read(b)
+}
+
 func (p *Proxy) pass(ctx context.Context, client net.Conn) {
 	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.server)
 	if err != nil {
@@ -96,7 +112,7 @@ func (p *Proxy) pass(ctx context.Context, client net.Conn) {
 	ended := context.AfterFunc(ctx, func() { client.Close(); server.Close() }) //nolint:errcheck // the test is over
 	defer ended()
 	var wg sync.WaitGroup
-	wg.Go(func() { p.copy(ctx, way, server, client) })
+	wg.Go(func() { p.copy(ctx, way, server, counted{client, &p.asked}) })
 	wg.Go(func() { p.copy(ctx, way, client, server) })
 	wg.Wait()
 	p.mu.Lock()
