@@ -191,6 +191,10 @@ func (s *Store) heal(ctx context.Context) error {
 	}
 	s.clock.mu.Lock()
 	s.clock.stale = false
+	if s.postgres && longest == 0 {
+		// The leases of a process that is gone may have been told by a clock that was ahead: they are looked at once it is known how long a lease is here.
+		s.clock.again = time.Now()
+	}
 	s.clock.mu.Unlock()
 	s.wake.signal()
 	return nil

@@ -1,9 +1,6 @@
 package store_test
 
 import (
-	"bytes"
-	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,26 +28,6 @@ func (c *skewed) now() time.Time {
 	return time.Now().Round(0).Add(c.by)
 }
 
-// log collects what is logged.
-type log struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *log) count(what string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), what)
-}
-
-func (l *log) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
 // Replicas on one PostgreSQL go by its clock, so that one whose own is minutes ahead does not take what the other works on. Each says how wrong it is.
 func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	t.Parallel()
@@ -58,7 +35,7 @@ func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	if !there {
 		return
 	}
-	var logged [2]log
+	var logged [2]lines
 	var replicas [2]*store.Store
 	for n, by := range []time.Duration{-4 * time.Minute, 4 * time.Minute} {
 		machine := &skewed{by: by}
@@ -102,7 +79,7 @@ func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 func TestAClockThatAgreesIsNotMentioned(t *testing.T) {
 	t.Parallel()
 	for _, e := range storetest.Engines(t) {
-		var logged log
+		var logged lines
 		s := storetest.Open(t, e.URL(t), func(o *store.Options) { o.Logger = logged.logger() })
 		if s.ClockOffset().Abs() > 2*time.Second || logged.count("clock") != 0 {
 			t.Errorf("%s: %s apart, %s", e.Name, s.ClockOffset(), &logged.b)
@@ -151,7 +128,7 @@ func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
 	for _, e := range storetest.Engines(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			machine, logged := &skewed{}, &log{}
+			machine, logged := &skewed{}, &lines{}
 			s := storetest.Open(t, e.URL(t), func(o *store.Options) { o.Clock, o.Logger = machine.now, logged.logger() })
 			back := func() { machine.set(-3 * time.Hour) }
 			if e.Name == "postgres" {
@@ -166,6 +143,35 @@ func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
 				t.Errorf("%d of 2 incidents, %d of 2 messages are due; the delivery: %t", incidents, messages, delivery)
 			}
 		})
+	}
+}
+
+// A process that ends without giving back what it claimed, while PostgreSQL's clock is ahead, leaves claims that end in hours. The next one shortens them.
+func TestClaimsOfAClockThatWasAheadBeforeTheStartEnd(t *testing.T) {
+	t.Parallel()
+	u, there := postgres(t)
+	if !there {
+		return
+	}
+	gone := storetest.Open(t, u)
+	store.ShiftClock(gone, 3*time.Hour)
+	ok(t, gone.Commit(t.Context(), incident.Change{Incident: fresh("inc-1", "llama"), DueAt: now}))
+	if cs, err := gone.ClaimDue(t.Context(), "gone", gone.Now(), time.Minute, 1); err != nil || len(cs) != 1 {
+		t.Fatalf("ClaimDue = %d, %v", len(cs), err)
+	}
+	ok(t, gone.Close())
+	s := storetest.Open(t, u)
+	claim := func(at time.Time) int {
+		cs, err := s.ClaimDue(t.Context(), "me", at, time.Minute, 1)
+		ok(t, err)
+		return len(cs)
+	}
+	if claim(s.Now()) != 0 {
+		t.Error("what somebody may be working on was taken at once")
+	}
+	ok(t, store.LookAtClock(s, t.Context()))
+	if claim(s.Now().Add(2*time.Minute)) != 1 {
+		t.Error("a claim that was told by another clock does not end")
 	}
 }
 

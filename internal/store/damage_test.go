@@ -35,7 +35,7 @@ func open(t *testing.T, raw []byte, change ...func(*store.Options)) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "medic.db")
 	ok(t, os.WriteFile(path, raw, 0o600))
-	opts := store.Options{ChannelFor: func(string) string { return "" }, Logger: (&log{}).logger()}
+	opts := store.Options{ChannelFor: func(string) string { return "" }, Logger: (&lines{}).logger()}
 	for _, fn := range change {
 		fn(&opts)
 	}
@@ -73,7 +73,7 @@ func TestAFileWithChangedBytesIsRefused(t *testing.T) {
 // A file that takes too long to be read does not hold up the start, and that is said.
 func TestACheckThatTakesTooLongIsGivenUpAndSaid(t *testing.T) {
 	t.Parallel()
-	logged := &log{}
+	logged := &lines{}
 	ok(t, open(t, written(t), func(o *store.Options) { o.CheckTimeout, o.Logger = time.Nanosecond, logged.logger() }))
 	if logged.count("too large to be checked") != 1 || logged.count("PRAGMA quick_check") != 1 {
 		t.Errorf("the log: %s", &logged.b)

@@ -31,6 +31,8 @@ func (l *lines) count(what string) int {
 	return strings.Count(l.b.String(), what)
 }
 
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
 // logged runs a test on every engine with a store whose log can be read.
 func logged(t *testing.T, fn func(t *testing.T, s *store.Store, url string, log *lines)) {
 	t.Helper()
@@ -38,16 +40,7 @@ func logged(t *testing.T, fn func(t *testing.T, s *store.Store, url string, log 
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			u, log := e.URL(t), &lines{}
-			s, err := store.Open(t.Context(), u, store.Options{
-				ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.NewTextHandler(log, nil)), MaxDeliveryAttempts: 2,
-			})
-			ok(t, err)
-			t.Cleanup(func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			fn(t, s, u, log)
+			fn(t, storetest.Open(t, u, func(o *store.Options) { o.Logger, o.MaxDeliveryAttempts = log.logger(), 2 }), u, log)
 		})
 	}
 }
