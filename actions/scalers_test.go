@@ -237,15 +237,15 @@ func TestAModelThatKubeAIScalesHasItsMinimumRaised(t *testing.T) {
 	}
 	// KubeAI follows within seconds; then its own maximum is the bound.
 	b.patch(models, `{"spec":{"replicas":3}}`)
-	b.refusedForMore("spec.maxReplicas of Model llama-70b")
+	b.refusedNow(addOne, "spec.maxReplicas of Model llama-70b")
 	b.do(s, incident.OpUndo)
 	checkObserved(t, b, s, incident.OpUndo, "w.undo", incident.Set("1"), true)
 }
 
-// refusedForMore demands that one more step is refused for a reason with these words.
-func (b *bench) refusedForMore(words string) {
+// refusedNow demands that a step is refused for a reason with these words, whatever was written before.
+func (b *bench) refusedNow(req incident.StepRequest, words string) {
 	b.t.Helper()
-	if _, err := b.bot.Propose(b.t.Context(), b.pool, addOne); outcome(err) != "refused" || !strings.Contains(err.Error(), words) {
+	if _, err := b.bot.Propose(b.t.Context(), b.pool, req); outcome(err) != "refused" || !strings.Contains(err.Error(), words) {
 		b.t.Errorf("%v, want %q", err, words)
 	}
 }

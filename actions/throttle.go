@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -77,9 +78,13 @@ func findThrottle(ctx context.Context, c *cluster, pool incident.Pool, at incide
 		return t, nil
 	}
 	t.now, t.unit = parallelDefault, localUnit(o)
-	t.reach, t.elsewhere = reachOf(o, pool.HTTPRoute)
 	if t.base.value.Present {
-		t.now, err = whole(t.base.value)
+		if t.now, err = whole(t.base.value); err != nil {
+			return nil, err
+		}
+	}
+	if at.Name == "" { // an undo does not ask whom the policy limits
+		t.reach, t.elsewhere, err = c.reach(ctx, o, pool.HTTPRoute)
 	}
 	return t, err
 }
@@ -195,7 +200,7 @@ func (t *throttle) propose(req incident.StepRequest) (incident.Step, error) {
 		Cost:       t.cost(to),
 		Speed:      "Seconds, without a restart.",
 		Risk:       t.risk(),
-		Guardrails: []incident.Guardrail{bounds, t.reach.guard(), ownership(t.base, keptNowhere)},
+		Guardrails: slices.Concat([]incident.Guardrail{bounds}, t.reach.guards(), []incident.Guardrail{ownership(t.base, keptNowhere)}),
 	}
 	if k := t.pool.Knobs.Throttle; k != nil {
 		s.LiftAfter = k.LiftAfter
@@ -242,7 +247,7 @@ func (t *throttle) inForce() error {
 		return refused("the rate limit of %s %s is in shadow mode and limits nobody", policyKind, t.base.target.Name)
 	}
 	for _, v := range verdicts(t.base.object) {
-		if v.against() {
+		if v.against() && (v.kind != overridden || !t.reach.rest) {
 			return refused("%s %s is not in force: the gateway says %s: %s", policyKind, t.base.target.Name, v.reason, v.message)
 		}
 	}

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,7 +16,7 @@ func (t *throttle) rollout(_ context.Context, _ incident.Op, _ incident.Value) (
 		switch {
 		case v.seen < t.base.object.GetGeneration() && v.kind == accepted:
 			return running("The gateway has not seen the change yet."), nil
-		case v.against():
+		case v.against() && !(v.kind == overridden && t.aboveRoutes()):
 			return failed("The gateway does not take the policy: %s: %s", v.reason, v.message), nil
 		}
 	}
@@ -25,8 +26,14 @@ func (t *throttle) rollout(_ context.Context, _ incident.Op, _ incident.Value) (
 	return done("The gateway has accepted the policy."), nil
 }
 
+// aboveRoutes says that the policy is for a Gateway. That another policy overrides it for some of its routes was looked at before the write.
+func (t *throttle) aboveRoutes() bool {
+	r, err := reachOf(t.base.object, incident.RouteRef{})
+	return err == nil && slices.ContainsFunc(r.targets, policyTarget.aboveRoutes)
+}
+
 // The conditions that say whether a policy is in force. Envoy Gateway sets Overridden beside Accepted when a policy of a route or a listener counts in place
-// of this one; of a policy for a Gateway it does not say in a field for which routes.
+// of this one, be it for some of its routes only; for which it says in no field.
 const (
 	accepted   = "Accepted"
 	overridden = "Overridden"

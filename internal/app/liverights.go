@@ -47,6 +47,9 @@ func Rights(ctx context.Context, registry *actions.Registry, p incident.Pool) ([
 		for _, n := range needs {
 			out = append(out, Right{ResourceAttributes: n, Without: fmt.Sprintf("%s can't be adjusted", kind)})
 		}
+		if kind == incident.StepThrottle {
+			out = append(out, routeRights(p)...)
+		}
 	}
 	return merge(out), nil
 }
@@ -112,6 +115,27 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 			may("get", "apiextensions.k8s.io", "customresourcedefinitions", "", "", "", "where the kind keeps its replicas isn't known, nor who sets them", optional))
 	}
 	return out, nil
+}
+
+// routeRights are those to tell whether a policy for a whole Gateway limits the pool's route.
+func routeRights(p incident.Pool) []Right {
+	if p.HTTPRoute.IsZero() {
+		return nil
+	}
+	return []Right{
+		{
+			Optional: true, Without: "whether the route of the pool is behind the Gateway of a policy isn't known",
+			ResourceAttributes: authorizationv1.ResourceAttributes{
+				Verb: "get", Group: "gateway.networking.k8s.io", Resource: "httproutes", Namespace: p.HTTPRoute.Namespace, Name: p.HTTPRoute.Name,
+			},
+		},
+		{
+			Optional: true, Without: "a policy for a Gateway that another one overrides for some routes can't be adjusted",
+			ResourceAttributes: authorizationv1.ResourceAttributes{
+				Verb: "list", Group: "gateway.envoyproxy.io", Resource: "backendtrafficpolicies", Namespace: p.HTTPRoute.Namespace,
+			},
+		},
+	}
 }
 
 // PeopleRights are those to ask who a person is and what that person may do.

@@ -27,7 +27,7 @@ const (
 	BackendTrafficPolicies CRD = "backendtrafficpolicies.yaml"
 )
 
-// Kinds of the operators that serve vLLM, reduced to the fields that the bot reads and to their scale.
+// Kinds of the operators that serve vLLM, and the Gateway API's routes, reduced to the fields that the bot reads and to their scale.
 const (
 	PodAutoscalers    CRD = "podautoscalers.yaml"
 	StormServices     CRD = "stormservices.yaml"
@@ -36,6 +36,7 @@ const (
 	LeaderWorkerSets  CRD = "leaderworkersets.yaml"
 	RoleScalers       CRD = "disaggregatedsetrolescalers.yaml"
 	GraphScaleAdapter CRD = "dynamographdeploymentscalingadapters.yaml"
+	HTTPRoutes        CRD = "httproutes.yaml"
 )
 
 //go:embed crds/*.yaml

@@ -41,7 +41,8 @@ func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
 func pool() incident.Pool {
 	return incident.Pool{
 		Name: "llama-70b", Mode: incident.ModeApprove, Matchers: map[string]string{"model_name": "llama-70b"},
-		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
+		Workload:  incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
+		HTTPRoute: incident.RouteRef{Namespace: "llm", Name: "llama-70b"},
 		Knobs: incident.Knobs{
 			Replicas: &incident.IntKnob{Min: 2, Max: 8}, MaxNumBatchedTokens: &incident.TokensKnob{Min: 2048, Max: 16384},
 			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: "llm", Name: "llama-70b", Field: "maxParallelRequests", Min: 16, Max: 1024},
