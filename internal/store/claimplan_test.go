@@ -10,7 +10,7 @@ import (
 func TestAClaimReadsDeliveriesInTheOrderOfAnIndex(t *testing.T) {
 	t.Parallel()
 	s := openQuiet(t)
-	rows, err := s.write.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+claimable, orderTries, 256)
+	rows, err := s.write.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+claimable, orderTries, orderTries, 256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestAClaimReadsDeliveriesInTheOrderOfAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(plan, "\n")
-	for _, want := range []string{"SEARCH d USING INDEX deliveries_free (held_until=?)", "INDEX deliveries_held (grp=? AND id<?)"} {
+	for _, want := range []string{"SEARCH d USING INDEX deliveries_free (held_until=?)", "INDEX deliveries_held (grp=? AND id<?)", "INDEX deliveries_cut (grp=? AND id<?)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the plan lacks %q:\n%s", want, text)
 		}

@@ -29,70 +29,94 @@ const orderTries = 5
 // claimLock is the number of the advisory lock that orders claims on PostgreSQL: a claim that cannot see another one's cannot keep a group's order.
 const claimLock = pauseLock + 1
 
-// ClaimDeliveries takes the oldest deliveries that nobody works on and that are not behind an earlier one of their group, oldest first. One that cannot be read is
-// logged and parked as dead.
+// ClaimDeliveries takes the oldest deliveries that nobody works on and that are not behind an earlier one of their group, oldest first. One whose claims were cut
+// off more than once comes after all others and alone. One that cannot be read, or whose claims were cut off too often, is logged and parked as dead.
 func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
 	s.clock.lease(lease)
 	for {
-		out, bad, err := s.claimDeliveries(ctx, owner, now, lease, limit)
+		out, dead, err := s.claimDeliveries(ctx, owner, now, lease, limit)
+		for id, why := range dead {
+			s.gaveUp(ctx, id, why)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("claim deliveries: %w", err)
 		}
-		for id, why := range bad {
-			s.gaveUp(ctx, id, why.Error())
-		}
-		if len(out) > 0 || len(bad) == 0 {
+		if len(out) > 0 || len(dead) == 0 {
 			return out, nil
 		}
 	}
 }
 
-// claimDeliveries claims once; bad says which deliveries cannot be read, and that they were parked.
-func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) (out []incident.Delivery, bad map[int64]error, err error) {
+// claimDeliveries claims once; dead says which deliveries were parked, and why. The claim is committed before a body is read: when that ends the process, it
+// counts.
+func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) (out []incident.Delivery, dead map[int64]string, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if s.postgres {
 			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, claimLock); err != nil {
 				return err
 			}
 		}
+		if dead, err = s.cutOff(ctx, tx, now, nanos(now)); err != nil {
+			return err
+		}
 		ids, err := s.nextDeliveries(ctx, tx, now, limit)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if out, err = s.hold(ctx, tx, ids, owner, now.Add(lease)); err != nil {
-			return err
-		}
-		bad, err = s.readBodies(ctx, tx, ids, out)
-		if err != nil {
-			return err
-		}
-		out = slices.DeleteFunc(out, func(d incident.Delivery) bool { return bad[d.ID] != nil })
-		for id, why := range bad {
-			if _, err := s.changed(ctx, tx, `UPDATE deliveries SET state = 'dead', reason = ?, held_until = 0, lease_owner = '' WHERE id = ?`, why.Error(), id); err != nil {
-				return err
-			}
-		}
-		return nil
+		out, err = s.hold(ctx, tx, ids, owner, now.Add(lease))
+		return err
 	})
-	return out, bad, err
+	if err != nil {
+		return nil, nil, err
+	}
+	bad, err := s.readBodies(ctx, out)
+	if err == nil {
+		err = s.parkUnreadable(ctx, bad)
+	}
+	if err != nil {
+		return nil, dead, errors.Join(err, s.release(context.WithoutCancel(ctx), out...)) // what was claimed in vain is not held up by it
+	}
+	for id, why := range bad {
+		dead[id] = why.Error()
+	}
+	return slices.DeleteFunc(out, func(d incident.Delivery) bool { return bad[d.ID] != nil }), dead, nil
 }
 
-// claimable lists the oldest deliveries that are free and not behind a held one of their group. The index deliveries_free answers in order, however many wait,
-// and deliveries_held holds the few that are held.
-const claimable = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.held_until = 0 AND NOT EXISTS (
+func (s *Store) parkUnreadable(ctx context.Context, bad map[int64]error) error {
+	for id, why := range bad {
+		if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET state = 'dead', reason = ?, held_until = 0, lease_owner = '' WHERE id = ?`, why.Error(), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claimable lists the oldest deliveries that are free and not behind one of their group that is held or goes alone. The index deliveries_free answers in order, however
+// many wait; deliveries_held and deliveries_cut hold the few others.
+const claimable = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.held_until = 0 AND d.cut < 2 AND NOT EXISTS (
 		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id AND (b.lease_owner <> '' OR b.attempts < ?))
+	AND NOT EXISTS (SELECT 1 FROM deliveries c WHERE c.state = 'new' AND c.cut >= 2 AND c.grp = d.grp AND c.id < d.id AND c.attempts < ?)
 	ORDER BY d.id LIMIT ?`
+
+// alone finds the delivery that goes alone: the one that was cut off the least often of those that are free, and not behind a held one of its group.
+const alone = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.cut >= 2 AND d.held_until = 0 AND NOT EXISTS (
+		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id AND (b.lease_owner <> '' OR b.attempts < ?))
+	ORDER BY d.cut, d.id LIMIT 1`
 
 // nextDeliveries lists what may be claimed now.
 func (s *Store) nextDeliveries(ctx context.Context, tx *sql.Tx, now time.Time, limit int) ([]int64, error) {
-	if _, err := s.exec(ctx, tx, `UPDATE deliveries SET held_until = 0, lease_owner = '' WHERE state = 'new' AND held_until > 0 AND held_until <= ?`, nanos(now)); err != nil {
+	if _, err := s.exec(ctx, tx, `UPDATE deliveries SET held_until = 0 WHERE state = 'new' AND held_until > 0 AND held_until <= ?`, nanos(now)); err != nil {
 		return nil, err
 	}
 	type candidate struct{ id, size int64 }
-	found, err := list(ctx, s, tx, func(r *sql.Rows) (candidate, error) {
+	scan := func(r *sql.Rows) (candidate, error) {
 		var c candidate
 		return c, r.Scan(&c.id, &c.size)
-	}, claimable, orderTries, limit)
+	}
+	found, err := list(ctx, s, tx, scan, claimable, orderTries, orderTries, limit)
+	if err == nil && len(found) == 0 {
+		found, err = list(ctx, s, tx, scan, alone, orderTries)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +143,22 @@ func (s *Store) hold(ctx context.Context, tx *sql.Tx, ids []int64, owner string,
 }
 
 // readBodies fills claimed deliveries and says which ones cannot be read.
-func (s *Store) readBodies(ctx context.Context, tx *sql.Tx, ids []int64, out []incident.Delivery) (map[int64]error, error) {
-	rows, err := s.query(ctx, tx, `SELECT delivery, body FROM delivery_bodies WHERE `+s.listed("delivery")+` ORDER BY delivery`, s.ids(ids))
+func (s *Store) readBodies(ctx context.Context, out []incident.Delivery) (map[int64]error, error) {
+	bad := map[int64]error{}
+	if len(out) == 0 {
+		return bad, nil
+	}
+	ids := make([]int64, len(out))
+	for n, d := range out {
+		ids[n] = d.ID
+	}
+	ctx, cancel := s.bound(ctx, s.read)
+	defer cancel()
+	rows, err := s.query(ctx, s.read, `SELECT delivery, body FROM delivery_bodies WHERE `+s.listed("delivery")+` ORDER BY delivery`, s.ids(ids))
 	if err != nil {
-		return nil, err
+		return nil, s.late(ctx, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err is checked; Close after a full read cannot lose anything
-	bad := map[int64]error{}
 	for _, d := range out {
 		bad[d.ID] = fmt.Errorf("read it from JSON: its body is not there")
 	}
@@ -182,13 +215,16 @@ func (s *Store) RenewDeliveries(ctx context.Context, ds []incident.Delivery, unt
 
 // ReleaseDelivery gives a claim back as if it had not been. It answers incident.ErrFenced when somebody else has the delivery.
 func (s *Store) ReleaseDelivery(ctx context.Context, d incident.Delivery) error {
-	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return s.claimed(ctx, tx, []incident.Delivery{d}, `held_until = 0, lease_owner = '', attempts = attempts - 1`)
-	})
-	if err != nil {
+	if err := s.release(ctx, d); err != nil {
 		return fmt.Errorf("release delivery %d: %w", d.ID, err)
 	}
 	return nil
+}
+
+func (s *Store) release(ctx context.Context, ds ...incident.Delivery) error {
+	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return s.claimed(ctx, tx, ds, `held_until = 0, lease_owner = '', attempts = attempts - 1`)
+	})
 }
 
 // claimed changes claimed deliveries, all or none.
@@ -243,7 +279,7 @@ func (s *Store) FailDelivery(ctx context.Context, d incident.Delivery, reason st
 		state, until = "dead", 0
 	}
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return s.claimed(ctx, tx, []incident.Delivery{d}, `state = ?, reason = ?, held_until = ?, lease_owner = ''`, state, reason, until)
+		return s.claimed(ctx, tx, []incident.Delivery{d}, `state = ?, reason = ?, held_until = ?, lease_owner = '', cut = 0`, state, reason, until)
 	})
 	if err != nil {
 		return fmt.Errorf("put delivery %d back: %w", d.ID, err)

@@ -206,6 +206,57 @@ func TestAClaimIsRenewedReleasedAndLost(t *testing.T) {
 	})
 }
 
+// What its process did not end is taken alone after all others from the second time on, waits in the end, and is given up; an end of another kind begins the count anew.
+func TestADeliveryThatIsCutOffAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store.Store, url string) {
+		ok(t, s.Close())
+		s = storetest.Open(t, url, func(o *store.Options) { o.MaxDeliveryAttempts = 20 })
+		ctx, at := t.Context(), now
+		lost := func() []string { // a claim that nobody ends
+			t.Helper()
+			got := claimMany(ctx, t, s, "me", at, 10)
+			at = at.Add(2 * time.Minute)
+			return keys(got)
+		}
+		add(ctx, t, s, "a", "b", "a")
+		for n, want := range [][]string{{"a0", "b1", "a2"}, {"a0", "b1", "a2"}, {"a0"}, {"b1"}, {"a2"}} {
+			if d := cmp.Diff(want, lost()); d != "" {
+				t.Fatalf("claim %d: -want +got:\n%s", n+1, d)
+			}
+		}
+		add(ctx, t, s, "c", "a")
+		late := claimMany(ctx, t, s, "me", at, 10)
+		if d := cmp.Diff([]string{"c0"}, keys(late)); d != "" {
+			t.Errorf("new ones come first, except behind one of their group that was cut off: -want +got:\n%s", d)
+		}
+		ok(t, finish(ctx, s, late...))
+		first := claimMany(ctx, t, s, "me", at, 10)
+		ok(t, s.ReleaseDelivery(ctx, first[0]))
+		if again := claimMany(ctx, t, s, "me", at, 10); again[0].ID != first[0].ID || again[0].Attempts != first[0].Attempts {
+			t.Errorf("given back as %+v, taken as %+v", first[0], again[0])
+		} else {
+			ok(t, s.FailDelivery(ctx, again[0], "boom", at)) // it ended without its process
+		}
+		taken := map[string]int{}
+		for range 60 {
+			got := lost()
+			for _, k := range got {
+				taken[k]++
+			}
+			if slices.Contains(got, "b1") && len(got) > 1 {
+				t.Errorf("not alone: %v", got)
+			}
+		}
+		if n, err := s.DeadDeliveries(ctx); err != nil || n != 4 {
+			t.Errorf("%d were given up, %v; taken %v", n, err, taken)
+		}
+		if taken["a0"] != 8 || taken["b1"] != 5 {
+			t.Errorf("taken %v", taken)
+		}
+	})
+}
+
 // A store of the version before keeps what waits, what was given up and what is done.
 func TestAnInboxOfTheVersionBeforeIsTakenOver(t *testing.T) {
 	t.Parallel()

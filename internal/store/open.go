@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -161,8 +162,16 @@ func (s *Store) prepare(ctx context.Context) error {
 	if s.postgres {
 		return nil
 	}
-	if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET held_until = 0, lease_owner = '' WHERE state = 'new' AND held_until > 0 AND lease_owner <> ''`); err != nil {
+	var dead map[int64]string
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		dead, err = s.cutOff(ctx, tx, s.Now(), math.MaxInt64)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("free the claims on deliveries: %w", err)
+	}
+	for id, why := range dead {
+		s.gaveUp(ctx, id, why)
 	}
 	for _, table := range leased {
 		// 1 is over, and still tells that it was not given back.
@@ -202,7 +211,7 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 }
 
 // SchemaVersion is the version of the schema that this program makes.
-const SchemaVersion = 4
+const SchemaVersion = 5
 
 // Wake returns a channel that is closed when something may be due. Take it before looking, so that nothing falls in between.
 func (s *Store) Wake() <-chan struct{} { return s.wake.channel() }

@@ -1,0 +1,202 @@
+package remediation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+// The environment of a process that folds deliveries in until one of them ends it.
+const (
+	envDeadlyStore = "DEADLY_STORE"
+	envDeadlyAt    = "DEADLY_AT"
+	envDeadlyNow   = "DEADLY_NOW"
+)
+
+// mortal is a collector and an inbox on which the one delivery from the instance "poison" ends the process, as no recover can catch it.
+type mortal struct {
+	*store.Store
+	at string
+}
+
+func endless(n int) int { return endless(n+1) + 1 }
+
+func (m mortal) FindOwners(_ context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+	if labels["instance"] == "poison" && m.at == "owners" {
+		endless(0)
+	}
+	return []incident.WorkloadRef{llama().Workload}, "", nil
+}
+
+func (m mortal) CommitFolded(ctx context.Context, f incident.Folded) error {
+	if m.at == "commit" && slices.ContainsFunc(f.Deliveries, func(d incident.Delivery) bool { return d.Alerts[0].Labels["instance"] == "poison" }) {
+		endless(0)
+	}
+	return m.Store.CommitFolded(ctx, f)
+}
+
+func (m mortal) Collect(context.Context, incident.Pool, []incident.Signal, incident.Attention) incident.Evidence {
+	return incident.Evidence{}
+}
+
+func (m mortal) Signals([]string) []incident.Signal { return nil }
+
+func (m mortal) Diagnose(playbooks.Input) playbooks.Result {
+	return playbooks.Result{Healthy: incident.Undecided}
+}
+
+// TestDeadlyChild is the process that TestADeliveryThatEndsTheProcessIsParked starts, and nothing without it.
+func TestDeadlyChild(t *testing.T) {
+	url := os.Getenv(envDeadlyStore)
+	if url == "" {
+		t.Skip("it is run by TestADeliveryThatEndsTheProcessIsParked")
+	}
+	debug.SetMaxStack(1 << 20)
+	now, err := time.Parse(time.RFC3339, os.Getenv(envDeadlyNow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return now }
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: log, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mortal{s, os.Getenv(envDeadlyAt)}
+	e, err := remediation.New(remediation.Config{Owner: "bot", Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove, Policy: policy.Defaults()}, remediation.Deps{
+		Incidents: s, Inbox: m, Ledger: s, Collector: m, Playbooks: m, Logger: log, Now: clock,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A delivery whose folding ends the process (out of memory, a stack overflow) ends it again after each start. It is given up then, and no other alert is
+// lost or held up by it for long.
+func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
+	t.Parallel()
+	for _, engine := range storetest.Engines(t) {
+		for _, at := range []string{"owners", "commit"} {
+			t.Run(engine.Name+" "+at, func(t *testing.T) {
+				t.Parallel()
+				url, now, log := engine.URL(t), time.Now(), &bytes.Buffer{}
+				poisoned := []string{"a", "b", "c", "poisoned", "d", "e", "poisoned"}
+				inStore(t, url, now, log, func(s *store.Store) {
+					for n, group := range poisoned {
+						a := alert("HighTTFT", "")
+						delete(a.Labels, "model_name")
+						a.Labels["instance"], a.Fingerprint = group, group+string(rune('0'+n))
+						if n == 3 {
+							a.Labels["instance"] = "poison"
+						} else if group == "poisoned" {
+							a.Labels["instance"] = "behind"
+						}
+						if _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: group, Alerts: []incident.Alert{a}}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				})
+				deaths := 0
+				for waiting := int64(1); waiting > 0 && deaths < 20; now = now.Add(10 * time.Minute) {
+					out, died := deadlyChild(t, url, at, now)
+					log.WriteString(out)
+					if died {
+						deaths++
+					}
+					inStore(t, url, now, log, func(s *store.Store) {
+						if got := shown(t, s); deaths == 5 && len(got) < 5 {
+							t.Errorf("after %d deaths only these alerts are known: %q", deaths, got)
+						}
+						stats, err := s.Stats(t.Context())
+						if err != nil {
+							t.Fatal(err)
+						}
+						waiting = stats.DeliveriesWaiting
+					})
+				}
+				if deaths < 2 || deaths > 10 {
+					t.Errorf("the process ended %d times:\n%s", deaths, log)
+				}
+				inStore(t, url, now, log, func(s *store.Store) {
+					want := []string{"a0", "b1", "c2", "d4", "e5", "poisoned6"}
+					if got := shown(t, s); !slices.Equal(got, want) {
+						t.Errorf("these alerts are known: %q, want %q", got, want)
+					}
+					stats, err := s.Stats(t.Context())
+					if err != nil || stats.DeliveriesWaiting != 0 || stats.DeliveriesDead != 1 {
+						t.Errorf("%+v, %v", stats, err)
+					}
+				})
+				if want := "the process ended"; !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "a delivery was given up") {
+					t.Errorf("the log does not say why it was given up:\n%s", log)
+				}
+			})
+		}
+	}
+}
+
+// deadlyChild runs the process once, and says whether it died of the delivery.
+func deadlyChild(t *testing.T, url, at string, now time.Time) (log string, died bool) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeadlyChild$")
+	cmd.Env = append(os.Environ(), envDeadlyStore+"="+url, envDeadlyAt+"="+at, envDeadlyNow+"="+now.Format(time.RFC3339))
+	out, err := cmd.CombinedOutput()
+	text, _, _ := strings.Cut(string(out), "goroutine ")
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return text, false
+	case !errors.As(err, &exit) || !bytes.Contains(out, []byte("fatal error: stack overflow")):
+		t.Fatalf("%v: %s", err, out)
+	}
+	return text, true
+}
+
+func inStore(t *testing.T, url string, now time.Time, log io.Writer, fn func(*store.Store)) {
+	t.Helper()
+	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.NewTextHandler(log, nil)), Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fn(s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shown are the alerts of the open incident.
+func shown(t *testing.T, s *store.Store) []string {
+	t.Helper()
+	inc, _, err := s.OpenIncident(t.Context(), "llama")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, a := range inc.Alerts {
+		out = append(out, a.Fingerprint)
+	}
+	slices.Sort(out)
+	return out
+}
