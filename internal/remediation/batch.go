@@ -22,7 +22,7 @@ const (
 	askLeases = 2
 )
 
-// errSlow says that owners answer, but not in the time that one delivery gets.
+// errSlow says that owners answer, but not in the time that one delivery gets. Another try would get no further.
 var errSlow = errors.New("the owners of its alerts could not all be asked in time")
 
 // routed is a delivery whose alerts have their pools; the pool "" gathers those that lead nowhere.
@@ -66,7 +66,11 @@ func (b *batch) fold(ctx context.Context) error {
 		if stuck[group(d)] {
 			continue
 		}
-		if err := b.foldOne(ctx, d); err != nil {
+		err := b.foldOne(ctx, d)
+		if ctx.Err() != nil {
+			break // the process is told to end
+		}
+		if err != nil {
 			if err := b.e.putBack(ctx, d, err); err != nil {
 				return err
 			}
@@ -87,8 +91,11 @@ func (b *batch) foldMany(ctx context.Context, together []routed) error {
 	return b.e.deps.Panics.Do(ctx, PartInbox, func() error { return b.e.foldTogether(ctx, together) }, slog.Int("deliveries", len(together)))
 }
 
-// release gives back what is behind one that failed, except what is somebody else's by now.
+// release gives back what was not tried: what is behind one that failed, and what a process that is told to end has not come to. What is somebody else's, or done, by
+// now is left alone.
 func (b *batch) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.e.cfg.Timing.Retry)
+	defer cancel()
 	for _, d := range b.claimed {
 		if err := b.e.deps.Inbox.ReleaseDelivery(ctx, d); err != nil && !errors.Is(err, incident.ErrFenced) {
 			return err
@@ -173,7 +180,7 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 			pool, note, err = b.ask(ctx, a)
 		}
 		if err != nil {
-			if d.Attempts < askTries {
+			if d.Attempts < askTries && !errors.Is(err, errSlow) {
 				return routed{}, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
 			}
 			note = fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)

@@ -18,7 +18,7 @@ import (
 // foldAtOnce is how many deliveries are claimed, and folded in with one commit.
 const foldAtOnce = 256
 
-// drain folds the deliveries of the inbox in, many at a time. It lets some gather for that long after a batch that was not full.
+// drain folds the deliveries of the inbox in, many at a time. It lets some gather for that long after a batch of new ones that was not full.
 func (e *Engine) drain(ctx context.Context, gather time.Duration) (int, error) {
 	for n := 0; ; {
 		now := e.deps.Now()
@@ -33,7 +33,7 @@ func (e *Engine) drain(ctx context.Context, gather time.Duration) (int, error) {
 		if err := e.newBatch(ds, now).fold(ctx); err != nil {
 			return n, err
 		}
-		if len(ds) < foldAtOnce && gather > 0 {
+		if len(ds) < foldAtOnce && ds[0].Attempts == 1 && gather > 0 {
 			select {
 			case <-ctx.Done():
 				return n, nil
@@ -112,19 +112,18 @@ func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]inci
 		}
 	}
 	if found {
-		ch, err := e.join(inc, all, now)
+		_, heard, err := e.heard(ctx, all, inc.Alerts)
+		if err != nil {
+			return nil, nil, err
+		}
+		ch, err := e.join(inc, heard, now)
 		if _, refused := errors.AsType[*incident.RefusedError](err); !refused {
 			return []incident.Change{ch}, nil, err
 		}
 	}
-	early, err := e.unknown(ctx, all)
+	early, heard, err := e.heard(ctx, all, nil)
 	if err != nil {
 		return nil, nil, err
-	}
-	heard := make([]news, len(all))
-	for n, x := range all {
-		x.event.Alerts = early.hear(x.event)
-		heard[n] = x
 	}
 	first := slices.IndexFunc(heard, func(x news) bool {
 		return slices.ContainsFunc(x.event.Alerts, func(a incident.Alert) bool { return a.Firing })
@@ -153,25 +152,40 @@ func (e *Engine) join(inc incident.Incident, all []news, now time.Time) (inciden
 type unknown struct {
 	known map[string]incident.Alert
 	heard []string
+	// here are those that the incident at hand knows.
+	here map[string]bool
 }
 
-func (e *Engine) unknown(ctx context.Context, all []news) (*unknown, error) {
+// heard is the news as it is with what was known before of alerts that are not among these.
+func (e *Engine) heard(ctx context.Context, all []news, here []incident.Alert) (*unknown, []news, error) {
+	u := &unknown{known: map[string]incident.Alert{}, here: map[string]bool{}}
+	for _, a := range here {
+		u.here[a.Fingerprint] = true
+	}
 	var fingerprints []string
 	for _, x := range all {
 		for _, a := range x.event.Alerts {
-			fingerprints = append(fingerprints, a.Fingerprint)
+			if !u.here[a.Fingerprint] {
+				fingerprints = append(fingerprints, a.Fingerprint)
+			}
 		}
+	}
+	if len(fingerprints) == 0 {
+		return u, all, nil
 	}
 	slices.Sort(fingerprints)
 	known, err := e.deps.Inbox.EndedAlerts(ctx, slices.Compact(fingerprints))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	u := &unknown{known: map[string]incident.Alert{}}
 	for _, a := range known {
 		u.known[a.Fingerprint] = a
 	}
-	return u, nil
+	out := slices.Clone(all)
+	for n := range out {
+		out[n].event.Alerts = u.hear(out[n].event)
+	}
+	return u, out, nil
 }
 
 // hear returns alerts as they are with what was known of them: one that fires may have ended already.
@@ -179,7 +193,7 @@ func (u *unknown) hear(ev incident.AlertsReceived) []incident.Alert {
 	out := slices.Clone(ev.Alerts)
 	for n, a := range out {
 		old, ok := u.known[a.Fingerprint]
-		if !ok && a.Firing {
+		if !ok && a.Firing || u.here[a.Fingerprint] {
 			continue
 		}
 		if !ok {

@@ -1,6 +1,7 @@
 package remediation_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -363,5 +364,24 @@ func TestAnAlertThatJoinsWhileAStepRunsLeavesThePlanAlone(t *testing.T) {
 	got := b.read(inc.ID)
 	if got.State != incident.StateSettling || len(got.Alerts) != 2 || got.Plan.Digest != inc.Plan.Digest || !got.Active.SettleUntil.Equal(inc.Active.SettleUntil) {
 		t.Errorf("state %s, %d alerts, plan %s (was %s)", got.State, len(got.Alerts), got.Plan.Digest, inc.Plan.Digest)
+	}
+}
+
+// A process that is told to end gives back what it has not folded in: the next one goes on at once, and it was no try.
+func TestAStopGivesDeliveriesBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	ctx, stop := context.WithCancel(t.Context())
+	b.deps.Collector = slowly{b.sight, stop}
+	b.restart(llama())
+	for _, group := range []string{"a", "b"} {
+		b.deliverAll(incident.Delivery{ReceivedAt: start, GroupKey: group, Alerts: strangers(1).Alerts})
+	}
+	if _, err := b.engine.Sweep(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	got, err := b.store.ClaimDeliveries(t.Context(), "next", b.clock(), time.Minute, 10)
+	if err != nil || len(got) != 2 || got[0].Attempts != 1 || got[1].Attempts != 1 {
+		t.Errorf("the next one got %+v, %v", got, err)
 	}
 }

@@ -11,12 +11,14 @@ import (
 )
 
 // reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the pool is configured now. An
-// alert about which nobody answers waits.
+// alert about which nobody answers waits. The questions get a part of the turn only, so that what they found is still moved.
 func (e *Engine) reroute(ctx context.Context, t *turn) error {
 	byPool, said := map[string][]string{}, notes{}
 	asked := &owners{}
+	limited, cancel := context.WithTimeout(ctx, e.cfg.Timing.Lease/askShare)
+	defer cancel()
 	for _, a := range t.inc.Firing() {
-		pool, note, err := e.poolOf(ctx, a.Labels, asked)
+		pool, note, err := e.poolOf(limited, a.Labels, asked)
 		if err == nil && pool != "" {
 			byPool[pool] = append(byPool[pool], a.Fingerprint)
 			said.add(pool, note)

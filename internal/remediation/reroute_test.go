@@ -1,6 +1,7 @@
 package remediation_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -52,6 +53,38 @@ func TestASecondEpisodeIsReroutedToTheSamePool(t *testing.T) {
 	}
 	if got := b.open("").AlertNames(); !slices.Equal(got, []string{"PodRestarts"}) {
 		t.Errorf("left without a pool: %v", got)
+	}
+}
+
+// dull answers for one instance only when it is asked no more.
+type dull struct {
+	*sight
+	instance string
+}
+
+func (d dull) FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+	if labels["instance"] == d.instance {
+		<-ctx.Done()
+		return nil, "", ctx.Err()
+	}
+	return d.sight.FindOwners(ctx, labels)
+}
+
+// What was found is moved, although the questions about the other alerts take longer than a turn.
+func TestOwnersThatAreSlowToFindDoNotHoldUpARerouting(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()}, func(c *remediation.Config, _ *remediation.Deps) { c.Timing.Lease = 3 * time.Second })
+	b.sight.owned("slow", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
+	b.deliver(from("Known", "10.0.0.1:8000"), from("Slow", "slow"))
+	b.sweep()
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}})
+	b.deps.Collector = dull{b.sight, "slow"}
+	b.restart(llama())
+	b.skip(2 * time.Minute)
+	b.sweep()
+	if got := b.open("llama").AlertNames(); !slices.Equal(got, []string{"Known"}) {
+		t.Errorf("moved %v", got)
 	}
 }
 
