@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -55,6 +56,36 @@ func TestDeliveriesThatWaitShareACommit(t *testing.T) {
 			t.Fatalf("delivery %s: id %d, %v", w.body, w.id, w.err)
 		}
 		ids[w.id] = true
+	}
+}
+
+// In a storm the next commit waits a moment for company; a delivery that comes alone is committed at once.
+func TestACommitWaitsForCompanyInAStormOnly(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		name string
+		last int
+		want int
+		took time.Duration
+	}{
+		{"the first one", 0, 1, 0},
+		{"after a quiet commit", stormFrom - 1, 1, 0},
+		{"in a storm", stormFrom, 2, gatherFor},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCommitter(&Store{})
+				c.last = x.last
+				time.AfterFunc(gatherFor/2, func() { c.queue <- &waiting{} })
+				begun := time.Now()
+				got := c.gather(&waiting{})
+				if took := time.Since(begun); len(got) != x.want || took != x.took {
+					t.Errorf("%d deliveries share the commit after %s, want %d after %s", len(got), took, x.want, x.took)
+				}
+				time.Sleep(gatherFor)
+			})
+		})
 	}
 }
 
