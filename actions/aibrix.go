@@ -1,10 +1,14 @@
 package actions
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // AIBrix' autoscaler (aibrix api/autoscaling/v1alpha1 podautoscaler_types.go). With the strategies KPA and APA it writes spec.replicas itself, with HPA it
@@ -15,6 +19,42 @@ const podScalerKind = "PodAutoscaler"
 
 // stormMode is the annotation by which a PodAutoscaler of a role scales the whole StormService (aibrix workload_scale.go).
 const stormMode = "autoscaling.aibrix.ai/storm-service-mode"
+
+// podScalers lists the PodAutoscalers of the workload's namespace. One of another namespace is refused when it names the workload: with KPA and APA AIBrix
+// writes to spec.scaleTargetRef.namespace, but reads how many run in its own (workload_scale.go SetDesiredReplicas, podautoscaler_controller.go
+// getScaleResource), so that no minimum of it is certain to be followed. Without the right to list all, what is not seen is said.
+func (c *cluster) podScalers(ctx context.Context, w *scaled) ([]unstructured.Unstructured, error) {
+	all, err := c.installed(ctx, podScalerResource, podScalerKind, "")
+	var no *incident.RefusedError
+	if errors.As(err, &no) && no.Cause == incident.CauseRight {
+		w.unseen = no.Reason
+		return c.list(ctx, podScalerResource, w.ref.Namespace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var here []unstructured.Unstructured
+	for _, o := range all {
+		switch {
+		case o.GetNamespace() == w.ref.Namespace:
+			here = append(here, o)
+		case text(&o, "spec", "scaleTargetRef", "namespace") != w.ref.Namespace || text(&o, "spec", "scalingStrategy") == "HPA":
+		case len(aimed(w.ref, []unstructured.Unstructured{o})) > 0:
+			return nil, refused("%s %s/%s sets the replicas of %s from another namespace, and AIBrix reads there how many run: put that in order first",
+				podScalerKind, o.GetNamespace(), o.GetName(), w.ref)
+		}
+	}
+	return here, nil
+}
+
+// hidden warns that autoscalers of other namespaces could not be looked for.
+func (w scaled) hidden() []incident.Guardrail {
+	if w.unseen == "" {
+		return nil
+	}
+	return []incident.Guardrail{caution("other autoscalers", "whether a %s of another namespace scales %s is not known: %s in all namespaces",
+		podScalerKind, w.ref.Name, w.unseen)}
+}
 
 func podScaler(o *unstructured.Unstructured) *scaler {
 	// minReplicas defaults to 1 (aibrix paschedules, BaseBounds); maxReplicas is required.

@@ -55,12 +55,12 @@ const (
 )
 
 // scalerOf finds who owns the workload's replicas; nil when nobody does. That it cannot be known, or that several do, is an error.
-func (c *cluster) scalerOf(ctx context.Context, w scaled) (*scaler, error) {
+func (c *cluster) scalerOf(ctx context.Context, w *scaled) (*scaler, error) {
 	keda, err := c.installed(ctx, kedaResource, kedaKind, w.ref.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := c.installed(ctx, podScalerResource, podScalerKind, w.ref.Namespace)
+	pods, err := c.podScalers(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (c *cluster) scalerOf(ctx context.Context, w scaled) (*scaler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return chosen(w, keda, pods, hpas)
+	return chosen(*w, keda, pods, hpas)
 }
 
 // chosen is the one autoscaler of a workload among those of its namespace. An autoscaler that another one made is not turned: its maker would take the

@@ -84,7 +84,7 @@ func (m *minimum) propose(req incident.StepRequest) (incident.Step, error) {
 			"cannot go below %d until this is undone. The new pods start with cold caches.", m.owner(), m.maximum(), count(to-m.replicas, m.unit()), to),
 		Speed:      scaleSpeed,
 		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
-		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.failing()),
+		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.failing(), m.hidden()),
 	}, nil
 }
 

@@ -22,6 +22,8 @@ type scaled struct {
 	replicas int64
 	// path is where the kind keeps the replicas.
 	path scalePath
+	// unseen says why autoscalers of other namespaces could not be looked for; empty when they were.
+	unseen string
 }
 
 // findReplicas finds what sets a workload's replicas: its scale subresource, or the minimum of the autoscaler that owns them. With a target it reads
@@ -39,7 +41,7 @@ func findReplicas(ctx context.Context, c *cluster, pool incident.Pool, at incide
 	if err := c.readScale(ctx, &w); err != nil {
 		return nil, err
 	}
-	owner, err := c.scalerOf(ctx, w)
+	owner, err := c.scalerOf(ctx, &w)
 	var no *incident.RefusedError
 	switch {
 	case errors.As(err, &no) && at.Name != "":

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -74,15 +75,13 @@ func (s *scale) propose(req incident.StepRequest) (incident.Step, error) {
 		return incident.Step{}, err
 	}
 	return incident.Step{
-		To:    intValue(to),
-		Title: fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
-		Diff:  unified(s.live().target, fmt.Sprintf("spec.replicas: %d", s.replicas), fmt.Sprintf("spec.replicas: %d", to)),
-		Cost:  fmt.Sprintf("%s, if the cluster has the GPUs. The new pods start with cold caches.", count(to-s.replicas, s.unit())),
-		Speed: scaleSpeed,
-		Risk:  "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
-		Guardrails: []incident.Guardrail{
-			bounds, ownership(s.live(), keptReplicas),
-		},
+		To:         intValue(to),
+		Title:      fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
+		Diff:       unified(s.live().target, fmt.Sprintf("spec.replicas: %d", s.replicas), fmt.Sprintf("spec.replicas: %d", to)),
+		Cost:       fmt.Sprintf("%s, if the cluster has the GPUs. The new pods start with cold caches.", count(to-s.replicas, s.unit())),
+		Speed:      scaleSpeed,
+		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
+		Guardrails: slices.Concat([]incident.Guardrail{bounds, ownership(s.live(), keptReplicas)}, s.hidden()),
 	}, nil
 }
 

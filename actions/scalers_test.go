@@ -179,6 +179,47 @@ func TestAPodAutoscalerOfAnotherWorkloadIsNotAdjusted(t *testing.T) {
 	}
 }
 
+// AIBrix writes into the namespace that a PodAutoscaler's target names.
+func TestAPodAutoscalerOfAnotherNamespaceIsNoticed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.serve(2, nil, served())
+	far := b.c.Namespace(t)
+	plant := func(name, strategy string, ref map[string]any) {
+		t.Helper()
+		o := podAutoscaler(strategy, map[string]any{"scaleTargetRef": ref})
+		o["metadata"] = map[string]any{"name": name}
+		if _, err := b.c.Dynamic(t).Resource(podScalers).Namespace(far).Create(t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := func(kind, namespace string) map[string]any {
+		ref := map[string]any{"apiVersion": "apps/v1", "kind": kind, "name": model}
+		if namespace != "" {
+			ref["namespace"] = namespace
+		}
+		return ref
+	}
+	if s := b.propose(addOne); !hasGuard(s, "other autoscalers", incident.GuardCaution, "list podautoscalers.autoscaling.aibrix.ai in all namespaces") {
+		t.Errorf("without the right to look: %+v", s.Guardrails)
+	}
+	b.grant(kubetest.Viewer, incident.ModeApprove)
+	b.c.GrantAll(t, kubetest.Viewer, rbacv1.PolicyRule{APIGroups: []string{podScalers.Group}, Resources: []string{podScalers.Resource}, Verbs: []string{"list"}})
+	b.bot = b.as(kubetest.Viewer, nil)
+	plant("its-own", "KPA", target("Deployment", ""))
+	plant("another-kind", "KPA", target("StatefulSet", b.ns))
+	plant("an-hpa", "HPA", target("Deployment", b.ns)) // the autoscaler that AIBrix makes of it scales in its own namespace
+	s := b.propose(addOne)
+	if hasGuard(s, "other autoscalers", incident.GuardCaution, "") || s.Target.Kind != "Deployment" {
+		t.Errorf("%s %+v", s.Target, s.Guardrails)
+	}
+	plant("far", "KPA", target("Deployment", b.ns))
+	b.refusedFor(addOne, "PodAutoscaler "+far+"/far sets the replicas of Deployment")
+	if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "refused" {
+		t.Errorf("apply: %v", err)
+	}
+}
+
 func TestAStormServiceUnderAPodAutoscalerIsNotScaledItself(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

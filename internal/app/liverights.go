@@ -99,6 +99,7 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 		may("list", "autoscaling", "horizontalpodautoscalers", "", w.Namespace, "", noOwner, required),
 		may("list", "keda.sh", "scaledobjects", "", w.Namespace, "", noOwner, required),
 		may("list", "autoscaling.aibrix.ai", "podautoscalers", "", w.Namespace, "", noOwner, required),
+		may("list", "autoscaling.aibrix.ai", "podautoscalers", "", "", "", "whether one of another namespace scales the workload isn't known", optional),
 		may("list", "", "events", "", "default", "", "events of the nodes aren't shown", optional),
 	}
 	switch {
