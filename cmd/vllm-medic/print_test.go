@@ -65,6 +65,7 @@ func known() incident.Incident {
 		{Alert: "VLLMCacheHigh", Missing: []string{"vllm:gpu_cache_usage_perc"}, Why: "The V1 engine calls it vllm:kv_cache_usage_perc.", Instead: "vllm:kv_cache_usage_perc > 0.9"},
 		{Alert: "VLLMSwapping", Missing: []string{"vllm:num_requests_swapped"}, Why: "The V1 engine does not swap."},
 	}
+	inc.Unexamined = []incident.UnexaminedAlert{{Alert: "VLLMHostile", Why: "too long to analyze: at least 99999 bytes, and the limit is 16384"}}
 	inc.Cluster = incident.Cluster{
 		Changes: []incident.RecentChange{{At: now.Add(-9 * time.Minute), Kind: incident.ChangeRollout, Object: "Deployment llm/llama-70b", Text: "image v0.9.2 -> v0.10.1"}},
 		Crashes: []incident.Crash{
@@ -87,6 +88,7 @@ func TestAnIncidentOnATerminalLooksAsAgreed(t *testing.T) {
 	t.Parallel()
 	plain := known()
 	plain.Cluster, plain.DeadAlerts, plain.Diagnosis.Never, plain.Diagnosis.Unusual = incident.Cluster{}, nil, nil, nil
+	plain.Unexamined = nil
 	for name, r := range plain.Readings {
 		r.Pods, r.Baseline, r.Optional = nil, nil, false
 		plain.Readings[name] = r

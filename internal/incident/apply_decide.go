@@ -51,7 +51,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	}
 	switch {
 	case !s.Executable():
-		return &RefusedError{Reason: "This step is refused: " + firstRefusal(s.Guardrails)}
+		return &RefusedError{Reason: "This step is refused: " + s.Refusal()}
 	case s.Needs.Confirm && !d.Confirm:
 		return &RefusedError{Reason: "This step restarts pods and needs a confirmation of its own. Nothing was done."}
 	case slices.ContainsFunc(counting, func(o Actor) bool { return o.Kind != d.By.Kind }):

@@ -111,7 +111,7 @@ func (a *applier) refresh(e Investigated) error {
 			}
 			continue
 		}
-		s.State, s.Reason, s.Approvals = StepRefused, firstRefusal(s.Guardrails), nil
+		s.State, s.Reason, s.Approvals = StepRefused, s.Refusal(), nil
 	}
 	a.redraw = true
 	if len(a.inc.Proposed()) == 0 && a.inc.UndoOffered == "" {
@@ -154,7 +154,7 @@ func (a *applier) replan(e Investigated) error {
 		s.ID = fmt.Sprintf("p%d-s%d", a.inc.Revision, n+1)
 		s.State, s.Tried = StepProposed, a.tried(*s)
 		if !s.Executable() && s.Kind != StepManual {
-			s.State, s.Reason = StepRefused, firstRefusal(s.Guardrails)
+			s.State, s.Reason = StepRefused, s.Refusal()
 		}
 	}
 	p.Digest = p.ComputeDigest()
@@ -219,15 +219,6 @@ func (a *applier) remember(s Step, t Trial) {
 		a.inc.Trials = slices.Delete(a.inc.Trials, n, n+1)
 	}
 	a.inc.Trials = append(a.inc.Trials, t)
-}
-
-func firstRefusal(gs []Guardrail) string {
-	for _, g := range gs {
-		if g.Verdict == GuardRefuse {
-			return g.Reason
-		}
-	}
-	return ""
 }
 
 func noStepNote(p Plan, note string) string {
@@ -310,10 +301,12 @@ func (a *applier) endActive(e Aborted) {
 			switch a.inc.Active.Phase {
 			case PhaseRollout:
 				s.State = StepUndone // the object has its old value already
-			case PhaseClaimed:
-				a.keepStanding(s, unknown)
 			case PhaseRecheck, PhaseSettle, PhaseVerify:
 				s.State = StepApplied
+			case PhaseClaimed:
+				a.keepStanding(s, unknown)
+			default: // a newer version knows how far it was
+				a.keepStanding(s, unknown)
 			}
 		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplied, StepFailed, StepUndone, StepReverted:
 		}

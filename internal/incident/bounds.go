@@ -18,7 +18,7 @@ const (
 
 // routine are the kinds of lines that repeat without anybody's doing. Decisions, writes, verdicts and whatever else happens once are always kept.
 var routine = map[EventKind]bool{
-	KindAlerts: true, KindStarted: true, KindInvestigated: true, KindAsked: true, KindQuieted: true, KindNoted: true, KindRerouted: true,
+	KindAlerts: true, KindStarted: true, KindInvestigated: true, KindAsked: true, KindQuieted: true, KindNoted: true, KindRerouted: true, KindSetback: true,
 }
 
 // record puts a line into the journal, or counts it when there have been too many of its kind.
@@ -86,10 +86,20 @@ func (a *applier) boundAlerts() {
 	a.index = nil
 }
 
-// leftOut says whether an ended alert that is not known is one of those which were left out: its end is older than those that are kept.
+// leftOut says whether an ended alert that is not known is one of those which were left out: as many are kept as there is room for, and its end is older.
 func (a *applier) leftOut(in Alert) bool {
 	if in.Firing || a.inc.AlertsLeftOut == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(a.inc.Alerts, func(x Alert) bool { return !x.Firing && x.EndsAt.Before(in.EndsAt) })
+	kept := 0
+	for _, x := range a.inc.Alerts {
+		switch {
+		case x.Firing:
+		case x.EndsAt.Before(in.EndsAt):
+			return false
+		default:
+			kept++
+		}
+	}
+	return kept >= endedKept
 }

@@ -132,3 +132,48 @@ func TestAReopeningIsNoRepetition(t *testing.T) {
 		t.Errorf("state %s, said %v", s.inc.State, s.log)
 	}
 }
+
+// A fault that comes and goes is a repetition like any other: the journal and the thread do not grow with it.
+func TestSetbacksThatComeAndGoDoNotFillTheJournal(t *testing.T) {
+	t.Parallel()
+	s := &storied{t: t, inc: New("inc-x", "p", ModeApprove, false, base), now: base}
+	for range 2000 {
+		s.now = s.now.Add(time.Minute)
+		s.apply(SetBack{How: SetbackPanic, RetryAt: s.now.Add(time.Minute)})
+		s.apply(SetBack{})
+	}
+	if len(s.log) > routineKept+10 || s.inc.JournalLeftOut != 4000-len(s.log) {
+		t.Errorf("%d lines, %d left out", len(s.log), s.inc.JournalLeftOut)
+	}
+	s.apply(SetBack{How: SetbackPanic, RetryAt: s.now.Add(time.Hour), Parked: true})
+	if !strings.Contains(s.inc.Note, "is parked. Needs a human.") {
+		t.Errorf("the message says %q", s.inc.Note)
+	}
+}
+
+// When those that had ended fire again, there is room: the end of an alert that is not known is kept, so that a late "firing" of it is recognized.
+func TestAnEndIsKeptWhereThereIsRoom(t *testing.T) {
+	t.Parallel()
+	s := &storied{t: t, inc: New("inc-x", "p", ModeApprove, false, base), now: base}
+	for n := range 200 {
+		s.now = base.Add(time.Duration(n) * 10 * time.Minute)
+		s.apply(AlertsReceived{Alerts: []Alert{pod(n, true, s.now, time.Time{})}})
+		s.apply(AlertsReceived{Alerts: []Alert{pod(n, false, s.now, s.now.Add(time.Minute))}})
+	}
+	s.now = s.now.Add(time.Hour)
+	var again []Alert
+	for _, x := range s.inc.Alerts {
+		if !x.Firing {
+			x.Firing, x.StartsAt, x.EndsAt, x.SeenAt = true, s.now, time.Time{}, s.now
+			again = append(again, x)
+		}
+	}
+	s.apply(AlertsReceived{Alerts: again})
+	start := s.now.Add(time.Minute)
+	s.now = start.Add(time.Minute)
+	s.apply(AlertsReceived{Alerts: []Alert{pod(999, false, start, s.now)}, Source: "am-1"})
+	s.apply(AlertsReceived{Alerts: []Alert{pod(999, true, start, time.Time{})}, Source: "am-2"}) // late
+	if n := len(s.inc.Firing()); n != len(again) || s.inc.AlertsLeftOut == 0 {
+		t.Errorf("%d fire, want %d; %d were left out", n, len(again), s.inc.AlertsLeftOut)
+	}
+}

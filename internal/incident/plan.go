@@ -1,10 +1,13 @@
 package incident
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -114,6 +117,34 @@ type Guardrail struct {
 	Reason  string       `json:"reason"`
 }
 
+// Refuses says whether the check keeps the step from running. A verdict that this version does not know does: a newer version wrote it.
+func (g Guardrail) Refuses() bool {
+	switch g.Verdict {
+	case GuardPass, GuardCaution, GuardShrink:
+		return false
+	case GuardRefuse:
+	}
+	return true
+}
+
+// refusal says why the check refuses, in words that are never empty.
+func (g Guardrail) refusal() string {
+	if g.Verdict != GuardRefuse {
+		return strings.TrimSpace(fmt.Sprintf("this version doesn't know the verdict %q of the check %q. %s", g.Verdict, g.Name, g.Reason))
+	}
+	return cmp.Or(g.Reason, fmt.Sprintf("the check %q refuses it", g.Name))
+}
+
+// Refusal is the reason of the first check that refuses. It is empty only when none does.
+func Refusal(gs []Guardrail) string {
+	for _, g := range gs {
+		if g.Refuses() {
+			return g.refusal()
+		}
+	}
+	return ""
+}
+
 // Needs are what a step needs before it may run.
 type Needs struct {
 	// Confirm asks for a confirmation of its own, because the step restarts pods.
@@ -196,17 +227,15 @@ func (s Step) Counting(now Approvers) []Actor {
 	return slices.DeleteFunc(slices.Clone(s.Approvals), func(by Actor) bool { return by.Kind == "slack" && !slices.Contains(now.Users, by.ID) })
 }
 
-// Executable says whether the bot can run the step at all: it is not advice and no guardrail refuses it.
-func (s Step) Executable() bool {
-	if s.Kind == StepManual {
-		return false
+// Executable says whether the bot can run the step at all: it is not advice and nothing refuses it.
+func (s Step) Executable() bool { return s.Kind != StepManual && s.Refusal() == "" }
+
+// Refusal says why the bot can't run a step that is not advice, or "": a guardrail refuses it, or this version does not know its kind.
+func (s Step) Refusal() string {
+	if !slices.Contains(StepKinds(), s.Kind) {
+		return fmt.Sprintf("this version doesn't know steps of the kind %q", s.Kind)
 	}
-	for _, g := range s.Guardrails {
-		if g.Verdict == GuardRefuse {
-			return false
-		}
-	}
-	return true
+	return Refusal(s.Guardrails)
 }
 
 // Cautions are what an approver should know first. A step that has one runs only when a person approves it.

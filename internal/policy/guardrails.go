@@ -88,9 +88,9 @@ func coolDown(in Input, s Settings) incident.Guardrail {
 	return pass("cool-down", "no change to %s in the last %s", key, s.CoolDown)
 }
 
-// tookEffect says whether a write changed the object, or may have: one without an end counts.
+// tookEffect says whether a write changed the object, or may have: one without an end counts, and one whose end only a newer version knows.
 func tookEffect(w incident.Write) bool {
-	return w.Result == "" || w.Result == incident.ResultUnknown || w.Result == incident.ResultApplied || w.Result == incident.ResultDrilled
+	return w.Result != incident.ResultDrift && w.Result != incident.ResultFailed
 }
 
 func budget(in Input, s Settings) incident.Guardrail {

@@ -80,21 +80,18 @@ type Input struct {
 
 // Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the step.
 func Check(in Input, s Settings) []incident.Guardrail {
-	if in.Op == incident.OpUndo {
+	switch in.Op {
+	case incident.OpApply:
+		return []incident.Guardrail{mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), availability(in)}
+	case incident.OpUndo:
 		return []incident.Guardrail{undoMode(in), pause(in), lock(in)}
+	default:
+		return []incident.Guardrail{refuse("operation", "this version doesn't know the operation %q", in.Op)}
 	}
-	return []incident.Guardrail{mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), availability(in)}
 }
 
 // Refusal returns the reason of the first guardrail that refuses, or "".
-func Refusal(gs []incident.Guardrail) string {
-	for _, g := range gs {
-		if g.Verdict == incident.GuardRefuse {
-			return g.Reason
-		}
-	}
-	return ""
-}
+func Refusal(gs []incident.Guardrail) string { return incident.Refusal(gs) }
 
 // Answer says who has to decide on a step.
 type Answer string
@@ -108,7 +105,7 @@ const (
 
 // Decide says whether a step that was checked runs by itself, needs people, or is refused. Unknown modes are refused.
 func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) (Answer, string) {
-	if why := Refusal(step.Guardrails); why != "" {
+	if why := step.Refusal(); why != "" {
 		return Refused, why
 	}
 	if step.Kind == incident.StepManual {

@@ -19,6 +19,9 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	if !ok {
 		return fmt.Errorf("the active step %s does not exist", act.Step)
 	}
+	if act.Op != incident.OpApply && act.Op != incident.OpUndo {
+		return fmt.Errorf("the operation %q is not known", act.Op) // a newer version began it
+	}
 	exec := e.executor(t.inc.Drill)
 	switch {
 	case exec == nil && act.Phase == incident.PhaseRecheck:

@@ -101,3 +101,20 @@ func TestANotificationIsMadeOfWholeSentences(t *testing.T) {
 		}
 	}
 }
+
+// A verdict of a newer version refuses, and the message says so in the place of the buttons.
+func TestAVerdictOfANewerVersionIsARefusal(t *testing.T) {
+	t.Parallel()
+	inc := warned(t)
+	inc.Plan.Steps[0].Guardrails = []incident.Guardrail{{Name: "bounds", Verdict: incident.GuardPass}, {Name: "capacity", Verdict: "hold", Reason: "no GPU is free"}}
+	inc.Plan.Steps[1].Kind = "quarantine"
+	text := shownText(Render(inc, links))
+	for _, want := range []string{`⛔ *1 · `, "no GPU is free", `⛔ *2 · `, `this version doesn't know steps of the kind "quarantine"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(golden(t, Render(inc, links))), actionApprove) {
+		t.Error("the step has a button to approve it")
+	}
+}

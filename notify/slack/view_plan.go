@@ -164,9 +164,12 @@ func (c *canvas) waiting(inc incident.Incident, s incident.Step, title string) s
 func refusals(s incident.Step) string {
 	var out []string
 	for _, g := range s.Guardrails {
-		if g.Verdict == incident.GuardRefuse {
-			out = append(out, g.Reason)
+		if g.Refuses() {
+			out = append(out, incident.Refusal([]incident.Guardrail{g}))
 		}
+	}
+	if len(out) == 0 {
+		return s.Refusal()
 	}
 	return strings.Join(out, "; ")
 }
@@ -261,8 +264,8 @@ func (c *canvas) checks(s incident.Step, told map[incident.Guardrail]bool) []str
 			} else if len(same) < maxChecks {
 				same = append(same, escape(g.Name, 40))
 			}
-		default: // a verdict of a newer version
-			hard = append(hard, "⚠️ "+escape(g.Reason, c.detail.text))
+		default: // a verdict of a newer version refuses
+			hard = append(hard, "⛔ "+escape(g.Reason, c.detail.text))
 		}
 	}
 	hard = hard[:min(maxChecks, len(hard))]
