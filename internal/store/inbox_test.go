@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pressly/goose/v3"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/store"
@@ -255,40 +253,6 @@ func TestADeliveryThatIsCutOffAgainAndAgain(t *testing.T) {
 			t.Errorf("taken %v", taken)
 		}
 	})
-}
-
-// A store of the version before keeps what waits, what was given up and what is done.
-func TestAnInboxOfTheVersionBeforeIsTakenOver(t *testing.T) {
-	t.Parallel()
-	for _, e := range storetest.Engines(t) {
-		t.Run(e.Name, func(t *testing.T) {
-			t.Parallel()
-			ctx, url := t.Context(), e.URL(t)
-			db := raw(t, url)
-			dialect := map[string]goose.Dialect{"sqlite": goose.DialectSQLite3, "postgres": goose.DialectPostgres}[e.Name]
-			p, err := goose.NewProvider(dialect, db, os.DirFS("migrations/"+e.Name))
-			ok(t, err)
-			_, err = p.UpTo(ctx, 2)
-			ok(t, err)
-			_, err = db.ExecContext(ctx, `INSERT INTO deliveries (received_at, body, state, attempts, next_at, lease_owner, lease_until, fence) VALUES
-				(1, '{"id":0,"receivedAt":"2026-03-01T03:00:00Z","receiver":"r","groupKey":"ü","alerts":[{"fingerprint":"f","labels":{"a":"b"},"firing":true,"startsAt":"2026-03-01T03:00:00Z","seenAt":"2026-03-01T03:00:00Z"}]}', 'new', 0, 0, '', 0, 0),
-				(2, '{"receiver":"r","groupKey":"leased","alerts":null}', 'new', 1, 0, 'old', 5, 1),
-				(3, '', 'done', 1, 0, 'old', 0, 1), (4, '{"alerts":[]}', 'dead', 20, 0, 'old', 0, 20)`)
-			ok(t, err)
-			s := storetest.Open(t, url)
-			got := claimMany(ctx, t, s, "me", now, 10)
-			if d := cmp.Diff([]string{"ü", "leased"}, keys(got)); d != "" {
-				t.Fatalf("-want +got:\n%s", d)
-			}
-			if a := got[0].Alerts; len(a) != 1 || a[0].Labels["a"] != "b" || got[1].Attempts != 2 {
-				t.Errorf("%+v", got)
-			}
-			ok(t, finish(ctx, s, got...))
-			if n, err := s.DeadDeliveries(ctx); err != nil || n != 1 {
-				t.Errorf("%d dead, %v", n, err)
-			}
-		})
-	}
 }
 
 // Statements are prepared for the writer of SQLite; the same ones run in transactions that only read.
