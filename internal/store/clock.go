@@ -168,25 +168,22 @@ func (s *Store) heal(ctx context.Context) error {
 	s.clock.mu.Unlock()
 	now := nanos(s.Now())
 	for table, column := range map[string]string{"incidents": "due_at", "messages": "next_at"} {
-		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET "+column+" = ? WHERE "+column+" > ?", now, now); err != nil {
+		if err := s.lower(ctx, table, column, column+` > ?`, now, now); err != nil {
 			return fmt.Errorf("make due what waits in %s: %w", table, err)
 		}
 	}
-	if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET held_until = 0 WHERE state = 'new' AND held_until > ? AND lease_owner = ''`, now); err != nil {
+	if err := s.lower(ctx, "deliveries", "held_until", `state = 'new' AND held_until > ? AND lease_owner = ''`, 0, now); err != nil {
 		return fmt.Errorf("make due what waits in deliveries: %w", err)
 	}
 	end := now + int64(longest)
-	if longest > 0 {
-		if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET held_until = ? WHERE state = 'new' AND held_until > ? AND lease_owner <> ''`, end, end); err != nil {
+	if longest > 0 { // else nothing was claimed here yet
+		if err := s.lower(ctx, "deliveries", "held_until", `state = 'new' AND held_until > ? AND lease_owner <> ''`, end, end); err != nil {
 			return fmt.Errorf("shorten the claims on deliveries: %w", err)
 		}
-	}
-	for _, table := range leased {
-		if longest == 0 {
-			break // nothing was claimed here yet
-		}
-		if _, err := s.changed(ctx, s.write, "UPDATE "+table+" SET lease_until = ? WHERE lease_until > ?", end, end); err != nil {
-			return fmt.Errorf("shorten the claims on %s: %w", table, err)
+		for _, table := range leased {
+			if err := s.lower(ctx, table, "lease_until", `lease_until > ?`, end, end); err != nil {
+				return fmt.Errorf("shorten the claims on %s: %w", table, err)
+			}
 		}
 	}
 	s.clock.mu.Lock()
@@ -198,6 +195,17 @@ func (s *Store) heal(ctx context.Context) error {
 	s.clock.mu.Unlock()
 	s.wake.signal()
 	return nil
+}
+
+// lower sets a time in those rows in which it is later than a limit. A row that a transaction holds just now gets a time of the present clock from it and is left
+// out: a start must not wait for a replica that was cut off in the middle of its work, nor run into a deadlock with one that works.
+func (s *Store) lower(ctx context.Context, table, column, where string, to, limit int64) error {
+	key := "id"
+	if table == "messages" {
+		key = "incident"
+	}
+	_, err := s.changed(ctx, s.write, "UPDATE "+table+" SET "+column+" = ? WHERE "+key+" IN (SELECT "+key+" FROM "+table+" WHERE "+where+s.skipLocked()+")", to, limit)
+	return err
 }
 
 // leased are the tables whose rows are claimed until lease_until. Those of deliveries are until held_until.

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"database/sql"
 	"sync"
 	"testing"
 	"time"
@@ -188,4 +190,30 @@ func TestAClockThatWasSetBackBeforeTheStartStopsNothing(t *testing.T) {
 	if incidents, messages, delivery := due(t, again); incidents != 2 || messages != 2 || !delivery {
 		t.Errorf("%d of 2 incidents, %d of 2 messages are due; the delivery: %t", incidents, messages, delivery)
 	}
+}
+
+// A replica that was cut off in the middle of a transaction holds its rows for a while. Another one starts all the same.
+func TestAStartDoesNotWaitForRowsThatSomebodyHolds(t *testing.T) {
+	t.Parallel()
+	u, there := postgres(t)
+	if !there {
+		return
+	}
+	one := storetest.Open(t, u)
+	for _, id := range []string{"inc-1", "inc-2"} {
+		ok(t, one.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: one.Now().Add(time.Hour), Redraw: true}))
+	}
+	ok(t, store.InTx(one, t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		for _, q := range []string{`UPDATE incidents SET fence = 9 WHERE id = 'inc-1'`, `UPDATE messages SET fence = 9 WHERE incident = 'inc-1'`} {
+			if _, err := tx.ExecContext(ctx, q); err != nil {
+				return err
+			}
+		}
+		other := storetest.Open(t, u, impatient)
+		cs, err := other.ClaimDue(ctx, "other", other.Now(), time.Minute, 10)
+		if len(cs) != 1 || cs[0].Incident.ID != "inc-2" {
+			t.Errorf("%d incidents are looked at", len(cs))
+		}
+		return err
+	}))
 }
