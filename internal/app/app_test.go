@@ -63,6 +63,13 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 // ask sends a request and returns the code and the body.
 func ask(t *testing.T, method, url, token, body string) (int, string) {
 	t.Helper()
+	code, text, _ := answer(t, method, url, token, body)
+	return code, text
+}
+
+// answer sends a request and returns all of the answer.
+func answer(t *testing.T, method, url, token, body string) (int, string, http.Header) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +89,7 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 	if err := resp.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return resp.StatusCode, string(raw)
+	return resp.StatusCode, string(raw), resp.Header
 }
 
 const payload = `{"version":"4","groupKey":"g","status":"firing","receiver":"r","alerts":[{"status":"firing","fingerprint":"00112233aabbccdd",

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"io"
 	"net/http"
 	"testing"
 
@@ -28,7 +27,7 @@ func TestHeadAnswersAsGetWithoutTheBody(t *testing.T) {
 		{api + "/api/v1/pause", "view-secret", 405},
 		{api + "/api/v1/alertmanager", "hook-secret", 405},
 	} {
-		code, body, _ := answer(t, http.MethodHead, tc.url, tc.token)
+		code, body, _ := answer(t, http.MethodHead, tc.url, tc.token, "")
 		if code != tc.code || body != "" {
 			t.Errorf("HEAD %s: %d, want %d, with the body %q", tc.url, code, tc.code, body)
 		}
@@ -53,33 +52,9 @@ func TestEveryAnswerForbidsToKeepAndToGuess(t *testing.T) {
 		{"POST", api + "/api/v1/alertmanager", ""},
 		{"DELETE", api + "/api/v1/alertmanager", "hook-secret"},
 	} {
-		code, _, h := answer(t, tc.method, tc.url, tc.token)
+		code, _, h := answer(t, tc.method, tc.url, tc.token, "")
 		if d := cmp.Diff(want, []string{h.Get("Cache-Control"), h.Get("Referrer-Policy"), h.Get("X-Content-Type-Options")}); d != "" {
 			t.Errorf("%s %s: %d (-want +got):\n%s", tc.method, tc.url, code, d)
 		}
 	}
-}
-
-// answer sends a request without a body and returns all of the answer.
-func answer(t *testing.T, method, url, token string) (int, string, http.Header) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(raw), resp.Header
 }

@@ -63,25 +63,37 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// behind opens a store that reaches PostgreSQL through a proxy; direct leads past it. The store is nil where there is no PostgreSQL.
+func behind(t *testing.T, change ...func(*store.Options)) (s *store.Store, proxy *storetest.Proxy, direct string) {
+	t.Helper()
+	direct, there := postgres(t)
+	if !there {
+		return nil, nil, ""
+	}
+	proxy, through := storetest.Through(t, direct)
+	return storetest.Open(t, through, append(change, impatient)...), proxy, direct
+}
+
+// deliver stores a delivery.
+func deliver(ctx context.Context, s *store.Store) error {
+	_, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now})
+	return err
+}
+
 // Each call has a deadline of its own, whatever the caller's is. A call that is not here does not compile with the store's methods.
 func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 	t.Parallel()
-	direct, there := postgres(t)
-	if !there {
+	s, proxy, _ := behind(t)
+	if s == nil {
 		return
 	}
-	proxy, through := storetest.Through(t, direct)
-	s := storetest.Open(t, through, impatient)
 	inc := create(t, s, "inc-1", "llama")
 	proxy.Hang()
 	defer proxy.Resume()
 	calls := map[string]func(ctx context.Context) error{
-		"AddClick": func(ctx context.Context) error { return s.AddClick(ctx, now, []byte("{}")) },
-		"AddDelivery": func(ctx context.Context) error {
-			_, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now})
-			return err
-		},
-		"ClaimClick": func(ctx context.Context) error { _, _, err := s.ClaimClick(ctx, "me", now, time.Minute); return err },
+		"AddClick":    func(ctx context.Context) error { return s.AddClick(ctx, now, []byte("{}")) },
+		"AddDelivery": func(ctx context.Context) error { return deliver(ctx, s) },
+		"ClaimClick":  func(ctx context.Context) error { _, _, err := s.ClaimClick(ctx, "me", now, time.Minute); return err },
 		"ClaimDeliveries": func(ctx context.Context) error {
 			_, err := s.ClaimDeliveries(ctx, "me", now, time.Minute, 1)
 			return err
@@ -144,16 +156,12 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 // A connection that is dead takes one commit with it, and no more: the next one has another connection.
 func TestADeadConnectionDoesNotHoldTheCommitter(t *testing.T) {
 	t.Parallel()
-	direct, there := postgres(t)
-	if !there {
+	var beats atomic.Int64
+	s, proxy, _ := behind(t, func(o *store.Options) { o.Beat = func() { beats.Add(1) } })
+	if s == nil {
 		return
 	}
-	proxy, through := storetest.Through(t, direct)
-	var beats atomic.Int64
-	s := storetest.Open(t, through, impatient, func(o *store.Options) { o.Beat = func() { beats.Add(1) } })
-	add := func() error {
-		return within(t, "AddDelivery", func() error { _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now}); return err })
-	}
+	add := func() error { return within(t, "AddDelivery", func() error { return deliver(t.Context(), s) }) }
 	ok(t, add())
 	if proxy.Forget() == 0 {
 		t.Fatal("no connection leads through the proxy")
@@ -170,28 +178,25 @@ func TestADeadConnectionDoesNotHoldTheCommitter(t *testing.T) {
 // soon as the server answers, without a delivery.
 func TestAServerThatHangsIsSaidAndComesBack(t *testing.T) {
 	t.Parallel()
-	direct, there := postgres(t)
-	if !there {
+	s, proxy, _ := behind(t)
+	if s == nil {
 		return
 	}
-	proxy, through := storetest.Through(t, direct)
-	s := storetest.Open(t, through, impatient)
 	proxy.Hang()
-	add := func() error { _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now}); return err }
-	if err := within(t, "AddDelivery", add); !errors.Is(err, store.ErrTimeout) {
+	if err := within(t, "AddDelivery", func() error { return deliver(t.Context(), s) }); !errors.Is(err, store.ErrTimeout) {
 		t.Errorf("AddDelivery = %v, want that the database did not answer in time", err)
 	}
 	eventually(t, "the store says that nothing answers", func() bool { return reason(s.Ready(t.Context())) == "the database does not answer" })
 	// Whoever comes now does not wait: a context that is over would be the answer otherwise.
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.AddDelivery(over, incident.Delivery{ReceivedAt: now})
+	err := deliver(over, s)
 	if _, refused := errors.AsType[*store.NotReadyError](err); !refused {
 		t.Errorf("AddDelivery = %v, want a refusal at once", err)
 	}
 	proxy.Resume()
 	eventually(t, "the store is ready again", func() bool { return s.Ready(t.Context()) == nil })
-	ok(t, add())
+	ok(t, deliver(t.Context(), s))
 }
 
 func reason(err error) string {
@@ -223,27 +228,24 @@ func TestAReadOnlyDatabaseIsSaidAndComesBack(t *testing.T) {
 	do("ALTER DATABASE " + name + " SET default_transaction_read_only = on")
 	do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	eventually(t, "it is said", func() bool { return reason(s.Ready(t.Context())) == "the database is read-only" })
-	if _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now}); err == nil {
+	if deliver(t.Context(), s) == nil {
 		t.Error("a delivery was taken")
 	}
 	do("SET default_transaction_read_only = off")
 	do("ALTER DATABASE " + name + " RESET default_transaction_read_only")
 	eventually(t, "it is ready again", func() bool { return s.Ready(t.Context()) == nil })
 	for range 20 { // whichever connection it gets
-		_, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now})
-		ok(t, err)
+		ok(t, deliver(t.Context(), s))
 	}
 }
 
 // PostgreSQL itself ends what a replica that is cut off has locked.
 func TestTheServerEndsATransactionThatNobodyEnds(t *testing.T) {
 	t.Parallel()
-	direct, there := postgres(t)
-	if !there {
+	cut, proxy, direct := behind(t)
+	if cut == nil {
 		return
 	}
-	proxy, through := storetest.Through(t, direct)
-	cut := storetest.Open(t, through, impatient)
 	inc := create(t, cut, "inc-1", "llama")
 	other := storetest.Open(t, direct, impatient)
 	err := within(t, "the transaction", func() error {
