@@ -1,9 +1,12 @@
 package remediation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,10 +27,15 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 }
 
 // advanceDue advances every due incident, and again while there are some, at most claimAtOnce side by side. It returns how many turns it took. A slow
-// turn holds nobody up: what becomes due meanwhile is taken as soon as it is noticed.
+// turn holds nobody up: what becomes due meanwhile is taken as soon as it is noticed. Suspects are taken one at a time, so that those which only share the end of
+// a process with its reason are told from it.
 func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
 	var errs []error
-	running, ended := 0, make(chan error, claimAtOnce)
+	type end struct {
+		suspect bool
+		err     error
+	}
+	running, ended, suspected := 0, make(chan end, claimAtOnce), false
 	tick := time.NewTicker(e.cfg.Timing.Sweep)
 	defer tick.Stop()
 	for {
@@ -35,15 +43,21 @@ func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
 		claimed, err := e.claim(ctx, claimAtOnce-running)
 		errs = append(errs, err)
 		for _, c := range claimed {
-			go func() { ended <- e.supervise(ctx, c) }()
+			is := suspect(c)
+			if is && suspected {
+				errs = append(errs, e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.standAside(ctx, c) }, slog.String("incident", c.Incident.ID)))
+				continue
+			}
+			suspected = suspected || is
+			turns, running = turns+1, running+1
+			go func() { ended <- end{is, e.supervise(ctx, c)} }()
 		}
-		turns, running = turns+len(claimed), running+len(claimed)
 		if running == 0 {
 			return turns, errors.Join(errs...)
 		}
 		select {
-		case err := <-ended:
-			errs = append(errs, err)
+		case done := <-ended:
+			errs, suspected = append(errs, done.err), suspected && !done.suspect
 			running--
 		case <-tick.C:
 		case <-wake:
@@ -64,6 +78,7 @@ func (e *Engine) claim(ctx context.Context, limit int) ([]incident.Claimed, erro
 	if err != nil {
 		return nil, fmt.Errorf("claim due incidents: %w", err)
 	}
+	slices.SortStableFunc(claimed, func(a, b incident.Claimed) int { return cmp.Compare(cuts(a), cuts(b)) })
 	return claimed, nil
 }
 

@@ -228,6 +228,32 @@ func unlessFenced(err error) error {
 	return err
 }
 
+// cuts is how often in a row the turns on an incident were cut off.
+func cuts(c incident.Claimed) int {
+	n := 0
+	if s := c.Incident.Setback; s != nil && s.Kind == incident.SetbackLost {
+		n = s.Count
+	}
+	if c.Abandoned {
+		n++ // the last one is not noted yet
+	}
+	return n
+}
+
+// suspect says whether an incident may be what ends the process: turns on it were cut off more than once.
+func suspect(c incident.Claimed) bool { return cuts(c) > 1 }
+
+// standAside gives a claim back until the suspect before it has had its turn. What is known of the last turn is noted first: a claim that is given back does not
+// tell any more that the one before was cut off.
+func (e *Engine) standAside(ctx context.Context, c incident.Claimed) error {
+	if c.Abandoned && c.Incident.Open() {
+		if goOn, err := e.takeOver(ctx, &c); err != nil || !goOn {
+			return err
+		}
+	}
+	return e.putOff(ctx, c, e.deps.Now().Add(e.cfg.Timing.Sweep))
+}
+
 const (
 	// parkAfter is how many setbacks in a row park an incident.
 	parkAfter = 5
