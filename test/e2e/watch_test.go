@@ -41,20 +41,69 @@ func (w *world) click(user, text string) []fakeslack.Ephemeral {
 	seen := ""
 	for {
 		m, b := w.newButton(ctx, text, seen)
-		res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
-		if errors.Is(err, fakeslack.ErrNotVisible) {
+		answers, ok := w.press(ctx, user, m, b)
+		if !ok {
 			continue
-		}
-		if err != nil {
-			w.t.Fatalf("click %q: %v", b.Text, err)
-		}
-		answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
-		if err != nil {
-			w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
 		}
 		if !strings.HasPrefix(answers[0].Text, planChanged) {
 			return answers
 		}
+		seen = b.Value
+	}
+}
+
+// press clicks one button and returns what the person is told; ok is false when the button was gone.
+func (w *world) press(ctx context.Context, user string, m fakeslack.Message, b fakeslack.Button) (_ []fakeslack.Ephemeral, ok bool) {
+	w.t.Helper()
+	res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+	if errors.Is(err, fakeslack.ErrNotVisible) {
+		return nil, false
+	}
+	if err != nil {
+		w.t.Fatalf("click %q: %v", b.Text, err)
+	}
+	answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
+	if err != nil {
+		w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
+	}
+	return answers, true
+}
+
+// approved clicks the button that begins with the text, if there is one at the moment, and says whether the approval counts.
+func (w *world) approved(user, text string) bool {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	m, b, ok := w.shown(text)
+	if !ok {
+		return false
+	}
+	answers, ok := w.press(ctx, user, m, b)
+	return ok && strings.HasPrefix(answers[0].Text, "Approved: ")
+}
+
+// clickUntil clicks each new button that begins with the text until the thread says the words: what was approved may be asked for anew, because the diagnosis
+// has changed before the write.
+func (w *world) clickUntil(user, text, words string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for seen := ""; ; {
+		var m fakeslack.Message
+		var b fakeslack.Button
+		said := false
+		err := w.slack.Wait(ctx, func(s *fakeslack.Server) (ok bool) {
+			said = inThread(s, words)
+			m, b, ok = w.shown(text)
+			return said || ok && b.Value != seen
+		})
+		switch {
+		case err != nil:
+			w.t.Fatalf("the thread does not say %q, and no new button begins with %q: %v", words, text, err)
+		case said:
+			return
+		}
+		w.press(ctx, user, m, b)
 		seen = b.Value
 	}
 }
@@ -96,14 +145,15 @@ func (w *world) says(words string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {
-		return slices.ContainsFunc(s.Messages(channel), func(m fakeslack.Message) bool {
-			return slices.ContainsFunc(s.Thread(channel, m.TS), func(r fakeslack.Message) bool { return strings.Contains(r.Text, words) })
-		})
-	})
-	if err != nil {
+	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool { return inThread(s, words) }); err != nil {
 		w.t.Fatalf("the thread does not say %q: %v", words, err)
 	}
+}
+
+func inThread(s *fakeslack.Server, words string) bool {
+	return slices.ContainsFunc(s.Messages(channel), func(m fakeslack.Message) bool {
+		return slices.ContainsFunc(s.Thread(channel, m.TS), func(r fakeslack.Message) bool { return strings.Contains(r.Text, words) })
+	})
 }
 
 // until waits for a condition outside Slack.
