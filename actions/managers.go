@@ -70,13 +70,19 @@ func (l live) lastChange() string {
 const fresh = 10 * time.Minute
 
 // otherWriter warns of a client that has set this field, and nothing else of the specification, a moment ago: an autoscaler that the bot does not know, or a
-// person.
+// person. Of what was written through the scale the API server keeps no time: then a program counts, whenever it was. A person's kubectl would count for ever,
+// and the HorizontalPodAutoscalers of kube-controller-manager are looked for by themselves.
 func (l live) otherWriter(now time.Time) []incident.Guardrail {
 	for _, m := range l.object.GetManagedFields() {
-		if m.Manager == Manager || m.Time == nil || now.Sub(m.Time.Time) > fresh || m.FieldsV1 == nil || !onlySets(m.FieldsV1.GetRawBytes(), l.path) {
+		if m.Manager == Manager || m.FieldsV1 == nil || !onlySets(m.FieldsV1.GetRawBytes(), l.path) {
 			continue
 		}
-		return []incident.Guardrail{caution(writersGuard, "%s set %s at %s and may set it again", m.Manager, l.target.Field, m.Time.UTC().Format("15:04:05 UTC"))}
+		switch {
+		case m.Time != nil && now.Sub(m.Time.Time) <= fresh:
+			return []incident.Guardrail{caution(writersGuard, "%s set %s at %s and may set it again", m.Manager, l.target.Field, m.Time.UTC().Format("15:04:05 UTC"))}
+		case m.Time == nil && m.Subresource == "scale" && m.Manager != hpaManager && !strings.HasPrefix(m.Manager, "kubectl"):
+			return []incident.Guardrail{caution(writersGuard, "%s set %s last (when is not known) and may set it again", m.Manager, l.target.Field)}
+		}
 	}
 	return nil
 }

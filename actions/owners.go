@@ -26,6 +26,7 @@ const (
 	fluxManager     = "kustomize-controller"
 	fluxHelmManager = "helm-controller"
 	argoManager     = "argocd-controller"
+	hpaManager      = "kube-controller-manager"
 	ownershipGuard  = "ownership"
 	writersGuard    = "other writers"
 	ownershipNobody = "no operator or GitOps tool that owns the object was seen"

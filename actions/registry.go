@@ -16,7 +16,7 @@ import (
 )
 
 // Manager is the field manager of every write, by which the bot's own writes are recognised.
-const Manager = "vllm-medic"
+const Manager = incident.FieldManager
 
 // Annotation carries the id of the bot's last write, on objects that can carry it.
 const Annotation = "vllm-medic.io/last-write"

@@ -118,7 +118,7 @@ func toLast(by managedFields) string {
 		return "change it in the release's values"
 	case strings.HasPrefix(m, "kubectl"):
 		return "ask who changed it"
-	case m == "kube-controller-manager" && by.Subresource == "scale":
+	case m == hpaManager && by.Subresource == "scale":
 		return "change it in the autoscaler"
 	case m == "" || m == Manager:
 		return ""

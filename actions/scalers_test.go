@@ -398,9 +398,9 @@ func TestWhoHasSetBackTheReplicasOfAnyKindIsSaid(t *testing.T) {
 }
 
 // patchAs is patch under the name of a tool.
-func (b *bench) patchAs(manager string, r schema.GroupVersionResource, merge string) {
+func (b *bench) patchAs(manager string, r schema.GroupVersionResource, merge string, sub ...string) {
 	b.t.Helper()
-	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Patch(b.t.Context(), model, types.MergePatchType, []byte(merge), metav1.PatchOptions{FieldManager: manager})
+	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Patch(b.t.Context(), model, types.MergePatchType, []byte(merge), metav1.PatchOptions{FieldManager: manager}, sub...)
 	if err != nil {
 		b.t.Fatalf("patch %s: %v", r.Resource, err)
 	}
@@ -640,6 +640,13 @@ func TestAFreshForeignWriterIsACaution(t *testing.T) {
 	}
 	b.do(s, incident.OpApply)
 	wants("its own write", addOne, incident.GuardPass, "")
+	for manager, verdict := range map[string]incident.GuardVerdict{
+		"cron-hpa": incident.GuardCaution, "kubectl": incident.GuardPass, "kube-controller-manager": incident.GuardPass,
+	} {
+		b.patchAs("restorer", deployments, `{"spec":{"replicas":2}}`)
+		b.patchAs(manager, deployments, `{"spec":{"replicas":3}}`, "scale")
+		wants("through the scale, by "+manager, addOne, verdict, manager+" set spec.replicas (scale) last")
+	}
 	wants("the other knob", shed, incident.GuardPass, "")
 	b.patchAs("tuner", policies, `{"spec":{"circuitBreaker":{"maxParallelRequests":300}}}`)
 	wants("somebody changes the limit", shed, incident.GuardCaution, "tuner set spec.circuitBreaker.maxParallelRequests")

@@ -35,6 +35,8 @@ type scaler struct {
 	namespace string
 	// kind and name are of the object that people change, hpa is the name of the autoscaler, which may be that object's product.
 	kind, name, hpa string
+	// own is the minimum that the bot has set itself.
+	own ownMinimum
 }
 
 // String names the owner; empty when there is none.
@@ -57,14 +59,14 @@ func (k *kubeClient) autoscaler(ctx context.Context, ref incident.WorkloadRef, o
 	}
 	if keda != nil {
 		hpa := cmp.Or(text(keda, "status", "hpaName"), "keda-hpa-"+keda.GetName()) // KEDA's own default
-		return scaler{namespace: ref.Namespace, kind: kedaKind, name: keda.GetName(), hpa: hpa}, nil
+		return scaler{namespace: ref.Namespace, kind: kedaKind, name: keda.GetName(), hpa: hpa, own: minimumBy(keda, "minReplicaCount", number(keda, "spec", "minReplicaCount"))}, nil
 	}
 	pods, err := k.aimedAt(ctx, ref, podScalerVersion, podScalerKind)
 	if err != nil {
 		return scaler{}, err
 	}
 	if pods != nil {
-		out := scaler{namespace: ref.Namespace, kind: podScalerKind, name: pods.GetName()}
+		out := scaler{namespace: ref.Namespace, kind: podScalerKind, name: pods.GetName(), own: minimumBy(pods, "minReplicas", number(pods, "spec", "minReplicas"))}
 		if text(pods, "spec", "scalingStrategy") == "HPA" {
 			out.hpa = pods.GetName() + "-hpa" // AIBrix' own name for it
 		}
@@ -81,6 +83,9 @@ func (k *kubeClient) autoscaler(ctx context.Context, ref incident.WorkloadRef, o
 			continue
 		}
 		out := scaler{namespace: ref.Namespace, kind: hpaKind, name: hpa.Name, hpa: hpa.Name}
+		if least := hpa.Spec.MinReplicas; least != nil {
+			out.own = minimumBy(hpa, "minReplicas", new(int64(*least)))
+		}
 		if maker := kedaOwner(hpa); maker != "" {
 			out.kind, out.name = kedaKind, maker
 		}

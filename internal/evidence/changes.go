@@ -58,11 +58,18 @@ func (k *kubeClient) changes(ctx context.Context, a around, out *incident.Cluste
 
 	all := slices.Concat(revised, nodes, endedPods(a.pods, a.now))
 	for _, o := range own {
-		all = append(all, scalings(o.scalings, scalers, &o.history)...)
+		found := scalings(o.scalings, scalers, &o.history)
+		if len(own) == 1 { // of several Deployments each has its own number
+			markStanding(found, a.obj, out.Replicas)
+		}
+		all = append(all, found...)
 	}
-	for _, s := range scalers {
-		all = append(all, s.change())
+	followed := make([]incident.RecentChange, len(scalers))
+	for i, s := range scalers {
+		followed[i] = s.change()
 	}
+	a.scaler.own.followed(followed)
+	all = append(all, followed...)
 	for i := range ends {
 		if c, ok := ends[i].restart(a.now); ok {
 			all = append(all, c)

@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -218,6 +219,72 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		if diff := cmp.Diff(want, said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now), incident.ChangeScale)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	})
+	t.Run("what the bot did is its own, by the fields that it set", func(t *testing.T) {
+		scaleTo := func(name string, n int32, manager string) {
+			t.Helper()
+			_, err := c.admin.AppsV1().Deployments("llm").Patch(t.Context(), name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n),
+				metav1.PatchOptions{FieldManager: manager}, "scale")
+			must(t, err)
+			d, err := c.admin.AppsV1().Deployments("llm").Get(t.Context(), name, metav1.GetOptions{})
+			must(t, err)
+			d.Status = settled(n, n)
+			d.Status.ObservedGeneration += d.Generation
+			_, err = c.admin.AppsV1().Deployments("llm").UpdateStatus(t.Context(), d, metav1.UpdateOptions{})
+			must(t, err)
+		}
+		own := func(name string, want ...string) {
+			t.Helper()
+			var got []string
+			for _, ch := range c.bot.Cluster(t.Context(), deploymentRef(name), now).Changes {
+				if ch.Own {
+					got = append(got, ch.Object+": "+ch.Text)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: own (-want +got):\n%s", name, diff)
+			}
+		}
+		now := time.Now().UTC()
+		d := c.deployment(t, "llm", "mine", 2, settled(2, 2))
+		_, err := c.admin.AppsV1().ReplicaSets("llm").Create(t.Context(), replicaSetOf(d, 1), metav1.CreateOptions{})
+		must(t, err)
+		const said = "Scaled up replica set mine-1 from 2 to 3"
+		scaled := func(name, message string, at time.Time) {
+			event(name, "Deployment", "mine", "ScalingReplicaSet", message, at)
+		}
+		scaled("mine-1", said, now.Add(time.Second))
+		scaled("mine-2", "Scaled down replica set mine-1 from 4 to 2", now.Add(time.Second))
+		scaled("mine-3", said, now.Add(5*time.Minute))
+		scaleTo("mine", 3, "kubectl")
+		own("mine")
+		scaleTo("mine", 2, "kubectl")
+		scaleTo("mine", 3, incident.FieldManager)
+		own("mine", "Deployment mine: "+said)
+		scaleTo("mine", 2, "kubectl") // who has set it back has the field
+		scaleTo("mine", 3, "kubectl")
+		own("mine")
+
+		c.deployment(t, "llm", "hpaed", 2, settled(2, 2))
+		hpas := c.admin.AutoscalingV2().HorizontalPodAutoscalers("llm")
+		_, err = hpas.Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+			ObjectMeta: metav1.ObjectMeta{Name: "hpaed"},
+			Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "hpaed"}},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		event("hpaed-1", hpaKind, "hpaed", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
+		own("hpaed")
+		_, err = hpas.Patch(t.Context(), "hpaed", types.MergePatchType, []byte(`{"spec":{"minReplicas":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
+		must(t, err)
+		own("hpaed", "HorizontalPodAutoscaler hpaed: New size: 3; reason: Current number of replicas below Spec.MinReplicas")
+
+		so := c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "mine", map[string]any{"scaleTargetRef": map[string]any{"name": "kedaed2"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
+		c.deployment(t, "llm", "kedaed2", 2, settled(2, 2))
+		event("kedaed2-1", hpaKind, "keda-hpa-mine", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
+		_, err = c.dyn.Resource(schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}).Namespace("llm").Patch(
+			t.Context(), so.GetName(), types.MergePatchType, []byte(`{"spec":{"minReplicaCount":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
+		must(t, err)
+		own("kedaed2", "HorizontalPodAutoscaler keda-hpa-mine: New size: 3; reason: Current number of replicas below Spec.MinReplicas")
 	})
 	t.Run("a custom kind by the Deployment below it", func(t *testing.T) {
 		c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "stack", map[string]any{"deploymentConfig": map[string]any{"replicas": int64(1)}}, map[string]any{"replicas": int64(1), "selector": "app=below"})

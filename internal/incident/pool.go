@@ -31,6 +31,9 @@ func (p Pool) ApproversFor(kind StepKind) Approvers {
 	return p.Approvers[""]
 }
 
+// FieldManager is the name under which the bot writes to Kubernetes; the API server keeps it beside each field that the bot has set.
+const FieldManager = "vllm-medic"
+
 // WorkloadRef names one Kubernetes workload. Container is the container whose arguments are vLLM's.
 type WorkloadRef struct {
 	APIVersion string `json:"apiVersion"`
