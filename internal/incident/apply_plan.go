@@ -26,8 +26,13 @@ func (a *applier) investigated(e Investigated) error {
 		return nil
 	case before.State == StateDeciding && a.samePlan(e):
 		return a.refresh(e)
+	case before.State == StateDeciding && e.Unread && a.sameDiagnosis(e):
+		// The API server cannot be asked: the plan stays, and is asked about again at the click.
+		a.inc.Diagnosis = e.Diagnosis
+		a.redraw = true
+		return nil
 	case before.State == StateDeciding && e.Diagnosis == nil && e.Healthy == Undecided:
-		// Prometheus or the API server cannot be asked: the plan stays, and is asked about again at the click.
+		// Prometheus cannot be asked: likewise.
 		a.inc.Note = e.Note
 		a.redraw = true
 		return nil
@@ -88,10 +93,15 @@ func executable(steps []Step) bool { return slices.ContainsFunc(steps, Step.Exec
 
 func (a *applier) samePlan(e Investigated) bool {
 	p := Plan{Steps: e.Steps}
-	if a.inc.Plan == nil || a.inc.Diagnosis == nil || e.Diagnosis == nil || a.inc.Diagnosis.Name != e.Diagnosis.Name {
+	if !a.sameDiagnosis(e) {
 		return a.inc.Plan == nil && e.Diagnosis == nil && len(e.Steps) == 0
 	}
 	return a.inc.Plan.Digest == p.ComputeDigest()
+}
+
+// sameDiagnosis says whether a look shows the diagnosis of the plan at hand.
+func (a *applier) sameDiagnosis(e Investigated) bool {
+	return a.inc.Plan != nil && a.inc.Diagnosis != nil && e.Diagnosis != nil && a.inc.Diagnosis.Name == e.Diagnosis.Name
 }
 
 // refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now: a refused step may become free, and the

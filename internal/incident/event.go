@@ -63,6 +63,8 @@ type Investigated struct {
 	Diagnosis *Diagnosis
 	Others    []Other
 	Steps     []Step
+	// Unread says that the live values behind a step could not be read: it is refused then, which says nothing about a plan that people are asked about.
+	Unread bool
 	// Healthy says whether the signals are within their thresholds; Undecided when one that matters has no value.
 	Healthy Truth
 	// Note says why there is no diagnosis or no plan.

@@ -165,3 +165,33 @@ func TestPolicyDoesNotRunWhatItWouldAskAboutByNow(t *testing.T) {
 		})
 	}
 }
+
+// An API server that is away for a moment takes no plan from people, nor what they have approved of it. A diagnosis that is another one does.
+func TestAnAPIServerThatIsAwayTakesNoPlanAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{approvedBy(incident.Approvers{Users: []string{"U-ADA", "U-BOB"}, Count: 2})})
+	inc := b.asked(sick(5, addReplica(), throttle()))
+	b.approve(inc)
+	b.live.refuse[incident.StepReplicas] = errAway
+	b.pass(2 * time.Minute)
+	got := b.read(inc.ID)
+	if s, _ := got.Step("p1-s1"); got.State != incident.StateDeciding || got.Plan.Digest != inc.Plan.Digest || len(s.Approvals) != 1 {
+		t.Fatalf("the incident is %s with plan %d, the step %s with %v", got.State, got.Plan.Revision, s.State, s.Approvals)
+	}
+	if !strings.Contains(b.log.String(), errAway.Error()) {
+		t.Errorf("the log does not say it: %s", b.log)
+	}
+	delete(b.live.refuse, incident.StepReplicas)
+	b.pass(2 * time.Minute)
+	if got := b.read(inc.ID); got.Plan.Revision != 1 || strings.Contains(inThread(got), "The plan is new") {
+		t.Errorf("afterwards plan %d: %s", got.Plan.Revision, inThread(got))
+	}
+	b.live.refuse[incident.StepReplicas] = errAway
+	other := sick(5, addReplica())
+	other.diagnosis = "memory"
+	b.sight.see(other)
+	b.pass(2 * time.Minute)
+	if got := b.read(inc.ID); got.Plan.Revision != 2 || got.State != incident.StateWatching {
+		t.Errorf("with another diagnosis it is %s with plan %d", got.State, got.Plan.Revision)
+	}
+}

@@ -17,6 +17,8 @@ type Look struct {
 	Evidence incident.Evidence
 	Result   playbooks.Result
 	Steps    []incident.Step
+	// Unread says that the live values behind one of the steps could not be read, which is refused for that.
+	Unread bool
 }
 
 // Look reads the live state of a pool and works out diagnosis and steps. It is what diagnose shows. Executor errors become steps that are
@@ -24,7 +26,12 @@ type Look struct {
 func (e *Engine) Look(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
 	l := e.look(ctx, pool, inc, true)
 	for _, req := range l.Result.Steps {
-		l.Steps = append(l.Steps, e.propose(ctx, pool, inc, req, l.Evidence))
+		s, err := e.propose(ctx, pool, inc, req, l.Evidence)
+		if err != nil {
+			l.Unread = true
+			e.deps.Logger.WarnContext(ctx, "a step cannot be worked out", "incident", inc.ID, "pool", pool.Name, "kind", req.Kind, "err", err)
+		}
+		l.Steps = append(l.Steps, s)
 	}
 	return l
 }
@@ -54,33 +61,35 @@ func (e *Engine) investigate(ctx context.Context, t *turn) error {
 func (e *Engine) investigated(ctx context.Context, t *turn) incident.Investigated {
 	l := e.Look(ctx, t.pool, t.inc)
 	return incident.Investigated{
-		Evidence: l.Evidence, Diagnosis: l.Result.Diagnosis, Others: l.Result.Others, Steps: l.Steps, Healthy: l.Result.Healthy, Note: l.Result.Note,
+		Evidence: l.Evidence, Diagnosis: l.Result.Diagnosis, Others: l.Result.Others, Steps: l.Steps, Unread: l.Unread,
+		Healthy: l.Result.Healthy, Note: l.Result.Note,
 	}
 }
 
-// propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible, refused, with the reason.
-func (e *Engine) propose(ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, ev incident.Evidence) incident.Step {
+// propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible, refused, with the reason. An error says that the live
+// values could not be read; the step says it too.
+func (e *Engine) propose(ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, ev incident.Evidence) (incident.Step, error) {
 	if req.Kind == incident.StepManual {
 		s := incident.Step{Kind: req.Kind, Title: req.Advice, Why: req.Why, State: incident.StepProposed}
 		s.Digest = s.ComputeDigest()
-		return s
+		return s, nil
 	}
 	exec := e.proposer(pool, inc)
 	if exec == nil {
-		return refusedStep(req, "no Kubernetes API is configured, so the present value cannot be read", "")
+		return refusedStep(req, "no Kubernetes API is configured, so the present value cannot be read", ""), nil
 	}
 	s, err := exec.Propose(ctx, pool, req)
 	var refused *incident.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return refusedStep(req, refused.Reason, refused.Hint)
+		return refusedStep(req, refused.Reason, refused.Hint), nil
 	case err != nil:
-		return refusedStep(req, "could not be read: "+err.Error(), "")
+		return refusedStep(req, "could not be read: "+err.Error(), ""), err
 	}
 	s.Needs.Approvals = max(1, pool.ApproversFor(s.Kind).Count)
 	s.Guardrails = append(s.Guardrails, e.check(ctx, pool, inc, s, incident.OpApply, ev)...)
 	s.Digest = s.ComputeDigest()
-	return s
+	return s, nil
 }
 
 func refusedStep(req incident.StepRequest, reason, hint string) incident.Step {
