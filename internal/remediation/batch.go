@@ -40,6 +40,8 @@ type batch struct {
 	until time.Time
 	// asked holds the answers for all of them: an API server that does not answer is waited for once.
 	asked *owners
+	// homes are the pools in whose open incidents alerts are, by fingerprint; nil before it was asked for.
+	homes map[string]string
 }
 
 func (e *Engine) newBatch(ds []incident.Delivery, now time.Time) *batch {
@@ -179,6 +181,15 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 		if e.deps.Now().Sub(begun) < askLeases*lease {
 			pool, note, err = b.ask(ctx, a)
 		}
+		if pool == "" {
+			home, readErr := b.home(ctx, a)
+			if readErr != nil {
+				return routed{}, readErr
+			}
+			if home != "" {
+				pool, note, err = home, "", nil
+			}
+		}
 		if err != nil {
 			if d.Attempts < askTries && !errors.Is(err, errSlow) {
 				return routed{}, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
@@ -193,6 +204,28 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 	}
 	r.noteTruncation()
 	return r, b.renew(ctx)
+}
+
+// home is the pool whose open incident has the alert already, or "". An alert that names only its pod leads nowhere once the pod is gone, which is often how it ends;
+// its end, and whatever else is said of it, is that incident's.
+func (b *batch) home(ctx context.Context, a incident.Alert) (string, error) {
+	if b.homes == nil {
+		homes := map[string]string{}
+		for _, p := range b.e.cfg.Pools {
+			inc, found, err := b.e.deps.Inbox.OpenIncident(ctx, p.Name)
+			if err != nil {
+				return "", fmt.Errorf("find the open incident of pool %q: %w", p.Name, err)
+			}
+			if !found {
+				continue
+			}
+			for _, x := range inc.Alerts {
+				homes[x.Fingerprint] = p.Name
+			}
+		}
+		b.homes = homes
+	}
+	return b.homes[a.Fingerprint], nil
 }
 
 // ask finds the pool of one alert, in a part of a lease.
