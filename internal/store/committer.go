@@ -56,8 +56,8 @@ type waiting struct {
 	id                int64
 	err               error
 	ready             chan struct{}
-	// left says that nobody waits any more: whoever sent it was told to send it again.
-	left atomic.Bool
+	// decided is set by whoever is first: the committer, which then commits it, or the sender, who was told to send it again and takes the body along.
+	decided atomic.Bool
 }
 
 func newCommitter(s *Store) *committer {
@@ -93,7 +93,7 @@ func (c *committer) end() { close(c.done) }
 func (c *committer) gather(first *waiting) []*waiting {
 	batch := []*waiting{}
 	add := func(w *waiting) {
-		if !w.left.Load() {
+		if w.decided.CompareAndSwap(false, true) {
 			batch = append(batch, w)
 		}
 	}
@@ -200,7 +200,9 @@ func (s *Store) AddDelivery(ctx context.Context, d incident.Delivery) (int64, er
 	case <-s.commits.done:
 		return 0, ErrClosed
 	case <-ctx.Done():
-		w.left.Store(true)
+		if w.decided.CompareAndSwap(false, true) {
+			w.body = nil // its place in the queue may be there for a while
+		}
 		return 0, context.Cause(ctx)
 	}
 }

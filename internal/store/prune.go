@@ -25,7 +25,7 @@ var DefaultKeep = Keep{Done: 7 * 24 * time.Hour, Incidents: 90 * 24 * time.Hour,
 // are small and may be many.
 const (
 	pruneBatch = 200
-	pruneEnded = 5000
+	pruneEnded = 1000
 )
 
 // Pruned counts what a call of Prune removed. Ended are the remembered ends of alerts that no incident knew of.

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -106,6 +109,42 @@ func TestABatchThatCannotBeCommittedFailsForEverybodyInIt(t *testing.T) {
 	}
 	if found, err := s.ClaimDeliveries(t.Context(), "me", time.Now(), time.Minute, 1); err != nil || len(found) > 0 {
 		t.Errorf("something of the failed commit is there: %v %v", found, err)
+	}
+}
+
+// A delivery whose sender has gone does not stay in memory until the committer comes round: the room for bodies is somebody else's by then.
+func TestASenderWhoLeavesTakesTheBodyAlong(t *testing.T) {
+	t.Parallel()
+	s := openQuiet(t)
+	first := make(chan error, 1)
+	err := s.inTx(t.Context(), func(ctx context.Context, _ *sql.Tx) error { // the writer is busy
+		go func() {
+			_, err := s.AddDelivery(t.Context(), incident.Delivery{GroupKey: "first"})
+			first <- err
+		}()
+		under := func() bool {
+			s.commits.state.mu.Lock()
+			defer s.commits.state.mu.Unlock()
+			return !s.commits.state.since.IsZero()
+		}
+		for !under() && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+		gone, leave := context.WithCancel(ctx)
+		leave()
+		if _, err := s.AddDelivery(gone, incident.Delivery{GroupKey: "second"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("AddDelivery = %v", err)
+		}
+		if w := <-s.commits.queue; w.body != nil {
+			t.Errorf("%s is still in memory", w.body)
+		}
+		return ctx.Err()
+	})
+	if err := errors.Join(err, <-first); err != nil {
+		t.Error(err)
+	}
+	if found, err := s.ClaimDeliveries(t.Context(), "me", time.Now(), time.Minute, 10); err != nil || len(found) != 1 || found[0].GroupKey != "first" {
+		t.Errorf("stored: %v %v", found, err)
 	}
 }
 
