@@ -23,22 +23,33 @@ func (e *Engine) mark(ctx context.Context, t *turn, exec Executor, s incident.St
 	}
 }
 
-// moved looks whether somebody else has changed the value that a step has set, and ends the following of the step then: what the signals do says nothing
-// about it any more. A look that fails says nothing either, and the signals are gone on with.
-func (e *Engine) moved(ctx context.Context, t *turn, s incident.Step) (bool, error) {
+// standing is what a look at a value that the bot has set shows.
+type standing int
+
+const (
+	stands standing = iota
+	// unseen: it could not be looked at, which says neither.
+	unseen
+	// moved: somebody else has changed it.
+	moved
+)
+
+// lookAt looks whether the value that a step has set still stands. When somebody else has changed it, the following of the step ends, and the turn with it: what the
+// signals do says nothing about the step any more.
+func (e *Engine) lookAt(ctx context.Context, t *turn, s incident.Step) (standing, error) {
 	exec := e.executor(t.inc.Drill)
 	if t.inc.Drill || exec == nil {
-		return false, nil
+		return stands, nil
 	}
 	r, err := exec.Look(ctx, t.pool, s, incident.OpApply)
 	switch {
 	case err != nil:
 		e.deps.Logger.WarnContext(ctx, "whether a change still stands cannot be looked at", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return false, nil
+		return unseen, nil
 	case r == nil:
-		return false, nil
+		return stands, nil
 	}
-	return true, e.reverted(ctx, t, s, *r, extra{})
+	return moved, e.reverted(ctx, t, s, *r, extra{})
 }
 
 func (e *Engine) reverted(ctx context.Context, t *turn, s incident.Step, r incident.Reversal, x extra) error {

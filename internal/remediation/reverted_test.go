@@ -119,6 +119,42 @@ func TestWhatMovedOnlyBecauseItCannotBeReadDidNotMove(t *testing.T) {
 	}
 }
 
+// A verdict that offers or makes an undo waits for a look at the value, and not for ever: set back, the change is not what did not help.
+func TestABadVerdictWaitsForALookAtTheValue(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		after finding
+	}{{"unchanged", sick(5, addReplica())}, {"worse", sick(8, addReplica())}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, []incident.Pool{llama()}, undoing)
+			inc := settled(b, sick(5, addReplica()))
+			b.sight.see(tt.after)
+			b.live.scale(2)
+			b.live.unseen = errAway
+			b.pass(5*time.Minute + 30*time.Second)
+			if got := b.read(inc.ID); got.State != incident.StateVerifying {
+				t.Fatalf("the incident is %s while nobody can say whether the change stands", got.State)
+			}
+			b.live.unseen = nil
+			b.pass(time.Minute)
+			b.reverted(inc.ID, setBack)
+		})
+	}
+	t.Run("it stays unseen", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, []incident.Pool{llama()})
+		inc := settled(b, sick(5, addReplica()))
+		b.live.unseen = errAway
+		b.pass(10 * time.Minute)
+		s, _ := b.read(inc.ID).Step("p1-s1")
+		if v := s.Verification; v == nil || v.Verdict != incident.VerdictUnchanged || !strings.Contains(v.Why, "Could not check whether the change is still in place") {
+			t.Errorf("the verification is %+v", v)
+		}
+	})
+}
+
 // The value is looked at all through settling, and not with every sweep.
 func TestTheValueIsLookedAtWhileTheSignalsSettle(t *testing.T) {
 	t.Parallel()

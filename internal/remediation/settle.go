@@ -29,7 +29,7 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 
 // wait lets the signals' window pass, and keeps an eye on the value meanwhile.
 func (e *Engine) wait(ctx context.Context, t *turn, s incident.Step) error {
-	if gone, err := e.moved(ctx, t, s); gone || err != nil {
+	if is, err := e.lookAt(ctx, t, s); is == moved || err != nil {
 		return err
 	}
 	if wait := t.inc.Active.SettleUntil.Sub(t.now); wait > 0 {
@@ -73,7 +73,8 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	if !ok {
 		return fmt.Errorf("the active step %s does not exist", act.Step)
 	}
-	if gone, err := e.moved(ctx, t, s); gone || err != nil {
+	is, err := e.lookAt(ctx, t, s)
+	if is == moved || err != nil {
 		return err
 	}
 	var last *incident.Verification
@@ -102,6 +103,11 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 		return e.later(ctx, t, e.cfg.Timing.VerifyEvery)
 	default:
 		ev.Final = final(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
+	}
+	if is == unseen && v.Verdict != incident.VerdictRecovered {
+		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo looks at the value once more.
+		ev.Final = ev.Final && t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor+e.cfg.Timing.GiveUp
+		v.Why += " Could not check whether the change is still in place."
 	}
 	ev.Verification = v
 	return e.commit(ctx, t, ev, extra{})

@@ -21,7 +21,7 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 		if t.inc.OnTopOf(s) != "" {
 			continue // the value is that of the bot's own later step
 		}
-		if gone, err := e.moved(ctx, t, s); gone || err != nil {
+		if is, err := e.lookAt(ctx, t, s); is == moved || err != nil {
 			return err
 		}
 	}
