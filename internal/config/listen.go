@@ -24,7 +24,11 @@ func (l *loader) listen(f listenFile, slack bool) Listen {
 		}
 		for _, b := range addresses[:n] {
 			if bound := slack || a.name != "slack"; bound && sameAddress(host, port, b.addr) {
-				l.at(path, "%s is the address of listen.%s (%s) too; each listener needs its own", a.addr, b.name, b.addr)
+				this := a.addr
+				if a.written == "" {
+					this = "the default " + this
+				}
+				l.at(path, "%s is the address of listen.%s (%s) too; each listener needs its own", this, b.name, b.addr)
 			}
 		}
 	}

@@ -44,8 +44,10 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		{"the API's address", "http://prometheus:9090", "http://prometheus:9090/api/v1", `medic.yaml:3:14: prometheus.url: ends in /api/v1, which the bot adds itself; write http://prometheus:9090`},
 		{"a call's address", "http://prometheus:9090", "http://mimir/prometheus/api/v1/query", `write http://mimir/prometheus`},
 		{"a page's address", "http://prometheus:9090", "http://prometheus:9090/graph?g0.expr=up", `prometheus.url: ends in /graph`},
+		{"a call below a path", "http://prometheus:9090", "http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy/api/v1/query_range", `ends in /api/v1, which the bot adds itself; write http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy`},
+		{"a page below a path", "http://prometheus:9090", "http://gateway/query/graph", `ends in /graph, which the bot adds itself; write http://gateway/query`},
 		{"one port twice", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8080", ops: ":8080"}`, `medic.yaml:1:33: listen.ops: :8080 is the address of listen.api (127.0.0.1:8080) too; each listener needs its own`},
-		{"the default port of another", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8081"}`, `listen.ops: :8081 is the address of listen.api`},
+		{"the default port of another", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8081"}`, `listen.ops: the default :8081 is the address of listen.api (127.0.0.1:8081) too`},
 		{"no such port", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:80801"}`, `listen.api: "127.0.0.1:80801" has no port from 0 to 65535`},
 		{
 			"approve without a cluster", "kubernetes: {}\n", "",
@@ -90,10 +92,13 @@ func TestWhatCanWorkIsAccepted(t *testing.T) {
 		{"a pod", have, "apiVersion: v1, kind: Pod"},
 		{"a Prometheus below a path", "http://prometheus:9090", "http://mimir/prometheus"},
 		{"a path that only looks like the API's", "http://prometheus:9090", "http://gateway/api/v1beta/prom"},
+		{"a Prometheus behind the API server's proxy", "http://prometheus:9090", "http://127.0.0.1:8001/api/v1/namespaces/monitoring/services/prometheus:9090/proxy"},
+		{"a Prometheus below a path that is a page elsewhere", "http://prometheus:9090", "http://gateway/query/team-a"},
 		{"one port on two hosts", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8080", ops: "127.0.0.2:8080"}`},
 		{"free ports", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}`},
 		{"a listener that is not bound without Slack", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8082"}`},
 		{"ids of Slack", "mode: approve\n", "mode: approve\napprovers: {default: {users: [U01AB23CD, W012], groups: [S0AB1]}}\n" + fmt.Sprintf(slackSection, "G012AB")},
+		{"ids of Slack from before each had a digit", "mode: approve\n", "mode: approve\napprovers: {default: {users: [UHJSVUTBM], groups: [SHJSVUTBM]}}\n" + fmt.Sprintf(slackSection, "CHJSVUTBM")},
 		{"drill without a cluster", "kubernetes: {}\nmode: approve\n", "mode: drill\n"},
 		{"observe without a cluster", "kubernetes: {}\nmode: approve\n", "mode: observe\n"},
 		{"milliseconds", "    knobs:\n", "    slo: {ttft: 2500ms}\n    knobs:\n"},
@@ -114,7 +119,7 @@ func TestWhatCanWorkIsAccepted(t *testing.T) {
 func TestTheListenerForSlackCountsWhereSlackIsConfigured(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(sound, `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8082"}`, 1) + fmt.Sprintf(slackSection, "C0123")
-	if _, err := Parse("medic.yaml", []byte(text), opts(nil)); err == nil || !strings.Contains(err.Error(), "listen.slack: :8082 is the address of listen.api") {
+	if _, err := Parse("medic.yaml", []byte(text), opts(nil)); err == nil || !strings.Contains(err.Error(), "listen.slack: the default :8082 is the address of listen.api") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,9 +19,12 @@ var (
 	appID        = slackKind{"an app", "A", "A0123456789", "api.slack.com/apps shows it under Basic Information"}
 )
 
-// is says whether a text can be such an id: one of the letters, then capital letters and digits, at least one digit.
+// oldLength is how long an id of Slack is at least that was given when not each had a digit.
+const oldLength = 9
+
+// is says whether a text can be such an id: one of the letters, then capital letters and digits. Short ones without a digit are words.
 func (k slackKind) is(id string) bool {
-	if id == "" || !strings.ContainsRune(k.letters, rune(id[0])) || !strings.ContainsAny(id, "0123456789") {
+	if id == "" || !strings.ContainsRune(k.letters, rune(id[0])) || (len(id) < oldLength && !strings.ContainsAny(id, "0123456789")) {
 		return false
 	}
 	return strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""

@@ -39,24 +39,47 @@ func (l *loader) address(path, raw, instead string) string {
 	return raw
 }
 
-// base refuses the address of a page or of an API call where that of the server is meant: the bot adds /api/v1 itself.
+// base refuses the address of a page or of an API call where that of the server is meant: the bot adds /api/v1 itself. A server may well be below a path
+// that looks like one of these, such as behind the proxy of a Kubernetes API server (/api/v1/namespaces/...), so only how the path ends counts.
 func (l *loader) base(path, raw string) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return // it has been said
 	}
-	for _, end := range []string{"/api/v1", "/graph", "/query", "/alerts", "/targets"} {
-		before, after, found := strings.Cut(u.Path, end)
-		if !found || (after != "" && after[0] != '/') {
-			continue
-		}
-		if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			l.at(path, "ends in %s, which the bot adds itself; give the address of the server alone", end)
-			return
-		}
+	before, end := endpoint(u)
+	switch {
+	case end == "":
+	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+		l.at(path, "ends in %s, which the bot adds itself; give the address of the server alone", end)
+	default:
 		u.Path = before
 		l.at(path, "ends in %s, which the bot adds itself; write %s", end, u)
-		return
+	}
+}
+
+// endpoint parts an address into the path of the server and what belongs to one of its pages or API calls; end is empty where it is the server's own.
+// /query alone is a page of Prometheus 3 and a usual prefix of Thanos: only with the parameters of the page it is the page.
+func endpoint(u *url.URL) (before, end string) {
+	whole := strings.TrimRight(u.Path, "/")
+	if i := strings.LastIndex(whole+"/", "/api/v1/"); i >= 0 {
+		call, _, _ := strings.Cut(strings.TrimPrefix(whole[i+len("/api/v1"):], "/"), "/")
+		if call == "" || slices.Contains(apiCalls(), call) {
+			return whole[:i], "/api/v1"
+		}
+	}
+	for _, page := range []string{"/graph", "/query", "/alerts", "/targets"} {
+		if before, found := strings.CutSuffix(whole, page); found && (page != "/query" || strings.Contains(u.RawQuery, "g0.")) {
+			return before, page
+		}
+	}
+	return whole, ""
+}
+
+// apiCalls are the first words of what Prometheus has below /api/v1.
+func apiCalls() []string {
+	return []string{
+		"alertmanagers", "alerts", "format_query", "label", "labels", "metadata", "query", "query_exemplars", "query_range", "read", "rules", "series", "status",
+		"targets", "write",
 	}
 }
 

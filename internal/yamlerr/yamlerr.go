@@ -59,8 +59,8 @@ func collect(known map[string]reflect.Type, t reflect.Type) {
 }
 
 var (
-	unknownField = regexp.MustCompile(`^field (\S+) not found in type (\S+)$`)
-	setTwice     = regexp.MustCompile(`^field (\S+) already set in type \S+$`)
+	unknownField = regexp.MustCompile(`^field (.+) not found in type (\S+)$`)
+	setTwice     = regexp.MustCompile(`^field (.+) already set in type \S+$`)
 	definedTwice = regexp.MustCompile(`^mapping key "(.*)" already defined at line (\d+)$`)
 	wrongKind    = regexp.MustCompile("(?s)^cannot construct !!(\\w+)(?: `(.*)`)? into (\\S+)$")
 )
@@ -177,7 +177,7 @@ func syntax(msg string, e *yaml.LoadError, here byte) string {
 	case msg == "found character that cannot start any token":
 		return fmt.Sprintf("a value cannot begin with %q; put it in quotes", here)
 	case msg == "mapping values are not allowed in this context":
-		return "a second \": \" in one value; put the value in quotes, or begin a new line"
+		return "\": \" in the middle of a value; indent the line like its neighbors, or put the value in quotes"
 	case msg == "did not find expected key" || msg == "did not find expected '-' indicator":
 		return "the indentation fits none of the lines above"
 	case e.ContextMsg != "" && e.ContextMark.Line > 0 && e.ContextMark.Line != e.Mark.Line:

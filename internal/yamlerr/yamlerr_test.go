@@ -34,6 +34,8 @@ func TestTheLibrarysErrorsAreSaidWithoutItsTypes(t *testing.T) {
 		"itms: []":                        `1:1: there is no field "itms" here; did you mean "items"?`,
 		"frobnicate: 1":                   `1:1: there is no field "frobnicate" here; there are items, words, yes, one, share`,
 		"items: [{nam: x}]":               `1:10: there is no field "nam" here; did you mean "name"?`,
+		"my items: []":                    `1:1: there is no field "my items" here; there are items, words, yes, one, share`,
+		"items: [{the name: x}]":          `1:10: there is no field "the name" here; there are name, count, labels, kind`,
 		"one: {hidden: x}":                `1:7: there is no field "hidden" here; there are name, count, labels, kind`,
 		"items: {name: x}":                `1:8: a list (its items begin with "- ") is wanted here, not a mapping`,
 		"items: s3cr3t":                   `1:8: a list (its items begin with "- ") is wanted here, not a single value`,
@@ -51,7 +53,8 @@ func TestTheLibrarysErrorsAreSaidWithoutItsTypes(t *testing.T) {
 		"items:\n\t- name: x":             `2:1: there is a tab; YAML is indented with spaces only`,
 		"items:\n  - name: x\n\tcount: 1": `3:1: there is a tab; YAML is indented with spaces only`,
 		"words: [a]\nyes: @x":             `2:6: a value cannot begin with '@'; put it in quotes`,
-		"one: name: x":                    `1:10: a second ": " in one value; put the value in quotes, or begin a new line`,
+		"one: name: x":                    `1:10: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
+		"yes: true\n  words: []":          `2:8: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
 		"items:\n  - name: x\n yes: true": `3:2: the indentation fits none of the lines above`,
 		"words: [a,\nb\n":                 `3:1: did not find expected ',' or ']', in what begins on line 1`,
 	} {
