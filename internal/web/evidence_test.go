@@ -56,6 +56,7 @@ func rich() incident.Incident {
 		},
 		{Alert: "VLLMSwapping", Missing: []string{"vllm:num_requests_swapped"}, Why: "The V1 engine does not swap."},
 	}
+	inc.Unexamined = []incident.UnexaminedAlert{{Alert: "VLLMEverything", Why: "too long to analyze: at least 65537 bytes, and the limit is 65536"}}
 	inc.Diagnosis = &incident.Diagnosis{
 		Name: "bad_replica", Summary: "One pod is slow and the others are well.",
 		Evidence: []incident.Condition{
@@ -90,6 +91,7 @@ func rich() incident.Incident {
 				At: now.Add(-8 * time.Minute), Kind: incident.ChangeRollout, Object: "Deployment llm/llama-70b",
 				Text: "image vllm/vllm-openai:v0.9.2 -> vllm/vllm-openai:v0.10.1; --max-model-len 32768 -> 131072; --hf-overrides changed",
 			},
+			{At: now.Add(-30 * time.Minute), Kind: incident.ChangeScale, Object: "Deployment llm/llama-70b", Text: "replicas 2 -> 3", Own: true},
 			{At: now.Add(-70 * time.Minute), Kind: incident.ChangeNode, Object: "Node gpu-node-17.eu-central-1.compute.internal", Text: "NodeNotReady: the kubelet stopped posting its status"},
 		},
 		Crashes: []incident.Crash{
@@ -141,10 +143,34 @@ func TestThePageSaysWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// An alert about whose rule nothing is known must not look like one that can see the pool, and a change of the bot not like somebody else's.
+func TestThePageSaysWhatWasNotExaminedAndWhoseChangeItWas(t *testing.T) {
+	t.Parallel()
+	inc := rich()
+	inc.DeadAlerts = nil
+	inc.Unexamined[0].Alert = "<b>"
+	page := show(t, inc)
+	for _, want := range []string{
+		"<h2>Alerts whose rule was not examined</h2>", "<strong>&lt;b&gt;</strong>: its expression is too long to analyze: at least 65537 bytes, and the limit is 65536.",
+		"replicas 2 -&gt; 3 <span class=\"soft\">(by vllm-medic)</span>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Count(page, "(by vllm-medic)") != 1 {
+		t.Error("changes of others are called the bot's own")
+	}
+	inc.Unexamined, inc.Cluster.Changes = nil, inc.Cluster.Changes[:1]
+	if page = show(t, inc); strings.Contains(page, "not examined") || strings.Contains(page, "by vllm-medic") {
+		t.Error("it is said when there is nothing to say")
+	}
+}
+
 func TestThePageOfAnIncidentLooksAsAgreed(t *testing.T) {
 	t.Parallel()
 	plain := rich()
-	plain.Cluster, plain.DeadAlerts, plain.Diagnosis.Never, plain.Diagnosis.Unusual = incident.Cluster{}, nil, nil, nil
+	plain.Cluster, plain.DeadAlerts, plain.Unexamined, plain.Diagnosis.Never, plain.Diagnosis.Unusual = incident.Cluster{}, nil, nil, nil, nil
 	for name, r := range plain.Readings {
 		r.Pods, r.Baseline = nil, nil
 		plain.Readings[name] = r
