@@ -111,6 +111,9 @@ func stepLines(inc incident.Incident) string {
 		if s.Reason != "" {
 			lines[i] += ": " + s.Reason
 		}
+		for _, reason := range s.Cautions() {
+			lines[i] += ", caution: " + reason
+		}
 	}
 	return strings.Join(lines, "; ")
 }

@@ -53,3 +53,26 @@ func TestLogSinkSaysEachStateOnce(t *testing.T) {
 		t.Error("a nil logger was taken")
 	}
 }
+
+// Whoever has no Slack decides by this line: a caution belongs to it, a check that passed does not.
+func TestTheLogShowsCautions(t *testing.T) {
+	t.Parallel()
+	l := &logs{}
+	s, err := NewLogSink(l.logger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, noon)
+	inc.Plan = &incident.Plan{Steps: []incident.Step{
+		{ID: "p1-s1", Title: "Scale to 3", State: incident.StepProposed, Guardrails: []incident.Guardrail{
+			{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"}, {Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"},
+		}},
+		{ID: "p1-s2", Title: "Scale to 4", State: incident.StepProposed},
+	}}
+	if _, err := s.Post(t.Context(), "", inc); err != nil {
+		t.Fatal(err)
+	}
+	if l.count("p1-s1 Scale to 3 (proposed), caution: Argo CD may set it back; p1-s2 Scale to 4 (proposed)") != 1 || l.count("mode approve") != 0 {
+		t.Error("the line lacks the caution, or has what passed")
+	}
+}
