@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,11 @@ func namedArguments(cmd *cobra.Command, args []string) error {
 	case more:
 		return usageError{fmt.Sprintf("%s takes at least one argument, %s; vllm-medic %s --help says more", path(cmd), strings.TrimSuffix(names[0], "..."), path(cmd))}
 	case len(names) == 0:
-		return usageError{fmt.Sprintf("%s takes no arguments besides its flags; got %d", path(cmd), len(args))}
+		text := fmt.Sprintf("%s takes no arguments besides its flags; got %q", path(cmd), args[0])
+		if file := args[0]; cmd.Flags().Lookup("config") != nil && (strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")) {
+			text += "; did you mean --config " + file + "?"
+		}
+		return usageError{text}
 	case len(names) == 1:
 		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d", path(cmd), names[0], len(args))}
 	default:
@@ -96,13 +101,19 @@ func subcommands(cmd *cobra.Command) []string {
 	return out
 }
 
-// unknownCommand names the command that may have been meant, or all that there are.
+// unknownCommand names the command that may have been meant, also one below another, or all that there are.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	what := "there is no command " + fmt.Sprintf("%q", strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), "vllm-medic")+" "+name))
-	if near := nearest.Name(name, subcommands(cmd)); near != "" {
-		return usageError{fmt.Sprintf("%s; did you mean %q?", what, near)}
+	prefix := strings.TrimPrefix(cmd.CommandPath()+" ", "vllm-medic ")
+	meant := nearest.Name(name, subcommands(cmd))
+	for _, c := range cmd.Commands() {
+		if slices.Contains(subcommands(c), name) {
+			meant = c.Name() + " " + name
+		}
 	}
-	return usageError{fmt.Sprintf("%s; the commands are %s", what, strings.Join(subcommands(cmd), ", "))}
+	if meant != "" {
+		return usageError{fmt.Sprintf("there is no command %q; did you mean %q?", prefix+name, prefix+meant)}
+	}
+	return usageError{fmt.Sprintf("there is no command %q; the commands are %s", prefix+name, strings.Join(subcommands(cmd), ", "))}
 }
 
 // helpCommand is cobra's own, but for a command that does not exist: that is wrong usage.

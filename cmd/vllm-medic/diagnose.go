@@ -56,17 +56,18 @@ func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format stri
 		found[n].Alerts = append([]incident.Alert{}, found[n].Alerts...)
 	}
 	nothing := len(found) > 0 && !slices.ContainsFunc(found, func(inc incident.Incident) bool { return !unread(inc) })
-	switch {
-	case format != "text":
-		if err := write(t.out, format, found); err != nil || !nothing {
+	if format != "text" {
+		if err := write(t.out, format, found); err != nil {
 			return err
 		}
-		return errFound
-	case nothing:
+	}
+	if nothing {
 		return nothingRead(found, l.Config, path)
 	}
-	for _, inc := range found {
-		printIncident(t.out, inc)
+	if format == "text" {
+		for _, inc := range found {
+			printIncident(t.out, inc)
+		}
 	}
 	return nil
 }

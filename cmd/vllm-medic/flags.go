@@ -33,7 +33,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	if near := nearest.Name(name, known); near != "" {
 		hint = "did you mean --" + near + "?"
 	}
-	return usageError{fmt.Sprintf("%s: there is no flag %s%s; %s", path(cmd), dashes, name, hint)}
+	text := fmt.Sprintf("there is no flag %s%s; %s", dashes, name, hint)
+	if cmd.HasParent() {
+		text = path(cmd) + ": " + text
+	}
+	return usageError{text}
 }
 
 // configFlag is --config, by default what VLLM_MEDIC_CONFIG says.

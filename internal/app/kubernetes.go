@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,12 +61,22 @@ func forReading(opts Options) (*rest.Config, error) {
 	case opts.Kubeconfig == "":
 		return nil, errors.New("not in a cluster; set kubernetes.kubeconfig, or KUBECONFIG for a look from here")
 	}
+	files := filepath.SplitList(opts.Kubeconfig)
+	if !slices.ContainsFunc(files, exists) { // of several, one that is missing is left out, as kubectl does
+		return nil, fmt.Errorf("KUBECONFIG names %s, %s", opts.Kubeconfig, map[bool]string{true: "which does not exist", false: "none of which exists"}[len(files) == 1])
+	}
 	rc, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(opts.Kubeconfig)}, &clientcmd.ConfigOverrides{}).ClientConfig()
+		&clientcmd.ClientConfigLoadingRules{Precedence: files}, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("read %s, which KUBECONFIG names: %w", opts.Kubeconfig, err)
 	}
 	return rc, nil
+}
+
+// exists says whether there is anything at a path; what cannot be looked at is for the reader to say.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // CheckKubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one), without asking the cluster.
