@@ -38,6 +38,8 @@ type Options struct {
 	Store func(Store) Store
 	// Now is the clock of diagnose; nil is the machine's own. Rehearsals look at a time of their own.
 	Now func() time.Time
+	// clock is the bot's own, which Prometheus' is compared with; nil is the machine's.
+	clock func() time.Time
 	// Kubeconfig lists the files that Live and Diagnose take outside of a pod when the configuration names none, as KUBECONFIG does.
 	Kubeconfig string
 	// ReloadEvery is how often the playbook folders are looked at; zero means every ten seconds.
@@ -104,8 +106,8 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	opts := a.opts
-	if opts.Now == nil {
-		opts.Now = a.store.Now
+	if opts.clock = a.store.Now; opts.Now == nil {
+		opts.Now = opts.clock
 	}
 	parts, err := newDeciding(cfg, opts, rc)
 	if err != nil {

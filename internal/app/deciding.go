@@ -48,7 +48,7 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 	}
 	ec := evidence.Config{
 		URL: cfg.Prometheus.URL, HTTPConfig: cfg.Prometheus.HTTP, Headers: cfg.Prometheus.Headers, ExtraParams: params,
-		QueryTimeout: cfg.Prometheus.Timeout, Deadline: cfg.Prometheus.Deadline, Concurrency: cfg.Prometheus.Concurrency, Now: opts.Now,
+		QueryTimeout: cfg.Prometheus.Timeout, Deadline: cfg.Prometheus.Deadline, Concurrency: cfg.Prometheus.Concurrency, Now: opts.Now, Clock: opts.clock,
 	}
 	if opts.Transport != nil {
 		ec.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }

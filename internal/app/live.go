@@ -42,6 +42,9 @@ func Live(ctx context.Context, opts Options) ([]Finding, error) {
 		out = append(out, liveSignals(ctx, parts.collector, opts, p, rc != nil)...)
 	}
 	out = append(out, liveRules(ctx, parts.collector))
+	if w := parts.collector.ClockWarning(); w != "" {
+		out = append(out, Finding{Where: "prometheus, clock", Good: true, Caution: true, Text: w})
+	}
 	switch {
 	case away != nil:
 		out = append(out, Finding{Where: "kubernetes", Text: away.Error(), Fatal: true})

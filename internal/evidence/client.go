@@ -15,6 +15,8 @@ import (
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // maxRedirects is enough for a proxy that moves a path; more is a loop.
@@ -27,8 +29,9 @@ type client struct {
 	http     *http.Client
 	params   string
 	limit    int64
-	// skew is Prometheus' clock minus ours at the last answer, in nanoseconds.
-	skew atomic.Int64
+	// clock is the bot's; skew is Prometheus' minus the bot's at the last answer, in nanoseconds.
+	clock func() time.Time
+	skew  atomic.Int64
 }
 
 func newClient(cfg Config) (*client, error) {
@@ -54,7 +57,7 @@ func newClient(cfg Config) (*client, error) {
 		httpClient.Transport = cfg.Transport(httpClient.Transport)
 	}
 	endpoint.Path = strings.TrimRight(endpoint.Path, "/")
-	return &client{endpoint: endpoint, http: httpClient, params: encodeParams(cfg.ExtraParams), limit: cfg.ResponseLimit}, nil
+	return &client{endpoint: endpoint, http: httpClient, params: encodeParams(cfg.ExtraParams), limit: cfg.ResponseLimit, clock: cfg.Clock}, nil
 }
 
 func mergeHeaders(have *promconfig.Headers, more map[string]string) *promconfig.Headers {
@@ -114,7 +117,7 @@ func (c *client) Do(ctx context.Context, req *http.Request) (*http.Response, []b
 	if err != nil {
 		return resp, nil, networkError(ctx, err)
 	}
-	c.noteClock(resp, time.Now())
+	c.noteClock(resp, c.clock())
 	if resp.StatusCode/100 != 2 {
 		return resp, nil, newStatusError(resp, body)
 	}
@@ -169,13 +172,18 @@ func (c *client) noteClock(resp *http.Response, now time.Time) {
 	}
 }
 
-// clockWarning says that our clock and Prometheus' differ so much that "now" means two things. The Date header counts whole seconds.
+// clockWarning says that the bot's clock and Prometheus' differ so much that "now" means two things. The Date header counts whole seconds, and a proxy may
+// have written it: it is a warning and refuses nothing.
 func (c *client) clockWarning() string {
 	skew := time.Duration(c.skew.Load()).Round(time.Second)
-	if skew.Abs() < time.Minute {
+	side := "ahead of"
+	switch {
+	case skew.Abs() < time.Minute:
 		return ""
+	case skew > 0:
+		side = "behind"
 	}
-	return "the clocks of this machine and of Prometheus differ by " + skew.Abs().String() + ": the reading may not be of now"
+	return fmt.Sprintf("the bot's clock is %s %s Prometheus': the reading may not be of now", incident.FormatDuration(skew.Abs()), side)
 }
 
 // retryAfter reads the header in its form of seconds; the form of a date is not used by proxies that limit rates.

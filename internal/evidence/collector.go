@@ -71,6 +71,9 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 	return ev
 }
 
+// ClockWarning says that the bot's clock and Prometheus' differed by minutes at the last answer; empty when they did not.
+func (c *Collector) ClockWarning() string { return c.ask.client.clockWarning() }
+
 // deadAlerts is nil when it could not be looked at, or not at all of them, and empty when every rule can see the pool.
 func (c *Collector) deadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, []incident.UnexaminedAlert) {
 	dead, unexamined, err := c.DeadAlerts(ctx, pool, alerts)
@@ -114,11 +117,11 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 		})
 	}
 	wg.Wait()
-	clock := c.ask.client.clockWarning()
+	clock := c.ClockWarning()
 	for _, p := range ready {
 		r := out[p.signal.Name]
 		if p.vllm && r.Error == "" {
-			fresh.apply(&r)
+			fresh.apply(&r, clock)
 		}
 		if p.err == nil {
 			r.Warning = joinNotes(r.Warning, clock)

@@ -138,28 +138,44 @@ func TestAnUnknownSampleAgeIsSaid(t *testing.T) {
 
 func TestDifferentClocksAreSaid(t *testing.T) {
 	t.Parallel()
-	f := newFakeProm(t)
-	f.dialect(llmMatchers, v1Names(), nil)
-	late := valueReply("5")
-	late.header = map[string]string{"Date": time.Now().Add(-10 * time.Minute).UTC().Format(http.TimeFormat)}
-	names := names2reply(v1Names())
-	names.header = late.header
-	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
-	f.once(query, late)
-	c := newCollector(t, Config{URL: f.serve(), Concurrency: 1}, nil)
-	c.ask.client.skew.Store(int64(-10 * time.Minute))
-	if w := c.ask.client.clockWarning(); !strings.Contains(w, "differ by 10m0s") {
-		t.Errorf("warning = %q", w)
+	const query = `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
+	for name, tt := range map[string]struct {
+		// ours is the bot's clock, seen from the machine's.
+		ours time.Duration
+		// theirs is Prometheus' clock, seen from the machine's.
+		theirs time.Duration
+		want   string
+	}{
+		"they agree":                        {0, 20 * time.Second, ""},
+		"Prometheus is behind":              {0, -10 * time.Minute, "the bot's clock is 10 min ahead of Prometheus': the reading may not be of now"},
+		"Prometheus is ahead":               {0, 10 * time.Minute, "behind Prometheus'"},
+		"the bot's is not the machine's":    {-10 * time.Minute, -10 * time.Minute, ""},
+		"the bot's alone is not Prometheus": {10 * time.Minute, 0, "the bot's clock is 10 min ahead of Prometheus'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeProm(t)
+			answer := valueReply("5")
+			answer.header = map[string]string{"Date": time.Now().Add(tt.theirs).UTC().Format(http.TimeFormat)}
+			f.once(query, answer)
+			c := newCollector(t, Config{URL: f.serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}, nil)
+			if _, err := c.ask.instant(t.Context(), query, c.now()); err != nil {
+				t.Fatal(err)
+			}
+			if w := c.ClockWarning(); (w == "") != (tt.want == "") || !strings.Contains(w, tt.want) {
+				t.Errorf("warning %q, want %q", w, tt.want)
+			}
+		})
 	}
-	if _, err := c.ask.instant(t.Context(), query, c.now()); err != nil {
-		t.Fatal(err)
-	}
-	if w := c.ask.client.clockWarning(); !strings.Contains(w, "the clocks of this machine and of Prometheus differ by ") {
-		t.Errorf("warning = %q", w)
-	}
-	c.Collect(t.Context(), llmPool(), nil, CollectOptions{})
-	if w := c.ask.client.clockWarning(); w != "" {
-		t.Errorf("the clocks agree again, warning = %q", w)
+}
+
+// Samples that look old because the clocks differ are not called old without a word about the clocks.
+func TestSamplesThatAreOldByAnotherClockSaySo(t *testing.T) {
+	t.Parallel()
+	r := incident.Reading{Value: new(5.0)}
+	freshness{age: 4 * time.Minute, limit: 3 * time.Minute}.apply(&r, "the bot's clock is 4 min ahead of Prometheus'")
+	if want := "stale: the newest sample of this pool is 4m0s old, more than 3m0s; the bot's clock is 4 min ahead of Prometheus'"; r.Error != want || r.Value != nil {
+		t.Errorf("%+v", r)
 	}
 }
 

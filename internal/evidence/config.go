@@ -70,6 +70,8 @@ type Config struct {
 	BaselineWindow time.Duration
 	// Now is the clock by which queries are evaluated; nil is the machine's own. Rehearsals put another time here.
 	Now func() time.Time
+	// Clock is the bot's clock, which Prometheus' is compared with; nil is the machine's own. Rehearsals leave it alone.
+	Clock func() time.Time
 	// Transport, when set, wraps the HTTP transport, outermost: for traces, and for tests.
 	Transport func(http.RoundTripper) http.RoundTripper
 }
@@ -95,6 +97,9 @@ func (c Config) withDefaults() Config {
 	c.HistoryPoints = cmp.Or(c.HistoryPoints, DefaultHistoryPoints)
 	c.MaxSampleAge = cmp.Or(c.MaxSampleAge, DefaultMaxSampleAge)
 	c.BaselineWindow = cmp.Or(c.BaselineWindow, DefaultBaselineWindow)
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}

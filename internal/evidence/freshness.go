@@ -41,11 +41,11 @@ func (c *Collector) freshness(ctx context.Context, d Dialect, matchers map[strin
 	return f
 }
 
-// apply makes a reading of old samples an error.
-func (f freshness) apply(r *incident.Reading) {
+// apply makes a reading of old samples an error. clock is the warning about clocks that differ, by which samples look older than they are.
+func (f freshness) apply(r *incident.Reading, clock string) {
 	if f.age > f.limit && r.Value != nil {
 		r.Value, r.Bound = nil, incident.Exact
-		r.Error = "stale: the newest sample of this pool is " + f.age.Round(time.Second).String() + " old, more than " + f.limit.String()
+		r.Error = joinNotes("stale: the newest sample of this pool is "+f.age.Round(time.Second).String()+" old, more than "+f.limit.String(), clock)
 	}
 	r.Warning = joinNotes(r.Warning, f.problem)
 }
