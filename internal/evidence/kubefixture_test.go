@@ -41,6 +41,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 	k.InstallCRD(t, kubetest.ScaledObjects, kubetest.PodAutoscalers)
 	k.InstallCRDYAML(t, []byte(runtimeCRD))
+	k.InstallCRDYAML(t, []byte(brokenCRD))
 	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
 	k.Grant(t, kubetest.Bot, "narrow", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}},
 		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,10 +59,24 @@ func (k *kubeClient) Owners(ctx context.Context, namespace, pod string) ([]incid
 			err = fmt.Errorf("%w: there are more than %d", ErrNoWorkload, maxOwners)
 		}
 		if err != nil {
-			return chain, &UnfollowedError{After: here, Err: err}
+			return chain, &UnfollowedError{After: here, Err: k.ofOneKind(ctx, err, namespace, pod)}
 		}
 		chain, here, refs = append(chain, next), next, above
 	}
+}
+
+// ofOneKind makes an answer of an error of the API server that concerns one kind only: a conversion webhook or an API service of its operator is away, for
+// hours perhaps, while the pod can be read as before. That may not stop what is asked about other objects.
+func (k *kubeClient) ofOneKind(ctx context.Context, err error, namespace, pod string) error {
+	silent, ok := errors.AsType[*unansweredError](err)
+	var status apierrors.APIStatus
+	if !ok || !errors.As(err, &status) || status.Status().Code < http.StatusInternalServerError {
+		return err
+	}
+	if _, again := k.typed.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{}); again != nil {
+		return err
+	}
+	return silent.err
 }
 
 // owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the top.

@@ -336,6 +336,10 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	slashed := unknown
 	slashed.APIVersion, slashed.Kind, slashed.Name = "apps/v1", "ReplicaSet", "a/b"
 	c.pod(t, "llm", "slashed", "slashed", corev1.PodStatus{}, slashed)
+	broken := owner("broken.example.com/v2", "Broken", c.custom(t, "broken.example.com/v1", "Broken", "brokens", "b", map[string]any{}, nil))
+	webhook := c.deployment(t, "llm", "webhook", 1, settled(1, 1), broken)
+	webhookRS := c.replicaSet(t, "llm", "webhook-abc", owner("apps/v1", "Deployment", webhook))
+	c.pod(t, "llm", "webhook-abc-1", "webhook", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", webhookRS))
 	for _, tt := range []struct {
 		namespace, pod string
 		none, several  bool
@@ -350,6 +354,7 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		{"narrow", "hidden", false, false, "[]", "the owners above Pod narrow/hidden are not known: the right to get replicasets.apps in namespace narrow is missing: grant it to the bot"},
 		{"closed", "x", false, false, "[]", "the right to get pods in namespace closed is missing"},
 		{"llm", "managed-abc-1", false, false, "[ReplicaSet llm/managed-abc Deployment llm/managed]", "the owners above Deployment llm/managed are not known: this cluster has no kind RayCluster in ray.io/v1"},
+		{"llm", "webhook-abc-1", false, false, "[ReplicaSet llm/webhook-abc Deployment llm/webhook]", "conversion webhook for broken.example.com/v1, Kind=Broken failed"},
 		{"llm", "contested-abc-1", true, true, "[ReplicaSet llm/contested-abc Deployment llm/contested]", "the owners above Deployment llm/contested are not known"},
 	} {
 		chain, err := c.bot.Owners(t.Context(), tt.namespace, tt.pod)
@@ -361,6 +366,21 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		}
 	}
 }
+
+// brokenCRD is of an operator whose conversion webhook is away: every read in the other version is an internal error.
+const brokenCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: brokens.broken.example.com}
+spec:
+  group: broken.example.com
+  scope: Namespaced
+  names: {kind: Broken, plural: brokens, listKind: BrokenList}
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://127.0.0.1:1/convert"}}}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
 
 // looseOwner is an owner that is not the controller.
 func looseOwner(r metav1.OwnerReference) metav1.OwnerReference {
