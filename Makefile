@@ -6,7 +6,7 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
 
 run: ## a drill on this machine: Prometheus, Alertmanager, a fleet in trouble, a page that stands for Slack
-	@scripts/tools.sh prom && eval "$$(scripts/tools.sh --env)" && go run ./test/demo
+	@scripts/tools.sh prom && go run ./test/demo
 
 test: ## lint, then everything, each tier with its time; installs what it needs on Debian as root
 	@scripts/test.sh

@@ -82,7 +82,7 @@ func parse(t *testing.T) []file {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "tools" || name == "bin") {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata") || path == filepath.Join(root, "tools") || path == filepath.Join(root, "bin") {
 				return filepath.SkipDir
 			}
 			return nil

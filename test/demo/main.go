@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
 func main() {
@@ -41,17 +42,17 @@ const (
 
 func run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	tools := os.Getenv("VLLM_MEDIC_TOOLS")
-	if tools == "" {
+	bin, err := tools.Path("bin")
+	if err != nil {
 		cancel()
-		return errors.New("the tools are missing; run make run")
+		return err
 	}
 	dir, err := os.MkdirTemp("", "vllm-medic-demo-")
 	if err != nil {
 		cancel()
 		return err
 	}
-	d := &demo{dir: dir, bin: filepath.Join(tools, "bin")}
+	d := &demo{dir: dir, bin: bin}
 	defer func() { cancel(); d.end() }()
 	for _, step := range []func(context.Context) error{d.build, d.start} {
 		if err := step(ctx); err != nil {

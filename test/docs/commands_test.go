@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
 // elsewhere are commands that other tests run, with where.
@@ -136,13 +138,9 @@ func scenarioForms(t *testing.T) map[string]bool {
 
 func tool(t *testing.T, dir, line string) {
 	t.Helper()
-	tools := os.Getenv("VLLM_MEDIC_TOOLS")
-	if tools == "" {
-		t.Fatal("VLLM_MEDIC_TOOLS is not set; run the tests with make test")
-	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(tools, "bin")+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "PATH="+tools.File(t, "bin")+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", line, err, out)
 	}

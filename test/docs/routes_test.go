@@ -11,17 +11,14 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
 // routed is the receivers that Alertmanager's own tool finds for an alert in the example.
 func routed(t *testing.T, labels ...string) []string {
 	t.Helper()
-	tools := os.Getenv("VLLM_MEDIC_TOOLS")
-	if tools == "" {
-		t.Fatal("VLLM_MEDIC_TOOLS is not set; run the tests with make test")
-	}
 	args := append([]string{"config", "routes", "test", "--config.file", "../../deploy/prometheus/alertmanager.example.yml"}, labels...)
-	out, err := exec.CommandContext(t.Context(), filepath.Join(tools, "bin", "amtool"), args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), tools.Binary(t, "amtool"), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("amtool %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

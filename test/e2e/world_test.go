@@ -16,6 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
+	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
 // model is the served model and the name of its Deployment; channel where people are asked.
@@ -186,8 +187,8 @@ func (w *world) amDir() string { return filepath.Join(w.dir, "am") }
 // startAlertmanager starts it on what it remembers.
 func (w *world) startAlertmanager() {
 	w.t.Helper()
-	w.am = start(w.t, "alertmanager", promtest.Binary(w.t, "alertmanager"), nil, "--config.file="+filepath.Join(w.dir, "alertmanager.yml"), "--storage.path="+w.amDir(),
-		"--web.listen-address="+w.amAddr, "--cluster.listen-address=")
+	w.am = start(w.t, "alertmanager", tools.Binary(w.t, "alertmanager"), nil,
+		"--config.file="+filepath.Join(w.dir, "alertmanager.yml"), "--storage.path="+w.amDir(), "--web.listen-address="+w.amAddr, "--cluster.listen-address=")
 	w.am.waitHTTP(w.t, "http://"+w.amAddr+"/-/ready", 200)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 
 	"k8s.io/client-go/dynamic"
@@ -16,6 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/vllm-medic/vllm-medic/test/ports"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // Cluster is a running control plane. Its methods are safe for concurrent use, except those that stop and start the server.
@@ -28,9 +30,9 @@ type Cluster struct {
 	held                                        []ports.Port
 
 	mu     sync.Mutex
-	server *process
+	server *process.Process
 	// others in the order of their start.
-	others []*process
+	others []*process.Process
 	names  int
 	gone   bool
 
@@ -117,7 +119,7 @@ func (c *Cluster) StopServer(t testing.TB) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.server.kill()
+	c.server.Kill()
 }
 
 // StartServer starts the API server again on the same address and waits until it is ready. Tokens and certificates are those of before.
@@ -131,8 +133,8 @@ func (c *Cluster) StartServer(t testing.TB) {
 // Eventually polls f until it succeeds, and fails the test with its last error after two minutes.
 func Eventually(t testing.TB, what string, f func(ctx context.Context) error) {
 	t.Helper()
-	if err := until(t.Context(), f); err != nil {
-		t.Fatalf("waited %v for %s: %v", patience, what, err)
+	if err := process.Until(t.Context(), f); err != nil {
+		t.Fatalf("waited %v for %s: %v", process.Patience, what, err)
 	}
 }
 
@@ -145,15 +147,15 @@ func (c *Cluster) stop() {
 	}
 	c.gone = true
 	for _, p := range slices.Backward(c.others) {
-		if p.name != "etcd" {
-			p.stop()
+		if p.Name != "etcd" {
+			p.Stop(syscall.SIGTERM)
 		}
 	}
 	if c.server != nil {
-		c.server.stop()
+		c.server.Stop(syscall.SIGTERM)
 	}
 	for _, p := range c.others {
-		p.stop()
+		p.Stop(syscall.SIGTERM)
 	}
 	for _, p := range c.held {
 		if err := p.Release(); err != nil {

@@ -6,22 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
-	"github.com/vllm-medic/vllm-medic/test/promtest"
-
 	"github.com/vllm-medic/vllm-medic/test/ports"
+	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/tools"
 )
-
-// patience bounds every wait. A quiet machine needs three seconds for a whole cluster; a busy one with two cores sometimes ten times that.
-const patience = 2 * time.Minute
-
-// poll is how often a wait looks.
-const poll = 25 * time.Millisecond
 
 // Start runs a cluster until the test ends and returns when it is ready. A cluster takes some seconds and some 400 MB, so tests of one package
 // better share one: see Share.
@@ -42,7 +36,7 @@ func Start(t testing.TB, o Options) *Cluster {
 // launch starts everything in dir, which goes with the cluster. On an error nothing is left running.
 func launch(t testing.TB, dir string, o Options) (*Cluster, error) {
 	t.Helper()
-	c := &Cluster{opts: o, dir: dir, tools: filepath.Dir(filepath.Dir(promtest.Binary(t, "kube-apiserver")))}
+	c := &Cluster{opts: o, dir: dir, tools: filepath.Dir(filepath.Dir(tools.Binary(t, "kube-apiserver")))}
 	if err := c.start(t.Context()); err != nil {
 		c.stop()
 		return nil, err
@@ -73,12 +67,15 @@ func (c *Cluster) start(ctx context.Context) (err error) {
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
-func (c *Cluster) binary(name string) string { return filepath.Join(c.tools, "bin", name) }
+// run starts one of the tools.
+func (c *Cluster) run(name string, args []string) (*process.Process, error) {
+	return process.Start(name, c.dir, exec.Command(filepath.Join(c.tools, "bin", name), args...)) //nolint:gosec,noctx // a tool of the tests; its life is the cluster's
+}
 
 // startStore starts etcd. Nothing in it has to survive the machine, so it does not wait for the disk.
 func (c *Cluster) startStore(ctx context.Context) error {
 	client, peer := c.etcdPort.URL("http"), c.peerPort.URL("http")
-	p, err := startProcess("etcd", c.binary("etcd"), c.dir, []string{
+	p, err := c.run("etcd", []string{
 		"--data-dir=" + c.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client, "--listen-peer-urls=" + peer,
 		"--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--unsafe-no-fsync", "--socket-reuse-port", "--log-level=warn",
 	})
@@ -86,7 +83,7 @@ func (c *Cluster) startStore(ctx context.Context) error {
 		return err
 	}
 	c.others = append(c.others, p)
-	return await(ctx, p, "readiness of etcd", func(ctx context.Context) error { return getOK(ctx, http.DefaultClient, client+"/readyz") })
+	return p.Await(ctx, "readiness of etcd", func(ctx context.Context) error { return getOK(ctx, http.DefaultClient, client+"/readyz") })
 }
 
 func (c *Cluster) startServer(ctx context.Context) error {
@@ -103,14 +100,14 @@ func (c *Cluster) startServer(ctx context.Context) error {
 		// The blocking mode, which is the default of a log file: an answered request is in the log.
 		args = append(args, "--audit-policy-file="+c.path("audit-policy.yaml"), "--audit-log-path="+c.AuditLogPath(), "--audit-log-mode=blocking")
 	}
-	p, err := startProcess("kube-apiserver", c.binary("kube-apiserver"), c.dir, append(args, c.opts.ServerArgs...))
+	p, err := c.run("kube-apiserver", append(args, c.opts.ServerArgs...))
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	c.server = p
 	c.mu.Unlock()
-	return await(ctx, p, "readiness of kube-apiserver", c.ready)
+	return p.Await(ctx, "readiness of kube-apiserver", c.ready)
 }
 
 // ready says whether the API server serves. Its certificate exists only after its first start.
@@ -136,7 +133,7 @@ func (c *Cluster) startActors(ctx context.Context) error {
 		return err
 	}
 	if c.opts.Controllers {
-		p, err := startProcess("kube-controller-manager", c.binary("kube-controller-manager"), c.dir, []string{
+		p, err := c.run("kube-controller-manager", []string{
 			"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--service-account-private-key-file=" + c.path("sa.key"),
 			"--use-service-account-credentials=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.controllerPort.Number),
 			"--permit-port-sharing", "--cert-dir=" + c.path("certs-controller"), "--horizontal-pod-autoscaler-sync-period=1s",
@@ -147,12 +144,12 @@ func (c *Cluster) startActors(ctx context.Context) error {
 			return err
 		}
 		c.others = append(c.others, p)
-		if err := await(ctx, p, "the controllers' first work", c.controllersWork); err != nil {
+		if err := p.Await(ctx, "the controllers' first work", c.controllersWork); err != nil {
 			return err
 		}
 	}
 	if c.opts.Kwok {
-		p, err := startProcess("kwok", c.binary("kwok"), c.dir, []string{
+		p, err := c.run("kwok", []string{
 			"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(c.tools, "kwok", "stages.yaml"), "--manage-all-nodes=true", "--node-ip=127.0.0.1",
 			"--node-lease-duration-seconds=40",
 		})
@@ -163,44 +160,9 @@ func (c *Cluster) startActors(ctx context.Context) error {
 		if err := c.makeNode(ctx); err != nil {
 			return err
 		}
-		return await(ctx, p, "readiness of the node", c.nodeReady)
+		return p.Await(ctx, "readiness of the node", c.nodeReady)
 	}
 	return nil
-}
-
-// await polls until f succeeds. It gives up when the process has ended or patience is over, with the process's last words.
-func await(ctx context.Context, p *process, what string, f func(context.Context) error) error {
-	err := until(ctx, func(ctx context.Context) error {
-		if p.ended() {
-			return errEnded
-		}
-		return f(ctx)
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", what, err, p.lastLines())
-	}
-	return nil
-}
-
-var errEnded = errors.New("the process has ended")
-
-// until polls f until it succeeds, and keeps its last error when patience is over. errEnded ends the wait.
-func until(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
-		err := f(ctx)
-		if err == nil || errors.Is(err, errEnded) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w (%w)", err, ctx.Err())
-		case <-tick.C:
-		}
-	}
 }
 
 func getOK(ctx context.Context, client *http.Client, url string) (err error) {

@@ -18,6 +18,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
 // patience bounds every wait for Prometheus; a healthy start takes well below a second.
@@ -79,8 +82,8 @@ func StartWith(t testing.TB, o Options) *Prometheus {
 		"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0",
 		"--rules.alert.resend-delay=1s", "--web.enable-lifecycle", "--log.level=info",
 	}, o.Args...)
-	cmd := exec.Command(Binary(t, "prometheus"), args...) //nolint:gosec,noctx // the binary is ours; its life is the test's, ended by Stop
-	cmd.SysProcAttr = attributes()
+	cmd := exec.Command(tools.Binary(t, "prometheus"), args...) //nolint:gosec,noctx // the binary is ours; its life is the test's, ended by Stop
+	process.Tie(cmd)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
