@@ -7,7 +7,6 @@
 # A failed tier does not hide what the next ones find. The exit code is 0 when every tier passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/postgres.sh
 
 # need PACKAGE PATTERN: Debian's package is missing when no file fits.
 need() { compgen -G "$2" >/dev/null || missing+=("$1"); }
@@ -86,11 +85,12 @@ tier_unit() {
 }
 
 # SQLite and PostgreSQL pass the same suite.
-tier_store() { VLLM_MEDIC_REQUIRE_POSTGRES=1 gotest internal/store -race; }
+tier_store() { gotest internal/store -race; }
 
 tier_rules() {
   scripts/tools.sh prom
-  local promtool=$VLLM_MEDIC_TOOLS/bin/promtool
+  local promtool
+  promtool=$(scripts/tools.sh --print)/bin/promtool
   cd deploy/prometheus
   "$promtool" check rules --lint-fatal rules/*.yaml
   "$promtool" test rules tests/*/*.yaml
@@ -191,13 +191,12 @@ end_idlers() {
   [ -z "$idlers" ] || { kill -- "-$idlers" || true; rm -rf "$idlers_out"; }
 }
 
-trap 'end_idlers; stop_postgres' EXIT
+trap 'end_idlers' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 begin=$SECONDS
 strict prepare
-[ $code = 0 ] && start_postgres || { echo "0 passed, ${#tiers[@]} failed"; exit 1; }
-eval "$(scripts/tools.sh --env)"
+[ $code = 0 ] || { echo "0 passed, ${#tiers[@]} failed"; exit 1; }
 # What is built does not depend on where the tree is, so that a new clone finds it in Go's cache.
 export GOFLAGS="$(go env GOFLAGS) -trimpath"
 # A program with the race detector sleeps a second before it ends, to let races show; a tenth does for a test.

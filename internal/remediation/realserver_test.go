@@ -22,12 +22,17 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/postgres"
 )
 
 // kube is a real API server for the tests of this file. It has no controllers: what they would do is played.
 var kube = kubetest.Share(kubetest.Options{AuditLog: true})
 
-func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+func TestMain(m *testing.M) {
+	code := kube.Main(m)
+	postgres.Stop()
+	os.Exit(code)
+}
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}

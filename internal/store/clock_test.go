@@ -33,7 +33,7 @@ func (c *skewed) now() time.Time {
 // Replicas on one PostgreSQL go by its clock, so that one whose own is minutes ahead does not take what the other works on. Each says how wrong it is.
 func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	t.Parallel()
-	u, there := postgres(t)
+	u, there := freshPostgres(t)
 	if !there {
 		return
 	}
@@ -151,7 +151,7 @@ func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
 // A process that ends without giving back what it claimed, while PostgreSQL's clock is ahead, leaves claims that end in hours. The next one shortens them.
 func TestClaimsOfAClockThatWasAheadBeforeTheStartEnd(t *testing.T) {
 	t.Parallel()
-	u, there := postgres(t)
+	u, there := freshPostgres(t)
 	if !there {
 		return
 	}
@@ -195,7 +195,7 @@ func TestAClockThatWasSetBackBeforeTheStartStopsNothing(t *testing.T) {
 // A replica that was cut off in the middle of a transaction holds its rows for a while. Another one starts all the same.
 func TestAStartDoesNotWaitForRowsThatSomebodyHolds(t *testing.T) {
 	t.Parallel()
-	u, there := postgres(t)
+	u, there := freshPostgres(t)
 	if !there {
 		return
 	}

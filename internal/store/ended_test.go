@@ -66,7 +66,7 @@ func TestTheLatestOfSeveralEndsIsRemembered(t *testing.T) {
 // However many they are, they are one question to the server: tens of thousands, one by one, would not fit into a transaction's time.
 func TestManyEndsAreOneQuestion(t *testing.T) {
 	t.Parallel()
-	direct, there := postgres(t)
+	direct, there := freshPostgres(t)
 	if !there {
 		return
 	}
@@ -87,7 +87,7 @@ func TestManyEndsAreOneQuestion(t *testing.T) {
 // Two replicas that hear of the same alerts, each in another order, do not wait for each other.
 func TestEndsAreRememberedInOneOrder(t *testing.T) {
 	t.Parallel()
-	u, there := postgres(t)
+	u, there := freshPostgres(t)
 	if !there {
 		return
 	}

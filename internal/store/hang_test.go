@@ -18,8 +18,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 )
 
-// postgres returns the URL of a fresh database, and false where there is no PostgreSQL.
-func postgres(t *testing.T) (string, bool) {
+// freshPostgres returns the URL of a fresh database, and false where there is no PostgreSQL.
+func freshPostgres(t *testing.T) (string, bool) {
 	t.Helper()
 	for _, e := range storetest.Engines(t) {
 		if e.Name == "postgres" {
@@ -66,7 +66,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // behind opens a store that reaches PostgreSQL through a proxy; direct leads past it. The store is nil where there is no PostgreSQL.
 func behind(t *testing.T, change ...func(*store.Options)) (s *store.Store, proxy *storetest.Proxy, direct string) {
 	t.Helper()
-	direct, there := postgres(t)
+	direct, there := freshPostgres(t)
 	if !there {
 		return nil, nil, ""
 	}
@@ -210,7 +210,7 @@ func reason(err error) string {
 // connections keep the setting that they began with.
 func TestAReadOnlyDatabaseIsSaidAndComesBack(t *testing.T) {
 	t.Parallel()
-	u, there := postgres(t)
+	u, there := freshPostgres(t)
 	if !there {
 		return
 	}

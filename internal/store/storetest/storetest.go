@@ -1,5 +1,5 @@
-// Package storetest opens fresh stores for tests: SQLite in a temporary folder, and PostgreSQL in a database of its own on the server that the
-// environment variable VLLM_MEDIC_TEST_POSTGRES names.
+// Package storetest opens fresh stores for tests: SQLite in a temporary folder, and PostgreSQL in a database of its own
+// on the server of test/postgres.
 package storetest
 
 import (
@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/test/postgres"
 )
 
 // Engine opens fresh, empty databases of one kind.
@@ -26,19 +26,19 @@ type Engine struct {
 	URL func(t testing.TB) string
 }
 
-// Engines lists SQLite, and PostgreSQL when the test run has one. A run that must have it says so with VLLM_MEDIC_REQUIRE_POSTGRES=1 or CI=true, and
-// fails without it.
+// Engines lists SQLite first, then PostgreSQL, if the run is not told to do without: see postgres.Wanted. A package that
+// opens stores on PostgreSQL has a TestMain that calls postgres.Main.
 func Engines(t testing.TB) []Engine {
 	t.Helper()
 	out := []Engine{{Name: "sqlite", URL: func(t testing.TB) string { return "sqlite://" + filepath.Join(t.TempDir(), "medic.db") }}}
-	server := os.Getenv("VLLM_MEDIC_TEST_POSTGRES")
-	if server != "" {
-		return append(out, Engine{Name: "postgres", URL: func(t testing.TB) string { return database(t, server) }})
+	if !postgres.Wanted() {
+		t.Log("this run does without PostgreSQL")
+		return out
 	}
-	if os.Getenv("VLLM_MEDIC_REQUIRE_POSTGRES") == "1" || os.Getenv("CI") == "true" {
-		t.Fatal("VLLM_MEDIC_TEST_POSTGRES is not set; run the tests with make test")
-	}
-	return out
+	return append(out, Engine{Name: "postgres", URL: func(t testing.TB) string {
+		t.Helper()
+		return database(t, postgres.Server(t))
+	}})
 }
 
 // Open opens a store on the URL with a channel for every pool, and closes it after the test. change may change the options before.
@@ -65,7 +65,7 @@ func database(t testing.TB, server string) string {
 	ctx := context.WithoutCancel(t.Context())
 	made, drop, err := create(ctx, server)
 	if err != nil {
-		t.Fatalf("PostgreSQL of VLLM_MEDIC_TEST_POSTGRES: %v", err)
+		t.Fatalf("make a database on PostgreSQL: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := drop(ctx); err != nil {

@@ -7,15 +7,20 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/vllm-medic/vllm-medic/test/postgres"
 )
+
+func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
 
 // On a server on which nothing ever ran, many tests ask for a database in the same instant, and each gets one of its own.
 func TestManyDatabasesAtOnceOnAServerThatHasNeverBeenUsed(t *testing.T) {
 	t.Parallel()
-	if len(Engines(t)) == 1 {
-		return // there is no PostgreSQL here; Engines fails in a run that must have it
+	if !postgres.Wanted() {
+		t.Log("this run does without PostgreSQL")
+		return
 	}
-	fresh := database(t, os.Getenv("VLLM_MEDIC_TEST_POSTGRES")) // what a former run left in the server's own database is not in here
+	fresh := database(t, postgres.Server(t)) // what a former run left in the server's own database is not in here
 	const tests = 32
 	got := make(chan string, tests)
 	var asked sync.WaitGroup
