@@ -7,12 +7,13 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
 // A Kubernetes that is configured and cannot be asked is not one that nobody configured: what it would have said is unknown, and not "no".
 func TestAKubernetesThatIsAwayIsNotOneThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	inner, err := evidence.New(evidence.Config{URL: "http://127.0.0.1:1", Attempts: 1}, nil, slog.New(slog.DiscardHandler))
+	inner, err := evidence.New(evidence.Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1", Attempts: 1}}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

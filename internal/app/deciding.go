@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
@@ -46,14 +46,14 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 	for k, v := range cfg.Prometheus.ExtraParams {
 		params.Set(k, v)
 	}
-	ec := evidence.Config{
+	pc := prometheus.Config{
 		URL: cfg.Prometheus.URL, HTTPConfig: cfg.Prometheus.HTTP, Headers: cfg.Prometheus.Headers, ExtraParams: params,
-		QueryTimeout: cfg.Prometheus.Timeout, Deadline: cfg.Prometheus.Deadline, Concurrency: cfg.Prometheus.Concurrency, Now: opts.Now, Clock: opts.clock,
+		QueryTimeout: cfg.Prometheus.Timeout, Concurrency: cfg.Prometheus.Concurrency, Clock: opts.clock,
 	}
 	if opts.Transport != nil {
-		ec.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }
+		pc.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }
 	}
-	d.collector, err = evidence.New(ec, kube, opts.Logger.With("part", "evidence"))
+	d.collector, err = evidence.New(evidence.Config{Prometheus: pc, Deadline: cfg.Prometheus.Deadline, Now: opts.Now}, kube, opts.Logger.With("part", "evidence"))
 	return d, err
 }
 
@@ -61,8 +61,9 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 type collector struct {
 	*evidence.Collector
 
-	// away is why a Kubernetes that is configured cannot be asked from here; nil when it can, or when there is none. "Could not be asked" must not
-	// look like "there is none": rules are undecided over the one and may say no over the other.
+	// away is why a Kubernetes that is configured cannot be asked from here; nil when it can, or when there is none.
+	// "Could not be asked" must not look like "there is none": rules are undecided over the one and may say no over the
+	// other.
 	away error
 }
 
@@ -74,24 +75,3 @@ func (c collector) Collect(ctx context.Context, pool incident.Pool, signals []in
 	}
 	return ev
 }
-
-// FindOwners translates "looked and found nothing" and "nobody answered".
-func (c collector) FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
-	chain, how, err := c.Collector.FindOwners(ctx, labels)
-	switch {
-	case errors.Is(err, evidence.ErrUnanswered):
-		err = translated{err, remediation.ErrUnanswered}
-	case errors.Is(err, evidence.ErrNoWorkload):
-		err = translated{err, remediation.ErrNoWorkload}
-	}
-	return chain, how, err
-}
-
-// translated is an error in its own words, which is also the one that its reader knows.
-type translated struct{ err, as error }
-
-// Error is the text of the error itself.
-func (t translated) Error() string { return t.err.Error() }
-
-// Unwrap returns the error itself and what it is to its reader.
-func (t translated) Unwrap() []error { return []error{t.err, t.as} }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
 // RuleFinding is what is to be told of one alert rule.
@@ -15,7 +16,8 @@ type RuleFinding struct {
 	// Never says that the rule can never fire, for the reasons in Why.
 	Never bool
 	Why   []string
-	// Instead is the corrected expression, in lines; empty when there is none. About says how it differs, or why there is none.
+	// Instead is the corrected expression, in lines; empty when there is none. About says how it differs, or why there
+	// is none.
 	Instead string
 	About   []string
 	// Notes are what to know of the rule, or of Instead.
@@ -27,7 +29,7 @@ func liveRules(ctx context.Context, c *evidence.Collector) Finding {
 	f := Finding{Where: "prometheus, alert rules"}
 	rules, scraped, err := c.ExamineAlertRules(ctx)
 	switch {
-	case errors.Is(err, evidence.ErrNoRules):
+	case errors.Is(err, prometheus.ErrNoRules):
 		f.Unasked, f.Text = true, err.Error()+". The rules were not looked at"
 		return f
 	case err != nil && len(rules) == 0:

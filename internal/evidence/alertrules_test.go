@@ -18,6 +18,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
@@ -74,7 +75,7 @@ func ruledPrometheus(t *testing.T) *promtest.Prometheus {
 func TestAlertRulesAgainstARealPrometheus(t *testing.T) {
 	t.Parallel()
 	p := ruledPrometheus(t)
-	c := newCollector(t, Config{URL: p.URL}, nil)
+	c := newCollector(t, asking(p.URL), nil)
 
 	t.Run("the rules that concern vLLM", func(t *testing.T) {
 		t.Parallel()
@@ -82,12 +83,12 @@ func TestAlertRulesAgainstARealPrometheus(t *testing.T) {
 		if err != nil || len(rules) != 7+9+7 {
 			t.Fatalf("%d rules, %v", len(rules), err)
 		}
-		i := slices.IndexFunc(rules, func(r AlertRule) bool { return r.Name == "Percent" })
+		i := slices.IndexFunc(rules, func(r prometheus.AlertRule) bool { return r.Name == "Percent" })
 		r := rules[i]
 		if r.Group != "own" || !strings.HasSuffix(r.File, ".yml") || r.Expr != "vllm:kv_cache_usage_perc > 95" || r.For != 90*time.Second || !maps.Equal(r.Labels, map[string]string{"team": "llm"}) {
 			t.Errorf("%+v", r)
 		}
-		if slices.ContainsFunc(rules, func(r AlertRule) bool { return r.Name == "NotOurs" }) {
+		if slices.ContainsFunc(rules, func(r prometheus.AlertRule) bool { return r.Name == "NotOurs" }) {
 			t.Error("a rule that has nothing to do with vLLM is in the list")
 		}
 	})
@@ -272,11 +273,11 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	t.Run("an address without rules says so", func(t *testing.T) {
 		t.Parallel()
 		for _, code := range []int{403, 404, 405, 501} {
-			c := newCollector(t, Config{URL: behind(t, p, refuse(code, rulesPath))}, nil)
-			if rules, _, err := c.ExamineAlertRules(t.Context()); !errors.Is(err, ErrNoRules) || len(rules) > 0 {
+			c := newCollector(t, asking(behind(t, p, refuse(code, "/api/v1/rules"))), nil)
+			if rules, _, err := c.ExamineAlertRules(t.Context()); !errors.Is(err, prometheus.ErrNoRules) || len(rules) > 0 {
 				t.Errorf("%d: %v, %v", code, rules, err)
 			}
-			if _, err := c.AlertRules(t.Context()); !errors.Is(err, ErrNoRules) {
+			if _, err := c.AlertRules(t.Context()); !errors.Is(err, prometheus.ErrNoRules) {
 				t.Errorf("%d: %v", code, err)
 			}
 		}
@@ -288,15 +289,15 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 			`{"status":"error","errorType":"internal","error":"broken"}`: "broken", `{"status":"success","data":{"groups":[]},"isPartial":true}`: "partial",
 			`{"status":"success","data":{"groups":[{"rules":[{"type":"strange"}]}]}}`: "cannot be used",
 		} {
-			c := newCollector(t, Config{URL: behind(t, p, say(body, rulesPath))}, nil)
-			if _, _, err := c.ExamineAlertRules(t.Context()); err == nil || errors.Is(err, ErrNoRules) || !strings.Contains(err.Error(), want) {
+			c := newCollector(t, asking(behind(t, p, say(body, "/api/v1/rules"))), nil)
+			if _, _, err := c.ExamineAlertRules(t.Context()); err == nil || errors.Is(err, prometheus.ErrNoRules) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", body, err)
 			}
 		}
 	})
 	t.Run("without the list of series only names decide", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, Config{URL: behind(t, p, refuse(404, "/api/v1/series"))}, nil)
+		c := newCollector(t, asking(behind(t, p, refuse(404, "/api/v1/series"))), nil)
 		rules, scraped, err := c.ExamineAlertRules(t.Context())
 		if err != nil || !scraped {
 			t.Fatalf("%v %v", scraped, err)
@@ -309,7 +310,7 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	})
 	t.Run("without the names nothing is said", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, Config{URL: behind(t, p, refuse(404, "/api/v1/label"))}, nil)
+		c := newCollector(t, asking(behind(t, p, refuse(404, "/api/v1/label"))), nil)
 		rules, _, err := c.ExamineAlertRules(t.Context())
 		if err == nil || len(rules) == 0 || rules[0].Verdict.State != alertrules.Undecided {
 			t.Errorf("%v, %v", rules, err)
@@ -317,7 +318,7 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	})
 	t.Run("a partial answer without series proves nothing", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, Config{URL: behind(t, p, say(`{"status":"success","data":[],"warnings":["a store did not answer"]}`, "/api/v1/series"))}, nil)
+		c := newCollector(t, asking(behind(t, p, say(`{"status":"success","data":[],"warnings":["a store did not answer"]}`, "/api/v1/series"))), nil)
 		if got := c.presence(t.Context(), "up", time.Now().Add(-time.Hour), time.Now()); got != alertrules.Unasked {
 			t.Errorf("presence = %v", got)
 		}
@@ -325,13 +326,13 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	t.Run("a transient failure is tried again", func(t *testing.T) {
 		t.Parallel()
 		var n atomic.Int32
-		c := newCollector(t, Config{URL: behind(t, p, func(w http.ResponseWriter, _ *http.Request) bool {
+		c := newCollector(t, asking(behind(t, p, func(w http.ResponseWriter, _ *http.Request) bool {
 			if n.Add(1) > 2 {
 				return false
 			}
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return true
-		})}, nil)
+		})), nil)
 		if rules, err := c.AlertRules(t.Context()); err != nil || len(rules) == 0 || n.Load() != 3 {
 			t.Errorf("%d rules, %v, %d requests", len(rules), err, n.Load())
 		}
@@ -339,24 +340,24 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	t.Run("a Prometheus without vLLM", func(t *testing.T) {
 		t.Parallel()
 		empty := promtest.StartWith(t, promtest.Options{Rules: ruleFiles(t)[:2]})
-		rules, scraped, err := newCollector(t, Config{URL: empty.URL}, nil).ExamineAlertRules(t.Context())
+		rules, scraped, err := newCollector(t, asking(empty.URL), nil).ExamineAlertRules(t.Context())
 		if err != nil || scraped || len(rules) == 0 || rules[0].Verdict.State != alertrules.Undecided {
 			t.Errorf("%d rules, %v, %v", len(rules), scraped, err)
 		}
 		none := promtest.StartWith(t, promtest.Options{})
-		if rules, scraped, err := newCollector(t, Config{URL: none.URL}, nil).ExamineAlertRules(t.Context()); err != nil || !scraped || len(rules) > 0 {
+		if rules, scraped, err := newCollector(t, asking(none.URL), nil).ExamineAlertRules(t.Context()); err != nil || !scraped || len(rules) > 0 {
 			t.Errorf("%d rules, %v, %v", len(rules), scraped, err)
 		}
 	})
 	t.Run("dead alerts without rules", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, Config{URL: behind(t, p, refuse(404, rulesPath))}, nil)
+		c := newCollector(t, asking(behind(t, p, refuse(404, "/api/v1/rules"))), nil)
 		pool := incident.Pool{Name: "m", Matchers: map[string]string{"namespace": "llm"}}
 		dead, _, err := c.DeadAlerts(t.Context(), pool, []incident.Alert{
 			{Firing: true, Labels: map[string]string{"alertname": "QueueBuildUp"}},
 			{Firing: true, Labels: map[string]string{"alertname": "Full"}, GeneratorURL: "http://p/graph?g0.expr=vllm_gpu_cache_usage_perc+%3E+0.9"},
 		})
-		if !errors.Is(err, ErrNoRules) || len(dead) != 1 || dead[0].Alert != "Full" {
+		if !errors.Is(err, prometheus.ErrNoRules) || len(dead) != 1 || dead[0].Alert != "Full" {
 			t.Errorf("%+v, %v", dead, err)
 		}
 	})
@@ -382,7 +383,7 @@ func TestBothPackagesKnowTheSameSpellings(t *testing.T) {
 func TestAskingForRulesShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	const password = "hunter2-of-the-test"
-	c := newCollector(t, Config{URL: "http://medic:" + password + "@127.0.0.1:1", Attempts: 1, ExtraParams: url.Values{"token": {password}}}, nil)
+	c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://medic:" + password + "@127.0.0.1:1", Attempts: 1, ExtraParams: url.Values{"token": {password}}}}, nil)
 	_, _, err := c.ExamineAlertRules(t.Context())
 	_, again := c.AlertRules(t.Context())
 	if text := fmt.Sprint(err, again); err == nil || again == nil || strings.Contains(text, password) {

@@ -10,8 +10,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// A value is compared with one point a minute of the hour before, and only when there are as many points as the published detector asks for
-// ("vLLM v1 Performance Profiling", MetricAnomalyDetector: at least 20 samples).
+// A value is compared with one point a minute of the hour before, and only when there are as many points as the
+// published detector asks for ("vLLM v1 Performance Profiling", MetricAnomalyDetector: at least 20 samples).
 const (
 	baselineStep   = time.Minute
 	baselinePoints = 20
@@ -26,17 +26,18 @@ const (
 	partYesterday = "yesterday"
 )
 
-// baseline asks how a signal compares with its own past, in one request. Its failure costs the comparison, not the reading.
+// baseline asks how a signal compares with its own past, in one request. Its failure costs the comparison, not the
+// reading.
 func (c *Collector) baseline(ctx context.Context, p prepared, at time.Time) (*incident.Baseline, string) {
-	got, err := c.ask.instant(ctx, c.baselineQuery(p.query), at)
+	got, err := c.prom.Instant(ctx, c.baselineQuery(p.query), at)
 	if err != nil {
 		return nil, "its usual value could not be read: " + err.Error()
 	}
-	parts, err := vectorParts(got.value)
+	parts, err := vectorParts(got.Value)
 	if err != nil {
 		return nil, "its usual value could not be read: " + err.Error()
 	}
-	return baselineOf(func(part string) *float64 { return finite(parts[part]) }), got.note
+	return baselineOf(func(part string) *float64 { return finite(parts[part]) }), got.Note
 }
 
 // baselineQuery leaves out the last five minutes: they are the trouble itself and still in every rate.
@@ -53,7 +54,8 @@ func (c *Collector) baselineQuery(query string) string {
 	})
 }
 
-// baselineOf is nil when the past is too short. A signal that never moved has no score: any change would be infinitely unusual.
+// baselineOf is nil when the past is too short. A signal that never moved has no score: any change would be infinitely
+// unusual.
 func baselineOf(get func(part string) *float64) *incident.Baseline {
 	mean, deviation, points := get(partMean), get(partDeviation), get(partPoints)
 	if mean == nil || deviation == nil || points == nil || *points < baselinePoints {

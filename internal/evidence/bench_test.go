@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
 // BenchmarkCollect reads 40 signals with a known dialect from a Prometheus that needs 200 ms for each answer, side by side and one after the other. It
@@ -42,9 +43,9 @@ func BenchmarkCollect(b *testing.B) {
 		name        string
 		concurrency int
 		past        bool
-	}{{"concurrent", DefaultConcurrency, false}, {"concurrent with the past and pods", DefaultConcurrency, true}, {"serial", 1, false}} {
+	}{{"concurrent", prometheus.DefaultConcurrency, false}, {"concurrent with the past and pods", prometheus.DefaultConcurrency, true}, {"serial", 1, false}} {
 		b.Run(bb.name, func(b *testing.B) {
-			c, err := New(Config{URL: srv.URL, Concurrency: bb.concurrency}, nil, quiet())
+			c, err := New(Config{Prometheus: prometheus.Config{URL: srv.URL, Concurrency: bb.concurrency}}, nil, quiet())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,10 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// changeAge is how long a change counts as recent, maxChanges how many are told, and maxChangeText how long the text of one may be, in runes.
+// changeAge is how long a change counts as recent, maxChanges how many are told, and maxChangeText how long the text of
+// one may be, in runes.
 const (
 	changeAge     = 2 * time.Hour
 	maxChanges    = 25
@@ -37,7 +39,8 @@ type around struct {
 	now    time.Time
 }
 
-// changes fills in what changed lately, the crashes, and what of both could not be read. Its parts are read side by side; none costs another.
+// changes fills in what changed lately, the crashes, and what of both could not be read. Its parts are read side by
+// side; none costs another.
 func (k *kubeClient) changes(ctx context.Context, a around, out *incident.Cluster) {
 	var (
 		wg                                       rescue.Group
@@ -97,7 +100,7 @@ func unread(parts ...unreadPart) []string {
 			continue
 		}
 		for reason := range strings.SplitSeq(p.err.Error(), "\n") {
-			if line := p.what + ": " + shown(reason); !slices.Contains(out, line) {
+			if line := p.what + ": " + redact.Shown(reason); !slices.Contains(out, line) {
 				out = append(out, line)
 			}
 		}
@@ -145,7 +148,8 @@ func newest(all []incident.RecentChange) []incident.RecentChange {
 	return all
 }
 
-// args are the numbers among the engine's arguments: those of the workload's template; of a kind without one those on which all pods agree.
+// args are the numbers among the engine's arguments: those of the workload's template; of a kind without one those on
+// which all pods agree.
 func (a *around) args() map[string]float64 {
 	if spec := templateSpec(a.obj); spec != nil {
 		return engineArgs(engineContainer(spec, a.ref.Container))
@@ -169,7 +173,8 @@ func (a *around) args() map[string]float64 {
 	return out
 }
 
-// templateSpec finds the template of the pods in which the engine serves; of a LeaderWorkerSet that of the leaders, who are workers where it has none.
+// templateSpec finds the template of the pods in which the engine serves; of a LeaderWorkerSet that of the leaders, who
+// are workers where it has none.
 func templateSpec(obj *unstructured.Unstructured) *corev1.PodSpec {
 	for _, path := range [][]string{
 		{"spec", "template"}, {"spec", "leaderWorkerTemplate", "leaderTemplate"}, {"spec", "leaderWorkerTemplate", "workerTemplate"},

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
 // Collector reads the evidence for a pool. It is safe for concurrent use.
 type Collector struct {
 	cfg      Config
-	ask      *asker
+	prom     *prometheus.Client
 	kube     Kube
 	logger   *slog.Logger
 	dialects dialects
@@ -31,7 +32,19 @@ type CollectOptions struct {
 	Alerts []incident.Alert
 }
 
-// New returns a Collector. A nil kube means that no Kubernetes is configured: readings work, the cluster part says so. Nothing is asked yet.
+// deadlineError is the end of the time for a whole collection.
+type deadlineError struct{ limit time.Duration }
+
+// Error names the limit.
+func (e *deadlineError) Error() string {
+	return "the deadline of " + e.limit.String() + " for all readings ended first"
+}
+
+// Is makes it context.DeadlineExceeded, in whose place it stands.
+func (e *deadlineError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// New returns a Collector. A nil kube means that no Kubernetes is configured: readings work, the cluster part says so.
+// Nothing is asked yet.
 func New(cfg Config, kube Kube, logger *slog.Logger) (*Collector, error) {
 	if logger == nil {
 		return nil, errors.New("evidence: a logger is needed")
@@ -40,18 +53,18 @@ func New(cfg Config, kube Kube, logger *slog.Logger) (*Collector, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	a, err := newAsker(cfg, logger)
+	prom, err := prometheus.New(cfg.Prometheus, logger)
 	if err != nil {
 		return nil, err
 	}
-	return &Collector{cfg: cfg, ask: a, kube: kube, logger: logger, dialects: dialects{ttl: cfg.DialectTTL}}, nil
+	return &Collector{cfg: cfg, prom: prom, kube: kube, logger: logger, dialects: dialects{ttl: cfg.DialectTTL}}, nil
 }
 
 // now is the time at which queries are evaluated, in the precision of Prometheus.
 func (c *Collector) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// Collect reads all signals and the cluster side by side, at one common time and under one deadline. It returns when the last has ended,
-// at the latest soon after the deadline. It may be called any number of times; it changes nothing.
+// Collect reads all signals and the cluster side by side, at one common time and under one deadline. It returns when
+// the last has ended, at the latest soon after the deadline. It may be called any number of times; it changes nothing.
 func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions) incident.Evidence {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
@@ -71,8 +84,9 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 	return ev
 }
 
-// ClockWarning says that the bot's clock and Prometheus' differed by minutes at the last answer; empty when they did not.
-func (c *Collector) ClockWarning() string { return c.ask.client.clockWarning() }
+// ClockWarning says that the bot's clock and Prometheus' differed by minutes at the last answer; empty when they did
+// not.
+func (c *Collector) ClockWarning() string { return c.prom.ClockWarning() }
 
 // deadAlerts is nil when it could not be looked at, or not at all of them, and empty when every rule can see the pool.
 func (c *Collector) deadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, []incident.UnexaminedAlert) {
@@ -96,7 +110,8 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 	return c.kube.Cluster(ctx, ref, at)
 }
 
-// readings asks for every signal, and for the time of the pool's newest sample. Signals are known by name; of two with the same name neither is read.
+// readings asks for every signal, and for the time of the pool's newest sample. Signals are known by name; of two with
+// the same name neither is read.
 func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, found finding, dialectErr error, at time.Time) (map[string]incident.Reading, time.Time) {
 	var (
 		wg    rescue.Group
@@ -131,7 +146,8 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 	return out, fresh.newest
 }
 
-// read asks for one signal: its value, its past and its pods in one request, how it compares with its own past in a second.
+// read asks for one signal: its value, its past and its pods in one request, how it compares with its own past in a
+// second.
 func (c *Collector) read(ctx context.Context, p prepared, found finding, opts CollectOptions, at time.Time) incident.Reading {
 	s := p.signal
 	r := incident.Reading{Signal: s.Name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, Query: p.query, At: at}

@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
 // inMemory answers through the double without a socket.
 func inMemory(f *fakeProm) Config {
-	return Config{URL: "http://prometheus", Transport: func(http.RoundTripper) http.RoundTripper { return f }}
+	return Config{Prometheus: prometheus.Config{URL: "http://prometheus", Transport: func(http.RoundTripper) http.RoundTripper { return f }}}
 }
 
 func TestAllQueriesAreAskedForOneTime(t *testing.T) {
@@ -28,7 +29,7 @@ func TestAllQueriesAreAskedForOneTime(t *testing.T) {
 	f.dialect(llmMatchers, v1Names(), nil)
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
 	f.once(`max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})`, valueReply("0.97"))
-	c := newCollector(t, Config{URL: f.serve()}, nil)
+	c := newCollector(t, asking(f.serve()), nil)
 	usage := incident.Signal{Name: "kv_usage", Title: "KV cache", Query: "max(vllm:kv_cache_usage_perc)", Unit: incident.UnitRatio, Direction: incident.HigherIsWorse}
 	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running, usage}, CollectOptions{})
 	times := map[string]bool{}
@@ -59,7 +60,7 @@ func TestABrokenSignalSpoilsOnlyItself(t *testing.T) {
 	signals := []incident.Signal{
 		running, foreign("broken", "sum("), foreign("twice", "up"), foreign("twice", "down"), foreign("empty", ""),
 	}
-	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), signals, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), signals, CollectOptions{})
 	if len(ev.Readings) != 4 || ev.Readings["running"].Text() != "5" {
 		t.Errorf("readings = %+v", ev.Readings)
 	}
@@ -75,7 +76,7 @@ func TestAPoolWithABadMatcherReadsNothing(t *testing.T) {
 	f := newFakeProm(t)
 	pool := llmPool()
 	pool.Matchers = map[string]string{"namespace": ""}
-	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), pool, []incident.Signal{running, foreign("up", "up")}, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), pool, []incident.Signal{running, foreign("up", "up")}, CollectOptions{})
 	for name, r := range ev.Readings {
 		if !strings.Contains(r.Error, "matcher namespace has no value") {
 			t.Errorf("%s: %+v", name, r)
@@ -106,7 +107,7 @@ func TestOldSamplesAreNoReading(t *testing.T) {
 			}})
 			f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
 			f.once(`sum(other{model_name="llama",namespace="llm"})`, valueReply("6"))
-			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running, foreign("other", "sum(other)")}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running, foreign("other", "sum(other)")}, CollectOptions{})
 			if got := ev.Readings["running"].Text(); got != tt.want {
 				t.Errorf("reading = %q; want %q", got, tt.want)
 			}
@@ -126,7 +127,7 @@ func TestAnUnknownSampleAgeIsSaid(t *testing.T) {
 	f.dialect(llmMatchers, v1Names(), nil)
 	f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`, reply{status: http.StatusUnprocessableEntity})
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
 	if !ev.SampledAt.IsZero() {
 		t.Errorf("an unknown time of the newest sample reads %s", ev.SampledAt)
 	}
@@ -158,8 +159,8 @@ func TestDifferentClocksAreSaid(t *testing.T) {
 			answer := valueReply("5")
 			answer.header = map[string]string{"Date": time.Now().Add(tt.theirs).UTC().Format(http.TimeFormat)}
 			f.once(query, answer)
-			c := newCollector(t, Config{URL: f.serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}, nil)
-			if _, err := c.ask.instant(t.Context(), query, c.now()); err != nil {
+			c := newCollector(t, Config{Prometheus: prometheus.Config{URL: f.serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}}, nil)
+			if _, err := c.prom.Instant(t.Context(), query, c.now()); err != nil {
 				t.Fatal(err)
 			}
 			if w := c.ClockWarning(); (w == "") != (tt.want == "") || !strings.Contains(w, tt.want) {
@@ -201,7 +202,7 @@ func TestThePastAndTheValueShareARequest(t *testing.T) {
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
 	f.once(query, valueReply("5"))
-	c := newCollector(t, Config{URL: f.serve()}, nil)
+	c := newCollector(t, asking(f.serve()), nil)
 	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; r.Series != nil {
 		t.Errorf("series without being asked: %v", r.Series)
 	}
@@ -235,7 +236,7 @@ func TestAPastThatEndedIsNoValue(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
 			f.standing[rangePath+" "+query] = matrixAt(t, "", points)
-			r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
+			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
 			if r.Value != nil || r.Error != "" || len(r.Series) == 0 {
 				t.Errorf("reading = %+v", r)
 			}
@@ -257,7 +258,7 @@ func TestAMissingHistoryCostsOnlyTheChart(t *testing.T) {
 			f.dialect(llmMatchers, v1Names(), nil)
 			f.always(query, valueReply("5"))
 			f.standing[rangePath+" "+query] = answer
-			r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
+			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
 			if r.Text() != "5" || r.Series != nil || !strings.Contains(r.Warning, "its past could not be read: ") {
 				t.Errorf("reading = %+v", r)
 			}
@@ -279,7 +280,7 @@ func TestTheDeadlineEndsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{}
-		c := newCollector(t, Config{URL: "http://prometheus", Concurrency: 2, Transport: func(http.RoundTripper) http.RoundTripper { return s }}, nil)
+		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://prometheus", Concurrency: 2, Transport: func(http.RoundTripper) http.RoundTripper { return s }}}, nil)
 		var signals []incident.Signal
 		for i := range 9 {
 			signals = append(signals, foreign(fmt.Sprint("s", i), "up"))
@@ -318,7 +319,7 @@ func TestACancelledCollectionEndsAtOnceAndKeepsTheRealError(t *testing.T) {
 		f := newFakeProm(t)
 		f.always(mustNamesQuery(t, llmMatchers), reply{status: http.StatusServiceUnavailable})
 		cfg := inMemory(f)
-		cfg.RetryBase = 2 * time.Second
+		cfg.Prometheus.RetryBase = 2 * time.Second
 		c := newCollector(t, cfg, nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("the bot stops")) })
@@ -333,29 +334,11 @@ func TestACancelledCollectionEndsAtOnceAndKeepsTheRealError(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
-	t.Parallel()
-	for header, want := range map[string]time.Duration{"2": 2 * time.Second, "3600": maxBackoff} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFakeProm(t)
-			f.once("up", reply{status: http.StatusTooManyRequests, header: map[string]string{"Retry-After": header}}, valueReply("1"))
-			c := newCollector(t, inMemory(f), nil)
-			begin := time.Now()
-			if _, err := c.ask.instant(t.Context(), "up", c.now()); err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(begin); took < want || took > want+time.Second {
-				t.Errorf("Retry-After %s: waited %v", header, took)
-			}
-		})
-	}
-}
-
 func TestManyCollectionsShareTheBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{}
-		c := newCollector(t, Config{URL: "http://prometheus", Concurrency: 3, Transport: func(http.RoundTripper) http.RoundTripper { return s }}, nil)
+		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://prometheus", Concurrency: 3, Transport: func(http.RoundTripper) http.RoundTripper { return s }}}, nil)
 		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.now())
 		var wg sync.WaitGroup
 		for range 4 {

@@ -1,34 +1,24 @@
 package evidence
 
 import (
-	"bytes"
-	"encoding/base64"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	promconfig "github.com/prometheus/common/config"
-
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
 func TestValidateNamesEveryError(t *testing.T) {
 	t.Parallel()
 	cfg := Config{
-		URL: "prometheus:9090", QueryTimeout: -1, Concurrency: -1, ResponseLimit: -1, Attempts: -1, RetryBase: -1, DialectTTL: -1,
-		HistoryWindow: -1, HistoryPoints: 5000, MaxSampleAge: -1, Deadline: -5, ExtraParams: url.Values{"query": {"x"}, "time": {"x"}},
-		Headers:    map[string]string{"Authorization": "x"},
-		HTTPConfig: promconfig.HTTPClientConfig{BasicAuth: &promconfig.BasicAuth{}, Authorization: &promconfig.Authorization{}},
+		Prometheus: prometheus.Config{URL: "prometheus:9090", QueryTimeout: -1},
+		DialectTTL: -1, HistoryWindow: -1, HistoryPoints: 5000, MaxSampleAge: -1, BaselineWindow: -1, Deadline: -5,
 	}
 	err := cfg.Validate()
 	for _, want := range []string{
-		"prometheus url", "query timeout", "deadline", "concurrency", "response limit", "attempts", "retry base", "dialect time to live",
-		"history window", "history points", "sample age", `"query"`, `"time"`, `"Authorization"`, "http_config",
+		"prometheus url", "query timeout", "deadline", "dialect time to live", "history window", "history points", "sample age",
+		"baseline window",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word about %s in: %v", want, err)
@@ -37,36 +27,19 @@ func TestValidateNamesEveryError(t *testing.T) {
 	if _, err := New(cfg, nil, quiet()); err == nil {
 		t.Error("New takes a bad configuration")
 	}
-	if _, err := New(Config{URL: "http://prometheus:9090"}, nil, nil); err == nil {
+	if _, err := New(asking("http://prometheus:9090"), nil, nil); err == nil {
 		t.Error("New takes no logger")
 	}
-	if err := (Config{URL: "http://prometheus:9090/prefix"}).Validate(); err != nil {
+	if err := asking("http://prometheus:9090/prefix").Validate(); err != nil {
 		t.Errorf("the defaults are refused: %v", err)
-	}
-}
-
-func TestValidateRefusesAddressesWithoutShowingSecrets(t *testing.T) {
-	t.Parallel()
-	for _, raw := range []string{
-		"", "prometheus", "ftp://u:hunter2@prometheus", "http://u:hunter2@", "http://u:hunter2@prometheus/?token=hunter2", "http://u:hunter2@prometheus:port", "http://u:hunter2@prometheus/#x",
-	} {
-		err := Config{URL: raw}.Validate()
-		if err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%q: %v", raw, err)
-		}
-	}
-	both := Config{URL: "http://u:hunter2@prometheus", HTTPConfig: promconfig.HTTPClientConfig{BasicAuth: &promconfig.BasicAuth{Username: "x"}}}
-	if err := both.Validate(); err == nil || !strings.Contains(err.Error(), "keep one of them") || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("two credentials: %v", err)
 	}
 }
 
 func TestAConfigPrintsNoSecret(t *testing.T) {
 	t.Parallel()
-	cfg := Config{URL: "http://u:hunter2@prometheus:9090/x", Headers: map[string]string{"X-Key": "hunter2"}, ExtraParams: url.Values{"k": {"hunter2"}}}
-	var log bytes.Buffer
-	slog.New(slog.NewTextHandler(&log, nil)).Info("config", "config", cfg)
-	for _, text := range []string{fmt.Sprint(cfg), fmt.Sprintf("%+v %#v %s", cfg, cfg, cfg), log.String()} {
+	cfg := asking("http://u:hunter2@prometheus:9090/x")
+	cfg.Prometheus.Headers = map[string]string{"X-Key": "hunter2"}
+	for _, text := range []string{fmt.Sprint(cfg), fmt.Sprintf("%+v %#v", cfg, cfg)} {
 		if strings.Contains(text, "hunter2") || !strings.Contains(text, "http://prometheus:9090/x") {
 			t.Errorf("printed %q", text)
 		}
@@ -75,120 +48,14 @@ func TestAConfigPrintsNoSecret(t *testing.T) {
 
 const secret = "hunter2secret"
 
-// credentials are the ways to give a secret, and how it must arrive.
-func credentials(t *testing.T) map[string]struct {
-	edit   func(*Config)
-	header string
-	want   string
-} {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("bot:"+secret))
-	return map[string]struct {
-		edit   func(*Config)
-		header string
-		want   string
-	}{
-		"bearer": {func(c *Config) {
-			c.HTTPConfig.Authorization = &promconfig.Authorization{Type: "Bearer", Credentials: secret}
-		}, "Authorization", "Bearer " + secret},
-		"bearer file": {func(c *Config) {
-			c.HTTPConfig.Authorization = &promconfig.Authorization{Type: "Bearer", CredentialsFile: file}
-		}, "Authorization", "Bearer " + secret},
-		"basic": {func(c *Config) {
-			c.HTTPConfig.BasicAuth = &promconfig.BasicAuth{Username: "bot", Password: secret}
-		}, "Authorization", basic},
-		"in the address": {func(c *Config) {
-			c.URL = strings.Replace(c.URL, "http://", "http://bot:"+secret+"@", 1)
-		}, "Authorization", basic},
-		"header": {func(c *Config) { c.Headers = map[string]string{"X-Api-Key": secret} }, "X-Api-Key", secret},
-	}
-}
-
-func TestCredentialsAreSentAndNeverShown(t *testing.T) {
-	t.Parallel()
-	for name, tt := range credentials(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFakeProm(t)
-			f.dialect(llmMatchers, v1Names(), nil)
-			query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
-			// A server that repeats what it was sent, in every way that could end in an error.
-			echo := func(status int) reply {
-				return reply{before: func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("Location", "http://bot:"+secret+"@elsewhere/?key="+secret)
-					w.WriteHeader(status)
-					write(w, "you sent "+r.Header.Get(tt.header)+" "+secret)
-				}}
-			}
-			f.once(query, valueReply("5"))
-			statuses := []int{200, 302, 400, 401, 403, 403, 404, 422, 500, 503}
-			for _, s := range statuses {
-				f.once(query, echo(s))
-			}
-			cfg := Config{URL: f.serve(), Attempts: 1}
-			tt.edit(&cfg)
-			var log bytes.Buffer
-			c, err := New(cfg, nil, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range statuses { // one of the 403s is the GET after the POST
-				ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
-				if text := mustJSON(t, ev) + log.String(); strings.Contains(text, secret) {
-					t.Errorf("the secret is shown: %s", text)
-				}
-			}
-			for _, r := range f.asked() {
-				if got := r.header.Get(tt.header); got != tt.want {
-					t.Errorf("sent %q; want %q", got, tt.want)
-				}
-			}
-		})
-	}
-}
-
-func TestUnreachableAddressShowsNoSecret(t *testing.T) {
+func TestNoReadingShowsASecret(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"http://bot:" + secret + "@127.0.0.1:1", "http://bot:" + secret + "@no-such-host.invalid"} {
-		c := newCollector(t, Config{URL: address, Attempts: 1, ExtraParams: url.Values{"key": {secret}}}, nil)
-		ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
+		cfg := asking(address)
+		cfg.Prometheus.Attempts, cfg.Prometheus.ExtraParams = 1, map[string][]string{"key": {secret}}
+		ev := newCollector(t, cfg, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
 		if r := ev.Readings["running"]; r.Error == "" || strings.Contains(mustJSON(t, ev), secret) {
 			t.Errorf("reading = %+v", r)
-		}
-	}
-}
-
-func TestABrokenGetAfterAForbiddenPostShowsNoSecret(t *testing.T) {
-	t.Parallel()
-	f := newFakeProm(t)
-	f.once("up", reply{status: http.StatusForbidden})
-	f.always("up", reply{before: reset}) // net/http itself repeats a GET once
-	c := newCollector(t, Config{URL: f.serve(), Attempts: 1, ExtraParams: url.Values{"key": {secret}}}, nil)
-	_, err := c.ask.instant(t.Context(), "up", c.now())
-	if err == nil || strings.Contains(err.Error(), secret) || !strings.HasPrefix(err.Error(), "Prometheus could not be asked: ") {
-		t.Errorf("err = %v", err)
-	}
-	if asked := f.asked(); len(asked) < 2 || asked[1].method != http.MethodGet || asked[1].form.Get("key") != secret {
-		t.Errorf("asked %+v", asked)
-	}
-}
-
-func TestExtraParametersAreSentOnce(t *testing.T) {
-	t.Parallel()
-	f := newFakeProm(t)
-	f.once("up", valueReply("1"))
-	c := newCollector(t, Config{URL: f.serve() + "/", ExtraParams: url.Values{"max_source_resolution": {"0"}, "deny_partial_response": {}}}, nil)
-	if _, err := c.ask.instant(t.Context(), "up", c.now()); err != nil {
-		t.Fatal(err)
-	}
-	form := f.asked()[0].form
-	for name, want := range map[string]string{"max_source_resolution": "[0]", "partial_response": "[false]", "deny_partial_response": "[]", "timeout": "[10s]"} {
-		if got := fmt.Sprint(form[name]); got != want {
-			t.Errorf("%s = %s; want %s", name, got, want)
 		}
 	}
 }

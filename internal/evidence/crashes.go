@@ -14,10 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
-// What is read of crashes: the newest five, and of the newest two the end of their logs. More is read than shown: vLLM's API server writes its own traceback after
-// that of the engine ("see root cause above").
+// What is read of crashes: the newest five, and of the newest two the end of their logs. More is read than shown:
+// vLLM's API server writes its own traceback after that of the engine ("see root cause above").
 const (
 	maxCrashes   = 5
 	maxLogs      = 2
@@ -40,7 +41,8 @@ type ended struct {
 	withPod bool
 }
 
-// endings are the newest ends of the engine's containers, the newest first. Of init containers only those count that keep their pod from starting now.
+// endings are the newest ends of the engine's containers, the newest first. Of init containers only those count that
+// keep their pod from starting now.
 func endings(pods []corev1.Pod, container string) []ended {
 	var out []ended
 	for i := range pods {
@@ -63,7 +65,7 @@ func endOf(pod *corev1.Pod, s corev1.ContainerStatus) []ended {
 	if t == nil {
 		return nil
 	}
-	e := ended{restarts: s.RestartCount, previous: previous, withPod: endedForGood(pod), crash: incident.Crash{Pod: pod.Name, Container: s.Name, Reason: shown(t.Reason), ExitCode: int64(t.ExitCode)}}
+	e := ended{restarts: s.RestartCount, previous: previous, withPod: endedForGood(pod), crash: incident.Crash{Pod: pod.Name, Container: s.Name, Reason: redact.Shown(t.Reason), ExitCode: int64(t.ExitCode)}}
 	if !t.FinishedAt.IsZero() {
 		e.crash.At = t.FinishedAt.UTC()
 	}
@@ -100,11 +102,11 @@ func (k *kubeClient) readLog(ctx context.Context, namespace string, e *ended) er
 	if !whole {
 		raw = atWord(raw)
 	}
-	text := clean(raw)
+	text := redact.Clean(raw)
 	if outOfGPU(text) {
 		e.crash.OutOfMemory = outOfGPUName
 	}
-	e.crash.Log = logLinesOf(redact(text))
+	e.crash.Log = logLinesOf(redact.Text(text))
 	if len(e.crash.Log) == 0 {
 		return fmt.Errorf("pod %s, container %s: it is empty", e.crash.Pod, e.crash.Container)
 	}
@@ -139,15 +141,16 @@ func logError(ctx context.Context, err error, namespace string, e *ended) error 
 	case apierrors.IsForbidden(err):
 		return readError(err, "get", corev1.Resource("pods/log"), namespace)
 	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
-		return fmt.Errorf("pod %s, container %s: there is none: %s", e.crash.Pod, e.crash.Container, shown(err.Error()))
+		return fmt.Errorf("pod %s, container %s: there is none: %s", e.crash.Pod, e.crash.Container, redact.Shown(err.Error()))
 	case apierrors.IsInternalError(err):
-		return fmt.Errorf("pod %s, container %s: the kubelet of its node could not be asked: %s", e.crash.Pod, e.crash.Container, shown(err.Error()))
+		return fmt.Errorf("pod %s, container %s: the kubelet of its node could not be asked: %s", e.crash.Pod, e.crash.Container, redact.Shown(err.Error()))
 	}
-	return fmt.Errorf("pod %s, container %s: %s", e.crash.Pod, e.crash.Container, shown(err.Error()))
+	return fmt.Errorf("pod %s, container %s: %s", e.crash.Pod, e.crash.Container, redact.Shown(err.Error()))
 }
 
-// outOfGPU says whether a log speaks of a peak of the GPU's memory, in the words of PyTorch, CUDA and ROCm. vLLM's "No available memory for the cache blocks" is the
-// opposite case, too little left for it at the start, and its cure is the opposite one.
+// outOfGPU says whether a log speaks of a peak of the GPU's memory, in the words of PyTorch, CUDA and ROCm. vLLM's "No
+// available memory for the cache blocks" is the opposite case, too little left for it at the start, and its cure is the
+// opposite one.
 func outOfGPU(log string) bool {
 	return slices.ContainsFunc([]string{
 		"torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError", "CUDA out of memory", "CUDA error: out of memory", "HIP out of memory",

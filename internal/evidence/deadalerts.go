@@ -16,6 +16,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
@@ -31,11 +32,12 @@ const (
 	mostMetrics = 100
 )
 
-// DeadAlerts names the firing alerts whose rule needs a vLLM metric that this pool does not have, so that they fire on somebody else's series. The
-// rule's expression is taken from the alert's generator URL, else from the rules that are loaded under the alert's name. An alert whose expression
-// cannot be read, or about which not everything could be asked, is not in the list. Expressions that are too long to analyze, or too many, are named
-// beside it. The error says what could not be asked; the list is right nevertheless. A pool without any series has no dead alerts: nothing is known of
-// its vLLM then.
+// DeadAlerts names the firing alerts whose rule needs a vLLM metric that this pool does not have, so that they fire on
+// somebody else's series. The rule's expression is taken from the alert's generator URL, else from the rules that are
+// loaded under the alert's name. An alert whose expression cannot be read, or about which not everything could be
+// asked, is not in the list. Expressions that are too long to analyze, or too many, are named beside it. The error says
+// what could not be asked; the list is right nevertheless. A pool without any series has no dead alerts: nothing is
+// known of its vLLM then.
 func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, []incident.UnexaminedAlert, error) {
 	exprs, err := c.expressions(ctx, alerts)
 	exprs, unexamined := examinable(ctx, exprs)
@@ -116,8 +118,8 @@ func (c *Collector) dead(ctx context.Context, alert, expr string, known alertrul
 	return incident.DeadAlert{Alert: alert, Expr: expr, Missing: v.Missing, Instead: v.Instead, Why: strings.Join(v.Why, "; ")}, true
 }
 
-// askMetrics asks for each vLLM metric under the pool's matchers. Series of production-stack's router are not the pool's own. What is not asked stays
-// unknown, and no rule is called dead for it.
+// askMetrics asks for each vLLM metric under the pool's matchers. Series of production-stack's router are not the
+// pool's own. What is not asked stays unknown, and no rule is called dead for it.
 func (c *Collector) askMetrics(ctx context.Context, known *alertrules.Known, metrics []string, pool incident.Pool, at time.Time) {
 	metrics = metrics[:min(len(metrics), mostMetrics)]
 	found := make([]alertrules.Presence, len(metrics))
@@ -133,8 +135,8 @@ func (c *Collector) askMetrics(ctx context.Context, known *alertrules.Known, met
 	}
 }
 
-// ownSelector is the metric under those of the matchers that it can carry. ok is false for what is not vLLM's, and when no matcher is left to tell
-// this pool's series from others.
+// ownSelector is the metric under those of the matchers that it can carry. ok is false for what is not vLLM's, and when
+// no matcher is left to tell this pool's series from others.
 func ownSelector(metric string, matchers map[string]string) (string, bool) {
 	if !alertrules.IsVLLM(metric) || CheckMatchers(matchers) != nil {
 		return "", false
@@ -172,8 +174,9 @@ func metricsOf(exprs map[string]string) []string {
 	return out
 }
 
-// expressions finds the expression of each firing alert by the alert's name: in the alert's own address, and without that in the
-// rule whose labels the alert carries. A name with two expressions is left out: one may be dead and the other alive.
+// expressions finds the expression of each firing alert by the alert's name: in the alert's own address, and without
+// that in the rule whose labels the alert carries. A name with two expressions is left out: one may be dead and the
+// other alive.
 func (c *Collector) expressions(ctx context.Context, alerts []incident.Alert) (map[string]string, error) {
 	out := map[string]string{}
 	var open []incident.Alert
@@ -194,7 +197,7 @@ func (c *Collector) expressions(ctx context.Context, alerts []incident.Alert) (m
 	}
 	var err error
 	if len(open) > 0 {
-		var rules []AlertRule
+		var rules []prometheus.AlertRule
 		if rules, err = c.AlertRules(ctx); err == nil {
 			for _, a := range open {
 				expr, ok := ruleFor(a, rules)
@@ -224,9 +227,9 @@ func graphExpr(link string) (string, bool) {
 	return expr, expr != ""
 }
 
-// ruleFor is the one expression among the rules that can have made an alert: its name, and labels that the alert carries. Labels with templates can
-// be anything.
-func ruleFor(a incident.Alert, rules []AlertRule) (string, bool) {
+// ruleFor is the one expression among the rules that can have made an alert: its name, and labels that the alert
+// carries. Labels with templates can be anything.
+func ruleFor(a incident.Alert, rules []prometheus.AlertRule) (string, bool) {
 	var found []string
 	for _, r := range rules {
 		if r.Name != a.Name() || slices.Contains(found, r.Expr) {

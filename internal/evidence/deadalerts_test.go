@@ -24,7 +24,7 @@ func TestAHostileExpressionDoesNotHoldUpALook(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	c := newCollector(t, Config{URL: f.serve()}, nil)
+	c := newCollector(t, asking(f.serve()), nil)
 	hostile := linked("Hostile", strings.Repeat("(", 500_000)+"vllm:num_requests_waiting"+strings.Repeat(")", 500_000))
 	ev := c.Collect(t.Context(), llmPool(), nil, CollectOptions{Alerts: []incident.Alert{hostile, linked("NotOurs", strings.Repeat("(", 500_000)+"up")}})
 	if len(ev.Unexamined) != 1 || ev.Unexamined[0].Alert != "Hostile" || !strings.HasPrefix(ev.Unexamined[0].Why, "too long to analyze: ") {
@@ -54,7 +54,7 @@ func TestOnlySoManyExpressionsAreExaminedInOneLook(t *testing.T) {
 
 func TestALoadedRuleThatIsTooLongIsUndecidedAndSaid(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, Config{URL: newFakeProm(t).serve()}, nil)
+	c := newCollector(t, asking(newFakeProm(t).serve()), nil)
 	v := c.examine(t.Context(), strings.Repeat("-", 1000)+"vllm:num_requests_waiting", alertrules.Known{}, time.Now())
 	if v.State != alertrules.Undecided || len(v.Why) != 1 || !strings.HasPrefix(v.Why[0], "the expression is too long to analyze: ") {
 		t.Errorf("got %+v", v)

@@ -19,8 +19,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// vllmNames matches vLLM's metrics in every dialect. The series of histograms other than _count and the _created timestamps would only make the
-// answer long.
+// vllmNames matches vLLM's metrics in every dialect. The series of histograms other than _count and the _created
+// timestamps would only make the answer long.
 const (
 	vllmNames  = "(kserve_)?(ray_)?vllm[:_].+"
 	notTelling = ".+_(bucket|sum|created)"
@@ -37,7 +37,8 @@ type finding struct {
 	warning string
 	// bounds says why "at least" and "at most" may be drawn at the wrong value.
 	bounds string
-	// elsewhere says that the dialect is that of other pools, or of this one before its series vanished: it spells queries, but says nothing about what this pool has.
+	// elsewhere says that the dialect is that of other pools, or of this one before its series vanished: it spells
+	// queries, but says nothing about what this pool has.
 	elsewhere bool
 }
 
@@ -82,8 +83,8 @@ func dialectKey(pool incident.Pool) string {
 	return b.String()
 }
 
-// Dialect asks Prometheus how it spells vLLM's metrics for a pool, at most once per DialectTTL. The zero Dialect with no error means that
-// this Prometheus has no vLLM metrics at all.
+// Dialect asks Prometheus how it spells vLLM's metrics for a pool, at most once per DialectTTL. The zero Dialect with
+// no error means that this Prometheus has no vLLM metrics at all.
 func (c *Collector) Dialect(ctx context.Context, pool incident.Pool) (Dialect, error) {
 	f, err := c.detect(ctx, pool, c.now())
 	return f.dialect, err
@@ -109,7 +110,8 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 	return c.detectAnywhere(ctx, pool, at, warning)
 }
 
-// withBuckets completes a dialect and remembers it. Without the bucket bounds the signals' own are used, and the next collection asks again.
+// withBuckets completes a dialect and remembers it. Without the bucket bounds the signals' own are used, and the next
+// collection asks again.
 func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matchers map[string]string, at time.Time) finding {
 	var (
 		wg       rescue.Group
@@ -130,7 +132,8 @@ func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matc
 	return finding{dialect: d}
 }
 
-// detectAnywhere looks at the whole Prometheus when a pool has no series, only to spell the queries and to say what is there.
+// detectAnywhere looks at the whole Prometheus when a pool has no series, only to spell the queries and to say what is
+// there.
 func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at time.Time, warning string) (finding, error) {
 	if len(pool.Matchers) == 0 {
 		return finding{warning: "this Prometheus has no vLLM metrics: does it scrape the pods?"}, nil
@@ -145,17 +148,18 @@ func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at t
 	return finding{dialect: d, warning: warning, elsewhere: true}, nil
 }
 
-// namesFor asks which vLLM metrics exist under the matchers. Metrics that cannot carry all of them are asked for with those they can.
+// namesFor asks which vLLM metrics exist under the matchers. Metrics that cannot carry all of them are asked for with
+// those they can.
 func (c *Collector) namesFor(ctx context.Context, matchers map[string]string, at time.Time) (Dialect, bool, error) {
 	query, err := namesQuery(matchers)
 	if err != nil {
 		return Dialect{}, false, err
 	}
-	got, err := c.ask.instant(ctx, query, at)
+	got, err := c.prom.Instant(ctx, query, at)
 	if err != nil {
 		return Dialect{}, false, err
 	}
-	vector, ok := got.value.(model.Vector)
+	vector, ok := got.Value.(model.Vector)
 	if !ok {
 		return Dialect{}, false, errors.New("the answer is not a list of series")
 	}
@@ -205,8 +209,8 @@ func namesQuery(matchers map[string]string) (string, error) {
 	return query + " or " + namesIn(odd), nil
 }
 
-// namesIn gives one series for each metric. The name is copied into a label of its own, because "or" compares labels but not names and
-// would drop the second list.
+// namesIn gives one series for each metric. The name is copied into a label of its own, because "or" compares labels
+// but not names and would drop the second list.
 func namesIn(sel string) string {
 	return `label_replace(count by (__name__) (` + sel + `), "metric", "$1", "__name__", "(.+)")`
 }
@@ -217,11 +221,11 @@ func (c *Collector) podLabelFor(ctx context.Context, d Dialect, matchers map[str
 	if err != nil {
 		return "", err
 	}
-	got, err := c.ask.instant(ctx, query, at)
+	got, err := c.prom.Instant(ctx, query, at)
 	if err != nil {
 		return "", err
 	}
-	vector, ok := got.value.(model.Vector)
+	vector, ok := got.Value.(model.Vector)
 	if !ok {
 		return "", errors.New("the answer is not a list of series")
 	}
@@ -235,18 +239,18 @@ func (c *Collector) podLabelFor(ctx context.Context, d Dialect, matchers map[str
 
 const podLabelQuery = "group by (pod) (vllm:num_requests_running)"
 
-// bucketsFor asks for the bucket bounds of the latency histograms: they differ between versions (the time to first token ended at 10 s
-// before 0.8.4), and with them what a percentile can prove.
+// bucketsFor asks for the bucket bounds of the latency histograms: they differ between versions (the time to first
+// token ended at 10 s before 0.8.4), and with them what a percentile can prove.
 func (c *Collector) bucketsFor(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) (map[string]edges, error) {
 	sel, err := selector(d.prefix()+bucketNames, equals(matchers)...)
 	if err != nil {
 		return nil, err
 	}
-	got, err := c.ask.instant(ctx, "group by (__name__, le) ("+sel+")", at)
+	got, err := c.prom.Instant(ctx, "group by (__name__, le) ("+sel+")", at)
 	if err != nil {
 		return nil, err
 	}
-	vector, ok := got.value.(model.Vector)
+	vector, ok := got.Value.(model.Vector)
 	if !ok {
 		return nil, errors.New("the answer is not a list of series")
 	}

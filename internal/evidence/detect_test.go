@@ -29,7 +29,7 @@ func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, tt.names, nil)
 			f.once(`max(`+tt.metric+`{model_name="llama",namespace="llm"})`, valueReply("0.5"))
-			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{usage}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{usage}, CollectOptions{})
 			if ev.Dialect != tt.dialect || ev.Readings["kv_usage"].Text() != "50 %" {
 				t.Errorf("dialect %q, reading %+v", ev.Dialect, ev.Readings["kv_usage"])
 			}
@@ -44,7 +44,7 @@ func TestAMetricThatDoesNotExistIsSaid(t *testing.T) {
 	f.dialect(llmMatchers, v0Names(), nil)
 	f.once(`sum(rate(vllm:prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m]))`, vectorReply())
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, vectorReply())
-	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{tokens, running}, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{tokens, running}, CollectOptions{})
 	r := ev.Readings["hit_rate"]
 	if r.Text() != "no data" || r.Warning != "this Prometheus has no metric vllm:prefix_cache_hits_total for this pool (vLLM V0 names (vllm:...))" {
 		t.Errorf("reading = %+v", r)
@@ -84,7 +84,7 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 			if strings.Contains(tt.query, "prefix_cache") {
 				signal.Query = "sum(rate(vllm:prefix_cache_hits_total[5m])) / max(vllm:kv_cache_usage_perc)"
 			}
-			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{signal}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{signal}, CollectOptions{})
 			r := ev.Readings["running"]
 			if ev.Dialect != tt.dialect || r.Text() != "no data" || !strings.HasPrefix(r.Warning, tt.warning) {
 				t.Errorf("dialect %q, reading %+v", ev.Dialect, r)
@@ -128,7 +128,7 @@ func TestAFailedDetectionIsNotRemembered(t *testing.T) {
 	f.dialect(llmMatchers, v1Names(), nil)
 	f.once(names, reply{status: http.StatusBadRequest})
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	c := newCollector(t, Config{URL: f.serve()}, nil)
+	c := newCollector(t, asking(f.serve()), nil)
 	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; !strings.Contains(r.Error, "400 Bad Request") {
 		t.Errorf("first: %+v", r)
 	}
@@ -167,7 +167,7 @@ func TestUnknownBucketsAreSaidAndAskedForAgain(t *testing.T) {
 	f.once(mustBucketsQuery(t, d, llmMatchers), reply{status: http.StatusUnprocessableEntity})
 	f.always(`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",namespace="llm"}[5m])))`, valueReply("10"))
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	c := newCollector(t, Config{URL: f.serve()}, nil)
+	c := newCollector(t, asking(f.serve()), nil)
 	first := c.Collect(t.Context(), llmPool(), []incident.Signal{ttft, running}, CollectOptions{}).Readings
 	if r := first["ttft_p95"]; r.Text() != "10 s" || !strings.HasPrefix(r.Warning, "the server's own bucket bounds could not be read") {
 		t.Errorf("first: %+v", r)
@@ -203,7 +203,7 @@ func TestTheRealBucketsDecideTheBounds(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), map[string][]string{"vllm:time_to_first_token_seconds": tt.buckets})
 			f.once(query, valueReply(tt.value))
-			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{ttft}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{ttft}, CollectOptions{})
 			if got := ev.Readings["ttft_p95"].Text(); got != tt.want {
 				t.Errorf("reading = %q; want %q", got, tt.want)
 			}
@@ -225,7 +225,7 @@ func TestTheBoundsOfLengthsAreThoseOfTheModel(t *testing.T) {
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), map[string][]string{histogram: {"1.0", "50000.0", "100000.0", "+Inf"}})
 	f.once(`histogram_quantile(0.95, sum by (le) (rate(`+histogram+`_bucket{model_name="llama",namespace="llm"}[5m])))`, valueReply("100000"))
-	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{length}, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{length}, CollectOptions{})
 	if got := ev.Readings["prompt_len_p95"].Text(); got != "at least 100000 tokens" {
 		t.Errorf("reading = %q", got)
 	}

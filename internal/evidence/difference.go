@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // maxListed bounds each list of a difference.
@@ -19,8 +21,8 @@ const maxListed = 10
 // restartedAt is what kubectl rollout restart writes into a template.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// difference says what differs between two templates, one part each. Values of arguments are shown for harmless flags only, those of variables never.
-// engine is the container that is spoken of without its name.
+// difference says what differs between two templates, one part each. Values of arguments are shown for harmless flags
+// only, those of variables never. engine is the container that is spoken of without its name.
 func difference(before, after *corev1.PodTemplateSpec, engine string) []string {
 	if len(before.Spec.Containers) == 1 && len(after.Spec.Containers) == 1 {
 		engine = after.Spec.Containers[0].Name
@@ -71,7 +73,7 @@ func byName(containers []corev1.Container) map[string]*corev1.Container {
 func containerDifference(before, after *corev1.Container) []string {
 	var out []string
 	if before.Image != after.Image {
-		out = append(out, fmt.Sprintf("image %s -> %s", shown(before.Image), shown(after.Image)))
+		out = append(out, fmt.Sprintf("image %s -> %s", redact.Shown(before.Image), redact.Shown(after.Image)))
 	}
 	out = append(out, argsDifference(slices.Concat(before.Command, before.Args), slices.Concat(after.Command, after.Args))...)
 	out = append(out, envDifference(before, after)...)
@@ -124,7 +126,8 @@ func argsDifference(before, after []string) []string {
 	return out
 }
 
-// arguments sorts words into flags with their values, the last one of a flag counts, and the words before the first flag.
+// arguments sorts words into flags with their values, the last one of a flag counts, and the words before the first
+// flag.
 func arguments(words []string) (flags map[string]string, rest []string) {
 	flags = make(map[string]string)
 	name, pending := "", false
@@ -136,7 +139,7 @@ func arguments(words []string) (flags map[string]string, rest []string) {
 			}
 			name = long
 			flags[name] = value
-			pending = !joined && suspicion(name) != harmless // whatever comes next is its value
+			pending = !joined && redact.Suspicious(name) // whatever comes next is its value
 			continue
 		}
 		pending = false
@@ -153,16 +156,17 @@ func arguments(words []string) (flags map[string]string, rest []string) {
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9._:/+\- ]{0,80}$`)
 
 func showable(flag, value string) bool {
-	return slices.Contains(harmlessFlags(), flag) && plainValue.MatchString(value) && redact(value) == value
+	return slices.Contains(harmlessFlags(), flag) && plainValue.MatchString(value) && redact.Text(value) == value
 }
 
-// flagText is the flag with its value where that may be shown. A name that is no flag's name may be anything, so it is not shown.
+// flagText is the flag with its value where that may be shown. A name that is no flag's name may be anything, so it is
+// not shown.
 func flagText(name, value string, always bool) string {
 	text := "--" + name
 	if strings.HasPrefix(name, "-") {
 		text = name
 	}
-	if bare := strings.TrimLeft(name, "-"); len(bare) > 60 || !flagName.MatchString(bare) || redact(bare) != bare {
+	if bare := strings.TrimLeft(name, "-"); len(bare) > 60 || !flagName.MatchString(bare) || redact.Text(bare) != bare {
 		return "a flag"
 	}
 	if value != "" && (always || showable(name, value)) {
@@ -213,7 +217,7 @@ func variables(env []corev1.EnvVar) map[string]corev1.EnvVar {
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.\-]{0,80}$`)
 
 func variableName(name string) string {
-	if !plainName.MatchString(name) || redact(name) != name {
+	if !plainName.MatchString(name) || redact.Text(name) != name {
 		return "(a name that is not shown)"
 	}
 	return name

@@ -11,13 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
-// maxEndedPods bounds how many pods that ended for good are told one by one: a node that refuses pods can leave hundreds behind.
+// maxEndedPods bounds how many pods that ended for good are told one by one: a node that refuses pods can leave
+// hundreds behind.
 const maxEndedPods = 3
 
-// endedForGood says that a pod never runs again and that its owner makes another one in its place. Such pods (evicted, refused by a node, done) stay listed
-// until Kubernetes collects them, which can take days. One without a controller is not replaced, and stays a pod that should serve.
+// endedForGood says that a pod never runs again and that its owner makes another one in its place. Such pods (evicted,
+// refused by a node, done) stay listed until Kubernetes collects them, which can take days. One without a controller is
+// not replaced, and stays a pod that should serve.
 func endedForGood(pod *corev1.Pod) bool {
 	return (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded) && metav1.GetControllerOf(pod) != nil
 }
@@ -45,7 +48,7 @@ func endedPods(pods []corev1.Pod, now time.Time) []incident.RecentChange {
 func podReason(pod *corev1.Pod) string {
 	var parts []string
 	for _, s := range []string{pod.Status.Reason, pod.Status.Message} {
-		if s = shown(s); s != "" {
+		if s = redact.Shown(s); s != "" {
 			parts = append(parts, s)
 		}
 	}
@@ -55,7 +58,8 @@ func podReason(pod *corev1.Pod) string {
 	return " (" + strings.Join(parts, ": ") + ")"
 }
 
-// endOfPod is when a pod ended: the status has no field for it. The end of its last container is best; one that a node refused never had any.
+// endOfPod is when a pod ended: the status has no field for it. The end of its last container is best; one that a node
+// refused never had any.
 func endOfPod(pod *corev1.Pod) time.Time {
 	var at time.Time
 	later := func(t metav1.Time) {

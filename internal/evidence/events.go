@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // Events are kept for an hour by default and are listed in no useful order, so pages are read up to a bound.
@@ -37,8 +38,8 @@ func (k *kubeClient) events(ctx context.Context, ref incident.WorkloadRef, pods 
 	return out, err
 }
 
-// eventsWith returns the events of a namespace with these fields that are wanted, the newest first. With an error that says that there are more than
-// were looked at it returns what it found.
+// eventsWith returns the events of a namespace with these fields that are wanted, the newest first. With an error that
+// says that there are more than were looked at it returns what it found.
 func (k *kubeClient) eventsWith(ctx context.Context, namespace string, with fields.Set, wanted func(*corev1.Event) bool) ([]corev1.Event, error) {
 	found := []corev1.Event{}
 	opts := metav1.ListOptions{FieldSelector: with.AsSelector().String(), Limit: eventPage}
@@ -66,8 +67,8 @@ func (k *kubeClient) eventsWith(ctx context.Context, namespace string, with fiel
 	return found, tooMany
 }
 
-// concerns says whether an event is about the workload, a ReplicaSet of it (quota and admission errors are reported there) or one of its
-// pods.
+// concerns says whether an event is about the workload, a ReplicaSet of it (quota and admission errors are reported
+// there) or one of its pods.
 func concerns(o *corev1.ObjectReference, ref incident.WorkloadRef, pods []incident.Pod) bool {
 	switch {
 	case o.Kind == ref.Kind && o.Name == ref.Name:
@@ -100,7 +101,7 @@ func eventLine(e *corev1.Event) string {
 
 // eventText is what an event says, and how often it was said.
 func eventText(e *corev1.Event) string {
-	line := fmt.Sprintf("%s: %s", shown(e.Reason), shown(e.Message))
+	line := fmt.Sprintf("%s: %s", redact.Shown(e.Reason), redact.Shown(e.Message))
 	count := e.Count
 	if e.Series != nil {
 		count = max(count, e.Series.Count)

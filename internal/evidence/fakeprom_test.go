@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
 // fakeProm is a strict double of Prometheus' query API: a request that was not announced fails the test, and so does an announced one that never came.
@@ -213,11 +214,14 @@ func (f *fakeProm) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// asking is the configuration for a Prometheus at this address.
+func asking(url string) Config { return Config{Prometheus: prometheus.Config{URL: url}} }
+
 // newCollector makes a collector with short times for tests.
 func newCollector(t *testing.T, cfg Config, kube Kube) *Collector {
 	t.Helper()
-	if cfg.RetryBase == 0 {
-		cfg.RetryBase = time.Millisecond
+	if cfg.Prometheus.RetryBase == 0 {
+		cfg.Prometheus.RetryBase = time.Millisecond
 	}
 	c, err := New(cfg, kube, quiet())
 	if err != nil {
@@ -246,7 +250,7 @@ func collectOne(t *testing.T, s incident.Signal, cfg Config, answers ...reply) (
 		t.Fatal(err)
 	}
 	f.once(query, answers...)
-	cfg.URL = f.serve()
+	cfg.Prometheus.URL = f.serve()
 	ev := newCollector(t, cfg, nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{})
 	return ev.Readings[s.Name], f
 }

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // podName is a pod as labels name it.
@@ -22,8 +24,9 @@ type podName struct{ namespace, name string }
 
 func (p podName) String() string { return p.namespace + "/" + p.name }
 
-// podLabels are the pairs of labels by which scrapes name a pod, most telling first. exported_* is what an exporter said about somebody else
-// (kube-state-metrics); namespace and pod are then the exporter's own. The last pair is of older scrape configurations.
+// podLabels are the pairs of labels by which scrapes name a pod, most telling first. exported_* is what an exporter
+// said about somebody else (kube-state-metrics); namespace and pod are then the exporter's own. The last pair is of
+// older scrape configurations.
 func podLabels() [][2]string {
 	return [][2]string{{"exported_namespace", "exported_pod"}, {"namespace", "pod"}, {"kubernetes_namespace", "kubernetes_pod_name"}}
 }
@@ -37,9 +40,10 @@ func podIn(get func(string) string) (podName, bool) {
 	return podName{}, false
 }
 
-// FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. how is a sentence for the message. An error that is
-// ErrNoWorkload is an answer (nothing there, or, with ErrAmbiguous, more than one). ErrUnanswered says that nobody answered, so that it is worth asking
-// again; any other error is an answer about this one alert: what it leads to may not be read.
+// FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. how is a sentence for the
+// message. An error that is incident.ErrNoWorkload is an answer (nothing there, or, with ErrAmbiguous, more than one).
+// incident.ErrUnanswered says that nobody answered, so that it is worth asking again; any other error is an answer
+// about this one alert: what it leads to may not be read.
 func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (ref incident.WorkloadRef, how string, err error) {
 	chain, how, err := c.FindOwners(ctx, alert)
 	if err != nil {
@@ -48,12 +52,12 @@ func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (
 	return chain[len(chain)-1], how, nil
 }
 
-// FindOwners is FindWorkload with the whole chain: the pod's nearest owner first, the top one last; never empty without an error. A pool may
-// name any of them. The owners that could be read come with the error too: a pool that names one of them is found although those above it are
-// not known, which *UnfollowedError says.
+// FindOwners is FindWorkload with the whole chain: the pod's nearest owner first, the top one last; never empty without
+// an error. A pool may name any of them. The owners that could be read come with the error too: a pool that names one
+// of them is found although those above it are not known, which *UnfollowedError says.
 func (c *Collector) FindOwners(ctx context.Context, alert map[string]string) (chain []incident.WorkloadRef, how string, err error) {
 	if c.kube == nil {
-		return nil, "", fmt.Errorf("%w: no Kubernetes is configured, so labels cannot be followed to a workload", ErrNoWorkload)
+		return nil, "", fmt.Errorf("%w: no Kubernetes is configured, so labels cannot be followed to a workload", incident.ErrNoWorkload)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
@@ -63,7 +67,7 @@ func (c *Collector) FindOwners(ctx context.Context, alert map[string]string) (ch
 	}
 	chain, err = c.kube.Owners(ctx, pod.namespace, pod.name)
 	if len(chain) == 0 && err == nil {
-		err = fmt.Errorf("%w: pod %s has no owners", ErrNoWorkload, pod)
+		err = fmt.Errorf("%w: pod %s has no owners", incident.ErrNoWorkload, pod)
 	}
 	if len(chain) == 0 {
 		return nil, "", err
@@ -85,16 +89,16 @@ func belongs(chain []incident.WorkloadRef) string {
 func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podName, string, error) {
 	if p, ok := podIn(func(l string) string { return alert[l] }); ok {
 		if len(validation.IsDNS1123Label(p.namespace)) > 0 || len(validation.IsDNS1123Subdomain(p.name)) > 0 {
-			return podName{}, "", fmt.Errorf("%w: the alert names pod %q in namespace %q, which no pod can be called", ErrNoWorkload, cut(p.name), cut(p.namespace))
+			return podName{}, "", fmt.Errorf("%w: the alert names pod %q in namespace %q, which no pod can be called", incident.ErrNoWorkload, redact.Line(p.name), redact.Line(p.namespace))
 		}
 		return p, "The alert names pod " + p.String(), nil
 	}
 	instance := alert[model.InstanceLabel]
 	if instance == "" {
-		return podName{}, "", fmt.Errorf("%w: the alert has no labels that lead to a pod (namespace and pod, or instance)", ErrNoWorkload)
+		return podName{}, "", fmt.Errorf("%w: the alert has no labels that lead to a pod (namespace and pod, or instance)", incident.ErrNoWorkload)
 	}
 	p, found, askErr := c.podOfInstance(ctx, instance, alert)
-	if askErr != nil && errors.Is(askErr, ErrNoWorkload) {
+	if askErr != nil && errors.Is(askErr, incident.ErrNoWorkload) {
 		return podName{}, "", askErr
 	}
 	if found {
@@ -104,13 +108,14 @@ func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podNa
 	switch {
 	case err == nil:
 		return p, fmt.Sprintf("The address %s is that of pod %s", instance, p), nil
-	case askErr != nil && (errors.Is(err, ErrNoWorkload) || errors.Is(askErr, ErrUnanswered)):
+	case askErr != nil && (errors.Is(err, incident.ErrNoWorkload) || errors.Is(askErr, incident.ErrUnanswered)):
 		return podName{}, "", askErr // Prometheus might have known
 	}
 	return podName{}, "", err
 }
 
-// podOfInstance asks Prometheus which pod it scrapes under this instance. Labels of the alert that scrapes have too narrow the question.
+// podOfInstance asks Prometheus which pod it scrapes under this instance. Labels of the alert that scrapes have too
+// narrow the question.
 func (c *Collector) podOfInstance(ctx context.Context, instance string, alert map[string]string) (podName, bool, error) {
 	matchers := map[string]string{model.InstanceLabel: instance}
 	for _, label := range []string{"namespace", model.JobLabel} {
@@ -119,19 +124,19 @@ func (c *Collector) podOfInstance(ctx context.Context, instance string, alert ma
 		}
 	}
 	if err := CheckMatchers(matchers); err != nil {
-		return podName{}, false, fmt.Errorf("%w: %w", ErrNoWorkload, err)
+		return podName{}, false, fmt.Errorf("%w: %w", incident.ErrNoWorkload, err)
 	}
 	query, err := targetQuery(matchers)
 	if err != nil {
 		return podName{}, false, err
 	}
-	got, err := c.ask.instant(ctx, query, c.now())
+	got, err := c.prom.Instant(ctx, query, c.now())
 	if err != nil {
-		return podName{}, false, marked(fmt.Errorf("ask which pod %s is: %w", cut(instance), err), promSilent)
+		return podName{}, false, prometheus.Unanswered(fmt.Errorf("ask which pod %s is: %w", redact.Line(instance), err))
 	}
-	vector, ok := got.value.(model.Vector)
+	vector, ok := got.Value.(model.Vector)
 	if !ok {
-		return podName{}, false, fmt.Errorf("ask which pod %s is: the answer is not a list of series", cut(instance))
+		return podName{}, false, fmt.Errorf("ask which pod %s is: the answer is not a list of series", redact.Line(instance))
 	}
 	var pods []podName
 	for _, s := range vector {
@@ -140,7 +145,7 @@ func (c *Collector) podOfInstance(ctx context.Context, instance string, alert ma
 			pods = append(pods, p)
 		}
 	}
-	return onlyPod(pods, "Prometheus scrapes "+cut(instance)+" from")
+	return onlyPod(pods, "Prometheus scrapes "+redact.Line(instance)+" from")
 }
 
 // targetQuery asks by up, which every scrape has, and by a metric of vLLM, for the systems that have no up.
@@ -170,7 +175,7 @@ func (c *Collector) podOfAddress(ctx context.Context, instance, namespace string
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return podName{}, fmt.Errorf("%w: Prometheus knows no pod for instance %s, and it is not an IP address", ErrNoWorkload, cut(instance))
+		return podName{}, fmt.Errorf("%w: Prometheus knows no pod for instance %s, and it is not an IP address", incident.ErrNoWorkload, redact.Line(instance))
 	}
 	found, err := c.kube.PodsAt(ctx, namespace, ip.String())
 	if err != nil {
@@ -182,9 +187,9 @@ func (c *Collector) podOfAddress(ctx context.Context, instance, namespace string
 			pods = append(pods, podName{a.Namespace, a.Name})
 		}
 	}
-	p, ok, err := onlyPod(pods, cut(instance)+" is the address of")
+	p, ok, err := onlyPod(pods, redact.Line(instance)+" is the address of")
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: Prometheus knows no pod for instance %s, and no pod has that address", ErrNoWorkload, cut(instance))
+		err = fmt.Errorf("%w: Prometheus knows no pod for instance %s, and no pod has that address", incident.ErrNoWorkload, redact.Line(instance))
 	}
 	return p, err
 }
@@ -209,5 +214,5 @@ func onlyPod(pods []podName, what string) (podName, bool, error) {
 	if len(names) > 5 {
 		names = append(names[:5], fmt.Sprintf("and %d more", len(names)-5))
 	}
-	return podName{}, false, fmt.Errorf("%w: %w: %s pods %s", ErrNoWorkload, ErrAmbiguous, what, strings.Join(names, ", "))
+	return podName{}, false, fmt.Errorf("%w: %w: %s pods %s", incident.ErrNoWorkload, ErrAmbiguous, what, strings.Join(names, ", "))
 }

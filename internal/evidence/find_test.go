@@ -35,7 +35,7 @@ func (k fakeKube) Owners(_ context.Context, namespace, pod string) ([]incident.W
 	if chain, ok := k.owners[namespace+"/"+pod]; ok {
 		return chain, nil
 	}
-	return nil, fmt.Errorf("%w: Pod %s/%s does not exist", ErrNoWorkload, namespace, pod)
+	return nil, fmt.Errorf("%w: Pod %s/%s does not exist", incident.ErrNoWorkload, namespace, pod)
 }
 
 func (k fakeKube) PodsAt(_ context.Context, namespace, ip string) ([]PodAddress, error) {
@@ -97,7 +97,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 			if tt.answer != nil {
 				f.once(mustTargetQuery(t, tt.asked), *tt.answer)
 			}
-			ref, how, err := newCollector(t, Config{URL: f.serve()}, kube).FindWorkload(t.Context(), tt.alert)
+			ref, how, err := newCollector(t, asking(f.serve()), kube).FindWorkload(t.Context(), tt.alert)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 	}
 	t.Run("a pod of its own", func(t *testing.T) {
 		t.Parallel()
-		ref, how, err := newCollector(t, Config{URL: newFakeProm(t).serve()}, kube).FindWorkload(t.Context(), map[string]string{"namespace": "llm", "pod": "lone"})
+		ref, how, err := newCollector(t, asking(newFakeProm(t).serve()), kube).FindWorkload(t.Context(), map[string]string{"namespace": "llm", "pod": "lone"})
 		if err != nil || ref.Kind != "Pod" || how != "The alert names pod llm/lone, which has no owner." {
 			t.Errorf("%v, %q, %v", ref, how, err)
 		}
@@ -159,12 +159,12 @@ func TestFindWorkloadRefuses(t *testing.T) {
 			if tt.answer != nil {
 				f.once(mustTargetQuery(t, map[string]string{"instance": tt.alert["instance"]}), *tt.answer)
 			}
-			ref, how, err := newCollector(t, Config{URL: f.serve()}, tt.kube).FindWorkload(t.Context(), tt.alert)
+			ref, how, err := newCollector(t, asking(f.serve()), tt.kube).FindWorkload(t.Context(), tt.alert)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !ref.IsZero() || how != "" {
 				t.Errorf("FindWorkload = %v, %q, %v; want an error with %q", ref, how, err, tt.want)
 			}
-			if errors.Is(err, ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
-				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, ErrNoWorkload), errors.Is(err, ErrAmbiguous), err)
+			if errors.Is(err, incident.ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
+				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, incident.ErrNoWorkload), errors.Is(err, ErrAmbiguous), err)
 			}
 		})
 	}
@@ -175,8 +175,8 @@ func TestAHostileInstanceStaysAValue(t *testing.T) {
 	hostile := `x"} or vector(1) or up{y="`
 	f := newFakeProm(t)
 	f.once(mustTargetQuery(t, map[string]string{"instance": hostile}), vectorReply())
-	_, _, err := newCollector(t, Config{URL: f.serve()}, fakeKube{}).FindWorkload(t.Context(), map[string]string{"instance": hostile})
-	if !errors.Is(err, ErrNoWorkload) {
+	_, _, err := newCollector(t, asking(f.serve()), fakeKube{}).FindWorkload(t.Context(), map[string]string{"instance": hostile})
+	if !errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("err = %v", err)
 	}
 	for _, r := range f.asked() {
@@ -190,7 +190,7 @@ func TestTheClusterIsReadBesideTheReadings(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	c := newCollector(t, Config{URL: f.serve()}, fakeKube{})
+	c := newCollector(t, asking(f.serve()), fakeKube{})
 	if got := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}).Cluster; got.Error != "" || *got.Replicas != 1 || got.Workload != llmPool().Workload {
 		t.Errorf("cluster = %+v", got)
 	}

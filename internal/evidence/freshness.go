@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
-// freshnessQuery gives the time of the newest sample of a pool. An instant query looks back five minutes, so that a Prometheus which has
-// stopped to receive samples goes on answering with old ones.
+// freshnessQuery gives the time of the newest sample of a pool. An instant query looks back five minutes, so that a
+// Prometheus which has stopped to receive samples goes on answering with old ones.
 const freshnessQuery = "max(timestamp(vllm:num_requests_running))"
 
 // freshness is the age of a pool's newest sample. The zero value says nothing.
@@ -25,9 +26,9 @@ func (c *Collector) freshness(ctx context.Context, d Dialect, matchers map[strin
 	f := freshness{limit: c.cfg.MaxSampleAge}
 	query, err := Rewrite(freshnessQuery, d, matchers)
 	if err == nil {
-		var got answer
-		if got, err = c.ask.instant(ctx, query, at); err == nil {
-			v, ok, unreadable := single(got.value)
+		var got prometheus.Answer
+		if got, err = c.prom.Instant(ctx, query, at); err == nil {
+			v, ok, unreadable := single(got.Value)
 			if ok && !math.IsNaN(v) {
 				f.newest = time.UnixMilli(int64(v * 1000)).UTC()
 				f.age = at.Sub(f.newest)
@@ -41,7 +42,8 @@ func (c *Collector) freshness(ctx context.Context, d Dialect, matchers map[strin
 	return f
 }
 
-// apply makes a reading of old samples an error. clock is the warning about clocks that differ, by which samples look older than they are.
+// apply makes a reading of old samples an error. clock is the warning about clocks that differ, by which samples look
+// older than they are.
 func (f freshness) apply(r *incident.Reading, clock string) {
 	if f.age > f.limit && r.Value != nil {
 		r.Value, r.Bound = nil, incident.Exact

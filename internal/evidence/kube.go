@@ -25,13 +25,15 @@ import (
 
 // Kube reads a cluster. Its methods change nothing, may be called any number of times and at one time.
 type Kube interface {
-	// Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in Error, the rest is
-	// filled in. It also reads what changed lately and the ends of crashed containers' logs; what of these could not be read is named in Unread
-	// only. No text in it holds a secret that can be recognised as one. now is for the age of events and changes.
+	// Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in
+	// Error, the rest is filled in. It also reads what changed lately and the ends of crashed containers' logs; what of
+	// these could not be read is named in Unread only. No text in it holds a secret that can be recognised as one. now
+	// is for the age of events and changes.
 	Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster
-	// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its own. The owners that were read
-	// come with the error too, which is *UnfollowedError when the pod is there; it is ErrNoWorkload when the pod or an owner does not exist, and
-	// ErrUnanswered when the API server did not answer.
+	// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its
+	// own. The owners that were read come with the error too, which is *UnfollowedError when the pod is there; it is
+	// incident.ErrNoWorkload when the pod or an owner does not exist, and incident.ErrUnanswered when the API server
+	// did not answer.
 	Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error)
 	// PodsAt lists the pods that have this IP now; namespace may be empty for all. Ended pods are left out.
 	PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress, error)
@@ -61,7 +63,8 @@ type kubeClient struct {
 	logPatience time.Duration
 }
 
-// NewKube returns a Kube for a cluster. Nothing is asked yet; cfg is not changed. Its transport refuses every verb but GET.
+// NewKube returns a Kube for a cluster. Nothing is asked yet; cfg is not changed. Its transport refuses every verb but
+// GET.
 func NewKube(cfg *rest.Config) (Kube, error) {
 	if cfg == nil {
 		return nil, errors.New("kubernetes: a client configuration is needed")
@@ -130,7 +133,8 @@ func (k *kinds) forget() bool {
 	return true
 }
 
-// readError says in words why something could not be read: which right is missing, or that the API did not answer, which is ErrUnanswered.
+// readError says in words why something could not be read: which right is missing, or that the API did not answer,
+// which is incident.ErrUnanswered.
 func readError(err error, verb string, gr schema.GroupResource, namespace string) error {
 	where := " in namespace " + namespace
 	if namespace == "" {
@@ -147,7 +151,7 @@ func readError(err error, verb string, gr schema.GroupResource, namespace string
 		words = fmt.Errorf("the Kubernetes API could not be asked (%s %s%s): %w", verb, gr, where, ue.Err)
 	}
 	if kubeSilent(err) {
-		return &unansweredError{words}
+		return &incident.UnansweredError{Err: words}
 	}
 	return words
 }
@@ -163,7 +167,7 @@ func mapError(err error, apiVersion, kind string) error {
 	}
 	words := fmt.Errorf("the Kubernetes API could not be asked for its kinds (%s %s): %w", apiVersion, kind, cause)
 	if kubeSilent(err) {
-		return &unansweredError{words}
+		return &incident.UnansweredError{Err: words}
 	}
 	return words
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // look is what one request for a signal brought.
@@ -30,11 +32,12 @@ type look struct {
 // maxPodValues bounds the breakdown of one reading.
 const maxPodValues = 64
 
-// look asks for a signal. A range that ends now has the value of now as its last point, so that past and value share a request; when Prometheus
-// refuses the range (too many samples, say), the value is asked for alone: a lost chart must not cost the reading.
+// look asks for a signal. A range that ends now has the value of now as its last point, so that past and value share a
+// request; when Prometheus refuses the range (too many samples, say), the value is asked for alone: a lost chart must
+// not cost the reading.
 func (c *Collector) look(ctx context.Context, p prepared, opts CollectOptions, at time.Time) (look, error) {
 	if opts.History && p.hasPast() {
-		got, err := c.ask.span(ctx, p.whole(), at)
+		got, err := c.past(ctx, p.whole(), at)
 		if err == nil {
 			var out look
 			if out, err = fromSpan(got, p.signal.Direction, at); err == nil {
@@ -51,8 +54,8 @@ func (c *Collector) look(ctx context.Context, p prepared, opts CollectOptions, a
 	return c.lookNow(ctx, p, at)
 }
 
-// hasPast says whether the past of a signal is worth its cost. A mean of an hour at each of twenty points costs Prometheus twenty hours, and what many pools do not
-// have is on no chart.
+// hasPast says whether the past of a signal is worth its cost. A mean of an hour at each of twenty points costs
+// Prometheus twenty hours, and what many pools do not have is on no chart.
 func (p prepared) hasPast() bool {
 	if p.signal.Optional || len(p.signal.Product) > 0 {
 		return false
@@ -68,16 +71,16 @@ func (p prepared) hasPast() bool {
 }
 
 func (c *Collector) lookNow(ctx context.Context, p prepared, at time.Time) (look, error) {
-	got, err := c.ask.instant(ctx, p.whole(), at)
+	got, err := c.prom.Instant(ctx, p.whole(), at)
 	if err != nil {
 		return look{}, err
 	}
-	out := look{note: got.note}
+	out := look{note: got.Note}
 	if len(p.signal.Product) > 0 {
-		out.value, out.present, err = product(got.value, p.signal.Product)
+		out.value, out.present, err = product(got.Value, p.signal.Product)
 		return out, err
 	}
-	parts, err := vectorParts(got.value)
+	parts, err := vectorParts(got.Value)
 	if err != nil {
 		return out, err
 	}
@@ -89,10 +92,16 @@ func (c *Collector) lookNow(ctx context.Context, p prepared, at time.Time) (look
 	return out, err
 }
 
+// past evaluates a query at evenly spaced times up to at.
+func (c *Collector) past(ctx context.Context, query string, at time.Time) (prometheus.Answer, error) {
+	step := (c.cfg.HistoryWindow / time.Duration(c.cfg.HistoryPoints)).Truncate(time.Millisecond)
+	return c.prom.Range(ctx, query, at.Add(-step*time.Duration(c.cfg.HistoryPoints-1)), at, step)
+}
+
 // fromSpan takes the answer of a range apart.
-func fromSpan(got answer, d incident.Direction, at time.Time) (look, error) {
-	out := look{note: got.note}
-	m, ok := got.value.(model.Matrix)
+func fromSpan(got prometheus.Answer, d incident.Direction, at time.Time) (look, error) {
+	out := look{note: got.Note}
+	m, ok := got.Value.(model.Matrix)
 	if !ok {
 		return out, errors.New("the query has no past that can be drawn")
 	}
@@ -134,7 +143,8 @@ func lastAt(s *model.SampleStream, at time.Time) (model.SampleValue, bool) {
 	return last.Value, last.Timestamp.Time().UnixMilli() == at.UnixMilli()
 }
 
-// vectorParts sorts an instant answer by the parts of the request. What carries no part is the value: nothing else was asked.
+// vectorParts sorts an instant answer by the parts of the request. What carries no part is the value: nothing else was
+// asked.
 func vectorParts(v model.Value) (map[string]model.Vector, error) {
 	if v == nil {
 		return nil, errors.New("the answer holds nothing that can be read")
@@ -156,7 +166,8 @@ func vectorParts(v model.Value) (map[string]model.Vector, error) {
 
 func partOf(m model.Metric) string { return cmp.Or(string(m[partLabel]), partValue) }
 
-// podValues are the pods' own values, the highest first; of very many, the worst. A series without a pod's name says nothing about one pod.
+// podValues are the pods' own values, the highest first; of very many, the worst. A series without a pod's name says
+// nothing about one pod.
 func podValues(v model.Vector, d incident.Direction) []incident.PodValue {
 	var out []incident.PodValue
 	for _, s := range v {
@@ -185,7 +196,7 @@ func product(v model.Value, names []string) (value float64, ok bool, err error) 
 		for _, name := range names {
 			f, err := strconv.ParseFloat(string(s.Metric[model.LabelName(name)]), 64)
 			if err != nil || !(f > 0) || math.IsInf(f, 0) {
-				return 0, false, fmt.Errorf("the label %s is %q and no number above zero", name, cut(string(s.Metric[model.LabelName(name)])))
+				return 0, false, fmt.Errorf("the label %s is %q and no number above zero", name, redact.Line(string(s.Metric[model.LabelName(name)])))
 			}
 			p *= f
 		}

@@ -25,7 +25,7 @@ func TestTheBreakdownByPodSharesTheRequest(t *testing.T) {
 		`{"metric":{"medic_part":"pods","pod":"c"},"value":[1,"NaN"]}`,
 		`{"metric":{"medic_part":"pods"},"value":[1,"12"]}`,
 	))
-	r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{}).Readings["running"]
+	r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{}).Readings["running"]
 	if diff := cmp.Diff([]incident.PodValue{{Pod: "b", Value: 10}, {Pod: "a", Value: 2}}, r.Pods); diff != "" || r.Text() != "12" {
 		t.Errorf("reading %s, pods (-want +got):\n%s", r.Text(), diff)
 	}
@@ -120,7 +120,7 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
 			f.standing[rangePath+" "+plain] = matrixAt(t, "", map[int]string{0: "7"})
-			c := newCollector(t, Config{URL: f.serve()}, nil)
+			c := newCollector(t, asking(f.serve()), nil)
 			f.always(c.baselineQuery(plain), tt.answer)
 			r := c.Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true, Baseline: true}).Readings["running"]
 			if diff := cmp.Diff(tt.want, r.Baseline); diff != "" || r.Text() != "7" || !strings.Contains(r.Warning, tt.note) {
@@ -166,7 +166,7 @@ func TestThePastIsOnlyAskedWhereItIsWorthIt(t *testing.T) {
 		f := newFakeProm(t)
 		f.dialect(llmMatchers, v1Names(), nil)
 		f.once(query, valueReply("5"))
-		r := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true}).Readings["running"]
+		r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true}).Readings["running"]
 		if r.Text() != "5" || r.Series != nil {
 			t.Errorf("%s: %+v", query, r)
 		}

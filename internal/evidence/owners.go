@@ -14,10 +14,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// ErrNoWorkload says that it was looked and that no workload is there. Asking again gives the same until something changes.
-var ErrNoWorkload = errors.New("no workload")
-
-// ErrAmbiguous says that several workloads fit. It always comes with ErrNoWorkload.
+// ErrAmbiguous says that several workloads fit. It always comes with incident.ErrNoWorkload.
 var ErrAmbiguous = errors.New("more than one fits")
 
 // maxOwners bounds a chain of owners; the longest real ones have four.
@@ -56,7 +53,7 @@ func (k *kubeClient) Owners(ctx context.Context, namespace, pod string) ([]incid
 			}
 			return chain, nil
 		case err == nil && len(chain) == maxOwners:
-			err = fmt.Errorf("%w: there are more than %d", ErrNoWorkload, maxOwners)
+			err = fmt.Errorf("%w: there are more than %d", incident.ErrNoWorkload, maxOwners)
 		}
 		if err != nil {
 			return chain, &UnfollowedError{After: here, Err: k.ofOneKind(ctx, err, namespace, pod)}
@@ -65,10 +62,11 @@ func (k *kubeClient) Owners(ctx context.Context, namespace, pod string) ([]incid
 	}
 }
 
-// ofOneKind makes an answer of an error of the API server that concerns one kind only: a conversion webhook or an API service of its operator is away, for
-// hours perhaps, while the pod can be read as before. That may not stop what is asked about other objects.
+// ofOneKind makes an answer of an error of the API server that concerns one kind only: a conversion webhook or an API
+// service of its operator is away, for hours perhaps, while the pod can be read as before. That may not stop what is
+// asked about other objects.
 func (k *kubeClient) ofOneKind(ctx context.Context, err error, namespace, pod string) error {
-	silent, ok := errors.AsType[*unansweredError](err)
+	silent, ok := errors.AsType[*incident.UnansweredError](err)
 	var status apierrors.APIStatus
 	if !ok || !errors.As(err, &status) || status.Status().Code < http.StatusInternalServerError {
 		return err
@@ -76,10 +74,11 @@ func (k *kubeClient) ofOneKind(ctx context.Context, err error, namespace, pod st
 	if _, again := k.typed.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{}); again != nil {
 		return err
 	}
-	return silent.err
+	return silent.Err
 }
 
-// owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the top.
+// owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the
+// top.
 func (k *kubeClient) owner(ctx context.Context, of incident.WorkloadRef, refs []metav1.OwnerReference) (incident.WorkloadRef, []metav1.OwnerReference, error) {
 	owner, err := onlyOwner(of, refs)
 	if err != nil || owner == nil {
@@ -91,7 +90,7 @@ func (k *kubeClient) owner(ctx context.Context, of incident.WorkloadRef, refs []
 		return incident.WorkloadRef{}, nil, err
 	}
 	if obj.GetUID() != owner.UID {
-		return incident.WorkloadRef{}, nil, fmt.Errorf("%w: %s was replaced by another object of that name, and %s belongs to the old one", ErrNoWorkload, ref, of)
+		return incident.WorkloadRef{}, nil, fmt.Errorf("%w: %s was replaced by another object of that name, and %s belongs to the old one", incident.ErrNoWorkload, ref, of)
 	}
 	return ref, obj.GetOwnerReferences(), nil
 }
@@ -110,13 +109,13 @@ func onlyOwner(of incident.WorkloadRef, refs []metav1.OwnerReference) (*metav1.O
 	case 1:
 		return &refs[0], nil
 	}
-	return nil, fmt.Errorf("%w: %w: %s has %d owners and none of them is its controller", ErrNoWorkload, ErrAmbiguous, of, len(refs))
+	return nil, fmt.Errorf("%w: %w: %s has %d owners and none of them is its controller", incident.ErrNoWorkload, ErrAmbiguous, of, len(refs))
 }
 
-// objectError is readError with "not found" as ErrNoWorkload.
+// objectError is readError with "not found" as incident.ErrNoWorkload.
 func objectError(err error, gr schema.GroupResource, ref incident.WorkloadRef) error {
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w: %s does not exist", ErrNoWorkload, ref)
+		return fmt.Errorf("%w: %s does not exist", incident.ErrNoWorkload, ref)
 	}
 	return readError(err, "get", gr, ref.Namespace)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // maxPods bounds what is read of one workload.
@@ -41,7 +42,8 @@ func (k *kubeClient) pods(ctx context.Context, ref incident.WorkloadRef, sel lab
 	return list.Items, nil
 }
 
-// podsFacts are the pods that serve or should. Those that ended for good are no pods any more: they are told among the changes.
+// podsFacts are the pods that serve or should. Those that ended for good are no pods any more: they are told among the
+// changes.
 func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 	if pods == nil {
 		return nil
@@ -55,8 +57,9 @@ func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 	return out
 }
 
-// podFacts takes restarts and reasons from the containers of the engine, and from init containers that keep the pod from starting. Of the containers beside the
-// engine only what they wait for is said, each with its name: their ends are no ends of an engine, and they may be why the pod is not ready.
+// podFacts takes restarts and reasons from the containers of the engine, and from init containers that keep the pod
+// from starting. Of the containers beside the engine only what they wait for is said, each with its name: their ends
+// are no ends of an engine, and they may be why the pod is not ready.
 func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	out := incident.Pod{Name: pod.Name}
 	if pod.Status.StartTime != nil {
@@ -67,7 +70,7 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 		reasons = append(reasons, "terminating")
 	}
 	if pod.Status.Reason != "" {
-		reasons = append(reasons, shown(pod.Status.Reason))
+		reasons = append(reasons, redact.Shown(pod.Status.Reason))
 	}
 	for _, c := range pod.Status.Conditions {
 		switch {
@@ -78,7 +81,7 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 			if c.LastTransitionTime.IsZero() {
 				out.Unscheduled = pod.CreationTimestamp.UTC()
 			}
-			reasons = append(reasons, strings.TrimSpace(shown(c.Reason)+" "+shown(c.Message)))
+			reasons = append(reasons, strings.TrimSpace(redact.Shown(c.Reason)+" "+redact.Shown(c.Message)))
 		}
 	}
 	for _, s := range engineStatuses(pod, container) {
@@ -93,7 +96,7 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	engine := engineNames(pod, container)
 	for _, s := range pod.Status.ContainerStatuses {
 		if !slices.Contains(engine, s.Name) && s.State.Waiting != nil && !isStart(s.State.Waiting.Reason) {
-			reasons = append(reasons, "container "+s.Name+": "+shown(s.State.Waiting.Reason))
+			reasons = append(reasons, "container "+s.Name+": "+redact.Shown(s.State.Waiting.Reason))
 		}
 	}
 	out.Reason = strings.Join(reasons, "; ")
@@ -109,11 +112,11 @@ func isStart(reason string) bool {
 func containerReasons(s corev1.ContainerStatus) []string {
 	var out []string
 	if w := s.State.Waiting; w != nil && w.Reason != "" {
-		out = append(out, shown(w.Reason))
+		out = append(out, redact.Shown(w.Reason))
 	}
 	for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
 		if t != nil {
-			out = append(out, strings.TrimSpace(fmt.Sprintf("last ended: %s, exit code %d", cmp.Or(shown(t.Reason), "no reason given"), t.ExitCode)))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("last ended: %s, exit code %d", cmp.Or(redact.Shown(t.Reason), "no reason given"), t.ExitCode)))
 			break
 		}
 	}

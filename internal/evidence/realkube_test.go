@@ -237,7 +237,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		_, err = c.bot.PodsAt(t.Context(), "", "10.1.0.1")
-		if err == nil || err.Error() != "the right to list pods in all namespaces is missing: grant it to the bot" || errors.Is(err, ErrNoWorkload) {
+		if err == nil || err.Error() != "the right to list pods in all namespaces is missing: grant it to the bot" || errors.Is(err, incident.ErrNoWorkload) {
 			t.Errorf("err = %v", err)
 		}
 	})
@@ -245,7 +245,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		t.Parallel()
 		f := newFakeProm(t)
 		f.once(mustTargetQuery(t, map[string]string{"instance": "10.1.0.1:8000", "namespace": "llm"}), vectorReply())
-		ref, how, err := newCollector(t, Config{URL: f.serve()}, c.bot).FindWorkload(t.Context(), map[string]string{"instance": "10.1.0.1:8000", "namespace": "llm"})
+		ref, how, err := newCollector(t, asking(f.serve()), c.bot).FindWorkload(t.Context(), map[string]string{"instance": "10.1.0.1:8000", "namespace": "llm"})
 		if err != nil || ref.String() != "VLLMRuntime llm/stack" || how != "The address 10.1.0.1:8000 is that of pod llm/stacked-abc-1, which belongs to ReplicaSet stacked-abc, then Deployment stacked, then VLLMRuntime stack." {
 			t.Errorf("%v, %q, %v", ref, how, err)
 		}
@@ -264,7 +264,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		cfg.BearerToken = kubeToken
 		stranger, err := NewKube(cfg)
 		must(t, err)
-		if _, err := stranger.Owners(t.Context(), "llm", "stacked-abc-1"); !errors.Is(err, ErrUnanswered) {
+		if _, err := stranger.Owners(t.Context(), "llm", "stacked-abc-1"); !errors.Is(err, incident.ErrUnanswered) {
 			t.Errorf("owners: %v", err)
 		}
 		got := stranger.Cluster(t.Context(), deploymentRef("llama"), now)
@@ -281,21 +281,21 @@ func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 	k.GrantAll(t, kubetest.Bot, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
 	bot, err := NewKube(k.ConfigFor(kubetest.Bot))
 	must(t, err)
-	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, ErrNoWorkload) {
+	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("before: %v", err)
 	}
 	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(got.Error, "does not exist") {
 		t.Errorf("before: %+v", got)
 	}
 	k.StopServer(t)
-	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, ErrUnanswered) || errors.Is(err, ErrNoWorkload) {
+	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, incident.ErrUnanswered) || errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("in the outage: %v", err)
 	}
 	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(got.Error, "could not be asked") {
 		t.Errorf("in the outage: %+v", got)
 	}
 	k.StartServer(t)
-	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, ErrNoWorkload) {
+	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("after: %v", err)
 	}
 }
@@ -358,10 +358,10 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		{"llm", "contested-abc-1", true, true, "[ReplicaSet llm/contested-abc Deployment llm/contested]", "the owners above Deployment llm/contested are not known"},
 	} {
 		chain, err := c.bot.Owners(t.Context(), tt.namespace, tt.pod)
-		if err == nil || fmt.Sprint(chain) != tt.chain || !strings.Contains(err.Error(), tt.want) || errors.Is(err, ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
+		if err == nil || fmt.Sprint(chain) != tt.chain || !strings.Contains(err.Error(), tt.want) || errors.Is(err, incident.ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
 			t.Errorf("%s/%s: %v, %v", tt.namespace, tt.pod, chain, err)
 		}
-		if errors.Is(err, ErrUnanswered) {
+		if errors.Is(err, incident.ErrUnanswered) {
 			t.Errorf("%s/%s: an answer about one object is taken for silence: %v", tt.namespace, tt.pod, err)
 		}
 	}
@@ -400,7 +400,7 @@ func TestAnUnreachableKubernetesIsSaidWithoutSecrets(t *testing.T) {
 			t.Errorf("error = %q", text)
 		}
 	}
-	if errors.Is(ownersErr, ErrNoWorkload) || errors.Is(podsErr, ErrNoWorkload) || !errors.Is(ownersErr, ErrUnanswered) || !errors.Is(podsErr, ErrUnanswered) {
+	if errors.Is(ownersErr, incident.ErrNoWorkload) || errors.Is(podsErr, incident.ErrNoWorkload) || !errors.Is(ownersErr, incident.ErrUnanswered) || !errors.Is(podsErr, incident.ErrUnanswered) {
 		t.Error("an API that did not answer is taken for an answer")
 	}
 	if _, err := NewKube(nil); err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -91,7 +92,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 	p := promtest.StartWith(t, promtest.Options{Targets: targets})
 	p.WaitFor(t, fmt.Sprintf("count(up == 1) == %d", len(targets)))
 	p.WaitFor(t, fmt.Sprintf("count(rate({__name__=~'(ray_)?vllm[:_]generation_tokens_total'}[1m])) == %d", 2*len(fleets())+1))
-	c := newCollector(t, Config{URL: p.URL}, nil)
+	c := newCollector(t, asking(p.URL), nil)
 
 	t.Run("each dialect is read with its own names", func(t *testing.T) {
 		t.Parallel()
@@ -182,7 +183,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 	})
 	t.Run("history", func(t *testing.T) {
 		t.Parallel()
-		short := newCollector(t, Config{URL: p.URL, HistoryWindow: 2 * time.Second, HistoryPoints: 4}, nil)
+		short := newCollector(t, Config{Prometheus: prometheus.Config{URL: p.URL}, HistoryWindow: 2 * time.Second, HistoryPoints: 4}, nil)
 		ev := short.Collect(t.Context(), realPool("v1"), []incident.Signal{running}, CollectOptions{History: true})
 		series := ev.Readings["running"].Series
 		if len(series) == 0 || len(series) > 4 || series[len(series)-1].Value != 6 || !series[len(series)-1].At.Equal(ev.At) {
@@ -198,7 +199,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 	})
 	t.Run("samples older than allowed", func(t *testing.T) {
 		t.Parallel()
-		strict := newCollector(t, Config{URL: p.URL, MaxSampleAge: time.Nanosecond}, nil)
+		strict := newCollector(t, Config{Prometheus: prometheus.Config{URL: p.URL}, MaxSampleAge: time.Nanosecond}, nil)
 		if r := strict.Collect(t.Context(), realPool("v1"), []incident.Signal{running}, CollectOptions{}).Readings["running"]; !strings.HasPrefix(r.Error, "stale: ") || r.Value != nil {
 			t.Errorf("reading = %+v", r)
 		}
@@ -218,12 +219,12 @@ func TestAgainstARealPrometheus(t *testing.T) {
 	t.Run("an instance leads to its pod", func(t *testing.T) {
 		t.Parallel()
 		kube := fakeKube{owners: map[string][]incident.WorkloadRef{"v1/v1-1": llamaChain()}}
-		ref, how, err := newCollector(t, Config{URL: p.URL}, kube).FindWorkload(t.Context(), map[string]string{"alertname": "vLLMHighTTFT", "instance": targets[1].Address})
+		ref, how, err := newCollector(t, asking(p.URL), kube).FindWorkload(t.Context(), map[string]string{"alertname": "vLLMHighTTFT", "instance": targets[1].Address})
 		if err != nil || ref != llamaChain()[1] || !strings.Contains(how, "from pod v1/v1-1, which belongs to ReplicaSet llama-abc, then Deployment llama") {
 			t.Errorf("%v, %q, %v", ref, how, err)
 		}
-		_, _, err = newCollector(t, Config{URL: p.URL}, kube).FindWorkload(t.Context(), map[string]string{"instance": "10.1.2.3:8000"})
-		if !errors.Is(err, ErrNoWorkload) {
+		_, _, err = newCollector(t, asking(p.URL), kube).FindWorkload(t.Context(), map[string]string{"instance": "10.1.2.3:8000"})
+		if !errors.Is(err, incident.ErrNoWorkload) {
 			t.Errorf("an unknown instance: %v", err)
 		}
 	})

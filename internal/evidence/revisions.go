@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // maxRevisions bounds what is read of a history; Kubernetes keeps ten by default.
@@ -172,8 +173,8 @@ func rolloutFinished(d *unstructured.Unstructured) time.Time {
 	return time.Time{}
 }
 
-// controllerRevisions reads the history of a StatefulSet, a DaemonSet, a LeaderWorkerSet, or whatever else keeps one: their revisions carry the labels by
-// which their pods are found.
+// controllerRevisions reads the history of a StatefulSet, a DaemonSet, a LeaderWorkerSet, or whatever else keeps one:
+// their revisions carry the labels by which their pods are found.
 func (k *kubeClient) controllerRevisions(ctx context.Context, obj *unstructured.Unstructured, sel labels.Selector) (history, error) {
 	out := history{
 		of:      incident.WorkloadRef{APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()},
@@ -249,7 +250,8 @@ func (h *history) rollouts(now time.Time, engine string) []incident.RecentChange
 	return out
 }
 
-// began is when a revision became the newest one. A template that was used before keeps its object, so its age says nothing then.
+// began is when a revision became the newest one. A template that was used before keeps its object, so its age says
+// nothing then.
 func (h *history) began(i int) (at time.Time, back bool) {
 	r := &h.revisions[i]
 	for _, earlier := range h.revisions[:i] {
@@ -268,7 +270,8 @@ func (h *history) began(i int) (at time.Time, back bool) {
 	return time.Time{}, true
 }
 
-// before is the revision that was replaced by one; nil when it is not kept. One that came back later has another number now, and is known by its age.
+// before is the revision that was replaced by one; nil when it is not kept. One that came back later has another number
+// now, and is known by its age.
 func (h *history) before(i int) *revision {
 	if i > 0 && h.revisions[i-1].number == h.revisions[i].number-1 {
 		return &h.revisions[i-1]
@@ -312,7 +315,8 @@ func (h *history) changed(i int, engine string) string {
 	return strings.Join(parts, "; ")
 }
 
-// specChange is all that can be said of a workload without a history: that its specification was written, when, and by whom.
+// specChange is all that can be said of a workload without a history: that its specification was written, when, and by
+// whom.
 func specChange(obj *unstructured.Unstructured, now time.Time) (incident.RecentChange, bool) {
 	var last metav1.ManagedFieldsEntry
 	for _, m := range obj.GetManagedFields() {
@@ -326,7 +330,7 @@ func specChange(obj *unstructured.Unstructured, now time.Time) (incident.RecentC
 	}
 	return incident.RecentChange{
 		At: last.Time.UTC(), Kind: incident.ChangeRollout, Object: obj.GetKind() + " " + obj.GetName(),
-		Text: fmt.Sprintf("its specification was written by %s (generation %d); what changed is not kept", shown(last.Manager), obj.GetGeneration()),
+		Text: fmt.Sprintf("its specification was written by %s (generation %d); what changed is not kept", redact.Shown(last.Manager), obj.GetGeneration()),
 	}, true
 }
 

@@ -13,14 +13,16 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // maxLabelValue bounds a matcher's value in bytes. Kubernetes names end at 253; model names can be paths.
 const maxLabelValue = 512
 
-// Rewrite puts matchers into every selector of a query and spells its vLLM metrics as the dialect does, both on the syntax tree. It is pure,
-// and rewriting a rewritten query changes nothing. A matcher is left out where the metric cannot carry its label; when that would leave
-// a selector without any of them, the query is refused. Each selector must name its metric.
+// Rewrite puts matchers into every selector of a query and spells its vLLM metrics as the dialect does, both on the
+// syntax tree. It is pure, and rewriting a rewritten query changes nothing. A matcher is left out where the metric
+// cannot carry its label; when that would leave a selector without any of them, the query is refused. Each selector
+// must name its metric.
 func Rewrite(query string, d Dialect, matchers map[string]string) (string, error) {
 	expr, err := rewrite(query, d, scope{matchers: matchers})
 	if err != nil {
@@ -94,8 +96,8 @@ func groupBy(n parser.Node, podLabel string) {
 	}
 }
 
-// joinedToPool says whether the series of another exporter (a GPU's, say) count only where they meet one of this pool's own pods: they are matched on
-// "pod" with a selector of vLLM's metrics, which carries all matchers.
+// joinedToPool says whether the series of another exporter (a GPU's, say) count only where they meet one of this pool's
+// own pods: they are matched on "pod" with a selector of vLLM's metrics, which carries all matchers.
 func joinedToPool(vs *parser.VectorSelector, path []parser.Node) bool {
 	if name, err := metricName(vs); err != nil || isVLLM(name) {
 		return false
@@ -126,8 +128,8 @@ func isVLLM(name string) bool {
 	return ok
 }
 
-// onOtherExporters are the matchers that mean the same on the series of this exporter. A GPU's carry the namespace of the exporter itself where they are scraped
-// without honor_labels; the join alone bounds them then.
+// onOtherExporters are the matchers that mean the same on the series of this exporter. A GPU's carry the namespace of
+// the exporter itself where they are scraped without honor_labels; the join alone bounds them then.
 func onOtherExporters(name string, matchers map[string]string) map[string]string {
 	if strings.HasPrefix(name, "DCGM_") {
 		return nil
@@ -138,15 +140,16 @@ func onOtherExporters(name string, matchers map[string]string) map[string]string
 	return nil
 }
 
-// CheckMatchers refuses what cannot be a bounding matcher: an empty value (it would match every series without the label), an over-long
-// one, text that is not UTF-8, and names that are no label's or would change which metric is meant.
+// CheckMatchers refuses what cannot be a bounding matcher: an empty value (it would match every series without the
+// label), an over-long one, text that is not UTF-8, and names that are no label's or would change which metric is
+// meant.
 func CheckMatchers(matchers map[string]string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(matchers)) {
 		value := matchers[name]
 		switch {
 		case !model.LegacyValidation.IsValidLabelName(name), name == model.MetricNameLabel:
-			errs = append(errs, fmt.Errorf("matcher %q: this is not the name of a label that can bound a query", cut(name)))
+			errs = append(errs, fmt.Errorf("matcher %q: this is not the name of a label that can bound a query", redact.Line(name)))
 		case value == "":
 			errs = append(errs, fmt.Errorf("matcher %s has no value: it would match every series without that label", name))
 		case len(value) > maxLabelValue:
@@ -158,8 +161,8 @@ func CheckMatchers(matchers map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// rewriteSelector puts in the bounding matchers. The pool's own say whether production-stack's router is meant; its route takes the place of all of
-// them where the gateway is.
+// rewriteSelector puts in the bounding matchers. The pool's own say whether production-stack's router is meant; its
+// route takes the place of all of them where the gateway is.
 func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool scope, matchers map[string]string) error {
 	name, err := metricName(vs)
 	if err != nil {
@@ -188,7 +191,8 @@ func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool scope, matchers 
 	return nil
 }
 
-// metricName returns the selector's metric. A selector without exactly one plain name cannot be spelled in another dialect.
+// metricName returns the selector's metric. A selector without exactly one plain name cannot be spelled in another
+// dialect.
 func metricName(vs *parser.VectorSelector) (string, error) {
 	name, count := "", 0
 	for _, m := range vs.LabelMatchers {
@@ -201,7 +205,7 @@ func metricName(vs *parser.VectorSelector) (string, error) {
 		}
 	}
 	if count != 1 || name == "" {
-		return "", fmt.Errorf("the selector %s does not name one metric: write the name out", cut(vs.String()))
+		return "", fmt.Errorf("the selector %s does not name one metric: write the name out", redact.Line(vs.String()))
 	}
 	return name, nil
 }
@@ -235,7 +239,8 @@ func equal(name, value string) *labels.Matcher {
 	return &labels.Matcher{Type: labels.MatchEqual, Name: name, Value: value}
 }
 
-// selector prints a selector, quoted by the parser's own printer. pattern, when not empty, is a regular expression for the metric's name.
+// selector prints a selector, quoted by the parser's own printer. pattern, when not empty, is a regular expression for
+// the metric's name.
 func selector(pattern string, more ...*labels.Matcher) (string, error) {
 	vs := &parser.VectorSelector{LabelMatchers: more}
 	if pattern != "" {

@@ -125,7 +125,7 @@ func TestWhatTheReadingOfTheGatewaySays(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
 			f.once(tt.query, tt.reply)
-			ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), tt.pool, []incident.Signal{cancelSignal()}, CollectOptions{History: true})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), tt.pool, []incident.Signal{cancelSignal()}, CollectOptions{History: true})
 			r := ev.Readings["gateway_cancel_ratio"]
 			if r.Text() != tt.value || r.Warning != tt.note || r.Error != "" || r.Optional == tt.told {
 				t.Errorf("%s, warning %q, error %q, optional %v\nwant %s, %q, %v", r.Text(), r.Warning, r.Error, r.Optional, tt.value, tt.note, !tt.told)
@@ -146,7 +146,7 @@ func TestTheNumberOfRoutesComesWithAPastToo(t *testing.T) {
 		end := r.Form.Get("end")
 		write(w, success("matrix", `[{"metric":{"medic_part":"value"},"values":[[`+end+`,"0.4"]]},{"metric":{"medic_part":"routes"},"values":[[`+end+`,"2"]]}]`))
 	}}
-	ev := newCollector(t, Config{URL: f.serve()}, nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true})
 	r := ev.Readings["cancels"]
 	if r.Text() != "0.4" || len(r.Pods) != 0 || len(r.Series) == 0 || !strings.Contains(r.Warning, SeveralRoutes) {
 		t.Errorf("%s: %+v", r.Text(), r)

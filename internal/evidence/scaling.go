@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // sameAct is how far apart the events of an autoscaler and of the Deployment that obeys it are at most.
@@ -29,9 +30,9 @@ type scaling struct {
 	to int64
 }
 
-// scaled and resized are the texts of the Deployment controller (pkg/controller/deployment/sync.go) and of the autoscaler
-// (pkg/controller/podautoscaler/horizontal.go). Of more than ten alike within ten minutes only the last is kept, with a note before it
-// (k8s.io/client-go/tools/record/events_cache.go).
+// scaled and resized are the texts of the Deployment controller (pkg/controller/deployment/sync.go) and of the
+// autoscaler (pkg/controller/podautoscaler/horizontal.go). Of more than ten alike within ten minutes only the last is
+// kept, with a note before it (k8s.io/client-go/tools/record/events_cache.go).
 var (
 	scaled  = regexp.MustCompile(`^(?:\(combined from similar events\): )?Scaled (up|down) replica set (\S+) (?:from (\d+) )?to (\d+)`)
 	resized = regexp.MustCompile(`^New size: (\d+);`)
@@ -48,13 +49,14 @@ func (k *kubeClient) deploymentScalings(ctx context.Context, of incident.Workloa
 			continue
 		}
 		out = append(out, scaling{
-			at: eventTime(e).UTC(), object: of.Kind + " " + of.Name, text: shown(e.Message), replicaSet: m[2], up: m[1] == "up", from: count(m[3]), to: count(m[4]),
+			at: eventTime(e).UTC(), object: of.Kind + " " + of.Name, text: redact.Shown(e.Message), replicaSet: m[2], up: m[1] == "up", from: count(m[3]), to: count(m[4]),
 		})
 	}
 	return out, err
 }
 
-// scalerScalings are the scale events of an autoscaler, of KEDA and of AIBrix, whose PodAutoscaler speaks as an autoscaler does.
+// scalerScalings are the scale events of an autoscaler, of KEDA and of AIBrix, whose PodAutoscaler speaks as an
+// autoscaler does.
 func (k *kubeClient) scalerScalings(ctx context.Context, s scaler, now time.Time) ([]scaling, error) {
 	var (
 		out  []scaling
@@ -76,7 +78,7 @@ func (k *kubeClient) scalerScalings(ctx context.Context, s scaler, now time.Time
 		errs = append(errs, err)
 		for i := range found {
 			e := &found[i]
-			one := scaling{at: eventTime(e).UTC(), object: of.kind + " " + of.name, text: shown(e.Message), from: -1, to: -1}
+			one := scaling{at: eventTime(e).UTC(), object: of.kind + " " + of.name, text: redact.Shown(e.Message), from: -1, to: -1}
 			if m := resized.FindStringSubmatch(e.Message); m != nil {
 				one.to = count(m[1])
 			}
@@ -98,8 +100,8 @@ func count(s string) int64 {
 	return n
 }
 
-// scalings turns events into changes. What a Deployment does in a rollout is no scaling, and what it does for its autoscaler is said once, by the
-// autoscaler, which has the reason.
+// scalings turns events into changes. What a Deployment does in a rollout is no scaling, and what it does for its
+// autoscaler is said once, by the autoscaler, which has the reason.
 func scalings(own, scalers []scaling, h *history) []incident.RecentChange {
 	var out []incident.RecentChange
 	for _, s := range own {
@@ -128,7 +130,8 @@ func obeys(s scaling, scalers []scaling) bool {
 	return false
 }
 
-// explains says whether a scaling belongs to a rollout: the newest revision grows until the rollout has ended, those before it shrink once it has begun.
+// explains says whether a scaling belongs to a rollout: the newest revision grows until the rollout has ended, those
+// before it shrink once it has begun.
 func (h *history) explains(s scaling) bool {
 	last := len(h.revisions) - 1
 	at := -1
@@ -165,7 +168,8 @@ func (h *history) succeeded(at int) time.Time {
 	return out
 }
 
-// dateReturn finds out when a Deployment went back to an earlier template: its ReplicaSet, which is old, grew from nothing then.
+// dateReturn finds out when a Deployment went back to an earlier template: its ReplicaSet, which is old, grew from
+// nothing then.
 func (h *history) dateReturn(events []scaling) {
 	last := len(h.revisions) - 1
 	if last < 0 {

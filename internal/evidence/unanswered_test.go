@@ -17,6 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
 func TestOnlySilenceOfTheAPIServerIsNoAnswer(t *testing.T) {
@@ -45,7 +48,7 @@ func TestOnlySilenceOfTheAPIServerIsNoAnswer(t *testing.T) {
 		for where, err := range map[string]error{
 			"read": readError(tt.err, "get", pods, "llm"), "map": mapError(tt.err, "ray.io/v1", "RayCluster"),
 		} {
-			if errors.Is(err, ErrUnanswered) != tt.silent {
+			if errors.Is(err, incident.ErrUnanswered) != tt.silent {
 				t.Errorf("%s (%s): nobody answered is %v, want %v: %v", name, where, !tt.silent, tt.silent, err)
 			}
 		}
@@ -65,7 +68,7 @@ func TestTheWaitForOurOwnRateLimitIsNoAnswer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := k.Owners(ctx, "llm", "x"); !errors.Is(err, ErrUnanswered) {
+	if _, err := k.Owners(ctx, "llm", "x"); !errors.Is(err, incident.ErrUnanswered) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -91,23 +94,23 @@ func TestOnlySilenceOfPrometheusIsNoAnswer(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.standing[instantPath+" "+mustTargetQuery(t, map[string]string{"instance": instance})] = tt.answer // a 403 is asked for again, by GET
-			_, _, err := newCollector(t, Config{URL: f.serve(), Attempts: 1}, fakeKube{}).FindOwners(t.Context(), map[string]string{"instance": instance})
-			if err == nil || errors.Is(err, ErrUnanswered) != tt.silent {
+			_, _, err := newCollector(t, Config{Prometheus: prometheus.Config{URL: f.serve(), Attempts: 1}}, fakeKube{}).FindOwners(t.Context(), map[string]string{"instance": instance})
+			if err == nil || errors.Is(err, incident.ErrUnanswered) != tt.silent {
 				t.Errorf("nobody answered: want %v, got %v", tt.silent, err)
 			}
 		})
 	}
 	t.Run("nobody is there", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, Config{URL: "http://127.0.0.1:1", Attempts: 1}, fakeKube{})
-		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": instance}); !errors.Is(err, ErrUnanswered) {
+		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1", Attempts: 1}}, fakeKube{})
+		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": instance}); !errors.Is(err, incident.ErrUnanswered) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("Prometheus is away and Kubernetes may not be asked", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, Config{URL: "http://127.0.0.1:1", Attempts: 1}, fakeKube{err: errors.New("the right to list pods is missing")})
-		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": "10.0.0.7:8000"}); !errors.Is(err, ErrUnanswered) {
+		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1", Attempts: 1}}, fakeKube{err: errors.New("the right to list pods is missing")})
+		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": "10.0.0.7:8000"}); !errors.Is(err, incident.ErrUnanswered) {
 			t.Errorf("what Prometheus might have known is given up: %v", err)
 		}
 	})
@@ -118,15 +121,15 @@ func TestTheOwnersThatWereReadComeWithTheError(t *testing.T) {
 	top := llamaChain()[1]
 	for name, cause := range map[string]error{
 		"may not be read": errors.New("the right to get vllmruntimes is missing"),
-		"is not there":    fmt.Errorf("%w: VLLMRuntime llm/stack does not exist", ErrNoWorkload),
-		"nobody answered": &unansweredError{errors.New("connection refused")},
+		"is not there":    fmt.Errorf("%w: VLLMRuntime llm/stack does not exist", incident.ErrNoWorkload),
+		"nobody answered": &incident.UnansweredError{Err: errors.New("connection refused")},
 	} {
 		kube := fakeKube{owners: chains("llm/a", llamaChain()), above: map[string]error{"llm/a": &UnfollowedError{After: top, Err: cause}}}
-		c := newCollector(t, Config{URL: newFakeProm(t).serve()}, kube)
+		c := newCollector(t, asking(newFakeProm(t).serve()), kube)
 		alert := map[string]string{"namespace": "llm", "pod": "a"}
 		chain, how, err := c.FindOwners(t.Context(), alert)
 		unfollowed, ok := errors.AsType[*UnfollowedError](err)
-		if !ok || unfollowed.After != top || errors.Is(err, ErrUnanswered) != errors.Is(cause, ErrUnanswered) || errors.Is(err, ErrNoWorkload) != errors.Is(cause, ErrNoWorkload) {
+		if !ok || unfollowed.After != top || errors.Is(err, incident.ErrUnanswered) != errors.Is(cause, incident.ErrUnanswered) || errors.Is(err, incident.ErrNoWorkload) != errors.Is(cause, incident.ErrNoWorkload) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(llamaChain(), chain); diff != "" || !strings.HasSuffix(how, "then Deployment llama.") {

@@ -17,8 +17,8 @@ import (
 
 var ago = regexp.MustCompile(`^(\S+) ago$`)
 
-// fromJSON reads a part of the file whose fields are those of an incident's JSON. Texts such as "5m ago" become times before now. The error comes with
-// the node that it is about.
+// fromJSON reads a part of the file whose fields are those of an incident's JSON. Texts such as "5m ago" become times
+// before now. The error comes with the node that it is about.
 func fromJSON(n *yaml.Node, now time.Time, out any) (*yaml.Node, error) {
 	absolute(n, now)
 	var v any
@@ -97,7 +97,7 @@ func (k kube) Cluster(_ context.Context, ref incident.WorkloadRef, _ time.Time) 
 
 // Owners implements evidence.Kube. Tests name their pool; nothing is looked for.
 func (kube) Owners(context.Context, string, string) ([]incident.WorkloadRef, error) {
-	return nil, evidence.ErrNoWorkload
+	return nil, incident.ErrNoWorkload
 }
 
 // PodsAt implements evidence.Kube.

@@ -13,6 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -47,8 +48,8 @@ type Difference struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Run runs the tests whose name matches, all without an expression, in every dialect that they name, several side by side. The results are in the order
-// of the file. It may be called again; every run begins with an empty Prometheus.
+// Run runs the tests whose name matches, all without an expression, in every dialect that they name, several side by
+// side. The results are in the order of the file. It may be called again; every run begins with an empty Prometheus.
 func (f *File) Run(ctx context.Context, only *regexp.Regexp) []Result {
 	type job struct {
 		test    *test
@@ -118,9 +119,10 @@ func (f *File) collect(ctx context.Context, t test, series []promembed.Series) (
 		cluster = kube{*t.cluster}
 	}
 	c, err := evidence.New(evidence.Config{
-		URL:       "http://prometheus.invalid",
-		Transport: func(http.RoundTripper) http.RoundTripper { return p },
-		Now:       func() time.Time { return t.at },
+		Prometheus: prometheus.Config{
+			URL: "http://prometheus.invalid", Transport: func(http.RoundTripper) http.RoundTripper { return p },
+		},
+		Now: func() time.Time { return t.at },
 	}, cluster, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return ev, fmt.Errorf("prepare the evidence: %w", err)

@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
 // stray is a bench whose alerts for other models than llama lead nowhere.
 func stray(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, []incident.Pool{llama()})
-	b.sight.owned("", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.sight.owned("", ownersAnswer{err: incident.ErrNoWorkload})
 	return b
 }
 

@@ -1,8 +1,9 @@
 // Package remediation is the engine: it takes an incident from one state to the next, one durable step at a time.
 //
-// The incident row is the truth. Advance looks at it, does at most one thing outside, works out the next state with incident.Apply, and
-// commits. Killed at any instruction it goes on where it was: what is repeated after a crash is either a read, or a write that is
-// recognised. The engine never retries a write by itself and is safe for use by several goroutines and several replicas.
+// The incident row is the truth. Advance looks at it, does at most one thing outside, works out the next state with
+// incident.Apply, and commits. Killed at any instruction it goes on where it was: what is repeated after a crash is
+// either a read, or a write that is recognised. The engine never retries a write by itself and is safe for use by
+// several goroutines and several replicas.
 package remediation
 
 import (
@@ -20,8 +21,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
-// Incidents is what the engine needs of the store to move incidents. Commit is all or nothing and answers incident.ErrStale,
-// incident.ErrFenced, incident.ErrPoolOpen, *incident.LockedError or *incident.PausedError.
+// Incidents is what the engine needs of the store to move incidents. Commit is all or nothing and answers
+// incident.ErrStale, incident.ErrFenced, incident.ErrPoolOpen, *incident.LockedError or *incident.PausedError.
 type Incidents interface {
 	ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error)
 	ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error
@@ -30,8 +31,8 @@ type Incidents interface {
 	Wake() <-chan struct{}
 }
 
-// Inbox is what the engine needs of the store to fold deliveries in. A claim keeps the order of a group: no delivery is given out while an earlier one of its group
-// is claimed by somebody else or waits to be tried again.
+// Inbox is what the engine needs of the store to fold deliveries in. A claim keeps the order of a group: no delivery is
+// given out while an earlier one of its group is claimed by somebody else or waits to be tried again.
 type Inbox interface {
 	ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error)
 	RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error
@@ -50,24 +51,20 @@ type Ledger interface {
 	Pauses(ctx context.Context) ([]incident.Pause, error)
 }
 
-// Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindOwners follows labels to a pod and
-// answers its owners, the nearest first, and how they were found; ErrNoWorkload, wrapped, when it looked and found nothing; ErrUnanswered, wrapped,
-// when nobody answered; any other error is an answer about these labels only. The owners that could be read come with the error too.
+// Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindOwners
+// follows labels to a pod and answers its owners, the nearest first, and how they were found; incident.ErrNoWorkload,
+// wrapped, when it searched and found nothing; incident.ErrUnanswered, wrapped, when nobody answered; any other error
+// is an answer about these labels only. The owners that could be read come with the error too.
 type Collector interface {
 	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence
 	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
 }
 
-// ErrNoWorkload says that labels lead to no workload.
-var ErrNoWorkload = errors.New("the labels lead to no workload")
-
-// ErrUnanswered says that nobody answered the question where labels lead, and that nobody would answer the next one.
-var ErrUnanswered = errors.New("nobody answered")
-
-// Executor turns knobs. Do may be called again with the same write id and then recognises its own write. Its nil error promises that the
-// object has the wanted value; *incident.DriftError and *incident.RefusedError promise that nothing was written; any other error means
-// that the outcome is not known, and Observe must be asked. In a drill the executor sends dry-runs only. Mark looks at a field just before its write
-// and Look after it: who has changed the value since, nil while nobody has. What could not be read is an error, and no answer to that.
+// Executor turns knobs. Do may be called again with the same write id and then recognises its own write. Its nil error
+// promises that the object has the wanted value; *incident.DriftError and *incident.RefusedError promise that nothing
+// was written; any other error means that the outcome is not known, and Observe must be asked. In a drill the executor
+// sends dry-runs only. Mark looks at a field just before its write and Look after it: who has changed the value since,
+// nil while nobody has. What could not be read is an error, and no answer to that.
 type Executor interface {
 	Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error)
 	Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error
@@ -84,7 +81,8 @@ type Diagnoser interface {
 	Diagnose(in playbooks.Input) playbooks.Result
 }
 
-// Deps are the engine's collaborators; all are needed, except Live and Drill, which are nil when no Kubernetes is configured.
+// Deps are the engine's collaborators; all are needed, except Live and Drill, which are nil when no Kubernetes is
+// configured.
 type Deps struct {
 	Incidents Incidents
 	Inbox     Inbox
@@ -108,8 +106,8 @@ type Config struct {
 	Mode   incident.Mode // of alerts that lead to no pool
 	Policy policy.Settings
 	Timing Timing
-	// FreeCuts is how many turns on an incident may be cut off in a row, by the end of their process, before it waits. Default 5: processes are ended for
-	// many reasons, and a write that was under way must be looked at soon.
+	// FreeCuts is how many turns on an incident may be cut off in a row, by the end of their process, before it waits.
+	// Default 5: processes are ended for many reasons, and a write that was under way must be looked at soon.
 	FreeCuts int
 }
 
@@ -151,8 +149,8 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	return &Engine{cfg: cfg, deps: deps}, nil
 }
 
-// Run works on the inbox and on the due incidents until the context ends, side by side: alerts whose owner is slow to find do not hold up an
-// approved step. Each looks at its start, every Timing.Sweep, and when the store wakes it.
+// Run works on the inbox and on the due incidents until the context ends, side by side: alerts whose owner is slow to
+// find do not hold up an approved step. Each looks at its start, every Timing.Sweep, and when the store wakes it.
 func (e *Engine) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -163,7 +161,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// gatherInbox is how long deliveries gather before more of them are folded in: in a storm many are folded for the price of one. The first one does not wait.
+// gatherInbox is how long deliveries gather before more of them are folded in: in a storm many are folded for the price
+// of one. The first one does not wait.
 const gatherInbox = 200 * time.Millisecond
 
 func (e *Engine) again(ctx context.Context, what string, sweep func(context.Context) (int, error)) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
 // An alert that names only its pod is led to its pool through the pod's owner. When it resolves, the pod is often gone: that is the repair. Its end belongs to the
@@ -13,9 +12,9 @@ import (
 func TestTheEndOfAnAlertWhosePodIsGoneReachesItsIncident(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]ownersAnswer{
-		"the pod is gone":    {err: remediation.ErrNoWorkload},
+		"the pod is gone":    {err: incident.ErrNoWorkload},
 		"it may not be read": {err: errForbidden},
-		"nobody answers":     {err: remediation.ErrUnanswered},
+		"nobody answers":     {err: incident.ErrUnanswered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +48,7 @@ func TestAnUnknownAlertWhosePodIsGoneLeadsNowhere(t *testing.T) {
 	b.sight.see(blind())
 	b.deliver(alert("HighTTFT", "llama"))
 	b.pass(time.Minute)
-	b.sight.owned("10.0.0.2:8000", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.sight.owned("10.0.0.2:8000", ownersAnswer{err: incident.ErrNoWorkload})
 	b.deliver(from("EngineDown", "10.0.0.2:8000"))
 	b.sweep()
 	if got := b.open("").AlertNames(); len(got) != 1 || got[0] != "EngineDown" {

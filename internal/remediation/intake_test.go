@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
 func TestAlertsOpenOneIncidentPerPool(t *testing.T) {
@@ -218,7 +217,7 @@ func TestNewsOfTheEndedEpisodeLeavesItClosed(t *testing.T) {
 func TestAlertsWithoutAPoolBecomeOneIncidentThatSaysWhatToAdd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	b.sight.owned("", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.sight.owned("", ownersAnswer{err: incident.ErrNoWorkload})
 	stray := alert("HighTTFT", "mixtral")
 	for range 3 {
 		b.deliver(stray)

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
 // A person aborts the second step while it is checked, and asks for the undo of the first. Whatever the check says then, it is not about the undo: that one
@@ -90,7 +89,7 @@ func TestAnIncidentDoesNotEndOverAnAlertThatHasJustJoined(t *testing.T) {
 	t.Run("without a pool", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t, []incident.Pool{llama()})
-		b.sight.owned("", ownersAnswer{err: remediation.ErrNoWorkload})
+		b.sight.owned("", ownersAnswer{err: incident.ErrNoWorkload})
 		b.deliver(alert("HighTTFT", "mixtral"))
 		b.sweep()
 		inc := b.open("")

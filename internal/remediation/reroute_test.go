@@ -15,7 +15,7 @@ import (
 func rerouted(t *testing.T) (*bench, incident.Incident) {
 	t.Helper()
 	b := newBench(t, []incident.Pool{llama()})
-	b.sight.owned("nowhere", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.sight.owned("nowhere", ownersAnswer{err: incident.ErrNoWorkload})
 	strays(b, "first")
 	b.sight.see(well())
 	b.pass(2 * time.Minute)
@@ -74,7 +74,7 @@ func (d dull) FindOwners(ctx context.Context, labels map[string]string) ([]incid
 func TestOwnersThatAreSlowToFindDoNotHoldUpARerouting(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()}, func(c *remediation.Config, _ *remediation.Deps) { c.Timing.Lease = 3 * time.Second })
-	b.sight.owned("slow", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.sight.owned("slow", ownersAnswer{err: incident.ErrNoWorkload})
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
 	b.deliver(from("Known", "10.0.0.1:8000"), from("Slow", "slow"))
 	b.sweep()
@@ -96,7 +96,7 @@ func TestAnAlertIsHandedOverOnce(t *testing.T) {
 	t.Run("a commit that fails hands over nothing", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t, []incident.Pool{llama()})
-		b.sight.owned("nowhere", ownersAnswer{err: remediation.ErrNoWorkload})
+		b.sight.owned("nowhere", ownersAnswer{err: incident.ErrNoWorkload})
 		strays(b, "HighTTFT")
 		failed := false
 		b.store.onCommit(func(changes []incident.Change) error {
@@ -119,7 +119,7 @@ func TestAnAlertIsHandedOverOnce(t *testing.T) {
 	t.Run("the end of an alert is not lost over it", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t, []incident.Pool{llama()})
-		b.sight.owned("nowhere", ownersAnswer{err: remediation.ErrNoWorkload})
+		b.sight.owned("nowhere", ownersAnswer{err: incident.ErrNoWorkload})
 		strays(b, "HighTTFT")
 		b.store.once(func(ch incident.Change) bool { return handsOver([]incident.Change{ch}) }, func() {
 			inc := b.open("")
@@ -139,7 +139,7 @@ func TestAnAlertIsHandedOverOnce(t *testing.T) {
 	t.Run("a turn that lost its claim hands over nothing", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t, []incident.Pool{llama()})
-		b.sight.owned("nowhere", ownersAnswer{err: remediation.ErrNoWorkload})
+		b.sight.owned("nowhere", ownersAnswer{err: incident.ErrNoWorkload})
 		strays(b, "HighTTFT")
 		b.store.once(func(ch incident.Change) bool { return handsOver([]incident.Change{ch}) }, func() {
 			if got, err := b.store.ClaimDue(t.Context(), "bot-2", b.clock().Add(time.Hour), time.Minute, 1); err != nil || len(got) != 1 {

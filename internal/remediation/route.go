@@ -14,15 +14,16 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod -> owner. The empty name
-// means that they lead nowhere. An error says that nobody answered; a name that comes with it is that of a pool below what was not answered.
+// poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod ->
+// owner. The empty name means that they lead nowhere. An error says that nobody answered; a name that comes with it is
+// that of a pool below what was not answered.
 func (e *Engine) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, string, error) {
 	if p, ok := MatchPool(e.cfg.Pools, labels); ok {
 		return p.Name, "", nil
 	}
 	found := asked.find(ctx, e.deps.Collector, labels)
 	pool := e.poolAmong(found.refs)
-	if errors.Is(found.err, ErrUnanswered) {
+	if errors.Is(found.err, incident.ErrUnanswered) {
 		return pool, "", found.err
 	}
 	note := found.how
@@ -30,7 +31,7 @@ func (e *Engine) poolOf(ctx context.Context, labels map[string]string, asked *ow
 	case pool != "":
 	case len(found.refs) > 0:
 		note = fmt.Sprintf("The alert leads to %s, which no pool names.", found.refs[len(found.refs)-1])
-	case found.err == nil || errors.Is(found.err, ErrNoWorkload):
+	case found.err == nil || errors.Is(found.err, incident.ErrNoWorkload):
 		return "", "", nil
 	default:
 		return "", fmt.Sprintf("The pool of %s could not be found: %s.", labels["alertname"], found.err), nil
@@ -53,8 +54,9 @@ func (e *Engine) poolAmong(owners []incident.WorkloadRef) string {
 	return ""
 }
 
-// owners remembers, for one delivery, whose owner was asked for: alerts that differ in their rule only share an answer, and somebody who does not
-// answer is waited for once. What may not be read, or is not there, is an answer about that one object and stops nothing.
+// owners remembers, for one delivery, whose owner was asked for: alerts that differ in their rule only share an answer,
+// and somebody who does not answer is waited for once. What may not be read, or is not there, is an answer about that
+// one object and stops nothing.
 type owners struct {
 	known map[string]owner
 	down  error
@@ -86,13 +88,14 @@ func (o *owners) find(ctx context.Context, c Collector, labels map[string]string
 		o.known = map[string]owner{}
 	}
 	o.known[key.String()] = answer
-	if errors.Is(answer.err, ErrUnanswered) {
+	if errors.Is(answer.err, incident.ErrUnanswered) {
 		o.down = answer.err
 	}
 	return answer
 }
 
-// notesSaid bounds the different notes that go into the journal with one delivery: a thousand alerts may lead to a thousand objects that may not be read.
+// notesSaid bounds the different notes that go into the journal with one delivery: a thousand alerts may lead to a
+// thousand objects that may not be read.
 const notesSaid = 3
 
 // notes gathers what there is to say about the alerts of each pool, each sentence once.
@@ -113,8 +116,8 @@ func (n notes) of(pool string) string {
 	return strings.Join(said, " ")
 }
 
-// MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between pools are refused
-// when the configuration is read (Ambiguous).
+// MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between
+// pools are refused when the configuration is read (Ambiguous).
 func MatchPool(pools []incident.Pool, labels map[string]string) (incident.Pool, bool) {
 	best, found := incident.Pool{}, false
 	for _, p := range pools {
@@ -163,8 +166,9 @@ func sameWorkload(a, b incident.WorkloadRef) bool {
 // advised bounds the examples in an advice; whoever has more models without a pool has seen the pattern by then.
 const advised = 3
 
-// adviceFor says what to add to the configuration so that such alerts lead to a pool: one example for each model, and how many more there are. When there
-// are too many to name, those that fire come first: they are what the reader is asked about.
+// adviceFor says what to add to the configuration so that such alerts lead to a pool: one example for each model, and
+// how many more there are. When there are too many to name, those that fire come first: they are what the reader is
+// asked about.
 func adviceFor(alerts []incident.Alert) string {
 	var b strings.Builder
 	b.WriteString("No pool for these alerts, so nothing can be looked at or proposed. Add one like this:\npools:")

@@ -92,10 +92,10 @@ func TestAnAlertWithOnlyAnInstanceLeadsToTheOwner(t *testing.T) {
 		{"another workload", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, other}}, ""},
 		{"another namespace", ownersAnswer{owners: []incident.WorkloadRef{elsewhere}}, ""},
 		{"another group", ownersAnswer{owners: []incident.WorkloadRef{foreign}}, ""},
-		{"nothing found", ownersAnswer{err: remediation.ErrNoWorkload}, ""},
+		{"nothing found", ownersAnswer{err: incident.ErrNoWorkload}, ""},
 		{"no owners", ownersAnswer{}, ""},
 		{"an owner above it that may not be read", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, err: errForbidden}, "llama"},
-		{"an owner above it that is not there", ownersAnswer{owners: []incident.WorkloadRef{deployment}, err: remediation.ErrNoWorkload}, "llama"},
+		{"an owner above it that is not there", ownersAnswer{owners: []incident.WorkloadRef{deployment}, err: incident.ErrNoWorkload}, "llama"},
 		{"another workload below one that may not be read", ownersAnswer{owners: []incident.WorkloadRef{other}, err: errForbidden}, ""},
 		{"nothing may be read", ownersAnswer{err: errForbidden}, ""},
 	} {
@@ -114,7 +114,7 @@ func TestAnAlertWithOnlyAnInstanceLeadsToTheOwner(t *testing.T) {
 
 // errSilent is an API server that does not answer, errForbidden one that does not allow a question.
 var (
-	errSilent    = fmt.Errorf("the API server is away: %w", remediation.ErrUnanswered)
+	errSilent    = fmt.Errorf("the API server is away: %w", incident.ErrUnanswered)
 	errForbidden = errors.New("the permission to get vllmruntimes in namespace llm is missing")
 )
 
@@ -243,7 +243,7 @@ func TestThePoolOfTheTopOwnerWins(t *testing.T) {
 func TestTheAdviceFitsTheAlerts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	b.sight.owned("", ownersAnswer{err: remediation.ErrNoWorkload})
+	b.sight.owned("", ownersAnswer{err: incident.ErrNoWorkload})
 	b.deliver(alert("HighTTFT", "mixtral"), alert("QueueBuildUp", "mixtral"), alert("HighTTFT", "x\n  - name: llama"), alert("HighTTFT", "phi"), alert("HighTTFT", "gemma"))
 	b.sweep()
 	note := b.open("").Note

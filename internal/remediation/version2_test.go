@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 )
 
@@ -26,7 +25,7 @@ func TestAStoreOfVersion2GoesOn(t *testing.T) {
 			b.skip(storetest.Version2At.Sub(b.clock()))
 			b.live.scale(3)
 			b.live.expect("rollout", rolled(incident.RolloutDone))
-			b.sight.owned("", ownersAnswer{err: remediation.ErrNoWorkload}) // the delivery that was put off leads nowhere
+			b.sight.owned("", ownersAnswer{err: incident.ErrNoWorkload}) // the delivery that was put off leads nowhere
 			b.sight.see(well())
 			b.sight.seeAt("qwen", sick(7, throttle()))
 			settling, asked := b.open("llama"), b.open("qwen")

@@ -27,13 +27,15 @@ var inside = map[string][]string{
 	"internal/policy":       {"internal/incident"},
 	"internal/access":       {"internal/incident"},
 	"internal/alertrules":   {"internal/incident", "internal/nearest", "internal/promql"},
-	"internal/evidence":     {"internal/alertrules", "internal/incident", "internal/promql", "internal/rescue"},
+	"internal/evidence":     {"internal/alertrules", "internal/incident", "internal/prometheus", "internal/promql", "internal/redact", "internal/rescue"},
+	"internal/prometheus":   {"internal/incident", "internal/redact"},
+	"internal/redact":       {},
 	"internal/promembed":    {},
 	"internal/promql":       {},
 	"internal/rescue":       {},
 	"internal/nearest":      {},
 	"internal/yamlerr":      {"internal/nearest"},
-	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/promembed", "internal/promql", "internal/yamlerr", "playbooks"},
+	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/prometheus", "internal/promembed", "internal/promql", "internal/yamlerr", "playbooks"},
 	"internal/store":        {"internal/incident", "internal/rescue"},
 	"internal/web":          {"internal/incident", "internal/access"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
@@ -48,15 +50,16 @@ var outside = map[string]struct {
 	only []string
 	why  string
 }{
-	"github.com/labstack/echo":           {[]string{"webhook", "internal/web", "internal/app"}, "HTTP routing stays at the edge"},
-	"github.com/slack-go/slack":          {[]string{"notify/slack"}, "Slack's client breaks often and stays in one place"},
-	"k8s.io/":                            {[]string{"actions", "internal/evidence", "internal/access", "internal/app"}, "reading and writing the cluster stay apart from deciding"},
-	"github.com/prometheus/alertmanager": {[]string{"webhook"}, "the payload is normalised once"},
-	"database/sql":                       {[]string{"internal/store"}, "one place knows the schema"},
+	"github.com/labstack/echo":                {[]string{"webhook", "internal/web", "internal/app"}, "HTTP routing stays at the edge"},
+	"github.com/slack-go/slack":               {[]string{"notify/slack"}, "Slack's client breaks often and stays in one place"},
+	"k8s.io/":                                 {[]string{"actions", "internal/evidence", "internal/access", "internal/app"}, "reading and writing the cluster stay apart from deciding"},
+	"github.com/prometheus/client_golang/api": {[]string{"internal/prometheus"}, "one place knows how Prometheus answers"},
+	"github.com/prometheus/alertmanager":      {[]string{"webhook"}, "the payload is normalised once"},
+	"database/sql":                            {[]string{"internal/store"}, "one place knows the schema"},
 }
 
 // pure packages take values and return values.
-var pure = []string{"internal/incident", "playbooks", "internal/policy", "internal/alertrules", "internal/promql"}
+var pure = []string{"internal/incident", "playbooks", "internal/policy", "internal/alertrules", "internal/promql", "internal/redact"}
 
 var impure = []string{"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil", "log", "log/slog"}
 

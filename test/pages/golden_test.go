@@ -23,6 +23,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -58,7 +59,7 @@ func collect(t *testing.T, c *playbooks.Catalog, s scene, e *evidence.Collector)
 // collector is patient: many scenes share the machine, and a slow one is no finding.
 func collector(t *testing.T, cfg evidence.Config) *evidence.Collector {
 	t.Helper()
-	cfg.QueryTimeout, cfg.Deadline = time.Minute, 5*time.Minute
+	cfg.Prometheus.QueryTimeout, cfg.Deadline = time.Minute, 5*time.Minute
 	e, err := evidence.New(cfg, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +81,10 @@ func embedded(t *testing.T, s scene) *evidence.Collector {
 	})
 	fill(t, p, s)
 	return collector(t, evidence.Config{
-		URL: "http://prometheus.invalid", Now: func() time.Time { return start().Add(age) },
-		Transport: func(http.RoundTripper) http.RoundTripper { return p },
+		Prometheus: prometheus.Config{
+			URL: "http://prometheus.invalid", Transport: func(http.RoundTripper) http.RoundTripper { return p },
+		},
+		Now: func() time.Time { return start().Add(age) },
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -35,7 +36,7 @@ func TestARealPrometheusScrapesThePages(t *testing.T) {
 	p := promtest.StartWith(t, promtest.Options{Targets: targets, ScrapeInterval: 5 * time.Second})
 	p.WaitFor(t, fmt.Sprintf("count(up == 1) == %d", len(targets)))
 	// One collector for all: each keeps connections, and Prometheus takes 512.
-	c, scraping := builtIn(t), collector(t, evidence.Config{URL: p.URL})
+	c, scraping := builtIn(t), collector(t, evidence.Config{Prometheus: prometheus.Config{URL: p.URL}})
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

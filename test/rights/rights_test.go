@@ -30,6 +30,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
@@ -197,7 +198,7 @@ func looks(ctx context.Context, rc *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	c, err := evidence.New(evidence.Config{URL: "http://127.0.0.1:1"}, k, slog.New(slog.DiscardHandler))
+	c, err := evidence.New(evidence.Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1"}}, k, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

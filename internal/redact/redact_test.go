@@ -1,4 +1,4 @@
-package evidence
+package redact
 
 import (
 	"strings"
@@ -56,12 +56,12 @@ func TestRedact(t *testing.T) {
 		{"curl", "curl -u bob:hunter2 http://h", "curl -u [redacted] http://h"},
 		{"a prompt", "Received request cmpl-1: prompt: 'my diagnosis is', params: SamplingParams(n=1)", "Received request cmpl-1: prompt: (text), params: SamplingParams(n=1)"},
 		{"a prompt to the end", `INFO prompt: "my diagnosis`, "INFO prompt: (text)"},
-		{"twice", redact("--api-key a password=b https://u:p@h"), redact("--api-key a password=b https://u:p@h")},
+		{"twice", Text("--api-key a password=b https://u:p@h"), Text("--api-key a password=b https://u:p@h")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := redact(tt.in); got != tt.want {
-				t.Errorf("redact(%q)\n got %q\nwant %q", tt.in, got, tt.want)
+			if got := Text(tt.in); got != tt.want {
+				t.Errorf("Text(%q)\n got %q\nwant %q", tt.in, got, tt.want)
 			}
 		})
 	}
@@ -80,8 +80,8 @@ func TestClean(t *testing.T) {
 		"hf_abcdefgh\u200bijklmnop":               "hf_abcdefghijklmnop",
 		"Größe 日本語 \u00a0ok":                      "Größe 日本語  ok",
 	} {
-		if got := clean(in); got != want {
-			t.Errorf("clean(%q) = %q; want %q", in, got, want)
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q; want %q", in, got, want)
 		}
 	}
 }
@@ -89,18 +89,19 @@ func TestClean(t *testing.T) {
 func TestForeignTextIsOneShortLine(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 10000) + "password=hunter2"
-	if got := shown(long); utf8.RuneCountInString(got) > maxText+3 || strings.Contains(got, "hunter2") {
+	if got := Shown(long); utf8.RuneCountInString(got) > maxLine+3 || strings.Contains(got, "hunter2") {
 		t.Errorf("%q", got)
 	}
-	if got := shown(strings.Repeat("a", 2*maxForeign)); got != "" {
+	if got := Shown(strings.Repeat("a", 2*maxForeign)); got != "" {
 		t.Errorf("a word without an end is cut to %q", got)
 	}
-	if got := shown("a\n b\x1b[0m\tc"); got != "a b c" {
+	if got := Shown("a\n b\x1b[0m\tc"); got != "a b c" {
 		t.Errorf("%q", got)
 	}
 }
 
-// FuzzRedact plants a secret of each kind between two texts of anybody's. The test makes them itself, and does not ask the patterns for what they are.
+// FuzzRedact plants a secret of each kind between two texts of anybody's. The test makes them itself, and does not ask
+// the patterns for what they are.
 func FuzzRedact(f *testing.F) {
 	f.Add("vllm serve ", " --port 80", "s3cr3t")
 	f.Add("{'api_key': '", "'}", "x")
@@ -110,15 +111,15 @@ func FuzzRedact(f *testing.F) {
 		before, after = before[:min(len(before), 2000)], after[:min(len(after), 2000)]
 		for kind, secret := range planted(seed) {
 			text := before + " " + secret.text + " " + after
-			got := redact(clean(text))
-			if strings.Contains(strings.ReplaceAll(got, hidden, ""), secret.value) && !strings.Contains(clean(before), secret.value) && !strings.Contains(clean(after), secret.value) {
+			got := Text(Clean(text))
+			if strings.Contains(strings.ReplaceAll(got, Hidden, ""), secret.value) && !strings.Contains(Clean(before), secret.value) && !strings.Contains(Clean(after), secret.value) {
 				t.Errorf("%s: %q survives in %q, which was %q", kind, secret.value, got, text)
 			}
-			if again := redact(got); again != got {
+			if again := Text(got); again != got {
 				t.Errorf("%s: %q becomes %q", kind, got, again)
 			}
-			line := shown(text)
-			if utf8.RuneCountInString(line) > maxText+3 || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
+			line := Shown(text)
+			if utf8.RuneCountInString(line) > maxLine+3 || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
 				t.Errorf("%s: not one short line: %q", kind, line)
 			}
 		}

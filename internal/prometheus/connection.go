@@ -1,4 +1,4 @@
-package evidence
+package prometheus
 
 import (
 	"context"
@@ -22,9 +22,10 @@ import (
 // maxRedirects is enough for a proxy that moves a path; more is a loop.
 const maxRedirects = 3
 
-// client is an api.Client of client_golang that adds what that library leaves out: a limit on the answer's size, the parameters of Thanos and
-// VictoriaMetrics that forbid partial answers, a look at the envelope before it is decoded, and errors without addresses and bodies.
-type client struct {
+// connection is an api.Client of client_golang that adds what that library leaves out: a limit on the answer's size,
+// the parameters of Thanos and VictoriaMetrics that forbid partial answers, a check of the envelope before it is
+// decoded, and errors without addresses and bodies.
+type connection struct {
 	endpoint *url.URL
 	http     *http.Client
 	params   string
@@ -34,7 +35,7 @@ type client struct {
 	skew  atomic.Int64
 }
 
-func newClient(cfg Config) (*client, error) {
+func newConnection(cfg Config) (*connection, error) {
 	endpoint, err := url.Parse(cfg.URL)
 	if err != nil {
 		return nil, errors.New("prometheus url cannot be parsed")
@@ -57,7 +58,9 @@ func newClient(cfg Config) (*client, error) {
 		httpClient.Transport = cfg.Transport(httpClient.Transport)
 	}
 	endpoint.Path = strings.TrimRight(endpoint.Path, "/")
-	return &client{endpoint: endpoint, http: httpClient, params: encodeParams(cfg.ExtraParams), limit: cfg.ResponseLimit, clock: cfg.Clock}, nil
+	return &connection{
+		endpoint: endpoint, http: httpClient, params: encodeParams(cfg.ExtraParams), limit: cfg.ResponseLimit, clock: cfg.Clock,
+	}, nil
 }
 
 func mergeHeaders(have *promconfig.Headers, more map[string]string) *promconfig.Headers {
@@ -74,15 +77,16 @@ func mergeHeaders(have *promconfig.Headers, more map[string]string) *promconfig.
 	return merged
 }
 
-// encodeParams adds the parameters that make Thanos and VictoriaMetrics refuse instead of answering in part. Prometheus ignores them.
+// encodeParams adds the parameters that make Thanos and VictoriaMetrics refuse instead of answering in part. Prometheus
+// ignores them.
 func encodeParams(extra url.Values) string {
 	all := url.Values{"partial_response": {"false"}, "deny_partial_response": {"1"}}
 	maps.Copy(all, extra)
 	return all.Encode()
 }
 
-// checkRedirect lets a redirect pass that cannot lose the query or carry credentials elsewhere. Any other answer is handed back as it is, and
-// becomes an error that names the new address.
+// checkRedirect lets a redirect pass that cannot lose the query or carry credentials elsewhere. Any other answer is
+// handed back as it is, and becomes an error that names the new address.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1]
 	if req.URL.Host != from.URL.Host || req.Method != from.Method || len(via) > maxRedirects ||
@@ -93,7 +97,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // URL implements api.Client.
-func (c *client) URL(ep string, args map[string]string) *url.URL {
+func (c *connection) URL(ep string, args map[string]string) *url.URL {
 	u := *c.endpoint
 	p := path.Join("/", u.Path, ep)
 	for name, value := range args {
@@ -103,8 +107,16 @@ func (c *client) URL(ep string, args map[string]string) *url.URL {
 	return &u
 }
 
-// Do implements api.Client. It returns the response with its error, so that client_golang can fall back from POST to GET.
-func (c *client) Do(ctx context.Context, req *http.Request) (*http.Response, []byte, error) {
+// Do implements api.Client. It returns the response with its error, so that client_golang can fall back from POST to
+// GET.
+func (c *connection) Do(ctx context.Context, req *http.Request) (*http.Response, []byte, error) {
+	return c.exchange(ctx, req, checkEnvelope)
+}
+
+// exchange sends a request and returns its answer when it is one of Prometheus' own and check finds nothing in it.
+func (c *connection) exchange(
+	ctx context.Context, req *http.Request, check func(*http.Response, []byte) error,
+) (*http.Response, []byte, error) {
 	req, err := c.withParams(req.WithContext(ctx))
 	if err != nil {
 		return nil, nil, err
@@ -121,13 +133,13 @@ func (c *client) Do(ctx context.Context, req *http.Request) (*http.Response, []b
 	if resp.StatusCode/100 != 2 {
 		return resp, nil, newStatusError(resp, body)
 	}
-	if err := checkEnvelope(resp, body); err != nil {
+	if err := check(resp, body); err != nil {
 		return resp, nil, err
 	}
 	return resp, body, nil
 }
 
-func (c *client) withParams(req *http.Request) (*http.Request, error) {
+func (c *connection) withParams(req *http.Request) (*http.Request, error) {
 	if c.params == "" {
 		return req, nil
 	}
@@ -151,7 +163,7 @@ func (c *client) withParams(req *http.Request) (*http.Request, error) {
 }
 
 // read reads at most limit bytes and closes the body.
-func (c *client) read(resp *http.Response) (body []byte, err error) {
+func (c *connection) read(resp *http.Response) (body []byte, err error) {
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	if resp.ContentLength > c.limit {
 		return nil, &tooLargeError{limit: c.limit}
@@ -166,15 +178,15 @@ func (c *client) read(resp *http.Response) (body []byte, err error) {
 	return body, nil
 }
 
-func (c *client) noteClock(resp *http.Response, now time.Time) {
+func (c *connection) noteClock(resp *http.Response, now time.Time) {
 	if theirs, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		c.skew.Store(int64(theirs.Sub(now)))
 	}
 }
 
-// clockWarning says that the bot's clock and Prometheus' differ so much that "now" means two things. The Date header counts whole seconds, and a proxy may
-// have written it: it is a warning and refuses nothing.
-func (c *client) clockWarning() string {
+// clockWarning says that the bot's clock and Prometheus' differ so much that "now" means two things. The Date header
+// counts whole seconds, and a proxy may have written it: it is a warning and refuses nothing.
+func (c *connection) clockWarning() string {
 	skew := time.Duration(c.skew.Load()).Round(time.Second)
 	side := "ahead of"
 	switch {

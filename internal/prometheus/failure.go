@@ -1,4 +1,4 @@
-package evidence
+package prometheus
 
 import (
 	"context"
@@ -12,13 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
-)
 
-// maxText bounds foreign text in our errors and warnings, in runes.
-const maxText = 300
+	"github.com/vllm-medic/vllm-medic/internal/redact"
+)
 
 // errPartial marks an answer that lacks a part of the data.
 var errPartial = errors.New("the answer is partial")
@@ -49,8 +47,8 @@ func (e *statusError) Error() string {
 	return status
 }
 
-// newStatusError takes text from the body only when the body is Prometheus' error JSON. Any other body (a login page, a proxy that repeats the
-// request's headers) could hold anything.
+// newStatusError takes text from the body only when the body is Prometheus' error JSON. Any other body (a login page, a
+// proxy that repeats the request's headers) could hold anything.
 func newStatusError(resp *http.Response, body []byte) *statusError {
 	e := &statusError{code: resp.StatusCode, after: retryAfter(resp)}
 	if resp.StatusCode/100 == 3 {
@@ -61,7 +59,7 @@ func newStatusError(resp *http.Response, body []byte) *statusError {
 	}
 	var env envelope
 	if json.Unmarshal(body, &env) == nil && env.Status == "error" {
-		e.kind, e.msg = cut(env.ErrorType), cut(env.Error)
+		e.kind, e.msg = redact.Line(env.ErrorType), redact.Line(env.Error)
 	}
 	return e
 }
@@ -74,12 +72,13 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("the answer is larger than %d bytes: the query returns too much", e.limit)
 }
 
-// transportError is a failure to exchange a request with Prometheus. Its cause is kept; its text has no address with parameters.
+// transportError is a failure to exchange a request with Prometheus. Its cause is kept; its text has no address with
+// parameters.
 type transportError struct{ err error }
 
 // Error is the cause's text.
 func (e *transportError) Error() string {
-	return "Prometheus could not be asked: " + cut(e.err.Error())
+	return "Prometheus could not be asked: " + redact.Line(e.err.Error())
 }
 
 // Unwrap returns the cause.
@@ -122,16 +121,7 @@ func transient(err error) bool {
 // explain turns client_golang's own error into words; other errors are already ours.
 func explain(err error) error {
 	if api, ok := errors.AsType[*v1.Error](err); ok {
-		return fmt.Errorf("the answer of Prometheus cannot be used: %s: %s", api.Type, cut(api.Msg))
+		return fmt.Errorf("the answer of Prometheus cannot be used: %s: %s", api.Type, redact.Line(api.Msg))
 	}
 	return err
-}
-
-// cut makes foreign text one short line.
-func cut(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if utf8.RuneCountInString(s) <= maxText {
-		return s
-	}
-	return string([]rune(s)[:maxText]) + "..."
 }

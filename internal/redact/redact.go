@@ -1,4 +1,4 @@
-package evidence
+package redact
 
 import (
 	"regexp"
@@ -7,17 +7,18 @@ import (
 	"unicode"
 )
 
-// hidden stands where a secret was.
-const hidden = "[redacted]"
+// Hidden stands where a secret was.
+const Hidden = "[redacted]"
 
 // maxForeign bounds what is looked at of one foreign text, in bytes.
 const maxForeign = 8 << 10
 
-// redactPasses bounds how often a text is gone through. Every pass leaves less to find; a text that does not come to rest is not shown at all.
+// redactPasses bounds how often a text is gone through. Every pass leaves less to find; a text that does not come to
+// rest is not shown at all.
 const redactPasses = 8
 
-// shown makes a text that somebody else wrote one short line that may be shown.
-func shown(s string) string { return cut(redact(clean(atMost(s)))) }
+// Shown makes a text that somebody else wrote one short line that may be shown.
+func Shown(s string) string { return Line(Text(Clean(atMost(s)))) }
 
 // atMost cuts a long text before a word, so that no half of a secret is left that nothing recognises.
 func atMost(s string) string {
@@ -31,11 +32,13 @@ func atMost(s string) string {
 	return ""
 }
 
-// terminalCodes are the escape sequences of ECMA-48: with parameters, strings up to their end or the line's, and those of two characters.
+// terminalCodes are the escape sequences of ECMA-48: with parameters, strings up to their end or the line's, and those
+// of two characters.
 var terminalCodes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" + "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?" + "|\x1b[^\n]?")
 
-// clean makes a text valid UTF-8 of printable characters and line ends. A carriage return ends a line too: progress bars are drawn with it.
-func clean(s string) string {
+// Clean makes a text valid UTF-8 of printable characters and line ends. A carriage return ends a line too: progress
+// bars are drawn with it.
+func Clean(s string) string {
 	s = terminalCodes.ReplaceAllString(strings.ToValidUTF8(s, "?"), "")
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -50,8 +53,9 @@ func clean(s string) string {
 	}, s)
 }
 
-// redact replaces what looks like a secret. It rather takes a harmless value for a secret than the other way round. The text must be clean.
-func redact(s string) string {
+// Text replaces what looks like a secret. It rather takes a harmless value for a secret than the other way round. The
+// text must be clean.
+func Text(s string) string {
 	for range redactPasses {
 		next := s
 		for _, r := range redactions() {
@@ -62,7 +66,7 @@ func redact(s string) string {
 		}
 		s = next
 	}
-	return hidden
+	return Hidden
 }
 
 // redaction finds one kind of secret.
@@ -74,20 +78,20 @@ type redaction struct {
 // redactions are in an order that matters: what takes the most comes first.
 func redactions() []redaction {
 	return []redaction{
-		{"PEM block", pattern(pemBlock, hidden)},
-		{"end of a PEM block", pattern(pemEnd, hidden)},
-		{"lines of a PEM block", pattern(pemLine, hidden)},
-		{"user and password in a URL", pattern(urlUser, "${1}"+hidden+"@")},
+		{"PEM block", pattern(pemBlock, Hidden)},
+		{"end of a PEM block", pattern(pemEnd, Hidden)},
+		{"lines of a PEM block", pattern(pemLine, Hidden)},
+		{"user and password in a URL", pattern(urlUser, "${1}"+Hidden+"@")},
 		{"text of a prompt", pattern(promptText, "${1}(text)${2}")},
-		{"user and password of a flag", pattern(userFlag, "${1}"+hidden)},
+		{"user and password of a flag", pattern(userFlag, "${1}"+Hidden)},
 		{"value of a flag", secretFlags},
 		{"value of a name", secretNames},
 		{"basic authentication", basicAuth},
-		{"password in plain words", pattern(plainPassword, "${1}"+hidden)},
-		{"bearer token", pattern(bearer, "${1} "+hidden)},
-		{"token that is known by its beginning", pattern(knownToken, hidden)},
-		{"token of OpenAI and its kin", pattern(skToken, "${1}"+hidden)},
-		{"JSON web token", pattern(jsonWebToken, hidden)},
+		{"password in plain words", pattern(plainPassword, "${1}"+Hidden)},
+		{"bearer token", pattern(bearer, "${1} "+Hidden)},
+		{"token that is known by its beginning", pattern(knownToken, Hidden)},
+		{"token of OpenAI and its kin", pattern(skToken, "${1}"+Hidden)},
+		{"JSON web token", pattern(jsonWebToken, Hidden)},
 		{"long value after a word", secretWords},
 	}
 }
@@ -128,11 +132,12 @@ func basicAuth(s string) string {
 		if v := parts[2]; !strings.ContainsAny(v, "0123456789=+/") && strings.ToLower(v[1:]) == v[1:] {
 			return m
 		}
-		return parts[1] + hidden
+		return parts[1] + Hidden
 	})
 }
 
-// secretWords hides long values that follow a word such as "token" and have a digit or both cases: names of objects mostly have neither.
+// secretWords hides long values that follow a word such as "token" and have a digit or both cases: names of objects
+// mostly have neither.
 func secretWords(s string) string {
 	return wordAndValue.ReplaceAllStringFunc(s, func(m string) string {
 		parts := wordAndValue.FindStringSubmatch(m)
@@ -140,11 +145,12 @@ func secretWords(s string) string {
 		if !strings.ContainsAny(value, "0123456789") && (strings.ToLower(value) == value || strings.ToUpper(value) == value) {
 			return m
 		}
-		return parts[1] + hidden
+		return parts[1] + Hidden
 	})
 }
 
-// secretFlags hides what follows a flag that names a secret, up to the next flag or the end of the line: "--api-key a b --port 80", "'--api-key', 'a'".
+// secretFlags hides what follows a flag that names a secret, up to the next flag or the end of the line: "--api-key a b
+// --port 80", "'--api-key', 'a'".
 func secretFlags(s string) string {
 	var b strings.Builder
 	for {
@@ -156,7 +162,7 @@ func secretFlags(s string) string {
 		b.WriteString(s[:m[1]])
 		s = s[m[1]:]
 		if n := untilFlag(s); n > 0 && suspicion(name) != harmless {
-			b.WriteString(hidden)
+			b.WriteString(Hidden)
 			s = s[n:]
 		}
 	}
@@ -196,7 +202,7 @@ func secretNames(s string) string {
 		}
 		level := suspicion(name)
 		if n > 0 && (level == certain || wholeLine(name) || level == possible && secretValue.MatchString(s[:n])) {
-			b.WriteString(hidden)
+			b.WriteString(Hidden)
 			s = s[n:]
 		}
 	}
@@ -235,12 +241,17 @@ func valueLength(s string) int {
 	return len(s)
 }
 
-// How much a name speaks of a secret: of a possible one only a value is hidden that looks like one, because a model has tokens and keys too.
+// How much a name speaks of a secret: of a possible one only a value is Hidden that looks like one, because a model has
+// tokens and keys too.
 const (
 	harmless = iota
 	possible
 	certain
 )
+
+// Suspicious says whether a flag or a variable of this name may hold a secret. It rather suspects a harmless name than
+// the other way round.
+func Suspicious(name string) bool { return suspicion(name) != harmless }
 
 func suspicion(name string) int {
 	upper := name == strings.ToUpper(name)
