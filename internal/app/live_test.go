@@ -149,7 +149,7 @@ func TestLiveTakesTheKubeconfigOfTheShell(t *testing.T) {
 		t.Error("the bot takes the shell's kubeconfig too")
 	}
 	opts.Kubeconfig = filepath.Join(t.TempDir(), "none")
-	if found, err = app.Live(t.Context(), opts); err != nil || !strings.Contains(fmt.Sprint(found), "which KUBECONFIG names") {
+	if found, err = app.Live(t.Context(), opts); err != nil || !strings.Contains(fmt.Sprint(found), "KUBECONFIG names") {
 		t.Errorf("%v %+v", err, found)
 	}
 }
