@@ -1,0 +1,397 @@
+package strictyaml
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+)
+
+const limit = 1 << 20
+
+type word string
+
+type item struct {
+	Name   string            `yaml:"name"`
+	Count  int               `yaml:"count,omitempty"`
+	Small  uint8             `yaml:"small"`
+	Labels map[string]string `yaml:"labels"`
+	Kind   word              `yaml:"kind"`
+	hidden string            //nolint:unused // a key that YAML does not know: it must not be named
+}
+
+type document struct {
+	Items []item   `yaml:"items"`
+	Words []string `yaml:"words"`
+	Yes   bool     `yaml:"yes"`
+	One   *item    `yaml:"one"`
+	Share *float64 `yaml:"share"`
+}
+
+// written is read in ways that the library does not know.
+type writtenDoc struct {
+	For   Duration  `yaml:"for"`
+	Least *Duration `yaml:"least"`
+	Later Value     `yaml:"later"`
+	Near  nearDoc   `yaml:"near"`
+}
+
+// nearDoc is a name, or an item.
+type nearDoc struct {
+	Name string
+	Item *item
+}
+
+func (n *nearDoc) FromYAML(v Value) error {
+	if text, ok := v.Text(); ok {
+		n.Name = text
+		return nil
+	}
+	n.Item = &item{}
+	if err := v.Decode(n.Item); err != nil {
+		return err
+	}
+	if n.Item.Name == "" {
+		return errors.New("a near thing has a name")
+	}
+	return nil
+}
+
+// likeJSON has the tags of a type that is stored as JSON.
+type likeJSON struct {
+	At    time.Time     `json:"at"`
+	Lift  time.Duration `json:"lift_after,omitempty"`
+	Max   *int64        `json:"max"`
+	Never string        `json:"-"`
+}
+
+// decode is the first problem, and how many there are.
+func decode(text string, out any) (first string, count int) {
+	v, err := Parse("x", []byte(text), limit)
+	if err == nil {
+		err = v.Decode(out)
+	}
+	ps, ok := errors.AsType[Problems](err)
+	if !ok {
+		return "", 0
+	}
+	ps = ps.Sorted("x")
+	return strings.TrimPrefix(ps[0].String(), "x:"), len(ps)
+}
+
+func TestEachErrorOfTheShapeHasItsPlaceAndNoGoType(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                                `1:1: the file is empty`,
+		"# only a comment":                `1:1: the file is empty`,
+		"---\n# nothing\n":                `1:1: the file is empty`,
+		"null":                            `1:1: the file is empty`,
+		"- a":                             `1:1: the file must be a mapping, not a list`,
+		"only text":                       `1:1: the file must be a mapping, not a single value`,
+		"itms: []":                        `1:1: there is no field "itms" here; did you mean "items"?`,
+		"frobnicate: 1":                   `1:1: there is no field "frobnicate" here; there are items, words, yes, one, share`,
+		"items: [{nam: x}]":               `1:10: there is no field "nam" here; did you mean "name"?`,
+		"one: {hidden: x}":                `1:7: there is no field "hidden" here; there are name, count, small, labels, kind`,
+		"items: {name: x}":                `1:8: a list (its items begin with "- ") is wanted here, not a mapping`,
+		"items: s3cr3t":                   `1:8: a list (its items begin with "- ") is wanted here, not a single value`,
+		"one: s3cr3t":                     `1:6: a mapping is wanted here, not a single value`,
+		"items: [{labels: s3cr3t}]":       `1:18: a mapping is wanted here, not a single value`,
+		"items: [{name: [x]}]":            `1:16: a text is wanted here, not a list`,
+		"items: [{kind: {a: b}}]":         `1:16: a text is wanted here, not a mapping`,
+		"items: [{count: many}]":          `1:17: a whole number is wanted here, not "many"`,
+		"items: [{count: 2.5}]":           `1:17: a whole number is wanted here, not "2.5"`,
+		"items: [{small: 256}]":           `1:17: a whole number is wanted here, not "256"`,
+		"items: [{small: -1}]":            `1:17: a whole number is wanted here, not "-1"`,
+		"share: much":                     `1:8: a number is wanted here, not "much"`,
+		"yes: maybe":                      `1:6: true or false is wanted here, not "maybe"`,
+		"[a]: b":                          `1:1: a text is wanted here, not a list`,
+		"yes: true\nyes: false":           `2:1: the field "yes" is given twice, first on line 1`,
+		"one: {labels: {a: b, a: c}}":     `1:22: the field "a" is given twice, first on line 1`,
+		"yes: true\n---\nyes: false":      `2:1: the file holds several documents (---); give each a file of its own`,
+		"items:\n\t- name: x":             `2:1: there is a tab; YAML is indented with spaces only`,
+		"items:\n  - name: x\n\tcount: 1": `3:1: there is a tab; YAML is indented with spaces only`,
+		"words: [a]\nyes: @x":             `2:6: a value cannot begin with '@'; put it in quotes`,
+		"one: name: x":                    `1:10: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
+		"my items: []":                    `1:1: there is no field "my items" here; there are items, words, yes, one, share`,
+		"items: [{the name: x}]":          `1:10: there is no field "the name" here; there are name, count, small, labels, kind`,
+		"yes: true\n  words: []":          `2:8: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
+		"items:\n  - name: x\n yes: true": `3:2: the indentation fits none of the lines above`,
+		"words: [a,\nb\n":                 `3:1: did not find expected ',' or ']', in what begins on line 1`,
+		"words: *nowhere":                 `1:8: unknown anchor 'nowhere' referenced`,
+		"one: &a {<<: *a}":                `1:14: << takes a mapping or a list of at most 8, none of which holds itself`,
+		"one: {<<: 3}":                    `1:11: << takes a mapping or a list of at most 8, none of which holds itself`,
+		"items: &a [*a]":                  `1:12: a mapping is wanted here, not a list`,
+	} {
+		if got, count := decode(in, &document{}); got != want || count != 1 {
+			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
+		}
+	}
+}
+
+func TestEachErrorOfANotationHasItsPlace(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"for: [1s]":                              `1:6: a duration is wanted here, such as 500ms, 30s or 5m`,
+		"least: 30":                              `1:8: "30" has no unit; write 30ms for milliseconds, 30s for seconds, 30m for minutes`,
+		"near: [x]":                              `1:7: a mapping is wanted here, not a list`,
+		"near: {nam: x}":                         `1:8: there is no field "nam" here; did you mean "name"?`,
+		"near: {count: 1}":                       `1:7: a near thing has a name`,
+		"near: &a {name: x}\nlater: *a\nfor: *a": `3:6: a duration is wanted here, such as 500ms, 30s or 5m`,
+	} {
+		if got, count := decode(in, &writtenDoc{}); got != want || count != 1 {
+			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"at: 5m ago":    `1:5: "5m ago" is not a time such as 2006-01-02T15:04:05Z`,
+		"at: [x]":       `1:5: a time is wanted here, not a list`,
+		"lift_after: x": `1:13: "x" is not a duration; write it with a unit (ms, s, m, h, d, w), such as 500ms, 30s or 5m`,
+		"Never: x":      `1:1: there is no field "Never" here; there are at, lift_after, max`,
+	} {
+		if got, count := decode(in, &likeJSON{}); got != want || count != 1 {
+			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
+		}
+	}
+}
+
+func TestAllErrorsAreFoundAndTheRestIsRead(t *testing.T) {
+	t.Parallel()
+	v, err := Parse("x", []byte("wrds: 1\nitems: [{name: a, count: x}, 3, {name: c}]\nyes: true\nyes: false\none: 4\n"), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc document
+	ps, _ := errors.AsType[Problems](v.Decode(&doc))
+	want := `x:1:1: there is no field "wrds" here; did you mean "words"?
+x:2:26: a whole number is wanted here, not "x"
+x:2:30: a mapping is wanted here, not a single value
+x:4:1: the field "yes" is given twice, first on line 3
+x:5:6: a mapping is wanted here, not a single value`
+	if diff := cmp.Diff(want, ps.Sorted("x").Error()); diff != "" {
+		t.Error(diff)
+	}
+	if !doc.Yes || len(doc.Items) != 3 || doc.Items[0].Name != "a" || doc.Items[2].Name != "c" || doc.One != nil {
+		t.Errorf("got %+v", doc)
+	}
+	// What lacks in a mapping that could not be read whole may only be unreadable.
+	for path, whole := range map[string]bool{"": false, "items[0]": false, "items[2]": true} {
+		if got := v.Find(path).Whole(); got != whole {
+			t.Errorf("%q is whole: %t", path, got)
+		}
+	}
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	t.Parallel()
+	in := `
+base: &base {name: n, count: 0x10, kind: 3}
+one: {<<: [*base, {labels: {a.b: y, n: 1}}], count: 1_000, small: ~}
+items: [*base, ~, {name: 2026-01-01, labels: {}}]
+words: [1, "1", true, !!str 2, no, ~]
+yes: on
+share: 2
+`
+	var got struct {
+		Base item `yaml:"base"`
+		document
+	}
+	v, err := Parse("x", []byte(in), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	base := item{Name: "n", Count: 16, Kind: "3"}
+	want := document{
+		One:   &item{Name: "n", Count: 1000, Kind: "3", Labels: map[string]string{"a.b": "y", "n": "1"}},
+		Items: []item{base, {}, {Name: "2026-01-01", Labels: map[string]string{}}}, Words: []string{"1", "1", "true", "2", "no", ""},
+		Yes: true, Share: new(2.0),
+	}
+	if diff := cmp.Diff(want, got.document, cmp.AllowUnexported(document{}, item{})); diff != "" {
+		t.Error(diff)
+	}
+	var j likeJSON
+	if text, _ := decode("at: 2026-01-05T12:00:00.5Z\nlift_after: 600000000000\nmax: 7", &j); text != "" || j.Lift != 10*time.Minute || *j.Max != 7 || j.At.Nanosecond() != 5e8 {
+		t.Errorf("%s %+v", text, j)
+	}
+	v, err = Parse("x", []byte("at: 5m ago"), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	if err := v.DecodeAt(noon, &j); err != nil || !j.At.Equal(noon.Add(-5*time.Minute)) {
+		t.Errorf("%v %v", err, j.At)
+	}
+	if text, _ := decode("lift_after: 1h30m", &j); text != "" || j.Lift != 90*time.Minute {
+		t.Errorf("%s %+v", text, j)
+	}
+}
+
+func TestAShortFileCannotStandForALongOne(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("words: &w [" + strings.Repeat("a,", 3000) + "]\nitems: &i [{labels: {}}]\nmany:\n")
+	for range 3000 {
+		b.WriteString("- *w\n")
+	}
+	var out struct {
+		document
+		Many [][]string `yaml:"many"`
+	}
+	if got, count := decode(b.String(), &out); !strings.HasSuffix(got, "the aliases stand for more than 100000 values") || count != 1 {
+		t.Errorf("got %s (%d)", got, count)
+	}
+	if got, _ := decode(strings.Repeat("#", limit+1), &out); got != " the file has 1048577 bytes; at most 1048576 are read" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPlacesAreFoundByTheirPath(t *testing.T) {
+	t.Parallel()
+	in := "pools:\n  - name: a\n    labels: {a.b: x, a: {b: y}}\n    alias: &x [1, 2]\n  - *x\n"
+	v, err := Parse("x", []byte(in), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"": "1:1", "pools": "2:3", "pools[0]": "2:5", "pools[0].name": "2:11", "pools[0].labels.a.b": "3:19", "pools[0].labels.a": "3:25",
+		"pools[0].nothing": "2:5", "pools[0].name.x": "2:11", "pools[7].name": "2:3", "pools[1]": "5:5", "pools[1][1]": "4:19", "pools.x": "2:3",
+	} {
+		p := v.Find(path).Problem("")
+		if got := fmt.Sprintf("%d:%d", p.Line, p.Col); got != want {
+			t.Errorf("%q is at %s, want %s", path, got, want)
+		}
+	}
+	if got := v.Find("pools[0].labels").Fields(); !cmp.Equal(got, []string{"a.b", "a"}) {
+		t.Errorf("got %v", got)
+	}
+	if _, ok := v.Lookup("pool"); ok || !(Value{}).IsZero() || v.Find("pools[0]").Line() != 2 {
+		t.Error("a field that is not there was found")
+	}
+}
+
+func TestPlacesInsideOfTexts(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"a: waiting ! 5":                "1:12",
+		"a:   'waiting ! 5'":            "1:15",
+		`a: "waiting ! 5"`:              "1:13",
+		`a: "\x41aiting ! 5"`:           "1:16",
+		`a: "\"\u0041iting ! 5"`:        "1:19",
+		`a: 'it''s in ! 5'`:             "1:14",
+		"a: |\n  waiting ! 5":           "2:11",
+		"a: >-\n  waiting\n  ! 5":       "3:3",
+		"a: waiting\n   ! 5":            "2:4",
+		"a: 'ü, öä in ! 5'":             "1:14",
+		"a: &x waiting ! 5\nb: *x":      "1:15",
+		"a: |\n    1\n    234567 ! 5\n": "3:12",
+	} {
+		v, err := Parse("x", []byte(in), limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := v.Key("a").Text()
+		before, _, _ := strings.Cut(text, "!")
+		p := v.Key("a").ProblemInside(len([]rune(before)), "here")
+		if got := fmt.Sprintf("%d:%d", p.Line, p.Col); got != want {
+			t.Errorf("%q: ! is at %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ got, want string }{
+		{NotThere("signal", "wating", []string{"waiting", "running"}), `there is no signal "wating"; did you mean "waiting"?`},
+		{NotThere("signal", "zebra", []string{"waiting", "running"}), `there is no signal "zebra"; there are waiting, running`},
+		{NotThere("signal", "zebra", nil), `there is no signal "zebra"`},
+		{NotThere("signal", "zebra", make([]string, 51)), `there is no signal "zebra"`},
+		{NotOneOf("dril", []word{"drill", "observe"}), `"dril" is none of drill, observe; did you mean "drill"?`},
+		{NotOneOf("zebra", []word{"drill", "observe"}), `"zebra" is none of drill, observe`},
+		{Twice("a"), `"a" is there twice`},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %s\nwant %s", c.got, c.want)
+		}
+	}
+}
+
+// FuzzDecode holds the decoder against the library's: both take the same files and read the same from them. Where they
+// differ the decoder says more: it goes on behind an error, and an entry that is nothing keeps its place in a list.
+func FuzzDecode(f *testing.F) {
+	f.Add("items: [{name: x, count: 3, labels: {a: b}}]\nwords: [a, 2, true]\nyes: on\none: {<<: {name: y}}\nshare: .5\n")
+	f.Add("items: &a [{count: 0x1f}]\none: {count: 1e3, small: 07, kind: ~}\nshare: -.inf\n")
+	f.Add("yes: true\nyes: false\n")
+	f.Add("words: [~, '', !!binary aGk=]\n")
+	f.Add("%YAML 1.1\n---\nyes: y\n...\n")
+	f.Add("one:\n\tname: x")
+	f.Fuzz(func(t *testing.T, text string) {
+		var ours, theirs document
+		v, err := Parse("x", []byte(text), limit)
+		if err == nil {
+			err = v.Decode(&ours)
+		}
+		checkPlaces(t, text, err)
+		if strings.ContainsAny(text, "&*<~!") || strings.Contains(strings.ToLower(text), "null") {
+			return // aliases, merges, tags and nothing are ours to decide
+		}
+		libErr := yaml.Load([]byte(text), &theirs, yaml.WithKnownFields())
+		if (err == nil) != (libErr == nil) && !emptyValue(v) {
+			t.Fatalf("%q: ours %v, the library's %v", text, err, libErr)
+		}
+		if err == nil && libErr == nil && !emptyValue(v) {
+			if diff := cmp.Diff(theirs, ours, cmp.AllowUnexported(item{}), cmp.Comparer(sameNumber)); diff != "" {
+				t.Errorf("%q: (-library +ours)\n%s", text, diff)
+			}
+		}
+	})
+}
+
+func sameNumber(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// emptyValue says whether a value is left empty somewhere: "a:" and "- ".
+func emptyValue(v Value) bool {
+	var walk func(n *yaml.Node) bool
+	walk = func(n *yaml.Node) bool {
+		if n == nil || n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag {
+			return true
+		}
+		for _, below := range n.Content {
+			if walk(below) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(v.node)
+}
+
+func checkPlaces(t *testing.T, text string, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	ps, ok := errors.AsType[Problems](err)
+	if !ok || len(ps) == 0 {
+		t.Fatalf("%q: got %v, want Problems", text, err)
+	}
+	lines := 1
+	for _, lineBreak := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} { // all that YAML knows
+		lines += strings.Count(text, lineBreak)
+	}
+	for _, p := range ps {
+		if p.Text == "" || p.File != "x" || p.Line < 1 || p.Col < 1 || p.Line > lines+1 {
+			t.Errorf("%q: a problem without a place: %#v", text, p)
+		}
+		if strings.Contains(p.Text, reflect.TypeFor[document]().String()) || strings.Contains(p.Text, "strictyaml.") {
+			t.Errorf("%q: a Go type shows: %s", text, p.Text)
+		}
+	}
+}
