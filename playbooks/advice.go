@@ -4,16 +4,17 @@ import (
 	"regexp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // A manual step's advice may name signals in braces: "set max_num_seqs to at most {safe_max_num_seqs}". A person reads the value of the moment there.
 
 func placeholder() *regexp.Regexp { return regexp.MustCompile(`\{([^{}\s]*)\}`) }
 
-func (l *loader) placeholders(at place, advice string) {
+func (l *loader) placeholders(at strictyaml.Value, advice string) {
 	for _, m := range placeholder().FindAllStringSubmatch(advice, -1) {
 		if _, ok := l.catalog.byName[m[1]]; !ok && !l.anyBroken() {
-			l.add(at.problem("there is no signal %q for {%s}", m[1], m[1]))
+			l.add(at.Problem("%s", strictyaml.NotThere("signal", m[1], l.catalog.SignalNames())))
 		}
 	}
 }

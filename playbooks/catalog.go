@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // Catalog is everything that Load read: signals, profiles and playbooks. It does not change and is safe for concurrent use.
@@ -37,6 +38,15 @@ func (c *Catalog) Playbooks() []Playbook {
 	out := make([]Playbook, 0, len(c.playbooks))
 	for _, p := range c.playbooks {
 		out = append(out, Playbook{Name: p.name, Title: p.title, Doc: p.doc, Alerts: slices.Clone(p.alerts), Diagnoses: p.reach()})
+	}
+	return out
+}
+
+// ProfileNames are the names of the built-in and loaded sets of targets.
+func (c *Catalog) ProfileNames() []string {
+	out := make([]string, len(c.profiles))
+	for i, p := range c.profiles {
+		out[i] = p.Profile
 	}
 	return out
 }
@@ -115,7 +125,7 @@ type diagnosis struct {
 	never    []never
 	noAction string
 	steps    []step
-	at       place
+	at       strictyaml.Value
 }
 
 // acts says whether the diagnosis asks for a change or for a person.

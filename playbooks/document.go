@@ -1,5 +1,7 @@
 package playbooks
 
+import "github.com/vllm-medic/vllm-medic/internal/strictyaml"
+
 // document is one file as people write it. A file holds signals, profiles, or one playbook; a playbook may bring signals of its own.
 type document struct {
 	Signals  []signalDoc  `yaml:"signals"`
@@ -67,12 +69,12 @@ type ratioDoc struct {
 }
 
 type profileDoc struct {
-	Name      string `yaml:"name"`
-	TTFT      string `yaml:"ttft"`
-	TPOT      string `yaml:"tpot"`
-	QueueTime string `yaml:"queue_time"`
-	E2E       string `yaml:"e2e"`
-	Source    string `yaml:"source"`
+	Name      string               `yaml:"name"`
+	TTFT      *strictyaml.Duration `yaml:"ttft"`
+	TPOT      *strictyaml.Duration `yaml:"tpot"`
+	QueueTime *strictyaml.Duration `yaml:"queue_time"`
+	E2E       *strictyaml.Duration `yaml:"e2e"`
+	Source    string               `yaml:"source"`
 }
 
 type healthyDoc struct {
@@ -105,9 +107,9 @@ type stepDoc struct {
 	Why string `yaml:"why"`
 	If  string `yaml:"if"`
 	// How the step is taken back: offer (when it made things worse or changed nothing) or lift (by itself, after lift_after of health).
-	Undo      string `yaml:"undo"`
-	LiftAfter string `yaml:"lift_after"`
-	WarmUp    string `yaml:"warm_up"`
+	Undo      string               `yaml:"undo"`
+	LiftAfter *strictyaml.Duration `yaml:"lift_after"`
+	WarmUp    *strictyaml.Duration `yaml:"warm_up"`
 }
 
 type factorDoc struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // recent is how long ago a change or the end of a container may be to explain what is seen now. vLLM's caches are cold for about 15 minutes after a start, and
@@ -154,15 +155,15 @@ func youngest(ev incident.Evidence) (float64, bool) {
 	return ev.At.Sub(newest).Seconds(), !newest.IsZero()
 }
 
-func (l *loader) fact(at place, s signalDoc) {
-	at = at.key("fact")
+func (l *loader) fact(at strictyaml.Value, s signalDoc) {
+	at = at.Key("fact")
 	f, ok := factSources()[s.Fact]
 	switch {
 	case !ok:
-		l.add(at.problem("fact: %q is none of %s", s.Fact, strings.Join(slices.Sorted(maps.Keys(factSources())), ", ")))
+		l.add(at.Problem("fact: %s", strictyaml.NotOneOf(s.Fact, slices.Sorted(maps.Keys(factSources())))))
 		return
 	case incident.Unit(s.Unit) != f.unit && s.Unit != "":
-		l.add(at.problem("fact: %s is in %s and not in %s", s.Fact, f.unit, s.Unit))
+		l.add(at.Problem("fact: %s is in %s and not in %s", s.Fact, f.unit, s.Unit))
 	}
 	f.name = s.Fact
 	l.catalog.facts[s.Name] = f
@@ -174,8 +175,8 @@ type ratio struct {
 	times   float64
 }
 
-func (l *loader) ratio(at place, s signalDoc) {
-	at = at.key("ratio")
+func (l *loader) ratio(at strictyaml.Value, s signalDoc) {
+	at = at.Key("ratio")
 	r := ratio{of: s.Ratio.Of, per: s.Ratio.Per, times: 1}
 	l.need(at, "of", r.of)
 	l.need(at, "per", r.per)
@@ -186,10 +187,10 @@ func (l *loader) ratio(at place, s signalDoc) {
 	l.later = append(l.later, func() {
 		for field, name := range map[string]string{"of": r.of, "per": r.per} {
 			if name != "" {
-				l.knownSignal(at.key(field), name)
+				l.knownSignal(at.Key(field), name)
 			}
 			if _, nested := l.catalog.ratios[name]; nested {
-				l.add(at.key(field).problem("%q is a ratio itself; write the signals that it is made of", name))
+				l.add(at.Key(field).Problem("%q is a ratio itself; write the signals that it is made of", name))
 			}
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -55,7 +56,7 @@ func FuzzLoad(f *testing.F) {
 				}
 				continue
 			}
-			var found playbooks.LoadErrors
+			var found strictyaml.Problems
 			if !errors.As(err, &found) || len(found) == 0 || c != nil {
 				t.Fatalf("got (%v, %v)", c, err)
 			}

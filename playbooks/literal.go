@@ -5,14 +5,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// literal is a number with its unit in a rule: 3s, 500ms, 95%, 0.5/s, 80GiB.
+// literal is a number with its unit in a rule: 3s, 500ms, 1h30m, 95%, 0.5/s, 80GiB.
 type literal struct {
 	text  string
 	value float64
@@ -26,27 +28,6 @@ func (n literal) quantity() quantity {
 
 // numberType is the type of numbers with a unit.
 func numberType() *types.Type { return types.NewOpaqueType("number") }
-
-// suffix is what a unit means.
-type suffix struct {
-	text string
-	unit incident.Unit
-	// The value is the number times factor, or divided by per: 95% is exactly the number 0.95 then.
-	factor, per float64
-}
-
-func suffixes() []suffix {
-	return []suffix{
-		{"ms", incident.UnitSeconds, 1, 1000},
-		{"s", incident.UnitSeconds, 1, 1},
-		{"m", incident.UnitSeconds, 60, 1},
-		{"h", incident.UnitSeconds, 3600, 1},
-		{"%", incident.UnitRatio, 1, 100},
-		{"/s", incident.UnitPerSecond, 1, 1},
-		{"MiB", incident.UnitBytes, 1 << 20, 1},
-		{"GiB", incident.UnitBytes, 1 << 30, 1},
-	}
-}
 
 // example is how a number of this unit is written; empty where none is needed: counts and tokens are plain numbers.
 func example(number float64, u incident.Unit) string {
@@ -95,16 +76,16 @@ func standIns() []cel.EnvOption {
 
 // literals takes the numbers with units out of a rule. The text keeps its length.
 func literals(text string) (out string, found map[string]literal, issues []ruleIssue) {
-	pattern := regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ms|s|m|h|%|/s|MiB|GiB)`)
+	pattern := regexp.MustCompile(strictyaml.QuantityPattern())
 	found = map[string]literal{}
 	var b strings.Builder
 	last := 0
-	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range pattern.FindAllStringIndex(text, -1) {
 		start, end := at[0], at[1]
 		if start < last || !standsAlone(text, start, end) {
 			continue
 		}
-		n, err := parseLiteral(text[start:end], text[at[4]:at[5]])
+		n, err := parseLiteral(text[start:end])
 		switch {
 		case err != nil:
 			issues = append(issues, ruleIssue{offset: len([]rune(text[:start])), text: err.Error()})
@@ -113,7 +94,7 @@ func literals(text string) (out string, found map[string]literal, issues []ruleI
 			issues = append(issues, ruleIssue{offset: len([]rune(text[:start])), text: fmt.Sprintf("the rule has more than %d numbers with units", len(placeDigits))})
 			return text, found, issues
 		}
-		name := standIn(len(found), end-start)
+		name := standIn(len(found), utf8.RuneCountInString(text[start:end]))
 		found[name] = n
 		b.WriteString(text[last:start])
 		b.WriteString(name)
@@ -133,20 +114,12 @@ func standsAlone(text string, start, end int) bool {
 
 func isMember(rest string) bool { return len(rest) > 1 && rest[1] >= 'a' && rest[1] <= 'z' }
 
-func parseLiteral(text, unit string) (literal, error) {
-	if len(text) > maxLiteral {
+func parseLiteral(text string) (literal, error) {
+	if utf8.RuneCountInString(text) > maxLiteral {
 		return literal{}, fmt.Errorf("the number %s is longer than %d characters", text, maxLiteral)
 	}
-	v, err := strconv.ParseFloat(strings.TrimSuffix(text, unit), 64)
-	if err != nil {
-		return literal{}, fmt.Errorf("%s is no number", text)
-	}
-	for _, s := range suffixes() {
-		if s.text == unit {
-			return literal{text: text, value: v * s.factor / s.per, unit: s.unit}, nil
-		}
-	}
-	return literal{}, fmt.Errorf("%s has no unit that rules know", text)
+	q, err := strictyaml.ParseQuantity(text)
+	return literal{text: text, value: q.Value, unit: q.Unit}, err
 }
 
 // written puts the literals back into a text that CEL printed.

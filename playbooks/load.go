@@ -1,13 +1,16 @@
 package playbooks
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // File is one YAML file: its name as it appears in problems, and its bytes.
@@ -25,20 +28,23 @@ type Options struct {
 	MaxWarmUp time.Duration
 }
 
+// maxFileSize bounds one file. A playbook is a page of text; anything larger is an error.
+const maxFileSize = 1 << 20
+
 const (
 	defaultWindow = 5 * time.Minute
 	minWindow     = time.Second
 	maxWindow     = 24 * time.Hour
 )
 
-// Load reads files in their order. On any mistake it returns no catalog and an error of type LoadErrors with every mistake in every
+// Load reads files in their order. On any mistake it returns no catalog and an error of type strictyaml.Problems with every mistake in every
 // file. It can be called again with the same files and gives the same catalog.
 func Load(files []File, opts Options) (*Catalog, error) {
 	l := &loader{
 		files:  files,
 		opts:   opts,
 		broken: map[string]bool{},
-		first:  map[string]Problem{},
+		first:  map[string]strictyaml.Problem{},
 		catalog: &Catalog{
 			targets: map[string]string{},
 			byName:  map[string]incident.Signal{},
@@ -60,7 +66,11 @@ func Load(files []File, opts Options) (*Catalog, error) {
 	l.readPlaybooks()
 	l.link()
 	if len(l.problems) > 0 {
-		return nil, l.problems.sorted(files)
+		names := make([]string, len(files))
+		for i, f := range files {
+			names[i] = f.Name
+		}
+		return nil, l.problems.Sorted(names...)
 	}
 	return l.catalog, nil
 }
@@ -71,18 +81,18 @@ type loader struct {
 	opts     Options
 	window   string
 	docs     []loaded
-	broken   map[string]bool    // files with mistakes of shape: what is missing there may only be unreadable
-	first    map[string]Problem // where a name was given first
-	later    []func()           // checks that need all signals
+	broken   map[string]bool               // files with mistakes of shape: what is missing there may only be unreadable
+	first    map[string]strictyaml.Problem // where a name was given first
+	later    []func()                      // checks that need all signals
 	env      *ruleEnv
-	problems LoadErrors
+	problems strictyaml.Problems
 	catalog  *Catalog
 }
 
 // loaded is a decoded file.
 type loaded struct {
 	document
-	at place
+	at strictyaml.Value
 }
 
 func (l *loader) options() {
@@ -91,36 +101,38 @@ func (l *loader) options() {
 		w = defaultWindow
 	}
 	if w < minWindow || w > maxWindow {
-		l.add(Problem{Text: fmt.Sprintf("the window %s is not between %s and %s", w, minWindow, maxWindow)})
+		l.add(strictyaml.Problem{Text: fmt.Sprintf("the window %s is not between %s and %s", w, minWindow, maxWindow)})
 		w = defaultWindow
 	}
 	l.window = model.Duration(w).String()
 	if l.opts.MaxWarmUp < 0 {
-		l.add(Problem{Text: fmt.Sprintf("the longest warm-up %s is negative", l.opts.MaxWarmUp)})
+		l.add(strictyaml.Problem{Text: fmt.Sprintf("the longest warm-up %s is negative", l.opts.MaxWarmUp)})
 	}
 }
 
 func (l *loader) read() {
 	if len(l.files) == 0 {
-		l.add(Problem{Text: "there is no file to load"})
+		l.add(strictyaml.Problem{Text: "there is no file to load"})
 	}
 	names := map[string]bool{}
 	for _, f := range l.files {
 		if names[f.Name] {
-			l.add(Problem{File: f.Name, Text: "the file is given twice"})
+			l.add(strictyaml.Problem{File: f.Name, Text: "the file is given twice"})
 			continue
 		}
 		names[f.Name] = true
 		var doc document
-		root, problems, ok := decode(f, &doc)
-		if len(problems) > 0 {
-			l.problems = append(l.problems, problems...)
-			l.broken[f.Name] = true
+		at, err := strictyaml.Parse(f.Name, f.Data, maxFileSize)
+		if err == nil {
+			err = at.Decode(&doc)
 		}
-		if !ok {
+		if problems, ok := errors.AsType[strictyaml.Problems](err); ok {
+			l.problems = append(l.problems, problems...)
+			l.broken[f.Name] = problems.Misshapen()
+		}
+		if at.IsZero() {
 			continue
 		}
-		at := newPlace(f, root)
 		if !doc.isPlaybook() && doc.Signals == nil && doc.Profiles == nil {
 			l.missing(at, "the file holds neither signals nor profiles nor a playbook")
 		}
@@ -129,67 +141,53 @@ func (l *loader) read() {
 }
 
 // add keeps a problem. Where the shape of a value is wrong already, nothing else is said about it.
-func (l *loader) add(p Problem) {
-	known := func(q Problem) bool { return q.File == p.File && q.Line == p.Line && q.Col == p.Col }
-	if l.broken[p.File] && slices.ContainsFunc(l.problems, known) {
+func (l *loader) add(p strictyaml.Problem) {
+	if l.problems.Hides(p) {
 		return
 	}
 	l.problems = append(l.problems, p)
 }
 
-// missing reports what is not there. In a file whose shape is wrong it is silent: the thing may be there and unreadable.
-func (l *loader) missing(at place, format string, args ...any) {
-	if !l.broken[at.file] {
-		l.add(at.problem(format, args...))
+// missing reports what is not there. In a mapping that could not be read whole it is silent: the thing may be there and
+// unreadable.
+func (l *loader) missing(at strictyaml.Value, format string, args ...any) {
+	if at.Whole() {
+		l.add(at.Problem(format, args...))
 	}
 }
 
 // need reports an empty text that must not be empty.
-func (l *loader) need(at place, field, value string) {
+func (l *loader) need(at strictyaml.Value, field, value string) {
 	if value == "" {
-		l.missing(at.key(field), "%s is missing", field)
+		l.missing(at.Key(field), "%s is missing", field)
 	}
 }
 
 // claim reports a name that is taken. Kind is what the name is for.
-func (l *loader) claim(at place, kind, name string) bool {
+func (l *loader) claim(at strictyaml.Value, kind, name string) bool {
 	key := kind + " " + name
 	if p, taken := l.first[key]; taken {
-		l.add(at.problem("there is a %s already, at %s:%d:%d", key, p.File, p.Line, p.Col))
+		l.add(at.Problem("there is a %s already, at %s:%d:%d", key, p.File, p.Line, p.Col))
 		return false
 	}
-	l.first[key] = at.problem("")
+	l.first[key] = at.Problem("")
 	return true
 }
 
 // anyBroken says that some file could not be read whole, so that a name that is not known may stand in it.
-func (l *loader) anyBroken() bool { return len(l.broken) > 0 }
-
-// duration reads a length of time with its unit; an empty text is zero.
-func (l *loader) duration(at place, field, text string) time.Duration {
-	if text == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
-		l.add(at.key(field).problem("%s: %q is not a length of time such as 500ms, 3s or 10m", field, text))
-	case d < 0:
-		l.add(at.key(field).problem("%s: %s is negative", field, text))
-		d = 0
-	}
-	return d
+func (l *loader) anyBroken() bool {
+	return slices.Contains(slices.Collect(maps.Values(l.broken)), true)
 }
 
 // repeated reports entries of a list of texts that are empty or there twice, and returns the others.
-func (l *loader) repeated(at place, field string, list []string) []string {
+func (l *loader) repeated(at strictyaml.Value, field string, list []string) []string {
 	var out []string
 	for i, s := range list {
 		switch {
 		case s == "":
-			l.missing(at.key(field).item(i), "%s: an entry is empty", field)
+			l.missing(at.Key(field).Item(i), "%s: an entry is empty", field)
 		case slices.Contains(out, s):
-			l.add(at.key(field).item(i).problem("%s: %q is there twice", field, s))
+			l.add(at.Key(field).Item(i).Problem("%s: %s", field, strictyaml.Twice(s)))
 		default:
 			out = append(out, s)
 		}

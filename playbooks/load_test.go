@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -47,9 +48,9 @@ func TestLoadFindsEveryMistakeWithItsPlace(t *testing.T) {
 				files = append([]playbooks.File{goodFile(t, "signals.yaml")}, files...)
 			}
 			c, err := playbooks.Load(files, playbooks.Options{})
-			var found playbooks.LoadErrors
+			var found strictyaml.Problems
 			if !errors.As(err, &found) || c != nil {
-				t.Fatalf("Load gave (%v, %v), want no catalog and LoadErrors", c, err)
+				t.Fatalf("Load gave (%v, %v), want no catalog and strictyaml.Problems", c, err)
 			}
 			if *update {
 				writeWant(t, name, archive, found.Error())
@@ -152,7 +153,7 @@ func TestLoadRefusesOptionsThatMakeNoSense(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := playbooks.Load([]playbooks.File{goodFile(t, "signals.yaml"), goodFile(t, "playbook.yaml")}, opts)
-			var found playbooks.LoadErrors
+			var found strictyaml.Problems
 			if !errors.As(err, &found) || len(found) != 1 || found[0].File != "" {
 				t.Errorf("got %v, want one problem outside the files", err)
 			}

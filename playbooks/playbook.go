@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // maxRank bounds the ranks of diagnoses.
@@ -16,17 +18,17 @@ func (l *loader) readPlaybooks() {
 		}
 	}
 	if len(l.catalog.playbooks) == 0 && !l.anyBroken() {
-		l.add(Problem{Text: "no file holds a playbook"})
+		l.add(strictyaml.Problem{Text: "no file holds a playbook"})
 	}
 	slices.SortStableFunc(l.catalog.diagnoses, func(a, b *diagnosis) int { return cmp.Compare(a.rank, b.rank) })
 }
 
-func (l *loader) playbook(at place, doc document) {
+func (l *loader) playbook(at strictyaml.Value, doc document) {
 	l.need(at, "name", doc.Name)
 	l.need(at, "title", doc.Title)
 	if doc.Name != "" {
-		l.kebab(at.key("name"), doc.Name)
-		l.claim(at.key("name"), "playbook", doc.Name)
+		l.kebab(at.Key("name"), doc.Name)
+		l.claim(at.Key("name"), "playbook", doc.Name)
 	}
 	p := &playbook{
 		name: doc.Name, title: doc.Title, doc: doc.Doc,
@@ -35,58 +37,58 @@ func (l *loader) playbook(at place, doc document) {
 		never:  l.nevers(at, doc.Never),
 	}
 	for _, name := range p.reads {
-		l.knownSignal(at.key("reads").item(slices.Index(doc.Reads, name)), name)
+		l.knownSignal(at.Key("reads").Item(slices.Index(doc.Reads, name)), name)
 	}
 	l.recovery(at, p, doc.Healthy)
 	if len(doc.Diagnoses) == 0 {
-		l.missing(at.key("diagnoses"), "diagnoses is missing: the playbook could tell nothing")
+		l.missing(at.Key("diagnoses"), "diagnoses is missing: the playbook could tell nothing")
 	}
 	for i, d := range doc.Diagnoses {
-		l.diagnosis(at.key("diagnoses").item(i), p, d)
+		l.diagnosis(at.Key("diagnoses").Item(i), p, d)
 	}
 	l.catalog.playbooks = append(l.catalog.playbooks, p)
 }
 
-func (l *loader) kebab(at place, name string) {
+func (l *loader) kebab(at strictyaml.Value, name string) {
 	if !regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`).MatchString(name) {
-		l.add(at.problem("the name %q must be lower-case letters and digits, with single dashes between", name))
+		l.add(at.Problem("the name %q must be lower-case letters and digits, with single dashes between", name))
 	}
 }
 
-func (l *loader) knownSignal(at place, name string) {
+func (l *loader) knownSignal(at strictyaml.Value, name string) {
 	if _, ok := l.catalog.byName[name]; !ok && !l.anyBroken() {
-		l.add(at.problem("there is no signal %q", name))
+		l.add(at.Problem("%s", strictyaml.NotThere("signal", name, l.catalog.SignalNames())))
 	}
 }
 
-func (l *loader) recovery(at place, p *playbook, list []healthyDoc) {
+func (l *loader) recovery(at strictyaml.Value, p *playbook, list []healthyDoc) {
 	if len(list) == 0 {
-		l.missing(at.key("healthy"), "healthy is missing: nothing would tell that the trouble is over")
+		l.missing(at.Key("healthy"), "healthy is missing: nothing would tell that the trouble is over")
 	}
 	for i, h := range list {
-		entry := at.key("healthy").item(i)
+		entry := at.Key("healthy").Item(i)
 		l.need(entry, "rule", h.Rule)
-		out := healthy{rule: l.rule(entry.key("rule"), h.Rule), or: l.rule(entry.key("or"), h.Or)}
+		out := healthy{rule: l.rule(entry.Key("rule"), h.Rule), or: l.rule(entry.Key("or"), h.Or)}
 		if out.rule != nil {
 			p.healthy = append(p.healthy, out)
 		}
 	}
 }
 
-func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
+func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDoc) {
 	l.need(at, "name", doc.Name)
 	l.need(at, "summary", doc.Summary)
 	l.need(at, "source", doc.Source)
 	l.need(at, "when", doc.When)
 	switch {
 	case doc.Rank == 0:
-		l.missing(at.key("rank"), "rank is missing: 1 is nearest to the root cause, %d farthest", maxRank)
+		l.missing(at.Key("rank"), "rank is missing: 1 is nearest to the root cause, %d farthest", maxRank)
 	case doc.Rank < 0 || doc.Rank > maxRank:
-		l.add(at.key("rank").problem("rank: %d is not between 1 and %d", doc.Rank, maxRank))
+		l.add(at.Key("rank").Problem("rank: %d is not between 1 and %d", doc.Rank, maxRank))
 	}
 	d := &diagnosis{
 		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always, own: doc.OwnAlerts, at: at,
-		when:     l.rule(at.key("when"), doc.When),
+		when:     l.rule(at.Key("when"), doc.When),
 		explains: l.repeated(at, "explains", doc.Explains),
 		never:    l.nevers(at, doc.Never),
 	}
@@ -95,32 +97,32 @@ func (l *loader) diagnosis(at place, owner *playbook, doc diagnosisDoc) {
 	case len(doc.Steps) == 0 && doc.NoAction == "":
 		l.missing(at, "the diagnosis has no steps; say why nothing is to be done in no_action")
 	case len(doc.Steps) > 0 && doc.NoAction != "":
-		l.add(at.key("no_action").problem("no_action: the diagnosis has steps"))
+		l.add(at.Key("no_action").Problem("no_action: the diagnosis has steps"))
 	}
 	if doc.Always && doc.OwnAlerts {
-		l.add(at.key("own_alerts").problem("own_alerts and always contradict each other"))
+		l.add(at.Key("own_alerts").Problem("own_alerts and always contradict each other"))
 	}
 	if d.when != nil {
-		l.sameRule(at.key("when"), d)
+		l.sameRule(at.Key("when"), d)
 	}
 	if doc.Name == "" {
 		return
 	}
-	l.kebab(at.key("name"), doc.Name)
-	if l.claim(at.key("name"), "diagnosis", doc.Name) {
+	l.kebab(at.Key("name"), doc.Name)
+	if l.claim(at.Key("name"), "diagnosis", doc.Name) {
 		owner.diagnoses = append(owner.diagnoses, d)
 		l.catalog.diagnoses = append(l.catalog.diagnoses, d)
 	}
 }
 
 // sameRule finds a diagnosis that could never be told from another.
-func (l *loader) sameRule(at place, d *diagnosis) {
+func (l *loader) sameRule(at strictyaml.Value, d *diagnosis) {
 	key := "rule " + d.when.key
 	if p, taken := l.first[key]; taken {
-		l.add(at.problem("the diagnosis at %s:%d:%d has the same rule; nothing could tell the two apart", p.File, p.Line, p.Col))
+		l.add(at.Problem("the diagnosis at %s:%d:%d has the same rule; nothing could tell the two apart", p.File, p.Line, p.Col))
 		return
 	}
-	l.first[key] = at.problem("")
+	l.first[key] = at.Problem("")
 }
 
 // link resolves what refers to diagnoses of any file.
@@ -139,11 +141,11 @@ func (l *loader) link() {
 			continue
 		}
 		for i, name := range doc.Also {
-			l.also(doc.at.key("also").item(i), p, byName[name], name)
+			l.also(doc.at.Key("also").Item(i), p, byName[name], name)
 		}
 		for i, d := range doc.Diagnoses {
 			for j, name := range d.Explains {
-				l.explains(doc.at.key("diagnoses").item(i).key("explains").item(j), d, byName[name], name)
+				l.explains(doc.at.Key("diagnoses").Item(i).Key("explains").Item(j), d, byName[name], name)
 			}
 		}
 	}
@@ -163,38 +165,42 @@ func (l *loader) reached() {
 	}
 	for _, d := range l.catalog.diagnoses {
 		if !ways[d] && !d.always && !l.anyBroken() {
-			l.add(d.at.problem("no alert leads to this diagnosis: give its playbook alerts, list it in also of another, or say always: true"))
+			l.add(d.at.Problem("no alert leads to this diagnosis: give its playbook alerts, list it in also of another, or say always: true"))
 		}
 	}
 }
 
-func (l *loader) also(at place, p *playbook, d *diagnosis, name string) {
+func (l *loader) also(at strictyaml.Value, p *playbook, d *diagnosis, name string) {
 	switch {
 	case d == nil:
 		l.unknownDiagnosis(at, name)
 	case d.owner == p:
-		l.add(at.problem("also: %q is a diagnosis of this playbook already", name))
+		l.add(at.Problem("also: %q is a diagnosis of this playbook already", name))
 	case slices.Contains(p.also, d):
-		l.add(at.problem("also: %q is there twice", name))
+		l.add(at.Problem("also: %s", strictyaml.Twice(name)))
 	default:
 		p.also = append(p.also, d)
 	}
 }
 
-func (l *loader) explains(at place, cause diagnosisDoc, symptom *diagnosis, name string) {
+func (l *loader) explains(at strictyaml.Value, cause diagnosisDoc, symptom *diagnosis, name string) {
 	switch {
 	case symptom == nil:
 		l.unknownDiagnosis(at, name)
 	case symptom.name == cause.Name:
-		l.add(at.problem("explains: a diagnosis does not explain itself"))
+		l.add(at.Problem("explains: a diagnosis does not explain itself"))
 	case symptom.rank <= cause.Rank:
-		l.add(at.problem("explains: %q has rank %d, which is not above %d: the cause must rank before what it explains",
+		l.add(at.Problem("explains: %q has rank %d, which is not above %d: the cause must rank before what it explains",
 			name, symptom.rank, cause.Rank))
 	}
 }
 
-func (l *loader) unknownDiagnosis(at place, name string) {
+func (l *loader) unknownDiagnosis(at strictyaml.Value, name string) {
 	if name != "" && !l.anyBroken() {
-		l.add(at.problem("there is no diagnosis %q", name))
+		var known []string
+		for _, d := range l.catalog.diagnoses {
+			known = append(known, d.name)
+		}
+		l.add(at.Problem("%s", strictyaml.NotThere("diagnosis", name, known)))
 	}
 }

@@ -1,7 +1,10 @@
 package playbooks
 
 import (
+	"time"
+
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // targetNames are the fields of an SLO as rules spell them after "slo.".
@@ -26,12 +29,12 @@ func targetOf(slo incident.SLO, name string) float64 {
 func (l *loader) readProfiles() {
 	for _, doc := range l.docs {
 		for i, p := range doc.Profiles {
-			l.profile(doc.at.key("profiles").item(i), p)
+			l.profile(doc.at.Key("profiles").Item(i), p)
 		}
 	}
 }
 
-func (l *loader) profile(at place, p profileDoc) {
+func (l *loader) profile(at strictyaml.Value, p profileDoc) {
 	l.need(at, "name", p.Name)
 	l.need(at, "source", p.Source)
 	out := incident.SLO{
@@ -41,20 +44,21 @@ func (l *loader) profile(at place, p profileDoc) {
 		QueueTime: l.seconds(at, "queue_time", p.QueueTime),
 		E2E:       l.seconds(at, "e2e", p.E2E),
 	}
-	if p.TTFT == "" && p.TPOT == "" && p.QueueTime == "" && p.E2E == "" {
+	if p.TTFT == nil && p.TPOT == nil && p.QueueTime == nil && p.E2E == nil {
 		l.missing(at, "the profile has no target; give at least one of ttft, tpot, queue_time, e2e")
 	}
-	if p.Name != "" && l.claim(at.key("name"), "profile", p.Name) {
+	if p.Name != "" && l.claim(at.Key("name"), "profile", p.Name) {
 		l.catalog.profiles = append(l.catalog.profiles, out)
 	}
 }
 
 // seconds reads a target. Zero would read as "no target", so it is refused.
-func (l *loader) seconds(at place, field, text string) float64 {
-	before := len(l.problems)
-	d := l.duration(at, field, text)
-	if text != "" && d == 0 && len(l.problems) == before {
-		l.add(at.key(field).problem("%s: a target of zero cannot be met; leave it out when there is none", field))
+func (l *loader) seconds(at strictyaml.Value, field string, d *strictyaml.Duration) float64 {
+	if d == nil {
+		return 0
 	}
-	return d.Seconds()
+	if *d == 0 {
+		l.add(at.Key(field).Problem("%s: a target of zero cannot be met; leave it out when there is none", field))
+	}
+	return time.Duration(*d).Seconds()
 }

@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // rule is one compiled rule. It is safe for concurrent use.
@@ -46,7 +47,7 @@ func (l *loader) startRules() error {
 func notInName(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' }
 
 // rule compiles and checks the rule at a place; nil when it cannot be used.
-func (l *loader) rule(at place, text string) *rule {
+func (l *loader) rule(at strictyaml.Value, text string) *rule {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -56,13 +57,13 @@ func (l *loader) rule(at place, text string) *rule {
 			if i.unknownName && l.anyBroken() {
 				continue
 			}
-			l.add(at.problemAt(i.offset, "%s", i.text))
+			l.add(at.ProblemInside(i.offset, "%s", i.text))
 		}
 		return nil
 	}
 	program, err := l.env.cel.Program(checked, cel.EvalOptions(cel.OptExhaustiveEval), cel.CostLimit(maxCost))
 	if err != nil {
-		l.add(at.problem("the rule cannot be prepared: %s", err))
+		l.add(at.Problem("the rule cannot be prepared: %s", err))
 		return nil
 	}
 	native := checked.NativeRep()
@@ -83,22 +84,22 @@ func (l *loader) rule(at place, text string) *rule {
 }
 
 // sensible finds what the types allow and no author can mean.
-func (l *loader) sensible(at place, r *rule, native *ast.AST, found map[string]literal) bool {
+func (l *loader) sensible(at strictyaml.Value, r *rule, native *ast.AST, found map[string]literal) bool {
 	before := len(l.problems)
 	if len(r.signals) == 0 {
-		l.add(at.problem("the rule reads no signal, so it says the same whatever happens"))
+		l.add(at.Problem("the rule reads no signal, so it says the same whatever happens"))
 	}
 	for _, c := range r.shape.conditions() {
 		offset := startOf(native, c.id)
 		if c.kind == shapeConstant {
-			l.add(at.problemAt(offset, "%s is no condition; leave it out", c.text))
+			l.add(at.ProblemInside(offset, "%s is no condition; leave it out", c.text))
 			continue
 		}
 		if c.kind != shapeCompare {
 			continue
 		}
 		if problem := unitProblem(c, r, native); problem != "" {
-			l.add(at.problemAt(offset, "%s", problem))
+			l.add(at.ProblemInside(offset, "%s", problem))
 		}
 	}
 	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -107,13 +108,13 @@ func (l *loader) sensible(at place, r *rule, native *ast.AST, found map[string]l
 		}
 		for _, arg := range e.AsCall().Args() {
 			if n := found[arg.AsIdent()]; arg.Kind() == ast.IdentKind && n.unit != incident.UnitSeconds {
-				l.add(at.problemAt(startOf(native, arg.ID()), "a target is in seconds, and %s is in %s", n.text, n.unit))
+				l.add(at.ProblemInside(startOf(native, arg.ID()), "a target is in seconds, and %s is in %s", n.text, n.unit))
 			}
 		}
 	}))
 	// The cost does not depend on the readings, because every part is always evaluated.
 	if a := r.ask(facts{}); a.err != nil {
-		l.add(at.problem("the rule is too expensive or cannot be evaluated: %s", a.err))
+		l.add(at.Problem("the rule is too expensive or cannot be evaluated: %s", a.err))
 	}
 	return len(l.problems) == before
 }

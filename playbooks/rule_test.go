@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // ruleSignals are the signals of the rules in these tests.
@@ -24,7 +25,7 @@ func newRuleLoader(t *testing.T) *loader {
 	l := &loader{
 		files:   []File{{Name: "signals.yaml", Data: []byte(ruleSignals)}},
 		broken:  map[string]bool{},
-		first:   map[string]Problem{},
+		first:   map[string]strictyaml.Problem{},
 		catalog: &Catalog{targets: map[string]string{}, byName: map[string]incident.Signal{}, picks: map[string]bool{}, facts: map[string]factSource{}, ratios: map[string]ratio{}},
 	}
 	l.options()
@@ -41,7 +42,7 @@ func newRuleLoader(t *testing.T) *loader {
 
 func compileForTest(t *testing.T, l *loader, text string) *rule {
 	t.Helper()
-	r := l.rule(place{file: "rule"}, text)
+	r := l.rule(strictyaml.Value{}, text)
 	if r == nil {
 		t.Fatalf("%q does not compile: %v", text, l.problems)
 	}
@@ -300,7 +301,7 @@ func TestRulesAreBounded(t *testing.T) {
 		"deep":      strings.Repeat("!(", 60) + "lat > 1s" + strings.Repeat(")", 60),
 	} {
 		l := newRuleLoader(t)
-		if r := l.rule(place{file: "rule"}, text); r != nil || len(l.problems) == 0 {
+		if r := l.rule(strictyaml.Value{}, text); r != nil || len(l.problems) == 0 {
 			t.Errorf("the %s rule was accepted", name)
 		}
 	}

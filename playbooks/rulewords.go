@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // ruleIssue is one mistake in a rule: where, in characters from its start, and what.
@@ -57,7 +60,7 @@ func (e *ruleEnv) words(text string, native *ast.AST, found map[string]literal, 
 func (e *ruleEnv) issueWords(native *ast.AST, err *cel.Error) (text string, unknownName bool) {
 	undeclared := regexp.MustCompile(`^undeclared reference to '([^']+)'`)
 	if m := undeclared.FindStringSubmatch(err.Message); m != nil {
-		return undeclaredWords(native, err.ExprID, m[1])
+		return e.undeclaredWords(native, err.ExprID, m[1])
 	}
 	overload := regexp.MustCompile(`^found no matching overload for '([^']+)' applied to '([^']+)'`)
 	if m := overload.FindStringSubmatch(err.Message); m != nil {
@@ -69,12 +72,12 @@ func (e *ruleEnv) issueWords(native *ast.AST, err *cel.Error) (text string, unkn
 	return "the rule cannot be read: " + msg, false
 }
 
-func undeclaredWords(native *ast.AST, id int64, name string) (text string, unknownName bool) {
+func (e *ruleEnv) undeclaredWords(native *ast.AST, id int64, name string) (text string, unknownName bool) {
 	if name == "slo" || strings.HasPrefix(name, "slo.") {
 		return "slo has " + strings.Join(targetNames(), ", ") + " and nothing else", false
 	}
 	if !isCall(native, id) {
-		return fmt.Sprintf("there is no signal %q", name), true
+		return strictyaml.NotThere("signal", name, slices.Sorted(maps.Keys(e.signals))), true
 	}
 	symbol, isOperator := operators.FindReverse(name)
 	switch {
@@ -85,7 +88,7 @@ func undeclaredWords(native *ast.AST, id int64, name string) (text string, unkno
 	case isOperator:
 		return symbol + " is not part of the language of rules", false
 	default:
-		return fmt.Sprintf("there is no function %q; there are present, absent and or", name), false
+		return strictyaml.NotThere("function", name, []string{fnPresent, fnAbsent, fnOr}), false
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
+
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 const schemaFile = "../docs/playbook.schema.json"
@@ -120,6 +122,12 @@ func schema(t *testing.T) *jsonschema.Schema {
 		FieldNameTag: "yaml", Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
 		LookupComment: func(in reflect.Type, field string) string { return docs[in.Name()+"."+field] },
 		Namer:         func(in reflect.Type) string { return strings.TrimSuffix(in.Name(), "Doc") },
+		Mapper: func(in reflect.Type) *jsonschema.Schema {
+			if in == reflect.TypeFor[strictyaml.Duration]() {
+				return &jsonschema.Schema{Type: "string", Pattern: strictyaml.DurationPattern, Examples: []any{"500ms", "30s", "1h30m"}}
+			}
+			return nil
+		},
 	}
 	s := r.Reflect(document{})
 	for place, list := range words() {

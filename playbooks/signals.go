@@ -12,6 +12,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // windowToken stands for the range of every rate in a query.
@@ -30,17 +31,17 @@ func directions() []incident.Direction {
 func (l *loader) readSignals() {
 	for _, doc := range l.docs {
 		for i, s := range doc.Signals {
-			l.signal(doc.at.key("signals").item(i), s)
+			l.signal(doc.at.Key("signals").Item(i), s)
 		}
 	}
 }
 
-func (l *loader) signal(at place, s signalDoc) {
+func (l *loader) signal(at strictyaml.Value, s signalDoc) {
 	l.need(at, "name", s.Name)
 	l.need(at, "title", s.Title)
 	l.need(at, "source", s.Source)
 	if s.Name != "" {
-		l.signalName(at.key("name"), s.Name)
+		l.signalName(at.Key("name"), s.Name)
 	}
 	out := incident.Signal{
 		Name: s.Name, Title: s.Title, Baseline: s.Baseline, Optional: s.Optional, Product: l.repeated(at, "product", s.Product),
@@ -51,12 +52,12 @@ func (l *loader) signal(at place, s signalDoc) {
 	}
 	l.origin(at, s, &out)
 	if out.Floor > 0 && out.Ceiling > 0 && out.Ceiling <= out.Floor {
-		l.add(at.key("ceiling").problem("the ceiling %g is not above the floor %g", out.Ceiling, out.Floor))
+		l.add(at.Key("ceiling").Problem("the ceiling %g is not above the floor %g", out.Ceiling, out.Floor))
 	}
 	if s.Target != "" {
 		l.target(at, s)
 	}
-	if s.Name == "" || !l.claim(at.key("name"), "signal", s.Name) {
+	if s.Name == "" || !l.claim(at.Key("name"), "signal", s.Name) {
 		return
 	}
 	l.catalog.signals = append(l.catalog.signals, out)
@@ -67,14 +68,14 @@ func (l *loader) signal(at place, s signalDoc) {
 }
 
 // origin reads where the values of a signal come from: exactly one of three.
-func (l *loader) origin(at place, s signalDoc, out *incident.Signal) {
+func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) {
 	switch {
 	case s.Fact != "" && s.Ratio == nil && s.Query == "":
 		l.fact(at, s)
 	case s.Ratio != nil && s.Fact == "" && s.Query == "":
 		l.ratio(at, s)
 	case s.Fact != "" || s.Ratio != nil:
-		l.add(at.problem("a signal is one of query, fact and ratio"))
+		l.add(at.Problem("a signal is one of query, fact and ratio"))
 	default:
 		out.Query = l.query(at, "query", s.Query, s.Product)
 		if s.Pods != "" {
@@ -85,55 +86,51 @@ func (l *loader) origin(at place, s signalDoc, out *incident.Signal) {
 	}
 	for field, set := range map[string]bool{"pods": s.Pods != "", "baseline": s.Baseline, "product": s.Product != nil, "floor": s.Floor != nil, "ceiling": s.Ceiling != nil} {
 		if set {
-			l.add(at.key(field).problem("%s belongs to a query, and this signal has none", field))
+			l.add(at.Key(field).Problem("%s belongs to a query, and this signal has none", field))
 		}
 	}
 }
 
 // signalName keeps names that a rule could not use, or could misread, out of the catalog.
-func (l *loader) signalName(at place, name string) {
+func (l *loader) signalName(at strictyaml.Value, name string) {
 	if !regexp.MustCompile(`^[a-z][a-z0-9_]*$`).MatchString(name) {
-		l.add(at.problem("the name %q must be lower-case letters, digits and _, and begin with a letter", name))
+		l.add(at.Problem("the name %q must be lower-case letters, digits and _, and begin with a letter", name))
 		return
 	}
 	if slices.Contains(reservedNames(), name) {
-		l.add(at.problem("the name %q has a meaning in rules already", name))
+		l.add(at.Problem("the name %q has a meaning in rules already", name))
 	}
 }
 
-func (l *loader) target(at place, s signalDoc) {
-	at = at.key("target")
+func (l *loader) target(at strictyaml.Value, s signalDoc) {
+	at = at.Key("target")
 	if !slices.Contains(targetNames(), s.Target) {
-		l.add(at.problem("target: %q is none of %s", s.Target, strings.Join(targetNames(), ", ")))
+		l.add(at.Problem("target: %s", strictyaml.NotOneOf(s.Target, targetNames())))
 		return
 	}
 	if incident.Unit(s.Unit) != incident.UnitSeconds {
-		l.add(at.problem("target: slo.%s is in seconds and the signal is in %s", s.Target, s.Unit))
+		l.add(at.Problem("target: slo.%s is in seconds and the signal is in %s", s.Target, s.Unit))
 	}
 }
 
-func oneOf[T ~string](l *loader, at place, field string, value T, allowed []T) T {
+func oneOf[T ~string](l *loader, at strictyaml.Value, field string, value T, allowed []T) T {
 	if value == "" {
 		l.need(at, field, "")
 		return value
 	}
 	if !slices.Contains(allowed, value) {
-		words := make([]string, len(allowed))
-		for i, a := range allowed {
-			words[i] = string(a)
-		}
-		l.add(at.key(field).problem("%s: %q is none of %s", field, value, strings.Join(words, ", ")))
+		l.add(at.Key(field).Problem("%s: %s", field, strictyaml.NotOneOf(value, allowed)))
 	}
 	return value
 }
 
 // edge is the end of a histogram. Nothing means that there is none.
-func (l *loader) edge(at place, field string, v *float64) float64 {
+func (l *loader) edge(at strictyaml.Value, field string, v *float64) float64 {
 	if v == nil {
 		return 0
 	}
 	if !(*v > 0) || math.IsInf(*v, 0) {
-		l.add(at.key(field).problem("%s: %g is not a number above 0; leave it out when there is none", field, *v))
+		l.add(at.Key(field).Problem("%s: %g is not a number above 0; leave it out when there is none", field, *v))
 		return 0
 	}
 	return *v
@@ -141,29 +138,29 @@ func (l *loader) edge(at place, field string, v *float64) float64 {
 
 // query puts the window in and checks that the query is PromQL that gives at most one series, whatever the pool; or, with labels, one series for each
 // value of these labels.
-func (l *loader) query(at place, field, text string, labels []string) string {
+func (l *loader) query(at strictyaml.Value, field, text string, labels []string) string {
 	l.need(at, field, text)
 	if text == "" {
 		return ""
 	}
-	at = at.key(field)
+	at = at.Key(field)
 	query := strings.ReplaceAll(text, windowToken, l.window)
 	expr, err := promql.Parse(query, parser.Options{})
 	var many parser.ParseErrors
 	switch {
 	case errors.As(err, &many):
 		for _, e := range many {
-			l.add(at.problemAt(l.unwind(text, int(e.PositionRange.Start)), "the query is not PromQL: %s", e.Err))
+			l.add(at.ProblemInside(l.unwind(text, int(e.PositionRange.Start)), "the query is not PromQL: %s", e.Err))
 		}
 	case err != nil:
-		l.add(at.problem("the query is %s", err))
+		l.add(at.Problem("the query is %s", err))
 	case expr.Type() != parser.ValueTypeVector:
-		l.add(at.problem("the query gives a %s; it must give a series", expr.Type()))
+		l.add(at.Problem("the query gives a %s; it must give a series", expr.Type()))
 	case len(labels) > 0 && !groupedBy(expr, labels):
-		l.add(at.problemAt(l.unwind(text, int(expr.PositionRange().Start)), "the query must be grouped by %s and nothing else", strings.Join(labels, ", ")))
+		l.add(at.ProblemInside(l.unwind(text, int(expr.PositionRange().Start)), "the query must be grouped by %s and nothing else", strings.Join(labels, ", ")))
 	case len(labels) == 0 && !oneSeries(expr):
 		start := l.unwind(text, int(expr.PositionRange().Start))
-		l.add(at.problemAt(start, "the query can give more than one series; put sum(...), max(...) or avg(...) around it"))
+		l.add(at.ProblemInside(start, "the query can give more than one series; put sum(...), max(...) or avg(...) around it"))
 	}
 	return strings.TrimSpace(query)
 }

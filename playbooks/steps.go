@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // Bounds on what one step may ask for. They catch a slip of the pen; the pool's own bounds and guardrails decide what may really be
@@ -15,8 +16,8 @@ const (
 	maxAdd    = 10
 	minFactor = 0.1
 	maxFactor = 4.0
-	maxLift   = 24 * time.Hour
-	maxWarmUp = 2 * time.Hour
+	maxLift   = strictyaml.Duration(24 * time.Hour)
+	maxWarmUp = strictyaml.Duration(2 * time.Hour)
 )
 
 // change says which way a knob is turned.
@@ -112,10 +113,10 @@ func (n never) text() string {
 	return verb + " " + n.knob + ": " + n.why
 }
 
-func (l *loader) nevers(at place, list []neverDoc) []never {
+func (l *loader) nevers(at strictyaml.Value, list []neverDoc) []never {
 	var out []never
 	for i, doc := range list {
-		entry := at.key("never").item(i)
+		entry := at.Key("never").Item(i)
 		l.need(entry, "why", doc.Why)
 		n := never{
 			knob:   oneOf(l, entry, "knob", doc.Knob, knobs()),
@@ -125,7 +126,7 @@ func (l *loader) nevers(at place, list []neverDoc) []never {
 		}
 		for j, name := range doc.Except {
 			if n.knob != knobRestart || name != knobBatch {
-				l.add(entry.key("except").item(j).problem("except: only restart has exceptions, and only %s is a step that restarts pods", knobBatch))
+				l.add(entry.Key("except").Item(j).Problem("except: only restart has exceptions, and only %s is a step that restarts pods", knobBatch))
 			}
 		}
 		out = append(out, n)
@@ -133,35 +134,35 @@ func (l *loader) nevers(at place, list []neverDoc) []never {
 	return out
 }
 
-func (l *loader) steps(at place, d *diagnosis, list []stepDoc) []step {
+func (l *loader) steps(at strictyaml.Value, d *diagnosis, list []stepDoc) []step {
 	var out []step
 	seen := map[incident.StepKind]bool{}
 	for i, doc := range list {
-		entry := at.key("steps").item(i)
+		entry := at.Key("steps").Item(i)
 		request, field, ok := l.step(entry, doc)
 		if !ok {
 			continue
 		}
 		if request.Kind != incident.StepManual && seen[request.Kind] {
-			l.add(entry.problem("the diagnosis has a %s step already; one step turns a knob once", request.Kind))
+			l.add(entry.Problem("the diagnosis has a %s step already; one step turns a knob once", request.Kind))
 		}
 		seen[request.Kind] = true
 		for _, n := range slices.Concat(d.never, d.owner.never) {
 			if n.forbids(request) {
-				l.add(entry.key(field).problem("the step does what never says not to do: %s", n.text()))
+				l.add(entry.Key(field).Problem("the step does what never says not to do: %s", n.text()))
 			}
 		}
-		out = append(out, step{request: request, condition: l.rule(entry.key("if"), doc.If)})
+		out = append(out, step{request: request, condition: l.rule(entry.Key("if"), doc.If)})
 	}
 	return out
 }
 
 // step reads one step. Field is the key that names its kind.
-func (l *loader) step(at place, doc stepDoc) (out incident.StepRequest, field string, ok bool) {
+func (l *loader) step(at strictyaml.Value, doc stepDoc) (out incident.StepRequest, field string, ok bool) {
 	kinds := kindsOf(doc)
 	if len(kinds) != 1 {
 		if len(kinds) > 1 {
-			l.add(at.problem("one step is one of %s; this one is %s", strings.Join(stepFields(), ", "), strings.Join(kinds, " and ")))
+			l.add(at.Problem("one step is one of %s; this one is %s", strings.Join(stepFields(), ", "), strings.Join(kinds, " and ")))
 		} else {
 			l.missing(at, "the step must be one of %s", strings.Join(stepFields(), ", "))
 		}
@@ -177,13 +178,13 @@ func (l *loader) step(at place, doc stepDoc) (out incident.StepRequest, field st
 	switch out.Kind {
 	case incident.StepThrottle:
 		out.Factor = doc.Throttle.Factor
-		l.throttle(at.key(field), doc.Throttle.Factor)
+		l.throttle(at.Key(field), doc.Throttle.Factor)
 	case incident.StepMaxNumBatchedTokens:
 		out.Factor = doc.MaxNumBatchedTokens.Factor
 		l.batch(at, field, doc)
 	case incident.StepReplicas:
 		out.Add = doc.Replicas.Add
-		l.replicas(at.key(field), doc.Replicas.Add)
+		l.replicas(at.Key(field), doc.Replicas.Add)
 	case incident.StepManual:
 		out.Advice = strings.TrimSpace(doc.Manual.Advice)
 		l.manual(at, field, doc)
@@ -199,21 +200,21 @@ func (l *loader) step(at place, doc stepDoc) (out incident.StepRequest, field st
 }
 
 // undo reports a step that does not say how it is taken back.
-func (l *loader) undo(at place, field string, doc stepDoc) {
+func (l *loader) undo(at strictyaml.Value, field string, doc stepDoc) {
 	if doc.Undo == "" {
-		l.missing(at.key(fieldUndo), "undo is missing: say offer (when it made things worse or changed nothing) or lift (by itself, after lift_after)")
+		l.missing(at.Key(fieldUndo), "undo is missing: say offer (when it made things worse or changed nothing) or lift (by itself, after lift_after)")
 		return
 	}
 	switch oneOf(l, at, fieldUndo, way(doc.Undo), ways()) {
 	case wayLift:
 		if field == fieldBatch {
-			l.add(at.key(fieldUndo).problem("%s cannot be a stop-gap: lifting it would restart the pods again", field))
-		} else if doc.LiftAfter == "" {
-			l.missing(at.key(fieldLiftAfter), "lift_after is missing: undo is lift, and this says after how much health")
+			l.add(at.Key(fieldUndo).Problem("%s cannot be a stop-gap: lifting it would restart the pods again", field))
+		} else if doc.LiftAfter == nil {
+			l.missing(at.Key(fieldLiftAfter), "lift_after is missing: undo is lift, and this says after how much health")
 		}
 	case wayOffer:
-		if doc.LiftAfter != "" {
-			l.add(at.key(fieldLiftAfter).problem("lift_after goes with undo: lift"))
+		if doc.LiftAfter != nil {
+			l.add(at.Key(fieldLiftAfter).Problem("lift_after goes with undo: lift"))
 		}
 	}
 }
@@ -230,39 +231,45 @@ func kindsOf(doc stepDoc) []string {
 	return kinds
 }
 
-func (l *loader) throttle(at place, factor float64) {
+func (l *loader) throttle(at strictyaml.Value, factor float64) {
 	if !(factor >= minFactor && factor < 1) {
-		l.add(at.key("factor").problem("throttle: the factor %g is not between %g and 1; it multiplies the limit", factor, minFactor))
+		l.add(at.Key("factor").Problem("throttle: the factor %g is not between %g and 1; it multiplies the limit", factor, minFactor))
 	}
 }
 
-func (l *loader) batch(at place, field string, doc stepDoc) {
+func (l *loader) batch(at strictyaml.Value, field string, doc stepDoc) {
 	factor := doc.MaxNumBatchedTokens.Factor
 	if !(factor >= minFactor && factor <= maxFactor) || factor == 1 || math.IsNaN(factor) {
-		l.add(at.key(field).key("factor").problem("%s: the factor %g is not between %g and %g, or changes nothing", field, factor, minFactor, maxFactor))
+		l.add(at.Key(field).Key("factor").Problem("%s: the factor %g is not between %g and %g, or changes nothing", field, factor, minFactor, maxFactor))
 	}
 }
 
-func (l *loader) replicas(at place, add int64) {
+func (l *loader) replicas(at strictyaml.Value, add int64) {
 	if add < 1 || add > maxAdd {
-		l.add(at.key("add").problem("replicas: %d is not between 1 and %d; taking capacity away cures nothing here", add, maxAdd))
+		l.add(at.Key("add").Problem("replicas: %d is not between 1 and %d; taking capacity away cures nothing here", add, maxAdd))
 	}
 }
 
-func (l *loader) manual(at place, field string, doc stepDoc) {
-	l.need(at.key(field), "advice", strings.TrimSpace(doc.Manual.Advice))
-	l.placeholders(at.key(field).key("advice"), doc.Manual.Advice)
-	for name, value := range map[string]string{fieldUndo: doc.Undo, fieldLiftAfter: doc.LiftAfter, fieldWarmUp: doc.WarmUp} {
-		if value != "" {
-			l.add(at.key(name).problem("%s: the bot does not carry out manual steps", name))
+func (l *loader) manual(at strictyaml.Value, field string, doc stepDoc) {
+	l.need(at.Key(field), "advice", strings.TrimSpace(doc.Manual.Advice))
+	l.placeholders(at.Key(field).Key("advice"), doc.Manual.Advice)
+	for name, set := range map[string]bool{
+		fieldUndo: doc.Undo != "", fieldLiftAfter: doc.LiftAfter != nil, fieldWarmUp: doc.WarmUp != nil,
+	} {
+		if set {
+			l.add(at.Key(name).Problem("%s: the bot does not carry out manual steps", name))
 		}
 	}
 }
 
-func (l *loader) bounded(at place, field, text string, longest time.Duration) time.Duration {
-	d := l.duration(at, field, text)
-	if d > longest {
-		l.add(at.key(field).problem("%s: %s is longer than %s", field, d, longest))
+func (l *loader) bounded(
+	at strictyaml.Value, field string, d *strictyaml.Duration, longest strictyaml.Duration,
+) time.Duration {
+	if d == nil {
+		return 0
 	}
-	return d
+	if *d > longest {
+		l.add(at.Key(field).Problem("%s: %s is longer than %s", field, d, longest))
+	}
+	return time.Duration(*d)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -53,7 +54,7 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 		files = append(files, playbooks.File{Name: f.Name, Data: f.Data})
 	}
 	if l.catalog, err = playbooks.Load(files, playbooks.Options{Window: l.Playbooks.Window, MaxWarmUp: l.Playbooks.MaxWarmUp}); err != nil {
-		var bad playbooks.LoadErrors
+		var bad strictyaml.Problems
 		if !errors.As(err, &bad) {
 			return loaded{}, err
 		}

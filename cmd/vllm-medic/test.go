@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/playbooktest"
-	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
@@ -93,7 +93,7 @@ func runTests(ctx context.Context, paths []string, only *regexp.Regexp) ([]playb
 	out := make([]playbooktest.FileResult, 0, len(paths))
 	for _, path := range paths {
 		f, err := playbooktest.Read(path, builtin)
-		if bad, ok := errors.AsType[playbooks.LoadErrors](err); ok {
+		if bad, ok := errors.AsType[strictyaml.Problems](err); ok {
 			r := playbooktest.FileResult{File: path, Results: []playbooktest.Result{}}
 			for _, p := range bad {
 				r.Mistakes = append(r.Mistakes, p.String())

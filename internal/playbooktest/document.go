@@ -6,10 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
-	"go.yaml.in/yaml/v4"
-
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // document is one file of tests as people write it.
@@ -17,9 +15,9 @@ type document struct {
 	// Playbooks of your own, loaded after the built-in ones: folders or files, relative to this file.
 	Playbooks []string `yaml:"playbooks,omitempty"`
 	// The range of rates in the signals; 5m when it is left out, as for the bot.
-	Window duration `yaml:"window,omitempty"`
+	Window strictyaml.Duration `yaml:"window,omitempty"`
 	// The time between two values of the input series; 15s when it is left out.
-	Interval duration `yaml:"interval,omitempty"`
+	Interval strictyaml.Duration `yaml:"interval,omitempty"`
 	// The tests.
 	Tests []testDoc `yaml:"tests"`
 }
@@ -39,9 +37,9 @@ type testDoc struct {
 	// The pool that is looked at. Left out, it has no targets, and the namespace and model_name that all series share as matchers.
 	Pool poolDoc `yaml:"pool,omitempty"`
 	// What Kubernetes says, with the fields of cluster in an incident's JSON; times may be written as "5m ago". Left out: no Kubernetes.
-	Cluster yaml.Node `yaml:"cluster,omitempty"`
+	Cluster strictyaml.Value `yaml:"cluster,omitempty"`
 	// When it is looked, counted from the first value of the series.
-	At duration `yaml:"at"`
+	At strictyaml.Duration `yaml:"at"`
 	// What must come out.
 	Expect expectDoc `yaml:"expect"`
 }
@@ -64,7 +62,7 @@ type histogramDoc struct {
 
 type spanDoc struct {
 	// How long it lasts, a multiple of the interval; the last one may leave it out and lasts until the test looks.
-	For duration `yaml:"for,omitempty"`
+	For strictyaml.Duration `yaml:"for,omitempty"`
 	// How many observations of which size come in each interval: {200ms: 10, 8s: 2}. Nothing: no traffic.
 	Observe map[string]float64 `yaml:"observe,omitempty"`
 }
@@ -75,9 +73,9 @@ type poolDoc struct {
 	// The labels that belong to the pool; they are put into every query.
 	Matchers map[string]string `yaml:"matchers,omitempty"`
 	// The HTTPRoute at the gateway that leads to the pool, as http_route in an incident's pool.
-	HTTPRoute yaml.Node `yaml:"http_route,omitempty"`
+	HTTPRoute strictyaml.Value `yaml:"http_route,omitempty"`
 	// The knobs with their bounds, as knobs in an incident's pool.
-	Knobs yaml.Node `yaml:"knobs,omitempty"`
+	Knobs strictyaml.Value `yaml:"knobs,omitempty"`
 }
 
 // expectDoc is what must come out. What is left out is not compared.
@@ -102,22 +100,6 @@ type expectDoc struct {
 	Unusual []string `yaml:"unusual,omitempty"`
 }
 
-// duration is written as Prometheus writes it: 15s, 10m, 1h30m.
-type duration time.Duration
-
-// UnmarshalYAML reads a length of time with its unit.
-func (d *duration) UnmarshalYAML(n *yaml.Node) error {
-	v, err := model.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil {
-		return fmt.Errorf("%q is not a length of time such as 15s, 10m or 1h30m", n.Value)
-	}
-	*d = duration(v)
-	return nil
-}
-
-// String is the length of time as it is written.
-func (d duration) String() string { return model.Duration(d).String() }
-
 // alertDoc is an alert's name, or an alert.
 type alertDoc struct {
 	Name string
@@ -137,14 +119,14 @@ type fullAlertDoc struct {
 	Resolved bool `yaml:"resolved,omitempty"`
 }
 
-// UnmarshalYAML reads a text as a name and a mapping as an alert.
-func (a *alertDoc) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		a.Name = n.Value
+// FromYAML reads a text as a name and a mapping as an alert.
+func (a *alertDoc) FromYAML(v strictyaml.Value) error {
+	if text, ok := v.Text(); ok {
+		a.Name = text
 		return nil
 	}
 	a.Full = &fullAlertDoc{}
-	if err := n.Load(a.Full, yaml.WithKnownFields()); err != nil {
+	if err := v.Decode(a.Full); err != nil {
 		return err
 	}
 	if a.Full.Labels["alertname"] == "" {
@@ -162,10 +144,11 @@ type bucketsDoc struct {
 	Bounds []float64
 }
 
-// UnmarshalYAML reads a text as a layout's name and a list as bounds.
-func (b *bucketsDoc) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.ScalarNode {
-		if err := n.Load(&b.Bounds); err != nil {
+// FromYAML reads a text as a layout's name and a list as bounds.
+func (b *bucketsDoc) FromYAML(v strictyaml.Value) error {
+	text, ok := v.Text()
+	if !ok {
+		if err := v.Decode(&b.Bounds); err != nil {
 			return err
 		}
 		if len(b.Bounds) == 0 || !slices.IsSorted(b.Bounds) || len(slices.Compact(slices.Clone(b.Bounds))) < len(b.Bounds) {
@@ -173,10 +156,10 @@ func (b *bucketsDoc) UnmarshalYAML(n *yaml.Node) error {
 		}
 		return nil
 	}
-	if n.Value != layoutV1 && n.Value != layoutOld {
-		return fmt.Errorf("the buckets are %s, %s or a list of numbers, not %q", layoutV1, layoutOld, n.Value)
+	if text != layoutV1 && text != layoutOld {
+		return fmt.Errorf("the buckets are %s, %s or a list of numbers, not %q", layoutV1, layoutOld, text)
 	}
-	b.Layout = n.Value
+	b.Layout = text
 	return nil
 }
 
@@ -188,27 +171,27 @@ type sloDoc struct {
 
 type targetsDoc struct {
 	// Time to first token, 95th percentile.
-	TTFT duration `yaml:"ttft,omitempty"`
+	TTFT strictyaml.Duration `yaml:"ttft,omitempty"`
 	// Time per output token, 95th percentile.
-	TPOT duration `yaml:"tpot,omitempty"`
+	TPOT strictyaml.Duration `yaml:"tpot,omitempty"`
 	// Time in the queue, 95th percentile.
-	QueueTime duration `yaml:"queue_time,omitempty"`
+	QueueTime strictyaml.Duration `yaml:"queue_time,omitempty"`
 	// The whole request, 95th percentile.
-	E2E duration `yaml:"e2e,omitempty"`
+	E2E strictyaml.Duration `yaml:"e2e,omitempty"`
 }
 
-// UnmarshalYAML reads a text as a profile's name and a mapping as targets.
-func (s *sloDoc) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		s.Profile = n.Value
+// FromYAML reads a text as a profile's name and a mapping as targets.
+func (s *sloDoc) FromYAML(v strictyaml.Value) error {
+	if text, ok := v.Text(); ok {
+		s.Profile = text
 		return nil
 	}
 	s.Targets = &targetsDoc{}
-	return n.Load(s.Targets, yaml.WithKnownFields())
+	return v.Decode(s.Targets)
 }
 
 func (t targetsDoc) slo() incident.SLO {
-	s := func(d duration) float64 { return time.Duration(d).Seconds() }
+	s := func(d strictyaml.Duration) float64 { return time.Duration(d).Seconds() }
 	return incident.SLO{TTFT: s(t.TTFT), TPOT: s(t.TPOT), QueueTime: s(t.QueueTime), E2E: s(t.E2E)}
 }
 
@@ -227,17 +210,18 @@ type askDoc struct {
 	Advice string `yaml:"advice,omitempty"`
 }
 
-// UnmarshalYAML reads a text as a kind and a mapping of one kind as a step.
-func (p *planDoc) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		p.Kind = n.Value
+// FromYAML reads a text as a kind and a mapping of one kind as a step.
+func (p *planDoc) FromYAML(v strictyaml.Value) error {
+	if text, ok := v.Text(); ok {
+		p.Kind = text
 		return nil
 	}
-	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
+	kinds := v.Fields()
+	if len(kinds) != 1 {
 		return fmt.Errorf("a step is its kind, or one kind with what it asks for: throttle: {factor: 0.7}")
 	}
-	p.Kind = n.Content[0].Value
-	return n.Content[1].Load(&p.Ask, yaml.WithKnownFields())
+	p.Kind = kinds[0]
+	return v.Key(p.Kind).Decode(&p.Ask)
 }
 
 // String is the step as it is written.

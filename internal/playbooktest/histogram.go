@@ -16,6 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // The names of the bucket layouts. layoutOld is that of vLLM before 0.8.4 (commit 86fc2321ff).
@@ -130,18 +131,18 @@ func (s spanDoc) each(bounds []float64) (buckets []float64, count, sum float64, 
 	buckets = make([]float64, len(bounds)+1)
 	for _, text := range slices.Sorted(maps.Keys(s.Observe)) {
 		n := s.Observe[text]
-		q, err := parseQuantity(text)
+		q, err := strictyaml.ParseQuantity(text)
 		switch {
 		case err != nil:
 			return nil, 0, 0, fmt.Errorf("observe: %w", err)
-		case q.unit != "" && q.unit != incident.UnitSeconds && q.unit != incident.UnitTokens:
+		case q.Unit != "" && q.Unit != incident.UnitSeconds && q.Unit != incident.UnitTokens:
 			return nil, 0, 0, fmt.Errorf("observe: %q is neither a time nor a number", text)
 		case n < 0 || math.IsNaN(n) || math.IsInf(n, 0):
 			return nil, 0, 0, fmt.Errorf("observe: %s: %g is not a number of observations", text, n)
 		}
-		count, sum = count+n, sum+n*q.value
+		count, sum = count+n, sum+n*q.Value
 		for i := range buckets {
-			if i == len(bounds) || q.value <= bounds[i] {
+			if i == len(bounds) || q.Value <= bounds[i] {
 				buckets[i] += n
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -14,18 +13,13 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/nearest"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // unknown adds that something of this name does not exist, and what may have been meant. Without it a misspelt name is compared with nothing, and the test passes
 // or fails for a reason that nobody sees.
 func (r *reader) unknown(path, what, name string, known []string) {
-	text := fmt.Sprintf("there is no %s %q", what, name)
-	if near := nearest.Name(name, known); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
-	} else if len(known) <= 50 {
-		text += "; there are " + strings.Join(known, ", ")
-	}
-	r.at(path, "%s", text)
+	r.at(path, "%s", strictyaml.NotThere(what, name, known))
 }
 
 // names checks everything that an expectation names.

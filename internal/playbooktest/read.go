@@ -13,11 +13,10 @@ import (
 	"strconv"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -42,12 +41,12 @@ type test struct {
 	pool      incident.Pool
 	cluster   *incident.Cluster
 	at        time.Time
-	after     duration
+	after     strictyaml.Duration
 	expect    expectDoc
 }
 
 // Read reads a file of tests and the playbooks that it names, which are loaded after the built-in ones. With mistakes in either it returns no
-// File and an error of type playbooks.LoadErrors with all of them.
+// File and an error of type strictyaml.Problems with all of them.
 func Read(path string, builtin []playbooks.File) (*File, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the path is the user's own
 	if err != nil {
@@ -57,17 +56,21 @@ func Read(path string, builtin []playbooks.File) (*File, error) {
 }
 
 func read(path string, data []byte, builtin []playbooks.File) (*File, error) {
-	doc, p := decode(path, data)
-	r := &reader{problems: p, interval: cmp.Or(time.Duration(doc.Interval), defaultInterval)}
+	var doc document
+	root, err := strictyaml.Parse(path, data, maxFileSize)
+	if err == nil {
+		err = root.Decode(&doc)
+	}
+	found, _ := errors.AsType[strictyaml.Problems](err)
+	r := &reader{problems: &problems{root: root, list: found}, interval: cmp.Or(time.Duration(doc.Interval), defaultInterval)}
 	files := slices.Concat(builtin, r.playbooks(filepath.Dir(path), doc.Playbooks))
-	var err error
 	r.catalog, err = playbooks.Load(files, playbooks.Options{Window: time.Duration(doc.Window)})
-	theirs, ok := errors.AsType[playbooks.LoadErrors](err)
+	theirs, ok := errors.AsType[strictyaml.Problems](err)
 	if err != nil && !ok {
 		return nil, err
 	}
 	f := &File{Name: path, interval: r.interval, catalog: r.catalog, tests: r.tests(doc)}
-	if found := slices.Concat(theirs, p.err()); len(found) > 0 {
+	if found := slices.Concat(theirs, r.list.Sorted(path)); len(found) > 0 {
 		return nil, found
 	}
 	return f, nil
@@ -170,14 +173,14 @@ func (r *reader) test(path string, d testDoc) test {
 	if d.At == 0 {
 		r.missing(path, "at is missing: when is it looked?")
 	}
-	t := test{name: d.Name, line: r.find(path).Line, after: d.At, at: start().Add(time.Duration(d.At)), expect: d.Expect}
+	t := test{name: d.Name, line: r.root.Find(path).Line(), after: d.At, at: start().Add(time.Duration(d.At)), expect: d.Expect}
 	t.input = r.input(path, d)
 	t.spellings = r.spellings(path, d.Dialects, t.input)
 	t.pool = r.pool(path+".pool", d.Pool, t.input)
 	t.alerts = r.alerts(path, d.Alerts, t)
-	if d.Cluster.Kind != 0 {
+	if !d.Cluster.IsZero() {
 		t.cluster = &incident.Cluster{}
-		r.json(&d.Cluster, "cluster", t.at, t.cluster)
+		r.later(d.Cluster, t.at, t.cluster)
 		t.pool.Workload = t.cluster.Workload
 		if t.pool.Workload.IsZero() {
 			t.pool.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "tested", Container: "vllm"}
@@ -187,9 +190,11 @@ func (r *reader) test(path string, d testDoc) test {
 	return t
 }
 
-func (r *reader) json(n *yaml.Node, what string, now time.Time, out any) {
-	if at, err := fromJSON(n, now, out); err != nil {
-		r.add(at.Line, at.Column, fmt.Sprintf("%s: %v", what, err))
+// later decodes a part of the file whose fields are those of an incident's JSON.
+func (r *reader) later(v strictyaml.Value, now time.Time, out any) {
+	err := v.DecodeAt(now, out)
+	if found, ok := errors.AsType[strictyaml.Problems](err); ok {
+		r.list = append(r.list, found...)
 	}
 }
 
@@ -227,8 +232,8 @@ func (r *reader) histogram(path string, h histogramDoc, at time.Duration) ([]inp
 		r.inside(path+".series", h.Series, offset, "series: %v", err)
 		return nil, false
 	}
-	if r.broken && (at == 0 || len(h.Spans) == 0) {
-		return nil, false
+	if at == 0 || (len(h.Spans) == 0 && !r.root.Find(path).Whole()) {
+		return nil, false // it has been said
 	}
 	series, span, err := h.series(metric, r.interval, at)
 	if err != nil {
@@ -254,7 +259,7 @@ func (r *reader) histogram(path string, h histogramDoc, at time.Duration) ([]inp
 func (r *reader) trial(in []input, from []string) {
 	p, err := promembed.New(promembed.Options{})
 	if err != nil {
-		r.add(1, 1, err.Error())
+		r.at("", "%v", err)
 		return
 	}
 	seen := map[string]bool{}
@@ -276,7 +281,7 @@ func (r *reader) trial(in []input, from []string) {
 		r.at(from[i], "%v", err)
 	}
 	if err := p.Close(); err != nil {
-		r.add(1, 1, err.Error())
+		r.at("", "%v", err)
 	}
 }
 
@@ -294,17 +299,17 @@ func (r *reader) pool(path string, d poolDoc, in []input) incident.Pool {
 	case d.SLO.Profile != "" && r.catalog != nil:
 		var ok bool
 		if p.SLO, ok = r.catalog.Profile(d.SLO.Profile); !ok {
-			r.at(path+".slo", "slo: there is no profile %q", d.SLO.Profile)
+			r.at(path+".slo", "%s", strictyaml.NotThere("profile", d.SLO.Profile, r.catalog.ProfileNames()))
 		}
 	}
-	if d.HTTPRoute.Kind != 0 {
-		r.json(&d.HTTPRoute, "http_route", start(), &p.HTTPRoute)
+	if !d.HTTPRoute.IsZero() {
+		r.later(d.HTTPRoute, start(), &p.HTTPRoute)
 		if p.HTTPRoute.Namespace == "" || p.HTTPRoute.Name == "" {
 			r.at(path+".http_route", "http_route: needs namespace and name")
 		}
 	}
-	if d.Knobs.Kind != 0 {
-		r.json(&d.Knobs, "knobs", start(), &p.Knobs)
+	if !d.Knobs.IsZero() {
+		r.later(d.Knobs, start(), &p.Knobs)
 	}
 	return p
 }
@@ -361,7 +366,8 @@ func (r *reader) diagnosis(path, name string) {
 }
 
 func (r *reader) truth(path, word string) {
-	if !slices.Contains([]incident.Truth{incident.True, incident.False, incident.Undecided}, incident.Truth(word)) {
-		r.at(path, "%q is none of true, false and undecided", word)
+	truths := []incident.Truth{incident.True, incident.False, incident.Undecided}
+	if !slices.Contains(truths, incident.Truth(word)) {
+		r.at(path, "%s", strictyaml.NotOneOf(incident.Truth(word), truths))
 	}
 }

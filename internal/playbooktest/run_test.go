@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // ran reads and runs a file of tests.
@@ -209,7 +210,7 @@ func TestAHistogramInShortIsTheSeriesWrittenOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := histogramDoc{Buckets: bucketsDoc{Bounds: []float64{0.5, 1, 2}}, Spans: []spanDoc{
-		{For: duration(time.Minute), Observe: map[string]float64{"500ms": 2, "2s": 1}}, {For: duration(30 * time.Second)}, {Observe: map[string]float64{"9": 1}},
+		{For: strictyaml.Duration(time.Minute), Observe: map[string]float64{"500ms": 2, "2s": 1}}, {For: strictyaml.Duration(30 * time.Second)}, {Observe: map[string]float64{"9": 1}},
 	}}
 	got, _, err := h.series(metric, 15*time.Second, 2*time.Minute)
 	if err != nil {

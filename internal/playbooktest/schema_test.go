@@ -13,7 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
-	"go.yaml.in/yaml/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 var update = flag.Bool("update", false, "write docs/playbook-test.schema.json anew")
@@ -24,7 +25,7 @@ const schemaFile = "../../docs/playbook-test.schema.json"
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, name := range []string{"document.go", "quantity.go"} {
+	for _, name := range []string{"document.go", "reading.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -67,9 +68,9 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	r.Mapper = func(in reflect.Type) *jsonschema.Schema {
 		switch in {
-		case reflect.TypeFor[duration]():
-			return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(ms|[smhdwy]))+$`, Examples: []any{"15s", "10m", "1h30m"}}
-		case reflect.TypeFor[yaml.Node]():
+		case reflect.TypeFor[strictyaml.Duration]():
+			return &jsonschema.Schema{Type: "string", Pattern: strictyaml.DurationPattern, Examples: []any{"15s", "10m", "1h30m"}}
+		case reflect.TypeFor[strictyaml.Value]():
 			return &jsonschema.Schema{Type: "object"}
 		case reflect.TypeFor[alertDoc]():
 			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, own(fullAlertDoc{})}}

@@ -3,7 +3,6 @@ package playbooktest
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -12,8 +11,8 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
-
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // start is when the first value of all series is: noon of a Monday, which no test can see but in a time that it prints.
@@ -89,18 +88,18 @@ func (r *reader) spellings(path string, names []string, in []input) []evidence.S
 			}
 		}
 		if !known {
-			r.at(indexed(path+".dialects", i), "dialects: %q is none of all, %s", name, spellingNames())
+			r.at(indexed(path+".dialects", i), "dialects: %s", strictyaml.NotOneOf(name, append([]string{"all"}, spellingNames()...)))
 		}
 	}
 	return out
 }
 
-func spellingNames() string {
+func spellingNames() []string {
 	var names []string
 	for _, s := range evidence.Spellings() {
 		names = append(names, s.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // matchers are the labels that bind a pool when the test does not say: those that all series which carry them have in common.

@@ -18,7 +18,7 @@ const module = "github.com/vllm-medic/vllm-medic/"
 // inside says which packages of ours a package may import. One that is not listed may import none of ours.
 var inside = map[string][]string{
 	"internal/incident":     {},
-	"playbooks":             {"internal/incident", "internal/promql", "internal/yamlerr"},
+	"playbooks":             {"internal/incident", "internal/promql", "internal/strictyaml"},
 	"playbooks/catalog":     {"playbooks"},
 	"actions":               {"internal/incident"},
 	"webhook":               {"internal/incident"},
@@ -35,7 +35,8 @@ var inside = map[string][]string{
 	"internal/rescue":       {},
 	"internal/nearest":      {},
 	"internal/yamlerr":      {"internal/nearest"},
-	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/prometheus", "internal/promembed", "internal/promql", "internal/yamlerr", "playbooks"},
+	"internal/strictyaml":   {"internal/incident", "internal/nearest"},
+	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/prometheus", "internal/promembed", "internal/promql", "internal/strictyaml", "playbooks"},
 	"internal/store":        {"internal/incident", "internal/rescue"},
 	"internal/web":          {"internal/incident", "internal/access"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
@@ -59,7 +60,7 @@ var outside = map[string]struct {
 }
 
 // pure packages take values and return values.
-var pure = []string{"internal/incident", "playbooks", "internal/policy", "internal/alertrules", "internal/promql", "internal/redact"}
+var pure = []string{"internal/incident", "playbooks", "internal/policy", "internal/alertrules", "internal/promql", "internal/redact", "internal/strictyaml"}
 
 var impure = []string{"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil", "log", "log/slog"}
 
