@@ -38,7 +38,7 @@ func TestAFullCacheIsHealed(t *testing.T) {
 // Scaling out is not enough here, and the bot says so: the next step takes it from there.
 func TestASpikeOfAbortsIsHealedInTwoSteps(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, replace("verify_for: 2m", "verify_for: 30s")) // "improved" is said when the time is up
 	w.scenario("abort-spike")
 	w.message("vLLMHighAbortRate", "2 → 3")
 	w.click("U0ALICE", "Scale")

@@ -11,8 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
-// patience bounds every wait of a scenario. It is only ever reached by a failure.
-const patience = 3 * time.Minute
+// patience bounds every wait of a scenario. It is only ever reached by a failure; the longest wait is that for a verdict, verify_for and what comes before it.
+const patience = 5 * time.Minute
 
 // message waits until the incident's message says all the words, and returns it.
 func (w *world) message(words ...string) fakeslack.Message {
