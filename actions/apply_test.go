@@ -160,10 +160,10 @@ func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
 	type short struct {
 		From, To, Undo incident.Value
 		Title, Target  string
-		Checked        string
+		Checked        incident.Checked
 		State          incident.StepState
 	}
-	want := short{tt.from, tt.to, tt.from, tt.title, fmt.Sprintf(tt.target, b.ns), actions.CheckedByServer, incident.StepProposed}
+	want := short{tt.from, tt.to, tt.from, tt.title, fmt.Sprintf(tt.target, b.ns), incident.Checked{OK: true, By: incident.CheckedByServer}, incident.StepProposed}
 	got := short{s.From, s.To, s.Undo, s.Title, s.Target.String(), s.Checked, s.State}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("step (-want +got):\n%s", d)

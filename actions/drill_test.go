@@ -93,8 +93,8 @@ func TestWithoutTheRightToWriteADrillGoesOnAndTheRealThingIsRefused(t *testing.T
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Executable() || s.Checked != actions.NotChecked || !strings.Contains(refusals(s), "patch "+resource) {
-				t.Errorf("real: executable %v, %s, refused for %q", s.Executable(), s.Checked, refusals(s))
+			if s.Executable() || s.Checked.OK || s.Checked.Why == "" || !strings.Contains(refusals(s), "patch "+resource) {
+				t.Errorf("real: executable %v, %+v, refused for %q", s.Executable(), s.Checked, refusals(s))
 			}
 			for what, err := range map[string]error{
 				"recheck": viewer.Recheck(t.Context(), b.pool, s), "apply": viewer.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),
@@ -109,8 +109,8 @@ func TestWithoutTheRightToWriteADrillGoesOnAndTheRealThingIsRefused(t *testing.T
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !s.Executable() || s.Checked != actions.NotChecked || s.Diff == "" {
-				t.Errorf("drill: executable %v, %s, refused for %q, diff %q", s.Executable(), s.Checked, refusals(s), s.Diff)
+			if !s.Executable() || s.Checked.OK || s.Checked.Why == "" || s.Diff == "" {
+				t.Errorf("drill: executable %v, %+v, refused for %q, diff %q", s.Executable(), s.Checked, refusals(s), s.Diff)
 			}
 			if got := strings.Join(s.Cautions(), "; "); !strings.Contains(got, "patch "+resource) {
 				t.Errorf("the drill warns of %q, want the right that the real thing lacks", got)

@@ -48,7 +48,7 @@ func (m *minimum) path() []string { return []string{"f:spec", "f:" + m.of.minFie
 
 func (m *minimum) live() live {
 	return live{
-		target: targetOf(m.of.object, "spec."+m.of.minField), value: m.value(m.of.object), resource: m.of.resource, object: m.of.object,
+		target: targetOf(m.of.object, incident.Target{Field: "spec." + m.of.minField, Setting: m.of.minField}), value: m.value(m.of.object), resource: m.of.resource, object: m.of.object,
 		version: m.of.object.GetResourceVersion(), path: m.path(), whenAbsent: m.of.filled,
 		read: func(o *unstructured.Unstructured) (incident.Value, error) { return m.value(o), nil },
 	}

@@ -21,12 +21,6 @@ const Manager = incident.FieldManager
 // Annotation carries the id of the bot's last write, on objects that can carry it.
 const Annotation = "vllm-medic.io/last-write"
 
-// What a step's Checked says: whether the API server has accepted the change as a dry-run.
-const (
-	CheckedByServer = "by the API server"
-	NotChecked      = "not checked by the API server"
-)
-
 // Config changes how the cluster is asked. The zero value is right.
 type Config struct {
 	// QPS bounds requests per second; 20 when zero. Twice as many may come at once.
@@ -176,30 +170,33 @@ func configured(pool incident.Pool, kind incident.StepKind) error {
 const proposalID = "proposal"
 
 // tryOut lets the API server check the change, as far as the bot has the right to ask.
-func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]incident.Guardrail, string, error) {
+func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]incident.Guardrail, incident.Checked, error) {
+	checked := incident.Checked{OK: true, By: incident.CheckedByServer}
 	now := s.live()
 	right := now.right()
 	may, err := t.cluster.may(ctx, right)
 	switch {
 	case err != nil:
-		return nil, "", err
-	case !may && t.drill:
-		return []incident.Guardrail{caution("rights", "%s; a drill does without it", lacks(right))}, NotChecked, nil
+		return nil, incident.Checked{}, err
 	case !may:
-		return []incident.Guardrail{deny("rights", "%s; the page of this knob in docs/actions lists what it needs", lacks(right))}, NotChecked, nil
+		checked.OK, checked.Why = false, lacks(right)
+		if t.drill {
+			return []incident.Guardrail{caution("rights", "%s; a drill does without it", checked.Why)}, checked, nil
+		}
+		return []incident.Guardrail{deny("rights", "%s; the page of this knob in docs/actions lists what it needs", checked.Why)}, checked, nil
 	}
 	have := pass("rights", "the bot may %s", right)
 	err = t.send(ctx, t.cluster.dry, s, to, proposalID)
 	var no *incident.RefusedError
 	switch {
 	case errors.As(err, &no):
-		return []incident.Guardrail{have, deny("api server", "%s", no.Reason)}, CheckedByServer, nil
+		return []incident.Guardrail{have, deny("api server", "%s", no.Reason)}, checked, nil
 	case errors.Is(err, errForbidden):
-		return []incident.Guardrail{have, deny("api server", "the API server refuses it: %s", err)}, CheckedByServer, nil
+		return []incident.Guardrail{have, deny("api server", "the API server refuses it: %s", err)}, checked, nil
 	case err != nil:
-		return nil, "", fmt.Errorf("try out %s: %w", now.target, err)
+		return nil, incident.Checked{}, fmt.Errorf("try out %s: %w", now.target, err)
 	}
-	return []incident.Guardrail{have, pass("api server", "it accepts the change as a dry-run")}, CheckedByServer, nil
+	return []incident.Guardrail{have, pass("api server", "it accepts the change as a dry-run")}, checked, nil
 }
 
 // Recheck asks everything again that the human saw: the same object with the same owner, the same value, the limits, and the API server.

@@ -50,7 +50,7 @@ func findReplicas(ctx context.Context, c *cluster, pool incident.Pool, at incide
 	case err != nil:
 		return nil, err
 	}
-	if at.Name == "" || owner != nil && at.Key() == targetOf(owner.object, "").Key() {
+	if at.Name == "" || owner != nil && at.Key() == targetOf(owner.object, incident.Target{}).Key() {
 		if owner != nil {
 			return newMinimum(c, pool, w, *owner)
 		}
@@ -61,10 +61,10 @@ func findReplicas(ctx context.Context, c *cluster, pool incident.Pool, at incide
 
 // replicasAt reads the field that a step has written, which is no longer the one that a new step would take.
 func (c *cluster) replicasAt(ctx context.Context, pool incident.Pool, w scaled, owner *scaler, at incident.Target) (subject, error) {
-	if isModel(w.object) && at.Key() == targetOf(w.object, "").Key() && at.Field != scaleField {
+	if isModel(w.object) && at.Key() == targetOf(w.object, incident.Target{}).Key() && at.Subresource != incident.SubresourceScale {
 		return newMinimum(c, pool, w, *modelScaler(w.object))
 	}
-	if at.Key() == targetOf(w.object, "").Key() {
+	if at.Key() == targetOf(w.object, incident.Target{}).Key() {
 		s := c.newScale(ctx, pool, w, at)
 		if owner != nil {
 			s.broken = refused("%s %s owns the replicas of %s now", owner.object.GetKind(), owner.object.GetName(), w.ref)

@@ -11,7 +11,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-const scaleField = "spec.replicas (scale)"
+// scaleField is the field that a scale subresource sets.
+var scaleField = incident.Target{
+	Field: "spec.replicas (scale)", Setting: incident.SettingReplicas, Subresource: incident.SubresourceScale,
+}
 
 // scale sets a workload's replicas through its scale subresource, of any kind that has one.
 type scale struct {

@@ -132,11 +132,11 @@ func operations(s subject, to incident.Value, id string) ([]operation, error) {
 // escape writes a key as a part of a JSON Pointer (RFC 6901).
 func escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-// targetOf names a field of an object.
-func targetOf(o *unstructured.Unstructured, field string) incident.Target {
-	return incident.Target{
-		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), Field: field,
-	}
+// targetOf is a field of an object: at says which field, the object everything else.
+func targetOf(o *unstructured.Unstructured, at incident.Target) incident.Target {
+	at.APIVersion, at.Kind, at.UID = o.GetAPIVersion(), o.GetKind(), string(o.GetUID())
+	at.Namespace, at.Name = o.GetNamespace(), o.GetName()
+	return at
 }
 
 // unified is the diff of one field as a person reads it. An absent side has no line.

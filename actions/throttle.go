@@ -62,7 +62,7 @@ func findThrottle(ctx context.Context, c *cluster, pool incident.Pool, at incide
 		return nil, err
 	}
 	t := &throttle{pool: pool, field: field, base: live{
-		resource: policyResource, object: o, version: o.GetResourceVersion(), target: targetOf(o, throttlePath(field)),
+		resource: policyResource, object: o, version: o.GetResourceVersion(), target: targetOf(o, incident.Target{Field: throttlePath(field), Setting: field}),
 		path: []string{"f:spec", "f:circuitBreaker", "f:" + parallelField}, whenAbsent: intValue(parallelDefault).Text,
 	}}
 	if field == requestsField {
@@ -94,7 +94,7 @@ func throttleAt(pool incident.Pool, at incident.Target) (incident.WorkloadRef, s
 	ref := incident.WorkloadRef{APIVersion: policyResource.GroupVersion().String(), Kind: policyKind}
 	if at.Name != "" {
 		ref.Namespace, ref.Name = at.Namespace, at.Name
-		return ref, at.Field[strings.LastIndex(at.Field, ".")+1:], nil
+		return ref, at.Setting, nil
 	}
 	k := pool.Knobs.Throttle
 	if k == nil {
@@ -188,15 +188,14 @@ func (t *throttle) propose(req incident.StepRequest) (incident.Step, error) {
 	if err != nil {
 		return incident.Step{}, err
 	}
-	short := t.base.target.Field[strings.LastIndex(t.base.target.Field, ".")+1:]
 	from := ""
 	if t.base.value.Present {
-		from = fmt.Sprintf("%s: %d", short, t.now)
+		from = fmt.Sprintf("%s: %d", t.field, t.now)
 	}
 	s := incident.Step{
 		To:         intValue(to),
 		Title:      fmt.Sprintf("Throttle %s from %d to %d %s", t.reach, t.now, to, t.counted()),
-		Diff:       unified(t.base.target, from, fmt.Sprintf("%s: %d", short, to)),
+		Diff:       unified(t.base.target, from, fmt.Sprintf("%s: %d", t.field, to)),
 		Cost:       t.cost(to),
 		Speed:      "Seconds, without a restart.",
 		Risk:       t.risk(),

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -41,7 +40,7 @@ type container struct {
 func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
 	ref := pool.Workload
 	if at.Name != "" {
-		ref = incident.WorkloadRef{APIVersion: at.APIVersion, Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Container: containerOf(at.Field)}
+		ref = incident.WorkloadRef{APIVersion: at.APIVersion, Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Container: at.Container}
 	}
 	if ref.IsZero() {
 		return nil, refused("the pool names no workload")
@@ -58,7 +57,9 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 		return nil, err
 	}
 	t := &tokens{pool: pool, ref: ref, base: live{resource: r, object: o, version: o.GetResourceVersion()}}
-	t.base.target = targetOf(o, "args["+ref.Container+"] --"+tokensFlag)
+	t.base.target = targetOf(o, incident.Target{
+		Field: "args[" + ref.Container + "] --" + tokensFlag, Setting: tokensFlag, Container: ref.Container,
+	})
 	t.base.path = []string{"f:spec", "f:template", "f:spec", "f:containers", fmt.Sprintf(`k:{"name":%q}`, ref.Container), "f:args"}
 	t.base.read = func(o *unstructured.Unstructured) (incident.Value, error) {
 		_, f, count, err := readTokens(o, ref.Container)
@@ -104,13 +105,6 @@ func (t *tokens) brokenBy(err error) (subject, error) {
 	}
 	t.base.broken, t.base.unread = no, true
 	return t, nil
-}
-
-// containerOf is the container's name in a target's field.
-func containerOf(field string) string {
-	_, rest, _ := strings.Cut(field, "[")
-	name, _, _ := strings.Cut(rest, "]")
-	return name
 }
 
 // readTokens finds the occurrence of the flag that counts, and how many there are. Where there is none, it is how one would be written.

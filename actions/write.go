@@ -86,7 +86,7 @@ func (t *turner) do(ctx context.Context, pool incident.Pool, step incident.Step,
 	switch {
 	case errors.Is(err, errMoved):
 		return t.overtaken(ctx, pool, step, op, writeID, now.version)
-	case errors.Is(err, errForbidden) && t.drill && step.Checked == NotChecked:
+	case errors.Is(err, errForbidden) && t.drill && step.Checked.By != "" && !step.Checked.OK:
 		return t.unchecked(ctx, s, err)
 	case errors.Is(err, errForbidden):
 		return t.forbidden(ctx, s, err)

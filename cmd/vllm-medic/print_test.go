@@ -51,7 +51,7 @@ func known() incident.Incident {
 	inc.Plan = &incident.Plan{Digest: "0a1b2c3d4e5f", Steps: []incident.Step{
 		{
 			ID: "p1-s1", Kind: incident.StepReplicas, State: incident.StepProposed, Title: "Scale llama-70b from 2 to 3 replicas", Cost: "one more pod with its GPUs",
-			Checked: "not checked by the API server", Diff: "-  replicas: 2\n+  replicas: 3", Guardrails: []incident.Guardrail{
+			Checked: incident.Checked{By: incident.CheckedByServer, Why: "the bot may not patch deployments/scale in llm"}, Diff: "-  replicas: 2\n+  replicas: 3", Guardrails: []incident.Guardrail{
 				{Name: "bounds", Verdict: incident.GuardShrink, Reason: "3 instead of 4: one step may add 1"},
 				{Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD application models manages it and may set it back"},
 				{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"},

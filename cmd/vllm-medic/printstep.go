@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 func printStep(w io.Writer, s incident.Step) {
@@ -19,10 +20,13 @@ func printStep(w io.Writer, s incident.Step) {
 	if s.Kind == incident.StepManual {
 		return
 	}
-	for _, line := range []struct{ name, text string }{{"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk}, {"checked", s.Checked}} {
+	for _, line := range []struct{ name, text string }{{"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk}} {
 		if line.text != "" {
 			say(w, "        %s: %s\n", line.name, line.text)
 		}
+	}
+	if text := present.Checked(s.Checked); text != "" {
+		say(w, "        %s\n", text)
 	}
 	if s.Diff != "" {
 		say(w, "        %s\n", strings.ReplaceAll(strings.TrimRight(s.Diff, "\n"), "\n", "\n        "))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // liveKubernetes lets each knob be proposed as a dry run and asks for every right that the bot needs: people should not learn in an incident that a knob
@@ -152,8 +153,8 @@ func proposal(f Finding, s incident.Step) Finding {
 
 func accepted(s incident.Step) string {
 	switch {
-	case s.Checked != actions.CheckedByServer:
-		return s.Checked
+	case !s.Checked.OK:
+		return present.Checked(s.Checked)
 	case s.Executable():
 		return "accepted as a dry run"
 	default:

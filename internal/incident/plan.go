@@ -88,9 +88,23 @@ type Target struct {
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
-	// Field is a readable path: "spec.replicas (scale)", "spec.minReplicas", "args[vllm] --max-num-batched-tokens".
+	// Field is a path for people: "spec.replicas (scale)", "spec.minReplicas", "args[vllm] --max-num-batched-tokens". Two
+	// targets of one object are the same when it is the same; nothing is read out of it.
 	Field string `json:"field"`
+	// Setting is the setting's own name: "replicas", "minReplicas", "max-num-batched-tokens", "maxParallelRequests".
+	Setting string `json:"setting,omitempty"`
+	// Subresource is where the setting is written, "scale"; empty for the object itself.
+	Subresource string `json:"subresource,omitempty"`
+	// Container is the container whose arguments hold the setting; empty for a setting that no container has.
+	Container string `json:"container,omitempty"`
 }
+
+// What Target says of a number of replicas that the bot sets itself. Any other setting of a step of that kind is the least
+// number that an autoscaler may choose.
+const (
+	SettingReplicas  = "replicas"
+	SubresourceScale = "scale"
+)
 
 // Key identifies the object, not the field: locks are on objects.
 func (t Target) Key() string { return t.Kind + "/" + t.Namespace + "/" + t.Name }
@@ -145,6 +159,22 @@ func Refusal(gs []Guardrail) string {
 	return ""
 }
 
+// Checked is what came of trying a change out before anybody decides on it.
+type Checked struct {
+	// OK says that the change was tried out: the guardrails have the answer.
+	OK bool `json:"ok"`
+	// By is who was to try it out.
+	By CheckedBy `json:"by"`
+	// Why says why it was not tried out, without a full stop; empty when it was.
+	Why string `json:"why,omitempty"`
+}
+
+// CheckedBy is who can try a change out.
+type CheckedBy string
+
+// CheckedByServer is Kubernetes' API server, with a dry-run of the very patch.
+const CheckedByServer CheckedBy = "api_server"
+
 // Needs are what a step needs before it may run.
 type Needs struct {
 	// Confirm asks for a confirmation of its own, because the step restarts pods.
@@ -170,8 +200,8 @@ type Step struct {
 	// Undo is the value that the way back restores.
 	Undo Value  `json:"undo"`
 	Diff string `json:"diff,omitempty"`
-	// Checked says who checked the diff: "by the API server" or "not checked by the API server".
-	Checked    string      `json:"checked,omitempty"`
+	// Checked says whether the API server has accepted the change as a dry-run; zero: nobody has said it.
+	Checked    Checked     `json:"check,omitzero"`
 	Cost       string      `json:"cost,omitempty"`
 	Speed      string      `json:"speed,omitempty"`
 	Risk       string      `json:"risk,omitempty"`
@@ -256,13 +286,23 @@ func (s Step) StopGap() bool { return s.LiftAfter > 0 }
 // The words of a manual step are not in it: nobody approves them, and they hold readings, so that every look would make a new plan and refuse the click on
 // the one that is shown.
 func (s Step) ComputeDigest() string {
+	// What is hashed of a target is what a target was when the first digests were stored: they stay.
+	type target struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Namespace  string `json:"namespace"`
+		Name       string `json:"name"`
+		UID        string `json:"uid"`
+		Field      string `json:"field"`
+	}
+	t := s.Target
 	return digest(struct {
 		Kind           StepKind
-		Target         Target
+		Target         target
 		From, To, Undo Value
 		// Left out when absent, so that the digests of stored steps that assume nothing stay.
 		Assumed Value `json:",omitzero"`
-	}{s.Kind, s.Target, s.From, s.To, s.Undo, s.Assumed})
+	}{s.Kind, target{t.APIVersion, t.Kind, t.Namespace, t.Name, t.UID, t.Field}, s.From, s.To, s.Undo, s.Assumed})
 }
 
 // Plan is the ordered steps proposed for a diagnosis.

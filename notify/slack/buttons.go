@@ -144,7 +144,7 @@ func verb(s incident.Step, op incident.Op) string {
 	arrow := line(valueText(s.From)) + " → " + line(valueText(s.To))
 	switch s.Kind {
 	case incident.StepReplicas:
-		if strings.Contains(strings.ToLower(s.Target.Field), "min") {
+		if s.Target.Setting != "" && s.Target.Setting != incident.SettingReplicas {
 			return "Raise minimum " + arrow
 		}
 		return "Scale " + arrow

@@ -94,8 +94,12 @@ func (c chaos) value() incident.Value {
 func (c chaos) step(id string) incident.Step {
 	s := incident.Step{
 		ID: id, Digest: pick(c, "abcdef012345", c.text()), Kind: pick(c, append(incident.StepKinds(), incident.StepKind(c.text()))...), Title: c.text(), Why: c.text(),
-		Target: incident.Target{Kind: c.text(), Namespace: c.text(), Name: c.text(), Field: c.text()}, From: c.value(), To: c.value(), Undo: c.value(),
-		Diff: c.text(), Checked: c.text(), Cost: c.text(), Speed: c.text(), Risk: c.text(), Reason: c.text(),
+		Target: incident.Target{
+			Kind: c.text(), Namespace: c.text(), Name: c.text(), Field: c.text(), Setting: c.text(), Container: c.text(),
+		},
+		From: c.value(), To: c.value(), Undo: c.value(),
+		Diff: c.text(), Checked: incident.Checked{OK: c.IntN(2) == 0, By: incident.CheckedBy(c.text()), Why: c.text()},
+		Cost: c.text(), Speed: c.text(), Risk: c.text(), Reason: c.text(),
 		Needs: incident.Needs{Confirm: c.IntN(2) == 0, Restart: c.IntN(2) == 0, Approvals: c.IntN(4)},
 		State: pick(
 			c, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,

@@ -140,8 +140,9 @@ func cautious(d *incident.Diagnosis) *incident.Diagnosis {
 	return &out
 }
 
-func deployment(field string) incident.Target {
-	return incident.Target{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", UID: "1f0c", Field: field}
+func deployment(at incident.Target) incident.Target {
+	at.APIVersion, at.Kind, at.Namespace, at.Name, at.UID = "apps/v1", "Deployment", "llm", "llama-70b", "1f0c"
+	return at
 }
 
 func passes(extra ...incident.Guardrail) []incident.Guardrail {
@@ -164,9 +165,12 @@ func digested(s incident.Step) incident.Step {
 func throttleStep() incident.Step {
 	return digested(incident.Step{
 		Kind: incident.StepThrottle, Title: "Throttle BackendTrafficPolicy llm/llama-70b maxParallelRequests from 256 to 128",
-		Why:    "Fewer requests at a time let those that run finish.",
-		Target: incident.Target{APIVersion: "gateway.envoyproxy.io/v1alpha1", Kind: "BackendTrafficPolicy", Namespace: "llm", Name: "llama-70b", UID: "77aa", Field: "spec.circuitBreaker.maxParallelRequests"},
-		From:   incident.Set("256"), To: incident.Set("128"), Undo: incident.Set("256"), Checked: "by the API server",
+		Why: "Fewer requests at a time let those that run finish.",
+		Target: incident.Target{
+			APIVersion: "gateway.envoyproxy.io/v1alpha1", Kind: "BackendTrafficPolicy", Namespace: "llm", Name: "llama-70b", UID: "77aa",
+			Field: "spec.circuitBreaker.maxParallelRequests", Setting: "maxParallelRequests",
+		},
+		From: incident.Set("256"), To: incident.Set("128"), Undo: incident.Set("256"), Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
 		Diff: "-    maxParallelRequests: 256\n+    maxParallelRequests: 128",
 		Cost: "callers above the limit get 503", Speed: "seconds", Risk: "callers that do not retry see errors",
 		Needs: incident.Needs{Approvals: 1}, LiftAfter: 10 * time.Minute,
@@ -177,8 +181,10 @@ func throttleStep() incident.Step {
 func scaleStep() incident.Step {
 	return digested(incident.Step{
 		Kind: incident.StepReplicas, Title: "Scale Deployment llm/llama-70b from 2 to 3 replicas",
-		Why: "More cache and more slots for the same load.", Target: deployment("spec.replicas (scale)"),
-		From: incident.Set("2"), To: incident.Set("3"), Undo: incident.Set("2"), Checked: "by the API server",
+		Why: "More cache and more slots for the same load.", Target: deployment(incident.Target{
+			Field: "spec.replicas (scale)", Setting: incident.SettingReplicas, Subresource: incident.SubresourceScale,
+		}),
+		From: incident.Set("2"), To: incident.Set("3"), Undo: incident.Set("2"), Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
 		Cost: "one more pod with its GPUs", Speed: "5 to 10 minutes until it serves", Risk: "the new pod starts with an empty cache",
 		Needs: incident.Needs{Approvals: 1}, Guardrails: passes(),
 	})
@@ -187,8 +193,10 @@ func scaleStep() incident.Step {
 func batchStep() incident.Step {
 	return digested(incident.Step{
 		Kind: incident.StepMaxNumBatchedTokens, Title: "Set --max-num-batched-tokens of Deployment llm/llama-70b from 8192 to 4096",
-		Why: "Smaller batches need less memory at a time.", Target: deployment("args[vllm] --max-num-batched-tokens"),
-		From: incident.Set("8192"), To: incident.Set("4096"), Undo: incident.Set("8192"), Checked: "by the API server",
+		Why: "Smaller batches need less memory at a time.", Target: deployment(incident.Target{
+			Field: "args[vllm] --max-num-batched-tokens", Setting: "max-num-batched-tokens", Container: "vllm",
+		}),
+		From: incident.Set("8192"), To: incident.Set("4096"), Undo: incident.Set("8192"), Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
 		Diff: "-  - --max-num-batched-tokens=8192\n+  - --max-num-batched-tokens=4096",
 		Cost: "a rollout, a cold compile, lost prefix caches", Speed: "10 to 20 minutes", Risk: "running requests are cut off",
 		Needs:      incident.Needs{Approvals: 1, Confirm: true, Restart: true},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // plan shows the steps in their order: what would be turned, what it costs, what speaks against it, and the buttons. The step in
@@ -277,13 +278,13 @@ func (c *canvas) checks(s incident.Step, told map[incident.Guardrail]bool) []str
 
 // dryRun says who has looked at the diff.
 func dryRun(s incident.Step) []string {
-	switch {
-	case s.Checked == "":
+	switch text := escape(present.Checked(s.Checked), 80); {
+	case text == "":
 		return nil
-	case strings.HasPrefix(s.Checked, "not "):
-		return []string{"⚠️ diff " + escape(s.Checked, 60)}
+	case s.Checked.OK:
+		return []string{"✓ " + text}
 	default:
-		return []string{"✓ diff checked " + escape(s.Checked, 60)}
+		return []string{"⚠️ " + text}
 	}
 }
 

@@ -23,8 +23,9 @@ var inside = map[string][]string{
 	"actions":               {"internal/incident"},
 	"webhook":               {"internal/incident"},
 	"notify":                {"internal/incident", "internal/rescue"},
-	"notify/slack":          {"internal/incident", "internal/rescue", "notify"},
+	"notify/slack":          {"internal/incident", "internal/present", "internal/rescue", "notify"},
 	"internal/policy":       {"internal/incident"},
+	"internal/present":      {"internal/incident"},
 	"internal/access":       {"internal/incident"},
 	"internal/alertrules":   {"internal/incident", "internal/nearest", "internal/promql"},
 	"internal/evidence":     {"internal/alertrules", "internal/incident", "internal/prometheus", "internal/promql", "internal/redact", "internal/rescue"},
@@ -60,7 +61,10 @@ var outside = map[string]struct {
 }
 
 // pure packages take values and return values.
-var pure = []string{"internal/incident", "playbooks", "internal/policy", "internal/alertrules", "internal/promql", "internal/redact", "internal/strictyaml"}
+var pure = []string{
+	"internal/incident", "playbooks", "internal/policy", "internal/present", "internal/alertrules", "internal/promql", "internal/redact",
+	"internal/strictyaml",
+}
 
 var impure = []string{"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil", "log", "log/slog"}
 

@@ -1,0 +1,111 @@
+package incident
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// stored reads an incident that was written down before facts had fields of their own: the code of commit 9fc3f5d wrote it.
+func stored(t *testing.T, name string) (inc Incident, raw map[string]any) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "before-facts-"+name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &inc); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		t.Fatal(err)
+	}
+	return inc, raw
+}
+
+func TestFactsAreReadFromAnIncidentThatHasOnlyTheirSentences(t *testing.T) {
+	t.Parallel()
+	inc, _ := stored(t, "asked")
+	t.Run("the target and the check of steps", func(t *testing.T) {
+		t.Parallel()
+		type facts struct {
+			Setting, Subresource, Container string
+			Checked                         Checked
+		}
+		server := Checked{OK: true, By: CheckedByServer}
+		want := map[string]facts{
+			"p1-s1": {Setting: "maxParallelRequests", Checked: server},
+			"p1-s2": {Setting: "max-num-batched-tokens", Container: "vllm", Checked: server},
+			"p1-s3": {SettingReplicas, SubresourceScale, "", Checked{By: CheckedByServer}},
+			"p1-s4": {},
+			"p1-s5": {Setting: "minReplicas", Checked: server},
+		}
+		got := map[string]facts{}
+		for _, s := range inc.Plan.Steps {
+			got[s.ID] = facts{s.Target.Setting, s.Target.Subresource, s.Target.Container, s.Checked}
+			if s.Digest != s.ComputeDigest() {
+				t.Errorf("%s: the digest %s that people approved is %s now", s.ID, s.Digest, s.ComputeDigest())
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("-want +got:\n%s", d)
+		}
+	})
+}
+
+// An older version, and whoever reads the API, finds everything where it was.
+func TestTheJSONOfAnIncidentOnlyGainsFields(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"asked", "denied", "drift", "stop-gap", "undone", "unrouted"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inc, before := stored(t, name)
+			b, err := json.Marshal(inc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var after map[string]any
+			if err := json.Unmarshal(b, &after); err != nil {
+				t.Fatal(err)
+			}
+			lost(t, name, before, after)
+			var again Incident
+			if err := json.Unmarshal(b, &again); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(inc, again); d != "" {
+				t.Errorf("read again (-first +second):\n%s", d)
+			}
+		})
+	}
+}
+
+// lost says what of a JSON value is not in another one any more.
+func lost(t *testing.T, at string, before, after any) {
+	t.Helper()
+	switch b := before.(type) {
+	case map[string]any:
+		a, ok := after.(map[string]any)
+		if !ok {
+			t.Errorf("%s was an object and is %v", at, after)
+		}
+		for k, v := range b {
+			lost(t, at+"."+k, v, a[k])
+		}
+	case []any:
+		a, ok := after.([]any)
+		if !ok || len(a) != len(b) {
+			t.Errorf("%s was a list of %d and is %v", at, len(b), after)
+			return
+		}
+		for n := range b {
+			lost(t, at+"[]", b[n], a[n])
+		}
+	default:
+		if !cmp.Equal(before, after) {
+			t.Errorf("%s was %v and is %v", at, before, after)
+		}
+	}
+}
