@@ -113,7 +113,7 @@ func troubles() []trouble {
 		{
 			diagnosis: "engine-dead", alert: "vLLMEngineDown",
 			readings: with(map[string]float64{"engines_lost": 1}),
-			cluster:  &incident.Cluster{Pods: []incident.Pod{{Name: "a", Ready: true}, {Name: "b", Reason: "CrashLoopBackOff"}}},
+			cluster:  &incident.Cluster{Pods: []incident.Pod{{Name: "a", Ready: true}, {Name: "b", CrashLooping: true}}},
 		},
 		{
 			// It came back; while it is young, it explains what is slow.
@@ -580,7 +580,7 @@ func TestWhatIsOverExplainsNothing(t *testing.T) {
 		},
 		{
 			"a pod that ends", with(map[string]float64{"engines_lost": 1}),
-			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(24 * time.Hour), Reason: "terminating"}}},
+			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(24 * time.Hour), Terminating: true}}},
 			"none",
 		},
 		{

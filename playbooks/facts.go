@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -50,7 +49,7 @@ func factSources() map[string]factSource {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready })
 		}),
 		"pods_crash_looping": count(func(ev incident.Evidence) int {
-			return countOf(ev.Cluster.Pods, crashLoops)
+			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.CrashLooping })
 		}),
 		"recent_crashes": count(func(ev incident.Evidence) int { return len(crashes(ev, anyCrash)) }),
 		"recent_gpu_ooms": count(func(ev incident.Evidence) int {
@@ -87,18 +86,8 @@ const loading = 20 * time.Minute
 
 // down says that a pod should serve and does not: it is not on its way out, and not a new one that still loads.
 func down(p incident.Pod, now time.Time) bool {
-	return !p.Ready && !strings.HasPrefix(p.Reason, "terminating") && (p.Restarts > 0 || !p.Started.IsZero() && now.Sub(p.Started) > loading || crashLoops(p))
-}
-
-// crashLoops says that the engine's container starts again and again, or an init container that keeps it from starting. What is said of a container beside it
-// ("container proxy: CrashLoopBackOff") is for people.
-func crashLoops(p incident.Pod) bool {
-	return slices.ContainsFunc(strings.Split(p.Reason, "; "), func(reason string) bool {
-		if of, why, named := strings.Cut(reason, ": "); named && strings.HasPrefix(of, "init container ") {
-			reason = why
-		}
-		return reason == "CrashLoopBackOff"
-	})
+	loads := p.Restarts == 0 && !p.CrashLooping && (p.Started.IsZero() || now.Sub(p.Started) <= loading)
+	return !p.Ready && !p.Terminating && !loads
 }
 
 // rollouts counts those of the last time and one that still runs.

@@ -3,7 +3,6 @@ package playbooks
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -14,20 +13,20 @@ import (
 const unscheduledFor = 5 * time.Minute
 
 func waitsForNode(p incident.Pod) bool {
-	return !p.Ready && !p.Unscheduled.IsZero() && p.Started.IsZero() && !strings.HasPrefix(p.Reason, "terminating")
+	return !p.Ready && !p.Unscheduled.IsZero() && p.Started.IsZero() && !p.Terminating
 }
 
 // unscheduled says which pods wait for a node and why, each reason once. It is said at once: without a free GPU more replicas help nobody.
 func unscheduled(ev incident.Evidence) []string {
 	var out, reasons []string
 	for _, p := range ev.Cluster.Pods {
-		if !waitsForNode(p) || slices.Contains(reasons, p.Reason) {
+		if !waitsForNode(p) || slices.Contains(reasons, p.Unschedulable) {
 			continue
 		}
-		reasons = append(reasons, p.Reason)
+		reasons = append(reasons, p.Unschedulable)
 		names, since := []string{}, p.Unscheduled
 		for _, o := range ev.Cluster.Pods {
-			if !waitsForNode(o) || o.Reason != p.Reason {
+			if !waitsForNode(o) || o.Unschedulable != p.Unschedulable {
 				continue
 			}
 			names = append(names, o.Name)
@@ -40,8 +39,8 @@ func unscheduled(ev incident.Evidence) []string {
 			what = fmt.Sprintf("%d pods wait", len(names))
 		}
 		text := fmt.Sprintf("%s for a node (since %s, %s before this look)", what, since.UTC().Format("15:04 UTC"), incident.FormatDuration(ev.At.Sub(since)))
-		if p.Reason != "" {
-			text += ": " + p.Reason
+		if p.Unschedulable != "" {
+			text += ": " + p.Unschedulable
 		}
 		out = append(out, sentence(text))
 	}

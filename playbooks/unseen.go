@@ -1,10 +1,8 @@
 package playbooks
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -45,7 +43,10 @@ func (c *Catalog) unseen(others []incident.Other, verdicts []verdict, ev inciden
 func (c *Catalog) notLookedAt(ev incident.Evidence) map[string]string {
 	cl, out := ev.Cluster, map[string]string{}
 	if cl.NotConfigured {
-		why, _, _ := strings.Cut(cmp.Or(cl.Error, "no Kubernetes is configured"), ", so ")
+		why := "no Kubernetes is configured"
+		if cl.NoWorkload {
+			why = "the pool names no workload"
+		}
 		for name, f := range c.facts {
 			// How young the youngest engine is, Prometheus may tell, too.
 			told := f.name == "youngest_pod_age" && ev.Readings["engine_age"].HasValue()
@@ -60,22 +61,21 @@ func (c *Catalog) notLookedAt(ev incident.Evidence) map[string]string {
 		}
 		return out
 	}
-	part := func(fact, line string) {
-		what, why, _ := strings.Cut(line, ": ")
+	part := func(fact string, of incident.Part) {
+		u, missing := cl.NotRead(of)
 		for name, f := range c.facts {
-			if line != "" && f.name == fact {
-				out[name] = what + " could not be read (" + why + ")"
+			if missing && f.name == fact {
+				out[name] = u.Part.Title() + " could not be read (" + u.Why + ")"
 			}
 		}
 	}
 	if rollouts(ev) == 0 {
-		part("recent_rollouts", cl.NotRead(incident.UnreadRollouts))
+		part("recent_rollouts", incident.PartRollouts)
 	}
 	silent := func(crash incident.Crash) bool { return len(crash.Log) == 0 }
 	if len(crashes(ev, outOfGPU)) == 0 && len(crashes(ev, silent)) > 0 {
-		line := cl.NotRead(incident.UnreadCrashLog)
-		part("recent_gpu_ooms", line)
-		part("youngest_gpu_oom_age", line)
+		part("recent_gpu_ooms", incident.PartCrashLog)
+		part("youngest_gpu_oom_age", incident.PartCrashLog)
 	}
 	return out
 }

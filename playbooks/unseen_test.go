@@ -19,12 +19,12 @@ func TestANoThatRestsOnWhatNobodyLookedAtIsNone(t *testing.T) {
 		why     string
 	}{
 		"no Kubernetes":     {incident.Cluster{NotConfigured: true, Error: "no Kubernetes is configured, so the workload was not looked at"}, "no Kubernetes is configured"},
-		"no workload":       {incident.Cluster{NotConfigured: true, Error: "the pool names no workload"}, "the pool names no workload"},
+		"no workload":       {incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool names no workload"}, "the pool names no workload"},
 		"all looked at":     {incident.Cluster{Crashes: []incident.Crash{crash}}, ""},
-		"no log":            {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []string{incident.UnreadCrashLog + ": " + log}}, incident.UnreadCrashLog + " could not be read (" + log + ")"},
-		"a log, not all":    {incident.Cluster{Crashes: []incident.Crash{{Pod: "a", At: crash.At, ExitCode: 1, Log: []string{"x"}}}, Unread: []string{incident.UnreadCrashLog + ": " + log}}, ""},
-		"nothing to read":   {incident.Cluster{Unread: []string{incident.UnreadCrashLog + ": " + log}}, ""},
-		"another is unread": {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []string{"events of the nodes: " + log}}, ""},
+		"no log":            {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, "the log of a crashed container could not be read (" + log + ")"},
+		"a log, not all":    {incident.Cluster{Crashes: []incident.Crash{{Pod: "a", At: crash.At, ExitCode: 1, Log: []string{"x"}}}, Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, ""},
+		"nothing to read":   {incident.Cluster{Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, ""},
+		"another is unread": {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []incident.Unread{{Part: incident.PartNodes, Why: log}}}, ""},
 	} {
 		in := playbooks.Input{
 			Alerts:   alerts("vLLMEngineDown"),

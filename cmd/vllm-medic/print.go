@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // printIncident shows an incident as a person at a terminal reads it: what is wrong and why, then what could be done.
@@ -160,7 +161,7 @@ func printCluster(w io.Writer, c incident.Cluster) {
 		printEnd(w, end)
 	}
 	if len(c.Unread) > 0 {
-		say(w, "\n  not read: %s\n", strings.Join(c.Unread, "; "))
+		say(w, "\n  not read: %s\n", present.Unread(c.Unread))
 	}
 }
 

@@ -72,8 +72,10 @@ func known() incident.Incident {
 			{Pod: "llama-70b-7", Container: "vllm", At: now.Add(-5 * time.Minute), Reason: "OOMKilled", ExitCode: 137, OutOfMemory: "gpu", Log: []string{"line 1", "line 2", "line 3", "line 4", "line 5", "  line 6", "torch.OutOfMemoryError: CUDA out of memory"}},
 			{Pod: "llama-70b-6", Reason: "Completed", Log: []string{"a log of no interest"}},
 		},
-		Args:   map[string]float64{"max_num_seqs": 424242},
-		Unread: []string{"events of nodes: list events in default is not allowed", "the log of llama-70b-6"},
+		Args: map[string]float64{"max_num_seqs": 424242},
+		Unread: []incident.Unread{
+			{Part: incident.PartNodes, Why: "list events in default is not allowed"}, {Part: "the log of llama-70b-6"},
+		},
 	}
 	return inc
 }

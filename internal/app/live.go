@@ -9,6 +9,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/notify/slack"
 )
 
@@ -121,7 +122,7 @@ func workloadFinding(p incident.Pool, c incident.Cluster) Finding {
 			f.Text += ", replicas owned by " + c.Autoscaler
 		}
 		if len(c.Unread) > 0 {
-			f.Text += "; not read: " + strings.Join(c.Unread, "; ")
+			f.Text += "; not read: " + present.Unread(c.Unread)
 		}
 	}
 	return f

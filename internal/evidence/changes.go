@@ -81,27 +81,27 @@ func (k *kubeClient) changes(ctx context.Context, a around, out *incident.Cluste
 	}
 	out.Changes = newest(all)
 	out.Unread = append(out.Unread, unread(
-		unreadPart{incident.UnreadRollouts, revisedErr}, unreadPart{"recent scaling", scaledErr}, unreadPart{"recent scaling by the autoscaler", kedaErr},
-		unreadPart{"events of the nodes", nodesErr}, unreadPart{incident.UnreadCrashLog, errors.Join(logErrs...)},
+		unreadPart{incident.PartRollouts, revisedErr}, unreadPart{incident.PartScaling, scaledErr}, unreadPart{incident.PartKedaScaling, kedaErr},
+		unreadPart{incident.PartNodes, nodesErr}, unreadPart{incident.PartCrashLog, errors.Join(logErrs...)},
 	)...)
 }
 
 // unreadPart is something that was to be read.
 type unreadPart struct {
-	what string
+	part incident.Part
 	err  error
 }
 
 // unread says what could not be read and why, each reason once for each part.
-func unread(parts ...unreadPart) []string {
-	var out []string
+func unread(parts ...unreadPart) []incident.Unread {
+	var out []incident.Unread
 	for _, p := range parts {
 		if p.err == nil {
 			continue
 		}
 		for reason := range strings.SplitSeq(p.err.Error(), "\n") {
-			if line := p.what + ": " + redact.Shown(reason); !slices.Contains(out, line) {
-				out = append(out, line)
+			if u := (incident.Unread{Part: p.part, Why: redact.Shown(reason)}); !slices.Contains(out, u) {
+				out = append(out, u)
 			}
 		}
 	}

@@ -105,7 +105,7 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 	case c.kube == nil:
 		return incident.Cluster{Workload: ref, NotConfigured: true, Error: "no Kubernetes is configured, so the workload was not looked at"}
 	case ref.IsZero():
-		return incident.Cluster{NotConfigured: true, Error: "the pool names no workload"}
+		return incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool names no workload"}
 	}
 	return c.kube.Cluster(ctx, ref, at)
 }

@@ -61,7 +61,7 @@ func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 // from starting. Of the containers beside the engine only what they wait for is said, each with its name: their ends
 // are no ends of an engine, and they may be why the pod is not ready.
 func podFacts(pod *corev1.Pod, container string) incident.Pod {
-	out := incident.Pod{Name: pod.Name}
+	out := incident.Pod{Name: pod.Name, Phase: string(pod.Status.Phase), Terminating: pod.DeletionTimestamp != nil}
 	if pod.Status.StartTime != nil {
 		out.Started = pod.Status.StartTime.UTC()
 	}
@@ -81,14 +81,17 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 			if c.LastTransitionTime.IsZero() {
 				out.Unscheduled = pod.CreationTimestamp.UTC()
 			}
-			reasons = append(reasons, strings.TrimSpace(redact.Shown(c.Reason)+" "+redact.Shown(c.Message)))
+			out.Unschedulable = strings.TrimSpace(redact.Shown(c.Reason) + " " + redact.Shown(c.Message))
+			reasons = append(reasons, out.Unschedulable)
 		}
 	}
 	for _, s := range engineStatuses(pod, container) {
 		out.Restarts += int64(s.RestartCount)
+		waits(&out, s)
 		reasons = append(reasons, containerReasons(s)...)
 	}
 	for _, s := range failingInits(pod) {
+		waits(&out, s)
 		for _, r := range containerReasons(s) {
 			reasons = append(reasons, "init container "+s.Name+": "+r)
 		}
@@ -101,6 +104,18 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	}
 	out.Reason = strings.Join(reasons, "; ")
 	return out
+}
+
+// waits takes over what a container waits for that keeps the engine from serving. One that starts again and again is named before
+// one that waits for something else.
+func waits(p *incident.Pod, s corev1.ContainerStatus) {
+	if s.State.Waiting == nil || p.CrashLooping {
+		return
+	}
+	const crashLoop = "CrashLoopBackOff" // k8s.io/kubernetes pkg/kubelet/images and container: a back-off, whatever the exit code was
+	if why := redact.Shown(s.State.Waiting.Reason); why == crashLoop || p.Waiting == "" {
+		p.Waiting, p.CrashLooping = why, why == crashLoop
+	}
 }
 
 // isStart says that a container waits because its pod is being started, which is no trouble of its own.

@@ -55,13 +55,15 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		c.event(t, "e7", "Deployment", "llama", "Warning", "too old", now.Add(-2*time.Hour), 1)
 		got := c.bot.Cluster(t.Context(), deploymentRef("llama"), now)
 		four, one := int64(4), int64(1)
+		const noNode = "Unschedulable 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
 		want := incident.Cluster{
 			Workload: deploymentRef("llama"), Replicas: &four, ReadyReplicas: &one,
 			Pods: []incident.Pod{
-				{Name: "llama-6f7d-crash", Restarts: 7, Started: start, Reason: "CrashLoopBackOff; last ended: OOMKilled, exit code 137"},
-				{Name: "llama-6f7d-fine", Ready: true, Restarts: 1, Started: start, Reason: "last ended: Error, exit code 1"},
-				{Name: "llama-6f7d-pending", Unscheduled: start, Reason: "Unschedulable 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."},
-				{Name: "llama-by-hand", Reason: "UnexpectedAdmissionError"},
+				{Name: "llama-6f7d-crash", Phase: "Running", Restarts: 7, Started: start, Waiting: "CrashLoopBackOff", CrashLooping: true,
+					Reason: "CrashLoopBackOff; last ended: OOMKilled, exit code 137"},
+				{Name: "llama-6f7d-fine", Phase: "Running", Ready: true, Restarts: 1, Started: start, Reason: "last ended: Error, exit code 1"},
+				{Name: "llama-6f7d-pending", Unscheduled: start, Phase: "Pending", Unschedulable: noNode, Reason: noNode},
+				{Name: "llama-by-hand", Phase: "Failed", Reason: "UnexpectedAdmissionError"},
 			},
 			Events: []string{
 				now.Add(-time.Minute).Format(time.RFC3339) + " ReplicaSet llama-6f7d: Because: exceeded quota",
@@ -75,9 +77,9 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			Crashes: []incident.Crash{
 				{Pod: "llama-6f7d-crash", Container: "vllm", Reason: "OOMKilled", ExitCode: 137}, {Pod: "llama-6f7d-fine", Container: "vllm", Reason: "Error", ExitCode: 1},
 			},
-			Unread: []string{
-				"the log of a crashed container: pod llama-6f7d-crash, container vllm: it is empty",
-				"the log of a crashed container: pod llama-6f7d-fine, container vllm: it is empty",
+			Unread: []incident.Unread{
+				{Part: incident.PartCrashLog, Why: "pod llama-6f7d-crash, container vllm: it is empty"},
+				{Part: incident.PartCrashLog, Why: "pod llama-6f7d-fine, container vllm: it is empty"},
 			},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -197,7 +199,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		small := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "narrow", Name: "small"}
 		got := c.bot.Cluster(t.Context(), small, now)
 		for _, want := range []string{"the right to list scaledobjects.keda.sh in namespace narrow is missing", "the right to list events in namespace narrow is missing"} {
-			if !strings.Contains(strings.Join(got.Unread, "; "), want) {
+			if !strings.Contains(fmt.Sprint(got.Unread), want) {
 				t.Errorf("not read: %q; want %q in it", got.Unread, want)
 			}
 		}

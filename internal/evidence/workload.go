@@ -41,9 +41,9 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 	a.sel, out.Pods, out.Autoscaler, out.Args = sel, podsFacts(a.pods, ref.Container), a.scaler.String(), a.args()
 	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
 	// Who scales it is context here: a step that scales asks for itself.
-	out.Unread = append(out.Unread, unread(unreadPart{"the autoscaler and its recent scaling", scalerErr})...)
+	out.Unread = append(out.Unread, unread(unreadPart{incident.PartAutoscaler, scalerErr})...)
 	if a.pods == nil {
-		out.Unread = append(out.Unread, unread(unreadPart{"crashes, and events of the nodes", errors.Join(scaleErr, podsErr)})...)
+		out.Unread = append(out.Unread, unread(unreadPart{incident.PartCrashes, errors.Join(scaleErr, podsErr)})...)
 	}
 	if out.ReadyReplicas == nil && leaders != nil {
 		readyErr := podsErr
@@ -52,11 +52,11 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 		} else if podsErr == nil {
 			out.ReadyReplicas = countReady(out.Pods)
 		}
-		out.Unread = append(out.Unread, unread(unreadPart{"how many replicas are ready", readyErr})...)
+		out.Unread = append(out.Unread, unread(unreadPart{incident.PartReady, readyErr})...)
 	}
 	k.changes(ctx, a, &out)
 	wg.Wait()
-	out.Unread = append(out.Unread, unread(unreadPart{"recent warnings", eventsErr})...)
+	out.Unread = append(out.Unread, unread(unreadPart{incident.PartWarnings, eventsErr})...)
 	out.Error = oneLine(errors.Join(scaleErr, podsErr))
 	return out
 }
@@ -107,7 +107,7 @@ func (k *kubeClient) shape(ctx context.Context, obj *unstructured.Unstructured, 
 		gr.Resource += "/scale"
 		err = readError(err, "get", gr, obj.GetNamespace())
 		if sel != nil && out.Replicas != nil { // only how many are ready is missing
-			out.Unread = append(out.Unread, unread(unreadPart{"how many replicas are ready", err})...)
+			out.Unread = append(out.Unread, unread(unreadPart{incident.PartReady, err})...)
 			return sel, nil, nil
 		}
 		return sel, nil, err

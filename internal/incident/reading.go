@@ -1,8 +1,9 @@
 package incident
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -163,8 +164,10 @@ type UnexaminedAlert struct {
 // Cluster is what the Kubernetes API said about a pool. Error says why it could not be asked; the rest is then zero and means nothing.
 type Cluster struct {
 	Error string `json:"error,omitempty"`
-	// NotConfigured says that there is no Kubernetes to ask, as opposed to one that did not answer.
+	// NotConfigured says that there is no Kubernetes to ask, as opposed to one that did not answer; NoWorkload, that there is one
+	// and the pool names no workload in it. NotConfigured is set then, too.
 	NotConfigured bool        `json:"notConfigured,omitempty"`
+	NoWorkload    bool        `json:"noWorkload,omitempty"`
 	Workload      WorkloadRef `json:"workload,omitzero"`
 	Replicas      *int64      `json:"replicas,omitempty"`
 	ReadyReplicas *int64      `json:"readyReplicas,omitempty"`
@@ -181,8 +184,8 @@ type Cluster struct {
 	// Args are the numbers among the engine's arguments that rules read ("max_num_seqs"). An argument that is not there, or that cannot be
 	// read with certainty, is not in it.
 	Args map[string]float64 `json:"args,omitempty"`
-	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read and why; it does not speak against the rest.
-	Unread []string `json:"unread,omitempty"`
+	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read; it does not speak against the rest.
+	Unread []Unread `json:"unread,omitempty"`
 }
 
 // ReadyText says how many replicas are ready: "2 of 3 ready", and "3 ready, 2 wanted" while some have to end. Empty when that is not known.
@@ -233,20 +236,60 @@ type Crash struct {
 	Log []string `json:"log,omitempty"`
 }
 
-// What Unread begins with for the parts on which facts rest. "What: why" is how each of its lines is made.
+// Part is a part of a cluster that is read for itself.
+type Part string
+
+// The parts.
 const (
-	UnreadRollouts = "recent rollouts"
-	UnreadCrashLog = "the log of a crashed container"
+	PartRollouts    Part = "rollouts"
+	PartScaling     Part = "scaling"
+	PartKedaScaling Part = "keda_scaling"
+	PartAutoscaler  Part = "autoscaler"
+	PartNodes       Part = "nodes"
+	PartCrashes     Part = "crashes"
+	PartCrashLog    Part = "crash_log"
+	PartReady       Part = "ready"
+	PartWarnings    Part = "warnings"
 )
 
-// NotRead gives the line of Unread about a part, empty when that part was read.
-func (c Cluster) NotRead(part string) string {
-	for _, line := range c.Unread {
-		if strings.HasPrefix(line, part+": ") {
-			return line
-		}
+// partTitles are what the parts hold, in words. Stored incidents have these words, so an old title stays readable.
+var partTitles = map[Part]string{
+	PartRollouts:    "recent rollouts",
+	PartScaling:     "recent scaling",
+	PartKedaScaling: "recent scaling by the autoscaler",
+	PartAutoscaler:  "the autoscaler and its recent scaling",
+	PartNodes:       "events of the nodes",
+	PartCrashes:     "crashes, and events of the nodes",
+	PartCrashLog:    "the log of a crashed container",
+	PartReady:       "how many replicas are ready",
+	PartWarnings:    "recent warnings",
+}
+
+// Title is what a part holds, in words. A part that a newer version has read is called by its name.
+func (p Part) Title() string { return cmp.Or(partTitles[p], string(p)) }
+
+// Unread is a part of a cluster that could not be read, with one of the reasons. In JSON it is its String.
+type Unread struct {
+	Part Part
+	// Why is one reason on one line, without a full stop; empty when it is not known.
+	Why string
+}
+
+// String is "recent rollouts: list replicasets in llm is not allowed".
+func (u Unread) String() string {
+	if u.Why == "" {
+		return u.Part.Title()
 	}
-	return ""
+	return u.Part.Title() + ": " + u.Why
+}
+
+// NotRead says why a part could not be read, with the first reason; ok is false when it was read.
+func (c Cluster) NotRead(p Part) (u Unread, ok bool) {
+	n := slices.IndexFunc(c.Unread, func(u Unread) bool { return u.Part == p })
+	if n < 0 {
+		return Unread{}, false
+	}
+	return c.Unread[n], true
 }
 
 // Pod is one pod of a workload. Those that ended for good, and that their owner replaces, are none.
@@ -257,5 +300,17 @@ type Pod struct {
 	Started  time.Time `json:"started,omitzero"`
 	// Unscheduled is since when no node takes the pod; zero when it has one, or was not refused yet.
 	Unscheduled time.Time `json:"unscheduled,omitzero"`
-	Reason      string    `json:"reason,omitempty"`
+	// Unschedulable is why no node takes it, as the scheduler says it: "Unschedulable 0/3 nodes are available: ...".
+	Unschedulable string `json:"unschedulable,omitempty"`
+	// Phase is Kubernetes' own: "Pending", "Running".
+	Phase string `json:"phase,omitempty"`
+	// Waiting is what the engine's container waits for, or an init container before it: "ImagePullBackOff".
+	Waiting string `json:"waiting,omitempty"`
+	// CrashLooping says that the engine's container, or an init container that keeps it from starting, starts again and again.
+	// What a container beside the engine does is only in Reason.
+	CrashLooping bool `json:"crashLooping,omitempty"`
+	// Terminating says that the pod is on its way out.
+	Terminating bool `json:"terminating,omitempty"`
+	// Reason is all of this and how containers ended, in one line for people. Nothing is read out of it.
+	Reason string `json:"reason,omitempty"`
 }

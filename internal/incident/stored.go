@@ -72,3 +72,57 @@ func (t *Target) fromPath() {
 	}
 	t.Setting = path[strings.LastIndex(path, ".")+1:]
 }
+
+// MarshalText is "recent rollouts: list replicasets in llm is not allowed", which is what "unread" has always held.
+func (u Unread) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote. A part that has no name here is called by its words.
+func (u *Unread) UnmarshalText(b []byte) error {
+	title, why, _ := strings.Cut(string(b), ": ")
+	*u = Unread{Part: Part(title), Why: why}
+	for p, known := range partTitles {
+		if known == title {
+			u.Part = p
+		}
+	}
+	return nil
+}
+
+// UnmarshalJSON reads an incident of any version.
+func (i *Incident) UnmarshalJSON(b []byte) error {
+	type plain Incident
+	if err := json.Unmarshal(b, (*plain)(i)); err != nil {
+		return err
+	}
+	i.Cluster.FillFacts()
+	return nil
+}
+
+// FillFacts reads out of the reasons of pods what an older version has written only there: a newer one always writes the phase.
+// Tests of playbooks may say a pod's reason alone, too. It may be called twice.
+func (c *Cluster) FillFacts() {
+	for n := range c.Pods {
+		if p := &c.Pods[n]; p.Phase == "" {
+			p.fromReason()
+		}
+	}
+}
+
+// fromReason reads "terminating; CrashLoopBackOff; last ended: OOMKilled, exit code 137". Parts that begin with "container NAME: "
+// are of a container beside the engine, and parts with "init container NAME: " of one before it.
+func (p *Pod) fromReason() {
+	for n, part := range strings.Split(p.Reason, "; ") {
+		if of, why, named := strings.Cut(part, ": "); named && strings.HasPrefix(of, "init container ") {
+			part = why
+		}
+		switch {
+		case n == 0 && part == "terminating":
+			p.Terminating = true
+		case part == "CrashLoopBackOff":
+			p.CrashLooping, p.Waiting = true, part
+		}
+	}
+	if !p.Unscheduled.IsZero() && p.Unschedulable == "" {
+		p.Unschedulable = strings.TrimPrefix(p.Reason, "terminating; ")
+	}
+}

@@ -53,6 +53,37 @@ func TestFactsAreReadFromAnIncidentThatHasOnlyTheirSentences(t *testing.T) {
 			t.Errorf("-want +got:\n%s", d)
 		}
 	})
+	t.Run("the pods", func(t *testing.T) {
+		t.Parallel()
+		noNode := "Unschedulable 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+		want := map[string]Pod{
+			"llama-a": {},
+			"llama-b": {Waiting: "CrashLoopBackOff", CrashLooping: true},
+			"llama-c": {Unschedulable: noNode},
+			"llama-d": {Terminating: true},
+			"llama-e": {Waiting: "CrashLoopBackOff", CrashLooping: true},
+			"llama-f": {},
+			"llama-g": {Terminating: true},
+		}
+		got := map[string]Pod{}
+		for _, p := range inc.Cluster.Pods {
+			got[p.Name] = Pod{Waiting: p.Waiting, CrashLooping: p.CrashLooping, Terminating: p.Terminating, Unschedulable: p.Unschedulable}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("-want +got:\n%s", d)
+		}
+	})
+	t.Run("what could not be read", func(t *testing.T) {
+		t.Parallel()
+		want := []Unread{
+			{PartRollouts, "list replicasets in llm is not allowed"},
+			{PartCrashLog, "pod llama-b, container vllm: there is none"},
+			{PartNodes, "list events in default is not allowed"},
+		}
+		if d := cmp.Diff(want, inc.Cluster.Unread); d != "" {
+			t.Errorf("-want +got:\n%s", d)
+		}
+	})
 }
 
 // An older version, and whoever reads the API, finds everything where it was.

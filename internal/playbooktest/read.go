@@ -181,6 +181,7 @@ func (r *reader) test(path string, d testDoc) test {
 	if !d.Cluster.IsZero() {
 		t.cluster = &incident.Cluster{}
 		r.later(d.Cluster, t.at, t.cluster)
+		t.cluster.FillFacts()
 		t.pool.Workload = t.cluster.Workload
 		if t.pool.Workload.IsZero() {
 			t.pool.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "tested", Container: "vllm"}

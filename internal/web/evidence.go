@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // evidenceFuncs are what the page of an incident says about its evidence.
 func evidenceFuncs() template.FuncMap {
 	return template.FuncMap{
-		"usually": usually, "strange": strange, "breakdowns": breakdowns, "forbidden": forbidden, "before": before, "failed": failed, "beyond": beyond, "unused": unused, "unusedOnes": unusedOnes, "away": away,
+		"usually": usually, "strange": strange, "breakdowns": breakdowns, "forbidden": forbidden, "before": before, "failed": failed, "beyond": beyond, "unused": unused, "unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
 		"considered": considered,
 		"lines":      func(all []string) string { return strings.Join(all, "\n") },
 		"rest":       func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },

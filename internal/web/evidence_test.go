@@ -98,8 +98,11 @@ func rich() incident.Incident {
 			{Pod: pod(7), Container: "vllm", At: now.Add(-4 * time.Minute), Reason: "OOMKilled", ExitCode: 137, OutOfMemory: "gpu", Log: crashLog()},
 			{Pod: pod(2), Container: "vllm", At: now.Add(-50 * time.Minute), Reason: "Completed"},
 		},
-		Args:   map[string]float64{"max_num_seqs": 424242},
-		Unread: []string{"the last log of " + pod(2) + ": get pods/log in llm is not allowed", "events of nodes: list events in default is not allowed"},
+		Args: map[string]float64{"max_num_seqs": 424242},
+		Unread: []incident.Unread{
+			{Part: incident.PartCrashLog, Why: "get pods/log in llm is not allowed"},
+			{Part: incident.PartNodes, Why: "list events in default is not allowed"},
+		},
 	}
 	return inc
 }
@@ -207,7 +210,7 @@ func TestThePageShowsEverythingThatIsKnown(t *testing.T) {
 		"Alerts that cannot see this pool", "<code>vllm:gpu_cache_usage_perc</code>, which this pool's vLLM does not have. vLLM&#39;s V1", "There is no query to use instead.",
 		`<pre class="copy">max by (namespace, model_name, pod) (vllm:kv_cache_usage_perc{namespace=&#34;llm&#34;}) &gt; 0.9</pre>`,
 		"No data, as in pools that do not have it or were not asked for it: Draft tokens accepted<",
-		"Not read: the last log of " + pod(2) + ": get pods/log in llm is not allowed; events of nodes",
+		"Not read: the log of a crashed container: get pods/log in llm is not allowed; events of the nodes",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

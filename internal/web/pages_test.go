@@ -21,7 +21,7 @@ func hostile() incident.Incident {
 	inc.Cluster = incident.Cluster{
 		Changes: []incident.RecentChange{{At: now, Kind: evil, Object: evil, Text: evil}},
 		Crashes: []incident.Crash{{Pod: evil, Container: evil, Reason: evil, ExitCode: 1, Log: []string{evil, "</pre></div>" + evil}}},
-		Error:   evil, Unread: []string{evil},
+		Error:   evil, Unread: []incident.Unread{{Part: incident.PartNodes, Why: evil}},
 	}
 	inc.DeadAlerts = []incident.DeadAlert{{Alert: evil, Expr: evil, Missing: []string{evil}, Instead: evil, Why: evil}}
 	inc.Diagnosis = &incident.Diagnosis{Name: evil, Summary: evil, Never: []string{evil, evil + ": " + evil}, Unusual: []string{evil}, Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}}}

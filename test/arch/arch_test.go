@@ -39,7 +39,7 @@ var inside = map[string][]string{
 	"internal/strictyaml":   {"internal/incident", "internal/nearest"},
 	"internal/playbooktest": {"internal/evidence", "internal/incident", "internal/nearest", "internal/prometheus", "internal/promembed", "internal/promql", "internal/strictyaml", "playbooks"},
 	"internal/store":        {"internal/incident", "internal/rescue"},
-	"internal/web":          {"internal/incident", "internal/access"},
+	"internal/web":          {"internal/incident", "internal/access", "internal/present"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
 	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/remediation", "internal/yamlerr", "webhook"},
 }

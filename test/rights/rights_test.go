@@ -261,7 +261,7 @@ func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 			kubetest.Eventually(t, "the evidence without "+name, func(ctx context.Context) error {
 				deployment, set := k.Cluster(ctx, pool().Workload, time.Now()), k.Cluster(ctx, setRef(), time.Now())
 				unread := slices.Concat(deployment.Unread, set.Unread)
-				if deployment.Error != "" || set.Error != "" || !slices.Equal(unread, []string{tt.want}) || len(deployment.Changes)+len(set.Changes) != tt.changes {
+				if deployment.Error != "" || set.Error != "" || fmt.Sprint(unread) != "["+tt.want+"]" || len(deployment.Changes)+len(set.Changes) != tt.changes {
 					return fmt.Errorf("unread %q\n%+v\n%+v", unread, deployment, set)
 				}
 				return nil
