@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -33,7 +34,7 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 	var kube evidence.Kube
 	var err error
 	if rc != nil {
-		if kube, err = evidence.NewKube(rc); err != nil {
+		if kube, err = cluster.New(rc); err != nil {
 			return d, err
 		}
 		live, err := actions.New(actions.Config{}, rc, opts.Logger.With("part", "actions"))

@@ -12,8 +12,8 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
@@ -41,7 +41,7 @@ func podIn(get func(string) string) (podName, bool) {
 }
 
 // FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. how is a sentence for the
-// message. An error that is incident.ErrNoWorkload is an answer (nothing there, or, with ErrAmbiguous, more than one).
+// message. An error that is incident.ErrNoWorkload is an answer (nothing there, or, with cluster.ErrAmbiguous, more than one).
 // incident.ErrUnanswered says that nobody answered, so that it is worth asking again; any other error is an answer
 // about this one alert: what it leads to may not be read.
 func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (ref incident.WorkloadRef, how string, err error) {
@@ -54,7 +54,7 @@ func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (
 
 // FindOwners is FindWorkload with the whole chain: the pod's nearest owner first, the top one last; never empty without
 // an error. A pool may name any of them. The owners that could be read come with the error too: a pool that names one
-// of them is found although those above it are not known, which *UnfollowedError says.
+// of them is found although those above it are not known, which *cluster.UnfollowedError says.
 func (c *Collector) FindOwners(ctx context.Context, alert map[string]string) (chain []incident.WorkloadRef, how string, err error) {
 	if c.kube == nil {
 		return nil, "", fmt.Errorf("%w: no Kubernetes is configured, so labels cannot be followed to a workload", incident.ErrNoWorkload)
@@ -88,7 +88,7 @@ func belongs(chain []incident.WorkloadRef) string {
 
 func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podName, string, error) {
 	if p, ok := podIn(func(l string) string { return alert[l] }); ok {
-		if len(validation.IsDNS1123Label(p.namespace)) > 0 || len(validation.IsDNS1123Subdomain(p.name)) > 0 {
+		if !cluster.CanNamePod(p.namespace, p.name) {
 			return podName{}, "", fmt.Errorf("%w: the alert names pod %q in namespace %q, which no pod can be called", incident.ErrNoWorkload, redact.Line(p.name), redact.Line(p.namespace))
 		}
 		return p, "The alert names pod " + p.String(), nil
@@ -214,5 +214,5 @@ func onlyPod(pods []podName, what string) (podName, bool, error) {
 	if len(names) > 5 {
 		names = append(names[:5], fmt.Sprintf("and %d more", len(names)-5))
 	}
-	return podName{}, false, fmt.Errorf("%w: %w: %s pods %s", incident.ErrNoWorkload, ErrAmbiguous, what, strings.Join(names, ", "))
+	return podName{}, false, fmt.Errorf("%w: %w: %s pods %s", incident.ErrNoWorkload, cluster.ErrAmbiguous, what, strings.Join(names, ", "))
 }

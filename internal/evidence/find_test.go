@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -19,7 +20,7 @@ type fakeKube struct {
 	owners map[string][]incident.WorkloadRef
 	// above is what is in the way above the owners of a pod.
 	above map[string]error
-	byIP  map[string][]PodAddress
+	byIP  map[string][]cluster.PodAddress
 	err   error
 }
 
@@ -38,7 +39,7 @@ func (k fakeKube) Owners(_ context.Context, namespace, pod string) ([]incident.W
 	return nil, fmt.Errorf("%w: Pod %s/%s does not exist", incident.ErrNoWorkload, namespace, pod)
 }
 
-func (k fakeKube) PodsAt(_ context.Context, namespace, ip string) ([]PodAddress, error) {
+func (k fakeKube) PodsAt(_ context.Context, namespace, ip string) ([]cluster.PodAddress, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -66,7 +67,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 	pod := seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`)
 	kube := fakeKube{
 		owners: map[string][]incident.WorkloadRef{"llm/llama-abc-1": llamaChain(), "llm/lone": {{APIVersion: "v1", Kind: "Pod", Namespace: "llm", Name: "lone"}}},
-		byIP: map[string][]PodAddress{
+		byIP: map[string][]cluster.PodAddress{
 			"|10.0.0.7":    {{Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}}},
 			"|10.0.0.8":    {{Namespace: "kube-system", Name: "proxy", Ports: []int32{9}}, {Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}}},
 			"|fd00::7":     {{Namespace: "llm", Name: "llama-abc-1"}},
@@ -146,8 +147,8 @@ func TestFindWorkloadRefuses(t *testing.T) {
 		{"an instance that is a name", map[string]string{"instance": "llama.llm:8000"}, new(vectorReply()), fakeKube{}, true, false, "it is not an IP address"},
 		{"an instance that is too long", map[string]string{"instance": strings.Repeat("1", 600)}, nil, fakeKube{}, true, false, "more than 512"},
 		{"Prometheus knows two pods", instance, twoPods, fakeKube{}, true, true, "pods llm/a, llm/b"},
-		{"two pods have the address", instance, new(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", nil}, {"llm", "b", nil}}}}, true, true, "pods llm/a, llm/b"},
-		{"the pod at the address declares other ports", instance, new(vectorReply()), fakeKube{byIP: map[string][]PodAddress{"|10.0.0.7": {{"llm", "a", []int32{80}}}}}, true, false, "no pod has that address"},
+		{"two pods have the address", instance, new(vectorReply()), fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {{Namespace: "llm", Name: "a"}, {Namespace: "llm", Name: "b"}}}}, true, true, "pods llm/a, llm/b"},
+		{"the pod at the address declares other ports", instance, new(vectorReply()), fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {{Namespace: "llm", Name: "a", Ports: []int32{80}}}}}, true, false, "no pod has that address"},
 		{"Prometheus could not be asked", instance, &reply{status: http.StatusBadRequest}, fakeKube{}, false, false, "ask which pod 10.0.0.7:8000 is: Prometheus answered 400"},
 		{"an answer in part", instance, &reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`}, fakeKube{}, false, false, "the answer is partial"},
 		{"Kubernetes could not be asked", instance, new(vectorReply()), fakeKube{err: errors.New("the right to list pods is missing")}, false, false, "the right to list pods is missing"},
@@ -163,8 +164,8 @@ func TestFindWorkloadRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !ref.IsZero() || how != "" {
 				t.Errorf("FindWorkload = %v, %q, %v; want an error with %q", ref, how, err, tt.want)
 			}
-			if errors.Is(err, incident.ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
-				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, incident.ErrNoWorkload), errors.Is(err, ErrAmbiguous), err)
+			if errors.Is(err, incident.ErrNoWorkload) != tt.none || errors.Is(err, cluster.ErrAmbiguous) != tt.several {
+				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, incident.ErrNoWorkload), errors.Is(err, cluster.ErrAmbiguous), err)
 			}
 		})
 	}

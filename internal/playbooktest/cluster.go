@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/vllm-medic/vllm-medic/internal/evidence"
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -26,4 +26,4 @@ func (kube) Owners(context.Context, string, string) ([]incident.WorkloadRef, err
 }
 
 // PodsAt implements evidence.Kube.
-func (kube) PodsAt(context.Context, string, string) ([]evidence.PodAddress, error) { return nil, nil }
+func (kube) PodsAt(context.Context, string, string) ([]cluster.PodAddress, error) { return nil, nil }

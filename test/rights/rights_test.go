@@ -28,6 +28,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
@@ -194,7 +195,7 @@ func managedByFlux(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 
 // looks reads what an incident reads: nothing may be refused.
 func looks(ctx context.Context, rc *rest.Config) error {
-	k, err := evidence.NewKube(rc)
+	k, err := cluster.New(rc)
 	if err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 			if taken != 1 {
 				t.Fatalf("the manifest has %d rules %+v", taken, tt.without)
 			}
-			k, err := evidence.NewKube(rc)
+			k, err := cluster.New(rc)
 			must(t, err)
 			kubetest.Eventually(t, "the evidence without "+name, func(ctx context.Context) error {
 				deployment, set := k.Cluster(ctx, pool().Workload, time.Now()), k.Cluster(ctx, setRef(), time.Now())

@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"cmp"
@@ -49,7 +49,7 @@ func (s scaler) String() string {
 
 // autoscaler finds what owns a workload's replicas. KEDA's and AIBrix' objects come first: an autoscaler that they made is only their product, and is gone
 // while KEDA is paused.
-func (k *kubeClient) autoscaler(ctx context.Context, ref incident.WorkloadRef, obj *unstructured.Unstructured) (scaler, error) {
+func (k *Reader) autoscaler(ctx context.Context, ref incident.WorkloadRef, obj *unstructured.Unstructured) (scaler, error) {
 	if scalesItself(obj) {
 		return scaler{namespace: ref.Namespace, kind: modelKind, name: ref.Name}, nil
 	}
@@ -114,7 +114,7 @@ func kedaOwner(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 
 // aimedAt looks for an object of a custom kind that scales the workload. A cluster without the kind has none. A target without kind and version is a
 // Deployment (KEDA's defaults), and AIBrix' may name a namespace.
-func (k *kubeClient) aimedAt(ctx context.Context, ref incident.WorkloadRef, version, kind string) (*unstructured.Unstructured, error) {
+func (k *Reader) aimedAt(ctx context.Context, ref incident.WorkloadRef, version, kind string) (*unstructured.Unstructured, error) {
 	m, err := k.kinds.mapping(version, kind)
 	if meta.IsNoMatchError(err) {
 		return nil, nil

@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const nodeEvents = metav1.NamespaceDefault
 const maxNodeChanges = 10
 
 // nodeChanges are the recent events about the nodes of a workload's pods: one for each node and reason, the newest.
-func (k *kubeClient) nodeChanges(ctx context.Context, pods []corev1.Pod, now time.Time) ([]incident.RecentChange, error) {
+func (k *Reader) nodeChanges(ctx context.Context, pods []corev1.Pod, now time.Time) ([]incident.RecentChange, error) {
 	nodes := nodesOf(pods)
 	if len(nodes) == 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ type revision struct {
 }
 
 // histories reads the revisions of a workload: those of the Deployments by which it makes its pods, else its own.
-func (k *kubeClient) histories(ctx context.Context, ref incident.WorkloadRef, obj *unstructured.Unstructured, sel labels.Selector, pods []corev1.Pod) ([]history, error) {
+func (k *Reader) histories(ctx context.Context, ref incident.WorkloadRef, obj *unstructured.Unstructured, sel labels.Selector, pods []corev1.Pod) ([]history, error) {
 	if sel == nil || obj.GetKind() == "ReplicaSet" {
 		return nil, nil
 	}
@@ -116,7 +116,7 @@ func deploymentsOf(sets []appsv1.ReplicaSet, uids map[types.UID]bool) []string {
 	return out
 }
 
-func (k *kubeClient) replicaSets(ctx context.Context, namespace string, sel labels.Selector) ([]appsv1.ReplicaSet, error) {
+func (k *Reader) replicaSets(ctx context.Context, namespace string, sel labels.Selector) ([]appsv1.ReplicaSet, error) {
 	sets, err := k.typed.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxRevisions})
 	if err != nil {
 		return nil, readError(err, "list", appsv1.Resource("replicasets"), namespace)
@@ -175,7 +175,7 @@ func rolloutFinished(d *unstructured.Unstructured) time.Time {
 
 // controllerRevisions reads the history of a StatefulSet, a DaemonSet, a LeaderWorkerSet, or whatever else keeps one:
 // their revisions carry the labels by which their pods are found.
-func (k *kubeClient) controllerRevisions(ctx context.Context, obj *unstructured.Unstructured, sel labels.Selector) (history, error) {
+func (k *Reader) controllerRevisions(ctx context.Context, obj *unstructured.Unstructured, sel labels.Selector) (history, error) {
 	out := history{
 		of:      incident.WorkloadRef{APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()},
 		running: rolloutRunning(obj, number(obj, "spec", "replicas")),

@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"context"
@@ -19,8 +19,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// Cluster implements Kube.
-func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster {
+// Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in Error, the rest
+// is filled in. It also reads what changed lately and the ends of crashed containers' logs; what of these could not be read is named
+// in Unread only. No text in it holds a secret that can be recognised as one. now is for the age of events and changes.
+func (k *Reader) Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster {
 	out := incident.Cluster{Workload: ref}
 	obj, mapping, err := k.get(ctx, ref)
 	if err != nil {
@@ -62,7 +64,7 @@ func (k *kubeClient) Cluster(ctx context.Context, ref incident.WorkloadRef, now 
 }
 
 // get reads the workload itself, of whatever kind.
-func (k *kubeClient) get(ctx context.Context, ref incident.WorkloadRef) (*unstructured.Unstructured, *meta.RESTMapping, error) {
+func (k *Reader) get(ctx context.Context, ref incident.WorkloadRef) (*unstructured.Unstructured, *meta.RESTMapping, error) {
 	m, err := k.kinds.mapping(ref.APIVersion, ref.Kind)
 	if err != nil {
 		return nil, nil, mapError(err, ref.APIVersion, ref.Kind)
@@ -74,7 +76,7 @@ func (k *kubeClient) get(ctx context.Context, ref incident.WorkloadRef) (*unstru
 	return obj, m, nil
 }
 
-func (k *kubeClient) resource(m *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
+func (k *Reader) resource(m *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
 	if m.Scope.Name() == meta.RESTScopeNameRoot {
 		return k.dynamic.Resource(m.Resource)
 	}
@@ -83,7 +85,7 @@ func (k *kubeClient) resource(m *meta.RESTMapping, namespace string) dynamic.Res
 
 // shape fills in replicas and rollout, and returns the selector of the workload's pods, and that of the pods that stand for one replica each, as its scale
 // has it; nil when the kind has none. Kinds that do not hold these in the usual fields are asked for their scale subresource.
-func (k *kubeClient) shape(ctx context.Context, obj *unstructured.Unstructured, m *meta.RESTMapping, out *incident.Cluster) (sel, leaders labels.Selector, err error) {
+func (k *Reader) shape(ctx context.Context, obj *unstructured.Unstructured, m *meta.RESTMapping, out *incident.Cluster) (sel, leaders labels.Selector, err error) {
 	out.Replicas, out.ReadyReplicas = number(obj, "spec", "replicas"), readyReplicas(obj)
 	defer func() { out.RolloutRunning = rolloutRunning(obj, out.Replicas) }()
 	sel, err = selectorOf(obj)
@@ -146,7 +148,7 @@ func readyReplicas(obj *unstructured.Unstructured) *int64 {
 }
 
 // ready counts the ready pods among those that stand for one replica each.
-func (k *kubeClient) ready(ctx context.Context, ref incident.WorkloadRef, leaders labels.Selector) (*int64, error) {
+func (k *Reader) ready(ctx context.Context, ref incident.WorkloadRef, leaders labels.Selector) (*int64, error) {
 	pods, err := k.pods(ctx, ref, leaders)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

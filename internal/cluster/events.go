@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const (
 )
 
 // events lists the warnings of the last hour about a workload, what it made and its pods: newest first, one line each.
-func (k *kubeClient) events(ctx context.Context, ref incident.WorkloadRef, pods []incident.Pod, now time.Time) ([]string, error) {
+func (k *Reader) events(ctx context.Context, ref incident.WorkloadRef, pods []incident.Pod, now time.Time) ([]string, error) {
 	found, err := k.eventsWith(ctx, ref.Namespace, fields.Set{"type": corev1.EventTypeWarning}, func(e *corev1.Event) bool {
 		return concerns(&e.InvolvedObject, ref, pods) && now.Sub(eventTime(e)) < eventAge
 	})
@@ -40,7 +40,7 @@ func (k *kubeClient) events(ctx context.Context, ref incident.WorkloadRef, pods 
 
 // eventsWith returns the events of a namespace with these fields that are wanted, the newest first. With an error that
 // says that there are more than were looked at it returns what it found.
-func (k *kubeClient) eventsWith(ctx context.Context, namespace string, with fields.Set, wanted func(*corev1.Event) bool) ([]corev1.Event, error) {
+func (k *Reader) eventsWith(ctx context.Context, namespace string, with fields.Set, wanted func(*corev1.Event) bool) ([]corev1.Event, error) {
 	found := []corev1.Event{}
 	opts := metav1.ListOptions{FieldSelector: with.AsSelector().String(), Limit: eventPage}
 	var tooMany error

@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"testing"
@@ -27,13 +27,13 @@ type cluster struct {
 	kube  *kubetest.Cluster
 	admin *kubernetes.Clientset
 	dyn   *dynamic.DynamicClient
-	bot   Kube
+	bot   *Reader
 }
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	k := kubetest.Start(t, kubetest.Options{AuditLog: true})
-	bot, err := NewKube(k.ConfigFor(kubetest.Bot))
+	bot, err := New(k.ConfigFor(kubetest.Bot))
 	must(t, err)
 	c := &cluster{kube: k, admin: k.Client(t), dyn: k.Dynamic(t), bot: bot}
 	for _, name := range []string{"llm", "narrow", "podless", "closed"} {

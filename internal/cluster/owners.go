@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -35,8 +36,15 @@ func (e *UnfollowedError) Error() string {
 // Unwrap returns what is in the way.
 func (e *UnfollowedError) Unwrap() error { return e.Err }
 
-// Owners implements Kube.
-func (k *kubeClient) Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
+// CanNamePod says whether a pod can have this name in a namespace of this name at all.
+func CanNamePod(namespace, name string) bool {
+	return len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
+}
+
+// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its own. The owners
+// that were read come with the error too, which is *UnfollowedError when the pod is there; it is incident.ErrNoWorkload when the pod
+// or an owner does not exist, and incident.ErrUnanswered when the API server did not answer.
+func (k *Reader) Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
 	here := incident.WorkloadRef{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: pod}
 	p, err := k.typed.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {
@@ -65,7 +73,7 @@ func (k *kubeClient) Owners(ctx context.Context, namespace, pod string) ([]incid
 // ofOneKind makes an answer of an error of the API server that concerns one kind only: a conversion webhook or an API
 // service of its operator is away, for hours perhaps, while the pod can be read as before. That may not stop what is
 // asked about other objects.
-func (k *kubeClient) ofOneKind(ctx context.Context, err error, namespace, pod string) error {
+func (k *Reader) ofOneKind(ctx context.Context, err error, namespace, pod string) error {
 	silent, ok := errors.AsType[*incident.UnansweredError](err)
 	var status apierrors.APIStatus
 	if !ok || !errors.As(err, &status) || status.Status().Code < http.StatusInternalServerError {
@@ -79,7 +87,7 @@ func (k *kubeClient) ofOneKind(ctx context.Context, err error, namespace, pod st
 
 // owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the
 // top.
-func (k *kubeClient) owner(ctx context.Context, of incident.WorkloadRef, refs []metav1.OwnerReference) (incident.WorkloadRef, []metav1.OwnerReference, error) {
+func (k *Reader) owner(ctx context.Context, of incident.WorkloadRef, refs []metav1.OwnerReference) (incident.WorkloadRef, []metav1.OwnerReference, error) {
 	owner, err := onlyOwner(of, refs)
 	if err != nil || owner == nil {
 		return incident.WorkloadRef{}, nil, err

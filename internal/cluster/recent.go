@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"cmp"
@@ -41,7 +41,7 @@ type around struct {
 
 // changes fills in what changed lately, the crashes, and what of both could not be read. Its parts are read side by
 // side; none costs another.
-func (k *kubeClient) changes(ctx context.Context, a around, out *incident.Cluster) {
+func (k *Reader) changes(ctx context.Context, a around, out *incident.Cluster) {
 	var (
 		wg                                       rescue.Group
 		revised, nodes                           []incident.RecentChange
@@ -115,7 +115,7 @@ type ownScalings struct {
 }
 
 // revised reads the rollouts, and the scale events that have to be told apart from them.
-func (k *kubeClient) revised(ctx context.Context, a around) (out []incident.RecentChange, own []ownScalings, revisedErr, scaledErr error) {
+func (k *Reader) revised(ctx context.Context, a around) (out []incident.RecentChange, own []ownScalings, revisedErr, scaledErr error) {
 	hs, revisedErr := k.histories(ctx, a.ref, a.obj, a.sel, a.pods)
 	for _, h := range hs {
 		if h.of.Kind == "Deployment" {

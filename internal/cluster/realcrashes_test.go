@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"encoding/json"
@@ -148,9 +148,9 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		hung.Hang()
 		c.deployment(t, "llm", "hanging", 1, settled(1, 1))
 		c.crashedPod(t, "llm", "hanging-a", "hanging", "gpu-hung", "Error", 1, ago(10))
-		bot, err := NewKube(c.kube.ConfigFor(kubetest.Bot))
+		bot, err := New(c.kube.ConfigFor(kubetest.Bot))
 		must(t, err)
-		bot.(*kubeClient).logPatience = 50 * time.Millisecond
+		bot.logPatience = 50 * time.Millisecond
 		got := bot.Cluster(t.Context(), deploymentRef("hanging"), now)
 		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Error != "" || !strings.Contains(fmt.Sprint(got.Unread), "pod hanging-a, container vllm: its node did not answer in time") {
 			t.Errorf("%+v", got)

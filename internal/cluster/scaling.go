@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"context"
@@ -39,7 +39,7 @@ var (
 )
 
 // deploymentScalings are the scale events of a Deployment.
-func (k *kubeClient) deploymentScalings(ctx context.Context, of incident.WorkloadRef, now time.Time) ([]scaling, error) {
+func (k *Reader) deploymentScalings(ctx context.Context, of incident.WorkloadRef, now time.Time) ([]scaling, error) {
 	found, err := k.eventsWith(ctx, of.Namespace, fields.Set{"involvedObject.kind": of.Kind, "involvedObject.name": of.Name, "reason": "ScalingReplicaSet"}, lately(now))
 	var out []scaling
 	for i := range found {
@@ -57,7 +57,7 @@ func (k *kubeClient) deploymentScalings(ctx context.Context, of incident.Workloa
 
 // scalerScalings are the scale events of an autoscaler, of KEDA and of AIBrix, whose PodAutoscaler speaks as an
 // autoscaler does.
-func (k *kubeClient) scalerScalings(ctx context.Context, s scaler, now time.Time) ([]scaling, error) {
+func (k *Reader) scalerScalings(ctx context.Context, s scaler, now time.Time) ([]scaling, error) {
 	var (
 		out  []scaling
 		errs []error

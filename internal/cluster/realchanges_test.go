@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 	k.MakeNamespace(t, "llm")
 	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
 	k.Grant(t, kubetest.Bot, "default", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}})
-	bot, err := NewKube(k.ConfigFor(kubetest.Bot))
+	bot, err := New(k.ConfigFor(kubetest.Bot))
 	must(t, err)
 	admin := k.Client(t)
 

@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"cmp"
@@ -88,7 +88,7 @@ func (e *ended) restart(now time.Time) (incident.RecentChange, bool) {
 }
 
 // readLog fills in the last lines of a crash's log, and what they say about memory.
-func (k *kubeClient) readLog(ctx context.Context, namespace string, e *ended) error {
+func (k *Reader) readLog(ctx context.Context, namespace string, e *ended) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, k.logPatience, errSlowLog)
 	defer cancel()
 	raw, whole, err := k.tail(ctx, namespace, e, readLines)
@@ -116,7 +116,7 @@ func (k *kubeClient) readLog(ctx context.Context, namespace string, e *ended) er
 var errSlowLog = errors.New("its node did not answer in time")
 
 // tail reads the last lines; whole is false when there was more than the limit.
-func (k *kubeClient) tail(ctx context.Context, namespace string, e *ended, lines int64) (text string, whole bool, err error) {
+func (k *Reader) tail(ctx context.Context, namespace string, e *ended, lines int64) (text string, whole bool, err error) {
 	limit := int64(logBytes)
 	stream, err := k.typed.CoreV1().Pods(namespace).GetLogs(e.crash.Pod, &corev1.PodLogOptions{
 		Container: e.crash.Container, Previous: e.previous, TailLines: &lines, LimitBytes: &limit,

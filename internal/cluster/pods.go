@@ -1,4 +1,4 @@
-package evidence
+package cluster
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 const maxPods = 250
 
 // pods lists a workload's pods by its selector. A kind without a selector is searched through what it owns.
-func (k *kubeClient) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.Selector) ([]corev1.Pod, error) {
+func (k *Reader) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.Selector) ([]corev1.Pod, error) {
 	if ref.Kind == "Pod" && ref.APIVersion == "v1" {
 		pod, err := k.typed.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil {
@@ -138,8 +138,8 @@ func containerReasons(s corev1.ContainerStatus) []string {
 	return out
 }
 
-// PodsAt implements Kube.
-func (k *kubeClient) PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress, error) {
+// PodsAt lists the pods that have this IP now; namespace may be empty for all. Ended pods are left out.
+func (k *Reader) PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress, error) {
 	opts := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String(), Limit: maxPods}
 	list, err := k.typed.CoreV1().Pods(namespace).List(ctx, opts)
 	if err != nil {
