@@ -18,6 +18,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/store"
@@ -89,7 +90,7 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, remediation.DefaultLease), time.Minute), time.Now)
+	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, incident.DefaultLease), time.Minute), time.Now)
 	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
 		ChannelFor: a.channelFor, Logger: log.With("part", "store"), Beat: func() { a.pulse.beat(loopCommits) }, Panics: a.panics,
 	})

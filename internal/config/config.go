@@ -7,7 +7,6 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
@@ -24,7 +23,7 @@ type Config struct {
 	Access    Access
 	Mode      incident.Mode
 	Policy    policy.Settings
-	Timing    remediation.Timing
+	Timing    incident.Timing
 	Links     Links
 	Playbooks Playbooks
 	Pools     []incident.Pool

@@ -14,7 +14,6 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
@@ -291,8 +290,8 @@ func (l *loader) policy(f policyFile) policy.Settings {
 	return s
 }
 
-func (l *loader) timing(f timingFile) remediation.Timing {
-	return remediation.Timing{
+func (l *loader) timing(f timingFile) incident.Timing {
+	return incident.Timing{
 		Sweep: l.positive("sweep", f.Sweep), Lease: l.positive("lease", f.Lease), GroupWait: l.positive("group_wait", f.GroupWait),
 		Refresh: l.positive("refresh", f.Refresh), Watch: l.positive("watch", f.Watch), Expire: l.positive("expire", f.Expire),
 		Retry: l.positive("retry", f.Retry), GiveUp: l.positive("give_up", f.GiveUp), RolloutPoll: l.positive("rollout_poll", f.RolloutPoll),

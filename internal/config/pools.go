@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
 func (l *loader) pools(f file, cfg Config) []incident.Pool {
@@ -27,7 +26,7 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 			if a.Name == b.Name {
 				l.at(path+".name", "%q is the name of pools[%d] too", a.Name, m)
 			}
-			if remediation.Ambiguous(a, b) {
+			if incident.Ambiguous(a, b) {
 				l.at(path+".match", "an alert could match this and pools[%d] (%s) equally well; give one of them one more label", m, b.Name)
 			}
 			if sameObject(a.Workload, b.Workload) {

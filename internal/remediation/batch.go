@@ -147,7 +147,7 @@ func (b *batch) byLabels(d incident.Delivery) (r routed, ok bool) {
 func (e *Engine) byLabels(d incident.Delivery) (routed, bool) {
 	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: notes{}}
 	for _, a := range d.Alerts {
-		p, ok := MatchPool(e.cfg.Pools, a.Labels)
+		p, ok := incident.MatchPool(e.cfg.Pools, a.Labels)
 		if !ok {
 			return routed{}, false
 		}

@@ -44,7 +44,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 		}
 		ch := incident.Change{
 			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Redraw: res.Redraw,
-			DueAt: e.cfg.Timing.due(res.Incident, t.now), Release: !x.keep,
+			DueAt: e.cfg.Timing.Due(res.Incident, t.now), Release: !x.keep,
 			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: released(t.inc, res.Incident),
 		}
 		err = e.deps.Incidents.Commit(ctx, ch)

@@ -105,7 +105,7 @@ type Config struct {
 	Pools  []incident.Pool
 	Mode   incident.Mode // of alerts that lead to no pool
 	Policy policy.Settings
-	Timing Timing
+	Timing incident.Timing
 	// FreeCuts is how many turns on an incident may be cut off in a row, by the end of their process, before it waits.
 	// Default 5: processes are ended for many reasons, and a write that was under way must be looked at soon.
 	FreeCuts int
@@ -126,7 +126,7 @@ const (
 
 // New refuses a missing dependency by name and a configuration that cannot be meant, all mistakes at once.
 func New(cfg Config, deps Deps) (*Engine, error) {
-	cfg.Timing = cfg.Timing.withDefaults()
+	cfg.Timing = cfg.Timing.WithDefaults()
 	cfg.FreeCuts = cmp.Or(cfg.FreeCuts, 5)
 	var errs []error
 	for name, missing := range map[string]bool{
@@ -140,7 +140,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	for _, e := range cfg.Policy.Validate() {
 		errs = append(errs, errors.New("policy: "+e))
 	}
-	if err := cfg.Timing.validate(); err != nil {
+	if err := cfg.Timing.Validate(); err != nil {
 		errs = append(errs, err)
 	}
 	if len(errs) > 0 {

@@ -245,7 +245,7 @@ func (e *Engine) begin(pool string, first news, others []news, now time.Time) (i
 
 // intake is the change that alerts make. They may be a reason to look sooner, and never to look later.
 func (e *Engine) intake(res incident.Result, expect int64, now time.Time) incident.Change {
-	due := e.cfg.Timing.due(res.Incident, now)
+	due := e.cfg.Timing.Due(res.Incident, now)
 	switch res.Incident.State {
 	case incident.StateDeciding, incident.StateWatching:
 		due = now // the new alert is a reason to look now

@@ -18,7 +18,7 @@ const writeTries = 6
 // the object; or nobody can tell, and then it is not made again.
 func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	act := t.inc.Active
-	if wait := e.cfg.Timing.nextTry(act).Sub(t.now); wait > 0 {
+	if wait := e.cfg.Timing.NextTry(act).Sub(t.now); wait > 0 {
 		return e.later(ctx, t, wait)
 	}
 	if t.inc.Drill {
@@ -28,7 +28,7 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	if err != nil {
 		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
 		return e.hold(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
-			e.cfg.Timing.patience(t.now.Sub(act.Since)))
+			e.cfg.Timing.Patience(t.now.Sub(act.Since)))
 	}
 	before := s.From
 	if act.Op == incident.OpUndo {

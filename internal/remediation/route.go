@@ -18,7 +18,7 @@ import (
 // owner. The empty name means that they lead nowhere. An error says that nobody answered; a name that comes with it is
 // that of a pool below what was not answered.
 func (e *Engine) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, string, error) {
-	if p, ok := MatchPool(e.cfg.Pools, labels); ok {
+	if p, ok := incident.MatchPool(e.cfg.Pools, labels); ok {
 		return p.Name, "", nil
 	}
 	found := asked.find(ctx, e.deps.Collector, labels)
@@ -114,43 +114,6 @@ func (n notes) of(pool string) string {
 		said = append(said[:notesSaid:notesSaid], fmt.Sprintf("%d more of the alerts have a reason of their own.", more))
 	}
 	return strings.Join(said, " ")
-}
-
-// MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between
-// pools are refused when the configuration is read (Ambiguous).
-func MatchPool(pools []incident.Pool, labels map[string]string) (incident.Pool, bool) {
-	best, found := incident.Pool{}, false
-	for _, p := range pools {
-		if len(p.Match) == 0 || !contains(labels, p.Match) {
-			continue
-		}
-		if !found || len(p.Match) > len(best.Match) {
-			best, found = p, true
-		}
-	}
-	return best, found
-}
-
-// Ambiguous says whether an alert could match both pools equally well: as many match labels, and none that contradict.
-func Ambiguous(a, b incident.Pool) bool {
-	if len(a.Match) == 0 || len(a.Match) != len(b.Match) {
-		return false
-	}
-	for k, v := range a.Match {
-		if w, ok := b.Match[k]; ok && v != w {
-			return false
-		}
-	}
-	return true
-}
-
-func contains(labels, want map[string]string) bool {
-	for k, v := range want {
-		if labels[k] != v {
-			return false
-		}
-	}
-	return true
 }
 
 func sameWorkload(a, b incident.WorkloadRef) bool {

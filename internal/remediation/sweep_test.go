@@ -111,7 +111,7 @@ func TestManyIncidentsAreAllTaken(t *testing.T) {
 
 func TestNewNamesEverythingThatIsMissing(t *testing.T) {
 	t.Parallel()
-	_, err := remediation.New(remediation.Config{Timing: remediation.Timing{Hold: -time.Second}}, remediation.Deps{})
+	_, err := remediation.New(remediation.Config{Timing: incident.Timing{Hold: -time.Second}}, remediation.Deps{})
 	if err == nil {
 		t.Fatal("an engine without anything")
 	}
@@ -175,7 +175,7 @@ func TestRunSweepsAtStartEveryIntervalAndWhenWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &idle{wake: make(chan struct{})}
 		deps.Incidents, deps.Inbox, deps.Ledger, deps.Now = s, s, s, time.Now
-		engine, err := remediation.New(remediation.Config{Owner: "bot", Policy: b.cfg.Policy, Timing: remediation.Timing{Sweep: time.Minute}}, deps)
+		engine, err := remediation.New(remediation.Config{Owner: "bot", Policy: b.cfg.Policy, Timing: incident.Timing{Sweep: time.Minute}}, deps)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -207,7 +207,7 @@ func (e *Engine) recovered(ctx context.Context, id string) error {
 			return err
 		}
 		err = e.deps.Incidents.Commit(ctx, incident.Change{
-			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: e.cfg.Timing.due(res.Incident, now),
+			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: e.cfg.Timing.Due(res.Incident, now),
 		})
 		if !errors.Is(err, incident.ErrStale) {
 			return err

@@ -42,7 +42,7 @@ var inside = map[string][]string{
 	"internal/store":        {"internal/incident", "internal/rescue"},
 	"internal/web":          {"internal/incident", "internal/access", "internal/present"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
-	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/remediation", "internal/yamlerr", "webhook"},
+	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/yamlerr", "webhook"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.

@@ -1,12 +1,10 @@
-package remediation
+package incident
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // DefaultLease is how long a claim lasts when nothing else is said.
@@ -30,13 +28,13 @@ type Timing struct {
 	Retry time.Duration
 	// GiveUp is how long an approved step waits for a check that cannot be made. Default 2 min; then it is refused.
 	GiveUp time.Duration
-	// RolloutPoll and RolloutLimit: how often a rollout is looked at, and when it counts as failed. Defaults 5 s and 30 min: start-up of a
-	// large model takes minutes (docs/actions/replicas.md).
+	// RolloutPoll and RolloutLimit: how often a rollout is looked at, and when it counts as failed. Defaults 5 s and 30
+	// min: start-up of a large model takes minutes (docs/actions/replicas.md).
 	RolloutPoll, RolloutLimit time.Duration
 	// Settle is the signals' window that must pass after the rollout. Default 5 min, the window of the built-in signals.
 	Settle time.Duration
-	// VerifyEvery and VerifyFor: how often the signals are read after settling and for how long before the verdict stands. Defaults 30 s and
-	// 5 min.
+	// VerifyEvery and VerifyFor: how often the signals are read after settling and for how long before the verdict stands.
+	// Defaults 30 s and 5 min.
 	VerifyEvery, VerifyFor time.Duration
 	// Hold is how long the signals must be healthy before an incident closes. Default 5 min.
 	Hold time.Duration
@@ -44,7 +42,8 @@ type Timing struct {
 	Stale time.Duration
 }
 
-func (t Timing) withDefaults() Timing {
+// WithDefaults has the default in every field that is zero.
+func (t Timing) WithDefaults() Timing {
 	t.Sweep = cmp.Or(t.Sweep, time.Second)
 	t.Lease = cmp.Or(t.Lease, DefaultLease)
 	t.GroupWait = cmp.Or(t.GroupWait, 5*time.Second)
@@ -63,7 +62,8 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
-func (t Timing) validate() error {
+// Validate says which fields are negative.
+func (t Timing) Validate() error {
 	var errs []error
 	for name, d := range map[string]time.Duration{
 		"sweep": t.Sweep, "lease": t.Lease, "group_wait": t.GroupWait, "refresh": t.Refresh, "watch": t.Watch, "expire": t.Expire,
@@ -77,51 +77,51 @@ func (t Timing) validate() error {
 	return errors.Join(errs...)
 }
 
-// due says when the engine should look at an incident again.
-func (t Timing) due(inc incident.Incident, now time.Time) time.Time {
-	if s := inc.Setback; s != nil && s.RetryAt.After(now) && inc.State != incident.StateClosed {
+// Due says when the engine should look at an incident again.
+func (t Timing) Due(inc Incident, now time.Time) time.Time {
+	if s := inc.Setback; s != nil && s.RetryAt.After(now) && inc.State != StateClosed {
 		return s.RetryAt
 	}
 	switch inc.State {
-	case incident.StateReceived:
+	case StateReceived:
 		return inc.OpenedAt.Add(t.GroupWait)
-	case incident.StateInvestigating, incident.StateProposed:
+	case StateInvestigating, StateProposed:
 		return now
-	case incident.StateDeciding:
+	case StateDeciding:
 		next := now.Add(t.Refresh)
 		if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() && inc.Plan.ExpiresAt.Before(next) {
 			next = inc.Plan.ExpiresAt
 		}
 		return next
-	case incident.StateApplying, incident.StateSettling, incident.StateVerifying, incident.StateUndoing:
+	case StateApplying, StateSettling, StateVerifying, StateUndoing:
 		return t.dueRunning(inc, now)
-	case incident.StateWatching:
+	case StateWatching:
 		return now.Add(t.Watch)
-	case incident.StateClosed:
+	case StateClosed:
 		return time.Time{}
 	default:
 		return now.Add(t.Watch)
 	}
 }
 
-func (t Timing) dueRunning(inc incident.Incident, now time.Time) time.Time {
+func (t Timing) dueRunning(inc Incident, now time.Time) time.Time {
 	if inc.Active == nil {
 		return now.Add(t.Retry)
 	}
 	switch inc.Active.Phase {
-	case incident.PhaseRecheck, incident.PhaseRollout:
+	case PhaseRecheck, PhaseRollout:
 		return now
-	case incident.PhaseClaimed:
-		if next := t.nextTry(inc.Active); next.After(now) {
+	case PhaseClaimed:
+		if next := t.NextTry(inc.Active); next.After(now) {
 			return next
 		}
 		return now
-	case incident.PhaseSettle:
+	case PhaseSettle:
 		if look := now.Add(t.VerifyEvery); look.Before(inc.Active.SettleUntil) {
 			return look
 		}
 		return inc.Active.SettleUntil
-	case incident.PhaseVerify:
+	case PhaseVerify:
 		if inc.Active.Readings > 0 {
 			return now.Add(t.VerifyEvery)
 		}
@@ -131,15 +131,17 @@ func (t Timing) dueRunning(inc incident.Incident, now time.Time) time.Time {
 	}
 }
 
-// nextTry is when a claimed write without a clear answer is looked at again: after Retry, and twice as long with each further try, up to Watch.
-func (t Timing) nextTry(act *incident.Active) time.Time {
+// NextTry is when a claimed write without a clear answer is looked at again: after Retry, and twice as long with each
+// further try, up to Watch.
+func (t Timing) NextTry(act *Active) time.Time {
 	if act.Tries == 0 {
 		return act.Since
 	}
 	return act.TriedAt.Add(min(t.Retry<<min(act.Tries-1, 16), max(t.Watch, t.Retry)))
 }
 
-// patience is the pause after a look that failed, when that has gone on for so long: ever longer, from Retry up to Watch.
-func (t Timing) patience(since time.Duration) time.Duration {
+// Patience is the pause after a look that failed, when that has gone on for so long: ever longer, from Retry up to
+// Watch.
+func (t Timing) Patience(since time.Duration) time.Duration {
 	return max(t.Retry, min(since, t.Watch))
 }
