@@ -108,7 +108,8 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 	a.inc.Reopened++
 	a.inc.ClosedAt = time.Time{}
 	a.inc.Quiet = QuietNone
-	a.inc.Note = "" // it said why the incident ended; without a pool the engine's next look puts the advice there
+	a.inc.AckedBy = nil // it was the episode before that somebody has seen
+	a.inc.Note = ""     // it said why the incident ended; without a pool the engine's next look puts the advice there
 	a.inc.HealthySince, a.inc.ChangedAt = time.Time{}, time.Time{}
 	a.inc.State = StateInvestigating
 	if a.inc.Pool == "" {

@@ -478,6 +478,7 @@ func TestAlertsFold(t *testing.T) {
 func TestARefireOpensTheSameIncidentForHalfAnHour(t *testing.T) {
 	t.Parallel()
 	closed := inState(t, StateClosed)
+	closed.AckedBy = &Actor{Kind: "slack", ID: "U-ADA"}
 	ends := firing("a")
 	ends.Firing, ends.EndsAt = false, now
 	closed = must(t, closed, AlertsReceived{Alerts: []Alert{ends}})
@@ -489,6 +490,9 @@ func TestARefireOpensTheSameIncidentForHalfAnHour(t *testing.T) {
 	res, err := Apply(closed, AlertsReceived{Alerts: []Alert{again}}, now.Add(ReopenWithin))
 	if err != nil || res.Incident.State != StateInvestigating || res.Incident.Reopened != 1 {
 		t.Fatalf("%v %+v", err, res.Incident.State)
+	}
+	if res.Incident.AckedBy != nil {
+		t.Errorf("a new episode counts as seen by %s", res.Incident.AckedBy)
 	}
 	if _, err := Apply(closed, AlertsReceived{Alerts: []Alert{again}}, now.Add(ReopenWithin+1)); err == nil {
 		t.Error("opened again after more than half an hour")
