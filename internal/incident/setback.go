@@ -56,12 +56,10 @@ func (a *applier) setBack(e SetBack) error {
 		a.note("%s", text) // a process may end in the middle of something; the next one goes on
 		return nil
 	}
-	at := e.RetryAt.UTC().Format("15:04 UTC")
 	if e.Parked {
-		text = fmt.Sprintf("%s That was attempt %d in a row, so this incident is parked. Needs a human. Next attempt at %s, or after any action on the incident.", text, next.Count, at)
-	} else {
-		text = fmt.Sprintf("%s Next attempt at %s.", text, at)
+		text += fmt.Sprintf(" That was attempt %d in a row, so this incident is parked. Needs a human.", next.Count)
 	}
+	text += " " + next.nextAttempt()
 	a.inc.Note = text
 	if next.Told && (!e.Parked || before.Parked) {
 		a.note("%s", text)
@@ -70,6 +68,19 @@ func (a *applier) setBack(e SetBack) error {
 	next.Told = true
 	a.say("%s", text)
 	return nil
+}
+
+// nextAttempt says who works on the incident again, and when. Work that hangs cannot be stopped: the replica that gave it
+// up keeps away from the incident until that work has ended, and the end of the process ends it.
+func (s Setback) nextAttempt() string {
+	at := s.RetryAt.UTC().Format("15:04 UTC")
+	if s.Parked {
+		at += ", or after any action on the incident"
+	}
+	if s.Kind == SetbackHung {
+		return fmt.Sprintf("This replica tries again only after that work ends or after a restart. Other replicas: at %s.", at)
+	}
+	return fmt.Sprintf("Next attempt at %s.", at)
 }
 
 func (a *applier) recoverFrom(before *Setback) error {

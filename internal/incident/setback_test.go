@@ -35,9 +35,12 @@ func TestSetbacksAreCountedToldAndForgotten(t *testing.T) {
 	at := now.Add(time.Minute)
 	apply(incident.SetBack{How: incident.SetbackLost}, 1, false, false, "")
 	apply(incident.SetBack{How: incident.SetbackPanic, Detail: "index out of range", RetryAt: at}, 2, true, true, "internal error. (index out of range) Next attempt at 03:01 UTC.")
-	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at}, 3, true, false, "did not finish in time")
-	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 4, true, true, "attempt 4 in a row, so this incident is parked. Needs a human.")
-	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 5, true, false, "parked")
+	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at}, 3, true, false,
+		"was given up. This replica tries again only after that work ends or after a restart. Other replicas: at 03:01 UTC.")
+	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 4, true, true,
+		"attempt 4 in a row, so this incident is parked. Needs a human. This replica tries again only after")
+	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 5, true, false,
+		"Other replicas: at 03:01 UTC, or after any action on the incident.")
 	if again := inc.RetryNow(); !again.Setback.RetryAt.IsZero() || again.Setback.Count != 5 || inc.Setback.RetryAt.IsZero() {
 		t.Errorf("a person's wish: %+v, before %+v", again.Setback, inc.Setback)
 	}

@@ -56,7 +56,9 @@ func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 	if got := b.engine.Turns(); got.Hung != 1 || got.GivenUp != 1 || inc.Setback == nil || inc.Setback.Kind != incident.SetbackHung {
 		t.Fatalf("%+v, setback %+v", got, inc.Setback)
 	}
-	if want := "did not finish in time and was given up. Next attempt at 03:01 UTC."; !strings.Contains(inc.Note, want) || !strings.Contains(b.log.String(), "a turn does not end and was given up") {
+	want := "did not finish in time and was given up. " +
+		"This replica tries again only after that work ends or after a restart. Other replicas: at 03:01 UTC."
+	if !strings.Contains(inc.Note, want) || !strings.Contains(b.log.String(), "a turn does not end and was given up") {
 		t.Errorf("note %q, log %s", inc.Note, b.log)
 	}
 	b.sight.onLook(func() { t.Error("the incident is begun again while its turn is under way") })
