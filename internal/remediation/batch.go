@@ -194,10 +194,7 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 			if d.Attempts < askTries && !errors.Is(err, errSlow) {
 				return routed{}, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
 			}
-			note = fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
-			if pool != "" {
-				note = fmt.Sprintf("Whether %s belongs to another pool could not be found out: %v.", a.Name(), err)
-			}
+			note = unansweredNote(a, pool, err)
 		}
 		r.byPool[pool] = append(r.byPool[pool], a)
 		r.said.add(pool, note)

@@ -23,7 +23,7 @@ func (e *Engine) Diagnose(ctx context.Context, pool string, alerts []incident.Al
 	for _, a := range alerts {
 		name, note, err := e.poolOf(ctx, a.Labels, asked)
 		if err != nil {
-			note = fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
+			note = unansweredNote(a, name, err)
 		}
 		byPool[name] = append(byPool[name], a)
 		said.add(name, note)

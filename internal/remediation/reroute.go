@@ -11,7 +11,8 @@ import (
 )
 
 // reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the pool is configured now. An
-// alert about which nobody answers waits. The questions get a part of the turn only, so that what they found is still moved.
+// alert whose pool is known goes there although the owners above it were not answered for, as after the last try of its
+// delivery; one about which nothing is known waits. The questions get a part of the turn only, so that what they found is still moved.
 func (e *Engine) reroute(ctx context.Context, t *turn) error {
 	byPool, said := map[string][]string{}, notes{}
 	asked := &owners{}
@@ -19,10 +20,14 @@ func (e *Engine) reroute(ctx context.Context, t *turn) error {
 	defer cancel()
 	for _, a := range t.inc.Firing() {
 		pool, note, err := e.poolOf(limited, a.Labels, asked)
-		if err == nil && pool != "" {
-			byPool[pool] = append(byPool[pool], a.Fingerprint)
-			said.add(pool, note)
+		if pool == "" {
+			continue
 		}
+		if err != nil {
+			note = unansweredNote(a, pool, err)
+		}
+		byPool[pool] = append(byPool[pool], a.Fingerprint)
+		said.add(pool, note)
 	}
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
 		if err := e.move(ctx, t, pool, byPool[pool], said.of(pool)); err != nil {

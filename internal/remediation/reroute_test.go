@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,24 @@ func TestASecondEpisodeIsReroutedToTheSamePool(t *testing.T) {
 	second := b.open("llama")
 	if second.ID == first.ID || !slices.Equal(second.AlertNames(), []string{"second"}) {
 		t.Errorf("the second episode is %s (the first was %s) with %v", second.ID, first.ID, second.AlertNames())
+	}
+	if got := b.open("").AlertNames(); !slices.Equal(got, []string{"PodRestarts"}) {
+		t.Errorf("left without a pool: %v", got)
+	}
+}
+
+// The owners above may stay unreadable for days; the pool that the readable ones name hears of its alert all the same.
+func TestAnAlertGoesToThePoolThatIsKnownBelowWhatIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	b.sight.owned("nowhere", ownersAnswer{err: incident.ErrNoWorkload})
+	strays(b, "HighTTFT")
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}, err: errSilent})
+	b.sight.see(well())
+	b.pass(2 * time.Minute)
+	want := "Whether HighTTFT belongs to another pool could not be found out: the API server is away"
+	if got := b.open("llama"); !slices.Equal(got.AlertNames(), []string{"HighTTFT"}) || !strings.Contains(said(got), want) {
+		t.Errorf("%v; the journal lacks %q:\n%s", got.AlertNames(), want, said(got))
 	}
 	if got := b.open("").AlertNames(); !slices.Equal(got, []string{"PodRestarts"}) {
 		t.Errorf("left without a pool: %v", got)

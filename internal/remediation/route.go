@@ -42,6 +42,15 @@ func (e *Engine) poolOf(ctx context.Context, labels map[string]string, asked *ow
 	return pool, note, nil
 }
 
+// unansweredNote says what is not known of an alert after an unanswered question: its pool, or, when the owners that
+// were read name one, whether an owner above them belongs to another.
+func unansweredNote(a incident.Alert, pool string, err error) string {
+	if pool != "" {
+		return fmt.Sprintf("Whether %s belongs to another pool could not be found out: %v.", a.Name(), err)
+	}
+	return fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
+}
+
 // poolAmong is the pool that names one of the owners, the highest first.
 func (e *Engine) poolAmong(owners []incident.WorkloadRef) string {
 	for _, ref := range slices.Backward(owners) {
