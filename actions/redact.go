@@ -2,9 +2,12 @@ package actions
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // longest bounds what is repeated of the API server's messages, in bytes.
@@ -34,8 +37,8 @@ func (l live) said(err error) error {
 	return redacted{text: text, real: err}
 }
 
-// message is the error's text. When a patched object cannot be decoded the API server repeats the whole object, which is left out
-// (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyPatchToCurrentObject).
+// message is the error's text. When a patched object cannot be decoded the API server repeats the whole object, which
+// is left out (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyPatchToCurrentObject).
 func message(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -51,4 +54,43 @@ func message(err error) string {
 		}
 	}
 	return err.Error()
+}
+
+// secretValues are the words of a container that must never be shown: the values of flags, and of variables, whose
+// name speaks of a secret.
+func secretValues(c vllm.Container) []string {
+	var out []string
+	add := func(s string) {
+		if len(s) > 3 {
+			out = append(out, s)
+		}
+	}
+	hidden := false
+	for _, w := range slices.Concat(c.Command, c.Args) {
+		if strings.HasPrefix(w, "-") {
+			key, value, joined := strings.Cut(w, "=")
+			hidden = speaksOfSecret(key)
+			if hidden && joined {
+				add(value)
+			}
+			continue
+		}
+		if hidden {
+			add(w)
+		}
+	}
+	for _, v := range c.Env {
+		if speaksOfSecret(v.Name) {
+			add(v.Value)
+		}
+	}
+	return out
+}
+
+func speaksOfSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"key", "token", "secret", "password", "credential"}, func(s string) bool {
+		// max_num_batched_tokens and its kin are no secrets.
+		return strings.Contains(strings.ReplaceAll(name, "tokens", ""), s)
+	})
 }

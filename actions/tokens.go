@@ -9,17 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// tokens sets --max-num-batched-tokens in the arguments of the container that runs vLLM. vLLM changes no such setting while it runs, so every pod is
-// replaced. Where the flag is not given, it is added at the end, and taken away again to undo that.
+// tokens sets --max-num-batched-tokens in the arguments of the container that runs vLLM. vLLM changes no such setting
+// while it runs, so every pod is replaced. Where the flag is not given, it is added at the end, and taken away again
+// to undo that.
 type tokens struct {
 	pool incident.Pool
 	ref  incident.WorkloadRef
 	base live
 	box  container
 	// flag is the occurrence that counts, count how many there are.
-	flag  flag
+	flag  vllm.Flag
 	count int
 }
 
@@ -27,20 +29,19 @@ type tokens struct {
 type container struct {
 	index int
 	name  string
-	image string
-	line  commandLine
-	env   []variable
+	spec  vllm.Container
+	line  *vllm.CommandLine
 	// engines are the other containers that seem to run vLLM.
 	engines []string
-	// envFrom says that further variables come from elsewhere.
-	envFrom bool
 }
 
 // findTokens reads the flag. Where it cannot be read, the subject says so as broken.
 func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
 	ref := pool.Workload
 	if at.Name != "" {
-		ref = incident.WorkloadRef{APIVersion: at.APIVersion, Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Container: at.Container}
+		ref = incident.WorkloadRef{
+			APIVersion: at.APIVersion, Kind: at.Kind, Namespace: at.Namespace, Name: at.Name, Container: at.Container,
+		}
 	}
 	if ref.IsZero() {
 		return nil, refused("the pool names no workload")
@@ -58,9 +59,12 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 	}
 	t := &tokens{pool: pool, ref: ref, base: live{resource: r, object: o, version: o.GetResourceVersion()}}
 	t.base.target = targetOf(o, incident.Target{
-		Field: "args[" + ref.Container + "] --" + tokensFlag, Setting: tokensFlag, Container: ref.Container,
+		Field:   "args[" + ref.Container + "] --" + vllm.MaxNumBatchedTokens,
+		Setting: vllm.MaxNumBatchedTokens, Container: ref.Container,
 	})
-	t.base.path = []string{"f:spec", "f:template", "f:spec", "f:containers", fmt.Sprintf(`k:{"name":%q}`, ref.Container), "f:args"}
+	t.base.path = []string{
+		"f:spec", "f:template", "f:spec", "f:containers", fmt.Sprintf(`k:{"name":%q}`, ref.Container), "f:args",
+	}
 	t.base.read = func(o *unstructured.Unstructured) (incident.Value, error) {
 		_, f, count, err := readTokens(o, ref.Container)
 		return setting(f, count), err
@@ -68,7 +72,7 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 	if t.box, t.flag, t.count, err = readTokens(o, ref.Container); err != nil {
 		return t.brokenBy(err)
 	}
-	t.base.secrets = t.box.line.secretValues(t.box.env)
+	t.base.secrets = secretValues(t.box.spec)
 	t.base.value = setting(t.flag, t.count)
 	if k := pool.Knobs.MaxNumBatchedTokens; t.count == 0 && k != nil && k.Default > 0 {
 		t.base.assumed, t.base.assumedBy = intValue(k.Default), defaultSetting
@@ -85,10 +89,9 @@ func hasArguments(ref incident.WorkloadRef) bool {
 // list is the list of the manifest that has the value, or that the flag would be added to.
 func (t *tokens) list() string {
 	if t.count == 0 {
-		name, _ := t.box.line.end()
-		return name
+		return t.box.line.End()
 	}
-	name, _, _ := t.box.line.list(t.flag.value)
+	name, _ := t.box.line.Place(t.flag)
 	return name
 }
 
@@ -107,28 +110,38 @@ func (t *tokens) brokenBy(err error) (subject, error) {
 	return t, nil
 }
 
-// readTokens finds the occurrence of the flag that counts, and how many there are. Where there is none, it is how one would be written.
-func readTokens(o *unstructured.Unstructured, name string) (container, flag, int, error) {
+// readTokens finds the occurrence of the flag that counts, and how many there are. Where there is none, it is how one
+// would be written.
+func readTokens(o *unstructured.Unstructured, name string) (container, vllm.Flag, int, error) {
 	box, err := readContainer(o, name)
 	if err != nil {
-		return box, flag{}, 0, err
+		return box, vllm.Flag{}, 0, err
 	}
-	if err := box.line.unreadable(box.env); err != nil {
-		return box, flag{}, 0, err
+	f, count, err := box.line.Last(vllm.MaxNumBatchedTokens)
+	switch {
+	case err != nil:
+		return box, vllm.Flag{}, 0, unclear(err)
+	case f.Fixed() != nil:
+		return box, vllm.Flag{}, 0, unclear(f.Fixed())
+	case count == 0:
+		f.Key = "--" + vllm.MaxNumBatchedTokens
 	}
-	all, err := flags(box.line.words(), tokensFlag)
-	if err != nil {
-		return box, flag{}, 0, err
+	return box, f, count, nil
+}
+
+// unclear is a refusal with vLLM's reader's reason.
+func unclear(err error) error {
+	var no *vllm.UnclearError
+	if errors.As(err, &no) {
+		return refused("%s", no.Reason)
 	}
-	if len(all) == 0 {
-		return box, flag{key: "--" + tokensFlag}, 0, nil
-	}
-	return box, all[len(all)-1], len(all), nil
+	return err
 }
 
 func readContainer(o *unstructured.Unstructured, name string) (container, error) {
 	if name == "" {
-		return container{}, refused("the pool's workload names no container, so it is not known which arguments are vLLM's: set workload.container")
+		return container{}, refused("the pool's workload names no container, so it is not known which arguments are " +
+			"vLLM's: set workload.container")
 	}
 	all, _, err := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
 	if err != nil {
@@ -147,7 +160,7 @@ func readContainer(o *unstructured.Unstructured, name string) (container, error)
 			return container{}, err
 		case box.name == name:
 			found = &box
-		case err == nil && (box.line.direct() || imageOfVLLM(box.image)):
+		case err == nil && box.line.LooksLikeVLLM():
 			engines = append(engines, box.name)
 		}
 	}
@@ -165,15 +178,19 @@ func containerFrom(m map[string]any) (container, error) {
 	args, _, errArgs := unstructured.NestedStringSlice(m, "args")
 	env, _, errEnv := unstructured.NestedSlice(m, "env")
 	from, _, errFrom := unstructured.NestedSlice(m, "envFrom")
-	box := container{name: name, image: image, line: commandLine{command: command, args: args}, env: variables(env), envFrom: len(from) > 0}
+	box := container{
+		name: name,
+		spec: vllm.Container{Image: image, Command: command, Args: args, Env: variables(env), EnvFrom: len(from) > 0},
+	}
+	box.line = vllm.Parse(box.spec)
 	if cmp.Or(errName, errImage, errCommand, errArgs, errEnv, errFrom) != nil {
 		return box, refused("the arguments of container %s cannot be read", name) // the error would repeat them
 	}
 	return box, nil
 }
 
-func variables(env []any) []variable {
-	var out []variable
+func variables(env []any) []vllm.Variable {
+	var out []vllm.Variable
 	for _, e := range env {
 		m, ok := e.(map[string]any)
 		if !ok {
@@ -182,7 +199,7 @@ func variables(env []any) []variable {
 		name, _ := m["name"].(string)
 		value, _ := m["value"].(string)
 		_, from := m["valueFrom"]
-		out = append(out, variable{name: name, value: value, known: !from})
+		out = append(out, vllm.Variable{Name: name, Value: value, Known: !from})
 	}
 	return out
 }
@@ -213,7 +230,7 @@ func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
 	if to > now {
 		verb = "Raise"
 	}
-	before, after := t.flag.String(), t.flag.with(intValue(to).Text)
+	before, after := t.flag.String(), t.flag.With(intValue(to).Text)
 	if t.count == 0 {
 		before, after = "", added(intValue(to))
 	}
@@ -221,7 +238,8 @@ func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
 		To:    intValue(to),
 		Title: fmt.Sprintf("%s max_num_batched_tokens of %s from %s to %d", verb, t.ref.Name, t.said(now), to),
 		Diff:  unified(t.base.target, before, after),
-		Cost: "A rollout: every pod is replaced. Requests in flight on a pod that ends are cut off after its grace period, the prefix caches are lost, and " +
+		Cost: "A rollout: every pod is replaced. Requests in flight on a pod that ends are cut off after its grace " +
+			"period, the prefix caches are lost, and " +
 			"the first start compiles again because the value is part of vLLM's compile key." + t.assumed(now),
 		Speed: "Many minutes: each new pod has to load the weights, compile and warm up before an old one ends.",
 		Risk:  t.risk(to > now),
@@ -232,21 +250,19 @@ func (t *tokens) propose(req incident.StepRequest) (incident.Step, error) {
 	}, nil
 }
 
-// inForce is the value that vLLM runs with. Where the flag is not given only the configuration can say it: the default depends on version, model and GPU,
-// and vLLM exports it nowhere.
+// inForce is the value that vLLM runs with. Where the flag is not given only the configuration can say it: the
+// default depends on version, model and GPU, and vLLM exports it nowhere.
 func (t *tokens) inForce() (int64, error) {
 	if t.count == 0 {
 		return t.byDefault()
 	}
-	n, ok := readNumber(t.flag.text)
-	if !ok {
-		return 0, refused("the value of %s cannot be read with certainty: %q", t.flag.key, t.flag.text)
-	}
-	return n, nil
+	n, _, err := t.box.line.Number(vllm.MaxNumBatchedTokens)
+	return int64(n), unclear(err)
 }
 
-// limits are the pool's and vLLM's own. On the way up from a value that is given everything that bounds it from below holds already. A configured default
-// proves nothing: vLLM may have raised its own, and does not raise what it is given.
+// limits are the pool's and vLLM's own. On the way up from a value that is given everything that bounds it from below
+// holds already. A configured default proves nothing: vLLM may have raised its own, and does not raise what it is
+// given.
 func (t *tokens) limits(now, to int64) (limits, string, error) {
 	l := limits{}
 	if k := t.pool.Knobs.MaxNumBatchedTokens; k != nil {
@@ -256,11 +272,13 @@ func (t *tokens) limits(now, to int64) (limits, string, error) {
 	if to >= now && given {
 		return l, "it is raised, so nothing that vLLM needs at least is at risk", nil
 	}
-	least, err := leastTokens(t.box.line.words(), now, given && settled(t.base.object), t.saysChunked())
+	least, err := leastTokens(t.box.line, now, given && settled(t.base.object), t.saysChunked())
 	if err != nil {
 		return l, "", err
 	}
-	return l.raise(least.tokens, least.why), fmt.Sprintf("vLLM starts with %d or more here, %s", least.tokens, least.why), nil
+	return l.raise(
+		least.tokens, least.why,
+	), fmt.Sprintf("vLLM starts with %d or more here, %s", least.tokens, least.why), nil
 }
 
 // rollable refuses a workload that would not follow the change.
@@ -305,7 +323,10 @@ func (t *tokens) strategy() string {
 		}
 		return fmt.Sprint(v)
 	}
-	return fmt.Sprintf("It needs spare GPUs for maxSurge %s, and up to maxUnavailable %s of the pods are missing meanwhile.", at("maxSurge"), at("maxUnavailable"))
+	return fmt.Sprintf(
+		"It needs spare GPUs for maxSurge %s, and up to maxUnavailable %s of the pods are missing meanwhile.",
+		at("maxSurge"), at("maxUnavailable"),
+	)
 }
 
 func (t *tokens) admit(to incident.Value) error {
@@ -331,20 +352,21 @@ func (t *tokens) admit(to incident.Value) error {
 }
 
 func (t *tokens) change(to incident.Value) ([]operation, error) {
-	list, after, err := t.edited(to)
+	edit, err := t.edited(to)
 	if err != nil {
 		return nil, err
 	}
 	at := fmt.Sprintf("/spec/template/spec/containers/%d/", t.box.index)
 	out := []operation{{"test", at + "name", t.box.name}}
-	// Both lists must be what was seen: a flag that has come into the other one meanwhile would count, or not count any more.
-	if len(t.box.line.command) > 0 {
-		out = append(out, operation{"test", at + "command", t.box.line.command})
+	// Both lists must be what was seen: a flag that has come into the other one meanwhile would count, or not count
+	// any more.
+	if len(t.box.spec.Command) > 0 {
+		out = append(out, operation{"test", at + "command", t.box.spec.Command})
 	}
-	if len(t.box.line.args) > 0 {
-		out = append(out, operation{"test", at + "args", t.box.line.args})
+	if len(t.box.spec.Args) > 0 {
+		out = append(out, operation{"test", at + "args", t.box.spec.Args})
 	}
-	return append(out, operation{"replace", at + list, after}), nil
+	return append(out, operation{"replace", at + edit.List, edit.After}), nil
 }
 
 func (t *tokens) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {

@@ -1,19 +1,20 @@
 package cluster
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// defaultContainer is the annotation by which a pod says which of its containers is meant when none is named (kubectl.kubernetes.io).
+// defaultContainer is the annotation by which a pod says which of its containers is meant when none is named
+// (kubectl.kubernetes.io).
 const defaultContainer = "kubectl.kubernetes.io/default-container"
 
-// engineNames are the containers of a pod whose restarts and ends are the engine's: the one that is named; else those that ask for a GPU, else those that look
-// like vLLM, else the one that the pod itself names as its default, else the first. So a proxy or an exporter beside the engine that ends is no dead engine.
-// It is a guess where none is named, and therefore never used to read or change arguments: see engineContainer.
+// engineNames are the containers of a pod whose restarts and ends are the engine's: the one that is named; else those
+// that ask for a GPU, else those that look like vLLM, else the one that the pod itself names as its default, else the
+// first. So a proxy or an exporter beside the engine that ends is no dead engine. It is a guess where none is named,
+// and therefore never used to read or change arguments: see engineContainer.
 func engineNames(pod *corev1.Pod, named string) []string {
 	all := pod.Spec.Containers
 	pick := func(want func(*corev1.Container) bool) []string {
@@ -46,7 +47,8 @@ func engineNames(pod *corev1.Pod, named string) []string {
 func asksForGPU(c *corev1.Container) bool {
 	for _, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 		for name, n := range list {
-			if s := string(name); !n.IsZero() && (strings.Contains(s, "gpu") || strings.Contains(s, "nvidia.com/mig-")) {
+			device := string(name)
+			if !n.IsZero() && (strings.Contains(device, "gpu") || strings.Contains(device, "nvidia.com/mig-")) {
 				return true
 			}
 		}
@@ -55,20 +57,20 @@ func asksForGPU(c *corev1.Container) bool {
 }
 
 func looksLikeVLLM(c *corev1.Container) bool {
-	image, _, _ := strings.Cut(path.Base(c.Image), "@")
-	return c.Name == "vllm" || strings.Contains(image, "vllm") || slices.ContainsFunc(slices.Concat(c.Command, c.Args), func(w string) bool {
-		return path.Base(w) == "vllm" || strings.HasPrefix(w, "vllm.entrypoints")
-	})
+	return c.Name == "vllm" || commandLine(c).LooksLikeVLLM()
 }
 
 // engineStatuses are the states of those containers.
 func engineStatuses(pod *corev1.Pod, named string) []corev1.ContainerStatus {
 	names := engineNames(pod, named)
-	return slices.DeleteFunc(slices.Clone(pod.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool { return !slices.Contains(names, s.Name) })
+	return slices.DeleteFunc(
+		slices.Clone(pod.Status.ContainerStatuses),
+		func(s corev1.ContainerStatus) bool { return !slices.Contains(names, s.Name) },
+	)
 }
 
-// failingInits are the init containers that keep the pod from starting now: their last run failed, and they have not succeeded since. One that failed once and
-// then did its work is history.
+// failingInits are the init containers that keep the pod from starting now: their last run failed, and they have not
+// succeeded since. One that failed once and then did its work is history.
 func failingInits(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.DeleteFunc(slices.Clone(pod.Status.InitContainerStatuses), func(s corev1.ContainerStatus) bool {
 		if t := s.State.Terminated; t != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/vllm-medic/vllm-medic/internal/redact"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // maxListed bounds each list of a difference.
@@ -28,7 +29,9 @@ func difference(before, after *corev1.PodTemplateSpec, engine string) []string {
 		engine = after.Spec.Containers[0].Name
 	}
 	out := containersDifference("container ", before.Spec.Containers, after.Spec.Containers, engine)
-	out = append(out, containersDifference("init container ", before.Spec.InitContainers, after.Spec.InitContainers, "")...)
+	out = append(
+		out, containersDifference("init container ", before.Spec.InitContainers, after.Spec.InitContainers, "")...,
+	)
 	if v := after.Annotations[restartedAt]; v != "" && v != before.Annotations[restartedAt] {
 		out = append(out, "a restart was asked for (kubectl rollout restart)")
 	}
@@ -75,7 +78,9 @@ func containerDifference(before, after *corev1.Container) []string {
 	if before.Image != after.Image {
 		out = append(out, fmt.Sprintf("image %s -> %s", redact.Shown(before.Image), redact.Shown(after.Image)))
 	}
-	out = append(out, argsDifference(slices.Concat(before.Command, before.Args), slices.Concat(after.Command, after.Args))...)
+	out = append(
+		out, argsDifference(slices.Concat(before.Command, before.Args), slices.Concat(after.Command, after.Args))...,
+	)
 	out = append(out, envDifference(before, after)...)
 	out = append(out, quantities("limits", before.Resources.Limits, after.Resources.Limits)...)
 	return append(out, quantities("requests", before.Resources.Requests, after.Resources.Requests)...)
@@ -84,9 +89,10 @@ func containerDifference(before, after *corev1.Container) []string {
 // harmlessFlags are the flags whose values may be shown.
 func harmlessFlags() []string {
 	return []string{
-		"max-num-seqs", "max-num-batched-tokens", "max-model-len", "gpu-memory-utilization", "tensor-parallel-size", "data-parallel-size",
-		"enable-prefix-caching", "no-enable-prefix-caching", "enable-chunked-prefill", "no-enable-chunked-prefill", "kv-cache-dtype", "block-size", "swap-space",
-		"num-speculative-tokens", "quantization", "dtype", "served-model-name",
+		"max-num-seqs", "max-num-batched-tokens", "max-model-len", "gpu-memory-utilization", "tensor-parallel-size",
+		"data-parallel-size", "enable-prefix-caching", "no-enable-prefix-caching", "enable-chunked-prefill",
+		"no-enable-chunked-prefill", "kv-cache-dtype", "block-size", "swap-space", "num-speculative-tokens",
+		"quantization", "dtype", "served-model-name",
 	}
 }
 
@@ -95,7 +101,7 @@ func argsDifference(before, after []string) []string {
 	if slices.Equal(before, after) {
 		return nil
 	}
-	if runsScript(before) || runsScript(after) {
+	if vllm.RunsScript(before) || vllm.RunsScript(after) {
 		return []string{"command or arguments changed (a script, not shown)"}
 	}
 	was, wasRest := arguments(before)
@@ -132,8 +138,8 @@ func arguments(words []string) (flags map[string]string, rest []string) {
 	flags = make(map[string]string)
 	name, pending := "", false
 	for _, w := range words {
-		if len(w) > 1 && w[0] == '-' && !onlyDigits(strings.Trim(w, "-.")) && !pending {
-			long, value, joined := flagOf(w)
+		if len(w) > 1 && w[0] == '-' && !isNumber(w) && !pending {
+			long, value, joined := vllm.SplitFlag(w)
 			if long == "" {
 				long, value, joined = strings.Cut(w, "=")
 			}
@@ -151,6 +157,15 @@ func arguments(words []string) (flags map[string]string, rest []string) {
 	}
 	return flags, rest
 }
+
+// isNumber says whether a word is a number with or without a sign, and so no flag.
+func isNumber(w string) bool {
+	digits := strings.Trim(w, "-.")
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// flagName is how the names of flags are made.
+var flagName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.\-]*$`)
 
 // plainValue is a value that can be shown as it is.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9._:/+\- ]{0,80}$`)
@@ -244,7 +259,9 @@ func quantities(what string, before, after corev1.ResourceList) []string {
 func otherPlaces(before, after *corev1.PodTemplateSpec) []string {
 	a, b := restOfTemplate(before), restOfTemplate(after)
 	out := differing(a, b, "")
-	was, is := byName(append(before.Spec.Containers, before.Spec.InitContainers...)), byName(append(after.Spec.Containers, after.Spec.InitContainers...))
+	was, is := byName(append(
+		before.Spec.Containers, before.Spec.InitContainers...,
+	)), byName(append(after.Spec.Containers, after.Spec.InitContainers...))
 	for name, c := range was {
 		if d, ok := is[name]; ok {
 			out = append(out, differing(restOfContainer(c), restOfContainer(d), " of "+name)...)
@@ -272,7 +289,8 @@ func restOfTemplate(t *corev1.PodTemplateSpec) map[string]any {
 
 func restOfContainer(c *corev1.Container) map[string]any {
 	c = c.DeepCopy()
-	c.Name, c.Image, c.Command, c.Args, c.Env, c.EnvFrom, c.Resources = "", "", nil, nil, nil, nil, corev1.ResourceRequirements{}
+	c.Name, c.Image, c.Command, c.Args = "", "", nil, nil
+	c.Env, c.EnvFrom, c.Resources = nil, nil, corev1.ResourceRequirements{}
 	return fieldsOf(c)
 }
 

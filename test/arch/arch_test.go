@@ -20,7 +20,7 @@ var inside = map[string][]string{
 	"internal/incident":     {},
 	"playbooks":             {"internal/incident", "internal/promql", "internal/strictyaml"},
 	"playbooks/catalog":     {"playbooks"},
-	"actions":               {"internal/incident"},
+	"actions":               {"internal/incident", "internal/vllm"},
 	"webhook":               {"internal/incident"},
 	"notify":                {"internal/incident", "internal/rescue"},
 	"notify/slack":          {"internal/incident", "internal/present", "internal/rescue", "notify"},
@@ -29,12 +29,13 @@ var inside = map[string][]string{
 	"internal/access":       {"internal/incident"},
 	"internal/alertrules":   {"internal/incident", "internal/nearest", "internal/promql"},
 	"internal/evidence":     {"internal/alertrules", "internal/cluster", "internal/incident", "internal/prometheus", "internal/promql", "internal/redact", "internal/rescue"},
-	"internal/cluster":      {"internal/incident", "internal/redact", "internal/rescue"},
+	"internal/cluster":      {"internal/incident", "internal/redact", "internal/rescue", "internal/vllm"},
 	"internal/prometheus":   {"internal/incident", "internal/redact"},
 	"internal/redact":       {},
 	"internal/promembed":    {},
 	"internal/promql":       {},
 	"internal/rescue":       {},
+	"internal/vllm":         {},
 	"internal/nearest":      {},
 	"internal/yamlerr":      {"internal/nearest"},
 	"internal/strictyaml":   {"internal/incident", "internal/nearest"},
@@ -64,7 +65,7 @@ var outside = map[string]struct {
 // pure packages take values and return values.
 var pure = []string{
 	"internal/incident", "playbooks", "internal/policy", "internal/present", "internal/alertrules", "internal/promql", "internal/redact",
-	"internal/strictyaml",
+	"internal/strictyaml", "internal/vllm",
 }
 
 var impure = []string{"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil", "log", "log/slog"}
