@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/program"
 )
 
 // patience is far above the minute that the README promises; it is only ever reached by a failure.
@@ -20,13 +22,13 @@ const patience = 4 * time.Minute
 // What make run starts, from its first line to the incident on the page, and its end.
 func TestTheDemoShowsAnIncident(t *testing.T) {
 	t.Parallel()
+	demo, err := program.Build(t.Context(), t.TempDir(), "../demo")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	program := filepath.Join(t.TempDir(), "demo")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build the demo: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.CommandContext(ctx, demo)
 	cmd.Dir = filepath.Join("..", "..") // as make runs it
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/program"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
@@ -87,12 +88,9 @@ type demo struct {
 }
 
 func (d *demo) build(ctx context.Context) error {
-	for name, pkg := range map[string]string{
-		"vllm-medic": "./cmd/vllm-medic", "fakeslack": "./test/fakeslack/cmd/fakeslack",
-	} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(d.dir, name), pkg)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	for _, pkg := range []string{"./cmd/vllm-medic", "./test/fakeslack/cmd/fakeslack"} {
+		if _, err := program.Build(ctx, d.dir, pkg); err != nil {
+			return err
 		}
 	}
 	return nil

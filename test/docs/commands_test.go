@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vllm-medic/vllm-medic/test/program"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
@@ -18,9 +19,13 @@ func elsewhere() map[string]string {
 	return map[string]string{
 		"make run":      "test/demo runs the program that it starts",
 		"make test":     "it runs this test",
-		"make accuracy": "the tier of the labelled incidents runs it",
+		"make lint":     ".ci/run runs it",
+		"make accuracy": "TestAccuracyDoesNotFall of test/diagnosis does what it does",
 
-		"promtool test rules tests/*/*.yaml": "the tier of the alert rules runs it as it stands",
+		"go test ./...":        "make test runs every package of it",
+		"make tools":           "make test builds what is missing of them",
+		"make fuzz":            ".ci/run runs its script, for a shorter time",
+		"make test-under-load": "it is the end-to-end tests of make test, five times, beside stress-ng",
 	}
 }
 
@@ -155,12 +160,15 @@ func TestTheConfigurationInTheReadmeIsSound(t *testing.T) {
 		t.Fatal("the README has no yaml block")
 	}
 	dir := t.TempDir()
-	config, program := filepath.Join(dir, "medic.yaml"), filepath.Join(dir, "vllm-medic")
+	config := filepath.Join(dir, "medic.yaml")
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must(t, exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/vllm-medic"))
-	must(t, exec.CommandContext(t.Context(), program, "check", "--offline", "--config", config))
+	medic, err := program.Build(t.Context(), dir, "../../cmd/vllm-medic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, exec.CommandContext(t.Context(), medic, "check", "--offline", "--config", config))
 }
 
 func must(t *testing.T, cmd *exec.Cmd) {

@@ -2,13 +2,14 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/machine"
+	"github.com/vllm-medic/vllm-medic/test/program"
 )
 
 // kube is one API server with controllers and ready pods, shared by all scenarios; each has a namespace of its own.
@@ -22,26 +23,31 @@ const drillUser = "drill-bot"
 // medic is the built program.
 var medic string
 
+// atOnce is how many scenarios run at a time. With twelve on two cores Prometheus misses its scrapes for twenty seconds:
+// no data is no recovery, and the bot says so.
+const atOnce = 6
+
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "e2e-")
-	if err == nil {
-		medic = filepath.Join(dir, "vllm-medic")
-		args := []string{"build", "-o", medic}
-		if raceDetector {
-			args = append(args, "-race")
-		}
-		build := exec.CommandContext(context.Background(), "go", append(args, "../../cmd/vllm-medic")...)
-		build.Stderr = os.Stderr
-		err = build.Run()
-	}
+	code, err := run(m)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build vllm-medic:", err)
-		os.Exit(1)
-	}
-	code := kube.Main(m)
-	frail.Stop()
-	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if medic, err = program.Build(context.Background(), dir, "../../cmd/vllm-medic"); err != nil {
+		return 1, err
+	}
+	if err := errors.Join(machine.AtOnce(atOnce), machine.Reserve(machine.Fleet)); err != nil {
+		return 1, err
+	}
+	defer frail.Stop()
+	return kube.Main(m), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/vllm-medic/vllm-medic/test/machine"
 	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/tools"
@@ -37,6 +38,9 @@ func Start(t testing.TB, o Options) *Cluster {
 func launch(t testing.TB, dir string, o Options) (*Cluster, error) {
 	t.Helper()
 	c := &Cluster{opts: o, dir: dir, tools: filepath.Dir(filepath.Dir(tools.Binary(t, "kube-apiserver")))}
+	if err := machine.Reserve(machine.Cluster); err != nil {
+		return nil, err
+	}
 	if err := c.start(t.Context()); err != nil {
 		c.stop()
 		return nil, err

@@ -2,16 +2,16 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/machine"
+	"github.com/vllm-medic/vllm-medic/test/program"
 )
 
 // kube is one API server for all journeys; each that needs it has a namespace of its own.
@@ -20,23 +20,32 @@ var kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true})
 // bin is the folder with the built program.
 var bin string
 
+// atOnce is how many journeys run at a time: they wait more than they compute.
+const atOnce = 4
+
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "scenarios-")
-	if err == nil {
-		bin = dir
-		build := exec.CommandContext(context.Background(), "go", slices.Concat([]string{"build"}, buildFlags, []string{"-o", filepath.Join(dir, "vllm-medic"), "../../cmd/vllm-medic"})...)
-		build.Stderr = os.Stderr
-		err = build.Run()
-	}
+	code, err := run(m)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build vllm-medic:", err)
-		os.Exit(1)
-	}
-	code := kube.Main(m)
-	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "scenarios-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	bin = dir
+	if _, err := program.Build(context.Background(), dir, "../../cmd/vllm-medic"); err != nil {
+		return 1, err
+	}
+	if err := machine.AtOnce(atOnce); err != nil {
+		return 1, err
+	}
+	return kube.Main(m), nil
 }
 
 func TestJourneys(t *testing.T) {

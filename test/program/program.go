@@ -1,0 +1,39 @@
+// Package program builds the commands that tests run as programs of their own.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+)
+
+// Build builds the package of a command, such as ../../cmd/vllm-medic, into the folder and returns the program's path.
+// The program has the race detector when this one has it. Without, it is static, as the shipped one is: what Go has
+// compiled for the image and for the linters serves here, too.
+func Build(ctx context.Context, folder, pkg string) (string, error) {
+	path := filepath.Join(folder, filepath.Base(pkg))
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg) //nolint:gosec // a package of ours
+	if raceDetector() {
+		cmd.Args = slices.Insert(cmd.Args, 2, "-race")
+	} else {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
+	_, err := cmd.Output()
+	if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, exit.Stderr)
+	}
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", pkg, err)
+	}
+	return path, nil
+}
+
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}

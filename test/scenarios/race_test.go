@@ -1,6 +1,0 @@
-//go:build race
-
-package scenarios
-
-// buildFlags build the program as the test itself is built.
-var buildFlags = []string{"-race"}
