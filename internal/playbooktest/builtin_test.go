@@ -1,3 +1,8 @@
+//go:build !race
+
+// What is here only works out a lot, on data of its own: the race detector would make it five to ten times slower and
+// has nothing to find in it. make test runs this package a second time without.
+
 package playbooktest
 
 import (
@@ -13,17 +18,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
-	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
-
-func builtin(t testing.TB) []playbooks.File {
-	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
 
 // builtinTests are the files of tests of the built-in playbooks, read.
 func builtinTests(t *testing.T) []*File {
@@ -43,9 +38,6 @@ func builtinTests(t *testing.T) []*File {
 	}
 	return out
 }
-
-// The tests below run or read some hundred tests, each with a Prometheus of its own. scripts/test.sh runs them once without the race detector (tier diagnosis),
-// under which they would take a minute and find nothing that the other tests of this package do not.
 
 func TestCatalogPlaybooksDoWhatTheirTestsSay(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
 const sound = `tests:
@@ -222,4 +223,13 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+func builtin(t testing.TB) []playbooks.File {
+	t.Helper()
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }

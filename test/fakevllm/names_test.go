@@ -247,49 +247,6 @@ func checkBounds(t *testing.T, name, want string, got exposition) {
 	}
 }
 
-func TestLabelValuesAreThoseOfVLLM(t *testing.T) {
-	t.Parallel()
-	values := func(d fakevllm.Dialect, name, label string) []string {
-		page, contentType := get(t, busy(t, fakevllm.Options{Dialect: d}), "/replica/0/metrics", openMetrics)
-		seen := map[string]bool{}
-		for _, s := range parse(t, page, contentType).samples {
-			if s.labels.Get(model.MetricNameLabel) == name {
-				seen[s.labels.Get(label)] = true
-			}
-		}
-		return slices.Sorted(maps.Keys(seen))
-	}
-	for _, c := range []struct {
-		dialect     fakevllm.Dialect
-		name, label string
-		want        []string
-	}{
-		{fakevllm.V1, "vllm:request_success_total", "finished_reason", []string{"abort", "error", "length", "repetition", "stop"}},
-		{fakevllm.V1Early, "vllm:request_success_total", "finished_reason", []string{"abort", "length", "stop"}},
-		{fakevllm.V0, "vllm:request_success_total", "finished_reason", []string{"length", "stop"}}, // those that happened
-		{fakevllm.V1, "vllm:num_requests_waiting_by_reason", "reason", []string{"capacity", "deferred"}},
-		{fakevllm.V1, "vllm:prompt_tokens_by_source_total", "source", []string{"external_kv_transfer", "local_cache_hit", "local_compute"}},
-		{fakevllm.V1, "vllm:engine_sleep_state", "sleep_state", []string{"awake", "discard_all", "weights_offloaded"}},
-		{fakevllm.V1, "vllm:num_requests_running", "engine", []string{"0"}},
-		{fakevllm.V1, "vllm:num_requests_running", "model_name", []string{"llama-70b"}},
-		{fakevllm.V1, "vllm:cache_config_info", "block_size", []string{"16"}},
-		{fakevllm.V1, "vllm:cache_config_info", "num_gpu_blocks", []string{"6250"}},
-		{fakevllm.V1, "vllm:cache_config_info", "kv_cache_size_tokens", []string{"100000"}},
-		{fakevllm.V0, "vllm:cache_config_info", "kv_cache_size_tokens", []string{""}}, // since 0.24
-		{fakevllm.V1, "http_requests_total", "status", []string{"2xx"}},
-		{fakevllm.V1, "http_requests_total", "model_name", []string{""}},
-		{fakevllm.V0, "http_requests_total", "status", []string{}}, // since 0.8.3
-	} {
-		got := values(c.dialect, c.name, c.label)
-		if got == nil {
-			got = []string{}
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s of %s (-want +got):\n%s", c.dialect, c.label, c.name, diff)
-		}
-	}
-}
-
 func TestEachRankIsAnEngineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	f := busy(t, fakevllm.Options{Ranks: 2, Replicas: 1})
