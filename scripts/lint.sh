@@ -8,6 +8,8 @@ module=$(go list -m)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 names=()
+# As the tests without the race detector are built, and the tools: what one has compiled the others find.
+export CGO_ENABLED=0 GOFLAGS="$(go env GOFLAGS) -trimpath"
 # The linters and deadcode hold the whole program in memory; to collect half as often costs them little of it.
 export GOGC=200
 

@@ -1,21 +1,43 @@
 #!/usr/bin/env bash
 # Builds everything that the tests run beside our own code, once, into a folder outside the tree.
 #
-#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, crds (all of them when none is named); quiet when nothing is
+#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, crds (all of them when none is named);
+#                              says first what that is and how long it takes, and nothing when all is there
+#                              with "tests" it also says how long compiling the tests takes, the first time
+#   scripts/tools.sh --compiled  notes that this was done
 #   scripts/tools.sh --print   prints the folder
 #   scripts/tools.sh --env     prints "export VLLM_MEDIC_TOOLS=..." for eval
 #   scripts/tools.sh --prune   removes the folders that other versions of the tools left
 #
-# The folder is named after a hash of everything that goes into it, so a changed pin makes a new one. Each file is built aside and renamed: an
-# interrupted run leaves nothing half-built, and goes on where it was. VLLM_MEDIC_CACHE moves the folder.
+# The folder is named after a hash of everything that goes into it, so a changed pin makes a new one. Each file is built
+# aside and renamed: an interrupted run leaves nothing half-built, and goes on where it was. VLLM_MEDIC_CACHE moves the
+# folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 command -v go >/dev/null || { echo "Go is missing: https://go.dev/dl" >&2; exit 1; }
 
 cache=${VLLM_MEDIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vllm-medic}
-key=$({ go env GOVERSION GOOS GOARCH; cat scripts/tools.sh tools/*/go.mod tools/*/go.sum; } | sha256sum | cut -c1-12)
+recipes=$(sed -n '/^# --- recipes/,/^# --- end/p' scripts/tools.sh)
+key=$({ go env GOVERSION GOOS GOARCH; echo "$recipes"; cat tools/*/go.mod tools/*/go.sum; } | sha256sum | cut -c1-12)
 out=$cache/tools-$key
+
+# todo NAME FILE SECONDS: in a run that only counts, notes what is missing and how long two free cores take to build it.
+plan=
+planned=()
+seconds=0
+todo() {
+  [ ! -s "$2" ] || return 1
+  [ -n "$plan" ] || return 0
+  planned+=("$1")
+  seconds=$((seconds + $3))
+  return 1
+}
+
+# --- recipes: what decides over the content of the folder, and so its name
+
+# Without C, as our own program is built: what these have in common with it is compiled once.
+export CGO_ENABLED=0
 
 # version MODULE PATH: the version that tools/MODULE/go.mod pins.
 version() { awk -v path="$2" '$1 == path && $2 ~ /^v/ { print $2; exit }' "tools/$1/go.mod"; }
@@ -24,7 +46,7 @@ version() { awk -v path="$2" '$1 == path && $2 ~ /^v/ { print $2; exit }' "tools
 build() {
   local module=$1 name=$2 package=$3 start=$SECONDS
   shift 3
-  [ ! -x "$out/bin/$name" ] || return 0
+  todo "$name" "$out/bin/$name" "${takes[$name]:-60}" || return 0
   if ! (cd "tools/$module" && GOWORK=off go build -mod=readonly -trimpath "$@" -o "$out/bin/.$name.new" "$package") 2>"$out/log/$name" 9>&-; then
     { echo "cannot build $name:"; tail -30 "$out/log/$name"; } >&2
     return 1
@@ -37,7 +59,7 @@ build() {
 copy() {
   local module=$1 path=$2 name=$3 v dir f
   shift 3
-  [ ! -s "$out/$name" ] || return 0
+  todo "$name" "$out/$name" 5 || return 0
   v=$(version "$module" "$path")
   dir=$(cd "tools/$module" && GOWORK=off go mod download -json "$path@$v" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
   for f in "$@"; do
@@ -94,16 +116,37 @@ set_crds() {
     charts/gateway-helm/charts/crds/crds/generated/gateway.envoyproxy.io_backendtrafficpolicies.yaml
 }
 
+# --- end of the recipes
+
+# What go test compiles is no tool, and make test brings it about; but who waits for both wants to know it at once. The
+# file is where go clean -cache removes it with the rest.
+compiled=$(go env GOCACHE)/00/vllm-medic-tests
+set_tests() { [ -z "$plan" ] || todo "the tests with all that they import" "$compiled" 480 || true; }
+
 case "${1:-}" in
 --print) echo "$out"; exit 0 ;;
+--compiled) mkdir -p "${compiled%/*}"; go env GOVERSION >"$compiled"; exit 0 ;;
 --env) printf 'export VLLM_MEDIC_TOOLS=%q\n' "$out"; exit 0 ;;
 --prune) find "$cache" -mindepth 1 -maxdepth 1 -name 'tools-*' ! -name "tools-$key" -exec rm -rf {} +; exit 0 ;;
 esac
 [ $# -gt 0 ] || set -- lint prom kube kwok crds
+for s in "$@"; do
+  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|--compiled|lint|prom|kube|kwok|crds|tests...]" >&2; exit 2; }
+done
+
+# About how many seconds each takes after those before it, on two cores that have nothing else to do.
+declare -A takes=(
+  [golangci-lint]=150 [gofumpt]=5 [goimports]=5 [deadcode]=5 [promtool]=150 [prometheus]=60 [alertmanager]=60 [amtool]=10
+  [etcd]=40 [kube-apiserver]=180 [kube-controller-manager]=90 [kwok]=90
+)
+plan=yes
+for s in "$@"; do "set_$s"; done
+[ ${#planned[@]} -gt 0 ] || exit 0
+plan=
+printf -v list '%s, ' "${planned[@]}"
+echo "to be built once, in about $(((seconds + 59) / 60)) min on two free cores: ${list%, }"
+
 mkdir -p "$out"/{bin,crds,kwok,log}
 exec 9>"$out/.lock"
-flock 9
-for s in "$@"; do
-  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|lint|prom|kube|kwok|crds...]" >&2; exit 2; }
-  "set_$s"
-done
+flock -n 9 || { echo "waiting for another run that builds them"; flock 9; }
+for s in "$@"; do "set_$s"; done

@@ -24,12 +24,12 @@ func fresh(t *testing.T, line string) bool {
 		return false
 	}
 	var asked []string
-	for _, m := range regexp.MustCompile(`need (\S+) |missing\+=\((\S+)\)`).FindAllStringSubmatch(read(t, "scripts/test.sh"), -1) {
+	for _, m := range regexp.MustCompile(`need (\S+) |missing\+=\((\S+)\)`).FindAllStringSubmatch(read(t, "scripts/prepare.sh"), -1) {
 		asked = append(asked, m[1]+m[2])
 	}
 	for p := range strings.FieldsSeq(packages) {
 		if !slices.Contains(asked, p) {
-			t.Errorf("scripts/test.sh does not ask for the package %s; it asks for %v", p, asked)
+			t.Errorf("scripts/prepare.sh does not ask for the package %s; it asks for %v", p, asked)
 		}
 	}
 	return true
@@ -48,7 +48,7 @@ func read(t *testing.T, name string) string {
 func TestEverythingThatTheTestsMissIsListedAtOnce(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
-	for _, tool := range []string{"bash", "dirname", "mktemp", "rm", "cat"} {
+	for _, tool := range []string{"bash", "dirname"} {
 		found, err := exec.LookPath(tool)
 		if err != nil {
 			t.Fatal(err)
@@ -60,13 +60,13 @@ func TestEverythingThatTheTestsMissIsListedAtOnce(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "id"), []byte("#!"+filepath.Join(bin, "bash")+"\necho 1000\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "bash"), "scripts/test.sh", "lint")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "bash"), "scripts/prepare.sh")
 	cmd.Dir, cmd.Env = filepath.Join("..", ".."), []string{"PATH=" + bin, "HOME=" + t.TempDir()}
 	out, err := cmd.CombinedOutput()
 	if err == nil {
-		t.Fatalf("the tests began without Go:\n%s", out)
+		t.Fatalf("a machine without Go was good enough:\n%s", out)
 	}
-	for _, want := range []string{"Go 1.26", "git", "make", "gcc", "0 passed, 1 failed"} {
+	for _, want := range []string{"Go 1.26", "git", "make", "gcc"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}
