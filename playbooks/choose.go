@@ -78,6 +78,9 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 			continue
 		}
 		o := incident.Other{Name: v.diagnosis.name, Verdict: v.answer.truth, Why: v.answer.why()}
+		if o.Verdict == incident.Undecided {
+			o.Missing = v.answer.missing()
+		}
 		if v.answer.truth == incident.True {
 			switch {
 			case h.explains(chosen.diagnosis, v.diagnosis):

@@ -78,7 +78,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		Evidence: c.namePods(chosen.answer.evidence(), out.Readings), Healthy: rec.signals(), Unusual: out.Unusual,
 	}
 	for _, n := range slices.Concat(d.never, d.owner.never) {
-		out.Diagnosis.Never = append(out.Diagnosis.Never, n.text())
+		out.Diagnosis.Never = append(out.Diagnosis.Never, n.fact())
 	}
 	steps, left := proposed(d, sel, f)
 	for i, s := range steps {
@@ -134,7 +134,7 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 			}
 		}
 		if n := forbidding(sel, s.request, ownerAnswers); n != nil {
-			left = append(left, "Left out, "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.text()))
+			left = append(left, "Left out, "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.fact().String()))
 			continue
 		}
 		steps = append(steps, s.request)

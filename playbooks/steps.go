@@ -101,16 +101,15 @@ func (n never) forbids(s incident.StepRequest) bool {
 	})
 }
 
-// text is "lower max_num_batched_tokens: why".
-func (n never) text() string {
-	verb := string(n.change)
-	if n.change == changeAny {
-		verb = "change"
+// fact is what people are told of it.
+func (n never) fact() incident.Never {
+	switch {
+	case n.knob == knobRestart:
+		return incident.Never{Change: "restart", Knob: "pods", Why: n.why}
+	case n.change == changeAny:
+		return incident.Never{Change: "change", Knob: n.knob, Why: n.why}
 	}
-	if n.knob == knobRestart {
-		return "restart pods: " + n.why
-	}
-	return verb + " " + n.knob + ": " + n.why
+	return incident.Never{Change: string(n.change), Knob: n.knob, Why: n.why}
 }
 
 func (l *loader) nevers(at strictyaml.Value, list []neverDoc) []never {
@@ -149,7 +148,7 @@ func (l *loader) steps(at strictyaml.Value, d *diagnosis, list []stepDoc) []step
 		seen[request.Kind] = true
 		for _, n := range slices.Concat(d.never, d.owner.never) {
 			if n.forbids(request) {
-				l.add(entry.Key(field).Problem("the step does what never says not to do: %s", n.text()))
+				l.add(entry.Key(field).Problem("the step does what never says not to do: %s", n.fact()))
 			}
 		}
 		out = append(out, step{request: request, condition: l.rule(entry.Key("if"), doc.If)})

@@ -49,7 +49,7 @@ func (c *Catalog) notLookedAt(ev incident.Evidence) map[string]string {
 		}
 		for name, f := range c.facts {
 			// How young the youngest engine is, Prometheus may tell, too.
-			told := f.name == "youngest_pod_age" && ev.Readings["engine_age"].HasValue()
+			told := f.name == "youngest_pod_age" && ev.Readings[incident.SignalEngineAge].HasValue()
 			if !f.alerts && !told {
 				out[name] = why
 			}

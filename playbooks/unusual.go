@@ -67,7 +67,9 @@ func (c *Catalog) departures(ev incident.Evidence) []string {
 // pairs are the signals of which it tells something that they move together. The first of the published detector, the others after the rows of the runbook.
 func pairs() [][2]string {
 	return [][2]string{
-		{"kv_usage", "ttft_p95"}, {"waiting", "ttft_p95"}, {"preemption_rate", "tpot_p95"}, {"prompt_tokens_rate", "tpot_p95"}, {"prompt_len_p95", "ttft_p95"},
+		{incident.SignalKVUsage, incident.SignalTTFT}, {incident.SignalWaiting, incident.SignalTTFT},
+		{incident.SignalPreemptions, incident.SignalTPOT}, {incident.SignalPromptTokens, incident.SignalTPOT},
+		{incident.SignalPromptLength, incident.SignalTTFT},
 	}
 }
 

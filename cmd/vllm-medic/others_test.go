@@ -11,13 +11,17 @@ func TestWhatNobodyLookedAtIsPrintedOnOneLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	const why = "no Kubernetes is configured"
-	printOthers(&out, []incident.Other{
+	refused := incident.Reading{Error: "connection refused"}
+	inc := incident.Incident{Readings: map[string]incident.Reading{"waiting": refused, "running": refused}}
+	inc.Others = []incident.Other{
 		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not looked at: a, because x", NotLookedAt: why},
 		{Name: "queueing", Verdict: incident.False, Why: "nobody waits"},
 		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: b, because x", NotLookedAt: why},
 		{Name: "stalled", Verdict: incident.Undecided, Why: "no data"},
-	}, "connection refused")
-	want := "\n  also considered\n    stalled (cannot be told): no data\n    not looked at, because no Kubernetes is configured: engine-dead, oom-at-batch-expansion\n    1 more do not hold\n"
+		{Name: "idle", Verdict: incident.Undecided, Why: "waiting could not be read", Missing: []string{"kv_usage", "waiting"}},
+	}
+	printOthers(&out, inc)
+	want := "\n  also considered\n    1 cannot be told without the readings that could not be read\n    stalled (cannot be told): no data\n    not looked at, because no Kubernetes is configured: engine-dead, oom-at-batch-expansion\n    1 more do not hold\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}

@@ -36,10 +36,8 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		}
 		say(w, "  alerts: %s%s\n", strings.Join(inc.AlertNames(), ", "), more)
 	}
-	shared := sharedError(inc.Readings)
 	if inc.Note != "" {
-		note := strings.NewReplacer(" (error: "+shared+")", "", " ("+shared+")", "").Replace(inc.Note)
-		say(w, "  %s\n", strings.ReplaceAll(note, "\n", "\n  "))
+		say(w, "  %s\n", strings.ReplaceAll(inc.Note, "\n", "\n  "))
 	}
 	if d := inc.Diagnosis; d != nil {
 		say(w, "\n  %s\n", d.Summary)
@@ -53,10 +51,10 @@ func printIncident(w io.Writer, inc incident.Incident) {
 			}
 			say(w, "    %-9s %s (seen: %s%s)\n", c.Truth, c.Text, c.Seen, limit)
 		}
-		printList(w, "", "Do not ", d.Never)
+		printList(w, "", "Do not ", present.Nevers(d.Never))
 		printList(w, "unusual", "", d.Unusual)
 	}
-	printOthers(w, inc.Others, shared)
+	printOthers(w, inc)
 	printDead(w, inc.DeadAlerts, inc.Unexamined)
 	printCluster(w, inc.Cluster)
 	if len(inc.Readings) > 0 {
@@ -95,11 +93,14 @@ func printList(w io.Writer, title, mark string, texts []string) {
 
 // printOthers lists what holds too and what cannot be ruled out, each with why; what does not hold is only counted, and stands in the JSON.
 // Where one reason keeps all readings away, it is not said again for each.
-func printOthers(w io.Writer, others []incident.Other, shared string) {
+func printOthers(w io.Writer, inc incident.Incident) {
 	var lines []string
-	others, unlooked := incident.NotLookedAt(others)
-	begin := shared[:min(len(shared), 60)] // a reason quotes the beginning of an error
-	told := slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict == incident.Undecided && strings.Contains(o.Why, begin) })
+	others, unlooked := incident.NotLookedAt(inc.Others)
+	shared := sharedError(inc.Readings)
+	failed := func(name string) bool { return shared != "" && inc.Readings[name].Error == shared }
+	told := slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool {
+		return o.Verdict == incident.Undecided && slices.ContainsFunc(o.Missing, failed)
+	})
 	if n := len(others) - len(told); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d cannot be told without the readings that could not be read", n))
 	}
@@ -231,9 +232,6 @@ func sharedError(rs map[string]incident.Reading) string {
 			best = err
 		}
 	}
-	if best == "" {
-		return "\x00" // stands in no text
-	}
 	return best
 }
 
@@ -244,7 +242,7 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, name := range slices.Sorted(maps.Keys(rs)) {
 		r := rs[name]
-		if r.Error == shared {
+		if shared != "" && r.Error == shared {
 			same = append(same, name)
 			continue
 		}

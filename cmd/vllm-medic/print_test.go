@@ -45,8 +45,11 @@ func known() incident.Incident {
 	inc.Diagnosis = &incident.Diagnosis{
 		Name: "bad_replica", Summary: "One pod is slow and the others are well.",
 		Evidence: []incident.Condition{{Text: "ttft_p95 > slo.ttft", Truth: incident.True, Seen: "7.2 s (llama-70b-7)"}},
-		Never:    []string{"raise replicas: the pool has room;\n  new replicas hide the bad one", "restart pods: it empties the prefix caches"},
-		Unusual:  []string{"9 min ago: Deployment llm/llama-70b: image v0.9.2 -> v0.10.1.", "ttft_p95 7.2 s is 6.1 standard deviations above the hour before."},
+		Never: []incident.Never{
+			{Change: "raise", Knob: "replicas", Why: "the pool has room;\n  new replicas hide the bad one"},
+			{Change: "restart", Knob: "pods", Why: "it empties the prefix caches"},
+		},
+		Unusual: []string{"9 min ago: Deployment llm/llama-70b: image v0.9.2 -> v0.10.1.", "ttft_p95 7.2 s is 6.1 standard deviations above the hour before."},
 	}
 	inc.Plan = &incident.Plan{Digest: "0a1b2c3d4e5f", Steps: []incident.Step{
 		{

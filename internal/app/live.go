@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
@@ -83,7 +82,7 @@ func signalFinding(p incident.Pool, ev incident.Evidence, own bool) Finding {
 	have, routes := 0, ""
 	var errs []string
 	for _, r := range ev.Readings {
-		if strings.Contains(r.Warning, evidence.SeveralRoutes) {
+		if r.Routes > 1 {
 			routes = "; " + evidence.SeveralRoutes + ", else the gateway's count for none"
 		}
 		switch {

@@ -177,6 +177,7 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 	}
 	r.Series, r.Pods, r.Baseline = got.past, got.pods, baseline
 	if got.routes > 1 {
+		r.Routes = int(got.routes)
 		r.Warning = joinNotes(r.Warning, SeveralRoutes)
 		r.Optional = r.Optional && got.present // it is there and cannot be used: that is not "this pool has none"
 	}

@@ -1,6 +1,9 @@
 package incident
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Diagnosis is a named cause, the rule that chose it, and its evidence.
 type Diagnosis struct {
@@ -12,13 +15,32 @@ type Diagnosis struct {
 	Evidence []Condition `json:"evidence"`
 	// Healthy names the signals that must be back within their thresholds before the incident counts as recovered.
 	Healthy []string `json:"healthy,omitempty"`
-	// Never are the changes that would make this worse, in words.
-	Never []string `json:"never,omitempty"`
+	// Never are the changes that would make this worse.
+	Never []Never `json:"never,omitempty"`
 	// Unusual are observations that support or qualify the diagnosis and choose nothing: departures from the pool's own past, signals that
 	// move together, recent changes.
 	Unusual []string `json:"unusual,omitempty"`
 	// Doc is the path of the runbook page, for example "docs/playbooks/high-ttft.md".
 	Doc string `json:"doc,omitempty"`
+}
+
+// Never is a change that would make it worse. In JSON it is its String.
+type Never struct {
+	// Change is "raise", "lower", "change" or "restart", and Knob what must not be changed so: "max_num_seqs", "pods".
+	Change, Knob string
+	// Why is one sentence.
+	Why string
+}
+
+// What is "raise max_num_seqs".
+func (n Never) What() string { return strings.TrimSpace(n.Change + " " + n.Knob) }
+
+// String is "raise max_num_seqs: more requests at once lead to preemption".
+func (n Never) String() string {
+	if n.Why == "" {
+		return n.What()
+	}
+	return n.What() + ": " + n.Why
 }
 
 // Truth is three-valued: a rule over a missing reading is undecided.
@@ -48,6 +70,8 @@ type Other struct {
 	Name    string `json:"name"`
 	Verdict Truth  `json:"verdict"`
 	Why     string `json:"why"`
+	// Missing are the signals whose readings are missing, where the verdict is open for them.
+	Missing []string `json:"missing,omitempty"`
 	// NotLookedAt says why a part of the cluster was not looked at, where the verdict is open for that alone; empty otherwise. What was looked at says no.
 	NotLookedAt string `json:"notLookedAt,omitempty"`
 }

@@ -80,7 +80,10 @@ type Reading struct {
 	Error string `json:"error,omitempty"`
 	// Optional says that no data is nothing that a person must know: see Signal.
 	Optional bool `json:"optional,omitempty"`
-	// Warning is what Prometheus warned about in its answer.
+	// Routes is how many routes of the gateway lead into the pool's namespace where it is not known which one is the pool's, so
+	// that the gateway's numbers are nobody's; 0 where that is known, or the gateway was not asked.
+	Routes int `json:"routes,omitempty"`
+	// Warning is what Prometheus warned about in its answer, for people.
 	Warning string `json:"warning,omitempty"`
 	// Series is the recent past of the value, oldest first, for the chart.
 	Series []Point `json:"series,omitempty"`

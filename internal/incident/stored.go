@@ -88,6 +88,17 @@ func (u *Unread) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// MarshalText is "raise max_num_seqs: why", which is what "never" has always held.
+func (n Never) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (n *Never) UnmarshalText(b []byte) error {
+	what, why, _ := strings.Cut(string(b), ": ")
+	change, knob, _ := strings.Cut(what, " ")
+	*n = Never{Change: change, Knob: knob, Why: why}
+	return nil
+}
+
 // UnmarshalJSON reads an incident of any version.
 func (i *Incident) UnmarshalJSON(b []byte) error {
 	type plain Incident

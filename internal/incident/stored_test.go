@@ -73,6 +73,13 @@ func TestFactsAreReadFromAnIncidentThatHasOnlyTheirSentences(t *testing.T) {
 			t.Errorf("-want +got:\n%s", d)
 		}
 	})
+	t.Run("what would make it worse", func(t *testing.T) {
+		t.Parallel()
+		want := Never{Change: "restart", Knob: "pods", Why: "it takes away capacity, and empties the prefix caches"}
+		if len(inc.Diagnosis.Never) != 4 || inc.Diagnosis.Never[2] != want {
+			t.Errorf("%+v", inc.Diagnosis.Never)
+		}
+	})
 	t.Run("what could not be read", func(t *testing.T) {
 		t.Parallel()
 		want := []Unread{

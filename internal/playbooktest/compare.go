@@ -62,7 +62,11 @@ func nevers(got playbooks.Result) []string {
 	if got.Diagnosis == nil {
 		return nil
 	}
-	return got.Diagnosis.Never
+	out := make([]string, len(got.Diagnosis.Never))
+	for n, no := range got.Diagnosis.Never {
+		out[n] = no.String()
+	}
+	return out
 }
 
 func nameOfDiagnosis(got playbooks.Result) string {

@@ -137,7 +137,7 @@ func availability(in Input) incident.Guardrail {
 	case c.RolloutRunning:
 		return refuse(name, "a rollout is running already")
 	}
-	w := in.Readings["waiting"]
+	w := in.Readings[incident.SignalWaiting]
 	switch {
 	case !w.HasValue():
 		return refuse(name, "it restarts pods, and how many requests wait is not known (%s)", w.Text())

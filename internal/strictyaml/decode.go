@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +109,7 @@ var (
 	valueType    = reflect.TypeFor[Value]()
 	timeType     = reflect.TypeFor[time.Time]()
 	durationType = reflect.TypeFor[time.Duration]()
+	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // value decodes one value; whole is false when there is nothing of it in out.
@@ -135,6 +137,8 @@ func (d *decoder) value(n *yaml.Node, out reflect.Value) (whole bool) {
 		return d.custom(n, out)
 	case out.Type() == timeType || out.Type() == durationType:
 		return d.time(n, out)
+	case out.Addr().Type().Implements(textType):
+		return d.text(n, out)
 	}
 	switch out.Kind() { //nolint:exhaustive // the other kinds are single values
 	case reflect.Struct:
@@ -159,6 +163,20 @@ func (d *decoder) custom(n *yaml.Node, out reflect.Value) bool {
 		d.add(n, Grammar, "%v", err)
 	}
 	return err == nil
+}
+
+// text fills a type that reads itself out of a text, as for JSON.
+func (d *decoder) text(n *yaml.Node, out reflect.Value) bool {
+	var words string
+	if !d.scalar(n, reflect.ValueOf(&words).Elem()) {
+		return false
+	}
+	read, _ := reflect.TypeAssert[encoding.TextUnmarshaler](out.Addr())
+	if err := read.UnmarshalText([]byte(words)); err != nil {
+		d.add(n, Grammar, "%v", err)
+		return false
+	}
+	return true
 }
 
 // mapping fills a struct.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -228,6 +229,15 @@ share: 2
 	noon := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	if err := v.DecodeAt(noon, &j); err != nil || !j.At.Equal(noon.Add(-5*time.Minute)) {
 		t.Errorf("%v %v", err, j.At)
+	}
+	var host struct {
+		At netip.Addr `yaml:"at"`
+	}
+	if v, err = Parse("x", []byte("at: 10.0.0.1"), limit); err != nil || v.Decode(&host) != nil || host.At.String() != "10.0.0.1" {
+		t.Errorf("a type that reads itself out of a text: %v %s", err, host.At)
+	}
+	if v, err = Parse("x", []byte("at: 10.0.0"), limit); err != nil || v.Decode(&host) == nil {
+		t.Errorf("what such a type refuses is read: %v %s", err, host.At)
 	}
 	if text, _ := decode("lift_after: 1h30m", &j); text != "" || j.Lift != 90*time.Minute {
 		t.Errorf("%s %+v", text, j)

@@ -17,7 +17,7 @@ import (
 // evidenceFuncs are what the page of an incident says about its evidence.
 func evidenceFuncs() template.FuncMap {
 	return template.FuncMap{
-		"usually": usually, "strange": strange, "breakdowns": breakdowns, "forbidden": forbidden, "before": before, "failed": failed, "beyond": beyond, "unused": unused, "unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
+		"usually": usually, "strange": strange, "breakdowns": breakdowns, "before": before, "failed": failed, "beyond": beyond, "unused": unused, "unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
 		"considered": considered,
 		"lines":      func(all []string) string { return strings.Join(all, "\n") },
 		"rest":       func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
@@ -200,15 +200,6 @@ func limit(r incident.Reading) string {
 		return ""
 	}
 	return incident.FormatValue(*r.Threshold, r.Unit)
-}
-
-// rule is an entry of the never list: what not to do, and why.
-type rule struct{ What, Why string }
-
-// forbidden reads "raise max_num_seqs: more requests at once ...".
-func forbidden(never string) rule {
-	what, why, _ := strings.Cut(never, ": ")
-	return rule{What: what, Why: why}
 }
 
 // before says how long before the reading something was; empty when that is not known.

@@ -63,9 +63,9 @@ func rich() incident.Incident {
 			{Text: "ttft_worst_pod > slo.ttft", Truth: incident.True, Signal: "ttft_worst_pod", Seen: "7.2 s (" + pod(7) + ")", Threshold: "2 s"},
 			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97 % (" + pod(7) + ")", Threshold: "90 %"},
 		},
-		Never: []string{
-			"raise replicas: the pool has room; new replicas hide the bad one",
-			"raise max_num_batched_tokens: longer prefill steps hold up every running answer for longer (vLLM docs/configuration/optimization.md)",
+		Never: []incident.Never{
+			{Change: "raise", Knob: "replicas", Why: "the pool has room; new replicas hide the bad one"},
+			{Change: "raise", Knob: "max_num_batched_tokens", Why: "longer prefill steps hold up every running answer for longer (vLLM docs/configuration/optimization.md)"},
 		},
 		Unusual: []string{
 			"9 min ago: Deployment llm/llama-70b: image vllm/vllm-openai:v0.9.2 -> v0.10.1.",

@@ -24,7 +24,7 @@ func hostile() incident.Incident {
 		Error:   evil, Unread: []incident.Unread{{Part: incident.PartNodes, Why: evil}},
 	}
 	inc.DeadAlerts = []incident.DeadAlert{{Alert: evil, Expr: evil, Missing: []string{evil}, Instead: evil, Why: evil}}
-	inc.Diagnosis = &incident.Diagnosis{Name: evil, Summary: evil, Never: []string{evil, evil + ": " + evil}, Unusual: []string{evil}, Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}}}
+	inc.Diagnosis = &incident.Diagnosis{Name: evil, Summary: evil, Never: []incident.Never{{Change: evil}, {Change: evil, Knob: evil, Why: evil}}, Unusual: []string{evil}, Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}}}
 	inc.Others = []incident.Other{{Name: evil, Verdict: incident.False, Why: evil}}
 	inc.Plan = &incident.Plan{Digest: evil, Steps: []incident.Step{{
 		ID: "p1-s1", Title: evil, State: evil, Reason: evil, Diff: evil,

@@ -63,7 +63,7 @@ func TestWhatHoldsTooIsNamed(t *testing.T) {
 func TestNothingIsSaidWhereNothingIsToBeSaid(t *testing.T) {
 	t.Parallel()
 	with := func(never, unusual []string) func(*incident.Incident) {
-		return func(i *incident.Incident) { i.Diagnosis.Never, i.Diagnosis.Unusual = never, unusual }
+		return func(i *incident.Incident) { i.Diagnosis.Never, i.Diagnosis.Unusual = nevers(never...), unusual }
 	}
 	for name, change := range map[string]func(*incident.Incident){
 		"none":         with(nil, nil),
@@ -95,7 +95,7 @@ func TestWhatNotToDoStaysAfterAStepThatDidNotHelp(t *testing.T) {
 func TestCautionsAreHarmlessAndOnOneLine(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["09-deciding-cautions"]
-	inc.Diagnosis.Never = []string{"restart <!channel> <@U0ALICE>\n<https://evil.example|click>: " + strings.Repeat("&", 500)}
+	inc.Diagnosis.Never = nevers("restart <!channel> <@U0ALICE>\n<https://evil.example|click>: " + strings.Repeat("&", 500))
 	inc.Diagnosis.Unusual = []string{"2 min ago: <script>alert(1)</script>\n\n```*_~`@here " + strings.Repeat("long ", 500)}
 	mustKeepLimits(t, inc)
 	for l := range strings.SplitSeq(shownText(Render(inc, links)), "\n") {
@@ -120,7 +120,7 @@ func TestALongMessageDropsUnusualThenNeverThenEvidence(t *testing.T) {
 	inc := stories(t)["09-deciding-cautions"]
 	long := func(s string) string { return (s + ": " + strings.Repeat("because of this and that ", 20)) }
 	for n := range inc.Diagnosis.Never {
-		inc.Diagnosis.Never[n] = long(inc.Diagnosis.Never[n])
+		inc.Diagnosis.Never[n].Why = long(inc.Diagnosis.Never[n].Why)
 	}
 	for n := range inc.Diagnosis.Unusual {
 		inc.Diagnosis.Unusual[n] = long(inc.Diagnosis.Unusual[n])

@@ -205,7 +205,7 @@ func TestLargestIncidentStillOffersItsDecisions(t *testing.T) {
 	huge := strings.Repeat("&", 3000)
 	inc := asked(t, incident.ModeApprove, batchStep()).inc
 	inc.Pool, inc.Note, inc.Dialect = huge, huge, huge
-	inc.Diagnosis.Summary, inc.Diagnosis.Never, inc.Diagnosis.Unusual = huge, slices.Repeat([]string{huge}, 20), slices.Repeat([]string{huge}, 20)
+	inc.Diagnosis.Summary, inc.Diagnosis.Never, inc.Diagnosis.Unusual = huge, slices.Repeat([]incident.Never{{Why: huge}}, 20), slices.Repeat([]string{huge}, 20)
 	for n := range inc.Diagnosis.Evidence {
 		inc.Diagnosis.Evidence[n].Text, inc.Diagnosis.Evidence[n].Seen, inc.Diagnosis.Evidence[n].Threshold = huge, huge, huge
 	}

@@ -146,7 +146,7 @@ func (c chaos) incident() incident.Incident {
 	}
 	if c.IntN(4) > 0 {
 		inc.Diagnosis = &incident.Diagnosis{
-			Summary: c.text(), Name: c.text(), Doc: c.text(), Healthy: several(c, 8, c.text), Never: several(c, 6, c.text), Unusual: several(c, 8, c.text),
+			Summary: c.text(), Name: c.text(), Doc: c.text(), Healthy: several(c, 8, c.text), Never: several(c, 6, func() incident.Never { return incident.Never{Change: c.text(), Knob: c.text(), Why: c.text()} }), Unusual: several(c, 8, c.text),
 			Evidence: several(c, 15, func() incident.Condition {
 				return incident.Condition{Text: c.text(), Truth: pick(c, incident.True, incident.Undecided, incident.False), Signal: c.text(), Seen: c.text(), Threshold: c.text()}
 			}),

@@ -124,12 +124,12 @@ func cautious(d *incident.Diagnosis) *incident.Diagnosis {
 	out := *d
 	out.Evidence = slices.Clone(d.Evidence)
 	out.Evidence[1].Seen = "41 (llama-70b-6d5f-x2x7k)"
-	out.Never = []string{
+	out.Never = nevers(
 		"raise max_num_seqs: more requests at once in a full KV cache lead to preemption",
 		"lower gpu_memory_utilization: it makes the KV cache smaller, which is what is missing",
 		"restart pods: it takes away capacity, and empties the prefix caches",
 		"raise max_num_batched_tokens: longer prefill steps hold up every running answer for longer (vLLM docs/configuration/optimization.md)",
-	}
+	)
 	out.Unusual = []string{
 		"12 min ago: Deployment llm/llama-70b: image vllm/vllm-openai:v0.9.2 -> v0.10.1; --max-model-len 32768 -> 131072.",
 		"TTFT p95 7.2 s is 6.1 standard deviations above the hour before (400 ms on average); at this hour yesterday it was 380 ms.",
@@ -138,6 +138,15 @@ func cautious(d *incident.Diagnosis) *incident.Diagnosis {
 		"Waiting requests 41 is 5.2 standard deviations above the hour before (1.2 on average).",
 	}
 	return &out
+}
+
+// nevers are lines such as "restart pods: why".
+func nevers(lines ...string) []incident.Never {
+	out := make([]incident.Never, len(lines))
+	for n, line := range lines {
+		_ = out[n].UnmarshalText([]byte(line)) // reads every text
+	}
+	return out
 }
 
 func deployment(at incident.Target) incident.Target {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // maxCaution bounds one entry of the never list or one unusual thing, in characters: a long line on a wide screen, and longer than any entry of the
@@ -17,7 +18,7 @@ func (c *canvas) cautions(inc incident.Incident) {
 	if d == nil || inc.State.Running() || !inc.HealthySince.IsZero() {
 		return
 	}
-	lines := c.nevers(inc, sentences(d.Never))
+	lines := c.nevers(inc, sentences(present.Nevers(d.Never)))
 	if !outdated(inc) {
 		lines = append(lines, listed("🔎 *Unusual:* ", sentences(d.Unusual), c.detail.unusual)...)
 	}
