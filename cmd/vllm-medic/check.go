@@ -16,6 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // mistakes are everything that is wrong with a configuration and its playbooks, one line each.
@@ -23,6 +24,13 @@ type mistakes []string
 
 // Error has one mistake a line.
 func (m mistakes) Error() string { return strings.Join(m, "\n") }
+
+// add adds what was found in files.
+func (m *mistakes) add(found strictyaml.Problems) {
+	for _, p := range found {
+		*m = append(*m, p.String())
+	}
+}
 
 func check(t terminal) *cobra.Command {
 	cmd := &cobra.Command{Use: "check", Short: "check the configuration and the playbooks; all errors at once"}

@@ -14,6 +14,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // source is where incidents are read: a running bot, or its store.
@@ -53,8 +54,10 @@ func (s sourceFlags) open(cmd *cobra.Command, t terminal) (source, error) {
 
 // asMistakes lets a configuration's mistakes be printed one a line.
 func asMistakes(err error) error {
-	if bad, ok := errors.AsType[config.LoadErrors](err); ok {
-		return mistakes(bad)
+	if bad, ok := errors.AsType[strictyaml.Problems](err); ok {
+		var found mistakes
+		found.add(bad)
+		return found
 	}
 	return err
 }

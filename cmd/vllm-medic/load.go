@@ -40,11 +40,11 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 	l := loaded{builtin: len(builtin.Playbooks())}
 	var found mistakes
 	if l.Config, err = config.Load(path, opts); err != nil {
-		var bad config.LoadErrors
-		if !errors.As(err, &bad) {
+		bad, ok := errors.AsType[strictyaml.Problems](err)
+		if !ok {
 			return loaded{}, err
 		}
-		found = append(found, bad...)
+		found.add(bad)
 	}
 	more, err := config.PlaybookFiles(l.Playbooks.Dirs)
 	if err != nil {
@@ -54,13 +54,11 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 		files = append(files, playbooks.File{Name: f.Name, Data: f.Data})
 	}
 	if l.catalog, err = playbooks.Load(files, playbooks.Options{Window: l.Playbooks.Window, MaxWarmUp: l.Playbooks.MaxWarmUp}); err != nil {
-		var bad strictyaml.Problems
-		if !errors.As(err, &bad) {
+		bad, ok := errors.AsType[strictyaml.Problems](err)
+		if !ok {
 			return loaded{}, err
 		}
-		for _, p := range bad {
-			found = append(found, p.String())
-		}
+		found.add(bad)
 	}
 	if len(found) > 0 {
 		return loaded{}, found

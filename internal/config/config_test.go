@@ -147,7 +147,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is not set or empty"},
 		{"file missing", "mode: approve", "mode: approve\naccess: {viewer_token_file: /no/such}", "cannot be read"},
 		{"duration without a unit", "mode: approve", "mode: approve\ntiming: {settle: 30}", `"30" has no unit; write 30ms for milliseconds, 30s for seconds`},
-		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", "timing.settle: must not be negative"},
+		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", `medic.yaml:6:18: "-1s" is negative`},
 		{"profile", "    knobs:", "    slo: fast\n    knobs:", `"fast" is not a built-in profile`},
 		{"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}", "asks for 2 approvals from 1 people"},
 		{"approvers of nothing", "mode: approve", "mode: approve\napprovers: {reboot: {users: [U1]}}", "approvers.reboot"},

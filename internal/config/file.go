@@ -1,5 +1,7 @@
 package config
 
+import "github.com/vllm-medic/vllm-medic/internal/strictyaml"
+
 // file is the configuration as people write it. docs/config.schema.json, for editors, is made from these types and their comments.
 type file struct {
 	// The addresses of the three listeners.
@@ -71,9 +73,9 @@ type prometheusFile struct {
 	// Further query parameters: partial_response=false for Thanos.
 	ExtraParams map[string]string `yaml:"extra_params,omitempty"`
 	// How long one query may take. Default 10s.
-	Timeout duration `yaml:"timeout,omitempty"`
+	Timeout strictyaml.Duration `yaml:"timeout,omitempty"`
 	// How long all queries of one look may take. Default 25s.
-	Deadline duration `yaml:"deadline,omitempty"`
+	Deadline strictyaml.Duration `yaml:"deadline,omitempty"`
 	// How many queries run at a time, at most 20. Default 20.
 	Concurrency int `yaml:"concurrency,omitempty" jsonschema:"minimum=0,maximum=20"`
 }
@@ -194,7 +196,7 @@ type playbooksFile struct {
 	// Folders whose *.yaml and *.yml files are read after the built-in playbooks.
 	Dirs []string `yaml:"dirs,omitempty"`
 	// The window of the rates in the built-in queries. Default 5m, as in the shipped alert rules.
-	Window duration `yaml:"window,omitempty"`
+	Window strictyaml.Duration `yaml:"window,omitempty"`
 	// The longest warm-up of a step, for rehearsals in which nothing real gets warm. Default: no bound.
-	MaxWarmUp duration `yaml:"max_warm_up,omitempty"`
+	MaxWarmUp strictyaml.Duration `yaml:"max_warm_up,omitempty"`
 }

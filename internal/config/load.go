@@ -10,10 +10,10 @@ import (
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
@@ -35,7 +35,7 @@ type Options struct {
 	Kubeconfig func(path, context string) error
 }
 
-// Load reads the file. What is wrong with it comes at once, as LoadErrors; the Config beside them is only good for finding more of them, such as
+// Load reads the file. What is wrong with it comes at once, as strictyaml.Problems; the Config beside them is only good for finding more of them, such as
 // those in the playbooks that it names. Relative paths in the file are relative to it.
 func Load(path string, opts Options) (Config, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
@@ -45,60 +45,45 @@ func Load(path string, opts Options) (Config, error) {
 	return Parse(path, data, opts)
 }
 
+// maxFileSize bounds the file.
+const maxFileSize = 4 << 20
+
 // Parse is Load for bytes that have been read.
 func Parse(name string, data []byte, opts Options) (Config, error) {
-	l := &loader{problems: problems{name: name}, opts: opts, dir: filepath.Dir(name)}
-	if !l.read(data) {
+	l, ok := open(name, data, opts)
+	if !ok {
 		return Config{}, l.err()
 	}
 	var f file
-	if !l.decode(yaml.Load(data, &f, yaml.WithKnownFields()), data) {
-		// Of a mapping with a key that is given twice nothing is decoded, so all of it would look missing.
-		return Config{}, l.err()
-	}
+	l.add(l.root.Decode(&f))
 	return l.config(f), l.err()
 }
 
-// StoreURL reads where a configuration keeps its incidents, and nothing else: mistakes elsewhere in the file and secrets that are not at hand do
-// not matter to somebody who wants to see the incidents.
+// open parses the file; false says that there is nothing in it to decode.
+func open(name string, data []byte, opts Options) (*loader, bool) {
+	root, err := strictyaml.Parse(name, data, maxFileSize)
+	l := &loader{problems: problems{root: root}, opts: opts, dir: filepath.Dir(name)}
+	l.add(err)
+	return l, err == nil
+}
+
+// StoreURL reads where a configuration keeps its incidents, and nothing else: errors elsewhere in the file and secrets
+// that are not at hand do not matter to somebody who wants to see the incidents.
 func StoreURL(path string, opts Options) (string, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
 	if err != nil {
 		return "", fmt.Errorf("read the configuration: %w", err)
 	}
-	l := &loader{problems: problems{name: path}, opts: opts, dir: filepath.Dir(path)}
-	if !l.read(data) {
+	l, ok := open(path, data, opts)
+	if !ok {
 		return "", l.err()
 	}
-	var f struct {
-		Store storeFile `yaml:"store"`
+	var f storeFile
+	if section, ok := l.root.Lookup("store"); ok {
+		l.add(section.Decode(&f))
 	}
-	l.decode(yaml.Load(data, &f), data)
-	raw := l.store(f.Store)
+	raw := l.store(f)
 	return raw, l.err()
-}
-
-// read parses the file; false says that there is nothing in it to decode.
-func (l *loader) read(data []byte) bool {
-	var root yaml.Node
-	if err := yaml.Load(data, &root); err != nil {
-		l.decode(err, data)
-		return false
-	}
-	l.root = &root
-	top := &root
-	if root.Kind == yaml.DocumentNode && len(root.Content) > 0 {
-		top = root.Content[0]
-	}
-	switch {
-	case top.Kind == yaml.MappingNode:
-		return true
-	case top.Kind == 0 || top.Kind == yaml.DocumentNode || top.Tag == "!!null":
-		l.list = append(l.list, problem{1, 1, "the file is empty"})
-	default:
-		l.list = append(l.list, problem{top.Line, top.Column, "the file must be a mapping with at least prometheus and pools; docs/config.md shows all settings"})
-	}
-	return false
 }
 
 type loader struct {
@@ -292,20 +277,13 @@ func (l *loader) policy(f policyFile) policy.Settings {
 
 func (l *loader) timing(f timingFile) incident.Timing {
 	return incident.Timing{
-		Sweep: l.positive("sweep", f.Sweep), Lease: l.positive("lease", f.Lease), GroupWait: l.positive("group_wait", f.GroupWait),
-		Refresh: l.positive("refresh", f.Refresh), Watch: l.positive("watch", f.Watch), Expire: l.positive("expire", f.Expire),
-		Retry: l.positive("retry", f.Retry), GiveUp: l.positive("give_up", f.GiveUp), RolloutPoll: l.positive("rollout_poll", f.RolloutPoll),
-		RolloutLimit: l.positive("rollout_limit", f.RolloutLimit), Settle: l.positive("settle", f.Settle),
-		VerifyEvery: l.positive("verify_every", f.VerifyEvery), VerifyFor: l.positive("verify_for", f.VerifyFor), Hold: l.positive("hold", f.Hold),
-		Stale: l.positive("stale", f.Stale),
+		Sweep: time.Duration(f.Sweep), Lease: time.Duration(f.Lease), GroupWait: time.Duration(f.GroupWait),
+		Refresh: time.Duration(f.Refresh), Watch: time.Duration(f.Watch), Expire: time.Duration(f.Expire),
+		Retry: time.Duration(f.Retry), GiveUp: time.Duration(f.GiveUp), RolloutPoll: time.Duration(f.RolloutPoll),
+		RolloutLimit: time.Duration(f.RolloutLimit), Settle: time.Duration(f.Settle),
+		VerifyEvery: time.Duration(f.VerifyEvery), VerifyFor: time.Duration(f.VerifyFor), Hold: time.Duration(f.Hold),
+		Stale: time.Duration(f.Stale),
 	}
-}
-
-func (l *loader) positive(name string, d duration) time.Duration {
-	if d < 0 {
-		l.at("timing."+name, "must not be negative")
-	}
-	return time.Duration(d)
 }
 
 func (l *loader) mode(path, raw string, fallback incident.Mode) incident.Mode {

@@ -1,8 +1,10 @@
 package config
 
+import "github.com/vllm-medic/vllm-medic/internal/strictyaml"
+
 type policyFile struct {
 	// How long an object (a Deployment, an autoscaler, a traffic policy) is left alone after a step on it. Default 10m.
-	CoolDown *duration `yaml:"cool_down,omitempty"`
+	CoolDown *strictyaml.Duration `yaml:"cool_down,omitempty"`
 	// How many steps a pool may get in an hour. Default 4.
 	HourlyBudget *int `yaml:"hourly_budget,omitempty" jsonschema:"minimum=1,default=4"`
 	// How many steps a pool may get in a day. Default 12.
@@ -15,35 +17,35 @@ type policyFile struct {
 
 type timingFile struct {
 	// How often the bot looks without being woken. Default 1s.
-	Sweep duration `yaml:"sweep,omitempty"`
+	Sweep strictyaml.Duration `yaml:"sweep,omitempty"`
 	// How long a claim on an incident lasts; another replica may take it over afterwards. Default 2m.
-	Lease duration `yaml:"lease,omitempty"`
+	Lease strictyaml.Duration `yaml:"lease,omitempty"`
 	// How long the first alerts of an incident are gathered. Default 5s: Alertmanager has grouped already.
-	GroupWait duration `yaml:"group_wait,omitempty"`
+	GroupWait strictyaml.Duration `yaml:"group_wait,omitempty"`
 	// How often a plan that waits for people is looked at again. Default 1m.
-	Refresh duration `yaml:"refresh,omitempty"`
+	Refresh strictyaml.Duration `yaml:"refresh,omitempty"`
 	// How often a quiet incident is looked at again. Default 1m.
-	Watch duration `yaml:"watch,omitempty"`
+	Watch strictyaml.Duration `yaml:"watch,omitempty"`
 	// How long people are asked when approvers says nothing; then the answer is no. Default 30m.
-	Expire duration `yaml:"expire,omitempty"`
+	Expire strictyaml.Duration `yaml:"expire,omitempty"`
 	// The pause after a failed look at the outside. Default 5s.
-	Retry duration `yaml:"retry,omitempty"`
+	Retry strictyaml.Duration `yaml:"retry,omitempty"`
 	// How long an approved step waits for a check that cannot be made; then it is refused. Default 2m.
-	GiveUp duration `yaml:"give_up,omitempty"`
+	GiveUp strictyaml.Duration `yaml:"give_up,omitempty"`
 	// How often a rollout is looked at. Default 5s.
-	RolloutPoll duration `yaml:"rollout_poll,omitempty"`
+	RolloutPoll strictyaml.Duration `yaml:"rollout_poll,omitempty"`
 	// When a rollout counts as failed. Default 30m: a large model takes minutes to start.
-	RolloutLimit duration `yaml:"rollout_limit,omitempty"`
+	RolloutLimit strictyaml.Duration `yaml:"rollout_limit,omitempty"`
 	// How long to wait after the rollout before the signals are read again: their window. Default 5m.
-	Settle duration `yaml:"settle,omitempty"`
+	Settle strictyaml.Duration `yaml:"settle,omitempty"`
 	// How often the signals are read then. Default 30s.
-	VerifyEvery duration `yaml:"verify_every,omitempty"`
+	VerifyEvery strictyaml.Duration `yaml:"verify_every,omitempty"`
 	// How long they are read before the verdict stands. Default 5m.
-	VerifyFor duration `yaml:"verify_for,omitempty"`
+	VerifyFor strictyaml.Duration `yaml:"verify_for,omitempty"`
 	// How long the signals must be healthy before an incident is closed. Default 5m.
-	Hold duration `yaml:"hold,omitempty"`
+	Hold strictyaml.Duration `yaml:"hold,omitempty"`
 	// When an incident about which nothing can be learned, and of which no alert fires, is closed. Default 24h.
-	Stale duration `yaml:"stale,omitempty"`
+	Stale strictyaml.Duration `yaml:"stale,omitempty"`
 }
 
 type approversFile struct {
@@ -54,7 +56,7 @@ type approversFile struct {
 	// How many different people must approve. Default 1.
 	Count int `yaml:"count,omitempty" jsonschema:"minimum=0,default=1"`
 	// How long they are asked; then the answer is no. Default: timing.expire.
-	Expire duration `yaml:"expire,omitempty"`
+	Expire strictyaml.Duration `yaml:"expire,omitempty"`
 }
 
 type poolFile struct {
@@ -146,5 +148,5 @@ type throttleFile struct {
 	// Never above this.
 	Max int64 `yaml:"max" jsonschema:"minimum=1"`
 	// How long the pool must be healthy before the limit is lifted. Default: what the playbook says.
-	LiftAfter duration `yaml:"lift_after,omitempty"`
+	LiftAfter strictyaml.Duration `yaml:"lift_after,omitempty"`
 }

@@ -147,9 +147,6 @@ func (l *loader) approvers(path string, f map[string]approversFile) map[incident
 		if a.Count < 0 || (len(a.Groups) == 0 && a.Count > len(a.Users)) {
 			l.at(path+"."+name+".count", "asks for %d approvals from %d people", a.Count, len(a.Users))
 		}
-		if a.Expire < 0 {
-			l.at(path+"."+name+".expire", "must not be negative")
-		}
 		l.slackIDs(path+"."+name+".users", a.Users, userID)
 		l.slackIDs(path+"."+name+".groups", a.Groups, groupID)
 		out[kind] = incident.Approvers{Users: a.Users, Groups: a.Groups, Count: a.Count, Expire: time.Duration(a.Expire)}
@@ -230,9 +227,6 @@ func (l *loader) throttle(path string, f throttleFile) {
 	}
 	if f.Namespace == "" || f.Name == "" {
 		l.at(path, "needs namespace and name of the BackendTrafficPolicy")
-	}
-	if f.LiftAfter < 0 {
-		l.at(path+".lift_after", "must not be negative")
 	}
 	l.bounds(path, f.Min, f.Max)
 }

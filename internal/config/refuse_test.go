@@ -57,13 +57,14 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		{"a context of nothing", "kubernetes: {}", "kubernetes: {context: prod}", "kubernetes.context: needs kubernetes.kubeconfig"},
 		{"an empty file", sound, "", "medic.yaml:1:1: the file is empty"},
 		{"an empty document", sound, "---\n# nothing yet\n", "medic.yaml:1:1: the file is empty"},
-		{"a list", sound, "- prometheus\n", "medic.yaml:1:1: the file must be a mapping with at least prometheus and pools"},
+		{"a list", sound, "- prometheus\n", "medic.yaml:1:1: the file must be a mapping, not a list"},
 		{"a tab", "  - name: llama\n", "\t- name: llama\n", "medic.yaml:7:1: there is a tab; YAML is indented with spaces only"},
 		{"pools as a mapping", "pools:\n  - name: llama\n", "pools:\n    name: llama\n", `medic.yaml:7:5: a list (its items begin with "- ") is wanted here, not a mapping`},
 		{"a wrong key", "    knobs:\n", "    knbos:\n", `medic.yaml:11:5: there is no field "knbos" here; did you mean "knobs"?`},
 		{"milliseconds without a unit", "    knobs:\n", "    slo: {ttft: 2500}\n    knobs:\n", `medic.yaml:11:17: "2500" has no unit; write 2500ms for milliseconds, 2500s for seconds`},
 		{"milliseconds with a space", "    knobs:\n", "    slo: {ttft: 2500 ms}\n    knobs:\n", `"2500 ms" is not a duration; write 2500ms, without a space`},
-		{"days", "mode: approve\n", "mode: approve\ntiming: {stale: 2d}\n", `"2d" is not a duration; write 48h`},
+		{"days in words", "mode: approve\n", "mode: approve\ntiming: {stale: 2 days}\n", `"2 days" is not a duration; write 2d`},
+		{"a section that is none", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: http://prometheus:9090", "medic.yaml:3:13: a mapping is wanted here, not a single value"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,6 +74,9 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			_, err := Parse("medic.yaml", []byte(strings.Replace(sound, tc.old, tc.with, 1)), opts(nil))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v\nwant %q in it", err, tc.want)
+			}
+			if tc.name == "a section that is none" && err != nil && strings.Contains(err.Error(), "is needed") {
+				t.Errorf("what cannot be read is not missing: %v", err)
 			}
 			if err != nil && (strings.Contains(err.Error(), "config.f") || strings.Contains(err.Error(), "config.p")) {
 				t.Errorf("a Go type leaks: %v", err)
@@ -102,6 +106,8 @@ func TestWhatCanWorkIsAccepted(t *testing.T) {
 		{"drill without a cluster", "kubernetes: {}\nmode: approve\n", "mode: drill\n"},
 		{"observe without a cluster", "kubernetes: {}\nmode: approve\n", "mode: observe\n"},
 		{"milliseconds", "    knobs:\n", "    slo: {ttft: 2500ms}\n    knobs:\n"},
+		{"a fraction", "    knobs:\n", "    slo: {ttft: 2.5s}\n    knobs:\n"},
+		{"days", "mode: approve\n", "mode: approve\ntiming: {stale: 2d, hold: 1h30m}\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -18,6 +18,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 var update = flag.Bool("update", false, "write docs/config.schema.json anew")
@@ -28,7 +29,7 @@ const schemaFile = "../../docs/config.schema.json"
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, name := range []string{"file.go", "poolfile.go", "scalar.go"} {
+	for _, name := range []string{"file.go", "poolfile.go", "slo.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -62,8 +63,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	r.Mapper = func(in reflect.Type) *jsonschema.Schema {
 		switch in {
-		case reflect.TypeFor[duration]():
-			return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`, Examples: []any{"30s", "5m", "1h30m"}}
+		case reflect.TypeFor[strictyaml.Duration]():
+			return &jsonschema.Schema{Type: "string", Pattern: strictyaml.DurationPattern, Examples: []any{"30s", "5m", "1h30m"}}
 		case reflect.TypeFor[sloFile]():
 			targets := *r
 			targets.DoNotReference = true

@@ -279,6 +279,15 @@ func TestPlacesAreFoundByTheirPath(t *testing.T) {
 			t.Errorf("%q is at %s, want %s", path, got, want)
 		}
 	}
+	for path, want := range map[string]string{
+		"": "1:1", "pools": "1:1", "pools[0]": "2:5", "pools[0].name": "2:5", "pools[0].labels.a.b": "3:14", "pools[0].nothing": "2:5",
+		"pools[0].labels.c": "3:5", "pools[7]": "1:1", "pools[1][1]": "4:19",
+	} {
+		p := v.Name(path).Problem("")
+		if got := fmt.Sprintf("%d:%d", p.Line, p.Col); got != want {
+			t.Errorf("%q is named at %s, want %s", path, got, want)
+		}
+	}
 	if got := v.Find("pools[0].labels").Fields(); !cmp.Equal(got, []string{"a.b", "a"}) {
 		t.Errorf("got %v", got)
 	}

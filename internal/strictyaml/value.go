@@ -67,37 +67,51 @@ func (v Value) Item(i int) Value {
 
 // Find is the value with a path such as pools[0].knobs.replicas, or the nearest above it that is in the file.
 func (v Value) Find(path string) Value {
+	found, _ := v.walk(path)
+	return found
+}
+
+// Name is where the field with a path has its name, for a problem with the setting as such; an item of a list is where
+// it begins. What is not in the file is where the nearest thing above it is.
+func (v Value) Name(path string) Value {
+	_, named := v.walk(path)
+	return named
+}
+
+// walk follows a path as far as it is in the file.
+func (v Value) walk(path string) (found, named Value) {
+	found, named = v, v
 	for path != "" {
+		n := resolved(found.node)
 		if rest, ok := strings.CutPrefix(path, "["); ok {
 			digits, after, _ := strings.Cut(rest, "]")
 			i, err := strconv.Atoi(digits)
-			n := resolved(v.node)
 			if err != nil || n == nil || n.Kind != yaml.SequenceNode || i < 0 || i >= len(n.Content) {
-				return v
+				return found, named
 			}
-			v, path = v.Item(i), strings.TrimPrefix(after, ".")
+			found = Value{v.source, n.Content[i]}
+			named, path = found, strings.TrimPrefix(after, ".")
 			continue
 		}
-		below, rest, ok := v.step(path)
+		f, rest, ok := step(n, path)
 		if !ok {
-			return v
+			return found, named
 		}
-		v, path = below, rest
+		found, named, path = Value{v.source, f.value}, Value{v.source, f.key}, rest
 	}
-	return v
+	return found, named
 }
 
 // step takes the longest field's name off a path: labels have dots in their names.
-func (v Value) step(path string) (below Value, rest string, ok bool) {
-	longest := -1
-	for _, f := range fieldsOf(v.node) {
+func step(n *yaml.Node, path string) (best field, rest string, ok bool) {
+	for _, f := range fieldsOf(n) {
 		after, found := strings.CutPrefix(path, f.key.Value)
-		if !found || len(f.key.Value) <= longest || (after != "" && after[0] != '.' && after[0] != '[') {
+		if !found || (after != "" && after[0] != '.' && after[0] != '[') || ok && len(f.key.Value) <= len(best.key.Value) {
 			continue
 		}
-		longest, below, rest, ok = len(f.key.Value), Value{v.source, f.value}, strings.TrimPrefix(after, "."), true
+		best, rest, ok = f, strings.TrimPrefix(after, "."), true
 	}
-	return below, rest, ok
+	return best, rest, ok
 }
 
 // Text is a single value as it is written, without its quotes; ok is false for mappings, lists and nothing.

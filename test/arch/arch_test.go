@@ -37,13 +37,12 @@ var inside = map[string][]string{
 	"internal/rescue":       {},
 	"internal/vllm":         {},
 	"internal/nearest":      {},
-	"internal/yamlerr":      {"internal/nearest"},
 	"internal/strictyaml":   {"internal/incident", "internal/nearest"},
 	"internal/playbooktest": {"internal/cluster", "internal/evidence", "internal/incident", "internal/nearest", "internal/prometheus", "internal/promembed", "internal/promql", "internal/strictyaml", "playbooks"},
 	"internal/store":        {"internal/incident", "internal/rescue"},
 	"internal/web":          {"internal/incident", "internal/access", "internal/present"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
-	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/yamlerr", "webhook"},
+	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/strictyaml", "webhook"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
