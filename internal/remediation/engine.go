@@ -124,6 +124,9 @@ const (
 	PartIncidents = "incidents"
 )
 
+// bot is the actor of what the engine does by itself.
+var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
+
 // New refuses a missing dependency by name and a configuration that cannot be meant, all mistakes at once.
 func New(cfg Config, deps Deps) (*Engine, error) {
 	cfg.Timing = cfg.Timing.WithDefaults()

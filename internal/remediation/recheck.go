@@ -8,7 +8,84 @@ import (
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
 )
+
+// recheck asks everything again that the human saw, then claims the write and makes it in the same turn.
+func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	act := t.inc.Active
+	claim := incident.WriteClaimed{Step: s.ID, Op: act.Op, WriteID: writeID(t.inc, act)}
+	var guards []incident.Guardrail
+	if act.Op == incident.OpApply {
+		if why := e.unapproved(t, s); why != "" {
+			return e.stop(ctx, t, act, why, nil)
+		}
+		ev, again, err := e.stillTrue(ctx, t, exec, s)
+		if err != nil || again {
+			return err
+		}
+		claim.Before = ev.Readings
+		guards = e.check(ctx, t.pool, t.inc, s, act.Op, ev)
+	} else {
+		guards = e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
+	}
+	if why := policy.Refusal(guards); why != "" {
+		return e.stop(ctx, t, act, why, guards)
+	}
+	mark, again, err := e.mark(ctx, t, exec, s)
+	if err != nil || again {
+		return err
+	}
+	claim.Mark = mark
+	w := incident.Write{
+		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
+		Drill: t.inc.Drill, StartedAt: t.now,
+	}
+	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
+	var paused *incident.PausedError
+	var locked *incident.LockedError
+	switch {
+	case errors.As(err, &paused):
+		return e.stop(ctx, t, act, paused.Error(), nil)
+	case errors.As(err, &locked):
+		return e.stop(ctx, t, act, locked.Error(), nil)
+	case err != nil:
+		return err
+	}
+	return e.write(ctx, t, exec, s)
+}
+
+// stillTrue reads again and says whether the runbook still asks for the very step that was approved, and the target is what the human saw. again is true when
+// this turn has ended: the step was stopped, or the question has to be asked once more.
+func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
+	l := e.read(ctx, t.pool, t.inc)
+	if why := dropped(t.inc, s, l); why != "" {
+		if l.Result.Healthy != incident.True && partial(l) && e.mayRetry(t) {
+			return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
+		}
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
+	}
+	err := exec.Recheck(ctx, t.pool, s)
+	why := ""
+	if err == nil {
+		why, err = e.replaced(ctx, t, exec, s, l)
+	}
+	var drift *incident.DriftError
+	var refused *incident.RefusedError
+	switch {
+	case err == nil && why == "":
+		return l.Evidence, false, nil
+	case err == nil:
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
+	case errors.As(err, &drift), errors.As(err, &refused):
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, err.Error(), nil)
+	case e.mayRetry(t):
+		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
+	default:
+		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
+	}
+}
 
 // dropped says why the runbook asks for no step of this kind any more, judged by a fresh look, or "".
 func dropped(inc incident.Incident, s incident.Step, l Look) string {
@@ -64,31 +141,10 @@ func (e *Engine) replaced(ctx context.Context, t *turn, exec Executor, s inciden
 	}
 }
 
-// sameCause says whether a look shows the diagnosis on which the incident's plan stands.
-func sameCause(inc incident.Incident, l Look) bool {
-	return inc.Diagnosis != nil && l.Result.Diagnosis != nil && l.Result.Diagnosis.Name == inc.Diagnosis.Name
-}
+// mayRetry says whether an approval is young enough to wait for a look that failed.
+func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
 
-// partial says whether a look could not read all that it asked for, so that what it does not show may be there.
-func partial(l Look) bool {
-	if l.Result.Diagnosis == nil && l.Result.Healthy == incident.Undecided || l.Evidence.Cluster.Error != "" && !l.Evidence.Cluster.NotConfigured {
-		return true
-	}
-	for _, r := range l.Evidence.Readings {
-		if r.Error != "" {
-			return true
-		}
-	}
-	return false
-}
-
-func nowSays(l Look) string {
-	switch {
-	case l.Result.Diagnosis != nil:
-		return "now it is " + l.Result.Diagnosis.Summary
-	case l.Result.Note != "":
-		return l.Result.Note
-	default:
-		return "the signals do not tell"
-	}
+// stop ends what was checked before its write. act is what the turn began with: the incident may have been read again since.
+func (e *Engine) stop(ctx context.Context, t *turn, act *incident.Active, why string, guards []incident.Guardrail) error {
+	return e.commit(ctx, t, incident.Stopped{Step: act.Step, Op: act.Op, Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}, extra{})
 }

@@ -10,6 +10,24 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
+// watchUnrouted looks whether alerts without a pool have one by now, and ends their incident when none of them fires any more, or none has been
+// heard of for long.
+func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
+	if err := e.reroute(ctx, t); err != nil {
+		return err
+	}
+	var reason string
+	switch {
+	case len(t.inc.Firing()) == 0:
+		reason = "None of these alerts fires any more."
+	case e.stale(t):
+		reason = fmt.Sprintf("Nothing was heard of these alerts for %s.", e.cfg.Timing.Stale)
+	default:
+		return e.advise(ctx, t)
+	}
+	return e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{asRead: true})
+}
+
 // reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the pool is configured now. An
 // alert whose pool is known goes there although the owners above it were not answered for, as after the last try of its
 // delivery; one about which nothing is known waits. The questions get a part of the turn only, so that what they found is still moved.

@@ -43,93 +43,21 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	return fmt.Errorf("the phase %s does not belong to the state %s", act.Phase, t.inc.State)
 }
 
-// recheck asks everything again that the human saw, then claims the write and makes it in the same turn.
-func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
-	act := t.inc.Active
-	claim := incident.WriteClaimed{Step: s.ID, Op: act.Op, WriteID: writeID(t.inc, act)}
-	var guards []incident.Guardrail
-	if act.Op == incident.OpApply {
-		if why := e.unapproved(t, s); why != "" {
-			return e.stop(ctx, t, act, why, nil)
-		}
-		ev, again, err := e.stillTrue(ctx, t, exec, s)
-		if err != nil || again {
-			return err
-		}
-		claim.Before = ev.Readings
-		guards = e.check(ctx, t.pool, t.inc, s, act.Op, ev)
-	} else {
-		guards = e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
+// mark looks at the field just before its write is claimed. again is true when this turn has ended: it could not be looked at.
+func (e *Engine) mark(ctx context.Context, t *turn, exec Executor, s incident.Step) (_ *incident.Mark, again bool, _ error) {
+	if t.inc.Drill {
+		return nil, false, nil // a dry-run may be repeated
 	}
-	if why := policy.Refusal(guards); why != "" {
-		return e.stop(ctx, t, act, why, guards)
-	}
-	mark, again, err := e.mark(ctx, t, exec, s)
-	if err != nil || again {
-		return err
-	}
-	claim.Mark = mark
-	w := incident.Write{
-		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
-		Drill: t.inc.Drill, StartedAt: t.now,
-	}
-	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
-	var paused *incident.PausedError
-	var locked *incident.LockedError
+	m, err := exec.Mark(ctx, t.pool, s)
 	switch {
-	case errors.As(err, &paused):
-		return e.stop(ctx, t, act, paused.Error(), nil)
-	case errors.As(err, &locked):
-		return e.stop(ctx, t, act, locked.Error(), nil)
-	case err != nil:
-		return err
-	}
-	return e.write(ctx, t, exec, s)
-}
-
-// stillTrue reads again and says whether the runbook still asks for the very step that was approved, and the target is what the human saw. again is true when
-// this turn has ended: the step was stopped, or the question has to be asked once more.
-func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
-	l := e.read(ctx, t.pool, t.inc)
-	if why := dropped(t.inc, s, l); why != "" {
-		if l.Result.Healthy != incident.True && partial(l) && e.mayRetry(t) {
-			return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
-		}
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
-	}
-	err := exec.Recheck(ctx, t.pool, s)
-	why := ""
-	if err == nil {
-		why, err = e.replaced(ctx, t, exec, s, l)
-	}
-	var drift *incident.DriftError
-	var refused *incident.RefusedError
-	switch {
-	case err == nil && why == "":
-		return l.Evidence, false, nil
 	case err == nil:
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
-	case errors.As(err, &drift), errors.As(err, &refused):
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, err.Error(), nil)
+		return &m, false, nil
 	case e.mayRetry(t):
-		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
+		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return nil, true, e.later(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
+		return nil, true, e.stop(ctx, t, t.inc.Active, "its object could not be looked at: "+err.Error(), nil)
 	}
-}
-
-// unapproved says why the approvals of a step do not suffice under the configuration of now, or "".
-func (e *Engine) unapproved(t *turn, s incident.Step) string {
-	return policy.Unapproved(careful(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
-}
-
-// mayRetry says whether an approval is young enough to wait for a look that failed.
-func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
-
-// stop ends what was checked before its write. act is what the turn began with: the incident may have been read again since.
-func (e *Engine) stop(ctx context.Context, t *turn, act *incident.Active, why string, guards []incident.Guardrail) error {
-	return e.commit(ctx, t, incident.Stopped{Step: act.Step, Op: act.Op, Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}, extra{})
 }
 
 // write makes the claimed write. Its answer decides; without a clear one the next turn observes.
@@ -160,4 +88,114 @@ func (e *Engine) wrote(ctx context.Context, t *turn, r incident.WriteResult, not
 // writeID names the claim: the same for the same step and operation, so that a repeated write is recognised.
 func writeID(inc incident.Incident, act *incident.Active) string {
 	return fmt.Sprintf("%s.%s.%s.%d", inc.ID, act.Step, act.Op, act.Since.Unix())
+}
+
+// writeTries bounds how often a claimed write is tried whose answers say nothing. With the pauses between them they last for two minutes, in which an API
+// server restarts.
+const writeTries = 6
+
+// observe finds out what became of a claimed write: it took effect, and stands or was set back; it did not happen and is made now; somebody else changed
+// the object; or nobody can tell, and then it is not made again.
+func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	act := t.inc.Active
+	if wait := e.cfg.Timing.NextTry(act).Sub(t.now); wait > 0 {
+		return e.later(ctx, t, wait)
+	}
+	if t.inc.Drill {
+		return e.tryAgain(ctx, t, exec, s) // a dry-run may be repeated
+	}
+	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID, act.Mark)
+	if err != nil {
+		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return e.hold(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
+			e.cfg.Timing.Patience(t.now.Sub(act.Since)))
+	}
+	before := s.From
+	if act.Op == incident.OpUndo {
+		before = s.To
+	}
+	switch {
+	case o.Ours:
+		return e.wrote(ctx, t, incident.ResultApplied, "Found done after an interruption.")
+	case o.Made == incident.True && o.Reversal != nil:
+		end := incident.Write{ID: act.WriteID, EndedAt: e.deps.Now(), Result: incident.ResultApplied}
+		return e.reverted(ctx, t, s, *o.Reversal, extra{finish: &end})
+	case o.Made == incident.False && o.Value == before:
+		return e.writeAgain(ctx, t, exec, s)
+	case o.Made == incident.False || act.Op == incident.OpUndo && o.Value != before:
+		return e.wrote(ctx, t, incident.ResultDrift, fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
+	default:
+		return e.wrote(ctx, t, incident.ResultUnknown, unsure(s, o, before))
+	}
+}
+
+// unsure says why nobody can tell what became of a write.
+func unsure(s incident.Step, o incident.Observation, before incident.Value) string {
+	now := "is " + o.Value.String() + " now"
+	if o.Value == before {
+		now = "is " + o.Value.String() + " as before"
+	}
+	by := ""
+	if o.Reversal != nil && o.Reversal.By != "" {
+		by = fmt.Sprintf(" (%s was the last to set the value)", o.Reversal.By)
+	}
+	return fmt.Sprintf("the write had no clear answer. %s %s, but the object has changed since the write was claimed%s, so it can't be told whether the write took effect",
+		s.Target, now, by)
+}
+
+// writeAgain makes a claimed write that did not happen, unless something has come in between that speaks against it. A step ends then. An undo
+// waits: what it should restore still stands.
+func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	why, err := e.against(ctx, t, exec, s)
+	switch {
+	case err != nil:
+		e.deps.Logger.WarnContext(ctx, "a claimed write waits", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return e.later(ctx, t, e.cfg.Timing.Retry)
+	case why == "":
+		return e.tryAgain(ctx, t, exec, s)
+	case t.inc.Active.Op == incident.OpUndo:
+		return e.hold(ctx, t, "The undo waits: "+why, e.cfg.Timing.Watch)
+	default:
+		return e.wrote(ctx, t, incident.ResultFailed, why)
+	}
+}
+
+// tryAgain makes a claimed write that did not happen, unless that was tried often enough.
+func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
+	if act := t.inc.Active; act.Tries >= writeTries {
+		return e.wrote(ctx, t, incident.ResultFailed, fmt.Sprintf("gave up after %d tries without a clear answer, the last one: %s", act.Tries, act.LastError))
+	}
+	return e.write(ctx, t, exec, s)
+}
+
+// against says what came after the claim and speaks against the write: a pause, a more careful mode, approvers that became stricter, and, when the claim of a step is older than
+// GiveUp, a runbook that does not ask for it any more. Cool-down and budget are not asked again: the claim itself counts in them.
+func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident.Step) (string, error) {
+	act := t.inc.Active
+	if act.Op == incident.OpUndo {
+		return policy.Refusal(e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})), nil
+	}
+	pauses, err := e.deps.Ledger.Pauses(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the pauses: %w", err)
+	}
+	for _, p := range pauses {
+		if p.Pool == "" || p.Pool == t.inc.Pool {
+			return (&incident.PausedError{Pause: p}).Error(), nil
+		}
+	}
+	if mode := careful(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
+		return fmt.Sprintf("the bot is in mode %s now", mode), nil
+	}
+	if why := e.unapproved(t, s); why != "" {
+		return why, nil
+	}
+	if t.now.Sub(act.Since) < e.cfg.Timing.GiveUp {
+		return "", nil
+	}
+	l := e.read(ctx, t.pool, t.inc)
+	if why := dropped(t.inc, s, l); why != "" {
+		return why, nil
+	}
+	return e.replaced(ctx, t, exec, s, l)
 }

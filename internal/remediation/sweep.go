@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -82,96 +81,33 @@ func (e *Engine) claim(ctx context.Context, limit int) ([]incident.Claimed, erro
 	return claimed, nil
 }
 
-// Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was given back, and the
-// next sweep starts from what is committed.
-func (e *Engine) Advance(ctx context.Context, c incident.Claimed) error {
-	limit := e.cfg.Timing.Lease * 9 / 10
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("incident %s: one turn took longer than %s", c.Incident.ID, limit))
-	defer cancel()
-	t := &turn{inc: c.Incident, fence: c.Fence, now: e.deps.Now()}
-	err := e.advance(ctx, t)
-	var refused *incident.RefusedError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, incident.ErrFenced):
-		return nil // somebody else has it now
-	case errors.As(err, &refused) && t.overtaken:
-		e.deps.Logger.InfoContext(ctx, "overtaken", "incident", t.inc.ID, "reason", refused.Reason)
-		err = e.later(ctx, t, 0)
-		if errors.Is(err, incident.ErrFenced) {
-			return nil
+// cuts is how often in a row the turns on an incident were cut off.
+func cuts(c incident.Claimed) int {
+	n := 0
+	if s := c.Incident.Setback; s != nil && s.Kind == incident.SetbackLost {
+		n = s.Count
+	}
+	if c.Abandoned {
+		n++ // the last one is not noted yet
+	}
+	return n
+}
+
+// suspect says whether an incident may be what ends the process: turns on it were cut off more than once.
+func suspect(c incident.Claimed) bool { return cuts(c) > 1 }
+
+// standAside gives a claim back until the suspect before it has had its turn. What is known of the last turn is noted first: a claim that is given back does not
+// tell any more that the one before was cut off.
+func (e *Engine) standAside(ctx context.Context, c incident.Claimed) error {
+	if c.Abandoned && c.Incident.Open() {
+		if goOn, err := e.takeOver(ctx, &c); err != nil || !goOn {
+			return err
 		}
-		return err
 	}
-	// A refusal of what was claimed, with nobody in between, comes again at once: it waits like any other error.
-	return errors.Join(err, e.giveBack(ctx, t))
+	return e.putOff(ctx, c, e.deps.Now().Add(e.cfg.Timing.Sweep))
 }
 
-// giveBack releases the claim after an error, so that the retry does not wait for the lease. The store may be what failed: then the
-// lease runs out by itself.
-func (e *Engine) giveBack(ctx context.Context, t *turn) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timing.Retry)
-	defer cancel()
-	if err := e.later(ctx, t, e.cfg.Timing.Retry); err != nil && !errors.Is(err, incident.ErrFenced) {
-		return fmt.Errorf("give the claim back: %w", err)
-	}
-	return nil
-}
-
-func (e *Engine) advance(ctx context.Context, t *turn) error {
-	if t.inc.State == incident.StateClosed {
-		return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, time.Time{})
-	}
-	if t.inc.Pool == "" {
-		return e.watchUnrouted(ctx, t)
-	}
-	pool, ok := e.pool(t.inc.Pool)
-	if !ok {
-		return e.orphan(ctx, t)
-	}
-	t.pool = pool
-	switch t.inc.State {
-	case incident.StateReceived:
-		return e.receive(ctx, t)
-	case incident.StateInvestigating:
-		return e.investigate(ctx, t)
-	case incident.StateProposed:
-		return e.ask(ctx, t)
-	case incident.StateDeciding:
-		if p := t.inc.Plan; p != nil && !p.ExpiresAt.IsZero() && !t.now.Before(p.ExpiresAt) {
-			return e.commit(ctx, t, incident.Expired{}, extra{})
-		}
-		return e.investigate(ctx, t)
-	case incident.StateApplying, incident.StateUndoing:
-		return e.run(ctx, t)
-	case incident.StateSettling:
-		return e.settle(ctx, t)
-	case incident.StateVerifying:
-		return e.verify(ctx, t)
-	case incident.StateWatching:
-		return e.watch(ctx, t)
-	case incident.StateClosed: // has ended above, with or without a pool
-		return nil
-	default:
-		return fmt.Errorf("the state %q is not known", t.inc.State)
-	}
-}
-
-// receive waits until the group is gathered, then begins.
-func (e *Engine) receive(ctx context.Context, t *turn) error {
-	if wait := t.inc.OpenedAt.Add(e.cfg.Timing.GroupWait).Sub(t.now); wait > 0 {
-		return e.later(ctx, t, wait)
-	}
-	return e.commit(ctx, t, incident.InvestigationStarted{}, extra{})
-}
-
-// orphan holds an incident whose pool is no longer configured: nothing is read or written for it until the pool is back or a person ends it.
-func (e *Engine) orphan(ctx context.Context, t *turn) error {
-	e.deps.Logger.WarnContext(ctx, "pool is not configured any more; the incident is held", "incident", t.inc.ID, "pool", t.inc.Pool)
-	said := []string{fmt.Sprintf("The pool %s is not in the configuration any more: I neither read nor change anything for it.", t.inc.Pool)}
-	for _, s := range t.inc.StopGaps() {
-		said = append(said, s.Title+" still stands and I do not take it back.")
-	}
-	return e.hold(ctx, t, strings.Join(said, " "), e.cfg.Timing.Watch)
+// putOff gives a claim back without a look.
+func (e *Engine) putOff(ctx context.Context, c incident.Claimed, until time.Time) error {
+	return unlessFenced(e.deps.Incidents.ReleaseClaim(ctx, c.Incident.ID, c.Fence, c.Incident.Version, until))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -17,6 +18,89 @@ type turn struct {
 	now   time.Time
 	// overtaken says that somebody else committed during the turn.
 	overtaken bool
+}
+
+// Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was given back, and the
+// next sweep starts from what is committed.
+func (e *Engine) Advance(ctx context.Context, c incident.Claimed) error {
+	limit := e.cfg.Timing.Lease * 9 / 10
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("incident %s: one turn took longer than %s", c.Incident.ID, limit))
+	defer cancel()
+	t := &turn{inc: c.Incident, fence: c.Fence, now: e.deps.Now()}
+	err := e.advance(ctx, t)
+	var refused *incident.RefusedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, incident.ErrFenced):
+		return nil // somebody else has it now
+	case errors.As(err, &refused) && t.overtaken:
+		e.deps.Logger.InfoContext(ctx, "overtaken", "incident", t.inc.ID, "reason", refused.Reason)
+		err = e.later(ctx, t, 0)
+		if errors.Is(err, incident.ErrFenced) {
+			return nil
+		}
+		return err
+	}
+	// A refusal of what was claimed, with nobody in between, comes again at once: it waits like any other error.
+	return errors.Join(err, e.giveBack(ctx, t))
+}
+
+func (e *Engine) advance(ctx context.Context, t *turn) error {
+	if t.inc.State == incident.StateClosed {
+		return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, time.Time{})
+	}
+	if t.inc.Pool == "" {
+		return e.watchUnrouted(ctx, t)
+	}
+	pool, ok := e.pool(t.inc.Pool)
+	if !ok {
+		return e.orphan(ctx, t)
+	}
+	t.pool = pool
+	switch t.inc.State {
+	case incident.StateReceived:
+		return e.receive(ctx, t)
+	case incident.StateInvestigating:
+		return e.investigate(ctx, t)
+	case incident.StateProposed:
+		return e.ask(ctx, t)
+	case incident.StateDeciding:
+		if p := t.inc.Plan; p != nil && !p.ExpiresAt.IsZero() && !t.now.Before(p.ExpiresAt) {
+			return e.commit(ctx, t, incident.Expired{}, extra{})
+		}
+		return e.investigate(ctx, t)
+	case incident.StateApplying, incident.StateUndoing:
+		return e.run(ctx, t)
+	case incident.StateSettling:
+		return e.settle(ctx, t)
+	case incident.StateVerifying:
+		return e.verify(ctx, t)
+	case incident.StateWatching:
+		return e.watch(ctx, t)
+	case incident.StateClosed: // has ended above, with or without a pool
+		return nil
+	default:
+		return fmt.Errorf("the state %q is not known", t.inc.State)
+	}
+}
+
+// receive waits until the group is gathered, then begins.
+func (e *Engine) receive(ctx context.Context, t *turn) error {
+	if wait := t.inc.OpenedAt.Add(e.cfg.Timing.GroupWait).Sub(t.now); wait > 0 {
+		return e.later(ctx, t, wait)
+	}
+	return e.commit(ctx, t, incident.InvestigationStarted{}, extra{})
+}
+
+// orphan holds an incident whose pool is no longer configured: nothing is read or written for it until the pool is back or a person ends it.
+func (e *Engine) orphan(ctx context.Context, t *turn) error {
+	e.deps.Logger.WarnContext(ctx, "pool is not configured any more; the incident is held", "incident", t.inc.ID, "pool", t.inc.Pool)
+	said := []string{fmt.Sprintf("The pool %s is not in the configuration any more: I neither read nor change anything for it.", t.inc.Pool)}
+	for _, s := range t.inc.StopGaps() {
+		said = append(said, s.Title+" still stands and I do not take it back.")
+	}
+	return e.hold(ctx, t, strings.Join(said, " "), e.cfg.Timing.Watch)
 }
 
 // extra is what goes into a commit beside the event.
@@ -67,64 +151,6 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 	return fmt.Errorf("incident %s: %s: %w, %d times in a row", t.inc.ID, ev.Kind(), incident.ErrStale, staleTries)
 }
 
-// later gives the claim back without a change.
-func (e *Engine) later(ctx context.Context, t *turn, after time.Duration) error {
-	return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, t.now.Add(after))
-}
-
-// Act applies what a person did: no claim is needed, the version guards it. A refusal is *incident.RefusedError with the sentence for the
-// person; incident.ErrNotFound when there is no such incident. It may be called twice: the second one is refused or changes nothing.
-func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error) {
-	for range staleTries {
-		inc, err := e.deps.Incidents.Incident(ctx, id)
-		if err != nil {
-			return incident.Incident{}, fmt.Errorf("incident %s: %w", id, err)
-		}
-		now := e.deps.Now()
-		res, err := incident.Apply(inc, e.underNow(inc, ev), now)
-		if err != nil {
-			return inc, err
-		}
-		res.Incident = res.Incident.RetryNow()
-		ch := incident.Change{
-			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: now,
-			Unlock: released(inc, res.Incident),
-		}
-		if act := inc.Active; act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil {
-			ch.Finish = &incident.Write{ID: act.WriteID, EndedAt: now, Result: incident.ResultUnknown}
-		}
-		err = e.deps.Incidents.Commit(ctx, ch)
-		if err == nil {
-			res.Incident.Version = inc.Version + 1
-			return res.Incident, nil
-		}
-		if !errors.Is(err, incident.ErrStale) {
-			return inc, fmt.Errorf("incident %s: %w", id, err)
-		}
-	}
-	return incident.Incident{}, fmt.Errorf("incident %s: %w, too often; try again", id, incident.ErrStale)
-}
-
-// underNow adds to a decision the approvers that are configured now: the plan may have been asked about under others.
-func (e *Engine) underNow(inc incident.Incident, ev incident.Event) incident.Event {
-	d, ok := ev.(incident.Decided)
-	if !ok {
-		return ev
-	}
-	p, known := e.pool(inc.Pool)
-	s, found := inc.Step(d.Decision.Step)
-	if known && found {
-		now := p.ApproversFor(s.Kind)
-		d.Approvers = &now
-	}
-	return d
-}
-
-// Decide takes a person's decision in; whether the person is allowed has been checked.
-func (e *Engine) Decide(ctx context.Context, id string, d incident.Decision) (incident.Incident, error) {
-	return e.Act(ctx, id, incident.Decided{Decision: d})
-}
-
 // released names the lock that falls with the end of a step: the active step's target, when no step is active any more.
 func released(before, after incident.Incident) string {
 	if before.Active == nil || after.Active != nil {
@@ -132,4 +158,30 @@ func released(before, after incident.Incident) string {
 	}
 	s, _ := before.Step(before.Active.Step)
 	return s.Target.Key()
+}
+
+// later gives the claim back without a change.
+func (e *Engine) later(ctx context.Context, t *turn, after time.Duration) error {
+	return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, t.now.Add(after))
+}
+
+// giveBack releases the claim after an error, so that the retry does not wait for the lease. The store may be what failed: then the
+// lease runs out by itself.
+func (e *Engine) giveBack(ctx context.Context, t *turn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timing.Retry)
+	defer cancel()
+	if err := e.later(ctx, t, e.cfg.Timing.Retry); err != nil && !errors.Is(err, incident.ErrFenced) {
+		return fmt.Errorf("give the claim back: %w", err)
+	}
+	return nil
+}
+
+// hold waits, and says why the first time.
+func (e *Engine) hold(ctx context.Context, t *turn, why string, wait time.Duration) error {
+	if t.inc.Note != why {
+		if err := e.commit(ctx, t, incident.Noted{Note: why}, extra{keep: true}); err != nil {
+			return err
+		}
+	}
+	return e.later(ctx, t, wait)
 }

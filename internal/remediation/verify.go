@@ -134,3 +134,36 @@ func final(v incident.Verdict, worseBefore int, timeUp bool) bool {
 		return timeUp
 	}
 }
+
+// standing is what a look at a value that the bot has set shows.
+type standing int
+
+const (
+	stands standing = iota
+	// unseen: it could not be looked at, which says neither.
+	unseen
+	// moved: somebody else has changed it.
+	moved
+)
+
+// lookAt looks whether the value that a step has set still stands. When somebody else has changed it, the following of the step ends, and the turn with it: what the
+// signals do says nothing about the step any more.
+func (e *Engine) lookAt(ctx context.Context, t *turn, s incident.Step) (standing, error) {
+	exec := e.executor(t.inc.Drill)
+	if t.inc.Drill || exec == nil {
+		return stands, nil
+	}
+	r, err := exec.Look(ctx, t.pool, s, incident.OpApply)
+	switch {
+	case err != nil:
+		e.deps.Logger.WarnContext(ctx, "whether a change still stands cannot be looked at", "incident", t.inc.ID, "step", s.ID, "err", err)
+		return unseen, nil
+	case r == nil:
+		return stands, nil
+	}
+	return moved, e.reverted(ctx, t, s, *r, extra{})
+}
+
+func (e *Engine) reverted(ctx context.Context, t *turn, s incident.Step, r incident.Reversal, x extra) error {
+	return e.commit(ctx, t, incident.Reverted{Step: s.ID, Reversal: r, ExpiresAt: e.askUntil(t)}, x)
+}

@@ -12,9 +12,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 )
 
-// bot is the actor of what the engine does by itself.
-var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
-
 // watch looks again, then lifts a stop-gap or ends the incident when it has been healthy for long enough.
 func (e *Engine) watch(ctx context.Context, t *turn) error {
 	for _, s := range t.inc.StopGaps() {
@@ -85,32 +82,4 @@ func (e *Engine) stale(t *turn) bool {
 		}
 	}
 	return t.now.Sub(newest) >= e.cfg.Timing.Stale
-}
-
-// watchUnrouted looks whether alerts without a pool have one by now, and ends their incident when none of them fires any more, or none has been
-// heard of for long.
-func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
-	if err := e.reroute(ctx, t); err != nil {
-		return err
-	}
-	var reason string
-	switch {
-	case len(t.inc.Firing()) == 0:
-		reason = "None of these alerts fires any more."
-	case e.stale(t):
-		reason = fmt.Sprintf("Nothing was heard of these alerts for %s.", e.cfg.Timing.Stale)
-	default:
-		return e.advise(ctx, t)
-	}
-	return e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{asRead: true})
-}
-
-// advise brings the advice of an incident without a pool up to date: alerts of other models may have joined, or gone on to their pool. The message shows
-// it; the thread has said which alert came.
-func (e *Engine) advise(ctx context.Context, t *turn) error {
-	advice := incident.Noted{Note: adviceFor(t.inc.Alerts), Silent: true}
-	if t.inc.Note == advice.Note {
-		return e.later(ctx, t, e.cfg.Timing.Watch)
-	}
-	return e.commit(ctx, t, advice, extra{asRead: true})
 }

@@ -1,0 +1,99 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
+)
+
+// ask looks at a fresh plan: policy may run its first step, else people are asked until the plan expires.
+func (e *Engine) ask(ctx context.Context, t *turn) error {
+	mode := careful(t.inc.Mode, t.pool.Mode)
+	for _, s := range t.inc.Proposed() {
+		approvers := t.pool.ApproversFor(s.Kind)
+		answer, why := policy.Decide(mode, s, approvers, e.cfg.Policy)
+		switch answer {
+		case policy.Automatic:
+			d := incident.Decision{
+				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve, By: incident.Actor{Kind: "policy", ID: "auto"}, Reason: why,
+			}
+			return e.commit(ctx, t, incident.Decided{Decision: d, Approvers: &approvers}, extra{})
+		case policy.NeedsApproval:
+			return e.commit(ctx, t, incident.Asked{ExpiresAt: t.now.Add(e.expire(approvers))}, extra{})
+		case policy.Refused:
+		}
+	}
+	return e.commit(ctx, t, incident.Quieted{Reason: "No step can be run now; each says why."}, extra{})
+}
+
+// askUntil is until when people may decide on what is left of a plan.
+func (e *Engine) askUntil(t *turn) time.Time { return t.now.Add(e.expire(t.pool.ApproversFor(""))) }
+
+func (e *Engine) expire(a incident.Approvers) time.Duration {
+	if a.Expire > 0 {
+		return a.Expire
+	}
+	return e.cfg.Timing.Expire
+}
+
+// unapproved says why the approvals of a step do not suffice under the configuration of now, or "".
+func (e *Engine) unapproved(t *turn, s incident.Step) string {
+	return policy.Unapproved(careful(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
+}
+
+// Decide takes a person's decision in; whether the person is allowed has been checked.
+func (e *Engine) Decide(ctx context.Context, id string, d incident.Decision) (incident.Incident, error) {
+	return e.Act(ctx, id, incident.Decided{Decision: d})
+}
+
+// Act applies what a person did: no claim is needed, the version guards it. A refusal is *incident.RefusedError with the sentence for the
+// person; incident.ErrNotFound when there is no such incident. It may be called twice: the second one is refused or changes nothing.
+func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error) {
+	for range staleTries {
+		inc, err := e.deps.Incidents.Incident(ctx, id)
+		if err != nil {
+			return incident.Incident{}, fmt.Errorf("incident %s: %w", id, err)
+		}
+		now := e.deps.Now()
+		res, err := incident.Apply(inc, e.underNow(inc, ev), now)
+		if err != nil {
+			return inc, err
+		}
+		res.Incident = res.Incident.RetryNow()
+		ch := incident.Change{
+			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: now,
+			Unlock: released(inc, res.Incident),
+		}
+		if act := inc.Active; act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil {
+			ch.Finish = &incident.Write{ID: act.WriteID, EndedAt: now, Result: incident.ResultUnknown}
+		}
+		err = e.deps.Incidents.Commit(ctx, ch)
+		if err == nil {
+			res.Incident.Version = inc.Version + 1
+			return res.Incident, nil
+		}
+		if !errors.Is(err, incident.ErrStale) {
+			return inc, fmt.Errorf("incident %s: %w", id, err)
+		}
+	}
+	return incident.Incident{}, fmt.Errorf("incident %s: %w, too often; try again", id, incident.ErrStale)
+}
+
+// underNow adds to a decision the approvers that are configured now: the plan may have been asked about under others.
+func (e *Engine) underNow(inc incident.Incident, ev incident.Event) incident.Event {
+	d, ok := ev.(incident.Decided)
+	if !ok {
+		return ev
+	}
+	p, known := e.pool(inc.Pool)
+	s, found := inc.Step(d.Decision.Step)
+	if known && found {
+		now := p.ApproversFor(s.Kind)
+		d.Approvers = &now
+	}
+	return d
+}

@@ -1,0 +1,78 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible, refused, with the reason. An error says that the live
+// values could not be read; the step says it too.
+func (e *Engine) propose(ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, ev incident.Evidence) (incident.Step, error) {
+	if req.Kind == incident.StepManual {
+		s := incident.Step{Kind: req.Kind, Title: req.Advice, Why: req.Why, State: incident.StepProposed}
+		s.Digest = s.ComputeDigest()
+		return s, nil
+	}
+	exec := e.proposer(pool, inc)
+	if exec == nil {
+		return refusedStep(req, "no Kubernetes API is configured, so the present value cannot be read", ""), nil
+	}
+	s, err := exec.Propose(ctx, pool, req)
+	var refused *incident.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return refusedStep(req, refused.Reason, refused.Hint), nil
+	case err != nil:
+		return refusedStep(req, "could not be read: "+err.Error(), ""), err
+	}
+	s.Needs.Approvals = max(1, pool.ApproversFor(s.Kind).Count)
+	s.Guardrails = append(s.Guardrails, e.check(ctx, pool, inc, s, incident.OpApply, ev)...)
+	s.Digest = s.ComputeDigest()
+	return s, nil
+}
+
+func refusedStep(req incident.StepRequest, reason, hint string) incident.Step {
+	s := incident.Step{
+		Kind: req.Kind, Title: requestTitle(req), Why: req.Why, State: incident.StepRefused, Reason: reason, Diff: hint,
+		Guardrails: []incident.Guardrail{{Name: "proposal", Verdict: incident.GuardRefuse, Reason: reason}},
+	}
+	s.Digest = s.ComputeDigest()
+	return s
+}
+
+func requestTitle(req incident.StepRequest) string {
+	switch req.Kind {
+	case incident.StepReplicas:
+		if req.Add == 1 {
+			return "Add 1 replica"
+		}
+		return fmt.Sprintf("Add %d replicas", req.Add)
+	case incident.StepThrottle:
+		return fmt.Sprintf("Throttle to %.0f %% of the present limit", req.Factor*100)
+	case incident.StepMaxNumBatchedTokens:
+		return fmt.Sprintf("Set max_num_batched_tokens to %.0f %% of its value", req.Factor*100)
+	case incident.StepManual:
+		return req.Advice
+	default:
+		return string(req.Kind)
+	}
+}
+
+func (e *Engine) executor(drill bool) Executor {
+	if drill {
+		return e.deps.Drill
+	}
+	return e.deps.Live
+}
+
+// proposer works steps out. A look that is kept nowhere asks as the bot would in the pool's mode: a right that is missing there is not one that a drill
+// does without.
+func (e *Engine) proposer(pool incident.Pool, inc incident.Incident) Executor {
+	if inc.ID == "" && (pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto) {
+		return e.deps.Live
+	}
+	return e.executor(inc.Drill)
+}
