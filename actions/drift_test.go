@@ -150,7 +150,7 @@ func TestAnObjectThatWasDeletedOrMadeAgainIsLeftAlone(t *testing.T) {
 				if err != nil || r.State != incident.RolloutFailed || r.Reversal == nil || r.Reversal.Gone == "" {
 					t.Errorf("%s, rollout: %+v, %v", when, r, err)
 				}
-				if moved, err := b.bot.Look(t.Context(), b.pool, s, incident.OpApply); err != nil || moved == nil || moved.Gone == "" {
+				if moved, err := b.bot.Reversal(t.Context(), b.pool, s, incident.OpApply); err != nil || moved == nil || moved.Gone == "" {
 					t.Errorf("%s, look: %+v, %v", when, moved, err)
 				}
 			}

@@ -39,7 +39,7 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 			_, observed := e.Observe(t.Context(), nowhere(), step, incident.OpApply, "w", nil)
 			_, rolled := e.Rollout(t.Context(), nowhere(), step, incident.OpApply)
 			_, marked := e.Mark(t.Context(), nowhere(), step)
-			_, looked := e.Look(t.Context(), nowhere(), step, incident.OpApply)
+			_, looked := e.Reversal(t.Context(), nowhere(), step, incident.OpApply)
 			for name, err := range map[string]error{
 				"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled, "recheck": e.Recheck(t.Context(), nowhere(), step),
 				"apply": e.Do(t.Context(), nowhere(), step, incident.OpApply, "w"), "undo": e.Do(t.Context(), nowhere(), step, incident.OpUndo, "w"),

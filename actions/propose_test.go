@@ -96,7 +96,7 @@ func TestAContextThatHasEndedGivesAnErrorAndNoStep(t *testing.T) {
 	_, observed := b.bot.Observe(ctx, b.pool, s, incident.OpApply, "w1", nil)
 	_, rolled := b.bot.Rollout(ctx, b.pool, s, incident.OpApply)
 	_, marked := b.bot.Mark(ctx, b.pool, s)
-	_, looked := b.bot.Look(ctx, b.pool, s, incident.OpApply)
+	_, looked := b.bot.Reversal(ctx, b.pool, s, incident.OpApply)
 	for name, err := range map[string]error{
 		"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled, "recheck": b.bot.Recheck(ctx, b.pool, s), "apply": b.bot.Do(ctx, b.pool, s, incident.OpApply, "w1"),
 	} {

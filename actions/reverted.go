@@ -24,9 +24,9 @@ func (t *turner) Mark(ctx context.Context, pool incident.Pool, step incident.Ste
 	return s.live().mark(), nil
 }
 
-// Look says who has changed the field after a step, or its undo, had set it; nil while it holds that value. A field that cannot be read is not a changed
-// one: that is an error. It reads once and writes nothing.
-func (t *turner) Look(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (*incident.Reversal, error) {
+// Reversal says who has changed the field after a step, or its undo, had set it; nil while it holds that value. A field
+// that cannot be read is not a changed one: that is an error. It reads once and writes nothing.
+func (t *turner) Reversal(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (*incident.Reversal, error) {
 	s, err := t.find(ctx, step.Kind, pool, step.Target)
 	if errors.Is(err, errGone) {
 		return gone("the object was deleted"), nil

@@ -178,11 +178,11 @@ func TestALookSaysWhoHasChangedTheValueSince(t *testing.T) {
 			s := b.propose(tt.req)
 			b.do(s, incident.OpApply)
 			look := func(bot interface {
-				Look(context.Context, incident.Pool, incident.Step, incident.Op) (*incident.Reversal, error)
+				Reversal(context.Context, incident.Pool, incident.Step, incident.Op) (*incident.Reversal, error)
 			},
 			) *incident.Reversal {
 				t.Helper()
-				r, err := bot.Look(t.Context(), b.pool, s, incident.OpApply)
+				r, err := bot.Reversal(t.Context(), b.pool, s, incident.OpApply)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -204,7 +204,7 @@ func TestALookSaysWhoHasChangedTheValueSince(t *testing.T) {
 				t.Errorf("set back: %+v", r)
 			}
 			away := b.as(kubetest.Bot, func(http.RoundTripper) http.RoundTripper { return always(http.StatusServiceUnavailable) })
-			if r, err := away.Look(t.Context(), b.pool, s, incident.OpApply); err == nil || r != nil {
+			if r, err := away.Reversal(t.Context(), b.pool, s, incident.OpApply); err == nil || r != nil {
 				t.Errorf("what cannot be read was changed: %+v, %v", r, err)
 			}
 		})
@@ -227,7 +227,7 @@ func TestReplicasThatFollowTheirAutoscalerAreNoRevert(t *testing.T) {
 	s := b.propose(addOne)
 	b.do(s, incident.OpApply)
 	b.patch(deployments, `{"spec":{"replicas":5}}`, "scale")
-	if r, err := b.bot.Look(t.Context(), b.pool, s, incident.OpApply); err != nil || r != nil {
+	if r, err := b.bot.Reversal(t.Context(), b.pool, s, incident.OpApply); err != nil || r != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

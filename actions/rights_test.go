@@ -145,7 +145,7 @@ func (b *bench) whyNot(user string, req incident.StepRequest) string {
 	_, observed := bot.Observe(ctx, b.pool, s, incident.OpApply, "w1", nil)
 	_, rolled := bot.Rollout(ctx, b.pool, s, incident.OpApply)
 	_, marked := bot.Mark(ctx, b.pool, s)
-	_, looked := bot.Look(ctx, b.pool, s, incident.OpApply)
+	_, looked := bot.Reversal(ctx, b.pool, s, incident.OpApply)
 	if err := errors.Join(observed, rolled, marked, looked); err != nil {
 		b.t.Errorf("after the write: %v", err)
 	}

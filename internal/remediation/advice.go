@@ -17,7 +17,7 @@ import (
 func (e *Engine) advise(ctx context.Context, t *turn) error {
 	advice := incident.Noted{Note: adviceFor(t.inc.Alerts), Silent: true}
 	if t.inc.Note == advice.Note {
-		return e.later(ctx, t, e.cfg.Timing.Watch)
+		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	}
 	return e.commit(ctx, t, advice, extra{asRead: true})
 }

@@ -12,7 +12,7 @@ import (
 
 // ask looks at a fresh plan: policy may run its first step, else people are asked until the plan expires.
 func (e *Engine) ask(ctx context.Context, t *turn) error {
-	mode := careful(t.inc.Mode, t.pool.Mode)
+	mode := strictestMode(t.inc.Mode, t.pool.Mode)
 	for _, s := range t.inc.Proposed() {
 		approvers := t.pool.ApproversFor(s.Kind)
 		answer, why := policy.Decide(mode, s, approvers, e.cfg.Policy)
@@ -42,7 +42,7 @@ func (e *Engine) expire(a incident.Approvers) time.Duration {
 
 // unapproved says why the approvals of a step do not suffice under the configuration of now, or "".
 func (e *Engine) unapproved(t *turn, s incident.Step) string {
-	return policy.Unapproved(careful(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
+	return policy.Unapproved(strictestMode(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
 }
 
 // Decide takes a person's decision in; whether the person is allowed has been checked.
@@ -89,7 +89,7 @@ func (e *Engine) underNow(inc incident.Incident, ev incident.Event) incident.Eve
 	if !ok {
 		return ev
 	}
-	p, known := e.pool(inc.Pool)
+	p, known := e.router.pool(inc.Pool)
 	s, found := inc.Step(d.Decision.Step)
 	if known && found {
 		now := p.ApproversFor(s.Kind)

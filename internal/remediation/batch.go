@@ -230,7 +230,7 @@ func (b *batch) ask(ctx context.Context, a incident.Alert) (pool, note string, e
 	limit := b.e.cfg.Timing.Lease / askShare
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
-	return b.e.poolOf(ctx, a.Labels, b.asked)
+	return b.e.router.poolOf(ctx, a.Labels, b.asked)
 }
 
 // renew prolongs the claim when less than half of it is left.

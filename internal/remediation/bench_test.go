@@ -29,12 +29,14 @@ type bench struct {
 	t      testing.TB
 	store  *faulty
 	engine *remediation.Engine
-	sight  *sight
-	live   *cluster
-	drill  *cluster
-	log    *bytes.Buffer
-	cfg    remediation.Config
-	deps   remediation.Deps
+	// investigator asks what the engine asks, by itself.
+	investigator *remediation.Investigator
+	sight        *sight
+	live         *cluster
+	drill        *cluster
+	log          *bytes.Buffer
+	cfg          remediation.Config
+	deps         remediation.Deps
 
 	mu  sync.Mutex
 	now time.Time
@@ -91,6 +93,13 @@ func (b *bench) restart(pools ...incident.Pool) {
 	b.cfg.Pools = pools
 	var err error
 	if b.engine, err = remediation.New(b.cfg, b.deps); err != nil {
+		b.t.Fatal(err)
+	}
+	b.investigator, err = remediation.NewInvestigator(pools, b.cfg.Policy, remediation.InvestigatorDeps{
+		Collector: b.deps.Collector, Playbooks: b.deps.Playbooks, Ledger: b.deps.Ledger, Live: b.deps.Live, Drill: b.deps.Drill,
+		Logger: b.deps.Logger, Now: b.deps.Now,
+	})
+	if err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Diagnose is one look at a pool by name, or at the pools that alerts lead to, as incidents that are kept nowhere.
-func (e *Engine) Diagnose(ctx context.Context, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
+// Diagnose investigates a pool by name, or the pools that alerts lead to, and answers with incidents that are kept nowhere.
+func (i *Investigator) Diagnose(ctx context.Context, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
 	byPool := map[string][]incident.Alert{}
 	said := notes{}
 	if pool != "" {
-		if _, ok := e.pool(pool); !ok {
+		if _, ok := i.router.pool(pool); !ok {
 			return nil, fmt.Errorf("there is no pool %q in the configuration", pool)
 		}
 		byPool[pool] = nil
 	}
 	asked := &owners{}
 	for _, a := range alerts {
-		name, note, err := e.poolOf(ctx, a.Labels, asked)
+		name, note, err := i.router.poolOf(ctx, a.Labels, asked)
 		if err != nil {
 			note = unansweredNote(a, name, err)
 		}
@@ -30,24 +30,21 @@ func (e *Engine) Diagnose(ctx context.Context, pool string, alerts []incident.Al
 	}
 	var out []incident.Incident
 	for _, name := range slices.Sorted(maps.Keys(byPool)) {
-		out = append(out, e.diagnoseOne(ctx, name, byPool[name], said.of(name)))
+		out = append(out, i.diagnoseOne(ctx, name, byPool[name], said.of(name)))
 	}
 	return out, nil
 }
 
-func (e *Engine) diagnoseOne(ctx context.Context, name string, alerts []incident.Alert, note string) incident.Incident {
-	inc := incident.New("", name, incident.ModeDrill, true, e.deps.Now())
+func (i *Investigator) diagnoseOne(ctx context.Context, name string, alerts []incident.Alert, note string) incident.Incident {
+	inc := incident.New("", name, incident.ModeDrill, true, i.deps.Now())
 	inc.Alerts, inc.Note = alerts, note
-	p, ok := e.pool(name)
+	p, ok := i.router.pool(name)
 	if !ok {
 		inc.State, inc.Note = incident.StateWatching, join(note, adviceFor(alerts))
 		return inc
 	}
-	l := e.Look(ctx, p, inc)
 	inc.State = incident.StateInvestigating
-	res, err := incident.Apply(inc, incident.Investigated{
-		Evidence: l.Evidence, Diagnosis: l.Result.Diagnosis, Others: l.Result.Others, Steps: l.Steps, Healthy: l.Result.Healthy, Note: l.Result.Note,
-	}, inc.OpenedAt)
+	res, err := incident.Apply(inc, i.Investigate(ctx, p, inc).event(), inc.OpenedAt)
 	if err != nil {
 		inc.Note = err.Error()
 		return inc
@@ -56,6 +53,7 @@ func (e *Engine) diagnoseOne(ctx context.Context, name string, alerts []incident
 	return res.Incident
 }
 
+// join puts one note under another; either may be empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
@@ -14,7 +15,7 @@ func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeAuto)}, auto(incident.StepReplicas))
 	b.sight.see(sick(5, addReplica()))
-	got, err := b.engine.Diagnose(t.Context(), "llama", nil)
+	got, err := b.investigator.Diagnose(t.Context(), "llama", nil)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("got %v, %v", got, err)
 	}
@@ -40,7 +41,7 @@ func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 			b := newBench(t, []incident.Pool{inMode(llama(), mode)})
 			b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "the bot lacks the right to patch deployments.apps/scale"}
 			b.sight.see(sick(5, addReplica()))
-			got, err := b.engine.Diagnose(t.Context(), "llama", nil)
+			got, err := b.investigator.Diagnose(t.Context(), "llama", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +59,7 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	b.sight.see(well())
 	b.sight.seeAt("qwen", blind())
 	b.sight.owned("", ownersAnswer{err: errSilent})
-	got, err := b.engine.Diagnose(t.Context(), "", []incident.Alert{alert("A", "qwen"), alert("B", "llama"), alert("C", "mixtral")})
+	got, err := b.investigator.Diagnose(t.Context(), "", []incident.Alert{alert("A", "qwen"), alert("B", "llama"), alert("C", "mixtral")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +80,50 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	}
 }
 
+// Outside of the bot there is no store: no guardrail finds an earlier write, a lock or a pause, and a scaling is nobody's own.
+func TestAnInvestigatorNeedsNoStore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeAuto)}, auto(incident.StepReplicas))
+	b.pause("llama")
+	f := sick(5, addReplica())
+	f.cluster.Changes = []incident.RecentChange{{Kind: incident.ChangeScale, At: start, To: new(int64(2))}}
+	b.sight.see(f)
+	alone, err := remediation.NewInvestigator(b.cfg.Pools, b.cfg.Policy, remediation.InvestigatorDeps{
+		Collector: b.sight, Playbooks: b.sight, Live: b.live, Drill: b.drill, Logger: b.deps.Logger, Now: b.clock,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for investigator, want := range map[*remediation.Investigator]incident.GuardVerdict{
+		alone: incident.GuardPass, b.investigator: incident.GuardRefuse,
+	} {
+		got, err := investigator.Diagnose(t.Context(), "llama", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := guard(t, got[0].Plan.Steps[0], "pause"); g.Verdict != want {
+			t.Errorf("pause: %+v, want %s", g, want)
+		}
+		if got[0].Cluster.Changes[0].Own {
+			t.Error("a scaling is taken for the bot's own")
+		}
+	}
+}
+
+func TestAnInvestigatorNamesWhatItLacks(t *testing.T) {
+	t.Parallel()
+	_, err := remediation.NewInvestigator(nil, policy.Settings{HourlyBudget: -1}, remediation.InvestigatorDeps{})
+	for _, want := range []string{"Collector", "Playbooks", "Logger", "Now", "hourly_budget"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not named: %v", want, err)
+		}
+	}
+}
+
 func TestDiagnoseOfAnUnknownPoolIsAnError(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	if _, err := b.engine.Diagnose(t.Context(), "lama", nil); err == nil || !strings.Contains(err.Error(), `"lama"`) {
+	if _, err := b.investigator.Diagnose(t.Context(), "lama", nil); err == nil || !strings.Contains(err.Error(), `"lama"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -91,7 +132,7 @@ func TestDiagnoseWithoutKubernetesAnswersAndMarksTheSteps(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()}, func(_ *remediation.Config, d *remediation.Deps) { d.Live, d.Drill = nil, nil })
 	b.sight.see(sick(5, addReplica(), throttle()))
-	got, err := b.engine.Diagnose(t.Context(), "llama", nil)
+	got, err := b.investigator.Diagnose(t.Context(), "llama", nil)
 	if err != nil || got[0].Diagnosis == nil || len(got[0].Plan.Steps) != 2 {
 		t.Fatalf("got %+v, %v", got, err)
 	}

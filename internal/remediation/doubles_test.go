@@ -283,7 +283,7 @@ func (c *cluster) Mark(_ context.Context, _ incident.Pool, s incident.Step) (inc
 	return incident.Mark{Generation: c.objects[s.Kind].generation + 1}, c.unmarked
 }
 
-func (c *cluster) Look(_ context.Context, _ incident.Pool, s incident.Step, op incident.Op) (*incident.Reversal, error) {
+func (c *cluster) Reversal(_ context.Context, _ incident.Pool, s incident.Step, op incident.Op) (*incident.Reversal, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.looks++

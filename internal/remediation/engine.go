@@ -18,68 +18,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
-	"github.com/vllm-medic/vllm-medic/playbooks"
 )
-
-// Incidents is what the engine needs of the store to move incidents. Commit is all or nothing and answers
-// incident.ErrStale, incident.ErrFenced, incident.ErrPoolOpen, *incident.LockedError or *incident.PausedError.
-type Incidents interface {
-	ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error)
-	ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error
-	Incident(ctx context.Context, id string) (incident.Incident, error)
-	Commit(ctx context.Context, changes ...incident.Change) error
-	Wake() <-chan struct{}
-}
-
-// Inbox is what the engine needs of the store to fold deliveries in. A claim keeps the order of a group: no delivery is
-// given out while an earlier one of its group is claimed by somebody else or waits to be tried again.
-type Inbox interface {
-	ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error)
-	RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error
-	ReleaseDelivery(ctx context.Context, d incident.Delivery) error
-	FailDelivery(ctx context.Context, d incident.Delivery, reason string, retryAt time.Time) error
-	CommitFolded(ctx context.Context, f incident.Folded) error
-	EndedAlerts(ctx context.Context, fingerprints []string) ([]incident.Alert, error)
-	OpenIncident(ctx context.Context, pool string) (incident.Incident, bool, error)
-	LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error)
-}
-
-// Ledger is what the guardrails read.
-type Ledger interface {
-	WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error)
-	Locks(ctx context.Context) (map[string]string, error)
-	Pauses(ctx context.Context) ([]incident.Pause, error)
-}
-
-// Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindOwners
-// follows labels to a pod and answers its owners, the nearest first, and how they were found; incident.ErrNoWorkload,
-// wrapped, when it searched and found nothing; incident.ErrUnanswered, wrapped, when nobody answered; any other error
-// is an answer about these labels only. The owners that could be read come with the error too.
-type Collector interface {
-	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence
-	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
-}
-
-// Executor turns knobs. Do may be called again with the same write id and then recognises its own write. Its nil error
-// promises that the object has the wanted value; *incident.DriftError and *incident.RefusedError promise that nothing
-// was written; any other error means that the outcome is not known, and Observe must be asked. In a drill the executor
-// sends dry-runs only. Mark looks at a field just before its write and Look after it: who has changed the value since,
-// nil while nobody has. What could not be read is an error, and no answer to that.
-type Executor interface {
-	Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error)
-	Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error
-	Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error
-	Mark(ctx context.Context, pool incident.Pool, step incident.Step) (incident.Mark, error)
-	Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark) (incident.Observation, error)
-	Look(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (*incident.Reversal, error)
-	Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error)
-}
-
-// Diagnoser answers from playbooks.
-type Diagnoser interface {
-	Signals(alertNames []string) []incident.Signal
-	Diagnose(in playbooks.Input) playbooks.Result
-}
 
 // Deps are the engine's collaborators; all are needed, except Live and Drill, which are nil when no Kubernetes is
 // configured.
@@ -113,9 +52,11 @@ type Config struct {
 
 // Engine moves incidents. Use New.
 type Engine struct {
-	cfg   Config
-	deps  Deps
-	turns turns
+	cfg          Config
+	deps         Deps
+	router       router
+	investigator *Investigator
+	turns        turns
 }
 
 // The parts of the engine in whose work a panic is counted.
@@ -127,21 +68,24 @@ const (
 // bot is the actor of what the engine does by itself.
 var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
 
-// New refuses a missing dependency by name and a configuration that cannot be meant, all mistakes at once.
+// New refuses a missing dependency by name and an invalid configuration, all errors at once.
 func New(cfg Config, deps Deps) (*Engine, error) {
 	cfg.Timing = cfg.Timing.WithDefaults()
 	cfg.FreeCuts = cmp.Or(cfg.FreeCuts, 5)
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Incidents": deps.Incidents == nil, "Inbox": deps.Inbox == nil, "Ledger": deps.Ledger == nil, "Collector": deps.Collector == nil,
-		"Playbooks": deps.Playbooks == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil, "Owner": cfg.Owner == "",
+		"Incidents": deps.Incidents == nil, "Inbox": deps.Inbox == nil, "Ledger": deps.Ledger == nil, "Owner": cfg.Owner == "",
 	} {
 		if missing {
 			errs = append(errs, fmt.Errorf("remediation: %s is missing", name))
 		}
 	}
-	for _, e := range cfg.Policy.Validate() {
-		errs = append(errs, errors.New("policy: "+e))
+	investigator, err := NewInvestigator(cfg.Pools, cfg.Policy, InvestigatorDeps{
+		Collector: deps.Collector, Playbooks: deps.Playbooks, Ledger: deps.Ledger, Live: deps.Live, Drill: deps.Drill,
+		Logger: deps.Logger, Now: deps.Now,
+	})
+	if err != nil {
+		errs = append(errs, err)
 	}
 	if err := cfg.Timing.Validate(); err != nil {
 		errs = append(errs, err)
@@ -149,7 +93,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return &Engine{cfg: cfg, deps: deps}, nil
+	return &Engine{cfg: cfg, deps: deps, router: investigator.router, investigator: investigator}, nil
 }
 
 // Run works on the inbox and on the due incidents until the context ends, side by side: alerts whose owner is slow to
@@ -187,14 +131,4 @@ func (e *Engine) again(ctx context.Context, what string, sweep func(context.Cont
 		case <-wake:
 		}
 	}
-}
-
-// pool finds a configured pool by name.
-func (e *Engine) pool(name string) (incident.Pool, bool) {
-	for _, p := range e.cfg.Pools {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return incident.Pool{}, false
 }

@@ -9,34 +9,44 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 )
 
-// check asks the guardrails. What cannot be read refuses.
-func (e *Engine) check(ctx context.Context, pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence) []incident.Guardrail {
-	now := e.deps.Now()
+// guardrails asks the guardrails about one operation on a step. What cannot be read refuses.
+func (i *Investigator) guardrails(
+	ctx context.Context, pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence,
+) []incident.Guardrail {
 	in := policy.Input{
-		Now: now, Pool: pool, Mode: careful(inc.Mode, pool.Mode), Drill: inc.Drill, Step: s, Op: op, By: bot, Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
+		Now: i.deps.Now(), Pool: pool, Mode: strictestMode(inc.Mode, pool.Mode), Drill: inc.Drill, Step: s, Op: op, By: bot,
+		Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
 	}
 	if inc.Active != nil {
 		in.By = inc.Active.By
 	}
-	var broken []incident.Guardrail
-	unread := func(name string, err error) {
-		broken = append(broken, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Reason: "cannot be read from the store: " + err.Error()})
-	}
-	var err error
-	if in.Writes, err = e.deps.Ledger.WritesSince(ctx, pool.Name, now.Add(-24*time.Hour)); err != nil {
-		in.WritesUnknown = true
-	}
-	if in.Locks, err = e.deps.Ledger.Locks(ctx); err != nil {
-		unread("lock", err)
-	}
-	if in.Pauses, err = e.deps.Ledger.Pauses(ctx); err != nil {
-		unread("pause", err)
-	}
-	return append(broken, policy.Check(in, e.cfg.Policy)...)
+	return append(i.readLedger(ctx, &in), policy.Check(in, i.policy)...)
 }
 
-// careful returns the more careful of the mode at the incident's opening and the one configured now.
-func careful(a, b incident.Mode) incident.Mode {
+// readLedger adds what the bot has done and been told. The guardrails that it returns are those that could not be asked.
+func (i *Investigator) readLedger(ctx context.Context, in *policy.Input) (unread []incident.Guardrail) {
+	if i.deps.Ledger == nil {
+		return nil
+	}
+	refuse := func(name string, err error) {
+		reason := "cannot be read from the store: " + err.Error()
+		unread = append(unread, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Reason: reason})
+	}
+	var err error
+	if in.Writes, err = i.deps.Ledger.WritesSince(ctx, in.Pool.Name, in.Now.Add(-24*time.Hour)); err != nil {
+		in.WritesUnknown = true
+	}
+	if in.Locks, err = i.deps.Ledger.Locks(ctx); err != nil {
+		refuse("lock", err)
+	}
+	if in.Pauses, err = i.deps.Ledger.Pauses(ctx); err != nil {
+		refuse("pause", err)
+	}
+	return unread
+}
+
+// strictestMode is the stricter of the mode at the incident's opening and the one configured now.
+func strictestMode(a, b incident.Mode) incident.Mode {
 	modes := incident.Modes()
 	ia, ib := slices.Index(modes, a), slices.Index(modes, b)
 	switch {

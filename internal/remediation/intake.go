@@ -87,8 +87,8 @@ type news struct {
 	event  incident.AlertsReceived
 }
 
-// change works out what alerts from one origin do to a pool.
-func (e *Engine) change(ctx context.Context, origin, pool string, ev incident.AlertsReceived) (incident.Change, bool, error) {
+// poolChange works out what alerts from one origin do to a pool.
+func (e *Engine) poolChange(ctx context.Context, origin, pool string, ev incident.AlertsReceived) (incident.Change, bool, error) {
 	ev.Mode = e.modeOf(pool)
 	changes, _, err := e.changesOf(ctx, pool, []news{{origin, ev}})
 	if err != nil || len(changes) == 0 {
@@ -220,7 +220,7 @@ func (u *unknown) ended() []incident.Alert {
 
 // modeOf is the mode that a pool has now.
 func (e *Engine) modeOf(pool string) incident.Mode {
-	if p, ok := e.pool(pool); ok {
+	if p, ok := e.router.pool(pool); ok {
 		return p.Mode
 	}
 	return e.cfg.Mode

@@ -2,13 +2,60 @@ package remediation
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/policy"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
-// Look is one look at a pool: what was read, what it means, and the steps that follow. It writes nothing.
-type Look struct {
+// Investigator finds out what is wrong with a pool and what can be done about it: it reads the live state, has the
+// playbooks diagnose it, works out the steps that they ask for, and asks the guardrails about each. It writes nothing and
+// keeps nothing, and is safe for use by several goroutines. Use NewInvestigator.
+type Investigator struct {
+	router router
+	policy policy.Settings
+	deps   InvestigatorDeps
+}
+
+// InvestigatorDeps are what an investigation asks. All are needed, except Live and Drill, which are nil when no
+// Kubernetes is configured, and Ledger, which is nil where there is no store: then no guardrail finds an earlier write, a
+// lock or a pause. The engine always has one.
+type InvestigatorDeps struct {
+	Collector Collector
+	Playbooks Diagnoser
+	Ledger    Ledger
+	Live      Proposer
+	Drill     Proposer
+	Logger    *slog.Logger
+	// Now is the present time; time.Now in production.
+	Now func() time.Time
+}
+
+// NewInvestigator refuses a missing dependency by name and invalid settings, all errors at once.
+func NewInvestigator(pools []incident.Pool, settings policy.Settings, deps InvestigatorDeps) (*Investigator, error) {
+	var errs []error
+	for name, missing := range map[string]bool{
+		"Collector": deps.Collector == nil, "Playbooks": deps.Playbooks == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil,
+	} {
+		if missing {
+			errs = append(errs, fmt.Errorf("remediation: %s is missing", name))
+		}
+	}
+	for _, e := range settings.Validate() {
+		errs = append(errs, errors.New("policy: "+e))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &Investigator{router: router{pools: pools, owners: deps.Collector}, policy: settings, deps: deps}, nil
+}
+
+// Investigation is what was read of a pool at one time, what it means, and the steps that follow.
+type Investigation struct {
 	Evidence incident.Evidence
 	Result   playbooks.Result
 	Steps    []incident.Step
@@ -16,50 +63,64 @@ type Look struct {
 	Unread bool
 }
 
-// Look reads the live state of a pool and works out diagnosis and steps. It is what diagnose shows. Executor errors become steps that are
-// refused with the reason.
-func (e *Engine) Look(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
-	l := e.look(ctx, pool, inc, true)
-	for _, req := range l.Result.Steps {
-		s, err := e.propose(ctx, pool, inc, req, l.Evidence)
+// Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading that
+// failed says so itself, and so does a step that cannot be worked out, which is refused.
+func (i *Investigator) Investigate(ctx context.Context, pool incident.Pool, inc incident.Incident) Investigation {
+	found := i.diagnose(ctx, pool, inc, true)
+	for _, req := range found.Result.Steps {
+		s, err := i.propose(ctx, pool, inc, req, found.Evidence)
 		if err != nil {
-			l.Unread = true
-			e.deps.Logger.WarnContext(ctx, "a step cannot be worked out", "incident", inc.ID, "pool", pool.Name, "kind", req.Kind, "err", err)
+			found.Unread = true
+			i.deps.Logger.WarnContext(ctx, "a step cannot be worked out",
+				"incident", inc.ID, "pool", pool.Name, "kind", req.Kind, "err", err)
 		}
-		l.Steps = append(l.Steps, s)
+		found.Steps = append(found.Steps, s)
 	}
-	return l
+	return found
 }
 
-// read is Look without the steps, and so without a dry-run: for a turn after which no plan can follow.
-func (e *Engine) read(ctx context.Context, pool incident.Pool, inc incident.Incident) Look {
-	return e.look(ctx, pool, inc, false)
+// assess is Investigate without the steps and so without a dry-run, and without what is usual for the pool: for a turn
+// after which no plan can follow.
+func (i *Investigator) assess(ctx context.Context, pool incident.Pool, inc incident.Incident) Investigation {
+	return i.diagnose(ctx, pool, inc, false)
 }
 
-func (e *Engine) look(ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool) Look {
-	signals := e.deps.Playbooks.Signals(inc.AlertNames())
-	l := Look{Evidence: e.deps.Collector.Collect(ctx, pool, signals, incident.Attention{Alerts: inc.Alerts, Usual: usual})}
-	e.markOwn(ctx, pool, inc, l.Evidence.Cluster.Changes, l.Evidence.At)
-	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: l.Evidence}
+func (i *Investigator) diagnose(ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool) Investigation {
+	signals := i.deps.Playbooks.Signals(inc.AlertNames())
+	attention := incident.Attention{Alerts: inc.Alerts, Usual: usual}
+	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, attention)}
+	i.markOwn(ctx, pool, inc, found.Evidence.Cluster.Changes, found.Evidence.At)
+	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: found.Evidence}
 	if inc.Diagnosis != nil {
 		in.Standing = inc.Diagnosis.Name
 	}
-	l.Result = e.deps.Playbooks.Diagnose(in)
-	l.Evidence.Readings = l.Result.Readings
-	return l
+	found.Result = i.deps.Playbooks.Diagnose(in)
+	found.Evidence.Readings = found.Result.Readings
+	return found
 }
 
-// sameCause says whether a look shows the diagnosis on which the incident's plan stands.
-func sameCause(inc incident.Incident, l Look) bool {
-	return inc.Diagnosis != nil && l.Result.Diagnosis != nil && l.Result.Diagnosis.Name == inc.Diagnosis.Name
+// event is what the investigation means to its incident.
+func (f Investigation) event() incident.Investigated {
+	return incident.Investigated{
+		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: f.Steps, Unread: f.Unread,
+		Healthy: f.Result.Healthy, Note: f.Result.Note,
+	}
 }
 
-// partial says whether a look could not read all that it asked for, so that what it does not show may be there.
-func partial(l Look) bool {
-	if l.Result.Diagnosis == nil && l.Result.Healthy == incident.Undecided || l.Evidence.Cluster.Error != "" && !l.Evidence.Cluster.NotConfigured {
+// sameCause says whether the diagnosis on which the incident's plan rests was found again.
+func (f Investigation) sameCause(inc incident.Incident) bool {
+	return inc.Diagnosis != nil && f.Result.Diagnosis != nil && f.Result.Diagnosis.Name == inc.Diagnosis.Name
+}
+
+// partial says whether some of what was asked for could not be read, so that what was not found may be there.
+func (f Investigation) partial() bool {
+	if f.Result.Diagnosis == nil && f.Result.Healthy == incident.Undecided {
 		return true
 	}
-	for _, r := range l.Evidence.Readings {
+	if f.Evidence.Cluster.Error != "" && !f.Evidence.Cluster.NotConfigured {
+		return true
+	}
+	for _, r := range f.Evidence.Readings {
 		if r.Error != "" {
 			return true
 		}
@@ -67,25 +128,19 @@ func partial(l Look) bool {
 	return false
 }
 
-func nowSays(l Look) string {
+// summary says what was found, after the statement that an earlier diagnosis no longer holds.
+func (f Investigation) summary() string {
 	switch {
-	case l.Result.Diagnosis != nil:
-		return "now it is " + l.Result.Diagnosis.Summary
-	case l.Result.Note != "":
-		return l.Result.Note
+	case f.Result.Diagnosis != nil:
+		return "now it is " + f.Result.Diagnosis.Summary
+	case f.Result.Note != "":
+		return f.Result.Note
 	default:
 		return "the signals do not tell"
 	}
 }
 
+// investigate investigates a claimed incident and commits what was found.
 func (e *Engine) investigate(ctx context.Context, t *turn) error {
-	return e.commit(ctx, t, e.investigated(ctx, t), extra{})
-}
-
-func (e *Engine) investigated(ctx context.Context, t *turn) incident.Investigated {
-	l := e.Look(ctx, t.pool, t.inc)
-	return incident.Investigated{
-		Evidence: l.Evidence, Diagnosis: l.Result.Diagnosis, Others: l.Result.Others, Steps: l.Steps, Unread: l.Unread,
-		Healthy: l.Result.Healthy, Note: l.Result.Note,
-	}
+	return e.commit(ctx, t, e.investigator.Investigate(ctx, t.pool, t.inc).event(), extra{})
 }

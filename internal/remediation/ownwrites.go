@@ -14,7 +14,7 @@ const ownReach = time.Minute
 
 // markOwn marks the scalings that writes of the bot itself explain: by the new number and the time. A scaling that cannot be proven to be its own
 // stays somebody else's, also when the ledger cannot be read.
-func (e *Engine) markOwn(ctx context.Context, pool incident.Pool, inc incident.Incident, changes []incident.RecentChange, at time.Time) {
+func (i *Investigator) markOwn(ctx context.Context, pool incident.Pool, inc incident.Incident, changes []incident.RecentChange, at time.Time) {
 	scaled := func(c incident.RecentChange) bool { return c.Kind == incident.ChangeScale && c.To != nil }
 	oldest := at
 	for _, c := range changes {
@@ -22,12 +22,12 @@ func (e *Engine) markOwn(ctx context.Context, pool incident.Pool, inc incident.I
 			oldest = c.At
 		}
 	}
-	if !slices.ContainsFunc(changes, scaled) {
+	if i.deps.Ledger == nil || !slices.ContainsFunc(changes, scaled) {
 		return
 	}
-	writes, err := e.deps.Ledger.WritesSince(ctx, pool.Name, oldest.Add(-time.Hour))
+	writes, err := i.deps.Ledger.WritesSince(ctx, pool.Name, oldest.Add(-time.Hour))
 	if err != nil {
-		e.deps.Logger.WarnContext(ctx, "which scalings are the bot's own is not known", "pool", pool.Name, "err", err)
+		i.deps.Logger.WarnContext(ctx, "which scalings are the bot's own is not known", "pool", pool.Name, "err", err)
 		return
 	}
 	known := map[string]incident.Incident{inc.ID: inc}
@@ -35,7 +35,7 @@ func (e *Engine) markOwn(ctx context.Context, pool incident.Pool, inc incident.I
 		if w.Drill || w.Kind != incident.StepReplicas {
 			continue
 		}
-		to, ok := e.written(ctx, known, w)
+		to, ok := i.writtenNumber(ctx, known, w)
 		if !ok {
 			continue
 		}
@@ -43,16 +43,16 @@ func (e *Engine) markOwn(ctx context.Context, pool incident.Pool, inc incident.I
 		if !w.EndedAt.IsZero() {
 			until = w.EndedAt.Add(ownReach)
 		}
-		for i, c := range changes {
+		for n, c := range changes {
 			if scaled(c) && *c.To == to && !c.At.Before(from) && !c.At.After(until) {
-				changes[i].Own = true
+				changes[n].Own = true
 			}
 		}
 	}
 }
 
-// written is the number that a write set or would have set.
-func (e *Engine) written(ctx context.Context, known map[string]incident.Incident, w incident.Write) (int64, bool) {
+// writtenNumber is the number that a write set or would have set.
+func (i *Investigator) writtenNumber(ctx context.Context, known map[string]incident.Incident, w incident.Write) (int64, bool) {
 	switch w.Result {
 	case incident.ResultDrift, incident.ResultFailed, incident.ResultDrilled:
 		return 0, false // nothing was written
@@ -61,8 +61,8 @@ func (e *Engine) written(ctx context.Context, known map[string]incident.Incident
 	inc, ok := known[w.Incident]
 	if !ok {
 		var err error
-		if inc, err = e.deps.Incidents.Incident(ctx, w.Incident); err != nil {
-			e.deps.Logger.WarnContext(ctx, "which scalings are the bot's own is not known", "incident", w.Incident, "err", err)
+		if inc, err = i.deps.Ledger.Incident(ctx, w.Incident); err != nil {
+			i.deps.Logger.WarnContext(ctx, "which scalings are the bot's own is not known", "incident", w.Incident, "err", err)
 		}
 		known[w.Incident] = inc
 	}

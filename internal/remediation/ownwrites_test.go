@@ -38,7 +38,7 @@ func TestScalingsOfTheBotAreMarkedAsItsOwn(t *testing.T) {
 		f.cluster.Changes = slices.Clone(changes)
 		b.sight.see(f)
 		var own []string
-		for _, c := range b.engine.Look(t.Context(), llama(), of).Evidence.Cluster.Changes {
+		for _, c := range b.investigator.Investigate(t.Context(), llama(), of).Evidence.Cluster.Changes {
 			if c.Own {
 				own = append(own, c.Object)
 			}
@@ -67,7 +67,7 @@ func TestAScalingAfterADrillIsNotTheBots(t *testing.T) {
 	f := sick(5)
 	f.cluster.Changes = []incident.RecentChange{{Kind: incident.ChangeScale, At: w[0].StartedAt, To: new(int64(3))}}
 	b.sight.see(f)
-	if c := b.engine.Look(t.Context(), pool, b.read(inc.ID)).Evidence.Cluster.Changes; c[0].Own {
+	if c := b.investigator.Investigate(t.Context(), pool, b.read(inc.ID)).Evidence.Cluster.Changes; c[0].Own {
 		t.Errorf("it is taken for its own: %+v", c)
 	}
 }

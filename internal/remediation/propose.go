@@ -8,19 +8,21 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible, refused, with the reason. An error says that the live
-// values could not be read; the step says it too.
-func (e *Engine) propose(ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, ev incident.Evidence) (incident.Step, error) {
+// propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible, refused,
+// with the reason. An error says that the live values could not be read; the step says it too.
+func (i *Investigator) propose(
+	ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, ev incident.Evidence,
+) (incident.Step, error) {
 	if req.Kind == incident.StepManual {
 		s := incident.Step{Kind: req.Kind, Title: req.Advice, Why: req.Why, State: incident.StepProposed}
 		s.Digest = s.ComputeDigest()
 		return s, nil
 	}
-	exec := e.proposer(pool, inc)
-	if exec == nil {
+	proposer := i.proposer(pool, inc)
+	if proposer == nil {
 		return refusedStep(req, "no Kubernetes API is configured, so the present value cannot be read", ""), nil
 	}
-	s, err := exec.Propose(ctx, pool, req)
+	s, err := proposer.Propose(ctx, pool, req)
 	var refused *incident.RefusedError
 	switch {
 	case errors.As(err, &refused):
@@ -29,11 +31,12 @@ func (e *Engine) propose(ctx context.Context, pool incident.Pool, inc incident.I
 		return refusedStep(req, "could not be read: "+err.Error(), ""), err
 	}
 	s.Needs.Approvals = max(1, pool.ApproversFor(s.Kind).Count)
-	s.Guardrails = append(s.Guardrails, e.check(ctx, pool, inc, s, incident.OpApply, ev)...)
+	s.Guardrails = append(s.Guardrails, i.guardrails(ctx, pool, inc, s, incident.OpApply, ev)...)
 	s.Digest = s.ComputeDigest()
 	return s, nil
 }
 
+// refusedStep is what stays of a request for which there is no step.
 func refusedStep(req incident.StepRequest, reason, hint string) incident.Step {
 	s := incident.Step{
 		Kind: req.Kind, Title: requestTitle(req), Why: req.Why, State: incident.StepRefused, Reason: reason, Diff: hint,
@@ -43,6 +46,7 @@ func refusedStep(req incident.StepRequest, reason, hint string) incident.Step {
 	return s
 }
 
+// requestTitle says what a playbook asks for, without the live values.
 func requestTitle(req incident.StepRequest) string {
 	switch req.Kind {
 	case incident.StepReplicas:
@@ -61,18 +65,12 @@ func requestTitle(req incident.StepRequest) string {
 	}
 }
 
-func (e *Engine) executor(drill bool) Executor {
-	if drill {
-		return e.deps.Drill
+// proposer works steps out. An investigation that is kept nowhere asks as the bot would in the pool's mode: a permission
+// that is missing there is not one that a drill does without.
+func (i *Investigator) proposer(pool incident.Pool, inc incident.Incident) Proposer {
+	asServe := inc.ID == "" && (pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto)
+	if asServe || !inc.Drill {
+		return i.deps.Live
 	}
-	return e.deps.Live
-}
-
-// proposer works steps out. A look that is kept nowhere asks as the bot would in the pool's mode: a right that is missing there is not one that a drill
-// does without.
-func (e *Engine) proposer(pool incident.Pool, inc incident.Incident) Executor {
-	if inc.ID == "" && (pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto) {
-		return e.deps.Live
-	}
-	return e.executor(inc.Drill)
+	return i.deps.Drill
 }

@@ -25,9 +25,9 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 			return err
 		}
 		claim.Before = ev.Readings
-		guards = e.check(ctx, t.pool, t.inc, s, act.Op, ev)
+		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, ev)
 	} else {
-		guards = e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
+		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 	}
 	if why := policy.Refusal(guards); why != "" {
 		return e.stop(ctx, t, act, why, guards)
@@ -58,49 +58,49 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 // stillTrue reads again and says whether the runbook still asks for the very step that was approved, and the target is what the human saw. again is true when
 // this turn has ended: the step was stopped, or the question has to be asked once more.
 func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
-	l := e.read(ctx, t.pool, t.inc)
-	if why := dropped(t.inc, s, l); why != "" {
-		if l.Result.Healthy != incident.True && partial(l) && e.mayRetry(t) {
-			return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
+	found := e.investigator.assess(ctx, t.pool, t.inc)
+	if why := dropped(t.inc, s, found); why != "" {
+		if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
+			return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 		}
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
+		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
 	why := ""
 	if err == nil {
-		why, err = e.replaced(ctx, t, exec, s, l)
+		why, err = e.replaced(ctx, t, exec, s, found)
 	}
 	var drift *incident.DriftError
 	var refused *incident.RefusedError
 	switch {
 	case err == nil && why == "":
-		return l.Evidence, false, nil
+		return found.Evidence, false, nil
 	case err == nil:
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
+		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
 	case errors.As(err, &drift), errors.As(err, &refused):
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, err.Error(), nil)
+		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, err.Error(), nil)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return l.Evidence, true, e.later(ctx, t, e.cfg.Timing.Retry)
+		return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return l.Evidence, true, e.stop(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
+		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
 	}
 }
 
 // dropped says why the runbook asks for no step of this kind any more, judged by a fresh look, or "".
-func dropped(inc incident.Incident, s incident.Step, l Look) string {
+func dropped(inc incident.Incident, s incident.Step, found Investigation) string {
 	switch {
-	case l.Result.Healthy == incident.True:
+	case found.Result.Healthy == incident.True:
 		return "the signals are healthy again"
-	case slices.ContainsFunc(l.Result.Steps, func(r incident.StepRequest) bool { return r.Kind == s.Kind }):
+	case slices.ContainsFunc(found.Result.Steps, func(r incident.StepRequest) bool { return r.Kind == s.Kind }):
 		return ""
-	case !sameCause(inc, l):
-		return "the diagnosis no longer holds: " + nowSays(l)
-	case len(l.Result.Steps) == 0:
+	case !found.sameCause(inc):
+		return "the diagnosis no longer holds: " + found.summary()
+	case len(found.Result.Steps) == 0:
 		return "the runbook no longer asks for this step"
 	}
-	titles := make([]string, len(l.Result.Steps))
-	for n, r := range l.Result.Steps {
+	titles := make([]string, len(found.Result.Steps))
+	for n, r := range found.Result.Steps {
 		titles[n] = requestTitle(r)
 	}
 	return "the runbook no longer asks for this step. It now asks for: " + strings.Join(titles, "; ")
@@ -109,10 +109,10 @@ func dropped(inc incident.Incident, s incident.Step, l Look) string {
 // replaced says why the runbook asks for another step than this one by now, or "": an approval binds to the same value on the same field of the same object, with
 // the same way back. It holds for another cause that asks for the same change: under load two neighbouring causes take turns (a cache at 95 % and the
 // queue before it). An error means that the live values could not be read from which a step is worked out.
-func (e *Engine) replaced(ctx context.Context, t *turn, exec Executor, s incident.Step, l Look) (string, error) {
+func (e *Engine) replaced(ctx context.Context, t *turn, exec Executor, s incident.Step, found Investigation) (string, error) {
 	var instead, cannot []string
 	var unread error
-	for _, req := range l.Result.Steps {
+	for _, req := range found.Result.Steps {
 		if req.Kind != s.Kind {
 			continue
 		}
@@ -132,8 +132,8 @@ func (e *Engine) replaced(ctx context.Context, t *turn, exec Executor, s inciden
 	switch {
 	case unread != nil:
 		return "", fmt.Errorf("work the step out again: %w", unread)
-	case !sameCause(t.inc, l):
-		return "the diagnosis no longer holds: " + nowSays(l), nil
+	case !found.sameCause(t.inc):
+		return "the diagnosis no longer holds: " + found.summary(), nil
 	case len(instead) == 0:
 		return "this step can't be proposed any more: " + strings.Join(cannot, "; "), nil
 	default:

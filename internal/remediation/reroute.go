@@ -37,7 +37,7 @@ func (e *Engine) reroute(ctx context.Context, t *turn) error {
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Timing.Lease/askShare)
 	defer cancel()
 	for _, a := range t.inc.Firing() {
-		pool, note, err := e.poolOf(limited, a.Labels, asked)
+		pool, note, err := e.router.poolOf(limited, a.Labels, asked)
 		if pool == "" {
 			continue
 		}
@@ -68,7 +68,7 @@ func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []
 			return err
 		}
 		origin := fmt.Sprintf("%s/%d", t.inc.ID, t.inc.Version)
-		taken, ok, err := e.change(ctx, origin, pool, incident.AlertsReceived{Alerts: alerts, Note: note})
+		taken, ok, err := e.poolChange(ctx, origin, pool, incident.AlertsReceived{Alerts: alerts, Note: note})
 		if err != nil || !ok {
 			return err
 		}

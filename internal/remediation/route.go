@@ -11,15 +11,35 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
+// router finds the pools that alerts lead to.
+type router struct {
+	pools  []incident.Pool
+	owners ownerFinder
+}
+
+type ownerFinder interface {
+	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
+}
+
+// pool finds a configured pool by name.
+func (r router) pool(name string) (incident.Pool, bool) {
+	for _, p := range r.pools {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return incident.Pool{}, false
+}
+
 // poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod ->
 // owner. The empty name means that they lead nowhere. An error says that nobody answered; a name that comes with it is
 // that of a pool below what was not answered.
-func (e *Engine) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, string, error) {
-	if p, ok := incident.MatchPool(e.cfg.Pools, labels); ok {
+func (r router) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, string, error) {
+	if p, ok := incident.MatchPool(r.pools, labels); ok {
 		return p.Name, "", nil
 	}
-	found := asked.find(ctx, e.deps.Collector, labels)
-	pool := e.poolAmong(found.refs)
+	found := asked.find(ctx, r.owners, labels)
+	pool := r.poolAmong(found.refs)
 	if errors.Is(found.err, incident.ErrUnanswered) {
 		return pool, "", found.err
 	}
@@ -49,9 +69,9 @@ func unansweredNote(a incident.Alert, pool string, err error) string {
 }
 
 // poolAmong is the pool that names one of the owners, the highest first.
-func (e *Engine) poolAmong(owners []incident.WorkloadRef) string {
+func (r router) poolAmong(owners []incident.WorkloadRef) string {
 	for _, ref := range slices.Backward(owners) {
-		for _, p := range e.cfg.Pools {
+		for _, p := range r.pools {
 			if sameWorkload(p.Workload, ref) {
 				return p.Name
 			}
@@ -75,7 +95,7 @@ type owner struct {
 	err  error
 }
 
-func (o *owners) find(ctx context.Context, c Collector, labels map[string]string) owner {
+func (o *owners) find(ctx context.Context, c ownerFinder, labels map[string]string) owner {
 	var key strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		if name != "alertname" && name != "severity" {

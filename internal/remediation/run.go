@@ -28,7 +28,7 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 		return e.stop(ctx, t, act, "no Kubernetes API is configured any more", nil)
 	case exec == nil:
 		// The write may have happened. It cannot be ended as if it had not, so a person is told.
-		return e.hold(ctx, t, fmt.Sprintf("What became of the write to %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, fmt.Sprintf("What became of the write to %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	switch act.Phase {
 	case incident.PhaseRecheck:
@@ -43,6 +43,14 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	return fmt.Errorf("the phase %s does not belong to the state %s", act.Phase, t.inc.State)
 }
 
+// executor applies the steps of an incident; nil when no Kubernetes is configured.
+func (e *Engine) executor(drill bool) Executor {
+	if drill {
+		return e.deps.Drill
+	}
+	return e.deps.Live
+}
+
 // mark looks at the field just before its write is claimed. again is true when this turn has ended: it could not be looked at.
 func (e *Engine) mark(ctx context.Context, t *turn, exec Executor, s incident.Step) (_ *incident.Mark, again bool, _ error) {
 	if t.inc.Drill {
@@ -54,7 +62,7 @@ func (e *Engine) mark(ctx context.Context, t *turn, exec Executor, s incident.St
 		return &m, false, nil
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return nil, true, e.later(ctx, t, e.cfg.Timing.Retry)
+		return nil, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
 		return nil, true, e.stop(ctx, t, t.inc.Active, "its object could not be looked at: "+err.Error(), nil)
 	}
@@ -99,7 +107,7 @@ const writeTries = 6
 func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	act := t.inc.Active
 	if wait := e.cfg.Timing.NextTry(act).Sub(t.now); wait > 0 {
-		return e.later(ctx, t, wait)
+		return e.retryLater(ctx, t, wait)
 	}
 	if t.inc.Drill {
 		return e.tryAgain(ctx, t, exec, s) // a dry-run may be repeated
@@ -107,7 +115,7 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID, act.Mark)
 	if err != nil {
 		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return e.hold(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
+		return e.waitWithReason(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
 			e.cfg.Timing.Patience(t.now.Sub(act.Since)))
 	}
 	before := s.From
@@ -150,11 +158,11 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 	switch {
 	case err != nil:
 		e.deps.Logger.WarnContext(ctx, "a claimed write waits", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return e.later(ctx, t, e.cfg.Timing.Retry)
+		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	case why == "":
 		return e.tryAgain(ctx, t, exec, s)
 	case t.inc.Active.Op == incident.OpUndo:
-		return e.hold(ctx, t, "The undo waits: "+why, e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, "The undo waits: "+why, e.cfg.Timing.Watch)
 	default:
 		return e.wrote(ctx, t, incident.ResultFailed, why)
 	}
@@ -173,7 +181,7 @@ func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s inciden
 func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident.Step) (string, error) {
 	act := t.inc.Active
 	if act.Op == incident.OpUndo {
-		return policy.Refusal(e.check(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})), nil
+		return policy.Refusal(e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})), nil
 	}
 	pauses, err := e.deps.Ledger.Pauses(ctx)
 	if err != nil {
@@ -184,7 +192,7 @@ func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident
 			return (&incident.PausedError{Pause: p}).Error(), nil
 		}
 	}
-	if mode := careful(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
+	if mode := strictestMode(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
 		return fmt.Sprintf("the bot is in mode %s now", mode), nil
 	}
 	if why := e.unapproved(t, s); why != "" {
@@ -193,9 +201,9 @@ func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident
 	if t.now.Sub(act.Since) < e.cfg.Timing.GiveUp {
 		return "", nil
 	}
-	l := e.read(ctx, t.pool, t.inc)
-	if why := dropped(t.inc, s, l); why != "" {
+	found := e.investigator.assess(ctx, t.pool, t.inc)
+	if why := dropped(t.inc, s, found); why != "" {
 		return why, nil
 	}
-	return e.replaced(ctx, t, exec, s, l)
+	return e.replaced(ctx, t, exec, s, found)
 }

@@ -77,12 +77,12 @@ func (e *Engine) claim(ctx context.Context, limit int) ([]incident.Claimed, erro
 	if err != nil {
 		return nil, fmt.Errorf("claim due incidents: %w", err)
 	}
-	slices.SortStableFunc(claimed, func(a, b incident.Claimed) int { return cmp.Compare(cuts(a), cuts(b)) })
+	slices.SortStableFunc(claimed, func(a, b incident.Claimed) int { return cmp.Compare(cutTurns(a), cutTurns(b)) })
 	return claimed, nil
 }
 
-// cuts is how often in a row the turns on an incident were cut off.
-func cuts(c incident.Claimed) int {
+// cutTurns is how often in a row the turns on an incident were cut off.
+func cutTurns(c incident.Claimed) int {
 	n := 0
 	if s := c.Incident.Setback; s != nil && s.Kind == incident.SetbackLost {
 		n = s.Count
@@ -94,7 +94,7 @@ func cuts(c incident.Claimed) int {
 }
 
 // suspect says whether an incident may be what ends the process: turns on it were cut off more than once.
-func suspect(c incident.Claimed) bool { return cuts(c) > 1 }
+func suspect(c incident.Claimed) bool { return cutTurns(c) > 1 }
 
 // standAside gives a claim back until the suspect before it has had its turn. What is known of the last turn is noted first: a claim that is given back does not
 // tell any more that the one before was cut off.

@@ -126,7 +126,6 @@ func TestNewNamesEverythingThatIsMissing(t *testing.T) {
 type idle struct {
 	remediation.Incidents
 	remediation.Inbox
-	remediation.Ledger
 
 	mu    sync.Mutex
 	asked int
@@ -174,7 +173,7 @@ func TestRunSweepsAtStartEveryIntervalAndWhenWoken(t *testing.T) {
 	deps := b.deps
 	synctest.Test(t, func(t *testing.T) {
 		s := &idle{wake: make(chan struct{})}
-		deps.Incidents, deps.Inbox, deps.Ledger, deps.Now = s, s, s, time.Now
+		deps.Incidents, deps.Inbox, deps.Now = s, s, time.Now
 		engine, err := remediation.New(remediation.Config{Owner: "bot", Policy: b.cfg.Policy, Timing: incident.Timing{Sweep: time.Minute}}, deps)
 		if err != nil {
 			t.Fatal(err)

@@ -16,8 +16,8 @@ type turn struct {
 	fence int64
 	pool  incident.Pool
 	now   time.Time
-	// overtaken says that somebody else committed during the turn.
-	overtaken bool
+	// lostRace says that somebody else committed during the turn.
+	lostRace bool
 }
 
 // Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was given back, and the
@@ -34,16 +34,16 @@ func (e *Engine) Advance(ctx context.Context, c incident.Claimed) error {
 		return nil
 	case errors.Is(err, incident.ErrFenced):
 		return nil // somebody else has it now
-	case errors.As(err, &refused) && t.overtaken:
-		e.deps.Logger.InfoContext(ctx, "overtaken", "incident", t.inc.ID, "reason", refused.Reason)
-		err = e.later(ctx, t, 0)
+	case errors.As(err, &refused) && t.lostRace:
+		e.deps.Logger.InfoContext(ctx, "a turn was superseded", "incident", t.inc.ID, "reason", refused.Reason)
+		err = e.retryLater(ctx, t, 0)
 		if errors.Is(err, incident.ErrFenced) {
 			return nil
 		}
 		return err
 	}
 	// A refusal of what was claimed, with nobody in between, comes again at once: it waits like any other error.
-	return errors.Join(err, e.giveBack(ctx, t))
+	return errors.Join(err, e.releaseClaim(ctx, t))
 }
 
 func (e *Engine) advance(ctx context.Context, t *turn) error {
@@ -53,7 +53,7 @@ func (e *Engine) advance(ctx context.Context, t *turn) error {
 	if t.inc.Pool == "" {
 		return e.watchUnrouted(ctx, t)
 	}
-	pool, ok := e.pool(t.inc.Pool)
+	pool, ok := e.router.pool(t.inc.Pool)
 	if !ok {
 		return e.orphan(ctx, t)
 	}
@@ -88,7 +88,7 @@ func (e *Engine) advance(ctx context.Context, t *turn) error {
 // receive waits until the group is gathered, then begins.
 func (e *Engine) receive(ctx context.Context, t *turn) error {
 	if wait := t.inc.OpenedAt.Add(e.cfg.Timing.GroupWait).Sub(t.now); wait > 0 {
-		return e.later(ctx, t, wait)
+		return e.retryLater(ctx, t, wait)
 	}
 	return e.commit(ctx, t, incident.InvestigationStarted{}, extra{})
 }
@@ -100,7 +100,7 @@ func (e *Engine) orphan(ctx context.Context, t *turn) error {
 	for _, s := range t.inc.StopGaps() {
 		said = append(said, s.Title+" still stands and I do not take it back.")
 	}
-	return e.hold(ctx, t, strings.Join(said, " "), e.cfg.Timing.Watch)
+	return e.waitWithReason(ctx, t, strings.Join(said, " "), e.cfg.Timing.Watch)
 }
 
 // extra is what goes into a commit beside the event.
@@ -119,7 +119,7 @@ type extra struct {
 const staleTries = 8
 
 // commit applies an event to the claimed incident and commits it. When the incident changed meanwhile (an alert joined, a person decided) the
-// event is applied to the new one; a refusal there means that the event has been overtaken, and is returned as *incident.RefusedError.
+// event is applied to the new one; a refusal there means that the event has been superseded, and is returned as *incident.RefusedError.
 func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra) error {
 	for range staleTries {
 		res, err := incident.Apply(t.inc, ev, t.now)
@@ -140,7 +140,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 		if !errors.Is(err, incident.ErrStale) {
 			return err
 		}
-		t.overtaken = true
+		t.lostRace = true
 		if t.inc, err = e.deps.Incidents.Incident(ctx, t.inc.ID); err != nil {
 			return fmt.Errorf("read incident again: %w", err)
 		}
@@ -160,28 +160,28 @@ func released(before, after incident.Incident) string {
 	return s.Target.Key()
 }
 
-// later gives the claim back without a change.
-func (e *Engine) later(ctx context.Context, t *turn, after time.Duration) error {
+// retryLater gives the claim back without a change.
+func (e *Engine) retryLater(ctx context.Context, t *turn, after time.Duration) error {
 	return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, t.now.Add(after))
 }
 
-// giveBack releases the claim after an error, so that the retry does not wait for the lease. The store may be what failed: then the
+// releaseClaim releases the claim after an error, so that the retry does not wait for the lease. The store may be what failed: then the
 // lease runs out by itself.
-func (e *Engine) giveBack(ctx context.Context, t *turn) error {
+func (e *Engine) releaseClaim(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timing.Retry)
 	defer cancel()
-	if err := e.later(ctx, t, e.cfg.Timing.Retry); err != nil && !errors.Is(err, incident.ErrFenced) {
+	if err := e.retryLater(ctx, t, e.cfg.Timing.Retry); err != nil && !errors.Is(err, incident.ErrFenced) {
 		return fmt.Errorf("give the claim back: %w", err)
 	}
 	return nil
 }
 
-// hold waits, and says why the first time.
-func (e *Engine) hold(ctx context.Context, t *turn, why string, wait time.Duration) error {
+// waitWithReason waits, and says why the first time.
+func (e *Engine) waitWithReason(ctx context.Context, t *turn, why string, wait time.Duration) error {
 	if t.inc.Note != why {
 		if err := e.commit(ctx, t, incident.Noted{Note: why}, extra{keep: true}); err != nil {
 			return err
 		}
 	}
-	return e.later(ctx, t, wait)
+	return e.retryLater(ctx, t, wait)
 }

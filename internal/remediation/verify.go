@@ -18,22 +18,22 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 		return fmt.Errorf("the active step %s does not exist", act.Step)
 	}
 	if act.Phase == incident.PhaseSettle {
-		return e.wait(ctx, t, s)
+		return e.waitForSignals(ctx, t, s)
 	}
 	exec := e.executor(t.inc.Drill)
 	if exec == nil {
-		return e.hold(ctx, t, fmt.Sprintf("The effect of the change of %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, fmt.Sprintf("The effect of the change of %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	return e.rollout(ctx, t, exec, s)
 }
 
-// wait lets the signals' window pass, and keeps an eye on the value meanwhile.
-func (e *Engine) wait(ctx context.Context, t *turn, s incident.Step) error {
-	if is, err := e.lookAt(ctx, t, s); is == moved || err != nil {
+// waitForSignals lets the signals' window pass, and keeps an eye on the value meanwhile.
+func (e *Engine) waitForSignals(ctx context.Context, t *turn, s incident.Step) error {
+	if is, err := e.checkValue(ctx, t, s); is == valueChanged || err != nil {
 		return err
 	}
 	if wait := t.inc.Active.SettleUntil.Sub(t.now); wait > 0 {
-		return e.later(ctx, t, min(wait, e.cfg.Timing.VerifyEvery))
+		return e.retryLater(ctx, t, min(wait, e.cfg.Timing.VerifyEvery))
 	}
 	return e.commit(ctx, t, incident.Settled{}, extra{})
 }
@@ -46,7 +46,7 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 	switch {
 	case err != nil && !late:
 		e.deps.Logger.WarnContext(ctx, "the rollout cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return e.later(ctx, t, e.cfg.Timing.Retry)
+		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	case err != nil:
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be looked at: " + err.Error()}, extra{})
 	case r.Reversal != nil:
@@ -58,7 +58,7 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 	case late:
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: fmt.Sprintf("not complete after %s. %s", e.cfg.Timing.RolloutLimit, r.Note)}, extra{})
 	default:
-		return e.later(ctx, t, e.cfg.Timing.RolloutPoll)
+		return e.retryLater(ctx, t, e.cfg.Timing.RolloutPoll)
 	}
 }
 
@@ -73,8 +73,8 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	if !ok {
 		return fmt.Errorf("the active step %s does not exist", act.Step)
 	}
-	is, err := e.lookAt(ctx, t, s)
-	if is == moved || err != nil {
+	is, err := e.checkValue(ctx, t, s)
+	if is == valueChanged || err != nil {
 		return err
 	}
 	var last *incident.Verification
@@ -83,16 +83,16 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	}
 	if last != nil {
 		if wait := last.At.Add(e.cfg.Timing.VerifyEvery).Sub(t.now); wait > 0 {
-			return e.later(ctx, t, wait)
+			return e.retryLater(ctx, t, wait)
 		}
 	}
-	l := e.read(ctx, t.pool, t.inc)
+	found := e.investigator.assess(ctx, t.pool, t.inc)
 	var signals []string
 	if t.inc.Diagnosis != nil {
 		signals = t.inc.Diagnosis.Healthy
 	}
-	v := incident.Verification{Before: act.Before, After: l.Evidence.Readings, At: l.Evidence.At, SampledAt: l.Evidence.SampledAt}
-	v.Verdict, v.Why = incident.Judge(act.Before, l.Evidence.Readings, signals, l.Result.Healthy)
+	v := incident.Verification{Before: act.Before, After: found.Evidence.Readings, At: found.Evidence.At, SampledAt: found.Evidence.SampledAt}
+	v.Verdict, v.Why = incident.Judge(act.Before, found.Evidence.Readings, signals, found.Result.Healthy)
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
 	case t.inc.Drill:
@@ -100,11 +100,11 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	case act.SettleUntil.IsZero():
 		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, notInEffect(s.Kind)+v.Why, true
 	case v.Verdict == incident.VerdictWorse && v.Repeats(last):
-		return e.later(ctx, t, e.cfg.Timing.VerifyEvery)
+		return e.retryLater(ctx, t, e.cfg.Timing.VerifyEvery)
 	default:
-		ev.Final = final(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
+		ev.Final = isFinal(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
 	}
-	if is == unseen && v.Verdict != incident.VerdictRecovered {
+	if is == valueUnread && v.Verdict != incident.VerdictRecovered {
 		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo looks at the value once more.
 		ev.Final = ev.Final && t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor+e.cfg.Timing.GiveUp
 		v.Why += " Could not check whether the change is still in place."
@@ -121,8 +121,8 @@ func notInEffect(k incident.StepKind) string {
 	return "The change did not take effect. "
 }
 
-// final says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else when time is up.
-func final(v incident.Verdict, worseBefore int, timeUp bool) bool {
+// isFinal says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else when time is up.
+func isFinal(v incident.Verdict, worseBefore int, timeUp bool) bool {
 	switch v {
 	case incident.VerdictRecovered:
 		return true
@@ -135,33 +135,33 @@ func final(v incident.Verdict, worseBefore int, timeUp bool) bool {
 	}
 }
 
-// standing is what a look at a value that the bot has set shows.
-type standing int
+// valueState is what became of a value that the bot has set.
+type valueState int
 
 const (
-	stands standing = iota
-	// unseen: it could not be looked at, which says neither.
-	unseen
-	// moved: somebody else has changed it.
-	moved
+	valueInPlace valueState = iota
+	// valueUnread: it could not be read, which says neither.
+	valueUnread
+	// valueChanged: somebody else has changed it.
+	valueChanged
 )
 
-// lookAt looks whether the value that a step has set still stands. When somebody else has changed it, the following of the step ends, and the turn with it: what the
+// checkValue looks whether the value that a step has set is still in place. When somebody else has changed it, the following of the step ends, and the turn with it: what the
 // signals do says nothing about the step any more.
-func (e *Engine) lookAt(ctx context.Context, t *turn, s incident.Step) (standing, error) {
+func (e *Engine) checkValue(ctx context.Context, t *turn, s incident.Step) (valueState, error) {
 	exec := e.executor(t.inc.Drill)
 	if t.inc.Drill || exec == nil {
-		return stands, nil
+		return valueInPlace, nil
 	}
-	r, err := exec.Look(ctx, t.pool, s, incident.OpApply)
+	r, err := exec.Reversal(ctx, t.pool, s, incident.OpApply)
 	switch {
 	case err != nil:
 		e.deps.Logger.WarnContext(ctx, "whether a change still stands cannot be looked at", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return unseen, nil
+		return valueUnread, nil
 	case r == nil:
-		return stands, nil
+		return valueInPlace, nil
 	}
-	return moved, e.reverted(ctx, t, s, *r, extra{})
+	return valueChanged, e.reverted(ctx, t, s, *r, extra{})
 }
 
 func (e *Engine) reverted(ctx context.Context, t *turn, s incident.Step, r incident.Reversal, x extra) error {

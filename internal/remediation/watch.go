@@ -18,16 +18,16 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 		if t.inc.OnTopOf(s) != "" {
 			continue // the value is that of the bot's own later step
 		}
-		if is, err := e.lookAt(ctx, t, s); is == moved || err != nil {
+		if is, err := e.checkValue(ctx, t, s); is == valueChanged || err != nil {
 			return err
 		}
 	}
-	ev := e.investigated(ctx, t)
+	ev := e.investigator.Investigate(ctx, t.pool, t.inc).event()
 	if err := e.commit(ctx, t, ev, extra{keep: true}); err != nil {
 		return err
 	}
 	if t.inc.State != incident.StateWatching {
-		return e.later(ctx, t, 0)
+		return e.retryLater(ctx, t, 0)
 	}
 	healthy := time.Duration(0)
 	if !t.inc.HealthySince.IsZero() {
@@ -38,7 +38,7 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	case len(gaps) > 0 && healthy > 0:
 		return e.lift(ctx, t, gaps, healthy)
 	case len(gaps) > 0:
-		return e.later(ctx, t, e.cfg.Timing.Watch)
+		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.EndsWithItsAlerts():
 		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", incident.FormatDuration(healthy))}, extra{asRead: true})
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.stale(t):
@@ -47,7 +47,7 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.stale(t):
 		return e.commit(ctx, t, incident.Closed{By: bot, Reason: "No alert fires and nothing can be read for a long time."}, extra{asRead: true})
 	default:
-		return e.later(ctx, t, e.cfg.Timing.Watch)
+		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	}
 }
 
@@ -59,7 +59,7 @@ func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, health
 		if healthy < s.LiftAfter || !s.UndoDue(t.now) {
 			continue
 		}
-		why := policy.Refusal(e.check(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{}))
+		why := policy.Refusal(e.investigator.guardrails(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{}))
 		if top := t.inc.OnTopOf(s); top != "" {
 			why = fmt.Sprintf("a later step changed the same value (%s); roll that one back first", top)
 		}
@@ -69,9 +69,9 @@ func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, health
 		held = cmp.Or(held, fmt.Sprintf("%s stays in place for now: %s.", s.Title, strings.TrimSuffix(why, ".")))
 	}
 	if held == "" {
-		return e.later(ctx, t, e.cfg.Timing.Watch)
+		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	}
-	return e.hold(ctx, t, held, e.cfg.Timing.Watch)
+	return e.waitWithReason(ctx, t, held, e.cfg.Timing.Watch)
 }
 
 func (e *Engine) stale(t *turn) bool {
