@@ -10,8 +10,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Mark looks at the field just before a write, so that a later look can tell whether the write took effect. What keeps the field from being written is
-// for the write to say; an error means that the cluster could not be asked.
+// Mark looks at the field just before a write, so that a later look can tell whether the write took effect. What keeps
+// the field from being written is for the write to say; an error means that the cluster could not be asked.
 func (t *turner) Mark(ctx context.Context, pool incident.Pool, step incident.Step) (incident.Mark, error) {
 	s, err := t.find(ctx, step.Kind, pool, step.Target)
 	var no *incident.RefusedError
@@ -54,8 +54,8 @@ func (l live) mark() incident.Mark {
 	return incident.Mark{Version: l.version, Generation: l.object.GetGeneration(), Writers: l.writers()}
 }
 
-// writers are the clients that have set the field, each with the time. Whoever writes another value takes the field from all others, so that a value
-// that went there and back again leaves other writers, or another time.
+// writers are the clients that have set the field, each with the time. Whoever writes another value takes the field
+// from all others, so that a value that went there and back again leaves other writers, or another time.
 func (l live) writers() string {
 	var out []string
 	for _, m := range l.object.GetManagedFields() {
@@ -77,8 +77,8 @@ func (l live) carries(id string) bool {
 	return l.subresource == "" && l.object.GetAnnotations()[Annotation] == id
 }
 
-// made says whether a write took effect since the mark was taken. That it did not is only said when nothing has touched the field; where somebody may
-// have set it back, it is undecided.
+// made says whether a write took effect since the mark was taken. That it did not is only said when nothing has touched
+// the field; where somebody may have set it back, it is undecided.
 func (l live) made(id string, before *incident.Mark) incident.Truth {
 	switch {
 	case l.carries(id):

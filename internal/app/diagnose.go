@@ -8,9 +8,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
-// Diagnose answers, for a pool by name or for the pools that alerts lead to, what the bot would say: evidence, diagnosis and plan, as incidents
-// that are kept nowhere. It writes nothing and needs no store of a running bot. A Kubernetes that cannot be reached or is
-// not configured is said at each step; it is not an error.
+// Diagnose answers, for a pool by name or for the pools that alerts lead to, what the bot would say: evidence,
+// diagnosis and plan, as incidents that are kept nowhere. It writes nothing and needs no store of a running bot. A
+// Kubernetes that cannot be reached or is not configured is said at each step; it is not an error.
 func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
 	rc, away := forReading(opts)
 	parts, err := newDeciding(opts.Config, opts, rc)
@@ -18,7 +18,8 @@ func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.
 		return nil, err
 	}
 	deps := remediation.InvestigatorDeps{
-		Collector: collector{Collector: parts.collector, away: away}, Playbooks: opts.Catalog, Live: parts.live, Drill: parts.drill,
+		Collector: collector{Collector: parts.collector, away: away}, Playbooks: opts.Catalog, Live: parts.live,
+		Drill:  parts.drill,
 		Logger: opts.Logger, Now: opts.Now,
 	}
 	if away != nil {

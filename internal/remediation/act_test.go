@@ -169,7 +169,8 @@ func TestAnAbortBeforeTheWriteWritesNothing(t *testing.T) {
 	}})
 	b.sweep()
 	got := b.read(inc.ID)
-	if got.State != incident.StateWatching || got.Plan.Steps[0].State != incident.StepDenied || len(b.writes("llama")) != 0 {
+	if got.State != incident.StateWatching || got.Plan.Steps[0].State != incident.StepDenied ||
+		len(b.writes("llama")) != 0 {
 		t.Errorf("state %s, step %s, writes %v", got.State, got.Plan.Steps[0].State, b.writes("llama"))
 	}
 	b.unlocked()

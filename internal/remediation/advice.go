@@ -12,8 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// advise brings the advice of an incident without a pool up to date: alerts of other models may have joined, or gone on to their pool. The message shows
-// it; the thread has said which alert came.
+// advise brings the advice of an incident without a pool up to date: alerts of other models may have joined, or gone on
+// to their pool. The message shows it; the thread has said which alert came.
 func (e *Engine) advise(ctx context.Context, t *turn) error {
 	advice := incident.Noted{Note: adviceFor(t.inc.Alerts), Silent: true}
 	if t.inc.Note == advice.Note {

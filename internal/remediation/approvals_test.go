@@ -16,7 +16,8 @@ func approvedBy(a incident.Approvers) incident.Pool {
 	return p
 }
 
-// The only approver approves, a pause stops the step, and it is asked for again in the same plan: the approver can approve again.
+// The only approver approves, a pause stops the step, and it is asked for again in the same plan: the approver can
+// approve again.
 func TestTheOnlyApproverApprovesAgainAfterAPause(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -78,10 +79,13 @@ func TestTheApproversOfNowAreAskedForBeforeTheWrite(t *testing.T) {
 		now  incident.Pool
 		want string
 	}{
-		{"a higher count", llama(), approvedBy(incident.Approvers{Users: []string{"U-ADA"}, Count: 2}), "1 of the 2 approvals that it needs now count"},
-		{"the approver is none any more", llama(), approvedBy(incident.Approvers{Users: []string{"U-BOB"}}), "0 of the 1 approvals"},
+		{"a higher count", llama(), approvedBy(incident.Approvers{Users: []string{"U-ADA"}, Count: 2}),
+			"1 of the 2 approvals that it needs now count"},
+		{"the approver is none any more", llama(), approvedBy(incident.Approvers{Users: []string{"U-BOB"}}),
+			"0 of the 1 approvals"},
 		{"nobody may approve any more", llama(), approvedBy(incident.Approvers{}), "0 of the 1 approvals"},
-		{"a group took the approver's place", llama(), approvedBy(incident.Approvers{Groups: []string{"S1"}}), "0 of the 1 approvals"},
+		{"a group took the approver's place", llama(), approvedBy(incident.Approvers{Groups: []string{"S1"}}),
+			"0 of the 1 approvals"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +170,8 @@ func TestPolicyDoesNotRunWhatItWouldAskAboutByNow(t *testing.T) {
 	}
 }
 
-// An API server that is away for a moment takes no plan from people, nor what they have approved of it. A diagnosis that is another one does.
+// An API server that is away for a moment takes no plan from people, nor what they have approved of it. A diagnosis
+// that is another one does.
 func TestAnAPIServerThatIsAwayTakesNoPlanAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{approvedBy(incident.Approvers{Users: []string{"U-ADA", "U-BOB"}, Count: 2})})
@@ -175,7 +180,8 @@ func TestAnAPIServerThatIsAwayTakesNoPlanAway(t *testing.T) {
 	b.live.refuse[incident.StepReplicas] = errAway
 	b.pass(2 * time.Minute)
 	got := b.read(inc.ID)
-	if s, _ := got.Step("p1-s1"); got.State != incident.StateDeciding || got.Plan.Digest != inc.Plan.Digest || len(s.Approvals) != 1 {
+	if s, _ := got.Step("p1-s1"); got.State != incident.StateDeciding || got.Plan.Digest != inc.Plan.Digest ||
+		len(s.Approvals) != 1 {
 		t.Fatalf("the incident is %s with plan %d, the step %s with %v", got.State, got.Plan.Revision, s.State, s.Approvals)
 	}
 	if !strings.Contains(b.log.String(), errAway.Error()) {

@@ -19,7 +19,8 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 		switch answer {
 		case policy.Automatic:
 			d := incident.Decision{
-				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve, By: incident.Actor{Kind: "policy", ID: "auto"}, Reason: why,
+				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve, By: incident.Actor{Kind: "policy", ID: "auto"},
+				Reason: why,
 			}
 			return e.commit(ctx, t, incident.Decided{Decision: d, Approvers: &approvers}, extra{})
 		case policy.NeedsApproval:
@@ -50,8 +51,9 @@ func (e *Engine) Decide(ctx context.Context, id string, d incident.Decision) (in
 	return e.Act(ctx, id, incident.Decided{Decision: d})
 }
 
-// Act applies what a person did: no claim is needed, the version guards it. A refusal is *incident.RefusedError with the sentence for the
-// person; incident.ErrNotFound when there is no such incident. It may be called twice: the second one is refused or changes nothing.
+// Act applies what a person did: no claim is needed, the version guards it. A refusal is *incident.RefusedError with
+// the sentence for the person; incident.ErrNotFound when there is no such incident. It may be called twice: the second
+// one is refused or changes nothing.
 func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error) {
 	for range staleTries {
 		inc, err := e.deps.Incidents.Incident(ctx, id)

@@ -30,13 +30,15 @@ func TestAPlanFollowsFromTheDiagnosis(t *testing.T) {
 		t.Fatalf("diagnosis %+v, plan %+v", inc.Diagnosis, inc.Plan)
 	}
 	first, last := inc.Plan.Steps[0], inc.Plan.Steps[2]
-	if first.Kind != incident.StepThrottle || first.From.Text != "64" || first.To.Text != "32" || first.Undo.Text != "64" || first.State != incident.StepProposed {
+	if first.Kind != incident.StepThrottle || first.From.Text != "64" || first.To.Text != "32" ||
+		first.Undo.Text != "64" || first.State != incident.StepProposed {
 		t.Errorf("first step %+v", first)
 	}
 	if last.Title != "Look at the gateway." || last.Executable() || last.Target != (incident.Target{}) {
 		t.Errorf("the step for a person %+v", last)
 	}
-	if want := inc.ReadAt; want.IsZero() || inc.Plan.Digest != inc.Plan.ComputeDigest() || first.Digest != first.ComputeDigest() {
+	if want := inc.ReadAt; want.IsZero() || inc.Plan.Digest != inc.Plan.ComputeDigest() ||
+		first.Digest != first.ComputeDigest() {
 		t.Error("the plan's digest is not that of its steps")
 	}
 	if got := inc.Plan.ExpiresAt.Sub(b.clock()); got != 30*time.Minute {
@@ -50,7 +52,8 @@ func TestAPlanFollowsFromTheDiagnosis(t *testing.T) {
 func TestAStepThatCannotBeProposedStaysVisibleWithItsReason(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	b.live.refuse[incident.StepThrottle] = &incident.RefusedError{Reason: "there is no BackendTrafficPolicy", Hint: "apiVersion: gateway"}
+	b.live.refuse[incident.StepThrottle] = &incident.RefusedError{Reason: "there is no BackendTrafficPolicy",
+		Hint: "apiVersion: gateway"}
 	b.live.refuse[incident.StepMaxNumBatchedTokens] = errors.New("the API server is away")
 	tokens := incident.StepRequest{Kind: incident.StepMaxNumBatchedTokens, Factor: 0.5}
 	inc := b.asked(sick(5, throttle(), tokens, addReplica()))
@@ -89,7 +92,8 @@ func TestWithoutKubernetesEveryStepSaysSo(t *testing.T) {
 	b.sweep()
 	b.pass(5 * time.Second)
 	inc := b.open("llama")
-	if inc.State != incident.StateWatching || inc.Plan.Steps[0].State != incident.StepRefused || !strings.Contains(inc.Plan.Steps[0].Reason, "no Kubernetes") {
+	if inc.State != incident.StateWatching || inc.Plan.Steps[0].State != incident.StepRefused ||
+		!strings.Contains(inc.Plan.Steps[0].Reason, "no Kubernetes") {
 		t.Errorf("state %s, step %+v", inc.State, inc.Plan.Steps[0])
 	}
 }
@@ -111,13 +115,17 @@ func TestEveryGuardrailThatRefusesSaysWhy(t *testing.T) {
 		{"cool-down", "cool-down", "the next change is allowed in 5m0s", done(1, 5*time.Minute-5*time.Second), llama()},
 		{"hourly budget", "budget", "4 of 4 changes in the last hour", done(4, 30*time.Minute), llama()},
 		{"daily budget", "budget", "12 of 12 changes in the last day", done(12, 5*time.Hour), llama()},
-		{"pause of everything", "pause", "paused for all pools by slack:U-BOB: maintenance", func(b *bench) { b.pause("") }, llama()},
+		{"pause of everything", "pause", "paused for all pools by slack:U-BOB: maintenance", func(b *bench) { b.pause("") },
+			llama()},
 		{"pause of the pool", "pause", "paused for pool llama", func(b *bench) { b.pause("llama") }, llama()},
 		{"observe", "mode", "mode observe", func(*bench) {}, inMode(llama(), incident.ModeObserve)},
 		{"an unknown mode", "mode", `"yolo" is not known`, func(*bench) {}, inMode(llama(), "yolo")},
-		{"the store", "lock", "cannot be read from the store: locked up", func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
-		{"the store's pauses", "pause", "cannot be read from the store: locked up", func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
-		{"the store's history", "budget", "history of writes cannot be read", func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
+		{"the store", "lock", "cannot be read from the store: locked up",
+			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
+		{"the store's pauses", "pause", "cannot be read from the store: locked up",
+			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
+		{"the store's history", "budget", "history of writes cannot be read",
+			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -144,10 +152,12 @@ func TestEveryGuardrailThatRefusesSaysWhy(t *testing.T) {
 func history(b *bench, pool string, ago time.Duration) {
 	b.t.Helper()
 	at := b.clock().Add(-ago)
-	old := incident.New("old-"+at.String()+time.Duration(len(b.writes(pool))).String(), "gone", incident.ModeApprove, false, at)
+	old := incident.New("old-"+at.String()+time.Duration(len(b.writes(pool))).String(), "gone", incident.ModeApprove,
+		false, at)
 	old.State, old.ClosedAt = incident.StateClosed, at
 	w := incident.Write{
-		ID: old.ID, Incident: old.ID, Step: "p1-s1", Pool: pool, Kind: incident.StepReplicas, Target: "REPLICAS/llm/llama", Op: incident.OpApply, StartedAt: at,
+		ID: old.ID, Incident: old.ID, Step: "p1-s1", Pool: pool, Kind: incident.StepReplicas, Target: "REPLICAS/llm/llama",
+		Op: incident.OpApply, StartedAt: at,
 	}
 	end := w
 	end.EndedAt, end.Result = at, incident.ResultApplied
@@ -221,7 +231,8 @@ func TestModeAutoRunsOnlyWhatPolicyAllows(t *testing.T) {
 		{name: "another kind is allowed", change: auto(incident.StepThrottle), mode: incident.ModeAuto},
 		{name: "nothing is allowed", change: auto(), mode: incident.ModeAuto},
 		{name: "mode approve", change: auto(incident.StepReplicas), mode: incident.ModeApprove},
-		{name: "it needs a confirmation", change: auto(incident.StepReplicas), mode: incident.ModeAuto, needs: incident.Needs{Confirm: true}},
+		{name: "it needs a confirmation", change: auto(incident.StepReplicas), mode: incident.ModeAuto,
+			needs: incident.Needs{Confirm: true}},
 		{name: "the pool wants two people", change: auto(incident.StepReplicas), mode: incident.ModeAuto, count: 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,7 +286,8 @@ func TestTheMoreCarefulModeHolds(t *testing.T) {
 	b.live.expect("recheck")
 	b.approve(inc)
 	b.sweep()
-	if s, _ := b.read(inc.ID).Step("p1-s1"); s.State != incident.StepRefused || !strings.Contains(s.Reason, "mode observe") {
+	if s, _ := b.read(inc.ID).Step("p1-s1"); s.State != incident.StepRefused ||
+		!strings.Contains(s.Reason, "mode observe") {
 		t.Errorf("step %s: %s", s.State, s.Reason)
 	}
 
@@ -377,7 +389,8 @@ func TestTheEndOfTheTimeIsNoticedWhenItComes(t *testing.T) {
 	}
 }
 
-// A dry run is over, the pool goes to mode approve, and the alert fires again within half an hour: now it is real. And the other way round.
+// A dry run is over, the pool goes to mode approve, and the alert fires again within half an hour: now it is real. And
+// the other way round.
 func TestAnIncidentThatIsOpenedAgainRunsInThePresentMode(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -433,7 +446,8 @@ func TestAnOpenPlanIsOnHoldWhenThePoolGoesToDrill(t *testing.T) {
 	b.restart(inMode(llama(), incident.ModeDrill))
 	b.pass(time.Minute)
 	got := b.read(inc.ID)
-	if s := got.Plan.Steps[0]; got.State != incident.StateWatching || s.State != incident.StepRefused || !strings.Contains(s.Reason, "mode drill now") {
+	if s := got.Plan.Steps[0]; got.State != incident.StateWatching || s.State != incident.StepRefused ||
+		!strings.Contains(s.Reason, "mode drill now") {
 		t.Errorf("the incident is %s, its step %s because %q", got.State, s.State, s.Reason)
 	}
 	b.restart(llama())

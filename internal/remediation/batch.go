@@ -12,11 +12,13 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// askTries is how often a delivery is tried whose alerts may lead to a pool but whose owner could not be asked. Then the alerts become
-// visible as leading nowhere, with the error: a late incident is worse than an unroutable one that people see.
+// askTries is how often a delivery is tried whose alerts may lead to a pool but whose owner could not be asked. Then
+// the alerts become visible as leading nowhere, with the error: a late incident is worse than an unroutable one that
+// people see.
 const askTries = 5
 
-// One question for an owner gets askShare of a lease, all that one delivery asks askLeases of them. In between the claim is renewed.
+// One question for an owner gets askShare of a lease, all that one delivery asks askLeases of them. In between the
+// claim is renewed.
 const (
 	askShare  = 3
 	askLeases = 2
@@ -48,9 +50,9 @@ func (e *Engine) newBatch(ds []incident.Delivery, now time.Time) *batch {
 	return &batch{e: e, claimed: ds, until: now.Add(e.cfg.Timing.Lease), asked: &owners{}}
 }
 
-// fold folds the deliveries in. Those whose labels alone lead to their pools go together; one that has been tried before, or for which somebody has to be
-// asked, goes alone, and whatever is behind it in its group after it. When those together fail, each goes alone: one that cannot be folded holds up its
-// group only.
+// fold folds the deliveries in. Those whose labels alone lead to their pools go together; one that has been tried
+// before, or for which somebody has to be asked, goes alone, and whatever is behind it in its group after it. When
+// those together fail, each goes alone: one that cannot be folded holds up its group only.
 func (b *batch) fold(ctx context.Context) error {
 	together, alone := b.split()
 	each := make([]incident.Delivery, len(together))
@@ -90,11 +92,12 @@ func (b *batch) foldMany(ctx context.Context, together []routed) error {
 	if len(together) < 2 {
 		return errAlone
 	}
-	return b.e.deps.Panics.Do(ctx, PartInbox, func() error { return b.e.foldTogether(ctx, together) }, slog.Int("deliveries", len(together)))
+	return b.e.deps.Panics.Do(ctx, PartInbox, func() error { return b.e.foldTogether(ctx, together) },
+		slog.Int("deliveries", len(together)))
 }
 
-// release gives back what was not tried: what is behind one that failed, and what a process that is told to end has not come to. What is somebody else's, or done, by
-// now is left alone.
+// release gives back what was not tried: what is behind one that failed, and what a process that is told to end has not
+// come to. What is somebody else's, or done, by now is left alone.
 func (b *batch) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.e.cfg.Timing.Retry)
 	defer cancel()
@@ -168,7 +171,8 @@ func (b *batch) foldOne(ctx context.Context, d incident.Delivery) error {
 	}, slog.Int64("delivery", d.ID))
 }
 
-// route finds the pool of each alert. The claim is renewed between questions, so that owners which are slow to find do not let another replica begin anew.
+// route finds the pool of each alert. The claim is renewed between questions, so that owners which are slow to find do
+// not let another replica begin anew.
 func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) {
 	e, lease := b.e, b.e.cfg.Timing.Lease
 	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: notes{}}
@@ -203,8 +207,8 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 	return r, b.renew(ctx)
 }
 
-// home is the pool whose open incident has the alert already, or "". An alert that names only its pod leads nowhere once the pod is gone, which is often how it ends;
-// its end, and whatever else is said of it, is that incident's.
+// home is the pool whose open incident has the alert already, or "". An alert that names only its pod leads nowhere
+// once the pod is gone, which is often how it ends; its end, and whatever else is said of it, is that incident's.
 func (b *batch) home(ctx context.Context, a incident.Alert) (string, error) {
 	if b.homes == nil {
 		homes := map[string]string{}
@@ -252,7 +256,8 @@ func (r *routed) noteTruncation() {
 		return
 	}
 	for pool := range r.byPool {
-		r.said[pool] = slices.Insert(r.said[pool], 0, fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", r.delivery.Truncated))
+		r.said[pool] = slices.Insert(r.said[pool], 0,
+			fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", r.delivery.Truncated))
 	}
 }
 

@@ -52,7 +52,8 @@ func (b *bench) clock() time.Time {
 func llama() incident.Pool {
 	return incident.Pool{
 		Name: "llama", Mode: incident.ModeApprove, Match: map[string]string{"namespace": "llm", "model_name": "llama"},
-		Workload:  incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama", Container: "vllm"},
+		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama",
+			Container: "vllm"},
 		Approvers: map[incident.StepKind]incident.Approvers{"": {Users: []string{"U-ADA"}, Expire: 30 * time.Minute}},
 	}
 }
@@ -72,12 +73,14 @@ func inMode(p incident.Pool, m incident.Mode) incident.Pool {
 // newBench makes a bench; change may alter what the engine is told.
 func newBench(t *testing.T, pools []incident.Pool, change ...func(*remediation.Config, *remediation.Deps)) *bench {
 	t.Helper()
-	b := &bench{t: t, now: start, sight: newSight(t), live: newCluster(t, false), drill: newCluster(t, true), log: &bytes.Buffer{}}
+	b := &bench{t: t, now: start, sight: newSight(t), live: newCluster(t, false), drill: newCluster(t, true),
+		log: &bytes.Buffer{}}
 	b.sight.now = b.clock
 	b.store = &faulty{Store: openStore(t)}
 	b.cfg = remediation.Config{Owner: "bot-1", Pools: pools, Mode: incident.ModeApprove, Policy: policy.Defaults()}
 	b.deps = remediation.Deps{
-		Incidents: b.store, Inbox: b.store, Ledger: b.store, Collector: b.sight, Playbooks: b.sight, Live: b.live, Drill: b.drill,
+		Incidents: b.store, Inbox: b.store, Ledger: b.store, Collector: b.sight, Playbooks: b.sight, Live: b.live,
+		Drill:  b.drill,
 		Logger: slog.New(slog.NewTextHandler(&lockedWriter{to: b.log}, nil)), Now: b.clock,
 	}
 	for _, c := range change {
@@ -96,7 +99,8 @@ func (b *bench) restart(pools ...incident.Pool) {
 		b.t.Fatal(err)
 	}
 	b.investigator, err = remediation.NewInvestigator(pools, b.cfg.Policy, remediation.InvestigatorDeps{
-		Collector: b.deps.Collector, Playbooks: b.deps.Playbooks, Ledger: b.deps.Ledger, Live: b.deps.Live, Drill: b.deps.Drill,
+		Collector: b.deps.Collector, Playbooks: b.deps.Playbooks, Ledger: b.deps.Ledger, Live: b.deps.Live,
+		Drill:  b.deps.Drill,
 		Logger: b.deps.Logger, Now: b.deps.Now,
 	})
 	if err != nil {
@@ -248,7 +252,8 @@ func (b *bench) approve(inc incident.Incident) {
 
 func (b *bench) pause(pool string) {
 	b.t.Helper()
-	if err := b.store.SetPause(b.t.Context(), incident.Pause{Pool: pool, Reason: "maintenance", By: bob, At: b.clock()}); err != nil {
+	if err := b.store.SetPause(b.t.Context(), incident.Pause{Pool: pool, Reason: "maintenance", By: bob,
+		At: b.clock()}); err != nil {
 		b.t.Fatal(err)
 	}
 }

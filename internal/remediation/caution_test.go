@@ -41,7 +41,8 @@ func TestAPersonMayTakeBackInObserve(t *testing.T) {
 	b.restart(inMode(llama(), incident.ModeObserve))
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p1-s1", Verb: incident.Undo, By: ada}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p1-s1", Verb: incident.Undo,
+		By: ada}); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep()
@@ -81,10 +82,11 @@ func TestARefusedUndoIsTriedEverMoreRarely(t *testing.T) {
 // What a person took back, policy does not put there again.
 func TestAutoDoesNotRepeatWhatAPersonUndid(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeAuto)}, func(c *remediation.Config, _ *remediation.Deps) {
-		c.Policy.Automatic = []incident.StepKind{incident.StepThrottle}
-		c.Policy.CoolDown = 0
-	})
+	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeAuto)},
+		func(c *remediation.Config, _ *remediation.Deps) {
+			c.Policy.Automatic = []incident.StepKind{incident.StepThrottle}
+			c.Policy.CoolDown = 0
+		})
 	b.sight.see(sick(5, throttle()))
 	b.live.expect("recheck")
 	b.live.expect("do apply")
@@ -99,7 +101,8 @@ func TestAutoDoesNotRepeatWhatAPersonUndid(t *testing.T) {
 	}
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: inc.Active.Step, Verb: incident.Undo, By: ada}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: inc.Active.Step, Verb: incident.Undo,
+		By: ada}); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep()

@@ -29,7 +29,8 @@ const (
 	envDeadlyNow   = "DEADLY_NOW"
 )
 
-// mortal is a collector and an inbox on which the one delivery from the instance "poison" ends the process, as no recover can catch it.
+// mortal is a collector and an inbox on which the one delivery from the instance "poison" ends the process, as no
+// recover can catch it.
 type mortal struct {
 	*store.Store
 	at string
@@ -45,7 +46,8 @@ func (m mortal) FindOwners(_ context.Context, labels map[string]string) ([]incid
 }
 
 func (m mortal) CommitFolded(ctx context.Context, f incident.Folded) error {
-	if m.at == "commit" && slices.ContainsFunc(f.Deliveries, func(d incident.Delivery) bool { return d.Alerts[0].Labels["instance"] == "poison" }) {
+	if m.at == "commit" && slices.ContainsFunc(f.Deliveries,
+		func(d incident.Delivery) bool { return d.Alerts[0].Labels["instance"] == "poison" }) {
 		endless(0)
 	}
 	return m.Store.CommitFolded(ctx, f)
@@ -74,12 +76,14 @@ func TestDeadlyChild(t *testing.T) {
 	}
 	clock := func() time.Time { return now }
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: log, Clock: clock})
+	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: log,
+		Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := mortal{s, os.Getenv(envDeadlyAt)}
-	e, err := remediation.New(remediation.Config{Owner: "bot", Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove, Policy: policy.Defaults()}, remediation.Deps{
+	e, err := remediation.New(remediation.Config{Owner: "bot", Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
+		Policy: policy.Defaults()}, remediation.Deps{
 		Incidents: s, Inbox: m, Ledger: s, Collector: m, Playbooks: m, Logger: log, Now: clock,
 	})
 	if err != nil {
@@ -93,8 +97,8 @@ func TestDeadlyChild(t *testing.T) {
 	}
 }
 
-// A delivery whose folding ends the process (out of memory, a stack overflow) ends it again after each start. It is given up then, and no other alert is
-// lost or held up by it for long.
+// A delivery whose folding ends the process (out of memory, a stack overflow) ends it again after each start. It is
+// given up then, and no other alert is lost or held up by it for long.
 func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines(t) {
@@ -113,7 +117,8 @@ func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 						} else if group == "poisoned" {
 							a.Labels["instance"] = "behind"
 						}
-						if _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: group, Alerts: []incident.Alert{a}}); err != nil {
+						if _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: group,
+							Alerts: []incident.Alert{a}}); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -149,7 +154,8 @@ func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 						t.Errorf("%+v, %v", stats, err)
 					}
 				})
-				if want := "the process ended"; !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "a delivery was given up") {
+				if want := "the process ended"; !strings.Contains(log.String(), want) ||
+					!strings.Contains(log.String(), "a delivery was given up") {
 					t.Errorf("the log does not say why it was given up:\n%s", log)
 				}
 			})
@@ -176,7 +182,8 @@ func deadlyChild(t *testing.T, url, at string, now time.Time) (log string, died 
 
 func inStore(t *testing.T, url string, now time.Time, log io.Writer, fn func(*store.Store)) {
 	t.Helper()
-	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.NewTextHandler(log, nil)), Clock: func() time.Time { return now }})
+	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" },
+		Logger: slog.New(slog.NewTextHandler(log, nil)), Clock: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

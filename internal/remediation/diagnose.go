@@ -9,8 +9,11 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Diagnose investigates a pool by name, or the pools that alerts lead to, and answers with incidents that are kept nowhere.
-func (i *Investigator) Diagnose(ctx context.Context, pool string, alerts []incident.Alert) ([]incident.Incident, error) {
+// Diagnose investigates a pool by name, or the pools that alerts lead to, and answers with incidents that are kept
+// nowhere.
+func (i *Investigator) Diagnose(
+	ctx context.Context, pool string, alerts []incident.Alert,
+) ([]incident.Incident, error) {
 	byPool := map[string][]incident.Alert{}
 	said := notes{}
 	if pool != "" {
@@ -35,7 +38,9 @@ func (i *Investigator) Diagnose(ctx context.Context, pool string, alerts []incid
 	return out, nil
 }
 
-func (i *Investigator) diagnoseOne(ctx context.Context, name string, alerts []incident.Alert, note string) incident.Incident {
+func (i *Investigator) diagnoseOne(
+	ctx context.Context, name string, alerts []incident.Alert, note string,
+) incident.Incident {
 	inc := incident.New("", name, incident.ModeDrill, true, i.deps.Now())
 	inc.Alerts, inc.Note = alerts, note
 	p, ok := i.router.pool(name)

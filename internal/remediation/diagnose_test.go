@@ -32,21 +32,26 @@ func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
 	}
 }
 
-// A drill does without the right to write; a pool in mode approve does not, and a look at it must say so as serve would.
+// A drill does without the right to write; a pool in mode approve does not, and a look at it must say so as serve
+// would.
 func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 	t.Parallel()
-	for mode, refused := range map[incident.Mode]bool{incident.ModeApprove: true, incident.ModeAuto: true, incident.ModeDrill: false, incident.ModeObserve: false} {
+	for mode, refused := range map[incident.Mode]bool{incident.ModeApprove: true, incident.ModeAuto: true,
+		incident.ModeDrill: false, incident.ModeObserve: false} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, []incident.Pool{inMode(llama(), mode)})
-			b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "the bot lacks the right to patch deployments.apps/scale"}
+			b.live.refuse[incident.StepReplicas] = &incident.RefusedError{
+				Reason: "the bot lacks the right to patch deployments.apps/scale",
+			}
 			b.sight.see(sick(5, addReplica()))
 			got, err := b.investigator.Diagnose(t.Context(), "llama", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			s := got[0].Plan.Steps[0]
-			if strings.Contains(s.Reason, "lacks the right to patch") != refused || refused && s.State != incident.StepRefused || !got[0].Drill {
+			if strings.Contains(s.Reason, "lacks the right to patch") != refused || refused && s.State != incident.StepRefused ||
+				!got[0].Drill {
 				t.Errorf("the step is %s (%s)", s.State, s.Reason)
 			}
 		})
@@ -59,7 +64,8 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	b.sight.see(well())
 	b.sight.seeAt("qwen", blind())
 	b.sight.owned("", ownersAnswer{err: errSilent})
-	got, err := b.investigator.Diagnose(t.Context(), "", []incident.Alert{alert("A", "qwen"), alert("B", "llama"), alert("C", "mixtral")})
+	got, err := b.investigator.Diagnose(t.Context(), "", []incident.Alert{alert("A", "qwen"), alert("B", "llama"),
+		alert("C", "mixtral")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +73,8 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	for _, inc := range got {
 		pools[inc.Pool] = inc.State
 	}
-	if diff := cmp.Diff(map[string]incident.State{"": "watching", "llama": "watching", "qwen": "watching"}, pools); diff != "" {
+	if diff := cmp.Diff(map[string]incident.State{"": "watching", "llama": "watching", "qwen": "watching"},
+		pools); diff != "" {
 		t.Fatalf("pools (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{"could not be found: the API server is away", "No pool for these alerts"} {
@@ -80,7 +87,8 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	}
 }
 
-// Outside of the bot there is no store: no guardrail finds an earlier write, a lock or a pause, and a scaling is nobody's own.
+// Outside of the bot there is no store: no guardrail finds an earlier write, a lock or a pause, and a scaling is
+// nobody's own.
 func TestAnInvestigatorNeedsNoStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeAuto)}, auto(incident.StepReplicas))
@@ -123,14 +131,18 @@ func TestAnInvestigatorNamesWhatItLacks(t *testing.T) {
 func TestDiagnoseOfAnUnknownPoolIsAnError(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	if _, err := b.investigator.Diagnose(t.Context(), "lama", nil); err == nil || !strings.Contains(err.Error(), `"lama"`) {
+	if _, err := b.investigator.Diagnose(t.Context(), "lama", nil); err == nil ||
+		!strings.Contains(err.Error(), `"lama"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestDiagnoseWithoutKubernetesAnswersAndMarksTheSteps(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, []incident.Pool{llama()}, func(_ *remediation.Config, d *remediation.Deps) { d.Live, d.Drill = nil, nil })
+	b := newBench(t, []incident.Pool{llama()}, func(_ *remediation.Config, d *remediation.Deps) {
+		d.Live, d.Drill = nil,
+			nil
+	})
 	b.sight.see(sick(5, addReplica(), throttle()))
 	got, err := b.investigator.Diagnose(t.Context(), "llama", nil)
 	if err != nil || got[0].Diagnosis == nil || len(got[0].Plan.Steps) != 2 {

@@ -50,8 +50,8 @@ func throttle() incident.StepRequest {
 	return incident.StepRequest{Kind: incident.StepThrottle, Factor: 0.5, Why: "less load"}
 }
 
-// sight is Collector and Diagnoser: what it sees is said beforehand. Being asked without that fails the test, and so does a finding at which
-// nobody looked.
+// sight is Collector and Diagnoser: what it sees is said beforehand. Being asked without that fails the test, and so
+// does a finding at which nobody looked.
 type sight struct {
 	t testing.TB
 
@@ -122,7 +122,9 @@ func (s *sight) asked(instance string) int {
 	return s.owners[instance].used
 }
 
-func (s *sight) Collect(_ context.Context, pool incident.Pool, signals []incident.Signal, _ incident.Attention) incident.Evidence {
+func (s *sight) Collect(
+	_ context.Context, pool incident.Pool, signals []incident.Signal, _ incident.Attention,
+) incident.Evidence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if during := s.during; during != nil {
@@ -139,7 +141,8 @@ func (s *sight) Collect(_ context.Context, pool incident.Pool, signals []inciden
 	cur.used++
 	tag := fmt.Sprintf("look %d", len(s.looks)+1)
 	s.looks[tag] = cur.finding
-	return incident.Evidence{At: s.now(), Readings: cur.finding.readings(), Dialect: tag, Cluster: cur.finding.cluster, SampledAt: cur.finding.sampled}
+	return incident.Evidence{At: s.now(), Readings: cur.finding.readings(), Dialect: tag, Cluster: cur.finding.cluster,
+		SampledAt: cur.finding.sampled}
 }
 
 func (s *sight) FindOwners(_ context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
@@ -166,7 +169,8 @@ func (s *sight) Diagnose(in playbooks.Input) playbooks.Result {
 	}
 	r := playbooks.Result{Steps: f.steps, Healthy: f.healthy, Note: f.note, Readings: in.Evidence.Readings}
 	if f.diagnosis != "" {
-		r.Diagnosis = &incident.Diagnosis{Playbook: "p", Name: f.diagnosis, Summary: "It is " + f.diagnosis + ".", Healthy: []string{"ttft"}}
+		r.Diagnosis = &incident.Diagnosis{Playbook: "p", Name: f.diagnosis, Summary: "It is " + f.diagnosis +
+			".", Healthy: []string{"ttft"}}
 	}
 	return r
 }
@@ -180,8 +184,9 @@ type answer struct {
 	then    func()
 }
 
-// cluster is an Executor on two objects that live in memory. Reads of the present value need no script; every other call takes the next
-// answer of its script, and a call without one fails the test, as does an answer that was not asked for.
+// cluster is an Executor on two objects that live in memory. Reads of the present value need no script; every other
+// call takes the next answer of its script, and a call without one fails the test, as does an answer that was not asked
+// for.
 type cluster struct {
 	t       testing.TB
 	dry     bool
@@ -208,8 +213,10 @@ type object struct {
 
 func newCluster(t *testing.T, dry bool) *cluster {
 	c := &cluster{
-		t: t, dry: dry, refuse: map[incident.StepKind]error{}, needs: map[incident.StepKind]incident.Needs{}, script: map[string][]answer{},
-		objects: map[incident.StepKind]*object{incident.StepReplicas: {value: 2}, incident.StepThrottle: {value: 64}, incident.StepMaxNumBatchedTokens: {value: 8192}},
+		t: t, dry: dry, refuse: map[incident.StepKind]error{}, needs: map[incident.StepKind]incident.Needs{},
+		script: map[string][]answer{},
+		objects: map[incident.StepKind]*object{incident.StepReplicas: {value: 2}, incident.StepThrottle: {value: 64},
+			incident.StepMaxNumBatchedTokens: {value: 8192}},
 	}
 	t.Cleanup(func() {
 		for call, left := range c.script {
@@ -283,7 +290,9 @@ func (c *cluster) Mark(_ context.Context, _ incident.Pool, s incident.Step) (inc
 	return incident.Mark{Generation: c.objects[s.Kind].generation + 1}, c.unmarked
 }
 
-func (c *cluster) Reversal(_ context.Context, _ incident.Pool, s incident.Step, op incident.Op) (*incident.Reversal, error) {
+func (c *cluster) Reversal(
+	_ context.Context, _ incident.Pool, s incident.Step, op incident.Op,
+) (*incident.Reversal, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.looks++
@@ -319,8 +328,9 @@ func (c *cluster) Propose(_ context.Context, pool incident.Pool, req incident.St
 	}
 	s := incident.Step{
 		Kind: req.Kind, Title: fmt.Sprintf("Set %s to %d", req.Kind, to), Why: req.Why,
-		Target: incident.Target{APIVersion: "v1", Kind: strings.ToUpper(string(req.Kind)), Namespace: "llm", Name: pool.Workload.Name, UID: "u1", Field: "f"},
-		From:   value(o.value), To: value(to), Undo: value(o.value), Needs: c.needs[req.Kind], State: incident.StepProposed,
+		Target: incident.Target{APIVersion: "v1", Kind: strings.ToUpper(string(req.Kind)), Namespace: "llm",
+			Name: pool.Workload.Name, UID: "u1", Field: "f"},
+		From: value(o.value), To: value(to), Undo: value(o.value), Needs: c.needs[req.Kind], State: incident.StepProposed,
 		LiftAfter: req.LiftAfter, WarmUp: req.WarmUp,
 	}
 	return s, nil
@@ -366,14 +376,17 @@ func (c *cluster) Do(_ context.Context, _ incident.Pool, s incident.Step, op inc
 	return a.err
 }
 
-func (c *cluster) Observe(_ context.Context, _ incident.Pool, s incident.Step, op incident.Op, id string, before *incident.Mark) (incident.Observation, error) {
+func (c *cluster) Observe(
+	_ context.Context, _ incident.Pool, s incident.Step, op incident.Op, id string, before *incident.Mark,
+) (incident.Observation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.next("observe"); a.err != nil {
 		return incident.Observation{}, a.err
 	}
 	o := c.objects[s.Kind]
-	out := incident.Observation{Value: value(o.value), Ours: o.writeID == id, Made: incident.Undecided, Reversal: o.reversal(wanted(s, op))}
+	out := incident.Observation{Value: value(o.value), Ours: o.writeID == id, Made: incident.Undecided,
+		Reversal: o.reversal(wanted(s, op))}
 	switch {
 	case out.Ours, !o.nameless && slices.Contains(o.made, id):
 		out.Made = incident.True

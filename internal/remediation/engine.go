@@ -74,7 +74,8 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	cfg.FreeCuts = cmp.Or(cfg.FreeCuts, 5)
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Incidents": deps.Incidents == nil, "Inbox": deps.Inbox == nil, "Ledger": deps.Ledger == nil, "Owner": cfg.Owner == "",
+		"Incidents": deps.Incidents == nil, "Inbox": deps.Inbox == nil, "Ledger": deps.Ledger == nil,
+		"Owner": cfg.Owner == "",
 	} {
 		if missing {
 			errs = append(errs, fmt.Errorf("remediation: %s is missing", name))

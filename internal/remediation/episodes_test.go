@@ -18,11 +18,12 @@ import (
 // from delivers alerts of one Alertmanager.
 func (b *bench) from(sender string, alerts ...incident.Alert) {
 	b.t.Helper()
-	b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), Receiver: "medic", GroupKey: "g", Sender: sender, Alerts: alerts})
+	b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), Receiver: "medic", GroupKey: "g", Sender: sender,
+		Alerts: alerts})
 }
 
-// An HA pair of Prometheus keeps the start of an alert over its end. With a group_interval of a minute it fires again a minute later, and nobody says so
-// once more for hours: the incident must not close over it.
+// An HA pair of Prometheus keeps the start of an alert over its end. With a group_interval of a minute it fires again a
+// minute later, and nobody says so once more for hours: the incident must not close over it.
 func TestARefireWithTheOldStartKeepsTheIncidentOpen(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -51,7 +52,8 @@ func TestARefireWithTheOldStartKeepsTheIncidentOpen(t *testing.T) {
 	}
 }
 
-// Notifications of two Alertmanagers may be folded in any order. The end of an alert that comes before its "firing" opens nothing, and a later episode does.
+// Notifications of two Alertmanagers may be folded in any order. The end of an alert that comes before its "firing"
+// opens nothing, and a later episode does.
 func TestAFiringAfterItsOwnEndOpensNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -188,13 +190,17 @@ func (r *replicas) clock() time.Time {
 	return r.now
 }
 
-func newReplicas(t *testing.T, inbox remediation.Inbox, incidents remediation.Incidents, ledger remediation.Ledger, each time.Duration) *replicas {
+func newReplicas(
+	t *testing.T, inbox remediation.Inbox, incidents remediation.Incidents, ledger remediation.Ledger, each time.Duration,
+) *replicas {
 	t.Helper()
 	r := &replicas{now: start, each: each}
 	engine := func(name string, sight *sight, asked func()) *remediation.Engine {
 		sight.now = r.clock
-		e, err := remediation.New(remediation.Config{Owner: name, Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove, Policy: policy.Defaults()}, remediation.Deps{
-			Incidents: incidents, Inbox: inbox, Ledger: ledger, Collector: slowly{sight, asked}, Playbooks: sight, Logger: slog.New(slog.DiscardHandler), Now: r.clock,
+		e, err := remediation.New(remediation.Config{Owner: name, Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
+			Policy: policy.Defaults()}, remediation.Deps{
+			Incidents: incidents, Inbox: inbox, Ledger: ledger, Collector: slowly{sight, asked}, Playbooks: sight,
+			Logger: slog.New(slog.DiscardHandler), Now: r.clock,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -259,11 +265,13 @@ func TestADeliveryThatTakesLongerThanALeaseIsFoldedInOnce(t *testing.T) {
 	}
 }
 
-// One that would take for ever is shown as far as it got: another try would get no further. What comes after it is not held up by it.
+// One that would take for ever is shown as far as it got: another try would get no further. What comes after it is not
+// held up by it.
 func TestADeliveryThatTakesForEverHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, storetest.Engines(t)[0].URL(t), func(o *store.Options) { o.MaxDeliveryAttempts = 20 })
-	for _, d := range []incident.Delivery{strangers(40), {ReceivedAt: start, GroupKey: "other", Alerts: []incident.Alert{alert("QueueBuildUp", "llama")}}} {
+	for _, d := range []incident.Delivery{strangers(40), {ReceivedAt: start, GroupKey: "other",
+		Alerts: []incident.Alert{alert("QueueBuildUp", "llama")}}} {
 		if _, err := s.AddDelivery(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ import (
 // foldedAtATime is how many deliveries are measured at a time, out of those that wait.
 const foldedAtATime = 2_000
 
-// BenchmarkFold folds in the first 2,000 of the deliveries that wait: storms of 200 groups for 16 pools, five alerts each, of which every fourth word is an end. How many
-// wait must not matter.
+// BenchmarkFold folds in the first 2,000 of the deliveries that wait: storms of 200 groups for 16 pools, five alerts
+// each, of which every fourth word is an end. How many wait must not matter.
 func BenchmarkFold(b *testing.B) {
 	for _, engine := range storetest.Engines(b) {
 		for _, waiting := range []int{2_000, 10_000, 100_000} {
@@ -51,7 +51,9 @@ type someOf struct {
 	left int
 }
 
-func (s *someOf) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
+func (s *someOf) ClaimDeliveries(
+	ctx context.Context, owner string, now time.Time, lease time.Duration, limit int,
+) ([]incident.Delivery, error) {
 	if s.left <= 0 {
 		return nil, nil
 	}
@@ -70,8 +72,10 @@ func folder(b *testing.B, s *someOf) *remediation.Engine {
 		pools[n].Match = map[string]string{"model_name": pools[n].Name}
 	}
 	sight := &sight{t: b}
-	e, err := remediation.New(remediation.Config{Owner: "bench", Pools: pools, Mode: incident.ModeApprove, Policy: policy.Defaults()}, remediation.Deps{
-		Incidents: s, Inbox: s, Ledger: s, Collector: sight, Playbooks: sight, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return start },
+	e, err := remediation.New(remediation.Config{Owner: "bench", Pools: pools, Mode: incident.ModeApprove,
+		Policy: policy.Defaults()}, remediation.Deps{
+		Incidents: s, Inbox: s, Ledger: s, Collector: sight, Playbooks: sight, Logger: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return start },
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -98,7 +102,8 @@ func storm(b *testing.B, s *store.Store, from, many int) {
 
 func stormy(n int) incident.Delivery {
 	group, round := n%200, n/200
-	d := incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: fmt.Sprintf("{}:{group=\"%d\"}", group), Alerts: make([]incident.Alert, 5)}
+	d := incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: fmt.Sprintf("{}:{group=\"%d\"}", group),
+		Alerts: make([]incident.Alert, 5)}
 	for a := range d.Alerts {
 		x := alert("HighTTFT", fmt.Sprintf("model-%d", group%16))
 		x.Fingerprint = fmt.Sprintf("%08x%08x", group, a)
@@ -107,8 +112,10 @@ func stormy(n int) incident.Delivery {
 			x.EndsAt = x.StartsAt.Add(30 * time.Second)
 		}
 		x.Labels["pod"] = fmt.Sprintf("pod-%d-%d", group, a)
-		x.Annotations = map[string]string{"summary": "slow to answer", "description": "The 95th percentile of the time to first token is 4.2s, above 2s."}
-		x.GeneratorURL = "http://prometheus:9090/graph?g0.expr=histogram_quantile%280.95%2C+sum+by+%28le%29+%28rate%28x%5B5m%5D%29%29%29+%3E+2&g0.tab=1"
+		x.Annotations = map[string]string{"summary": "slow to answer",
+			"description": "The 95th percentile of the time to first token is 4.2s, above 2s."}
+		x.GeneratorURL = "http://prometheus:9090/graph?g0.expr=" +
+			"histogram_quantile%280.95%2C+sum+by+%28le%29+%28rate%28x%5B5m%5D%29%29%29+%3E+2&g0.tab=1"
 		d.Alerts[a] = x
 	}
 	return d

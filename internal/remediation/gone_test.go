@@ -7,8 +7,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// An alert that names only its pod is led to its pool through the pod's owner. When it resolves, the pod is often gone: that is the repair. Its end belongs to the
-// incident that has it, which would stay open over it for a day.
+// An alert that names only its pod is led to its pool through the pod's owner. When it resolves, the pod is often gone:
+// that is the repair. Its end belongs to the incident that has it, which would stay open over it for a day.
 func TestTheEndOfAnAlertWhosePodIsGoneReachesItsIncident(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]ownersAnswer{

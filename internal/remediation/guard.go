@@ -23,7 +23,8 @@ func (i *Investigator) guardrails(
 	return append(i.readLedger(ctx, &in), policy.Check(in, i.policy)...)
 }
 
-// readLedger adds what the bot has done and been told. The guardrails that it returns are those that could not be asked.
+// readLedger adds what the bot has done and been told. The guardrails that it returns are those that could not be
+// asked.
 func (i *Investigator) readLedger(ctx context.Context, in *policy.Input) (unread []incident.Guardrail) {
 	if i.deps.Ledger == nil {
 		return nil

@@ -18,7 +18,8 @@ import (
 // foldAtOnce is how many deliveries are claimed, and folded in with one commit.
 const foldAtOnce = 256
 
-// drain folds the deliveries of the inbox in, many at a time. It lets some gather for that long after a batch of new ones that was not full.
+// drain folds the deliveries of the inbox in, many at a time. It lets some gather for that long after a batch of new
+// ones that was not full.
 func (e *Engine) drain(ctx context.Context, gather time.Duration) (int, error) {
 	for n := 0; ; {
 		now := e.deps.Now()
@@ -43,7 +44,8 @@ func (e *Engine) drain(ctx context.Context, gather time.Duration) (int, error) {
 	}
 }
 
-// foldTogether commits what deliveries that have been routed do to incidents, all at once, together with their end. It may be called again for the same ones.
+// foldTogether commits what deliveries that have been routed do to incidents, all at once, together with their end. It
+// may be called again for the same ones.
 func (e *Engine) foldTogether(ctx context.Context, in []routed) error {
 	for range staleTries {
 		f, err := e.folded(ctx, in)
@@ -58,7 +60,8 @@ func (e *Engine) foldTogether(ctx context.Context, in []routed) error {
 	return fmt.Errorf("%d deliveries from %d on: %w, too often", len(in), in[0].delivery.ID, incident.ErrStale)
 }
 
-// folded works out what deliveries do: each pool's incident is read once, takes all that is for it in order, and is written once.
+// folded works out what deliveries do: each pool's incident is read once, takes all that is for it in order, and is
+// written once.
 func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, error) {
 	var f incident.Folded
 	byPool := map[string][]news{}
@@ -67,7 +70,9 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, erro
 		for pool, alerts := range r.byPool {
 			byPool[pool] = append(byPool[pool], news{
 				origin: strconv.FormatInt(r.delivery.ID, 10),
-				event:  incident.AlertsReceived{Alerts: alerts, Note: r.said.of(pool), Source: r.delivery.Source(), Mode: e.modeOf(pool)},
+				event: incident.AlertsReceived{
+					Alerts: alerts, Note: r.said.of(pool), Source: r.delivery.Source(), Mode: e.modeOf(pool),
+				},
 			})
 		}
 	}
@@ -88,7 +93,9 @@ type news struct {
 }
 
 // poolChange works out what alerts from one origin do to a pool.
-func (e *Engine) poolChange(ctx context.Context, origin, pool string, ev incident.AlertsReceived) (incident.Change, bool, error) {
+func (e *Engine) poolChange(
+	ctx context.Context, origin, pool string, ev incident.AlertsReceived,
+) (incident.Change, bool, error) {
 	ev.Mode = e.modeOf(pool)
 	changes, _, err := e.changesOf(ctx, pool, []news{{origin, ev}})
 	if err != nil || len(changes) == 0 {
@@ -97,8 +104,9 @@ func (e *Engine) poolChange(ctx context.Context, origin, pool string, ev inciden
 	return changes[0], true, nil
 }
 
-// changesOf works out what a pool's alerts do, in order: join the open incident, open the last one again, or begin a new one. Alerts that have
-// resolved before anything was known of them do nothing; they are returned, so that a late word about them does nothing either.
+// changesOf works out what a pool's alerts do, in order: join the open incident, open the last one again, or begin a
+// new one. Alerts that have resolved before anything was known of them do nothing; they are returned, so that a late
+// word about them does nothing either.
 func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]incident.Change, []incident.Alert, error) {
 	now := e.deps.Now()
 	inc, found, err := e.deps.Inbox.OpenIncident(ctx, pool)
@@ -236,7 +244,8 @@ func (e *Engine) begin(pool string, first news, others []news, now time.Time) (i
 	for _, x := range others {
 		events = append(events, x.event)
 	}
-	res, err := incident.ApplyAll(incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDrill, now), events, now)
+	inc := incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDrill, now)
+	res, err := incident.ApplyAll(inc, events, now)
 	if err != nil {
 		return incident.Change{}, err
 	}
@@ -249,10 +258,13 @@ func (e *Engine) intake(res incident.Result, expect int64, now time.Time) incide
 	switch res.Incident.State {
 	case incident.StateDeciding, incident.StateWatching:
 		due = now // the new alert is a reason to look now
-	case incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateApplying, incident.StateSettling,
+	case incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateApplying,
+		incident.StateSettling,
 		incident.StateVerifying, incident.StateUndoing, incident.StateClosed:
 	}
-	return incident.Change{Incident: res.Incident, Expect: expect, Entries: res.Entries, Redraw: res.Redraw, DueAt: due, Sooner: true}
+	return incident.Change{
+		Incident: res.Incident, Expect: expect, Entries: res.Entries, Redraw: res.Redraw, DueAt: due, Sooner: true,
+	}
 }
 
 // newID is the same for the same origin and pool, so that folding a delivery twice cannot make two incidents.

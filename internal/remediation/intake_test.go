@@ -55,7 +55,8 @@ func TestDeliveriesOfAPoolShareACommit(t *testing.T) {
 	b.sweep()
 	inc := b.open("llama")
 	if commits != 1 || inc.Version != 1 || len(inc.Alerts) != 20 || len(inc.Journal) != 20 {
-		t.Errorf("%d commits, version %d, %d alerts, %d lines in the journal", commits, inc.Version, len(inc.Alerts), len(inc.Journal))
+		t.Errorf("%d commits, version %d, %d alerts, %d lines in the journal", commits, inc.Version, len(inc.Alerts),
+			len(inc.Journal))
 	}
 }
 
@@ -73,7 +74,8 @@ func TestAPoisonousDeliveryHoldsUpItsGroupOnly(t *testing.T) {
 		return nil
 	})
 	deliver := func(group, name string) {
-		b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), GroupKey: group, Alerts: []incident.Alert{alert(name, "llama")}})
+		b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), GroupKey: group,
+			Alerts: []incident.Alert{alert(name, "llama")}})
 	}
 	deliver("g1", "First")
 	deliver("g2", "Poison")
@@ -108,7 +110,8 @@ func TestDuplicatesAndRepeatsChangeNothing(t *testing.T) {
 	b.sweep()
 	inc := b.open("llama")
 	if len(b.all()) != 1 || len(inc.Alerts) != 1 || len(inc.Journal) != lines {
-		t.Errorf("%d incidents, %d alerts, %d journal lines after repeats (%d before)", len(b.all()), len(inc.Alerts), len(inc.Journal), lines)
+		t.Errorf("%d incidents, %d alerts, %d journal lines after repeats (%d before)", len(b.all()), len(inc.Alerts),
+			len(inc.Journal), lines)
 	}
 }
 
@@ -120,7 +123,8 @@ func TestAnAlertThatResolvedBeforeItFiredOpensNothing(t *testing.T) {
 	if got := b.all(); len(got) != 0 {
 		t.Errorf("an alert that only ever resolved made %+v", got)
 	}
-	if got, err := b.store.ClaimDeliveries(t.Context(), "x", b.clock().Add(time.Hour), time.Minute, 1); len(got) > 0 || err != nil {
+	if got, err := b.store.ClaimDeliveries(t.Context(), "x", b.clock().Add(time.Hour), time.Minute, 1); len(got) > 0 ||
+		err != nil {
 		t.Errorf("the delivery is still in the inbox: %v %v", got, err)
 	}
 }
@@ -254,7 +258,8 @@ func TestAnOwnerThatCannotBeAskedIsAskedAgainAndThenShown(t *testing.T) {
 	}
 }
 
-// strayed brings an alert that carries only an instance, while nobody can be asked whose it is, and returns the incident in which it is shown.
+// strayed brings an alert that carries only an instance, while nobody can be asked whose it is, and returns the
+// incident in which it is shown.
 func strayed(b *bench) incident.Incident {
 	b.t.Helper()
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errSilent})
@@ -301,14 +306,16 @@ func TestAStrayAlertGoesToItsPoolWhenThatIsFound(t *testing.T) {
 func TestTruncatedGroupsAreSaid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "g", Truncated: 7, Alerts: []incident.Alert{alert("HighTTFT", "llama")}})
+	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "g", Truncated: 7,
+		Alerts: []incident.Alert{alert("HighTTFT", "llama")}})
 	b.sweep()
 	if j := fmt.Sprint(b.open("llama").Journal); !strings.Contains(j, "left 7 more alerts out") {
 		t.Errorf("the journal does not say it: %s", j)
 	}
 }
 
-// The claim of a delivery can run out while its pool is looked for: then another replica folds it in, and the first one's try is not an error.
+// The claim of a delivery can run out while its pool is looked for: then another replica folds it in, and the first
+// one's try is not an error.
 func TestALostDeliveryIsLeftToItsNewHolder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -361,7 +368,8 @@ func TestAnAlertThatJoinsWhileAStepRunsLeavesThePlanAlone(t *testing.T) {
 	b.deliver(alert("QueueBuildUp", "llama"))
 	b.sweep()
 	got := b.read(inc.ID)
-	if got.State != incident.StateSettling || len(got.Alerts) != 2 || got.Plan.Digest != inc.Plan.Digest || !got.Active.SettleUntil.Equal(inc.Active.SettleUntil) {
+	if got.State != incident.StateSettling || len(got.Alerts) != 2 || got.Plan.Digest != inc.Plan.Digest ||
+		!got.Active.SettleUntil.Equal(inc.Active.SettleUntil) {
 		t.Errorf("state %s, %d alerts, plan %s (was %s)", got.State, len(got.Alerts), got.Plan.Digest, inc.Plan.Digest)
 	}
 }

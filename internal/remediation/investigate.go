@@ -13,8 +13,8 @@ import (
 )
 
 // Investigator finds out what is wrong with a pool and what can be done about it: it reads the live state, has the
-// playbooks diagnose it, works out the steps that they ask for, and asks the guardrails about each. It writes nothing and
-// keeps nothing, and is safe for use by several goroutines. Use NewInvestigator.
+// playbooks diagnose it, works out the steps that they ask for, and asks the guardrails about each. It writes nothing
+// and keeps nothing, and is safe for use by several goroutines. Use NewInvestigator.
 type Investigator struct {
 	router router
 	policy policy.Settings
@@ -22,8 +22,8 @@ type Investigator struct {
 }
 
 // InvestigatorDeps are what an investigation asks. All are needed, except Live and Drill, which are nil when no
-// Kubernetes is configured, and Ledger, which is nil where there is no store: then no guardrail finds an earlier write, a
-// lock or a pause. The engine always has one.
+// Kubernetes is configured, and Ledger, which is nil where there is no store: then no guardrail finds an earlier write,
+// a lock or a pause. The engine always has one.
 type InvestigatorDeps struct {
 	Collector Collector
 	Playbooks Diagnoser
@@ -39,7 +39,8 @@ type InvestigatorDeps struct {
 func NewInvestigator(pools []incident.Pool, settings policy.Settings, deps InvestigatorDeps) (*Investigator, error) {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Collector": deps.Collector == nil, "Playbooks": deps.Playbooks == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil,
+		"Collector": deps.Collector == nil, "Playbooks": deps.Playbooks == nil, "Logger": deps.Logger == nil,
+		"Now": deps.Now == nil,
 	} {
 		if missing {
 			errs = append(errs, fmt.Errorf("remediation: %s is missing", name))
@@ -63,8 +64,8 @@ type Investigation struct {
 	Unread bool
 }
 
-// Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading that
-// failed says so itself, and so does a step that cannot be worked out, which is refused.
+// Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading
+// that failed says so itself, and so does a step that cannot be worked out, which is refused.
 func (i *Investigator) Investigate(ctx context.Context, pool incident.Pool, inc incident.Incident) Investigation {
 	found := i.diagnose(ctx, pool, inc, true)
 	for _, req := range found.Result.Steps {
@@ -85,7 +86,9 @@ func (i *Investigator) assess(ctx context.Context, pool incident.Pool, inc incid
 	return i.diagnose(ctx, pool, inc, false)
 }
 
-func (i *Investigator) diagnose(ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool) Investigation {
+func (i *Investigator) diagnose(
+	ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool,
+) Investigation {
 	signals := i.deps.Playbooks.Signals(inc.AlertNames())
 	attention := incident.Attention{Alerts: inc.Alerts, Usual: usual}
 	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, attention)}

@@ -12,9 +12,11 @@ import (
 // ownReach is how far the cluster's clock and the bot's may be apart, and how long an autoscaler takes to obey.
 const ownReach = time.Minute
 
-// markOwn marks the scalings that writes of the bot itself explain: by the new number and the time. A scaling that cannot be proven to be its own
-// stays somebody else's, also when the ledger cannot be read.
-func (i *Investigator) markOwn(ctx context.Context, pool incident.Pool, inc incident.Incident, changes []incident.RecentChange, at time.Time) {
+// markOwn marks the scalings that writes of the bot itself explain: by the new number and the time. A scaling that
+// cannot be proven to be its own stays somebody else's, also when the ledger cannot be read.
+func (i *Investigator) markOwn(
+	ctx context.Context, pool incident.Pool, inc incident.Incident, changes []incident.RecentChange, at time.Time,
+) {
 	scaled := func(c incident.RecentChange) bool { return c.Kind == incident.ChangeScale && c.To != nil }
 	oldest := at
 	for _, c := range changes {
@@ -52,7 +54,9 @@ func (i *Investigator) markOwn(ctx context.Context, pool incident.Pool, inc inci
 }
 
 // writtenNumber is the number that a write set or would have set.
-func (i *Investigator) writtenNumber(ctx context.Context, known map[string]incident.Incident, w incident.Write) (int64, bool) {
+func (i *Investigator) writtenNumber(
+	ctx context.Context, known map[string]incident.Incident, w incident.Write,
+) (int64, bool) {
 	switch w.Result {
 	case incident.ResultDrift, incident.ResultFailed, incident.ResultDrilled:
 		return 0, false // nothing was written

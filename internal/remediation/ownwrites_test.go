@@ -8,7 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// What the bot scaled itself is told apart from what somebody else scaled, in this incident and in the next: by the number and the time of its write.
+// What the bot scaled itself is told apart from what somebody else scaled, in this incident and in the next: by the
+// number and the time of its write.
 func TestScalingsOfTheBotAreMarkedAsItsOwn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})

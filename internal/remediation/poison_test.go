@@ -11,8 +11,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
-// ward is a process in which the turn on the incident of one pool ends everything that is under way beside it. It holds every turn until each incident that was claimed is
-// looked at or given back, so that it is always the same ones which share that end.
+// ward is a process in which the turn on the incident of one pool ends everything that is under way beside it. It holds
+// every turn until each incident that was claimed is looked at or given back, so that it is always the same ones which
+// share that end.
 type ward struct {
 	*faulty
 	*sight
@@ -31,7 +32,8 @@ type ward struct {
 
 func newWard(b *bench, poison string, gone chan struct{}) *ward {
 	return &ward{
-		faulty: b.store, sight: b.sight, poison: poison, pools: map[string]string{}, open: map[string]bool{}, looked: map[string]bool{},
+		faulty: b.store, sight: b.sight, poison: poison, pools: map[string]string{}, open: map[string]bool{},
+		looked:  map[string]bool{},
 		changed: make(chan struct{}), died: make(chan struct{}), gone: gone,
 	}
 }
@@ -48,7 +50,9 @@ func (w *ward) note(change func()) {
 	w.changed = make(chan struct{})
 }
 
-func (w *ward) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
+func (w *ward) ClaimDue(
+	ctx context.Context, owner string, now time.Time, lease time.Duration, limit int,
+) ([]incident.Claimed, error) {
 	got, err := w.faulty.ClaimDue(ctx, owner, now, lease, limit)
 	w.note(func() {
 		for _, c := range got {
@@ -72,7 +76,9 @@ func (w *ward) Commit(ctx context.Context, changes ...incident.Change) error {
 	return err
 }
 
-func (w *ward) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, a incident.Attention) incident.Evidence {
+func (w *ward) Collect(
+	ctx context.Context, pool incident.Pool, signals []incident.Signal, a incident.Attention,
+) incident.Evidence {
 	w.note(func() { delete(w.open, pool.Name); w.looked[pool.Name] = true })
 	for {
 		w.mu.Lock()
@@ -97,7 +103,8 @@ func (w *ward) Diagnose(in playbooks.Input) playbooks.Result {
 	return w.sight.Diagnose(in)
 }
 
-// Of the incidents that were under way each time the process ended only one is the reason. The others are not parked with it.
+// Of the incidents that were under way each time the process ended only one is the reason. The others are not parked
+// with it.
 func TestWhatSharesTheEndOfAProcessIsNotParkedWithItsReason(t *testing.T) {
 	t.Parallel()
 	var pools []incident.Pool

@@ -21,7 +21,9 @@ type Incidents interface {
 // Inbox is what the engine needs of the store to fold deliveries in. A claim keeps the order of a group: no delivery is
 // given out while an earlier one of its group is claimed by somebody else or waits to be tried again.
 type Inbox interface {
-	ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error)
+	ClaimDeliveries(
+		ctx context.Context, owner string, now time.Time, lease time.Duration, limit int,
+	) ([]incident.Delivery, error)
 	RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error
 	ReleaseDelivery(ctx context.Context, d incident.Delivery) error
 	FailDelivery(ctx context.Context, d incident.Delivery, reason string, retryAt time.Time) error
@@ -31,8 +33,8 @@ type Inbox interface {
 	LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error)
 }
 
-// Ledger is what the bot has done and been told: the guardrails read it, and a scaling in the cluster is recognized by it
-// as the bot's own.
+// Ledger is what the bot has done and been told: the guardrails read it, and a scaling in the cluster is recognized by
+// it as the bot's own.
 type Ledger interface {
 	Incident(ctx context.Context, id string) (incident.Incident, error)
 	WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error)
@@ -45,7 +47,9 @@ type Ledger interface {
 // wrapped, when it searched and found nothing; incident.ErrUnanswered, wrapped, when nobody answered; any other error
 // is an answer about these labels only. The owners that could be read come with the error too.
 type Collector interface {
-	Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence
+	Collect(
+		ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention,
+	) incident.Evidence
 	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
 }
 
@@ -55,17 +59,19 @@ type Proposer interface {
 	Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error)
 }
 
-// Executor proposes steps and applies them. Do may be called again with the same write id and then recognises its own write. Its nil error
-// promises that the object has the wanted value; *incident.DriftError and *incident.RefusedError promise that nothing
-// was written; any other error means that the outcome is not known, and Observe must be asked. In a drill the executor
-// sends dry-runs only. Mark reads a field just before its write and Reversal after it: who has changed the value since,
-// nil while nobody has. What could not be read is an error, and no answer to that.
+// Executor proposes steps and applies them. Do may be called again with the same write id and then recognises its own
+// write. Its nil error promises that the object has the wanted value; *incident.DriftError and *incident.RefusedError
+// promise that nothing was written; any other error means that the outcome is not known, and Observe must be asked. In
+// a drill the executor sends dry-runs only. Mark reads a field just before its write and Reversal after it: who has
+// changed the value since, nil while nobody has. What could not be read is an error, and no answer to that.
 type Executor interface {
 	Proposer
 	Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error
 	Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error
 	Mark(ctx context.Context, pool incident.Pool, step incident.Step) (incident.Mark, error)
-	Observe(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark) (incident.Observation, error)
+	Observe(
+		ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark,
+	) (incident.Observation, error)
 	Reversal(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (*incident.Reversal, error)
 	Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible, refused,
-// with the reason. An error says that the live values could not be read; the step says it too.
+// propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible,
+// refused, with the reason. An error says that the live values could not be read; the step says it too.
 func (i *Investigator) propose(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, ev incident.Evidence,
 ) (incident.Step, error) {
@@ -65,8 +65,8 @@ func requestTitle(req incident.StepRequest) string {
 	}
 }
 
-// proposer works steps out. An investigation that is kept nowhere asks as the bot would in the pool's mode: a permission
-// that is missing there is not one that a drill does without.
+// proposer works steps out. An investigation that is kept nowhere asks as the bot would in the pool's mode: a
+// permission that is missing there is not one that a drill does without.
 func (i *Investigator) proposer(pool incident.Pool, inc incident.Incident) Proposer {
 	asServe := inc.ID == "" && (pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto)
 	if asServe || !inc.Drill {

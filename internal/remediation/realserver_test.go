@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
+	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backendtrafficpolicies"}
 )
 
 // onServer is a bench whose knob is one of a real API server.
@@ -67,8 +68,9 @@ func (p proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 // unavailable is the answer of a proxy in front of an API server that is away.
 func unavailable(r *http.Request) *http.Response {
 	return &http.Response{
-		StatusCode: http.StatusServiceUnavailable, Status: "503 Service Unavailable", Header: http.Header{"Content-Type": {"text/html"}},
-		Body: io.NopCloser(strings.NewReader("<html>\n<p>no healthy upstream</p></html>")), Request: r,
+		StatusCode: http.StatusServiceUnavailable, Status: "503 Service Unavailable",
+		Header: http.Header{"Content-Type": {"text/html"}},
+		Body:   io.NopCloser(strings.NewReader("<html>\n<p>no healthy upstream</p></html>")), Request: r,
 	}
 }
 
@@ -105,16 +107,19 @@ func newReal(t *testing.T, kind incident.StepKind) *onServer {
 	pool.Knobs.Replicas = &incident.IntKnob{Min: 1, Max: 8}
 	if kind == incident.StepThrottle {
 		r.resource = policies
-		pool.Knobs = incident.Knobs{Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: r.ns, Name: "llama", Field: "maxParallelRequests", Min: 16, Max: 1024}}
-		object = map[string]any{"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "spec": map[string]any{
-			"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "llama"}},
-			"circuitBreaker": map[string]any{"maxParallelRequests": int64(184)},
-		}}
+		pool.Knobs = incident.Knobs{Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: r.ns, Name: "llama",
+			Field: "maxParallelRequests", Min: 16, Max: 1024}}
+		object = map[string]any{"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy",
+			"spec": map[string]any{
+				"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "llama"}},
+				"circuitBreaker": map[string]any{"maxParallelRequests": int64(184)},
+			}}
 	}
 	object["metadata"] = map[string]any{"name": "llama"}
 	var err error
 	r.git, err = r.c.Dynamic(t).Resource(r.resource).Namespace(r.ns).Create(
-		t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: "platform"}, // Argo CD itself would be a caution, and policy would ask
+		t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: "platform"},
+		// Argo CD itself would be a caution, and policy would ask
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -132,11 +137,13 @@ func newReal(t *testing.T, kind incident.StepKind) *onServer {
 	for _, in := range rules {
 		c.Grant(t, kubetest.Bot, in.Namespace, in.Rules...)
 	}
-	r.bench = newBench(t, []incident.Pool{pool}, auto(kind), undoing, func(_ *remediation.Config, d *remediation.Deps) { d.Live = registry })
+	r.bench = newBench(t, []incident.Pool{pool}, auto(kind), undoing,
+		func(_ *remediation.Config, d *remediation.Deps) { d.Live = registry })
 	return r
 }
 
-// heal is one round of Argo CD's self-heal: what is not as in Git is made so. It says whether there was something to do.
+// heal is one round of Argo CD's self-heal: what is not as in Git is made so. It says whether there was something to
+// do.
 func (r *onServer) heal() bool {
 	r.t.Helper()
 	healed := false
@@ -181,10 +188,12 @@ func (r *onServer) trouble(req incident.StepRequest) {
 }
 
 func knobs() map[incident.StepKind]incident.StepRequest {
-	return map[incident.StepKind]incident.StepRequest{incident.StepReplicas: addReplica(), incident.StepThrottle: throttle()}
+	return map[incident.StepKind]incident.StepRequest{incident.StepReplicas: addReplica(),
+		incident.StepThrottle: throttle()}
 }
 
-// Argo CD with self-heal on sets every change back within seconds. In mode auto nobody stands between the two: there is one write and one heal.
+// Argo CD with self-heal on sets every change back within seconds. In mode auto nobody stands between the two: there is
+// one write and one heal.
 func TestModeAutoDoesNotFightASelfHeal(t *testing.T) {
 	t.Parallel()
 	for kind, req := range knobs() {
@@ -205,7 +214,8 @@ func TestModeAutoDoesNotFightASelfHeal(t *testing.T) {
 					t.Errorf("%d writes and %d heals, want one each", n, heals)
 				}
 				inc := r.open("llama")
-				if said := threaded(inc); !strings.Contains(said, "Reverted: argocd-controller set it back to ") || !strings.Contains(said, "change it in Git") || strings.Contains(said, "Verified") {
+				if said := threaded(inc); !strings.Contains(said, "Reverted: argocd-controller set it back to ") ||
+					!strings.Contains(said, "change it in Git") || strings.Contains(said, "Verified") {
 					t.Errorf("the thread says:\n%s", said)
 				}
 				if len(inc.Trials) != 1 || len(inc.Applied()) != 0 || inc.UndoOffered != "" {
@@ -220,7 +230,8 @@ func TestModeAutoDoesNotFightASelfHeal(t *testing.T) {
 	}
 }
 
-// The answers of the API server come through a proxy that fails: each write happens once or not at all, and its outcome is told.
+// The answers of the API server come through a proxy that fails: each write happens once or not at all, and its outcome
+// is told.
 func TestWritesThroughAFaultyProxy(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -241,13 +252,16 @@ func TestWritesThroughAFaultyProxy(t *testing.T) {
 			said: bothSay("gave up after 6 tries without a clear answer"),
 		},
 		{
-			name: "the answer is lost", fault: lostAnswer, writes: 1, result: both(incident.ResultApplied), said: bothSay("Found done after an interruption"),
+			name: "the answer is lost", fault: lostAnswer, writes: 1, result: both(incident.ResultApplied),
+			said: bothSay("Found done after an interruption"),
 		},
 		{
 			name: "the answer is lost and the value is set back", fault: lostAnswer, heals: true, writes: 1,
-			result: map[incident.StepKind]incident.WriteResult{incident.StepThrottle: incident.ResultApplied, incident.StepReplicas: incident.ResultUnknown},
+			result: map[incident.StepKind]incident.WriteResult{incident.StepThrottle: incident.ResultApplied,
+				incident.StepReplicas: incident.ResultUnknown},
 			said: map[incident.StepKind]string{
-				incident.StepThrottle: "Reverted: argocd-controller set it back to 184", incident.StepReplicas: "argocd-controller was the last to set the value",
+				incident.StepThrottle: "Reverted: argocd-controller set it back to 184",
+				incident.StepReplicas: "argocd-controller was the last to set the value",
 			},
 		},
 	} {
@@ -274,7 +288,8 @@ func TestWritesThroughAFaultyProxy(t *testing.T) {
 					t.Errorf("the ledger has %+v, want %s", w, tt.result[kind])
 				}
 				said := threaded(r.open("llama"))
-				if !strings.Contains(said, tt.said[kind]) || strings.Count(said, "No clear answer") != 1 || !strings.Contains(said, "unable to handle the request") {
+				if !strings.Contains(said, tt.said[kind]) || strings.Count(said, "No clear answer") != 1 ||
+					!strings.Contains(said, "unable to handle the request") {
 					t.Errorf("the thread lacks %q:\n%s", tt.said[kind], said)
 				}
 				if tt.heals || tt.writes == 0 {

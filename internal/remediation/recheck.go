@@ -55,9 +55,12 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	return e.write(ctx, t, exec, s)
 }
 
-// stillTrue reads again and says whether the runbook still asks for the very step that was approved, and the target is what the human saw. again is true when
-// this turn has ended: the step was stopped, or the question has to be asked once more.
-func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incident.Step) (incident.Evidence, bool, error) {
+// stillTrue reads again and says whether the runbook still asks for the very step that was approved, and the target is
+// what the human saw. again is true when this turn has ended: the step was stopped, or the question has to be asked
+// once more.
+func (e *Engine) stillTrue(
+	ctx context.Context, t *turn, exec Executor, s incident.Step,
+) (incident.Evidence, bool, error) {
 	found := e.investigator.assess(ctx, t.pool, t.inc)
 	if why := dropped(t.inc, s, found); why != "" {
 		if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
@@ -80,7 +83,8 @@ func (e *Engine) stillTrue(ctx context.Context, t *turn, exec Executor, s incide
 	case errors.As(err, &drift), errors.As(err, &refused):
 		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, err.Error(), nil)
 	case e.mayRetry(t):
-		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again", "incident", t.inc.ID, "step", s.ID, "err", err)
+		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again",
+			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
 		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
@@ -106,10 +110,13 @@ func dropped(inc incident.Incident, s incident.Step, found Investigation) string
 	return "the runbook no longer asks for this step. It now asks for: " + strings.Join(titles, "; ")
 }
 
-// replaced says why the runbook asks for another step than this one by now, or "": an approval binds to the same value on the same field of the same object, with
-// the same way back. It holds for another cause that asks for the same change: under load two neighbouring causes take turns (a cache at 95 % and the
-// queue before it). An error means that the live values could not be read from which a step is worked out.
-func (e *Engine) replaced(ctx context.Context, t *turn, exec Executor, s incident.Step, found Investigation) (string, error) {
+// replaced says why the runbook asks for another step than this one by now, or "": an approval binds to the same value
+// on the same field of the same object, with the same way back. It holds for another cause that asks for the same
+// change: under load two neighbouring causes take turns (a cache at 95 % and the queue before it). An error means that
+// the live values could not be read from which a step is worked out.
+func (e *Engine) replaced(
+	ctx context.Context, t *turn, exec Executor, s incident.Step, found Investigation,
+) (string, error) {
 	var instead, cannot []string
 	var unread error
 	for _, req := range found.Result.Steps {
@@ -144,7 +151,11 @@ func (e *Engine) replaced(ctx context.Context, t *turn, exec Executor, s inciden
 // mayRetry says whether an approval is young enough to wait for a look that failed.
 func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
 
-// stop ends what was checked before its write. act is what the turn began with: the incident may have been read again since.
-func (e *Engine) stop(ctx context.Context, t *turn, act *incident.Active, why string, guards []incident.Guardrail) error {
-	return e.commit(ctx, t, incident.Stopped{Step: act.Step, Op: act.Op, Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}, extra{})
+// stop ends what was checked before its write. act is what the turn began with: the incident may have been read again
+// since.
+func (e *Engine) stop(
+	ctx context.Context, t *turn, act *incident.Active, why string, guards []incident.Guardrail,
+) error {
+	stopped := incident.Stopped{Step: act.Step, Op: act.Op, Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}
+	return e.commit(ctx, t, stopped, extra{})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// watchUnrouted looks whether alerts without a pool have one by now, and ends their incident when none of them fires any more, or none has been
-// heard of for long.
+// watchUnrouted looks whether alerts without a pool have one by now, and ends their incident when none of them fires
+// any more, or none has been heard of for long.
 func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 	if err := e.reroute(ctx, t); err != nil {
 		return err
@@ -25,12 +25,13 @@ func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 	default:
 		return e.advise(ctx, t)
 	}
-	return e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{asRead: true})
+	return e.closeIncident(ctx, t, reason)
 }
 
-// reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the pool is configured now. An
-// alert whose pool is known goes there although the owners above it were not answered for, as after the last try of its
-// delivery; one about which nothing is known waits. The questions get a part of the turn only, so that what they found is still moved.
+// reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the
+// pool is configured now. An alert whose pool is known goes there although the owners above it were not answered for,
+// as after the last try of its delivery; one about which nothing is known waits. The questions get a part of the turn
+// only, so that what they found is still moved.
 func (e *Engine) reroute(ctx context.Context, t *turn) error {
 	byPool, said := map[string][]string{}, notes{}
 	asked := &owners{}
@@ -55,11 +56,13 @@ func (e *Engine) reroute(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// move hands alerts over to the incident of their pool. One commit does both, so that it happens once, and the version of the incident that lets them go
-// names the episode that begins: a pool may be found again and again while that one is open.
+// move hands alerts over to the incident of their pool. One commit does both, so that it happens once, and the version
+// of the incident that lets them go names the episode that begins: a pool may be found again and again while that one
+// is open.
 func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []string, note string) error {
 	for range staleTries {
-		alerts := slices.DeleteFunc(t.inc.Firing(), func(a incident.Alert) bool { return !slices.Contains(fingerprints, a.Fingerprint) })
+		alerts := slices.DeleteFunc(t.inc.Firing(),
+			func(a incident.Alert) bool { return !slices.Contains(fingerprints, a.Fingerprint) })
 		if len(alerts) == 0 {
 			return nil // their end came meanwhile
 		}
@@ -73,7 +76,8 @@ func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []
 			return err
 		}
 		letGo := incident.Change{
-			Incident: left.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: left.Entries, Redraw: left.Redraw, DueAt: e.cfg.Timing.Due(left.Incident, t.now),
+			Incident: left.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: left.Entries, Redraw: left.Redraw,
+			DueAt: e.cfg.Timing.Due(left.Incident, t.now),
 		}
 		err = e.deps.Incidents.Commit(ctx, letGo, taken)
 		if err == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
-// rerouted is a bench whose incident without a pool stays open over an alert that leads nowhere, and has handed another one over to llama.
+// rerouted is a bench whose incident without a pool stays open over an alert that leads nowhere, and has handed another
+// one over to llama.
 func rerouted(t *testing.T) (*bench, incident.Incident) {
 	t.Helper()
 	b := newBench(t, []incident.Pool{llama()})
@@ -67,7 +68,8 @@ func TestAnAlertGoesToThePoolThatIsKnownBelowWhatIsNotAnswered(t *testing.T) {
 	b.sight.see(well())
 	b.pass(2 * time.Minute)
 	want := "Whether HighTTFT belongs to another pool could not be found out: the API server is away"
-	if got := b.open("llama"); !slices.Equal(got.AlertNames(), []string{"HighTTFT"}) || !strings.Contains(said(got), want) {
+	if got := b.open("llama"); !slices.Equal(got.AlertNames(), []string{"HighTTFT"}) ||
+		!strings.Contains(said(got), want) {
 		t.Errorf("%v; the journal lacks %q:\n%s", got.AlertNames(), want, said(got))
 	}
 	if got := b.open("").AlertNames(); !slices.Equal(got, []string{"PodRestarts"}) {
@@ -92,7 +94,10 @@ func (d dull) FindOwners(ctx context.Context, labels map[string]string) ([]incid
 // What was found is moved, although the questions about the other alerts take longer than a turn.
 func TestOwnersThatAreSlowToFindDoNotHoldUpARerouting(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, []incident.Pool{llama()}, func(c *remediation.Config, _ *remediation.Deps) { c.Timing.Lease = 3 * time.Second })
+	b := newBench(t, []incident.Pool{llama()}, func(c *remediation.Config,
+		_ *remediation.Deps) {
+		c.Timing.Lease = 3 * time.Second
+	})
 	b.sight.owned("slow", ownersAnswer{err: incident.ErrNoWorkload})
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
 	b.deliver(from("Known", "10.0.0.1:8000"), from("Slow", "slow"))
@@ -110,7 +115,10 @@ func TestOwnersThatAreSlowToFindDoNotHoldUpARerouting(t *testing.T) {
 func TestAnAlertIsHandedOverOnce(t *testing.T) {
 	t.Parallel()
 	handsOver := func(changes []incident.Change) bool {
-		return slices.ContainsFunc(changes, func(ch incident.Change) bool { return ch.Incident.Pool == "llama" && ch.Expect == 0 })
+		return slices.ContainsFunc(changes, func(ch incident.Change) bool {
+			return ch.Incident.Pool == "llama" &&
+				ch.Expect == 0
+		})
 	}
 	t.Run("a commit that fails hands over nothing", func(t *testing.T) {
 		t.Parallel()
@@ -142,11 +150,14 @@ func TestAnAlertIsHandedOverOnce(t *testing.T) {
 		strays(b, "HighTTFT")
 		b.store.once(func(ch incident.Change) bool { return handsOver([]incident.Change{ch}) }, func() {
 			inc := b.open("")
-			res, err := incident.Apply(inc, incident.AlertsReceived{Alerts: []incident.Alert{resolved(from("HighTTFT", "10.0.0.1:8000"), b.clock())}}, b.clock())
+			res, err := incident.Apply(inc,
+				incident.AlertsReceived{Alerts: []incident.Alert{resolved(from("HighTTFT", "10.0.0.1:8000"), b.clock())}},
+				b.clock())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.store.Store.Commit(t.Context(), incident.Change{Incident: res.Incident, Expect: inc.Version, Entries: res.Entries}); err != nil {
+			if err := b.store.Store.Commit(t.Context(), incident.Change{Incident: res.Incident, Expect: inc.Version,
+				Entries: res.Entries}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -161,7 +172,8 @@ func TestAnAlertIsHandedOverOnce(t *testing.T) {
 		b.sight.owned("nowhere", ownersAnswer{err: incident.ErrNoWorkload})
 		strays(b, "HighTTFT")
 		b.store.once(func(ch incident.Change) bool { return handsOver([]incident.Change{ch}) }, func() {
-			if got, err := b.store.ClaimDue(t.Context(), "bot-2", b.clock().Add(time.Hour), time.Minute, 1); err != nil || len(got) != 1 {
+			if got, err := b.store.ClaimDue(t.Context(), "bot-2", b.clock().Add(time.Hour), time.Minute, 1); err != nil ||
+				len(got) != 1 {
 				t.Errorf("steal the incident: %v %v", got, err)
 			}
 		})

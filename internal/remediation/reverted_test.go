@@ -49,7 +49,8 @@ func TestAValueThatIsSetBackEndsTheStepWithoutAVerdict(t *testing.T) {
 			return inc
 		}},
 		{"during the rollout", func(b *bench) incident.Incident {
-			back := incident.Rollout{State: incident.RolloutFailed, Reversal: &incident.Reversal{Value: value(2), By: "argocd-controller"}}
+			back := incident.Rollout{State: incident.RolloutFailed, Reversal: &incident.Reversal{Value: value(2),
+				By: "argocd-controller"}}
 			return applied(b, sick(5, addReplica()), answer{rollout: back})
 		}},
 		{"while settling", func(b *bench) incident.Incident {
@@ -114,12 +115,14 @@ func TestWhatMovedOnlyBecauseItCannotBeReadDidNotMove(t *testing.T) {
 	b.live.unseen = errAway
 	b.sight.see(well())
 	b.pass(time.Second)
-	if s, _ := b.read(inc.ID).Step("p1-s1"); s.State != incident.StepApplied || s.Verification == nil || b.live.looks == 0 {
+	if s, _ := b.read(inc.ID).Step("p1-s1"); s.State != incident.StepApplied || s.Verification == nil ||
+		b.live.looks == 0 {
 		t.Errorf("the step is %s, verification %+v after %d looks", s.State, s.Verification, b.live.looks)
 	}
 }
 
-// A verdict that offers or makes an undo waits for a look at the value, and not for ever: set back, the change is not what did not help.
+// A verdict that offers or makes an undo waits for a look at the value, and not for ever: set back, the change is not
+// what did not help.
 func TestABadVerdictWaitsForALookAtTheValue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -149,7 +152,8 @@ func TestABadVerdictWaitsForALookAtTheValue(t *testing.T) {
 		b.live.unseen = errAway
 		b.pass(10 * time.Minute)
 		s, _ := b.read(inc.ID).Step("p1-s1")
-		if v := s.Verification; v == nil || v.Verdict != incident.VerdictUnchanged || !strings.Contains(v.Why, "Could not check whether the change is still in place") {
+		if v := s.Verification; v == nil || v.Verdict != incident.VerdictUnchanged ||
+			!strings.Contains(v.Why, "Could not check whether the change is still in place") {
 			t.Errorf("the verification is %+v", v)
 		}
 	})
@@ -235,7 +239,8 @@ func TestAWriteWithoutAnAnswerIsTriedEverMoreRarelyAndThenGivenUp(t *testing.T) 
 	b.live.expect("recheck")
 	away := errors.New("503 Service Unavailable: <html>\n  <p>no upstream</p>" + strings.Repeat(" x", 400))
 	var at []time.Duration
-	b.live.expect("do apply", slices.Repeat([]answer{{err: away, lost: true, then: func() { at = append(at, b.clock().Sub(start)) }}}, 6)...)
+	b.live.expect("do apply", slices.Repeat([]answer{{err: away, lost: true,
+		then: func() { at = append(at, b.clock().Sub(start)) }}}, 6)...)
 	b.live.expect("observe", slices.Repeat([]answer{{}}, 6)...)
 	b.deliver(alert("HighTTFT", "llama"))
 	for open := true; open && b.clock().Before(start.Add(10*time.Minute)); {
@@ -248,12 +253,14 @@ func TestAWriteWithoutAnAnswerIsTriedEverMoreRarelyAndThenGivenUp(t *testing.T) 
 	for n := 1; n < len(at); n++ {
 		pauses = append(pauses, at[n]-at[n-1])
 	}
-	if d := cmp.Diff([]time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute}, pauses); d != "" {
+	if d := cmp.Diff([]time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute},
+		pauses); d != "" {
 		t.Errorf("pauses between the tries (-want +got):\n%s", d)
 	}
 	inc := b.open("llama")
 	s, _ := inc.Step("p1-s1")
-	if s.State != incident.StepFailed || !strings.Contains(s.Reason, "gave up after 6 tries") || !strings.Contains(s.Reason, "503 Service Unavailable: <html> <p>no upstream</p>") || len(s.Reason) > 500 {
+	if s.State != incident.StepFailed || !strings.Contains(s.Reason, "gave up after 6 tries") ||
+		!strings.Contains(s.Reason, "503 Service Unavailable: <html> <p>no upstream</p>") || len(s.Reason) > 500 {
 		t.Errorf("the step is %s (%s)", s.State, s.Reason)
 	}
 	if n := strings.Count(threaded(inc), "No clear answer"); n != 1 {
@@ -265,7 +272,8 @@ func TestAWriteWithoutAnAnswerIsTriedEverMoreRarelyAndThenGivenUp(t *testing.T) 
 	b.unlocked()
 	// Policy does not begin anew; people are asked, and know.
 	b.pass(time.Hour)
-	if inc := b.open("llama"); len(b.live.written()) != 0 || !strings.Contains(inc.Plan.Steps[0].Tried, "no clear answer") {
+	if inc := b.open("llama"); len(b.live.written()) != 0 ||
+		!strings.Contains(inc.Plan.Steps[0].Tried, "no clear answer") {
 		t.Errorf("written %v, tried %q", b.live.written(), inc.Plan.Steps[0].Tried)
 	}
 }
@@ -284,7 +292,8 @@ func TestADryRunWithoutAnAnswerIsGivenUpToo(t *testing.T) {
 	b.drill.expect("do apply", slices.Repeat([]answer{{err: errAway}}, 6)...)
 	b.approve(inc)
 	b.pass(10 * time.Minute)
-	if inc := b.read(inc.ID); inc.Active != nil || !strings.Contains(said(inc), "gave up after 6 tries without a clear answer, the last one: connection refused") {
+	if inc := b.read(inc.ID); inc.Active != nil || !strings.Contains(said(inc),
+		"gave up after 6 tries without a clear answer, the last one: connection refused") {
 		t.Errorf("active %+v, said:\n%s", inc.Active, said(inc))
 	}
 }

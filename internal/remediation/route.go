@@ -149,5 +149,6 @@ func sameWorkload(a, b incident.WorkloadRef) bool {
 		}
 		return ""
 	}
-	return a.Name != "" && a.Name == b.Name && a.Namespace == b.Namespace && a.Kind == b.Kind && group(a.APIVersion) == group(b.APIVersion)
+	return a.Name != "" && a.Name == b.Name && a.Namespace == b.Namespace && a.Kind == b.Kind &&
+		group(a.APIVersion) == group(b.APIVersion)
 }

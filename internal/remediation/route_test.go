@@ -27,23 +27,28 @@ func TestAnAlertWithOnlyAnInstanceLeadsToTheOwner(t *testing.T) {
 		ans  ownersAnswer
 		want string
 	}{
-		{"the top owner", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, how: "by the pod's address"}, "llama"},
+		{"the top owner", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, how: "by the pod's address"},
+			"llama"},
 		{"an operator above it", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment, foreign}}, "llama"},
 		{"another workload", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, other}}, ""},
 		{"another namespace", ownersAnswer{owners: []incident.WorkloadRef{elsewhere}}, ""},
 		{"another group", ownersAnswer{owners: []incident.WorkloadRef{foreign}}, ""},
 		{"nothing found", ownersAnswer{err: incident.ErrNoWorkload}, ""},
 		{"no owners", ownersAnswer{}, ""},
-		{"an owner above it that may not be read", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, err: errForbidden}, "llama"},
-		{"an owner above it that is not there", ownersAnswer{owners: []incident.WorkloadRef{deployment}, err: incident.ErrNoWorkload}, "llama"},
-		{"another workload below one that may not be read", ownersAnswer{owners: []incident.WorkloadRef{other}, err: errForbidden}, ""},
+		{"an owner above it that may not be read", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment},
+			err: errForbidden}, "llama"},
+		{"an owner above it that is not there", ownersAnswer{owners: []incident.WorkloadRef{deployment},
+			err: incident.ErrNoWorkload}, "llama"},
+		{"another workload below one that may not be read", ownersAnswer{owners: []incident.WorkloadRef{other},
+			err: errForbidden}, ""},
 		{"nothing may be read", ownersAnswer{err: errForbidden}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, []incident.Pool{llama()})
 			b.sight.owned("10.0.0.1:8000", tt.ans)
-			b.deliver(incident.Alert{Fingerprint: "f", Firing: true, StartsAt: start, Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"}})
+			b.deliver(incident.Alert{Fingerprint: "f", Firing: true, StartsAt: start,
+				Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"}})
 			b.sweep()
 			if got := b.all(); len(got) != 1 || got[0].Pool != tt.want {
 				t.Errorf("led to %+v, want the pool %q", got, tt.want)
@@ -61,18 +66,22 @@ var (
 // from is an alert that carries only an instance.
 func from(name, instance string) incident.Alert {
 	return incident.Alert{
-		Fingerprint: name + "/" + instance, Firing: true, StartsAt: start, Labels: map[string]string{"alertname": name, "instance": instance},
+		Fingerprint: name + "/" + instance, Firing: true, StartsAt: start,
+		Labels: map[string]string{"alertname": name, "instance": instance},
 	}
 }
 
-// What may not be read is an answer about one object. The alerts after it are looked at in the same delivery, and their pool hears of them at once.
+// What may not be read is an answer about one object. The alerts after it are looked at in the same delivery, and their
+// pool hears of them at once.
 func TestAnOwnerThatMayNotBeReadHidesNoOtherAlert(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama(), qwen()})
 	replicaSet := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-7d4"}
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
-	b.sight.owned("10.0.0.2:8000", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, llama().Workload}, how: "It belongs to llama.", err: errForbidden})
-	b.sight.owned("10.0.0.3:8000", ownersAnswer{owners: []incident.WorkloadRef{qwen().Workload}, how: "It belongs to qwen."})
+	b.sight.owned("10.0.0.2:8000", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, llama().Workload},
+		how: "It belongs to llama.", err: errForbidden})
+	b.sight.owned("10.0.0.3:8000", ownersAnswer{owners: []incident.WorkloadRef{qwen().Workload},
+		how: "It belongs to qwen."})
 	b.deliver(from("PodRestarts", "10.0.0.1:8000"), from("HighTTFT", "10.0.0.2:8000"), from("HighTTFT", "10.0.0.3:8000"))
 	b.sweep()
 	stray := b.open("")
@@ -90,7 +99,8 @@ func TestAnOwnerThatMayNotBeReadHidesNoOtherAlert(t *testing.T) {
 	b.deliver(from("HighTTFT", "10.0.0.4:8000"))
 	b.sweep()
 	mixtral := llama()
-	mixtral.Name, mixtral.Workload, mixtral.Match = "mixtral", deploymentOf("mixtral"), map[string]string{"model_name": "mixtral"}
+	mixtral.Name, mixtral.Workload, mixtral.Match = "mixtral", deploymentOf("mixtral"),
+		map[string]string{"model_name": "mixtral"}
 	b.restart(llama(), qwen(), mixtral)
 	b.sight.seeAt("mixtral", well())
 	b.sight.seeAt("llama", well())
@@ -108,8 +118,8 @@ func deploymentOf(name string) incident.WorkloadRef {
 	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: name}
 }
 
-// While nobody answers, a pool below what was not answered is not taken for the alert's: a pool may name the owner above it. When the patience is over,
-// it is better than none.
+// While nobody answers, a pool below what was not answered is not taken for the alert's: a pool may name the owner
+// above it. When the patience is over, it is better than none.
 func TestAPoolBelowSilenceIsTakenWhenThePatienceIsOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -123,7 +133,8 @@ func TestAPoolBelowSilenceIsTakenWhenThePatienceIsOver(t *testing.T) {
 		b.sweep()
 		b.skip(5 * time.Second)
 	}
-	if got := said(b.open("llama")); !strings.Contains(got, "Whether HighTTFT belongs to another pool could not be found out: the API server is away") {
+	if got := said(b.open("llama")); !strings.Contains(got,
+		"Whether HighTTFT belongs to another pool could not be found out: the API server is away") {
 		t.Errorf("the journal: %s", got)
 	}
 }
@@ -141,7 +152,8 @@ func TestOneDeliverySaysOnlySomeOfManyReasons(t *testing.T) {
 	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "g", Truncated: 7, Alerts: alerts})
 	b.sweep()
 	got := said(b.open(""))
-	for _, want := range []string{"left 7 more alerts out", "namespace 0 may not be read", "namespace 1 may not be read", "7 more of the alerts have a reason of their own."} {
+	for _, want := range []string{"left 7 more alerts out", "namespace 0 may not be read", "namespace 1 may not be read",
+		"7 more of the alerts have a reason of their own."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the journal lacks %q: %s", want, got)
 		}
@@ -157,7 +169,8 @@ func TestTheOwnerOfOneInstanceIsAskedForOnceInADelivery(t *testing.T) {
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}})
 	var alerts []incident.Alert
 	for _, name := range []string{"HighTTFT", "QueueBuildUp", "KVCacheNearFull"} {
-		alerts = append(alerts, incident.Alert{Fingerprint: name, Firing: true, StartsAt: start, Labels: map[string]string{"alertname": name, "instance": "10.0.0.1:8000"}})
+		alerts = append(alerts, incident.Alert{Fingerprint: name, Firing: true, StartsAt: start,
+			Labels: map[string]string{"alertname": name, "instance": "10.0.0.1:8000"}})
 	}
 	b.deliver(alerts...)
 	b.sweep()
@@ -172,7 +185,8 @@ func TestThePoolOfTheTopOwnerWins(t *testing.T) {
 	below.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-7d4"}
 	b := newBench(t, []incident.Pool{below, llama()})
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{below.Workload, llama().Workload}})
-	b.deliver(incident.Alert{Fingerprint: "f", Firing: true, StartsAt: start, Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"}})
+	b.deliver(incident.Alert{Fingerprint: "f", Firing: true, StartsAt: start,
+		Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"}})
 	b.sweep()
 	if got := b.all(); len(got) != 1 || got[0].Pool != "llama" {
 		t.Errorf("led to %+v", got)
@@ -184,7 +198,8 @@ func TestTheAdviceFitsTheAlerts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	b.sight.owned("", ownersAnswer{err: incident.ErrNoWorkload})
-	b.deliver(alert("HighTTFT", "mixtral"), alert("QueueBuildUp", "mixtral"), alert("HighTTFT", "x\n  - name: llama"), alert("HighTTFT", "phi"), alert("HighTTFT", "gemma"))
+	b.deliver(alert("HighTTFT", "mixtral"), alert("QueueBuildUp", "mixtral"), alert("HighTTFT", "x\n  - name: llama"),
+		alert("HighTTFT", "phi"), alert("HighTTFT", "gemma"))
 	b.sweep()
 	note := b.open("").Note
 	_, text, _ := strings.Cut(note, "one like this:\n")
@@ -197,7 +212,8 @@ func TestTheAdviceFitsTheAlerts(t *testing.T) {
 	if err := yaml.Load([]byte(text), &advice, yaml.WithSingleDocument()); err != nil {
 		t.Fatalf("the advice is no YAML: %v\n%s", err, note)
 	}
-	if len(advice.Pools) != 3 || advice.Pools[0].Match["model_name"] != "mixtral" || advice.Pools[1].Name != "x\n  - name: llama" {
+	if len(advice.Pools) != 3 || advice.Pools[0].Match["model_name"] != "mixtral" ||
+		advice.Pools[1].Name != "x\n  - name: llama" {
 		t.Errorf("got %+v from\n%s", advice.Pools, note)
 	}
 	if !strings.Contains(note, "and 1 more") {

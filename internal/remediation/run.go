@@ -28,13 +28,15 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 		return e.stop(ctx, t, act, "no Kubernetes API is configured any more", nil)
 	case exec == nil:
 		// The write may have happened. It cannot be ended as if it had not, so a person is told.
-		return e.waitWithReason(ctx, t, fmt.Sprintf("What became of the write to %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, fmt.Sprintf("What became of the write to %s cannot be seen: "+
+			"no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	switch act.Phase {
 	case incident.PhaseRecheck:
 		return e.recheck(ctx, t, exec, s)
 	case incident.PhaseClaimed:
-		// Found claimed: this process or another one ended, or lost the answer, in the middle of the write. Look before anything else.
+		// Found claimed: this process or another one ended, or lost the answer, in the middle of the write. Look before
+		// anything else.
 		return e.observe(ctx, t, exec, s)
 	case incident.PhaseRollout:
 		return e.rollout(ctx, t, exec, s)
@@ -51,8 +53,11 @@ func (e *Engine) executor(drill bool) Executor {
 	return e.deps.Live
 }
 
-// mark looks at the field just before its write is claimed. again is true when this turn has ended: it could not be looked at.
-func (e *Engine) mark(ctx context.Context, t *turn, exec Executor, s incident.Step) (_ *incident.Mark, again bool, _ error) {
+// mark looks at the field just before its write is claimed. again is true when this turn has ended: it could not be
+// looked at.
+func (e *Engine) mark(
+	ctx context.Context, t *turn, exec Executor, s incident.Step,
+) (_ *incident.Mark, again bool, _ error) {
 	if t.inc.Drill {
 		return nil, false, nil // a dry-run may be repeated
 	}
@@ -61,7 +66,8 @@ func (e *Engine) mark(ctx context.Context, t *turn, exec Executor, s incident.St
 	case err == nil:
 		return &m, false, nil
 	case e.mayRetry(t):
-		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
+		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet",
+			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return nil, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
 		return nil, true, e.stop(ctx, t, t.inc.Active, "its object could not be looked at: "+err.Error(), nil)
@@ -84,7 +90,8 @@ func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.S
 	case errors.As(err, &refused):
 		return e.wrote(ctx, t, incident.ResultFailed, refused.Error())
 	}
-	e.deps.Logger.WarnContext(ctx, "the outcome of a write is not known; the object will be looked at", "incident", t.inc.ID, "step", s.ID, "err", err)
+	e.deps.Logger.WarnContext(ctx, "the outcome of a write is not known; the object will be looked at",
+		"incident", t.inc.ID, "step", s.ID, "err", err)
 	return e.commit(ctx, t, incident.Unanswered{Error: brief(err)}, extra{})
 }
 
@@ -98,12 +105,12 @@ func writeID(inc incident.Incident, act *incident.Active) string {
 	return fmt.Sprintf("%s.%s.%s.%d", inc.ID, act.Step, act.Op, act.Since.Unix())
 }
 
-// writeTries bounds how often a claimed write is tried whose answers say nothing. With the pauses between them they last for two minutes, in which an API
-// server restarts.
+// writeTries bounds how often a claimed write is tried whose answers say nothing. With the pauses between them they
+// last for two minutes, in which an API server restarts.
 const writeTries = 6
 
-// observe finds out what became of a claimed write: it took effect, and stands or was set back; it did not happen and is made now; somebody else changed
-// the object; or nobody can tell, and then it is not made again.
+// observe finds out what became of a claimed write: it took effect, and stands or was set back; it did not happen and
+// is made now; somebody else changed the object; or nobody can tell, and then it is not made again.
 func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	act := t.inc.Active
 	if wait := e.cfg.Timing.NextTry(act).Sub(t.now); wait > 0 {
@@ -114,8 +121,10 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	}
 	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID, act.Mark)
 	if err != nil {
-		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
-		return e.waitWithReason(ctx, t, fmt.Sprintf("The write to %s may have happened or not: its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
+		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet",
+			"incident", t.inc.ID, "step", s.ID, "err", err)
+		return e.waitWithReason(ctx, t, fmt.Sprintf("The write to %s may have happened or not: "+
+			"its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
 			e.cfg.Timing.Patience(t.now.Sub(act.Since)))
 	}
 	before := s.From
@@ -131,7 +140,8 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	case o.Made == incident.False && o.Value == before:
 		return e.writeAgain(ctx, t, exec, s)
 	case o.Made == incident.False || act.Op == incident.OpUndo && o.Value != before:
-		return e.wrote(ctx, t, incident.ResultDrift, fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
+		return e.wrote(ctx, t, incident.ResultDrift,
+			fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
 	default:
 		return e.wrote(ctx, t, incident.ResultUnknown, unsure(s, o, before))
 	}
@@ -147,17 +157,18 @@ func unsure(s incident.Step, o incident.Observation, before incident.Value) stri
 	if o.Reversal != nil && o.Reversal.By != "" {
 		by = fmt.Sprintf(" (%s was the last to set the value)", o.Reversal.By)
 	}
-	return fmt.Sprintf("the write had no clear answer. %s %s, but the object has changed since the write was claimed%s, so it can't be told whether the write took effect",
-		s.Target, now, by)
+	return fmt.Sprintf("the write had no clear answer. %s %s, but the object has changed since the write was claimed%s, "+
+		"so it can't be told whether the write took effect", s.Target, now, by)
 }
 
-// writeAgain makes a claimed write that did not happen, unless something has come in between that speaks against it. A step ends then. An undo
-// waits: what it should restore still stands.
+// writeAgain makes a claimed write that did not happen, unless something has come in between that speaks against it. A
+// step ends then. An undo waits: what it should restore still stands.
 func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	why, err := e.against(ctx, t, exec, s)
 	switch {
 	case err != nil:
-		e.deps.Logger.WarnContext(ctx, "a claimed write waits", "incident", t.inc.ID, "step", s.ID, "err", err)
+		e.deps.Logger.WarnContext(ctx, "a claimed write waits",
+			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	case why == "":
 		return e.tryAgain(ctx, t, exec, s)
@@ -171,13 +182,15 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 // tryAgain makes a claimed write that did not happen, unless that was tried often enough.
 func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	if act := t.inc.Active; act.Tries >= writeTries {
-		return e.wrote(ctx, t, incident.ResultFailed, fmt.Sprintf("gave up after %d tries without a clear answer, the last one: %s", act.Tries, act.LastError))
+		return e.wrote(ctx, t, incident.ResultFailed,
+			fmt.Sprintf("gave up after %d tries without a clear answer, the last one: %s", act.Tries, act.LastError))
 	}
 	return e.write(ctx, t, exec, s)
 }
 
-// against says what came after the claim and speaks against the write: a pause, a more careful mode, approvers that became stricter, and, when the claim of a step is older than
-// GiveUp, a runbook that does not ask for it any more. Cool-down and budget are not asked again: the claim itself counts in them.
+// against says what came after the claim and speaks against the write: a pause, a more careful mode, approvers that
+// became stricter, and, when the claim of a step is older than GiveUp, a runbook that does not ask for it any more.
+// Cool-down and budget are not asked again: the claim itself counts in them.
 func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident.Step) (string, error) {
 	act := t.inc.Active
 	if act.Op == incident.OpUndo {

@@ -49,11 +49,13 @@ func TestAnApprovedStepIsWrittenOnceAndRecorded(t *testing.T) {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	w := b.writes("llama")
-	if len(w) != 1 || w[0].Result != incident.ResultApplied || w[0].EndedAt.IsZero() || w[0].Drill || w[0].Op != incident.OpApply {
+	if len(w) != 1 || w[0].Result != incident.ResultApplied || w[0].EndedAt.IsZero() || w[0].Drill ||
+		w[0].Op != incident.OpApply {
 		t.Errorf("the ledger has %+v", w)
 	}
 	got := b.read(inc.ID)
-	if got.State != incident.StateSettling || got.Plan.Steps[0].State != incident.StepApplied || *got.Active.Before["ttft"].Value != 5 {
+	if got.State != incident.StateSettling || got.Plan.Steps[0].State != incident.StepApplied ||
+		*got.Active.Before["ttft"].Value != 5 {
 		t.Errorf("state %s, step %s, before %v", got.State, got.Plan.Steps[0].State, got.Active.Before)
 	}
 	if locks, err := b.store.Locks(t.Context()); err != nil || locks["REPLICAS/llm/llama"] != inc.ID {
@@ -61,8 +63,8 @@ func TestAnApprovedStepIsWrittenOnceAndRecorded(t *testing.T) {
 	}
 }
 
-// Two neighbouring causes take turns under load. An approval binds to what is done, so it holds as long as the cause of the moment asks for the
-// same change; what it must refuse stands in the table below.
+// Two neighbouring causes take turns under load. An approval binds to what is done, so it holds as long as the cause of
+// the moment asks for the same change; what it must refuse stands in the table below.
 func TestAnApprovalHoldsForAnotherCauseThatAsksForTheSameChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -97,26 +99,32 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 		{"a rule of the knob", "an autoscaler owns it", func(b *bench) {
 			b.live.expect("recheck", answer{err: &incident.RefusedError{Reason: "an autoscaler owns it"}})
 		}},
-		{"another diagnosis", "the diagnosis no longer holds: now it is It is something else.", func(b *bench) { b.sight.see(other) }},
-		{"another diagnosis that asks for more", "the diagnosis no longer holds: now it is It is something bigger.", func(b *bench) {
-			b.sight.see(more)
-			b.live.expect("recheck")
-		}},
-		{"the same diagnosis that asks for more", "the runbook now asks for another change: Set replicas to 4", func(b *bench) {
-			b.sight.see(sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2}))
-			b.live.expect("recheck")
-		}},
-		{"the same diagnosis that asks for another kind", "It now asks for: Throttle to 50 % of the present limit", func(b *bench) { b.sight.see(sick(5, throttle())) }},
-		{"the same diagnosis that asks for nothing", "the runbook no longer asks for this step", func(b *bench) { b.sight.see(sick(5)) }},
+		{"another diagnosis", "the diagnosis no longer holds: now it is It is something else.",
+			func(b *bench) { b.sight.see(other) }},
+		{"another diagnosis that asks for more", "the diagnosis no longer holds: now it is It is something bigger.",
+			func(b *bench) {
+				b.sight.see(more)
+				b.live.expect("recheck")
+			}},
+		{"the same diagnosis that asks for more", "the runbook now asks for another change: Set replicas to 4",
+			func(b *bench) {
+				b.sight.see(sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2}))
+				b.live.expect("recheck")
+			}},
+		{"the same diagnosis that asks for another kind", "It now asks for: Throttle to 50 % of the present limit",
+			func(b *bench) { b.sight.see(sick(5, throttle())) }},
+		{"the same diagnosis that asks for nothing", "the runbook no longer asks for this step",
+			func(b *bench) { b.sight.see(sick(5)) }},
 		{"the same diagnosis on a healthy pool", "the signals are healthy again", func(b *bench) {
 			f := sick(5, addReplica())
 			f.healthy = incident.True
 			b.sight.see(f)
 		}},
-		{"what can't be proposed any more", "this step can't be proposed any more: at the configured maximum", func(b *bench) {
-			b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "at the configured maximum"}
-			b.live.expect("recheck")
-		}},
+		{"what can't be proposed any more", "this step can't be proposed any more: at the configured maximum",
+			func(b *bench) {
+				b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "at the configured maximum"}
+				b.live.expect("recheck")
+			}},
 		{"it is well", "the signals are healthy again", func(b *bench) { b.sight.see(well()) }},
 		{"nothing holds", "the diagnosis no longer holds", func(b *bench) { b.sight.see(finding{healthy: incident.False}) }},
 		{"paused since", "paused for all pools by slack:U-BOB", func(b *bench) {
@@ -188,7 +196,8 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 func lockedByAnother(b *bench) {
 	b.t.Helper()
 	other := incident.New("inc-other", "other", incident.ModeApprove, false, b.clock())
-	if err := b.store.Store.Commit(b.t.Context(), incident.Change{Incident: other, Lock: "REPLICAS/llm/llama"}); err != nil {
+	if err := b.store.Store.Commit(b.t.Context(), incident.Change{Incident: other,
+		Lock: "REPLICAS/llm/llama"}); err != nil {
 		b.t.Error(err)
 	}
 }
@@ -270,7 +279,8 @@ func TestAnAnswerThatSaysNoIsFinal(t *testing.T) {
 		result incident.WriteResult
 	}{
 		{"drift", &incident.DriftError{Why: "the object was replaced"}, incident.StepRefused, incident.ResultDrift},
-		{"refused", &incident.RefusedError{Reason: "an admission webhook says no"}, incident.StepFailed, incident.ResultFailed},
+		{"refused", &incident.RefusedError{Reason: "an admission webhook says no"}, incident.StepFailed,
+			incident.ResultFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -308,8 +318,8 @@ func claimed(b *bench, a answer) incident.Incident {
 	return inc
 }
 
-// The bot is started again without a cluster while a write is under way: it says so and waits, and neither claims that nothing was written nor fails over
-// and over.
+// The bot is started again without a cluster while a write is under way: it says so and waits, and neither claims that
+// nothing was written nor fails over and over.
 func TestAClaimedWriteWithoutAClusterIsHeldForAPerson(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -318,14 +328,16 @@ func TestAClaimedWriteWithoutAClusterIsHeldForAPerson(t *testing.T) {
 	b.restart(llama())
 	b.pass(2 * time.Minute)
 	got := b.read(inc.ID)
-	if got.Active == nil || got.Active.Phase != incident.PhaseClaimed || !strings.Contains(got.Note, "no Kubernetes API is configured") {
+	if got.Active == nil || got.Active.Phase != incident.PhaseClaimed ||
+		!strings.Contains(got.Note, "no Kubernetes API is configured") {
 		t.Errorf("active %+v, note %q", got.Active, got.Note)
 	}
 	if n := strings.Count(said(got), "no Kubernetes API is configured"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, said(got))
 	}
 	b.pass(5 * time.Minute)
-	if got, err := b.engine.Act(t.Context(), inc.ID, incident.Aborted{By: ada, Reason: "looked"}); err != nil || got.State != incident.StateWatching {
+	if got, err := b.engine.Act(t.Context(), inc.ID, incident.Aborted{By: ada, Reason: "looked"}); err != nil ||
+		got.State != incident.StateWatching {
 		t.Errorf("the abort: %v, state %s", err, got.State)
 	}
 }
@@ -406,7 +418,8 @@ func TestAnUnknownOutcomeIsNeverForgotten(t *testing.T) {
 	if got.State != incident.StateApplying || !strings.Contains(got.Note, "may have happened or not") {
 		t.Fatalf("state %s while the outcome is not known: %s", got.State, got.Note)
 	}
-	if n := len(slices.DeleteFunc(got.Journal, func(e incident.Entry) bool { return e.Kind != incident.KindNoted })); n != 1 {
+	if n := len(slices.DeleteFunc(got.Journal,
+		func(e incident.Entry) bool { return e.Kind != incident.KindNoted })); n != 1 {
 		t.Errorf("the reason for the silence was said %d times", n)
 	}
 	b.live.expect("observe")
@@ -433,7 +446,8 @@ func TestAPersonMayStopWaitingForAnOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := got.Step("p1-s1")
-	if got.State != incident.StateWatching || s.State != incident.StepApplied || !strings.Contains(s.Reason, "nobody knows") {
+	if got.State != incident.StateWatching || s.State != incident.StepApplied ||
+		!strings.Contains(s.Reason, "nobody knows") {
 		t.Errorf("%s, the step is %s (%s)", got.State, s.State, s.Reason)
 	}
 	if w := b.writes("llama"); len(w) != 1 || w[0].Result != incident.ResultUnknown {
@@ -442,7 +456,8 @@ func TestAPersonMayStopWaitingForAnOutcome(t *testing.T) {
 	b.unlocked()
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p1-s1", Verb: incident.Undo, By: bob}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p1-s1", Verb: incident.Undo,
+		By: bob}); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep()
@@ -485,7 +500,8 @@ func TestACrashAfterTheClaimIsSettledByALook(t *testing.T) {
 	}
 }
 
-// What was claimed and did not happen is not written under a pause that came later, nor for a diagnosis that does not hold any more.
+// What was claimed and did not happen is not written under a pause that came later, nor for a diagnosis that does not
+// hold any more.
 func TestAWriteIsNotRepeatedWhenTheWorldHasMovedOn(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -494,7 +510,8 @@ func TestAWriteIsNotRepeatedWhenTheWorldHasMovedOn(t *testing.T) {
 		prepare    func(*bench)
 	}{
 		{"paused", "paused for all pools", 5 * time.Second, func(b *bench) { b.pause("") }},
-		{"mode observe", "mode observe", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeObserve)) }},
+		{"mode observe", "mode observe", 5 * time.Second,
+			func(b *bench) { b.restart(inMode(llama(), incident.ModeObserve)) }},
 		{"mode drill", "mode drill", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeDrill)) }},
 		{"healthy long after", "the signals are healthy again", time.Hour, func(b *bench) { b.sight.see(well()) }},
 		{"blind long after", "the diagnosis no longer holds", time.Hour, func(b *bench) { b.sight.see(blind()) }},
@@ -533,7 +550,8 @@ func TestAClaimedWriteWaitsWhileThePausesCannotBeRead(t *testing.T) {
 	b.live.expect("observe", answer{}, answer{})
 	b.skip(5 * time.Second)
 	b.sweep()
-	if got := b.read(inc.ID); got.Active == nil || got.Active.Phase != incident.PhaseClaimed || len(b.live.written()) != 0 {
+	if got := b.read(inc.ID); got.Active == nil || got.Active.Phase != incident.PhaseClaimed ||
+		len(b.live.written()) != 0 {
 		t.Errorf("active %+v, written %v", got.Active, b.live.written())
 	}
 	b.store.ledger = nil
@@ -554,7 +572,8 @@ func TestAClaimedWriteWaitsWhileItsStepCannotBeWorkedOutAgain(t *testing.T) {
 	b.live.expect("observe", answer{}, answer{})
 	b.skip(time.Hour)
 	b.sweep()
-	if got := b.read(inc.ID); got.Active == nil || got.Active.Phase != incident.PhaseClaimed || len(b.live.written()) != 0 {
+	if got := b.read(inc.ID); got.Active == nil || got.Active.Phase != incident.PhaseClaimed ||
+		len(b.live.written()) != 0 {
 		t.Errorf("active %+v, written %v", got.Active, b.live.written())
 	}
 	delete(b.live.refuse, incident.StepReplicas)
@@ -590,7 +609,8 @@ func TestATurnWhoseClaimWasTakenChangesAndReportsNothing(t *testing.T) {
 	var thief []incident.Claimed
 	b.store.once(claims, func() {
 		var err error
-		if thief, err = b.store.ClaimDue(t.Context(), "bot-2", b.clock().Add(time.Hour), time.Minute, 1); err != nil || len(thief) != 1 {
+		if thief, err = b.store.ClaimDue(t.Context(), "bot-2", b.clock().Add(time.Hour), time.Minute, 1); err != nil ||
+			len(thief) != 1 {
 			t.Errorf("take the claim: %v %v", thief, err)
 		}
 	})
@@ -614,7 +634,8 @@ func TestATurnWhoseClaimWasTakenChangesAndReportsNothing(t *testing.T) {
 	b.sweep()
 }
 
-// Somebody decides during the turn, and the claim is taken as well: the turn was overtaken and has nothing to give back.
+// Somebody decides during the turn, and the claim is taken as well: the turn was overtaken and has nothing to give
+// back.
 func TestAnOvertakenTurnWithoutItsClaimReportsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -628,7 +649,8 @@ func TestAnOvertakenTurnWithoutItsClaimReportsNothing(t *testing.T) {
 			t.Error(err)
 		}
 		deliverAgain(b)
-		if c, err := b.store.ClaimDue(t.Context(), "bot-2", b.clock().Add(time.Hour), time.Minute, 1); err != nil || len(c) != 1 {
+		if c, err := b.store.ClaimDue(t.Context(), "bot-2", b.clock().Add(time.Hour), time.Minute, 1); err != nil ||
+			len(c) != 1 {
 			t.Errorf("take the claim: %v %v", c, err)
 		}
 	}
@@ -638,7 +660,8 @@ func TestAnOvertakenTurnWithoutItsClaimReportsNothing(t *testing.T) {
 // deliverAgain keeps the incident closed and brings a line to its journal.
 func deliverAgain(b *bench) {
 	b.t.Helper()
-	if _, err := b.engine.Act(b.t.Context(), b.all()[0].ID, incident.AlertsReceived{Alerts: []incident.Alert{resolved(alert("HighTTFT", "llama"), b.clock())}}); err != nil {
+	if _, err := b.engine.Act(b.t.Context(), b.all()[0].ID,
+		incident.AlertsReceived{Alerts: []incident.Alert{resolved(alert("HighTTFT", "llama"), b.clock())}}); err != nil {
 		b.t.Error(err)
 	}
 }

@@ -14,12 +14,13 @@ import (
 const (
 	// parkAfter is how many setbacks in a row park an incident.
 	parkAfter = 5
-	// parkedFor is how long a parked incident waits. What stands may have to be taken back, so it is never left alone for good.
+	// parkedFor is how long a parked incident waits. What stands may have to be taken back, so it is never left alone for
+	// good.
 	parkedFor = time.Hour
 )
 
-// takeOver notes, before anything else is done, that the turn before was cut off: when it is this incident that ends the process each time, the count grows.
-// goOn is false when the incident waits.
+// takeOver notes, before anything else is done, that the turn before was cut off: when it is this incident that ends
+// the process each time, the count grows. goOn is false when the incident waits.
 func (e *Engine) takeOver(ctx context.Context, c *incident.Claimed) (goOn bool, err error) {
 	if setbacks(c.Incident) >= e.cfg.FreeCuts {
 		return false, e.setBack(ctx, *c, incident.SetbackLost, "")
@@ -30,7 +31,8 @@ func (e *Engine) takeOver(ctx context.Context, c *incident.Claimed) (goOn bool, 
 	return err == nil, unlessFenced(err)
 }
 
-// setBack notes a setback on the incident and gives the claim back until it is tried again. The turn itself may still be running.
+// setBack notes a setback on the incident and gives the claim back until it is tried again. The turn itself may still
+// be running.
 func (e *Engine) setBack(ctx context.Context, c incident.Claimed, how incident.SetbackKind, detail string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timing.Retry)
 	defer cancel()
@@ -44,7 +46,8 @@ func (e *Engine) setBack(ctx context.Context, c incident.Claimed, how incident.S
 	t := &turn{inc: inc, fence: c.Fence, now: e.deps.Now()}
 	count := setbacks(inc) + 1
 	ev := incident.SetBack{How: how, Detail: detail, RetryAt: t.now.Add(setbackDelay(count)), Parked: count >= parkAfter}
-	err = e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.commit(ctx, t, ev, extra{}) }, slog.String("incident", inc.ID))
+	err = e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.commit(ctx, t, ev, extra{}) },
+		slog.String("incident", inc.ID))
 	if unlessFenced(err) != nil {
 		return fmt.Errorf("note a setback: %w", err)
 	}
@@ -64,7 +67,8 @@ func (e *Engine) recovered(ctx context.Context, id string) error {
 			return err
 		}
 		err = e.deps.Incidents.Commit(ctx, incident.Change{
-			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: e.cfg.Timing.Due(res.Incident, now),
+			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw,
+			DueAt: e.cfg.Timing.Due(res.Incident, now),
 		})
 		if !errors.Is(err, incident.ErrStale) {
 			return err

@@ -25,7 +25,8 @@ func TestTheSignalsSettleAfterTheRolloutAndTheWarmUp(t *testing.T) {
 	warm := addReplica()
 	warm.WarmUp = 3 * time.Minute
 	b := newBench(t, []incident.Pool{llama()})
-	inc := applied(b, sick(5, warm), rolled(incident.RolloutRunning), rolled(incident.RolloutRunning), rolled(incident.RolloutDone))
+	inc := applied(b, sick(5, warm), rolled(incident.RolloutRunning), rolled(incident.RolloutRunning),
+		rolled(incident.RolloutDone))
 	for b.live.left("rollout") > 0 {
 		b.skip(5 * time.Second)
 		b.sweep()
@@ -40,7 +41,8 @@ func TestTheSignalsSettleAfterTheRolloutAndTheWarmUp(t *testing.T) {
 	}
 	b.sight.see(well())
 	b.pass(time.Second)
-	if got := b.read(inc.ID); got.Plan.Steps[0].Verification == nil || got.Plan.Steps[0].Verification.Verdict != incident.VerdictRecovered {
+	if got := b.read(inc.ID); got.Plan.Steps[0].Verification == nil ||
+		got.Plan.Steps[0].Verification.Verdict != incident.VerdictRecovered {
 		t.Errorf("not verified when the signals had settled: %s", got.State)
 	}
 }
@@ -54,9 +56,11 @@ func TestARolloutThatDoesNotEndWellIsWorse(t *testing.T) {
 		wait       time.Duration
 		last       []answer
 	}{
-		{"failed", "The rollout failed: it crashes", answer{rollout: incident.Rollout{State: incident.RolloutFailed, Note: "it crashes"}}, 0, nil},
+		{"failed", "The rollout failed: it crashes",
+			answer{rollout: incident.Rollout{State: incident.RolloutFailed, Note: "it crashes"}}, 0, nil},
 		{"late", "not complete after 30m0s. 2 of 3 pods are ready.", running, 30 * time.Minute, []answer{running}},
-		{"cannot be looked at", "could not be looked at: connection refused", answer{err: errAway}, 30 * time.Minute, []answer{{err: errAway}}},
+		{"cannot be looked at", "could not be looked at: connection refused", answer{err: errAway}, 30 * time.Minute,
+			[]answer{{err: errAway}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +79,8 @@ func TestARolloutThatDoesNotEndWellIsWorse(t *testing.T) {
 			}
 			inc = b.read(inc.ID)
 			s := inc.Plan.Steps[0]
-			if s.Verification == nil || s.Verification.Verdict != incident.VerdictWorse || !strings.Contains(s.Verification.Why, "rollout failed") {
+			if s.Verification == nil || s.Verification.Verdict != incident.VerdictWorse ||
+				!strings.Contains(s.Verification.Why, "rollout failed") {
 				t.Fatalf("verification %+v", s.Verification)
 			}
 			if inc.State != incident.StateDeciding || inc.UndoOffered != "p1-s1" {

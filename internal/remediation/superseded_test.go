@@ -10,8 +10,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// A person aborts the second step while it is checked, and asks for the undo of the first. Whatever the check says then, it is not about the undo: that one
-// is claimed, written and ended by a turn of its own.
+// A person aborts the second step while it is checked, and asks for the undo of the first. Whatever the check says
+// then, it is not about the undo: that one is claimed, written and ended by a turn of its own.
 func TestACheckThatIsOvertakenByAnUndoDoesNotTouchIt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -55,8 +55,10 @@ func TestACheckThatIsOvertakenByAnUndoDoesNotTouchIt(t *testing.T) {
 			b.sweep()
 			got := b.read(inc.ID)
 			first, second := got.Plan.Steps[0], got.Plan.Steps[1]
-			if first.State != incident.StepUndoing || second.State != incident.StepDenied || got.Active == nil || got.Active.Step != "p1-s1" {
-				t.Errorf("the first step is %s (%s), the second %s (%s), active %+v", first.State, first.Reason, second.State, second.Reason, got.Active)
+			if first.State != incident.StepUndoing || second.State != incident.StepDenied || got.Active == nil ||
+				got.Active.Step != "p1-s1" {
+				t.Errorf("the first step is %s (%s), the second %s (%s), active %+v", first.State, first.Reason, second.State,
+					second.Reason, got.Active)
 			}
 			if d := cmp.Diff([]string{"replicas=3", "replicas=2"}, b.live.written()); d != "" {
 				t.Errorf("writes (-want +got):\n%s", d)
@@ -96,7 +98,8 @@ func TestAnIncidentDoesNotEndOverAnAlertThatHasJustJoined(t *testing.T) {
 		b.store.once(closes, func() { b.joins(inc.ID, alert("HighTTFT", "phi")) })
 		b.deliver(resolved(alert("HighTTFT", "mixtral"), b.clock()))
 		b.sweep()
-		if got := b.read(inc.ID); got.State != incident.StateWatching || len(got.Firing()) != 1 || !strings.Contains(got.Note, "name: phi") {
+		if got := b.read(inc.ID); got.State != incident.StateWatching || len(got.Firing()) != 1 ||
+			!strings.Contains(got.Note, "name: phi") {
 			t.Errorf("the incident is %s with %d firing alerts: %s", got.State, len(got.Firing()), got.Note)
 		}
 		b.joins(inc.ID, resolved(alert("HighTTFT", "phi"), b.clock()))
@@ -128,7 +131,8 @@ func TestAnIncidentDoesNotEndOverAnAlertThatHasJustJoined(t *testing.T) {
 	})
 }
 
-// joins brings an alert to an incident past the inbox, as another replica does that folds a delivery in at the same time.
+// joins brings an alert to an incident past the inbox, as another replica does that folds a delivery in at the same
+// time.
 func (b *bench) joins(id string, a incident.Alert) {
 	b.t.Helper()
 	if _, err := b.engine.Act(b.t.Context(), id, incident.AlertsReceived{Alerts: []incident.Alert{a}}); err != nil {

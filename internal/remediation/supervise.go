@@ -12,8 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// mostHung is how many turns that were given up may go on beside claimAtOnce places. Any more keep their places: when all of these are taken, no incident
-// is looked at any more, and the process counts as stuck.
+// mostHung is how many turns that were given up may go on beside claimAtOnce places. Any more keep their places: when
+// all of these are taken, no incident is looked at any more, and the process counts as stuck.
 const mostHung = 8
 
 // turns are those under way in this process, and those that were given up and have not ended.
@@ -78,7 +78,8 @@ func (t *turns) end(id string, f *flight) {
 	}
 }
 
-// giveUp counts a turn that does not end and says whether its place may be given away; ok is false when it has just ended.
+// giveUp counts a turn that does not end and says whether its place may be given away; ok is false when it has just
+// ended.
 func (t *turns) giveUp(f *flight) (free, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,11 +94,13 @@ func (t *turns) giveUp(f *flight) (free, ok bool) {
 	return t.hung <= mostHung, true
 }
 
-// supervise takes a claimed incident one step on, whatever becomes of the turn: a panic is its error, and a turn that does not end although its time is over
-// is given up. Both are noted on the incident, which is then tried again ever more rarely. A turn that was given up cannot be stopped: its incident is not
-// begun again here before it has ended, and its commits come too late.
+// supervise takes a claimed incident one step on, whatever becomes of the turn: a panic is its error, and a turn that
+// does not end although its time is over is given up. Both are noted on the incident, which is then tried again ever
+// more rarely. A turn that was given up cannot be stopped: its incident is not begun again here before it has ended,
+// and its commits come too late.
 func (e *Engine) supervise(ctx context.Context, c incident.Claimed) error {
-	err := e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.watchOver(ctx, c) }, slog.String("incident", c.Incident.ID))
+	err := e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.watchOver(ctx, c) },
+		slog.String("incident", c.Incident.ID))
 	if err != nil {
 		return fmt.Errorf("advance incident %s (%s): %w", c.Incident.ID, c.Incident.State, err)
 	}
@@ -108,7 +111,8 @@ func (e *Engine) watchOver(ctx context.Context, c incident.Claimed) error {
 	id := c.Incident.ID
 	f := e.turns.begin(id)
 	if f == nil {
-		return e.putOff(ctx, c, e.deps.Now().Add(e.cfg.Timing.Watch)) // its turn has outlived the lease; another replica may have it
+		// Its turn has outlived the lease; another replica may have it.
+		return e.putOff(ctx, c, e.deps.Now().Add(e.cfg.Timing.Watch))
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -128,7 +132,8 @@ func (e *Engine) watchOver(ctx context.Context, c incident.Claimed) error {
 	if !ok {
 		return <-done
 	}
-	e.deps.Logger.ErrorContext(ctx, "a turn does not end and was given up", "incident", id, "state", c.Incident.State, "after", limit, "place_freed", free)
+	e.deps.Logger.ErrorContext(ctx, "a turn does not end and was given up", "incident", id, "state", c.Incident.State,
+		"after", limit, "place_freed", free)
 	err := e.setBack(ctx, c, incident.SetbackHung, "")
 	ended := func() {
 		e.deps.Logger.WarnContext(ctx, "a turn that had been given up has ended", "incident", id, "err", <-done)
@@ -151,7 +156,8 @@ func (e *Engine) turnOn(ctx context.Context, c incident.Claimed) error {
 	if s := c.Incident.Setback; s != nil && s.RetryAt.After(e.deps.Now()) {
 		return e.putOff(ctx, c, s.RetryAt) // an alert has woken it
 	}
-	err := e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.Advance(ctx, c) }, slog.String("incident", c.Incident.ID))
+	err := e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.Advance(ctx, c) },
+		slog.String("incident", c.Incident.ID))
 	if caught, ok := errors.AsType[*rescue.PanicError](err); ok {
 		return errors.Join(err, e.setBack(ctx, c, incident.SetbackPanic, shorten(caught.Error())))
 	}

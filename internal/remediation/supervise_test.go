@@ -16,7 +16,10 @@ import (
 // impatient is a bench whose turns are given up soon. The limit is in the machine's time, and so is what hangs.
 func impatient(t *testing.T) *bench {
 	t.Helper()
-	b := newBench(t, []incident.Pool{llama(), qwen()}, func(c *remediation.Config, _ *remediation.Deps) { c.Timing.Lease = 2 * time.Second })
+	b := newBench(t, []incident.Pool{llama(), qwen()}, func(c *remediation.Config,
+		_ *remediation.Deps) {
+		c.Timing.Lease = 2 * time.Second
+	})
 	b.sight.see(sick(5, addReplica()))
 	b.deliver(alert("HighTTFT", "llama"))
 	b.sweep()
@@ -45,7 +48,8 @@ func (s *sight) onLook(do func()) {
 	s.during = do
 }
 
-// A turn that does not end although its context has cannot be stopped. It takes one place until it is given up, and its incident is not begun again here.
+// A turn that does not end although its context has cannot be stopped. It takes one place until it is given up, and its
+// incident is not begun again here.
 func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := impatient(t)
@@ -53,7 +57,8 @@ func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 	b.sight.onLook(func() { <-hang })
 	b.sweep()
 	inc := b.open("llama")
-	if got := b.engine.Turns(); got.Hung != 1 || got.GivenUp != 1 || inc.Setback == nil || inc.Setback.Kind != incident.SetbackHung {
+	if got := b.engine.Turns(); got.Hung != 1 || got.GivenUp != 1 || inc.Setback == nil ||
+		inc.Setback.Kind != incident.SetbackHung {
 		t.Fatalf("%+v, setback %+v", got, inc.Setback)
 	}
 	want := "did not finish in time and was given up. " +
@@ -84,7 +89,8 @@ func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 		t.Errorf("the turn that was given up has led to %s", got)
 	}
 	b.pass(2 * time.Minute)
-	if got := b.open("llama"); got.State != incident.StateDeciding || got.Setback != nil || !strings.Contains(said(got), "Work on this incident continues.") {
+	if got := b.open("llama"); got.State != incident.StateDeciding || got.Setback != nil ||
+		!strings.Contains(said(got), "Work on this incident continues.") {
 		t.Errorf("%s, setback %+v in the end:\n%s", got.State, got.Setback, said(got))
 	}
 }
@@ -109,7 +115,8 @@ func TestAfterARestartAHungIncidentWaitsItsTime(t *testing.T) {
 	}
 }
 
-// More hung turns than may be given away keep their places; then nothing is begun any more, which the process' pulse shows.
+// More hung turns than may be given away keep their places; then nothing is begun any more, which the process' pulse
+// shows.
 func TestHungTurnsTakeABoundedNumberOfGoroutines(t *testing.T) {
 	t.Parallel()
 	var pools []incident.Pool
@@ -168,7 +175,9 @@ type exploding struct {
 	pool, instance string
 }
 
-func (x exploding) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence {
+func (x exploding) Collect(
+	ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention,
+) incident.Evidence {
 	if pool.Name == x.pool {
 		panic("index out of range")
 	}
@@ -191,12 +200,14 @@ func TestAPanicParksItsIncidentAndNothingElse(t *testing.T) {
 	b.deliver(alert("HighTTFT", "llama"), alert("HighTTFT", "qwen"))
 	b.sweep()
 	b.skip(5 * time.Second)
-	for n, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, time.Hour, time.Hour} {
+	for n, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, time.Hour,
+		time.Hour} {
 		if err := b.trySweep(); err == nil || !strings.Contains(err.Error(), "panic: index out of range") {
 			t.Fatalf("attempt %d: %v", n+1, err)
 		}
 		got := b.open("llama")
-		if s := got.Setback; s == nil || s.Count != n+1 || s.Kind != incident.SetbackPanic || s.RetryAt.Sub(b.clock()) != wait || s.Parked != (n >= 4) {
+		if s := got.Setback; s == nil || s.Count != n+1 || s.Kind != incident.SetbackPanic ||
+			s.RetryAt.Sub(b.clock()) != wait || s.Parked != (n >= 4) {
 			t.Fatalf("attempt %d: %+v", n+1, s)
 		}
 		b.skip(wait - time.Second)
@@ -206,7 +217,8 @@ func TestAPanicParksItsIncidentAndNothingElse(t *testing.T) {
 		b.skip(time.Second)
 	}
 	got := b.open("llama")
-	if !strings.Contains(got.Note, "so this incident is parked. Needs a human.") || got.State != incident.StateInvestigating {
+	if !strings.Contains(got.Note, "so this incident is parked. Needs a human.") ||
+		got.State != incident.StateInvestigating {
 		t.Errorf("%s: %s", got.State, got.Note)
 	}
 	if thread := inThread(got); strings.Count(thread, "internal error") != 2 {
@@ -238,7 +250,8 @@ func TestADeliveryThatPanicsIsParkedAndHoldsUpNobody(t *testing.T) {
 	b := newBench(t, []incident.Pool{llama()})
 	b.deps.Collector = exploding{sight: b.sight, instance: "poison"}
 	b.restart(llama())
-	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "poisoned", Alerts: []incident.Alert{from("X", "poison")}})
+	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "poisoned",
+		Alerts: []incident.Alert{from("X", "poison")}})
 	b.deliver(alert("HighTTFT", "llama"))
 	b.sweep()
 	if got := b.open("llama"); len(got.Alerts) != 1 {
@@ -314,7 +327,9 @@ func TestAnIncidentThatEndsTheProcessIsNotBegunAgainForever(t *testing.T) {
 	b.cutOff(t)
 	b.sweep() // a look would fail the test
 	got := b.open("llama")
-	if got.Setback.Count != 6 || got.Setback.RetryAt.Sub(b.clock()) != time.Hour || !strings.Contains(got.Note, "was cut off before it finished. That was attempt 6 in a row, so this incident is parked.") {
+	if got.Setback.Count != 6 || got.Setback.RetryAt.Sub(b.clock()) != time.Hour ||
+		!strings.Contains(got.Note,
+			"was cut off before it finished. That was attempt 6 in a row, so this incident is parked.") {
 		t.Errorf("%+v, note %q", got.Setback, got.Note)
 	}
 	b.sight.see(sick(5, addReplica()))
@@ -335,7 +350,8 @@ func TestOneTurnThatWasCutOffIsTakenOnAtOnce(t *testing.T) {
 	b.sight.see(sick(5, addReplica()))
 	b.sweep()
 	got := b.open("llama")
-	if got.State != incident.StateDeciding || got.Setback != nil || !strings.Contains(said(got), "was cut off before it finished.") || strings.Contains(inThread(got), "cut off") {
+	if got.State != incident.StateDeciding || got.Setback != nil ||
+		!strings.Contains(said(got), "was cut off before it finished.") || strings.Contains(inThread(got), "cut off") {
 		t.Errorf("%s, %+v:\n%s", got.State, got.Setback, said(got))
 	}
 }

@@ -15,8 +15,8 @@ import (
 // claimAtOnce bounds how many incidents one sweep takes; they are advanced side by side.
 const claimAtOnce = 8
 
-// Sweep folds every waiting delivery in and advances every due incident once, and again while there is work. It returns how many turns it
-// took. A failing incident does not hold up the others; their errors are joined.
+// Sweep folds every waiting delivery in and advances every due incident once, and again while there is work. It returns
+// how many turns it took. A failing incident does not hold up the others; their errors are joined.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	var errs []error
 	folded, err := e.drain(ctx, 0)
@@ -25,9 +25,10 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	return folded + advanced, errors.Join(append(errs, err)...)
 }
 
-// advanceDue advances every due incident, and again while there are some, at most claimAtOnce side by side. It returns how many turns it took. A slow
-// turn holds nobody up: what becomes due meanwhile is taken as soon as it is noticed. Suspects are taken one at a time, so that those which only share the end of
-// a process with its reason are told from it.
+// advanceDue advances every due incident, and again while there are some, at most claimAtOnce side by side. It returns
+// how many turns it took. A slow turn holds nobody up: what becomes due meanwhile is taken as soon as it is noticed.
+// Suspects are taken one at a time, so that those which only share the end of a process with its reason are told from
+// it.
 func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
 	var errs []error
 	type end struct {
@@ -44,7 +45,8 @@ func (e *Engine) advanceDue(ctx context.Context) (turns int, err error) {
 		for _, c := range claimed {
 			is := suspect(c)
 			if is && suspected {
-				errs = append(errs, e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.standAside(ctx, c) }, slog.String("incident", c.Incident.ID)))
+				errs = append(errs, e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.standAside(ctx, c) },
+					slog.String("incident", c.Incident.ID)))
 				continue
 			}
 			suspected = suspected || is
@@ -96,8 +98,8 @@ func cutTurns(c incident.Claimed) int {
 // suspect says whether an incident may be what ends the process: turns on it were cut off more than once.
 func suspect(c incident.Claimed) bool { return cutTurns(c) > 1 }
 
-// standAside gives a claim back until the suspect before it has had its turn. What is known of the last turn is noted first: a claim that is given back does not
-// tell any more that the one before was cut off.
+// standAside gives a claim back until the suspect before it has had its turn. What is known of the last turn is noted
+// first: a claim that is given back does not tell any more that the one before was cut off.
 func (e *Engine) standAside(ctx context.Context, c incident.Claimed) error {
 	if c.Abandoned && c.Incident.Open() {
 		if goOn, err := e.takeOver(ctx, &c); err != nil || !goOn {

@@ -28,7 +28,8 @@ func TestAnErrorOfOneIncidentDoesNotHoldUpTheOthers(t *testing.T) {
 	})
 	b.skip(5 * time.Second)
 	err := b.trySweep()
-	if err == nil || !strings.Contains(err.Error(), "this row is broken") || !strings.Contains(err.Error(), b.open("llama").ID) {
+	if err == nil || !strings.Contains(err.Error(), "this row is broken") ||
+		!strings.Contains(err.Error(), b.open("llama").ID) {
 		t.Errorf("the error does not name the incident: %v", err)
 	}
 	if got := b.open("qwen").State; got != incident.StateDeciding {
@@ -115,7 +116,8 @@ func TestNewNamesEverythingThatIsMissing(t *testing.T) {
 	if err == nil {
 		t.Fatal("an engine without anything")
 	}
-	for _, want := range []string{"Incidents", "Inbox", "Ledger", "Collector", "Playbooks", "Logger", "Now", "Owner", "hourly_budget", "timing.hold"} {
+	for _, want := range []string{"Incidents", "Inbox", "Ledger", "Collector", "Playbooks", "Logger", "Now", "Owner",
+		"hourly_budget", "timing.hold"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}
@@ -174,7 +176,8 @@ func TestRunSweepsAtStartEveryIntervalAndWhenWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &idle{wake: make(chan struct{})}
 		deps.Incidents, deps.Inbox, deps.Now = s, s, time.Now
-		engine, err := remediation.New(remediation.Config{Owner: "bot", Policy: b.cfg.Policy, Timing: incident.Timing{Sweep: time.Minute}}, deps)
+		engine, err := remediation.New(remediation.Config{Owner: "bot", Policy: b.cfg.Policy,
+			Timing: incident.Timing{Sweep: time.Minute}}, deps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +264,8 @@ func TestASlowTurnHoldsNobodyUp(t *testing.T) {
 	<-hangs
 	b.sight.seeAt("qwen", sick(6, addReplica()))
 	b.deliver(alert("HighTTFT", "qwen"))
-	if _, err := b.engine.Sweep(t.Context()); err != nil { // the inbox; the incident is not due before its group is gathered
+	// The inbox; the incident is not due before its group is gathered.
+	if _, err := b.engine.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.skip(5 * time.Second)

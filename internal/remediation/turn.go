@@ -20,11 +20,12 @@ type turn struct {
 	lostRace bool
 }
 
-// Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was given back, and the
-// next sweep starts from what is committed.
+// Advance takes one claimed incident one step on. An error means that nothing was decided: the claim runs out or was
+// given back, and the next sweep starts from what is committed.
 func (e *Engine) Advance(ctx context.Context, c incident.Claimed) error {
 	limit := e.cfg.Timing.Lease * 9 / 10
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("incident %s: one turn took longer than %s", c.Incident.ID, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("incident %s: one turn took longer than %s", c.Incident.ID, limit))
 	defer cancel()
 	t := &turn{inc: c.Incident, fence: c.Fence, now: e.deps.Now()}
 	err := e.advance(ctx, t)
@@ -93,10 +94,13 @@ func (e *Engine) receive(ctx context.Context, t *turn) error {
 	return e.commit(ctx, t, incident.InvestigationStarted{}, extra{})
 }
 
-// orphan holds an incident whose pool is no longer configured: nothing is read or written for it until the pool is back or a person ends it.
+// orphan holds an incident whose pool is no longer configured: nothing is read or written for it until the pool is back
+// or a person ends it.
 func (e *Engine) orphan(ctx context.Context, t *turn) error {
-	e.deps.Logger.WarnContext(ctx, "pool is not configured any more; the incident is held", "incident", t.inc.ID, "pool", t.inc.Pool)
-	said := []string{fmt.Sprintf("The pool %s is not in the configuration any more: I neither read nor change anything for it.", t.inc.Pool)}
+	e.deps.Logger.WarnContext(ctx, "pool is not configured any more; the incident is held",
+		"incident", t.inc.ID, "pool", t.inc.Pool)
+	said := []string{fmt.Sprintf("The pool %s is not in the configuration any more: "+
+		"I neither read nor change anything for it.", t.inc.Pool)}
 	for _, s := range t.inc.StopGaps() {
 		said = append(said, s.Title+" still stands and I do not take it back.")
 	}
@@ -109,17 +113,19 @@ type extra struct {
 	lock          string
 	// keep holds the claim, because this turn goes on.
 	keep bool
-	// asRead says that the event is a conclusion from the incident as it was read: when somebody commits meanwhile, it is not worked out again but
-	// given up, and the incident looked at anew. "None of these alerts fires" is not true any more when one has joined.
+	// asRead says that the event is a conclusion from the incident as it was read: when somebody commits meanwhile, it is
+	// not worked out again but given up, and the incident looked at anew. "None of these alerts fires" is not true any
+	// more when one has joined.
 	asRead bool
 }
 
-// staleTries bounds how often a change is worked out again because somebody else committed in between. Commits on one incident come from
-// people and alerts; eight in a row within one turn mean that something is wrong.
+// staleTries bounds how often a change is worked out again because somebody else committed in between. Commits on one
+// incident come from people and alerts; eight in a row within one turn mean that something is wrong.
 const staleTries = 8
 
-// commit applies an event to the claimed incident and commits it. When the incident changed meanwhile (an alert joined, a person decided) the
-// event is applied to the new one; a refusal there means that the event has been superseded, and is returned as *incident.RefusedError.
+// commit applies an event to the claimed incident and commits it. When the incident changed meanwhile (an alert joined,
+// a person decided) the event is applied to the new one; a refusal there means that the event has been superseded, and
+// is returned as *incident.RefusedError.
 func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra) error {
 	for range staleTries {
 		res, err := incident.Apply(t.inc, ev, t.now)
@@ -145,7 +151,8 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 			return fmt.Errorf("read incident again: %w", err)
 		}
 		if x.asRead {
-			return &incident.RefusedError{Reason: fmt.Sprintf("The incident has changed since it was looked at; %s is not concluded from an old look.", ev.Kind())}
+			return &incident.RefusedError{Reason: fmt.Sprintf("The incident has changed since it was looked at; "+
+				"%s is not concluded from an old look.", ev.Kind())}
 		}
 	}
 	return fmt.Errorf("incident %s: %s: %w, %d times in a row", t.inc.ID, ev.Kind(), incident.ErrStale, staleTries)
@@ -165,8 +172,8 @@ func (e *Engine) retryLater(ctx context.Context, t *turn, after time.Duration) e
 	return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, t.now.Add(after))
 }
 
-// releaseClaim releases the claim after an error, so that the retry does not wait for the lease. The store may be what failed: then the
-// lease runs out by itself.
+// releaseClaim releases the claim after an error, so that the retry does not wait for the lease. The store may be what
+// failed: then the lease runs out by itself.
 func (e *Engine) releaseClaim(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timing.Retry)
 	defer cancel()

@@ -22,7 +22,8 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 	}
 	exec := e.executor(t.inc.Drill)
 	if exec == nil {
-		return e.waitWithReason(ctx, t, fmt.Sprintf("The effect of the change of %s cannot be seen: no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, fmt.Sprintf("The effect of the change of %s cannot be seen: "+
+			"no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
 	}
 	return e.rollout(ctx, t, exec, s)
 }
@@ -45,25 +46,29 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 	late := t.now.Sub(act.Since) >= e.cfg.Timing.RolloutLimit
 	switch {
 	case err != nil && !late:
-		e.deps.Logger.WarnContext(ctx, "the rollout cannot be looked at yet", "incident", t.inc.ID, "step", s.ID, "err", err)
+		e.deps.Logger.WarnContext(ctx, "the rollout cannot be looked at yet",
+			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	case err != nil:
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be looked at: " + err.Error()}, extra{})
 	case r.Reversal != nil:
 		return e.reverted(ctx, t, s, *r.Reversal, extra{})
 	case r.State == incident.RolloutDone:
-		return e.commit(ctx, t, incident.RolledOut{Note: r.Note, SettleUntil: t.now.Add(e.cfg.Timing.Settle + s.WarmUp)}, extra{})
+		settled := t.now.Add(e.cfg.Timing.Settle + s.WarmUp)
+		return e.commit(ctx, t, incident.RolledOut{Note: r.Note, SettleUntil: settled}, extra{})
 	case r.State == incident.RolloutFailed:
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: r.Note}, extra{})
 	case late:
-		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: fmt.Sprintf("not complete after %s. %s", e.cfg.Timing.RolloutLimit, r.Note)}, extra{})
+		note := fmt.Sprintf("not complete after %s. %s", e.cfg.Timing.RolloutLimit, r.Note)
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: note}, extra{})
 	default:
 		return e.retryLater(ctx, t, e.cfg.Timing.RolloutPoll)
 	}
 }
 
-// verify reads the signals again and judges them, as long as the change stands and at most once in VerifyEvery: a person or an alert may wake it at any
-// time, and two readings that confirm each other must not rest on the same samples.
+// verify reads the signals again and judges them, as long as the change stands and at most once in VerifyEvery: a
+// person or an alert may wake it at any time, and two readings that confirm each other must not rest on the same
+// samples.
 func (e *Engine) verify(ctx context.Context, t *turn) error {
 	act := t.inc.Active
 	if act == nil {
@@ -91,12 +96,14 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	if t.inc.Diagnosis != nil {
 		signals = t.inc.Diagnosis.Healthy
 	}
-	v := incident.Verification{Before: act.Before, After: found.Evidence.Readings, At: found.Evidence.At, SampledAt: found.Evidence.SampledAt}
+	read := found.Evidence
+	v := incident.Verification{Before: act.Before, After: read.Readings, At: read.At, SampledAt: read.SampledAt}
 	v.Verdict, v.Why = incident.Judge(act.Before, found.Evidence.Readings, signals, found.Result.Healthy)
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
 	case t.inc.Drill:
-		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive, "A drill changes nothing, so nothing can have helped. "+v.Why, true
+		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive,
+			"A drill changes nothing, so nothing can have helped. "+v.Why, true
 	case act.SettleUntil.IsZero():
 		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, notInEffect(s.Kind)+v.Why, true
 	case v.Verdict == incident.VerdictWorse && v.Repeats(last):
@@ -105,7 +112,8 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 		ev.Final = isFinal(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
 	}
 	if is == valueUnread && v.Verdict != incident.VerdictRecovered {
-		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo looks at the value once more.
+		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo looks at the value once
+		// more.
 		ev.Final = ev.Final && t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor+e.cfg.Timing.GiveUp
 		v.Why += " Could not check whether the change is still in place."
 	}
@@ -121,7 +129,8 @@ func notInEffect(k incident.StepKind) string {
 	return "The change did not take effect. "
 }
 
-// isFinal says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else when time is up.
+// isFinal says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else
+// when time is up.
 func isFinal(v incident.Verdict, worseBefore int, timeUp bool) bool {
 	switch v {
 	case incident.VerdictRecovered:
@@ -146,8 +155,8 @@ const (
 	valueChanged
 )
 
-// checkValue looks whether the value that a step has set is still in place. When somebody else has changed it, the following of the step ends, and the turn with it: what the
-// signals do says nothing about the step any more.
+// checkValue looks whether the value that a step has set is still in place. When somebody else has changed it, the
+// following of the step ends, and the turn with it: what the signals do says nothing about the step any more.
 func (e *Engine) checkValue(ctx context.Context, t *turn, s incident.Step) (valueState, error) {
 	exec := e.executor(t.inc.Drill)
 	if t.inc.Drill || exec == nil {
@@ -156,7 +165,8 @@ func (e *Engine) checkValue(ctx context.Context, t *turn, s incident.Step) (valu
 	r, err := exec.Reversal(ctx, t.pool, s, incident.OpApply)
 	switch {
 	case err != nil:
-		e.deps.Logger.WarnContext(ctx, "whether a change still stands cannot be looked at", "incident", t.inc.ID, "step", s.ID, "err", err)
+		e.deps.Logger.WarnContext(ctx, "whether a change still stands cannot be looked at",
+			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return valueUnread, nil
 	case r == nil:
 		return valueInPlace, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 )
 
-// What a bot with version 2 of the schema had begun, this one brings to its end: the step that it wrote is verified and not written again, the plan that it
-// asked for can be approved, and what waited in its inbox is heard.
+// What a bot with version 2 of the schema had begun, this one brings to its end: the step that it wrote is verified and
+// not written again, the plan that it asked for can be approved, and what waited in its inbox is heard.
 func TestAStoreOfVersion2GoesOn(t *testing.T) {
 	t.Parallel()
 	for _, e := range storetest.Engines(t) {
@@ -53,7 +53,8 @@ func TestAStoreOfVersion2GoesOn(t *testing.T) {
 			b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()), resolved(alert("QueueGrows", "llama"), b.clock()))
 			b.pass(20 * time.Minute)
 			got := b.read(settling.ID)
-			if v := got.Plan.Steps[0].Verification; got.State != incident.StateClosed || v == nil || v.Verdict != incident.VerdictRecovered {
+			if v := got.Plan.Steps[0].Verification; got.State != incident.StateClosed || v == nil ||
+				v.Verdict != incident.VerdictRecovered {
 				t.Errorf("llama is %s, %s, the verification %+v", got.State, got.Note, v)
 			}
 			if d := cmp.Diff([]string{"throttle=32"}, b.live.written()); d != "" {

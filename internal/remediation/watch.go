@@ -40,19 +40,26 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	case len(gaps) > 0:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.EndsWithItsAlerts():
-		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s.", incident.FormatDuration(healthy))}, extra{asRead: true})
+		return e.closeIncident(ctx, t, fmt.Sprintf("The signals have been healthy for %s.", incident.FormatDuration(healthy)))
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.stale(t):
-		return e.commit(ctx, t, incident.Closed{By: bot, Reason: fmt.Sprintf("The signals have been healthy for %s. Alertmanager has sent nothing about the alerts for %s.",
-			incident.FormatDuration(healthy), incident.FormatDuration(e.cfg.Timing.Stale))}, extra{asRead: true})
+		return e.closeIncident(ctx, t, fmt.Sprintf("The signals have been healthy for %s. "+
+			"Alertmanager has sent nothing about the alerts for %s.",
+			incident.FormatDuration(healthy), incident.FormatDuration(e.cfg.Timing.Stale)))
 	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.stale(t):
-		return e.commit(ctx, t, incident.Closed{By: bot, Reason: "No alert fires and nothing can be read for a long time."}, extra{asRead: true})
+		return e.closeIncident(ctx, t, "No alert fires and nothing can be read for a long time.")
 	default:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	}
 }
 
-// lift takes the newest stop-gap back whose time has come. What holds it (a guardrail, a later change of the same value) is said once and asked again at every
-// look; after a refused undo it is tried ever more rarely. One that is held does not hold the others.
+// closeIncident ends the incident, unless it has changed since it was read: an alert may have joined.
+func (e *Engine) closeIncident(ctx context.Context, t *turn, reason string) error {
+	return e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{asRead: true})
+}
+
+// lift takes the newest stop-gap back whose time has come. What holds it (a guardrail, a later change of the same
+// value) is said once and asked again at every look; after a refused undo it is tried ever more rarely. One that is
+// held does not hold the others.
 func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, healthy time.Duration) error {
 	held := ""
 	for _, s := range slices.Backward(gaps) {
@@ -64,7 +71,8 @@ func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, health
 			why = fmt.Sprintf("a later step changed the same value (%s); roll that one back first", top)
 		}
 		if why == "" {
-			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: fmt.Sprintf("healthy for %s, the stop-gap is lifted", s.LiftAfter)}, extra{})
+			lifted := fmt.Sprintf("healthy for %s, the stop-gap is lifted", s.LiftAfter)
+			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: lifted}, extra{})
 		}
 		held = cmp.Or(held, fmt.Sprintf("%s stays in place for now: %s.", s.Title, strings.TrimSuffix(why, ".")))
 	}

@@ -68,8 +68,8 @@ func TestAnIncidentClosesWhenItHasBeenHealthyForLongEnough(t *testing.T) {
 	}
 }
 
-// An alert that fires on while the signals look well sees something that they do not, or is about what asks for nothing. Closed over it, the incident would come back
-// with each repeat.
+// An alert that fires on while the signals look well sees something that they do not, or is about what asks for
+// nothing. Closed over it, the incident would come back with each repeat.
 func TestHealthEndsNoIncidentOverAnAlertForWhichNothingWasDone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -107,7 +107,8 @@ func TestHealthEndsAnIncidentWhoseAlertIsNotHeardOfAnyMore(t *testing.T) {
 	}
 }
 
-// Alertmanager says nothing of an alert that fires on until its repeat_interval: an incident that closes over it misses the relapse.
+// Alertmanager says nothing of an alert that fires on until its repeat_interval: an incident that closes over it misses
+// the relapse.
 func TestAChangeThatHelpedDoesNotEndAnIncidentOverItsAlert(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -131,7 +132,8 @@ func TestAChangeThatHelpedDoesNotEndAnIncidentOverItsAlert(t *testing.T) {
 	}
 }
 
-// The end of an alert may never be sent. Then its silence ends the incident, and the next episode of the alert is heard.
+// The end of an alert may never be sent. Then its silence ends the incident, and the next episode of the alert is
+// heard.
 func TestAnAlertWhoseEndWasNeverSentHoldsNoIncidentForEver(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -144,7 +146,8 @@ func TestAnAlertWhoseEndWasNeverSentHoldsNoIncidentForEver(t *testing.T) {
 			inc := recovered(b, addReplica())
 			b.skip(25 * time.Hour)
 			b.sweep()
-			if got := b.read(inc.ID); got.State != incident.StateClosed || !strings.Contains(got.Note, "sent nothing about the alerts for 24 h") {
+			if got := b.read(inc.ID); got.State != incident.StateClosed ||
+				!strings.Contains(got.Note, "sent nothing about the alerts for 24 h") {
 				t.Fatalf("state %s, note %q", got.State, got.Note)
 			}
 			b.skip(tt.after)
@@ -247,7 +250,8 @@ func TestAPauseHoldsTheStopGap(t *testing.T) {
 	}
 }
 
-// A later step stands on the stop-gap's value. The stop-gap waits for a person to roll that step back, says so once, and holds no other stop-gap.
+// A later step stands on the stop-gap's value. The stop-gap waits for a person to roll that step back, says so once,
+// and holds no other stop-gap.
 func TestAStopGapUnderALaterStepWaitsQuietly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -270,7 +274,8 @@ func TestAStopGapUnderALaterStepWaitsQuietly(t *testing.T) {
 		t.Fatalf("written %v: the stop-gap that nothing stands on was not lifted", got)
 	}
 	got := b.read(inc.ID)
-	const why = "Set throttle to 32 stays in place for now: a later step changed the same value (Set throttle to 16); roll that one back first."
+	const why = "Set throttle to 32 stays in place for now: " +
+		"a later step changed the same value (Set throttle to 16); roll that one back first."
 	if got.State != incident.StateWatching || got.Note != why || strings.Count(said(got), why) != 1 {
 		t.Errorf("state %s, note %q, said:\n%s", got.State, got.Note, said(got))
 	}
@@ -279,7 +284,8 @@ func TestAStopGapUnderALaterStepWaitsQuietly(t *testing.T) {
 	}
 	b.live.expect("do undo", answer{}, answer{})
 	b.live.expect("rollout", rolled(incident.RolloutDone), rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p3-s1", Verb: incident.Undo, By: ada}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p3-s1", Verb: incident.Undo,
+		By: ada}); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(15 * time.Minute)
@@ -367,7 +373,8 @@ func TestAlertsWithoutAPoolCloseWhenNothingIsHeardOfThem(t *testing.T) {
 	}
 }
 
-// What the API server does not take back still stands: it is tried again, ever more rarely, and the incident does not end before.
+// What the API server does not take back still stands: it is tried again, ever more rarely, and the incident does not
+// end before.
 func TestAStopGapWhoseUndoIsRefusedKeepsTheIncidentOpen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
@@ -377,7 +384,8 @@ func TestAStopGapWhoseUndoIsRefusedKeepsTheIncidentOpen(t *testing.T) {
 	b.live.expect("do undo", no)
 	b.pass(11 * time.Minute)
 	got := b.read(inc.ID)
-	if s := got.Plan.Steps[0]; got.State != incident.StateWatching || s.State != incident.StepApplied || !strings.Contains(s.Reason, "admission webhook") {
+	if s := got.Plan.Steps[0]; got.State != incident.StateWatching || s.State != incident.StepApplied ||
+		!strings.Contains(s.Reason, "admission webhook") {
 		t.Fatalf("state %s, step %s because %q", got.State, s.State, s.Reason)
 	}
 	if _, err := b.engine.Act(t.Context(), inc.ID, incident.Closed{By: ada, Reason: "fine"}); err == nil {
