@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 func (x *examiner) call(n *parser.Call) value {
@@ -81,7 +83,7 @@ func (x *examiner) scalar(n *parser.Call) value {
 func still(n *parser.Call) string {
 	for _, vs := range selectors(n) {
 		metric, _ := metricOf(vs)
-		if m, ok := split(metric); ok && m.suffix == suffixCreated {
+		if m, ok := vllm.ParseMetric(metric); ok && m.Suffix == vllm.SuffixCreated {
 			return fmt.Sprintf("%s is the time at which a counter was made: it stands still until the server restarts, so its rate says nothing about requests", metric)
 		}
 	}
@@ -139,7 +141,7 @@ func (x *examiner) quantile(n *parser.Call) value {
 			return out
 		}
 		last = max(last, bounds[len(bounds)-1])
-		histograms = once(histograms, strings.TrimSuffix(metric, suffixBucket))
+		histograms = once(histograms, strings.TrimSuffix(metric, vllm.SuffixBucket))
 	}
 	if len(histograms) == 1 {
 		out.hi = last
@@ -157,12 +159,12 @@ func bucketless(e parser.Expr) string {
 			return nil
 		}
 		metric, _ := metricOf(vs)
-		n, vllm := split(metric)
-		if vllm && (n.suffix == suffixCount || n.suffix == suffixSum) {
-			why = fmt.Sprintf("histogram_quantile needs buckets, and %s has none: %s%s is meant", metric, n.prefix+n.base, suffixBucket)
+		n, parsed := vllm.ParseMetric(metric)
+		if parsed && (n.Suffix == vllm.SuffixCount || n.Suffix == vllm.SuffixSum) {
+			why = fmt.Sprintf("histogram_quantile needs buckets, and %s has none: %s%s is meant", metric, n.Prefix+n.Base, vllm.SuffixBucket)
 			return nil
 		}
-		if !vllm || n.suffix != suffixBucket {
+		if !parsed || n.Suffix != vllm.SuffixBucket {
 			return nil
 		}
 		for _, above := range path {

@@ -1,6 +1,13 @@
 package alertrules
 
-import "sync"
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/vllm-medic/vllm-medic/internal/nearest"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
+)
 
 // shape is how a metric that is not there turns into one that is.
 type shape int
@@ -52,23 +59,11 @@ var gone = sync.OnceValue(func() map[string]past {
 		"cpu_cache_usage_perc": {
 			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine has no swap space on the CPU",
 		},
-		"gpu_cache_usage_perc": { // d1e34cc9ac, 9cf4edae6e
-			what: "was renamed to kv_cache_usage_perc in vLLM 0.9.2 and removed in 0.12", shape: renamed, into: "kv_cache_usage_perc",
-		},
-		"gpu_prefix_cache_queries_total": {
-			what: "was renamed to prefix_cache_queries_total in vLLM 0.9.2 and removed in 0.12", shape: renamed, into: "prefix_cache_queries_total",
-		},
-		"gpu_prefix_cache_hits_total": {
-			what: "was renamed to prefix_cache_hits_total in vLLM 0.9.2 and removed in 0.12", shape: renamed, into: "prefix_cache_hits_total",
-		},
 		"gpu_prefix_cache_hit_rate": {
 			what:  "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine counts hits and queries",
 			shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the hit rate of the last 5 minutes",
 		},
 		"cpu_prefix_cache_hit_rate": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
-		"time_per_output_token_seconds": { // 2417798471, bb9172030e
-			what: "was renamed to inter_token_latency_seconds in vLLM 0.10.2 and removed in 0.15", shape: renamed, into: "inter_token_latency_seconds",
-		},
 		"time_in_queue_requests": {
 			what: "belonged to the V0 engine and was removed in vLLM 0.8", shape: renamed, into: "request_queue_time_seconds",
 		},
@@ -122,20 +117,35 @@ var gone = sync.OnceValue(func() map[string]past {
 			values: map[string][]string{"success": {"stop", "length"}, "timeout": {"abort"}},
 		},
 	}
-	for base, c := range today() { // the documentation writes counters without the suffix that their series carry
-		if written, ok := cutTotal(base, c.kind); ok {
-			out[written] = past{what: "is what the documentation calls it; the series carry _total", shape: renamed, into: base}
+	for _, r := range vllm.Renames() {
+		what := fmt.Sprintf("was renamed to %s in vLLM %s and removed in %s", r.New, r.Since, r.Removed)
+		out[r.Old] = past{what: what, shape: renamed, into: r.New}
+	}
+	// The documentation writes counters without the suffix that their series carry.
+	for _, base := range vllm.CurrentMetrics() {
+		m, _ := vllm.CurrentMetric(base)
+		if written, is := strings.CutSuffix(base, vllm.SuffixTotal); is && m.Type == vllm.Counter {
+			out[written] = past{
+				what: "is what the documentation calls it; the series carry _total", shape: renamed, into: base,
+			}
 		}
 	}
 	return out
 })
 
-func cutTotal(base string, k kind) (string, bool) {
-	if k != counter {
-		return "", false
+// near is the one name of today's vLLM that a misspelled one may have meant: at most two letters away, and no other as close.
+func near(base string) string {
+	best, distance, tie := "", 3, false
+	for _, other := range vllm.CurrentMetrics() {
+		switch d := nearest.Distance(base, other); {
+		case d < distance:
+			best, distance, tie = other, d, false
+		case d == distance:
+			tie = true
+		}
 	}
-	return base[:len(base)-len(suffixTotal)], true
+	if tie || distance > 2 || len(base) < 8 {
+		return ""
+	}
+	return best
 }
-
-// finishReasons are the values of finished_reason; all have series from a server's start (vllm/v1/engine/__init__.py).
-func finishReasons() []string { return []string{"stop", "length", "abort", "error", "repetition"} }

@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // Presence says whether something has series.
@@ -61,7 +63,7 @@ func Selectors(expr string) ([]string, error) {
 			continue
 		}
 		add(plain(metric).String())
-		if RouterTwin(metric) {
+		if vllm.RouterTwin(metric) {
 			add(own(metric).String())
 		}
 		for _, m := range wanted(vs) {
@@ -103,11 +105,11 @@ func carries(metric, label string) *parser.VectorSelector {
 }
 
 // own selects the series of a metric that are not the router's.
-func own(metric string) *parser.VectorSelector { return plain(metric, equal(routerLabel, "")) }
+func own(metric string) *parser.VectorSelector { return plain(metric, equal(vllm.RouterLabel, "")) }
 
 func (k Known) prefix() string {
 	if k.Prefix == "" {
-		return canonical
+		return vllm.CanonicalPrefix
 	}
 	return k.Prefix
 }
@@ -127,7 +129,7 @@ func (k Known) metric(metric string) Presence {
 	if p := k.Metrics[metric]; p != Unasked {
 		return p
 	}
-	if k.Complete && IsVLLM(metric) {
+	if k.Complete && isVLLM(metric) {
 		return Absent
 	}
 	return Unasked
@@ -135,7 +137,7 @@ func (k Known) metric(metric string) Presence {
 
 // engines is the presence of a metric among the engines' own series.
 func (k Known) engines(metric string) Presence {
-	if RouterTwin(metric) && k.Selectors[own(metric).String()] == Absent {
+	if vllm.RouterTwin(metric) && k.Selectors[own(metric).String()] == Absent {
 		return Absent
 	}
 	return k.metric(metric)
@@ -171,7 +173,7 @@ func (k Known) mayComeBack(vs *parser.VectorSelector, metric string) bool {
 		return false
 	}
 	for _, m := range wanted(vs) {
-		if k.Selectors[carries(metric, m.Name).String()] == Absent || slices.Contains([]string{"finished_reason", "finish_reason", "reason", "le", "sleep_state", "source", "status", routerLabel}, m.Name) {
+		if k.Selectors[carries(metric, m.Name).String()] == Absent || slices.Contains([]string{"finished_reason", "finish_reason", "reason", "le", "sleep_state", "source", "status", vllm.RouterLabel}, m.Name) {
 			return false
 		}
 	}
@@ -179,31 +181,31 @@ func (k Known) mayComeBack(vs *parser.VectorSelector, metric string) bool {
 }
 
 // elsewhere finds the same metric in another spelling, when that has series.
-func (k Known) elsewhere(n name) (name, bool) {
-	other := name{prefix: k.prefix(), base: n.base, suffix: n.suffix}
-	suffixes := []string{n.suffix}
-	if n.suffix == "" && today()[n.base].kind == histo {
-		suffixes = append(suffixes, suffixBucket, suffixCount)
+func (k Known) elsewhere(n vllm.MetricName) (vllm.MetricName, bool) {
+	other := vllm.MetricName{Prefix: k.prefix(), Base: n.Base, Suffix: n.Suffix}
+	suffixes := []string{n.Suffix}
+	if n.Suffix == "" && typeOf(n.Base) == vllm.Histogram {
+		suffixes = append(suffixes, vllm.SuffixBucket, vllm.SuffixCount)
 	}
 	for _, s := range suffixes {
-		if k.engines(other.prefix+other.base+s) == Present {
+		if k.engines(other.Prefix+other.Base+s) == Present {
 			return other, true
 		}
 	}
-	return name{}, false
+	return vllm.MetricName{}, false
 }
 
 // spelled finds a metric of today's vLLM here, by its base: in the given prefix before the usual one, under today's name before the older one.
 // ok is false when it is known that none of them has series.
-func (k Known) spelled(prefix, base, suffix string) (name, bool) {
+func (k Known) spelled(prefix, base, suffix string) (vllm.MetricName, bool) {
 	bases := []string{base}
-	if older := today()[base].older; older != "" {
+	if older, renamed := vllm.OlderName(base); renamed {
 		bases = append(bases, older)
 	}
 	for _, want := range []Presence{Present, Unasked} {
 		for _, p := range []string{prefix, k.prefix()} {
 			for _, b := range bases {
-				n := name{prefix: p, base: b, suffix: suffix}
+				n := vllm.MetricName{Prefix: p, Base: b, Suffix: suffix}
 				if want == Unasked && (p != k.prefix() || b != base) {
 					continue // what is not known is spelled as usual
 				}
@@ -213,5 +215,5 @@ func (k Known) spelled(prefix, base, suffix string) (name, bool) {
 			}
 		}
 	}
-	return name{}, false
+	return vllm.MetricName{}, false
 }

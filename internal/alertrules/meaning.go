@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 func duration(d time.Duration) string { return model.Duration(d).String() }
@@ -53,10 +55,10 @@ func (r *repair) aborts(n *parser.BinaryExpr) parser.Expr {
 // inferred is the shipped rule's second form.
 func (r *repair) inferred(vs *parser.VectorSelector, sum string, over time.Duration, op string, limit float64) (string, bool) {
 	metric, _ := metricOf(vs)
-	at, _ := split(metric)
+	at, _ := vllm.ParseMetric(metric)
 	has := true
 	series := func(base, suffix string, more ...*labels.Matcher) string {
-		n, ok := r.known.spelled(at.prefix, base, suffix)
+		n, ok := r.known.spelled(at.Prefix, base, suffix)
 		has = has && ok
 		s := plain(n.String(), more...)
 		for _, m := range vs.LabelMatchers {
@@ -66,10 +68,10 @@ func (r *repair) inferred(vs *parser.VectorSelector, sum string, over time.Durat
 		}
 		return s.String() + "[" + duration(over) + "]"
 	}
-	began := series("time_to_first_token_seconds", suffixCount)
+	began := series("time_to_first_token_seconds", vllm.SuffixCount)
 	text := fmt.Sprintf("(%[1]s (increase(%[2]s)) - %[1]s (increase(%[3]s)) - %[1]s (clamp_min(delta(%[4]s), 0)) - %[1]s (increase(%[5]s)))"+
 		" / %[1]s (increase(%[2]s)) %[6]s %[7]s and %[1]s (increase(%[2]s)) >= 20 unless %[1]s (resets(%[2]s)) > 0",
-		sum, began, series("request_success_total", ""), series("num_requests_running", "", equal(routerLabel, "")), series("num_preemptions_total", ""),
+		sum, began, series("request_success_total", ""), series("num_requests_running", "", equal(vllm.RouterLabel, "")), series("num_preemptions_total", ""),
 		op, (&parser.NumberLiteral{Val: limit}).String())
 	return text, has
 }
@@ -141,16 +143,16 @@ func (r *repair) running(e parser.Expr) (_ parser.Expr, reasons bool) {
 			break
 		}
 		metric, _ := metricOf(vs)
-		at, _ := split(metric)
-		there, ok := r.known.spelled(at.prefix, "num_requests_running", "")
+		at, _ := vllm.ParseMetric(metric)
+		there, ok := r.known.spelled(at.Prefix, "num_requests_running", "")
 		if !ok {
 			break
 		}
 		run := clone(vs)
 		run.LabelMatchers = slices.DeleteFunc(run.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == labelReason })
-		run.LabelMatchers = append(run.LabelMatchers, equal(routerLabel, ""))
+		run.LabelMatchers = append(run.LabelMatchers, equal(vllm.RouterLabel, ""))
 		(&repair{}).rename(run, there.String())
-		return ranged5("min_over_time", run, m.Range), at.base == "request_success_total"
+		return ranged5("min_over_time", run, m.Range), at.Base == "request_success_total"
 	}
 	return e, reasons
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // notes are what to know of a rule that can fire.
@@ -52,7 +54,7 @@ func interpolated(b *parser.BinaryExpr, known Known) string {
 			below = bounds[i-1]
 		}
 		return fmt.Sprintf("%g lies inside the bucket from %g to %g of %s: between them a percentile is guessed, so compare with one of the two",
-			limit, below, bounds[i], strings.TrimSuffix(metric, suffixBucket))
+			limit, below, bounds[i], strings.TrimSuffix(metric, vllm.SuffixBucket))
 	}
 	return ""
 }
@@ -89,24 +91,24 @@ func flow(n *parser.Call) bool {
 
 func throughput(vs *parser.VectorSelector) bool {
 	metric, _ := metricOf(vs)
-	n, ok := split(metric)
-	return ok && slices.Contains([]string{"generation_tokens_total", "prompt_tokens_total", "request_success_total", "output_tokens_total", "requests_completed_total"}, n.base)
+	n, ok := vllm.ParseMetric(metric)
+	return ok && slices.Contains([]string{"generation_tokens_total", "prompt_tokens_total", "request_success_total", "output_tokens_total", "requests_completed_total"}, n.Base)
 }
 
 // guarded says whether an expression looks at the requests that there are.
 func guarded(e parser.Expr) bool {
 	return slices.ContainsFunc(selectors(e), func(vs *parser.VectorSelector) bool {
 		metric, _ := metricOf(vs)
-		n, ok := split(metric)
-		return ok && slices.Contains([]string{"num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason", "queue_depth"}, n.base)
+		n, ok := vllm.ParseMetric(metric)
+		return ok && slices.Contains([]string{"num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason", "queue_depth"}, n.Base)
 	})
 }
 
 // aborted says whether a selector counts requests that ended with abort.
 func aborted(vs *parser.VectorSelector) bool {
 	metric, _ := metricOf(vs)
-	n, ok := split(metric)
-	return ok && n.base == "request_success_total" && slices.ContainsFunc(wanted(vs), func(m *labels.Matcher) bool {
+	n, ok := vllm.ParseMetric(metric)
+	return ok && n.Base == "request_success_total" && slices.ContainsFunc(wanted(vs), func(m *labels.Matcher) bool {
 		return m.Name == labelReason && m.Matches("abort") && !m.Matches("stop")
 	})
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // window is the time over which a counter is looked at where the rule gives none: what guides and the shipped rules use.
@@ -109,23 +111,23 @@ func (r *repair) call(n *parser.Call, bucketed bool) parser.Expr {
 // stand turns the rate of a timestamp into that of its counter.
 func (r *repair) stand(n *parser.Call, vs *parser.VectorSelector) {
 	metric, _ := metricOf(vs)
-	at, ok := split(metric)
-	if !ok || at.suffix != suffixCreated || still(n) == "" {
+	at, ok := vllm.ParseMetric(metric)
+	if !ok || at.Suffix != vllm.SuffixCreated || still(n) == "" {
 		return
 	}
 	to := at
-	switch to.suffix = ""; {
-	case today()[at.base].kind == counter:
-	case today()[at.base].kind == histo:
-		to.suffix = suffixCount
+	switch to.Suffix = ""; {
+	case typeOf(at.Base) == vllm.Counter:
+	case typeOf(at.Base) == vllm.Histogram:
+		to.Suffix = vllm.SuffixCount
 	default:
-		to.base += suffixTotal
+		to.Base += vllm.SuffixTotal
 	}
-	if _, known := today()[to.base]; !known {
+	if _, known := vllm.CurrentMetric(to.Base); !known {
 		r.lose(metric)
 		return
 	}
-	there, ok := r.known.spelled(to.prefix, to.base, to.suffix)
+	there, ok := r.known.spelled(to.Prefix, to.Base, to.Suffix)
 	if !ok {
 		r.lose(metric)
 		return
@@ -150,8 +152,8 @@ func (r *repair) quantile(n *parser.Call) parser.Expr {
 			r.admit(b)
 		case *parser.VectorSelector:
 			metric, _ := metricOf(b)
-			if m, ok := split(metric); ok && (m.suffix == suffixCount || m.suffix == suffixSum) {
-				m.suffix = suffixBucket
+			if m, ok := vllm.ParseMetric(metric); ok && (m.Suffix == vllm.SuffixCount || m.Suffix == vllm.SuffixSum) {
+				m.Suffix = vllm.SuffixBucket
 				r.rename(b, m.String())
 			}
 		}

@@ -172,7 +172,7 @@ func TestWithoutKnowledgeNoRuleIsDead(t *testing.T) {
 func TestSeedRulesConcernVLLM(t *testing.T) {
 	t.Parallel()
 	for _, tc := range seedRules() {
-		if !Concerns(tc.expr, nil) || !slices.ContainsFunc(mustMetrics(t, tc.expr), IsVLLM) {
+		if !Concerns(tc.expr, nil) || !slices.ContainsFunc(mustMetrics(t, tc.expr), isVLLM) {
 			t.Errorf("%s does not concern vLLM", tc.name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // about says whether a selector without one plain name is about vLLM.
@@ -32,8 +33,8 @@ func (x *examiner) selector(vs *parser.VectorSelector) value {
 	switch x.known.selector(vs) {
 	case Present:
 		out.state = Can
-		if RouterTwin(metric) && x.known.Selectors[own(metric).String()] == Absent {
-			n, _ := split(metric)
+		if vllm.RouterTwin(metric) && x.known.Selectors[own(metric).String()] == Absent {
+			n, _ := vllm.ParseMetric(metric)
 			x.notes = once(x.notes, fmt.Sprintf("only production-stack's router exports %s here; it is not vLLM's own number. Of vLLM's: %s %s", metric, metric, x.fate(n)))
 		}
 		return out
@@ -57,8 +58,8 @@ func (x *examiner) selector(vs *parser.VectorSelector) value {
 	if sources := x.known.Recorded[metric]; len(sources) > 0 {
 		return x.recorded(metric, sources, out)
 	}
-	n, vllm := split(metric)
-	if doubt := doubtful(n, vs, vllm); doubt != "" {
+	n, parsed := vllm.ParseMetric(metric)
+	if doubt := doubtful(n, vs, parsed); doubt != "" {
 		out.state = Undecided
 		x.doubts = once(x.doubts, fmt.Sprintf("%s has no series%s, and %s", cut(bare(vs)), x.known.since(), doubt))
 		return out
@@ -72,17 +73,17 @@ func (x *examiner) selector(vs *parser.VectorSelector) value {
 // ranged bounds a metric's samples by what it is.
 func ranged(metric string) value {
 	out := anything(Undecided)
-	n, vllm := split(metric)
-	if !vllm {
+	n, parsed := vllm.ParseMetric(metric)
+	if !parsed {
 		return out
 	}
-	_, past := gone()[n.base]
-	is, now := today()[n.base]
+	_, past := gone()[n.Base]
+	is, now := vllm.CurrentMetric(n.Base)
 	if !past && !now {
 		return out // somebody's own
 	}
 	out.lo = 0
-	if (is.kind == fraction || slices.Contains([]string{"gpu_cache_usage_perc", "cpu_cache_usage_perc"}, n.base)) && n.suffix == "" {
+	if (is.Type == vllm.FractionGauge || slices.Contains([]string{"gpu_cache_usage_perc", "cpu_cache_usage_perc"}, n.Base)) && n.Suffix == "" {
 		out.hi, out.full, out.top = 1, true, metric+" is a fraction: 1 means full"
 	}
 	return out
@@ -129,30 +130,30 @@ func (x *examiner) recorded(metric string, sources []string, out value) value {
 }
 
 // doubtful says why a selector without series may still get some; empty when it cannot.
-func doubtful(n name, vs *parser.VectorSelector, vllm bool) string {
-	if !vllm {
+func doubtful(n vllm.MetricName, vs *parser.VectorSelector, parsed bool) string {
+	if !parsed {
 		return "it is not vLLM's own"
 	}
-	if slices.Contains(router(), n.base) {
+	if vllm.RouterOnly(n.Base) {
 		return "it is production-stack's router's, not vLLM's own"
 	}
-	if n.suffix == suffixCreated {
+	if n.Suffix == vllm.SuffixCreated {
 		return "the times at which counters were made are often dropped by relabelling"
 	}
-	is, known := today()[n.base]
-	_, past := gone()[n.base]
+	is, known := vllm.CurrentMetric(n.Base)
+	_, past := gone()[n.Base]
 	switch {
-	case connector(n.base) && is.only == "":
+	case vllm.OfConnector(n.Base) && is.Only == "":
 		return "it would be a KV connector's own"
-	case !known && !past && near(n.base) == "":
+	case !known && !past && near(n.Base) == "":
 		return "no vLLM known here has it: it may be newer, or recorded elsewhere"
 	case !known:
 		return ""
-	case is.only != "":
-		return "vLLM exports it only " + is.only
+	case is.Only != "":
+		return "vLLM exports it only " + is.Only
 	}
 	for _, m := range wanted(vs) {
-		if slices.Contains(is.lazy, m.Name) {
+		if slices.Contains(is.Lazy, m.Name) {
 			return "its label " + m.Name + " gets values only with events"
 		}
 	}
@@ -160,16 +161,16 @@ func doubtful(n name, vs *parser.VectorSelector, vllm bool) string {
 }
 
 // fate says what became of a metric that has no series here: a sentence without its subject.
-func (x *examiner) fate(n name) string {
+func (x *examiner) fate(n vllm.MetricName) string {
 	none := "has no series" + x.known.since()
-	was, past := gone()[n.base]
-	is, now := today()[n.base]
-	if now && is.kind == histo && n.suffix == "" {
+	was, past := gone()[n.Base]
+	is, now := vllm.CurrentMetric(n.Base)
+	if now && is.Type == vllm.Histogram && n.Suffix == "" {
 		return none + ": it is a histogram, whose series end in _bucket, _sum and _count"
 	}
-	if there, ok := x.known.elsewhere(n); ok && there.prefix != n.prefix {
+	if there, ok := x.known.elsewhere(n); ok && there.Prefix != n.Prefix {
 		text := none + ": this Prometheus spells it " + there.String()
-		if there.prefix == canonical && n.prefix == "vllm_" {
+		if there.Prefix == vllm.CanonicalPrefix && n.Prefix == "vllm_" {
 			text += " (Prometheus keeps vLLM's colon)"
 		}
 		return text
@@ -177,28 +178,28 @@ func (x *examiner) fate(n name) string {
 	switch {
 	case past:
 		return none + ": it " + was.what
-	case now && is.since != "":
-		return none + ": it came with vLLM " + is.since + ", and the servers here do not have it"
+	case now && is.Since != "":
+		return none + ": it came with vLLM " + is.Since + ", and the servers here do not have it"
 	case now:
 		return none + ": the servers here do not have it"
 	}
-	return none + ": no vLLM has it; " + near(n.base) + " is meant?"
+	return none + ": no vLLM has it; " + near(n.Base) + " is meant?"
 }
 
-var knownReasons = regexp.MustCompile("^(" + strings.Join(finishReasons(), "|") + ")$")
+var knownReasons = regexp.MustCompile("^(" + strings.Join(vllm.FinishReasons(), "|") + ")$")
 
 // misfit says which label keeps a selector without series although its metric has some.
-func (x *examiner) misfit(metric string, n name, vs *parser.VectorSelector) string {
+func (x *examiner) misfit(metric string, n vllm.MetricName, vs *parser.VectorSelector) string {
 	for _, m := range wanted(vs) {
 		if x.known.Selectors[carries(metric, m.Name).String()] == Absent {
 			text := fmt.Sprintf("no series of %s has the label %s", metric, m.Name)
-			if right := relabelled(n.base, m.Name); right != "" {
+			if right := relabelled(n.Base, m.Name); right != "" {
 				text += ": vLLM calls it " + right
 			}
 			return text
 		}
 		if m.Name == labelReason && m.Type == labels.MatchEqual && !knownReasons.MatchString(m.Value) {
-			return fmt.Sprintf("%s is never %q: vLLM knows %s", m.Name, m.Value, strings.Join(finishReasons(), ", "))
+			return fmt.Sprintf("%s is never %q: vLLM knows %s", m.Name, m.Value, strings.Join(vllm.FinishReasons(), ", "))
 		}
 	}
 	return fmt.Sprintf("%s has series, but none%s that meets %s", metric, x.known.since(), cut(bare(vs)))
@@ -216,7 +217,7 @@ func relabelled(base, label string) string {
 
 // boundsOf are the finite bucket bounds of a histogram, by the name of its _bucket series; nil when they are not known.
 func (k Known) boundsOf(bucketSeries string) []float64 {
-	histogram, ok := strings.CutSuffix(bucketSeries, suffixBucket)
+	histogram, ok := strings.CutSuffix(bucketSeries, vllm.SuffixBucket)
 	if !ok {
 		return nil
 	}

@@ -7,16 +7,18 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // turn is what takes the place of a metric.
 type turn struct {
-	from name
+	from vllm.MetricName
 	was  past
 	// into and over are whole names.
 	into, over string
 	// kind is that of into.
-	kind kind
+	kind vllm.MetricType
 }
 
 // turn says what takes a selector's place. ok is false when it can stay, or when nothing is known to take its place; then it is lost.
@@ -25,22 +27,22 @@ func (r *repair) turn(vs *parser.VectorSelector) (t turn, ok bool) {
 		return turn{}, false
 	}
 	metric, named := metricOf(vs)
-	from, vllm := split(metric)
-	if !named || !vllm {
+	from, parsed := vllm.ParseMetric(metric)
+	if !named || !parsed {
 		return turn{}, false
 	}
 	if r.known.metric(metric) == Present {
-		r.labels(vs, from.base, past{})
+		r.labels(vs, from.Base, past{})
 		return turn{}, false
 	}
 	if there, ok := r.known.elsewhere(from); ok {
-		return turn{from: from, was: past{shape: renamed}, into: there.prefix + there.base, kind: today()[from.base].kind}, true
+		return turn{from: from, was: past{shape: renamed}, into: there.Prefix + there.Base, kind: typeOf(from.Base)}, true
 	}
-	was, old := gone()[from.base]
+	was, old := gone()[from.Base]
 	if !old {
-		was = past{shape: renamed, into: from.base}
-		if _, now := today()[from.base]; !now {
-			was.into = near(from.base)
+		was = past{shape: renamed, into: from.Base}
+		if _, now := vllm.CurrentMetric(from.Base); !now {
+			was.into = near(from.Base)
 		}
 	}
 	t, ok = r.resolve(from, was)
@@ -52,30 +54,30 @@ func (r *repair) turn(vs *parser.VectorSelector) (t turn, ok bool) {
 }
 
 // resolve finds the names of this Prometheus for what takes a metric's place.
-func (r *repair) resolve(from name, was past) (turn, bool) {
-	t := turn{from: from, was: was, kind: today()[was.into].kind, into: was.foreign}
+func (r *repair) resolve(from vllm.MetricName, was past) (turn, bool) {
+	t := turn{from: from, was: was, kind: typeOf(was.into), into: was.foreign}
 	if was.shape == nothing {
 		return turn{}, false
 	}
 	if was.foreign != "" {
-		return t, from.suffix == ""
+		return t, from.Suffix == ""
 	}
-	suffix := from.suffix
+	suffix := from.Suffix
 	switch {
 	case was.shape == batch:
 		suffix = ""
-	case suffix == "" && t.kind == histo:
-		suffix = suffixBucket
-	case suffix != "" && t.kind != histo:
+	case suffix == "" && t.kind == vllm.Histogram:
+		suffix = vllm.SuffixBucket
+	case suffix != "" && t.kind != vllm.Histogram:
 		return turn{}, false
 	}
-	into, ok := r.known.spelled(from.prefix, was.into, suffix)
+	into, ok := r.known.spelled(from.Prefix, was.into, suffix)
 	if !ok {
 		return turn{}, false
 	}
-	t.into = into.prefix + into.base
+	t.into = into.Prefix + into.Base
 	if was.over != "" {
-		over, ok := r.known.spelled(from.prefix, was.over, "")
+		over, ok := r.known.spelled(from.Prefix, was.over, "")
 		if !ok {
 			return turn{}, false
 		}
@@ -87,11 +89,11 @@ func (r *repair) resolve(from name, was past) (turn, bool) {
 // put makes the expression that takes a selector's place: alone when call is nil, else together with the call whose range it is.
 func (r *repair) put(t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool) parser.Expr {
 	r.about = once(r.about, t.was.caveat)
-	r.labels(vs, t.from.base, t.was)
-	if t.kind == histo && t.from.suffix == "" {
+	r.labels(vs, t.from.Base, t.was)
+	if t.kind == vllm.Histogram && t.from.Suffix == "" {
 		return r.histogram(t, call, vs, over, bucketed)
 	}
-	r.rename(vs, t.into+t.from.suffix)
+	r.rename(vs, t.into+t.from.Suffix)
 	growing := call != nil && slices.Contains([]string{"rate", "increase", "irate"}, call.Func.Name)
 	switch t.was.shape {
 	case counted:
@@ -131,19 +133,19 @@ func (r *repair) put(t turn, call *parser.Call, vs *parser.VectorSelector, over 
 func (r *repair) histogram(t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool) parser.Expr {
 	switch {
 	case bucketed:
-		r.rename(vs, t.into+suffixBucket)
+		r.rename(vs, t.into+vllm.SuffixBucket)
 		if call != nil {
 			return call
 		}
 		return ranged5("rate", vs, over)
 	case call != nil:
 		through := clone(vs)
-		r.rename(vs, t.into+suffixSum)
-		r.rename(through, t.into+suffixCount)
+		r.rename(vs, t.into+vllm.SuffixSum)
+		r.rename(through, t.into+vllm.SuffixCount)
 		r.about = once(r.about, "it is the mean of the last "+duration(over))
 		return bracketed(parser.DIV, ranged5("rate", vs, over), ranged5("rate", through, over))
 	}
-	r.rename(vs, t.into+suffixBucket)
+	r.rename(vs, t.into+vllm.SuffixBucket)
 	r.about = once(r.about, "it is the 95th percentile of the last 5 minutes")
 	return &parser.Call{Func: parser.Functions["histogram_quantile"], Args: parser.Expressions{
 		&parser.NumberLiteral{Val: 0.95},

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // State says whether an expression can be true.
@@ -112,14 +113,14 @@ func Concerns(expr string, recorded map[string][]string) bool {
 func concerns(expr string, recorded map[string][]string, seen map[string]bool) bool {
 	e, err := parse(expr)
 	if _, large := errors.AsType[*promql.TooLargeError](err); large {
-		return slices.ContainsFunc(prefixes(), func(prefix string) bool { return strings.Contains(expr, prefix) })
+		return slices.ContainsFunc(vllm.Prefixes(), func(prefix string) bool { return strings.Contains(expr, prefix) })
 	}
 	if err != nil {
 		return false
 	}
 	for _, vs := range selectors(e) {
 		metric, ok := metricOf(vs)
-		if !ok && about(vs) || IsVLLM(metric) {
+		if !ok && about(vs) || isVLLM(metric) {
 			return true
 		}
 		if seen[metric] {

@@ -15,6 +15,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // lookBack is how far back series count when a rule is judged: servers may be away over night.
@@ -58,7 +59,7 @@ func (c *Collector) ExamineAlertRules(ctx context.Context) (rules []ExaminedRule
 	}
 	var asks []string
 	for name := range known.Metrics {
-		if alertrules.RouterTwin(name) { // are there series of the engines too
+		if vllm.RouterTwin(name) { // are there series of the engines too
 			asks = append(asks, name)
 		}
 	}
@@ -136,7 +137,7 @@ func (c *Collector) namesSince(ctx context.Context, at time.Time) ([]string, err
 // bounds asks for the finite bucket bounds of the latency histograms, over all servers: where they differ, the union
 // judges nobody too hard.
 func (c *Collector) bounds(ctx context.Context, at time.Time) (map[string][]float64, error) {
-	sel, err := selector("(kserve_)?(ray_)?vllm[:_]" + bucketNames)
+	sel, err := selector(vllm.PrefixPattern + vllm.LatencyPattern)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (c *Collector) bounds(ctx context.Context, at time.Time) (map[string][]floa
 		if err != nil || math.IsInf(le, 0) || math.IsNaN(le) {
 			continue
 		}
-		name := strings.TrimSuffix(string(s.Metric[model.MetricNameLabel]), "_bucket")
+		name := strings.TrimSuffix(string(s.Metric[model.MetricNameLabel]), vllm.SuffixBucket)
 		out[name] = append(out[name], le)
 	}
 	for name := range out {

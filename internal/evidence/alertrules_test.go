@@ -363,23 +363,6 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	})
 }
 
-func TestBothPackagesKnowTheSameSpellings(t *testing.T) {
-	t.Parallel()
-	for _, prefix := range prefixes() {
-		for _, base := range []string{"num_requests_running", "num_requests_swapped", "kv_cache_usage_perc"} {
-			name := prefix + base
-			if !alertrules.IsVLLM(name) || alertrules.RouterTwin(name) != routerTwin(name) {
-				t.Errorf("%s: %v, %v and %v", name, alertrules.IsVLLM(name), alertrules.RouterTwin(name), routerTwin(name))
-			}
-		}
-	}
-	for _, name := range []string{"up", "vllm:a:b", "vllm", "vllm:"} {
-		if alertrules.IsVLLM(name) {
-			t.Errorf("%s is not vLLM's", name)
-		}
-	}
-}
-
 func TestAskingForRulesShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	const password = "hunter2-of-the-test"

@@ -19,6 +19,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // deadLookBack is how far back the series of a pool count: a restart of its pods takes minutes.
@@ -55,7 +56,7 @@ func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts [
 	for name := range found.dialect.names {
 		known.Metrics[name] = alertrules.Present
 		if histogram, ok := strings.CutSuffix(name, "_count"); ok { // the detection leaves the other two out
-			known.Metrics[histogram+"_bucket"], known.Metrics[histogram+"_sum"] = alertrules.Present, alertrules.Present
+			known.Metrics[histogram+vllm.SuffixBucket], known.Metrics[histogram+vllm.SuffixSum] = alertrules.Present, alertrules.Present
 		}
 	}
 	c.askMetrics(ctx, &known, metricsOf(exprs), pool, at)
@@ -138,7 +139,7 @@ func (c *Collector) askMetrics(ctx context.Context, known *alertrules.Known, met
 // ownSelector is the metric under those of the matchers that it can carry. ok is false for what is not vLLM's, and when
 // no matcher is left to tell this pool's series from others.
 func ownSelector(metric string, matchers map[string]string) (string, bool) {
-	if !alertrules.IsVLLM(metric) || CheckMatchers(matchers) != nil {
+	if _, own := vllm.ParseMetric(metric); !own || CheckMatchers(matchers) != nil {
 		return "", false
 	}
 	more := []*labels.Matcher{equal(model.MetricNameLabel, metric)}
@@ -151,8 +152,8 @@ func ownSelector(metric string, matchers map[string]string) (string, bool) {
 	if len(more) == 1 {
 		return "", false
 	}
-	if _, bound := matchers[routerLabel]; routerTwin(metric) && !bound {
-		more = append(more, equal(routerLabel, ""))
+	if _, bound := matchers[vllm.RouterLabel]; vllm.RouterTwin(metric) && !bound {
+		more = append(more, equal(vllm.RouterLabel, ""))
 	}
 	return (&parser.VectorSelector{Name: metric, LabelMatchers: more}).String(), true
 }

@@ -17,17 +17,14 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // vllmNames matches vLLM's metrics in every dialect. The series of histograms other than _count and the _created
 // timestamps would only make the answer long.
 const (
-	vllmNames  = "(kserve_)?(ray_)?vllm[:_].+"
+	vllmNames  = vllm.PrefixPattern + ".+"
 	notTelling = ".+_(bucket|sum|created)"
-	bareVLLM   = "(num_requests_(running|waiting)|gpu_cache_usage_perc|num_request_max|(prompt_tokens|generation_tokens|request_finish)_total|" +
-		"(time_to_first_token|time_per_output_token|e2e_request_latency)_seconds_count|request_(prompt|generation)_tokens_count)"
-	bucketNames = "((time_to_first_token|inter_token_latency|time_per_output_token|request_time_per_output_token|e2e_request_latency|" +
-		"request_queue_time|request_prefill_time|request_decode_time|request_inference_time)_seconds|request_(prompt|generation)_tokens)_bucket"
 )
 
 // finding is what a detection found out.
@@ -185,24 +182,24 @@ func namesQuery(matchers map[string]string) (string, error) {
 	}
 	// What only production-stack's router exports says nothing about the engines.
 	bound := equals(matchers)
-	if _, own := matchers[routerLabel]; !own {
-		bound = append(bound, equal(routerLabel, ""))
+	if _, own := matchers[vllm.RouterLabel]; !own {
+		bound = append(bound, equal(vllm.RouterLabel, ""))
 	}
 	all, err := selector(vllmNames, append([]*labels.Matcher{not}, bound...)...)
 	if err != nil {
 		return "", err
 	}
-	bare, err := selector(bareVLLM, equals(matchers)...)
+	bare, err := selector(vllm.BarePattern, equals(matchers)...)
 	if err != nil {
 		return "", err
 	}
 	query := namesIn(all) + " or " + namesIn(bare)
 	fewer := maps.Clone(matchers)
-	delete(fewer, labelModel)
+	delete(fewer, vllm.LabelModel)
 	if len(fewer) == 0 || len(fewer) == len(matchers) {
 		return query, nil
 	}
-	odd, err := selector("(kserve_)?(ray_)?vllm[:_](cache_config_info|lora_requests_info)", equals(fewer)...)
+	odd, err := selector(vllm.PrefixPattern+"(cache_config_info|lora_requests_info)", equals(fewer)...)
 	if err != nil {
 		return "", err
 	}
@@ -242,7 +239,7 @@ const podLabelQuery = "group by (pod) (vllm:num_requests_running)"
 // bucketsFor asks for the bucket bounds of the latency histograms: they differ between versions (the time to first
 // token ended at 10 s before 0.8.4), and with them what a percentile can prove.
 func (c *Collector) bucketsFor(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) (map[string]edges, error) {
-	sel, err := selector(d.prefix()+bucketNames, equals(matchers)...)
+	sel, err := selector(d.prefix()+vllm.LatencyPattern, equals(matchers)...)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +257,7 @@ func (c *Collector) bucketsFor(ctx context.Context, d Dialect, matchers map[stri
 		if err != nil || math.IsInf(le, 0) || math.IsNaN(le) {
 			continue
 		}
-		name := strings.TrimSuffix(string(s.Metric[model.MetricNameLabel]), "_bucket")
+		name := strings.TrimSuffix(string(s.Metric[model.MetricNameLabel]), vllm.SuffixBucket)
 		e, seen := out[name]
 		if !seen {
 			e = edges{lowest: le, highest: le}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
@@ -215,7 +216,7 @@ func TestTheRealBucketsDecideTheBounds(t *testing.T) {
 func TestTheBoundsOfLengthsAreThoseOfTheModel(t *testing.T) {
 	t.Parallel()
 	const histogram = "vllm:request_prompt_tokens"
-	if matched, err := regexp.MatchString("^vllm:"+bucketNames+"$", histogram+"_bucket"); err != nil || !matched {
+	if matched, err := regexp.MatchString("^vllm:"+vllm.LatencyPattern+"$", histogram+"_bucket"); err != nil || !matched {
 		t.Fatalf("the bounds of %s are not asked for: %v", histogram, err)
 	}
 	length := incident.Signal{

@@ -54,28 +54,3 @@ func TestDialectOfRefusesForeignNames(t *testing.T) {
 		}
 	}
 }
-
-func TestCanonicalUnderstandsEverySpelling(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{
-		"vllm:kv_cache_usage_perc":                         "vllm:kv_cache_usage_perc",
-		"vllm_gpu_cache_usage_perc":                        "vllm:kv_cache_usage_perc",
-		"ray_vllm_gpu_prefix_cache_hits_total":             "vllm:prefix_cache_hits_total",
-		"kserve_vllm:time_per_output_token_seconds_bucket": "vllm:inter_token_latency_seconds_bucket",
-		"vllm:iteration_tokens_total_sum":                  "vllm:iteration_tokens_total_sum",
-		"vllm:request_time_per_output_token_seconds_count": "vllm:request_time_per_output_token_seconds_count",
-		"vllm:a:b":                  "",
-		"vllm:":                     "",
-		"num_requests_waiting":      "vllm:num_requests_waiting",
-		"request_finish_total":      "vllm:request_success_total",
-		"num_requests_active":       "",
-		"up":                        "",
-		"DCGM_FI_DEV_GPU_UTIL":      "",
-		"llm_d_epp_request_total":   "",
-		"xvllm:num_requests_active": "",
-	} {
-		if got, ok := Canonical(name); got != want || ok != (want != "") {
-			t.Errorf("Canonical(%q) = %q, %v; want %q", name, got, ok, want)
-		}
-	}
-}

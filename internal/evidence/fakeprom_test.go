@@ -15,6 +15,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // fakeProm is a strict double of Prometheus' query API: a request that was not announced fails the test, and so does an announced one that never came.
@@ -116,7 +117,7 @@ func mustNamesQuery(t *testing.T, matchers map[string]string) string {
 
 func mustBucketsQuery(t *testing.T, d Dialect, matchers map[string]string) string {
 	t.Helper()
-	sel, err := selector(d.prefix()+bucketNames, equals(matchers)...)
+	sel, err := selector(d.prefix()+vllm.LatencyPattern, equals(matchers)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package evidence
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
+)
 
 // The metric names of real servers, as DialectOf sees them: histograms by their count. Taken from vLLM's own list of metrics per version.
 
@@ -47,7 +51,7 @@ func v0Names() []string {
 func respelled(names []string, prefix string) []string {
 	out := make([]string, 0, len(names))
 	for _, n := range names {
-		out = append(out, prefix+strings.TrimPrefix(n, canonicalPrefix))
+		out = append(out, prefix+strings.TrimPrefix(n, vllm.CanonicalPrefix))
 	}
 	return out
 }

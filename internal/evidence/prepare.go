@@ -8,6 +8,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // prepared is a signal with its query as it will be sent, or the reading that says why it cannot be.
@@ -59,7 +60,7 @@ func prepareOne(s incident.Signal, d Dialect, dialectErr error, pool scope) prep
 		p.note = "Ray exports a counter only after its first count, so preemptions are none so far"
 	}
 	for _, name := range p.metrics {
-		if _, ok := bareName(name); ok {
+		if _, ok := vllm.BareName(name); ok {
 			p.vllm = true
 		}
 	}
@@ -117,7 +118,7 @@ func edgesOf(p prepared, d Dialect) edges {
 	e := edges{lowest: p.signal.Floor, highest: p.signal.Ceiling}
 	var histograms []string
 	for _, name := range p.metrics {
-		if base, ok := strings.CutSuffix(name, "_bucket"); ok {
+		if base, ok := strings.CutSuffix(name, vllm.SuffixBucket); ok {
 			histograms = append(histograms, base)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // vLLM's wrapper for Ray leaves out an increase of zero (vllm/v1/metrics/ray_wrappers.py), so a counter that never counted has no series beside those of the same
@@ -15,7 +16,7 @@ const preemptions = "vllm:num_preemptions_total"
 
 // notCountedYet says that this is Ray, that the pool's engines are there, and that none of them has preempted so far.
 func (d Dialect) notCountedYet() bool {
-	return strings.HasPrefix(d.prefix(), "ray_") && d.names != nil && d.has(d.prefix()+"num_requests_running") && !d.has(d.prefix()+strings.TrimPrefix(preemptions, canonicalPrefix))
+	return strings.HasPrefix(d.prefix(), "ray_") && d.names != nil && d.has(d.prefix()+"num_requests_running") && !d.has(d.prefix()+strings.TrimPrefix(preemptions, vllm.CanonicalPrefix))
 }
 
 // zeroed says whether zeros take the place of preemptions in a query that is written in canonical names.

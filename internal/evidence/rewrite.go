@@ -14,6 +14,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // maxLabelValue bounds a matcher's value in bytes. Kubernetes names end at 253; model names can be paths.
@@ -124,7 +125,7 @@ func joinedToPool(vs *parser.VectorSelector, path []parser.Node) bool {
 func readsVLLM(expr parser.Expr) bool { return slices.ContainsFunc(metricsIn(expr), isVLLM) }
 
 func isVLLM(name string) bool {
-	_, ok := bareName(name)
+	_, ok := vllm.BareName(name)
 	return ok
 }
 
@@ -185,8 +186,8 @@ func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool scope, matchers 
 	if put == 0 && len(matchers) > 0 {
 		return &unboundedError{metric: name, labels: strings.Join(slices.Sorted(maps.Keys(matchers)), ", ")}
 	}
-	if _, bound := pool.matchers[routerLabel]; routerTwin(spelled) && !bound {
-		addMatcher(vs, routerLabel, "")
+	if _, bound := pool.matchers[vllm.RouterLabel]; vllm.RouterTwin(spelled) && !bound {
+		addMatcher(vs, vllm.RouterLabel, "")
 	}
 	return nil
 }

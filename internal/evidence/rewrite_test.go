@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 func TestRewriteSpellsEachDialect(t *testing.T) {
@@ -156,7 +158,7 @@ func checkStructure(t *testing.T, query, value string) {
 			}
 		}
 		extra := 1
-		if routerTwin(after[i].Name) {
+		if vllm.RouterTwin(after[i].Name) {
 			extra++
 		}
 		if found != 1 || len(after[i].LabelMatchers) != len(before[i].LabelMatchers)+extra {

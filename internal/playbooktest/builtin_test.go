@@ -15,8 +15,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -138,10 +138,10 @@ func withoutDataFor(x test, signals []string) bool {
 // dialectsLeft are those in which some test could run whole and none does.
 func dialectsLeft(tests []test) []string {
 	var out []string
-	for _, s := range evidence.Spellings() {
+	for _, s := range vllm.Spellings() {
 		could := slices.ContainsFunc(tests, func(x test) bool { _, without := spelled(x.input, s); return len(without) == 0 })
 		does := slices.ContainsFunc(tests, func(x test) bool {
-			return slices.ContainsFunc(x.spellings, func(o evidence.Spelling) bool { return o.Name == s.Name })
+			return slices.ContainsFunc(x.spellings, func(o vllm.Spelling) bool { return o.Name == s.Name })
 		})
 		if could && !does {
 			i := slices.IndexFunc(tests, func(x test) bool { _, without := spelled(x.input, s); return len(without) == 0 })

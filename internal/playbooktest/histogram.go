@@ -13,10 +13,10 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // The names of the bucket layouts. layoutOld is that of vLLM before 0.8.4 (commit 86fc2321ff).
@@ -28,44 +28,12 @@ const (
 // maxSpanValues bounds what one histogram is written out to.
 const maxSpanValues = 100_000
 
-// boundsOf are the buckets of vLLM's own histograms (vllm/v1/metrics/loggers.py), by the canonical name without its prefix; nil when it has none of that
-// name.
-func boundsOf(metric, layout string) []float64 {
-	canonical, _ := evidence.Canonical(metric)
-	base := strings.TrimPrefix(canonical, "vllm:")
-	switch base {
-	case "time_to_first_token_seconds":
-		all := []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
-		return until(all, layout, 10)
-	case "inter_token_latency_seconds", "request_time_per_output_token_seconds":
-		return until([]float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}, layout, 2.5)
-	case "e2e_request_latency_seconds", "request_queue_time_seconds", "request_prefill_time_seconds", "request_decode_time_seconds",
-		"request_inference_time_seconds":
-		return until([]float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}, layout, 60)
-	case "iteration_tokens_total":
-		return []float64{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
-	case "request_prompt_tokens", "request_generation_tokens", "request_max_num_generation_tokens", "request_params_max_tokens",
-		"request_prefill_kv_computed_tokens":
-		// 1, 2, 5 times powers of ten up to max_model_len; here that of a model with 128 Ki.
-		return []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000}
-	default:
-		return nil
-	}
-}
-
-func until(bounds []float64, layout string, last float64) []float64 {
-	if layout != layoutOld {
-		return bounds
-	}
-	return slices.DeleteFunc(bounds, func(b float64) bool { return b > last })
-}
-
 // series writes a histogram out; its last span lasts until at when it does not say. The error is about the span with that index, -1 for the whole.
 func (h histogramDoc) series(metric labels.Labels, interval, at time.Duration) (out []promembed.Series, span int, err error) {
 	name := metric.Get(model.MetricNameLabel)
 	bounds := h.Buckets.Bounds
 	if bounds == nil {
-		if bounds = boundsOf(name, h.Buckets.Layout); bounds == nil {
+		if bounds = vllm.Bounds(name, h.Buckets.Layout == layoutOld); bounds == nil {
 			return nil, -1, fmt.Errorf("vLLM has no histogram %s whose buckets are known: give buckets as a list", name)
 		}
 	}

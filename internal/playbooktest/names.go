@@ -9,11 +9,11 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/nearest"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // unknown adds that something of this name does not exist, and what may have been meant. Without it a misspelt name is compared with nothing, and the test passes
@@ -104,7 +104,7 @@ func (r *reader) unread(in []input, from []string) {
 		for i, path := range from {
 			if path == here {
 				name := in[i].labels.Get(model.MetricNameLabel)
-				if canonical, vllm := evidence.Canonical(name); vllm && !slices.Contains(known, name) {
+				if canonical, own := vllm.Canonical(name); own && !slices.Contains(known, name) {
 					name = canonical
 				}
 				names = append(names, name)

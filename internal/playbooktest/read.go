@@ -17,6 +17,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -35,7 +36,7 @@ type File struct {
 type test struct {
 	name      string
 	line      int
-	spellings []evidence.Spelling
+	spellings []vllm.Spelling
 	input     []input
 	alerts    []incident.Alert
 	pool      incident.Pool

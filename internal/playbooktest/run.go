@@ -14,6 +14,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
@@ -53,7 +54,7 @@ type Difference struct {
 func (f *File) Run(ctx context.Context, only *regexp.Regexp) []Result {
 	type job struct {
 		test    *test
-		dialect evidence.Spelling
+		dialect vllm.Spelling
 	}
 	var jobs []job
 	for i := range f.tests {
@@ -79,7 +80,7 @@ func (f *File) Run(ctx context.Context, only *regexp.Regexp) []Result {
 	return out
 }
 
-func (f *File) run(ctx context.Context, t test, dialect evidence.Spelling) Result {
+func (f *File) run(ctx context.Context, t test, dialect vllm.Spelling) Result {
 	r := Result{Test: t.name, Line: t.line, Dialect: dialect.Name, At: t.after.String(), Expected: t.expect.Diagnosis}
 	r.Series, r.Without = spelled(t.input, dialect)
 	ev, err := f.collect(ctx, t, r.Series)

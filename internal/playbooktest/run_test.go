@@ -233,26 +233,6 @@ func TestAHistogramInShortIsTheSeriesWrittenOut(t *testing.T) {
 	}
 }
 
-func TestBucketsAreThoseOfTheVersion(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		metric, layout string
-		first, last    float64
-	}{
-		{"vllm:time_to_first_token_seconds", layoutV1, .001, 2560},
-		{"vllm:time_to_first_token_seconds", layoutOld, .001, 10},
-		{"vllm:time_per_output_token_seconds", "", .01, 80},
-		{"vllm:inter_token_latency_seconds", layoutOld, .01, 2.5},
-		{"vllm:request_queue_time_seconds", "", .3, 7680},
-		{"ray_vllm_e2e_request_latency_seconds", layoutOld, .3, 60},
-	} {
-		b := boundsOf(c.metric, c.layout)
-		if len(b) == 0 || b[0] != c.first || b[len(b)-1] != c.last || !slices.IsSorted(b) {
-			t.Errorf("%s %s: %v", c.metric, c.layout, b)
-		}
-	}
-}
-
 func TestOnlyNamedTestsRunAndACancelledOneSaysSo(t *testing.T) {
 	t.Parallel()
 	f, err := read("x.yaml", []byte(sound+strings.Replace(strings.TrimPrefix(sound, "tests:\n"), "name: one", "name: two", 1)), builtin(t))

@@ -9,10 +9,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 // start is when the first value of all series is: noon of a Monday, which no test can see but in a time that it prints.
@@ -50,7 +50,7 @@ func nameOf(ls labels.Labels) string {
 }
 
 // spelled writes all series in a dialect. What does not exist there is left out, and named.
-func spelled(in []input, s evidence.Spelling) (out []promembed.Series, without []string) {
+func spelled(in []input, s vllm.Spelling) (out []promembed.Series, without []string) {
 	for _, one := range in {
 		metric := one.labels.Get(model.MetricNameLabel)
 		name, ok := s.Spell(metric)
@@ -67,14 +67,14 @@ func spelled(in []input, s evidence.Spelling) (out []promembed.Series, without [
 }
 
 // spellings are the dialects that a test names. "all" are those in which every series of the test exists.
-func (r *reader) spellings(path string, names []string, in []input) []evidence.Spelling {
-	all := evidence.Spellings()
+func (r *reader) spellings(path string, names []string, in []input) []vllm.Spelling {
+	all := vllm.Spellings()
 	if len(names) == 0 {
 		return all[:1]
 	}
-	var out []evidence.Spelling
-	add := func(s evidence.Spelling) {
-		if !slices.ContainsFunc(out, func(o evidence.Spelling) bool { return o.Name == s.Name }) {
+	var out []vllm.Spelling
+	add := func(s vllm.Spelling) {
+		if !slices.ContainsFunc(out, func(o vllm.Spelling) bool { return o.Name == s.Name }) {
 			out = append(out, s)
 		}
 	}
@@ -96,7 +96,7 @@ func (r *reader) spellings(path string, names []string, in []input) []evidence.S
 
 func spellingNames() []string {
 	var names []string
-	for _, s := range evidence.Spellings() {
+	for _, s := range vllm.Spellings() {
 		names = append(names, s.Name)
 	}
 	return names
@@ -108,7 +108,7 @@ func matchers(in []input) map[string]string {
 	for _, name := range []string{"namespace", "model_name"} {
 		values := map[string]bool{}
 		for _, one := range in {
-			if _, vllm := evidence.Canonical(one.labels.Get(model.MetricNameLabel)); vllm {
+			if _, own := vllm.Canonical(one.labels.Get(model.MetricNameLabel)); own {
 				if v := one.labels.Get(name); v != "" || name == "namespace" {
 					values[v] = true
 				}
