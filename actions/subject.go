@@ -141,8 +141,7 @@ func targetOf(o *unstructured.Unstructured, at incident.Target) incident.Target 
 
 // unified is the diff of one field as a person reads it. An absent side has no line.
 func unified(t incident.Target, from, to string) string {
-	name := t.Kind + " " + t.Namespace + "/" + t.Name
-	out := "--- " + name + "\n+++ " + name
+	out := "--- " + t.Object() + "\n+++ " + t.Object()
 	if from != "" {
 		out += "\n-" + from
 	}

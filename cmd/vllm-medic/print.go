@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -45,9 +44,9 @@ func printIncident(w io.Writer, inc incident.Incident) {
 			say(w, "  (%s)\n", d.Name)
 		}
 		for _, c := range d.Evidence {
-			limit := ""
-			if c.Threshold != "" {
-				limit = ", limit " + c.Threshold
+			limit := present.Limits(inc.Readings[c.Signal].Direction, c.Threshold)
+			if limit != "" {
+				limit = ", " + limit
 			}
 			say(w, "    %-9s %s (seen: %s%s)\n", c.Truth, c.Text, c.Seen, limit)
 		}
@@ -206,7 +205,7 @@ func printTimes(w io.Writer, inc incident.Incident) {
 		parts = append(parts, "severity "+s)
 	}
 	if inc.AckedBy != nil {
-		parts = append(parts, "seen by "+inc.AckedBy.String())
+		parts = append(parts, "seen by "+present.Person(*inc.AckedBy))
 	}
 	say(w, "  %s\n", strings.Join(parts, ", "))
 	if a := inc.Active; a != nil {
@@ -250,14 +249,8 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 			unused = append(unused, name)
 			continue
 		}
-		limit := ""
-		if r.Threshold != nil {
-			limit = "at most " + incident.FormatValue(*r.Threshold, r.Unit)
-			if r.Direction == incident.LowerIsWorse {
-				limit = "at least " + incident.FormatValue(*r.Threshold, r.Unit)
-			}
-		}
-		say(tw, "    %s\t%s\t%s\t%s\n", name, cell(r.Text()), limit, strings.Join(nonEmpty(worstPod(r), usually(r)), "; "))
+		say(tw, "    %s\t%s\t%s\t%s\n", name, cell(r.Text()), present.Limit(r),
+			strings.Join(nonEmpty(present.WorstPod(r), present.Usually(r)), "; "))
 	}
 	_ = tw.Flush() // a strings.Builder takes everything
 	for l := range strings.Lines(table.String()) {
@@ -268,44 +261,6 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 	}
 	if len(unused) > 0 {
 		say(w, "    no data, as in pools that do not have it or were not asked for it: %s\n", strings.Join(unused, ", "))
-	}
-}
-
-// worstPod names the pod that stands out: "worst llama-70b-7: 48". Where all are the same, none does.
-func worstPod(r incident.Reading) string {
-	if len(r.Pods) == 0 {
-		return ""
-	}
-	byValue := func(a, b incident.PodValue) int { return cmp.Compare(a.Value, b.Value) }
-	low, high := slices.MinFunc(r.Pods, byValue), slices.MaxFunc(r.Pods, byValue)
-	mark, p := "worst", high
-	switch r.Direction {
-	case incident.LowerIsWorse:
-		p = low
-	case incident.Neutral:
-		mark = "highest"
-	case incident.HigherIsWorse:
-	}
-	if low.Value == high.Value {
-		return ""
-	}
-	return mark + " " + p.Pod + ": " + incident.FormatValue(p.Value, r.Unit)
-}
-
-// usually compares a reading with its own past: "usually 400 ms, 6.1 sigma above".
-func usually(r incident.Reading) string {
-	b := r.Baseline
-	if b == nil || !r.HasValue() {
-		return ""
-	}
-	text := "usually " + incident.FormatValue(b.Mean, r.Unit)
-	switch {
-	case b.Score == nil:
-		return text
-	case *b.Score < 0:
-		return text + fmt.Sprintf(", %.1f sigma below", -*b.Score)
-	default:
-		return text + fmt.Sprintf(", %.1f sigma above", *b.Score)
 	}
 }
 

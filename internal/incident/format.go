@@ -48,20 +48,23 @@ func number(v float64) string {
 	return s
 }
 
-// FormatDuration writes a length of time as a person reads it: "45 s", "12 min", "3 h 5 min".
+// FormatDuration writes a length of time as a person reads it: "45 s", "12 min", "3 h 5 min", "2 days". It is rounded to what is
+// written; one that is negative, as clocks that differ make it, is "0 s".
 func FormatDuration(d time.Duration) string {
-	switch d = d.Round(time.Second); {
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + " s"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + " min"
+	minutes := int(d.Round(time.Minute).Minutes())
+	switch {
+	case d < 0:
+		return "0 s"
+	case d.Round(time.Second) < time.Minute:
+		return strconv.Itoa(int(d.Round(time.Second).Seconds())) + " s"
+	case minutes < 60:
+		return strconv.Itoa(minutes) + " min"
 	case d >= 48*time.Hour:
 		return strconv.Itoa(int(d.Hours()/24)) + " days"
-	case d%time.Hour < time.Minute:
-		return strconv.Itoa(int(d.Hours())) + " h"
-	default:
-		return strconv.Itoa(int(d.Hours())) + " h " + strconv.Itoa(int((d % time.Hour).Minutes())) + " min"
+	case minutes%60 == 0:
+		return strconv.Itoa(minutes/60) + " h"
 	}
+	return strconv.Itoa(minutes/60) + " h " + strconv.Itoa(minutes%60) + " min"
 }
 
 // Text is the reading as a person reads it: the value, "at most 0.3 s", "at least 10 s", "no data", or "error: ...".

@@ -3,6 +3,7 @@ package incident
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -132,12 +133,13 @@ var (
 	ErrPoolOpen = errors.New("the pool has an open incident already")
 )
 
-// LockedError says who holds the lock on a target.
+// LockedError says who holds the lock on a target, which is the Key of an object.
 type LockedError struct{ Target, Incident string }
 
 // Error names the target and the holder.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("%s is being changed by incident %s", e.Target, e.Incident)
+	kind, name, _ := strings.Cut(e.Target, "/") // of a Target.Key
+	return fmt.Sprintf("%s is being changed by incident %s", strings.TrimSpace(kind+" "+name), e.Incident)
 }
 
 // PausedError says which pause stopped a write.

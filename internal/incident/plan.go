@@ -110,7 +110,10 @@ const (
 func (t Target) Key() string { return t.Kind + "/" + t.Namespace + "/" + t.Name }
 
 // String is "Deployment llm/llama-70b spec.replicas".
-func (t Target) String() string { return t.Kind + " " + t.Namespace + "/" + t.Name + " " + t.Field }
+func (t Target) String() string { return t.Object() + " " + t.Field }
+
+// Object is "Deployment llm/llama-70b".
+func (t Target) Object() string { return t.Kind + " " + t.Namespace + "/" + t.Name }
 
 // GuardVerdict is what one guardrail says about one step.
 type GuardVerdict string

@@ -44,7 +44,7 @@ func (r Reversal) Text(from, to Value, made time.Time) string {
 	}
 	// The clocks of the API server and of the bot differ: what seems to come before the change has no "after".
 	if after := r.At.Sub(made).Round(time.Second); !r.At.IsZero() && !made.IsZero() && after > 0 {
-		text += " after " + elapsed(after)
+		text += " after " + FormatDuration(after)
 	}
 	return text
 }
@@ -67,16 +67,4 @@ func further(from, to, now Value) bool {
 		return false
 	}
 	return b.Cmp(a) != 0 && b.Cmp(a) == c.Cmp(b)
-}
-
-// elapsed writes "6 s", "4 min", "3 h".
-func elapsed(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	default:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
 }

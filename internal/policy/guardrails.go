@@ -61,7 +61,7 @@ func lock(in Input) incident.Guardrail {
 	if holder, ok := in.Locks[key]; ok && holder != in.Incident {
 		return refuse("lock", "%s", (&incident.LockedError{Target: key, Incident: holder}).Error())
 	}
-	return pass("lock", "no other step is open on %s", key)
+	return pass("lock", "no other step is open on %s", in.Step.Target.Object())
 }
 
 // counts leaves drills out: they wrote nothing. In a drill they count, so that the drill shows what the real thing would do.
@@ -81,11 +81,11 @@ func coolDown(in Input, s Settings) incident.Guardrail {
 			end = w.StartedAt
 		}
 		if until := end.Add(s.CoolDown); in.Now.Before(until) {
-			return refuse("cool-down", "%s was changed %s ago; the next change is allowed in %s", key,
-				in.Now.Sub(end).Round(time.Second), until.Sub(in.Now).Round(time.Second))
+			return refuse("cool-down", "%s was changed %s ago; the next change is allowed in %s", in.Step.Target.Object(),
+				incident.FormatDuration(in.Now.Sub(end)), incident.FormatDuration(until.Sub(in.Now)))
 		}
 	}
-	return pass("cool-down", "no change to %s in the last %s", key, s.CoolDown)
+	return pass("cool-down", "no change to %s in the last %s", in.Step.Target.Object(), incident.FormatDuration(s.CoolDown))
 }
 
 // tookEffect says whether a write changed the object, or may have: one without an end counts, and one whose end only a newer version knows.

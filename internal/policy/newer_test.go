@@ -18,7 +18,7 @@ func TestWhatANewerVersionWroteRefuses(t *testing.T) {
 	}
 	in = sound()
 	in.Writes = []incident.Write{{Target: in.Step.Target.Key(), StartedAt: in.Now.Add(-time.Minute), EndedAt: in.Now.Add(-time.Minute), Result: "partly"}}
-	if got := Refusal(Check(in, Defaults())); !strings.Contains(got, "was changed 1m0s ago") {
+	if got := Refusal(Check(in, Defaults())); !strings.Contains(got, "was changed 1 min ago") {
 		t.Errorf("the result of a write, which may have changed the object: %q", got)
 	}
 	auto := Defaults()

@@ -71,8 +71,8 @@ func TestGuardrailsRefuse(t *testing.T) {
 		}},
 		{"pool pause", "paused for pool llama", func(in *Input) { in.Pauses = []incident.Pause{{Pool: "llama", Reason: "x"}} }},
 		{"lock of another incident", "incident inc-2", func(in *Input) { in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"} }},
-		{"cool-down", "allowed in 5m0s", func(in *Input) { in.Writes = []incident.Write{write(5*time.Minute, nil)} }},
-		{"cool-down of an undo too", "was changed 1m0s ago", func(in *Input) {
+		{"cool-down", "allowed in 5 min", func(in *Input) { in.Writes = []incident.Write{write(5*time.Minute, nil)} }},
+		{"cool-down of an undo too", "was changed 1 min ago", func(in *Input) {
 			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Op = incident.OpUndo })}
 			in.Step.Needs = incident.Needs{}
 			in.Writes[0].Target = in.Step.Target.Key()

@@ -112,7 +112,7 @@ func TestEveryGuardrailThatRefusesSaysWhy(t *testing.T) {
 		prepare             func(*bench)
 		pool                incident.Pool
 	}{
-		{"cool-down", "cool-down", "the next change is allowed in 5m0s", done(1, 5*time.Minute-5*time.Second), llama()},
+		{"cool-down", "cool-down", "the next change is allowed in 5 min", done(1, 5*time.Minute-5*time.Second), llama()},
 		{"hourly budget", "budget", "4 of 4 changes in the last hour", done(4, 30*time.Minute), llama()},
 		{"daily budget", "budget", "12 of 12 changes in the last day", done(12, 5*time.Hour), llama()},
 		{"pause of everything", "pause", "paused for all pools by slack:U-BOB: maintenance", func(b *bench) { b.pause("") },

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"maps"
 	"math"
@@ -17,7 +16,9 @@ import (
 // evidenceFuncs are what the page of an incident says about its evidence.
 func evidenceFuncs() template.FuncMap {
 	return template.FuncMap{
-		"usually": usually, "strange": strange, "breakdowns": breakdowns, "before": before, "failed": failed, "beyond": beyond, "unused": unused, "unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
+		"usually": present.Usually, "strange": strange, "breakdowns": breakdowns,
+		"before": before, "failed": failed, "beyond": present.Beyond, "unused": unused,
+		"unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
 		"considered": considered,
 		"lines":      func(all []string) string { return strings.Join(all, "\n") },
 		"rest":       func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
@@ -48,35 +49,6 @@ func strange(r incident.Reading) bool {
 	return r.HasValue() && r.Baseline != nil && r.Baseline.Score != nil && math.Abs(*r.Baseline.Score) >= strangeScore
 }
 
-// usually compares a reading with its own past: "usually 400 ms; 6.1 sigma above; 380 ms at this hour yesterday".
-func usually(r incident.Reading) string {
-	b := r.Baseline
-	if b == nil || !r.HasValue() {
-		return ""
-	}
-	text := "usually " + incident.FormatValue(b.Mean, r.Unit)
-	switch {
-	case b.Score == nil:
-	case *b.Score < 0:
-		text += "; " + sigmas(-*b.Score) + " below"
-	default:
-		text += "; " + sigmas(*b.Score) + " above"
-	}
-	if b.Yesterday != nil {
-		text += "; " + incident.FormatValue(*b.Yesterday, r.Unit) + " at this hour yesterday"
-	}
-	return text
-}
-
-// sigmas does not count further than the number says something.
-func sigmas(score float64) string {
-	const most = 100
-	if score > most {
-		return fmt.Sprintf("more than %d sigma", most)
-	}
-	return fmt.Sprintf("%.1f sigma", score)
-}
-
 // breakdown is a reading pod by pod, the worst first.
 type breakdown struct {
 	Title, Limit string
@@ -102,10 +74,10 @@ func breakdowns(inc incident.Incident) []breakdown {
 		if len(r.Pods) == 0 {
 			continue
 		}
-		b := breakdown{Title: cmp.Or(r.Title, name), Limit: limit(r), Rows: podRows(r), rank: rankOf(inc, name)}
+		b := breakdown{Title: cmp.Or(r.Title, name), Limit: present.Limit(r), Rows: podRows(r), rank: rankOf(inc, name)}
 		b.Open = b.rank < ranksLast
 		if b.Rows[0].Mark != "" {
-			b.Mark, b.Worst = b.Rows[0].Mark, b.Rows[0].Mark+" "+b.Rows[0].Pod+" "+b.Rows[0].Text
+			b.Mark, b.Worst = b.Rows[0].Mark, present.WorstPod(r)
 		}
 		out = append(out, b)
 	}
@@ -123,24 +95,14 @@ func rankOf(inc incident.Incident, name string) int {
 			return at
 		}
 	}
-	if beyond(inc.Readings[name]) {
+	if present.Beyond(inc.Readings[name]) {
 		return ranksLast - 1
 	}
 	return ranksLast
 }
 
 func podRows(r incident.Reading) []podRow {
-	pods := slices.Clone(r.Pods)
-	bad := func(a, b incident.PodValue) int { return cmp.Compare(b.Value, a.Value) }
-	mark := "worst"
-	switch r.Direction {
-	case incident.LowerIsWorse:
-		bad = func(a, b incident.PodValue) int { return cmp.Compare(a.Value, b.Value) }
-	case incident.Neutral:
-		mark = "highest"
-	case incident.HigherIsWorse:
-	}
-	slices.SortStableFunc(pods, bad)
+	pods, mark := present.Pods(r)
 	full := slices.MaxFunc(pods, func(a, b incident.PodValue) int { return cmp.Compare(a.Value, b.Value) }).Value
 	if r.Unit == incident.UnitRatio {
 		full = max(full, 1)
@@ -149,10 +111,7 @@ func podRows(r incident.Reading) []podRow {
 	for _, p := range pods {
 		rows = append(rows, podRow{Pod: p.Pod, Text: incident.FormatValue(p.Value, r.Unit), Share: share(p.Value, full)})
 	}
-	// Where all are the same, none is the worst.
-	if pods[0].Value != pods[len(pods)-1].Value {
-		rows[0].Mark = mark
-	}
+	rows[0].Mark = mark
 	return rows
 }
 
@@ -163,21 +122,6 @@ func share(v, full float64) int {
 		return 0
 	}
 	return int(math.Round(min(part, 100)))
-}
-
-// beyond says that a reading is on the bad side of its threshold.
-func beyond(r incident.Reading) bool {
-	if !r.HasValue() || r.Threshold == nil {
-		return false
-	}
-	switch r.Direction {
-	case incident.HigherIsWorse:
-		return *r.Value > *r.Threshold
-	case incident.LowerIsWorse:
-		return *r.Value < *r.Threshold
-	case incident.Neutral:
-	}
-	return false
 }
 
 // unused says that a reading without data tells nothing: the pool does not use what it measures.
@@ -192,14 +136,6 @@ func unusedOnes(readings map[string]incident.Reading) string {
 		}
 	}
 	return strings.Join(out, ", ")
-}
-
-// limit is the threshold of a reading as a person reads it; empty when there is none.
-func limit(r incident.Reading) string {
-	if r.Threshold == nil {
-		return ""
-	}
-	return incident.FormatValue(*r.Threshold, r.Unit)
 }
 
 // before says how long before the reading something was; empty when that is not known.

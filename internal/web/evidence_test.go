@@ -205,8 +205,8 @@ func TestThePageShowsEverythingThatIsKnown(t *testing.T) {
 	for _, want := range []string{
 		"What would make it worse", "Do not <strong>raise replicas</strong>: the pool has room", ">Unusual<", "9 min ago: Deployment", "Recent changes", "9 min before the reading",
 		"How containers ended", "OOMKilled, exit code 137", "out of GPU memory", "torch.OutOfMemoryError: CUDA out of memory", "Completed, exit code 0",
-		"Pod by pod", "worst " + pod(7) + " 7.2 s", "worst " + pod(1) + " 12/s", "highest " + pod(7) + " 64", "3 more",
-		"usually 400 ms; 6.1 sigma above; 380 ms at this hour yesterday", "usually 600/s; more than 100 sigma below", "usually 97 %<", "usually 1.8; 0.2 sigma above",
+		"Pod by pod", "worst " + pod(7) + ": 7.2 s", "worst " + pod(1) + ": 12/s", "highest " + pod(7) + ": 64", "3 more",
+		"usually 400 ms, 6.1 sigma above, 380 ms at this hour yesterday", "usually 600/s, more than 100 sigma below", "usually 97 %<", "usually 1.8, 0.2 sigma above",
 		"Alerts that cannot see this pool", "<code>vllm:gpu_cache_usage_perc</code>, which this pool's vLLM does not have. vLLM&#39;s V1", "There is no query to use instead.",
 		`<pre class="copy">max by (namespace, model_name, pod) (vllm:kv_cache_usage_perc{namespace=&#34;llm&#34;}) &gt; 0.9</pre>`,
 		"No data, as in pools that do not have it or were not asked for it: Draft tokens accepted<",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 //go:embed pages
@@ -24,7 +25,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 		return t.UTC().Format("2006-01-02 15:04:05 UTC")
 	},
 	"reading": func(r incident.Reading) string { return r.Text() },
-	"limit":   limit,
+	"limit":   present.Limit,
+	"person":  present.Person,
 }).Funcs(evidenceFuncs()).ParseFS(pageFiles, "pages/*.html"))
 
 // shownIncidents is how many incidents the first page lists.

@@ -127,7 +127,7 @@ func button(action, step, value, label string, style slackgo.Style) *slackgo.But
 }
 
 func restartDialog(s incident.Step, label string) *slackgo.ConfirmationBlockObject {
-	text := label + " replaces the pods of " + s.Target.Kind + " " + s.Target.Namespace + "/" + s.Target.Name + "."
+	text := label + " replaces the pods of " + s.Target.Object() + "."
 	if s.Cost != "" {
 		text += " It costs: " + s.Cost
 	}

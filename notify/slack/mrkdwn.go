@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -107,26 +108,6 @@ func clock(t time.Time) string {
 	return fmt.Sprintf("<!date^%d^{time}|%s>", t.Unix(), t.UTC().Format("15:04 UTC"))
 }
 
-// human is a duration as people say it.
-func human(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0 s"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
-	case d < 48*time.Hour:
-		m := int(d.Round(time.Minute).Minutes())
-		if m%60 == 0 {
-			return fmt.Sprintf("%d h", m/60)
-		}
-		return fmt.Sprintf("%d h %d min", m/60, m%60)
-	default:
-		return fmt.Sprintf("%d days", int(d.Hours()/24))
-	}
-}
-
 var (
 	userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
 	// actorInText finds Slack users in sentences of the domain, which write actors as "slack:U0123".
@@ -138,12 +119,8 @@ func who(a incident.Actor) string {
 	switch {
 	case a.Kind == "slack" && userID.MatchString(a.ID):
 		return "<@" + a.ID + ">"
-	case a.Kind == "policy":
-		return "policy"
-	case a.Kind == "bot":
-		return "vllm-medic"
 	default:
-		return escape(a.ID, 80)
+		return escape(present.Person(a), 80)
 	}
 }
 

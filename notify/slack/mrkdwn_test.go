@@ -3,7 +3,6 @@ package slack
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -95,17 +94,6 @@ func TestOnlyPeopleOfTheIncidentAreMentioned(t *testing.T) {
 	for _, a := range []incident.Actor{{Kind: "slack", ID: "!channel"}, {Kind: "slack", ID: "U0 <@U1>"}, {Kind: "kubernetes", ID: "<@U0ALICE>"}} {
 		if got := who(a); strings.Contains(got, "<") {
 			t.Errorf("who(%v) = %q", a, got)
-		}
-	}
-}
-
-func TestHumanDurations(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0 s", 42 * time.Second: "42 s", 90 * time.Second: "2 min", time.Hour: "1 h", 91 * time.Minute: "1 h 31 min", 72 * time.Hour: "3 days",
-	} {
-		if got := human(d); got != want {
-			t.Errorf("human(%s) = %q, want %q", d, got, want)
 		}
 	}
 }

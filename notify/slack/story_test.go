@@ -160,8 +160,8 @@ func passes(extra ...incident.Guardrail) []incident.Guardrail {
 	}
 	return append([]incident.Guardrail{
 		pass("bounds", "within its bounds"), pass("mode", "mode approve"), pass("pause", "not paused"),
-		pass("lock", "no other step is open on Deployment/llm/llama-70b"),
-		pass("cool-down", "no change to Deployment/llm/llama-70b in the last 10m0s"),
+		pass("lock", "no other step is open on Deployment llm/llama-70b"),
+		pass("cool-down", "no change to Deployment llm/llama-70b in the last 10 min"),
 		pass("budget", "0 of 4 changes this hour, 1 of 12 today"),
 	}, extra...)
 }
@@ -352,7 +352,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out["33-observe"] = proposed(t, incident.ModeObserve, refusedBatchStep(), manualStep()).inc
 
 	out["40-closed"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()), false).
-		do(10*time.Minute, incident.Closed{By: bot, Reason: "The signals have been healthy for 10m0s."}).inc
+		do(10*time.Minute, incident.Closed{By: bot, Reason: "The signals have been healthy for 10 min."}).inc
 	out["41-closed-nothing-done"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).
 		do(time.Hour, incident.Closed{By: alice(), Reason: "known load test"}).inc
 	failed := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).

@@ -3,12 +3,12 @@ package slack
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // ViewOptions are the addresses for links; an empty one makes no link.
@@ -118,14 +118,14 @@ func headline(inc incident.Incident) string {
 	case inc.Pool == "":
 		return drill + "🟠 No pool for: " + names
 	case inc.State == incident.StateClosed && !inc.HealthySince.IsZero():
-		return drill + "✅ " + pool + ": recovered after " + human(inc.HealthySince.Sub(inc.OpenedAt))
+		return drill + "✅ " + pool + ": recovered after " + incident.FormatDuration(inc.HealthySince.Sub(inc.OpenedAt))
 	case inc.State == incident.StateClosed:
-		return drill + "⚪ " + pool + ": over after " + human(inc.ClosedAt.Sub(inc.OpenedAt))
+		return drill + "⚪ " + pool + ": over after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt))
 	case !inc.HealthySince.IsZero():
 		return drill + "🟢 " + pool + ": healthy again"
 	}
 	what := names
-	if r, ok := worst(inc); ok {
+	if r, ok := present.Worst(inc); ok {
 		what = clip(line(cmp.Or(r.Title, r.Signal)), 50) + " " + r.Text() + limitText(r)
 	}
 	return drill + severityIcon(inc) + " " + pool + ": " + what
@@ -142,55 +142,12 @@ func severityIcon(inc incident.Incident) string {
 	}
 }
 
+// limitText is a reading's limit in brackets, with a space before it.
 func limitText(r incident.Reading) string {
-	if r.Threshold == nil {
-		return ""
+	if text := present.Limit(r); text != "" {
+		return " (" + text + ")"
 	}
-	v := incident.FormatValue(*r.Threshold, r.Unit)
-	if r.Direction == incident.LowerIsWorse {
-		return " (should be " + v + " or more)"
-	}
-	return " (limit " + v + ")"
-}
-
-// worst is the reading to name first: of those that must recover the first that is beyond its threshold, else the one furthest beyond.
-func worst(inc incident.Incident) (incident.Reading, bool) {
-	var best incident.Reading
-	if inc.Diagnosis != nil {
-		for _, name := range inc.Diagnosis.Healthy {
-			if r := inc.Readings[name]; beyond(r) > 0 {
-				r.Signal = cmp.Or(r.Signal, name)
-				return r, true
-			}
-		}
-	}
-	most := 0.0
-	for _, name := range sortedNames(inc.Readings) {
-		r := inc.Readings[name]
-		if by := beyond(r); by > most {
-			best, most = r, by
-			best.Signal = cmp.Or(r.Signal, name)
-		}
-	}
-	return best, most > 0
-}
-
-// beyond is how far a reading is on the bad side of its threshold, as a share of it; 0 when it is not, or nobody knows.
-func beyond(r incident.Reading) float64 {
-	if !r.HasValue() || r.Threshold == nil || !usable(*r.Value) || !usable(*r.Threshold) || *r.Threshold <= 0 {
-		return 0
-	}
-	switch r.Direction {
-	case incident.LowerIsWorse:
-		if *r.Value <= 0 {
-			return 1e6
-		}
-		return max(0, *r.Threshold / *r.Value - 1)
-	case incident.Neutral:
-		return 0
-	case incident.HigherIsWorse:
-	}
-	return max(0, *r.Value / *r.Threshold - 1)
+	return ""
 }
 
 // fallback is the text for notifications, which cannot show blocks.
@@ -221,13 +178,4 @@ func reference(id string, seq int64) string {
 		return "[" + id + "]"
 	}
 	return fmt.Sprintf("[%s/%d]", id, seq)
-}
-
-func sortedNames(readings map[string]incident.Reading) []string {
-	names := make([]string, 0, len(readings))
-	for name := range readings {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

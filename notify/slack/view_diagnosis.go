@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // diagnosis shows the cause with its evidence, or the alerts while there is none, and says what could not be read.
@@ -86,26 +87,21 @@ func (c *canvas) conditions(inc incident.Incident, same []incident.Condition) st
 
 // limits says what a signal was compared with. A signal without a bad side has no limit, only the condition.
 func limits(r incident.Reading, same []incident.Condition) string {
-	var out []string
+	var thresholds, rules []string
 	for _, e := range same {
-		text := escape(e.Threshold, 40)
-		if r.Direction == incident.Neutral {
-			text = escape(e.Text, 60)
-		}
-		if text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
+		thresholds = append(thresholds, escape(e.Threshold, 40))
+		if text := escape(e.Text, 60); text != "" && !slices.Contains(rules, text) {
+			rules = append(rules, text)
 		}
 	}
-	switch {
-	case len(out) == 0:
+	text := present.Limits(r.Direction, thresholds...)
+	if r.Direction == incident.Neutral && len(rules) > 0 {
+		text = "as the rule demands: " + strings.Join(rules, " and ")
+	}
+	if text == "" {
 		return ""
-	case r.Direction == incident.Neutral:
-		return ", as the rule demands: " + strings.Join(out, " and ")
-	case r.Direction == incident.LowerIsWorse:
-		return ", should be " + strings.Join(out, " and ") + " or more"
-	default:
-		return ", limit " + strings.Join(out, " and ")
 	}
+	return ", " + text
 }
 
 func seen(s string) string {
@@ -180,7 +176,7 @@ func boolCompare(a, b bool) int {
 func (c *canvas) gaps(inc incident.Incident) []string {
 	byError := map[string][]string{}
 	var missing []string
-	for _, n := range sortedNames(inc.Readings) {
+	for _, n := range sortedKeys(inc.Readings) {
 		r := inc.Readings[n]
 		switch {
 		case r.Error == "" && inEvidence(inc, n):

@@ -219,7 +219,7 @@ func (c *canvas) price(s incident.Step) []string {
 func undoText(s incident.Step) string {
 	text := "back to " + escape(valueText(s.Undo), 40) + "; offered when it gets worse or changes nothing"
 	if s.StopGap() {
-		text += "; taken back by itself after " + human(s.LiftAfter) + " of health"
+		text += "; taken back by itself after " + incident.FormatDuration(s.LiftAfter) + " of health"
 	}
 	return text
 }

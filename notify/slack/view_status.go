@@ -47,7 +47,7 @@ func (c *canvas) stateLine(inc incident.Incident) string {
 	case incident.StateWatching:
 		return watchingLine(inc)
 	case incident.StateClosed:
-		return "*Closed* at " + clock(inc.ClosedAt) + ", " + human(inc.ClosedAt.Sub(inc.OpenedAt)) + " after it began."
+		return "*Closed* at " + clock(inc.ClosedAt) + ", " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + " after it began."
 	default:
 		return "The incident is " + bold(string(inc.State), 40) + "."
 	}
@@ -156,7 +156,7 @@ func watchingLine(inc incident.Incident) string {
 		return ""
 	case len(gaps) > 0:
 		s := gaps[len(gaps)-1]
-		return "👀 *A stop-gap stands.* I take it back (" + escape(verb(s, incident.OpUndo), 80) + ") after " + human(s.LiftAfter) + " of health." + healthy
+		return "👀 *A stop-gap stands.* I take it back (" + escape(verb(s, incident.OpUndo), 80) + ") after " + incident.FormatDuration(s.LiftAfter) + " of health." + healthy
 	case healthy != "" && inc.EndsWithItsAlerts():
 		return "🟢 *Healthy, but an alert is still firing.* Closes when the alert resolves." + healthy
 	case healthy != "":

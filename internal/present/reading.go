@@ -1,0 +1,153 @@
+package present
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Limit is what a reading should keep to: "limit 2 s", "should be 100/s or more". Empty when nothing was compared with it.
+func Limit(r incident.Reading) string {
+	if r.Threshold == nil {
+		return ""
+	}
+	return Limits(r.Direction, incident.FormatValue(*r.Threshold, r.Unit))
+}
+
+// Limits is Limit for thresholds that are written already, each different one once. What has no bad side is compared with a
+// neutral "limit".
+func Limits(d incident.Direction, thresholds ...string) string {
+	var texts []string
+	for _, text := range thresholds {
+		if text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	switch {
+	case len(texts) == 0:
+		return ""
+	case d == incident.LowerIsWorse:
+		return "should be " + strings.Join(texts, " and ") + " or more"
+	}
+	return "limit " + strings.Join(texts, " and ")
+}
+
+// Beyond says that a reading is on the bad side of its threshold, whatever the threshold is.
+func Beyond(r incident.Reading) bool {
+	if !r.HasValue() || r.Threshold == nil {
+		return false
+	}
+	switch r.Direction {
+	case incident.HigherIsWorse:
+		return *r.Value > *r.Threshold
+	case incident.LowerIsWorse:
+		return *r.Value < *r.Threshold
+	case incident.Neutral:
+	}
+	return false
+}
+
+// mostBeyond stands for what is beyond a threshold of 0, of which it can be no share.
+const mostBeyond = 1e6
+
+// excess is how far a reading is beyond its threshold, as a share of it; 0 when it is not.
+func excess(r incident.Reading) float64 {
+	if !Beyond(r) {
+		return 0
+	}
+	share := *r.Value / *r.Threshold
+	if r.Direction == incident.LowerIsWorse {
+		share = 1 / share
+	}
+	if share > 1 && share < mostBeyond {
+		return share - 1
+	}
+	return mostBeyond
+}
+
+// Worst is the reading to name first: of those that must recover the first that is beyond its threshold, else the one furthest
+// beyond. ok is false when none is.
+func Worst(inc incident.Incident) (worst incident.Reading, ok bool) {
+	if inc.Diagnosis != nil {
+		for _, name := range inc.Diagnosis.Healthy {
+			if r := inc.Readings[name]; Beyond(r) {
+				r.Signal = cmp.Or(r.Signal, name)
+				return r, true
+			}
+		}
+	}
+	most := 0.0
+	for _, name := range slices.Sorted(maps.Keys(inc.Readings)) {
+		r := inc.Readings[name]
+		if by := excess(r); by > most {
+			worst, most = r, by
+			worst.Signal = cmp.Or(r.Signal, name)
+		}
+	}
+	return worst, most > 0
+}
+
+// Pods are the pods of a reading with the worst first, and what that one is: "worst", or "highest" for a signal without a bad
+// side. mark is empty where all are the same, because then none stands out, and where there are none.
+func Pods(r incident.Reading) (pods []incident.PodValue, mark string) {
+	if len(r.Pods) == 0 {
+		return nil, ""
+	}
+	pods, mark = slices.Clone(r.Pods), "worst"
+	slices.SortStableFunc(pods, func(a, b incident.PodValue) int { return cmp.Compare(b.Value, a.Value) })
+	switch r.Direction {
+	case incident.LowerIsWorse:
+		slices.SortStableFunc(pods, func(a, b incident.PodValue) int { return cmp.Compare(a.Value, b.Value) })
+	case incident.Neutral:
+		mark = "highest"
+	case incident.HigherIsWorse:
+	}
+	if pods[0].Value == pods[len(pods)-1].Value {
+		mark = ""
+	}
+	return pods, mark
+}
+
+// WorstPod names the pod that stands out: "worst llama-70b-7: 48". Empty where none does.
+func WorstPod(r incident.Reading) string {
+	pods, mark := Pods(r)
+	if mark == "" {
+		return ""
+	}
+	return mark + " " + pods[0].Pod + ": " + incident.FormatValue(pods[0].Value, r.Unit)
+}
+
+// Usually compares a reading with its own past: "usually 400 ms, 6.1 sigma above, 380 ms at this hour yesterday". Empty when
+// there is no past.
+func Usually(r incident.Reading) string {
+	b := r.Baseline
+	if b == nil || !r.HasValue() {
+		return ""
+	}
+	text := "usually " + incident.FormatValue(b.Mean, r.Unit)
+	switch {
+	case b.Score == nil:
+	case *b.Score < 0:
+		text += ", " + sigmas(-*b.Score) + " below"
+	default:
+		text += ", " + sigmas(*b.Score) + " above"
+	}
+	if b.Yesterday != nil {
+		text += ", " + incident.FormatValue(*b.Yesterday, r.Unit) + " at this hour yesterday"
+	}
+	return text
+}
+
+// sigmas does not count further than the number says something.
+func sigmas(score float64) string {
+	const most = 100
+	if score > most || math.IsNaN(score) {
+		return fmt.Sprintf("more than %d sigma", most)
+	}
+	return fmt.Sprintf("%.1f sigma", score)
+}

@@ -1,0 +1,98 @@
+package present
+
+import (
+	"math"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func read(d incident.Direction, value, threshold float64) incident.Reading {
+	return incident.Reading{Direction: d, Unit: incident.UnitCount, Value: &value, Threshold: &threshold}
+}
+
+func TestBeyondIsTheBadSideOfAnyThreshold(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		r      incident.Reading
+		beyond bool
+		limit  string
+	}{
+		"above":                     {read(incident.HigherIsWorse, 3, 2), true, "limit 2"},
+		"at it":                     {read(incident.HigherIsWorse, 2, 2), false, "limit 2"},
+		"above a threshold of 0":    {read(incident.HigherIsWorse, 1, 0), true, "limit 0"},
+		"at a threshold of 0":       {read(incident.HigherIsWorse, 0, 0), false, "limit 0"},
+		"below where lower is bad":  {read(incident.LowerIsWorse, 0, 5), true, "should be 5 or more"},
+		"above where lower is bad":  {read(incident.LowerIsWorse, 6, 5), false, "should be 5 or more"},
+		"no bad side":               {read(incident.Neutral, 9, 5), false, "limit 5"},
+		"no number":                 {read(incident.HigherIsWorse, math.NaN(), 5), false, "limit 5"},
+		"without a limit":           {incident.Reading{Value: new(1.0), Direction: incident.HigherIsWorse}, false, ""},
+		"without a value":           {incident.Reading{Threshold: new(1.0), Direction: incident.LowerIsWorse}, false, "should be 1 or more"},
+		"an error beside the value": {incident.Reading{Value: new(9.0), Threshold: new(1.0), Error: "x"}, false, "limit 1"},
+	} {
+		if got := Beyond(tt.r); got != tt.beyond {
+			t.Errorf("%s: beyond is %v", name, got)
+		}
+		if got := Limit(tt.r); got != tt.limit {
+			t.Errorf("%s: %q, want %q", name, got, tt.limit)
+		}
+	}
+}
+
+func TestTheWorstReadingIsNamedFirst(t *testing.T) {
+	t.Parallel()
+	readings := map[string]incident.Reading{
+		"aborts":  read(incident.HigherIsWorse, 1, 0),
+		"waiting": read(incident.HigherIsWorse, 30, 10),
+		"tokens":  read(incident.LowerIsWorse, 10, 100),
+		"fine":    read(incident.HigherIsWorse, 1, 10),
+	}
+	for name, tt := range map[string]struct {
+		inc  incident.Incident
+		want string
+	}{
+		"a threshold of 0 is the furthest away": {incident.Incident{Readings: readings}, "aborts"},
+		"what must recover comes first": {
+			incident.Incident{Readings: readings, Diagnosis: &incident.Diagnosis{Healthy: []string{"fine", "waiting", "tokens"}}}, "waiting",
+		},
+		"nothing is beyond": {incident.Incident{Readings: map[string]incident.Reading{"fine": readings["fine"]}}, ""},
+	} {
+		if got, ok := Worst(tt.inc); got.Signal != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s: %q", name, got.Signal)
+		}
+	}
+	if a, b := excess(readings["waiting"]), excess(readings["tokens"]); a != 2 || b != 9 {
+		t.Errorf("%v and %v times beyond; want 2 and 9", a, b)
+	}
+}
+
+func TestThePodThatStandsOutIsNamed(t *testing.T) {
+	t.Parallel()
+	pods := []incident.PodValue{{Pod: "a", Value: 2}, {Pod: "b", Value: 48}, {Pod: "c", Value: 1}}
+	for name, tt := range map[string]struct {
+		r    incident.Reading
+		want string
+	}{
+		"higher is worse": {incident.Reading{Direction: incident.HigherIsWorse, Pods: pods}, "worst b: 48"},
+		"lower is worse":  {incident.Reading{Direction: incident.LowerIsWorse, Pods: pods}, "worst c: 1"},
+		"no bad side":     {incident.Reading{Direction: incident.Neutral, Pods: pods}, "highest b: 48"},
+		"all the same":    {incident.Reading{Direction: incident.HigherIsWorse, Pods: pods[:1]}, ""},
+		"no pods":         {incident.Reading{}, ""},
+	} {
+		if got := WorstPod(tt.r); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestAPersonIsNamedByWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	for want, a := range map[string]incident.Actor{
+		"policy": {Kind: "policy", ID: "undo"}, "vllm-medic": {Kind: "bot", ID: "vllm-medic"}, "ada@example.com": {Kind: "kubernetes", ID: "ada@example.com"},
+		"slack:U0ALICE": {Kind: "slack", ID: "U0ALICE"},
+	} {
+		if got := Person(a); got != want {
+			t.Errorf("%+v is %q, want %q", a, got, want)
+		}
+	}
+}
