@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -23,7 +24,7 @@ const stormMode = "autoscaling.aibrix.ai/storm-service-mode"
 // podScalers lists the PodAutoscalers of the workload's namespace. One of another namespace is refused when it names the workload: with KPA and APA AIBrix
 // writes to spec.scaleTargetRef.namespace, but reads how many run in its own (workload_scale.go SetDesiredReplicas, podautoscaler_controller.go
 // getScaleResource), so that no minimum of it is certain to be followed. Without the right to list all, what is not seen is said.
-func (c *cluster) podScalers(ctx context.Context, w *scaled) ([]unstructured.Unstructured, error) {
+func (c *kube) podScalers(ctx context.Context, w *scaled) ([]unstructured.Unstructured, error) {
 	all, err := c.installed(ctx, podScalerResource, podScalerKind, "")
 	var no *incident.RefusedError
 	if errors.As(err, &no) && no.Cause == incident.CauseRight {
@@ -38,7 +39,7 @@ func (c *cluster) podScalers(ctx context.Context, w *scaled) ([]unstructured.Uns
 		switch {
 		case o.GetNamespace() == w.ref.Namespace:
 			here = append(here, o)
-		case text(&o, "spec", "scaleTargetRef", "namespace") != w.ref.Namespace || text(&o, "spec", "scalingStrategy") == "HPA":
+		case cluster.Text(&o, "spec", "scaleTargetRef", "namespace") != w.ref.Namespace || cluster.Text(&o, "spec", "scalingStrategy") == "HPA":
 		case len(aimed(w.ref, []unstructured.Unstructured{o})) > 0:
 			return nil, refused("%s %s/%s sets the replicas of %s from another namespace, and AIBrix reads there how many run: put that in order first",
 				podScalerKind, o.GetNamespace(), o.GetName(), w.ref)
@@ -85,11 +86,11 @@ func podScaler(o *unstructured.Unstructured) *scaler {
 // podScalerStops says why a higher minimum would have no effect.
 func podScalerStops(o *unstructured.Unstructured) string {
 	name := o.GetKind() + " " + o.GetName()
-	if role := text(o, "spec", "subTargetSelector", "roleName"); role != "" && o.GetAnnotations()[stormMode] != "replica" {
-		return fmt.Sprintf("%s scales the role %s of %s: change spec.minReplicas there", name, role, text(o, "spec", "scaleTargetRef", "name"))
+	if role := cluster.Text(o, "spec", "subTargetSelector", "roleName"); role != "" && o.GetAnnotations()[stormMode] != "replica" {
+		return fmt.Sprintf("%s scales the role %s of %s: change spec.minReplicas there", name, role, cluster.Text(o, "spec", "scaleTargetRef", "name"))
 	}
-	if c := condition(o, "ValidSpec"); c.status == "False" {
-		return fmt.Sprintf("%s is not in force: %s: %s", name, c.reason, c.message)
+	if c := cluster.ConditionOf(o, "ValidSpec"); c.Status == "False" {
+		return fmt.Sprintf("%s is not in force: %s: %s", name, c.Reason, c.Message)
 	}
 	return ""
 }

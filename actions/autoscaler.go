@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -55,7 +56,7 @@ const (
 )
 
 // scalerOf finds who owns the workload's replicas; nil when nobody does. That it cannot be known, or that several do, is an error.
-func (c *cluster) scalerOf(ctx context.Context, w *scaled) (*scaler, error) {
+func (c *kube) scalerOf(ctx context.Context, w *scaled) (*scaler, error) {
 	keda, err := c.installed(ctx, kedaResource, kedaKind, w.ref.Namespace)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func chosen(w scaled, keda, pods, hpas []unstructured.Unstructured) (*scaler, er
 }
 
 // installed lists the objects of a kind that a cluster need not have; then there are none.
-func (c *cluster) installed(ctx context.Context, r schema.GroupVersionResource, kind, namespace string) ([]unstructured.Unstructured, error) {
+func (c *kube) installed(ctx context.Context, r schema.GroupVersionResource, kind, namespace string) ([]unstructured.Unstructured, error) {
 	at, found, err := c.kind(ctx, r.GroupVersion().String(), kind)
 	if err != nil || !found {
 		return nil, err
@@ -126,23 +127,14 @@ func aimed(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructur
 			return s
 		}
 		return ref("name", "") != w.Name || ref("namespace", w.Namespace) != w.Namespace || ref("kind", "Deployment") != w.Kind ||
-			group(ref("apiVersion", "apps/v1")) != group(w.APIVersion)
+			cluster.Group(ref("apiVersion", "apps/v1")) != cluster.Group(w.APIVersion)
 	})
-}
-
-// group is the API group of an apiVersion; versions of one group are the same kind.
-func group(apiVersion string) string {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return "unreadable " + apiVersion
-	}
-	return gv.Group
 }
 
 // madeBy names the ScaledObject or PodAutoscaler that made an autoscaler; empty when none did.
 func madeBy(hpa *unstructured.Unstructured) (kind, name string) {
 	for _, o := range hpa.GetOwnerReferences() {
-		if o.Kind == kedaKind && group(o.APIVersion) == kedaResource.Group || o.Kind == podScalerKind && group(o.APIVersion) == podScalerResource.Group {
+		if o.Kind == kedaKind && cluster.Group(o.APIVersion) == kedaResource.Group || o.Kind == podScalerKind && cluster.Group(o.APIVersion) == podScalerResource.Group {
 			return o.Kind, o.Name
 		}
 	}

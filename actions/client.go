@@ -24,8 +24,8 @@ import (
 // errGone says that an object does not exist. It always comes with a *incident.RefusedError.
 var errGone = errors.New("not found")
 
-// cluster reads and tries out. It cannot write.
-type cluster struct {
+// kube reads and tries out. It cannot write.
+type kube struct {
 	dynamic   dynamic.Interface
 	discovery *discovery.DiscoveryClient
 	reviews   authorization.SelfSubjectAccessReviewInterface
@@ -40,7 +40,7 @@ func gated(rc *rest.Config, live bool) *rest.Config {
 	return rc
 }
 
-func newCluster(rc *rest.Config) (*cluster, error) {
+func newKube(rc *rest.Config) (*kube, error) {
 	rc = gated(rc, false)
 	dyn, err := dynamic.NewForConfig(rc)
 	if err != nil {
@@ -54,7 +54,7 @@ func newCluster(rc *rest.Config) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("actions: kubernetes client: %w", err)
 	}
-	return &cluster{
+	return &kube{
 		dynamic: dyn, discovery: disco, reviews: auth.SelfSubjectAccessReviews(), dry: writer{client: dyn, dryRun: true},
 	}, nil
 }
@@ -92,7 +92,7 @@ func (w writer) patch(ctx context.Context, at live, ops []operation) (*unstructu
 }
 
 // get reads an object. That it is not there is errGone.
-func (c *cluster) get(ctx context.Context, r schema.GroupVersionResource, ref incident.WorkloadRef, sub ...string) (*unstructured.Unstructured, error) {
+func (c *kube) get(ctx context.Context, r schema.GroupVersionResource, ref incident.WorkloadRef, sub ...string) (*unstructured.Unstructured, error) {
 	o, err := c.dynamic.Resource(r).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}, sub...)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: %w", errGone, refused("%s does not exist", ref))
@@ -106,7 +106,7 @@ func (c *cluster) get(ctx context.Context, r schema.GroupVersionResource, ref in
 }
 
 // list reads the objects of a kind in a namespace.
-func (c *cluster) list(ctx context.Context, r schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
+func (c *kube) list(ctx context.Context, r schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
 	l, err := c.dynamic.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, readError(err, right{verb: "list", group: r.Group, resource: r.Resource, namespace: namespace})
@@ -124,7 +124,7 @@ func readError(err error, r right) error {
 
 // kind finds where the objects of a kind are. found is false when this cluster has no such kind; that it cannot be asked is an error. It asks each
 // time: kinds come and go with the operators that bring them.
-func (c *cluster) kind(ctx context.Context, apiVersion, kind string) (r schema.GroupVersionResource, found bool, err error) {
+func (c *kube) kind(ctx context.Context, apiVersion, kind string) (r schema.GroupVersionResource, found bool, err error) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil || gv.Version == "" {
 		return r, false, refused("the apiVersion of %s cannot be read: %q", kind, apiVersion)
@@ -145,7 +145,7 @@ func (c *cluster) kind(ctx context.Context, apiVersion, kind string) (r schema.G
 }
 
 // resource is kind for one that has to be there.
-func (c *cluster) resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
+func (c *kube) resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
 	r, found, err := c.kind(ctx, apiVersion, kind)
 	if err == nil && !found {
 		return r, refused("this cluster has no kind %s in %s", kind, apiVersion)

@@ -1,5 +1,7 @@
 package actions
 
+import "github.com/vllm-medic/vllm-medic/internal/cluster"
+
 // kept are the fields in which an operator's object keeps what it writes into the objects that it owns: their replicas, the minimum of their autoscaler
 // and the arguments of vLLM. Empty where nobody has told.
 type kept struct{ replicas, minimum, args string }
@@ -16,7 +18,7 @@ func keptNowhere(kept) string { return "" }
 
 // keptBy is the table of the operators by which vLLM is served, by API group and kind; docs/platforms.md has the same for people.
 func keptBy(apiVersion, kind string) kept {
-	switch group(apiVersion) + "/" + kind {
+	switch cluster.Group(apiVersion) + "/" + kind {
 	case "apps/Deployment":
 		return kept{replicas: "spec.replicas", args: "spec.template"}
 	case "serving.kserve.io/InferenceService":

@@ -3,6 +3,8 @@ package actions
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 )
 
 // KubeAI's Model scales itself unless it is told not to (kubeai api/k8s/v1 model_types.go): spec.replicas is its own then.
@@ -11,7 +13,7 @@ var modelResource = schema.GroupVersionResource{Group: "kubeai.org", Version: "v
 const modelKind = "Model"
 
 func isModel(o *unstructured.Unstructured) bool {
-	return o.GetKind() == modelKind && group(o.GetAPIVersion()) == modelResource.Group
+	return o.GetKind() == modelKind && cluster.Group(o.GetAPIVersion()) == modelResource.Group
 }
 
 // modelScaler is a Model as the autoscaler that it is.

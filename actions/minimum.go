@@ -7,12 +7,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // minimum sets the least number of replicas of the autoscaler that owns a workload's replicas. Its maximum is never touched.
 type minimum struct {
-	c    *cluster
+	c    *kube
 	pool incident.Pool
 	scaled
 	of scaler
@@ -21,7 +22,7 @@ type minimum struct {
 	set         bool
 }
 
-func newMinimum(c *cluster, pool incident.Pool, w scaled, of scaler) (*minimum, error) {
+func newMinimum(c *kube, pool incident.Pool, w scaled, of scaler) (*minimum, error) {
 	m := &minimum{c: c, pool: pool, scaled: w, of: of}
 	least, set, err := unstructured.NestedInt64(of.object.Object, "spec", of.minField)
 	if err != nil {
@@ -108,8 +109,8 @@ func (m *minimum) limits() limits {
 // followed (KEDA's conditions Ready and Fallback, autoscaling/v2 AbleToScale and ScalingActive, which AIBrix has too).
 func (m *minimum) failing() []incident.Guardrail {
 	for _, bad := range []struct{ kind, status string }{{"Ready", "False"}, {"Fallback", "True"}, {"AbleToScale", "False"}, {"ScalingActive", "False"}} {
-		if c := condition(m.of.object, bad.kind); c.status == bad.status {
-			return []incident.Guardrail{caution("autoscaler", "%s does not work as it should (%s=%s): %s: %s", m.owner(), bad.kind, c.status, c.reason, c.message)}
+		if c := cluster.ConditionOf(m.of.object, bad.kind); c.Status == bad.status {
+			return []incident.Guardrail{caution("autoscaler", "%s does not work as it should (%s=%s): %s: %s", m.owner(), bad.kind, c.Status, c.Reason, c.Message)}
 		}
 	}
 	return nil
@@ -185,8 +186,8 @@ func (m *minimum) rollout(ctx context.Context, op incident.Op, want incident.Val
 // trouble is what the autoscaler says when it cannot scale (autoscaling/v2 condition AbleToScale, KEDA's condition Ready).
 func (m *minimum) trouble() string {
 	for _, kind := range []string{"AbleToScale", "Ready"} {
-		if c := condition(m.of.object, kind); c.status == "False" {
-			return fmt.Sprintf(" It says: %s: %s.", c.reason, c.message)
+		if c := cluster.ConditionOf(m.of.object, kind); c.Status == "False" {
+			return fmt.Sprintf(" It says: %s: %s.", c.Reason, c.Message)
 		}
 	}
 	return ""

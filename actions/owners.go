@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -43,7 +44,7 @@ func madeToBeScaled() []schema.GroupVersionKind {
 
 func isMadeToBeScaled(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(madeToBeScaled(), func(k schema.GroupVersionKind) bool {
-		return k.Kind == o.GetKind() && k.Group == group(o.GetAPIVersion())
+		return k.Kind == o.GetKind() && k.Group == cluster.Group(o.GetAPIVersion())
 	})
 }
 
@@ -51,7 +52,13 @@ func isMadeToBeScaled(o *unstructured.Unstructured) bool {
 // they refuse; other GitOps tools may, which is a caution. of is where an operator would keep the setting.
 func ownership(l live, of keptField) incident.Guardrail {
 	o := l.object
-	if c := controllerOf(o); c != nil && (!isMadeToBeScaled(o) || l.subresource != "scale") {
+	c, several := cluster.OwnerAmong(o.GetOwnerReferences())
+	switch {
+	case isMadeToBeScaled(o) && l.subresource == "scale":
+	case several:
+		return deny(ownershipGuard, "%s %s has %d owners and none of them is its controller: which of them would take the change back is not known",
+			o.GetKind(), o.GetName(), len(o.GetOwnerReferences()))
+	case c != nil:
 		where := "the setting has to be changed there"
 		if field := of(keptBy(c.APIVersion, c.Kind)); field != "" {
 			where = "change " + field + " there"
@@ -62,20 +69,6 @@ func ownership(l live, of keptField) incident.Guardrail {
 		return deny(ownershipGuard, "%s %s belongs to %s %s, which would take the change back: %s", o.GetKind(), o.GetName(), c.Kind, c.Name, where)
 	}
 	return gitOps(l)
-}
-
-// controllerOf is the operator's object above this one; the only owner counts as one too.
-func controllerOf(o *unstructured.Unstructured) *metav1.OwnerReference {
-	refs := o.GetOwnerReferences()
-	for i := range refs {
-		if refs[i].Controller != nil && *refs[i].Controller {
-			return &refs[i]
-		}
-	}
-	if len(refs) == 1 {
-		return &refs[0]
-	}
-	return nil
 }
 
 func gitOps(l live) incident.Guardrail {

@@ -42,7 +42,7 @@ func TestOwnershipNamesWhoElseKeepsAField(t *testing.T) {
 		}}, "refuse", "belongs to Team x"},
 		{"several owners, none in charge", []func(*unstructured.Unstructured){func(o *unstructured.Unstructured) {
 			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Team", Name: "x"}, {Kind: "Team", Name: "y"}})
-		}}, "pass", "no operator"},
+		}}, "refuse", "has 2 owners and none of them is its controller"},
 		{"Argo CD by annotation", []func(*unstructured.Unstructured){note("argocd.argoproj.io/tracking-id", "models:apps/Deployment:a/b")}, "caution", "Argo CD application models manages it"},
 		{"Argo CD by label", []func(*unstructured.Unstructured){label("argocd.argoproj.io/instance", "models")}, "caution", "Argo CD application models manages it"},
 		{"Argo CD by manager", []func(*unstructured.Unstructured){managed("argocd-controller", `{}`)}, "caution", "Argo CD has written it"},
@@ -57,7 +57,7 @@ func TestOwnershipNamesWhoElseKeepsAField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := object("Deployment", 1, nil, nil)
+			o := anObject("Deployment")
 			for _, f := range tt.with {
 				f(o)
 			}
@@ -84,7 +84,7 @@ func TestPausedBy(t *testing.T) {
 		{map[string]string{p + "paused-scale-out": "true"}, p + "paused-scale-out: true"},
 		{map[string]string{p + "paused-scale-in": "true"}, ""},
 	} {
-		o := object("ScaledObject", 1, nil, nil)
+		o := anObject("ScaledObject")
 		o.SetAnnotations(tt.notes)
 		if got := pausedBy(o); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%v: %q, want %q", tt.notes, got, tt.want)
@@ -104,4 +104,10 @@ func FuzzCoversReadsAnySetOfFields(f *testing.F) {
 			t.Error("a field without its parent")
 		}
 	})
+}
+
+func anObject(kind string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": kind}}
+	o.SetName("x")
+	return o
 }

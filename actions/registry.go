@@ -47,7 +47,7 @@ func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
 	rc.QPS = cmp.Or(cfg.QPS, 20)
 	rc.Burst = int(2 * rc.QPS)
 	rc.Timeout = cmp.Or(cfg.Timeout, 15*time.Second)
-	c, err := newCluster(rc)
+	c, err := newKube(rc)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (r *Registry) Drill() *Drill {
 
 // turner is what Registry and Drill have in common; they differ in their writer.
 type turner struct {
-	cluster *cluster
+	cluster *kube
 	writer  writer
 	logger  *slog.Logger
 	now     func() time.Time

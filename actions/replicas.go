@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -28,7 +29,7 @@ type scaled struct {
 
 // findReplicas finds what sets a workload's replicas: its scale subresource, or the minimum of the autoscaler that owns them. With a target it reads
 // that one.
-func findReplicas(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
+func findReplicas(ctx context.Context, c *kube, pool incident.Pool, at incident.Target) (subject, error) {
 	w, err := c.workload(ctx, pool.Workload)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func findReplicas(ctx context.Context, c *cluster, pool incident.Pool, at incide
 }
 
 // replicasAt reads the field that a step has written, which is no longer the one that a new step would take.
-func (c *cluster) replicasAt(ctx context.Context, pool incident.Pool, w scaled, owner *scaler, at incident.Target) (subject, error) {
+func (c *kube) replicasAt(ctx context.Context, pool incident.Pool, w scaled, owner *scaler, at incident.Target) (subject, error) {
 	if isModel(w.object) && at.Key() == targetOf(w.object, incident.Target{}).Key() && at.Subresource != incident.SubresourceScale {
 		return newMinimum(c, pool, w, *modelScaler(w.object))
 	}
@@ -90,7 +91,7 @@ func (c *cluster) replicasAt(ctx context.Context, pool incident.Pool, w scaled, 
 }
 
 // scalerAt reads one autoscaler by its name. It lists, because that is the right which the bot has for autoscalers.
-func (c *cluster) scalerAt(ctx context.Context, r schema.GroupVersionResource, at incident.Target, wrap func(*unstructured.Unstructured) *scaler) (*scaler, error) {
+func (c *kube) scalerAt(ctx context.Context, r schema.GroupVersionResource, at incident.Target, wrap func(*unstructured.Unstructured) *scaler) (*scaler, error) {
 	all, err := c.list(ctx, r, at.Namespace)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (c *cluster) scalerAt(ctx context.Context, r schema.GroupVersionResource, a
 }
 
 // workload reads a workload, without its scale.
-func (c *cluster) workload(ctx context.Context, ref incident.WorkloadRef) (scaled, error) {
+func (c *kube) workload(ctx context.Context, ref incident.WorkloadRef) (scaled, error) {
 	w := scaled{ref: ref}
 	if ref.IsZero() {
 		return w, refused("the pool names no workload")
@@ -118,7 +119,7 @@ func (c *cluster) workload(ctx context.Context, ref incident.WorkloadRef) (scale
 }
 
 // readScale fills in the scale.
-func (c *cluster) readScale(ctx context.Context, w *scaled) error {
+func (c *kube) readScale(ctx context.Context, w *scaled) error {
 	var err error
 	if w.path, err = c.scalePath(ctx, w.resource, w.object); err != nil {
 		return err
@@ -138,7 +139,7 @@ func (c *cluster) readScale(ctx context.Context, w *scaled) error {
 			verb: "get", group: w.resource.Group, resource: w.resource.Resource, subresource: "scale", namespace: w.ref.Namespace, name: w.ref.Name,
 		})
 	}
-	if w.replicas, err = scaleReplicas(w.scale); err != nil {
+	if w.replicas, err = cluster.ScaleReplicas(w.scale); err != nil {
 		return refused("the scale of %s cannot be read: %s", w.ref, err)
 	}
 	return nil
@@ -151,12 +152,6 @@ func unscalable(ref incident.WorkloadRef) *incident.RefusedError {
 		no.Hint = fmt.Sprintf("Its operator follows %s: change it there.", field)
 	}
 	return no
-}
-
-// scaleReplicas reads spec.replicas of a Scale, which is left out when it is zero (k8s.io/api autoscaling/v1).
-func scaleReplicas(scale *unstructured.Unstructured) (int64, error) {
-	n, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
-	return n, err
 }
 
 // asleep refuses to scale a workload from nothing: somebody has put it to sleep, or an autoscaler has, and both must stay so.

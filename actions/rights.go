@@ -41,7 +41,7 @@ func (r right) String() string {
 func lacks(r right) string { return fmt.Sprintf("the bot lacks the right to %s", r) }
 
 // may asks the API server whether the bot has a right. Only a clear yes is yes.
-func (c *cluster) may(ctx context.Context, r right) (bool, error) {
+func (c *kube) may(ctx context.Context, r right) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: new(r.attributes()),
 	}}
@@ -85,7 +85,7 @@ func (r *Registry) rights(ctx context.Context, p incident.Pool, m incident.Mode)
 }
 
 // needs are all rights that the knobs of a pool need, those to write included.
-func (c *cluster) needs(ctx context.Context, pool incident.Pool) ([]right, error) {
+func (c *kube) needs(ctx context.Context, pool incident.Pool) ([]right, error) {
 	var out []right
 	w := pool.Workload
 	if pool.Knobs.Replicas != nil || pool.Knobs.MaxNumBatchedTokens != nil {
@@ -122,7 +122,7 @@ func (c *cluster) needs(ctx context.Context, pool incident.Pool) ([]right, error
 }
 
 // lacksScaler says whether a right is for an autoscaler that this cluster does not have: where KEDA or AIBrix is not installed there is nothing to look for.
-func (c *cluster) lacksScaler(ctx context.Context, r right) (bool, error) {
+func (c *kube) lacksScaler(ctx context.Context, r right) (bool, error) {
 	for _, s := range []struct {
 		resource schema.GroupVersionResource
 		kind     string

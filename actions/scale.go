@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -18,7 +19,7 @@ var scaleField = incident.Target{
 
 // scale sets a workload's replicas through its scale subresource, of any kind that has one.
 type scale struct {
-	c    *cluster
+	c    *kube
 	pool incident.Pool
 	scaled
 	broken *incident.RefusedError
@@ -27,9 +28,9 @@ type scale struct {
 }
 
 // newScale looks, for a new step on an object that an operator owns, for one that is made to be scaled in its place.
-func (c *cluster) newScale(ctx context.Context, pool incident.Pool, w scaled, at incident.Target) *scale {
+func (c *kube) newScale(ctx context.Context, pool incident.Pool, w scaled, at incident.Target) *scale {
 	s := &scale{c: c, pool: pool, scaled: w}
-	if owner := controllerOf(w.object); owner != nil && at.Name == "" && !isMadeToBeScaled(w.object) {
+	if owner, _ := cluster.OwnerAmong(w.object.GetOwnerReferences()); owner != nil && at.Name == "" && !isMadeToBeScaled(w.object) {
 		s.instead = c.scalerBeside(ctx, w.object, owner.UID)
 	}
 	return s
@@ -37,7 +38,7 @@ func (c *cluster) newScale(ctx context.Context, pool incident.Pool, w scaled, at
 
 // scalerBeside names an object of the same owner, and of the same role where both have one, that is made to be scaled. It only makes a refusal more useful,
 // so what cannot be read is left out.
-func (c *cluster) scalerBeside(ctx context.Context, o *unstructured.Unstructured, owner types.UID) string {
+func (c *kube) scalerBeside(ctx context.Context, o *unstructured.Unstructured, owner types.UID) string {
 	const role = "disaggregatedset.x-k8s.io/role"
 	for _, k := range madeToBeScaled() {
 		r, found, err := c.kind(ctx, k.GroupVersion().String(), k.Kind)
@@ -49,7 +50,8 @@ func (c *cluster) scalerBeside(ctx context.Context, o *unstructured.Unstructured
 			continue
 		}
 		for i := range all {
-			above, one := controllerOf(&all[i]), all[i].GetLabels()[role]
+			above, _ := cluster.OwnerAmong(all[i].GetOwnerReferences())
+			one := all[i].GetLabels()[role]
 			if above != nil && above.UID == owner && (one == "" || o.GetLabels()[role] == "" || one == o.GetLabels()[role]) {
 				return k.Kind + " " + all[i].GetName()
 			}
@@ -63,7 +65,7 @@ func (s *scale) live() live {
 		target: targetOf(s.object, scaleField), value: intValue(s.replicas), resource: s.resource, subresource: "scale", object: s.object,
 		version: s.scale.GetResourceVersion(), path: s.path.fields, pathless: s.path.unknown, instead: s.instead, broken: s.broken,
 		read: func(o *unstructured.Unstructured) (incident.Value, error) {
-			n, err := scaleReplicas(o)
+			n, err := cluster.ScaleReplicas(o)
 			return intValue(n), err
 		},
 	}

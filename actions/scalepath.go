@@ -57,7 +57,7 @@ func plainKinds() []schema.GroupResource {
 
 // scalePath finds it out: Kubernetes' own kinds and some others have one place, who has scaled the object before has left it in the managed fields, and else the
 // kind's definition says it. The right to read that one is not needed for anything else, so without it the path is not known.
-func (c *cluster) scalePath(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured) (scalePath, error) {
+func (c *kube) scalePath(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured) (scalePath, error) {
 	if r.Group == "apps" || slices.Contains(plainKinds(), r.GroupResource()) {
 		return scalePath{fields: []string{"f:spec", "f:replicas"}}, nil
 	}

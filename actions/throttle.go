@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -41,7 +42,7 @@ type throttle struct {
 }
 
 // findThrottle reads the limit. A policy that is not there is refused with one to apply.
-func findThrottle(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
+func findThrottle(ctx context.Context, c *kube, pool incident.Pool, at incident.Target) (subject, error) {
 	ref, field, err := throttleAt(pool, at)
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func readLimit(o *unstructured.Unstructured, field string) (incident.Value, erro
 
 // localRule is the first local rate limit. Without one there is nothing to turn: a rule needs a unit and clients, which a person has to choose.
 func localRule(o *unstructured.Unstructured) (map[string]any, error) {
-	if kind := text(o, "spec", "rateLimit", "type"); kind != "" && kind != "Local" {
+	if kind := cluster.Text(o, "spec", "rateLimit", "type"); kind != "" && kind != "Local" {
 		return nil, refused("%s %s has a rate limit of type %s; only local ones are turned", policyKind, o.GetName(), kind)
 	}
 	rules, _, err := unstructured.NestedSlice(o.Object, "spec", "rateLimit", "local", "rules")
@@ -247,7 +248,7 @@ func (t *throttle) inForce() error {
 	}
 	for _, v := range verdicts(t.base.object) {
 		if v.against() && (v.kind != overridden || !t.reach.rest) {
-			return refused("%s %s is not in force: the gateway says %s: %s", policyKind, t.base.target.Name, v.reason, v.message)
+			return refused("%s %s is not in force: the gateway says %s: %s", policyKind, t.base.target.Name, v.Reason, v.Message)
 		}
 	}
 	return nil

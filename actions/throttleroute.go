@@ -87,7 +87,7 @@ func (s seenRoute) taken(namespace string, by policySelector) (met incident.Trut
 }
 
 // seeRoute reads the pool's route. Without the right to read it, what it says is not known.
-func (c *cluster) seeRoute(ctx context.Context, at incident.RouteRef) (seenRoute, error) {
+func (c *kube) seeRoute(ctx context.Context, at incident.RouteRef) (seenRoute, error) {
 	ref := incident.WorkloadRef{APIVersion: routeResource.GroupVersion().String(), Kind: routeKind, Namespace: at.Namespace, Name: at.Name}
 	o, err := c.get(ctx, routeResource, ref)
 	var no *incident.RefusedError
@@ -125,7 +125,7 @@ func (c *cluster) seeRoute(ctx context.Context, at incident.RouteRef) (seenRoute
 }
 
 // reach finds out whom a policy limits. wrong refuses one that does not limit the pool's route.
-func (c *cluster) reach(ctx context.Context, o *unstructured.Unstructured, route incident.RouteRef) (r reach, wrong, err error) {
+func (c *kube) reach(ctx context.Context, o *unstructured.Unstructured, route incident.RouteRef) (r reach, wrong, err error) {
 	if r, wrong = reachOf(o, route); wrong != nil {
 		return r, wrong, nil
 	}
@@ -151,7 +151,7 @@ func (c *cluster) reach(ctx context.Context, o *unstructured.Unstructured, route
 
 // leaves says whether the policies that count in place of this one for some of its routes leave it the pool's. Envoy Gateway says of which routes only in a
 // sentence, so the policies themselves are looked at.
-func (c *cluster) leaves(ctx context.Context, o *unstructured.Unstructured, seen seenRoute) (rest bool, wrong, err error) {
+func (c *kube) leaves(ctx context.Context, o *unstructured.Unstructured, seen seenRoute) (rest bool, wrong, err error) {
 	places := []string{seen.Namespace, o.GetNamespace()}
 	slices.Sort(places)
 	for _, namespace := range slices.Compact(places) {

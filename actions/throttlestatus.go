@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -17,7 +18,7 @@ func (t *throttle) rollout(_ context.Context, _ incident.Op, _ incident.Value) (
 		case v.seen < t.base.object.GetGeneration() && v.kind == accepted:
 			return running("The gateway has not seen the change yet."), nil
 		case v.against() && !(v.kind == overridden && t.aboveRoutes()):
-			return failed("The gateway does not take the policy: %s: %s", v.reason, v.message), nil
+			return failed("The gateway does not take the policy: %s: %s", v.Reason, v.Message), nil
 		}
 	}
 	if len(all) == 0 {
@@ -41,14 +42,14 @@ const (
 
 // verdict is one of these conditions at one gateway, for the generation that it has seen.
 type verdict struct {
-	report
+	cluster.Condition
 	kind string
 	seen int64
 }
 
 // against says that the policy, or a part of it, is not in force.
 func (v verdict) against() bool {
-	return v.kind == accepted && v.status == "False" || v.kind == overridden && v.status == "True"
+	return v.kind == accepted && v.Status == "False" || v.kind == overridden && v.Status == "True"
 }
 
 func verdicts(o *unstructured.Unstructured) []verdict {
@@ -73,7 +74,7 @@ func verdicts(o *unstructured.Unstructured) []verdict {
 			}
 			kind, _ := one["type"].(string)
 			seen, _ := one["observedGeneration"].(int64)
-			out = append(out, verdict{report: conditionIn([]any{c}, kind), kind: kind, seen: seen})
+			out = append(out, verdict{Condition: cluster.ConditionAmong([]any{c}, kind), kind: kind, seen: seen})
 		}
 	}
 	return out

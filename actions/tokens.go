@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
@@ -36,7 +37,7 @@ type container struct {
 }
 
 // findTokens reads the flag. Where it cannot be read, the subject says so as broken.
-func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident.Target) (subject, error) {
+func findTokens(ctx context.Context, c *kube, pool incident.Pool, at incident.Target) (subject, error) {
 	ref := pool.Workload
 	if at.Name != "" {
 		ref = incident.WorkloadRef{
@@ -83,7 +84,7 @@ func findTokens(ctx context.Context, c *cluster, pool incident.Pool, at incident
 
 // hasArguments says whether the bot changes the arguments of this kind of workload.
 func hasArguments(ref incident.WorkloadRef) bool {
-	return group(ref.APIVersion) == "apps" && (ref.Kind == "Deployment" || ref.Kind == "StatefulSet")
+	return cluster.Group(ref.APIVersion) == "apps" && (ref.Kind == "Deployment" || ref.Kind == "StatefulSet")
 }
 
 // list is the list of the manifest that has the value, or that the flag would be added to.
@@ -101,7 +102,7 @@ func (t *tokens) brokenBy(err error) (subject, error) {
 	if !errors.As(err, &no) {
 		return nil, err
 	}
-	if owner := controllerOf(t.base.object); owner != nil && no.Hint == "" {
+	if owner, _ := cluster.OwnerAmong(t.base.object.GetOwnerReferences()); owner != nil && no.Hint == "" {
 		if at := keptBy(owner.APIVersion, owner.Kind).args; at != "" {
 			no.Hint = fmt.Sprintf("It belongs to %s %s: change %s there.", owner.Kind, owner.Name, at)
 		}
@@ -272,7 +273,7 @@ func (t *tokens) limits(now, to int64) (limits, string, error) {
 	if to >= now && given {
 		return l, "it is raised, so nothing that vLLM needs at least is at risk", nil
 	}
-	least, err := leastTokens(t.box.line, now, given && settled(t.base.object), t.saysChunked())
+	least, err := leastTokens(t.box.line, now, given && cluster.Settled(t.base.object), t.saysChunked())
 	if err != nil {
 		return l, "", err
 	}
@@ -288,9 +289,9 @@ func (t *tokens) rollable() error {
 	switch {
 	case err != nil || paused:
 		return refused("%s is paused (spec.paused), so the change would not roll out", t.ref)
-	case text(o, "spec", "updateStrategy", "type") == "OnDelete":
+	case cluster.Text(o, "spec", "updateStrategy", "type") == "OnDelete":
 		return refused("%s replaces pods only when somebody deletes them (updateStrategy OnDelete)", t.ref)
-	case number(o, "spec", "updateStrategy", "rollingUpdate", "partition") > 0:
+	case cluster.Count(o, "spec", "updateStrategy", "rollingUpdate", "partition") > 0:
 		return refused("%s rolls out only a part of its pods (updateStrategy.rollingUpdate.partition)", t.ref)
 	}
 	return nil
@@ -313,7 +314,7 @@ func (t *tokens) strategy() string {
 	if o.GetKind() == "StatefulSet" {
 		return "Pods are replaced one by one; each is missing while its successor starts."
 	}
-	if text(o, "spec", "strategy", "type") == "Recreate" {
+	if cluster.Text(o, "spec", "strategy", "type") == "Recreate" {
 		return "The strategy is Recreate: all pods end before the new ones start."
 	}
 	at := func(field string) string {
@@ -370,5 +371,5 @@ func (t *tokens) change(to incident.Value) ([]operation, error) {
 }
 
 func (t *tokens) rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {
-	return follows(t.base.object, number(t.base.object, "spec", "replicas"), nil, podCount{}), nil
+	return cluster.Followed(t.base.object, cluster.Count(t.base.object, "spec", "replicas"), nil, cluster.PodCount{}), nil
 }

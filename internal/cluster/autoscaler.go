@@ -3,13 +3,11 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -58,16 +56,16 @@ func (k *Reader) autoscaler(ctx context.Context, ref incident.WorkloadRef, obj *
 		return scaler{}, err
 	}
 	if keda != nil {
-		hpa := cmp.Or(text(keda, "status", "hpaName"), "keda-hpa-"+keda.GetName()) // KEDA's own default
-		return scaler{namespace: ref.Namespace, kind: kedaKind, name: keda.GetName(), hpa: hpa, own: minimumBy(keda, "minReplicaCount", number(keda, "spec", "minReplicaCount"))}, nil
+		hpa := cmp.Or(Text(keda, "status", "hpaName"), "keda-hpa-"+keda.GetName()) // KEDA's own default
+		return scaler{namespace: ref.Namespace, kind: kedaKind, name: keda.GetName(), hpa: hpa, own: minimumBy(keda, "minReplicaCount", Number(keda, "spec", "minReplicaCount"))}, nil
 	}
 	pods, err := k.aimedAt(ctx, ref, podScalerVersion, podScalerKind)
 	if err != nil {
 		return scaler{}, err
 	}
 	if pods != nil {
-		out := scaler{namespace: ref.Namespace, kind: podScalerKind, name: pods.GetName(), own: minimumBy(pods, "minReplicas", number(pods, "spec", "minReplicas"))}
-		if text(pods, "spec", "scalingStrategy") == "HPA" {
+		out := scaler{namespace: ref.Namespace, kind: podScalerKind, name: pods.GetName(), own: minimumBy(pods, "minReplicas", Number(pods, "spec", "minReplicas"))}
+		if Text(pods, "spec", "scalingStrategy") == "HPA" {
 			out.hpa = pods.GetName() + "-hpa" // AIBrix' own name for it
 		}
 		return out, nil
@@ -96,7 +94,7 @@ func (k *Reader) autoscaler(ctx context.Context, ref incident.WorkloadRef, obj *
 
 // scalesItself says whether KubeAI keeps the replicas of the workload.
 func scalesItself(obj *unstructured.Unstructured) bool {
-	if obj.GetKind() != modelKind || group(obj.GetAPIVersion()) != modelGroup {
+	if obj.GetKind() != modelKind || Group(obj.GetAPIVersion()) != modelGroup {
 		return false
 	}
 	disabled, _, err := unstructured.NestedBool(obj.Object, "spec", "autoscalingDisabled")
@@ -105,7 +103,7 @@ func scalesItself(obj *unstructured.Unstructured) bool {
 
 func kedaOwner(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	for _, o := range hpa.OwnerReferences {
-		if o.Kind == kedaKind && group(o.APIVersion) == group(kedaVersion) {
+		if o.Kind == kedaKind && Group(o.APIVersion) == Group(kedaVersion) {
 			return o.Name
 		}
 	}
@@ -137,18 +135,10 @@ func (k *Reader) aimedAt(ctx context.Context, ref incident.WorkloadRef, version,
 }
 
 func target(o *unstructured.Unstructured, field string) string {
-	return text(o, "spec", "scaleTargetRef", field)
+	return Text(o, "spec", "scaleTargetRef", field)
 }
 
 // sameTarget compares group, kind and name: the version of a reference may be an older one of the same group.
 func sameTarget(ref incident.WorkloadRef, apiVersion, kind, name string) bool {
-	return ref.Name == name && ref.Kind == kind && group(ref.APIVersion) == group(apiVersion)
-}
-
-func group(apiVersion string) string {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return fmt.Sprintf("unreadable %q", apiVersion)
-	}
-	return gv.Group
+	return ref.Name == name && ref.Kind == kind && Group(ref.APIVersion) == Group(apiVersion)
 }

@@ -88,9 +88,13 @@ func (k *Reader) ofOneKind(ctx context.Context, err error, namespace, pod string
 // owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the
 // top.
 func (k *Reader) owner(ctx context.Context, of incident.WorkloadRef, refs []metav1.OwnerReference) (incident.WorkloadRef, []metav1.OwnerReference, error) {
-	owner, err := onlyOwner(of, refs)
-	if err != nil || owner == nil {
+	owner, several := OwnerAmong(refs)
+	if several {
+		err := fmt.Errorf("%w: %w: %s has %d owners and none of them is its controller", incident.ErrNoWorkload, ErrAmbiguous, of, len(refs))
 		return incident.WorkloadRef{}, nil, err
+	}
+	if owner == nil {
+		return incident.WorkloadRef{}, nil, nil
 	}
 	ref := incident.WorkloadRef{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: of.Namespace, Name: owner.Name}
 	obj, _, err := k.get(ctx, ref)
@@ -103,21 +107,19 @@ func (k *Reader) owner(ctx context.Context, of incident.WorkloadRef, refs []meta
 	return ref, obj.GetOwnerReferences(), nil
 }
 
-// onlyOwner returns the controller, or the only owner; nil at the top. A Node above a static pod is no workload.
-func onlyOwner(of incident.WorkloadRef, refs []metav1.OwnerReference) (*metav1.OwnerReference, error) {
+// OwnerAmong is the owner among the references of an object: its controller, or the only one. It is nil at the top, and where several
+// own the object and none of them controls it, which several says. A Node above a static pod is no owner.
+func OwnerAmong(refs []metav1.OwnerReference) (owner *metav1.OwnerReference, several bool) {
 	if c := metav1.GetControllerOf(&metav1.ObjectMeta{OwnerReferences: refs}); c != nil {
 		if c.Kind == "Node" && c.APIVersion == "v1" {
-			return nil, nil
+			return nil, false
 		}
-		return c, nil
+		return c, false
 	}
-	switch len(refs) {
-	case 0:
-		return nil, nil
-	case 1:
-		return &refs[0], nil
+	if len(refs) == 1 {
+		return &refs[0], false
 	}
-	return nil, fmt.Errorf("%w: %w: %s has %d owners and none of them is its controller", incident.ErrNoWorkload, ErrAmbiguous, of, len(refs))
+	return nil, len(refs) > 1
 }
 
 // objectError is readError with "not found" as incident.ErrNoWorkload.

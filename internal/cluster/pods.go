@@ -61,7 +61,7 @@ func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 // from starting. Of the containers beside the engine only what they wait for is said, each with its name: their ends
 // are no ends of an engine, and they may be why the pod is not ready.
 func podFacts(pod *corev1.Pod, container string) incident.Pod {
-	out := incident.Pod{Name: pod.Name, Phase: string(pod.Status.Phase), Terminating: pod.DeletionTimestamp != nil}
+	out := incident.Pod{Name: pod.Name, Phase: string(pod.Status.Phase), Ready: podReady(pod), Terminating: pod.DeletionTimestamp != nil}
 	if pod.Status.StartTime != nil {
 		out.Started = pod.Status.StartTime.UTC()
 	}
@@ -73,10 +73,7 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 		reasons = append(reasons, redact.Shown(pod.Status.Reason))
 	}
 	for _, c := range pod.Status.Conditions {
-		switch {
-		case c.Type == corev1.PodReady:
-			out.Ready = c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
-		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			out.Unscheduled = c.LastTransitionTime.UTC()
 			if c.LastTransitionTime.IsZero() {
 				out.Unscheduled = pod.CreationTimestamp.UTC()
@@ -136,6 +133,34 @@ func containerReasons(s corev1.ContainerStatus) []string {
 		}
 	}
 	return out
+}
+
+// PodCount is how many pods of a workload are ready, and how many are not, where they could be counted.
+type PodCount struct {
+	Known          bool
+	Ready, Unready int64
+}
+
+// CountPods counts pods. Those that have ended or are about to go are neither ready nor unready.
+func CountPods(pods []corev1.Pod) PodCount {
+	out := PodCount{Known: true}
+	for i := range pods {
+		switch p := &pods[i]; {
+		case p.DeletionTimestamp != nil, p.Status.Phase == corev1.PodSucceeded, p.Status.Phase == corev1.PodFailed:
+		case podReady(p):
+			out.Ready++
+		default:
+			out.Unready++
+		}
+	}
+	return out
+}
+
+// podReady says whether a pod takes requests: one that is about to go does not.
+func podReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // PodsAt lists the pods that have this IP now; namespace may be empty for all. Ended pods are left out.

@@ -88,7 +88,7 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 					return err
 				}
 				got = bot.Cluster(ctx, deploymentRef("llama"), time.Now())
-				if got.RolloutRunning || d.Annotations[revisionAnnotation] != revision || zeroIfAbsent(got.ReadyReplicas) != replicas || len(got.Pods) != int(replicas) {
+				if got.RolloutRunning || d.Annotations[revisionAnnotation] != revision || got.ReadyReplicas == nil || *got.ReadyReplicas != replicas || len(got.Pods) != int(replicas) {
 					return fmt.Errorf("revision %s, %+v", d.Annotations[revisionAnnotation], got)
 				}
 				if diff := cmp.Diff(scalings, said(got, incident.ChangeScale)); diff != "" {

@@ -131,7 +131,7 @@ func (k *Reader) replicaSets(ctx context.Context, namespace string, sel labels.S
 func deploymentHistory(d *unstructured.Unstructured, sets []appsv1.ReplicaSet) history {
 	out := history{
 		of:      incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: d.GetNamespace(), Name: d.GetName()},
-		running: rolloutRunning(d, number(d, "spec", "replicas")), finished: rolloutFinished(d),
+		running: rolloutRunning(d, Number(d, "spec", "replicas")), finished: rolloutFinished(d),
 	}
 	for i := range sets {
 		rs := &sets[i]
@@ -178,7 +178,7 @@ func rolloutFinished(d *unstructured.Unstructured) time.Time {
 func (k *Reader) controllerRevisions(ctx context.Context, obj *unstructured.Unstructured, sel labels.Selector) (history, error) {
 	out := history{
 		of:      incident.WorkloadRef{APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()},
-		running: rolloutRunning(obj, number(obj, "spec", "replicas")),
+		running: rolloutRunning(obj, Number(obj, "spec", "replicas")),
 	}
 	list, err := k.typed.AppsV1().ControllerRevisions(obj.GetNamespace()).List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxRevisions})
 	if err != nil {

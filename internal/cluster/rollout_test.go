@@ -39,9 +39,13 @@ func TestRolloutRunning(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			obj := &unstructured.Unstructured{Object: m{"kind": tt.kind, "spec": tt.spec, "status": tt.status}}
+			version := "apps/v1"
+			if tt.kind != "Deployment" && tt.kind != "StatefulSet" {
+				version = "example.com/v1"
+			}
+			obj := &unstructured.Unstructured{Object: m{"apiVersion": version, "kind": tt.kind, "spec": tt.spec, "status": tt.status}}
 			obj.SetGeneration(tt.generation)
-			if got := rolloutRunning(obj, number(obj, "spec", "replicas")); got != tt.want {
+			if got := rolloutRunning(obj, Number(obj, "spec", "replicas")); got != tt.want {
 				t.Errorf("rolloutRunning = %v", got)
 			}
 		})

@@ -86,7 +86,7 @@ func (k *Reader) resource(m *meta.RESTMapping, namespace string) dynamic.Resourc
 // shape fills in replicas and rollout, and returns the selector of the workload's pods, and that of the pods that stand for one replica each, as its scale
 // has it; nil when the kind has none. Kinds that do not hold these in the usual fields are asked for their scale subresource.
 func (k *Reader) shape(ctx context.Context, obj *unstructured.Unstructured, m *meta.RESTMapping, out *incident.Cluster) (sel, leaders labels.Selector, err error) {
-	out.Replicas, out.ReadyReplicas = number(obj, "spec", "replicas"), readyReplicas(obj)
+	out.Replicas, out.ReadyReplicas = Number(obj, "spec", "replicas"), ReadyReplicas(obj)
 	defer func() { out.RolloutRunning = rolloutRunning(obj, out.Replicas) }()
 	sel, err = selectorOf(obj)
 	if err != nil || sel != nil && out.Replicas != nil && out.ReadyReplicas != nil {
@@ -115,7 +115,11 @@ func (k *Reader) shape(ctx context.Context, obj *unstructured.Unstructured, m *m
 		return sel, nil, err
 	}
 	if out.Replicas == nil {
-		out.Replicas = number(scale, "spec", "replicas")
+		n, err := ScaleReplicas(scale)
+		if err != nil {
+			return sel, nil, fmt.Errorf("the scale of %s %s/%s: %w", obj.GetKind(), obj.GetNamespace(), obj.GetName(), err)
+		}
+		out.Replicas = &n
 	}
 	if leaders, err = scaleSelector(scale); err != nil {
 		return sel, nil, err
@@ -132,19 +136,24 @@ func replicasUnset(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "the spec replicas field")
 }
 
-// readyReplicas is how many replicas the object says are ready; nil when it does not say it. Kubernetes' own kinds leave the field out while it is zero, of
-// any other kind an absent one says nothing. A KubeAI Model has it in a place of its own.
-func readyReplicas(obj *unstructured.Unstructured) *int64 {
-	n := number(obj, "status", "readyReplicas")
-	switch {
-	case n != nil:
-		return n
-	case group(obj.GetAPIVersion()) == "apps" && number(obj, "spec", "replicas") != nil:
-		return new(int64)
-	case group(obj.GetAPIVersion()) == modelGroup:
-		return number(obj, "status", "replicas", "ready")
+// ReadyReplicas is how many replicas an object says are ready; nil when it does not say it. Kubernetes' own kinds leave the field
+// out while it is zero; of any other kind an absent one says nothing. A KubeAI Model has it in a place of its own.
+func ReadyReplicas(o *unstructured.Unstructured) *int64 {
+	if Group(o.GetAPIVersion()) == "apps" && Number(o, "spec", "replicas") != nil {
+		return new(Count(o, "status", "readyReplicas"))
+	}
+	for _, path := range [][]string{{"status", "readyReplicas"}, {"status", "availableReplicas"}, {"status", "replicas", "ready"}} {
+		if n := Number(o, path...); n != nil {
+			return n
+		}
 	}
 	return nil
+}
+
+// ScaleReplicas reads spec.replicas of a Scale, which is left out while it is zero (k8s.io/api autoscaling/v1).
+func ScaleReplicas(scale *unstructured.Unstructured) (int64, error) {
+	n, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	return n, err
 }
 
 // ready counts the ready pods among those that stand for one replica each.
@@ -172,7 +181,7 @@ func selectorOf(obj *unstructured.Unstructured) (labels.Selector, error) {
 	if obj.GetKind() == "LeaderWorkerSet" {
 		return labels.SelectorFromSet(labels.Set{"leaderworkerset.sigs.k8s.io/name": obj.GetName()}), nil
 	}
-	if obj.GetKind() == modelKind && group(obj.GetAPIVersion()) == modelGroup {
+	if obj.GetKind() == modelKind && Group(obj.GetAPIVersion()) == modelGroup {
 		return labels.SelectorFromSet(labels.Set{"model": obj.GetName()}), nil
 	}
 	if obj.GetKind() == "Pod" {
@@ -198,7 +207,7 @@ func selectorOf(obj *unstructured.Unstructured) (labels.Selector, error) {
 
 // scaleSelector is nil when the scale says nothing about pods.
 func scaleSelector(scale *unstructured.Unstructured) (labels.Selector, error) {
-	selector := text(scale, "status", "selector")
+	selector := Text(scale, "status", "selector")
 	if selector == "" {
 		return nil, nil
 	}

@@ -20,7 +20,7 @@ var inside = map[string][]string{
 	"internal/incident":     {},
 	"playbooks":             {"internal/incident", "internal/promql", "internal/strictyaml"},
 	"playbooks/catalog":     {"playbooks"},
-	"actions":               {"internal/incident", "internal/vllm"},
+	"actions":               {"internal/cluster", "internal/incident", "internal/vllm"},
 	"webhook":               {"internal/incident"},
 	"notify":                {"internal/incident", "internal/rescue"},
 	"notify/slack":          {"internal/incident", "internal/present", "internal/rescue", "notify"},
