@@ -6,17 +6,10 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
-
-// AIBrix' autoscaler (aibrix api/autoscaling/v1alpha1 podautoscaler_types.go). With the strategies KPA and APA it writes spec.replicas itself, with HPA it
-// makes a HorizontalPodAutoscaler and writes its own bounds into it; spec.minReplicas is the knob of all of them.
-var podScalerResource = schema.GroupVersionResource{Group: "autoscaling.aibrix.ai", Version: "v1alpha1", Resource: "podautoscalers"}
-
-const podScalerKind = "PodAutoscaler"
 
 // stormMode is the annotation by which a PodAutoscaler of a role scales the whole StormService (aibrix workload_scale.go).
 const stormMode = "autoscaling.aibrix.ai/storm-service-mode"
@@ -25,11 +18,11 @@ const stormMode = "autoscaling.aibrix.ai/storm-service-mode"
 // writes to spec.scaleTargetRef.namespace, but reads how many run in its own (workload_scale.go SetDesiredReplicas, podautoscaler_controller.go
 // getScaleResource), so that no minimum of it is certain to be followed. Without the right to list all, what is not seen is said.
 func (c *kube) podScalers(ctx context.Context, w *scaled) ([]unstructured.Unstructured, error) {
-	all, err := c.installed(ctx, podScalerResource, podScalerKind, "")
+	all, err := c.installed(ctx, cluster.PodAutoscalers, cluster.PodAutoscalerKind, "")
 	var no *incident.RefusedError
 	if errors.As(err, &no) && no.Cause == incident.CauseRight {
 		w.unseen = no.Reason
-		return c.list(ctx, podScalerResource, w.ref.Namespace)
+		return c.list(ctx, cluster.PodAutoscalers, w.ref.Namespace)
 	}
 	if err != nil {
 		return nil, err
@@ -40,9 +33,9 @@ func (c *kube) podScalers(ctx context.Context, w *scaled) ([]unstructured.Unstru
 		case o.GetNamespace() == w.ref.Namespace:
 			here = append(here, o)
 		case cluster.Text(&o, "spec", "scaleTargetRef", "namespace") != w.ref.Namespace || cluster.Text(&o, "spec", "scalingStrategy") == "HPA":
-		case len(aimed(w.ref, []unstructured.Unstructured{o})) > 0:
+		case len(cluster.AimedAt(w.ref, []unstructured.Unstructured{o})) > 0:
 			return nil, refused("%s %s/%s sets the replicas of %s from another namespace, and AIBrix reads there how many run: put that in order first",
-				podScalerKind, o.GetNamespace(), o.GetName(), w.ref)
+				cluster.PodAutoscalerKind, o.GetNamespace(), o.GetName(), w.ref)
 		}
 	}
 	return here, nil
@@ -54,12 +47,14 @@ func (w scaled) hidden() []incident.Guardrail {
 		return nil
 	}
 	return []incident.Guardrail{caution("other autoscalers", "whether a %s of another namespace scales %s is not known: %s in all namespaces",
-		podScalerKind, w.ref.Name, w.unseen)}
+		cluster.PodAutoscalerKind, w.ref.Name, w.unseen)}
 }
 
+// podScaler is a PodAutoscaler (aibrix api/autoscaling/v1alpha1 podautoscaler_types.go). With the strategies KPA and APA AIBrix writes spec.replicas
+// itself, with HPA it makes a HorizontalPodAutoscaler and writes its own bounds into it; spec.minReplicas is the knob of all of them.
 func podScaler(o *unstructured.Unstructured) *scaler {
 	// minReplicas defaults to 1 (aibrix paschedules, BaseBounds); maxReplicas is required.
-	s := &scaler{resource: podScalerResource, object: o, minField: "minReplicas", maxField: "maxReplicas", minDefault: 1}
+	s := &scaler{resource: cluster.PodAutoscalers, object: o, minField: "minReplicas", maxField: "maxReplicas", minDefault: 1}
 	s.stopped = podScalerStops(o)
 	schedules, _, err := unstructured.NestedSlice(o.Object, "spec", "schedules")
 	if err != nil {

@@ -3,7 +3,6 @@ package actions
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
-	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // scaler is the object that owns a workload's replicas: a HorizontalPodAutoscaler, a KEDA ScaledObject or an AIBrix PodAutoscaler, or a KubeAI Model,
@@ -36,28 +34,17 @@ func (s *scaler) String() string { return s.object.GetKind() + " " + s.object.Ge
 
 func hpaScaler(o *unstructured.Unstructured) *scaler {
 	// minReplicas defaults to 1 in the API server (k8s.io/api autoscaling/v2); maxReplicas is required.
-	return &scaler{resource: hpaResource, object: o, minField: "minReplicas", maxField: "maxReplicas", minDefault: 1, filled: "1"}
+	return &scaler{resource: cluster.HPAs, object: o, minField: "minReplicas", maxField: "maxReplicas", minDefault: 1, filled: "1"}
 }
 
 func kedaScaler(o *unstructured.Unstructured) *scaler {
 	// minReplicaCount defaults to 0 and maxReplicaCount to 100, in KEDA itself (apis/keda/v1alpha1 scaledobject_types.go).
-	return &scaler{resource: kedaResource, object: o, minField: "minReplicaCount", maxField: "maxReplicaCount", maxDefault: 100, stopped: pausedBy(o)}
+	return &scaler{resource: cluster.ScaledObjects, object: o, minField: "minReplicaCount", maxField: "maxReplicaCount", maxDefault: 100, stopped: pausedBy(o)}
 }
-
-// The resources of autoscalers, and KEDA's label on those it makes.
-var (
-	hpaResource  = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
-	kedaResource = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
-)
-
-const (
-	kedaKind  = "ScaledObject"
-	kedaLabel = "scaledobject.keda.sh/name"
-)
 
 // scalerOf finds who owns the workload's replicas; nil when nobody does. That it cannot be known, or that several do, is an error.
 func (c *kube) scalerOf(ctx context.Context, w *scaled) (*scaler, error) {
-	keda, err := c.installed(ctx, kedaResource, kedaKind, w.ref.Namespace)
+	keda, err := c.installed(ctx, cluster.ScaledObjects, cluster.ScaledObjectKind, w.ref.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -65,35 +52,24 @@ func (c *kube) scalerOf(ctx context.Context, w *scaled) (*scaler, error) {
 	if err != nil {
 		return nil, err
 	}
-	hpas, err := c.list(ctx, hpaResource, w.ref.Namespace)
+	hpas, err := c.list(ctx, cluster.HPAs, w.ref.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return chosen(*w, keda, pods, hpas)
+	return chosen(*w, cluster.Candidates{ScaledObjects: keda, PodAutoscalers: pods, HPAs: hpas})
 }
 
 // chosen is the one autoscaler of a workload among those of its namespace. An autoscaler that another one made is not turned: its maker would take the
 // change back.
-func chosen(w scaled, keda, pods, hpas []unstructured.Unstructured) (*scaler, error) {
-	var all []*scaler
-	for _, o := range aimed(w.ref, keda) {
-		all = append(all, kedaScaler(&o))
-	}
-	for _, o := range aimed(w.ref, pods) {
-		all = append(all, podScaler(&o))
-	}
-	if scalesItself(w.object) {
-		all = append(all, modelScaler(w.object))
-	}
+func chosen(w scaled, among cluster.Candidates) (*scaler, error) {
+	var all []cluster.Autoscaler
 	orphan := ""
-	for _, o := range aimed(w.ref, hpas) {
-		kind, name := madeBy(&o)
-		switch {
-		case kind == "":
-			all = append(all, hpaScaler(&o))
-		case !slices.ContainsFunc(all, func(s *scaler) bool { return s.object.GetKind() == kind }):
-			orphan = fmt.Sprintf("HorizontalPodAutoscaler %s was made by %s %s, which does not scale %s: put that in order first", o.GetName(), kind, name, w.ref)
+	for _, a := range cluster.AutoscalersOf(w.ref, w.object, among) {
+		if a.Object == nil {
+			orphan = fmt.Sprintf("%s %s was made by %s %s, which does not scale %s: put that in order first", cluster.HPAKind, a.HPA, a.Kind, a.Name, w.ref)
+			continue
 		}
+		all = append(all, a)
 	}
 	switch {
 	case len(all) > 1:
@@ -101,9 +77,22 @@ func chosen(w scaled, keda, pods, hpas []unstructured.Unstructured) (*scaler, er
 	case orphan != "":
 		return nil, refused("%s", orphan)
 	case len(all) == 1:
-		return all[0], nil
+		return asScaler(all[0]), nil
 	}
 	return nil, nil
+}
+
+// asScaler adds what a kind of autoscaler calls its limits.
+func asScaler(a cluster.Autoscaler) *scaler {
+	switch a.Kind {
+	case cluster.ScaledObjectKind:
+		return kedaScaler(a.Object)
+	case cluster.PodAutoscalerKind:
+		return podScaler(a.Object)
+	case cluster.ModelKind:
+		return modelScaler(a.Object)
+	}
+	return hpaScaler(a.Object)
 }
 
 // installed lists the objects of a kind that a cluster need not have; then there are none.
@@ -113,35 +102,6 @@ func (c *kube) installed(ctx context.Context, r schema.GroupVersionResource, kin
 		return nil, err
 	}
 	return c.list(ctx, at, namespace)
-}
-
-// aimed keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of apps/v1 (KEDA's defaults); AIBrix' may
-// name a namespace.
-func aimed(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructured.Unstructured {
-	return slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool {
-		ref := func(field, missing string) string {
-			s, found, err := unstructured.NestedString(o.Object, "spec", "scaleTargetRef", field)
-			if err != nil || !found || s == "" {
-				return missing
-			}
-			return s
-		}
-		return ref("name", "") != w.Name || ref("namespace", w.Namespace) != w.Namespace || ref("kind", "Deployment") != w.Kind ||
-			cluster.Group(ref("apiVersion", "apps/v1")) != cluster.Group(w.APIVersion)
-	})
-}
-
-// madeBy names the ScaledObject or PodAutoscaler that made an autoscaler; empty when none did.
-func madeBy(hpa *unstructured.Unstructured) (kind, name string) {
-	for _, o := range hpa.GetOwnerReferences() {
-		if o.Kind == kedaKind && cluster.Group(o.APIVersion) == kedaResource.Group || o.Kind == podScalerKind && cluster.Group(o.APIVersion) == podScalerResource.Group {
-			return o.Kind, o.Name
-		}
-	}
-	if name := hpa.GetLabels()[kedaLabel]; name != "" {
-		return kedaKind, name
-	}
-	return "", ""
 }
 
 // pausedBy says why KEDA does not scale out now (keda-docs, "Pausing autoscaling"): paused-replicas counts whatever it holds, the others unless they
@@ -160,10 +120,10 @@ func pausedBy(o *unstructured.Unstructured) string {
 	return ""
 }
 
-func names(all []*scaler) string {
+func names(all []cluster.Autoscaler) string {
 	out := make([]string, len(all))
-	for i, s := range all {
-		out[i] = s.String()
+	for i, a := range all {
+		out[i] = a.Kind + " " + a.Name
 	}
 	return strings.Join(out, ", ")
 }

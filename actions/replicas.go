@@ -62,7 +62,7 @@ func findReplicas(ctx context.Context, c *kube, pool incident.Pool, at incident.
 
 // replicasAt reads the field that a step has written, which is no longer the one that a new step would take.
 func (c *kube) replicasAt(ctx context.Context, pool incident.Pool, w scaled, owner *scaler, at incident.Target) (subject, error) {
-	if isModel(w.object) && at.Key() == targetOf(w.object, incident.Target{}).Key() && at.Subresource != incident.SubresourceScale {
+	if cluster.IsModel(w.object) && at.Key() == targetOf(w.object, incident.Target{}).Key() && at.Subresource != incident.SubresourceScale {
 		return newMinimum(c, pool, w, *modelScaler(w.object))
 	}
 	if at.Key() == targetOf(w.object, incident.Target{}).Key() {
@@ -75,12 +75,12 @@ func (c *kube) replicasAt(ctx context.Context, pool incident.Pool, w scaled, own
 	var of *scaler
 	var err error
 	switch at.Kind {
-	case kedaKind:
-		of, err = c.scalerAt(ctx, kedaResource, at, kedaScaler)
-	case podScalerKind:
-		of, err = c.scalerAt(ctx, podScalerResource, at, podScaler)
+	case cluster.ScaledObjectKind:
+		of, err = c.scalerAt(ctx, cluster.ScaledObjects, at, kedaScaler)
+	case cluster.PodAutoscalerKind:
+		of, err = c.scalerAt(ctx, cluster.PodAutoscalers, at, podScaler)
 	case "HorizontalPodAutoscaler":
-		of, err = c.scalerAt(ctx, hpaResource, at, hpaScaler)
+		of, err = c.scalerAt(ctx, cluster.HPAs, at, hpaScaler)
 	default:
 		return nil, refused("the pool's workload is %s now, and the step was made for %s", w.ref, at)
 	}
@@ -125,7 +125,7 @@ func (c *kube) readScale(ctx context.Context, w *scaled) error {
 		return err
 	}
 	if w.path.unset(w.object) {
-		if scalesItself(w.object) { // KubeAI has not started it
+		if cluster.ScalesItself(w.object) { // KubeAI has not started it
 			return w.asleep()
 		}
 		return refused("%s of %s is not set, so its scale cannot be read: set it once, to the number that runs", w.path, w.ref)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -105,11 +106,11 @@ func (c *kube) needs(ctx context.Context, pool incident.Pool) ([]right, error) {
 			scale := here
 			scale.subresource = "scale"
 			out = append(out, scale, scale.to("patch"))
-			for _, r := range []schema.GroupVersionResource{hpaResource, kedaResource, podScalerResource} {
+			for _, r := range []schema.GroupVersionResource{cluster.HPAs, cluster.ScaledObjects, cluster.PodAutoscalers} {
 				owner := right{group: r.Group, resource: r.Resource, namespace: w.Namespace}
 				out = append(out, owner.to("list"), owner.to("patch"))
 			}
-			if gvr.Group == modelResource.Group && w.Kind == modelKind { // its own autoscaler
+			if gvr.Group == cluster.Models.Group && w.Kind == cluster.ModelKind { // its own autoscaler
 				out = append(out, here.to("patch"))
 			}
 		}
@@ -126,7 +127,7 @@ func (c *kube) lacksScaler(ctx context.Context, r right) (bool, error) {
 	for _, s := range []struct {
 		resource schema.GroupVersionResource
 		kind     string
-	}{{kedaResource, kedaKind}, {podScalerResource, podScalerKind}} {
+	}{{cluster.ScaledObjects, cluster.ScaledObjectKind}, {cluster.PodAutoscalers, cluster.PodAutoscalerKind}} {
 		if r.group == s.resource.Group && r.resource == s.resource.Resource {
 			_, found, err := c.kind(ctx, s.resource.GroupVersion().String(), s.kind)
 			return err == nil && !found, err

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 )
 
 // scalePath is where a kind keeps the number of replicas that its scale subresource sets.
@@ -49,7 +51,7 @@ func plainKinds() []schema.GroupResource {
 		{Group: "leaderworkerset.x-k8s.io", Resource: "leaderworkersets"},
 		{Group: "disaggregatedset.x-k8s.io", Resource: "disaggregatedsetrolescalers"},
 		{Group: "orchestration.aibrix.ai", Resource: "stormservices"},
-		modelResource.GroupResource(),
+		cluster.Models.GroupResource(),
 		{Group: "nvidia.com", Resource: "dynamographdeploymentscalingadapters"},
 		{Group: "argoproj.io", Resource: "rollouts"},
 	}

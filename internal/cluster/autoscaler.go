@@ -3,116 +3,165 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// KEDA's kind, and the label that it puts on the autoscaler it generates (keda apis/keda/v1alpha1/scaledobject_types.go).
+// The kinds that set a number of replicas: Kubernetes' own, KEDA's (keda apis/keda/v1alpha1/scaledobject_types.go), AIBrix' (aibrix
+// api/autoscaling/v1alpha1), and KubeAI's Model, which scales itself unless it is told not to (kubeai api/k8s/v1).
 const (
-	kedaVersion = "keda.sh/v1alpha1"
-	kedaKind    = "ScaledObject"
-	kedaLabel   = "scaledobject.keda.sh/name"
-	hpaKind     = "HorizontalPodAutoscaler"
+	HPAKind           = "HorizontalPodAutoscaler"
+	ScaledObjectKind  = "ScaledObject"
+	PodAutoscalerKind = "PodAutoscaler"
+	ModelKind         = "Model"
 )
 
-// AIBrix' autoscaler (aibrix api/autoscaling/v1alpha1), and KubeAI's Model, which scales itself unless it is told not to (kubeai api/k8s/v1).
-const (
-	podScalerVersion = "autoscaling.aibrix.ai/v1alpha1"
-	podScalerKind    = "PodAutoscaler"
-	modelGroup       = "kubeai.org"
-	modelKind        = "Model"
+// Where these kinds are.
+var (
+	HPAs           = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	ScaledObjects  = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
+	PodAutoscalers = schema.GroupVersionResource{Group: "autoscaling.aibrix.ai", Version: "v1alpha1", Resource: "podautoscalers"}
+	Models         = schema.GroupVersionResource{Group: "kubeai.org", Version: "v1", Resource: "models"}
 )
 
-// scaler is what owns a workload's replicas. Its zero value is nothing.
-type scaler struct {
-	namespace string
-	// kind and name are of the object that people change, hpa is the name of the autoscaler, which may be that object's product.
-	kind, name, hpa string
+// kedaLabel is what KEDA puts on the autoscaler that it makes.
+const kedaLabel = "scaledobject.keda.sh/name"
+
+// Autoscaler is an object that sets the replicas of a workload.
+type Autoscaler struct {
+	// Kind and Name are of the object that people change.
+	Kind, Namespace, Name string
+	// Object is that object. It is nil when a HorizontalPodAutoscaler of the workload names it as its maker, and it does not itself
+	// aim at the workload.
+	Object *unstructured.Unstructured
+	// HPA is the name of the HorizontalPodAutoscaler that it is, or that it made; empty for none.
+	HPA string
 	// own is the minimum that the bot has set itself.
 	own ownMinimum
 }
 
-// String names the owner; empty when there is none.
-func (s scaler) String() string {
-	if s.name == "" {
-		return ""
-	}
-	return s.kind + " " + s.namespace + "/" + s.name
+// String is "ScaledObject llm/llama-70b".
+func (a Autoscaler) String() string { return a.Kind + " " + a.Namespace + "/" + a.Name }
+
+// Candidates are the autoscalers of a workload's namespace, whatever they aim at.
+type Candidates struct {
+	ScaledObjects, PodAutoscalers, HPAs []unstructured.Unstructured
 }
 
-// autoscaler finds what owns a workload's replicas. KEDA's and AIBrix' objects come first: an autoscaler that they made is only their product, and is gone
-// while KEDA is paused.
-func (k *Reader) autoscaler(ctx context.Context, ref incident.WorkloadRef, obj *unstructured.Unstructured) (scaler, error) {
-	if scalesItself(obj) {
-		return scaler{namespace: ref.Namespace, kind: modelKind, name: ref.Name}, nil
+// AutoscalersOf returns everything that sets the replicas of a workload. An autoscaler that KEDA or AIBrix made is only their product:
+// its maker stands for it, and would take a change of it back. More than one is a mistake of the cluster's that is for the caller to
+// judge.
+func AutoscalersOf(w incident.WorkloadRef, o *unstructured.Unstructured, among Candidates) []Autoscaler {
+	var out []Autoscaler
+	found := func(o *unstructured.Unstructured, hpa, field string) {
+		out = append(out, Autoscaler{
+			Kind: o.GetKind(), Namespace: w.Namespace, Name: o.GetName(), Object: o, HPA: hpa,
+			own: minimumBy(o, field, Number(o, "spec", field)),
+		})
 	}
-	keda, err := k.aimedAt(ctx, ref, kedaVersion, kedaKind)
-	if err != nil {
-		return scaler{}, err
+	for _, o := range AimedAt(w, among.ScaledObjects) {
+		found(&o, cmp.Or(Text(&o, "status", "hpaName"), "keda-hpa-"+o.GetName()), "minReplicaCount") // KEDA's own default
 	}
-	if keda != nil {
-		hpa := cmp.Or(Text(keda, "status", "hpaName"), "keda-hpa-"+keda.GetName()) // KEDA's own default
-		return scaler{namespace: ref.Namespace, kind: kedaKind, name: keda.GetName(), hpa: hpa, own: minimumBy(keda, "minReplicaCount", Number(keda, "spec", "minReplicaCount"))}, nil
-	}
-	pods, err := k.aimedAt(ctx, ref, podScalerVersion, podScalerKind)
-	if err != nil {
-		return scaler{}, err
-	}
-	if pods != nil {
-		out := scaler{namespace: ref.Namespace, kind: podScalerKind, name: pods.GetName(), own: minimumBy(pods, "minReplicas", Number(pods, "spec", "minReplicas"))}
-		if Text(pods, "spec", "scalingStrategy") == "HPA" {
-			out.hpa = pods.GetName() + "-hpa" // AIBrix' own name for it
+	for _, o := range AimedAt(w, among.PodAutoscalers) {
+		hpa := ""
+		if Text(&o, "spec", "scalingStrategy") == "HPA" {
+			hpa = o.GetName() + "-hpa" // AIBrix' own name for it
 		}
-		return out, nil
+		found(&o, hpa, "minReplicas")
 	}
-	list, err := k.typed.AutoscalingV2().HorizontalPodAutoscalers(ref.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return scaler{}, readError(err, "list", autoscalingv2.Resource("horizontalpodautoscalers"), ref.Namespace)
+	if ScalesItself(o) {
+		found(o, "", "minReplicas")
 	}
-	for i := range list.Items {
-		hpa := &list.Items[i]
-		t := hpa.Spec.ScaleTargetRef
-		if !sameTarget(ref, t.APIVersion, t.Kind, t.Name) {
-			continue
+	for _, o := range AimedAt(w, among.HPAs) {
+		kind, name := makerOf(&o)
+		at := slices.IndexFunc(out, func(a Autoscaler) bool { return a.Kind == kind && a.Name == name })
+		switch {
+		case kind == "":
+			found(&o, o.GetName(), "minReplicas")
+		case at >= 0:
+			out[at].HPA = o.GetName()
+		default:
+			out = append(out, Autoscaler{
+				Kind: kind, Namespace: w.Namespace, Name: name, HPA: o.GetName(),
+				own: minimumBy(&o, "minReplicas", Number(&o, "spec", "minReplicas")),
+			})
 		}
-		out := scaler{namespace: ref.Namespace, kind: hpaKind, name: hpa.Name, hpa: hpa.Name}
-		if least := hpa.Spec.MinReplicas; least != nil {
-			out.own = minimumBy(hpa, "minReplicas", new(int64(*least)))
-		}
-		if maker := kedaOwner(hpa); maker != "" {
-			out.kind, out.name = kedaKind, maker
-		}
-		return out, nil
 	}
-	return scaler{}, nil
+	return out
 }
 
-// scalesItself says whether KubeAI keeps the replicas of the workload.
-func scalesItself(obj *unstructured.Unstructured) bool {
-	if obj.GetKind() != modelKind || Group(obj.GetAPIVersion()) != modelGroup {
+// AimedAt keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of apps/v1 (KEDA's
+// defaults); AIBrix' may name a namespace. The version of a target may be an older one of the same group.
+func AimedAt(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructured.Unstructured {
+	var out []unstructured.Unstructured
+	for _, o := range all {
+		target := func(field, missing string) string { return cmp.Or(Text(&o, "spec", "scaleTargetRef", field), missing) }
+		if target("name", "") == w.Name && target("namespace", w.Namespace) == w.Namespace && target("kind", "Deployment") == w.Kind &&
+			Group(target("apiVersion", "apps/v1")) == Group(w.APIVersion) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// makerOf names the ScaledObject or PodAutoscaler that made an autoscaler; empty when none did.
+func makerOf(hpa *unstructured.Unstructured) (kind, name string) {
+	for _, o := range hpa.GetOwnerReferences() {
+		if o.Kind == ScaledObjectKind && Group(o.APIVersion) == ScaledObjects.Group ||
+			o.Kind == PodAutoscalerKind && Group(o.APIVersion) == PodAutoscalers.Group {
+			return o.Kind, o.Name
+		}
+	}
+	if name := hpa.GetLabels()[kedaLabel]; name != "" {
+		return ScaledObjectKind, name
+	}
+	return "", ""
+}
+
+// IsModel says whether an object is a Model of KubeAI.
+func IsModel(o *unstructured.Unstructured) bool {
+	return o.GetKind() == ModelKind && Group(o.GetAPIVersion()) == Models.Group
+}
+
+// ScalesItself says whether KubeAI keeps the replicas of the workload; what cannot be read counts as yes.
+func ScalesItself(o *unstructured.Unstructured) bool {
+	if !IsModel(o) {
 		return false
 	}
-	disabled, _, err := unstructured.NestedBool(obj.Object, "spec", "autoscalingDisabled")
+	disabled, _, err := unstructured.NestedBool(o.Object, "spec", "autoscalingDisabled")
 	return err != nil || !disabled
 }
 
-func kedaOwner(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
-	for _, o := range hpa.OwnerReferences {
-		if o.Kind == kedaKind && Group(o.APIVersion) == Group(kedaVersion) {
-			return o.Name
-		}
+// autoscalers finds what sets a workload's replicas. What the object itself says comes with the error too.
+func (k *Reader) autoscalers(ctx context.Context, w incident.WorkloadRef, o *unstructured.Unstructured) ([]Autoscaler, error) {
+	var (
+		among Candidates
+		err   error
+	)
+	if among.ScaledObjects, err = k.installed(ctx, ScaledObjects.GroupVersion().String(), ScaledObjectKind, w.Namespace); err != nil {
+		return AutoscalersOf(w, o, Candidates{}), err
 	}
-	return hpa.Labels[kedaLabel]
+	if among.PodAutoscalers, err = k.installed(ctx, PodAutoscalers.GroupVersion().String(), PodAutoscalerKind, w.Namespace); err != nil {
+		return AutoscalersOf(w, o, Candidates{}), err
+	}
+	list, err := k.dynamic.Resource(HPAs).Namespace(w.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return AutoscalersOf(w, o, Candidates{}), readError(err, "list", autoscalingv2.Resource(HPAs.Resource), w.Namespace)
+	}
+	among.HPAs = list.Items
+	return AutoscalersOf(w, o, among), nil
 }
 
-// aimedAt looks for an object of a custom kind that scales the workload. A cluster without the kind has none. A target without kind and version is a
-// Deployment (KEDA's defaults), and AIBrix' may name a namespace.
-func (k *Reader) aimedAt(ctx context.Context, ref incident.WorkloadRef, version, kind string) (*unstructured.Unstructured, error) {
+// installed lists the objects of a custom kind. A cluster without the kind has none.
+func (k *Reader) installed(ctx context.Context, version, kind, namespace string) ([]unstructured.Unstructured, error) {
 	m, err := k.kinds.mapping(version, kind)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
@@ -120,25 +169,18 @@ func (k *Reader) aimedAt(ctx context.Context, ref incident.WorkloadRef, version,
 	if err != nil {
 		return nil, mapError(err, version, kind)
 	}
-	list, err := k.dynamic.Resource(m.Resource).Namespace(ref.Namespace).List(ctx, metav1.ListOptions{})
+	list, err := k.dynamic.Resource(m.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, readError(err, "list", m.Resource.GroupResource(), ref.Namespace)
+		return nil, readError(err, "list", m.Resource.GroupResource(), namespace)
 	}
-	for i := range list.Items {
-		o := &list.Items[i]
-		here := cmp.Or(target(o, "namespace"), ref.Namespace) == ref.Namespace
-		if here && sameTarget(ref, cmp.Or(target(o, "apiVersion"), "apps/v1"), cmp.Or(target(o, "kind"), "Deployment"), target(o, "name")) {
-			return o, nil
-		}
-	}
-	return nil, nil
+	return list.Items, nil
 }
 
-func target(o *unstructured.Unstructured, field string) string {
-	return Text(o, "spec", "scaleTargetRef", field)
-}
-
-// sameTarget compares group, kind and name: the version of a reference may be an older one of the same group.
-func sameTarget(ref incident.WorkloadRef, apiVersion, kind, name string) bool {
-	return ref.Name == name && ref.Kind == kind && Group(ref.APIVersion) == Group(apiVersion)
+// autoscalerNames is how the autoscalers of a workload are shown; empty when there are none.
+func autoscalerNames(all []Autoscaler) string {
+	out := make([]string, len(all))
+	for i, a := range all {
+		out[i] = a.String()
+	}
+	return strings.Join(out, ", ")
 }

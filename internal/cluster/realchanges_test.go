@@ -198,11 +198,11 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		}, metav1.CreateOptions{})
 		must(t, err)
 		at := now.Add(10 * time.Minute) // after the only revision
-		event("auto-1", hpaKind, "auto-hpa", "SuccessfulRescale", "New size: 4; reason: num_requests_waiting above target", at)
+		event("auto-1", HPAKind, "auto-hpa", "SuccessfulRescale", "New size: 4; reason: num_requests_waiting above target", at)
 		event("auto-2", "Deployment", "auto", "ScalingReplicaSet", "Scaled up replica set auto-1 from 2 to 4", at.Add(time.Second))
 		event("auto-3", "Deployment", "auto", "ScalingReplicaSet", "Scaled down replica set auto-1 from 4 to 3", at.Add(5*time.Minute))
 		event("auto-4", "Deployment", "auto", "ScalingReplicaSet", "Scaled down replica set auto-1 from 9 to 8", now.Add(-3*time.Hour))
-		event("auto-5", hpaKind, "another", "SuccessfulRescale", "New size: 9; reason: not ours", at)
+		event("auto-5", HPAKind, "another", "SuccessfulRescale", "New size: 9; reason: not ours", at)
 		got := c.bot.Cluster(t.Context(), deploymentRef("auto"), now)
 		want := []string{"Deployment auto: Scaled down replica set auto-1 from 4 to 3", "HorizontalPodAutoscaler auto-hpa: New size: 4; reason: num_requests_waiting above target"}
 		if diff := cmp.Diff(want, said(got, incident.ChangeScale)); diff != "" {
@@ -212,9 +212,9 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 	t.Run("KEDA", func(t *testing.T) {
 		c.deployment(t, "llm", "kedaed", 1, settled(1, 1))
 		c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "so", map[string]any{"scaleTargetRef": map[string]any{"name": "kedaed"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
-		event("keda-1", kedaKind, "so", "KEDAScaleTargetActivated", "Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0", now)
-		event("keda-2", hpaKind, "keda-hpa-so", "SuccessfulRescale", "New size: 2; reason: All metrics below target", now.Add(-time.Minute))
-		event("keda-3", kedaKind, "so", "KEDAScalersStarted", "no scaling", now)
+		event("keda-1", ScaledObjectKind, "so", "KEDAScaleTargetActivated", "Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0", now)
+		event("keda-2", HPAKind, "keda-hpa-so", "SuccessfulRescale", "New size: 2; reason: All metrics below target", now.Add(-time.Minute))
+		event("keda-3", ScaledObjectKind, "so", "KEDAScalersStarted", "no scaling", now)
 		want := []string{"ScaledObject so: Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0", "HorizontalPodAutoscaler keda-hpa-so: New size: 2; reason: All metrics below target"}
 		if diff := cmp.Diff(want, said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now), incident.ChangeScale)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -272,7 +272,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "hpaed"}},
 		}, metav1.CreateOptions{})
 		must(t, err)
-		event("hpaed-1", hpaKind, "hpaed", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
+		event("hpaed-1", HPAKind, "hpaed", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
 		own("hpaed")
 		_, err = hpas.Patch(t.Context(), "hpaed", types.MergePatchType, []byte(`{"spec":{"minReplicas":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
 		must(t, err)
@@ -280,7 +280,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 
 		so := c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "mine", map[string]any{"scaleTargetRef": map[string]any{"name": "kedaed2"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
 		c.deployment(t, "llm", "kedaed2", 2, settled(2, 2))
-		event("kedaed2-1", hpaKind, "keda-hpa-mine", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
+		event("kedaed2-1", HPAKind, "keda-hpa-mine", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
 		_, err = c.dyn.Resource(schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}).Namespace("llm").Patch(
 			t.Context(), so.GetName(), types.MergePatchType, []byte(`{"spec":{"minReplicaCount":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
 		must(t, err)

@@ -31,12 +31,12 @@ func recent(at, now time.Time) bool { return !at.IsZero() && now.Sub(at) <= chan
 
 // around is what is known of a workload before its changes are looked for.
 type around struct {
-	ref    incident.WorkloadRef
-	obj    *unstructured.Unstructured
-	sel    labels.Selector
-	pods   []corev1.Pod
-	scaler scaler
-	now    time.Time
+	ref     incident.WorkloadRef
+	obj     *unstructured.Unstructured
+	sel     labels.Selector
+	pods    []corev1.Pod
+	scalers []Autoscaler
+	now     time.Time
 }
 
 // changes fills in what changed lately, the crashes, and what of both could not be read. Its parts are read side by
@@ -51,7 +51,7 @@ func (k *Reader) changes(ctx context.Context, a around, out *incident.Cluster) {
 		ends                                     = endings(a.pods, a.ref.Container)
 		logErrs                                  = make([]error, min(len(ends), maxLogs))
 	)
-	wg.Go(func() { scalers, kedaErr = k.scalerScalings(ctx, a.scaler, a.now) })
+	wg.Go(func() { scalers, kedaErr = k.scalerScalings(ctx, a.scalers, a.now) })
 	wg.Go(func() { revised, own, revisedErr, scaledErr = k.revised(ctx, a) })
 	wg.Go(func() { nodes, nodesErr = k.nodeChanges(ctx, a.pods, a.now) })
 	for i := range logErrs {
@@ -71,7 +71,9 @@ func (k *Reader) changes(ctx context.Context, a around, out *incident.Cluster) {
 	for i, s := range scalers {
 		followed[i] = s.change()
 	}
-	a.scaler.own.followed(followed)
+	for _, s := range a.scalers {
+		s.own.followed(followed)
+	}
 	all = append(all, followed...)
 	for i := range ends {
 		if c, ok := ends[i].restart(a.now); ok {

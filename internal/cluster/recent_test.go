@@ -242,7 +242,8 @@ func TestUnreadSaysEachReasonOnce(t *testing.T) {
 	t.Parallel()
 	err := errors.New("no right, api_key=hunter2")
 	got := unread(unreadPart{"a", errors.Join(err, err)}, unreadPart{"b", nil}, unreadPart{"c", err})
-	if diff := cmp.Diff([]string{"a: no right, api_key=[redacted]", "c: no right, api_key=[redacted]"}, got); diff != "" {
+	want := []incident.Unread{{Part: "a", Why: "no right, api_key=[redacted]"}, {Part: "c", Why: "no right, api_key=[redacted]"}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -49,50 +49,58 @@ func (k *Reader) deploymentScalings(ctx context.Context, of incident.WorkloadRef
 			continue
 		}
 		out = append(out, scaling{
-			at: eventTime(e).UTC(), object: of.Kind + " " + of.Name, text: redact.Shown(e.Message), replicaSet: m[2], up: m[1] == "up", from: count(m[3]), to: count(m[4]),
+			at: eventTime(e).UTC(), object: of.Kind + " " + of.Name, text: redact.Shown(e.Message), replicaSet: m[2], up: m[1] == "up", from: replicaNumber(m[3]), to: replicaNumber(m[4]),
 		})
 	}
 	return out, err
 }
 
-// scalerScalings are the scale events of an autoscaler, of KEDA and of AIBrix, whose PodAutoscaler speaks as an
-// autoscaler does.
-func (k *Reader) scalerScalings(ctx context.Context, s scaler, now time.Time) ([]scaling, error) {
+// scalerScalings are the scale events of autoscalers, of KEDA and of AIBrix, whose PodAutoscaler speaks as an autoscaler does.
+func (k *Reader) scalerScalings(ctx context.Context, scalers []Autoscaler, now time.Time) ([]scaling, error) {
 	var (
 		out  []scaling
 		errs []error
 	)
 	type spoken struct{ kind, name, reason string }
-	var all []spoken
-	if s.hpa != "" {
-		all = append(all, spoken{hpaKind, s.hpa, "SuccessfulRescale"})
-	}
-	switch s.kind {
-	case kedaKind:
-		all = append(all, spoken{kedaKind, s.name, "KEDAScaleTargetActivated"}, spoken{kedaKind, s.name, "KEDAScaleTargetDeactivated"})
-	case podScalerKind:
-		all = append(all, spoken{podScalerKind, s.name, "SuccessfulRescale"})
-	}
-	for _, of := range all {
-		found, err := k.eventsWith(ctx, s.namespace, fields.Set{"involvedObject.kind": of.kind, "involvedObject.name": of.name, "reason": of.reason}, lately(now))
-		errs = append(errs, err)
-		for i := range found {
-			e := &found[i]
-			one := scaling{at: eventTime(e).UTC(), object: of.kind + " " + of.name, text: redact.Shown(e.Message), from: -1, to: -1}
-			if m := resized.FindStringSubmatch(e.Message); m != nil {
-				one.to = count(m[1])
+	for _, s := range scalers {
+		var all []spoken
+		if s.HPA != "" {
+			all = append(all, spoken{HPAKind, s.HPA, "SuccessfulRescale"})
+		}
+		switch s.Kind {
+		case ScaledObjectKind:
+			all = append(all, spoken{s.Kind, s.Name, "KEDAScaleTargetActivated"}, spoken{s.Kind, s.Name, "KEDAScaleTargetDeactivated"})
+		case PodAutoscalerKind:
+			all = append(all, spoken{s.Kind, s.Name, "SuccessfulRescale"})
+		}
+		for _, of := range all {
+			found, err := k.eventsWith(ctx, s.Namespace, fields.Set{
+				"involvedObject.kind": of.kind, "involvedObject.name": of.name, "reason": of.reason,
+			}, lately(now))
+			errs = append(errs, err)
+			for i := range found {
+				out = append(out, rescaling(of.kind+" "+of.name, &found[i]))
 			}
-			out = append(out, one)
 		}
 	}
 	return out, errors.Join(errs...)
+}
+
+// rescaling is what an event of an autoscaler says.
+func rescaling(object string, e *corev1.Event) scaling {
+	out := scaling{at: eventTime(e).UTC(), object: object, text: redact.Shown(e.Message), from: -1, to: -1}
+	if m := resized.FindStringSubmatch(e.Message); m != nil {
+		out.to = replicaNumber(m[1])
+	}
+	return out
 }
 
 func lately(now time.Time) func(*corev1.Event) bool {
 	return func(e *corev1.Event) bool { return recent(eventTime(e), now) }
 }
 
-func count(s string) int64 {
+// replicaNumber reads a number out of an event; -1 when it does not say one.
+func replicaNumber(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		return -1

@@ -34,13 +34,13 @@ func (k *Reader) Cluster(ctx context.Context, ref incident.WorkloadRef, now time
 		podsErr, scalerErr, eventsErr error
 		a                             = around{ref: ref, obj: obj, now: now}
 	)
-	wg.Go(func() { a.scaler, scalerErr = k.autoscaler(ctx, ref, obj) })
+	wg.Go(func() { a.scalers, scalerErr = k.autoscalers(ctx, ref, obj) })
 	sel, leaders, scaleErr := k.shape(ctx, obj, mapping, &out)
 	if scaleErr == nil || sel != nil {
 		a.pods, podsErr = k.pods(ctx, ref, sel)
 	}
 	wg.Wait()
-	a.sel, out.Pods, out.Autoscaler, out.Args = sel, podsFacts(a.pods, ref.Container), a.scaler.String(), a.args()
+	a.sel, out.Pods, out.Autoscaler, out.Args = sel, podsFacts(a.pods, ref.Container), autoscalerNames(a.scalers), a.args()
 	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
 	// Who scales it is context here: a step that scales asks for itself.
 	out.Unread = append(out.Unread, unread(unreadPart{incident.PartAutoscaler, scalerErr})...)
@@ -181,7 +181,7 @@ func selectorOf(obj *unstructured.Unstructured) (labels.Selector, error) {
 	if obj.GetKind() == "LeaderWorkerSet" {
 		return labels.SelectorFromSet(labels.Set{"leaderworkerset.sigs.k8s.io/name": obj.GetName()}), nil
 	}
-	if obj.GetKind() == modelKind && Group(obj.GetAPIVersion()) == modelGroup {
+	if IsModel(obj) {
 		return labels.SelectorFromSet(labels.Set{"model": obj.GetName()}), nil
 	}
 	if obj.GetKind() == "Pod" {
