@@ -116,12 +116,12 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 	var (
 		wg    rescue.Group
 		mu    sync.Mutex
-		fresh freshness
+		fresh sampleAge
 		out   = make(map[string]incident.Reading, len(signals))
 		ready = prepare(signals, found.dialect, dialectErr, scopeOf(pool))
 	)
 	if dialectErr == nil && found.dialect.Generation != "" {
-		wg.Go(func() { fresh = c.freshness(ctx, found.dialect, pool.Matchers, at) })
+		wg.Go(func() { fresh = c.sampleAge(ctx, found.dialect, pool.Matchers, at) })
 	}
 	for _, p := range ready {
 		wg.Go(func() {
@@ -168,7 +168,7 @@ func (c *Collector) read(ctx context.Context, p prepared, found finding, opts Co
 	if opts.Baseline && s.Baseline {
 		wg.Go(func() { baseline, apart = c.baseline(ctx, p, at) })
 	}
-	got, err := c.look(ctx, p, opts, at)
+	got, err := c.fetch(ctx, p, opts, at)
 	wg.Wait()
 	r.Warning = joinNotes(got.note, apart, widened(p.alone, p.scope), p.note)
 	if err != nil {

@@ -174,7 +174,7 @@ func TestDifferentClocksAreSaid(t *testing.T) {
 func TestSamplesThatAreOldByAnotherClockSaySo(t *testing.T) {
 	t.Parallel()
 	r := incident.Reading{Value: new(5.0)}
-	freshness{age: 4 * time.Minute, limit: 3 * time.Minute}.apply(&r, "the bot's clock is 4 min ahead of Prometheus'")
+	sampleAge{age: 4 * time.Minute, limit: 3 * time.Minute}.apply(&r, "the bot's clock is 4 min ahead of Prometheus'")
 	if want := "stale: the newest sample of this pool is 4m0s old, more than 3m0s; the bot's clock is 4 min ahead of Prometheus'"; r.Error != want || r.Value != nil {
 		t.Errorf("%+v", r)
 	}

@@ -25,7 +25,7 @@ import (
 // deadLookBack is how far back the series of a pool count: a restart of its pods takes minutes.
 const deadLookBack = time.Hour
 
-// The bounds of one look. An incident may hold thousands of alerts, and whoever may send one chooses its expression.
+// The bounds of one investigation. An incident may hold thousands of alerts, and whoever may send one chooses its expression.
 const (
 	// mostExpressions is how many different alerts' expressions are examined.
 	mostExpressions = 50
@@ -73,7 +73,7 @@ func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts [
 	return out, unexamined, err
 }
 
-// outOfTime is why an expression was not examined when the look had to end.
+// outOfTime is why an expression was not examined when the investigation had to end.
 const outOfTime = "not examined: there was no time left"
 
 // examinable parts the expressions that concern vLLM from those that cannot be examined.

@@ -75,7 +75,7 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 			f.always(mustNamesQuery(t, nil), names2reply(tt.everywhere))
 			f.once(tt.query, vectorReply())
 			if d, ok := DialectOf(tt.everywhere); ok {
-				q, err := Rewrite(freshnessQuery, d, llmMatchers)
+				q, err := Rewrite(sampleAgeQuery, d, llmMatchers)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -97,7 +97,7 @@ func (f *fakeProm) dialect(matchers map[string]string, names []string, buckets m
 		f.t.Fatal(err)
 	}
 	f.always(pods, vectorReply(`{"metric":{"pod":"llama-0"},"value":[1,"1"]}`))
-	fresh, err := Rewrite(freshnessQuery, d, matchers)
+	fresh, err := Rewrite(sampleAgeQuery, d, matchers)
 	if err != nil {
 		f.t.Fatal(err)
 	}

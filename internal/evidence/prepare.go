@@ -26,7 +26,7 @@ type prepared struct {
 	// routes counts the routes that the value may be of, as it will be sent; empty where that is not in doubt.
 	routes string
 	scope  scope
-	// vllm says that the query reads vLLM's metrics, so that the pool's dialect and freshness matter to it.
+	// vllm says that the query reads vLLM's metrics, so that the pool's dialect and its samples' age matter to it.
 	vllm bool
 	err  error
 }

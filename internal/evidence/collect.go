@@ -18,8 +18,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
-// look is what one request for a signal brought.
-type look struct {
+// snapshot is what one request for a signal brought.
+type snapshot struct {
 	value   float64
 	present bool
 	past    []incident.Point
@@ -32,26 +32,26 @@ type look struct {
 // maxPodValues bounds the breakdown of one reading.
 const maxPodValues = 64
 
-// look asks for a signal. A range that ends now has the value of now as its last point, so that past and value share a
+// fetch asks for a signal. A range that ends now has the value of now as its last point, so that past and value share a
 // request; when Prometheus refuses the range (too many samples, say), the value is asked for alone: a lost chart must
 // not cost the reading.
-func (c *Collector) look(ctx context.Context, p prepared, opts CollectOptions, at time.Time) (look, error) {
+func (c *Collector) fetch(ctx context.Context, p prepared, opts CollectOptions, at time.Time) (snapshot, error) {
 	if opts.History && p.hasPast() {
 		got, err := c.past(ctx, p.whole(), at)
 		if err == nil {
-			var out look
+			var out snapshot
 			if out, err = fromSpan(got, p.signal.Direction, at); err == nil {
 				return out, nil
 			}
 		}
 		if ctx.Err() != nil {
-			return look{}, err
+			return snapshot{}, err
 		}
-		out, alone := c.lookNow(ctx, p, at)
+		out, alone := c.fetchNow(ctx, p, at)
 		out.note = joinNotes(out.note, "its past could not be read: "+err.Error())
 		return out, alone
 	}
-	return c.lookNow(ctx, p, at)
+	return c.fetchNow(ctx, p, at)
 }
 
 // hasPast says whether the past of a signal is worth its cost. A mean of an hour at each of twenty points costs
@@ -70,12 +70,12 @@ func (p prepared) hasPast() bool {
 	return cheap
 }
 
-func (c *Collector) lookNow(ctx context.Context, p prepared, at time.Time) (look, error) {
+func (c *Collector) fetchNow(ctx context.Context, p prepared, at time.Time) (snapshot, error) {
 	got, err := c.prom.Instant(ctx, p.whole(), at)
 	if err != nil {
-		return look{}, err
+		return snapshot{}, err
 	}
-	out := look{note: got.Note}
+	out := snapshot{note: got.Note}
 	if len(p.signal.Product) > 0 {
 		out.value, out.present, err = product(got.Value, p.signal.Product)
 		return out, err
@@ -99,8 +99,8 @@ func (c *Collector) past(ctx context.Context, query string, at time.Time) (prome
 }
 
 // fromSpan takes the answer of a range apart.
-func fromSpan(got prometheus.Answer, d incident.Direction, at time.Time) (look, error) {
-	out := look{note: got.Note}
+func fromSpan(got prometheus.Answer, d incident.Direction, at time.Time) (snapshot, error) {
+	out := snapshot{note: got.Note}
 	m, ok := got.Value.(model.Matrix)
 	if !ok {
 		return out, errors.New("the query has no past that can be drawn")

@@ -9,12 +9,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
-// freshnessQuery gives the time of the newest sample of a pool. An instant query looks back five minutes, so that a
+// sampleAgeQuery gives the time of the newest sample of a pool. An instant query looks back five minutes, so that a
 // Prometheus which has stopped to receive samples goes on answering with old ones.
-const freshnessQuery = "max(timestamp(vllm:num_requests_running))"
+const sampleAgeQuery = "max(timestamp(vllm:num_requests_running))"
 
-// freshness is the age of a pool's newest sample. The zero value says nothing.
-type freshness struct {
+// sampleAge is the age of a pool's newest sample. The zero value says nothing.
+type sampleAge struct {
 	// newest is the time of that sample; zero when it is not known.
 	newest     time.Time
 	age, limit time.Duration
@@ -22,9 +22,9 @@ type freshness struct {
 	problem string
 }
 
-func (c *Collector) freshness(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) freshness {
-	f := freshness{limit: c.cfg.MaxSampleAge}
-	query, err := Rewrite(freshnessQuery, d, matchers)
+func (c *Collector) sampleAge(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) sampleAge {
+	f := sampleAge{limit: c.cfg.MaxSampleAge}
+	query, err := Rewrite(sampleAgeQuery, d, matchers)
 	if err == nil {
 		var got prometheus.Answer
 		if got, err = c.prom.Instant(ctx, query, at); err == nil {
@@ -44,7 +44,7 @@ func (c *Collector) freshness(ctx context.Context, d Dialect, matchers map[strin
 
 // apply makes a reading of old samples an error. clock is the warning about clocks that differ, by which samples look
 // older than they are.
-func (f freshness) apply(r *incident.Reading, clock string) {
+func (f sampleAge) apply(r *incident.Reading, clock string) {
 	if f.age > f.limit && r.Value != nil {
 		r.Value, r.Bound = nil, incident.Exact
 		r.Error = joinNotes("stale: the newest sample of this pool is "+f.age.Round(time.Second).String()+" old, more than "+f.limit.String(), clock)
