@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
@@ -27,10 +28,7 @@ func (r redacted) Is(target error) bool { return errors.Is(r.real, target) }
 
 // said is what the API server answered, without the object's secrets: its messages may repeat any part of the object.
 func (l live) said(err error) error {
-	text := message(err)
-	for _, s := range l.secrets {
-		text = strings.ReplaceAll(text, s, "[redacted]")
-	}
+	text := redact.Without(message(err), l.secrets...)
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + " ..."
 	}
@@ -56,41 +54,13 @@ func message(err error) string {
 	return err.Error()
 }
 
-// secretValues are the words of a container that must never be shown: the values of flags, and of variables, whose
-// name speaks of a secret.
+// secretValues are the words of a container that must never be shown.
 func secretValues(c vllm.Container) []string {
-	var out []string
-	add := func(s string) {
-		if len(s) > 3 {
-			out = append(out, s)
-		}
-	}
-	hidden := false
-	for _, w := range slices.Concat(c.Command, c.Args) {
-		if strings.HasPrefix(w, "-") {
-			key, value, joined := strings.Cut(w, "=")
-			hidden = speaksOfSecret(key)
-			if hidden && joined {
-				add(value)
-			}
-			continue
-		}
-		if hidden {
-			add(w)
-		}
-	}
+	out := redact.Values(slices.Concat(c.Command, c.Args))
 	for _, v := range c.Env {
-		if speaksOfSecret(v.Name) {
-			add(v.Value)
+		if value := redact.NamedValue(v.Name, v.Value); value != "" {
+			out = append(out, value)
 		}
 	}
 	return out
-}
-
-func speaksOfSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"key", "token", "secret", "password", "credential"}, func(s string) bool {
-		// max_num_batched_tokens and its kin are no secrets.
-		return strings.Contains(strings.ReplaceAll(name, "tokens", ""), s)
-	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
@@ -77,13 +78,13 @@ type Playbooks struct {
 type Secret string
 
 // String hides the value.
-func (Secret) String() string { return "[redacted]" }
+func (Secret) String() string { return redact.Hidden }
 
 // GoString hides the value.
-func (Secret) GoString() string { return "[redacted]" }
+func (Secret) GoString() string { return redact.Hidden }
 
 // MarshalText hides the value.
-func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+func (Secret) MarshalText() ([]byte, error) { return []byte(redact.Hidden), nil }
 
 // Reveal is the value itself.
 func (s Secret) Reveal() string { return string(s) }

@@ -270,12 +270,21 @@ func suspicion(name string) int {
 		return certain
 	}
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_.", r) })
-	if slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains([]string{"token", "key", "auth", "sig", "signature", "pwd", "pass", "cred", "creds"}, w)
-	}) {
+	if n := len(words); n > 0 && words[n-1] == "threshold" {
+		return harmless // a count, such as vLLM's --long-prefill-token-threshold
+	}
+	if wholeLine(name) || slices.ContainsFunc(words, secretWord) {
 		return possible
 	}
 	return harmless
+}
+
+// secretWord says whether one word of a name speaks of a secret. Tokens are counted, and a tokenizer is a model.
+func secretWord(w string) bool {
+	if slices.Contains([]string{"sig", "signature", "pwd", "pass", "cred", "creds", "keys", "keyfile"}, w) {
+		return true
+	}
+	return slices.ContainsFunc([]string{"token", "key", "auth"}, func(end string) bool { return strings.HasSuffix(w, end) })
 }
 
 // wholeLine says that a header's value may have blanks.

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 const (
@@ -49,7 +50,7 @@ func (s *Store) openPostgres(ctx context.Context, rawURL string) error {
 	s.write.SetConnMaxLifetime(connLife)
 	s.read = s.write
 	if err := s.ping(ctx, s.write); err != nil {
-		return errors.Join(fmt.Errorf("PostgreSQL at %s does not answer: %s", cfg.Host, redact(err, cfg.Password)), s.write.Close())
+		return errors.Join(fmt.Errorf("PostgreSQL at %s does not answer: %s", cfg.Host, redact.Without(err.Error(), cfg.Password)), s.write.Close())
 	}
 	return nil
 }
@@ -71,11 +72,4 @@ func (s *Store) renew(err error) {
 		s.write.SetMaxIdleConns(0)
 		s.write.SetMaxIdleConns(idleConns)
 	}
-}
-
-func redact(err error, secret string) string {
-	if secret == "" {
-		return err.Error()
-	}
-	return strings.ReplaceAll(err.Error(), secret, "[redacted]")
 }

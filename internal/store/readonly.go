@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // Reader reads a store that may belong to a running bot, and cannot write to it. Use OpenReadOnly. It is safe for concurrent use.
@@ -70,7 +71,7 @@ func (r *Reader) known(ctx context.Context) error {
 	err := r.s.row(ctx, r.s.read, []any{&have}, `SELECT MAX(version_id) FROM goose_db_version`)
 	switch {
 	case err != nil && r.s.postgres:
-		return fmt.Errorf("PostgreSQL does not answer, or no vllm-medic has used this database: %s", redact(err, r.password))
+		return fmt.Errorf("PostgreSQL does not answer, or no vllm-medic has used this database: %s", redact.Without(err.Error(), r.password))
 	case err != nil:
 		return fmt.Errorf("the file cannot be read, or no vllm-medic has used it: %w", err)
 	case have.Int64 != SchemaVersion:

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/sethvargo/go-retry"
+
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // wakeChannel is the name under which replicas tell each other that something may be due.
@@ -54,7 +56,7 @@ func (s *Store) listen(ctx context.Context) {
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
-			s.opts.Logger.WarnContext(ctx, "cannot listen to other replicas", "err", redact(err, s.server.Password))
+			s.opts.Logger.WarnContext(ctx, "cannot listen to other replicas", "err", redact.Without(err.Error(), s.server.Password))
 		}
 	}
 }

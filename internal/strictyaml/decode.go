@@ -77,8 +77,8 @@ func newSource(name string, data []byte) *source {
 }
 
 // Decode fills what out points to. Fields are found by their yaml tags, or by their json tags in types that have only
-// those. A value that cannot be read leaves its field as it was, and a pointer nil; everything else is filled. The error
-// is Problems with all that is wrong.
+// those. A value that cannot be read leaves its field as it was, and a pointer nil; everything else is filled. The
+// error is Problems with all that is wrong.
 func (v Value) Decode(out any) error { return v.DecodeAt(time.Time{}, out) }
 
 // DecodeAt is Decode in which a time may also be written as a duration before now: 5m ago.

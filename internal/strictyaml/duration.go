@@ -31,8 +31,8 @@ func (d *Duration) FromYAML(v Value) error {
 func (d Duration) String() string { return model.Duration(d).String() }
 
 // ParseDuration reads a length of time as Prometheus writes it: whole numbers with the units y, w, d, h, m, s and ms,
-// the largest first. What Go writes is taken too, because fractions (1.5h, 0.25s) say what they mean. A number without a
-// unit is refused but for 0, and so is less than nothing.
+// the largest first. What Go writes is taken too, because fractions (1.5h, 0.25s) say what they mean. A number without
+// a unit is refused but for 0, and so is less than nothing.
 func ParseDuration(text string) (time.Duration, error) {
 	if d, err := model.ParseDuration(text); err == nil {
 		return time.Duration(d), nil

@@ -17,8 +17,8 @@ const (
 	severalDocuments = "the file holds several documents (---); give each a file of its own"
 )
 
-// NotThere says that a name of something does not exist, and what may have been meant: one that is spelled alike, or all
-// that there are.
+// NotThere says that a name of something does not exist, and what may have been meant: one that is spelled alike, or
+// all that there are.
 func NotThere(what, name string, known []string) string {
 	return fmt.Sprintf("there is no %s %q", what, name) + meant(name, known)
 }

@@ -13,6 +13,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/notify"
 )
 
@@ -125,9 +126,6 @@ func (c *Client) identity(ctx context.Context) (Identity, error) {
 	return c.Check(ctx)
 }
 
-// redact is the last line of defence: no error leaves with the token in it.
-func (c *Client) redact(s string) string { return strings.ReplaceAll(s, c.secret, "[redacted]") }
-
 // gate remembers until when a method may not be called (Slack limits each method by itself).
 type gate struct {
 	mu    sync.Mutex
@@ -160,6 +158,7 @@ func (c *Client) once(ctx context.Context, method string, call func(context.Cont
 	return c.wrap(method, err)
 }
 
+// wrap names the method. It is the last line of defense: no error leaves with the token in it.
 func (c *Client) wrap(method string, err error) error {
 	if err == nil {
 		return nil
@@ -167,7 +166,7 @@ func (c *Client) wrap(method string, err error) error {
 	if limited, ok := errors.AsType[*notify.RateLimitedError](err); ok {
 		c.gate.close(method, limited.After)
 	}
-	return &clientError{method: method, text: c.redact(err.Error()), err: err}
+	return &clientError{method: method, text: redact.Without(err.Error(), c.secret), err: err}
 }
 
 // clientError names the method and hides secrets, and still can be told apart by its cause.

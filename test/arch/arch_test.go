@@ -20,10 +20,10 @@ var inside = map[string][]string{
 	"internal/incident":     {},
 	"playbooks":             {"internal/incident", "internal/promql", "internal/strictyaml"},
 	"playbooks/catalog":     {"playbooks"},
-	"actions":               {"internal/cluster", "internal/incident", "internal/vllm"},
+	"actions":               {"internal/cluster", "internal/incident", "internal/redact", "internal/vllm"},
 	"webhook":               {"internal/incident"},
 	"notify":                {"internal/incident", "internal/rescue"},
-	"notify/slack":          {"internal/incident", "internal/present", "internal/rescue", "notify"},
+	"notify/slack":          {"internal/incident", "internal/present", "internal/redact", "internal/rescue", "notify"},
 	"internal/policy":       {"internal/incident"},
 	"internal/present":      {"internal/incident"},
 	"internal/access":       {"internal/incident"},
@@ -39,10 +39,10 @@ var inside = map[string][]string{
 	"internal/nearest":      {},
 	"internal/strictyaml":   {"internal/incident", "internal/nearest"},
 	"internal/playbooktest": {"internal/cluster", "internal/evidence", "internal/incident", "internal/nearest", "internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks"},
-	"internal/store":        {"internal/incident", "internal/rescue"},
+	"internal/store":        {"internal/incident", "internal/redact", "internal/rescue"},
 	"internal/web":          {"internal/incident", "internal/access", "internal/present"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
-	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/strictyaml", "webhook"},
+	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/redact", "internal/strictyaml", "webhook"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
