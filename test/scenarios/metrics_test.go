@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
@@ -17,6 +18,10 @@ import (
 
 // speed is how many simulated seconds pass in one, so that a window of ten seconds holds minutes.
 const speed = 30
+
+// scrape is how often Prometheus asks, and how long it waits for an answer before all series of a target are stale: a
+// journey asks once, and must find data on a busy machine, too.
+const scrape = 3 * time.Second
 
 // metrics is one Prometheus with two models: llama-70b, which has more requests than it can serve, and mixtral, which is well.
 type metrics struct {
@@ -40,7 +45,7 @@ func (m *metrics) address() string {
 			m.targets = append(m.targets, file)
 			fakevllm.Start(m.t, fakevllm.Options{Model: model, Namespace: "llm", Scenario: scenario, Replicas: 2, Speed: speed, TargetsFile: file})
 		}
-		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets})
+		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets, ScrapeInterval: scrape})
 		p.WaitFor(m.t, `sum(rate(vllm:time_to_first_token_seconds_count{model_name="mixtral"}[10s])) > 0`)
 		p.WaitFor(m.t, `histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama-70b"}[10s]))) > 5`)
 		m.url = p.URL
@@ -60,7 +65,7 @@ func (m *metrics) ruled() string {
 			}
 			rules = append(rules, string(b))
 		}
-		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets, Rules: rules})
+		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets, Rules: rules, ScrapeInterval: scrape})
 		p.WaitFor(m.t, `count(rate(vllm:time_to_first_token_seconds_count[10s])) == 4`)
 		m.ruledURL = p.URL
 	})
