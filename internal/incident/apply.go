@@ -31,9 +31,13 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 		if !ok {
 			return Result{}, &RefusedError{Reason: notNow(a.inc, ev)}
 		}
-		a.kind = ev.Kind()
+		a.kind, a.noteStep = ev.Kind(), ""
+		note := a.inc.Note
 		if err := a.dispatch(ev); err != nil {
 			return Result{}, err
+		}
+		if a.noteStep != "" || a.inc.Note != note {
+			a.inc.NoteStep = a.noteStep
 		}
 		if !slices.Contains(allowed, a.inc.State) {
 			return Result{}, fmt.Errorf("incident %s: %s in state %s led to %s, which the state machine does not know", inc.ID, ev.Kind(), before, a.inc.State)
@@ -49,6 +53,8 @@ type applier struct {
 	kind    EventKind
 	entries []Entry
 	redraw  bool
+	// noteStep becomes Incident.NoteStep with a note that says the reason of this step.
+	noteStep string
 	// index is where each alert is in the incident, by its fingerprint; nil when it is to be made.
 	index map[string]int
 }

@@ -34,6 +34,7 @@ func (a *applier) reverted(e Reverted) error {
 	a.add(nil, s.ID, true, e.Reversal, "Reverted: %s (%s).%s The effect can't be verified, and there is nothing to undo.",
 		e.Reversal.Text(s.From, s.To, made), s.Target, toKeep(e.Reversal))
 	note := s.Title + " was reverted: " + advice + "."
+	a.noteStep = s.ID
 	if a.inc.UndoOffered == s.ID {
 		a.inc.UndoOffered = ""
 	}

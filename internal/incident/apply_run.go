@@ -44,6 +44,7 @@ func (a *applier) stopped(e Stopped) error {
 		return nil
 	}
 	a.step(s.ID, "Not done: %s. Nothing was written.", e.Reason)
+	a.noteStep = s.ID
 	a.next("A step was refused after its approval: "+e.Reason, e.ExpiresAt)
 	return nil
 }
@@ -119,9 +120,11 @@ func (a *applier) written(e Written) error {
 			a.remember(s, Trial{Why: "the API server gave no clear answer"})
 		}
 		a.step(s.ID, "Not done: %s. Nothing was written.", e.Note)
+		a.noteStep = s.ID
 		a.next("A step could not be written: "+e.Note, e.ExpiresAt)
 	case ResultUnknown:
 		a.unknown(s, e.Note)
+		a.noteStep = s.ID
 		a.next("It is not known whether a step was written: "+e.Note, e.ExpiresAt)
 	default:
 		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}

@@ -21,7 +21,9 @@ type Incident struct {
 	Mode  Mode   `json:"mode"`
 	Drill bool   `json:"drill"`
 	// Note says in one sentence why the incident is where it is, when that is not obvious.
-	Note      string    `json:"note,omitempty"`
+	Note string `json:"note,omitempty"`
+	// NoteStep is the step whose Reason the note says, so that nobody is told twice; empty when it says something else.
+	NoteStep  string    `json:"noteStep,omitempty"`
 	OpenedAt  time.Time `json:"openedAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
 	ClosedAt  time.Time `json:"closedAt,omitzero"`

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -106,7 +107,23 @@ func (i *Incident) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	i.Cluster.FillFacts()
+	i.findNoteStep()
 	return nil
+}
+
+// findNoteStep finds the step whose reason an older version's note says.
+func (i *Incident) findNoteStep() {
+	if i.NoteStep != "" || i.Note == "" {
+		return
+	}
+	steps := i.Standing
+	if i.Plan != nil {
+		steps = slices.Concat(steps, i.Plan.Steps)
+	}
+	said := func(s Step) bool { return s.Reason != "" && strings.Contains(i.Note, s.Reason) }
+	if n := slices.IndexFunc(steps, said); n >= 0 {
+		i.NoteStep = steps[n].ID
+	}
 }
 
 // FillFacts reads out of the reasons of pods what an older version has written only there: a newer one always writes the phase.

@@ -93,6 +93,15 @@ func TestFactsAreReadFromAnIncidentThatHasOnlyTheirSentences(t *testing.T) {
 	})
 }
 
+func TestTheStepThatANoteIsAboutIsFoundInAStoredIncident(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"drift": "p1-s1", "denied": "", "stop-gap": "", "unrouted": ""} {
+		if inc, _ := stored(t, name); inc.NoteStep != want {
+			t.Errorf("%s: the note is about %q, want %q: %s", name, inc.NoteStep, want, inc.Note)
+		}
+	}
+}
+
 // An older version, and whoever reads the API, finds everything where it was.
 func TestTheJSONOfAnIncidentOnlyGainsFields(t *testing.T) {
 	t.Parallel()

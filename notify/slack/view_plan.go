@@ -310,7 +310,7 @@ func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
 		title = fmt.Sprintf("%d · %s", n, title)
 	}
 	lines := []string{stepIcon(inc, s) + " *" + title + "*" + change(s) + stateWord(inc, s) + record(inc, s, incident.Approve)}
-	if s.Reason != "" && !strings.Contains(inc.Note, s.Reason) {
+	if s.Reason != "" && inc.NoteStep != s.ID {
 		lines = append(lines, c.people.sentence(s.Reason, c.detail.text))
 	}
 	lines = append(lines, c.verified(inc, s)...)

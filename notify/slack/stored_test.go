@@ -1,0 +1,49 @@
+package slack
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// What an older version has stored only as sentences is shown as what a newer one has stored as facts.
+func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
+	t.Parallel()
+	for name, wants := range map[string][]string{
+		"asked": {
+			"⚠️ diff not checked by the API server", "✓ diff checked by the API server", "✋ *Do not* raise max_num_seqs: more requests at once",
+			"Scale 2 → 3", "Raise minimum 2 → 3",
+		},
+		"drift":    {"A step could not be written: Deployment llm/llama-70b: the server does not allow it: forbidden"},
+		"denied":   {"🚫 *1 · Scale Deployment llm/llama-70b from 2 to 3 replicas*: denied by <@U0ALICE>"},
+		"stop-gap": {"*A stop-gap stands.*", "Undo: back to 256", "after 10 min of health"},
+		"undone":   {"*Undoing: back to 2* (asked for by <@U0ALICE>)"},
+		"unrouted": {"Add one like this:\n```\npools:\n  - name: llama-70b\n"},
+	} {
+		b, err := os.ReadFile(filepath.Join("..", "..", "internal", "incident", "testdata", "before-facts-"+name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inc incident.Incident
+		if err := json.Unmarshal(b, &inc); err != nil {
+			t.Fatal(err)
+		}
+		text := string(golden(t, Render(inc, links)))
+		for _, want := range wants {
+			quoted, err := json.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(text, strings.Trim(string(quoted), `"`)) && !strings.Contains(shownText(Render(inc, links)), want) {
+				t.Errorf("%s: %q is missing in\n%s", name, want, shownText(Render(inc, links)))
+			}
+		}
+		if reason := "the server does not allow it"; strings.Count(shownText(Render(inc, links)), reason) > 1 {
+			t.Errorf("%s: the reason is said twice", name)
+		}
+	}
+}
