@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,10 +192,10 @@ func missingWords(o operand, q quantity) string {
 		return "the pool has no target " + name
 	case q.empty:
 		return "no data for " + name
-	case q.why == "not read":
+	case q.unasked:
 		return name + " was not read"
 	default:
-		return name + " could not be read (" + strings.TrimPrefix(q.why, "error: ") + ")"
+		return name + " could not be read (" + cmp.Or(q.failure, q.why) + ")"
 	}
 }
 

@@ -19,8 +19,12 @@ type quantity struct {
 	known  bool
 	// empty says that the question was answered and there was no data, as opposed to an error or a question that was not asked.
 	empty bool
-	why   string
-	unit  incident.Unit
+	// unasked says that the question was not asked, and failure is the error where it was asked in vain.
+	unasked bool
+	failure string
+	// why says for people why nothing is known.
+	why  string
+	unit incident.Unit
 }
 
 // readingType is the type of signals in rules, targetType that of slo.*. They differ so that only a target can have a default: a
@@ -33,10 +37,10 @@ func fromReading(r incident.Reading, asked bool, unit incident.Unit) quantity {
 	q := quantity{kind: readingType(), unit: unit}
 	switch {
 	case !asked:
-		q.why = "not read"
-		return q
+		return unread(q.kind, unit)
 	case r.Error != "":
-		q.why = "error: " + shorten(r.Error)
+		q.failure = shorten(r.Error)
+		q.why = "error: " + q.failure
 		return q
 	case r.Value == nil || math.IsNaN(*r.Value) || math.IsInf(*r.Value, 0):
 		q.why, q.empty = "no data", true
@@ -51,9 +55,15 @@ func fromReading(r incident.Reading, asked bool, unit incident.Unit) quantity {
 	case incident.AtLeast:
 		q.lo, q.hi = *r.Value, math.Inf(1)
 	default:
-		q.known, q.why = false, fmt.Sprintf("error: the bound %q is not known", r.Bound)
+		q.known, q.failure = false, fmt.Sprintf("the bound %q is not known", r.Bound)
+		q.why = "error: " + q.failure
 	}
 	return q
+}
+
+// unread is a quantity that nobody asked for.
+func unread(kind *types.Type, unit incident.Unit) quantity {
+	return quantity{kind: kind, unit: unit, unasked: true, why: "not read"}
 }
 
 // fromTarget turns a target into what a rule sees; zero means that there is none.

@@ -214,7 +214,7 @@ func (r *rule) ask(f facts) answer {
 		for _, o := range []operand{c.left, c.right} {
 			if name := o.variable(); name != "" {
 				if _, given := vars[name]; !given {
-					vars[name] = quantity{kind: o.kind(), why: "not read"}
+					vars[name] = unread(o.kind(), "")
 				}
 			}
 		}
