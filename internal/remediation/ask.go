@@ -10,7 +10,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 )
 
-// ask looks at a fresh plan: policy may run its first step, else people are asked until the plan expires.
+// ask decides on a new plan: policy may approve its first step, else people are asked until the plan expires.
 func (e *Engine) ask(ctx context.Context, t *turn) error {
 	mode := strictestMode(t.inc.Mode, t.pool.Mode)
 	for _, s := range t.inc.Proposed() {
@@ -68,7 +68,7 @@ func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (inciden
 		res.Incident = res.Incident.RetryNow()
 		ch := incident.Change{
 			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: now,
-			Unlock: released(inc, res.Incident),
+			Unlock: releasedLock(inc, res.Incident),
 		}
 		if act := inc.Active; act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil {
 			ch.Finish = &incident.Write{ID: act.WriteID, EndedAt: now, Result: incident.ResultUnknown}

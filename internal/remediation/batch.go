@@ -67,7 +67,7 @@ func (b *batch) fold(ctx context.Context) error {
 	}
 	stuck := map[string]bool{}
 	for _, d := range alone {
-		if stuck[group(d)] {
+		if stuck[groupKey(d)] {
 			continue
 		}
 		err := b.foldOne(ctx, d)
@@ -78,7 +78,7 @@ func (b *batch) fold(ctx context.Context) error {
 			if err := b.e.putBack(ctx, d, err); err != nil {
 				return err
 			}
-			stuck[group(d)] = true
+			stuck[groupKey(d)] = true
 		}
 		b.forget(d)
 	}
@@ -109,20 +109,20 @@ func (b *batch) release(ctx context.Context) error {
 	return nil
 }
 
-// group names the group of a delivery.
-func group(d incident.Delivery) string { return d.Receiver + "\x00" + d.GroupKey }
+// groupKey names the group of a delivery.
+func groupKey(d incident.Delivery) string { return d.Receiver + "\x00" + d.GroupKey }
 
 // split tells those that can go together from those that go alone, both in order.
 func (b *batch) split() (together []routed, alone []incident.Delivery) {
 	apart := map[string]bool{}
 	for _, d := range b.claimed {
-		if d.Attempts == 1 && !apart[group(d)] {
+		if d.Attempts == 1 && !apart[groupKey(d)] {
 			if r, ok := b.byLabels(d); ok {
 				together = append(together, r)
 				continue
 			}
 		}
-		apart[group(d)] = true
+		apart[groupKey(d)] = true
 		alone = append(alone, d)
 	}
 	return together, alone
@@ -183,10 +183,10 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 		}
 		pool, note, err := "", "", errSlow
 		if e.deps.Now().Sub(begun) < askLeases*lease {
-			pool, note, err = b.ask(ctx, a)
+			pool, note, err = b.askPool(ctx, a)
 		}
 		if pool == "" {
-			home, readErr := b.home(ctx, a)
+			home, readErr := b.homePool(ctx, a)
 			if readErr != nil {
 				return routed{}, readErr
 			}
@@ -207,9 +207,9 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 	return r, b.renew(ctx)
 }
 
-// home is the pool whose open incident has the alert already, or "". An alert that names only its pod leads nowhere
+// homePool is the pool whose open incident has the alert already, or "". An alert that names only its pod leads nowhere
 // once the pod is gone, which is often how it ends; its end, and whatever else is said of it, is that incident's.
-func (b *batch) home(ctx context.Context, a incident.Alert) (string, error) {
+func (b *batch) homePool(ctx context.Context, a incident.Alert) (string, error) {
 	if b.homes == nil {
 		homes := map[string]string{}
 		for _, p := range b.e.cfg.Pools {
@@ -229,8 +229,8 @@ func (b *batch) home(ctx context.Context, a incident.Alert) (string, error) {
 	return b.homes[a.Fingerprint], nil
 }
 
-// ask finds the pool of one alert, in a part of a lease.
-func (b *batch) ask(ctx context.Context, a incident.Alert) (pool, note string, err error) {
+// askPool finds the pool of one alert, in a part of a lease.
+func (b *batch) askPool(ctx context.Context, a incident.Alert) (pool, note string, err error) {
 	limit := b.e.cfg.Timing.Lease / askShare
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()

@@ -45,7 +45,7 @@ func (i *Investigator) diagnoseOne(
 	inc.Alerts, inc.Note = alerts, note
 	p, ok := i.router.pool(name)
 	if !ok {
-		inc.State, inc.Note = incident.StateWatching, join(note, adviceFor(alerts))
+		inc.State, inc.Note = incident.StateWatching, joinNotes(note, adviceFor(alerts))
 		return inc
 	}
 	inc.State = incident.StateInvestigating
@@ -54,12 +54,12 @@ func (i *Investigator) diagnoseOne(
 		inc.Note = err.Error()
 		return inc
 	}
-	res.Incident.Note = join(note, res.Incident.Note)
+	res.Incident.Note = joinNotes(note, res.Incident.Note)
 	return res.Incident
 }
 
-// join puts one note under another; either may be empty.
-func join(a, b string) string {
+// joinNotes puts one note under another; either may be empty.
+func joinNotes(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}

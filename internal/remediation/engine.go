@@ -1,6 +1,6 @@
 // Package remediation is the engine: it takes an incident from one state to the next, one durable step at a time.
 //
-// The incident row is the truth. Advance looks at it, does at most one thing outside, works out the next state with
+// The incident row is the truth. Advance reads it, does at most one thing outside, works out the next state with
 // incident.Apply, and commits. Killed at any instruction it goes on where it was: what is repeated after a crash is
 // either a read, or a write that is recognised. The engine never retries a write by itself and is safe for use by
 // several goroutines and several replicas.
@@ -46,7 +46,7 @@ type Config struct {
 	Policy policy.Settings
 	Timing incident.Timing
 	// FreeCuts is how many turns on an incident may be cut off in a row, by the end of their process, before it waits.
-	// Default 5: processes are ended for many reasons, and a write that was under way must be looked at soon.
+	// Default 5: processes are ended for many reasons, and a write that was under way must be reconciled soon.
 	FreeCuts int
 }
 
@@ -98,13 +98,13 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 }
 
 // Run works on the inbox and on the due incidents until the context ends, side by side: alerts whose owner is slow to
-// find do not hold up an approved step. Each looks at its start, every Timing.Sweep, and when the store wakes it.
+// find do not hold up an approved step. Each polls at its start, every Timing.Sweep, and when the store wakes it.
 func (e *Engine) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		e.again(ctx, PartInbox, func(ctx context.Context) (int, error) { return e.drain(ctx, gatherInbox) })
+		e.sweepUntilDone(ctx, PartInbox, func(ctx context.Context) (int, error) { return e.drain(ctx, gatherInbox) })
 	})
-	wg.Go(func() { e.again(ctx, PartIncidents, e.advanceDue) })
+	wg.Go(func() { e.sweepUntilDone(ctx, PartIncidents, e.advanceDue) })
 	wg.Wait()
 	return nil
 }
@@ -113,7 +113,8 @@ func (e *Engine) Run(ctx context.Context) error {
 // of one. The first one does not wait.
 const gatherInbox = 200 * time.Millisecond
 
-func (e *Engine) again(ctx context.Context, what string, sweep func(context.Context) (int, error)) {
+// sweepUntilDone sweeps until the context ends: whenever the store wakes it, and every Timing.Sweep.
+func (e *Engine) sweepUntilDone(ctx context.Context, what string, sweep func(context.Context) (int, error)) {
 	tick := time.NewTicker(e.cfg.Timing.Sweep)
 	defer tick.Stop()
 	for {

@@ -124,7 +124,7 @@ func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]inci
 		if err != nil {
 			return nil, nil, err
 		}
-		ch, err := e.join(inc, heard, now)
+		ch, err := e.joiningChange(inc, heard, now)
 		if _, refused := errors.AsType[*incident.RefusedError](err); !refused {
 			return []incident.Change{ch}, nil, err
 		}
@@ -139,12 +139,13 @@ func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]inci
 	if first < 0 {
 		return nil, early.ended(), nil
 	}
-	ch, err := e.begin(pool, heard[first], heard[first+1:], now)
+	ch, err := e.openingChange(pool, heard[first], heard[first+1:], now)
 	return []incident.Change{ch}, early.ended(), err
 }
 
-// join folds alerts into an incident. A refusal says that it does not take them: it has been closed for too long.
-func (e *Engine) join(inc incident.Incident, all []news, now time.Time) (incident.Change, error) {
+// joiningChange folds alerts into an incident. A refusal says that it does not take them: it has been closed for too
+// long.
+func (e *Engine) joiningChange(inc incident.Incident, all []news, now time.Time) (incident.Change, error) {
 	events := make([]incident.Event, len(all))
 	for n, x := range all {
 		events[n] = x.event
@@ -153,7 +154,7 @@ func (e *Engine) join(inc incident.Incident, all []news, now time.Time) (inciden
 	if err != nil {
 		return incident.Change{}, err
 	}
-	return e.intake(res, inc.Version, now), nil
+	return e.alertsChange(res, inc.Version, now), nil
 }
 
 // unknown are alerts of which no incident knows, as they have been heard of so far.
@@ -234,8 +235,8 @@ func (e *Engine) modeOf(pool string) incident.Mode {
 	return e.cfg.Mode
 }
 
-// begin makes an incident of the first alerts, and folds the others into it.
-func (e *Engine) begin(pool string, first news, others []news, now time.Time) (incident.Change, error) {
+// openingChange makes an incident of the first alerts, and folds the others into it.
+func (e *Engine) openingChange(pool string, first news, others []news, now time.Time) (incident.Change, error) {
 	mode := first.event.Mode
 	events := []incident.Event{first.event}
 	if pool == "" {
@@ -249,15 +250,15 @@ func (e *Engine) begin(pool string, first news, others []news, now time.Time) (i
 	if err != nil {
 		return incident.Change{}, err
 	}
-	return e.intake(res, 0, now), nil
+	return e.alertsChange(res, 0, now), nil
 }
 
-// intake is the change that alerts make. They may be a reason to look sooner, and never to look later.
-func (e *Engine) intake(res incident.Result, expect int64, now time.Time) incident.Change {
+// alertsChange is the change that alerts make. They may make the incident due sooner, and never later.
+func (e *Engine) alertsChange(res incident.Result, expect int64, now time.Time) incident.Change {
 	due := e.cfg.Timing.Due(res.Incident, now)
 	switch res.Incident.State {
 	case incident.StateDeciding, incident.StateWatching:
-		due = now // the new alert is a reason to look now
+		due = now // the new alert is a reason to investigate now
 	case incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateApplying,
 		incident.StateSettling,
 		incident.StateVerifying, incident.StateUndoing, incident.StateClosed:

@@ -18,7 +18,7 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	var guards []incident.Guardrail
 	if act.Op == incident.OpApply {
 		if why := e.unapproved(t, s); why != "" {
-			return e.stop(ctx, t, act, why, nil)
+			return e.commitStopped(ctx, t, act, why, nil)
 		}
 		ev, again, err := e.stillTrue(ctx, t, exec, s)
 		if err != nil || again {
@@ -30,7 +30,7 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 	}
 	if why := policy.Refusal(guards); why != "" {
-		return e.stop(ctx, t, act, why, guards)
+		return e.commitStopped(ctx, t, act, why, guards)
 	}
 	mark, again, err := e.mark(ctx, t, exec, s)
 	if err != nil || again {
@@ -46,9 +46,9 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	var locked *incident.LockedError
 	switch {
 	case errors.As(err, &paused):
-		return e.stop(ctx, t, act, paused.Error(), nil)
+		return e.commitStopped(ctx, t, act, paused.Error(), nil)
 	case errors.As(err, &locked):
-		return e.stop(ctx, t, act, locked.Error(), nil)
+		return e.commitStopped(ctx, t, act, locked.Error(), nil)
 	case err != nil:
 		return err
 	}
@@ -66,7 +66,7 @@ func (e *Engine) stillTrue(
 		if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
 			return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 		}
-		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
 	why := ""
@@ -79,19 +79,19 @@ func (e *Engine) stillTrue(
 	case err == nil && why == "":
 		return found.Evidence, false, nil
 	case err == nil:
-		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, why, nil)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	case errors.As(err, &drift), errors.As(err, &refused):
-		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, err.Error(), nil)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, err.Error(), nil)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again",
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return found.Evidence, true, e.stop(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
 	}
 }
 
-// dropped says why the runbook asks for no step of this kind any more, judged by a fresh look, or "".
+// dropped says why the runbook asks for no step of this kind any more, judged by a new investigation, or "".
 func dropped(inc incident.Incident, s incident.Step, found Investigation) string {
 	switch {
 	case found.Result.Healthy == incident.True:
@@ -148,12 +148,12 @@ func (e *Engine) replaced(
 	}
 }
 
-// mayRetry says whether an approval is young enough to wait for a look that failed.
+// mayRetry says whether an approval is young enough to wait for a check that failed.
 func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
 
-// stop ends what was checked before its write. act is what the turn began with: the incident may have been read again
-// since.
-func (e *Engine) stop(
+// commitStopped ends what was checked before its write. act is what the turn began with: the incident may have been
+// read again since.
+func (e *Engine) commitStopped(
 	ctx context.Context, t *turn, act *incident.Active, why string, guards []incident.Guardrail,
 ) error {
 	stopped := incident.Stopped{Step: act.Step, Op: act.Op, Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}

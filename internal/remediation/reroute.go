@@ -10,8 +10,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// watchUnrouted looks whether alerts without a pool have one by now, and ends their incident when none of them fires
-// any more, or none has been heard of for long.
+// watchUnrouted finds out whether alerts without a pool have one by now, and ends their incident when none of them
+// fires any more, or none has been heard of for long.
 func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 	if err := e.reroute(ctx, t); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 	switch {
 	case len(t.inc.Firing()) == 0:
 		reason = "None of these alerts fires any more."
-	case e.stale(t):
+	case e.unheard(t):
 		reason = fmt.Sprintf("Nothing was heard of these alerts for %s.", e.cfg.Timing.Stale)
 	default:
 		return e.advise(ctx, t)

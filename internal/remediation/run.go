@@ -25,7 +25,7 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	exec := e.executor(t.inc.Drill)
 	switch {
 	case exec == nil && act.Phase == incident.PhaseRecheck:
-		return e.stop(ctx, t, act, "no Kubernetes API is configured any more", nil)
+		return e.commitStopped(ctx, t, act, "no Kubernetes API is configured any more", nil)
 	case exec == nil:
 		// The write may have happened. It cannot be ended as if it had not, so a person is told.
 		return e.waitWithReason(ctx, t, fmt.Sprintf("What became of the write to %s cannot be seen: "+
@@ -53,8 +53,7 @@ func (e *Engine) executor(drill bool) Executor {
 	return e.deps.Live
 }
 
-// mark looks at the field just before its write is claimed. again is true when this turn has ended: it could not be
-// looked at.
+// mark reads the field just before its write is claimed. again is true when this turn has ended: it could not be read.
 func (e *Engine) mark(
 	ctx context.Context, t *turn, exec Executor, s incident.Step,
 ) (_ *incident.Mark, again bool, _ error) {
@@ -70,7 +69,7 @@ func (e *Engine) mark(
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return nil, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return nil, true, e.stop(ctx, t, t.inc.Active, "its object could not be looked at: "+err.Error(), nil)
+		return nil, true, e.commitStopped(ctx, t, t.inc.Active, "its object could not be looked at: "+err.Error(), nil)
 	}
 }
 
@@ -82,20 +81,20 @@ func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.S
 	var refused *incident.RefusedError
 	switch {
 	case err == nil && t.inc.Drill:
-		return e.wrote(ctx, t, incident.ResultDrilled, "")
+		return e.commitWritten(ctx, t, incident.ResultDrilled, "")
 	case err == nil:
-		return e.wrote(ctx, t, incident.ResultApplied, "")
+		return e.commitWritten(ctx, t, incident.ResultApplied, "")
 	case errors.As(err, &drift):
-		return e.wrote(ctx, t, incident.ResultDrift, drift.Error())
+		return e.commitWritten(ctx, t, incident.ResultDrift, drift.Error())
 	case errors.As(err, &refused):
-		return e.wrote(ctx, t, incident.ResultFailed, refused.Error())
+		return e.commitWritten(ctx, t, incident.ResultFailed, refused.Error())
 	}
 	e.deps.Logger.WarnContext(ctx, "the outcome of a write is not known; the object will be looked at",
 		"incident", t.inc.ID, "step", s.ID, "err", err)
-	return e.commit(ctx, t, incident.Unanswered{Error: brief(err)}, extra{})
+	return e.commit(ctx, t, incident.Unanswered{Error: shorten(err.Error(), 300)}, extra{})
 }
 
-func (e *Engine) wrote(ctx context.Context, t *turn, r incident.WriteResult, note string) error {
+func (e *Engine) commitWritten(ctx context.Context, t *turn, r incident.WriteResult, note string) error {
 	end := incident.Write{ID: t.inc.Active.WriteID, EndedAt: e.deps.Now(), Result: r}
 	return e.commit(ctx, t, incident.Written{Result: r, Note: note, ExpiresAt: e.askUntil(t)}, extra{finish: &end})
 }
@@ -133,17 +132,17 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	}
 	switch {
 	case o.Ours:
-		return e.wrote(ctx, t, incident.ResultApplied, "Found done after an interruption.")
+		return e.commitWritten(ctx, t, incident.ResultApplied, "Found done after an interruption.")
 	case o.Made == incident.True && o.Reversal != nil:
 		end := incident.Write{ID: act.WriteID, EndedAt: e.deps.Now(), Result: incident.ResultApplied}
-		return e.reverted(ctx, t, s, *o.Reversal, extra{finish: &end})
+		return e.commitReverted(ctx, t, s, *o.Reversal, extra{finish: &end})
 	case o.Made == incident.False && o.Value == before:
 		return e.writeAgain(ctx, t, exec, s)
 	case o.Made == incident.False || act.Op == incident.OpUndo && o.Value != before:
-		return e.wrote(ctx, t, incident.ResultDrift,
+		return e.commitWritten(ctx, t, incident.ResultDrift,
 			fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
 	default:
-		return e.wrote(ctx, t, incident.ResultUnknown, unsure(s, o, before))
+		return e.commitWritten(ctx, t, incident.ResultUnknown, unsure(s, o, before))
 	}
 }
 
@@ -175,14 +174,14 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 	case t.inc.Active.Op == incident.OpUndo:
 		return e.waitWithReason(ctx, t, "The undo waits: "+why, e.cfg.Timing.Watch)
 	default:
-		return e.wrote(ctx, t, incident.ResultFailed, why)
+		return e.commitWritten(ctx, t, incident.ResultFailed, why)
 	}
 }
 
 // tryAgain makes a claimed write that did not happen, unless that was tried often enough.
 func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	if act := t.inc.Active; act.Tries >= writeTries {
-		return e.wrote(ctx, t, incident.ResultFailed,
+		return e.commitWritten(ctx, t, incident.ResultFailed,
 			fmt.Sprintf("gave up after %d tries without a clear answer, the last one: %s", act.Tries, act.LastError))
 	}
 	return e.write(ctx, t, exec, s)

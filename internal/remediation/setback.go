@@ -99,21 +99,11 @@ func unlessFenced(err error) error {
 	return err
 }
 
-// shorten bounds foreign text in a note.
-func shorten(s string) string {
-	const most = 200
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
-
-// brief is an error for the incident: proxies answer with whole pages.
-func brief(err error) string {
-	const most = 300
-	text := strings.Join(strings.Fields(err.Error()), " ")
+// shorten bounds foreign text in an incident, and puts it on one line: proxies answer with whole pages.
+func shorten(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
+		return string(r[:most]) + "…"
 	}
 	return text
 }

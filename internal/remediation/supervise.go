@@ -13,7 +13,7 @@ import (
 )
 
 // mostHung is how many turns that were given up may go on beside claimAtOnce places. Any more keep their places: when
-// all of these are taken, no incident is looked at any more, and the process counts as stuck.
+// all of these are taken, no incident is advanced any more, and the process counts as stuck.
 const mostHung = 8
 
 // turns are those under way in this process, and those that were given up and have not ended.
@@ -159,7 +159,7 @@ func (e *Engine) turnOn(ctx context.Context, c incident.Claimed) error {
 	err := e.deps.Panics.Do(ctx, PartIncidents, func() error { return e.Advance(ctx, c) },
 		slog.String("incident", c.Incident.ID))
 	if caught, ok := errors.AsType[*rescue.PanicError](err); ok {
-		return errors.Join(err, e.setBack(ctx, c, incident.SetbackPanic, shorten(caught.Error())))
+		return errors.Join(err, e.setBack(ctx, c, incident.SetbackPanic, shorten(caught.Error(), 200)))
 	}
 	if err == nil && c.Incident.Setback != nil {
 		return e.recovered(ctx, c.Incident.ID)

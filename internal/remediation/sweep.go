@@ -109,7 +109,7 @@ func (e *Engine) standAside(ctx context.Context, c incident.Claimed) error {
 	return e.putOff(ctx, c, e.deps.Now().Add(e.cfg.Timing.Sweep))
 }
 
-// putOff gives a claim back without a look.
+// putOff gives a claim back without a turn.
 func (e *Engine) putOff(ctx context.Context, c incident.Claimed, until time.Time) error {
 	return unlessFenced(e.deps.Incidents.ReleaseClaim(ctx, c.Incident.ID, c.Fence, c.Incident.Version, until))
 }

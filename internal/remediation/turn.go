@@ -10,7 +10,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// turn is one look at one claimed incident: what was read, and the fence that its commits carry.
+// turn is one step of one claimed incident: what was read, and the fence that its commits carry.
 type turn struct {
 	inc   incident.Incident
 	fence int64
@@ -114,7 +114,7 @@ type extra struct {
 	// keep holds the claim, because this turn goes on.
 	keep bool
 	// asRead says that the event is a conclusion from the incident as it was read: when somebody commits meanwhile, it is
-	// not worked out again but given up, and the incident looked at anew. "None of these alerts fires" is not true any
+	// not worked out again but given up, and the incident read again. "None of these alerts fires" is not true any
 	// more when one has joined.
 	asRead bool
 }
@@ -135,7 +135,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 		ch := incident.Change{
 			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Redraw: res.Redraw,
 			DueAt: e.cfg.Timing.Due(res.Incident, t.now), Release: !x.keep,
-			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: released(t.inc, res.Incident),
+			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: releasedLock(t.inc, res.Incident),
 		}
 		err = e.deps.Incidents.Commit(ctx, ch)
 		if err == nil {
@@ -158,8 +158,9 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 	return fmt.Errorf("incident %s: %s: %w, %d times in a row", t.inc.ID, ev.Kind(), incident.ErrStale, staleTries)
 }
 
-// released names the lock that falls with the end of a step: the active step's target, when no step is active any more.
-func released(before, after incident.Incident) string {
+// releasedLock names the lock that falls with the end of a step: the active step's target, when no step is active any
+// more.
+func releasedLock(before, after incident.Incident) string {
 	if before.Active == nil || after.Active != nil {
 		return ""
 	}

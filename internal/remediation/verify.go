@@ -39,7 +39,7 @@ func (e *Engine) waitForSignals(ctx context.Context, t *turn, s incident.Step) e
 	return e.commit(ctx, t, incident.Settled{}, extra{})
 }
 
-// rollout looks at the rollout once. One that takes longer than RolloutLimit has failed.
+// rollout checks the rollout once. One that takes longer than RolloutLimit has failed.
 func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	act := t.inc.Active
 	r, err := exec.Rollout(ctx, t.pool, s, act.Op)
@@ -52,7 +52,7 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 	case err != nil:
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be looked at: " + err.Error()}, extra{})
 	case r.Reversal != nil:
-		return e.reverted(ctx, t, s, *r.Reversal, extra{})
+		return e.commitReverted(ctx, t, s, *r.Reversal, extra{})
 	case r.State == incident.RolloutDone:
 		settled := t.now.Add(e.cfg.Timing.Settle + s.WarmUp)
 		return e.commit(ctx, t, incident.RolledOut{Note: r.Note, SettleUntil: settled}, extra{})
@@ -112,7 +112,7 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 		ev.Final = isFinal(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
 	}
 	if is == valueUnread && v.Verdict != incident.VerdictRecovered {
-		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo looks at the value once
+		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo checks the value once
 		// more.
 		ev.Final = ev.Final && t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor+e.cfg.Timing.GiveUp
 		v.Why += " Could not check whether the change is still in place."
@@ -155,7 +155,7 @@ const (
 	valueChanged
 )
 
-// checkValue looks whether the value that a step has set is still in place. When somebody else has changed it, the
+// checkValue checks whether the value that a step has set is still in place. When somebody else has changed it, the
 // following of the step ends, and the turn with it: what the signals do says nothing about the step any more.
 func (e *Engine) checkValue(ctx context.Context, t *turn, s incident.Step) (valueState, error) {
 	exec := e.executor(t.inc.Drill)
@@ -171,9 +171,9 @@ func (e *Engine) checkValue(ctx context.Context, t *turn, s incident.Step) (valu
 	case r == nil:
 		return valueInPlace, nil
 	}
-	return valueChanged, e.reverted(ctx, t, s, *r, extra{})
+	return valueChanged, e.commitReverted(ctx, t, s, *r, extra{})
 }
 
-func (e *Engine) reverted(ctx context.Context, t *turn, s incident.Step, r incident.Reversal, x extra) error {
+func (e *Engine) commitReverted(ctx context.Context, t *turn, s incident.Step, r incident.Reversal, x extra) error {
 	return e.commit(ctx, t, incident.Reverted{Step: s.ID, Reversal: r, ExpiresAt: e.askUntil(t)}, x)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 )
 
-// watch looks again, then lifts a stop-gap or ends the incident when it has been healthy for long enough.
+// watch investigates again, then lifts a stop-gap or ends the incident when it has been healthy for long enough.
 func (e *Engine) watch(ctx context.Context, t *turn) error {
 	for _, s := range t.inc.StopGaps() {
 		if t.inc.OnTopOf(s) != "" {
@@ -41,11 +41,11 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.EndsWithItsAlerts():
 		return e.closeIncident(ctx, t, fmt.Sprintf("The signals have been healthy for %s.", incident.FormatDuration(healthy)))
-	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.stale(t):
+	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.unheard(t):
 		return e.closeIncident(ctx, t, fmt.Sprintf("The signals have been healthy for %s. "+
 			"Alertmanager has sent nothing about the alerts for %s.",
 			incident.FormatDuration(healthy), incident.FormatDuration(e.cfg.Timing.Stale)))
-	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.stale(t):
+	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.unheard(t):
 		return e.closeIncident(ctx, t, "No alert fires and nothing can be read for a long time.")
 	default:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
@@ -58,7 +58,7 @@ func (e *Engine) closeIncident(ctx context.Context, t *turn, reason string) erro
 }
 
 // lift takes the newest stop-gap back whose time has come. What holds it (a guardrail, a later change of the same
-// value) is said once and asked again at every look; after a refused undo it is tried ever more rarely. One that is
+// value) is said once and asked again at every turn; after a refused undo it is tried ever more rarely. One that is
 // held does not hold the others.
 func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, healthy time.Duration) error {
 	held := ""
@@ -82,7 +82,9 @@ func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, health
 	return e.waitWithReason(ctx, t, held, e.cfg.Timing.Watch)
 }
 
-func (e *Engine) stale(t *turn) bool {
+// unheard says whether Alertmanager has sent nothing about the alerts of an incident for so long that it may have
+// forgotten them.
+func (e *Engine) unheard(t *turn) bool {
 	newest := t.inc.OpenedAt
 	for _, a := range t.inc.Alerts {
 		if a.SeenAt.After(newest) {
