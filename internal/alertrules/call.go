@@ -38,7 +38,8 @@ func (x *examiner) call(n *parser.Call) value {
 	return out
 }
 
-// arguments are the values of all arguments. A function of nothing is nothing; a function without a vector always gives something.
+// arguments are the values of all arguments. A function of nothing is nothing; a function without a vector always
+// gives something.
 func (x *examiner) arguments(n *parser.Call) (args []value, state State, why []reason) {
 	state = Can
 	for _, a := range n.Args {
@@ -84,7 +85,11 @@ func still(n *parser.Call) string {
 	for _, vs := range selectors(n) {
 		metric, _ := metricOf(vs)
 		if m, ok := vllm.ParseMetric(metric); ok && m.Suffix == vllm.SuffixCreated {
-			return fmt.Sprintf("%s is the time at which a counter was made: it stands still until the server restarts, so its rate says nothing about requests", metric)
+			return fmt.Sprintf(
+				"%s is the time at which a counter was made: it stands still until the server restarts, so its rate "+
+					"says nothing about requests",
+				metric,
+			)
 		}
 	}
 	return ""
@@ -94,9 +99,11 @@ func still(n *parser.Call) string {
 func (x *examiner) result(n *parser.Call, args []value) value {
 	out := anything(Can)
 	switch n.Func.Name {
-	case "rate", "increase", "irate", "resets", "changes", "stddev_over_time", "stdvar_over_time", "time", "mad_over_time":
+	case "rate", "increase", "irate", "resets", "changes", "stddev_over_time", "stdvar_over_time", "time",
+		"mad_over_time":
 		out.lo = 0
-	case "max_over_time", "min_over_time", "avg_over_time", "last_over_time", "first_over_time", "sort", "sort_desc", "label_replace", "label_join":
+	case "max_over_time", "min_over_time", "avg_over_time", "last_over_time", "first_over_time", "sort", "sort_desc",
+		"label_replace", "label_join":
 		return args[0]
 	case "quantile_over_time":
 		if q, ok := args[0].constant(); ok && q >= 0 && q <= 1 {
@@ -145,7 +152,9 @@ func (x *examiner) quantile(n *parser.Call) value {
 	}
 	if len(histograms) == 1 {
 		out.hi = last
-		out.top = fmt.Sprintf("the last bucket of %s ends at %g, and a percentile never exceeds it", histograms[0], last)
+		out.top = fmt.Sprintf(
+			"the last bucket of %s ends at %g, and a percentile never exceeds it", histograms[0], last,
+		)
 	}
 	return out
 }
@@ -161,7 +170,10 @@ func bucketless(e parser.Expr) string {
 		metric, _ := metricOf(vs)
 		n, parsed := vllm.ParseMetric(metric)
 		if parsed && (n.Suffix == vllm.SuffixCount || n.Suffix == vllm.SuffixSum) {
-			why = fmt.Sprintf("histogram_quantile needs buckets, and %s has none: %s%s is meant", metric, n.Prefix+n.Base, vllm.SuffixBucket)
+			why = fmt.Sprintf(
+				"histogram_quantile needs buckets, and %s has none: %s%s is meant", metric, n.Prefix+n.Base,
+				vllm.SuffixBucket,
+			)
 			return nil
 		}
 		if !parsed || n.Suffix != vllm.SuffixBucket {
@@ -169,7 +181,10 @@ func bucketless(e parser.Expr) string {
 		}
 		for _, above := range path {
 			if a, is := above.(*parser.AggregateExpr); is && drops(a, "le") {
-				why = fmt.Sprintf("histogram_quantile needs the label le, which %q takes away", cut(strings.TrimSpace(a.ShortString())))
+				why = fmt.Sprintf(
+					"histogram_quantile needs the label le, which %q takes away",
+					cut(strings.TrimSpace(a.ShortString())),
+				)
 			}
 		}
 		return nil

@@ -2,8 +2,9 @@ package alertrules
 
 import "github.com/vllm-medic/vllm-medic/internal/vllm"
 
-// Fate says what became of a vLLM metric that today's vLLM does not have, or that no version ever had; empty for a metric of today, for one of a connector's own set,
-// and for anything that is not vLLM's. Source: vLLM's history of metrics.
+// Fate says what became of a vLLM metric that today's vLLM does not have, or that no version ever had; empty for a
+// metric of today, for one of a connector's own set, and for anything that is not vLLM's. Source: vLLM's history of
+// metrics.
 func Fate(metric string) string {
 	n, ok := vllm.ParseMetric(metric)
 	if !ok || vllm.OfConnector(n.Base) {

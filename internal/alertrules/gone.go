@@ -45,57 +45,74 @@ type past struct {
 	caveat string
 }
 
-const custom = "is not vLLM's: the guide that uses it also has a Python class that would export it, and nobody here runs that"
+const custom = "is not vLLM's: the guide that uses it also has a Python class that would export it, and nobody here " +
+	"runs that"
 
-// gone are the metrics that are in alert rules but not in today's vLLM, by their name without prefix: removed ones, and names in widely read
-// guides that no version had. Sources: vLLM's own history (commits beside the entries); the names marked custom come
-// from the exporter in "vLLM v1 Performance Profiling".
+// gone are the metrics that are in alert rules but not in today's vLLM, by their name without prefix: removed ones,
+// and names in widely read guides that no version had. Sources: vLLM's own history (commits beside the entries); the
+// names marked custom come from the exporter in "vLLM v1 Performance Profiling".
 var gone = sync.OnceValue(func() map[string]past {
 	out := map[string]past{
 		"num_requests_swapped": { // 98d7367b61, 0e98964e94
-			what:  "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine never swaps, it preempts requests and computes them again",
-			shape: counted, into: "num_preemptions_total", caveat: "it counts preemptions in 5 minutes instead of swapped requests now",
+			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine never swaps, it preempts " +
+				"requests and computes them again",
+			shape: counted, into: "num_preemptions_total", caveat: "it counts preemptions in 5 minutes instead of " +
+				"swapped requests now",
 		},
 		"cpu_cache_usage_perc": {
-			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine has no swap space on the CPU",
+			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine has no swap space on " +
+				"the CPU",
 		},
 		"gpu_prefix_cache_hit_rate": {
 			what:  "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine counts hits and queries",
-			shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the hit rate of the last 5 minutes",
+			shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the " +
+				"hit rate of the last 5 minutes",
 		},
 		"cpu_prefix_cache_hit_rate": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
 		"time_in_queue_requests": {
-			what: "belonged to the V0 engine and was removed in vLLM 0.8", shape: renamed, into: "request_queue_time_seconds",
+			what: "belonged to the V0 engine and was removed in " +
+				"vLLM 0.8", shape: renamed, into: "request_queue_time_seconds",
 		},
 		"model_forward_time_milliseconds": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
 		"model_execute_time_milliseconds": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
-		"tokens_total":                    {what: "was removed in vLLM 0.8: prompt_tokens_total and generation_tokens_total count apart"},
+		"tokens_total": {
+			what: "was removed in vLLM 0.8: prompt_tokens_total and generation_tokens_total count apart",
+		},
 		"avg_prompt_throughput_toks_per_s": {
-			what: "was removed in vLLM 0.7", shape: flowing, into: "prompt_tokens_total", caveat: "it is the rate of the last 5 minutes",
+			what: "was removed in vLLM 0.7", shape: flowing, into: "prompt_tokens_total",
+			caveat: "it is the rate of the last 5 minutes",
 		},
 		"avg_generation_throughput_toks_per_s": {
-			what: "was removed in vLLM 0.7", shape: flowing, into: "generation_tokens_total", caveat: "it is the rate of the last 5 minutes",
+			what: "was removed in vLLM 0.7", shape: flowing, into: "generation_tokens_total",
+			caveat: "it is the rate of the last 5 minutes",
 		},
 		"spec_decode_draft_acceptance_rate": { // dd572c0ab3
-			what:  "belonged to the V0 engine and was removed in vLLM 0.10: today's engine counts drafted and accepted tokens",
-			shape: divided, into: "spec_decode_num_accepted_tokens_total", over: "spec_decode_num_draft_tokens_total", caveat: "it is the acceptance of the last 5 minutes",
+			what: "belonged to the V0 engine and was removed in vLLM 0.10: today's engine counts drafted and " +
+				"accepted tokens",
+			shape: divided, into: "spec_decode_num_accepted_tokens_total", over: "spec_decode_num_draft_tokens_total",
+			caveat: "it is the acceptance of the last 5 minutes",
 		},
 		"spec_decode_efficiency":               {what: "belonged to the V0 engine and was removed in vLLM 0.10"},
 		"spec_decode_num_emitted_tokens_total": {what: "belonged to the V0 engine and was removed in vLLM 0.10"},
 
 		"finished_request_total": {
-			what:  "never existed in any vLLM: finished requests are counted in request_success_total, with the label finished_reason",
+			what: "never existed in any vLLM: finished requests are counted in request_success_total, with the " +
+				"label finished_reason",
 			shape: renamed, into: "request_success_total", label: "finish_reason",
 		},
-		"gpu_cache_usage":             {what: "never existed in any vLLM", shape: renamed, into: "kv_cache_usage_perc"},
-		"num_generation_tokens_total": {what: "never existed in any vLLM", shape: renamed, into: "generation_tokens_total"},
-		"num_prompt_tokens_total":     {what: "never existed in any vLLM", shape: renamed, into: "prompt_tokens_total"},
+		"gpu_cache_usage": {what: "never existed in any vLLM", shape: renamed, into: "kv_cache_usage_perc"},
+		"num_generation_tokens_total": {
+			what: "never existed in any vLLM", shape: renamed, into: "generation_tokens_total",
+		},
+		"num_prompt_tokens_total": {what: "never existed in any vLLM", shape: renamed, into: "prompt_tokens_total"},
 		"gpu_utilization": {
-			what: "never existed in any vLLM: NVIDIA's dcgm-exporter has it, in percent", shape: scaled, foreign: "DCGM_FI_DEV_GPU_UTIL", scale: 0.01,
+			what: "never existed in any vLLM: NVIDIA's dcgm-exporter has it, in " +
+				"percent", shape: scaled, foreign: "DCGM_FI_DEV_GPU_UTIL", scale: 0.01,
 			caveat: "it needs dcgm-exporter, and its series carry the labels of the GPU, not of the model",
 		},
 		"gpu_memory_usage_bytes": {
-			what: "never existed in any vLLM: NVIDIA's dcgm-exporter has it, in MiB", shape: scaled, foreign: "DCGM_FI_DEV_FB_USED", scale: 1 << 20,
+			what: "never existed in any vLLM: NVIDIA's dcgm-exporter has it, " +
+				"in MiB", shape: scaled, foreign: "DCGM_FI_DEV_FB_USED", scale: 1 << 20,
 			caveat: "it needs dcgm-exporter, and its series carry the labels of the GPU, not of the model",
 		},
 
@@ -106,12 +123,17 @@ var gone = sync.OnceValue(func() map[string]past {
 		"queue_depth":          {what: custom, shape: renamed, into: "num_requests_waiting"},
 		"kv_cache_utilization": {what: custom, shape: renamed, into: "kv_cache_usage_perc"},
 		"kv_cache_evictions_total": {
-			what: custom, shape: renamed, into: "num_preemptions_total", caveat: "it counts preempted requests, not evicted blocks: choose the threshold anew",
+			what: custom, shape: renamed, into: "num_preemptions_total", caveat: "it counts preempted requests, not " +
+				"evicted blocks: choose the threshold anew",
 		},
 		"prefix_cache_hit_rate": {
-			what: custom, shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the hit rate of the last 5 minutes",
+			what: custom, shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total",
+			caveat: "it is the hit rate of the last 5 minutes",
 		},
-		"decode_batch_size": {what: custom, shape: batch, into: "num_requests_running", caveat: "it is the number of running requests over time"},
+		"decode_batch_size": {
+			what: custom, shape: batch, into: "num_requests_running",
+			caveat: "it is the number of running requests over time",
+		},
 		"requests_completed_total": {
 			what: custom, shape: renamed, into: "request_success_total", label: "status",
 			values: map[string][]string{"success": {"stop", "length"}, "timeout": {"abort"}},
@@ -133,7 +155,8 @@ var gone = sync.OnceValue(func() map[string]past {
 	return out
 })
 
-// near is the one name of today's vLLM that a misspelled one may have meant: at most two letters away, and no other as close.
+// near is the one name of today's vLLM that a misspelled one may have meant: at most two letters away, and no other
+// as close.
 func near(base string) string {
 	best, distance, tie := "", 3, false
 	for _, other := range vllm.CurrentMetrics() {

@@ -24,7 +24,8 @@ const (
 	Present
 )
 
-// Known is what is known of one Prometheus. The zero Known knows nothing, and no rule is then called dead for a missing metric.
+// Known is what is known of one Prometheus. The zero Known knows nothing, and no rule is then called dead for a
+// missing metric.
 type Known struct {
 	// Metrics are presences by metric name, the series of a histogram each by its own.
 	Metrics map[string]Presence
@@ -36,15 +37,16 @@ type Known struct {
 	Since string
 	// Prefix is how this Prometheus spells vLLM's names, for corrections. Empty means "vllm:".
 	Prefix string
-	// Bounds are the finite bucket bounds by the histogram's name without suffix, ascending. A histogram that is not in it is not judged by its
-	// buckets.
+	// Bounds are the finite bucket bounds by the histogram's name without suffix, ascending. A histogram that is not
+	// in it is not judged by its buckets.
 	Bounds map[string][]float64
 	// Recorded are the expressions of recording rules by the name that they record.
 	Recorded map[string][]string
 }
 
-// Selectors lists what to ask about an expression: each of its selectors, and for each the same metric with any value of the labels that the
-// selector asks for, which tells a wrong label from a wrong value. An expression that is not PromQL is an error.
+// Selectors lists what to ask about an expression: each of its selectors, and for each the same metric with any value
+// of the labels that the selector asks for, which tells a wrong label from a wrong value. An expression that is not
+// PromQL is an error.
 func Selectors(expr string) ([]string, error) {
 	e, err := parse(expr)
 	if err != nil {
@@ -166,14 +168,18 @@ func (k Known) selector(vs *parser.VectorSelector) Presence {
 	return Unasked
 }
 
-// mayComeBack says that the metric is there, with all of the labels, and only the values are nobody's now: a model that is scaled to zero for the night, a canary.
-// The values of the labels that vLLM itself fills are a closed set, so those are no excuse.
+// mayComeBack says that the metric is there, with all of the labels, and only the values are nobody's now: a model
+// that is scaled to zero for the night, a canary. The values of the labels that vLLM itself fills are a closed set,
+// so those are no excuse.
 func (k Known) mayComeBack(vs *parser.VectorSelector, metric string) bool {
 	if k.metric(metric) != Present {
 		return false
 	}
 	for _, m := range wanted(vs) {
-		if k.Selectors[carries(metric, m.Name).String()] == Absent || slices.Contains([]string{"finished_reason", "finish_reason", "reason", "le", "sleep_state", "source", "status", vllm.RouterLabel}, m.Name) {
+		closed := slices.Contains([]string{
+			"finished_reason", "finish_reason", "reason", "le", "sleep_state", "source", "status", vllm.RouterLabel,
+		}, m.Name)
+		if closed || k.Selectors[carries(metric, m.Name).String()] == Absent {
 			return false
 		}
 	}
@@ -195,8 +201,8 @@ func (k Known) elsewhere(n vllm.MetricName) (vllm.MetricName, bool) {
 	return vllm.MetricName{}, false
 }
 
-// spelled finds a metric of today's vLLM here, by its base: in the given prefix before the usual one, under today's name before the older one.
-// ok is false when it is known that none of them has series.
+// spelled finds a metric of today's vLLM here, by its base: in the given prefix before the usual one, under today's
+// name before the older one. ok is false when it is known that none of them has series.
 func (k Known) spelled(prefix, base, suffix string) (vllm.MetricName, bool) {
 	bases := []string{base}
 	if older, renamed := vllm.OlderName(base); renamed {

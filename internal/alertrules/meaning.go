@@ -15,8 +15,9 @@ import (
 
 func duration(d time.Duration) string { return model.Duration(d).String() }
 
-// aborts gives a rule about the share of aborted requests the form of the shipped ones (deploy/prometheus/rules): what vLLM counts, errors
-// included, or what can be inferred, because vLLM's Python frontend does not count clients that went away. Nil for any other rule.
+// aborts gives a rule about the share of aborted requests the form of the shipped ones (deploy/prometheus/rules):
+// what vLLM counts, errors included, or what can be inferred, because vLLM's Python frontend does not count clients
+// that went away. Nil for any other rule.
 func (r *repair) aborts(n *parser.BinaryExpr) parser.Expr {
 	limit, fixed := literal(n.RHS)
 	ratio, divides := open(n.LHS).(*parser.BinaryExpr)
@@ -48,12 +49,18 @@ func (r *repair) aborts(n *parser.BinaryExpr) parser.Expr {
 	if err != nil {
 		return n
 	}
-	r.about = once(r.about, "its second half infers clients that went away, which vLLM does not count: requests that began, neither finished nor run nor wait")
+	r.about = once(
+		r.about,
+		"its second half infers clients that went away, which vLLM does not count: requests that began, neither "+
+			"finished nor run nor wait",
+	)
 	return &parser.ParenExpr{Expr: e}
 }
 
 // inferred is the shipped rule's second form.
-func (r *repair) inferred(vs *parser.VectorSelector, sum string, over time.Duration, op string, limit float64) (string, bool) {
+func (r *repair) inferred(
+	vs *parser.VectorSelector, sum string, over time.Duration, op string, limit float64,
+) (string, bool) {
 	metric, _ := metricOf(vs)
 	at, _ := vllm.ParseMetric(metric)
 	has := true
@@ -69,9 +76,12 @@ func (r *repair) inferred(vs *parser.VectorSelector, sum string, over time.Durat
 		return s.String() + "[" + duration(over) + "]"
 	}
 	began := series("time_to_first_token_seconds", vllm.SuffixCount)
-	text := fmt.Sprintf("(%[1]s (increase(%[2]s)) - %[1]s (increase(%[3]s)) - %[1]s (clamp_min(delta(%[4]s), 0)) - %[1]s (increase(%[5]s)))"+
+	text := fmt.Sprintf("(%[1]s (increase(%[2]s)) - %[1]s (increase(%[3]s)) - %[1]s (clamp_min(delta(%[4]s), 0)) - "+
+		"%[1]s (increase(%[5]s)))"+
 		" / %[1]s (increase(%[2]s)) %[6]s %[7]s and %[1]s (increase(%[2]s)) >= 20 unless %[1]s (resets(%[2]s)) > 0",
-		sum, began, series("request_success_total", ""), series("num_requests_running", "", equal(vllm.RouterLabel, "")), series("num_preemptions_total", ""),
+		sum, began, series(
+			"request_success_total", "",
+		), series("num_requests_running", "", equal(vllm.RouterLabel, "")), series("num_preemptions_total", ""),
 		op, (&parser.NumberLiteral{Val: limit}).String())
 	return text, has
 }
@@ -94,8 +104,8 @@ func summing(e parser.Expr) string {
 	return strings.TrimSpace(out.ShortString())
 }
 
-// busy adds to a rule about little throughput that requests must be running: without them there is nothing to be fast with. Nil for any other
-// rule.
+// busy adds to a rule about little throughput that requests must be running: without them there is nothing to be fast
+// with. Nil for any other rule.
 func (r *repair) busy(n *parser.BinaryExpr) parser.Expr {
 	if r.guarded || !idle(n) {
 		return nil
@@ -117,8 +127,8 @@ func (r *repair) busy(n *parser.BinaryExpr) parser.Expr {
 	return &parser.ParenExpr{Expr: e}
 }
 
-// running replaces the rate of each throughput counter by the least number of running requests. reasons says that a selector without it carried
-// finished_reason up to the top.
+// running replaces the rate of each throughput counter by the least number of running requests. reasons says that a
+// selector without it carried finished_reason up to the top.
 func (r *repair) running(e parser.Expr) (_ parser.Expr, reasons bool) {
 	switch n := e.(type) {
 	case *parser.ParenExpr:
@@ -149,7 +159,9 @@ func (r *repair) running(e parser.Expr) (_ parser.Expr, reasons bool) {
 			break
 		}
 		run := clone(vs)
-		run.LabelMatchers = slices.DeleteFunc(run.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == labelReason })
+		run.LabelMatchers = slices.DeleteFunc(
+			run.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == labelReason },
+		)
 		run.LabelMatchers = append(run.LabelMatchers, equal(vllm.RouterLabel, ""))
 		(&repair{}).rename(run, there.String())
 		return ranged5("min_over_time", run, m.Range), at.Base == "request_success_total"

@@ -53,17 +53,20 @@ func selectors(e parser.Expr) []*parser.VectorSelector {
 	return out
 }
 
-// parse takes the experimental parts of PromQL too: a Prometheus that has loaded a rule has them switched on. Its errors end the sentence "the
-// expression is".
+// parse takes the experimental parts of PromQL too: a Prometheus that has loaded a rule has them switched on. Its
+// errors end the sentence "the expression is".
 func parse(expr string) (parser.Expr, error) {
 	return promql.Parse(expr, parser.Options{
-		EnableExperimentalFunctions: true, ExperimentalDurationExpr: true, EnableExtendedRangeSelectors: true, EnableBinopFillModifiers: true,
+		EnableExperimentalFunctions: true, ExperimentalDurationExpr: true, EnableExtendedRangeSelectors: true,
+		EnableBinopFillModifiers: true,
 	})
 }
 
 // plain is a selector of one metric and nothing more.
 func plain(metric string, more ...*labels.Matcher) *parser.VectorSelector {
-	return &parser.VectorSelector{Name: metric, LabelMatchers: append([]*labels.Matcher{equal(model.MetricNameLabel, metric)}, more...)}
+	return &parser.VectorSelector{
+		Name: metric, LabelMatchers: append([]*labels.Matcher{equal(model.MetricNameLabel, metric)}, more...),
+	}
 }
 
 // equal is labels.NewMatcher for the one type that cannot fail.

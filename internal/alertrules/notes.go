@@ -22,13 +22,22 @@ func notes(e parser.Expr, known Known) []string {
 		}
 		out = once(out, interpolated(b, known))
 		if idle(b) && !guarded(e) {
-			out = once(out, fmt.Sprintf("%s is true on every idle server: ask for running or waiting requests as well", cut(b.String())))
+			out = once(
+				out,
+				fmt.Sprintf(
+					"%s is true on every idle server: ask for running or waiting requests as well", cut(b.String()),
+				),
+			)
 		}
 		return nil
 	})
 	for _, vs := range selectors(e) {
-		if aborted(vs) && !guarded(e) && !slices.ContainsFunc(wanted(vs), func(m *labels.Matcher) bool { return m.Name == labelReason && m.Matches("error") }) {
-			out = once(out, "vLLM's Python frontend does not count clients that went away as \"abort\" (vllm-project/vllm#31503): the gateway knows them, and the "+
+		failures := slices.ContainsFunc(wanted(vs), func(m *labels.Matcher) bool {
+			return m.Name == labelReason && m.Matches("error")
+		})
+		if aborted(vs) && !guarded(e) && !failures {
+			out = once(out, "vLLM's Python frontend does not count clients that went away as \"abort\" "+
+				"(vllm-project/vllm#31503): the gateway knows them, and the "+
 				"rules in deploy/prometheus/rules infer them")
 		}
 	}
@@ -53,7 +62,8 @@ func interpolated(b *parser.BinaryExpr, known Known) string {
 		if i > 0 {
 			below = bounds[i-1]
 		}
-		return fmt.Sprintf("%g lies inside the bucket from %g to %g of %s: between them a percentile is guessed, so compare with one of the two",
+		return fmt.Sprintf("%g lies inside the bucket from %g to %g of %s: between them a percentile is guessed, so "+
+			"compare with one of the two",
 			limit, below, bounds[i], strings.TrimSuffix(metric, vllm.SuffixBucket))
 	}
 	return ""
@@ -86,13 +96,21 @@ func idle(b *parser.BinaryExpr) bool {
 
 // flow says whether a call is the rate of a throughput counter.
 func flow(n *parser.Call) bool {
-	return slices.Contains([]string{"rate", "irate", "increase"}, n.Func.Name) && slices.ContainsFunc(selectors(n), throughput)
+	return slices.Contains(
+		[]string{"rate", "irate", "increase"}, n.Func.Name,
+	) && slices.ContainsFunc(selectors(n), throughput)
 }
 
 func throughput(vs *parser.VectorSelector) bool {
 	metric, _ := metricOf(vs)
 	n, ok := vllm.ParseMetric(metric)
-	return ok && slices.Contains([]string{"generation_tokens_total", "prompt_tokens_total", "request_success_total", "output_tokens_total", "requests_completed_total"}, n.Base)
+	return ok && slices.Contains(
+		[]string{
+			"generation_tokens_total", "prompt_tokens_total", "request_success_total", "output_tokens_total",
+			"requests_completed_total",
+		},
+		n.Base,
+	)
 }
 
 // guarded says whether an expression looks at the requests that there are.
@@ -100,7 +118,10 @@ func guarded(e parser.Expr) bool {
 	return slices.ContainsFunc(selectors(e), func(vs *parser.VectorSelector) bool {
 		metric, _ := metricOf(vs)
 		n, ok := vllm.ParseMetric(metric)
-		return ok && slices.Contains([]string{"num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason", "queue_depth"}, n.Base)
+		return ok && slices.Contains(
+			[]string{"num_requests_running", "num_requests_waiting", "num_requests_waiting_by_reason", "queue_depth"},
+			n.Base,
+		)
 	})
 }
 

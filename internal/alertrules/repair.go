@@ -12,7 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// window is the time over which a counter is looked at where the rule gives none: what guides and the shipped rules use.
+// window is the time over which a counter is looked at where the rule gives none: what guides and the shipped rules
+// use.
 const window = 5 * time.Minute
 
 // repair rewrites the tree of an expression that can never be true.
@@ -179,7 +180,10 @@ func (r *repair) admit(a *parser.AggregateExpr) {
 func (r *repair) source(vs *parser.VectorSelector) parser.Expr {
 	metric, _ := metricOf(vs)
 	sources := r.known.Recorded[metric]
-	if len(sources) != 1 || len(vs.LabelMatchers) != 1 || vs.OriginalOffset != 0 || (&examiner{known: r.known}).selector(vs).state != Never {
+	if len(sources) != 1 || len(vs.LabelMatchers) != 1 || vs.OriginalOffset != 0 {
+		return nil
+	}
+	if (&examiner{known: r.known}).selector(vs).state != Never {
 		return nil
 	}
 	below := r.known
@@ -191,7 +195,16 @@ func (r *repair) source(vs *parser.VectorSelector) parser.Expr {
 		return nil
 	}
 	r.changes++
-	r.about = once(r.about, append([]string{"it asks for what the recording rule " + metric + " should record; correct that rule instead: " + instead}, about...)...)
+	r.about = once(
+		r.about,
+		append(
+			[]string{
+				"it asks for what the recording rule " + metric + " should record; correct that rule " +
+					"instead: " + instead,
+			},
+			about...,
+		)...,
+	)
 	return &parser.ParenExpr{Expr: e}
 }
 

@@ -35,13 +35,22 @@ func (x *examiner) selector(vs *parser.VectorSelector) value {
 		out.state = Can
 		if vllm.RouterTwin(metric) && x.known.Selectors[own(metric).String()] == Absent {
 			n, _ := vllm.ParseMetric(metric)
-			x.notes = once(x.notes, fmt.Sprintf("only production-stack's router exports %s here; it is not vLLM's own number. Of vLLM's: %s %s", metric, metric, x.fate(n)))
+			x.notes = once(
+				x.notes,
+				fmt.Sprintf(
+					"only production-stack's router exports %s here; it is not vLLM's own number. Of vLLM's: %s %s",
+					metric, metric, x.fate(n),
+				),
+			)
 		}
 		return out
 	case Unasked:
 		out.state = Undecided
 		if x.known.Selectors[bare(vs)] == Absent {
-			text := fmt.Sprintf("%s has series, but none%s that meets %s: is the value right, or is it away for a while?", metric, x.known.since(), cut(bare(vs)))
+			text := fmt.Sprintf(
+				"%s has series, but none%s that meets %s: is the value right, or is it away for a while?", metric,
+				x.known.since(), cut(bare(vs)),
+			)
 			x.doubts, x.notes = once(x.doubts, text), once(x.notes, text)
 			return out
 		}
@@ -83,13 +92,16 @@ func ranged(metric string) value {
 		return out // somebody's own
 	}
 	out.lo = 0
-	if (is.Type == vllm.FractionGauge || slices.Contains([]string{"gpu_cache_usage_perc", "cpu_cache_usage_perc"}, n.Base)) && n.Suffix == "" {
+	fraction := is.Type == vllm.FractionGauge ||
+		slices.Contains([]string{"gpu_cache_usage_perc", "cpu_cache_usage_perc"}, n.Base)
+	if fraction && n.Suffix == "" {
 		out.hi, out.full, out.top = 1, true, metric+" is a fraction: 1 means full"
 	}
 	return out
 }
 
-// mostFollowed bounds how many recording rules are followed for one expression: rules that rest on two others each double at every level.
+// mostFollowed bounds how many recording rules are followed for one expression: rules that rest on two others each
+// double at every level.
 const mostFollowed = 200
 
 // recorded follows a recording rule: it is empty for certain only when its own expression is.
@@ -117,7 +129,10 @@ func (x *examiner) recorded(metric string, sources []string, out value) value {
 		below := &examiner{known: x.known, above: append(slices.Clone(x.above), metric), followed: x.followed}
 		v := below.expr(e)
 		if v.state != Never {
-			x.doubts = once(x.doubts, fmt.Sprintf("%s has no series%s, but its recording rule can give some", metric, x.known.since()))
+			x.doubts = once(
+				x.doubts,
+				fmt.Sprintf("%s has no series%s, but its recording rule can give some", metric, x.known.since()),
+			)
 			return out
 		}
 		why = append(why, v.why...)
@@ -126,7 +141,13 @@ func (x *examiner) recorded(metric string, sources []string, out value) value {
 	for _, r := range why {
 		texts = once(texts, r.text)
 	}
-	return empty(reason{metric, fmt.Sprintf("%s has no series%s, because its recording rule is always empty: %s", metric, x.known.since(), strings.Join(texts, "; "))})
+	return empty(reason{
+		metric,
+		fmt.Sprintf(
+			"%s has no series%s, because its recording rule is always empty: %s", metric, x.known.since(),
+			strings.Join(texts, "; "),
+		),
+	})
 }
 
 // doubtful says why a selector without series may still get some; empty when it cannot.
@@ -199,7 +220,9 @@ func (x *examiner) misfit(metric string, n vllm.MetricName, vs *parser.VectorSel
 			return text
 		}
 		if m.Name == labelReason && m.Type == labels.MatchEqual && !knownReasons.MatchString(m.Value) {
-			return fmt.Sprintf("%s is never %q: vLLM knows %s", m.Name, m.Value, strings.Join(vllm.FinishReasons(), ", "))
+			return fmt.Sprintf(
+				"%s is never %q: vLLM knows %s", m.Name, m.Value, strings.Join(vllm.FinishReasons(), ", "),
+			)
 		}
 	}
 	return fmt.Sprintf("%s has series, but none%s that meets %s", metric, x.known.since(), cut(bare(vs)))
@@ -209,7 +232,8 @@ const labelReason = "finished_reason"
 
 // relabelled is what vLLM calls a label of one of its metrics that guides call otherwise.
 func relabelled(base, label string) string {
-	if base == "request_success_total" && slices.Contains([]string{"finish_reason", "finished", "reason", "status"}, label) {
+	guides := []string{"finish_reason", "finished", "reason", "status"}
+	if base == "request_success_total" && slices.Contains(guides, label) {
 		return labelReason
 	}
 	return ""

@@ -21,7 +21,8 @@ type turn struct {
 	kind vllm.MetricType
 }
 
-// turn says what takes a selector's place. ok is false when it can stay, or when nothing is known to take its place; then it is lost.
+// turn says what takes a selector's place. ok is false when it can stay, or when nothing is known to take its place;
+// then it is lost.
 func (r *repair) turn(vs *parser.VectorSelector) (t turn, ok bool) {
 	if (&examiner{known: r.known}).selector(vs).state != Never {
 		return turn{}, false
@@ -36,7 +37,9 @@ func (r *repair) turn(vs *parser.VectorSelector) (t turn, ok bool) {
 		return turn{}, false
 	}
 	if there, ok := r.known.elsewhere(from); ok {
-		return turn{from: from, was: past{shape: renamed}, into: there.Prefix + there.Base, kind: typeOf(from.Base)}, true
+		return turn{
+			from: from, was: past{shape: renamed}, into: there.Prefix + there.Base, kind: typeOf(from.Base),
+		}, true
 	}
 	was, old := gone()[from.Base]
 	if !old {
@@ -86,8 +89,11 @@ func (r *repair) resolve(from vllm.MetricName, was past) (turn, bool) {
 	return t, true
 }
 
-// put makes the expression that takes a selector's place: alone when call is nil, else together with the call whose range it is.
-func (r *repair) put(t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool) parser.Expr {
+// put makes the expression that takes a selector's place: alone when call is nil, else together with the call whose
+// range it is.
+func (r *repair) put(
+	t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool,
+) parser.Expr {
 	r.about = once(r.about, t.was.caveat)
 	r.labels(vs, t.from.Base, t.was)
 	if t.kind == vllm.Histogram && t.from.Suffix == "" {
@@ -109,7 +115,9 @@ func (r *repair) put(t turn, call *parser.Call, vs *parser.VectorSelector, over 
 		r.rename(through, t.over)
 		return bracketed(parser.DIV, ranged5("rate", vs, over), ranged5("rate", through, over))
 	case scaled:
-		vs.LabelMatchers = slices.DeleteFunc(vs.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "model_name" || m.Name == "engine" })
+		vs.LabelMatchers = slices.DeleteFunc(
+			vs.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "model_name" || m.Name == "engine" },
+		)
 		var inner parser.Expr = vs
 		if call != nil {
 			inner = call
@@ -128,9 +136,11 @@ func (r *repair) put(t turn, call *parser.Call, vs *parser.VectorSelector, over 
 	return vs
 }
 
-// histogram gives a histogram that was named without a suffix the one that fits: buckets below histogram_quantile, the mean below another
-// function, the 95th percentile alone.
-func (r *repair) histogram(t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool) parser.Expr {
+// histogram gives a histogram that was named without a suffix the one that fits: buckets below histogram_quantile,
+// the mean below another function, the 95th percentile alone.
+func (r *repair) histogram(
+	t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool,
+) parser.Expr {
 	switch {
 	case bucketed:
 		r.rename(vs, t.into+vllm.SuffixBucket)
@@ -149,7 +159,9 @@ func (r *repair) histogram(t turn, call *parser.Call, vs *parser.VectorSelector,
 	r.about = once(r.about, "it is the 95th percentile of the last 5 minutes")
 	return &parser.Call{Func: parser.Functions["histogram_quantile"], Args: parser.Expressions{
 		&parser.NumberLiteral{Val: 0.95},
-		&parser.AggregateExpr{Op: parser.SUM, Without: true, Grouping: []string{"engine"}, Expr: ranged5("rate", vs, over)},
+		&parser.AggregateExpr{
+			Op: parser.SUM, Without: true, Grouping: []string{"engine"}, Expr: ranged5("rate", vs, over),
+		},
 	}}
 }
 
@@ -220,7 +232,10 @@ func clone(vs *parser.VectorSelector) *parser.VectorSelector {
 }
 
 func ranged5(function string, vs *parser.VectorSelector, over time.Duration) parser.Expr {
-	return &parser.Call{Func: parser.Functions[function], Args: parser.Expressions{&parser.MatrixSelector{VectorSelector: vs, Range: over}}}
+	return &parser.Call{
+		Func: parser.Functions[function],
+		Args: parser.Expressions{&parser.MatrixSelector{VectorSelector: vs, Range: over}},
+	}
 }
 
 func bracketed(op parser.ItemType, l, r parser.Expr) parser.Expr {

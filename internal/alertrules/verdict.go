@@ -41,7 +41,8 @@ func (s State) String() string {
 // Verdict is what Examine found.
 type Verdict struct {
 	State State
-	// Why are the reasons, one sentence without a full stop each: what makes a Never, or what is not known of an Undecided.
+	// Why are the reasons, one sentence without a full stop each: what makes a Never, or what is not known of an
+	// Undecided.
 	Why []string
 	// Missing are the metrics without series that make it Never.
 	Missing []string
@@ -53,8 +54,8 @@ type Verdict struct {
 	Notes []string
 }
 
-// Examine says whether an alert expression can ever be true. An expression that is not PromQL, or that no alert can have (a range, a text), is an
-// error.
+// Examine says whether an alert expression can ever be true. An expression that is not PromQL, or that no alert can
+// have (a range, a text), is an error.
 func Examine(expr string, known Known) (Verdict, error) {
 	e, err := parse(expr)
 	if err != nil {
@@ -95,7 +96,8 @@ func judge(e parser.Expr, known Known) (Verdict, []string) {
 // wide is how long an expression may be on one line, in bytes.
 const wide = 140
 
-// Pretty breaks a long expression into lines that can be copied into a rule file. What is not PromQL comes back as it is.
+// Pretty breaks a long expression into lines that can be copied into a rule file. What is not PromQL comes back as it
+// is.
 func Pretty(expr string) string {
 	e, err := parse(expr)
 	if err != nil || len(expr) <= wide && !strings.Contains(expr, "\n") {
@@ -104,8 +106,8 @@ func Pretty(expr string) string {
 	return parser.Prettify(e)
 }
 
-// Concerns says whether an expression reads vLLM's metrics, in any spelling, directly or through recording rules. One that is too long to analyze does
-// when such a name is anywhere in it: Examine says that it is too long.
+// Concerns says whether an expression reads vLLM's metrics, in any spelling, directly or through recording rules. One
+// that is too long to analyze does when such a name is anywhere in it: Examine says that it is too long.
 func Concerns(expr string, recorded map[string][]string) bool {
 	return concerns(expr, recorded, map[string]bool{})
 }

@@ -72,14 +72,17 @@ func TestNamesAreTakenApartAndPutTogether(t *testing.T) {
 			t.Errorf("%s: %+v, %v", metric, n, ok)
 		}
 	}
-	for _, metric := range []string{"up", "vllm:a:b", "vllm", "vllm:", "xvllm:num_requests_running", "num_requests_running"} {
+	for _, metric := range []string{
+		"up", "vllm:a:b", "vllm", "vllm:", "xvllm:num_requests_running", "num_requests_running",
+	} {
 		if n, ok := ParseMetric(metric); ok {
 			t.Errorf("%s: %+v", metric, n)
 		}
 	}
 }
 
-// The table of renames is what everything else is derived from: each new name is a metric of today, and none of the old.
+// The table of renames is what everything else is derived from: each new name is a metric of today, and none of the
+// old.
 func TestRenamesLeadToMetricsOfToday(t *testing.T) {
 	t.Parallel()
 	for _, r := range Renames() {

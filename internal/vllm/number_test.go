@@ -32,3 +32,19 @@ func FuzzNumbersNeverExceedWhatIsExact(f *testing.F) {
 		}
 	})
 }
+
+// A row of the table is all that a new argument takes.
+func TestEveryNumberOfTheTableIsRead(t *testing.T) {
+	t.Parallel()
+	for _, a := range arguments {
+		line := Parse(serve("--"+a.Name, "1", "--port=80"))
+		if n := line.Numbers()[a.Key()]; a.number() != (n == 1) {
+			t.Errorf("--%s 1 is read as %v", a.Name, n)
+		}
+		if a.Short != "" && a.number() {
+			if n, set, err := Parse(serve(a.Short + "=2")).Number(a.Name); n != 2 || !set || err != nil {
+				t.Errorf("%s=2 is read as %v, %v, %v", a.Short, n, set, err)
+			}
+		}
+	}
+}

@@ -33,8 +33,8 @@ func Spellings() []Spelling {
 	}
 }
 
-// Spell writes a metric in this way, which may be given in any other. ok is false when it does not exist there. A metric that is not vLLM's stays as
-// it is.
+// Spell writes a metric in this way, which may be given in any other. ok is false when it does not exist there. A
+// metric that is not vLLM's stays as it is.
 func (s Spelling) Spell(metric string) (name string, ok bool) {
 	canonical, isVLLM := Canonical(metric)
 	if !isVLLM {
