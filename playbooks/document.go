@@ -2,7 +2,8 @@ package playbooks
 
 import "github.com/vllm-medic/vllm-medic/internal/strictyaml"
 
-// document is one file as people write it. A file holds signals, profiles, or one playbook; a playbook may bring signals of its own.
+// document is one file as people write it. A file holds signals, profiles, or one playbook; a playbook may bring
+// signals of its own.
 type document struct {
 	Signals  []signalDoc  `yaml:"signals"`
 	Profiles []profileDoc `yaml:"profiles"`
@@ -24,13 +25,15 @@ func (d document) isPlaybook() bool {
 		d.Reads != nil || d.Also != nil || d.Diagnoses != nil
 }
 
-// signalDoc is a signal. It is read from Prometheus (query), from what is known of the cluster (fact), or worked out from two others (ratio).
+// signalDoc is a signal. It is read from Prometheus (query), from what is known of the cluster (fact), or worked out
+// from two others (ratio).
 type signalDoc struct {
 	// The name by which rules call it.
 	Name string `yaml:"name"`
 	// What it is, in a person's words.
 	Title string `yaml:"title"`
-	// PromQL in today's names of vLLM. It must give at most one series; $window is the range of rates. No matcher of a pool.
+	// PromQL in today's names of vLLM. It must give at most one series; $window is the range of rates. No matcher of a
+	// pool.
 	Query string `yaml:"query"`
 	// The same quantity for each pod: PromQL with one series for each value of the label pod.
 	Pods string `yaml:"pods"`
@@ -106,7 +109,8 @@ type stepDoc struct {
 
 	Why string `yaml:"why"`
 	If  string `yaml:"if"`
-	// How the step is taken back: offer (when it made things worse or changed nothing) or lift (by itself, after lift_after of health).
+	// How the step is taken back: offer (when it made things worse or changed nothing) or lift (by itself, after
+	// lift_after of health).
 	Undo      string               `yaml:"undo"`
 	LiftAfter *strictyaml.Duration `yaml:"lift_after"`
 	WarmUp    *strictyaml.Duration `yaml:"warm_up"`

@@ -11,8 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// recent is how long ago a change or the end of a container may be to explain what is seen now. vLLM's caches are cold for about 15 minutes after a start, and
-// a rate looks back five more.
+// recent is how long ago a change or the end of a container may be to explain what is seen now. vLLM's caches are cold
+// for about 15 minutes after a start, and a rate looks back five more.
 const recent = 30 * time.Minute
 
 // factSource reads one fact out of the evidence; ok is false when there is none.
@@ -80,8 +80,8 @@ func countOf[T any](list []T, want func(T) bool) int {
 	return n
 }
 
-// loading is how long a new pod may take until it serves: published starts of large models take five to twenty minutes with image, weights and compilation
-// (vllm-project/vllm#19824, #44881).
+// loading is how long a new pod may take until it serves: published starts of large models take five to twenty minutes
+// with image, weights and compilation (vllm-project/vllm#19824, #44881).
 const loading = 20 * time.Minute
 
 // down says that a pod should serve and does not: it is not on its way out, and not a new one that still loads.
@@ -110,8 +110,8 @@ func anyCrash(incident.Crash) bool { return true }
 
 func outOfGPU(c incident.Crash) bool { return c.OutOfMemory == "gpu" }
 
-// sinceLast is how long ago the newest of the recent ends was. The age of a pod would not do: one that an autoscaler has just added says nothing about an
-// end that was before it.
+// sinceLast is how long ago the newest of the recent ends was. The age of a pod would not do: one that an autoscaler
+// has just added says nothing about an end that was before it.
 func sinceLast(want func(incident.Crash) bool) func(incident.Evidence) (float64, bool) {
 	return func(ev incident.Evidence) (float64, bool) {
 		var newest time.Time
@@ -185,7 +185,8 @@ func (l *loader) ratio(at strictyaml.Value, s signalDoc) {
 	})
 }
 
-// reading is what the catalog itself can say about a signal that Prometheus is not asked for; ok is false for all others.
+// reading is what the catalog itself can say about a signal that Prometheus is not asked for; ok is false for all
+// others.
 func (c *Catalog) reading(name string, ev incident.Evidence) (r incident.Reading, ok bool) {
 	s := c.byName[name]
 	r = incident.Reading{Signal: name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, At: ev.At}
@@ -237,7 +238,8 @@ func (c *Catalog) quotient(r incident.Reading, q ratio, ev incident.Evidence) in
 	return r
 }
 
-// SignalNames lists the names of all signals, those that Prometheus is not asked for included, in the order of the catalog.
+// SignalNames lists the names of all signals, those that Prometheus is not asked for included, in the order of the
+// catalog.
 func (c *Catalog) SignalNames() []string {
 	out := make([]string, 0, len(c.signals))
 	for _, s := range c.signals {

@@ -51,8 +51,9 @@ func example(number float64, u incident.Unit) string {
 	}
 }
 
-// CEL has no numbers with units. Each is replaced by a variable of the same length before CEL reads the rule, so that every place in the rule stays where it
-// is for error messages. Such a variable begins with an underscore, which no signal's name does.
+// CEL has no numbers with units. Each is replaced by a variable of the same length before CEL reads the rule, so that
+// every place in the rule stays where it is for error messages. Such a variable begins with an underscore, which no
+// signal's name does.
 const (
 	maxLiteral  = 16 // characters
 	placeDigits = "0123456789abcdefghijklmnopqrstuvwxyz"

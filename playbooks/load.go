@@ -21,10 +21,11 @@ type File struct {
 
 // Options change how the files are read. The zero value is the normal case.
 type Options struct {
-	// Window replaces $window in the queries. 0 means five minutes, the window of the published vLLM alert rules. Shorter windows
-	// need a shorter scrape interval: rate() wants several samples in each.
+	// Window replaces $window in the queries. 0 means five minutes, the window of the published vLLM alert rules. Shorter
+	// windows need a shorter scrape interval: rate() wants several samples in each.
 	Window time.Duration
-	// MaxWarmUp bounds the warm-up of every step, for drills and rehearsals in which nothing real gets warm. 0 means no bound.
+	// MaxWarmUp bounds the warm-up of every step, for drills and rehearsals in which nothing real gets warm. 0 means no
+	// bound.
 	MaxWarmUp time.Duration
 }
 
@@ -37,8 +38,8 @@ const (
 	maxWindow     = 24 * time.Hour
 )
 
-// Load reads files in their order. On any mistake it returns no catalog and an error of type strictyaml.Problems with every mistake in every
-// file. It can be called again with the same files and gives the same catalog.
+// Load reads files in their order. On any mistake it returns no catalog and an error of type strictyaml.Problems with
+// every mistake in every file. It can be called again with the same files and gives the same catalog.
 func Load(files []File, opts Options) (*Catalog, error) {
 	l := &loader{
 		files:  files,

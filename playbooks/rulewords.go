@@ -22,8 +22,8 @@ type ruleIssue struct {
 	unknownName bool
 }
 
-// compile parses and type-checks a rule. Either it has no issues, or the AST is nil. The literals are what stands behind the names of the AST that begin
-// with an underscore.
+// compile parses and type-checks a rule. Either it has no issues, or the AST is nil. The literals are what stands
+// behind the names of the AST that begin with an underscore.
 func (e *ruleEnv) compile(text string) (*cel.Ast, map[string]literal, []ruleIssue) {
 	text, found, wrong := literals(text)
 	if len(wrong) > 0 {

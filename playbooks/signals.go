@@ -136,8 +136,8 @@ func (l *loader) edge(at strictyaml.Value, field string, v *float64) float64 {
 	return *v
 }
 
-// query puts the window in and checks that the query is PromQL that gives at most one series, whatever the pool; or, with labels, one series for each
-// value of these labels.
+// query puts the window in and checks that the query is PromQL that gives at most one series, whatever the pool; or,
+// with labels, one series for each value of these labels.
 func (l *loader) query(at strictyaml.Value, field, text string, labels []string) string {
 	l.need(at, field, text)
 	if text == "" {
@@ -165,7 +165,8 @@ func (l *loader) query(at strictyaml.Value, field, text string, labels []string)
 	return strings.TrimSpace(query)
 }
 
-// unwind turns a byte offset in the query with the window put in into the offset in characters in the text as it is written.
+// unwind turns a byte offset in the query with the window put in into the offset in characters in the text as it is
+// written.
 func (l *loader) unwind(text string, offset int) int {
 	written, read := 0, 0
 	for written < len(text) && read < offset {

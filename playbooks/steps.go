@@ -10,8 +10,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// Bounds on what one step may ask for. They catch a slip of the pen; the pool's own bounds and guardrails decide what may really be
-// done.
+// Bounds on what one step may ask for. They catch a slip of the pen; the pool's own bounds and guardrails decide what
+// may really be done.
 const (
 	maxAdd    = 10
 	minFactor = 0.1

@@ -67,7 +67,8 @@ type Access struct {
 // Links are the addresses for links in messages; empty ones make no link. None holds a password.
 type Links struct{ BaseURL, DocsURL, PrometheusURL string }
 
-// Playbooks says where more playbooks are, the window of the built-in rates, and the longest warm-up of a step (0: no bound).
+// Playbooks says where more playbooks are, the window of the built-in rates, and the longest warm-up of a step (0: no
+// bound).
 type Playbooks struct {
 	Dirs      []string
 	Window    time.Duration

@@ -2,7 +2,8 @@ package config
 
 import "github.com/vllm-medic/vllm-medic/internal/strictyaml"
 
-// file is the configuration as people write it. docs/config.schema.json, for editors, is made from these types and their comments.
+// file is the configuration as people write it. docs/config.schema.json, for editors, is made from these types and
+// their comments.
 type file struct {
 	// The addresses of the three listeners.
 	Listen listenFile `yaml:"listen,omitempty"`
@@ -18,8 +19,8 @@ type file struct {
 	Slack *slackFile `yaml:"slack,omitempty"`
 	// Who may read and decide over HTTP, beside Slack.
 	Access accessFile `yaml:"access,omitempty"`
-	// How far the bot may go: observe proposes nothing, drill asks and changes nothing, approve asks and then changes, auto may also run the kinds of
-	// steps that policy.automatic lists. Default drill.
+	// How far the bot may go: observe proposes nothing, drill asks and changes nothing, approve asks and then changes,
+	// auto may also run the kinds of steps that policy.automatic lists. Default drill.
 	Mode string `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=drill,enum=approve,enum=auto,default=drill"`
 	// Limits for the steps of every pool.
 	Policy policyFile `yaml:"policy,omitempty"`
@@ -56,8 +57,8 @@ type tlsFile struct {
 }
 
 type storeFile struct {
-	// sqlite:///path for one bot, or postgres://user@host/database for several replicas. It must not hold a password. Default
-	// sqlite:///var/lib/vllm-medic/medic.db.
+	// sqlite:///path for one bot, or postgres://user@host/database for several replicas. It must not hold a password.
+	// Default sqlite:///var/lib/vllm-medic/medic.db.
 	URL string `yaml:"url,omitempty" jsonschema:"default=sqlite:///var/lib/vllm-medic/medic.db"`
 	// The environment variable that holds the URL, for one with a password. Not together with url.
 	URLEnv string `yaml:"url_env,omitempty"`
@@ -125,7 +126,8 @@ type clientTLSFile struct {
 type alertmanagerFile struct {
 	// Its address. Nothing is sent there yet.
 	URL string `yaml:"url,omitempty"`
-	// What Alertmanager must present: a bearer token, or a user with a password. It is needed where listen.api can be reached from other machines.
+	// What Alertmanager must present: a bearer token, or a user with a password. It is needed where listen.api can be
+	// reached from other machines.
 	Auth authFile `yaml:"auth,omitempty"`
 }
 
@@ -186,7 +188,8 @@ type accessFile struct {
 type linksFile struct {
 	// Where people reach this bot's pages. Empty: messages have no link to them.
 	BaseURL string `yaml:"base_url,omitempty"`
-	// The folder that has docs/playbooks, for the link to the runbook. Default: the public pages. none, or an empty text: messages have no such link.
+	// The folder that has docs/playbooks, for the link to the runbook. Default: the public pages. none, or an empty text:
+	// messages have no such link.
 	DocsURL *string `yaml:"docs_url,omitempty" jsonschema:"default=https://github.com/vllm-medic/vllm-medic/blob/main"`
 	// Where people reach Prometheus. Default: prometheus.url.
 	PrometheusURL string `yaml:"prometheus_url,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/nearest"
 )
 
-// kinds are the kinds that run pods, by their API group, and the version that serves them today. Of the groups with a dot only those are listed whose
-// kinds run vLLM often; other kinds and groups are left to the API server.
+// kinds are the kinds that run pods, by their API group, and the version that serves them today. Of the groups with a
+// dot only those are listed whose kinds run vLLM often; other kinds and groups are left to the API server.
 func kinds() map[string][]string {
 	return map[string][]string{
 		"":                         {"Pod", "ReplicationController"},
@@ -42,7 +42,8 @@ func (l *loader) kind(path, apiVersion, kind string) {
 	case builtin && home != "" && !strings.Contains(home, "."):
 		l.at(path+".apiVersion", "%s is in %s, not in %s", kind, home, apiVersion)
 	case builtin && !listed:
-		l.at(path+".apiVersion", "%q is not an API group of Kubernetes, and others have a dot in their name%s", group, didYouMean(group, []string{"apps", "batch"}))
+		l.at(path+".apiVersion", "%q is not an API group of Kubernetes, and others have a dot in their name%s", group,
+			didYouMean(group, []string{"apps", "batch"}))
 	case listed && nearest.Name(kind, known) != "":
 		l.at(path+".kind", "there is no %s in %s; did you mean %q?", kind, apiVersion, nearest.Name(kind, known))
 	case builtin:

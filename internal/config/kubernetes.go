@@ -1,6 +1,7 @@
 package config
 
-// kubernetes reads which cluster is meant. Whether its kubeconfig can be used is asked of opts.Kubeconfig, which knows the format.
+// kubernetes reads which cluster is meant. Whether its kubeconfig can be used is asked of opts.Kubeconfig, which knows
+// the format.
 func (l *loader) kubernetes(f kubernetesFile) *Kubernetes {
 	k := &Kubernetes{Kubeconfig: l.file(f.Kubeconfig), Context: f.Context}
 	switch {

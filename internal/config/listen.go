@@ -9,8 +9,10 @@ import (
 
 // listen reads the addresses of the listeners. The one for Slack is only bound where Slack is configured.
 func (l *loader) listen(f listenFile, slack bool) Listen {
-	out := Listen{API: cmp.Or(f.API, ":8080"), Ops: cmp.Or(f.Ops, ":8081"), Slack: cmp.Or(f.Slack, ":8082"), TLS: map[string]TLS{}}
-	addresses := []struct{ name, addr, written string }{{"api", out.API, f.API}, {"ops", out.Ops, f.Ops}, {"slack", out.Slack, f.Slack}}
+	out := Listen{API: cmp.Or(f.API, ":8080"), Ops: cmp.Or(f.Ops, ":8081"), Slack: cmp.Or(f.Slack, ":8082"),
+		TLS: map[string]TLS{}}
+	addresses := []struct{ name, addr, written string }{{"api", out.API, f.API}, {"ops", out.Ops, f.Ops}, {"slack",
+		out.Slack, f.Slack}}
 	for n, a := range addresses {
 		path := "listen." + a.name
 		host, port, err := net.SplitHostPort(a.addr)
@@ -45,7 +47,8 @@ func (l *loader) listen(f listenFile, slack bool) Listen {
 	return out
 }
 
-// sameAddress says whether two listeners cannot be bound side by side: one port on one host, where no host is every host. Port 0 is a free one each time.
+// sameAddress says whether two listeners cannot be bound side by side: one port on one host, where no host is every
+// host. Port 0 is a free one each time.
 func sameAddress(host, port, other string) bool {
 	otherHost, otherPort, err := net.SplitHostPort(other)
 	if err != nil || port == "0" || port != otherPort {

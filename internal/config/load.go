@@ -27,16 +27,19 @@ type Options struct {
 	DryRun bool
 	// AllowUnauthenticated permits a webhook without authentication on an address that is not loopback.
 	AllowUnauthenticated bool
-	// Offline leaves the values of secrets unread and puts a placeholder in their place: for check without the secrets at hand.
+	// Offline leaves the values of secrets unread and puts a placeholder in their place: for check without the secrets at
+	// hand.
 	Offline bool
 	// LookOnly is Offline for everything but Prometheus: for a look from a machine that has no other secrets.
 	LookOnly bool
-	// Kubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one). Nil leaves them unread, as Offline and LookOnly do.
+	// Kubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one). Nil leaves them
+	// unread, as Offline and LookOnly do.
 	Kubeconfig func(path, context string) error
 }
 
-// Load reads the file. What is wrong with it comes at once, as strictyaml.Problems; the Config beside them is only good for finding more of them, such as
-// those in the playbooks that it names. Relative paths in the file are relative to it.
+// Load reads the file. What is wrong with it comes at once, as strictyaml.Problems; the Config beside them is only good
+// for finding more of them, such as those in the playbooks that it names. Relative paths in the file are relative to
+// it.
 func Load(path string, opts Options) (Config, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
 	if err != nil {
@@ -108,7 +111,10 @@ func (l *loader) config(f file) Config {
 			Audience:    cmp.Or(f.Access.Audience, "vllm-medic"),
 			ViewerToken: Secret(l.secret("access.viewer_token", f.Access.ViewerTokenEnv, f.Access.ViewerTokenFile, false)),
 		},
-		Playbooks: Playbooks{Window: cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute), MaxWarmUp: time.Duration(f.Playbooks.MaxWarmUp)},
+		Playbooks: Playbooks{
+			Window:    cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute),
+			MaxWarmUp: time.Duration(f.Playbooks.MaxWarmUp),
+		},
 	}
 	for n, d := range f.Playbooks.Dirs {
 		if info, err := os.Stat(l.file(d)); err != nil || !info.IsDir() {
@@ -131,7 +137,8 @@ func (l *loader) config(f file) Config {
 	return cfg
 }
 
-// needsCluster refuses a mode that changes something when there is no cluster to change it in: whoever wrote it would wait for changes that never come.
+// needsCluster refuses a mode that changes something when there is no cluster to change it in: whoever wrote it would
+// wait for changes that never come.
 func (l *loader) needsCluster(cfg Config, path, raw string) {
 	if m := incident.Mode(raw); !l.opts.DryRun && cfg.Kubernetes == nil && (m == incident.ModeApprove || m == incident.ModeAuto) {
 		l.at(path, "%s changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); "+
@@ -177,12 +184,16 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 	const path = "prometheus.http_config"
 	if b := f.HTTPConfig.BasicAuth; b != nil {
 		p.HTTP.BasicAuth = &promconfig.BasicAuth{
-			Username: b.Username, Password: promconfig.Secret(l.secret(path+".basic_auth.password", b.PasswordEnv, b.PasswordFile, true)),
+			Username: b.Username,
+			Password: promconfig.Secret(l.secret(path+".basic_auth.password", b.PasswordEnv, b.PasswordFile, true)),
 		}
 	}
 	if a := f.HTTPConfig.Authorization; a != nil {
 		p.HTTP.Authorization = &promconfig.Authorization{
-			Type: cmp.Or(a.Type, "Bearer"), Credentials: promconfig.Secret(l.secret(path+".authorization.credentials", a.CredentialsEnv, a.CredentialsFile, true)),
+			Type: cmp.Or(a.Type, "Bearer"),
+			Credentials: promconfig.Secret(
+				l.secret(path+".authorization.credentials", a.CredentialsEnv, a.CredentialsFile, true),
+			),
 		}
 	}
 	if t := f.HTTPConfig.TLSConfig; t != nil {
@@ -217,8 +228,9 @@ func (l *loader) webhook(f file) webhook.Auth {
 	}
 	mtls := f.Listen.TLS["api"].ClientCAFile != ""
 	if out.None() && !mtls && !l.opts.AllowUnauthenticated && !loopback(cmp.Or(f.Listen.API, ":8080")) {
-		l.at("alertmanager.auth", "is needed, because listen.api can be reached from other machines and whoever posts alerts can have changes proposed; "+
-			"set bearer_token_file, or listen.tls.api.client_ca_file, or start with --allow-unauthenticated-webhook")
+		l.at("alertmanager.auth",
+			"is needed, because listen.api can be reached from other machines and whoever posts alerts can have changes proposed; "+
+				"set bearer_token_file, or listen.tls.api.client_ca_file, or start with --allow-unauthenticated-webhook")
 	}
 	return out
 }
@@ -248,7 +260,8 @@ func (l *loader) slack(f *slackFile) *Slack {
 	l.slackID("slack.enterprise", f.Enterprise, enterpriseID)
 	l.slackID("slack.app_id", f.AppID, appID)
 	return &Slack{
-		Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID, APIURL: cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
+		Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID,
+		APIURL:        cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
 		Token:         Secret(l.secret("slack.token", f.TokenEnv, f.TokenFile, true)),
 		SigningSecret: Secret(l.secret("slack.signing_secret", f.SigningSecretEnv, f.SigningSecretFile, true)),
 	}

@@ -9,7 +9,8 @@ type policyFile struct {
 	HourlyBudget *int `yaml:"hourly_budget,omitempty" jsonschema:"minimum=1,default=4"`
 	// How many steps a pool may get in a day. Default 12.
 	DailyBudget *int `yaml:"daily_budget,omitempty" jsonschema:"minimum=1,default=12"`
-	// Kinds of steps that mode auto runs without asking: replicas or throttle. What restarts pods always asks, and so does a step with a caution.
+	// Kinds of steps that mode auto runs without asking: replicas or throttle. What restarts pods always asks, and so does
+	// a step with a caution.
 	Automatic []string `yaml:"automatic,omitempty" jsonschema:"enum=replicas,enum=throttle"`
 	// Take a step back without asking when it made things worse or changed nothing.
 	AutomaticUndo bool `yaml:"automatic_undo,omitempty"`
@@ -62,16 +63,18 @@ type approversFile struct {
 type poolFile struct {
 	// The pool's name, unique in this file.
 	Name string `yaml:"name"`
-	// An alert that carries all of these labels belongs here; of several pools the one with the most labels wins, and a tie is a mistake.
+	// An alert that carries all of these labels belongs here; of several pools the one with the most labels wins, and a
+	// tie is a mistake.
 	Match map[string]string `yaml:"match,omitempty"`
 	// Labels that are put into every query, so that only this model is read.
 	Matchers map[string]string `yaml:"matchers"`
 	// The Kubernetes object that runs the model. Without it replicas and engine arguments cannot be changed.
 	Workload *workloadFile `yaml:"workload,omitempty"`
-	// The HTTPRoute at the gateway that leads to this pool. The gateway's metrics are then read for it alone; without it they count only where the
-	// namespace has one route. A throttle whose policy is for other routes is refused.
+	// The HTTPRoute at the gateway that leads to this pool. The gateway's metrics are then read for it alone; without it
+	// they count only where the namespace has one route. A throttle whose policy is for other routes is refused.
 	HTTPRoute *httpRouteFile `yaml:"http_route,omitempty"`
-	// What is fast enough: the name of a built-in profile (agentic, batch, chat, completion, rag) or targets of one's own. Default chat.
+	// What is fast enough: the name of a built-in profile (agentic, batch, chat, completion, rag) or targets of one's own.
+	// Default chat.
 	SLO sloFile `yaml:"slo,omitempty"`
 	// The id of the Slack channel for this pool. Default: slack.channel.
 	Channel string `yaml:"channel,omitempty"`
@@ -128,9 +131,12 @@ type tokensKnobFile struct {
 	Max int64 `yaml:"max" jsonschema:"minimum=1"`
 	// The largest change in one step. Default: what the playbook says.
 	MaxStep int64 `yaml:"max_step,omitempty" jsonschema:"minimum=0"`
-	// What the engine uses when the flag is not given: the max_num_batched_tokens that vLLM logs at its start. Without it a step is refused where the flag is not given.
+	// What the engine uses when the flag is not given: the max_num_batched_tokens that vLLM logs at its start. Without it
+	// a step is refused where the flag is not given.
 	Default *int64 `yaml:"default,omitempty" jsonschema:"minimum=256,maximum=1048576"`
-	// Whether the engine cuts prompts into chunks, where --enable-chunked-prefill is not given: vLLM logs "Chunked prefill is enabled" at its start. Without it a step may be refused, because the least value that vLLM starts with is not known.
+	// Whether the engine cuts prompts into chunks, where --enable-chunked-prefill is not given: vLLM logs "Chunked prefill
+	// is enabled" at its start. Without it a step may be refused, because the least value that vLLM starts with is not
+	// known.
 	ChunkedPrefill *bool `yaml:"chunked_prefill,omitempty"`
 }
 

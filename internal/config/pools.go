@@ -27,27 +27,30 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 				l.at(path+".name", "%q is the name of pools[%d] too", a.Name, m)
 			}
 			if incident.Ambiguous(a, b) {
-				l.at(path+".match", "an alert could match this and pools[%d] (%s) equally well; give one of them one more label", m, b.Name)
+				l.at(path+".match", "an alert could match this and pools[%d] (%s) equally well; give one of them one more label", m,
+					b.Name)
 			}
 			if sameObject(a.Workload, b.Workload) {
 				l.at(path+".workload", "%s is the workload of pools[%d] too", a.Workload, m)
 			}
 			if s, t := a.Knobs.Throttle, b.Knobs.Throttle; s != nil && t != nil && s.Kind == t.Kind && s.Namespace == t.Namespace && s.Name == t.Name {
-				l.at(path+".knobs.throttle", "%s/%s is the throttle of pools[%d] (%s) too; one object belongs to one pool", s.Namespace, s.Name, m, b.Name)
+				l.at(path+".knobs.throttle", "%s/%s is the throttle of pools[%d] (%s) too; one object belongs to one pool",
+					s.Namespace, s.Name, m, b.Name)
 			}
 		}
 	}
 	return out
 }
 
-// sameObject says whether two workloads are one object, whichever container is meant. Cool-down and budget are counted by pool, so an object must
-// belong to one.
+// sameObject says whether two workloads are one object, whichever container is meant. Cool-down and budget are counted
+// by pool, so an object must belong to one.
 func sameObject(a, b incident.WorkloadRef) bool {
 	a.Container, b.Container = "", ""
 	return !a.IsZero() && a == b
 }
 
-func (l *loader) pool(path string, f poolFile, cfg Config, shared map[incident.StepKind]incident.Approvers) incident.Pool {
+func (l *loader) pool(path string, f poolFile, cfg Config,
+	shared map[incident.StepKind]incident.Approvers) incident.Pool {
 	p := incident.Pool{
 		Name: f.Name, Match: f.Match, Matchers: f.Matchers, Channel: f.Channel, Mode: l.mode(path+".mode", f.Mode, cfg.Mode),
 		SLO: l.slo(path+".slo", f.SLO), Approvers: shared,
@@ -113,7 +116,8 @@ func (l *loader) workload(path string, f workloadFile) incident.WorkloadRef {
 		}
 	}
 	l.kind(path, f.APIVersion, f.Kind)
-	return incident.WorkloadRef{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name, Container: f.Container}
+	return incident.WorkloadRef{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name,
+		Container: f.Container}
 }
 
 func (l *loader) slo(path string, f sloFile) incident.SLO {
@@ -186,8 +190,9 @@ func (l *loader) intKnob(path string, f *intKnobFile) *incident.IntKnob {
 	return &incident.IntKnob{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep}
 }
 
-// leastDefault and mostDefault bound what can be vLLM's own max_num_batched_tokens: 256 is its smallest default (data-parallel MoE in batches), and a
-// million is beyond every default that is known, also where vLLM raises it to the model's context. What lies outside is a slip, such as 8 for 8k.
+// leastDefault and mostDefault bound what can be vLLM's own max_num_batched_tokens: 256 is its smallest default
+// (data-parallel MoE in batches), and a million is beyond every default that is known, also where vLLM raises it to the
+// model's context. What lies outside is a slip, such as 8 for 8k.
 const (
 	leastDefault = 256
 	mostDefault  = 1 << 20
@@ -203,7 +208,8 @@ func (l *loader) tokensKnob(path string, f *tokensKnobFile) *incident.TokensKnob
 		return out
 	}
 	if out.Default = *f.Default; out.Default < leastDefault || out.Default > mostDefault {
-		l.at(path+".default", "%d is not from %d to %d; it is the max_num_batched_tokens that vLLM logs at its start when the flag is not given",
+		l.at(path+".default",
+			"%d is not from %d to %d; it is the max_num_batched_tokens that vLLM logs at its start when the flag is not given",
 			out.Default, leastDefault, mostDefault)
 	}
 	return out

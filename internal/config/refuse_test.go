@@ -15,7 +15,8 @@ const slackSection = "slack: {mode: http, channel: %s, team: T0123, app_id: A012
 func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 	t.Parallel()
 	workload := func(apiVersion, kind string) string {
-		return fmt.Sprintf("workload: {apiVersion: %s, kind: %s, namespace: llm, name: llama, container: vllm}", apiVersion, kind)
+		return fmt.Sprintf("workload: {apiVersion: %s, kind: %s, namespace: llm, name: llama, container: vllm}", apiVersion,
+			kind)
 	}
 	have := workload("apps/v1", "Deployment")
 	for _, tc := range []struct{ name, old, with, want string }{
@@ -23,48 +24,82 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			"a channel by its name", "mode: approve\n", "mode: approve\n" + fmt.Sprintf(slackSection, `"#incidents"`),
 			`medic.yaml:6:21: slack.channel: "#incidents" is not the id of a channel, such as C0123456789; in Slack open the channel, click its name: the id is at the end of About`,
 		},
-		{"a channel without #", "mode: approve\n", "mode: approve\n" + fmt.Sprintf(slackSection, "CHATOPS"), `slack.channel: "CHATOPS" is not the id`},
-		{"a pool's channel", "  - name: llama\n", "  - name: llama\n    channel: incidents\n", `medic.yaml:8:5: pools[0].channel: "incidents" is not the id of a channel`},
-		{"a team by its name", "mode: approve\n", "mode: approve\n" + strings.Replace(fmt.Sprintf(slackSection, "C1"), "T0123", "acme", 1), `slack.team: "acme" is not the id of a workspace, such as T0123456789`},
-		{"an app by its name", "mode: approve\n", "mode: approve\n" + strings.Replace(fmt.Sprintf(slackSection, "C1"), "A0123", "medic", 1), `slack.app_id: "medic" is not the id of an app`},
-		{"a token as a channel", "mode: approve\n", "mode: approve\n" + fmt.Sprintf(slackSection, "xoxb-s3cr3t"), "slack.channel: is a token, which must not be in this file"},
-		{"a user by a name", "mode: approve\n", "mode: approve\napprovers: {default: {users: [U0123, alice]}}\n", `medic.yaml:6:38: approvers.default.users[1]: "alice" is not the id of a user, such as U0123456789; in Slack open the person's profile`},
-		{"a user by mention", "mode: approve\n", "mode: approve\napprovers: {default: {users: ['@alice']}}\n", `"@alice" is not the id of a user`},
-		{"an empty user", "mode: approve\n", "mode: approve\napprovers: {default: {users: ['']}}\n", `approvers.default.users[0]: is empty`},
-		{"a group among the users", "mode: approve\n", "mode: approve\napprovers: {default: {users: [S0123]}}\n", `"S0123" is the id of a user group, not of a user; it goes into groups`},
-		{"a user among the groups", "mode: approve\n", "mode: approve\napprovers: {default: {groups: [U0123]}}\n", `"U0123" is the id of a user, not of a user group; it goes into users`},
-		{"a group by its name", "    knobs:\n", "    approvers: {replicas: {groups: [sre]}}\n    knobs:\n", `pools[0].approvers.replicas.groups[0]: "sre" is not the id of a user group, such as S0123456789`},
-		{"a misspelled kind", have, workload("apps/v1", "Deploymet"), `medic.yaml:10:37: pools[0].workload.kind: there is no Deploymet in apps/v1; did you mean "Deployment"?`},
+		{"a channel without #", "mode: approve\n", "mode: approve\n" + fmt.Sprintf(slackSection, "CHATOPS"),
+			`slack.channel: "CHATOPS" is not the id`},
+		{"a pool's channel", "  - name: llama\n", "  - name: llama\n    channel: incidents\n",
+			`medic.yaml:8:5: pools[0].channel: "incidents" is not the id of a channel`},
+		{"a team by its name", "mode: approve\n", "mode: approve\n" + strings.Replace(fmt.Sprintf(slackSection, "C1"),
+			"T0123", "acme", 1), `slack.team: "acme" is not the id of a workspace, such as T0123456789`},
+		{"an app by its name", "mode: approve\n", "mode: approve\n" + strings.Replace(fmt.Sprintf(slackSection, "C1"),
+			"A0123", "medic", 1), `slack.app_id: "medic" is not the id of an app`},
+		{"a token as a channel", "mode: approve\n", "mode: approve\n" + fmt.Sprintf(slackSection, "xoxb-s3cr3t"),
+			"slack.channel: is a token, which must not be in this file"},
+		{"a user by a name", "mode: approve\n", "mode: approve\napprovers: {default: {users: [U0123, alice]}}\n",
+			`medic.yaml:6:38: approvers.default.users[1]: "alice" is not the id of a user, such as U0123456789; in Slack open the person's profile`},
+		{"a user by mention", "mode: approve\n", "mode: approve\napprovers: {default: {users: ['@alice']}}\n",
+			`"@alice" is not the id of a user`},
+		{"an empty user", "mode: approve\n", "mode: approve\napprovers: {default: {users: ['']}}\n",
+			`approvers.default.users[0]: is empty`},
+		{"a group among the users", "mode: approve\n", "mode: approve\napprovers: {default: {users: [S0123]}}\n",
+			`"S0123" is the id of a user group, not of a user; it goes into groups`},
+		{"a user among the groups", "mode: approve\n", "mode: approve\napprovers: {default: {groups: [U0123]}}\n",
+			`"U0123" is the id of a user, not of a user group; it goes into users`},
+		{"a group by its name", "    knobs:\n", "    approvers: {replicas: {groups: [sre]}}\n    knobs:\n",
+			`pools[0].approvers.replicas.groups[0]: "sre" is not the id of a user group, such as S0123456789`},
+		{"a misspelled kind", have, workload("apps/v1", "Deploymet"),
+			`medic.yaml:10:37: pools[0].workload.kind: there is no Deploymet in apps/v1; did you mean "Deployment"?`},
 		{"a small letter", have, workload("apps/v1", "deployment"), `did you mean "Deployment"?`},
-		{"a kind of another group", have, workload("v1", "Deployment"), `pools[0].workload.apiVersion: Deployment is in apps/v1, not in v1`},
-		{"a version of long ago", have, workload("apps/v1beta1", "Deployment"), `Deployment is served as apps/v1 today, not as apps/v1beta1`},
-		{"a group that cannot be", have, workload("app/v1", "Workload"), `"app" is not an API group of Kubernetes, and others have a dot in their name; did you mean apps?`},
-		{"a kind that runs nothing", have, workload("apps/v1", "Service"), `there is no Service in apps/v1 that runs pods; there are Deployment, StatefulSet, DaemonSet, ReplicaSet`},
-		{"a misspelled kind of another group", have, workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerset"), `did you mean "LeaderWorkerSet"?`},
-		{"the API's address", "http://prometheus:9090", "http://prometheus:9090/api/v1", `medic.yaml:3:14: prometheus.url: ends in /api/v1, which the bot adds itself; write http://prometheus:9090`},
-		{"a call's address", "http://prometheus:9090", "http://mimir/prometheus/api/v1/query", `write http://mimir/prometheus`},
-		{"a page's address", "http://prometheus:9090", "http://prometheus:9090/graph?g0.expr=up", `prometheus.url: ends in /graph`},
-		{"a call below a path", "http://prometheus:9090", "http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy/api/v1/query_range", `ends in /api/v1, which the bot adds itself; write http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy`},
-		{"a page below a path", "http://prometheus:9090", "http://gateway/query/graph", `ends in /graph, which the bot adds itself; write http://gateway/query`},
-		{"one port twice", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8080", ops: ":8080"}`, `medic.yaml:1:33: listen.ops: :8080 is the address of listen.api (127.0.0.1:8080) too; each listener needs its own`},
-		{"the default port of another", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8081"}`, `listen.ops: the default :8081 is the address of listen.api (127.0.0.1:8081) too`},
-		{"no such port", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:80801"}`, `listen.api: "127.0.0.1:80801" has no port from 0 to 65535`},
+		{"a kind of another group", have, workload("v1", "Deployment"),
+			`pools[0].workload.apiVersion: Deployment is in apps/v1, not in v1`},
+		{"a version of long ago", have, workload("apps/v1beta1", "Deployment"),
+			`Deployment is served as apps/v1 today, not as apps/v1beta1`},
+		{"a group that cannot be", have, workload("app/v1", "Workload"),
+			`"app" is not an API group of Kubernetes, and others have a dot in their name; did you mean apps?`},
+		{"a kind that runs nothing", have, workload("apps/v1", "Service"),
+			`there is no Service in apps/v1 that runs pods; there are Deployment, StatefulSet, DaemonSet, ReplicaSet`},
+		{"a misspelled kind of another group", have, workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerset"),
+			`did you mean "LeaderWorkerSet"?`},
+		{"the API's address", "http://prometheus:9090", "http://prometheus:9090/api/v1",
+			`medic.yaml:3:14: prometheus.url: ends in /api/v1, which the bot adds itself; write http://prometheus:9090`},
+		{"a call's address", "http://prometheus:9090", "http://mimir/prometheus/api/v1/query",
+			`write http://mimir/prometheus`},
+		{"a page's address", "http://prometheus:9090", "http://prometheus:9090/graph?g0.expr=up",
+			`prometheus.url: ends in /graph`},
+		{"a call below a path", "http://prometheus:9090",
+			"http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy/api/v1/query_range", `ends in /api/v1, which the bot adds itself; write http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy`},
+		{"a page below a path", "http://prometheus:9090", "http://gateway/query/graph",
+			`ends in /graph, which the bot adds itself; write http://gateway/query`},
+		{"one port twice", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8080", ops: ":8080"}`,
+			`medic.yaml:1:33: listen.ops: :8080 is the address of listen.api (127.0.0.1:8080) too; each listener needs its own`},
+		{"the default port of another", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8081"}`,
+			`listen.ops: the default :8081 is the address of listen.api (127.0.0.1:8081) too`},
+		{"no such port", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:80801"}`,
+			`listen.api: "127.0.0.1:80801" has no port from 0 to 65535`},
 		{
 			"approve without a cluster", "kubernetes: {}\n", "",
 			"medic.yaml:4:1: mode: approve changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); without one use drill or observe",
 		},
-		{"auto in a pool without a cluster", "kubernetes: {}\nmode: approve\npools:\n  - name: llama\n", "pools:\n  - name: llama\n    mode: auto\n", "medic.yaml:6:5: pools[0].mode: auto changes objects"},
-		{"a context of nothing", "kubernetes: {}", "kubernetes: {context: prod}", "kubernetes.context: needs kubernetes.kubeconfig"},
+		{"auto in a pool without a cluster", "kubernetes: {}\nmode: approve\npools:\n  - name: llama\n",
+			"pools:\n  - name: llama\n    mode: auto\n", "medic.yaml:6:5: pools[0].mode: auto changes objects"},
+		{"a context of nothing", "kubernetes: {}", "kubernetes: {context: prod}",
+			"kubernetes.context: needs kubernetes.kubeconfig"},
 		{"an empty file", sound, "", "medic.yaml:1:1: the file is empty"},
 		{"an empty document", sound, "---\n# nothing yet\n", "medic.yaml:1:1: the file is empty"},
 		{"a list", sound, "- prometheus\n", "medic.yaml:1:1: the file must be a mapping, not a list"},
-		{"a tab", "  - name: llama\n", "\t- name: llama\n", "medic.yaml:7:1: there is a tab; YAML is indented with spaces only"},
-		{"pools as a mapping", "pools:\n  - name: llama\n", "pools:\n    name: llama\n", `medic.yaml:7:5: a list (its items begin with "- ") is wanted here, not a mapping`},
-		{"a wrong key", "    knobs:\n", "    knbos:\n", `medic.yaml:11:5: there is no field "knbos" here; did you mean "knobs"?`},
-		{"milliseconds without a unit", "    knobs:\n", "    slo: {ttft: 2500}\n    knobs:\n", `medic.yaml:11:17: "2500" has no unit; write 2500ms for milliseconds, 2500s for seconds`},
-		{"milliseconds with a space", "    knobs:\n", "    slo: {ttft: 2500 ms}\n    knobs:\n", `"2500 ms" is not a duration; write 2500ms, without a space`},
-		{"days in words", "mode: approve\n", "mode: approve\ntiming: {stale: 2 days}\n", `"2 days" is not a duration; write 2d`},
-		{"a section that is none", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: http://prometheus:9090", "medic.yaml:3:13: a mapping is wanted here, not a single value"},
+		{"a tab", "  - name: llama\n", "\t- name: llama\n",
+			"medic.yaml:7:1: there is a tab; YAML is indented with spaces only"},
+		{"pools as a mapping", "pools:\n  - name: llama\n", "pools:\n    name: llama\n",
+			`medic.yaml:7:5: a list (its items begin with "- ") is wanted here, not a mapping`},
+		{"a wrong key", "    knobs:\n", "    knbos:\n",
+			`medic.yaml:11:5: there is no field "knbos" here; did you mean "knobs"?`},
+		{"milliseconds without a unit", "    knobs:\n", "    slo: {ttft: 2500}\n    knobs:\n",
+			`medic.yaml:11:17: "2500" has no unit; write 2500ms for milliseconds, 2500s for seconds`},
+		{"milliseconds with a space", "    knobs:\n", "    slo: {ttft: 2500 ms}\n    knobs:\n",
+			`"2500 ms" is not a duration; write 2500ms, without a space`},
+		{"days in words", "mode: approve\n", "mode: approve\ntiming: {stale: 2 days}\n",
+			`"2 days" is not a duration; write 2d`},
+		{"a section that is none", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: http://prometheus:9090",
+			"medic.yaml:3:13: a mapping is wanted here, not a single value"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,13 +131,19 @@ func TestWhatCanWorkIsAccepted(t *testing.T) {
 		{"a pod", have, "apiVersion: v1, kind: Pod"},
 		{"a Prometheus below a path", "http://prometheus:9090", "http://mimir/prometheus"},
 		{"a path that only looks like the API's", "http://prometheus:9090", "http://gateway/api/v1beta/prom"},
-		{"a Prometheus behind the API server's proxy", "http://prometheus:9090", "http://127.0.0.1:8001/api/v1/namespaces/monitoring/services/prometheus:9090/proxy"},
+		{"a Prometheus behind the API server's proxy", "http://prometheus:9090",
+			"http://127.0.0.1:8001/api/v1/namespaces/monitoring/services/prometheus:9090/proxy"},
 		{"a Prometheus below a path that is a page elsewhere", "http://prometheus:9090", "http://gateway/query/team-a"},
-		{"one port on two hosts", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8080", ops: "127.0.0.2:8080"}`},
+		{"one port on two hosts", `listen: {api: "127.0.0.1:8080"}`,
+			`listen: {api: "127.0.0.1:8080", ops: "127.0.0.2:8080"}`},
 		{"free ports", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}`},
 		{"a listener that is not bound without Slack", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8082"}`},
-		{"ids of Slack", "mode: approve\n", "mode: approve\napprovers: {default: {users: [U01AB23CD, W012], groups: [S0AB1]}}\n" + fmt.Sprintf(slackSection, "G012AB")},
-		{"ids of Slack from before each had a digit", "mode: approve\n", "mode: approve\napprovers: {default: {users: [UHJSVUTBM], groups: [SHJSVUTBM]}}\n" + fmt.Sprintf(slackSection, "CHJSVUTBM")},
+		{"ids of Slack", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01AB23CD, W012], groups: [S0AB1]}}\n" + fmt.Sprintf(slackSection,
+				"G012AB")},
+		{"ids of Slack from before each had a digit", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [UHJSVUTBM], groups: [SHJSVUTBM]}}\n" + fmt.Sprintf(slackSection,
+				"CHJSVUTBM")},
 		{"drill without a cluster", "kubernetes: {}\nmode: approve\n", "mode: drill\n"},
 		{"observe without a cluster", "kubernetes: {}\nmode: approve\n", "mode: observe\n"},
 		{"milliseconds", "    knobs:\n", "    slo: {ttft: 2500ms}\n    knobs:\n"},
@@ -124,8 +165,10 @@ func TestWhatCanWorkIsAccepted(t *testing.T) {
 // With Slack its listener is bound too.
 func TestTheListenerForSlackCountsWhereSlackIsConfigured(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(sound, `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8082"}`, 1) + fmt.Sprintf(slackSection, "C0123")
-	if _, err := Parse("medic.yaml", []byte(text), opts(nil)); err == nil || !strings.Contains(err.Error(), "listen.slack: the default :8082 is the address of listen.api") {
+	text := strings.Replace(sound, `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8082"}`,
+		1) + fmt.Sprintf(slackSection, "C0123")
+	if _, err := Parse("medic.yaml", []byte(text), opts(nil)); err == nil || !strings.Contains(err.Error(),
+		"listen.slack: the default :8082 is the address of listen.api") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -144,7 +187,8 @@ func TestAKubeconfigIsAskedForWhereItIsAtHand(t *testing.T) {
 		}
 		return errors.New("does not exist")
 	}
-	if _, err := Load(name, opts(func(o *Options) { o.Kubeconfig = asked })); err == nil || !strings.Contains(err.Error(), ":4:14: kubernetes.kubeconfig: does not exist") {
+	if _, err := Load(name, opts(func(o *Options) { o.Kubeconfig = asked })); err == nil || !strings.Contains(err.Error(),
+		":4:14: kubernetes.kubeconfig: does not exist") {
 		t.Errorf("got %v", err)
 	}
 	for name, change := range map[string]func(*Options){

@@ -175,7 +175,8 @@ func TestTheReferenceOfTheConfigurationLoads(t *testing.T) {
 	}
 }
 
-// An alternative that cannot stand beside another, such as token_file beside token_env, stands in the reference as a comment.
+// An alternative that cannot stand beside another, such as token_file beside token_env, stands in the reference as a
+// comment.
 func TestTheReferenceOfTheConfigurationHasEverySetting(t *testing.T) {
 	t.Parallel()
 	sections := map[string]string{}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// secret reads a value from the environment variable or the file that the configuration names. The value itself never stands in an error.
+// secret reads a value from the environment variable or the file that the configuration names. The value itself never
+// stands in an error.
 func (l *loader) secret(path, env, file string, needed bool) string {
 	switch {
 	case env != "" && file != "":

@@ -11,26 +11,34 @@ type slackKind struct {
 }
 
 var (
-	channelID    = slackKind{"a channel", "CGD", "C0123456789", "in Slack open the channel, click its name: the id is at the end of About"}
-	userID       = slackKind{"a user", "UW", "U0123456789", "in Slack open the person's profile, then the menu with the three dots, Copy member ID"}
-	groupID      = slackKind{"a user group", "S", "S0123456789", "in Slack open People & user groups, the group's menu with the three dots, Copy group ID"}
-	teamID       = slackKind{"a workspace", "T", "T0123456789", "open the workspace in a browser: the id is in the address after /client/"}
-	enterpriseID = slackKind{"an organization", "E", "E0123456789", "open the organization in a browser: the id is in the address after /client/"}
-	appID        = slackKind{"an app", "A", "A0123456789", "api.slack.com/apps shows it under Basic Information"}
+	channelID = slackKind{"a channel", "CGD", "C0123456789",
+		"in Slack open the channel, click its name: the id is at the end of About"}
+	userID = slackKind{"a user", "UW", "U0123456789",
+		"in Slack open the person's profile, then the menu with the three dots, Copy member ID"}
+	groupID = slackKind{"a user group", "S", "S0123456789",
+		"in Slack open People & user groups, the group's menu with the three dots, Copy group ID"}
+	teamID = slackKind{"a workspace", "T", "T0123456789",
+		"open the workspace in a browser: the id is in the address after /client/"}
+	enterpriseID = slackKind{"an organization", "E", "E0123456789",
+		"open the organization in a browser: the id is in the address after /client/"}
+	appID = slackKind{"an app", "A", "A0123456789", "api.slack.com/apps shows it under Basic Information"}
 )
 
 // oldLength is how long an id of Slack is at least that was given when not each had a digit.
 const oldLength = 9
 
-// is says whether a text can be such an id: one of the letters, then capital letters and digits. Short ones without a digit are words.
+// is says whether a text can be such an id: one of the letters, then capital letters and digits. Short ones without a
+// digit are words.
 func (k slackKind) is(id string) bool {
-	if id == "" || !strings.ContainsRune(k.letters, rune(id[0])) || (len(id) < oldLength && !strings.ContainsAny(id, "0123456789")) {
+	if id == "" || !strings.ContainsRune(k.letters, rune(id[0])) || (len(id) < oldLength && !strings.ContainsAny(id,
+		"0123456789")) {
 		return false
 	}
 	return strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }
 
-// slackID refuses names where Slack's API wants ids: a channel by its name is not found, and an approver by a name is nobody.
+// slackID refuses names where Slack's API wants ids: a channel by its name is not found, and an approver by a name is
+// nobody.
 func (l *loader) slackID(path, id string, k slackKind) {
 	if id == "" || k.is(id) {
 		return

@@ -39,8 +39,9 @@ func (l *loader) address(path, raw, instead string) string {
 	return raw
 }
 
-// base refuses the address of a page or of an API call where that of the server is meant: the bot adds /api/v1 itself. A server may well be below a path
-// that looks like one of these, such as behind the proxy of a Kubernetes API server (/api/v1/namespaces/...), so only how the path ends counts.
+// base refuses the address of a page or of an API call where that of the server is meant: the bot adds /api/v1 itself.
+// A server may well be below a path that looks like one of these, such as behind the proxy of a Kubernetes API server
+// (/api/v1/namespaces/...), so only how the path ends counts.
 func (l *loader) base(path, raw string) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -57,8 +58,9 @@ func (l *loader) base(path, raw string) {
 	}
 }
 
-// endpoint parts an address into the path of the server and what belongs to one of its pages or API calls; end is empty where it is the server's own.
-// /query alone is a page of Prometheus 3 and a usual prefix of Thanos: only with the parameters of the page it is the page.
+// endpoint parts an address into the path of the server and what belongs to one of its pages or API calls; end is empty
+// where it is the server's own. /query alone is a page of Prometheus 3 and a usual prefix of Thanos: only with the
+// parameters of the page it is the page.
 func endpoint(u *url.URL) (before, end string) {
 	whole := strings.TrimRight(u.Path, "/")
 	if i := strings.LastIndex(whole+"/", "/api/v1/"); i >= 0 {
@@ -68,7 +70,8 @@ func endpoint(u *url.URL) (before, end string) {
 		}
 	}
 	for _, page := range []string{"/graph", "/query", "/alerts", "/targets"} {
-		if before, found := strings.CutSuffix(whole, page); found && (page != "/query" || strings.Contains(u.RawQuery, "g0.")) {
+		if before, found := strings.CutSuffix(whole, page); found && (page != "/query" || strings.Contains(u.RawQuery,
+			"g0.")) {
 			return before, page
 		}
 	}
@@ -102,8 +105,8 @@ func unreadable(raw string) bool {
 	return err != nil
 }
 
-// hasPassword says whether a URL holds a password: the user's, or one of the parameters by which PostgreSQL's clients take one. A parameter is looked at
-// by itself, because url.Query leaves out what it cannot decode.
+// hasPassword says whether a URL holds a password: the user's, or one of the parameters by which PostgreSQL's clients
+// take one. A parameter is looked at by itself, because url.Query leaves out what it cannot decode.
 func hasPassword(raw string) bool {
 	if u, err := url.Parse(raw); err == nil && u.User != nil {
 		if _, ok := u.User.Password(); ok {
@@ -111,7 +114,8 @@ func hasPassword(raw string) bool {
 		}
 	}
 	_, query, _ := strings.Cut(raw, "?")
-	for _, pair := range strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' || r == '?' || r == '#' }) {
+	for _, pair := range strings.FieldsFunc(query,
+		func(r rune) bool { return r == '&' || r == ';' || r == '?' || r == '#' }) {
 		key, _, _ := strings.Cut(pair, "=")
 		if plain, err := url.QueryUnescape(key); err == nil {
 			key = plain

@@ -56,7 +56,8 @@ func TestCatalogPlaybooksDoWhatTheirTestsSay(t *testing.T) {
 	}
 }
 
-// A test where a diagnosis must not be made names it in others, as false or undecided. A test where data is missing expects a reading of its rule to have none.
+// A test where a diagnosis must not be made names it in others, as false or undecided. A test where data is missing
+// expects a reading of its rule to have none.
 func TestCatalogTestsShowEachDiagnosisAndEachPlaybook(t *testing.T) {
 	t.Parallel()
 	files := builtinTests(t)
@@ -83,7 +84,8 @@ func TestCatalogTestsShowEachDiagnosisAndEachPlaybook(t *testing.T) {
 			missing = missing || slices.ContainsFunc(all, func(x test) bool { return silent(x) && withoutDataFor(x, d.signals) })
 		}
 		if !missing && len(p.diagnoses) > 0 {
-			t.Errorf("playbook %s has no test where a reading of one of its rules has no data and its diagnosis is not made", p.name)
+			t.Errorf("playbook %s has no test where a reading of one of its rules has no data and its diagnosis is not made",
+				p.name)
 		}
 		for _, name := range dialectsLeft(fires) {
 			if p.name == "kv-cache-full" && strings.HasPrefix(name, "nim ") {
@@ -120,7 +122,8 @@ func ownDiagnoses(t *testing.T, c *playbooks.Catalog) []playbookUnderTest {
 		p := playbookUnderTest{name: doc.Name}
 		for _, d := range doc.Diagnoses {
 			words := regexp.MustCompile(`[a-z0-9_]+`).FindAllString(d.When, -1)
-			p.diagnoses = append(p.diagnoses, diagnosisUnderTest{d.Name, slices.DeleteFunc(words, func(w string) bool { return !slices.Contains(known, w) })})
+			p.diagnoses = append(p.diagnoses, diagnosisUnderTest{d.Name, slices.DeleteFunc(words,
+				func(w string) bool { return !slices.Contains(known, w) })})
 		}
 		out = append(out, p)
 	}

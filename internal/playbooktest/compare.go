@@ -27,7 +27,8 @@ func compare(want expectDoc, ev incident.Evidence, got playbooks.Result) []Diffe
 	for _, name := range slices.Sorted(maps.Keys(want.Readings)) {
 		r, asked := got.Readings[name]
 		if !asked {
-			differ("readings."+name, want.Readings[name].text, "not read", "no playbook that answers the alerts uses a signal of this name; reads lists more")
+			differ("readings."+name, want.Readings[name].text, "not read",
+				"no playbook that answers the alerts uses a signal of this name; reads lists more")
 			continue
 		}
 		if ok, text := want.Readings[name].matches(r); !ok {

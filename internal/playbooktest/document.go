@@ -25,18 +25,21 @@ type document struct {
 type testDoc struct {
 	// What is tested, in a few words; unique in the file.
 	Name string `yaml:"name"`
-	// The spellings of vLLM's metrics that the test runs in, once in each: all, or names such as vllm, vllm-0.9, underscore, ray. Only vllm when it
-	// is left out.
+	// The spellings of vLLM's metrics that the test runs in, once in each: all, or names such as vllm, vllm-0.9,
+	// underscore, ray. Only vllm when it is left out.
 	Dialects []string `yaml:"dialects,omitempty"`
 	// What Prometheus holds, in Prometheus' own notation and in today's names of vLLM.
 	InputSeries []seriesDoc `yaml:"input_series,omitempty"`
 	// Histograms in short; each stands for its bucket, sum and count series.
 	Histograms []histogramDoc `yaml:"histograms,omitempty"`
-	// The alerts that fire: names, or alerts with their labels and the query of their rule. Without any, every playbook is asked.
+	// The alerts that fire: names, or alerts with their labels and the query of their rule. Without any, every playbook is
+	// asked.
 	Alerts []alertDoc `yaml:"alerts,omitempty"`
-	// The pool that is looked at. Left out, it has no targets, and the namespace and model_name that all series share as matchers.
+	// The pool that is looked at. Left out, it has no targets, and the namespace and model_name that all series share as
+	// matchers.
 	Pool poolDoc `yaml:"pool,omitempty"`
-	// What Kubernetes says, with the fields of cluster in an incident's JSON; times may be written as "5m ago". Left out: no Kubernetes.
+	// What Kubernetes says, with the fields of cluster in an incident's JSON; times may be written as "5m ago". Left out:
+	// no Kubernetes.
 	Cluster strictyaml.Value `yaml:"cluster,omitempty"`
 	// When it is looked, counted from the first value of the series.
 	At strictyaml.Duration `yaml:"at"`
@@ -111,7 +114,8 @@ type fullAlertDoc struct {
 	Labels map[string]string `yaml:"labels"`
 	// The annotations.
 	Annotations map[string]string `yaml:"annotations,omitempty"`
-	// The query of the alert's rule, to see whether it is about this pool at all; Prometheus sends it in the address below.
+	// The query of the alert's rule, to see whether it is about this pool at all; Prometheus sends it in the address
+	// below.
 	Expr string `yaml:"expr,omitempty"`
 	// The address of the rule as Prometheus sends it.
 	GeneratorURL string `yaml:"generatorURL,omitempty"`

@@ -29,7 +29,8 @@ func (f FileResult) Passed() bool {
 
 // SameFailure says that two results are of one test and differ only in the dialect.
 func (r Result) SameFailure(o Result) bool {
-	return r.Test == o.Test && r.Passed == o.Passed && r.Error == o.Error && slices.Equal(r.Differences, o.Differences) && slices.Equal(r.Without, o.Without)
+	return r.Test == o.Test && r.Passed == o.Passed && r.Error == o.Error && slices.Equal(r.Differences,
+		o.Differences) && slices.Equal(r.Without, o.Without)
 }
 
 // WriteJUnit writes results as promtool does, for a CI system.

@@ -16,8 +16,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// unknown adds that something of this name does not exist, and what may have been meant. Without it a misspelt name is compared with nothing, and the test passes
-// or fails for a reason that nobody sees.
+// unknown adds that something of this name does not exist, and what may have been meant. Without it a misspelt name is
+// compared with nothing, and the test passes or fails for a reason that nobody sees.
 func (r *reader) unknown(path, what, name string, known []string) {
 	r.at(path, "%s", strictyaml.NotThere(what, name, known))
 }
@@ -41,7 +41,8 @@ func (r *reader) names(path string, e expectDoc) {
 }
 
 func stepKinds() []string {
-	return []string{string(incident.StepThrottle), string(incident.StepReplicas), string(incident.StepMaxNumBatchedTokens), string(incident.StepManual)}
+	return []string{string(incident.StepThrottle), string(incident.StepReplicas), string(incident.StepMaxNumBatchedTokens),
+		string(incident.StepManual)}
 }
 
 // metricsRead are all metrics that a signal of the catalog reads, in today's names of vLLM.
@@ -75,8 +76,8 @@ func metricsIn(query string) []string {
 	return out
 }
 
-// known are the metrics that something may look at: the signals, and the rules of the alerts anywhere in the file, because tests share their series. A metric
-// that only an alert's rule is about is how a dead alert is tested.
+// known are the metrics that something may look at: the signals, and the rules of the alerts anywhere in the file,
+// because tests share their series. A metric that only an alert's rule is about is how a dead alert is tested.
 func (r *reader) known(doc document) []string {
 	if r.catalog == nil {
 		return nil

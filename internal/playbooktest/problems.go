@@ -15,16 +15,16 @@ type problems struct {
 	list strictyaml.Problems
 }
 
-// at adds a problem with the value at a path such as tests[0].expect.readings.waiting. What is not in the file points at
-// the nearest thing above it that is. Of a value that cannot be read nothing else is said.
+// at adds a problem with the value at a path such as tests[0].expect.readings.waiting. What is not in the file points
+// at the nearest thing above it that is. Of a value that cannot be read nothing else is said.
 func (p *problems) at(path, format string, args ...any) {
 	if found := p.root.Find(path).Problem(format, args...); !p.list.Hides(found) {
 		p.list = append(p.list, found)
 	}
 }
 
-// missing is at for what is not there. In a mapping that could not be read whole it is silent: the thing may be there and
-// unreadable.
+// missing is at for what is not there. In a mapping that could not be read whole it is silent: the thing may be there
+// and unreadable.
 func (p *problems) missing(path, text string) {
 	if p.root.Find(path).Whole() {
 		p.at(path, "%s", text)

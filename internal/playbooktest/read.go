@@ -46,8 +46,8 @@ type test struct {
 	expect    expectDoc
 }
 
-// Read reads a file of tests and the playbooks that it names, which are loaded after the built-in ones. With mistakes in either it returns no
-// File and an error of type strictyaml.Problems with all of them.
+// Read reads a file of tests and the playbooks that it names, which are loaded after the built-in ones. With mistakes
+// in either it returns no File and an error of type strictyaml.Problems with all of them.
 func Read(path string, builtin []playbooks.File) (*File, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the path is the user's own
 	if err != nil {
@@ -63,7 +63,8 @@ func read(path string, data []byte, builtin []playbooks.File) (*File, error) {
 		err = root.Decode(&doc)
 	}
 	found, _ := errors.AsType[strictyaml.Problems](err)
-	r := &reader{problems: &problems{root: root, list: found}, interval: cmp.Or(time.Duration(doc.Interval), defaultInterval)}
+	r := &reader{problems: &problems{root: root, list: found}, interval: cmp.Or(time.Duration(doc.Interval),
+		defaultInterval)}
 	files := slices.Concat(builtin, r.playbooks(filepath.Dir(path), doc.Playbooks))
 	r.catalog, err = playbooks.Load(files, playbooks.Options{Window: time.Duration(doc.Window)})
 	theirs, ok := errors.AsType[strictyaml.Problems](err)
@@ -174,7 +175,8 @@ func (r *reader) test(path string, d testDoc) test {
 	if d.At == 0 {
 		r.missing(path, "at is missing: when is it looked?")
 	}
-	t := test{name: d.Name, line: r.root.Find(path).Line(), after: d.At, at: start().Add(time.Duration(d.At)), expect: d.Expect}
+	t := test{name: d.Name, line: r.root.Find(path).Line(), after: d.At, at: start().Add(time.Duration(d.At)),
+		expect: d.Expect}
 	t.input = r.input(path, d)
 	t.spellings = r.spellings(path, d.Dialects, t.input)
 	t.pool = r.pool(path+".pool", d.Pool, t.input)
@@ -185,7 +187,8 @@ func (r *reader) test(path string, d testDoc) test {
 		t.cluster.FillFacts()
 		t.pool.Workload = t.cluster.Workload
 		if t.pool.Workload.IsZero() {
-			t.pool.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "tested", Container: "vllm"}
+			t.pool.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "tested",
+				Container: "vllm"}
 		}
 	}
 	r.expectations(path+".expect", d.Expect)

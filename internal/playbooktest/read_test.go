@@ -34,7 +34,8 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			`x.yaml:2:5: there is no field "nam" here`, `x.yaml:3:9: "soon" is not a duration`,
 			`x.yaml:4:55: "many" is not a number with a unit`, `x.yaml:5:1: there is no field "foo" here`,
 		}},
-		"a field twice": {"tests: []\ntests: []\n", []string{"x.yaml:1:8: tests is missing", `x.yaml:2:1: the field "tests" is given twice, first on line 1`}},
+		"a field twice": {"tests: []\ntests: []\n", []string{"x.yaml:1:8: tests is missing",
+			`x.yaml:2:1: the field "tests" is given twice, first on line 1`}},
 		"meaning, all of it": {`tests:
   - name: one
     dialects: [vllm, klingon]
@@ -162,8 +163,10 @@ func TestPlaybooksOfOnesOwnAreTested(t *testing.T) {
 	mine := "name: mine\ntitle: Ours\ndoc: mine.md\nalerts: [Ours]\nhealthy: [{rule: waiting <= 5}]\n" +
 		"diagnoses: [{name: ours, rank: 900, summary: Ours., source: us, when: waiting > 60, no_action: we know it}]\n"
 	write("own/mine.yaml", mine)
-	write("tests/a.yaml", "playbooks: [../own]\n"+strings.NewReplacer("vLLMQueueBacklog", "Ours", "queueing", "ours").Replace(sound))
-	write("tests/file.yaml", "playbooks: [../own/mine.yaml]\n"+strings.NewReplacer("vLLMQueueBacklog", "Ours", "queueing", "ours").Replace(sound))
+	write("tests/a.yaml", "playbooks: [../own]\n"+strings.NewReplacer("vLLMQueueBacklog", "Ours", "queueing",
+		"ours").Replace(sound))
+	write("tests/file.yaml", "playbooks: [../own/mine.yaml]\n"+strings.NewReplacer("vLLMQueueBacklog", "Ours", "queueing",
+		"ours").Replace(sound))
 	write("tests/nowhere.yaml", "playbooks: [../own, ../away, ../empty]\n"+sound)
 	write("empty/readme.md", "")
 	write("tests/bad.yaml", "playbooks: [../bad]\n"+sound+"    more: 1\n")
@@ -180,8 +183,9 @@ func TestPlaybooksOfOnesOwnAreTested(t *testing.T) {
 		}
 	}
 	for name, want := range map[string][]string{
-		"tests/nowhere.yaml": {":1:21: playbooks: ", "away: no such file or directory", ":1:30: playbooks: ", "empty holds no *.yaml"},
-		"tests/bad.yaml":     {"bad/mine.yaml:6:", "wating", `tests/bad.yaml:8:5: there is no field "more" here`},
+		"tests/nowhere.yaml": {":1:21: playbooks: ", "away: no such file or directory", ":1:30: playbooks: ",
+			"empty holds no *.yaml"},
+		"tests/bad.yaml": {"bad/mine.yaml:6:", "wating", `tests/bad.yaml:8:5: there is no field "more" here`},
 	} {
 		_, err := Read(filepath.Join(dir, name), builtin(t))
 		for _, w := range want {

@@ -88,7 +88,8 @@ func (r *reader) spellings(path string, names []string, in []input) []vllm.Spell
 			}
 		}
 		if !known {
-			r.at(indexed(path+".dialects", i), "dialects: %s", strictyaml.NotOneOf(name, append([]string{"all"}, spellingNames()...)))
+			r.at(indexed(path+".dialects", i), "dialects: %s", strictyaml.NotOneOf(name, append([]string{"all"},
+				spellingNames()...)))
 		}
 	}
 	return out
@@ -102,7 +103,8 @@ func spellingNames() []string {
 	return names
 }
 
-// matchers are the labels that bind a pool when the test does not say: those that all series which carry them have in common.
+// matchers are the labels that bind a pool when the test does not say: those that all series which carry them have in
+// common.
 func matchers(in []input) map[string]string {
 	out := map[string]string{}
 	for _, name := range []string{"namespace", "model_name"} {

@@ -19,7 +19,8 @@ func Without(text string, secrets ...string) string {
 			continue
 		}
 		quoted := strconv.Quote(s)
-		all = append(all, s, url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:], quoted[1:len(quoted)-1])
+		all = append(all, s, url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:],
+			quoted[1:len(quoted)-1])
 	}
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	for _, s := range slices.Compact(all) {

@@ -53,7 +53,8 @@ func TestValuesOfACommandLine(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	if NamedValue("HF_TOKEN", "env-token") != "env-token" || NamedValue("HOME", "/root") != "" || NamedValue("HF_TOKEN", "abc") != "" {
+	if NamedValue("HF_TOKEN", "env-token") != "env-token" || NamedValue("HOME", "/root") != "" || NamedValue("HF_TOKEN",
+		"abc") != "" {
 		t.Error("a variable's value")
 	}
 }

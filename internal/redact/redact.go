@@ -266,7 +266,8 @@ func suspicion(name string) int {
 		}
 	}
 	// A variable of the environment that ends like this holds nothing else.
-	if upper && (strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "_token") || strings.HasSuffix(name, "pwd") || strings.HasSuffix(name, "_pass")) {
+	if upper && (strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "_token") || strings.HasSuffix(name,
+		"pwd") || strings.HasSuffix(name, "_pass")) {
 		return certain
 	}
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_.", r) })
@@ -284,7 +285,10 @@ func secretWord(w string) bool {
 	if slices.Contains([]string{"sig", "signature", "pwd", "pass", "cred", "creds", "keys", "keyfile"}, w) {
 		return true
 	}
-	return slices.ContainsFunc([]string{"token", "key", "auth"}, func(end string) bool { return strings.HasSuffix(w, end) })
+	return slices.ContainsFunc([]string{"token", "key", "auth"}, func(end string) bool {
+		return strings.HasSuffix(w,
+			end)
+	})
 }
 
 // wholeLine says that a header's value may have blanks.

@@ -11,50 +11,62 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	const pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nabc=\n-----END RSA PRIVATE KEY-----"
 	for _, tt := range []struct{ name, in, want string }{
-		{"nothing", "ValueError: max_num_batched_tokens (512) must be greater than or equal to max_num_seqs (1024).", "ValueError: max_num_batched_tokens (512) must be greater than or equal to max_num_seqs (1024)."},
+		{"nothing", "ValueError: max_num_batched_tokens (512) must be greater than or equal to max_num_seqs (1024).",
+			"ValueError: max_num_batched_tokens (512) must be greater than or equal to max_num_seqs (1024)."},
 		{"words of a model", "tokenizer='meta-llama/Llama-3.1-70B', eos_token_id=128009, num_tokens: 8192, prompt_token_ids: [1, 2]", "tokenizer='meta-llama/Llama-3.1-70B', eos_token_id=128009, num_tokens: 8192, prompt_token_ids: [1, 2]"},
 		{"a KeyError", "KeyError: 'layers_0_self_attn_q_proj'", "KeyError: 'layers_0_self_attn_q_proj'"},
-		{"the name of a Secret", `MountVolume.SetUp failed for volume "x" : secret "llama-70b-huggingface-token" not found`, `MountVolume.SetUp failed for volume "x" : secret "llama-70b-huggingface-token" not found`},
+		{"the name of a Secret", `MountVolume.SetUp failed for volume "x" : secret "llama-70b-huggingface-token" not found`,
+			`MountVolume.SetUp failed for volume "x" : secret "llama-70b-huggingface-token" not found`},
 		{"a word with a hyphen", "the api-key is wrong, disk-usage is 3", "the api-key is wrong, disk-usage is 3"},
-		{"CUDA", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB."},
+		{"CUDA", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.",
+			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB."},
 		{"bearer", "Authorization: Bearer abc.def-ghi next", "Authorization: [redacted]"},
 		{"bearer alone", "sent bearer abcdef123 to it", "sent bearer [redacted] to it"},
 		{"basic", `{"authorization": "Basic dXNlcjpwYXNz"}`, `{"authorization": [redacted]`},
 		{"Hugging Face", "401 for hf_abcdefghijABCDEFGHIJ0123456789abcd", "401 for [redacted]"},
-		{"Hugging Face's configuration", "hf_config hf_overrides={} hf_text_config", "hf_config hf_overrides={} hf_text_config"},
+		{"Hugging Face's configuration", "hf_config hf_overrides={} hf_text_config",
+			"hf_config hf_overrides={} hf_text_config"},
 		{"OpenAI", "key sk-proj-abc_DEF-123 and (sk-1234)", "key [redacted] and ([redacted])"},
 		{"Slack", "xoxb-123456-abcdef and xapp-1-A123", "[redacted] and [redacted]"},
-		{"AWS", "AKIAIOSFODNN7EXAMPLE with AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPx", "[redacted] with AWS_SECRET_ACCESS_KEY=[redacted]"},
+		{"AWS", "AKIAIOSFODNN7EXAMPLE with AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPx",
+			"[redacted] with AWS_SECRET_ACCESS_KEY=[redacted]"},
 		{"GitHub", "ghp_0123456789abcdefABCD", "[redacted]"},
 		{"JSON web token", "got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln!", "got [redacted]!"},
-		{"password in a URL", "dial postgres://bot:hunter2@db:5432/x and https://tok@git.example/x", "dial postgres://[redacted]@db:5432/x and https://[redacted]@git.example/x"},
+		{"password in a URL", "dial postgres://bot:hunter2@db:5432/x and https://tok@git.example/x",
+			"dial postgres://[redacted]@db:5432/x and https://[redacted]@git.example/x"},
 		{"a password with everything in it", "redis://:a/b@c?d@cache:6379", "redis://[redacted]@cache:6379"},
 		{"a URL without", "GET http://10.0.0.1:8000/v1/models?x=1", "GET http://10.0.0.1:8000/v1/models?x=1"},
-		{"a signed URL", "https://b.s3/x?X-Amz-Credential=abc&X-Amz-Signature=def 403", "https://b.s3/x?X-Amz-Credential=[redacted] 403"},
+		{"a signed URL", "https://b.s3/x?X-Amz-Credential=abc&X-Amz-Signature=def 403",
+			"https://b.s3/x?X-Amz-Credential=[redacted] 403"},
 		{"flag with =", "vllm serve m --api-key=abc --port 80", "vllm serve m --api-key=[redacted] --port 80"},
 		{"flag with blank", "vllm serve m --api-key abc def --port 80", "vllm serve m --api-key [redacted] --port 80"},
 		{"flag at the end", "run with --hf-token abc", "run with --hf-token [redacted]"},
-		{"argv", "['serve', '--api_key', 'abc', '--max-num-seqs', '8']", "['serve', '--api_key', '[redacted]', '--max-num-seqs', '8']"},
+		{"argv", "['serve', '--api_key', 'abc', '--max-num-seqs', '8']",
+			"['serve', '--api_key', '[redacted]', '--max-num-seqs', '8']"},
 		{"flag with tokens", "--max-num-batched-tokens 2048 --tokenizer x", "--max-num-batched-tokens 2048 --tokenizer x"},
-		{"dictionary", "args: {'model': 'm', 'api_key': ['abc', 'd e'], 'port': 80}", "args: {'model': 'm', 'api_key': [redacted] 'port': 80}"},
+		{"dictionary", "args: {'model': 'm', 'api_key': ['abc', 'd e'], 'port': 80}",
+			"args: {'model': 'm', 'api_key': [redacted] 'port': 80}"},
 		{"quoted", `password = "a b \" c" end`, "password = [redacted] end"},
 		{"open quote", `passwd: "a b`, "passwd: [redacted]"},
 		{"environment", `os.environ['HF_TOKEN'] = 'abc'`, `os.environ['HF_TOKEN'] = [redacted]`},
 		{"a name inside of a value", "url=http://h/?x=1&token=0123456789abcdef0123", "url=http://h/?x=1&token=[redacted]"},
 		{"a possible name", "token=0123456789abcdef0123 key: abcdef0123456789abcd", "token=[redacted] key: [redacted]"},
-		{"after a word", "invalid token 0123456789abcdef01234567, secret is YWJjZGVmZ2hpamtsbW5vcA==", "invalid token [redacted], secret is [redacted]"},
+		{"after a word", "invalid token 0123456789abcdef01234567, secret is YWJjZGVmZ2hpamtsbW5vcA==",
+			"invalid token [redacted], secret is [redacted]"},
 		{"PEM", "a " + pem + " b", "a [redacted] b"},
 		{"PEM that was cut off", "a\n" + pem[:40], "a\n[redacted]"},
 		{"PEM that began earlier", pem[33:] + " b", "[redacted] b"},
 		{"line of a PEM", "a\nMIIEowIBAAKCAQEAxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghi\nb", "a\n[redacted]\nb"},
 		{"cookie", "Set-Cookie: a=b; c=d\nnext", "Set-Cookie: [redacted]\nnext"},
-		{"environment of all kinds", "DB_PASS=hunter2 MYSQL_PWD=x1 WANDB_KEY=0123 NGC_TOKEN=ab", "DB_PASS=[redacted] MYSQL_PWD=[redacted] WANDB_KEY=[redacted] NGC_TOKEN=[redacted]"},
+		{"environment of all kinds", "DB_PASS=hunter2 MYSQL_PWD=x1 WANDB_KEY=0123 NGC_TOKEN=ab",
+			"DB_PASS=[redacted] MYSQL_PWD=[redacted] WANDB_KEY=[redacted] NGC_TOKEN=[redacted]"},
 		{"Azure", "AccountKey=YWJj;EndpointSuffix=core", "AccountKey=[redacted]"},
 		{"a token with dots", "token=abc.def.ghi.jklmno", "token=[redacted]"},
 		{"basic alone", "sent Basic dXNlcjpwYXNz and basic authentication", "sent Basic [redacted] and basic authentication"},
 		{"a password in plain words", "PASSWORD hunter2 refused", "PASSWORD [redacted] refused"},
 		{"curl", "curl -u bob:hunter2 http://h", "curl -u [redacted] http://h"},
-		{"a prompt", "Received request cmpl-1: prompt: 'my diagnosis is', params: SamplingParams(n=1)", "Received request cmpl-1: prompt: (text), params: SamplingParams(n=1)"},
+		{"a prompt", "Received request cmpl-1: prompt: 'my diagnosis is', params: SamplingParams(n=1)",
+			"Received request cmpl-1: prompt: (text), params: SamplingParams(n=1)"},
 		{"a prompt to the end", `INFO prompt: "my diagnosis`, "INFO prompt: (text)"},
 		{"twice", Text("--api-key a password=b https://u:p@h"), Text("--api-key a password=b https://u:p@h")},
 	} {
@@ -112,14 +124,16 @@ func FuzzRedact(f *testing.F) {
 		for kind, secret := range planted(seed) {
 			text := before + " " + secret.text + " " + after
 			got := Text(Clean(text))
-			if strings.Contains(strings.ReplaceAll(got, Hidden, ""), secret.value) && !strings.Contains(Clean(before), secret.value) && !strings.Contains(Clean(after), secret.value) {
+			if strings.Contains(strings.ReplaceAll(got, Hidden, ""), secret.value) && !strings.Contains(Clean(before),
+				secret.value) && !strings.Contains(Clean(after), secret.value) {
 				t.Errorf("%s: %q survives in %q, which was %q", kind, secret.value, got, text)
 			}
 			if again := Text(got); again != got {
 				t.Errorf("%s: %q becomes %q", kind, got, again)
 			}
 			line := Shown(text)
-			if utf8.RuneCountInString(line) > maxLine+3 || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
+			if utf8.RuneCountInString(line) > maxLine+3 || !utf8.ValidString(line) || strings.ContainsFunc(line,
+				unicode.IsControl) {
 				t.Errorf("%s: not one short line: %q", kind, line)
 			}
 		}

@@ -163,7 +163,8 @@ func TestEachErrorOfANotationHasItsPlace(t *testing.T) {
 
 func TestAllErrorsAreFoundAndTheRestIsRead(t *testing.T) {
 	t.Parallel()
-	v, err := Parse("x", []byte("wrds: 1\nitems: [{name: a, count: x}, 3, {name: c}]\nyes: true\nyes: false\none: 4\n"), limit)
+	v, err := Parse("x", []byte("wrds: 1\nitems: [{name: a, count: x}, 3, {name: c}]\nyes: true\nyes: false\none: 4\n"),
+		limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,14 +213,16 @@ share: 2
 	base := item{Name: "n", Count: 16, Kind: "3"}
 	want := document{
 		One:   &item{Name: "n", Count: 1000, Kind: "3", Labels: map[string]string{"a.b": "y", "n": "1"}},
-		Items: []item{base, {}, {Name: "2026-01-01", Labels: map[string]string{}}}, Words: []string{"1", "1", "true", "2", "no", ""},
+		Items: []item{base, {}, {Name: "2026-01-01", Labels: map[string]string{}}}, Words: []string{"1", "1", "true", "2",
+			"no", ""},
 		Yes: true, Share: new(2.0),
 	}
 	if diff := cmp.Diff(want, got.document, cmp.AllowUnexported(document{}, item{})); diff != "" {
 		t.Error(diff)
 	}
 	var j likeJSON
-	if text, _ := decode("at: 2026-01-05T12:00:00.5Z\nlift_after: 600000000000\nmax: 7", &j); text != "" || j.Lift != 10*time.Minute || *j.Max != 7 || j.At.Nanosecond() != 5e8 {
+	if text, _ := decode("at: 2026-01-05T12:00:00.5Z\nlift_after: 600000000000\nmax: 7",
+		&j); text != "" || j.Lift != 10*time.Minute || *j.Max != 7 || j.At.Nanosecond() != 5e8 {
 		t.Errorf("%s %+v", text, j)
 	}
 	v, err = Parse("x", []byte("at: 5m ago"), limit)
@@ -233,7 +236,8 @@ share: 2
 	var host struct {
 		At netip.Addr `yaml:"at"`
 	}
-	if v, err = Parse("x", []byte("at: 10.0.0.1"), limit); err != nil || v.Decode(&host) != nil || host.At.String() != "10.0.0.1" {
+	if v, err = Parse("x", []byte("at: 10.0.0.1"),
+		limit); err != nil || v.Decode(&host) != nil || host.At.String() != "10.0.0.1" {
 		t.Errorf("a type that reads itself out of a text: %v %s", err, host.At)
 	}
 	if v, err = Parse("x", []byte("at: 10.0.0"), limit); err != nil || v.Decode(&host) == nil {
@@ -255,10 +259,12 @@ func TestAShortFileCannotStandForALongOne(t *testing.T) {
 		document
 		Many [][]string `yaml:"many"`
 	}
-	if got, count := decode(b.String(), &out); !strings.HasSuffix(got, "the aliases stand for more than 100000 values") || count != 1 {
+	if got, count := decode(b.String(), &out); !strings.HasSuffix(got,
+		"the aliases stand for more than 100000 values") || count != 1 {
 		t.Errorf("got %s (%d)", got, count)
 	}
-	if got, _ := decode(strings.Repeat("#", limit+1), &out); got != " the file has 1048577 bytes; at most 1048576 are read" {
+	if got, _ := decode(strings.Repeat("#", limit+1),
+		&out); got != " the file has 1048577 bytes; at most 1048576 are read" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -328,8 +334,10 @@ func TestPlacesInsideOfTexts(t *testing.T) {
 func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{
-		{NotThere("signal", "wating", []string{"waiting", "running"}), `there is no signal "wating"; did you mean "waiting"?`},
-		{NotThere("signal", "zebra", []string{"waiting", "running"}), `there is no signal "zebra"; there are waiting, running`},
+		{NotThere("signal", "wating", []string{"waiting", "running"}),
+			`there is no signal "wating"; did you mean "waiting"?`},
+		{NotThere("signal", "zebra", []string{"waiting", "running"}),
+			`there is no signal "zebra"; there are waiting, running`},
 		{NotThere("signal", "zebra", nil), `there is no signal "zebra"`},
 		{NotThere("signal", "zebra", make([]string, 51)), `there is no signal "zebra"`},
 		{NotOneOf("dril", []word{"drill", "observe"}), `"dril" is none of drill, observe; did you mean "drill"?`},

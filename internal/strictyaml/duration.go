@@ -56,11 +56,12 @@ var (
 // shown and none is chosen.
 func durationHint(text string) string {
 	if bareNumber.MatchString(text) {
-		return fmt.Sprintf("%q has no unit; write %sms for milliseconds, %ss for seconds, %sm for minutes", text, text, text, text)
+		return fmt.Sprintf("%q has no unit; write %[2]sms for milliseconds, %[2]ss for seconds, %[2]sm for minutes", text, text)
 	}
 	if m := longUnit.FindStringSubmatch(text); m != nil {
 		short := map[string]string{
-			"millisecond": "ms", "sec": "s", "second": "s", "min": "m", "minute": "m", "hour": "h", "day": "d", "week": "w", "year": "y",
+			"millisecond": "ms", "sec": "s", "second": "s", "min": "m", "minute": "m", "hour": "h", "day": "d", "week": "w",
+			"year": "y",
 		}[strings.TrimSuffix(m[2], "s")]
 		if meant := m[1] + short; parses(meant) {
 			return fmt.Sprintf("%q is not a duration; write %s", text, meant)
