@@ -29,12 +29,12 @@ test: ## everything but lint and long fuzzing; installs what it needs on Debian 
 	@scripts/prepare.sh
 	@scripts/tools.sh prom kube kwok crds tests
 	@begin=$$(date +%s); code=0; \
-	$(MAKE) --no-print-directory test-units && scripts/tools.sh --compiled || code=1; \
+	$(MAKE) --no-print-directory test-units || code=1; \
 	$(MAKE) --no-print-directory -k -j3 test-loops test-plain test-arithmetic || code=1; \
 	echo "the tests took $$(($$(date +%s) - begin)) s"; exit $$code
 
 test-units: ## what is not below, with the race detector
-	@$(gotest) -race -p 4 $$(go list ./... | grep -vE '/test/(e2e|scenarios|crash|demo|diagnosis)(/|$$)')
+	@$(gotest) -race -p 4 $$(go list ./... | grep -vE '/test/(e2e|scenarios|crash|demo|diagnosis)(/|$$)') && scripts/tools.sh --compiled
 
 test-loops: ## whole incidents on real components, with the race detector
 	@$(gotest) -race $(loops)
