@@ -15,8 +15,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// The kinds that set a number of replicas: Kubernetes' own, KEDA's (keda apis/keda/v1alpha1/scaledobject_types.go), AIBrix' (aibrix
-// api/autoscaling/v1alpha1), and KubeAI's Model, which scales itself unless it is told not to (kubeai api/k8s/v1).
+// The kinds that set a number of replicas: Kubernetes' own, KEDA's (keda apis/keda/v1alpha1/scaledobject_types.go),
+// AIBrix' (aibrix api/autoscaling/v1alpha1), and KubeAI's Model, which scales itself unless it is told not to (kubeai
+// api/k8s/v1).
 const (
 	HPAKind           = "HorizontalPodAutoscaler"
 	ScaledObjectKind  = "ScaledObject"
@@ -28,8 +29,12 @@ const (
 var (
 	HPAs           = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	ScaledObjects  = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
-	PodAutoscalers = schema.GroupVersionResource{Group: "autoscaling.aibrix.ai", Version: "v1alpha1", Resource: "podautoscalers"}
-	Models         = schema.GroupVersionResource{Group: "kubeai.org", Version: "v1", Resource: "models"}
+	PodAutoscalers = schema.GroupVersionResource{
+		Group:    "autoscaling.aibrix.ai",
+		Version:  "v1alpha1",
+		Resource: "podautoscalers",
+	}
+	Models = schema.GroupVersionResource{Group: "kubeai.org", Version: "v1", Resource: "models"}
 )
 
 // kedaLabel is what KEDA puts on the autoscaler that it makes.
@@ -39,8 +44,8 @@ const kedaLabel = "scaledobject.keda.sh/name"
 type Autoscaler struct {
 	// Kind and Name are of the object that people change.
 	Kind, Namespace, Name string
-	// Object is that object. It is nil when a HorizontalPodAutoscaler of the workload names it as its maker, and it does not itself
-	// aim at the workload.
+	// Object is that object. It is nil when a HorizontalPodAutoscaler of the workload names it as its maker, and it
+	// does not itself aim at the workload.
 	Object *unstructured.Unstructured
 	// HPA is the name of the HorizontalPodAutoscaler that it is, or that it made; empty for none.
 	HPA string
@@ -56,9 +61,9 @@ type Candidates struct {
 	ScaledObjects, PodAutoscalers, HPAs []unstructured.Unstructured
 }
 
-// AutoscalersOf returns everything that sets the replicas of a workload. An autoscaler that KEDA or AIBrix made is only their product:
-// its maker stands for it, and would take a change of it back. More than one is a mistake of the cluster's that is for the caller to
-// judge.
+// AutoscalersOf returns everything that sets the replicas of a workload. An autoscaler that KEDA or AIBrix made is only
+// their product: its maker takes its place, and would revert a change of it. More than one is an error in the cluster;
+// the caller decides what follows from it.
 func AutoscalersOf(w incident.WorkloadRef, o *unstructured.Unstructured, among Candidates) []Autoscaler {
 	var out []Autoscaler
 	found := func(o *unstructured.Unstructured, hpa, field string) {
@@ -98,13 +103,15 @@ func AutoscalersOf(w incident.WorkloadRef, o *unstructured.Unstructured, among C
 	return out
 }
 
-// AimedAt keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of apps/v1 (KEDA's
-// defaults); AIBrix' may name a namespace. The version of a target may be an older one of the same group.
+// AimedAt keeps the autoscalers whose target is the workload. A target without kind or version is a Deployment of
+// apps/v1 (KEDA's defaults); AIBrix' may name a namespace. The version of a target may be an older one of the same
+// group.
 func AimedAt(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructured.Unstructured {
 	var out []unstructured.Unstructured
 	for _, o := range all {
 		target := func(field, missing string) string { return cmp.Or(Text(&o, "spec", "scaleTargetRef", field), missing) }
-		if target("name", "") == w.Name && target("namespace", w.Namespace) == w.Namespace && target("kind", "Deployment") == w.Kind &&
+		if target("name", "") == w.Name && target("namespace", w.Namespace) == w.Namespace &&
+			target("kind", "Deployment") == w.Kind &&
 			Group(target("apiVersion", "apps/v1")) == Group(w.APIVersion) {
 			out = append(out, o)
 		}
@@ -141,23 +148,25 @@ func ScalesItself(o *unstructured.Unstructured) bool {
 }
 
 // autoscalers finds what sets a workload's replicas. What the object itself says comes with the error too.
-func (k *Reader) autoscalers(ctx context.Context, w incident.WorkloadRef, o *unstructured.Unstructured) ([]Autoscaler, error) {
-	var (
-		among Candidates
-		err   error
-	)
-	if among.ScaledObjects, err = k.installed(ctx, ScaledObjects.GroupVersion().String(), ScaledObjectKind, w.Namespace); err != nil {
-		return AutoscalersOf(w, o, Candidates{}), err
+func (k *Reader) autoscalers(
+	ctx context.Context,
+	w incident.WorkloadRef,
+	o *unstructured.Unstructured,
+) ([]Autoscaler, error) {
+	alone := AutoscalersOf(w, o, Candidates{})
+	keda, err := k.installed(ctx, ScaledObjects.GroupVersion().String(), ScaledObjectKind, w.Namespace)
+	if err != nil {
+		return alone, err
 	}
-	if among.PodAutoscalers, err = k.installed(ctx, PodAutoscalers.GroupVersion().String(), PodAutoscalerKind, w.Namespace); err != nil {
-		return AutoscalersOf(w, o, Candidates{}), err
+	pods, err := k.installed(ctx, PodAutoscalers.GroupVersion().String(), PodAutoscalerKind, w.Namespace)
+	if err != nil {
+		return alone, err
 	}
 	list, err := k.dynamic.Resource(HPAs).Namespace(w.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return AutoscalersOf(w, o, Candidates{}), readError(err, "list", autoscalingv2.Resource(HPAs.Resource), w.Namespace)
+		return alone, readError(err, "list", autoscalingv2.Resource(HPAs.Resource), w.Namespace)
 	}
-	among.HPAs = list.Items
-	return AutoscalersOf(w, o, among), nil
+	return AutoscalersOf(w, o, Candidates{ScaledObjects: keda, PodAutoscalers: pods, HPAs: list.Items}), nil
 }
 
 // installed lists the objects of a custom kind. A cluster without the kind has none.

@@ -47,7 +47,8 @@ type Reader struct {
 	logPatience time.Duration
 }
 
-// New returns a Reader of a cluster. Nothing is asked yet; cfg is not changed. Its transport refuses every verb but GET.
+// New returns a Reader of a cluster. Nothing is asked yet; cfg is not changed. Its transport refuses every verb but
+// GET.
 func New(cfg *rest.Config) (*Reader, error) {
 	if cfg == nil {
 		return nil, errors.New("kubernetes: a client configuration is needed")
@@ -64,7 +65,12 @@ func New(cfg *rest.Config) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes client: %w", err)
 	}
-	return &Reader{typed: typed, dynamic: dyn, kinds: kinds{mapper: newMapper(typed.Discovery())}, logPatience: logPatience}, nil
+	return &Reader{
+		typed:       typed,
+		dynamic:     dyn,
+		kinds:       kinds{mapper: newMapper(typed.Discovery())},
+		logPatience: logPatience,
+	}, nil
 }
 
 func newMapper(d discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryRESTMapper {

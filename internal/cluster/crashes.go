@@ -52,7 +52,11 @@ func endings(pods []corev1.Pod, container string) []ended {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b ended) int {
-		return cmp.Or(b.crash.At.Compare(a.crash.At), cmp.Compare(a.crash.Pod, b.crash.Pod), cmp.Compare(a.crash.Container, b.crash.Container))
+		return cmp.Or(
+			b.crash.At.Compare(a.crash.At),
+			cmp.Compare(a.crash.Pod, b.crash.Pod),
+			cmp.Compare(a.crash.Container, b.crash.Container),
+		)
 	})
 	return out[:min(len(out), maxCrashes)]
 }
@@ -65,7 +69,17 @@ func endOf(pod *corev1.Pod, s corev1.ContainerStatus) []ended {
 	if t == nil {
 		return nil
 	}
-	e := ended{restarts: s.RestartCount, previous: previous, withPod: endedForGood(pod), crash: incident.Crash{Pod: pod.Name, Container: s.Name, Reason: redact.Shown(t.Reason), ExitCode: int64(t.ExitCode)}}
+	e := ended{
+		restarts: s.RestartCount,
+		previous: previous,
+		withPod:  endedForGood(pod),
+		crash: incident.Crash{
+			Pod:       pod.Name,
+			Container: s.Name,
+			Reason:    redact.Shown(t.Reason),
+			ExitCode:  int64(t.ExitCode),
+		},
+	}
 	if !t.FinishedAt.IsZero() {
 		e.crash.At = t.FinishedAt.UTC()
 	}
@@ -83,7 +97,13 @@ func (e *ended) restart(now time.Time) (incident.RecentChange, bool) {
 	}
 	return incident.RecentChange{
 		At: e.crash.At, Kind: incident.ChangeRestart, Object: "Pod " + e.crash.Pod,
-		Text: fmt.Sprintf("container %s ended: %s, exit code %d, %s", e.crash.Container, cmp.Or(e.crash.Reason, "no reason given"), e.crash.ExitCode, then),
+		Text: fmt.Sprintf(
+			"container %s ended: %s, exit code %d, %s",
+			e.crash.Container,
+			cmp.Or(e.crash.Reason, "no reason given"),
+			e.crash.ExitCode,
+			then,
+		),
 	}, true
 }
 
@@ -116,7 +136,12 @@ func (k *Reader) readLog(ctx context.Context, namespace string, e *ended) error 
 var errSlowLog = errors.New("its node did not answer in time")
 
 // tail reads the last lines; whole is false when there was more than the limit.
-func (k *Reader) tail(ctx context.Context, namespace string, e *ended, lines int64) (text string, whole bool, err error) {
+func (k *Reader) tail(
+	ctx context.Context,
+	namespace string,
+	e *ended,
+	lines int64,
+) (text string, whole bool, err error) {
 	limit := int64(logBytes)
 	stream, err := k.typed.CoreV1().Pods(namespace).GetLogs(e.crash.Pod, &corev1.PodLogOptions{
 		Container: e.crash.Container, Previous: e.previous, TailLines: &lines, LimitBytes: &limit,
@@ -141,9 +166,19 @@ func logError(ctx context.Context, err error, namespace string, e *ended) error 
 	case apierrors.IsForbidden(err):
 		return readError(err, "get", corev1.Resource("pods/log"), namespace)
 	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
-		return fmt.Errorf("pod %s, container %s: there is none: %s", e.crash.Pod, e.crash.Container, redact.Shown(err.Error()))
+		return fmt.Errorf(
+			"pod %s, container %s: there is none: %s",
+			e.crash.Pod,
+			e.crash.Container,
+			redact.Shown(err.Error()),
+		)
 	case apierrors.IsInternalError(err):
-		return fmt.Errorf("pod %s, container %s: the kubelet of its node could not be asked: %s", e.crash.Pod, e.crash.Container, redact.Shown(err.Error()))
+		return fmt.Errorf(
+			"pod %s, container %s: the kubelet of its node could not be asked: %s",
+			e.crash.Pod,
+			e.crash.Container,
+			redact.Shown(err.Error()),
+		)
 	}
 	return fmt.Errorf("pod %s, container %s: %s", e.crash.Pod, e.crash.Container, redact.Shown(err.Error()))
 }
@@ -153,7 +188,8 @@ func logError(ctx context.Context, err error, namespace string, e *ended) error 
 // opposite one.
 func outOfGPU(log string) bool {
 	return slices.ContainsFunc([]string{
-		"torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError", "CUDA out of memory", "CUDA error: out of memory", "HIP out of memory",
+		"torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError", "CUDA out of memory",
+		"CUDA error: out of memory", "HIP out of memory",
 	}, func(words string) bool { return strings.Contains(log, words) })
 }
 

@@ -24,10 +24,20 @@ const (
 )
 
 // events lists the warnings of the last hour about a workload, what it made and its pods: newest first, one line each.
-func (k *Reader) events(ctx context.Context, ref incident.WorkloadRef, pods []incident.Pod, now time.Time) ([]string, error) {
-	found, err := k.eventsWith(ctx, ref.Namespace, fields.Set{"type": corev1.EventTypeWarning}, func(e *corev1.Event) bool {
-		return concerns(&e.InvolvedObject, ref, pods) && now.Sub(eventTime(e)) < eventAge
-	})
+func (k *Reader) events(
+	ctx context.Context,
+	ref incident.WorkloadRef,
+	pods []incident.Pod,
+	now time.Time,
+) ([]string, error) {
+	found, err := k.eventsWith(
+		ctx,
+		ref.Namespace,
+		fields.Set{"type": corev1.EventTypeWarning},
+		func(e *corev1.Event) bool {
+			return concerns(&e.InvolvedObject, ref, pods) && now.Sub(eventTime(e)) < eventAge
+		},
+	)
 	if found == nil {
 		return nil, err
 	}
@@ -40,7 +50,12 @@ func (k *Reader) events(ctx context.Context, ref incident.WorkloadRef, pods []in
 
 // eventsWith returns the events of a namespace with these fields that are wanted, the newest first. With an error that
 // says that there are more than were looked at it returns what it found.
-func (k *Reader) eventsWith(ctx context.Context, namespace string, with fields.Set, wanted func(*corev1.Event) bool) ([]corev1.Event, error) {
+func (k *Reader) eventsWith(
+	ctx context.Context,
+	namespace string,
+	with fields.Set,
+	wanted func(*corev1.Event) bool,
+) ([]corev1.Event, error) {
 	found := []corev1.Event{}
 	opts := metav1.ListOptions{FieldSelector: with.AsSelector().String(), Limit: eventPage}
 	var tooMany error
@@ -58,7 +73,12 @@ func (k *Reader) eventsWith(ctx context.Context, namespace string, with fields.S
 			break
 		}
 		if page == maxPages {
-			tooMany = fmt.Errorf("namespace %s has more than %d events with %s, the others were not looked at", namespace, maxPages*eventPage, with)
+			tooMany = fmt.Errorf(
+				"namespace %s has more than %d events with %s, the others were not looked at",
+				namespace,
+				maxPages*eventPage,
+				with,
+			)
 			break
 		}
 		opts.Continue = list.Continue
@@ -96,7 +116,13 @@ func eventTime(e *corev1.Event) time.Time {
 }
 
 func eventLine(e *corev1.Event) string {
-	return fmt.Sprintf("%s %s %s: %s", eventTime(e).UTC().Format(time.RFC3339), e.InvolvedObject.Kind, e.InvolvedObject.Name, eventText(e))
+	return fmt.Sprintf(
+		"%s %s %s: %s",
+		eventTime(e).UTC().Format(time.RFC3339),
+		e.InvolvedObject.Kind,
+		e.InvolvedObject.Name,
+		eventText(e),
+	)
 }
 
 // eventText is what an event says, and how often it was said.

@@ -8,10 +8,16 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Followed says how far a workload has followed its specification. For Deployments and StatefulSets it keeps the rules of `kubectl rollout status`
-// (kubectl pkg/polymorphichelpers/rollout_status.go); the object must have been read after the write. Other kinds are done when as many
-// replicas are ready as they should have. scale is the scale subresource, where a kind has one, and pods what was counted by its selector.
-func Followed(o *unstructured.Unstructured, replicas int64, scale *unstructured.Unstructured, pods PodCount) incident.Rollout {
+// Followed says how far a workload has followed its specification. For Deployments and StatefulSets it keeps the rules
+// of `kubectl rollout status` (kubectl pkg/polymorphichelpers/rollout_status.go); the object must have been read after
+// the write. Other kinds are done when as many replicas are ready as they should have. scale is the scale subresource,
+// where a kind has one, and pods what was counted by its selector.
+func Followed(
+	o *unstructured.Unstructured,
+	replicas int64,
+	scale *unstructured.Unstructured,
+	pods PodCount,
+) incident.Rollout {
 	if o.GetDeletionTimestamp() != nil {
 		return following(incident.RolloutFailed, "%s %s is being deleted.", o.GetKind(), o.GetName())
 	}
@@ -28,7 +34,12 @@ func Followed(o *unstructured.Unstructured, replicas int64, scale *unstructured.
 		}
 		return statefulSetFollows(o, replicas)
 	case seen != 0 && seen < o.GetGeneration():
-		return following(incident.RolloutRunning, "The controller of %s %s has not seen the change yet.", o.GetKind(), o.GetName())
+		return following(
+			incident.RolloutRunning,
+			"The controller of %s %s has not seen the change yet.",
+			o.GetKind(),
+			o.GetName(),
+		)
 	}
 	return otherFollows(o, replicas, scale, pods)
 }
@@ -37,13 +48,26 @@ func deploymentFollows(o *unstructured.Unstructured, replicas int64) incident.Ro
 	if c := ConditionOf(o, "Progressing"); c.Reason == "ProgressDeadlineExceeded" {
 		return following(incident.RolloutFailed, "The rollout has exceeded its progress deadline: %s", c.Message)
 	}
-	updated, all, available := Count(o, "status", "updatedReplicas"), Count(o, "status", "replicas"), Count(o, "status", "availableReplicas")
+	updated, all, available := Count(
+		o,
+		"status",
+		"updatedReplicas",
+	), Count(
+		o,
+		"status",
+		"replicas",
+	), Count(
+		o,
+		"status",
+		"availableReplicas",
+	)
 	switch {
 	case updated < replicas:
 		return following(incident.RolloutRunning, "%d of %d replicas are of the new version.", updated, replicas)
 	case all > updated:
 		return following(incident.RolloutRunning, "%s.", haveToEnd(all-updated, "old replica"))
-	case all > replicas: // kubectl does not wait for them: it looks at rollouts only, and this may be the undo of more replicas
+	case all > replicas:
+		// kubectl does not wait for them: it looks at rollouts only, and this may be the undo of more replicas.
 		return following(incident.RolloutRunning, "%s.", haveToEnd(all-replicas, "replica"))
 	case available < updated:
 		return following(incident.RolloutRunning, "%d of %d replicas are available.", available, updated)
@@ -70,8 +94,14 @@ func statefulSetFollows(o *unstructured.Unstructured, replicas int64) incident.R
 	return following(incident.RolloutDone, "%d of %d replicas are ready.", ready, replicas)
 }
 
-// otherFollows is for kinds of operators: LeaderWorkerSet counts groups in readyReplicas, as do most kinds that have a scale.
-func otherFollows(o *unstructured.Unstructured, replicas int64, scale *unstructured.Unstructured, pods PodCount) incident.Rollout {
+// otherFollows is for kinds of operators: LeaderWorkerSet counts groups in readyReplicas, as do most kinds that have a
+// scale.
+func otherFollows(
+	o *unstructured.Unstructured,
+	replicas int64,
+	scale *unstructured.Unstructured,
+	pods PodCount,
+) incident.Rollout {
 	if ready := ReadyReplicas(o); ready != nil {
 		n := *ready
 		switch {
@@ -91,7 +121,13 @@ func otherFollows(o *unstructured.Unstructured, replicas int64, scale *unstructu
 	case n > replicas:
 		return following(incident.RolloutRunning, "%s.", haveToEnd(n-replicas, "replica"))
 	case !pods.Known:
-		return following(incident.RolloutDone, "%d replicas exist. %s %s does not say how many of them are ready.", replicas, o.GetKind(), o.GetName())
+		return following(
+			incident.RolloutDone,
+			"%d replicas exist. %s %s does not say how many of them are ready.",
+			replicas,
+			o.GetKind(),
+			o.GetName(),
+		)
 	case pods.Ready < replicas:
 		return following(incident.RolloutRunning, "%d of %d pods are ready.", pods.Ready, replicas)
 	case pods.Unready > 0: // where one replica is several pods, enough of them may be ready while a replica is not

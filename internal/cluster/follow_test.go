@@ -11,7 +11,9 @@ import (
 )
 
 func object(kind string, generation int64, spec, status map[string]any) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": kind, "spec": spec, "status": status}}
+	o := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "apps/v1", "kind": kind, "spec": spec, "status": status},
+	}
 	o.SetName("x")
 	o.SetGeneration(generation)
 	return o
@@ -28,7 +30,13 @@ func TestFollowsKeepsKubectlsRules(t *testing.T) {
 		o.SetAPIVersion("example.org/v1")
 		return o
 	}
-	deadline := m{"observedGeneration": int64(2), "conditions": []any{m{"type": "Available", "status": "True"}, m{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "has timed out"}}}
+	deadline := m{
+		"observedGeneration": int64(2),
+		"conditions": []any{
+			m{"type": "Available", "status": "True"},
+			m{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "has timed out"},
+		},
+	}
 	for _, tt := range []struct {
 		name  string
 		o     *unstructured.Unstructured

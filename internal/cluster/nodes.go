@@ -39,7 +39,15 @@ func (k *Reader) nodeChanges(ctx context.Context, pods []corev1.Pod, now time.Ti
 			continue
 		}
 		told[key] = true
-		out = append(out, incident.RecentChange{At: eventTime(e).UTC(), Kind: incident.ChangeNode, Object: "Node " + e.InvolvedObject.Name, Text: eventText(e)})
+		out = append(
+			out,
+			incident.RecentChange{
+				At:     eventTime(e).UTC(),
+				Kind:   incident.ChangeNode,
+				Object: "Node " + e.InvolvedObject.Name,
+				Text:   eventText(e),
+			},
+		)
 	}
 	return out, err
 }
@@ -55,7 +63,8 @@ func nodesOf(pods []corev1.Pod) []string {
 	return out
 }
 
-// troubling leaves out what nodes say when all is well. Much of what matters is not a warning: a node that is not ready, or that its provider takes away.
+// troubling leaves out what nodes say when all is well. Much of what matters is not a warning: a node that is not
+// ready, or that its provider takes away.
 func troubling(e *corev1.Event) bool {
 	reason := strings.ToLower(e.Reason)
 	for _, fine := range []string{"nodehasno", "nodehassufficient", "disruptionblocked", "unconsolidatable"} {
@@ -67,7 +76,8 @@ func troubling(e *corev1.Event) bool {
 		return true
 	}
 	for _, word := range []string{
-		"notready", "reboot", "shutdown", "pressure", "insufficient", "notschedulable", "preempt", "spot", "interrupt", "terminat", "evict", "drain", "cordon",
+		"notready", "reboot", "shutdown", "pressure", "insufficient", "notschedulable", "preempt", "spot", "interrupt",
+		"terminat", "evict", "drain", "cordon",
 		"remov", "delet", "scaledown", "disrupt", "xid", "gpu", "oom", "kernel", "hardware",
 	} {
 		if strings.Contains(reason, word) {

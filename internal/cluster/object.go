@@ -14,8 +14,9 @@ func Number(o *unstructured.Unstructured, path ...string) *int64 {
 	return &n
 }
 
-// Count reads a number that is left out while it is zero, as the counts in the status of Kubernetes' own kinds and the replicas of a
-// Scale are (omitempty in k8s.io/api). It is not for a field that some kind may not have: its absence says nothing.
+// Count reads a number that is left out while it is zero, as the counts in the status of Kubernetes' own kinds and the
+// replicas of a Scale are (omitempty in k8s.io/api). It is not for a field that some kind may not have: its absence
+// says nothing.
 func Count(o *unstructured.Unstructured, path ...string) int64 {
 	if n := Number(o, path...); n != nil {
 		return *n

@@ -27,7 +27,8 @@ func TestAnAbsentNumberIsNotZero(t *testing.T) {
 			status["replicas"] = tt.field
 		}
 		o := &unstructured.Unstructured{Object: map[string]any{"status": status}}
-		if diff := cmp.Diff(tt.want, Number(o, "status", "replicas")); diff != "" || Count(o, "status", "replicas") != tt.count {
+		if diff := cmp.Diff(tt.want, Number(o, "status", "replicas")); diff != "" ||
+			Count(o, "status", "replicas") != tt.count {
 			t.Errorf("%s: count %d\n%s", name, Count(o, "status", "replicas"), diff)
 		}
 	}
@@ -50,7 +51,9 @@ func TestReadyReplicasAreSaidOrNot(t *testing.T) {
 		"KubeAI's own place":             {"kubeai.org/v1", "Model", m{}, m{"replicas": m{"ready": int64(1)}}, new(int64(1))},
 		"replicas that are only counted": {"example.org/v1", "Thing", m{}, m{"replicas": int64(2)}, nil},
 	} {
-		o := &unstructured.Unstructured{Object: m{"apiVersion": tt.version, "kind": tt.kind, "spec": tt.spec, "status": tt.status}}
+		o := &unstructured.Unstructured{
+			Object: m{"apiVersion": tt.version, "kind": tt.kind, "spec": tt.spec, "status": tt.status},
+		}
 		if diff := cmp.Diff(tt.want, ReadyReplicas(o)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
@@ -101,15 +104,25 @@ func TestOwnerAmong(t *testing.T) {
 func TestCountPods(t *testing.T) {
 	t.Parallel()
 	pod := func(phase corev1.PodPhase, ready corev1.ConditionStatus, going bool) corev1.Pod {
-		p := corev1.Pod{Status: corev1.PodStatus{Phase: phase, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}}
+		p := corev1.Pod{
+			Status: corev1.PodStatus{Phase: phase, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		}
 		if going {
 			p.DeletionTimestamp = new(metav1.Now())
 		}
 		return p
 	}
 	got := CountPods([]corev1.Pod{
-		pod(corev1.PodRunning, corev1.ConditionTrue, false), pod(corev1.PodRunning, corev1.ConditionFalse, false), pod(corev1.PodPending, "", false),
-		pod(corev1.PodRunning, corev1.ConditionTrue, true), pod(corev1.PodFailed, corev1.ConditionFalse, false), pod(corev1.PodSucceeded, "", false),
+		pod(
+			corev1.PodRunning,
+			corev1.ConditionTrue,
+			false,
+		), pod(corev1.PodRunning, corev1.ConditionFalse, false), pod(corev1.PodPending, "", false),
+		pod(
+			corev1.PodRunning,
+			corev1.ConditionTrue,
+			true,
+		), pod(corev1.PodFailed, corev1.ConditionFalse, false), pod(corev1.PodSucceeded, "", false),
 	})
 	if want := (PodCount{Known: true, Ready: 1, Unready: 2}); got != want {
 		t.Errorf("counted %+v; want %+v", got, want)

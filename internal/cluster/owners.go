@@ -41,9 +41,10 @@ func CanNamePod(namespace, name string) bool {
 	return len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
 }
 
-// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its own. The owners
-// that were read come with the error too, which is *UnfollowedError when the pod is there; it is incident.ErrNoWorkload when the pod
-// or an owner does not exist, and incident.ErrUnanswered when the API server did not answer.
+// Owners follows a pod's owner references: the nearest owner first, the top one last; a pod without an owner is its
+// own. The owners that were read come with the error too, which is *UnfollowedError when the pod is there; it is
+// incident.ErrNoWorkload when the pod or an owner does not exist, and incident.ErrUnanswered when the API server did
+// not answer.
 func (k *Reader) Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
 	here := incident.WorkloadRef{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: pod}
 	p, err := k.typed.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
@@ -87,10 +88,20 @@ func (k *Reader) ofOneKind(ctx context.Context, err error, namespace, pod string
 
 // owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the
 // top.
-func (k *Reader) owner(ctx context.Context, of incident.WorkloadRef, refs []metav1.OwnerReference) (incident.WorkloadRef, []metav1.OwnerReference, error) {
+func (k *Reader) owner(
+	ctx context.Context,
+	of incident.WorkloadRef,
+	refs []metav1.OwnerReference,
+) (incident.WorkloadRef, []metav1.OwnerReference, error) {
 	owner, several := OwnerAmong(refs)
 	if several {
-		err := fmt.Errorf("%w: %w: %s has %d owners and none of them is its controller", incident.ErrNoWorkload, ErrAmbiguous, of, len(refs))
+		err := fmt.Errorf(
+			"%w: %w: %s has %d owners and none of them is its controller",
+			incident.ErrNoWorkload,
+			ErrAmbiguous,
+			of,
+			len(refs),
+		)
 		return incident.WorkloadRef{}, nil, err
 	}
 	if owner == nil {
@@ -102,13 +113,18 @@ func (k *Reader) owner(ctx context.Context, of incident.WorkloadRef, refs []meta
 		return incident.WorkloadRef{}, nil, err
 	}
 	if obj.GetUID() != owner.UID {
-		return incident.WorkloadRef{}, nil, fmt.Errorf("%w: %s was replaced by another object of that name, and %s belongs to the old one", incident.ErrNoWorkload, ref, of)
+		return incident.WorkloadRef{}, nil, fmt.Errorf(
+			"%w: %s was replaced by another object of that name, and %s belongs to the old one",
+			incident.ErrNoWorkload,
+			ref,
+			of,
+		)
 	}
 	return ref, obj.GetOwnerReferences(), nil
 }
 
-// OwnerAmong is the owner among the references of an object: its controller, or the only one. It is nil at the top, and where several
-// own the object and none of them controls it, which several says. A Node above a static pod is no owner.
+// OwnerAmong is the owner among the references of an object: its controller, or the only one. It is nil at the top, and
+// where several own the object and none of them controls it, which several says. A Node above a static pod is no owner.
 func OwnerAmong(refs []metav1.OwnerReference) (owner *metav1.OwnerReference, several bool) {
 	if c := metav1.GetControllerOf(&metav1.ObjectMeta{OwnerReferences: refs}); c != nil {
 		if c.Kind == "Node" && c.APIVersion == "v1" {

@@ -9,10 +9,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// What the bot scaled is known for its own also where no journal can be asked: the API server keeps who has set a field last. Whoever sets another value
-// takes the field from all others, so that the bot's name stands only for its own number.
+// What the bot scaled is known for its own also where no journal can be asked: the API server keeps who has set a field
+// last. Whoever sets another value takes the field from all others, so that the bot's name stands only for its own
+// number.
 
-// ownReach is how far the clocks of the cluster's parts may be apart, and how long an autoscaler takes to follow a new minimum.
+// ownReach is how far the clocks of the cluster's parts may be apart, and how long an autoscaler takes to follow a new
+// minimum.
 const ownReach = time.Minute
 
 // ownMinimum is a minimum of an autoscaler that the bot has set. Its zero value is nothing.
@@ -23,7 +25,8 @@ type ownMinimum struct {
 
 func minimumBy(o metav1.Object, field string, least *int64) ownMinimum {
 	for _, m := range o.GetManagedFields() {
-		if least != nil && m.Manager == incident.FieldManager && m.Subresource == "" && m.Time != nil && setsInSpec(m.FieldsV1, field) {
+		if least != nil && m.Manager == incident.FieldManager && m.Subresource == "" && m.Time != nil &&
+			setsInSpec(m.FieldsV1, field) {
 			return ownMinimum{at: m.Time.UTC(), to: *least}
 		}
 	}
@@ -56,8 +59,8 @@ func scaledByBot(o metav1.Object) bool {
 	return false
 }
 
-// markStanding marks the newest scaling as the bot's when it led to the number that stands and is the bot's. The API server keeps no time for what was
-// written through the scale, so it is the order of the scalings that tells.
+// markStanding marks the newest scaling as the bot's when it led to the number that stands and is the bot's. The API
+// server keeps no time for what was written through the scale, so it is the order of the scalings that tells.
 func markStanding(changes []incident.RecentChange, o metav1.Object, replicas *int64) {
 	newest := -1
 	for i, c := range changes {

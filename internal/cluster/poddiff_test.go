@@ -108,7 +108,8 @@ func TestADifferenceIsBounded(t *testing.T) {
 		after.Spec.Containers[0].Env = append(after.Spec.Containers[0].Env, corev1.EnvVar{Name: "V" + string(c)})
 	}
 	got := difference(&before, &after, "vllm")
-	if len(got) != maxListed+2 || got[maxListed] != "and 16 more" || got[maxListed+1] != "environment variables added: Va, Vb, Vc, Vd, Ve, Vf, Vg, Vh, Vi, Vj, and 16 more" {
+	if len(got) != maxListed+2 || got[maxListed] != "and 16 more" ||
+		got[maxListed+1] != "environment variables added: Va, Vb, Vc, Vd, Ve, Vf, Vg, Vh, Vi, Vj, and 16 more" {
 		t.Errorf("%q", got)
 	}
 }

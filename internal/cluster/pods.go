@@ -31,7 +31,9 @@ func (k *Reader) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.
 	if sel == nil {
 		return nil, fmt.Errorf("%s has no selector, so its pods were not looked at", ref)
 	}
-	list, err := k.typed.CoreV1().Pods(ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxPods})
+	list, err := k.typed.CoreV1().
+		Pods(ref.Namespace).
+		List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxPods})
 	if err != nil {
 		return nil, readError(err, "list", corev1.Resource("pods"), ref.Namespace)
 	}
@@ -61,7 +63,12 @@ func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 // from starting. Of the containers beside the engine only what they wait for is said, each with its name: their ends
 // are no ends of an engine, and they may be why the pod is not ready.
 func podFacts(pod *corev1.Pod, container string) incident.Pod {
-	out := incident.Pod{Name: pod.Name, Phase: string(pod.Status.Phase), Ready: podReady(pod), Terminating: pod.DeletionTimestamp != nil}
+	out := incident.Pod{
+		Name:        pod.Name,
+		Phase:       string(pod.Status.Phase),
+		Ready:       podReady(pod),
+		Terminating: pod.DeletionTimestamp != nil,
+	}
 	if pod.Status.StartTime != nil {
 		out.Started = pod.Status.StartTime.UTC()
 	}
@@ -103,13 +110,14 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	return out
 }
 
-// waits takes over what a container waits for that keeps the engine from serving. One that starts again and again is named before
-// one that waits for something else.
+// waits takes over what a container waits for that keeps the engine from serving. One that starts again and again is
+// named before one that waits for something else.
 func waits(p *incident.Pod, s corev1.ContainerStatus) {
 	if s.State.Waiting == nil || p.CrashLooping {
 		return
 	}
-	const crashLoop = "CrashLoopBackOff" // k8s.io/kubernetes pkg/kubelet/images and container: a back-off, whatever the exit code was
+	// k8s.io/kubernetes pkg/kubelet/images and container: a back-off, whatever the exit code was.
+	const crashLoop = "CrashLoopBackOff"
 	if why := redact.Shown(s.State.Waiting.Reason); why == crashLoop || p.Waiting == "" {
 		p.Waiting, p.CrashLooping = why, why == crashLoop
 	}
@@ -128,7 +136,12 @@ func containerReasons(s corev1.ContainerStatus) []string {
 	}
 	for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
 		if t != nil {
-			out = append(out, strings.TrimSpace(fmt.Sprintf("last ended: %s, exit code %d", cmp.Or(redact.Shown(t.Reason), "no reason given"), t.ExitCode)))
+			out = append(
+				out,
+				strings.TrimSpace(
+					fmt.Sprintf("last ended: %s, exit code %d", cmp.Or(redact.Shown(t.Reason), "no reason given"), t.ExitCode),
+				),
+			)
 			break
 		}
 	}

@@ -28,7 +28,11 @@ func deploymentOf(name string) *appsv1.Deployment {
 	two := int32(2)
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       appsv1.DeploymentSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Template: template(name)},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &two,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+			Template: template(name),
+		},
 	}
 }
 
@@ -36,7 +40,9 @@ func deploymentOf(name string) *appsv1.Deployment {
 func replicaSetOf(d *appsv1.Deployment, number int) *appsv1.ReplicaSet {
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: d.Name + "-" + strconv.Itoa(number), Labels: d.Spec.Template.Labels, Annotations: map[string]string{revisionAnnotation: strconv.Itoa(number)},
+			Name: d.Name + "-" + strconv.Itoa(
+				number,
+			), Labels: d.Spec.Template.Labels, Annotations: map[string]string{revisionAnnotation: strconv.Itoa(number)},
 			OwnerReferences: []metav1.OwnerReference{owner("apps/v1", "Deployment", d)},
 		},
 		Spec: appsv1.ReplicaSetSpec{Selector: d.Spec.Selector, Template: *d.Spec.Template.DeepCopy()},
@@ -56,13 +62,24 @@ func said(c incident.Cluster, kind incident.ChangeKind) []string {
 
 var madeUp = regexp.MustCompile(`-[a-z0-9]{8,10}\b`)
 
-// TestChangesThatRealControllersMake lets the Deployment, StatefulSet and autoscaling controllers write the history that is read.
+// TestChangesThatRealControllersMake lets the Deployment, StatefulSet and autoscaling controllers write the history
+// that is read.
 func TestChangesThatRealControllersMake(t *testing.T) {
 	t.Parallel()
 	k := kubetest.Start(t, kubetest.Options{Controllers: true, Kwok: true})
 	k.MakeNamespace(t, "llm")
-	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
-	k.Grant(t, kubetest.Bot, "default", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}})
+	k.Grant(
+		t,
+		kubetest.Bot,
+		"llm",
+		rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
+	)
+	k.Grant(
+		t,
+		kubetest.Bot,
+		"default",
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+	)
 	bot, err := New(k.ConfigFor(kubetest.Bot))
 	must(t, err)
 	admin := k.Client(t)
@@ -79,7 +96,8 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 			_, err := deployments.Patch(t.Context(), "llama", types.StrategicMergePatchType, []byte(p), metav1.PatchOptions{})
 			must(t, err)
 		}
-		// finished waits until the rollout of a revision has ended and the controller's events of scaling are there: it writes them a little later.
+		// finished waits until the rollout of a revision has ended and the controller's events of scaling are there: it
+		// writes them a little later.
 		finished := func(revision string, replicas int64, scalings ...string) (got incident.Cluster) {
 			t.Helper()
 			kubetest.Eventually(t, "the rollout of revision "+revision, func(ctx context.Context) error {
@@ -88,7 +106,9 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 					return err
 				}
 				got = bot.Cluster(ctx, deploymentRef("llama"), time.Now())
-				if got.RolloutRunning || d.Annotations[revisionAnnotation] != revision || got.ReadyReplicas == nil || *got.ReadyReplicas != replicas || len(got.Pods) != int(replicas) {
+				if got.RolloutRunning || d.Annotations[revisionAnnotation] != revision || got.ReadyReplicas == nil ||
+					*got.ReadyReplicas != replicas ||
+					len(got.Pods) != int(replicas) {
 					return fmt.Errorf("revision %s, %+v", d.Annotations[revisionAnnotation], got)
 				}
 				if diff := cmp.Diff(scalings, said(got, incident.ChangeScale)); diff != "" {
@@ -107,7 +127,8 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		)
 		rollouts := func(got incident.Cluster, args map[string]float64, want ...string) {
 			t.Helper()
-			if diff := cmp.Diff(want, said(got, incident.ChangeRollout)); diff != "" || got.Unread != nil || !cmp.Equal(args, got.Args) {
+			if diff := cmp.Diff(want, said(got, incident.ChangeRollout)); diff != "" || got.Unread != nil ||
+				!cmp.Equal(args, got.Args) {
 				t.Errorf("unread %q, args %v, rollouts (-want +got):\n%s", got.Unread, got.Args, diff)
 			}
 		}
@@ -115,14 +136,19 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		afterTick(t)
 		patch(`{"spec":{"replicas":3}}`)
 		finished("1", 3, scaledTo3)
-		patch(`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm:v2","args":["--model","m","--max-num-seqs=128","--api-key=x"]}]}}}}`)
-		// When the first revision was complete is no longer known once there is a second one: growing counts as part of its rollout then.
+		patch(
+			`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm:v2","args":["--model","m","--max-num-seqs=128","--api-key=x"]}]}}}}`,
+		)
+		// When the first revision was complete is no longer known once there is a second one: growing counts as part of
+		// its rollout then.
 		finished("2", 3)
 		afterTick(t)
 		patch(`{"spec":{"replicas":4}}`)
 		rollouts(finished("2", 4, scaledTo4), map[string]float64{"max_num_seqs": 128}, second, first)
 		afterTick(t)
-		patch(`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm","args":["--model","m","--max-num-seqs=256"]}]}}}}`)
+		patch(
+			`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm","args":["--model","m","--max-num-seqs=256"]}]}}}}`,
+		)
 		got := finished("3", 4)
 		rollouts(got, map[string]float64{"max_num_seqs": 256}, back, second)
 	})
@@ -132,7 +158,9 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		one, tpl := int32(1), template("set")
 		tpl.Spec.NodeName = kubetest.Node
 		_, err := sets.Create(t.Context(), &appsv1.StatefulSet{
-			ObjectMeta: metav1.ObjectMeta{Name: "set"}, Spec: appsv1.StatefulSetSpec{Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: tpl.Labels}, Template: tpl},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "set",
+			}, Spec: appsv1.StatefulSetSpec{Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: tpl.Labels}, Template: tpl},
 		}, metav1.CreateOptions{})
 		must(t, err)
 		ref := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
@@ -149,7 +177,13 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		first := "StatefulSet set: revision 1 (ControllerRevision set-*): no earlier one is kept to compare it with"
 		says(first)
 		image := func(image string) {
-			_, err = sets.Patch(t.Context(), "set", types.StrategicMergePatchType, fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":%q}]}}}}`, image), metav1.PatchOptions{})
+			_, err = sets.Patch(
+				t.Context(),
+				"set",
+				types.StrategicMergePatchType,
+				fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":%q}]}}}}`, image),
+				metav1.PatchOptions{},
+			)
 			must(t, err)
 		}
 		afterTick(t)
@@ -183,7 +217,11 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		t.Helper()
 		_, err := c.admin.CoreV1().Events("llm").Create(t.Context(), &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "llm"}, Type: "Normal", Reason: reason, Message: message,
-			InvolvedObject: corev1.ObjectReference{Kind: kind, Name: object, Namespace: "llm"}, LastTimestamp: metav1.NewTime(at),
+			InvolvedObject: corev1.ObjectReference{
+				Kind:      kind,
+				Name:      object,
+				Namespace: "llm",
+			}, LastTimestamp: metav1.NewTime(at),
 		}, metav1.CreateOptions{})
 		must(t, err)
 	}
@@ -192,30 +230,94 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		must(t, err)
 		_, err = c.admin.AppsV1().ReplicaSets("llm").Create(t.Context(), replicaSetOf(d, 1), metav1.CreateOptions{})
 		must(t, err)
-		_, err = c.admin.AutoscalingV2().HorizontalPodAutoscalers("llm").Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
-			ObjectMeta: metav1.ObjectMeta{Name: "auto-hpa"},
-			Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "auto"}},
-		}, metav1.CreateOptions{})
+		_, err = c.admin.AutoscalingV2().
+			HorizontalPodAutoscalers("llm").
+			Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+				ObjectMeta: metav1.ObjectMeta{Name: "auto-hpa"},
+				Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+					MaxReplicas:    5,
+					ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "auto"},
+				},
+			}, metav1.CreateOptions{})
 		must(t, err)
 		at := now.Add(10 * time.Minute) // after the only revision
-		event("auto-1", HPAKind, "auto-hpa", "SuccessfulRescale", "New size: 4; reason: num_requests_waiting above target", at)
-		event("auto-2", "Deployment", "auto", "ScalingReplicaSet", "Scaled up replica set auto-1 from 2 to 4", at.Add(time.Second))
-		event("auto-3", "Deployment", "auto", "ScalingReplicaSet", "Scaled down replica set auto-1 from 4 to 3", at.Add(5*time.Minute))
-		event("auto-4", "Deployment", "auto", "ScalingReplicaSet", "Scaled down replica set auto-1 from 9 to 8", now.Add(-3*time.Hour))
+		event(
+			"auto-1",
+			HPAKind,
+			"auto-hpa",
+			"SuccessfulRescale",
+			"New size: 4; reason: num_requests_waiting above target",
+			at,
+		)
+		event(
+			"auto-2",
+			"Deployment",
+			"auto",
+			"ScalingReplicaSet",
+			"Scaled up replica set auto-1 from 2 to 4",
+			at.Add(time.Second),
+		)
+		event(
+			"auto-3",
+			"Deployment",
+			"auto",
+			"ScalingReplicaSet",
+			"Scaled down replica set auto-1 from 4 to 3",
+			at.Add(5*time.Minute),
+		)
+		event(
+			"auto-4",
+			"Deployment",
+			"auto",
+			"ScalingReplicaSet",
+			"Scaled down replica set auto-1 from 9 to 8",
+			now.Add(-3*time.Hour),
+		)
 		event("auto-5", HPAKind, "another", "SuccessfulRescale", "New size: 9; reason: not ours", at)
 		got := c.bot.Cluster(t.Context(), deploymentRef("auto"), now)
-		want := []string{"Deployment auto: Scaled down replica set auto-1 from 4 to 3", "HorizontalPodAutoscaler auto-hpa: New size: 4; reason: num_requests_waiting above target"}
+		want := []string{
+			"Deployment auto: Scaled down replica set auto-1 from 4 to 3",
+			"HorizontalPodAutoscaler auto-hpa: New size: 4; reason: num_requests_waiting above target",
+		}
 		if diff := cmp.Diff(want, said(got, incident.ChangeScale)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 	t.Run("KEDA", func(t *testing.T) {
 		c.deployment(t, "llm", "kedaed", 1, settled(1, 1))
-		c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "so", map[string]any{"scaleTargetRef": map[string]any{"name": "kedaed"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
-		event("keda-1", ScaledObjectKind, "so", "KEDAScaleTargetActivated", "Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0", now)
-		event("keda-2", HPAKind, "keda-hpa-so", "SuccessfulRescale", "New size: 2; reason: All metrics below target", now.Add(-time.Minute))
+		c.custom(
+			t,
+			"keda.sh/v1alpha1",
+			"ScaledObject",
+			"scaledobjects",
+			"so",
+			map[string]any{
+				"scaleTargetRef": map[string]any{"name": "kedaed"},
+				"triggers":       []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}},
+			},
+			nil,
+		)
+		event(
+			"keda-1",
+			ScaledObjectKind,
+			"so",
+			"KEDAScaleTargetActivated",
+			"Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0",
+			now,
+		)
+		event(
+			"keda-2",
+			HPAKind,
+			"keda-hpa-so",
+			"SuccessfulRescale",
+			"New size: 2; reason: All metrics below target",
+			now.Add(-time.Minute),
+		)
 		event("keda-3", ScaledObjectKind, "so", "KEDAScalersStarted", "no scaling", now)
-		want := []string{"ScaledObject so: Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0", "HorizontalPodAutoscaler keda-hpa-so: New size: 2; reason: All metrics below target"}
+		want := []string{
+			"ScaledObject so: Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0",
+			"HorizontalPodAutoscaler keda-hpa-so: New size: 2; reason: All metrics below target",
+		}
 		if diff := cmp.Diff(want, said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now), incident.ChangeScale)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -223,8 +325,10 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 	t.Run("what the bot did is its own, by the fields that it set", func(t *testing.T) {
 		scaleTo := func(name string, n int32, manager string) {
 			t.Helper()
-			_, err := c.admin.AppsV1().Deployments("llm").Patch(t.Context(), name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n),
-				metav1.PatchOptions{FieldManager: manager}, "scale")
+			_, err := c.admin.AppsV1().
+				Deployments("llm").
+				Patch(t.Context(), name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n),
+					metav1.PatchOptions{FieldManager: manager}, "scale")
 			must(t, err)
 			d, err := c.admin.AppsV1().Deployments("llm").Get(t.Context(), name, metav1.GetOptions{})
 			must(t, err)
@@ -269,25 +373,74 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		hpas := c.admin.AutoscalingV2().HorizontalPodAutoscalers("llm")
 		_, err = hpas.Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Name: "hpaed"},
-			Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "hpaed"}},
+			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+				MaxReplicas:    5,
+				ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "hpaed"},
+			},
 		}, metav1.CreateOptions{})
 		must(t, err)
-		event("hpaed-1", HPAKind, "hpaed", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
+		event(
+			"hpaed-1",
+			HPAKind,
+			"hpaed",
+			"SuccessfulRescale",
+			"New size: 3; reason: Current number of replicas below Spec.MinReplicas",
+			now.Add(time.Second),
+		)
 		own("hpaed")
-		_, err = hpas.Patch(t.Context(), "hpaed", types.MergePatchType, []byte(`{"spec":{"minReplicas":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
+		_, err = hpas.Patch(
+			t.Context(),
+			"hpaed",
+			types.MergePatchType,
+			[]byte(`{"spec":{"minReplicas":3}}`),
+			metav1.PatchOptions{FieldManager: incident.FieldManager},
+		)
 		must(t, err)
 		own("hpaed", "HorizontalPodAutoscaler hpaed: New size: 3; reason: Current number of replicas below Spec.MinReplicas")
 
-		so := c.custom(t, "keda.sh/v1alpha1", "ScaledObject", "scaledobjects", "mine", map[string]any{"scaleTargetRef": map[string]any{"name": "kedaed2"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}}}, nil)
+		so := c.custom(
+			t,
+			"keda.sh/v1alpha1",
+			"ScaledObject",
+			"scaledobjects",
+			"mine",
+			map[string]any{
+				"scaleTargetRef": map[string]any{"name": "kedaed2"},
+				"triggers":       []any{map[string]any{"type": "cpu", "metadata": map[string]any{"value": "50"}}},
+			},
+			nil,
+		)
 		c.deployment(t, "llm", "kedaed2", 2, settled(2, 2))
-		event("kedaed2-1", HPAKind, "keda-hpa-mine", "SuccessfulRescale", "New size: 3; reason: Current number of replicas below Spec.MinReplicas", now.Add(time.Second))
-		_, err = c.dyn.Resource(schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}).Namespace("llm").Patch(
-			t.Context(), so.GetName(), types.MergePatchType, []byte(`{"spec":{"minReplicaCount":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
+		event(
+			"kedaed2-1",
+			HPAKind,
+			"keda-hpa-mine",
+			"SuccessfulRescale",
+			"New size: 3; reason: Current number of replicas below Spec.MinReplicas",
+			now.Add(time.Second),
+		)
+		_, err = c.dyn.Resource(schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}).
+			Namespace("llm").
+			Patch(
+				t.Context(),
+				so.GetName(),
+				types.MergePatchType, []byte(`{"spec":{"minReplicaCount":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
 		must(t, err)
-		own("kedaed2", "HorizontalPodAutoscaler keda-hpa-mine: New size: 3; reason: Current number of replicas below Spec.MinReplicas")
+		own(
+			"kedaed2",
+			"HorizontalPodAutoscaler keda-hpa-mine: New size: 3; reason: Current number of replicas below Spec.MinReplicas",
+		)
 	})
 	t.Run("a custom kind by the Deployment below it", func(t *testing.T) {
-		c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "stack", map[string]any{"deploymentConfig": map[string]any{"replicas": int64(1)}}, map[string]any{"replicas": int64(1), "selector": "app=below"})
+		c.custom(
+			t,
+			"production-stack.vllm.ai/v1alpha1",
+			"VLLMRuntime",
+			"vllmruntimes",
+			"stack",
+			map[string]any{"deploymentConfig": map[string]any{"replicas": int64(1)}},
+			map[string]any{"replicas": int64(1), "selector": "app=below"},
+		)
 		d, err := c.admin.AppsV1().Deployments("llm").Create(t.Context(), deploymentOf("below"), metav1.CreateOptions{})
 		must(t, err)
 		var newest *appsv1.ReplicaSet
@@ -303,20 +456,51 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		must(t, err)
 		c.pod(t, "llm", "below-2-x", "below", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", newest))
 		event("below-1", "Deployment", "below", "ScalingReplicaSet", "Scaled down replica set below-2 from 4 to 3", now)
-		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "stack"}, now)
+		got := c.bot.Cluster(
+			t.Context(),
+			incident.WorkloadRef{
+				APIVersion: "production-stack.vllm.ai/v1alpha1",
+				Kind:       "VLLMRuntime",
+				Namespace:  "llm",
+				Name:       "stack",
+			},
+			now,
+		)
 		rollouts := said(got, incident.ChangeRollout)
-		if len(rollouts) != 2 || rollouts[0] != "Deployment below: revision 2 (ReplicaSet below-2): --max-num-seqs 1 -> 2" && rollouts[1] != "Deployment below: revision 2 (ReplicaSet below-2): --max-num-seqs 1 -> 2" {
+		if len(rollouts) != 2 ||
+			rollouts[0] != "Deployment below: revision 2 (ReplicaSet below-2): --max-num-seqs 1 -> 2" &&
+				rollouts[1] != "Deployment below: revision 2 (ReplicaSet below-2): --max-num-seqs 1 -> 2" {
 			t.Errorf("%q", rollouts)
 		}
-		if got := said(got, incident.ChangeScale); !cmp.Equal(got, []string{"Deployment below: Scaled down replica set below-2 from 4 to 3"}) {
+		if got := said(got, incident.ChangeScale); !cmp.Equal(
+			got,
+			[]string{"Deployment below: Scaled down replica set below-2 from 4 to 3"},
+		) {
 			t.Errorf("%q", got)
 		}
 	})
 	t.Run("a custom kind without a history", func(t *testing.T) {
-		o := c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "bare", map[string]any{"apiKey": "hunter2", "deploymentConfig": map[string]any{"replicas": int64(1)}}, map[string]any{"replicas": int64(1), "selector": "app=bare"})
-		ref := incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "bare"}
+		o := c.custom(
+			t,
+			"production-stack.vllm.ai/v1alpha1",
+			"VLLMRuntime",
+			"vllmruntimes",
+			"bare",
+			map[string]any{"apiKey": "hunter2", "deploymentConfig": map[string]any{"replicas": int64(1)}},
+			map[string]any{"replicas": int64(1), "selector": "app=bare"},
+		)
+		ref := incident.WorkloadRef{
+			APIVersion: "production-stack.vllm.ai/v1alpha1",
+			Kind:       "VLLMRuntime",
+			Namespace:  "llm",
+			Name:       "bare",
+		}
 		got := c.bot.Cluster(t.Context(), ref, now)
-		want := fmt.Sprintf("VLLMRuntime bare: its specification was written by %s (generation %d); what changed is not kept", o.GetManagedFields()[0].Manager, o.GetGeneration())
+		want := fmt.Sprintf(
+			"VLLMRuntime bare: its specification was written by %s (generation %d); what changed is not kept",
+			o.GetManagedFields()[0].Manager,
+			o.GetGeneration(),
+		)
 		if diff := cmp.Diff([]string{want}, said(got, incident.ChangeRollout)); diff != "" || got.Unread != nil {
 			t.Errorf("%q\n%s", got.Unread, diff)
 		}
@@ -327,8 +511,14 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 	t.Run("a LeaderWorkerSet by its own revisions", func(t *testing.T) {
 		c.kube.InstallCRDYAML(t, []byte(leaderWorkerSetCRD))
 		spec := func(image string) map[string]any {
-			pod := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "vllm", "image": image, "args": []any{"--max-num-seqs=8"}}}}}
-			return map[string]any{"leaderWorkerTemplate": map[string]any{"leaderTemplate": pod, "workerTemplate": pod, "size": int64(2)}}
+			pod := map[string]any{
+				"spec": map[string]any{
+					"containers": []any{map[string]any{"name": "vllm", "image": image, "args": []any{"--max-num-seqs=8"}}},
+				},
+			}
+			return map[string]any{
+				"leaderWorkerTemplate": map[string]any{"leaderTemplate": pod, "workerTemplate": pod, "size": int64(2)},
+			}
 		}
 		o := c.custom(t, "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets", "lws", spec("vllm:v2"), nil)
 		for i, image := range []string{"vllm:v1", "vllm:v2"} {
@@ -342,9 +532,22 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			}, metav1.CreateOptions{})
 			must(t, err)
 		}
-		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet", Namespace: "llm", Name: "lws"}, now)
-		if !strings.Contains(strings.Join(said(got, incident.ChangeRollout), "\n"), "LeaderWorkerSet lws: revision 2 (ControllerRevision lws-1): leader: image vllm:v1 -> vllm:v2; worker: image vllm:v1 -> vllm:v2") ||
-			!cmp.Equal(got.Args, map[string]float64{"max_num_seqs": 8}) || got.Unread != nil {
+		got := c.bot.Cluster(
+			t.Context(),
+			incident.WorkloadRef{
+				APIVersion: "leaderworkerset.x-k8s.io/v1",
+				Kind:       "LeaderWorkerSet",
+				Namespace:  "llm",
+				Name:       "lws",
+			},
+			now,
+		)
+		if !strings.Contains(
+			strings.Join(said(got, incident.ChangeRollout), "\n"),
+			"LeaderWorkerSet lws: revision 2 (ControllerRevision lws-1): leader: image vllm:v1 -> vllm:v2; worker: image vllm:v1 -> vllm:v2",
+		) ||
+			!cmp.Equal(got.Args, map[string]float64{"max_num_seqs": 8}) ||
+			got.Unread != nil {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -36,8 +36,23 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	})
 	now := time.Now().UTC().Truncate(time.Second)
 	start := now.Add(-time.Hour)
-	runtime := c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "stack", map[string]any{"deploymentConfig": map[string]any{"replicas": int64(3)}}, map[string]any{"replicas": int64(2), "selector": "app=stacked"})
-	stacked := c.deployment(t, "llm", "stacked", 1, settled(1, 1), owner("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", runtime))
+	runtime := c.custom(
+		t,
+		"production-stack.vllm.ai/v1alpha1",
+		"VLLMRuntime",
+		"vllmruntimes",
+		"stack",
+		map[string]any{"deploymentConfig": map[string]any{"replicas": int64(3)}},
+		map[string]any{"replicas": int64(2), "selector": "app=stacked"},
+	)
+	stacked := c.deployment(
+		t,
+		"llm",
+		"stacked",
+		1,
+		settled(1, 1),
+		owner("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", runtime),
+	)
 	stackedRS := c.replicaSet(t, "llm", "stacked-abc", owner("apps/v1", "Deployment", stacked))
 	c.pod(t, "llm", "stacked-abc-1", "stacked", readyPod(start, "10.1.0.1"), owner("apps/v1", "ReplicaSet", stackedRS))
 	llama := c.deployment(t, "llm", "llama", 4, settled(4, 1))
@@ -59,9 +74,23 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		want := incident.Cluster{
 			Workload: deploymentRef("llama"), Replicas: &four, ReadyReplicas: &one,
 			Pods: []incident.Pod{
-				{Name: "llama-6f7d-crash", Phase: "Running", Restarts: 7, Started: start, Waiting: "CrashLoopBackOff", CrashLooping: true,
-					Reason: "CrashLoopBackOff; last ended: OOMKilled, exit code 137"},
-				{Name: "llama-6f7d-fine", Phase: "Running", Ready: true, Restarts: 1, Started: start, Reason: "last ended: Error, exit code 1"},
+				{
+					Name:         "llama-6f7d-crash",
+					Phase:        "Running",
+					Restarts:     7,
+					Started:      start,
+					Waiting:      "CrashLoopBackOff",
+					CrashLooping: true,
+					Reason:       "CrashLoopBackOff; last ended: OOMKilled, exit code 137",
+				},
+				{
+					Name:     "llama-6f7d-fine",
+					Phase:    "Running",
+					Ready:    true,
+					Restarts: 1,
+					Started:  start,
+					Reason:   "last ended: Error, exit code 1",
+				},
 				{Name: "llama-6f7d-pending", Unscheduled: start, Phase: "Pending", Unschedulable: noNode, Reason: noNode},
 				{Name: "llama-by-hand", Phase: "Failed", Reason: "UnexpectedAdmissionError"},
 			},
@@ -75,7 +104,12 @@ func TestAgainstARealKubernetes(t *testing.T) {
 				Text: "ended for good (Evicted: The node was low on resource: ephemeral-storage.), and its owner replaces it",
 			}},
 			Crashes: []incident.Crash{
-				{Pod: "llama-6f7d-crash", Container: "vllm", Reason: "OOMKilled", ExitCode: 137}, {Pod: "llama-6f7d-fine", Container: "vllm", Reason: "Error", ExitCode: 1},
+				{
+					Pod:       "llama-6f7d-crash",
+					Container: "vllm",
+					Reason:    "OOMKilled",
+					ExitCode:  137,
+				}, {Pod: "llama-6f7d-fine", Container: "vllm", Reason: "Error", ExitCode: 1},
 			},
 			Unread: []incident.Unread{
 				{Part: incident.PartCrashLog, Why: "pod llama-6f7d-crash, container vllm: it is empty"},
@@ -98,7 +132,9 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	t.Run("none of the replicas is ready", func(t *testing.T) {
 		t.Parallel()
 		c.deployment(t, "llm", "dark", 2, settled(2, 0))
-		if got := c.bot.Cluster(t.Context(), deploymentRef("dark"), now); got.ReadyReplicas == nil || *got.ReadyReplicas != 0 || len(got.Pods) != 0 {
+		if got := c.bot.Cluster(t.Context(), deploymentRef("dark"), now); got.ReadyReplicas == nil ||
+			*got.ReadyReplicas != 0 ||
+			len(got.Pods) != 0 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -107,21 +143,45 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		two := int32(2)
 		s, err := c.admin.AppsV1().StatefulSets("llm").Create(t.Context(), &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Name: "set"},
-			Spec:       appsv1.StatefulSetSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "set"}}, Template: template("set")},
+			Spec: appsv1.StatefulSetSpec{
+				Replicas: &two,
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "set"}},
+				Template: template("set"),
+			},
 		}, metav1.CreateOptions{})
 		must(t, err)
-		s.Status = appsv1.StatefulSetStatus{ObservedGeneration: s.Generation, Replicas: 2, ReadyReplicas: 2, CurrentRevision: "a", UpdateRevision: "b"}
+		s.Status = appsv1.StatefulSetStatus{
+			ObservedGeneration: s.Generation,
+			Replicas:           2,
+			ReadyReplicas:      2,
+			CurrentRevision:    "a",
+			UpdateRevision:     "b",
+		}
 		_, err = c.admin.AppsV1().StatefulSets("llm").UpdateStatus(t.Context(), s, metav1.UpdateOptions{})
 		must(t, err)
-		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}, now)
+		got := c.bot.Cluster(
+			t.Context(),
+			incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"},
+			now,
+		)
 		if got.Error != "" || *got.Replicas != 2 || *got.ReadyReplicas != 2 || !got.RolloutRunning {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("a custom kind is read through its scale", func(t *testing.T) {
 		t.Parallel()
-		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "stack"}, now)
-		if got.Error != "" || got.Replicas == nil || *got.Replicas != 3 || len(got.Pods) != 1 || got.Pods[0].Name != "stacked-abc-1" {
+		got := c.bot.Cluster(
+			t.Context(),
+			incident.WorkloadRef{
+				APIVersion: "production-stack.vllm.ai/v1alpha1",
+				Kind:       "VLLMRuntime",
+				Namespace:  "llm",
+				Name:       "stack",
+			},
+			now,
+		)
+		if got.Error != "" || got.Replicas == nil || *got.Replicas != 3 || len(got.Pods) != 1 ||
+			got.Pods[0].Name != "stacked-abc-1" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -153,7 +213,11 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		} {
 			name := fmt.Sprintf("ready-%d", time.Now().UnixNano())
 			c.custom(t, tt.version, tt.kind, tt.plural, name, two, tt.status)
-			got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: tt.version, Kind: tt.kind, Namespace: "llm", Name: name}, now)
+			got := c.bot.Cluster(
+				t.Context(),
+				incident.WorkloadRef{APIVersion: tt.version, Kind: tt.kind, Namespace: "llm", Name: name},
+				now,
+			)
 			if wanted := map[string]string{"Model": "Model llm/" + name}[tt.kind]; got.Autoscaler != wanted {
 				t.Errorf("%s: scaled by %q", tt.kind, got.Autoscaler)
 			}
@@ -161,21 +225,66 @@ func TestAgainstARealKubernetes(t *testing.T) {
 				t.Errorf("%s with %v: %+v", tt.kind, tt.status, got)
 			}
 		}
-		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "stack"}, now)
+		got := c.bot.Cluster(
+			t.Context(),
+			incident.WorkloadRef{
+				APIVersion: "production-stack.vllm.ai/v1alpha1",
+				Kind:       "VLLMRuntime",
+				Namespace:  "llm",
+				Name:       "stack",
+			},
+			now,
+		)
 		if got.ReadyReplicas == nil || *got.ReadyReplicas != 1 {
 			t.Errorf("VLLMRuntime: %+v", got)
 		}
 	})
 	t.Run("a number of replicas that is not set is one", func(t *testing.T) {
 		t.Parallel()
-		c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "unset", map[string]any{"deploymentConfig": map[string]any{}}, map[string]any{"replicas": int64(1)})
-		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "unset"}, now)
-		if got.Error != "VLLMRuntime llm/unset does not set its number of replicas, which means 1, and its pods cannot be found until it does" || got.Replicas == nil || *got.Replicas != 1 {
+		c.custom(
+			t,
+			"production-stack.vllm.ai/v1alpha1",
+			"VLLMRuntime",
+			"vllmruntimes",
+			"unset",
+			map[string]any{"deploymentConfig": map[string]any{}},
+			map[string]any{"replicas": int64(1)},
+		)
+		got := c.bot.Cluster(
+			t.Context(),
+			incident.WorkloadRef{
+				APIVersion: "production-stack.vllm.ai/v1alpha1",
+				Kind:       "VLLMRuntime",
+				Namespace:  "llm",
+				Name:       "unset",
+			},
+			now,
+		)
+		if got.Error != "VLLMRuntime llm/unset does not set its number of replicas, which means 1, and its pods cannot be found until it does" ||
+			got.Replicas == nil ||
+			*got.Replicas != 1 {
 			t.Errorf("%+v", got)
 		}
 		// One that names its pods itself needs no scale.
-		c.custom(t, "production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "vllmruntimes", "named", map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "stacked"}}}, nil)
-		got = c.bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "production-stack.vllm.ai/v1alpha1", Kind: "VLLMRuntime", Namespace: "llm", Name: "named"}, now)
+		c.custom(
+			t,
+			"production-stack.vllm.ai/v1alpha1",
+			"VLLMRuntime",
+			"vllmruntimes",
+			"named",
+			map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "stacked"}}},
+			nil,
+		)
+		got = c.bot.Cluster(
+			t.Context(),
+			incident.WorkloadRef{
+				APIVersion: "production-stack.vllm.ai/v1alpha1",
+				Kind:       "VLLMRuntime",
+				Namespace:  "llm",
+				Name:       "named",
+			},
+			now,
+		)
 		if got.Error != "" || got.Replicas == nil || *got.Replicas != 1 || len(got.Pods) != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -203,14 +312,20 @@ func TestAgainstARealKubernetes(t *testing.T) {
 				t.Errorf("not read: %q; want %q in it", got.Unread, want)
 			}
 		}
-		// Events, and who scales, are context: the workload and its pods are known without them, and no step on its arguments is refused.
-		if got.Error != "" || got.Replicas == nil || *got.Replicas != 1 || got.ReadyReplicas == nil || *got.ReadyReplicas != 1 {
+		// Events, and who scales, are context: the workload and its pods are known without them, and no step on its
+		// arguments is refused.
+		if got.Error != "" || got.Replicas == nil || *got.Replicas != 1 || got.ReadyReplicas == nil ||
+			*got.ReadyReplicas != 1 {
 			t.Errorf("what could be read is not there: %+v", got)
 		}
 		c.deployment(t, "podless", "small", 1, settled(1, 1))
 		podless := small
 		podless.Namespace = "podless"
-		if got := c.bot.Cluster(t.Context(), podless, now); !strings.Contains(got.Error, "the right to list pods in namespace podless is missing") || got.Replicas == nil {
+		if got := c.bot.Cluster(t.Context(), podless, now); !strings.Contains(
+			got.Error,
+			"the right to list pods in namespace podless is missing",
+		) ||
+			got.Replicas == nil {
 			t.Errorf("without the right to list pods: %+v", got)
 		}
 		for _, tt := range []struct {
@@ -233,20 +348,30 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	})
 	t.Run("pods by their address", func(t *testing.T) {
 		t.Parallel()
-		c.pod(t, "llm", "ended", "ended", corev1.PodStatus{Phase: corev1.PodSucceeded, PodIP: "10.1.0.1", PodIPs: []corev1.PodIP{{IP: "10.1.0.1"}}})
+		c.pod(
+			t,
+			"llm",
+			"ended",
+			"ended",
+			corev1.PodStatus{Phase: corev1.PodSucceeded, PodIP: "10.1.0.1", PodIPs: []corev1.PodIP{{IP: "10.1.0.1"}}},
+		)
 		got, err := c.bot.PodsAt(t.Context(), "llm", "10.1.0.1")
-		if diff := cmp.Diff([]PodAddress{{Namespace: "llm", Name: "stacked-abc-1", Ports: []int32{8000}}}, got); diff != "" || err != nil {
+		if diff := cmp.Diff([]PodAddress{{Namespace: "llm", Name: "stacked-abc-1", Ports: []int32{8000}}}, got); diff != "" ||
+			err != nil {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		_, err = c.bot.PodsAt(t.Context(), "", "10.1.0.1")
-		if err == nil || err.Error() != "the right to list pods in all namespaces is missing: grant it to the bot" || errors.Is(err, incident.ErrNoWorkload) {
+		if err == nil || err.Error() != "the right to list pods in all namespaces is missing: grant it to the bot" ||
+			errors.Is(err, incident.ErrNoWorkload) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("nothing is ever written", func(t *testing.T) {
 		t.Parallel()
 		k := c.bot
-		_, err := k.typed.CoreV1().Pods("llm").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := k.typed.CoreV1().
+			Pods("llm").
+			Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil || !strings.Contains(err.Error(), "connection only reads") {
 			t.Errorf("err = %v", err)
 		}
@@ -261,7 +386,9 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			t.Errorf("owners: %v", err)
 		}
 		got := stranger.Cluster(t.Context(), deploymentRef("llama"), now)
-		if !strings.Contains(got.Error, "does not accept the bot's credentials") && !strings.Contains(got.Error, "could not be asked for its kinds") || strings.Contains(got.Error, "hunter2") {
+		if !strings.Contains(got.Error, "does not accept the bot's credentials") &&
+			!strings.Contains(got.Error, "could not be asked for its kinds") ||
+			strings.Contains(got.Error, "hunter2") {
 			t.Errorf("error = %q", got.Error)
 		}
 	})
@@ -271,20 +398,31 @@ func TestAgainstARealKubernetes(t *testing.T) {
 func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	k := kubetest.Start(t, kubetest.Options{})
-	k.GrantAll(t, kubetest.Bot, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
+	k.GrantAll(
+		t,
+		kubetest.Bot,
+		rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
+	)
 	bot, err := New(k.ConfigFor(kubetest.Bot))
 	must(t, err)
 	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("before: %v", err)
 	}
-	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(got.Error, "does not exist") {
+	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(
+		got.Error,
+		"does not exist",
+	) {
 		t.Errorf("before: %+v", got)
 	}
 	k.StopServer(t)
-	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, incident.ErrUnanswered) || errors.Is(err, incident.ErrNoWorkload) {
+	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, incident.ErrUnanswered) ||
+		errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("in the outage: %v", err)
 	}
-	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(got.Error, "could not be asked") {
+	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(
+		got.Error,
+		"could not be asked",
+	) {
 		t.Errorf("in the outage: %+v", got)
 	}
 	k.StartServer(t)
@@ -296,12 +434,20 @@ func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	t.Helper()
 	chain, err := c.bot.Owners(t.Context(), "llm", "stacked-abc-1")
-	if got := fmt.Sprint(chain); err != nil || got != "[ReplicaSet llm/stacked-abc Deployment llm/stacked VLLMRuntime llm/stack]" {
+	if got := fmt.Sprint(chain); err != nil ||
+		got != "[ReplicaSet llm/stacked-abc Deployment llm/stacked VLLMRuntime llm/stack]" {
 		t.Errorf("%s, %v", got, err)
 	}
 	c.pod(t, "llm", "lone", "lone", corev1.PodStatus{})
 	node := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "u"}
-	c.pod(t, "llm", "static", "static", corev1.PodStatus{}, func() metav1.OwnerReference { yes := true; node.Controller = &yes; return node }())
+	c.pod(
+		t,
+		"llm",
+		"static",
+		"static",
+		corev1.PodStatus{},
+		func() metav1.OwnerReference { yes := true; node.Controller = &yes; return node }(),
+	)
 	for _, name := range []string{"lone", "static"} {
 		if chain, err := c.bot.Owners(t.Context(), "llm", name); err != nil || fmt.Sprint(chain) != "[Pod llm/"+name+"]" {
 			t.Errorf("%s: %v, %v", name, chain, err)
@@ -316,7 +462,13 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	first, second := replaced, gone
 	first.Controller, second.Controller = nil, nil
 	c.pod(t, "llm", "shared", "shared", corev1.PodStatus{}, first, second)
-	unknown := metav1.OwnerReference{APIVersion: "ray.io/v1", Kind: "RayCluster", Name: "r", UID: "u", Controller: replaced.Controller}
+	unknown := metav1.OwnerReference{
+		APIVersion: "ray.io/v1",
+		Kind:       "RayCluster",
+		Name:       "r",
+		UID:        "u",
+		Controller: replaced.Controller,
+	}
 	c.pod(t, "llm", "ray", "ray", corev1.PodStatus{}, unknown)
 	narrowRS := c.replicaSet(t, "narrow", "rs")
 	c.pod(t, "narrow", "hidden", "hidden", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", narrowRS))
@@ -329,7 +481,11 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	slashed := unknown
 	slashed.APIVersion, slashed.Kind, slashed.Name = "apps/v1", "ReplicaSet", "a/b"
 	c.pod(t, "llm", "slashed", "slashed", corev1.PodStatus{}, slashed)
-	broken := owner("broken.example.com/v2", "Broken", c.custom(t, "broken.example.com/v1", "Broken", "brokens", "b", map[string]any{}, nil))
+	broken := owner(
+		"broken.example.com/v2",
+		"Broken",
+		c.custom(t, "broken.example.com/v1", "Broken", "brokens", "b", map[string]any{}, nil),
+	)
 	webhook := c.deployment(t, "llm", "webhook", 1, settled(1, 1), broken)
 	webhookRS := c.replicaSet(t, "llm", "webhook-abc", owner("apps/v1", "Deployment", webhook))
 	c.pod(t, "llm", "webhook-abc-1", "webhook", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", webhookRS))
@@ -351,7 +507,9 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		{"llm", "contested-abc-1", true, true, "[ReplicaSet llm/contested-abc Deployment llm/contested]", "the owners above Deployment llm/contested are not known"},
 	} {
 		chain, err := c.bot.Owners(t.Context(), tt.namespace, tt.pod)
-		if err == nil || fmt.Sprint(chain) != tt.chain || !strings.Contains(err.Error(), tt.want) || errors.Is(err, incident.ErrNoWorkload) != tt.none || errors.Is(err, ErrAmbiguous) != tt.several {
+		if err == nil || fmt.Sprint(chain) != tt.chain || !strings.Contains(err.Error(), tt.want) ||
+			errors.Is(err, incident.ErrNoWorkload) != tt.none ||
+			errors.Is(err, ErrAmbiguous) != tt.several {
 			t.Errorf("%s/%s: %v, %v", tt.namespace, tt.pod, chain, err)
 		}
 		if errors.Is(err, incident.ErrUnanswered) {
@@ -389,11 +547,15 @@ func TestAnUnreachableKubernetesIsSaidWithoutSecrets(t *testing.T) {
 	_, ownersErr := k.Owners(t.Context(), "llm", "llama-1")
 	_, podsErr := k.PodsAt(t.Context(), "llm", "10.0.0.1")
 	for _, text := range []string{got.Error, fmt.Sprint(ownersErr), fmt.Sprint(podsErr)} {
-		if !strings.Contains(text, "the Kubernetes API could not be asked") || !strings.Contains(text, "connection refused") || strings.Contains(text, "hunter2") {
+		if !strings.Contains(text, "the Kubernetes API could not be asked") ||
+			!strings.Contains(text, "connection refused") ||
+			strings.Contains(text, "hunter2") {
 			t.Errorf("error = %q", text)
 		}
 	}
-	if errors.Is(ownersErr, incident.ErrNoWorkload) || errors.Is(podsErr, incident.ErrNoWorkload) || !errors.Is(ownersErr, incident.ErrUnanswered) || !errors.Is(podsErr, incident.ErrUnanswered) {
+	if errors.Is(ownersErr, incident.ErrNoWorkload) || errors.Is(podsErr, incident.ErrNoWorkload) ||
+		!errors.Is(ownersErr, incident.ErrUnanswered) ||
+		!errors.Is(podsErr, incident.ErrUnanswered) {
 		t.Error("an API that did not answer is taken for an answer")
 	}
 	if _, err := New(nil); err == nil {

@@ -22,12 +22,16 @@ func (c *cluster) crashedPod(t *testing.T, namespace, name, app, node, reason st
 	t.Helper()
 	tpl := template(app)
 	tpl.Spec.NodeName = node
-	p, err := c.admin.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels}, Spec: tpl.Spec}, metav1.CreateOptions{})
+	p, err := c.admin.CoreV1().
+		Pods(namespace).
+		Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels}, Spec: tpl.Spec}, metav1.CreateOptions{})
 	must(t, err)
 	p.Status = readyPod(at.Add(-time.Hour), "10.3.0.1")
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "vllm", Ready: true, RestartCount: 3, LastTerminationState: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code, FinishedAt: metav1.NewTime(at)},
-	}}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: "vllm", Ready: true, RestartCount: 3, LastTerminationState: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code, FinishedAt: metav1.NewTime(at)},
+		}},
+	}
 	_, err = c.admin.CoreV1().Pods(namespace).UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
 	must(t, err)
 }
@@ -36,7 +40,10 @@ func (c *cluster) crashedPod(t *testing.T, namespace, name, app, node, reason st
 func (c *cluster) nodeEvent(t *testing.T, node, typ, reason, message string, at time.Time) {
 	t.Helper()
 	_, err := c.admin.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-", Namespace: "default"}, Type: typ, Reason: reason, Message: message,
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: "node-",
+			Namespace:    "default",
+		}, Type: typ, Reason: reason, Message: message,
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: node}, LastTimestamp: metav1.NewTime(at),
 	}, metav1.CreateOptions{})
 	must(t, err)
@@ -44,10 +51,16 @@ func (c *cluster) nodeEvent(t *testing.T, node, typ, reason, message string, at 
 
 func (c *cluster) mayReadNodeEvents(t *testing.T) {
 	t.Helper()
-	c.kube.Grant(t, kubetest.Bot, "default", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}})
+	c.kube.Grant(
+		t,
+		kubetest.Bot,
+		"default",
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+	)
 }
 
-// TestCrashesAndNodesOfARealKubernetes shares one API server between its parts. It has no right to events of nodes until the last part.
+// TestCrashesAndNodesOfARealKubernetes shares one API server between its parts. It has no right to events of nodes
+// until the last part.
 func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -65,7 +78,13 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		for i := range 30 {
 			lines = append(lines, fmt.Sprintf("\x1b[31mline %d\x1b[0m %s", i, strings.Repeat("x", i%2*250)))
 		}
-		kubelet.SetLog("llm", "crashy-a", "vllm", true, strings.Join(lines, "\n")+"\ntorch.OutOfMemoryError: CUDA out of memory.\xff\n")
+		kubelet.SetLog(
+			"llm",
+			"crashy-a",
+			"vllm",
+			true,
+			strings.Join(lines, "\n")+"\ntorch.OutOfMemoryError: CUDA out of memory.\xff\n",
+		)
 		kubelet.SetLog("llm", "crashy-b", "vllm", true, strings.Repeat("z ", 500)+"\n\n")
 		got := c.bot.Cluster(t.Context(), deploymentRef("crashy"), now)
 		if got.Error != "" || fmt.Sprint(got.Unread) != "["+nodesForbidden+"]" {
@@ -73,7 +92,14 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		}
 		want := []incident.Crash{
 			{Pod: "crashy-a", Container: "vllm", At: ago(10), Reason: "Error", ExitCode: 1, OutOfMemory: "gpu"},
-			{Pod: "crashy-b", Container: "vllm", At: ago(20), Reason: "OOMKilled", ExitCode: 137, Log: []string{strings.Repeat("z ", maxLogLine)[:maxLogLine-3] + "..."}},
+			{
+				Pod:       "crashy-b",
+				Container: "vllm",
+				At:        ago(20),
+				Reason:    "OOMKilled",
+				ExitCode:  137,
+				Log:       []string{strings.Repeat("z ", maxLogLine)[:maxLogLine-3] + "..."},
+			},
 			{Pod: "crashy-c", Container: "vllm", At: ago(300), Reason: "Error", ExitCode: 2},
 		}
 		for i := 11; i < 30; i++ {
@@ -84,7 +110,12 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 			t.Errorf("crashes (-want +got):\n%s", diff)
 		}
 		restart := func(pod, text string, minutes int) incident.RecentChange {
-			return incident.RecentChange{At: ago(minutes), Kind: incident.ChangeRestart, Object: "Pod " + pod, Text: "container vllm ended: " + text + ", and was started again (3 restarts)"}
+			return incident.RecentChange{
+				At:     ago(minutes),
+				Kind:   incident.ChangeRestart,
+				Object: "Pod " + pod,
+				Text:   "container vllm ended: " + text + ", and was started again (3 restarts)",
+			}
 		}
 		if diff := cmp.Diff([]incident.RecentChange{restart("crashy-a", "Error, exit code 1", 10), restart("crashy-b", "OOMKilled, exit code 137", 20)}, got.Changes); diff != "" {
 			t.Errorf("changes (-want +got):\n%s", diff)
@@ -98,16 +129,29 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 	t.Run("of a log with long lines the end is read", func(t *testing.T) {
 		c.deployment(t, "llm", "wordy", 1, settled(1, 1))
 		c.crashedPod(t, "llm", "wordy-a", "wordy", "gpu-1", "Error", 1, ago(10))
-		kubelet.SetLog("llm", "wordy-a", "vllm", true, strings.Repeat(strings.Repeat("long ", 200)+"\n", 100)+"CUDA out of memory\n")
+		kubelet.SetLog(
+			"llm",
+			"wordy-a",
+			"vllm",
+			true,
+			strings.Repeat(strings.Repeat("long ", 200)+"\n", 100)+"CUDA out of memory\n",
+		)
 		got := c.bot.Cluster(t.Context(), deploymentRef("wordy"), now).Crashes
-		if len(got) != 1 || got[0].OutOfMemory != "gpu" || len(got[0].Log) != fewLines || got[0].Log[fewLines-1] != "CUDA out of memory" {
+		if len(got) != 1 || got[0].OutOfMemory != "gpu" || len(got[0].Log) != fewLines ||
+			got[0].Log[fewLines-1] != "CUDA out of memory" {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("a secret that the limit cuts in two", func(t *testing.T) {
 		c.deployment(t, "llm", "split", 1, settled(1, 1))
 		c.crashedPod(t, "llm", "split-a", "split", "gpu-1", "Error", 1, ago(10))
-		kubelet.SetLog("llm", "split-a", "vllm", true, strings.Repeat("a ", logBytes/2-9)+"\nhf_hunter2hunter2hunter2hunter2\n")
+		kubelet.SetLog(
+			"llm",
+			"split-a",
+			"vllm",
+			true,
+			strings.Repeat("a ", logBytes/2-9)+"\nhf_hunter2hunter2hunter2hunter2\n",
+		)
 		got := c.bot.Cluster(t.Context(), deploymentRef("split"), now).Crashes
 		if len(got) != 1 || len(got[0].Log) != 1 || strings.Contains(fmt.Sprint(got), "hunter") {
 			t.Errorf("%+v", got)
@@ -117,7 +161,8 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		c.deployment(t, "llm", "rotated", 1, settled(1, 1))
 		c.crashedPod(t, "llm", "rotated-a", "rotated", "gpu-1", "Error", 1, ago(10))
 		got := c.bot.Cluster(t.Context(), deploymentRef("rotated"), now)
-		if len(got.Crashes) != 1 || got.Crashes[0].Log != nil || got.Error != "" || !strings.Contains(fmt.Sprint(got.Unread), "pod rotated-a, container vllm: there is none") {
+		if len(got.Crashes) != 1 || got.Crashes[0].Log != nil || got.Error != "" ||
+			!strings.Contains(fmt.Sprint(got.Unread), "pod rotated-a, container vllm: there is none") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -139,7 +184,9 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 				t.Errorf("unread = %q; want %q in it", got.Unread, want)
 			}
 		}
-		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Crashes[0].Log != nil || *got.Replicas != 1 || strings.Contains(got.Error, "pods/log") || strings.Contains(got.Error, "replicasets") {
+		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Crashes[0].Log != nil || *got.Replicas != 1 ||
+			strings.Contains(got.Error, "pods/log") ||
+			strings.Contains(got.Error, "replicasets") {
 			t.Errorf("what may be read is not there, or the error has what it must not: %+v", got)
 		}
 	})
@@ -152,7 +199,8 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		must(t, err)
 		bot.logPatience = 50 * time.Millisecond
 		got := bot.Cluster(t.Context(), deploymentRef("hanging"), now)
-		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Error != "" || !strings.Contains(fmt.Sprint(got.Unread), "pod hanging-a, container vllm: its node did not answer in time") {
+		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Error != "" ||
+			!strings.Contains(fmt.Sprint(got.Unread), "pod hanging-a, container vllm: its node did not answer in time") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -162,7 +210,8 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		c.deployment(t, "llm", "lost", 1, settled(1, 1))
 		c.crashedPod(t, "llm", "lost-a", "lost", "gpu-gone", "Error", 1, ago(10))
 		got := c.bot.Cluster(t.Context(), deploymentRef("lost"), now)
-		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Error != "" || !strings.Contains(fmt.Sprint(got.Unread), "pod lost-a, container vllm: the kubelet of its node could not be asked") {
+		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Error != "" ||
+			!strings.Contains(fmt.Sprint(got.Unread), "pod lost-a, container vllm: the kubelet of its node could not be asked") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -171,7 +220,9 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		c.deployment(t, "llm", "noded", 1, settled(1, 1))
 		tpl := template("noded")
 		tpl.Spec.NodeName = "gpu-7"
-		_, err := c.admin.CoreV1().Pods("llm").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "noded-a", Labels: tpl.Labels}, Spec: tpl.Spec}, metav1.CreateOptions{})
+		_, err := c.admin.CoreV1().
+			Pods("llm").
+			Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "noded-a", Labels: tpl.Labels}, Spec: tpl.Spec}, metav1.CreateOptions{})
 		must(t, err)
 		c.nodeEvent(t, "gpu-7", "Normal", "NodeNotReady", "Node gpu-7 status is now: NodeNotReady", ago(5))
 		c.nodeEvent(t, "gpu-7", "Normal", "NodeNotReady", "the same earlier", ago(15))
@@ -181,8 +232,18 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		c.nodeEvent(t, "gpu-8", "Warning", "Rebooted", "not our node", ago(1))
 		got := c.bot.Cluster(t.Context(), deploymentRef("noded"), now)
 		want := []incident.RecentChange{
-			{At: ago(5), Kind: incident.ChangeNode, Object: "Node gpu-7", Text: "NodeNotReady: Node gpu-7 status is now: NodeNotReady"},
-			{At: ago(6), Kind: incident.ChangeNode, Object: "Node gpu-7", Text: "XIDError: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus"},
+			{
+				At:     ago(5),
+				Kind:   incident.ChangeNode,
+				Object: "Node gpu-7",
+				Text:   "NodeNotReady: Node gpu-7 status is now: NodeNotReady",
+			},
+			{
+				At:     ago(6),
+				Kind:   incident.ChangeNode,
+				Object: "Node gpu-7",
+				Text:   "XIDError: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus",
+			},
 		}
 		if diff := cmp.Diff(want, got.Changes); diff != "" || got.Unread != nil || got.Error != "" {
 			t.Errorf("unread %q, error %q, changes (-want +got):\n%s", got.Unread, got.Error, diff)
@@ -203,24 +264,42 @@ func (c *cluster) leaky(t *testing.T, kubelet *kubetest.Kubelet, now time.Time) 
 	for i, image := range []string{"vllm:v1", "vllm:v2"} {
 		rs := replicaSetOf(d, i+1)
 		vllm := &rs.Spec.Template.Spec.Containers[0]
-		vllm.Image, vllm.Args = image, []string{"--api-key", plant(), "--hf-token=" + plant(), "--served-model-name=sk-" + plant(), "--x", plant()}
+		vllm.Image, vllm.Args = image, []string{
+			"--api-key",
+			plant(),
+			"--hf-token=" + plant(),
+			"--served-model-name=sk-" + plant(),
+			"--x",
+			plant(),
+		}
 		vllm.Env = []corev1.EnvVar{{Name: "HF_TOKEN", Value: plant()}}
 		rs.Spec.Template.Annotations = map[string]string{"note": plant()}
 		_, err := c.admin.AppsV1().ReplicaSets("llm").Create(t.Context(), rs, metav1.CreateOptions{})
 		must(t, err)
 	}
 	c.crashedPod(t, "llm", "leaky-a", "leaky", "gpu-1", "password="+plant(), 1, now.Add(-time.Minute))
-	kubelet.SetLog("llm", "leaky-a", "vllm", true, "non-default args: {'api_key': ['"+plant()+"'], 'port': 80}\nAuthorization: Bearer "+plant()+
-		"\nhttps://user:"+plant()+"@host/x\n\x1b[1mhf_\x1b[0m"+plant()+"\n-----BEGIN PRIVATE KEY-----\n"+plant()+"\n-----END PRIVATE KEY-----\nthe end\n")
+	kubelet.SetLog(
+		"llm",
+		"leaky-a",
+		"vllm",
+		true,
+		"non-default args: {'api_key': ['"+plant()+"'], 'port': 80}\nAuthorization: Bearer "+plant()+
+			"\nhttps://user:"+plant()+"@host/x\n\x1b[1mhf_\x1b[0m"+plant()+"\n-----BEGIN PRIVATE KEY-----\n"+plant()+"\n-----END PRIVATE KEY-----\nthe end\n",
+	)
 	pending := corev1.PodStatus{
-		Reason:     "token=" + plant(),
-		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "x", Message: "secret: " + plant()}},
+		Reason: "token=" + plant(),
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "x", Message: "secret: " + plant()},
+		},
 	}
 	c.pod(t, "llm", "leaky-b", "leaky", pending)
 	c.event(t, "leak-1", "Pod", "leaky-a", "Warning", "failed with --api-key "+plant(), now, 1)
 	c.nodeEvent(t, "gpu-1", "Warning", "Odd", "bearer "+plant(), now)
 	_, err = c.admin.CoreV1().Events("llm").Create(t.Context(), &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: "leak-2", Namespace: "llm"}, Type: "Normal", Reason: "ScalingReplicaSet", LastTimestamp: metav1.NewTime(now),
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      "leak-2",
+			Namespace: "llm",
+		}, Type: "Normal", Reason: "ScalingReplicaSet", LastTimestamp: metav1.NewTime(now),
 		Message:        "Scaled down replica set leaky-2 from 4 to 2 token " + plant(),
 		InvolvedObject: corev1.ObjectReference{Kind: "Deployment", Name: "leaky", Namespace: "llm"},
 	}, metav1.CreateOptions{})
@@ -244,7 +323,14 @@ func (c *cluster) leaky(t *testing.T, kubelet *kubetest.Kubelet, now time.Time) 
 			t.Errorf("changes = %s\nwant in it %s", all, want)
 		}
 	}
-	want := []string{"non-default args: {'api_key': [redacted] 'port': 80}", "Authorization: [redacted]", "https://[redacted]@host/x", "[redacted]", "[redacted]", "the end"}
+	want := []string{
+		"non-default args: {'api_key': [redacted] 'port': 80}",
+		"Authorization: [redacted]",
+		"https://[redacted]@host/x",
+		"[redacted]",
+		"[redacted]",
+		"the end",
+	}
 	if len(got.Crashes) != 1 || len(got.Events) != 1 || got.Unread != nil || got.Error != "" {
 		t.Fatalf("%+v", got)
 	}

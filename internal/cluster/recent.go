@@ -83,8 +83,11 @@ func (k *Reader) changes(ctx context.Context, a around, out *incident.Cluster) {
 	}
 	out.Changes = newest(all)
 	out.Unread = append(out.Unread, unread(
-		unreadPart{incident.PartRollouts, revisedErr}, unreadPart{incident.PartScaling, scaledErr}, unreadPart{incident.PartKedaScaling, kedaErr},
-		unreadPart{incident.PartNodes, nodesErr}, unreadPart{incident.PartCrashLog, errors.Join(logErrs...)},
+		unreadPart{incident.PartRollouts, revisedErr},
+		unreadPart{incident.PartScaling, scaledErr},
+		unreadPart{incident.PartKedaScaling, kedaErr},
+		unreadPart{incident.PartNodes, nodesErr},
+		unreadPart{incident.PartCrashLog, errors.Join(logErrs...)},
 	)...)
 }
 
@@ -117,7 +120,10 @@ type ownScalings struct {
 }
 
 // revised reads the rollouts, and the scale events that have to be told apart from them.
-func (k *Reader) revised(ctx context.Context, a around) (out []incident.RecentChange, own []ownScalings, revisedErr, scaledErr error) {
+func (k *Reader) revised(
+	ctx context.Context,
+	a around,
+) (out []incident.RecentChange, own []ownScalings, revisedErr, scaledErr error) {
 	hs, revisedErr := k.histories(ctx, a.ref, a.obj, a.sel, a.pods)
 	for _, h := range hs {
 		if h.of.Kind == "Deployment" {
@@ -128,7 +134,8 @@ func (k *Reader) revised(ctx context.Context, a around) (out []incident.RecentCh
 		}
 		out = append(out, h.rollouts(a.now, cmp.Or(a.ref.Container, "vllm"))...)
 	}
-	if len(hs) == 0 && revisedErr == nil && !slices.Contains([]string{"Pod", "ReplicaSet", "StatefulSet", "DaemonSet"}, a.obj.GetKind()) {
+	if len(hs) == 0 && revisedErr == nil &&
+		!slices.Contains([]string{"Pod", "ReplicaSet", "StatefulSet", "DaemonSet"}, a.obj.GetKind()) {
 		if c, ok := specChange(a.obj, a.now); ok {
 			out = append(out, c)
 		}
@@ -179,7 +186,9 @@ func (a *around) args() map[string]float64 {
 // are workers where it has none.
 func templateSpec(obj *unstructured.Unstructured) *corev1.PodSpec {
 	for _, path := range [][]string{
-		{"spec", "template"}, {"spec", "leaderWorkerTemplate", "leaderTemplate"}, {"spec", "leaderWorkerTemplate", "workerTemplate"},
+		{"spec", "template"},
+		{"spec", "leaderWorkerTemplate", "leaderTemplate"},
+		{"spec", "leaderWorkerTemplate", "workerTemplate"},
 	} {
 		m, found, err := unstructured.NestedMap(obj.Object, append(path, "spec")...)
 		if err != nil || !found {

@@ -22,7 +22,12 @@ func TestRolloutsOfAHistory(t *testing.T) {
 	rev := func(number int64, created time.Time, image string) revision {
 		tpl := template("x")
 		tpl.Spec.Containers[0].Image = image
-		return revision{number: number, object: "ReplicaSet " + image, created: created, templates: map[string]*corev1.PodTemplateSpec{"": &tpl}}
+		return revision{
+			number:    number,
+			object:    "ReplicaSet " + image,
+			created:   created,
+			templates: map[string]*corev1.PodTemplateSpec{"": &tpl},
+		}
 	}
 	again := rev(3, ago(48*time.Hour), "a")
 	again.renewed = ago(5 * time.Minute)
@@ -84,11 +89,29 @@ func TestScalingIsToldApartFromRollouts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
-	old, fresh := revision{number: 1, object: "ReplicaSet old", created: ago(9000)}, revision{number: 2, object: "ReplicaSet new", created: ago(60)}
+	old, fresh := revision{
+		number:  1,
+		object:  "ReplicaSet old",
+		created: ago(9000),
+	}, revision{
+		number:  2,
+		object:  "ReplicaSet new",
+		created: ago(60),
+	}
 	finished := history{finished: ago(50), revisions: []revision{old, fresh}}
-	backNobodyKnowsWhen := history{finished: ago(20), revisions: []revision{fresh, {number: 3, object: "ReplicaSet old", created: ago(9000)}}}
+	backNobodyKnowsWhen := history{
+		finished:  ago(20),
+		revisions: []revision{fresh, {number: 3, object: "ReplicaSet old", created: ago(9000)}},
+	}
 	back := history{finished: ago(20), revisions: slices.Clone(backNobodyKnowsWhen.revisions)}
-	back.dateReturn([]scaling{{at: ago(8999), replicaSet: "old", up: true, from: 0}, {at: ago(5), replicaSet: "old", from: 3}, {at: ago(30), replicaSet: "old", up: true, from: 0}, {at: ago(25), replicaSet: "old", up: true, from: 1}})
+	back.dateReturn(
+		[]scaling{
+			{at: ago(8999), replicaSet: "old", up: true, from: 0},
+			{at: ago(5), replicaSet: "old", from: 3},
+			{at: ago(30), replicaSet: "old", up: true, from: 0},
+			{at: ago(25), replicaSet: "old", up: true, from: 1},
+		},
+	)
 	if at, _ := back.began(1); !at.Equal(ago(30)) {
 		t.Errorf("it went back at %v", at)
 	}
@@ -147,7 +170,13 @@ func TestEndings(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	terminated := func(ago time.Duration, code int32) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: code, FinishedAt: metav1.NewTime(now.Add(-ago))}}
+		return corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{
+				Reason:     "Error",
+				ExitCode:   code,
+				FinishedAt: metav1.NewTime(now.Add(-ago)),
+			},
+		}
 	}
 	pod := func(name string, statuses ...corev1.ContainerStatus) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{ContainerStatuses: statuses}}
@@ -163,7 +192,13 @@ func TestEndings(t *testing.T) {
 	loading.Status.InitContainerStatuses = []corev1.ContainerStatus{
 		{Name: "fine", State: terminated(time.Second, 0)}, {Name: "download", State: terminated(30*time.Second, 2)},
 	}
-	undated := pod("undated", corev1.ContainerStatus{Name: "vllm", LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 9}}})
+	undated := pod(
+		"undated",
+		corev1.ContainerStatus{
+			Name:                 "vllm",
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 9}},
+		},
+	)
 	var got []string
 	for _, e := range endings([]corev1.Pod{
 		undated, pod("a", last("vllm", time.Minute), last("sidecar", time.Second)), pod("b", last("other", 5*time.Hour)), loading,
@@ -242,7 +277,10 @@ func TestUnreadSaysEachReasonOnce(t *testing.T) {
 	t.Parallel()
 	err := errors.New("no right, api_key=hunter2")
 	got := unread(unreadPart{"a", errors.Join(err, err)}, unreadPart{"b", nil}, unreadPart{"c", err})
-	want := []incident.Unread{{Part: "a", Why: "no right, api_key=[redacted]"}, {Part: "c", Why: "no right, api_key=[redacted]"}}
+	want := []incident.Unread{
+		{Part: "a", Why: "no right, api_key=[redacted]"},
+		{Part: "c", Why: "no right, api_key=[redacted]"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -53,7 +53,13 @@ type revision struct {
 }
 
 // histories reads the revisions of a workload: those of the Deployments by which it makes its pods, else its own.
-func (k *Reader) histories(ctx context.Context, ref incident.WorkloadRef, obj *unstructured.Unstructured, sel labels.Selector, pods []corev1.Pod) ([]history, error) {
+func (k *Reader) histories(
+	ctx context.Context,
+	ref incident.WorkloadRef,
+	obj *unstructured.Unstructured,
+	sel labels.Selector,
+	pods []corev1.Pod,
+) ([]history, error) {
 	if sel == nil || obj.GetKind() == "ReplicaSet" {
 		return nil, nil
 	}
@@ -80,9 +86,13 @@ func (k *Reader) histories(ctx context.Context, ref incident.WorkloadRef, obj *u
 	)
 	for _, name := range deploymentsOf(sets, owners) {
 		if len(out) == maxHistories {
-			return out, errors.Join(append(errs, fmt.Errorf("%s has more than %d Deployments, the others were not looked at", ref, maxHistories))...)
+			return out, errors.Join(
+				append(errs, fmt.Errorf("%s has more than %d Deployments, the others were not looked at", ref, maxHistories))...)
 		}
-		d, _, err := k.get(ctx, incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: ref.Namespace, Name: name})
+		d, _, err := k.get(
+			ctx,
+			incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: ref.Namespace, Name: name},
+		)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -117,12 +127,18 @@ func deploymentsOf(sets []appsv1.ReplicaSet, uids map[types.UID]bool) []string {
 }
 
 func (k *Reader) replicaSets(ctx context.Context, namespace string, sel labels.Selector) ([]appsv1.ReplicaSet, error) {
-	sets, err := k.typed.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxRevisions})
+	sets, err := k.typed.AppsV1().
+		ReplicaSets(namespace).
+		List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxRevisions})
 	if err != nil {
 		return nil, readError(err, "list", appsv1.Resource("replicasets"), namespace)
 	}
 	if sets.Continue != "" {
-		return nil, fmt.Errorf("there are more than %d ReplicaSets in namespace %s, so they were not compared", maxRevisions, namespace)
+		return nil, fmt.Errorf(
+			"there are more than %d ReplicaSets in namespace %s, so they were not compared",
+			maxRevisions,
+			namespace,
+		)
 	}
 	return sets.Items, nil
 }
@@ -130,7 +146,12 @@ func (k *Reader) replicaSets(ctx context.Context, namespace string, sel labels.S
 // deploymentHistory takes the ReplicaSets that a Deployment controls.
 func deploymentHistory(d *unstructured.Unstructured, sets []appsv1.ReplicaSet) history {
 	out := history{
-		of:      incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: d.GetNamespace(), Name: d.GetName()},
+		of: incident.WorkloadRef{
+			APIVersion: "apps/v1",
+			Kind:       "Deployment",
+			Namespace:  d.GetNamespace(),
+			Name:       d.GetName(),
+		},
 		running: rolloutRunning(d, Number(d, "spec", "replicas")), finished: rolloutFinished(d),
 	}
 	for i := range sets {
@@ -175,12 +196,23 @@ func rolloutFinished(d *unstructured.Unstructured) time.Time {
 
 // controllerRevisions reads the history of a StatefulSet, a DaemonSet, a LeaderWorkerSet, or whatever else keeps one:
 // their revisions carry the labels by which their pods are found.
-func (k *Reader) controllerRevisions(ctx context.Context, obj *unstructured.Unstructured, sel labels.Selector) (history, error) {
+func (k *Reader) controllerRevisions(
+	ctx context.Context,
+	obj *unstructured.Unstructured,
+	sel labels.Selector,
+) (history, error) {
 	out := history{
-		of:      incident.WorkloadRef{APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()},
+		of: incident.WorkloadRef{
+			APIVersion: obj.GetAPIVersion(),
+			Kind:       obj.GetKind(),
+			Namespace:  obj.GetNamespace(),
+			Name:       obj.GetName(),
+		},
 		running: rolloutRunning(obj, Number(obj, "spec", "replicas")),
 	}
-	list, err := k.typed.AppsV1().ControllerRevisions(obj.GetNamespace()).List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxRevisions})
+	list, err := k.typed.AppsV1().
+		ControllerRevisions(obj.GetNamespace()).
+		List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxRevisions})
 	if err != nil {
 		return out, readError(err, "list", appsv1.Resource("controllerrevisions"), obj.GetNamespace())
 	}
@@ -189,7 +221,12 @@ func (k *Reader) controllerRevisions(ctx context.Context, obj *unstructured.Unst
 		if c := metav1.GetControllerOf(cr); c == nil || c.UID != obj.GetUID() {
 			continue
 		}
-		r := revision{number: cr.Revision, object: "ControllerRevision " + cr.Name, created: cr.CreationTimestamp.UTC(), templates: revisionTemplates(cr.Data.Raw)}
+		r := revision{
+			number:    cr.Revision,
+			object:    "ControllerRevision " + cr.Name,
+			created:   cr.CreationTimestamp.UTC(),
+			templates: revisionTemplates(cr.Data.Raw),
+		}
 		for _, m := range cr.ManagedFields {
 			if m.Time != nil && m.Time.After(r.renewed) {
 				r.renewed = m.Time.UTC()
@@ -199,7 +236,12 @@ func (k *Reader) controllerRevisions(ctx context.Context, obj *unstructured.Unst
 	}
 	out.sort()
 	if list.Continue != "" {
-		return history{}, fmt.Errorf("%s %s has more than %d revisions, so they were not compared", obj.GetKind(), obj.GetName(), maxRevisions)
+		return history{}, fmt.Errorf(
+			"%s %s has more than %d revisions, so they were not compared",
+			obj.GetKind(),
+			obj.GetName(),
+			maxRevisions,
+		)
 	}
 	return out, nil
 }
@@ -220,7 +262,8 @@ func revisionTemplates(raw []byte) map[string]*corev1.PodTemplateSpec {
 	}
 	out := make(map[string]*corev1.PodTemplateSpec)
 	for name, t := range map[string]*corev1.PodTemplateSpec{
-		"": data.Spec.Template, "leader": data.Spec.LeaderWorkerTemplate.Leader, "worker": data.Spec.LeaderWorkerTemplate.Worker,
+		"": data.Spec.Template, "leader": data.Spec.LeaderWorkerTemplate.Leader,
+		"worker": data.Spec.LeaderWorkerTemplate.Worker,
 	} {
 		if t != nil {
 			out[name] = t
@@ -245,7 +288,15 @@ func (h *history) rollouts(now time.Time, engine string) []incident.RecentChange
 		if back {
 			text = fmt.Sprintf("back to an earlier template as revision %d (%s)", r.number, r.object)
 		}
-		out = append(out, incident.RecentChange{At: at, Kind: incident.ChangeRollout, Object: h.of.Kind + " " + h.of.Name, Text: text + ": " + h.changed(i, engine)})
+		out = append(
+			out,
+			incident.RecentChange{
+				At:     at,
+				Kind:   incident.ChangeRollout,
+				Object: h.of.Kind + " " + h.of.Name,
+				Text:   text + ": " + h.changed(i, engine),
+			},
+		)
 	}
 	return out
 }
@@ -320,7 +371,8 @@ func (h *history) changed(i int, engine string) string {
 func specChange(obj *unstructured.Unstructured, now time.Time) (incident.RecentChange, bool) {
 	var last metav1.ManagedFieldsEntry
 	for _, m := range obj.GetManagedFields() {
-		if m.Time == nil || m.Subresource != "" || m.FieldsV1 == nil || !hasSpec(m.FieldsV1.GetRawBytes()) || last.Time != nil && !m.Time.After(last.Time.Time) {
+		if m.Time == nil || m.Subresource != "" || m.FieldsV1 == nil || !hasSpec(m.FieldsV1.GetRawBytes()) ||
+			last.Time != nil && !m.Time.After(last.Time.Time) {
 			continue
 		}
 		last = m
@@ -330,7 +382,11 @@ func specChange(obj *unstructured.Unstructured, now time.Time) (incident.RecentC
 	}
 	return incident.RecentChange{
 		At: last.Time.UTC(), Kind: incident.ChangeRollout, Object: obj.GetKind() + " " + obj.GetName(),
-		Text: fmt.Sprintf("its specification was written by %s (generation %d); what changed is not kept", redact.Shown(last.Manager), obj.GetGeneration()),
+		Text: fmt.Sprintf(
+			"its specification was written by %s (generation %d); what changed is not kept",
+			redact.Shown(last.Manager),
+			obj.GetGeneration(),
+		),
 	}, true
 }
 

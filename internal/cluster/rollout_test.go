@@ -43,7 +43,9 @@ func TestRolloutRunning(t *testing.T) {
 			if tt.kind != "Deployment" && tt.kind != "StatefulSet" {
 				version = "example.com/v1"
 			}
-			obj := &unstructured.Unstructured{Object: m{"apiVersion": version, "kind": tt.kind, "spec": tt.spec, "status": tt.status}}
+			obj := &unstructured.Unstructured{
+				Object: m{"apiVersion": version, "kind": tt.kind, "spec": tt.spec, "status": tt.status},
+			}
 			obj.SetGeneration(tt.generation)
 			if got := rolloutRunning(obj, Number(obj, "spec", "replicas")); got != tt.want {
 				t.Errorf("rolloutRunning = %v", got)

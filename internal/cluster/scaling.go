@@ -34,13 +34,20 @@ type scaling struct {
 // autoscaler (pkg/controller/podautoscaler/horizontal.go). Of more than ten alike within ten minutes only the last is
 // kept, with a note before it (k8s.io/client-go/tools/record/events_cache.go).
 var (
-	scaled  = regexp.MustCompile(`^(?:\(combined from similar events\): )?Scaled (up|down) replica set (\S+) (?:from (\d+) )?to (\d+)`)
+	scaled = regexp.MustCompile(
+		`^(?:\(combined from similar events\): )?Scaled (up|down) replica set (\S+) (?:from (\d+) )?to (\d+)`,
+	)
 	resized = regexp.MustCompile(`^New size: (\d+);`)
 )
 
 // deploymentScalings are the scale events of a Deployment.
 func (k *Reader) deploymentScalings(ctx context.Context, of incident.WorkloadRef, now time.Time) ([]scaling, error) {
-	found, err := k.eventsWith(ctx, of.Namespace, fields.Set{"involvedObject.kind": of.Kind, "involvedObject.name": of.Name, "reason": "ScalingReplicaSet"}, lately(now))
+	found, err := k.eventsWith(
+		ctx,
+		of.Namespace,
+		fields.Set{"involvedObject.kind": of.Kind, "involvedObject.name": of.Name, "reason": "ScalingReplicaSet"},
+		lately(now),
+	)
 	var out []scaling
 	for i := range found {
 		e := &found[i]
@@ -49,13 +56,18 @@ func (k *Reader) deploymentScalings(ctx context.Context, of incident.WorkloadRef
 			continue
 		}
 		out = append(out, scaling{
-			at: eventTime(e).UTC(), object: of.Kind + " " + of.Name, text: redact.Shown(e.Message), replicaSet: m[2], up: m[1] == "up", from: replicaNumber(m[3]), to: replicaNumber(m[4]),
+			at: eventTime(
+				e,
+			).UTC(),
+			object: of.Kind + " " + of.Name, text: redact.Shown(e.Message),
+			replicaSet: m[2], up: m[1] == "up", from: replicaNumber(m[3]), to: replicaNumber(m[4]),
 		})
 	}
 	return out, err
 }
 
-// scalerScalings are the scale events of autoscalers, of KEDA and of AIBrix, whose PodAutoscaler speaks as an autoscaler does.
+// scalerScalings are the scale events of autoscalers, of KEDA and of AIBrix, whose PodAutoscaler speaks as an
+// autoscaler does.
 func (k *Reader) scalerScalings(ctx context.Context, scalers []Autoscaler, now time.Time) ([]scaling, error) {
 	var (
 		out  []scaling
@@ -69,7 +81,11 @@ func (k *Reader) scalerScalings(ctx context.Context, scalers []Autoscaler, now t
 		}
 		switch s.Kind {
 		case ScaledObjectKind:
-			all = append(all, spoken{s.Kind, s.Name, "KEDAScaleTargetActivated"}, spoken{s.Kind, s.Name, "KEDAScaleTargetDeactivated"})
+			all = append(
+				all,
+				spoken{s.Kind, s.Name, "KEDAScaleTargetActivated"},
+				spoken{s.Kind, s.Name, "KEDAScaleTargetDeactivated"},
+			)
 		case PodAutoscalerKind:
 			all = append(all, spoken{s.Kind, s.Name, "SuccessfulRescale"})
 		}
@@ -188,7 +204,8 @@ func (h *history) dateReturn(events []scaling) {
 		return
 	}
 	for _, s := range events {
-		if s.up && s.from == 0 && newest.object == "ReplicaSet "+s.replicaSet && !s.at.Before(succeeded) && s.at.After(newest.renewed) {
+		if s.up && s.from == 0 && newest.object == "ReplicaSet "+s.replicaSet && !s.at.Before(succeeded) &&
+			s.at.After(newest.renewed) {
 			newest.renewed = s.at
 		}
 	}

@@ -32,7 +32,9 @@ func TestSelectorOf(t *testing.T) {
 			if tt.selector != nil {
 				spec["selector"] = tt.selector
 			}
-			got, err := selectorOf(&unstructured.Unstructured{Object: m{"kind": tt.kind, "metadata": m{"name": "thing"}, "spec": spec}})
+			got, err := selectorOf(
+				&unstructured.Unstructured{Object: m{"kind": tt.kind, "metadata": m{"name": "thing"}, "spec": spec}},
+			)
 			if (err != nil) != tt.bad || (got == nil) != tt.none || got != nil && got.String() != tt.want {
 				t.Errorf("selectorOf = %v, %v", got, err)
 			}

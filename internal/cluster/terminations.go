@@ -22,7 +22,8 @@ const maxEndedPods = 3
 // refused by a node, done) stay listed until Kubernetes collects them, which can take days. One without a controller is
 // not replaced, and stays a pod that should serve.
 func endedForGood(pod *corev1.Pod) bool {
-	return (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded) && metav1.GetControllerOf(pod) != nil
+	return (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded) &&
+		metav1.GetControllerOf(pod) != nil
 }
 
 // endedPods are the recent ends of pods as changes, the newest one by one.
@@ -31,7 +32,15 @@ func endedPods(pods []corev1.Pod, now time.Time) []incident.RecentChange {
 	for i := range pods {
 		p := &pods[i]
 		if at := endOfPod(p); endedForGood(p) && recent(at, now) {
-			out = append(out, incident.RecentChange{At: at.UTC(), Kind: incident.ChangeRestart, Object: "Pod " + p.Name, Text: "ended for good" + podReason(p) + ", and its owner replaces it"})
+			out = append(
+				out,
+				incident.RecentChange{
+					At:     at.UTC(),
+					Kind:   incident.ChangeRestart,
+					Object: "Pod " + p.Name,
+					Text:   "ended for good" + podReason(p) + ", and its owner replaces it",
+				},
+			)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b incident.RecentChange) int {
@@ -39,7 +48,8 @@ func endedPods(pods []corev1.Pod, now time.Time) []incident.RecentChange {
 	})
 	if n := len(out) - maxEndedPods; n > 0 {
 		out = append(out[:maxEndedPods], incident.RecentChange{
-			At: out[maxEndedPods].At, Kind: incident.ChangeRestart, Object: "Pods", Text: fmt.Sprintf("%d more ended for good, and their owners replace them", n),
+			At: out[maxEndedPods].At, Kind: incident.ChangeRestart, Object: "Pods",
+			Text: fmt.Sprintf("%d more ended for good, and their owners replace them", n),
 		})
 	}
 	return out

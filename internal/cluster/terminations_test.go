@@ -17,9 +17,12 @@ import (
 func ownedPod(name string, status corev1.PodStatus) corev1.Pod {
 	yes := true
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "rs", Controller: &yes}}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm"}}},
-		Status:     status,
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            name,
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "rs", Controller: &yes}},
+		},
+		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm"}}},
+		Status: status,
 	}
 }
 
@@ -28,7 +31,14 @@ func TestAPodThatEndedForGoodIsAChangeAndNoPod(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	ago := func(minutes int) metav1.Time { return metav1.NewTime(now.Add(-time.Duration(minutes) * time.Minute)) }
 	terminated := func(minutes int, code int32) []corev1.ContainerStatus {
-		return []corev1.ContainerStatus{{Name: "vllm", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: code, FinishedAt: ago(minutes)}}}}
+		return []corev1.ContainerStatus{
+			{
+				Name: "vllm",
+				State: corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: code, FinishedAt: ago(minutes)},
+				},
+			},
+		}
 	}
 	evicted := ownedPod("evicted", corev1.PodStatus{
 		Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory", ContainerStatuses: terminated(10, 137),
@@ -36,9 +46,18 @@ func TestAPodThatEndedForGoodIsAChangeAndNoPod(t *testing.T) {
 	})
 	done := ownedPod("done", corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: terminated(20, 0)})
 	started := ago(30)
-	refused := ownedPod("refused", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "UnexpectedAdmissionError", StartTime: &started})
-	old := ownedPod("old", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", ContainerStatuses: terminated(121, 137)})
-	lone := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lone"}, Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}}
+	refused := ownedPod(
+		"refused",
+		corev1.PodStatus{Phase: corev1.PodFailed, Reason: "UnexpectedAdmissionError", StartTime: &started},
+	)
+	old := ownedPod(
+		"old",
+		corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", ContainerStatuses: terminated(121, 137)},
+	)
+	lone := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "lone"},
+		Status:     corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"},
+	}
 	serving := ownedPod("serving", corev1.PodStatus{Phase: corev1.PodRunning})
 	pods := []corev1.Pod{evicted, done, refused, old, lone, serving}
 
@@ -50,9 +69,24 @@ func TestAPodThatEndedForGoodIsAChangeAndNoPod(t *testing.T) {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 	want := []incident.RecentChange{
-		{At: ago(10).Time, Kind: incident.ChangeRestart, Object: "Pod evicted", Text: "ended for good (Evicted: low on memory), and its owner replaces it"},
-		{At: ago(20).Time, Kind: incident.ChangeRestart, Object: "Pod done", Text: "ended for good, and its owner replaces it"},
-		{At: ago(30).Time, Kind: incident.ChangeRestart, Object: "Pod refused", Text: "ended for good (UnexpectedAdmissionError), and its owner replaces it"},
+		{
+			At:     ago(10).Time,
+			Kind:   incident.ChangeRestart,
+			Object: "Pod evicted",
+			Text:   "ended for good (Evicted: low on memory), and its owner replaces it",
+		},
+		{
+			At:     ago(20).Time,
+			Kind:   incident.ChangeRestart,
+			Object: "Pod done",
+			Text:   "ended for good, and its owner replaces it",
+		},
+		{
+			At:     ago(30).Time,
+			Kind:   incident.ChangeRestart,
+			Object: "Pod refused",
+			Text:   "ended for good (UnexpectedAdmissionError), and its owner replaces it",
+		},
 	}
 	if diff := cmp.Diff(want, endedPods(pods, now)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
@@ -79,7 +113,9 @@ func TestOnlyTheEnginesContainerCounts(t *testing.T) {
 	t.Parallel()
 	one := resource.MustParse("1")
 	gpu := func(device string) corev1.ResourceRequirements {
-		return corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceName(device): one, corev1.ResourceCPU: one}}
+		return corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{corev1.ResourceName(device): one, corev1.ResourceCPU: one},
+		}
 	}
 	proxy := corev1.Container{Name: "istio-proxy", Image: "docker.io/istio/proxyv2:1.27"}
 	for _, c := range []struct {
@@ -108,9 +144,16 @@ func TestOnlyTheEnginesContainerCounts(t *testing.T) {
 		}
 	}
 
-	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: metav1.Now()}}
+	ended := corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: metav1.Now()},
+	}
 	pod := ownedPod("a", corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
-		{Name: "istio-proxy", RestartCount: 9, LastTerminationState: ended, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}, {Name: "vllm", RestartCount: 1},
+		{
+			Name:                 "istio-proxy",
+			RestartCount:         9,
+			LastTerminationState: ended,
+			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		}, {Name: "vllm", RestartCount: 1},
 	}})
 	pod.Spec.Containers = []corev1.Container{proxy, {Name: "vllm"}}
 	if got := podFacts(&pod, ""); got.Restarts != 1 || got.Reason != "container istio-proxy: CrashLoopBackOff" {

@@ -16,7 +16,8 @@ import (
 // about one object (forbidden, not found, not valid) is an answer, and so is a name that is refused before anything is
 // sent.
 func kubeSilent(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, incident.ErrUnanswered) ||
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, incident.ErrUnanswered) ||
 		apierrors.IsUnauthorized(err) {
 		return true
 	}

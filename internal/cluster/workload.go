@@ -19,9 +19,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in Error, the rest
-// is filled in. It also reads what changed lately and the ends of crashed containers' logs; what of these could not be read is named
-// in Unread only. No text in it holds a secret that can be recognised as one. now is for the age of events and changes.
+// Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in
+// Error, the rest is filled in. It also reads what changed lately and the ends of crashed containers' logs; what of
+// these could not be read is named in Unread only. No text in it holds a secret that can be recognised as one. now is
+// for the age of events and changes.
 func (k *Reader) Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster {
 	out := incident.Cluster{Workload: ref}
 	obj, mapping, err := k.get(ctx, ref)
@@ -64,7 +65,10 @@ func (k *Reader) Cluster(ctx context.Context, ref incident.WorkloadRef, now time
 }
 
 // get reads the workload itself, of whatever kind.
-func (k *Reader) get(ctx context.Context, ref incident.WorkloadRef) (*unstructured.Unstructured, *meta.RESTMapping, error) {
+func (k *Reader) get(
+	ctx context.Context,
+	ref incident.WorkloadRef,
+) (*unstructured.Unstructured, *meta.RESTMapping, error) {
 	m, err := k.kinds.mapping(ref.APIVersion, ref.Kind)
 	if err != nil {
 		return nil, nil, mapError(err, ref.APIVersion, ref.Kind)
@@ -83,9 +87,15 @@ func (k *Reader) resource(m *meta.RESTMapping, namespace string) dynamic.Resourc
 	return k.dynamic.Resource(m.Resource).Namespace(namespace)
 }
 
-// shape fills in replicas and rollout, and returns the selector of the workload's pods, and that of the pods that stand for one replica each, as its scale
-// has it; nil when the kind has none. Kinds that do not hold these in the usual fields are asked for their scale subresource.
-func (k *Reader) shape(ctx context.Context, obj *unstructured.Unstructured, m *meta.RESTMapping, out *incident.Cluster) (sel, leaders labels.Selector, err error) {
+// shape fills in replicas and rollout, and returns the selector of the workload's pods, and that of the pods that stand
+// for one replica each, as its scale has it; nil when the kind has none. Kinds that do not hold these in the usual
+// fields are asked for their scale subresource.
+func (k *Reader) shape(
+	ctx context.Context,
+	obj *unstructured.Unstructured,
+	m *meta.RESTMapping,
+	out *incident.Cluster,
+) (sel, leaders labels.Selector, err error) {
 	out.Replicas, out.ReadyReplicas = Number(obj, "spec", "replicas"), ReadyReplicas(obj)
 	defer func() { out.RolloutRunning = rolloutRunning(obj, out.Replicas) }()
 	sel, err = selectorOf(obj)
@@ -99,7 +109,12 @@ func (k *Reader) shape(ctx context.Context, obj *unstructured.Unstructured, m *m
 	if out.Replicas == nil && replicasUnset(err) {
 		out.Replicas = new(int64(1))
 		if sel == nil {
-			err = fmt.Errorf("%s %s/%s does not set its number of replicas, which means 1, and its pods cannot be found until it does", obj.GetKind(), obj.GetNamespace(), obj.GetName())
+			err = fmt.Errorf(
+				"%s %s/%s does not set its number of replicas, which means 1, and its pods cannot be found until it does",
+				obj.GetKind(),
+				obj.GetNamespace(),
+				obj.GetName(),
+			)
 			return nil, nil, err
 		}
 		return sel, nil, nil
@@ -130,19 +145,22 @@ func (k *Reader) shape(ctx context.Context, obj *unstructured.Unstructured, m *m
 	return sel, leaders, nil
 }
 
-// replicasUnset says that a scale cannot be read because the object has no number of replicas: the API server answers that with an internal error
-// (apiextensions-apiserver pkg/registry/customresource/etcd.go).
+// replicasUnset says that a scale cannot be read because the object has no number of replicas: the API server answers
+// that with an internal error (apiextensions-apiserver pkg/registry/customresource/etcd.go).
 func replicasUnset(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "the spec replicas field")
 }
 
-// ReadyReplicas is how many replicas an object says are ready; nil when it does not say it. Kubernetes' own kinds leave the field
-// out while it is zero; of any other kind an absent one says nothing. A KubeAI Model has it in a place of its own.
+// ReadyReplicas is how many replicas an object says are ready; nil when it does not say it. Kubernetes' own kinds leave
+// the field out while it is zero; of any other kind an absent one says nothing. A KubeAI Model has it in a place of its
+// own.
 func ReadyReplicas(o *unstructured.Unstructured) *int64 {
 	if Group(o.GetAPIVersion()) == "apps" && Number(o, "spec", "replicas") != nil {
 		return new(Count(o, "status", "readyReplicas"))
 	}
-	for _, path := range [][]string{{"status", "readyReplicas"}, {"status", "availableReplicas"}, {"status", "replicas", "ready"}} {
+	for _, path := range [][]string{
+		{"status", "readyReplicas"}, {"status", "availableReplicas"}, {"status", "replicas", "ready"},
+	} {
 		if n := Number(o, path...); n != nil {
 			return n
 		}
@@ -175,8 +193,8 @@ func countReady(pods []incident.Pod) *int64 {
 	return n
 }
 
-// selectorOf reads spec.selector in its two shapes. A LeaderWorkerSet's own selector covers leaders only and KubeAI's Model has none, so their labels are
-// used.
+// selectorOf reads spec.selector in its two shapes. A LeaderWorkerSet's own selector covers leaders only and KubeAI's
+// Model has none, so their labels are used.
 func selectorOf(obj *unstructured.Unstructured) (labels.Selector, error) {
 	if obj.GetKind() == "LeaderWorkerSet" {
 		return labels.SelectorFromSet(labels.Set{"leaderworkerset.sigs.k8s.io/name": obj.GetName()}), nil

@@ -102,7 +102,11 @@ func concerningVLLM(loaded prometheus.Rules) []prometheus.AlertRule {
 }
 
 // known reads which vLLM metrics there were, and their buckets. ok is false when there were none.
-func (c *Collector) known(ctx context.Context, loaded prometheus.Rules, at time.Time) (k alertrules.Known, ok bool, err error) {
+func (c *Collector) known(
+	ctx context.Context,
+	loaded prometheus.Rules,
+	at time.Time,
+) (k alertrules.Known, ok bool, err error) {
 	names, err := c.namesSince(ctx, at)
 	if err != nil {
 		return k, false, fmt.Errorf("ask for the names of vLLM's metrics: %w", err)
@@ -112,7 +116,8 @@ func (c *Collector) known(ctx context.Context, loaded prometheus.Rules, at time.
 		return k, false, nil
 	}
 	k = alertrules.Known{
-		Metrics: map[string]alertrules.Presence{}, Complete: true, Selectors: map[string]alertrules.Presence{}, Since: "in the last 24 h",
+		Metrics: map[string]alertrules.Presence{}, Complete: true,
+		Selectors: map[string]alertrules.Presence{}, Since: "in the last 24 h",
 		Prefix: d.prefix(), Recorded: loaded.Recorded,
 	}
 	for _, n := range names {

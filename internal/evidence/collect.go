@@ -196,7 +196,11 @@ func product(v model.Value, names []string) (value float64, ok bool, err error) 
 		for _, name := range names {
 			f, err := strconv.ParseFloat(string(s.Metric[model.LabelName(name)]), 64)
 			if err != nil || !(f > 0) || math.IsInf(f, 0) {
-				return 0, false, fmt.Errorf("the label %s is %q and no number above zero", name, redact.Line(string(s.Metric[model.LabelName(name)])))
+				return 0, false, fmt.Errorf(
+					"the label %s is %q and no number above zero",
+					name,
+					redact.Line(string(s.Metric[model.LabelName(name)])),
+				)
 			}
 			p *= f
 		}

@@ -65,7 +65,12 @@ func (c *Collector) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Mil
 
 // Collect reads all signals and the cluster side by side, at one common time and under one deadline. It returns when
 // the last has ended, at the latest soon after the deadline. It may be called any number of times; it changes nothing.
-func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions) incident.Evidence {
+func (c *Collector) Collect(
+	ctx context.Context,
+	pool incident.Pool,
+	signals []incident.Signal,
+	opts CollectOptions,
+) incident.Evidence {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
 	ev := incident.Evidence{At: c.now()}
@@ -89,7 +94,11 @@ func (c *Collector) Collect(ctx context.Context, pool incident.Pool, signals []i
 func (c *Collector) ClockWarning() string { return c.prom.ClockWarning() }
 
 // deadAlerts is nil when it could not be looked at, or not at all of them, and empty when every rule can see the pool.
-func (c *Collector) deadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, []incident.UnexaminedAlert) {
+func (c *Collector) deadAlerts(
+	ctx context.Context,
+	pool incident.Pool,
+	alerts []incident.Alert,
+) ([]incident.DeadAlert, []incident.UnexaminedAlert) {
 	dead, unexamined, err := c.DeadAlerts(ctx, pool, alerts)
 	if err != nil {
 		c.logger.WarnContext(ctx, "whether the alerts' rules can see the pool is not known", "pool", pool.Name, "err", err)
@@ -103,7 +112,11 @@ func (c *Collector) deadAlerts(ctx context.Context, pool incident.Pool, alerts [
 func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at time.Time) incident.Cluster {
 	switch {
 	case c.kube == nil:
-		return incident.Cluster{Workload: ref, NotConfigured: true, Error: "no Kubernetes is configured, so the workload was not looked at"}
+		return incident.Cluster{
+			Workload:      ref,
+			NotConfigured: true,
+			Error:         "no Kubernetes is configured, so the workload was not looked at",
+		}
 	case ref.IsZero():
 		return incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool names no workload"}
 	}
@@ -112,7 +125,15 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 
 // readings asks for every signal, and for the time of the pool's newest sample. Signals are known by name; of two with
 // the same name neither is read.
-func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []incident.Signal, opts CollectOptions, found finding, dialectErr error, at time.Time) (map[string]incident.Reading, time.Time) {
+func (c *Collector) readings(
+	ctx context.Context,
+	pool incident.Pool,
+	signals []incident.Signal,
+	opts CollectOptions,
+	found finding,
+	dialectErr error,
+	at time.Time,
+) (map[string]incident.Reading, time.Time) {
 	var (
 		wg    rescue.Group
 		mu    sync.Mutex
@@ -148,9 +169,23 @@ func (c *Collector) readings(ctx context.Context, pool incident.Pool, signals []
 
 // read asks for one signal: its value, its past and its pods in one request, how it compares with its own past in a
 // second.
-func (c *Collector) read(ctx context.Context, p prepared, found finding, opts CollectOptions, at time.Time) incident.Reading {
+func (c *Collector) read(
+	ctx context.Context,
+	p prepared,
+	found finding,
+	opts CollectOptions,
+	at time.Time,
+) incident.Reading {
 	s := p.signal
-	r := incident.Reading{Signal: s.Name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, Query: p.query, At: at}
+	r := incident.Reading{
+		Signal:    s.Name,
+		Title:     s.Title,
+		Unit:      s.Unit,
+		Direction: s.Direction,
+		Optional:  s.Optional,
+		Query:     p.query,
+		At:        at,
+	}
 	var unbounded *unboundedError
 	switch {
 	case s.Optional && errors.As(p.err, &unbounded):

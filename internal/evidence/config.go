@@ -65,7 +65,10 @@ func (c Config) Validate() error {
 		ok   bool
 		want string
 	}{
-		{"deadline", c.Deadline >= cmp.Or(c.Prometheus.QueryTimeout, prometheus.DefaultQueryTimeout), "at least the query timeout"},
+		{
+			"deadline", c.Deadline >= cmp.Or(c.Prometheus.QueryTimeout, prometheus.DefaultQueryTimeout),
+			"at least the query timeout",
+		},
 		{"dialect time to live", c.DialectTTL > 0, "above zero"},
 		{"history window", c.HistoryWindow > 0, "above zero"},
 		{

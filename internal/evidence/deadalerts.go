@@ -25,7 +25,8 @@ import (
 // deadLookBack is how far back the series of a pool count: a restart of its pods takes minutes.
 const deadLookBack = time.Hour
 
-// The bounds of one investigation. An incident may hold thousands of alerts, and whoever may send one chooses its expression.
+// The bounds of one investigation. An incident may hold thousands of alerts, and whoever may send one chooses its
+// expression.
 const (
 	// mostExpressions is how many different alerts' expressions are examined.
 	mostExpressions = 50
@@ -39,7 +40,11 @@ const (
 // asked, is not in the list. Expressions that are too long to analyze, or too many, are named beside it. The error says
 // what could not be asked; the list is right nevertheless. A pool without any series has no dead alerts: nothing is
 // known of its vLLM then.
-func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts []incident.Alert) ([]incident.DeadAlert, []incident.UnexaminedAlert, error) {
+func (c *Collector) DeadAlerts(
+	ctx context.Context,
+	pool incident.Pool,
+	alerts []incident.Alert,
+) ([]incident.DeadAlert, []incident.UnexaminedAlert, error) {
 	exprs, err := c.expressions(ctx, alerts)
 	exprs, unexamined := examinable(ctx, exprs)
 	if len(exprs) == 0 {
@@ -56,7 +61,8 @@ func (c *Collector) DeadAlerts(ctx context.Context, pool incident.Pool, alerts [
 	for name := range found.dialect.names {
 		known.Metrics[name] = alertrules.Present
 		if histogram, ok := strings.CutSuffix(name, "_count"); ok { // the detection leaves the other two out
-			known.Metrics[histogram+vllm.SuffixBucket], known.Metrics[histogram+vllm.SuffixSum] = alertrules.Present, alertrules.Present
+			known.Metrics[histogram+vllm.SuffixBucket] = alertrules.Present
+			known.Metrics[histogram+vllm.SuffixSum] = alertrules.Present
 		}
 	}
 	c.askMetrics(ctx, &known, metricsOf(exprs), pool, at)
@@ -104,7 +110,13 @@ func examinable(ctx context.Context, exprs map[string]string) (map[string]string
 func own(f finding) bool { return !f.elsewhere && f.dialect.Generation != "" }
 
 // dead judges one alert by what this pool has.
-func (c *Collector) dead(ctx context.Context, alert, expr string, known alertrules.Known, pool incident.Pool, at time.Time) (incident.DeadAlert, bool) {
+func (c *Collector) dead(
+	ctx context.Context,
+	alert, expr string,
+	known alertrules.Known,
+	pool incident.Pool,
+	at time.Time,
+) (incident.DeadAlert, bool) {
 	v, err := alertrules.Examine(expr, known)
 	if err != nil || v.State != alertrules.Never || len(v.Missing) == 0 {
 		return incident.DeadAlert{}, false
@@ -116,12 +128,24 @@ func (c *Collector) dead(ctx context.Context, alert, expr string, known alertrul
 			v = again
 		}
 	}
-	return incident.DeadAlert{Alert: alert, Expr: expr, Missing: v.Missing, Instead: v.Instead, Why: strings.Join(v.Why, "; ")}, true
+	return incident.DeadAlert{
+		Alert:   alert,
+		Expr:    expr,
+		Missing: v.Missing,
+		Instead: v.Instead,
+		Why:     strings.Join(v.Why, "; "),
+	}, true
 }
 
 // askMetrics asks for each vLLM metric under the pool's matchers. Series of production-stack's router are not the
 // pool's own. What is not asked stays unknown, and no rule is called dead for it.
-func (c *Collector) askMetrics(ctx context.Context, known *alertrules.Known, metrics []string, pool incident.Pool, at time.Time) {
+func (c *Collector) askMetrics(
+	ctx context.Context,
+	known *alertrules.Known,
+	metrics []string,
+	pool incident.Pool,
+	at time.Time,
+) {
 	metrics = metrics[:min(len(metrics), mostMetrics)]
 	found := make([]alertrules.Presence, len(metrics))
 	var wg rescue.Group

@@ -28,7 +28,11 @@ func (p podName) String() string { return p.namespace + "/" + p.name }
 // said about somebody else (kube-state-metrics); namespace and pod are then the exporter's own. The last pair is of
 // older scrape configurations.
 func podLabels() [][2]string {
-	return [][2]string{{"exported_namespace", "exported_pod"}, {"namespace", "pod"}, {"kubernetes_namespace", "kubernetes_pod_name"}}
+	return [][2]string{
+		{"exported_namespace", "exported_pod"},
+		{"namespace", "pod"},
+		{"kubernetes_namespace", "kubernetes_pod_name"},
+	}
 }
 
 func podIn(get func(string) string) (podName, bool) {
@@ -41,10 +45,13 @@ func podIn(get func(string) string) (podName, bool) {
 }
 
 // FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. how is a sentence for the
-// message. An error that is incident.ErrNoWorkload is an answer (nothing there, or, with cluster.ErrAmbiguous, more than one).
-// incident.ErrUnanswered says that nobody answered, so that it is worth asking again; any other error is an answer
-// about this one alert: what it leads to may not be read.
-func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (ref incident.WorkloadRef, how string, err error) {
+// message. An error that is incident.ErrNoWorkload is an answer (nothing there, or, with cluster.ErrAmbiguous, more
+// than one). incident.ErrUnanswered says that nobody answered, so that it is worth asking again; any other error is an
+// answer about this one alert: what it leads to may not be read.
+func (c *Collector) FindWorkload(
+	ctx context.Context,
+	alert map[string]string,
+) (ref incident.WorkloadRef, how string, err error) {
 	chain, how, err := c.FindOwners(ctx, alert)
 	if err != nil {
 		return incident.WorkloadRef{}, "", err
@@ -55,9 +62,15 @@ func (c *Collector) FindWorkload(ctx context.Context, alert map[string]string) (
 // FindOwners is FindWorkload with the whole chain: the pod's nearest owner first, the top one last; never empty without
 // an error. A pool may name any of them. The owners that could be read come with the error too: a pool that names one
 // of them is found although those above it are not known, which *cluster.UnfollowedError says.
-func (c *Collector) FindOwners(ctx context.Context, alert map[string]string) (chain []incident.WorkloadRef, how string, err error) {
+func (c *Collector) FindOwners(
+	ctx context.Context,
+	alert map[string]string,
+) (chain []incident.WorkloadRef, how string, err error) {
 	if c.kube == nil {
-		return nil, "", fmt.Errorf("%w: no Kubernetes is configured, so labels cannot be followed to a workload", incident.ErrNoWorkload)
+		return nil, "", fmt.Errorf(
+			"%w: no Kubernetes is configured, so labels cannot be followed to a workload",
+			incident.ErrNoWorkload,
+		)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
@@ -89,13 +102,21 @@ func belongs(chain []incident.WorkloadRef) string {
 func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podName, string, error) {
 	if p, ok := podIn(func(l string) string { return alert[l] }); ok {
 		if !cluster.CanNamePod(p.namespace, p.name) {
-			return podName{}, "", fmt.Errorf("%w: the alert names pod %q in namespace %q, which no pod can be called", incident.ErrNoWorkload, redact.Line(p.name), redact.Line(p.namespace))
+			return podName{}, "", fmt.Errorf(
+				"%w: the alert names pod %q in namespace %q, which no pod can be called",
+				incident.ErrNoWorkload,
+				redact.Line(p.name),
+				redact.Line(p.namespace),
+			)
 		}
 		return p, "The alert names pod " + p.String(), nil
 	}
 	instance := alert[model.InstanceLabel]
 	if instance == "" {
-		return podName{}, "", fmt.Errorf("%w: the alert has no labels that lead to a pod (namespace and pod, or instance)", incident.ErrNoWorkload)
+		return podName{}, "", fmt.Errorf(
+			"%w: the alert has no labels that lead to a pod (namespace and pod, or instance)",
+			incident.ErrNoWorkload,
+		)
 	}
 	p, found, askErr := c.podOfInstance(ctx, instance, alert)
 	if askErr != nil && errors.Is(askErr, incident.ErrNoWorkload) {
@@ -116,7 +137,11 @@ func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podNa
 
 // podOfInstance asks Prometheus which pod it scrapes under this instance. Labels of the alert that scrapes have too
 // narrow the question.
-func (c *Collector) podOfInstance(ctx context.Context, instance string, alert map[string]string) (podName, bool, error) {
+func (c *Collector) podOfInstance(
+	ctx context.Context,
+	instance string,
+	alert map[string]string,
+) (podName, bool, error) {
 	matchers := map[string]string{model.InstanceLabel: instance}
 	for _, label := range []string{"namespace", model.JobLabel} {
 		if v := alert[label]; v != "" {
@@ -175,7 +200,11 @@ func (c *Collector) podOfAddress(ctx context.Context, instance, namespace string
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return podName{}, fmt.Errorf("%w: Prometheus knows no pod for instance %s, and it is not an IP address", incident.ErrNoWorkload, redact.Line(instance))
+		return podName{}, fmt.Errorf(
+			"%w: Prometheus knows no pod for instance %s, and it is not an IP address",
+			incident.ErrNoWorkload,
+			redact.Line(instance),
+		)
 	}
 	found, err := c.kube.PodsAt(ctx, namespace, ip.String())
 	if err != nil {
@@ -189,7 +218,11 @@ func (c *Collector) podOfAddress(ctx context.Context, instance, namespace string
 	}
 	p, ok, err := onlyPod(pods, redact.Line(instance)+" is the address of")
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: Prometheus knows no pod for instance %s, and no pod has that address", incident.ErrNoWorkload, redact.Line(instance))
+		err = fmt.Errorf(
+			"%w: Prometheus knows no pod for instance %s, and no pod has that address",
+			incident.ErrNoWorkload,
+			redact.Line(instance),
+		)
 	}
 	return p, err
 }
@@ -214,5 +247,11 @@ func onlyPod(pods []podName, what string) (podName, bool, error) {
 	if len(names) > 5 {
 		names = append(names[:5], fmt.Sprintf("and %d more", len(names)-5))
 	}
-	return podName{}, false, fmt.Errorf("%w: %w: %s pods %s", incident.ErrNoWorkload, cluster.ErrAmbiguous, what, strings.Join(names, ", "))
+	return podName{}, false, fmt.Errorf(
+		"%w: %w: %s pods %s",
+		incident.ErrNoWorkload,
+		cluster.ErrAmbiguous,
+		what,
+		strings.Join(names, ", "),
+	)
 }

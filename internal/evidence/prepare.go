@@ -113,7 +113,8 @@ func (p prepared) whole() string {
 	return joined(parts)
 }
 
-// edgesOf are the signal's bounds, corrected by the buckets that the pool's histogram really has. A signal without bounds is no percentile.
+// edgesOf are the signal's bounds, corrected by the buckets that the pool's histogram really has. A signal without
+// bounds is no percentile.
 func edgesOf(p prepared, d Dialect) edges {
 	e := edges{lowest: p.signal.Floor, highest: p.signal.Ceiling}
 	var histograms []string

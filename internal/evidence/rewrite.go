@@ -72,7 +72,12 @@ type unboundedError struct{ metric, labels string }
 
 // Error says what is missing.
 func (e *unboundedError) Error() string {
-	text := fmt.Sprintf("%s carries none of the pool's labels (%s), so the query would read other pools too: add a matcher such as namespace or job", e.metric, e.labels)
+	text := fmt.Sprintf(
+		"%s carries none of the pool's labels (%s), so the query would read other pools too: "+
+			"add a matcher such as namespace or job",
+		e.metric,
+		e.labels,
+	)
 	if isGateway(e.metric) {
 		text += ", or set pools[].http_route"
 	}
@@ -105,7 +110,8 @@ func joinedToPool(vs *parser.VectorSelector, path []parser.Node) bool {
 	}
 	for i, n := range path {
 		b, ok := n.(*parser.BinaryExpr)
-		if !ok || b.VectorMatching == nil || !b.VectorMatching.On || !slices.Contains(b.VectorMatching.MatchingLabels, labelPod) {
+		if !ok || b.VectorMatching == nil || !b.VectorMatching.On ||
+			!slices.Contains(b.VectorMatching.MatchingLabels, labelPod) {
 			continue
 		}
 		if b.Op != parser.MUL && b.Op != parser.LAND {
@@ -150,7 +156,10 @@ func CheckMatchers(matchers map[string]string) error {
 		value := matchers[name]
 		switch {
 		case !model.LegacyValidation.IsValidLabelName(name), name == model.MetricNameLabel:
-			errs = append(errs, fmt.Errorf("matcher %q: this is not the name of a label that can bound a query", redact.Line(name)))
+			errs = append(
+				errs,
+				fmt.Errorf("matcher %q: this is not the name of a label that can bound a query", redact.Line(name)),
+			)
 		case value == "":
 			errs = append(errs, fmt.Errorf("matcher %s has no value: it would match every series without that label", name))
 		case len(value) > maxLabelValue:

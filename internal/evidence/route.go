@@ -52,7 +52,11 @@ func routesQuery(p prepared) (string, error) {
 	if i < 0 || !p.scope.route.IsZero() || len(p.signal.Product) > 0 || p.expr.Type() != parser.ValueTypeVector {
 		return "", nil
 	}
-	expr, err := rewrite("count(group by ("+labelNamespace+", "+labelRoute+") (last_over_time("+p.alone[i]+"[1d])))", Dialect{}, p.scope)
+	expr, err := rewrite(
+		"count(group by ("+labelNamespace+", "+labelRoute+") (last_over_time("+p.alone[i]+"[1d])))",
+		Dialect{},
+		p.scope,
+	)
 	if err != nil {
 		return "", err
 	}

@@ -47,7 +47,10 @@ func (c *Collector) sampleAge(ctx context.Context, d Dialect, matchers map[strin
 func (f sampleAge) apply(r *incident.Reading, clock string) {
 	if f.age > f.limit && r.Value != nil {
 		r.Value, r.Bound = nil, incident.Exact
-		r.Error = joinNotes("stale: the newest sample of this pool is "+f.age.Round(time.Second).String()+" old, more than "+f.limit.String(), clock)
+		r.Error = joinNotes(
+			"stale: the newest sample of this pool is "+f.age.Round(time.Second).String()+" old, more than "+f.limit.String(),
+			clock,
+		)
 	}
 	r.Warning = joinNotes(r.Warning, f.problem)
 }

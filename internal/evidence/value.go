@@ -12,10 +12,12 @@ import (
 )
 
 // errNativeHistogram is for a sample that client_golang reports with value 0.
-var errNativeHistogram = errors.New("the query gives a native histogram, not a number: use histogram_quantile or histogram_avg")
+var errNativeHistogram = errors.New(
+	"the query gives a native histogram, not a number: use histogram_quantile or histogram_avg",
+)
 
-// single takes the one number out of an answer. ok is false for an empty answer. More than one series is an error: the query says nothing
-// about which of them counts.
+// single takes the one number out of an answer. ok is false for an empty answer. More than one series is an error: the
+// query says nothing about which of them counts.
 func single(v model.Value) (value float64, ok bool, err error) {
 	switch v := v.(type) {
 	case *model.Scalar:
@@ -37,11 +39,13 @@ func single(v model.Value) (value float64, ok bool, err error) {
 	}
 }
 
-// edges are the lowest and highest finite bucket bounds of the histogram that a reading rests on. Zero: unknown, or not a histogram.
+// edges are the lowest and highest finite bucket bounds of the histogram that a reading rests on. Zero: unknown, or not
+// a histogram.
 type edges struct{ lowest, highest float64 }
 
-// bounded turns a number into what it proves. NaN is what histogram_quantile gives without samples and 0/0 gives: no data. +Inf above a
-// histogram's edge is "at least the edge"; any other infinity is a division by zero and measures nothing.
+// bounded turns a number into what it proves. NaN is what histogram_quantile gives without samples and 0/0 gives: no
+// data. +Inf above a histogram's edge is "at least the edge"; any other infinity is a division by zero and measures
+// nothing.
 func bounded(v float64, e edges) (value *float64, bound incident.Bound, note string) {
 	switch {
 	case math.IsNaN(v):

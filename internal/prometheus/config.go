@@ -116,7 +116,10 @@ func (c Config) validateURL() error {
 		return fmt.Errorf("prometheus url %s must not carry parameters: put them into extra_params", safeURL(c.URL))
 	case u.User != nil &&
 		(c.HTTPConfig.BasicAuth != nil || c.HTTPConfig.Authorization != nil || c.HTTPConfig.OAuth2 != nil):
-		return fmt.Errorf("prometheus url %s carries a user name and http_config has credentials too: keep one of them", safeURL(c.URL))
+		return fmt.Errorf(
+			"prometheus url %s carries a user name and http_config has credentials too: keep one of them",
+			safeURL(c.URL),
+		)
 	}
 	return nil
 }

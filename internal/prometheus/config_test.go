@@ -21,7 +21,10 @@ func TestValidateNamesEveryError(t *testing.T) {
 		URL: "prometheus:9090", QueryTimeout: -1, Concurrency: -1, ResponseLimit: -1, Attempts: -1, RetryBase: -1,
 		ExtraParams: url.Values{"query": {"x"}, "time": {"x"}},
 		Headers:     map[string]string{"Authorization": "x"},
-		HTTPConfig:  promconfig.HTTPClientConfig{BasicAuth: &promconfig.BasicAuth{}, Authorization: &promconfig.Authorization{}},
+		HTTPConfig: promconfig.HTTPClientConfig{
+			BasicAuth:     &promconfig.BasicAuth{},
+			Authorization: &promconfig.Authorization{},
+		},
 	}
 	err := cfg.Validate()
 	for _, want := range []string{
@@ -53,15 +56,23 @@ func TestValidateRefusesAddressesWithoutShowingSecrets(t *testing.T) {
 			t.Errorf("%q: %v", raw, err)
 		}
 	}
-	both := Config{URL: "http://u:hunter2@prometheus", HTTPConfig: promconfig.HTTPClientConfig{BasicAuth: &promconfig.BasicAuth{Username: "x"}}}
-	if err := both.Validate(); err == nil || !strings.Contains(err.Error(), "keep one of them") || strings.Contains(err.Error(), "hunter2") {
+	both := Config{
+		URL:        "http://u:hunter2@prometheus",
+		HTTPConfig: promconfig.HTTPClientConfig{BasicAuth: &promconfig.BasicAuth{Username: "x"}},
+	}
+	if err := both.Validate(); err == nil || !strings.Contains(err.Error(), "keep one of them") ||
+		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("two credentials: %v", err)
 	}
 }
 
 func TestAConfigPrintsNoSecret(t *testing.T) {
 	t.Parallel()
-	cfg := Config{URL: "http://u:hunter2@prometheus:9090/x", Headers: map[string]string{"X-Key": "hunter2"}, ExtraParams: url.Values{"k": {"hunter2"}}}
+	cfg := Config{
+		URL:         "http://u:hunter2@prometheus:9090/x",
+		Headers:     map[string]string{"X-Key": "hunter2"},
+		ExtraParams: url.Values{"k": {"hunter2"}},
+	}
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("config", "config", cfg)
 	for _, text := range []string{fmt.Sprint(cfg), fmt.Sprintf("%+v %#v %s", cfg, cfg, cfg), log.String()} {
@@ -159,7 +170,12 @@ func TestUnreachableAddressShowsNoSecret(t *testing.T) {
 func TestABrokenGetAfterAForbiddenPostShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	broken := reply{before: reset, repeated: true} // net/http itself repeats a GET once
-	got, f := askOnce(t, Config{Attempts: 1, ExtraParams: url.Values{"key": {secret}}}, reply{status: http.StatusForbidden}, broken)
+	got, f := askOnce(
+		t,
+		Config{Attempts: 1, ExtraParams: url.Values{"key": {secret}}},
+		reply{status: http.StatusForbidden},
+		broken,
+	)
 	if strings.Contains(got.err, secret) || !strings.HasPrefix(got.err, "Prometheus could not be asked: ") {
 		t.Errorf("got %+v", got)
 	}

@@ -59,7 +59,8 @@ func newConnection(cfg Config) (*connection, error) {
 	}
 	endpoint.Path = strings.TrimRight(endpoint.Path, "/")
 	return &connection{
-		endpoint: endpoint, http: httpClient, params: encodeParams(cfg.ExtraParams), limit: cfg.ResponseLimit, clock: cfg.Clock,
+		endpoint: endpoint, http: httpClient, params: encodeParams(cfg.ExtraParams), limit: cfg.ResponseLimit,
+		clock: cfg.Clock,
 	}, nil
 }
 
@@ -195,7 +196,11 @@ func (c *connection) clockWarning() string {
 	case skew > 0:
 		side = "behind"
 	}
-	return fmt.Sprintf("the bot's clock is %s %s Prometheus': the reading may not be of now", incident.FormatDuration(skew.Abs()), side)
+	return fmt.Sprintf(
+		"the bot's clock is %s %s Prometheus': the reading may not be of now",
+		incident.FormatDuration(skew.Abs()),
+		side,
+	)
 }
 
 // retryAfter reads the header in its form of seconds; the form of a date is not used by proxies that limit rates.

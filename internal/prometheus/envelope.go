@@ -60,7 +60,9 @@ func openEnvelope(resp *http.Response, body []byte) (envelope, error) {
 	if err := json.Unmarshal(body, &env); err != nil {
 		kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 		return env, fmt.Errorf(
-			"the answer is not JSON (Content-Type %q): check that prometheus.url is Prometheus and not a login page", redact.Line(kind))
+			"the answer is not JSON (Content-Type %q): check that prometheus.url is Prometheus and not a login page",
+			redact.Line(kind),
+		)
 	}
 	switch {
 	case env.Status == "error":

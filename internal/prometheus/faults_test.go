@@ -54,7 +54,10 @@ func halfAnswer(w http.ResponseWriter, _ *http.Request) {
 
 func TestRetriesEndAndKeepTheRealError(t *testing.T) {
 	t.Parallel()
-	busy := reply{status: http.StatusServiceUnavailable, body: `{"status":"error","errorType":"unavailable","error":"TSDB not ready"}`}
+	busy := reply{
+		status: http.StatusServiceUnavailable,
+		body:   `{"status":"error","errorType":"unavailable","error":"TSDB not ready"}`,
+	}
 	got, _ := askOnce(t, Config{}, busy, busy, busy)
 	want := "Prometheus answered 503 Service Unavailable: unavailable: TSDB not ready (3 attempts)"
 	if got.err != want || got.value != "" {
@@ -152,7 +155,14 @@ func TestARedirectNamesTheNewAddressAndIsNotFollowedElsewhere(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		cfg := Config{}
 		cfg.HTTPConfig.FollowRedirects = follow
-		got, _ := askOnce(t, cfg, reply{status: http.StatusTemporaryRedirect, header: map[string]string{"Location": "https://user:hunter2@login.example.com/oauth?token=hunter2"}})
+		got, _ := askOnce(
+			t,
+			cfg,
+			reply{
+				status: http.StatusTemporaryRedirect,
+				header: map[string]string{"Location": "https://user:hunter2@login.example.com/oauth?token=hunter2"},
+			},
+		)
 		want := "Prometheus answered 307 Temporary Redirect and leads to https://login.example.com/oauth: set prometheus.url to the address that answers itself"
 		if got.err != want {
 			t.Errorf("follow %v: error = %q", follow, got.err)
@@ -180,7 +190,10 @@ func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			busy := reply{status: http.StatusTooManyRequests, header: map[string]string{"Retry-After": header}}
 			f := newFake(t, busy, valueReply("1"))
-			c := newClient(t, Config{URL: "http://prometheus", Transport: func(http.RoundTripper) http.RoundTripper { return f }})
+			c := newClient(
+				t,
+				Config{URL: "http://prometheus", Transport: func(http.RoundTripper) http.RoundTripper { return f }},
+			)
 			begin := time.Now()
 			if got := ask(t, c); got.err != "" {
 				t.Fatal(got.err)

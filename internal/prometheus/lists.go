@@ -84,7 +84,11 @@ func alertRule(g v1.RuleGroup, r v1.AlertingRule) AlertRule {
 // unlisted says that the address has no such page, in one of the ways in which proxies say so.
 func (e *statusError) unlisted() bool {
 	switch e.code {
-	case http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusGone:
+	case http.StatusForbidden,
+		http.StatusNotFound,
+		http.StatusMethodNotAllowed,
+		http.StatusNotImplemented,
+		http.StatusGone:
 		return true
 	}
 	return false

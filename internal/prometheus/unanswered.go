@@ -29,6 +29,6 @@ func silent(err error) bool {
 	if errors.As(err, &status) {
 		return transient(status) || status.kind == string(v1.ErrTimeout) || status.code == http.StatusUnauthorized
 	}
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, incident.ErrUnanswered) ||
-		errors.As(err, &transport) || errors.As(err, &slow)
+	over := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return over || errors.Is(err, incident.ErrUnanswered) || errors.As(err, &transport) || errors.As(err, &slow)
 }
