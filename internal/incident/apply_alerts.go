@@ -90,8 +90,9 @@ func (a *applier) rerouted(e Rerouted) error {
 	return nil
 }
 
-// anew says whether an alert that fires on is news for a closed incident: it began after the end (its "resolved" was lost, silenced or never sent),
-// or it still fires well after it. What comes right after the end may have been on its way before.
+// anew says whether an alert that fires on is news for a closed incident: it began after the end (its "resolved" was
+// lost, silenced or never sent), or it still fires well after it. What comes right after the end may have been on its
+// way before.
 func (a *applier) anew(merged, in Alert) bool {
 	return merged.Firing && in.Firing && (in.StartsAt.After(a.inc.ClosedAt) || in.SeenAt.Sub(a.inc.ClosedAt) > lateNews)
 }
@@ -119,8 +120,9 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 	return nil
 }
 
-// takeMode gives an incident that is opened again the mode that its pool has now, and says what that changes. What a drill did not write is not taken for
-// done when the incident is none any more; what was written before it became a drill still stands.
+// takeMode gives an incident that is opened again the mode that its pool has now, and says what that changes. What a
+// drill did not write is not taken for done when the incident is none any more; what was written before it became a
+// drill still stands.
 func (a *applier) takeMode(m Mode) string {
 	if m == "" || m == a.inc.Mode {
 		return ""
@@ -158,8 +160,9 @@ func (a *applier) eachApplied(change func(*Step)) {
 	}
 }
 
-// list names alerts, each with the pods that it fires for: vLLMHighTTFT (llama-0, llama-1), vLLMQueueBacklog. Rules that fire for each pod send
-// one alert for each, and a line that leaves the pods out reads as if the whole alert had come or gone.
+// list names alerts, each with the pods that it fires for: vLLMHighTTFT (llama-0, llama-1), vLLMQueueBacklog. Rules
+// that fire for each pod send one alert for each, and a line that leaves the pods out reads as if the whole alert had
+// come or gone.
 func (a *applier) list(alerts []Alert) string {
 	where := map[string][]string{}
 	for _, x := range alerts {

@@ -18,7 +18,8 @@ const (
 	SetbackLost SetbackKind = "lost"
 )
 
-// Setback counts how often in a row the bot's work on an incident failed, so that an incident on which it cannot work is not begun again and again.
+// Setback counts how often in a row the bot's work on an incident failed, so that an incident on which it cannot work
+// is not begun again and again.
 type Setback struct {
 	Kind  SetbackKind `json:"kind"`
 	Count int         `json:"count"`
@@ -70,15 +71,16 @@ func (a *applier) setBack(e SetBack) error {
 	return nil
 }
 
-// nextAttempt says who works on the incident again, and when. Work that hangs cannot be stopped: the replica that gave it
-// up keeps away from the incident until that work has ended, and the end of the process ends it.
+// nextAttempt says who works on the incident again, and when. Work that hangs cannot be stopped: the replica that gave
+// it up keeps away from the incident until that work has ended, and the end of the process ends it.
 func (s Setback) nextAttempt() string {
 	at := s.RetryAt.UTC().Format("15:04 UTC")
 	if s.Parked {
 		at += ", or after any action on the incident"
 	}
 	if s.Kind == SetbackHung {
-		return fmt.Sprintf("This replica tries again only after that work ends or after a restart. Other replicas: at %s.", at)
+		return fmt.Sprintf("The same replica tries again only after that work ends or after a restart. Other replicas: at %s.",
+			at)
 	}
 	return fmt.Sprintf("Next attempt at %s.", at)
 }

@@ -24,7 +24,8 @@ func TestSetbacksAreCountedToldAndForgotten(t *testing.T) {
 		if inc.Setback != nil {
 			got = inc.Setback.Count
 		}
-		if got != count || got > 0 && inc.Setback.Told != told || len(res.Entries) > 0 && res.Entries[0].Thread != thread || !strings.Contains(inc.Note, note) || note == "" && inc.Note != "" {
+		if got != count || got > 0 && inc.Setback.Told != told || len(res.Entries) > 0 && res.Entries[0].Thread != thread ||
+			!strings.Contains(inc.Note, note) || note == "" && inc.Note != "" {
 			t.Errorf("%+v: %d setbacks, %+v, note %q, entries %+v", ev, got, inc.Setback, inc.Note, res.Entries)
 		}
 	}
@@ -34,14 +35,16 @@ func TestSetbacksAreCountedToldAndForgotten(t *testing.T) {
 	}
 	at := now.Add(time.Minute)
 	apply(incident.SetBack{How: incident.SetbackLost}, 1, false, false, "")
-	apply(incident.SetBack{How: incident.SetbackPanic, Detail: "index out of range", RetryAt: at}, 2, true, true, "internal error. (index out of range) Next attempt at 03:01 UTC.")
+	apply(incident.SetBack{How: incident.SetbackPanic, Detail: "index out of range", RetryAt: at}, 2, true, true,
+		"internal error. (index out of range) Next attempt at 03:01 UTC.")
 	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at}, 3, true, false,
-		"was given up. This replica tries again only after that work ends or after a restart. Other replicas: at 03:01 UTC.")
+		"was given up. The same replica tries again only after that work ends or after a restart. Other replicas: at 03:01 UTC.")
 	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 4, true, true,
-		"attempt 4 in a row, so this incident is parked. Needs a human. This replica tries again only after")
+		"attempt 4 in a row, so this incident is parked. Needs a human. The same replica tries again only after")
 	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 5, true, false,
 		"Other replicas: at 03:01 UTC, or after any action on the incident.")
-	if again := inc.RetryNow(); !again.Setback.RetryAt.IsZero() || again.Setback.Count != 5 || inc.Setback.RetryAt.IsZero() {
+	if again := inc.RetryNow(); !again.Setback.RetryAt.IsZero() || again.Setback.Count != 5 ||
+		inc.Setback.RetryAt.IsZero() {
 		t.Errorf("a person's wish: %+v, before %+v", again.Setback, inc.Setback)
 	}
 	apply(incident.SetBack{}, 0, false, true, "")

@@ -62,7 +62,7 @@ func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 		t.Fatalf("%+v, setback %+v", got, inc.Setback)
 	}
 	want := "did not finish in time and was given up. " +
-		"This replica tries again only after that work ends or after a restart. Other replicas: at 03:01 UTC."
+		"The same replica tries again only after that work ends or after a restart. Other replicas: at 03:01 UTC."
 	if !strings.Contains(inc.Note, want) || !strings.Contains(b.log.String(), "a turn does not end and was given up") {
 		t.Errorf("note %q, log %s", inc.Note, b.log)
 	}
