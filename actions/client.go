@@ -92,14 +92,14 @@ func (w writer) patch(ctx context.Context, at live, ops []operation) (*unstructu
 }
 
 // get reads an object. That it is not there is errGone.
-func (c *kube) get(ctx context.Context, r schema.GroupVersionResource, ref incident.WorkloadRef, sub ...string) (*unstructured.Unstructured, error) {
-	o, err := c.dynamic.Resource(r).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}, sub...)
+func (c *kube) get(ctx context.Context, r schema.GroupVersionResource, ref incident.WorkloadRef) (*unstructured.Unstructured, error) {
+	o, err := c.dynamic.Resource(r).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: %w", errGone, refused("%s does not exist", ref))
 	}
 	if err != nil {
 		return nil, readError(err, right{
-			verb: "get", group: r.Group, resource: r.Resource, subresource: strings.Join(sub, "/"), namespace: ref.Namespace, name: ref.Name,
+			verb: "get", group: r.Group, resource: r.Resource, namespace: ref.Namespace, name: ref.Name,
 		})
 	}
 	return o, nil

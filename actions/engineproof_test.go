@@ -20,7 +20,8 @@ func TestOnlyWhatIsKnownToRunVLLMGetsAnotherFlag(t *testing.T) {
 		{"AMD's", "rocm/vllm", only("m"), ""},
 		{
 			"vllm serve in an image of one's own", "registry.corp/llm:1",
-			vllm.Container{Command: []string{"vllm", "serve", "m"}}, "",
+			vllm.Container{Command: []string{"vllm", "serve", "m"}},
+			"",
 		},
 		{"vllm serve behind an entry point", "nvcr.io/nvidia/pytorch:25.01", only("vllm", "serve", "m"), ""},
 		{

@@ -18,7 +18,8 @@ func TestSecretsOfACommandLineAreKnown(t *testing.T) {
 		},
 	}
 	line.Env = []vllm.Variable{
-		{Name: "HF_TOKEN", Value: "env-token"}, {Name: "HOME", Value: "/root"},
+		{Name: "HF_TOKEN", Value: "env-token"},
+		{Name: "HOME", Value: "/root"},
 		{Name: "AWS_SECRET_ACCESS_KEY", Value: "aws-secret"},
 	}
 	got := secretValues(line)

@@ -156,8 +156,7 @@ func (c *kube) leaves(ctx context.Context, o *unstructured.Unstructured, seen se
 	slices.Sort(places)
 	for _, namespace := range slices.Compact(places) {
 		all, err := c.list(ctx, policyResource, namespace)
-		var no *incident.RefusedError
-		if errors.As(err, &no) {
+		if _, no := errors.AsType[*incident.RefusedError](err); no {
 			return false, nil, nil // the condition stands
 		}
 		if err != nil {

@@ -17,7 +17,7 @@ func (t *throttle) rollout(_ context.Context, _ incident.Op, _ incident.Value) (
 		switch {
 		case v.seen < t.base.object.GetGeneration() && v.kind == accepted:
 			return running("The gateway has not seen the change yet."), nil
-		case v.against() && !(v.kind == overridden && t.aboveRoutes()):
+		case v.against() && (v.kind != overridden || !t.aboveRoutes()):
 			return failed("The gateway does not take the policy: %s: %s", v.Reason, v.Message), nil
 		}
 	}

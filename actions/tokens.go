@@ -132,8 +132,7 @@ func readTokens(o *unstructured.Unstructured, name string) (container, vllm.Flag
 
 // unclear is a refusal with vLLM's reader's reason.
 func unclear(err error) error {
-	var no *vllm.UnclearError
-	if errors.As(err, &no) {
+	if no, is := errors.AsType[*vllm.UnclearError](err); is {
 		return refused("%s", no.Reason)
 	}
 	return err

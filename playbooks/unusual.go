@@ -67,8 +67,10 @@ func (c *Catalog) departures(ev incident.Evidence) []string {
 // pairs are the signals of which it tells something that they move together. The first of the published detector, the others after the rows of the runbook.
 func pairs() [][2]string {
 	return [][2]string{
-		{incident.SignalKVUsage, incident.SignalTTFT}, {incident.SignalWaiting, incident.SignalTTFT},
-		{incident.SignalPreemptions, incident.SignalTPOT}, {incident.SignalPromptTokens, incident.SignalTPOT},
+		{incident.SignalKVUsage, incident.SignalTTFT},
+		{incident.SignalWaiting, incident.SignalTTFT},
+		{incident.SignalPreemptions, incident.SignalTPOT},
+		{incident.SignalPromptTokens, incident.SignalTPOT},
 		{incident.SignalPromptLength, incident.SignalTTFT},
 	}
 }

@@ -45,8 +45,8 @@ type Options struct {
 	Kubeconfig string
 	// ReloadEvery is how often the playbook folders are looked at; zero means every ten seconds.
 	ReloadEvery time.Duration
-	// FreeCuts is how many turns on an incident may be cut off in a row before it waits; zero takes the default of the engine. Rehearsals that end the
-	// process at every instruction raise it.
+	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero takes the defaults of the engine
+	// and the store. Rehearsals that end the process at every instruction raise it.
 	FreeCuts int
 	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
 	LookAfter time.Duration
@@ -93,6 +93,7 @@ func (a *App) build(ctx context.Context) error {
 	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, incident.DefaultLease), time.Minute), time.Now)
 	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
 		ChannelFor: a.channelFor, Logger: log.With("part", "store"), Beat: func() { a.pulse.beat(loopCommits) }, Panics: a.panics,
+		FreeCuts: a.opts.FreeCuts,
 	})
 	if err != nil {
 		return err

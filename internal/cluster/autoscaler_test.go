@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,9 +14,7 @@ import (
 // scalerOf makes an autoscaler that aims at Deployment llm/llama, or at what target says.
 func scalerOf(version, kind, name string, target map[string]any) unstructured.Unstructured {
 	aim := map[string]any{"name": "llama"}
-	for k, v := range target {
-		aim[k] = v
-	}
+	maps.Copy(aim, target)
 	o := unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": version, "kind": kind, "metadata": map[string]any{"name": name, "namespace": "llm"},
 		"spec": map[string]any{"scaleTargetRef": aim},

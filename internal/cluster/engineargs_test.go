@@ -33,7 +33,12 @@ func TestEngineContainer(t *testing.T) {
 		spec        *corev1.PodSpec
 		named, want string
 	}{
-		{one, "", "a"}, {one, "b", ""}, {two, "", "vllm"}, {two, "a", "a"}, {other, "", ""}, {other, "b", "b"},
+		{one, "", "a"},
+		{one, "b", ""},
+		{two, "", "vllm"},
+		{two, "a", "a"},
+		{other, "", ""},
+		{other, "b", "b"},
 		{&corev1.PodSpec{}, "", ""},
 	} {
 		got := ""

@@ -113,8 +113,10 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"unknown mode", "mode: approve", "mode: yolo", `medic.yaml:5:1: mode: "yolo" is not a mode`},
 		{"no prometheus", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: {}", "prometheus.url: is needed"},
 		{"password in a URL", "http://prometheus:9090", "http://u:s3cr3t-value@prometheus:9090", "must not hold a password"},
-		{"password in the store", "sqlite:///tmp/medic.db", "postgres://u:s3cr3t-value@h/db",
-			"store.url: must not hold a password"},
+		{
+			"password in the store", "sqlite:///tmp/medic.db", "postgres://u:s3cr3t-value@h/db",
+			"store.url: must not hold a password",
+		},
 		{"open webhook", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: ":8080"}`, "alertmanager.auth: is needed"},
 		{"bounds", "{min: 2, max: 8}", "{min: 9, max: 8}", "medic.yaml:12:26: pools[0].knobs.replicas.max: 8 is below min 9"},
 		{"floor", "{min: 2, max: 8}", "{min: 0, max: 8}", "pools[0].knobs.replicas.min: must be at least 1"},
@@ -122,26 +124,42 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			"a default that is nothing", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 0}",
 			"pools[0].knobs.max_num_batched_tokens.default: 0 is not from 256 to 1048576",
 		},
-		{"a negative default", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: -8192}",
-			"default: -8192 is not from"},
-		{"8 for 8k", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 8}",
-			"default: 8 is not from"},
-		{"a default too big", "replicas: {min: 2, max: 8}",
-			"max_num_batched_tokens: {min: 2048, max: 8192, default: 8192000}", "default: 8192000 is not from"},
-		{"bounds of the tokens", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 1024}",
-			"max_num_batched_tokens.max: 1024 is below min 2048"},
-		{"a largest step of the tokens", "replicas: {min: 2, max: 8}",
-			"max_num_batched_tokens: {min: 1, max: 2, max_step: -1}", "max_num_batched_tokens.max_step: must not be"},
-		{"a default of replicas", "{min: 2, max: 8}", "{min: 2, max: 8, default: 2}",
-			`there is no field "default" here; there are min, max, max_step`},
+		{
+			"a negative default", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: -8192}",
+			"default: -8192 is not from",
+		},
+		{
+			"8 for 8k", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 8}",
+			"default: 8 is not from",
+		},
+		{
+			"a default too big", "replicas: {min: 2, max: 8}",
+			"max_num_batched_tokens: {min: 2048, max: 8192, default: 8192000}", "default: 8192000 is not from",
+		},
+		{
+			"bounds of the tokens", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 1024}",
+			"max_num_batched_tokens.max: 1024 is below min 2048",
+		},
+		{
+			"a largest step of the tokens", "replicas: {min: 2, max: 8}",
+			"max_num_batched_tokens: {min: 1, max: 2, max_step: -1}", "max_num_batched_tokens.max_step: must not be",
+		},
+		{
+			"a default of replicas", "{min: 2, max: 8}", "{min: 2, max: 8, default: 2}",
+			`there is no field "default" here; there are min, max, max_step`,
+		},
 		{"throttle kind", "kind: envoy-gateway", "kind: nginx", `"nginx" is not known`},
 		{"throttle field", "field: maxParallelRequests", "field: rps", `"rps" is not maxParallelRequests or requests`},
 		{"no matchers", "    matchers: {model_name: llama}\n", "", "pools[0].matchers: is needed"},
 		{"empty matcher", "matchers: {model_name: llama}", `matchers: {model_name: ""}`, "must not be empty"},
-		{"two pools of one name", "pools:", "pools:\n  - {name: llama, match: {a: b}, matchers: {a: b}}",
-			"is the name of pools[0] too"},
-		{"two pools that match alike", "pools:", "pools:\n  - {name: other, match: {namespace: x}, matchers: {a: b}}",
-			"equally well"},
+		{
+			"two pools of one name", "pools:", "pools:\n  - {name: llama, match: {a: b}, matchers: {a: b}}",
+			"is the name of pools[0] too",
+		},
+		{
+			"two pools that match alike", "pools:", "pools:\n  - {name: other, match: {namespace: x}, matchers: {a: b}}",
+			"equally well",
+		},
 		{
 			"one workload in two pools, as two containers", "pools:",
 			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: llm, name: llama, container: side}}",
@@ -152,22 +170,32 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, knobs: {throttle: {kind: envoy-gateway, namespace: llm, name: llama, field: requests, min: 1, max: 9}}}",
 			"is the throttle of pools[0] (other) too",
 		},
-		{"socket mode", "mode: approve",
-			"mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: TOKEN}", "Socket Mode is not built yet"},
-		{"no token", "mode: approve",
-			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}", "slack.token_env: is needed"},
+		{
+			"socket mode", "mode: approve",
+			"mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: TOKEN}", "Socket Mode is not built yet",
+		},
+		{
+			"no token", "mode: approve",
+			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}", "slack.token_env: is needed",
+		},
 		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is not set or empty"},
 		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is not set or empty"},
 		{"file missing", "mode: approve", "mode: approve\naccess: {viewer_token_file: /no/such}", "cannot be read"},
-		{"duration without a unit", "mode: approve", "mode: approve\ntiming: {settle: 30}",
-			`"30" has no unit; write 30ms for milliseconds, 30s for seconds`},
+		{
+			"duration without a unit", "mode: approve", "mode: approve\ntiming: {settle: 30}",
+			`"30" has no unit; write 30ms for milliseconds, 30s for seconds`,
+		},
 		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", `medic.yaml:6:18: "-1s" is negative`},
 		{"profile", "    knobs:", "    slo: fast\n    knobs:", `"fast" is not a built-in profile`},
-		{"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}",
-			"asks for 2 approvals from 1 people"},
+		{
+			"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}",
+			"asks for 2 approvals from 1 people",
+		},
 		{"approvers of nothing", "mode: approve", "mode: approve\napprovers: {reboot: {users: [U1]}}", "approvers.reboot"},
-		{"automatic restart", "mode: approve", "mode: auto\npolicy: {automatic: [max_num_batched_tokens]}",
-			"always needs a person"},
+		{
+			"automatic restart", "mode: approve", "mode: auto\npolicy: {automatic: [max_num_batched_tokens]}",
+			"always needs a person",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -206,8 +234,10 @@ func TestStoreURLNeedsNothingButTheStore(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "medic.yaml")
 	for _, tc := range []struct{ name, text, want, fails string }{
-		{"mistakes elsewhere", "store: {url: 'sqlite:///x/y.db'}\nslack: {token_env: NOPE}\nmode: yolo\nnonsense: 1\n",
-			"sqlite:///x/y.db", ""},
+		{
+			"mistakes elsewhere", "store: {url: 'sqlite:///x/y.db'}\nslack: {token_env: NOPE}\nmode: yolo\nnonsense: 1\n",
+			"sqlite:///x/y.db", "",
+		},
 		{"the default", "mode: drill\n", "sqlite:///var/lib/vllm-medic/medic.db", ""},
 		{"an unknown kind", "store: {url: 'mysql://h/db'}\n", "", "medic.yaml:1:9: store.url: must begin with"},
 		{"a variable that is not set", "store: {url_env: NOPE}\n", "", "NOPE is not set"},

@@ -9,10 +9,14 @@ import (
 
 // listen reads the addresses of the listeners. The one for Slack is only bound where Slack is configured.
 func (l *loader) listen(f listenFile, slack bool) Listen {
-	out := Listen{API: cmp.Or(f.API, ":8080"), Ops: cmp.Or(f.Ops, ":8081"), Slack: cmp.Or(f.Slack, ":8082"),
-		TLS: map[string]TLS{}}
-	addresses := []struct{ name, addr, written string }{{"api", out.API, f.API}, {"ops", out.Ops, f.Ops}, {"slack",
-		out.Slack, f.Slack}}
+	out := Listen{
+		API: cmp.Or(f.API, ":8080"), Ops: cmp.Or(f.Ops, ":8081"), Slack: cmp.Or(f.Slack, ":8082"),
+		TLS: map[string]TLS{},
+	}
+	addresses := []struct{ name, addr, written string }{{"api", out.API, f.API}, {"ops", out.Ops, f.Ops}, {
+		"slack",
+		out.Slack, f.Slack,
+	}}
 	for n, a := range addresses {
 		path := "listen." + a.name
 		host, port, err := net.SplitHostPort(a.addr)

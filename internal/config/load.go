@@ -117,7 +117,7 @@ func (l *loader) config(f file) Config {
 		},
 	}
 	for n, d := range f.Playbooks.Dirs {
-		if info, err := os.Stat(l.file(d)); err != nil || !info.IsDir() {
+		if info, err := os.Stat(l.file(d)); err != nil || !info.IsDir() { //nolint:gosec // the path is the operator's own
 			l.at(fmt.Sprintf("playbooks.dirs[%d]", n), "%s is not a folder that can be read", d)
 			continue
 		}

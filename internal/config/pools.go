@@ -50,7 +50,8 @@ func sameObject(a, b incident.WorkloadRef) bool {
 }
 
 func (l *loader) pool(path string, f poolFile, cfg Config,
-	shared map[incident.StepKind]incident.Approvers) incident.Pool {
+	shared map[incident.StepKind]incident.Approvers,
+) incident.Pool {
 	p := incident.Pool{
 		Name: f.Name, Match: f.Match, Matchers: f.Matchers, Channel: f.Channel, Mode: l.mode(path+".mode", f.Mode, cfg.Mode),
 		SLO: l.slo(path+".slo", f.SLO), Approvers: shared,
@@ -116,8 +117,10 @@ func (l *loader) workload(path string, f workloadFile) incident.WorkloadRef {
 		}
 	}
 	l.kind(path, f.APIVersion, f.Kind)
-	return incident.WorkloadRef{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name,
-		Container: f.Container}
+	return incident.WorkloadRef{
+		APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name,
+		Container: f.Container,
+	}
 }
 
 func (l *loader) slo(path string, f sloFile) incident.SLO {

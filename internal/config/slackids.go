@@ -11,16 +11,26 @@ type slackKind struct {
 }
 
 var (
-	channelID = slackKind{"a channel", "CGD", "C0123456789",
-		"in Slack open the channel, click its name: the id is at the end of About"}
-	userID = slackKind{"a user", "UW", "U0123456789",
-		"in Slack open the person's profile, then the menu with the three dots, Copy member ID"}
-	groupID = slackKind{"a user group", "S", "S0123456789",
-		"in Slack open People & user groups, the group's menu with the three dots, Copy group ID"}
-	teamID = slackKind{"a workspace", "T", "T0123456789",
-		"open the workspace in a browser: the id is in the address after /client/"}
-	enterpriseID = slackKind{"an organization", "E", "E0123456789",
-		"open the organization in a browser: the id is in the address after /client/"}
+	channelID = slackKind{
+		"a channel", "CGD", "C0123456789",
+		"in Slack open the channel, click its name: the id is at the end of About",
+	}
+	userID = slackKind{
+		"a user", "UW", "U0123456789",
+		"in Slack open the person's profile, then the menu with the three dots, Copy member ID",
+	}
+	groupID = slackKind{
+		"a user group", "S", "S0123456789",
+		"in Slack open People & user groups, the group's menu with the three dots, Copy group ID",
+	}
+	teamID = slackKind{
+		"a workspace", "T", "T0123456789",
+		"open the workspace in a browser: the id is in the address after /client/",
+	}
+	enterpriseID = slackKind{
+		"an organization", "E", "E0123456789",
+		"open the organization in a browser: the id is in the address after /client/",
+	}
 	appID = slackKind{"an app", "A", "A0123456789", "api.slack.com/apps shows it under Basic Information"}
 )
 

@@ -26,43 +26,79 @@ const (
 func TestNoURLOfTheFileHoldsAPassword(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, old, with, want string }{
-		{"store, as a parameter", soundStore, `store: {url: "postgres://medic@h/db?sslmode=require&password=s3cr3t-value"}`,
-			"store.url: must not hold a password"},
-		{"store, the key's password", soundStore, `store: {url: "postgres://medic@h/db?sslpassword=s3cr3t-value"}`,
-			"store.url: must not hold a password"},
-		{"store, in capitals", soundStore, `store: {url: "postgresql://h/db?PassWord=s3cr3t-value"}`,
-			"store.url: must not hold a password"},
-		{"store, the key encoded", soundStore, `store: {url: "postgres://h/db?p%61ssword=s3cr3t-value"}`,
-			"store.url: must not hold a password"},
-		{"store, after a semicolon", soundStore, `store: {url: "postgres://h/db?sslmode=disable;password=s3cr3t-value"}`,
-			"store.url: must not hold a password"},
-		{"store, beside a value that cannot be decoded", soundStore,
-			`store: {url: "postgres://h/db?application_name=100%&password=s3cr3t-value"}`, "store.url: must not hold a password"},
-		{"store, as the user's", soundStore, `store: {url: "postgres://medic:s3cr3t-value@h/db"}`,
-			"store.url: must not hold a password"},
-		{"store, in a URL that cannot be read", soundStore, `store: {url: "postgres://medic:s3cr3t-value%zz@h/db"}`,
-			"store.url: cannot be read as a URL"},
-		{"prometheus", soundPrometheus, `prometheus: {url: "http://prometheus:9090?password=s3cr3t-value"}`,
-			"prometheus.url: must not hold a password"},
-		{"prometheus, unreadable", soundPrometheus, `prometheus: {url: "http://u:s3cr3t-value%zz@prometheus:9090"}`,
-			"prometheus.url: must be a URL"},
-		{"proxy", soundPrometheus,
-			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value@proxy:3128"}}`, "prometheus.http_config.proxy_url: must not hold a password"},
-		{"proxy, as a parameter", soundPrometheus,
-			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://proxy:3128/?password=s3cr3t-value"}}`, "prometheus.http_config.proxy_url: must not hold a password"},
-		{"proxy, unreadable", soundPrometheus,
-			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value%zz@proxy"}}`, "prometheus.http_config.proxy_url: must be a URL"},
-		{"alertmanager", "", `alertmanager: {url: "http://u:s3cr3t-value@alertmanager:9093"}`,
-			"alertmanager.url: must not hold a password"},
-		{"slack", "", soundSlack + `"https://u:s3cr3t-value@slack.example.com/api/"}`,
-			"slack.api_url: must not hold a password"},
+		{
+			"store, as a parameter", soundStore, `store: {url: "postgres://medic@h/db?sslmode=require&password=s3cr3t-value"}`,
+			"store.url: must not hold a password",
+		},
+		{
+			"store, the key's password", soundStore, `store: {url: "postgres://medic@h/db?sslpassword=s3cr3t-value"}`,
+			"store.url: must not hold a password",
+		},
+		{
+			"store, in capitals", soundStore, `store: {url: "postgresql://h/db?PassWord=s3cr3t-value"}`,
+			"store.url: must not hold a password",
+		},
+		{
+			"store, the key encoded", soundStore, `store: {url: "postgres://h/db?p%61ssword=s3cr3t-value"}`,
+			"store.url: must not hold a password",
+		},
+		{
+			"store, after a semicolon", soundStore, `store: {url: "postgres://h/db?sslmode=disable;password=s3cr3t-value"}`,
+			"store.url: must not hold a password",
+		},
+		{
+			"store, beside a value that cannot be decoded", soundStore,
+			`store: {url: "postgres://h/db?application_name=100%&password=s3cr3t-value"}`, "store.url: must not hold a password",
+		},
+		{
+			"store, as the user's", soundStore, `store: {url: "postgres://medic:s3cr3t-value@h/db"}`,
+			"store.url: must not hold a password",
+		},
+		{
+			"store, in a URL that cannot be read", soundStore, `store: {url: "postgres://medic:s3cr3t-value%zz@h/db"}`,
+			"store.url: cannot be read as a URL",
+		},
+		{
+			"prometheus", soundPrometheus, `prometheus: {url: "http://prometheus:9090?password=s3cr3t-value"}`,
+			"prometheus.url: must not hold a password",
+		},
+		{
+			"prometheus, unreadable", soundPrometheus, `prometheus: {url: "http://u:s3cr3t-value%zz@prometheus:9090"}`,
+			"prometheus.url: must be a URL",
+		},
+		{
+			"proxy", soundPrometheus,
+			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value@proxy:3128"}}`, "prometheus.http_config.proxy_url: must not hold a password",
+		},
+		{
+			"proxy, as a parameter", soundPrometheus,
+			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://proxy:3128/?password=s3cr3t-value"}}`, "prometheus.http_config.proxy_url: must not hold a password",
+		},
+		{
+			"proxy, unreadable", soundPrometheus,
+			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value%zz@proxy"}}`, "prometheus.http_config.proxy_url: must be a URL",
+		},
+		{
+			"alertmanager", "", `alertmanager: {url: "http://u:s3cr3t-value@alertmanager:9093"}`,
+			"alertmanager.url: must not hold a password",
+		},
+		{
+			"slack", "", soundSlack + `"https://u:s3cr3t-value@slack.example.com/api/"}`,
+			"slack.api_url: must not hold a password",
+		},
 		// Links go into messages that a whole channel reads.
-		{"pages", "", `links: {base_url: "https://u:s3cr3t-value@medic.example.com"}`,
-			"links.base_url: must not hold a password"},
-		{"runbooks", "", `links: {docs_url: "https://docs.example.com/?password=s3cr3t-value"}`,
-			"links.docs_url: must not hold a password"},
-		{"graphs", "", `links: {prometheus_url: "https://u:s3cr3t-value@prometheus.example.com"}`,
-			"links.prometheus_url: must not hold a password"},
+		{
+			"pages", "", `links: {base_url: "https://u:s3cr3t-value@medic.example.com"}`,
+			"links.base_url: must not hold a password",
+		},
+		{
+			"runbooks", "", `links: {docs_url: "https://docs.example.com/?password=s3cr3t-value"}`,
+			"links.docs_url: must not hold a password",
+		},
+		{
+			"graphs", "", `links: {prometheus_url: "https://u:s3cr3t-value@prometheus.example.com"}`,
+			"links.prometheus_url: must not hold a password",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -113,8 +149,10 @@ func TestMessagesLinkToTheRunbooksUnlessTheyMustNot(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, line, want string }{
 		{"nothing said", "", "https://github.com/vllm-medic/vllm-medic/blob/main"},
-		{"other links only", `links: {base_url: "https://medic.example.com"}`,
-			"https://github.com/vllm-medic/vllm-medic/blob/main"},
+		{
+			"other links only", `links: {base_url: "https://medic.example.com"}`,
+			"https://github.com/vllm-medic/vllm-medic/blob/main",
+		},
 		{"a key without a value", "links: {docs_url: }", "https://github.com/vllm-medic/vllm-medic/blob/main"},
 		{"a place of one's own", `links: {docs_url: "https://runbooks.example.com"}`, "https://runbooks.example.com"},
 		{"empty", `links: {docs_url: ""}`, ""},
@@ -138,19 +176,29 @@ func TestAPoolsRouteAtTheGateway(t *testing.T) {
 	)
 	for _, tc := range []struct{ name, old, with, want, fails string }{
 		{name: "none", want: ""},
-		{name: "in full", old: "    knobs:", with: "    http_route: {namespace: edge, name: llama}\n    knobs:",
-			want: "edge/llama"},
-		{name: "in the workload's namespace", old: "    knobs:", with: "    http_route: {name: llama}\n    knobs:",
-			want: "llm/llama"},
+		{
+			name: "in full", old: "    knobs:", with: "    http_route: {namespace: edge, name: llama}\n    knobs:",
+			want: "edge/llama",
+		},
+		{
+			name: "in the workload's namespace", old: "    knobs:", with: "    http_route: {name: llama}\n    knobs:",
+			want: "llm/llama",
+		},
 		{name: "in the matchers' namespace", old: pools, with: strings.Replace(noplace, "matchers: {model_name: other}",
 			"matchers: {namespace: web}", 1), want: "web/other"},
 		{name: "nowhere", old: pools, with: noplace, fails: "pools[0].http_route.namespace: is needed"},
-		{name: "without a name", old: "    knobs:", with: "    http_route: {namespace: llm}\n    knobs:",
-			fails: "pools[0].http_route.name: is needed"},
-		{name: "both in one", old: "    knobs:", with: "    http_route: {name: llm/llama}\n    knobs:",
-			fails: `pools[0].http_route.name: "llm/llama" is not the name of an HTTPRoute`},
-		{name: "a foreign key", old: "    knobs:", with: "    http_route: {name: llama, rule: 0}\n    knobs:",
-			fails: `there is no field "rule" here; there are namespace, name`},
+		{
+			name: "without a name", old: "    knobs:", with: "    http_route: {namespace: llm}\n    knobs:",
+			fails: "pools[0].http_route.name: is needed",
+		},
+		{
+			name: "both in one", old: "    knobs:", with: "    http_route: {name: llm/llama}\n    knobs:",
+			fails: `pools[0].http_route.name: "llm/llama" is not the name of an HTTPRoute`,
+		},
+		{
+			name: "a foreign key", old: "    knobs:", with: "    http_route: {name: llama, rule: 0}\n    knobs:",
+			fails: `there is no field "rule" here; there are namespace, name`,
+		},
 		{
 			name: "one route for both halves of a model", old: pools,
 			with:  "pools:\n  - {name: other, match: {model_name: other}, matchers: {namespace: llm}, http_route: {name: both}}\n  - {name: third, match: {model_name: third}, matchers: {namespace: llm}, http_route: {name: both}}\n",

@@ -59,7 +59,7 @@ func TestAProductOfLabelsIsThatOfTheSmallestEngine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if r, _ := collectOne(t, s, Config{}, vectorReply(tt.series...)); r.Text() != tt.want {
+			if r := collectOne(t, s, Config{}, vectorReply(tt.series...)); r.Text() != tt.want {
 				t.Errorf("reading = %s, want %s", r.Text(), tt.want)
 			}
 		})

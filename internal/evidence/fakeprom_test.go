@@ -241,7 +241,7 @@ func llmPool() incident.Pool {
 func foreign(name, query string) incident.Signal { return incident.Signal{Name: name, Query: query} }
 
 // collectOne reads one signal whose answer is given, with a known V1 dialect around it.
-func collectOne(t *testing.T, s incident.Signal, cfg Config, answers ...reply) (incident.Reading, *fakeProm) {
+func collectOne(t *testing.T, s incident.Signal, cfg Config, answers ...reply) incident.Reading {
 	t.Helper()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
@@ -253,7 +253,7 @@ func collectOne(t *testing.T, s incident.Signal, cfg Config, answers ...reply) (
 	f.once(query, answers...)
 	cfg.Prometheus.URL = f.serve()
 	ev := newCollector(t, cfg, nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{})
-	return ev.Readings[s.Name], f
+	return ev.Readings[s.Name]
 }
 
 func mustJSON(t *testing.T, v any) string {

@@ -43,7 +43,7 @@ func TestAnAnswerBecomesAReading(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, _ := collectOne(t, running, Config{}, reply{body: tt.body})
+			got := collectOne(t, running, Config{}, reply{body: tt.body})
 			if !strings.HasPrefix(got.Text(), tt.want) || got.Error == "" && got.Text() != tt.want {
 				t.Errorf("reading = %q; want %q", got.Text(), tt.want)
 			}

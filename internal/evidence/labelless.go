@@ -1,8 +1,10 @@
 package evidence
 
-import "github.com/vllm-medic/vllm-medic/internal/vllm"
+import (
+	"strings"
 
-import "strings"
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
+)
 
 // labelsMissingOn are the labels that vLLM puts on its metrics but that a given metric cannot carry: some of vLLM's own
 // and those of the gateway's recording rule of deploy/prometheus (namespace_httproute:...), by namespace and route.

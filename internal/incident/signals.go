@@ -10,7 +10,7 @@ const (
 	SignalTPOT         = "tpot_p95"
 	SignalKVUsage      = "kv_usage"
 	SignalPreemptions  = "preemption_rate"
-	SignalPromptTokens = "prompt_tokens_rate"
+	SignalPromptTokens = "prompt_tokens_rate" //nolint:gosec // the tokens of a prompt
 	SignalPromptLength = "prompt_len_p95"
 )
 

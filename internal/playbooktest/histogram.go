@@ -31,7 +31,8 @@ const maxSpanValues = 100_000
 // series writes a histogram out; its last span lasts until at when it does not say. The error is about the span with
 // that index, -1 for the whole.
 func (h histogramDoc) series(metric labels.Labels, interval, at time.Duration) (out []promembed.Series, span int,
-	err error) {
+	err error,
+) {
 	name := metric.Get(model.MetricNameLabel)
 	bounds := h.Buckets.Bounds
 	if bounds == nil {

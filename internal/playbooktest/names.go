@@ -41,8 +41,10 @@ func (r *reader) names(path string, e expectDoc) {
 }
 
 func stepKinds() []string {
-	return []string{string(incident.StepThrottle), string(incident.StepReplicas), string(incident.StepMaxNumBatchedTokens),
-		string(incident.StepManual)}
+	return []string{
+		string(incident.StepThrottle), string(incident.StepReplicas), string(incident.StepMaxNumBatchedTokens),
+		string(incident.StepManual),
+	}
 }
 
 // metricsRead are all metrics that a signal of the catalog reads, in today's names of vLLM.

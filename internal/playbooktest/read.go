@@ -175,8 +175,10 @@ func (r *reader) test(path string, d testDoc) test {
 	if d.At == 0 {
 		r.missing(path, "at is missing: when is it looked?")
 	}
-	t := test{name: d.Name, line: r.root.Find(path).Line(), after: d.At, at: start().Add(time.Duration(d.At)),
-		expect: d.Expect}
+	t := test{
+		name: d.Name, line: r.root.Find(path).Line(), after: d.At, at: start().Add(time.Duration(d.At)),
+		expect: d.Expect,
+	}
 	t.input = r.input(path, d)
 	t.spellings = r.spellings(path, d.Dialects, t.input)
 	t.pool = r.pool(path+".pool", d.Pool, t.input)
@@ -187,8 +189,10 @@ func (r *reader) test(path string, d testDoc) test {
 		t.cluster.FillFacts()
 		t.pool.Workload = t.cluster.Workload
 		if t.pool.Workload.IsZero() {
-			t.pool.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "tested",
-				Container: "vllm"}
+			t.pool.Workload = incident.WorkloadRef{
+				APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "tested",
+				Container: "vllm",
+			}
 		}
 	}
 	r.expectations(path+".expect", d.Expect)

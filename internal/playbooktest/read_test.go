@@ -34,8 +34,10 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			`x.yaml:2:5: there is no field "nam" here`, `x.yaml:3:9: "soon" is not a duration`,
 			`x.yaml:4:55: "many" is not a number with a unit`, `x.yaml:5:1: there is no field "foo" here`,
 		}},
-		"a field twice": {"tests: []\ntests: []\n", []string{"x.yaml:1:8: tests is missing",
-			`x.yaml:2:1: the field "tests" is given twice, first on line 1`}},
+		"a field twice": {"tests: []\ntests: []\n", []string{
+			"x.yaml:1:8: tests is missing",
+			`x.yaml:2:1: the field "tests" is given twice, first on line 1`,
+		}},
 		"meaning, all of it": {`tests:
   - name: one
     dialects: [vllm, klingon]
@@ -183,8 +185,10 @@ func TestPlaybooksOfOnesOwnAreTested(t *testing.T) {
 		}
 	}
 	for name, want := range map[string][]string{
-		"tests/nowhere.yaml": {":1:21: playbooks: ", "away: no such file or directory", ":1:30: playbooks: ",
-			"empty holds no *.yaml"},
+		"tests/nowhere.yaml": {
+			":1:21: playbooks: ", "away: no such file or directory", ":1:30: playbooks: ",
+			"empty holds no *.yaml",
+		},
 		"tests/bad.yaml": {"bad/mine.yaml:6:", "wating", `tests/bad.yaml:8:5: there is no field "more" here`},
 	} {
 		_, err := Read(filepath.Join(dir, name), builtin(t))

@@ -128,8 +128,10 @@ func (f *File) collect(ctx context.Context, t test, series []promembed.Series) (
 	if err != nil {
 		return ev, fmt.Errorf("prepare the evidence: %w", err)
 	}
-	ev = c.Collect(ctx, t.pool, f.catalog.Signals(namesOf(t.alerts)), evidence.CollectOptions{History: true,
-		Baseline: true, Alerts: t.alerts})
+	ev = c.Collect(ctx, t.pool, f.catalog.Signals(namesOf(t.alerts)), evidence.CollectOptions{
+		History:  true,
+		Baseline: true, Alerts: t.alerts,
+	})
 	return ev, nil
 }
 

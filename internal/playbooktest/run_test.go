@@ -120,13 +120,17 @@ func TestADialectWithoutAMetricLeavesItOut(t *testing.T) {
 			t.Errorf("%s: %+v", r.Dialect, r)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"nim": 1, "vllm": 1, "vllm-0.10": 1, "vllm-0.9": 1, "underscore": 1, "ray": 1,
-		"ray-colon": 1, "kserve": 1}, dialects); diff != "" {
+	if diff := cmp.Diff(map[string]int{
+		"nim": 1, "vllm": 1, "vllm-0.10": 1, "vllm-0.9": 1, "underscore": 1, "ray": 1,
+		"ray-colon": 1, "kserve": 1,
+	}, dialects); diff != "" {
 		t.Errorf("dialects (-want +got):\n%s", diff)
 	}
 	nim := got[0]
-	want := []string{"vllm:prefix_cache_hits_total", "vllm:request_queue_time_seconds_bucket",
-		"vllm:request_queue_time_seconds_sum", "vllm:request_queue_time_seconds_count"}
+	want := []string{
+		"vllm:prefix_cache_hits_total", "vllm:request_queue_time_seconds_bucket",
+		"vllm:request_queue_time_seconds_sum", "vllm:request_queue_time_seconds_count",
+	}
 	if diff := cmp.Diff(want, nim.Without); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
@@ -185,8 +189,10 @@ func TestKubernetesAndDeadAlertsArePartOfTheEvidence(t *testing.T) {
 func TestAPoolIsBoundByWhatItsSeriesShare(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]map[string]string{
-		`vllm:a{model_name="m",namespace="n"} vllm:b{model_name="m",namespace="n"} up{namespace="x"}`: {"model_name": "m",
-			"namespace": "n"},
+		`vllm:a{model_name="m",namespace="n"} vllm:b{model_name="m",namespace="n"} up{namespace="x"}`: {
+			"model_name": "m",
+			"namespace":  "n",
+		},
 		`vllm:a{model_name="m",namespace="n"} vllm:b{model_name="m"}`: {"model_name": "m"},
 		`vllm:a{model_name="m"} vllm:b{model_name="o"}`:               {},
 		`vllm:a{model_name="m"} vllm:cache_config_info`:               {"model_name": "m"},
@@ -213,8 +219,10 @@ func TestAHistogramInShortIsTheSeriesWrittenOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := histogramDoc{Buckets: bucketsDoc{Bounds: []float64{0.5, 1, 2}}, Spans: []spanDoc{
-		{For: strictyaml.Duration(time.Minute), Observe: map[string]float64{"500ms": 2,
-			"2s": 1}}, {For: strictyaml.Duration(30 * time.Second)}, {Observe: map[string]float64{"9": 1}},
+		{For: strictyaml.Duration(time.Minute), Observe: map[string]float64{
+			"500ms": 2,
+			"2s":    1,
+		}}, {For: strictyaml.Duration(30 * time.Second)}, {Observe: map[string]float64{"9": 1}},
 	}}
 	got, _, err := h.series(metric, 15*time.Second, 2*time.Minute)
 	if err != nil {
@@ -307,8 +315,10 @@ func TestAReportForACISystemHasEveryFailure(t *testing.T) {
 		{File: "b.yaml", Results: []Result{
 			{Test: "good", Dialect: "vllm", Passed: true},
 			{Test: "gone", Dialect: "ray", Error: "no time"},
-			{Test: "bad", Dialect: "ray", Differences: []Difference{{Field: "diagnosis", Expected: "a", Got: "b",
-				Why: "one\ntwo"}}},
+			{Test: "bad", Dialect: "ray", Differences: []Difference{{
+				Field: "diagnosis", Expected: "a", Got: "b",
+				Why: "one\ntwo",
+			}}},
 		}},
 	})
 	if err != nil {

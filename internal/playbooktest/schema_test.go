@@ -69,25 +69,33 @@ func schema(t *testing.T) *jsonschema.Schema {
 	r.Mapper = func(in reflect.Type) *jsonschema.Schema {
 		switch in {
 		case reflect.TypeFor[strictyaml.Duration]():
-			return &jsonschema.Schema{Type: "string", Pattern: strictyaml.DurationPattern, Examples: []any{"15s", "10m",
-				"1h30m"}}
+			return &jsonschema.Schema{Type: "string", Pattern: strictyaml.DurationPattern, Examples: []any{
+				"15s", "10m",
+				"1h30m",
+			}}
 		case reflect.TypeFor[strictyaml.Value]():
 			return &jsonschema.Schema{Type: "object"}
 		case reflect.TypeFor[alertDoc]():
 			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, own(fullAlertDoc{})}}
 		case reflect.TypeFor[bucketsDoc]():
-			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Enum: []any{layoutV1, layoutOld}}, {Type: "array",
-				Items: &jsonschema.Schema{Type: "number"}}}}
+			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Enum: []any{layoutV1, layoutOld}}, {
+				Type:  "array",
+				Items: &jsonschema.Schema{Type: "number"},
+			}}}
 		case reflect.TypeFor[sloDoc]():
 			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, own(targetsDoc{})}}
 		case reflect.TypeFor[planDoc]():
-			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, {Type: "object", MinProperties: new(uint64(1)),
-				MaxProperties: new(uint64(1)), AdditionalProperties: own(askDoc{})}}}
+			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, {
+				Type: "object", MinProperties: new(uint64(1)),
+				MaxProperties: new(uint64(1)), AdditionalProperties: own(askDoc{}),
+			}}}
 		case reflect.TypeFor[readingDoc]():
 			near := own(toleranceDoc{})
 			for key, was := range near.Properties.FromOldest() {
-				near.Properties.Set(key, &jsonschema.Schema{Description: was.Description, OneOf: []*jsonschema.Schema{text,
-					{Type: "number"}}})
+				near.Properties.Set(key, &jsonschema.Schema{Description: was.Description, OneOf: []*jsonschema.Schema{
+					text,
+					{Type: "number"},
+				}})
 			}
 			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, {Type: "number"}, near}}
 		default:
@@ -101,8 +109,10 @@ func schema(t *testing.T) *jsonschema.Schema {
 			return &jsonschema.Schema{Description: was.Description, Enum: truth}
 		},
 		"others": func(was *jsonschema.Schema) *jsonschema.Schema {
-			return &jsonschema.Schema{Description: was.Description, Type: "object",
-				AdditionalProperties: &jsonschema.Schema{Enum: truth}}
+			return &jsonschema.Schema{
+				Description: was.Description, Type: "object",
+				AdditionalProperties: &jsonschema.Schema{Enum: truth},
+			}
 		},
 	} {
 		was, ok := expect.Get(name)

@@ -79,13 +79,19 @@ func TestTheApproversOfNowAreAskedForBeforeTheWrite(t *testing.T) {
 		now  incident.Pool
 		want string
 	}{
-		{"a higher count", llama(), approvedBy(incident.Approvers{Users: []string{"U-ADA"}, Count: 2}),
-			"1 of the 2 approvals that it needs now count"},
-		{"the approver is none any more", llama(), approvedBy(incident.Approvers{Users: []string{"U-BOB"}}),
-			"0 of the 1 approvals"},
+		{
+			"a higher count", llama(), approvedBy(incident.Approvers{Users: []string{"U-ADA"}, Count: 2}),
+			"1 of the 2 approvals that it needs now count",
+		},
+		{
+			"the approver is none any more", llama(), approvedBy(incident.Approvers{Users: []string{"U-BOB"}}),
+			"0 of the 1 approvals",
+		},
 		{"nobody may approve any more", llama(), approvedBy(incident.Approvers{}), "0 of the 1 approvals"},
-		{"a group took the approver's place", llama(), approvedBy(incident.Approvers{Groups: []string{"S1"}}),
-			"0 of the 1 approvals"},
+		{
+			"a group took the approver's place", llama(), approvedBy(incident.Approvers{Groups: []string{"S1"}}),
+			"0 of the 1 approvals",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

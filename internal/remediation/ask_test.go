@@ -52,8 +52,10 @@ func TestAPlanFollowsFromTheDiagnosis(t *testing.T) {
 func TestAStepThatCannotBeProposedStaysVisibleWithItsReason(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	b.live.refuse[incident.StepThrottle] = &incident.RefusedError{Reason: "there is no BackendTrafficPolicy",
-		Hint: "apiVersion: gateway"}
+	b.live.refuse[incident.StepThrottle] = &incident.RefusedError{
+		Reason: "there is no BackendTrafficPolicy",
+		Hint:   "apiVersion: gateway",
+	}
 	b.live.refuse[incident.StepMaxNumBatchedTokens] = errors.New("the API server is away")
 	tokens := incident.StepRequest{Kind: incident.StepMaxNumBatchedTokens, Factor: 0.5}
 	inc := b.asked(sick(5, throttle(), tokens, addReplica()))
@@ -115,17 +117,25 @@ func TestEveryGuardrailThatRefusesSaysWhy(t *testing.T) {
 		{"cool-down", "cool-down", "the next change is allowed in 5 min", done(1, 5*time.Minute-5*time.Second), llama()},
 		{"hourly budget", "budget", "4 of 4 changes in the last hour", done(4, 30*time.Minute), llama()},
 		{"daily budget", "budget", "12 of 12 changes in the last day", done(12, 5*time.Hour), llama()},
-		{"pause of everything", "pause", "paused for all pools by slack:U-BOB: maintenance", func(b *bench) { b.pause("") },
-			llama()},
+		{
+			"pause of everything", "pause", "paused for all pools by slack:U-BOB: maintenance", func(b *bench) { b.pause("") },
+			llama(),
+		},
 		{"pause of the pool", "pause", "paused for pool llama", func(b *bench) { b.pause("llama") }, llama()},
 		{"observe", "mode", "mode observe", func(*bench) {}, inMode(llama(), incident.ModeObserve)},
 		{"an unknown mode", "mode", `"yolo" is not known`, func(*bench) {}, inMode(llama(), "yolo")},
-		{"the store", "lock", "cannot be read from the store: locked up",
-			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
-		{"the store's pauses", "pause", "cannot be read from the store: locked up",
-			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
-		{"the store's history", "budget", "history of writes cannot be read",
-			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama()},
+		{
+			"the store", "lock", "cannot be read from the store: locked up",
+			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama(),
+		},
+		{
+			"the store's pauses", "pause", "cannot be read from the store: locked up",
+			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama(),
+		},
+		{
+			"the store's history", "budget", "history of writes cannot be read",
+			func(b *bench) { b.store.ledger = errors.New("locked up") }, llama(),
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -231,8 +241,10 @@ func TestModeAutoRunsOnlyWhatPolicyAllows(t *testing.T) {
 		{name: "another kind is allowed", change: auto(incident.StepThrottle), mode: incident.ModeAuto},
 		{name: "nothing is allowed", change: auto(), mode: incident.ModeAuto},
 		{name: "mode approve", change: auto(incident.StepReplicas), mode: incident.ModeApprove},
-		{name: "it needs a confirmation", change: auto(incident.StepReplicas), mode: incident.ModeAuto,
-			needs: incident.Needs{Confirm: true}},
+		{
+			name: "it needs a confirmation", change: auto(incident.StepReplicas), mode: incident.ModeAuto,
+			needs: incident.Needs{Confirm: true},
+		},
 		{name: "the pool wants two people", change: auto(incident.StepReplicas), mode: incident.ModeAuto, count: 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

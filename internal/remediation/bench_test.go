@@ -52,8 +52,10 @@ func (b *bench) clock() time.Time {
 func llama() incident.Pool {
 	return incident.Pool{
 		Name: "llama", Mode: incident.ModeApprove, Match: map[string]string{"namespace": "llm", "model_name": "llama"},
-		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama",
-			Container: "vllm"},
+		Workload: incident.WorkloadRef{
+			APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama",
+			Container: "vllm",
+		},
 		Approvers: map[incident.StepKind]incident.Approvers{"": {Users: []string{"U-ADA"}, Expire: 30 * time.Minute}},
 	}
 }
@@ -73,8 +75,10 @@ func inMode(p incident.Pool, m incident.Mode) incident.Pool {
 // newBench makes a bench; change may alter what the engine is told.
 func newBench(t *testing.T, pools []incident.Pool, change ...func(*remediation.Config, *remediation.Deps)) *bench {
 	t.Helper()
-	b := &bench{t: t, now: start, sight: newSight(t), live: newCluster(t, false), drill: newCluster(t, true),
-		log: &bytes.Buffer{}}
+	b := &bench{
+		t: t, now: start, sight: newSight(t), live: newCluster(t, false), drill: newCluster(t, true),
+		log: &bytes.Buffer{},
+	}
 	b.sight.now = b.clock
 	b.store = &faulty{Store: openStore(t)}
 	b.cfg = remediation.Config{Owner: "bot-1", Pools: pools, Mode: incident.ModeApprove, Policy: policy.Defaults()}
@@ -252,8 +256,10 @@ func (b *bench) approve(inc incident.Incident) {
 
 func (b *bench) pause(pool string) {
 	b.t.Helper()
-	if err := b.store.SetPause(b.t.Context(), incident.Pause{Pool: pool, Reason: "maintenance", By: bob,
-		At: b.clock()}); err != nil {
+	if err := b.store.SetPause(b.t.Context(), incident.Pause{
+		Pool: pool, Reason: "maintenance", By: bob,
+		At: b.clock(),
+	}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -41,8 +41,10 @@ func TestAPersonMayTakeBackInObserve(t *testing.T) {
 	b.restart(inMode(llama(), incident.ModeObserve))
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p1-s1", Verb: incident.Undo,
-		By: ada}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{
+		Step: "p1-s1", Verb: incident.Undo,
+		By: ada,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep()
@@ -101,8 +103,10 @@ func TestAutoDoesNotRepeatWhatAPersonUndid(t *testing.T) {
 	}
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: inc.Active.Step, Verb: incident.Undo,
-		By: ada}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{
+		Step: inc.Active.Step, Verb: incident.Undo,
+		By: ada,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep()

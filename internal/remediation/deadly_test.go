@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -36,11 +37,14 @@ type mortal struct {
 	at string
 }
 
-func endless(n int) int { return endless(n+1) + 1 }
+// die ends the process as a full stack does: no recover can catch it.
+func die() { panic(fmt.Sprint(endless(0))) }
+
+func endless(n int) int { return endless(n+1) + 1 } //nolint:staticcheck // that it does not end is what it is for
 
 func (m mortal) FindOwners(_ context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
 	if labels["instance"] == "poison" && m.at == "owners" {
-		endless(0)
+		die()
 	}
 	return []incident.WorkloadRef{llama().Workload}, "", nil
 }
@@ -48,7 +52,7 @@ func (m mortal) FindOwners(_ context.Context, labels map[string]string) ([]incid
 func (m mortal) CommitFolded(ctx context.Context, f incident.Folded) error {
 	if m.at == "commit" && slices.ContainsFunc(f.Deliveries,
 		func(d incident.Delivery) bool { return d.Alerts[0].Labels["instance"] == "poison" }) {
-		endless(0)
+		die()
 	}
 	return m.Store.CommitFolded(ctx, f)
 }
@@ -76,14 +80,18 @@ func TestDeadlyChild(t *testing.T) {
 	}
 	clock := func() time.Time { return now }
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: log,
-		Clock: clock})
+	s, err := store.Open(t.Context(), url, store.Options{
+		ChannelFor: func(string) string { return "" }, Logger: log,
+		Clock: clock,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := mortal{s, os.Getenv(envDeadlyAt)}
-	e, err := remediation.New(remediation.Config{Owner: "bot", Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
-		Policy: policy.Defaults()}, remediation.Deps{
+	e, err := remediation.New(remediation.Config{
+		Owner: "bot", Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
+		Policy: policy.Defaults(),
+	}, remediation.Deps{
 		Incidents: s, Inbox: m, Ledger: s, Collector: m, Playbooks: m, Logger: log, Now: clock,
 	})
 	if err != nil {
@@ -117,8 +125,10 @@ func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 						} else if group == "poisoned" {
 							a.Labels["instance"] = "behind"
 						}
-						if _, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: group,
-							Alerts: []incident.Alert{a}}); err != nil {
+						if _, err := s.AddDelivery(t.Context(), incident.Delivery{
+							ReceivedAt: start, Receiver: "medic", GroupKey: group,
+							Alerts: []incident.Alert{a},
+						}); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -182,8 +192,10 @@ func deadlyChild(t *testing.T, url, at string, now time.Time) (log string, died 
 
 func inStore(t *testing.T, url string, now time.Time, log io.Writer, fn func(*store.Store)) {
 	t.Helper()
-	s, err := store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" },
-		Logger: slog.New(slog.NewTextHandler(log, nil)), Clock: func() time.Time { return now }})
+	s, err := store.Open(t.Context(), url, store.Options{
+		ChannelFor: func(string) string { return "" },
+		Logger:     slog.New(slog.NewTextHandler(log, nil)), Clock: func() time.Time { return now },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,10 @@ func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
 // would.
 func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 	t.Parallel()
-	for mode, refused := range map[incident.Mode]bool{incident.ModeApprove: true, incident.ModeAuto: true,
-		incident.ModeDrill: false, incident.ModeObserve: false} {
+	for mode, refused := range map[incident.Mode]bool{
+		incident.ModeApprove: true, incident.ModeAuto: true,
+		incident.ModeDrill: false, incident.ModeObserve: false,
+	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, []incident.Pool{inMode(llama(), mode)})
@@ -64,8 +66,10 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 	b.sight.see(well())
 	b.sight.seeAt("qwen", blind())
 	b.sight.owned("", ownersAnswer{err: errSilent})
-	got, err := b.investigator.Diagnose(t.Context(), "", []incident.Alert{alert("A", "qwen"), alert("B", "llama"),
-		alert("C", "mixtral")})
+	got, err := b.investigator.Diagnose(t.Context(), "", []incident.Alert{
+		alert("A", "qwen"), alert("B", "llama"),
+		alert("C", "mixtral"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

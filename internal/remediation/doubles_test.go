@@ -141,8 +141,10 @@ func (s *sight) Collect(
 	cur.used++
 	tag := fmt.Sprintf("look %d", len(s.looks)+1)
 	s.looks[tag] = cur.finding
-	return incident.Evidence{At: s.now(), Readings: cur.finding.readings(), Dialect: tag, Cluster: cur.finding.cluster,
-		SampledAt: cur.finding.sampled}
+	return incident.Evidence{
+		At: s.now(), Readings: cur.finding.readings(), Dialect: tag, Cluster: cur.finding.cluster,
+		SampledAt: cur.finding.sampled,
+	}
 }
 
 func (s *sight) FindOwners(_ context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
@@ -215,8 +217,10 @@ func newCluster(t *testing.T, dry bool) *cluster {
 	c := &cluster{
 		t: t, dry: dry, refuse: map[incident.StepKind]error{}, needs: map[incident.StepKind]incident.Needs{},
 		script: map[string][]answer{},
-		objects: map[incident.StepKind]*object{incident.StepReplicas: {value: 2}, incident.StepThrottle: {value: 64},
-			incident.StepMaxNumBatchedTokens: {value: 8192}},
+		objects: map[incident.StepKind]*object{
+			incident.StepReplicas: {value: 2}, incident.StepThrottle: {value: 64},
+			incident.StepMaxNumBatchedTokens: {value: 8192},
+		},
 	}
 	t.Cleanup(func() {
 		for call, left := range c.script {
@@ -328,8 +332,10 @@ func (c *cluster) Propose(_ context.Context, pool incident.Pool, req incident.St
 	}
 	s := incident.Step{
 		Kind: req.Kind, Title: fmt.Sprintf("Set %s to %d", req.Kind, to), Why: req.Why,
-		Target: incident.Target{APIVersion: "v1", Kind: strings.ToUpper(string(req.Kind)), Namespace: "llm",
-			Name: pool.Workload.Name, UID: "u1", Field: "f"},
+		Target: incident.Target{
+			APIVersion: "v1", Kind: strings.ToUpper(string(req.Kind)), Namespace: "llm",
+			Name: pool.Workload.Name, UID: "u1", Field: "f",
+		},
 		From: value(o.value), To: value(to), Undo: value(o.value), Needs: c.needs[req.Kind], State: incident.StepProposed,
 		LiftAfter: req.LiftAfter, WarmUp: req.WarmUp,
 	}
@@ -385,8 +391,10 @@ func (c *cluster) Observe(
 		return incident.Observation{}, a.err
 	}
 	o := c.objects[s.Kind]
-	out := incident.Observation{Value: value(o.value), Ours: o.writeID == id, Made: incident.Undecided,
-		Reversal: o.reversal(wanted(s, op))}
+	out := incident.Observation{
+		Value: value(o.value), Ours: o.writeID == id, Made: incident.Undecided,
+		Reversal: o.reversal(wanted(s, op)),
+	}
 	switch {
 	case out.Ours, !o.nameless && slices.Contains(o.made, id):
 		out.Made = incident.True

@@ -18,8 +18,10 @@ import (
 // from delivers alerts of one Alertmanager.
 func (b *bench) from(sender string, alerts ...incident.Alert) {
 	b.t.Helper()
-	b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), Receiver: "medic", GroupKey: "g", Sender: sender,
-		Alerts: alerts})
+	b.deliverAll(incident.Delivery{
+		ReceivedAt: b.clock(), Receiver: "medic", GroupKey: "g", Sender: sender,
+		Alerts: alerts,
+	})
 }
 
 // An HA pair of Prometheus keeps the start of an alert over its end. With a group_interval of a minute it fires again a
@@ -178,12 +180,6 @@ type replicas struct {
 	sight *sight
 }
 
-func (r *replicas) skip(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now = r.now.Add(d)
-}
-
 func (r *replicas) clock() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,8 +193,10 @@ func newReplicas(
 	r := &replicas{now: start, each: each}
 	engine := func(name string, sight *sight, asked func()) *remediation.Engine {
 		sight.now = r.clock
-		e, err := remediation.New(remediation.Config{Owner: name, Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
-			Policy: policy.Defaults()}, remediation.Deps{
+		e, err := remediation.New(remediation.Config{
+			Owner: name, Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
+			Policy: policy.Defaults(),
+		}, remediation.Deps{
 			Incidents: incidents, Inbox: inbox, Ledger: ledger, Collector: slowly{sight, asked}, Playbooks: sight,
 			Logger: slog.New(slog.DiscardHandler), Now: r.clock,
 		})
@@ -270,8 +268,10 @@ func TestADeliveryThatTakesLongerThanALeaseIsFoldedInOnce(t *testing.T) {
 func TestADeliveryThatTakesForEverHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, storetest.Engines(t)[0].URL(t), func(o *store.Options) { o.MaxDeliveryAttempts = 20 })
-	for _, d := range []incident.Delivery{strangers(40), {ReceivedAt: start, GroupKey: "other",
-		Alerts: []incident.Alert{alert("QueueBuildUp", "llama")}}} {
+	for _, d := range []incident.Delivery{strangers(40), {
+		ReceivedAt: start, GroupKey: "other",
+		Alerts: []incident.Alert{alert("QueueBuildUp", "llama")},
+	}} {
 		if _, err := s.AddDelivery(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}

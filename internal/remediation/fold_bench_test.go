@@ -72,8 +72,10 @@ func folder(b *testing.B, s *someOf) *remediation.Engine {
 		pools[n].Match = map[string]string{"model_name": pools[n].Name}
 	}
 	sight := &sight{t: b}
-	e, err := remediation.New(remediation.Config{Owner: "bench", Pools: pools, Mode: incident.ModeApprove,
-		Policy: policy.Defaults()}, remediation.Deps{
+	e, err := remediation.New(remediation.Config{
+		Owner: "bench", Pools: pools, Mode: incident.ModeApprove,
+		Policy: policy.Defaults(),
+	}, remediation.Deps{
 		Incidents: s, Inbox: s, Ledger: s, Collector: sight, Playbooks: sight, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return start },
 	})
@@ -102,8 +104,10 @@ func storm(b *testing.B, s *store.Store, from, many int) {
 
 func stormy(n int) incident.Delivery {
 	group, round := n%200, n/200
-	d := incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: fmt.Sprintf("{}:{group=\"%d\"}", group),
-		Alerts: make([]incident.Alert, 5)}
+	d := incident.Delivery{
+		ReceivedAt: start, Receiver: "medic", GroupKey: fmt.Sprintf("{}:{group=\"%d\"}", group),
+		Alerts: make([]incident.Alert, 5),
+	}
 	for a := range d.Alerts {
 		x := alert("HighTTFT", fmt.Sprintf("model-%d", group%16))
 		x.Fingerprint = fmt.Sprintf("%08x%08x", group, a)
@@ -112,8 +116,10 @@ func stormy(n int) incident.Delivery {
 			x.EndsAt = x.StartsAt.Add(30 * time.Second)
 		}
 		x.Labels["pod"] = fmt.Sprintf("pod-%d-%d", group, a)
-		x.Annotations = map[string]string{"summary": "slow to answer",
-			"description": "The 95th percentile of the time to first token is 4.2s, above 2s."}
+		x.Annotations = map[string]string{
+			"summary":     "slow to answer",
+			"description": "The 95th percentile of the time to first token is 4.2s, above 2s.",
+		}
 		x.GeneratorURL = "http://prometheus:9090/graph?g0.expr=" +
 			"histogram_quantile%280.95%2C+sum+by+%28le%29+%28rate%28x%5B5m%5D%29%29%29+%3E+2&g0.tab=1"
 		d.Alerts[a] = x

@@ -74,8 +74,10 @@ func TestAPoisonousDeliveryHoldsUpItsGroupOnly(t *testing.T) {
 		return nil
 	})
 	deliver := func(group, name string) {
-		b.deliverAll(incident.Delivery{ReceivedAt: b.clock(), GroupKey: group,
-			Alerts: []incident.Alert{alert(name, "llama")}})
+		b.deliverAll(incident.Delivery{
+			ReceivedAt: b.clock(), GroupKey: group,
+			Alerts: []incident.Alert{alert(name, "llama")},
+		})
 	}
 	deliver("g1", "First")
 	deliver("g2", "Poison")
@@ -306,8 +308,10 @@ func TestAStrayAlertGoesToItsPoolWhenThatIsFound(t *testing.T) {
 func TestTruncatedGroupsAreSaid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "g", Truncated: 7,
-		Alerts: []incident.Alert{alert("HighTTFT", "llama")}})
+	b.deliverAll(incident.Delivery{
+		ReceivedAt: start, Receiver: "medic", GroupKey: "g", Truncated: 7,
+		Alerts: []incident.Alert{alert("HighTTFT", "llama")},
+	})
 	b.sweep()
 	if j := fmt.Sprint(b.open("llama").Journal); !strings.Contains(j, "left 7 more alerts out") {
 		t.Errorf("the journal does not say it: %s", j)

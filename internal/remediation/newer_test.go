@@ -18,8 +18,10 @@ func TestAnOperationOfANewerVersionWritesNothing(t *testing.T) {
 			b.approve(b.asked(sick(5, addReplica())))
 			inc := b.read(b.open("llama").ID)
 			inc.Active.Op, inc.Active.Phase, inc.Active.WriteID = "drain", phase, "w"
-			if err := b.store.Commit(t.Context(), incident.Change{Incident: inc, Expect: inc.Version,
-				DueAt: b.clock()}); err != nil {
+			if err := b.store.Commit(t.Context(), incident.Change{
+				Incident: inc, Expect: inc.Version,
+				DueAt: b.clock(),
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.trySweep(); err == nil || !strings.Contains(err.Error(), `operation "drain" is not known`) {

@@ -36,8 +36,10 @@ func TestMain(m *testing.M) {
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1",
-		Resource: "backendtrafficpolicies"}
+	policies    = schema.GroupVersionResource{
+		Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backendtrafficpolicies",
+	}
 )
 
 // onServer is a bench whose knob is one of a real API server.
@@ -107,13 +109,17 @@ func newReal(t *testing.T, kind incident.StepKind) *onServer {
 	pool.Knobs.Replicas = &incident.IntKnob{Min: 1, Max: 8}
 	if kind == incident.StepThrottle {
 		r.resource = policies
-		pool.Knobs = incident.Knobs{Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: r.ns, Name: "llama",
-			Field: "maxParallelRequests", Min: 16, Max: 1024}}
-		object = map[string]any{"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy",
+		pool.Knobs = incident.Knobs{Throttle: &incident.ThrottleKnob{
+			Kind: "envoy-gateway", Namespace: r.ns, Name: "llama",
+			Field: "maxParallelRequests", Min: 16, Max: 1024,
+		}}
+		object = map[string]any{
+			"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy",
 			"spec": map[string]any{
 				"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "llama"}},
 				"circuitBreaker": map[string]any{"maxParallelRequests": int64(184)},
-			}}
+			},
+		}
 	}
 	object["metadata"] = map[string]any{"name": "llama"}
 	var err error
@@ -188,8 +194,10 @@ func (r *onServer) trouble(req incident.StepRequest) {
 }
 
 func knobs() map[incident.StepKind]incident.StepRequest {
-	return map[incident.StepKind]incident.StepRequest{incident.StepReplicas: addReplica(),
-		incident.StepThrottle: throttle()}
+	return map[incident.StepKind]incident.StepRequest{
+		incident.StepReplicas: addReplica(),
+		incident.StepThrottle: throttle(),
+	}
 }
 
 // Argo CD with self-heal on sets every change back within seconds. In mode auto nobody stands between the two: there is
@@ -257,8 +265,10 @@ func TestWritesThroughAFaultyProxy(t *testing.T) {
 		},
 		{
 			name: "the answer is lost and the value is set back", fault: lostAnswer, heals: true, writes: 1,
-			result: map[incident.StepKind]incident.WriteResult{incident.StepThrottle: incident.ResultApplied,
-				incident.StepReplicas: incident.ResultUnknown},
+			result: map[incident.StepKind]incident.WriteResult{
+				incident.StepThrottle: incident.ResultApplied,
+				incident.StepReplicas: incident.ResultUnknown,
+			},
 			said: map[incident.StepKind]string{
 				incident.StepThrottle: "Reverted: argocd-controller set it back to 184",
 				incident.StepReplicas: "argocd-controller was the last to set the value",

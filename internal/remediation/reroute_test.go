@@ -95,7 +95,8 @@ func (d dull) FindOwners(ctx context.Context, labels map[string]string) ([]incid
 func TestOwnersThatAreSlowToFindDoNotHoldUpARerouting(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()}, func(c *remediation.Config,
-		_ *remediation.Deps) {
+		_ *remediation.Deps,
+	) {
 		c.Timing.Lease = 3 * time.Second
 	})
 	b.sight.owned("slow", ownersAnswer{err: incident.ErrNoWorkload})
@@ -156,8 +157,10 @@ func TestAnAlertIsHandedOverOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.store.Store.Commit(t.Context(), incident.Change{Incident: res.Incident, Expect: inc.Version,
-				Entries: res.Entries}); err != nil {
+			if err := b.store.Store.Commit(t.Context(), incident.Change{
+				Incident: res.Incident, Expect: inc.Version,
+				Entries: res.Entries,
+			}); err != nil {
 				t.Fatal(err)
 			}
 		})

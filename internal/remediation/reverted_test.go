@@ -49,8 +49,10 @@ func TestAValueThatIsSetBackEndsTheStepWithoutAVerdict(t *testing.T) {
 			return inc
 		}},
 		{"during the rollout", func(b *bench) incident.Incident {
-			back := incident.Rollout{State: incident.RolloutFailed, Reversal: &incident.Reversal{Value: value(2),
-				By: "argocd-controller"}}
+			back := incident.Rollout{State: incident.RolloutFailed, Reversal: &incident.Reversal{
+				Value: value(2),
+				By:    "argocd-controller",
+			}}
 			return applied(b, sick(5, addReplica()), answer{rollout: back})
 		}},
 		{"while settling", func(b *bench) incident.Incident {
@@ -239,8 +241,10 @@ func TestAWriteWithoutAnAnswerIsTriedEverMoreRarelyAndThenGivenUp(t *testing.T) 
 	b.live.expect("recheck")
 	away := errors.New("503 Service Unavailable: <html>\n  <p>no upstream</p>" + strings.Repeat(" x", 400))
 	var at []time.Duration
-	b.live.expect("do apply", slices.Repeat([]answer{{err: away, lost: true,
-		then: func() { at = append(at, b.clock().Sub(start)) }}}, 6)...)
+	b.live.expect("do apply", slices.Repeat([]answer{{
+		err: away, lost: true,
+		then: func() { at = append(at, b.clock().Sub(start)) },
+	}}, 6)...)
 	b.live.expect("observe", slices.Repeat([]answer{{}}, 6)...)
 	b.deliver(alert("HighTTFT", "llama"))
 	for open := true; open && b.clock().Before(start.Add(10*time.Minute)); {

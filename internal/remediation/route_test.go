@@ -27,28 +27,39 @@ func TestAnAlertWithOnlyAnInstanceLeadsToTheOwner(t *testing.T) {
 		ans  ownersAnswer
 		want string
 	}{
-		{"the top owner", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, how: "by the pod's address"},
-			"llama"},
+		{
+			"the top owner",
+			ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, how: "by the pod's address"},
+			"llama",
+		},
 		{"an operator above it", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment, foreign}}, "llama"},
 		{"another workload", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, other}}, ""},
 		{"another namespace", ownersAnswer{owners: []incident.WorkloadRef{elsewhere}}, ""},
 		{"another group", ownersAnswer{owners: []incident.WorkloadRef{foreign}}, ""},
 		{"nothing found", ownersAnswer{err: incident.ErrNoWorkload}, ""},
 		{"no owners", ownersAnswer{}, ""},
-		{"an owner above it that may not be read", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment},
-			err: errForbidden}, "llama"},
-		{"an owner above it that is not there", ownersAnswer{owners: []incident.WorkloadRef{deployment},
-			err: incident.ErrNoWorkload}, "llama"},
-		{"another workload below one that may not be read", ownersAnswer{owners: []incident.WorkloadRef{other},
-			err: errForbidden}, ""},
+		{"an owner above it that may not be read", ownersAnswer{
+			owners: []incident.WorkloadRef{replicaSet, deployment},
+			err:    errForbidden,
+		}, "llama"},
+		{"an owner above it that is not there", ownersAnswer{
+			owners: []incident.WorkloadRef{deployment},
+			err:    incident.ErrNoWorkload,
+		}, "llama"},
+		{"another workload below one that may not be read", ownersAnswer{
+			owners: []incident.WorkloadRef{other},
+			err:    errForbidden,
+		}, ""},
 		{"nothing may be read", ownersAnswer{err: errForbidden}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, []incident.Pool{llama()})
 			b.sight.owned("10.0.0.1:8000", tt.ans)
-			b.deliver(incident.Alert{Fingerprint: "f", Firing: true, StartsAt: start,
-				Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"}})
+			b.deliver(incident.Alert{
+				Fingerprint: "f", Firing: true, StartsAt: start,
+				Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"},
+			})
 			b.sweep()
 			if got := b.all(); len(got) != 1 || got[0].Pool != tt.want {
 				t.Errorf("led to %+v, want the pool %q", got, tt.want)
@@ -78,10 +89,14 @@ func TestAnOwnerThatMayNotBeReadHidesNoOtherAlert(t *testing.T) {
 	b := newBench(t, []incident.Pool{llama(), qwen()})
 	replicaSet := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-7d4"}
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
-	b.sight.owned("10.0.0.2:8000", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, llama().Workload},
-		how: "It belongs to llama.", err: errForbidden})
-	b.sight.owned("10.0.0.3:8000", ownersAnswer{owners: []incident.WorkloadRef{qwen().Workload},
-		how: "It belongs to qwen."})
+	b.sight.owned("10.0.0.2:8000", ownersAnswer{
+		owners: []incident.WorkloadRef{replicaSet, llama().Workload},
+		how:    "It belongs to llama.", err: errForbidden,
+	})
+	b.sight.owned("10.0.0.3:8000", ownersAnswer{
+		owners: []incident.WorkloadRef{qwen().Workload},
+		how:    "It belongs to qwen.",
+	})
 	b.deliver(from("PodRestarts", "10.0.0.1:8000"), from("HighTTFT", "10.0.0.2:8000"), from("HighTTFT", "10.0.0.3:8000"))
 	b.sweep()
 	stray := b.open("")
@@ -152,8 +167,10 @@ func TestOneDeliverySaysOnlySomeOfManyReasons(t *testing.T) {
 	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "g", Truncated: 7, Alerts: alerts})
 	b.sweep()
 	got := said(b.open(""))
-	for _, want := range []string{"left 7 more alerts out", "namespace 0 may not be read", "namespace 1 may not be read",
-		"7 more of the alerts have a reason of their own."} {
+	for _, want := range []string{
+		"left 7 more alerts out", "namespace 0 may not be read", "namespace 1 may not be read",
+		"7 more of the alerts have a reason of their own.",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the journal lacks %q: %s", want, got)
 		}
@@ -169,8 +186,10 @@ func TestTheOwnerOfOneInstanceIsAskedForOnceInADelivery(t *testing.T) {
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}})
 	var alerts []incident.Alert
 	for _, name := range []string{"HighTTFT", "QueueBuildUp", "KVCacheNearFull"} {
-		alerts = append(alerts, incident.Alert{Fingerprint: name, Firing: true, StartsAt: start,
-			Labels: map[string]string{"alertname": name, "instance": "10.0.0.1:8000"}})
+		alerts = append(alerts, incident.Alert{
+			Fingerprint: name, Firing: true, StartsAt: start,
+			Labels: map[string]string{"alertname": name, "instance": "10.0.0.1:8000"},
+		})
 	}
 	b.deliver(alerts...)
 	b.sweep()
@@ -185,8 +204,10 @@ func TestThePoolOfTheTopOwnerWins(t *testing.T) {
 	below.Workload = incident.WorkloadRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "llm", Name: "llama-7d4"}
 	b := newBench(t, []incident.Pool{below, llama()})
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{below.Workload, llama().Workload}})
-	b.deliver(incident.Alert{Fingerprint: "f", Firing: true, StartsAt: start,
-		Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"}})
+	b.deliver(incident.Alert{
+		Fingerprint: "f", Firing: true, StartsAt: start,
+		Labels: map[string]string{"alertname": "HighTTFT", "instance": "10.0.0.1:8000"},
+	})
 	b.sweep()
 	if got := b.all(); len(got) != 1 || got[0].Pool != "llama" {
 		t.Errorf("led to %+v", got)

@@ -99,32 +99,44 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 		{"a rule of the knob", "an autoscaler owns it", func(b *bench) {
 			b.live.expect("recheck", answer{err: &incident.RefusedError{Reason: "an autoscaler owns it"}})
 		}},
-		{"another diagnosis", "the diagnosis no longer holds: now it is It is something else.",
-			func(b *bench) { b.sight.see(other) }},
-		{"another diagnosis that asks for more", "the diagnosis no longer holds: now it is It is something bigger.",
+		{
+			"another diagnosis", "the diagnosis no longer holds: now it is It is something else.",
+			func(b *bench) { b.sight.see(other) },
+		},
+		{
+			"another diagnosis that asks for more", "the diagnosis no longer holds: now it is It is something bigger.",
 			func(b *bench) {
 				b.sight.see(more)
 				b.live.expect("recheck")
-			}},
-		{"the same diagnosis that asks for more", "the runbook now asks for another change: Set replicas to 4",
+			},
+		},
+		{
+			"the same diagnosis that asks for more", "the runbook now asks for another change: Set replicas to 4",
 			func(b *bench) {
 				b.sight.see(sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2}))
 				b.live.expect("recheck")
-			}},
-		{"the same diagnosis that asks for another kind", "It now asks for: Throttle to 50 % of the present limit",
-			func(b *bench) { b.sight.see(sick(5, throttle())) }},
-		{"the same diagnosis that asks for nothing", "the runbook no longer asks for this step",
-			func(b *bench) { b.sight.see(sick(5)) }},
+			},
+		},
+		{
+			"the same diagnosis that asks for another kind", "It now asks for: Throttle to 50 % of the present limit",
+			func(b *bench) { b.sight.see(sick(5, throttle())) },
+		},
+		{
+			"the same diagnosis that asks for nothing", "the runbook no longer asks for this step",
+			func(b *bench) { b.sight.see(sick(5)) },
+		},
 		{"the same diagnosis on a healthy pool", "the signals are healthy again", func(b *bench) {
 			f := sick(5, addReplica())
 			f.healthy = incident.True
 			b.sight.see(f)
 		}},
-		{"what can't be proposed any more", "this step can't be proposed any more: at the configured maximum",
+		{
+			"what can't be proposed any more", "this step can't be proposed any more: at the configured maximum",
 			func(b *bench) {
 				b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "at the configured maximum"}
 				b.live.expect("recheck")
-			}},
+			},
+		},
 		{"it is well", "the signals are healthy again", func(b *bench) { b.sight.see(well()) }},
 		{"nothing holds", "the diagnosis no longer holds", func(b *bench) { b.sight.see(finding{healthy: incident.False}) }},
 		{"paused since", "paused for all pools by slack:U-BOB", func(b *bench) {
@@ -196,8 +208,10 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 func lockedByAnother(b *bench) {
 	b.t.Helper()
 	other := incident.New("inc-other", "other", incident.ModeApprove, false, b.clock())
-	if err := b.store.Store.Commit(b.t.Context(), incident.Change{Incident: other,
-		Lock: "REPLICAS/llm/llama"}); err != nil {
+	if err := b.store.Store.Commit(b.t.Context(), incident.Change{
+		Incident: other,
+		Lock:     "REPLICAS/llm/llama",
+	}); err != nil {
 		b.t.Error(err)
 	}
 }
@@ -279,8 +293,10 @@ func TestAnAnswerThatSaysNoIsFinal(t *testing.T) {
 		result incident.WriteResult
 	}{
 		{"drift", &incident.DriftError{Why: "the object was replaced"}, incident.StepRefused, incident.ResultDrift},
-		{"refused", &incident.RefusedError{Reason: "an admission webhook says no"}, incident.StepFailed,
-			incident.ResultFailed},
+		{
+			"refused", &incident.RefusedError{Reason: "an admission webhook says no"}, incident.StepFailed,
+			incident.ResultFailed,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -456,8 +472,10 @@ func TestAPersonMayStopWaitingForAnOutcome(t *testing.T) {
 	b.unlocked()
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p1-s1", Verb: incident.Undo,
-		By: bob}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{
+		Step: "p1-s1", Verb: incident.Undo,
+		By: bob,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep()
@@ -510,8 +528,10 @@ func TestAWriteIsNotRepeatedWhenTheWorldHasMovedOn(t *testing.T) {
 		prepare    func(*bench)
 	}{
 		{"paused", "paused for all pools", 5 * time.Second, func(b *bench) { b.pause("") }},
-		{"mode observe", "mode observe", 5 * time.Second,
-			func(b *bench) { b.restart(inMode(llama(), incident.ModeObserve)) }},
+		{
+			"mode observe", "mode observe", 5 * time.Second,
+			func(b *bench) { b.restart(inMode(llama(), incident.ModeObserve)) },
+		},
 		{"mode drill", "mode drill", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeDrill)) }},
 		{"healthy long after", "the signals are healthy again", time.Hour, func(b *bench) { b.sight.see(well()) }},
 		{"blind long after", "the diagnosis no longer holds", time.Hour, func(b *bench) { b.sight.see(blind()) }},

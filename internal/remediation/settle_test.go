@@ -56,11 +56,18 @@ func TestARolloutThatDoesNotEndWellIsWorse(t *testing.T) {
 		wait       time.Duration
 		last       []answer
 	}{
-		{"failed", "The rollout failed: it crashes",
-			answer{rollout: incident.Rollout{State: incident.RolloutFailed, Note: "it crashes"}}, 0, nil},
+		{
+			"failed", "The rollout failed: it crashes",
+			answer{rollout: incident.Rollout{State: incident.RolloutFailed, Note: "it crashes"}},
+			0, nil,
+		},
 		{"late", "not complete after 30m0s. 2 of 3 pods are ready.", running, 30 * time.Minute, []answer{running}},
-		{"cannot be looked at", "could not be looked at: connection refused", answer{err: errAway}, 30 * time.Minute,
-			[]answer{{err: errAway}}},
+		{
+			"cannot be looked at", "could not be looked at: connection refused",
+			answer{err: errAway},
+			30 * time.Minute,
+			[]answer{{err: errAway}},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,8 @@ import (
 func impatient(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, []incident.Pool{llama(), qwen()}, func(c *remediation.Config,
-		_ *remediation.Deps) {
+		_ *remediation.Deps,
+	) {
 		c.Timing.Lease = 2 * time.Second
 	})
 	b.sight.see(sick(5, addReplica()))
@@ -200,8 +201,10 @@ func TestAPanicParksItsIncidentAndNothingElse(t *testing.T) {
 	b.deliver(alert("HighTTFT", "llama"), alert("HighTTFT", "qwen"))
 	b.sweep()
 	b.skip(5 * time.Second)
-	for n, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, time.Hour,
-		time.Hour} {
+	for n, wait := range []time.Duration{
+		time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, time.Hour,
+		time.Hour,
+	} {
 		if err := b.trySweep(); err == nil || !strings.Contains(err.Error(), "panic: index out of range") {
 			t.Fatalf("attempt %d: %v", n+1, err)
 		}
@@ -250,8 +253,10 @@ func TestADeliveryThatPanicsIsParkedAndHoldsUpNobody(t *testing.T) {
 	b := newBench(t, []incident.Pool{llama()})
 	b.deps.Collector = exploding{sight: b.sight, instance: "poison"}
 	b.restart(llama())
-	b.deliverAll(incident.Delivery{ReceivedAt: start, Receiver: "medic", GroupKey: "poisoned",
-		Alerts: []incident.Alert{from("X", "poison")}})
+	b.deliverAll(incident.Delivery{
+		ReceivedAt: start, Receiver: "medic", GroupKey: "poisoned",
+		Alerts: []incident.Alert{from("X", "poison")},
+	})
 	b.deliver(alert("HighTTFT", "llama"))
 	b.sweep()
 	if got := b.open("llama"); len(got.Alerts) != 1 {

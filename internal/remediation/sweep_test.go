@@ -116,8 +116,10 @@ func TestNewNamesEverythingThatIsMissing(t *testing.T) {
 	if err == nil {
 		t.Fatal("an engine without anything")
 	}
-	for _, want := range []string{"Incidents", "Inbox", "Ledger", "Collector", "Playbooks", "Logger", "Now", "Owner",
-		"hourly_budget", "timing.hold"} {
+	for _, want := range []string{
+		"Incidents", "Inbox", "Ledger", "Collector", "Playbooks", "Logger", "Now", "Owner",
+		"hourly_budget", "timing.hold",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}
@@ -176,8 +178,10 @@ func TestRunSweepsAtStartEveryIntervalAndWhenWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &idle{wake: make(chan struct{})}
 		deps.Incidents, deps.Inbox, deps.Now = s, s, time.Now
-		engine, err := remediation.New(remediation.Config{Owner: "bot", Policy: b.cfg.Policy,
-			Timing: incident.Timing{Sweep: time.Minute}}, deps)
+		engine, err := remediation.New(remediation.Config{
+			Owner: "bot", Policy: b.cfg.Policy,
+			Timing: incident.Timing{Sweep: time.Minute},
+		}, deps)
 		if err != nil {
 			t.Fatal(err)
 		}

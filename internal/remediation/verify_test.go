@@ -33,8 +33,10 @@ func TestTheVerdictFollowsFromTheReadings(t *testing.T) {
 	}{
 		{"recovered at once", well(), incident.VerdictRecovered, 0, false, incident.StateWatching},
 		{"worse in a row of two", still(8), incident.VerdictWorse, 30 * time.Second, true, incident.StateDeciding},
-		{"unchanged when the time is up", still(5.1), incident.VerdictUnchanged, 5 * time.Minute, true,
-			incident.StateDeciding},
+		{
+			"unchanged when the time is up", still(5.1), incident.VerdictUnchanged, 5 * time.Minute, true,
+			incident.StateDeciding,
+		},
 		{"improved when the time is up", still(2), incident.VerdictImproved, 5 * time.Minute, false, incident.StateDeciding},
 		{"no data is inconclusive", blind(), incident.VerdictInconclusive, 5 * time.Minute, false, incident.StateDeciding},
 	} {

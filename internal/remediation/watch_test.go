@@ -284,8 +284,10 @@ func TestAStopGapUnderALaterStepWaitsQuietly(t *testing.T) {
 	}
 	b.live.expect("do undo", answer{}, answer{})
 	b.live.expect("rollout", rolled(incident.RolloutDone), rolled(incident.RolloutDone))
-	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{Step: "p3-s1", Verb: incident.Undo,
-		By: ada}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, incident.Decision{
+		Step: "p3-s1", Verb: incident.Undo,
+		By: ada,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(15 * time.Minute)

@@ -209,7 +209,7 @@ func TestAStartDoesNotWaitForRowsThatSomebodyHolds(t *testing.T) {
 				return err
 			}
 		}
-		other := storetest.Open(t, u, impatient)
+		other := storetest.Open(t, u, impatient) //nolint:contextcheck // a replica of its own
 		cs, err := other.ClaimDue(ctx, "other", other.Now(), time.Minute, 10)
 		if len(cs) != 1 || cs[0].Incident.ID != "inc-2" {
 			t.Errorf("%d incidents are looked at", len(cs))

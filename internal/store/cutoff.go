@@ -7,12 +7,9 @@ import (
 	"time"
 )
 
-const (
-	// freeCuts is how often the claim on a delivery may be cut off in a row before it waits: processes are ended for many reasons.
-	freeCuts = 5
-	// mostCuts is how often it is cut off in a row before it is given up: nothing but its own end seems to be in it.
-	mostCuts = 8
-)
+// lastCuts is how often the claim on a delivery is cut off beyond Options.FreeCuts, while it waits ever longer, before it is given up: processes are
+// ended for many reasons, but nothing but their end seems to be in this one.
+const lastCuts = 3
 
 // cutOff ends the claims that have run out by then, or whose process is gone, and counts them: nobody has said what became of the work on these deliveries. One that
 // was cut off often waits ever longer, and is parked as dead in the end; dead says why.
@@ -29,11 +26,11 @@ func (s *Store) cutOff(ctx context.Context, tx *sql.Tx, now time.Time, until int
 	dead = map[int64]string{}
 	for _, c := range all {
 		switch {
-		case c.times >= mostCuts:
+		case c.times >= int64(s.opts.FreeCuts+lastCuts):
 			dead[c.id] = fmt.Sprintf("the process ended, or did not answer, %d times in a row while it worked on this delivery", c.times)
 			_, err = s.changed(ctx, tx, `UPDATE deliveries SET state = 'dead', reason = ? WHERE id = ?`, dead[c.id], c.id)
-		case c.times >= freeCuts:
-			_, err = s.changed(ctx, tx, `UPDATE deliveries SET held_until = ? WHERE id = ?`, nanos(now.Add(time.Minute<<(c.times-freeCuts))), c.id)
+		case c.times >= int64(s.opts.FreeCuts):
+			_, err = s.changed(ctx, tx, `UPDATE deliveries SET held_until = ? WHERE id = ?`, nanos(now.Add(time.Minute<<(c.times-int64(s.opts.FreeCuts)))), c.id)
 		}
 		if err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ func Healed(s *Store) bool {
 }
 
 // PrepareAfterClose prepares a statement that was met before the statements were closed.
-func PrepareAfterClose(s *Store, ctx context.Context, query string) {
+func PrepareAfterClose(ctx context.Context, s *Store, query string) {
 	tx, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
 		panic(err)

@@ -32,6 +32,9 @@ type Options struct {
 	ChannelFor func(pool string) string
 	// MaxDeliveryAttempts is how often a delivery is tried before it is parked as dead. Default 20.
 	MaxDeliveryAttempts int
+	// FreeCuts is how often the claim on a delivery may be cut off in a row, by the end of its process, before it waits; three times later it is given up.
+	// Default 5. Rehearsals that end the process at every instruction raise it.
+	FreeCuts int
 	// Timeout bounds each transaction and each query. Default 10 s. A delivery gets half of it.
 	Timeout time.Duration
 	// CheckTimeout bounds the check of a SQLite file for damage at the start; a larger one is used unchecked, and that is logged. Default 30 s.
@@ -74,6 +77,9 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	}
 	if opts.MaxDeliveryAttempts == 0 {
 		opts.MaxDeliveryAttempts = 20
+	}
+	if opts.FreeCuts == 0 {
+		opts.FreeCuts = 5
 	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now

@@ -118,7 +118,7 @@ func TestASenderWhoLeavesTakesTheBodyAlong(t *testing.T) {
 	s := openQuiet(t)
 	first := make(chan error, 1)
 	err := s.inTx(t.Context(), func(ctx context.Context, _ *sql.Tx) error { // the writer is busy
-		go func() {
+		go func() { //nolint:contextcheck // a sender of its own, outside of the transaction
 			_, err := s.AddDelivery(t.Context(), incident.Delivery{GroupKey: "first"})
 			first <- err
 		}()

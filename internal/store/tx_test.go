@@ -77,6 +77,6 @@ func TestAStoreMayBeClosedInsideATransaction(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "medic.db"), store.Options{ChannelFor: func(string) string { return "" }, Logger: (&lines{}).logger()})
 	ok(t, err)
-	store.PrepareAfterClose(s, t.Context(), "SELECT 1")
+	store.PrepareAfterClose(t.Context(), s, "SELECT 1")
 	ok(t, s.Close())
 }

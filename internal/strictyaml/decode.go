@@ -140,7 +140,7 @@ func (d *decoder) value(n *yaml.Node, out reflect.Value) (whole bool) {
 	case out.Addr().Type().Implements(textType):
 		return d.text(n, out)
 	}
-	switch out.Kind() { //nolint:exhaustive // the other kinds are single values
+	switch out.Kind() {
 	case reflect.Struct:
 		return d.mapping(n, out)
 	case reflect.Map:

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -213,8 +214,10 @@ share: 2
 	base := item{Name: "n", Count: 16, Kind: "3"}
 	want := document{
 		One:   &item{Name: "n", Count: 1000, Kind: "3", Labels: map[string]string{"a.b": "y", "n": "1"}},
-		Items: []item{base, {}, {Name: "2026-01-01", Labels: map[string]string{}}}, Words: []string{"1", "1", "true", "2",
-			"no", ""},
+		Items: []item{base, {}, {Name: "2026-01-01", Labels: map[string]string{}}}, Words: []string{
+			"1", "1", "true", "2",
+			"no", "",
+		},
 		Yes: true, Share: new(2.0),
 	}
 	if diff := cmp.Diff(want, got.document, cmp.AllowUnexported(document{}, item{})); diff != "" {
@@ -334,10 +337,14 @@ func TestPlacesInsideOfTexts(t *testing.T) {
 func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{
-		{NotThere("signal", "wating", []string{"waiting", "running"}),
-			`there is no signal "wating"; did you mean "waiting"?`},
-		{NotThere("signal", "zebra", []string{"waiting", "running"}),
-			`there is no signal "zebra"; there are waiting, running`},
+		{
+			NotThere("signal", "wating", []string{"waiting", "running"}),
+			`there is no signal "wating"; did you mean "waiting"?`,
+		},
+		{
+			NotThere("signal", "zebra", []string{"waiting", "running"}),
+			`there is no signal "zebra"; there are waiting, running`,
+		},
 		{NotThere("signal", "zebra", nil), `there is no signal "zebra"`},
 		{NotThere("signal", "zebra", make([]string, 51)), `there is no signal "zebra"`},
 		{NotOneOf("dril", []word{"drill", "observe"}), `"dril" is none of drill, observe; did you mean "drill"?`},
@@ -390,12 +397,7 @@ func emptyValue(v Value) bool {
 		if n == nil || n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag {
 			return true
 		}
-		for _, below := range n.Content {
-			if walk(below) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(n.Content, walk)
 	}
 	return walk(v.node)
 }

@@ -48,7 +48,7 @@ func (p Problem) samePlace(q Problem) bool {
 }
 
 // Problems is every error that was found.
-type Problems []Problem
+type Problems []Problem //nolint:errname // one of them is a Problem, and that is the word on every screen
 
 // Error is one problem a line.
 func (ps Problems) Error() string {

@@ -60,10 +60,14 @@ func TestQuantitiesAreAsPreciseAsTheyAreWritten(t *testing.T) {
 	for text, want := range map[string]Quantity{
 		"70": {70, .5, ""}, "7.2s": {7.2, .05, "seconds"}, "85 ms": {.085, .0005, "seconds"}, "97%": {.97, .005, "ratio"},
 		"97.50 %": {.975, .00005, "ratio"}, "340/s": {340, .5, "per_second"}, "4096 tokens": {4096, .5, "tokens"},
-		"2m": {120, 30, "seconds"}, "10 min": {600, 30, "seconds"}, "1d": {86400, 43200, "seconds"}, "1h30m": {5400, 30,
-			"seconds"},
-		"2m2.5s": {122.5, .05, "seconds"}, "1.5GiB": {1.5 * (1 << 30), .05 * (1 << 30), "bytes"}, "-3": {-3, .5,
-			""}, ".5s": {.5, .05, "seconds"},
+		"2m": {120, 30, "seconds"}, "10 min": {600, 30, "seconds"}, "1d": {86400, 43200, "seconds"}, "1h30m": {
+			5400, 30,
+			"seconds",
+		},
+		"2m2.5s": {122.5, .05, "seconds"}, "1.5GiB": {1.5 * (1 << 30), .05 * (1 << 30), "bytes"}, "-3": {
+			-3, .5,
+			"",
+		}, ".5s": {.5, .05, "seconds"},
 	} {
 		got, err := ParseQuantity(text)
 		if diff := cmp.Diff(want, got, cmp.Comparer(near)); err != nil || diff != "" {

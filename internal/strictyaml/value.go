@@ -193,7 +193,7 @@ func merged(value *yaml.Node, within []*yaml.Node) (out []field, wrong *yaml.Nod
 	if len(within) > mergeDepth || slices.Contains(within, n) {
 		return nil, value
 	}
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // nothing else holds fields
 	case yaml.MappingNode:
 		return mergedFields(n, within)
 	case yaml.SequenceNode:

@@ -67,10 +67,10 @@ func mismatch(t reflect.Type, n *yaml.Node) string {
 }
 
 func kindOf(n *yaml.Node) string {
-	switch n = resolved(n); {
-	case n.Kind == yaml.MappingNode:
+	switch resolved(n).Kind { //nolint:exhaustive // all else is a single value
+	case yaml.MappingNode:
 		return "a mapping"
-	case n.Kind == yaml.SequenceNode:
+	case yaml.SequenceNode:
 		return "a list"
 	default:
 		return "a single value"

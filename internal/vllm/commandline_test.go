@@ -106,7 +106,8 @@ func TestNumbersOfACommandLine(t *testing.T) {
 		},
 		{"a --config file", serve("--config", "/etc/vllm.yaml", "--max-num-seqs=3"), nil},
 		{
-			"a shell", Container{Command: []string{"/bin/sh", "-c"}, Args: []string{"vllm serve m --max-num-seqs 3"}},
+			"a shell",
+			Container{Command: []string{"/bin/sh", "-c"}, Args: []string{"vllm serve m --max-num-seqs 3"}},
 			nil,
 		},
 		{"a shell in the arguments", Container{Args: []string{"bash", "-c", "x", "--max-num-seqs=3"}}, nil},
@@ -114,7 +115,8 @@ func TestNumbersOfACommandLine(t *testing.T) {
 		{"another program", Container{Command: []string{"wrapper"}, Args: []string{"--max-num-seqs=3"}}, nil},
 		{"words for another program", serve("--max-num-seqs=3", "--", "--max-num-seqs=4"), nil},
 		{
-			"the image's entry point", Container{Args: []string{"--model", "m", "--max-num-seqs=3"}},
+			"the image's entry point",
+			Container{Args: []string{"--model", "m", "--max-num-seqs=3"}},
 			m{"max_num_seqs": 3},
 		},
 		{
@@ -127,7 +129,8 @@ func TestNumbersOfACommandLine(t *testing.T) {
 		},
 		{
 			"Python with another module",
-			Container{Command: []string{"python3", "-m", "sglang"}, Args: []string{"--max-num-seqs=3"}}, nil,
+			Container{Command: []string{"python3", "-m", "sglang"}, Args: []string{"--max-num-seqs=3"}},
+			nil,
 		},
 		{
 			"Python without a command",
@@ -136,10 +139,12 @@ func TestNumbersOfACommandLine(t *testing.T) {
 		},
 		{
 			"Python with another module, without a command",
-			Container{Args: []string{"python3", "-m", "sglang.launch_server", "--tensor-parallel-size=2"}}, nil,
+			Container{Args: []string{"python3", "-m", "sglang.launch_server", "--tensor-parallel-size=2"}},
+			nil,
 		},
 		{
-			"vllm without a command", Container{Args: []string{"vllm", "serve", "m", "--max-num-seqs=3"}},
+			"vllm without a command",
+			Container{Args: []string{"vllm", "serve", "m", "--max-num-seqs=3"}},
 			m{"max_num_seqs": 3},
 		},
 		{
@@ -191,7 +196,8 @@ func TestNumbersOfACommandLine(t *testing.T) {
 		{"a variable inside of a value", serve("a$(X)", "--max-num-seqs=4"), m{"max_num_seqs": 4}},
 		{
 			"the draft model's own length",
-			serve("--max-model-len=8k", "--speculative-config", `{"max_model_len": 2048}`), m{"max_model_len": 8000},
+			serve("--max-model-len=8k", "--speculative-config", `{"max_model_len": 2048}`),
+			m{"max_model_len": 8000},
 		},
 		{
 			"a setting of the scheduler in a plug-in's argument",
@@ -226,15 +232,21 @@ func TestCommandLinesThatAreNotCertainAreRefused(t *testing.T) {
 	}{
 		{"nothing at all", Container{}, nil, "inside of the image"},
 		{
-			"sh -c", Container{Command: []string{"/bin/sh", "-c"}, Args: []string{"vllm serve m " + flag}}, nil,
+			"sh -c",
+			Container{Command: []string{"/bin/sh", "-c"}, Args: []string{"vllm serve m " + flag}},
+			nil,
 			"runs a shell (sh)",
 		},
 		{
-			"bash -lc in one list", Container{Command: []string{"bash", "-lc", "vllm serve m " + flag}}, nil,
+			"bash -lc in one list",
+			Container{Command: []string{"bash", "-lc", "vllm serve m " + flag}},
+			nil,
 			"runs a shell (bash)",
 		},
 		{
-			"a shell behind a wrapper", Container{Command: []string{"tini", "bash", "-c", "vllm serve " + flag}}, nil,
+			"a shell behind a wrapper",
+			Container{Command: []string{"tini", "bash", "-c", "vllm serve " + flag}},
+			nil,
 			"runs a shell (bash)",
 		},
 		{"a shell in args", Container{Args: []string{"sh", "-c", "vllm serve " + flag}}, nil, "runs a shell"},
@@ -242,20 +254,27 @@ func TestCommandLinesThatAreNotCertainAreRefused(t *testing.T) {
 		{"a script", Container{Command: []string{"/start.sh"}, Args: []string{flag}}, nil, "runs the script start.sh"},
 		{"a script in args", Container{Args: []string{"/start.sh", flag}}, nil, "runs the script start.sh"},
 		{
-			"an unknown program", Container{Command: []string{"launcher"}, Args: []string{flag}}, nil,
+			"an unknown program",
+			Container{Command: []string{"launcher"}, Args: []string{flag}},
+			nil,
 			"runs launcher: which arguments it hands to vLLM is not known",
 		},
 		{
-			"python with another script", Container{Command: []string{"python3", "/app/run.py", flag}}, nil,
+			"python with another script",
+			Container{Command: []string{"python3", "/app/run.py", flag}},
+			nil,
 			"runs python3",
 		},
 		{
-			"python with another module", Container{Command: []string{"python3", "-m", "myvllm", flag}}, nil,
+			"python with another module",
+			Container{Command: []string{"python3", "-m", "myvllm", flag}},
+			nil,
 			"runs python3 -m myvllm: which",
 		},
 		{
 			"python with another module in args",
-			Container{Args: []string{"python3", "-m", "sglang.launch_server", flag}}, nil,
+			Container{Args: []string{"python3", "-m", "sglang.launch_server", flag}},
+			nil,
 			"runs python3 -m sglang.launch_server: which",
 		},
 		{"python without anything", Container{Command: []string{"python3"}}, nil, "runs python3"},
@@ -275,25 +294,31 @@ func TestCommandLinesThatAreNotCertainAreRefused(t *testing.T) {
 			"an argument that is not the flag itself",
 		},
 		{
-			"a wrapper's variable", serve(flag), []Variable{{Name: "VLLM_ADDITIONAL_ARGS", Value: "--x", Known: true}},
+			"a wrapper's variable", serve(flag),
+			[]Variable{{Name: "VLLM_ADDITIONAL_ARGS", Value: "--x", Known: true}},
 			"the variable VLLM_ADDITIONAL_ARGS may hold",
 		},
 		{
-			"a wrapper's variable from elsewhere", serve(flag), []Variable{{Name: "VLLM_ADDITIONAL_ARGS"}},
+			"a wrapper's variable from elsewhere", serve(flag),
+			[]Variable{{Name: "VLLM_ADDITIONAL_ARGS"}},
 			"the variable VLLM_ADDITIONAL_ARGS may hold",
 		},
 		{
-			"a variable with the flag in it, behind an entry point", Container{Args: []string{flag}},
-			[]Variable{{Name: "FOO", Value: "--max_num_batched_tokens=1", Known: true}}, "the variable FOO mentions",
+			"a variable with the flag in it, behind an entry point",
+			Container{Args: []string{flag}},
+			[]Variable{{Name: "FOO", Value: "--max_num_batched_tokens=1", Known: true}},
+			"the variable FOO mentions",
 		},
 		{"a word that is a variable", serve(flag, "$(MORE)"), nil, "puts a variable into the argument $(MORE)"},
 		{
 			"a word that is a variable of variables", serve(flag, "$(MORE)"),
-			[]Variable{{Name: "MORE", Value: "$(ELSE)", Known: true}}, "puts a variable",
+			[]Variable{{Name: "MORE", Value: "$(ELSE)", Known: true}},
+			"puts a variable",
 		},
 		{
 			"a word that is a variable, overridden later", serve(flag, "$(MORE)"),
-			[]Variable{{Name: "MORE", Value: "x", Known: true}, {Name: "MORE"}}, "puts a variable",
+			[]Variable{{Name: "MORE", Value: "x", Known: true}, {Name: "MORE"}},
+			"puts a variable",
 		},
 		{
 			"the last of several values is a variable", serve(flag, "--max-num-batched-tokens=$(N)"), nil,
@@ -301,15 +326,19 @@ func TestCommandLinesThatAreNotCertainAreRefused(t *testing.T) {
 		},
 		{
 			"a command that begins with a flag",
-			Container{Command: []string{"--x=s3cret", "launcher"}, Args: []string{flag}}, nil, "runs --x:",
+			Container{Command: []string{"--x=s3cret", "launcher"}, Args: []string{flag}},
+			nil, "runs --x:",
 		},
 		{
 			"a program in Python's own argument",
-			Container{Command: []string{"python3", "-c", "vllm"}, Args: []string{flag}}, nil, "runs python3",
+			Container{Command: []string{"python3", "-c", "vllm"}, Args: []string{flag}},
+			nil, "runs python3",
 		},
 		{
-			"a shell from a variable", Container{Command: []string{"$(SHELL)", "-c"}, Args: []string{flag}},
-			[]Variable{{Name: "SHELL", Value: "/bin/bash", Known: true}}, "runs a shell (bash)",
+			"a shell from a variable",
+			Container{Command: []string{"$(SHELL)", "-c"}, Args: []string{flag}},
+			[]Variable{{Name: "SHELL", Value: "/bin/bash", Known: true}},
+			"runs a shell (bash)",
 		},
 		{
 			"a flag whose name is a variable", serve(flag, "--$(NAME)=s3cret"), nil,

@@ -36,14 +36,16 @@ func TestTheFlagIsFoundInEveryFormAndTheLastOneCounts(t *testing.T) {
 		{"mixed spelling", serve("--max-num_batched-tokens=1"), "1", "args", []string{"--max-num_batched-tokens=99"}},
 		{
 			"repeated, the last counts", serve("--max-num-batched-tokens=1", "--x", "--max_num_batched_tokens", "2"),
-			"2", "args", []string{"--max-num-batched-tokens=1", "--x", "--max_num_batched_tokens", "99"},
+			"2", "args",
+			[]string{"--max-num-batched-tokens=1", "--x", "--max_num_batched_tokens", "99"},
 		},
 		{
 			"in the command",
 			Container{
 				Command: []string{"vllm", "serve", "m", "--max-num-batched-tokens", "5"}, Args: []string{"--port", "1"},
 			},
-			"5", "command", []string{"vllm", "serve", "m", "--max-num-batched-tokens", "99"},
+			"5", "command",
+			[]string{"vllm", "serve", "m", "--max-num-batched-tokens", "99"},
 		},
 		{
 			"args after the command count",
@@ -51,15 +53,20 @@ func TestTheFlagIsFoundInEveryFormAndTheLastOneCounts(t *testing.T) {
 				Command: []string{"vllm", "serve", "m", "--max-num-batched-tokens=5"},
 				Args:    []string{"--max-num-batched-tokens=6"},
 			},
-			"6", "args", []string{"--max-num-batched-tokens=99"},
+			"6", "args",
+			[]string{"--max-num-batched-tokens=99"},
 		},
 		{
 			"the name in the command, the value in the args",
-			Container{Command: []string{"vllm", "serve", "--max-num-batched-tokens"}, Args: []string{"7", "--x"}}, "7",
-			"args", []string{"99", "--x"},
+			Container{Command: []string{"vllm", "serve", "--max-num-batched-tokens"}, Args: []string{"7", "--x"}},
+			"7",
+			"args",
+			[]string{"99", "--x"},
 		},
 		{
-			"without a command", Container{Args: []string{"--model", "m", "--max-num-batched-tokens=4"}}, "4", "args",
+			"without a command",
+			Container{Args: []string{"--model", "m", "--max-num-batched-tokens=4"}},
+			"4", "args",
 			[]string{"--model", "m", "--max-num-batched-tokens=99"},
 		},
 		{
@@ -163,11 +170,14 @@ func TestAFlagInTwoWordsIsTakenAwayWithItsValue(t *testing.T) {
 func TestWhatAVariableBringsIsReadAndNotChanged(t *testing.T) {
 	t.Parallel()
 	env := []Variable{
-		{Name: "N", Value: "8k", Known: true}, {Name: "FLAG", Value: "--max-num-batched-tokens=8k", Known: true},
+		{Name: "N", Value: "8k", Known: true},
+		{Name: "FLAG", Value: "--max-num-batched-tokens=8k", Known: true},
 		{Name: "PART", Value: "batched", Known: true},
 	}
 	for _, args := range [][]string{
-		{"--max-num-batched-tokens=$(N)"}, {"--max-num-batched-tokens", "$(N)"}, {"$(FLAG)"},
+		{"--max-num-batched-tokens=$(N)"},
+		{"--max-num-batched-tokens", "$(N)"},
+		{"$(FLAG)"},
 		{"--max-num-$(PART)-tokens=8k"},
 	} {
 		c := serve(args...)
@@ -201,12 +211,15 @@ func TestAnAbsentFlagMayBeGivenByTheEnvironment(t *testing.T) {
 	}{
 		{"nothing", serve(), nil, false, ""},
 		{
-			"a variable of its name", serve(), []Variable{{Name: "MAX_NUM_BATCHED_TOKENS"}}, false,
+			"a variable of its name", serve(),
+			[]Variable{{Name: "MAX_NUM_BATCHED_TOKENS"}},
+			false,
 			"the variable MAX_NUM_BATCHED_TOKENS may give it",
 		},
 		{
 			"a variable that mentions it", serve(),
-			[]Variable{{Name: "X", Value: "--max_num_batched_tokens=1", Known: true}}, false,
+			[]Variable{{Name: "X", Value: "--max_num_batched_tokens=1", Known: true}},
+			false,
 			"the variable X may give it",
 		},
 		{"variables that are not seen, started directly", serve(), nil, true, ""},

@@ -109,11 +109,12 @@ func (w *world) clickUntil(user, text, words string) {
 }
 
 // button waits for the first one that begins with the text: the plan is shown a moment before anybody is asked.
-func (w *world) button(text string) (fakeslack.Message, fakeslack.Button) {
+func (w *world) button(text string) fakeslack.Button {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	return w.newButton(ctx, text, "")
+	_, b := w.newButton(ctx, text, "")
+	return b
 }
 
 // newButton waits for one whose value is not the one that was seen.

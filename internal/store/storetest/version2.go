@@ -76,6 +76,7 @@ func FillVersion2(t testing.TB, rawURL string, migrations fs.FS) {
 	}
 	if !lite {
 		for _, table := range []string{"deliveries", "clicks"} {
+			//nolint:gosec // the names of two tables of ours
 			_, err := db.ExecContext(t.Context(), "SELECT setval(pg_get_serial_sequence('"+table+"', 'id'), (SELECT MAX(id) FROM "+table+"))")
 			fail(err)
 		}
