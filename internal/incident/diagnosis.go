@@ -15,8 +15,8 @@ type Diagnosis struct {
 	Evidence []Condition `json:"evidence"`
 	// Healthy names the signals that must be back within their thresholds before the incident counts as recovered.
 	Healthy []string `json:"healthy,omitempty"`
-	// Never are the changes that would make this worse.
-	Never []Never `json:"never,omitempty"`
+	// Never are the changes that would make this worse. "never" in JSON holds their sentences.
+	Never []Never `json:"against,omitempty"`
 	// Unusual are observations that support or qualify the diagnosis and choose nothing: departures from the pool's own past, signals that
 	// move together, recent changes.
 	Unusual []string `json:"unusual,omitempty"`
@@ -24,12 +24,13 @@ type Diagnosis struct {
 	Doc string `json:"doc,omitempty"`
 }
 
-// Never is a change that would make it worse. In JSON it is its String.
+// Never is a change that would make it worse.
 type Never struct {
 	// Change is "raise", "lower", "change" or "restart", and Knob what must not be changed so: "max_num_seqs", "pods".
-	Change, Knob string
+	Change string `json:"change"`
+	Knob   string `json:"knob"`
 	// Why is one sentence.
-	Why string
+	Why string `json:"why,omitempty"`
 }
 
 // What is "raise max_num_seqs".

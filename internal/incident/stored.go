@@ -89,14 +89,37 @@ func (u *Unread) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText is "raise max_num_seqs: why", which is what "never" has always held.
-func (n Never) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+// MarshalJSON writes the diagnosis with "never", the sentences for what is against it: "raise max_num_seqs: why".
+func (d Diagnosis) MarshalJSON() ([]byte, error) {
+	type plain Diagnosis
+	out := struct {
+		plain
+		Texts []string `json:"never,omitempty"`
+	}{plain: plain(d)}
+	for _, n := range d.Never {
+		out.Texts = append(out.Texts, n.String())
+	}
+	return json.Marshal(out)
+}
 
-// UnmarshalText reads what MarshalText wrote.
-func (n *Never) UnmarshalText(b []byte) error {
-	what, why, _ := strings.Cut(string(b), ": ")
-	change, knob, _ := strings.Cut(what, " ")
-	*n = Never{Change: change, Knob: knob, Why: why}
+// UnmarshalJSON reads what MarshalJSON wrote, and diagnoses that have only the sentences.
+func (d *Diagnosis) UnmarshalJSON(b []byte) error {
+	type plain Diagnosis
+	in := struct {
+		*plain
+		Texts []string `json:"never"`
+	}{plain: (*plain)(d)}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	if len(d.Never) > 0 {
+		return nil
+	}
+	for _, text := range in.Texts {
+		what, why, _ := strings.Cut(text, ": ")
+		change, knob, _ := strings.Cut(what, " ")
+		d.Never = append(d.Never, Never{Change: change, Knob: knob, Why: why})
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,7 +145,9 @@ func cautious(d *incident.Diagnosis) *incident.Diagnosis {
 func nevers(lines ...string) []incident.Never {
 	out := make([]incident.Never, len(lines))
 	for n, line := range lines {
-		_ = out[n].UnmarshalText([]byte(line)) // reads every text
+		what, why, _ := strings.Cut(line, ": ")
+		change, knob, _ := strings.Cut(what, " ")
+		out[n] = incident.Never{Change: change, Knob: knob, Why: why}
 	}
 	return out
 }
