@@ -21,9 +21,10 @@ const (
 	queueLimit = 1024
 )
 
-// In a storm, commits of whatever just waits are small, and each costs a flush of the disk: the loop then gathers for gatherFor first. A commit of stormFrom
-// deliveries is the sign of one; a delivery that comes alone is never held. 1 ms is what took the most deliveries a second in BenchmarkIntake, of 0.5 to 8.
-// PostgreSQL's commit_delay and commit_siblings are the same idea.
+// In a storm, commits of whatever just waits are small, and each costs a flush of the disk: the loop then gathers for
+// gatherFor first. A commit of stormFrom deliveries is the sign of one; a delivery that comes alone is never held. 1 ms
+// took the most deliveries a second in BenchmarkIntake, of 0.5 to 8. PostgreSQL's commit_delay and commit_siblings are
+// the same idea.
 const (
 	gatherFor = time.Millisecond
 	stormFrom = 4
@@ -56,7 +57,8 @@ type waiting struct {
 	id                int64
 	err               error
 	ready             chan struct{}
-	// decided is set by whoever is first: the committer, which then commits it, or the sender, who was told to send it again and takes the body along.
+	// decided is set by whoever is first: the committer, which then commits it, or the sender, who was told to send it
+	// again and takes the body along.
 	decided atomic.Bool
 }
 
@@ -89,7 +91,8 @@ func (c *committer) run(ctx context.Context) {
 // end lets those go that still wait.
 func (c *committer) end() { close(c.done) }
 
-// gather takes what waits with the first one, and in a storm what comes within gatherFor, without those whose senders are gone.
+// gather takes what waits with the first one, and in a storm what comes within gatherFor, without those whose senders
+// are gone.
 func (c *committer) gather(first *waiting) []*waiting {
 	batch := []*waiting{}
 	add := func(w *waiting) {
