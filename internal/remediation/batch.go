@@ -47,7 +47,7 @@ type batch struct {
 }
 
 func (e *Engine) newBatch(ds []incident.Delivery, now time.Time) *batch {
-	return &batch{e: e, claimed: ds, until: now.Add(e.cfg.Timing.Lease), asked: &owners{}}
+	return &batch{e: e, claimed: slices.Clone(ds), until: now.Add(e.cfg.Timing.Lease), asked: &owners{}}
 }
 
 // fold folds the deliveries in. Those whose labels alone lead to their pools go together; one that has been tried

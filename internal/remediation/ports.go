@@ -19,7 +19,8 @@ type Incidents interface {
 }
 
 // Inbox is what the engine needs of the store to fold deliveries in. A claim keeps the order of a group: no delivery is
-// given out while an earlier one of its group is claimed by somebody else or waits to be tried again.
+// given out while an earlier one of its group is claimed by somebody else or waits to be tried again. Yield returns when
+// deliveries do not come in a storm, or after the limit.
 type Inbox interface {
 	ClaimDeliveries(
 		ctx context.Context, owner string, now time.Time, lease time.Duration, limit int,
@@ -28,6 +29,7 @@ type Inbox interface {
 	ReleaseDelivery(ctx context.Context, d incident.Delivery) error
 	FailDelivery(ctx context.Context, d incident.Delivery, reason string, retryAt time.Time) error
 	CommitFolded(ctx context.Context, f incident.Folded) error
+	Yield(ctx context.Context, limit time.Duration)
 	EndedAlerts(ctx context.Context, fingerprints []string) ([]incident.Alert, error)
 	OpenIncident(ctx context.Context, pool string) (incident.Incident, bool, error)
 	LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error)

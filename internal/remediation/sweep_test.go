@@ -3,6 +3,7 @@ package remediation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -288,5 +289,86 @@ func TestASlowTurnHoldsNobodyUp(t *testing.T) {
 	}
 	if got := b.open("llama").State; got != incident.StateDeciding {
 		t.Errorf("llama is %s in the end", got)
+	}
+}
+
+// backlog is a store with a backlog: it hands out a batch for each entry, of deliveries that came so long ago, and
+// notes what folding did between them.
+type backlog struct {
+	*faulty
+
+	ages    []time.Duration
+	sizes   []int
+	claims  []time.Time
+	yielded []time.Duration
+	took    time.Duration
+}
+
+func (s *backlog) ClaimDeliveries(
+	_ context.Context, _ string, now time.Time, _ time.Duration, _ int,
+) ([]incident.Delivery, error) {
+	n := len(s.claims)
+	if n == len(s.ages) {
+		return nil, nil
+	}
+	s.claims = append(s.claims, now)
+	s.yielded = append(s.yielded, 0)
+	out := make([]incident.Delivery, s.sizes[n])
+	for i := range out {
+		out[i] = incident.Delivery{ID: int64(i + 1), Attempts: 1, ReceivedAt: now.Add(-s.ages[n]), GroupKey: fmt.Sprint(i)}
+	}
+	return out, nil
+}
+
+func (s *backlog) CommitFolded(context.Context, incident.Folded) error {
+	time.Sleep(s.took)
+	return nil
+}
+
+func (s *backlog) Yield(_ context.Context, limit time.Duration) {
+	s.yielded[len(s.yielded)-1] = limit
+}
+
+// Folding gives way to intake in proportion to what it took, bounded, and not once deliveries have waited for long.
+// New ones that do not fill a batch gather for a moment.
+func TestFoldingGivesWayToIntake(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	deps := b.deps
+	for _, x := range []struct {
+		name   string
+		took   time.Duration
+		age    time.Duration
+		size   int
+		yields time.Duration
+		next   time.Duration
+	}{
+		{"a full batch", 20 * time.Millisecond, time.Second, 256, 180 * time.Millisecond, 20 * time.Millisecond},
+		{"a slow one", time.Second, time.Second, 256, 2 * time.Second, time.Second},
+		{"one that has waited", time.Second, 30 * time.Second, 256, 0, time.Second},
+		{"some new ones", 20 * time.Millisecond, 0, 10, 180 * time.Millisecond, 220 * time.Millisecond},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &backlog{ages: []time.Duration{x.age, 0}, sizes: []int{x.size, 2}, took: x.took}
+				deps := deps
+				deps.Incidents, deps.Inbox, deps.Now = &idle{wake: make(chan struct{})}, s, time.Now
+				engine, err := remediation.New(remediation.Config{
+					Owner: "bot", Policy: b.cfg.Policy, Timing: incident.Timing{Sweep: time.Hour, Lease: time.Minute},
+				}, deps)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				if err := engine.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if len(s.claims) != 2 || s.yielded[0] != x.yields || s.claims[1].Sub(s.claims[0]) != x.next {
+					t.Errorf("claims at %v, gave way for %v; want %s and the next claim after %s", s.claims, s.yielded, x.yields, x.next)
+				}
+			})
+		})
 	}
 }

@@ -46,7 +46,8 @@ type committer struct {
 	done  chan struct{}
 	state commitState
 	// last is how many deliveries the last commit had.
-	last int
+	last  int
+	storm storm
 }
 
 // waiting is a delivery on its way to the disk. It holds the bytes only, so that a large delivery is in memory once.
@@ -68,8 +69,10 @@ func newCommitter(s *Store) *committer {
 
 // run commits what waits until the context ends; what waits then gets ErrClosed.
 func (c *committer) run(ctx context.Context) {
-	quiet := time.NewTimer(trialEvery)
+	quiet, calm := time.NewTimer(trialEvery), time.NewTimer(calmAfter)
 	defer quiet.Stop()
+	defer calm.Stop()
+	defer c.storm.set(false)
 	for {
 		c.store.opts.Beat()
 		every := trialEvery
@@ -81,7 +84,16 @@ func (c *committer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case first := <-c.queue:
-			c.commit(ctx, c.gather(first))
+			batch := c.gather(first)
+			if len(batch) >= stormFrom {
+				c.storm.set(true)
+			}
+			c.commit(ctx, batch)
+			if len(batch) >= stormFrom {
+				calm.Reset(calmAfter)
+			}
+		case <-calm.C:
+			c.storm.set(false)
 		case <-quiet.C:
 			c.try(ctx)
 		}
