@@ -3,7 +3,6 @@ package fakevllm_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,20 +29,6 @@ func TestEveryRuleFileHasTheFiveAlertsWithTheirSeverities(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
-	}
-}
-
-func TestTheUnderscoreRulesDifferFromTheOthersInThatCharacterOnly(t *testing.T) {
-	t.Parallel()
-	want := readRules(t, "vllm-alerts.yaml")
-	for i := range want {
-		want[i].Expr = strings.ReplaceAll(want[i].Expr, "vllm:", "vllm_")
-		for name, text := range want[i].Annotations {
-			want[i].Annotations[name] = strings.ReplaceAll(text, "vllm:", "vllm_")
-		}
-	}
-	if diff := cmp.Diff(want, readRules(t, "vllm-alerts-underscore.yaml")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
