@@ -30,8 +30,10 @@ func (d document) isPlaybook() bool {
 type signalDoc struct {
 	// The name by which rules call it.
 	Name string `yaml:"name"`
-	// What it is, in a person's words.
+	// What it measures, written out: Time to first token (TTFT), p95.
 	Title string `yaml:"title"`
+	// Its name in messages and charts, at most 20 characters: TTFT p95. The title when it is left out.
+	Short string `yaml:"short"`
 	// PromQL in today's names of vLLM. It must give at most one series; $window is the range of rates. No matcher of a
 	// pool.
 	Query string `yaml:"query"`

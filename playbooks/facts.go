@@ -189,7 +189,7 @@ func (l *loader) ratio(at strictyaml.Value, s signalDoc) {
 // others.
 func (c *Catalog) reading(name string, ev incident.Evidence) (r incident.Reading, ok bool) {
 	s := c.byName[name]
-	r = incident.Reading{Signal: name, Title: s.Title, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, At: ev.At}
+	r = incident.Reading{Signal: name, Title: s.Title, Short: s.Short, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, At: ev.At}
 	if f, is := c.facts[name]; is {
 		cl := ev.Cluster
 		switch {

@@ -18,6 +18,9 @@ import (
 // windowToken stands for the range of every rate in a query.
 const windowToken = "$window"
 
+// maxShort is what a legend of Slack's charts takes.
+const maxShort = 20
+
 func units() []incident.Unit {
 	return []incident.Unit{
 		incident.UnitSeconds, incident.UnitRatio, incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens, incident.UnitBytes,
@@ -43,8 +46,12 @@ func (l *loader) signal(at strictyaml.Value, s signalDoc) {
 	if s.Name != "" {
 		l.signalName(at.Key("name"), s.Name)
 	}
+	if n := utf8.RuneCountInString(s.Short); n > maxShort {
+		l.add(at.Key("short").Problem("short: %d characters, and a chart shows at most %d", n, maxShort))
+	}
 	out := incident.Signal{
-		Name: s.Name, Title: s.Title, Baseline: s.Baseline, Optional: s.Optional, Product: l.repeated(at, "product", s.Product),
+		Name: s.Name, Title: s.Title, Short: s.Short, Baseline: s.Baseline, Optional: s.Optional,
+		Product:   l.repeated(at, "product", s.Product),
 		Unit:      oneOf(l, at, "unit", incident.Unit(s.Unit), units()),
 		Direction: oneOf(l, at, "direction", incident.Direction(s.Direction), directions()),
 		Floor:     l.edge(at, "floor", s.Floor),

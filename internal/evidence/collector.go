@@ -180,6 +180,7 @@ func (c *Collector) read(
 	r := incident.Reading{
 		Signal:    s.Name,
 		Title:     s.Title,
+		Short:     s.Short,
 		Unit:      s.Unit,
 		Direction: s.Direction,
 		Optional:  s.Optional,

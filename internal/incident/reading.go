@@ -34,6 +34,8 @@ const (
 type Signal struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
+	// Short is what messages and charts call it: "TTFT p95". Empty: the title.
+	Short string `json:"short,omitempty"`
 	// Query is PromQL without the pool's matchers; they are put in on the syntax tree. It must give one series. Empty for a signal that is not
 	// read from Prometheus.
 	Query     string    `json:"query,omitempty"`
@@ -68,6 +70,7 @@ const (
 type Reading struct {
 	Signal    string    `json:"signal"`
 	Title     string    `json:"title,omitempty"`
+	Short     string    `json:"short,omitempty"`
 	Value     *float64  `json:"value"`
 	Bound     Bound     `json:"bound,omitempty"`
 	Unit      Unit      `json:"unit,omitempty"`
@@ -92,6 +95,9 @@ type Reading struct {
 	// Baseline is how the value compares with the pool's own past; nil when it was not asked or there is no past.
 	Baseline *Baseline `json:"baseline,omitempty"`
 }
+
+// Label is what a message or a chart calls the reading. Stored readings of older versions have a title alone.
+func (r Reading) Label() string { return cmp.Or(r.Short, r.Title, r.Signal) }
 
 // PodValue is one pod's part in a reading.
 type PodValue struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -92,6 +93,22 @@ func TestEveryQueryUsesCanonicalNamesAndNoMatcherOfAPool(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// A message and a chart tell two signals apart by their short names alone, and a legend takes 20 characters.
+func TestEverySignalHasAShortNameOfItsOwn(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, s := range load(t, playbooks.Options{}).AllSignals() {
+		label := incident.Reading{Signal: s.Name, Title: s.Title, Short: s.Short}.Label()
+		if len(label) > 20 {
+			t.Errorf("%s is called %q in messages; give it a short name of at most 20 characters", s.Name, label)
+		}
+		if other, is := seen[label]; is {
+			t.Errorf("%s and %s are both called %q in messages", s.Name, other, label)
+		}
+		seen[label] = s.Name
 	}
 }
 
