@@ -5,7 +5,7 @@ RELEASE ?= dev
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
 
-run: ## a drill on this machine: Prometheus, Alertmanager, a fleet in trouble, a page that stands for Slack
+run: ## a dry run on this machine: Prometheus, Alertmanager, a fleet in trouble, a page that stands for Slack
 	@scripts/tools.sh prom && CGO_ENABLED=0 go run ./test/demo
 
 # Whole scenarios with processes of their own. They wait more than they compute, so they run beside each other, as far

@@ -30,7 +30,7 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []remediation.Executor{r, r.Drill()} {
+	for _, e := range []remediation.Executor{r, r.DryRun()} {
 		for _, req := range []incident.StepRequest{addOne, halve, shed} {
 			step := incident.Step{ID: "s", Kind: req.Kind, From: incident.Set("1"), To: incident.Set("2"), Target: incident.Target{
 				APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", UID: "u", Field: "args[vllm] --max-num-batched-tokens",

@@ -169,7 +169,7 @@ func TestAValueOutsideOfTheBoundsIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestTheRulesAreWhatTheKnobsNeedAndInADrillOnlyReading(t *testing.T) {
+func TestTheRulesAreWhatTheKnobsNeedAndInADryRunOnlyReading(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	rule := func(group, resource, name string, verbs ...string) rbacv1.PolicyRule {
@@ -185,7 +185,7 @@ func TestTheRulesAreWhatTheKnobsNeedAndInADrillOnlyReading(t *testing.T) {
 			rule("autoscaling", "horizontalpodautoscalers", "", "list", "patch"), rule("autoscaling.aibrix.ai", "podautoscalers", "", "list", "patch"),
 			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get", "patch"), rule("keda.sh", "scaledobjects", "", "list", "patch"),
 		},
-		incident.ModeDrill: {
+		incident.ModeDryRun: {
 			rule("apps", "deployments", model, "get"), rule("apps", "deployments/scale", model, "get"), rule("autoscaling", "horizontalpodautoscalers", "", "list"),
 			rule("autoscaling.aibrix.ai", "podautoscalers", "", "list"),
 			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get"), rule("keda.sh", "scaledobjects", "", "list"),

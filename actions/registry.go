@@ -34,9 +34,9 @@ type Config struct {
 // Registry turns knobs. Use New.
 type Registry struct{ turner }
 
-// Drill is a Registry whose writes are all dry-runs: Do answers nil when the API server would have accepted the write. Without the right to write, the
+// DryRun is a Registry whose writes are all dry-runs: Do answers nil when the API server would have accepted the write. Without the right to write, the
 // step says that it was not checked, and Do only compares what is there with what the human saw.
-type Drill struct{ turner }
+type DryRun struct{ turner }
 
 // New returns a Registry for a cluster. Nothing is asked yet; rc is not changed.
 func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
@@ -62,18 +62,18 @@ func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
 	return &Registry{turner{cluster: c, writer: live, logger: logger, now: now}}, nil
 }
 
-// Drill returns the Drill for the same cluster. It shares nothing with the Registry that could write.
-func (r *Registry) Drill() *Drill {
-	return &Drill{turner{cluster: r.cluster, writer: r.cluster.dry, logger: r.logger, now: r.now, drill: true}}
+// DryRun returns the DryRun for the same cluster. It shares nothing with the Registry that could write.
+func (r *Registry) DryRun() *DryRun {
+	return &DryRun{turner{cluster: r.cluster, writer: r.cluster.dry, logger: r.logger, now: r.now, dryRun: true}}
 }
 
-// turner is what Registry and Drill have in common; they differ in their writer.
+// turner is what Registry and DryRun have in common; they differ in their writer.
 type turner struct {
 	cluster *kube
 	writer  writer
 	logger  *slog.Logger
 	now     func() time.Time
-	drill   bool
+	dryRun  bool
 }
 
 // find reads the live field that a step of this kind touches. With the zero target it looks for it where the pool's configuration says; else it reads
@@ -180,8 +180,8 @@ func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]in
 		return nil, incident.Checked{}, err
 	case !may:
 		checked.OK, checked.Why = false, lacks(right)
-		if t.drill {
-			return []incident.Guardrail{caution("rights", "%s; a drill does without it", checked.Why)}, checked, nil
+		if t.dryRun {
+			return []incident.Guardrail{caution("rights", "%s; a dry run does without it", checked.Why)}, checked, nil
 		}
 		return []incident.Guardrail{deny("rights", "%s; the page of this knob in docs/actions lists what it needs", checked.Why)}, checked, nil
 	}

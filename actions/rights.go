@@ -59,8 +59,8 @@ type NamespaceRules struct {
 	Rules     []rbacv1.PolicyRule `json:"rules"`
 }
 
-// Rules are the exact rights that the knobs of these pools need, by namespace. An empty mode is each pool's own. In the modes observe and drill they
-// are rights to read: Kubernetes cannot grant dry-runs alone, so a drill with these rights works its diffs out itself and says that they are not
+// Rules are the exact rights that the knobs of these pools need, by namespace. An empty mode is each pool's own. In the modes observe and dry-run they
+// are rights to read: Kubernetes cannot grant dry-runs alone, so a dry run with these rights works its diffs out itself and says that they are not
 // checked. Every authenticated user may ask for its own rights and for the list of kinds (the cluster role system:basic-user and
 // system:discovery); that is not listed. Kinds other than Kubernetes' own are looked up in the cluster.
 func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incident.Mode) ([]NamespaceRules, error) {

@@ -160,13 +160,13 @@ func TestARightThatIsTakenAwaySinceTheProposalIsNamed(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			tt.make(b)
-			b.grant(kubetest.Viewer, incident.ModeDrill)
+			b.grant(kubetest.Viewer, incident.ModeDryRun)
 			s := b.propose(tt.req)
 			err := b.c.Client(t).RbacV1().RoleBindings(b.ns).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.grant(kubetest.Bot, incident.ModeDrill)
+			b.grant(kubetest.Bot, incident.ModeDryRun)
 			kubetest.Eventually(t, "the loss of the right", func(ctx context.Context) error {
 				err := b.bot.Recheck(ctx, b.pool, s)
 				if outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks the right to patch ") {

@@ -36,7 +36,7 @@ func ends(step incident.Step, op incident.Op) (from, to incident.Value) {
 	return step.From, step.To
 }
 
-// Do makes the change of a step, or its undo, once. Its nil error promises that the field has the wanted value, written under this id; in a drill,
+// Do makes the change of a step, or its undo, once. Its nil error promises that the field has the wanted value, written under this id; in a dry run,
 // that the write would have been accepted. *incident.DriftError and *incident.RefusedError promise that nothing was written. Any other error means
 // that the outcome is not known: ask Observe. Called again with the same id it recognises its own write and makes no second one.
 func (t *turner) Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
@@ -69,7 +69,7 @@ func (t *turner) do(ctx context.Context, pool incident.Pool, step incident.Step,
 	switch {
 	case now.holds(to) && now.wrote(writeID):
 		return nil
-	case !t.drill && now.carries(writeID):
+	case !t.dryRun && now.carries(writeID):
 		return errMade
 	case now.value != from:
 		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
@@ -86,14 +86,14 @@ func (t *turner) do(ctx context.Context, pool incident.Pool, step incident.Step,
 	switch {
 	case errors.Is(err, errMoved):
 		return t.overtaken(ctx, pool, step, op, writeID, now.version)
-	case errors.Is(err, errForbidden) && t.drill && step.Checked.By != "" && !step.Checked.OK:
+	case errors.Is(err, errForbidden) && t.dryRun && step.Checked.By != "" && !step.Checked.OK:
 		return t.unchecked(ctx, s, err)
 	case errors.Is(err, errForbidden):
 		return t.forbidden(ctx, s, err)
 	case err != nil:
 		return err
 	}
-	if !t.drill {
+	if !t.dryRun {
 		t.logger.InfoContext(ctx, "a knob was turned", "pool", pool.Name, "step", step.ID, "reason", writeID)
 	}
 	return nil
@@ -183,7 +183,7 @@ func (t *turner) overtaken(ctx context.Context, pool incident.Pool, step inciden
 	switch {
 	case now.holds(to) && now.wrote(writeID):
 		return nil
-	case !t.drill && now.carries(writeID):
+	case !t.dryRun && now.carries(writeID):
 		return errMade
 	case now.value != from:
 		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
@@ -202,7 +202,7 @@ func (t *turner) forbidden(ctx context.Context, s subject, err error) error {
 	return refused("the API server refuses it: %s", err)
 }
 
-// unchecked lets a drill go on that was told from the beginning that it has no right to ask the API server.
+// unchecked lets a dry run go on that was told from the beginning that it has no right to ask the API server.
 func (t *turner) unchecked(ctx context.Context, s subject, err error) error {
 	if may, asked := t.cluster.may(ctx, s.live().right()); asked == nil && !may {
 		return nil

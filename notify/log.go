@@ -84,8 +84,8 @@ func describe(inc incident.Incident) []slog.Attr {
 			out = append(out, slog.String(key, oneLine(value)))
 		}
 	}
-	if inc.Drill {
-		add("drill", "every reading is real and nothing is changed")
+	if inc.DryRun {
+		add("dry_run", "every reading is real and nothing is changed")
 	}
 	add("alerts", strings.Join(inc.AlertNames(), ", "))
 	add("severity", inc.Severity())

@@ -14,7 +14,7 @@ func TestLogSinkSaysEachStateOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inc := incident.New("inc-1", "llama", incident.ModeDrill, true, noon)
+	inc := incident.New("inc-1", "llama", incident.ModeDryRun, true, noon)
 	inc.State = incident.StateDeciding
 	inc.Diagnosis = &incident.Diagnosis{Playbook: "queue", Summary: "Requests\nwait."}
 	inc.Plan = &incident.Plan{Steps: []incident.Step{{ID: "p1-s1", Kind: incident.StepReplicas, Title: "Scale to 3", State: incident.StepProposed}}}

@@ -141,7 +141,7 @@ func sound(w io.Writer, path string, l loaded, offline, live bool) error {
 func hollow(cfg config.Config) []string {
 	var out []string
 	for _, p := range cfg.Pools {
-		if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto && p.Mode != incident.ModeDrill {
+		if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto && p.Mode != incident.ModeDryRun {
 			continue
 		}
 		if a := p.ApproversFor(""); cfg.Slack != nil && len(a.Users) == 0 && len(a.Groups) == 0 && len(p.Approvers) == 0 {
@@ -158,8 +158,8 @@ func modeText(m incident.Mode) string {
 	switch m {
 	case incident.ModeObserve:
 		return "observe: it looks and says what is wrong; nothing is proposed"
-	case incident.ModeDrill:
-		return "drill: it asks as if it were real; nothing is changed"
+	case incident.ModeDryRun:
+		return "dry-run: it asks as if it were real; nothing is changed"
 	case incident.ModeApprove:
 		return "approve: it changes one thing at a time, after a person has agreed"
 	case incident.ModeAuto:

@@ -22,8 +22,8 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	head := name + "  (a look: nothing is kept and nothing is changed)"
 	if inc.ID != "" {
 		head = inc.ID + "  " + name + "  " + string(inc.State)
-		if inc.Drill {
-			head += "  DRILL"
+		if inc.DryRun {
+			head += "  DRY RUN"
 		}
 	}
 	say(w, "%s\n", head)
@@ -305,8 +305,8 @@ func printTable(w io.Writer, list []incident.Incident) error {
 			what = i.Diagnosis.Name
 		}
 		state := string(i.State)
-		if i.Drill {
-			state += " (drill)"
+		if i.DryRun {
+			state += " (dry run)"
 		}
 		say(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(i.ID), cell(i.Pool), cell(state), cell(what), cell(alertsText(i)), i.OpenedAt.UTC().Format("2006-01-02 15:04"))
 	}

@@ -120,7 +120,7 @@ func (a *App) build(ctx context.Context) error {
 	a.playbooks.panics = a.panics
 	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing, FreeCuts: a.opts.FreeCuts}, remediation.Deps{
 		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{Collector: a.collector}, Playbooks: a.playbooks,
-		Live: parts.live, Drill: parts.drill, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
+		Live: parts.live, DryRun: parts.dryRun, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
 	})
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ var (
 
 // deciding are the parts that read and change the outside.
 type deciding struct {
-	collector   *evidence.Collector
-	live, drill remediation.Executor
+	collector    *evidence.Collector
+	live, dryRun remediation.Executor
 }
 
 // newDeciding builds the collector and, when Kubernetes is configured, the executors.
@@ -41,7 +41,7 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 		if err != nil {
 			return d, err
 		}
-		d.live, d.drill = live, live.Drill()
+		d.live, d.dryRun = live, live.DryRun()
 	}
 	params := url.Values{}
 	for k, v := range cfg.Prometheus.ExtraParams {

@@ -19,12 +19,12 @@ func Diagnose(ctx context.Context, opts Options, pool string, alerts []incident.
 	}
 	deps := remediation.InvestigatorDeps{
 		Collector: collector{Collector: parts.collector, away: away}, Playbooks: opts.Catalog, Live: parts.live,
-		Drill:  parts.drill,
+		DryRun: parts.dryRun,
 		Logger: opts.Logger, Now: opts.Now,
 	}
 	if away != nil {
 		// Nobody can be asked from here: on a laptop, say, with the configuration of a pod.
-		deps.Live, deps.Drill = unreachable{away}, unreachable{away}
+		deps.Live, deps.DryRun = unreachable{away}, unreachable{away}
 	}
 	if deps.Now == nil {
 		deps.Now = time.Now

@@ -97,7 +97,7 @@ func samples(kind incident.StepKind) []incident.StepRequest {
 // liveKnob proposes a small step as the bot would in the pool's mode. never says that the knob can't be adjusted as things are.
 func liveKnob(ctx context.Context, registry *actions.Registry, p incident.Pool, kind incident.StepKind) (f Finding, never bool) {
 	f = Finding{Where: fmt.Sprintf("knob %s, pool %s", kind, p.Name)}
-	propose := registry.Drill().Propose
+	propose := registry.DryRun().Propose
 	if p.Mode == incident.ModeApprove || p.Mode == incident.ModeAuto {
 		propose = registry.Propose
 	}

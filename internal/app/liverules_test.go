@@ -96,7 +96,7 @@ func rulesFinding(t *testing.T, address string) app.Finding {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "medic.yaml")
-	text := fmt.Sprintf("listen: {api: \"127.0.0.1:0\"}\nprometheus: {url: %q, timeout: 5s, deadline: 10s}\nmode: drill\npools: [{name: m, match: {model_name: m}, matchers: {model_name: m}}]\n", address)
+	text := fmt.Sprintf("listen: {api: \"127.0.0.1:0\"}\nprometheus: {url: %q, timeout: 5s, deadline: 10s}\nmode: dry-run\npools: [{name: m, match: {model_name: m}, matchers: {model_name: m}}]\n", address)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

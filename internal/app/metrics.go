@@ -71,7 +71,7 @@ var (
 		incident.StateVerifying, incident.StateUndoing, incident.StateWatching,
 	}
 	results = []incident.WriteResult{
-		"open", incident.ResultApplied, incident.ResultDrift, incident.ResultFailed, incident.ResultDrilled, incident.ResultUnknown,
+		"open", incident.ResultApplied, incident.ResultDrift, incident.ResultFailed, incident.ResultDryRun, incident.ResultUnknown,
 	}
 )
 

@@ -77,17 +77,17 @@ func TestWhatTheTokensAreByDefaultIsOptional(t *testing.T) {
 	}
 }
 
-func TestTheDefaultModeIsDrillAndWithoutAClusterNothingIsChanged(t *testing.T) {
+func TestTheDefaultModeIsDryRunAndWithoutAClusterNothingIsChanged(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, old, with string
 		dry             bool
 		want            incident.Mode
 	}{
-		{"no mode", "mode: approve\n", "", false, incident.ModeDrill},
+		{"no mode", "mode: approve\n", "", false, incident.ModeDryRun},
 		{"approve", "", "", false, incident.ModeApprove},
-		{"dry run", "", "", true, incident.ModeDrill},
-		{"dry run without kubernetes", "kubernetes: {}\n", "", true, incident.ModeDrill},
+		{"dry run", "", "", true, incident.ModeDryRun},
+		{"dry run without kubernetes", "kubernetes: {}\n", "", true, incident.ModeDryRun},
 		{"a pool is more careful", "  - name: llama\n", "  - name: llama\n    mode: observe\n", false, incident.ModeObserve},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, old, with, want string }{
 		{"unknown field", "mode: approve", "mod: approve", "medic.yaml:5:1: "},
-		{"duplicate key", "mode: approve", "mode: approve\nmode: drill", "medic.yaml:6"},
-		{"second document", "mode: approve", "mode: approve\n---\nmode: drill", "medic.yaml:"},
+		{"duplicate key", "mode: approve", "mode: approve\nmode: dry-run", "medic.yaml:6"},
+		{"second document", "mode: approve", "mode: approve\n---\nmode: dry-run", "medic.yaml:"},
 		{"unknown mode", "mode: approve", "mode: yolo", `medic.yaml:5:1: mode: "yolo" is not a mode`},
 		{"no prometheus", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: {}", "prometheus.url: is needed"},
 		{"password in a URL", "http://prometheus:9090", "http://u:s3cr3t-value@prometheus:9090", "must not hold a password"},
@@ -238,7 +238,7 @@ func TestStoreURLNeedsNothingButTheStore(t *testing.T) {
 			"mistakes elsewhere", "store: {url: 'sqlite:///x/y.db'}\nslack: {token_env: NOPE}\nmode: yolo\nnonsense: 1\n",
 			"sqlite:///x/y.db", "",
 		},
-		{"the default", "mode: drill\n", "sqlite:///var/lib/vllm-medic/medic.db", ""},
+		{"the default", "mode: dry-run\n", "sqlite:///var/lib/vllm-medic/medic.db", ""},
 		{"an unknown kind", "store: {url: 'mysql://h/db'}\n", "", "medic.yaml:1:9: store.url: must begin with"},
 		{"a variable that is not set", "store: {url_env: NOPE}\n", "", "NOPE is not set"},
 		{"no YAML", "store: {url\n", "", "medic.yaml:"},

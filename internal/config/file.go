@@ -19,9 +19,9 @@ type file struct {
 	Slack *slackFile `yaml:"slack,omitempty"`
 	// Who may read and decide over HTTP, beside Slack.
 	Access accessFile `yaml:"access,omitempty"`
-	// How far the bot may go: observe proposes nothing, drill asks and changes nothing, approve asks and then changes,
-	// auto may also run the kinds of steps that policy.automatic lists. Default drill.
-	Mode string `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=drill,enum=approve,enum=auto,default=drill"`
+	// How far the bot may go: observe proposes nothing, dry-run asks and changes nothing, approve asks and then changes,
+	// auto may also run the kinds of steps that policy.automatic lists. Default dry-run.
+	Mode string `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=dry-run,enum=approve,enum=auto,default=dry-run"`
 	// Limits for the steps of every pool.
 	Policy policyFile `yaml:"policy,omitempty"`
 	// How long the bot waits for what. The defaults suit five-minute rates and models that take minutes to load.

@@ -23,7 +23,7 @@ type Options struct {
 	Getenv func(string) (string, bool)
 	// Profile finds a built-in SLO profile by name.
 	Profile func(name string) (incident.SLO, bool)
-	// DryRun makes every pool a drill.
+	// DryRun makes every pool a dry run.
 	DryRun bool
 	// AllowUnauthenticated permits a webhook without authentication on an address that is not loopback.
 	AllowUnauthenticated bool
@@ -100,7 +100,7 @@ func (l *loader) config(f file) Config {
 		StoreURL:   l.store(f.Store),
 		Prometheus: l.prometheus(f.Prometheus),
 		Webhook:    l.webhook(f),
-		Mode:       l.mode("mode", f.Mode, incident.ModeDrill),
+		Mode:       l.mode("mode", f.Mode, incident.ModeDryRun),
 		Policy:     l.policy(f.Policy),
 		Timing:     l.timing(f.Timing),
 		Links: Links{
@@ -130,7 +130,7 @@ func (l *loader) config(f file) Config {
 	cfg.Slack = l.slack(f.Slack)
 	cfg.Listen = l.listen(f.Listen, cfg.Slack != nil)
 	if l.opts.DryRun {
-		cfg.Mode = incident.ModeDrill
+		cfg.Mode = incident.ModeDryRun
 	}
 	l.needsCluster(cfg, "mode", f.Mode)
 	cfg.Pools = l.pools(f, cfg)
@@ -142,7 +142,7 @@ func (l *loader) config(f file) Config {
 func (l *loader) needsCluster(cfg Config, path, raw string) {
 	if m := incident.Mode(raw); !l.opts.DryRun && cfg.Kubernetes == nil && (m == incident.ModeApprove || m == incident.ModeAuto) {
 		l.at(path, "%s changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); "+
-			"without one use drill or observe", m)
+			"without one use dry-run or observe", m)
 	}
 }
 
@@ -304,8 +304,12 @@ func (l *loader) mode(path, raw string, fallback incident.Mode) incident.Mode {
 		return fallback
 	}
 	m := incident.Mode(raw)
+	if raw == "drill" {
+		l.at(path, "%q is the old name; use dry-run", raw)
+		return incident.ModeDryRun
+	}
 	if !slices.Contains(incident.Modes(), m) {
-		l.at(path, "%q is not a mode; the modes are observe, drill, approve and auto", raw)
+		l.at(path, "%q is not a mode; the modes are observe, dry-run, approve and auto", raw)
 	}
 	return m
 }

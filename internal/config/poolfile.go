@@ -79,7 +79,7 @@ type poolFile struct {
 	// The id of the Slack channel for this pool. Default: slack.channel.
 	Channel string `yaml:"channel,omitempty"`
 	// How far the bot may go with this pool. Default: mode.
-	Mode string `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=drill,enum=approve,enum=auto"`
+	Mode string `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=dry-run,enum=approve,enum=auto"`
 	// Who may approve for this pool; each kind that is named here replaces the one above.
 	Approvers map[string]approversFile `yaml:"approvers,omitempty"`
 	// The settings that may be turned, with their bounds. What is not named is never touched.

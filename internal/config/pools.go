@@ -59,7 +59,7 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 	l.needsCluster(cfg, path+".mode", f.Mode)
 	l.slackID(path+".channel", f.Channel, channelID)
 	if l.opts.DryRun && p.Mode != incident.ModeObserve {
-		p.Mode = incident.ModeDrill
+		p.Mode = incident.ModeDryRun
 	}
 	if f.Name == "" {
 		l.at(path+".name", "is needed")

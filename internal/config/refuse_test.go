@@ -122,8 +122,12 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			`listen.api: "127.0.0.1:80801" has no port from 0 to 65535`,
 		},
 		{
+			"the old name of dry-run", "mode: approve", "mode: drill",
+			`medic.yaml:5:1: mode: "drill" is the old name; use dry-run`,
+		},
+		{
 			"approve without a cluster", "kubernetes: {}\n", "",
-			"medic.yaml:4:1: mode: approve changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); without one use drill or observe",
+			"medic.yaml:4:1: mode: approve changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); without one use dry-run or observe",
 		},
 		{
 			"auto in a pool without a cluster", "kubernetes: {}\nmode: approve\npools:\n  - name: llama\n",
@@ -216,7 +220,7 @@ func TestWhatCanWorkIsAccepted(t *testing.T) {
 			"mode: approve\napprovers: {default: {users: [UHJSVUTBM], groups: [SHJSVUTBM]}}\n" + fmt.Sprintf(slackSection,
 				"CHJSVUTBM"),
 		},
-		{"drill without a cluster", "kubernetes: {}\nmode: approve\n", "mode: drill\n"},
+		{"dry run without a cluster", "kubernetes: {}\nmode: approve\n", "mode: dry-run\n"},
 		{"observe without a cluster", "kubernetes: {}\nmode: approve\n", "mode: observe\n"},
 		{"milliseconds", "    knobs:\n", "    slo: {ttft: 2500ms}\n    knobs:\n"},
 		{"a fraction", "    knobs:\n", "    slo: {ttft: 2.5s}\n    knobs:\n"},

@@ -170,8 +170,8 @@ func TestTheReferenceOfTheConfigurationLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cfg.Pools) < 2 || cfg.Slack == nil || cfg.Kubernetes == nil || cfg.Mode != incident.ModeDrill {
-		t.Errorf("the reference should show two pools, Slack and Kubernetes, in a drill: %+v", cfg)
+	if len(cfg.Pools) < 2 || cfg.Slack == nil || cfg.Kubernetes == nil || cfg.Mode != incident.ModeDryRun {
+		t.Errorf("the reference should show two pools, Slack and Kubernetes, in a dry run: %+v", cfg)
 	}
 }
 

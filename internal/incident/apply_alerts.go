@@ -121,28 +121,28 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 }
 
 // takeMode gives an incident that is opened again the mode that its pool has now, and says what that changes. What a
-// drill did not write is not taken for done when the incident is none any more; what was written before it became a
-// drill still stands.
+// dry run did not write is not taken for done when the incident is none any more; what was written before it became a
+// dry run still stands.
 func (a *applier) takeMode(m Mode) string {
 	if m == "" || m == a.inc.Mode {
 		return ""
 	}
-	wasDrill := a.inc.Drill
-	a.inc.Mode, a.inc.Drill = m, m == ModeDrill
+	wasDryRun := a.inc.DryRun
+	a.inc.Mode, a.inc.DryRun = m, m == ModeDryRun
 	switch {
-	case wasDrill == a.inc.Drill:
+	case wasDryRun == a.inc.DryRun:
 		return fmt.Sprintf("The pool is in mode %s now.", m)
-	case a.inc.Drill:
+	case a.inc.DryRun:
 		a.eachApplied(func(s *Step) { s.Written = true })
-		return "The pool is in mode drill now: nothing is changed."
+		return "The pool is in mode dry-run now: nothing is changed."
 	default:
 		a.eachApplied(func(s *Step) {
 			if !s.Written {
-				s.State, s.Reason = StepSuperseded, "it was a drill: nothing was written"
+				s.State, s.Reason = StepSuperseded, "it was a dry run: nothing was written"
 			}
 			s.Written = false
 		})
-		return fmt.Sprintf("The pool is in mode %s now: this is no longer a drill.", m)
+		return fmt.Sprintf("The pool is in mode %s now: this is no longer a dry run.", m)
 	}
 }
 

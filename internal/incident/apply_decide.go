@@ -106,10 +106,10 @@ func (a *applier) deny(d Decision, s Step) error {
 
 func (a *applier) decideUndo(d Decision, s Step) error {
 	switch {
-	case a.inc.Drilled(s):
-		return &RefusedError{Reason: "This is a drill: nothing was changed, so there is nothing to undo."}
-	case a.inc.Drill:
-		return &RefusedError{Reason: "This incident is a drill now, so the bot writes nothing. Roll the step back by hand."}
+	case a.inc.OnlyDryRun(s):
+		return &RefusedError{Reason: "This is a dry run: nothing was changed, so there is nothing to undo."}
+	case a.inc.DryRun:
+		return &RefusedError{Reason: "This incident is a dry run now, so the bot writes nothing. Roll the step back by hand."}
 	}
 	d.At = a.now
 	a.inc.Decisions = append(a.inc.Decisions, d)

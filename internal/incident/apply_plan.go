@@ -265,7 +265,7 @@ func (a *applier) expired() {
 
 // whatStands says what is changed at the moment, for texts that would be misread as "nothing has happened".
 func (a *applier) whatStands() string {
-	applied := slices.DeleteFunc(a.inc.Applied(), a.inc.Drilled)
+	applied := slices.DeleteFunc(a.inc.Applied(), a.inc.OnlyDryRun)
 	if len(applied) == 0 {
 		return "Nothing was changed."
 	}

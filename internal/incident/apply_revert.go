@@ -53,8 +53,8 @@ func (a *applier) followed(id string) (Step, error) {
 	switch {
 	case !ok:
 		return s, &RefusedError{Reason: fmt.Sprintf("Incident %s has no step %q.", a.inc.ID, id)}
-	case a.inc.Drill:
-		return s, &RefusedError{Reason: "A drill changes nothing, so nothing can be reverted."}
+	case a.inc.DryRun:
+		return s, &RefusedError{Reason: "A dry run changes nothing, so nothing can be reverted."}
 	case act != nil && (act.Step != id || act.Phase == PhaseRecheck):
 		return s, &RefusedError{Reason: fmt.Sprintf("The bot is not following what becomes of %s at the moment.", id)}
 	case act == nil && s.State != StepApplied:

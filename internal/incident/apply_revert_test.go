@@ -92,10 +92,10 @@ func TestAnUndoThatIsSetBackIsUndoneAllTheSame(t *testing.T) {
 
 func TestOnlyAChangeThatIsFollowedCanBeReverted(t *testing.T) {
 	t.Parallel()
-	drill := received()
-	drill.Drill = true
-	drill = must(t, drill, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", scaleStep("2", "3")), Asked{ExpiresAt: now.Add(time.Hour)})
-	drill = must(t, drill, approve(drill, "p1-s1", alice), WriteClaimed{WriteID: "w"}, Written{Result: ResultDrilled})
+	dryRun := received()
+	dryRun.DryRun = true
+	dryRun = must(t, dryRun, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", scaleStep("2", "3")), Asked{ExpiresAt: now.Add(time.Hour)})
+	dryRun = must(t, dryRun, approve(dryRun, "p1-s1", alice), WriteClaimed{WriteID: "w"}, Written{Result: ResultDryRun})
 	other := argo()
 	other.Step = "p1-s2"
 	for name, tc := range map[string]struct {
@@ -104,7 +104,7 @@ func TestOnlyAChangeThatIsFollowedCanBeReverted(t *testing.T) {
 	}{
 		"before the claim":      {applying(t, scaleStep("2", "3")), argo()},
 		"another step":          {applied(t, scaleStep("2", "3"), throttleStep()), other},
-		"a drill":               {drill, argo()},
+		"a dry run":             {dryRun, argo()},
 		"nothing stands":        {must(t, deciding(t, scaleStep("2", "3")), Expired{}), argo()},
 		"an undo to be checked": {must(t, verifying(t, scaleStep("2", "3")), UndoStarted{Step: "p1-s1", By: alice}), argo()},
 	} {

@@ -112,9 +112,9 @@ func (a *applier) written(e Written) error {
 		a.inc.ChangedAt, a.inc.Note = a.now, ""
 		a.inc.State, act.Phase, act.Since = StateSettling, PhaseRollout, a.now
 		a.step(s.ID, "Done: %s. %s%s", s.Title, waitingFor(s.Kind), space(e.Note))
-	case ResultDrilled:
+	case ResultDryRun:
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
-		a.step(s.ID, "DRILL: would have done: %s. Nothing was written.%s", s.Title, space(e.Note))
+		a.step(s.ID, "DRY RUN: would have done: %s. Nothing was written.%s", s.Title, space(e.Note))
 	case ResultDrift, ResultFailed:
 		if act.Tries > 0 {
 			a.remember(s, Trial{Why: "the API server gave no clear answer"})
@@ -142,7 +142,7 @@ func waitingFor(k StepKind) string {
 
 func setWritten(s *Step, e Written, now time.Time) {
 	switch e.Result {
-	case ResultApplied, ResultDrilled:
+	case ResultApplied, ResultDryRun:
 		s.State, s.AppliedAt = StepApplied, now
 	case ResultDrift:
 		s.State, s.Reason, s.Approvals = StepRefused, e.Note, nil
@@ -178,8 +178,8 @@ func (a *applier) undoWritten(e Written) error {
 		a.step(s.ID, "Not undone: %s. A person must look at %s.", e.Note, s.Target)
 		a.quiet(QuietNone, "")
 		a.inc.Note = "An undo could not be written: " + e.Note
-	case ResultDrilled:
-		return &RefusedError{Reason: "A drill has nothing to undo."}
+	case ResultDryRun:
+		return &RefusedError{Reason: "A dry run has nothing to undo."}
 	case ResultUnknown:
 		return a.undoUnknown(act.Step, e.Note)
 	default:
@@ -266,13 +266,13 @@ func (a *applier) concluded(e Verified, s Step) error {
 	verdict := e.Verification.Verdict
 	a.inc.Active = nil
 	bad := verdict == VerdictWorse || verdict == VerdictUnchanged
-	if bad && !a.inc.Drill {
+	if bad && !a.inc.DryRun {
 		a.remember(s, Trial{Verdict: verdict})
 	}
 	switch {
-	case a.inc.Drill:
-		a.quiet(QuietDrilled, "")
-		a.inc.Note = "The drill has ended. Nothing was changed."
+	case a.inc.DryRun:
+		a.quiet(QuietDryRun, "")
+		a.inc.Note = "The dry run has ended. Nothing was changed."
 	case verdict == VerdictRecovered:
 		a.inc.HealthySince = e.Verification.At
 		a.retire("it has recovered")

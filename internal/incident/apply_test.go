@@ -177,7 +177,7 @@ func samples() []Event {
 		Written{Result: ResultApplied},
 		Written{Result: ResultDrift},
 		Written{Result: ResultFailed},
-		Written{Result: ResultDrilled},
+		Written{Result: ResultDryRun},
 		RolledOut{},
 		RolledOut{Failed: true},
 		Settled{},
@@ -402,22 +402,22 @@ func TestAnUndoThatIsStoppedLeavesTheStepApplied(t *testing.T) {
 	}
 }
 
-func TestADrillEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
+func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 	t.Parallel()
-	inc := New("inc-1", "llama", ModeDrill, true, now)
+	inc := New("inc-1", "llama", ModeDryRun, true, now)
 	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
-	inc = must(t, inc, approve(inc, "p1-s1", alice), WriteClaimed{WriteID: "w"}, Written{Result: ResultDrilled})
+	inc = must(t, inc, approve(inc, "p1-s1", alice), WriteClaimed{WriteID: "w"}, Written{Result: ResultDryRun})
 	inc = must(t, inc, verdict(VerdictInconclusive))
-	if inc.State != StateWatching || inc.Quiet != QuietDrilled {
+	if inc.State != StateWatching || inc.Quiet != QuietDryRun {
 		t.Fatalf("%s %s", inc.State, inc.Quiet)
 	}
 	if again := must(t, inc, found("queueing", throttleStep())); again.State != StateWatching {
-		t.Error("the drill asked again")
+		t.Error("the dry run asked again")
 	}
-	if got := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got, "drill") {
+	if got := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got, "dry run") {
 		t.Error(got)
 	}
-	must(t, inc, Closed{By: alice, Reason: "nothing stands after a drill"})
+	must(t, inc, Closed{By: alice, Reason: "nothing stands after a dry run"})
 }
 
 func TestAbort(t *testing.T) {

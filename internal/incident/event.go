@@ -105,7 +105,7 @@ type WriteClaimed struct {
 	Op      Op
 	WriteID string
 	Before  map[string]Reading
-	// Mark is what the field was like just before; nil in a drill.
+	// Mark is what the field was like just before; nil in a dry run.
 	Mark *Mark
 }
 

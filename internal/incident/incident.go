@@ -16,10 +16,10 @@ const ReopenWithin = 30 * time.Minute
 type Incident struct {
 	ID string `json:"id"`
 	// Pool is the pool's name; empty for the one incident that gathers alerts which lead to no pool.
-	Pool  string `json:"pool"`
-	State State  `json:"state"`
-	Mode  Mode   `json:"mode"`
-	Drill bool   `json:"drill"`
+	Pool   string `json:"pool"`
+	State  State  `json:"state"`
+	Mode   Mode   `json:"mode"`
+	DryRun bool   `json:"dryRun"`
 	// Note says in one sentence why the incident is where it is, when that is not obvious.
 	Note string `json:"note,omitempty"`
 	// NoteStep is the step whose Reason the note says, so that nobody is told twice; empty when it says something else.
@@ -52,7 +52,7 @@ type Incident struct {
 	Active *Active `json:"active,omitempty"`
 	// UndoOffered is the id of the step whose undo is offered with reason, after it did not help.
 	UndoOffered string `json:"undoOffered,omitempty"`
-	// Quiet is "denied" or "expired" after a no, "drilled" after a drill; then the same diagnosis is not proposed again.
+	// Quiet is "denied" or "expired" after a no, "dry-run" after a dry run; then the same diagnosis is not proposed again.
 	Quiet        Quiet     `json:"quiet,omitempty"`
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has not.
@@ -95,7 +95,7 @@ const (
 	QuietNone    Quiet = ""
 	QuietDenied  Quiet = "denied"
 	QuietExpired Quiet = "expired"
-	QuietDrilled Quiet = "drilled"
+	QuietDryRun  Quiet = "dry-run"
 )
 
 // Phase is how far the active step has come within its state.
@@ -151,9 +151,9 @@ type Entry struct {
 }
 
 // New returns an incident of the pool that has just been received, without alerts.
-func New(id, pool string, mode Mode, drill bool, now time.Time) Incident {
+func New(id, pool string, mode Mode, dryRun bool, now time.Time) Incident {
 	return Incident{
-		ID: id, Pool: pool, State: StateReceived, Mode: mode, Drill: drill, OpenedAt: now, UpdatedAt: now,
+		ID: id, Pool: pool, State: StateReceived, Mode: mode, DryRun: dryRun, OpenedAt: now, UpdatedAt: now,
 		Alerts: []Alert{}, Readings: map[string]Reading{}, Others: []Other{}, Decisions: []Decision{}, Journal: []Entry{},
 	}
 }
@@ -258,12 +258,12 @@ func (i Incident) OnTopOf(s Step) string {
 	return ""
 }
 
-// Drilled says of an applied step that it was only a dry-run: nothing was written.
-func (i Incident) Drilled(s Step) bool { return i.Drill && !s.Written }
+// OnlyDryRun says of an applied step that it was only a dry run: nothing was written.
+func (i Incident) OnlyDryRun(s Step) bool { return i.DryRun && !s.Written }
 
-// StopGaps returns the applied steps that must be lifted before the incident may close. A drill has none: it changed nothing.
+// StopGaps returns the applied steps that must be lifted before the incident may close. A dry run has none: it changed nothing.
 func (i Incident) StopGaps() []Step {
-	if i.Drill {
+	if i.DryRun {
 		return nil
 	}
 	return slices.DeleteFunc(i.Applied(), func(s Step) bool { return !s.StopGap() })

@@ -16,11 +16,11 @@ func refires(mode Mode) AlertsReceived {
 // life is an incident in this mode whose step was applied, as far as the mode lets it be.
 func life(t *testing.T, mode Mode, s Step) Incident {
 	t.Helper()
-	inc := New("inc-1", "llama", mode, mode == ModeDrill, now)
+	inc := New("inc-1", "llama", mode, mode == ModeDryRun, now)
 	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", s), Asked{ExpiresAt: now.Add(time.Hour)})
 	inc = must(t, inc, approve(inc, "p1-s1", alice), WriteClaimed{WriteID: "w"})
-	if mode == ModeDrill {
-		return must(t, inc, Written{Result: ResultDrilled}, verdict(VerdictInconclusive))
+	if mode == ModeDryRun {
+		return must(t, inc, Written{Result: ResultDryRun}, verdict(VerdictInconclusive))
 	}
 	return must(t, inc, Written{Result: ResultApplied}, RolledOut{SettleUntil: now}, Settled{}, verdict(VerdictRecovered))
 }
@@ -29,21 +29,21 @@ func TestAnIncidentThatIsOpenedAgainTakesThePresentMode(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		before, now Mode
-		drill       bool
+		dryRun      bool
 		said        string
 	}{
-		"a drill becomes real":     {ModeDrill, ModeApprove, false, "in mode approve now: this is no longer a drill"},
-		"a real one becomes drill": {ModeApprove, ModeDrill, true, "in mode drill now: nothing is changed"},
-		"more careful":             {ModeAuto, ModeObserve, false, "in mode observe now."},
-		"bolder":                   {ModeApprove, ModeAuto, false, "in mode auto now."},
-		"the same":                 {ModeApprove, ModeApprove, false, ""},
+		"a dry run becomes real":     {ModeDryRun, ModeApprove, false, "in mode approve now: this is no longer a dry run"},
+		"a real one becomes dry run": {ModeApprove, ModeDryRun, true, "in mode dry-run now: nothing is changed"},
+		"more careful":               {ModeAuto, ModeObserve, false, "in mode observe now."},
+		"bolder":                     {ModeApprove, ModeAuto, false, "in mode auto now."},
+		"the same":                   {ModeApprove, ModeApprove, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inc := must(t, life(t, tc.before, scaleStep("2", "3")), Closed{By: alice, Reason: "fine"})
 			inc, entries := at(t, inc, 10*time.Minute, refires(tc.now))
-			if inc.Mode != tc.now || inc.Drill != tc.drill || inc.Reopened != 1 {
-				t.Errorf("mode %s, drill %t, opened again %d times", inc.Mode, inc.Drill, inc.Reopened)
+			if inc.Mode != tc.now || inc.DryRun != tc.dryRun || inc.Reopened != 1 {
+				t.Errorf("mode %s, dry run %t, opened again %d times", inc.Mode, inc.DryRun, inc.Reopened)
 			}
 			if last := entries[len(entries)-1].Text; !strings.Contains(last, tc.said) || tc.said == "" && strings.Contains(last, "mode") {
 				t.Errorf("it says: %s", last)
@@ -58,21 +58,21 @@ func TestADeliveryChangesNotTheModeOfAnOpenIncident(t *testing.T) {
 	if inc := must(t, inState(t, StateDeciding), refires(ModeAuto)); inc.Mode != ModeApprove {
 		t.Errorf("mode %s", inc.Mode)
 	}
-	closed := must(t, life(t, ModeDrill, scaleStep("2", "3")), Closed{By: alice, Reason: "fine"})
+	closed := must(t, life(t, ModeDryRun, scaleStep("2", "3")), Closed{By: alice, Reason: "fine"})
 	old := firing("a")
 	old.Firing, old.EndsAt = false, now
-	if inc := must(t, closed, AlertsReceived{Alerts: []Alert{old}, Mode: ModeApprove}); inc.State != StateClosed || !inc.Drill {
-		t.Errorf("a delivery that opens nothing made it %s, drill %t", inc.State, inc.Drill)
+	if inc := must(t, closed, AlertsReceived{Alerts: []Alert{old}, Mode: ModeApprove}); inc.State != StateClosed || !inc.DryRun {
+		t.Errorf("a delivery that opens nothing made it %s, dry run %t", inc.State, inc.DryRun)
 	}
 }
 
-// What a drill did not write is not done when the incident is none any more: there is nothing to undo or to lift, and the step can be proposed.
-func TestWhatADrillDidNotWriteIsNotTakenForDone(t *testing.T) {
+// What a dry run did not write is not done when the incident is none any more: there is nothing to undo or to lift, and the step can be proposed.
+func TestWhatADryRunDidNotWriteIsNotTakenForDone(t *testing.T) {
 	t.Parallel()
-	inc := must(t, life(t, ModeDrill, throttleStep()), Closed{By: alice, Reason: "fine"})
+	inc := must(t, life(t, ModeDryRun, throttleStep()), Closed{By: alice, Reason: "fine"})
 	inc = must(t, inc, refires(ModeApprove))
 	if n := len(inc.Applied()) + len(inc.StopGaps()); n != 0 {
-		t.Errorf("%d steps of the drill are taken for done", n)
+		t.Errorf("%d steps of the dry run are taken for done", n)
 	}
 	inc = must(t, inc, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
 	if inc.State != StateDeciding || len(inc.Standing) != 0 || inc.Plan.Steps[0].Tried != "" {
@@ -80,14 +80,14 @@ func TestWhatADrillDidNotWriteIsNotTakenForDone(t *testing.T) {
 	}
 }
 
-// What was written before an incident became a drill stands, and is told as that, and is undone when the incident is none any more.
-func TestWhatWasWrittenBeforeADrillStillStands(t *testing.T) {
+// What was written before an incident became a dry run stands, and is told as that, and is undone when the incident is none any more.
+func TestWhatWasWrittenBeforeADryRunStillStands(t *testing.T) {
 	t.Parallel()
 	inc := must(t, life(t, ModeApprove, scaleStep("2", "3")), Closed{By: alice, Reason: "fine"})
-	inc = must(t, inc, refires(ModeDrill))
+	inc = must(t, inc, refires(ModeDryRun))
 	undo := Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}
 	inc = must(t, inc, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
-	if why := refused(t, inc, undo); !strings.Contains(why, "is a drill now") {
+	if why := refused(t, inc, undo); !strings.Contains(why, "is a dry run now") {
 		t.Errorf("the undo is refused: %s", why)
 	}
 	inc = must(t, inc, Expired{})

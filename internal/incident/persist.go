@@ -15,7 +15,7 @@ const (
 	ResultApplied WriteResult = "applied" // the object has the wanted value, written by this claim
 	ResultDrift   WriteResult = "drift"   // the object was not what the human saw; nothing was written
 	ResultFailed  WriteResult = "failed"  // refused by the API server; nothing was written
-	ResultDrilled WriteResult = "drilled" // a drill: the server-side dry-run was accepted; nothing was written
+	ResultDryRun  WriteResult = "dry-run" // a dry run: the server-side dry-run was accepted; nothing was written
 	ResultUnknown WriteResult = "unknown" // nobody knows whether it took effect; it is not made again
 )
 
@@ -29,7 +29,7 @@ type Write struct {
 	// Target is Target.Key() of the object.
 	Target    string      `json:"target"`
 	Op        Op          `json:"op"`
-	Drill     bool        `json:"drill"`
+	DryRun    bool        `json:"dryRun"`
 	StartedAt time.Time   `json:"startedAt"`
 	EndedAt   time.Time   `json:"endedAt,omitzero"`
 	Result    WriteResult `json:"result,omitempty"`

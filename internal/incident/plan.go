@@ -227,7 +227,7 @@ type Step struct {
 	// UndoTries counts the undos that were refused, the last one at UndoRefusedAt. The step still stands.
 	UndoTries     int       `json:"undoTries,omitempty"`
 	UndoRefusedAt time.Time `json:"undoRefusedAt,omitzero"`
-	// Written says, in a drill, that the step was applied before the incident became one.
+	// Written says, in a dry run, that the step was applied before the incident became one.
 	Written bool `json:"written,omitempty"`
 	// UndoUnsure says that nobody knows what became of an undo. The bot does not try another one by itself; a person may.
 	UndoUnsure bool `json:"undoUnsure,omitempty"`

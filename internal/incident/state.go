@@ -78,16 +78,16 @@ const (
 // Mode is how far the bot may go.
 type Mode string
 
-// The modes. ModeDrill is the default: every read is real and no write is made.
+// The modes. ModeDryRun is the default: every read is real and no write is made.
 const (
 	ModeObserve Mode = "observe"
-	ModeDrill   Mode = "drill"
+	ModeDryRun  Mode = "dry-run"
 	ModeApprove Mode = "approve"
 	ModeAuto    Mode = "auto"
 )
 
 // Modes lists every mode, the most careful first.
-func Modes() []Mode { return []Mode{ModeObserve, ModeDrill, ModeApprove, ModeAuto} }
+func Modes() []Mode { return []Mode{ModeObserve, ModeDryRun, ModeApprove, ModeAuto} }
 
 // Op is what is done to a step's target: the step itself or its undo.
 type Op string

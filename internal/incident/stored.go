@@ -8,7 +8,7 @@ import (
 
 // The JSON of an incident only gains fields. Where a fact was once a sentence, the sentence is still written beside it, for
 // older versions and for readers of the API; and where a stored incident has nothing but the sentence, the fact is read out of
-// it here. No other code may do that.
+// it here. No other code may do that. What was called a drill is a dry run, and is read under both names.
 
 // What "checked" of a step has always said.
 const (
@@ -123,11 +123,31 @@ func (d *Diagnosis) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// MarshalJSON writes the incident with "drill", the old name of "dryRun".
+func (i Incident) MarshalJSON() ([]byte, error) {
+	type plain Incident
+	return json.Marshal(struct {
+		plain
+		Drill bool `json:"drill"`
+	}{plain(i), i.DryRun})
+}
+
 // UnmarshalJSON reads an incident of any version.
 func (i *Incident) UnmarshalJSON(b []byte) error {
 	type plain Incident
-	if err := json.Unmarshal(b, (*plain)(i)); err != nil {
+	in := struct {
+		*plain
+		Drill bool `json:"drill"`
+	}{plain: (*plain)(i)}
+	if err := json.Unmarshal(b, &in); err != nil {
 		return err
+	}
+	i.DryRun = i.DryRun || in.Drill
+	if i.Mode == "drill" {
+		i.Mode = ModeDryRun
+	}
+	if i.Quiet == "drilled" {
+		i.Quiet = QuietDryRun
 	}
 	i.Cluster.FillFacts()
 	i.findNoteStep()

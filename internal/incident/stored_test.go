@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,6 +100,38 @@ func TestTheStepThatANoteIsAboutIsFoundInAStoredIncident(t *testing.T) {
 		if inc, _ := stored(t, name); inc.NoteStep != want {
 			t.Errorf("%s: the note is about %q, want %q: %s", name, inc.NoteStep, want, inc.Note)
 		}
+	}
+}
+
+// What the code of commit 46513bd called a drill is a dry run.
+func TestAStoredDrillIsADryRun(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.Join("testdata", "before-dry-run.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inc Incident
+	if err := json.Unmarshal(b, &inc); err != nil {
+		t.Fatal(err)
+	}
+	if !inc.DryRun || inc.Mode != ModeDryRun || inc.Quiet != QuietDryRun {
+		t.Errorf("dry run %t, mode %q, quiet %q", inc.DryRun, inc.Mode, inc.Quiet)
+	}
+	written, err := json.Marshal(inc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"dryRun":true`, `"drill":true`, `"mode":"dry-run"`, `"quiet":"dry-run"`} {
+		if !strings.Contains(string(written), want) {
+			t.Errorf("%s is not in %s", want, written)
+		}
+	}
+	var again Incident
+	if err := json.Unmarshal(written, &again); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(inc, again); d != "" {
+		t.Errorf("read again (-first +second):\n%s", d)
 	}
 }
 

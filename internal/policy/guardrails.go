@@ -19,11 +19,11 @@ func mode(in Input) incident.Guardrail {
 	switch in.Mode {
 	case incident.ModeObserve:
 		return refuse("mode", "mode observe: nothing is changed and nobody is asked")
-	case incident.ModeDrill:
-		if !in.Drill {
-			return refuse("mode", "the pool is in mode drill now; nothing is written for an incident that began before")
+	case incident.ModeDryRun:
+		if !in.DryRun {
+			return refuse("mode", "the pool is in mode dry-run now; nothing is written for an incident that began before")
 		}
-		return pass("mode", "drill: only a dry-run is sent")
+		return pass("mode", "only a server-side dry run is sent")
 	case incident.ModeApprove, incident.ModeAuto:
 		return pass("mode", "mode %s", in.Mode)
 	default:
@@ -40,8 +40,8 @@ func undoMode(in Input) incident.Guardrail {
 		return pass("mode", "mode observe, and a person asked for the undo")
 	case in.Mode == incident.ModeObserve:
 		return refuse("mode", "mode observe: the bot takes nothing back by itself; a person may")
-	case in.Mode == incident.ModeDrill:
-		return refuse("mode", "mode drill: nothing is written")
+	case in.Mode == incident.ModeDryRun:
+		return refuse("mode", "mode dry-run: nothing is written")
 	default:
 		return refuse("mode", "the mode %q is not known", in.Mode)
 	}
@@ -64,8 +64,8 @@ func lock(in Input) incident.Guardrail {
 	return pass("lock", "no other step is open on %s", in.Step.Target.Object())
 }
 
-// counts leaves drills out: they wrote nothing. In a drill they count, so that the drill shows what the real thing would do.
-func counts(in Input, w incident.Write) bool { return !w.Drill || in.Mode == incident.ModeDrill }
+// counts leaves dry runs out: they wrote nothing. In a dry run they count, so that the dry run shows what the real thing would do.
+func counts(in Input, w incident.Write) bool { return !w.DryRun || in.Mode == incident.ModeDryRun }
 
 func coolDown(in Input, s Settings) incident.Guardrail {
 	if in.WritesUnknown {

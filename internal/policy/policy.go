@@ -38,7 +38,7 @@ func (s Settings) Validate() []string {
 		errs = append(errs, "cool_down must not be negative")
 	}
 	if s.HourlyBudget < 1 {
-		errs = append(errs, "hourly_budget must be at least 1; to stop all writes use mode: observe or drill")
+		errs = append(errs, "hourly_budget must be at least 1; to stop all writes use mode: observe or dry-run")
 	}
 	if s.DailyBudget < s.HourlyBudget {
 		errs = append(errs, fmt.Sprintf("daily_budget (%d) must not be below hourly_budget (%d)", s.DailyBudget, s.HourlyBudget))
@@ -59,10 +59,10 @@ type Input struct {
 	Now  time.Time
 	Pool incident.Pool
 	Mode incident.Mode
-	// Drill says that the incident is a drill, so that only dry-runs are sent for it.
-	Drill bool
-	Step  incident.Step
-	Op    incident.Op
+	// DryRun says that the incident is a dry run, so that only server-side dry runs are sent for it.
+	DryRun bool
+	Step   incident.Step
+	Op     incident.Op
 	// By asked for the operation; of an undo it matters whether a person did.
 	By incident.Actor
 	// Incident is the id of the incident that wants to run the step.
@@ -127,7 +127,7 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 			return Automatic, fmt.Sprintf("mode auto runs %s steps within their bounds", step.Kind)
 		}
 		return needApproval(approvers)
-	case incident.ModeApprove, incident.ModeDrill:
+	case incident.ModeApprove, incident.ModeDryRun:
 		return needApproval(approvers)
 	case incident.ModeObserve:
 		return Refused, "mode observe proposes and changes nothing"

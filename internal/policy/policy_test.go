@@ -41,10 +41,10 @@ func TestSoundStepPassesEveryGuardrail(t *testing.T) {
 	}
 }
 
-func TestADrillPassesInModeDrill(t *testing.T) {
+func TestADryRunPassesInModeDryRun(t *testing.T) {
 	t.Parallel()
 	in := sound()
-	in.Mode, in.Drill = incident.ModeDrill, true
+	in.Mode, in.DryRun = incident.ModeDryRun, true
 	if why := Refusal(Check(in, Defaults())); why != "" {
 		t.Errorf("refused: %s", why)
 	}
@@ -64,7 +64,7 @@ func TestGuardrailsRefuse(t *testing.T) {
 		change     func(*Input)
 	}{
 		{"observe mode", "mode observe", func(in *Input) { in.Mode = incident.ModeObserve }},
-		{"drill since", "the pool is in mode drill now", func(in *Input) { in.Mode = incident.ModeDrill }},
+		{"dry run since", "the pool is in mode dry-run now", func(in *Input) { in.Mode = incident.ModeDryRun }},
 		{"unknown mode", "not known", func(in *Input) { in.Mode = "yolo" }},
 		{"global pause", "paused for all pools by slack:U1: freeze", func(in *Input) {
 			in.Pauses = []incident.Pause{{Reason: "freeze", By: incident.Actor{Kind: "slack", ID: "U1"}}}
@@ -118,8 +118,8 @@ func TestGuardrailsLetPass(t *testing.T) {
 		{"write that changed nothing", func(in *Input) {
 			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Result = incident.ResultDrift })}
 		}},
-		{"drill write does not slow the real thing", func(in *Input) {
-			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Drill = true; w.Result = incident.ResultDrilled })}
+		{"dry run write does not slow the real thing", func(in *Input) {
+			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.DryRun = true; w.Result = incident.ResultDryRun })}
 		}},
 		{"no restart needs no ready pods", func(in *Input) { in.Step.Needs = incident.Needs{}; in.Cluster = incident.Cluster{Error: "x"} }},
 		{"undo ignores cool-down and budget", func(in *Input) {
@@ -152,7 +152,7 @@ func TestAnUndoAsksModeAndLock(t *testing.T) {
 		{"the bot in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, bot }, "mode observe"},
 		{"policy in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, incident.Actor{Kind: "policy", ID: "undo"} }, "mode observe"},
 		{"nobody in observe", func(in *Input) { in.Mode = incident.ModeObserve }, "mode observe"},
-		{"a person in drill", func(in *Input) { in.Mode, in.By = incident.ModeDrill, alice }, "mode drill"},
+		{"a person in mode dry-run", func(in *Input) { in.Mode, in.By = incident.ModeDryRun, alice }, "mode dry-run"},
 		{"the bot in approve", func(in *Input) { in.Mode, in.By = incident.ModeApprove, bot }, ""},
 		{"an unknown mode", func(in *Input) { in.Mode, in.By = "wild", alice }, "not known"},
 		{"another incident's lock", func(in *Input) { in.By = alice; in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"} }, "inc-2"},
@@ -223,7 +223,7 @@ func TestDecide(t *testing.T) {
 		want Answer
 	}{
 		{"approve asks", incident.ModeApprove, throttle, auto, NeedsApproval},
-		{"drill asks", incident.ModeDrill, throttle, auto, NeedsApproval},
+		{"mode dry-run asks", incident.ModeDryRun, throttle, auto, NeedsApproval},
 		{"auto runs a listed kind", incident.ModeAuto, throttle, auto, Automatic},
 		{"auto asks for a kind that is not listed", incident.ModeAuto, throttle, Defaults(), NeedsApproval},
 		{"auto never restarts", incident.ModeAuto, restart, auto, NeedsApproval},

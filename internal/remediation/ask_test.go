@@ -191,34 +191,34 @@ func TestARefusedPlanIsAskedAboutWhenItsReasonIsGone(t *testing.T) {
 	}
 }
 
-func TestADrillRunsWithoutAWrite(t *testing.T) {
+func TestADryRunRunsWithoutAWrite(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeDrill)})
+	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeDryRun)})
 	inc := b.asked(sick(5, addReplica()))
-	if !inc.Drill {
-		t.Fatal("mode drill opened an incident that is none")
+	if !inc.DryRun {
+		t.Fatal("mode dry-run opened an incident that is none")
 	}
-	b.drill.expect("recheck")
-	b.drill.expect("do apply")
+	b.dryRun.expect("recheck")
+	b.dryRun.expect("do apply")
 	b.approve(inc)
 	b.sweep() // the live cluster has no script: a call to it fails the test
 	inc = b.read(inc.ID)
-	if inc.State != incident.StateWatching || inc.Quiet != incident.QuietDrilled {
+	if inc.State != incident.StateWatching || inc.Quiet != incident.QuietDryRun {
 		t.Errorf("state %s, quiet %q", inc.State, inc.Quiet)
 	}
 	if v := inc.Plan.Steps[0].Verification; v == nil || v.Verdict != incident.VerdictInconclusive {
-		t.Errorf("a drill verified %+v", v)
+		t.Errorf("a dry run verified %+v", v)
 	}
-	if w := b.writes("llama"); len(w) != 1 || !w[0].Drill || w[0].Result != incident.ResultDrilled {
+	if w := b.writes("llama"); len(w) != 1 || !w[0].DryRun || w[0].Result != incident.ResultDryRun {
 		t.Errorf("the ledger has %+v", w)
 	}
-	if len(b.live.written())+len(b.drill.written()) != 0 {
-		t.Error("a drill wrote")
+	if len(b.live.written())+len(b.dryRun.written()) != 0 {
+		t.Error("a dry run wrote")
 	}
 	b.unlocked()
 	b.pass(10 * time.Minute)
 	if got := b.read(inc.ID); got.State != incident.StateWatching {
-		t.Errorf("the same diagnosis was asked about again after its drill: %s", got.State)
+		t.Errorf("the same diagnosis was asked about again after its dry run: %s", got.State)
 	}
 }
 
@@ -409,8 +409,8 @@ func TestAnIncidentThatIsOpenedAgainRunsInThePresentMode(t *testing.T) {
 		before, now incident.Mode
 		writes      int
 	}{
-		"from drill to approve": {incident.ModeDrill, incident.ModeApprove, 1},
-		"from approve to drill": {incident.ModeApprove, incident.ModeDrill, 0},
+		"from dry run to approve": {incident.ModeDryRun, incident.ModeApprove, 1},
+		"from approve to dry run": {incident.ModeApprove, incident.ModeDryRun, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -432,13 +432,13 @@ func TestAnIncidentThatIsOpenedAgainRunsInThePresentMode(t *testing.T) {
 			b.sweep()
 			b.pass(5 * time.Second)
 			got := b.open("llama")
-			if got.ID != inc.ID || got.Drill != (tt.now == incident.ModeDrill) || got.State != incident.StateDeciding {
-				t.Fatalf("the incident %s is %s, drill %t", got.ID, got.State, got.Drill)
+			if got.ID != inc.ID || got.DryRun != (tt.now == incident.ModeDryRun) || got.State != incident.StateDeciding {
+				t.Fatalf("the incident %s is %s, dry run %t", got.ID, got.State, got.DryRun)
 			}
-			exec := map[bool]*cluster{true: b.drill, false: b.live}[got.Drill]
+			exec := map[bool]*cluster{true: b.dryRun, false: b.live}[got.DryRun]
 			exec.expect("recheck")
 			exec.expect("do apply")
-			if !got.Drill {
+			if !got.DryRun {
 				exec.expect("rollout", rolled(incident.RolloutRunning))
 			}
 			b.approve(got)
@@ -450,16 +450,16 @@ func TestAnIncidentThatIsOpenedAgainRunsInThePresentMode(t *testing.T) {
 	}
 }
 
-// A pool that goes to drill asks nobody any more about what it would not write.
-func TestAnOpenPlanIsOnHoldWhenThePoolGoesToDrill(t *testing.T) {
+// A pool that goes to mode dry-run asks nobody any more about what it would not write.
+func TestAnOpenPlanIsOnHoldWhenThePoolGoesToDryRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	inc := b.asked(sick(5, addReplica()))
-	b.restart(inMode(llama(), incident.ModeDrill))
+	b.restart(inMode(llama(), incident.ModeDryRun))
 	b.pass(time.Minute)
 	got := b.read(inc.ID)
 	if s := got.Plan.Steps[0]; got.State != incident.StateWatching || s.State != incident.StepRefused ||
-		!strings.Contains(s.Reason, "mode drill now") {
+		!strings.Contains(s.Reason, "mode dry-run now") {
 		t.Errorf("the incident is %s, its step %s because %q", got.State, s.State, s.Reason)
 	}
 	b.restart(llama())

@@ -33,7 +33,7 @@ type bench struct {
 	investigator *remediation.Investigator
 	sight        *sight
 	live         *cluster
-	drill        *cluster
+	dryRun       *cluster
 	log          *bytes.Buffer
 	cfg          remediation.Config
 	deps         remediation.Deps
@@ -76,7 +76,7 @@ func inMode(p incident.Pool, m incident.Mode) incident.Pool {
 func newBench(t *testing.T, pools []incident.Pool, change ...func(*remediation.Config, *remediation.Deps)) *bench {
 	t.Helper()
 	b := &bench{
-		t: t, now: start, sight: newSight(t), live: newCluster(t, false), drill: newCluster(t, true),
+		t: t, now: start, sight: newSight(t), live: newCluster(t, false), dryRun: newCluster(t, true),
 		log: &bytes.Buffer{},
 	}
 	b.sight.now = b.clock
@@ -84,7 +84,7 @@ func newBench(t *testing.T, pools []incident.Pool, change ...func(*remediation.C
 	b.cfg = remediation.Config{Owner: "bot-1", Pools: pools, Mode: incident.ModeApprove, Policy: policy.Defaults()}
 	b.deps = remediation.Deps{
 		Incidents: b.store, Inbox: b.store, Ledger: b.store, Collector: b.sight, Playbooks: b.sight, Live: b.live,
-		Drill:  b.drill,
+		DryRun: b.dryRun,
 		Logger: slog.New(slog.NewTextHandler(&lockedWriter{to: b.log}, nil)), Now: b.clock,
 	}
 	for _, c := range change {
@@ -104,7 +104,7 @@ func (b *bench) restart(pools ...incident.Pool) {
 	}
 	b.investigator, err = remediation.NewInvestigator(pools, b.cfg.Policy, remediation.InvestigatorDeps{
 		Collector: b.deps.Collector, Playbooks: b.deps.Playbooks, Ledger: b.deps.Ledger, Live: b.deps.Live,
-		Drill:  b.deps.Drill,
+		DryRun: b.deps.DryRun,
 		Logger: b.deps.Logger, Now: b.deps.Now,
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // The bot takes nothing back by itself in a mode in which it writes nothing by itself; a person may.
 func TestAMoreCarefulModeHoldsTheStopGap(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []incident.Mode{incident.ModeObserve, incident.ModeDrill} {
+	for _, mode := range []incident.Mode{incident.ModeObserve, incident.ModeDryRun} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, []incident.Pool{llama()})

@@ -41,7 +41,7 @@ func (i *Investigator) Diagnose(
 func (i *Investigator) diagnoseOne(
 	ctx context.Context, name string, alerts []incident.Alert, note string,
 ) incident.Incident {
-	inc := incident.New("", name, incident.ModeDrill, true, i.deps.Now())
+	inc := incident.New("", name, incident.ModeDryRun, true, i.deps.Now())
 	inc.Alerts, inc.Note = alerts, note
 	p, ok := i.router.pool(name)
 	if !ok {

@@ -20,7 +20,7 @@ func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
 		t.Fatalf("got %v, %v", got, err)
 	}
 	inc := got[0]
-	if inc.Diagnosis == nil || inc.Diagnosis.Name != "overload" || len(inc.Plan.Steps) != 1 || !inc.Drill || inc.ID != "" {
+	if inc.Diagnosis == nil || inc.Diagnosis.Name != "overload" || len(inc.Plan.Steps) != 1 || !inc.DryRun || inc.ID != "" {
 		t.Errorf("got %+v", inc)
 	}
 	if g := guard(t, inc.Plan.Steps[0], "mode"); g.Verdict != incident.GuardPass {
@@ -32,13 +32,13 @@ func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
 	}
 }
 
-// A drill does without the right to write; a pool in mode approve does not, and a look at it must say so as serve
+// A dry run does without the right to write; a pool in mode approve does not, and a look at it must say so as serve
 // would.
 func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 	t.Parallel()
 	for mode, refused := range map[incident.Mode]bool{
 		incident.ModeApprove: true, incident.ModeAuto: true,
-		incident.ModeDrill: false, incident.ModeObserve: false,
+		incident.ModeDryRun: false, incident.ModeObserve: false,
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 			}
 			s := got[0].Plan.Steps[0]
 			if strings.Contains(s.Reason, "lacks the right to patch") != refused || refused && s.State != incident.StepRefused ||
-				!got[0].Drill {
+				!got[0].DryRun {
 				t.Errorf("the step is %s (%s)", s.State, s.Reason)
 			}
 		})
@@ -101,7 +101,7 @@ func TestAnInvestigatorNeedsNoStore(t *testing.T) {
 	f.cluster.Changes = []incident.RecentChange{{Kind: incident.ChangeScale, At: start, To: new(int64(2))}}
 	b.sight.see(f)
 	alone, err := remediation.NewInvestigator(b.cfg.Pools, b.cfg.Policy, remediation.InvestigatorDeps{
-		Collector: b.sight, Playbooks: b.sight, Live: b.live, Drill: b.drill, Logger: b.deps.Logger, Now: b.clock,
+		Collector: b.sight, Playbooks: b.sight, Live: b.live, DryRun: b.dryRun, Logger: b.deps.Logger, Now: b.clock,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestDiagnoseOfAnUnknownPoolIsAnError(t *testing.T) {
 func TestDiagnoseWithoutKubernetesAnswersAndMarksTheSteps(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()}, func(_ *remediation.Config, d *remediation.Deps) {
-		d.Live, d.Drill = nil,
+		d.Live, d.DryRun = nil,
 			nil
 	})
 	b.sight.see(sick(5, addReplica(), throttle()))

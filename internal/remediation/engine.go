@@ -20,7 +20,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// Deps are the engine's collaborators; all are needed, except Live and Drill, which are nil when no Kubernetes is
+// Deps are the engine's collaborators; all are needed, except Live and DryRun, which are nil when no Kubernetes is
 // configured.
 type Deps struct {
 	Incidents Incidents
@@ -29,7 +29,7 @@ type Deps struct {
 	Collector Collector
 	Playbooks Diagnoser
 	Live      Executor
-	Drill     Executor
+	DryRun    Executor
 	Logger    *slog.Logger
 	// Panics logs and counts what was caught; nil only catches.
 	Panics *rescue.Log
@@ -82,7 +82,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 		}
 	}
 	investigator, err := NewInvestigator(cfg.Pools, cfg.Policy, InvestigatorDeps{
-		Collector: deps.Collector, Playbooks: deps.Playbooks, Ledger: deps.Ledger, Live: deps.Live, Drill: deps.Drill,
+		Collector: deps.Collector, Playbooks: deps.Playbooks, Ledger: deps.Ledger, Live: deps.Live, DryRun: deps.DryRun,
 		Logger: deps.Logger, Now: deps.Now,
 	})
 	if err != nil {

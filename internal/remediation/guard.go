@@ -14,7 +14,7 @@ func (i *Investigator) guardrails(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence,
 ) []incident.Guardrail {
 	in := policy.Input{
-		Now: i.deps.Now(), Pool: pool, Mode: strictestMode(inc.Mode, pool.Mode), Drill: inc.Drill, Step: s, Op: op, By: bot,
+		Now: i.deps.Now(), Pool: pool, Mode: strictestMode(inc.Mode, pool.Mode), DryRun: inc.DryRun, Step: s, Op: op, By: bot,
 		Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
 	}
 	if inc.Active != nil {

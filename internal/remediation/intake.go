@@ -258,7 +258,7 @@ func (e *Engine) openingChange(pool string, first news, others []news, now time.
 	for _, x := range others {
 		events = append(events, x.event)
 	}
-	inc := incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDrill, now)
+	inc := incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDryRun, now)
 	res, err := incident.ApplyAll(inc, events, now)
 	if err != nil {
 		return incident.Change{}, err

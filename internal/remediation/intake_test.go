@@ -34,8 +34,8 @@ func TestAlertsOpenOneIncidentPerPool(t *testing.T) {
 	if diff := cmp.Diff([]string{"HighTTFT", "QueueBuildUp"}, got.AlertNames()); diff != "" {
 		t.Errorf("alerts of llama (-want +got):\n%s", diff)
 	}
-	if got.State != incident.StateReceived || got.Mode != incident.ModeApprove || got.Drill {
-		t.Errorf("llama's incident is %s, mode %s, drill %v", got.State, got.Mode, got.Drill)
+	if got.State != incident.StateReceived || got.Mode != incident.ModeApprove || got.DryRun {
+		t.Errorf("llama's incident is %s, mode %s, dry run %v", got.State, got.Mode, got.DryRun)
 	}
 	if names := b.open("qwen").AlertNames(); len(names) != 1 {
 		t.Errorf("qwen has the alerts %v", names)

@@ -21,7 +21,7 @@ type Investigator struct {
 	deps   InvestigatorDeps
 }
 
-// InvestigatorDeps are what an investigation asks. All are needed, except Live and Drill, which are nil when no
+// InvestigatorDeps are what an investigation asks. All are needed, except Live and DryRun, which are nil when no
 // Kubernetes is configured, and Ledger, which is nil where there is no store: then no guardrail finds an earlier write,
 // a lock or a pause. The engine always has one.
 type InvestigatorDeps struct {
@@ -29,7 +29,7 @@ type InvestigatorDeps struct {
 	Playbooks Diagnoser
 	Ledger    Ledger
 	Live      Proposer
-	Drill     Proposer
+	DryRun    Proposer
 	Logger    *slog.Logger
 	// Now is the present time; time.Now in production.
 	Now func() time.Time

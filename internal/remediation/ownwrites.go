@@ -34,7 +34,7 @@ func (i *Investigator) markOwn(
 	}
 	known := map[string]incident.Incident{inc.ID: inc}
 	for _, w := range writes {
-		if w.Drill || w.Kind != incident.StepReplicas {
+		if w.DryRun || w.Kind != incident.StepReplicas {
 			continue
 		}
 		to, ok := i.writtenNumber(ctx, known, w)
@@ -58,7 +58,7 @@ func (i *Investigator) writtenNumber(
 	ctx context.Context, known map[string]incident.Incident, w incident.Write,
 ) (int64, bool) {
 	switch w.Result {
-	case incident.ResultDrift, incident.ResultFailed, incident.ResultDrilled:
+	case incident.ResultDrift, incident.ResultFailed, incident.ResultDryRun:
 		return 0, false // nothing was written
 	case "", incident.ResultApplied, incident.ResultUnknown:
 	}

@@ -50,19 +50,19 @@ func TestScalingsOfTheBotAreMarkedAsItsOwn(t *testing.T) {
 	}
 }
 
-// A drill writes nothing, so the same scaling is somebody else's.
-func TestAScalingAfterADrillIsNotTheBots(t *testing.T) {
+// A dry run writes nothing, so the same scaling is somebody else's.
+func TestAScalingAfterADryRunIsNotTheBots(t *testing.T) {
 	t.Parallel()
 	pool := llama()
-	pool.Mode = incident.ModeDrill
+	pool.Mode = incident.ModeDryRun
 	b := newBench(t, []incident.Pool{pool})
 	inc := b.asked(sick(5, addReplica()))
-	b.drill.expect("recheck")
-	b.drill.expect("do apply")
+	b.dryRun.expect("recheck")
+	b.dryRun.expect("do apply")
 	b.approve(inc)
 	b.sweep()
 	w := b.writes("llama")
-	if len(w) != 1 || !w[0].Drill {
+	if len(w) != 1 || !w[0].DryRun {
 		t.Fatalf("the ledger has %+v", w)
 	}
 	f := sick(5)

@@ -64,7 +64,7 @@ type Proposer interface {
 // Executor proposes steps and applies them. Do may be called again with the same write id and then recognises its own
 // write. Its nil error promises that the object has the wanted value; *incident.DriftError and *incident.RefusedError
 // promise that nothing was written; any other error means that the outcome is not known, and Observe must be asked. In
-// a drill the executor sends dry-runs only. Mark reads a field just before its write and Reversal after it: who has
+// a dry run the executor sends dry-runs only. Mark reads a field just before its write and Reversal after it: who has
 // changed the value since, nil while nobody has. What could not be read is an error, and no answer to that.
 type Executor interface {
 	Proposer

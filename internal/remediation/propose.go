@@ -66,11 +66,11 @@ func requestTitle(req incident.StepRequest) string {
 }
 
 // proposer works steps out. An investigation that is kept nowhere asks as the bot would in the pool's mode: a
-// permission that is missing there is not one that a drill does without.
+// permission that is missing there is not one that a dry run does without.
 func (i *Investigator) proposer(pool incident.Pool, inc incident.Incident) Proposer {
 	asServe := inc.ID == "" && (pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto)
-	if asServe || !inc.Drill {
+	if asServe || !inc.DryRun {
 		return i.deps.Live
 	}
-	return i.deps.Drill
+	return i.deps.DryRun
 }

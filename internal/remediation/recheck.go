@@ -39,7 +39,7 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	claim.Mark = mark
 	w := incident.Write{
 		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
-		Drill: t.inc.Drill, StartedAt: t.now,
+		DryRun: t.inc.DryRun, StartedAt: t.now,
 	}
 	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
 	var paused *incident.PausedError

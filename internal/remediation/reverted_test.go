@@ -290,10 +290,10 @@ func threaded(inc incident.Incident) string {
 
 func TestADryRunWithoutAnAnswerIsGivenUpToo(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeDrill)})
+	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeDryRun)})
 	inc := b.asked(sick(5, addReplica()))
-	b.drill.expect("recheck")
-	b.drill.expect("do apply", slices.Repeat([]answer{{err: errAway}}, 6)...)
+	b.dryRun.expect("recheck")
+	b.dryRun.expect("do apply", slices.Repeat([]answer{{err: errAway}}, 6)...)
 	b.approve(inc)
 	b.pass(10 * time.Minute)
 	if inc := b.read(inc.ID); inc.Active != nil || !strings.Contains(said(inc),

@@ -22,7 +22,7 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	if act.Op != incident.OpApply && act.Op != incident.OpUndo {
 		return fmt.Errorf("the operation %q is not known", act.Op) // a newer version began it
 	}
-	exec := e.executor(t.inc.Drill)
+	exec := e.executor(t.inc.DryRun)
 	switch {
 	case exec == nil && act.Phase == incident.PhaseRecheck:
 		return e.commitStopped(ctx, t, act, "no Kubernetes API is configured any more", nil)
@@ -46,9 +46,9 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 }
 
 // executor applies the steps of an incident; nil when no Kubernetes is configured.
-func (e *Engine) executor(drill bool) Executor {
-	if drill {
-		return e.deps.Drill
+func (e *Engine) executor(dryRun bool) Executor {
+	if dryRun {
+		return e.deps.DryRun
 	}
 	return e.deps.Live
 }
@@ -57,7 +57,7 @@ func (e *Engine) executor(drill bool) Executor {
 func (e *Engine) mark(
 	ctx context.Context, t *turn, exec Executor, s incident.Step,
 ) (_ *incident.Mark, again bool, _ error) {
-	if t.inc.Drill {
+	if t.inc.DryRun {
 		return nil, false, nil // a dry-run may be repeated
 	}
 	m, err := exec.Mark(ctx, t.pool, s)
@@ -80,8 +80,8 @@ func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.S
 	var drift *incident.DriftError
 	var refused *incident.RefusedError
 	switch {
-	case err == nil && t.inc.Drill:
-		return e.commitWritten(ctx, t, incident.ResultDrilled, "")
+	case err == nil && t.inc.DryRun:
+		return e.commitWritten(ctx, t, incident.ResultDryRun, "")
 	case err == nil:
 		return e.commitWritten(ctx, t, incident.ResultApplied, "")
 	case errors.As(err, &drift):
@@ -115,7 +115,7 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	if wait := e.cfg.Timing.NextTry(act).Sub(t.now); wait > 0 {
 		return e.retryLater(ctx, t, wait)
 	}
-	if t.inc.Drill {
+	if t.inc.DryRun {
 		return e.tryAgain(ctx, t, exec, s) // a dry-run may be repeated
 	}
 	o, err := exec.Observe(ctx, t.pool, s, act.Op, act.WriteID, act.Mark)

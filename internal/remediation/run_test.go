@@ -49,7 +49,7 @@ func TestAnApprovedStepIsWrittenOnceAndRecorded(t *testing.T) {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	w := b.writes("llama")
-	if len(w) != 1 || w[0].Result != incident.ResultApplied || w[0].EndedAt.IsZero() || w[0].Drill ||
+	if len(w) != 1 || w[0].Result != incident.ResultApplied || w[0].EndedAt.IsZero() || w[0].DryRun ||
 		w[0].Op != incident.OpApply {
 		t.Errorf("the ledger has %+v", w)
 	}
@@ -165,8 +165,8 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.live.expect("recheck")
 			b.store.ledger = errors.New("locked up")
 		}},
-		{"mode drill since", "the pool is in mode drill now", func(b *bench) {
-			b.restart(inMode(llama(), incident.ModeDrill))
+		{"mode dry-run since", "the pool is in mode dry-run now", func(b *bench) {
+			b.restart(inMode(llama(), incident.ModeDryRun))
 			b.live.expect("recheck")
 		}},
 		{"no Kubernetes any more", "no Kubernetes API is configured any more", func(b *bench) {
@@ -532,7 +532,7 @@ func TestAWriteIsNotRepeatedWhenTheWorldHasMovedOn(t *testing.T) {
 			"mode observe", "mode observe", 5 * time.Second,
 			func(b *bench) { b.restart(inMode(llama(), incident.ModeObserve)) },
 		},
-		{"mode drill", "mode drill", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeDrill)) }},
+		{"mode dry-run", "mode dry-run", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeDryRun)) }},
 		{"healthy long after", "the signals are healthy again", time.Hour, func(b *bench) { b.sight.see(well()) }},
 		{"blind long after", "the diagnosis no longer holds", time.Hour, func(b *bench) { b.sight.see(blind()) }},
 		{"another step long after", "the runbook now asks for another change", time.Hour, func(b *bench) {

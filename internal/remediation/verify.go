@@ -20,7 +20,7 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 	if act.Phase == incident.PhaseSettle {
 		return e.waitForSignals(ctx, t, s)
 	}
-	exec := e.executor(t.inc.Drill)
+	exec := e.executor(t.inc.DryRun)
 	if exec == nil {
 		return e.waitWithReason(ctx, t, fmt.Sprintf("The effect of the change of %s cannot be seen: "+
 			"no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
@@ -101,9 +101,9 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	v.Verdict, v.Why = incident.Judge(act.Before, found.Evidence.Readings, signals, found.Result.Healthy)
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
-	case t.inc.Drill:
+	case t.inc.DryRun:
 		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive,
-			"A drill changes nothing, so nothing can have helped. "+v.Why, true
+			"A dry run changes nothing, so nothing can have helped. "+v.Why, true
 	case act.SettleUntil.IsZero():
 		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, notInEffect(s.Kind)+v.Why, true
 	case v.Verdict == incident.VerdictWorse && v.Repeats(last):
@@ -158,8 +158,8 @@ const (
 // checkValue checks whether the value that a step has set is still in place. When somebody else has changed it, the
 // following of the step ends, and the turn with it: what the signals do says nothing about the step any more.
 func (e *Engine) checkValue(ctx context.Context, t *turn, s incident.Step) (valueState, error) {
-	exec := e.executor(t.inc.Drill)
-	if t.inc.Drill || exec == nil {
+	exec := e.executor(t.inc.DryRun)
+	if t.inc.DryRun || exec == nil {
 		return valueInPlace, nil
 	}
 	r, err := exec.Reversal(ctx, t.pool, s, incident.OpApply)

@@ -245,7 +245,7 @@ func TestAnUndoIsStoppedByPauseAndDriftOnly(t *testing.T) {
 			b.live.scale(6)
 			b.live.expect("do undo")
 		}, incident.StepFailed, 6},
-		{"drill since", func(b *bench) { b.restart(inMode(llama(), incident.ModeDrill)) }, incident.StepApplied, 3},
+		{"dry run since", func(b *bench) { b.restart(inMode(llama(), incident.ModeDryRun)) }, incident.StepApplied, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -161,7 +161,7 @@ func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) er
 			}
 		}
 		if _, err := s.changed(ctx, tx, `INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.Drill), nanos(w.StartedAt)); err != nil {
+			w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.DryRun), nanos(w.StartedAt)); err != nil {
 			return fmt.Errorf("claim write %s: %w", w.ID, err)
 		}
 	}

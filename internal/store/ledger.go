@@ -9,9 +9,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-const writeColumns = `SELECT id, incident, step, pool, kind, target, op, drill, started_at, ended_at, result FROM writes`
+// writeResult is how a write ended. A dry run's was once called "drilled", and rows of older versions still say so.
+const writeResult = `CASE result WHEN 'drilled' THEN 'dry-run' ELSE result END`
 
-// WritesSince returns the writes of a pool that began at or after since, the oldest first, drills included.
+const writeColumns = `SELECT id, incident, step, pool, kind, target, op, drill, started_at, ended_at, ` + writeResult + ` FROM writes`
+
+// WritesSince returns the writes of a pool that began at or after since, the oldest first, dry runs included.
 func (s *Store) WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error) {
 	return s.listWrites(ctx, writeColumns+` WHERE pool = ? AND started_at >= ? ORDER BY started_at, id`, pool, nanos(since))
 }
@@ -25,10 +28,10 @@ func (s *Store) listWrites(ctx context.Context, query string, args ...any) ([]in
 	out, err := list(ctx, s, s.read, func(r *sql.Rows) (incident.Write, error) {
 		var w incident.Write
 		var kind, op, result string
-		var drill, started, ended int64
-		err := r.Scan(&w.ID, &w.Incident, &w.Step, &w.Pool, &kind, &w.Target, &op, &drill, &started, &ended, &result)
+		var dryRun, started, ended int64
+		err := r.Scan(&w.ID, &w.Incident, &w.Step, &w.Pool, &kind, &w.Target, &op, &dryRun, &started, &ended, &result)
 		w.Kind, w.Op, w.Result = incident.StepKind(kind), incident.Op(op), incident.WriteResult(result)
-		w.Drill, w.StartedAt, w.EndedAt = drill == 1, moment(started), moment(ended)
+		w.DryRun, w.StartedAt, w.EndedAt = dryRun == 1, moment(started), moment(ended)
 		return w, err
 	}, query, args...)
 	if err != nil {

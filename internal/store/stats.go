@@ -57,7 +57,7 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	if out.Incidents, err = s.counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents WHERE state <> 'closed' GROUP BY state`); err != nil {
 		return err
 	}
-	out.Writes, err = s.counts(ctx, tx, `SELECT CASE WHEN ended_at = 0 THEN 'open' ELSE result END, COUNT(*) FROM writes GROUP BY 1`)
+	out.Writes, err = s.counts(ctx, tx, `SELECT CASE WHEN ended_at = 0 THEN 'open' ELSE `+writeResult+` END, COUNT(*) FROM writes GROUP BY 1`)
 	return err
 }
 

@@ -347,8 +347,8 @@ func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
 		},
 		{NotThere("signal", "zebra", nil), `there is no signal "zebra"`},
 		{NotThere("signal", "zebra", make([]string, 51)), `there is no signal "zebra"`},
-		{NotOneOf("dril", []word{"drill", "observe"}), `"dril" is none of drill, observe; did you mean "drill"?`},
-		{NotOneOf("zebra", []word{"drill", "observe"}), `"zebra" is none of drill, observe`},
+		{NotOneOf("dry_run", []word{"dry-run", "observe"}), `"dry_run" is none of dry-run, observe; did you mean "dry-run"?`},
+		{NotOneOf("zebra", []word{"dry-run", "observe"}), `"zebra" is none of dry-run, observe`},
 		{Twice("a"), `"a" is there twice`},
 	} {
 		if c.got != c.want {

@@ -75,8 +75,8 @@ func decideButtons(inc incident.Incident, s incident.Step) []slackgo.BlockElemen
 		return nil
 	}
 	label := verb(s, incident.OpApply)
-	if inc.Drill {
-		label = "Drill: " + label
+	if inc.DryRun {
+		label = "Dry run: " + label
 	}
 	style := slackgo.StylePrimary
 	if inc.UndoOffered != "" {
@@ -92,7 +92,7 @@ func decideButtons(inc incident.Incident, s incident.Step) []slackgo.BlockElemen
 
 // undoButton is shown on a step that is in effect, as long as the incident takes an undo. It stands out when the undo is offered.
 func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockElement, bool) {
-	if s.State != incident.StepApplied || inc.Drill || (inc.Active != nil && inc.Active.Step != s.ID) || !takesUndo(inc.State) {
+	if s.State != incident.StepApplied || inc.DryRun || (inc.Active != nil && inc.Active.Step != s.ID) || !takesUndo(inc.State) {
 		return nil, false
 	}
 	value, ok := buttonValue{inc.ID, s.ID, s.Digest}.encode()

@@ -221,9 +221,9 @@ func (i *Interactions) decide(ctx context.Context, d incident.Decision, id strin
 func confirmation(inc incident.Incident, d incident.Decision) string {
 	s, _ := inc.Step(d.Step)
 	what := bold(name(s), 150)
-	drill := ""
-	if inc.Drill {
-		drill = " This is a drill: only a dry-run is sent."
+	dryRun := ""
+	if inc.DryRun {
+		dryRun = " This is a dry run: nothing is changed."
 	}
 	switch {
 	case d.Verb == incident.Deny:
@@ -231,8 +231,8 @@ func confirmation(inc incident.Incident, d incident.Decision) string {
 	case d.Verb == incident.Undo:
 		return "Undoing: " + what + ", back to " + bold(valueText(s.Undo), 60) + "."
 	case s.State == incident.StepProposed:
-		return fmt.Sprintf("Your approval counts: %s. %d of %d people have approved; it waits for the others.%s", what, len(s.Approvals), s.Needs.Approvals, drill)
+		return fmt.Sprintf("Your approval counts: %s. %d of %d people have approved; it waits for the others.%s", what, len(s.Approvals), s.Needs.Approvals, dryRun)
 	default:
-		return "Approved: " + what + ". I check everything once more, then I act." + drill
+		return "Approved: " + what + ". I check everything once more, then I act." + dryRun
 	}
 }

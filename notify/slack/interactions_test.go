@@ -161,8 +161,8 @@ func TestAllowedPersonDecides(t *testing.T) {
 			decision: incident.Decision{Step: "p1-s1", Verb: incident.Approve, Confirm: true},
 		},
 		{
-			name: "drill", user: "U0ALICE", action: "approve:p1-s3", want: "only a dry-run is sent",
-			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeDrill).inc },
+			name: "dry-run", user: "U0ALICE", action: "approve:p1-s3", want: "This is a dry run",
+			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeDryRun).inc },
 			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
 		},
 		{

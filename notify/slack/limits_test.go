@@ -154,10 +154,10 @@ func FuzzRenderEntry(f *testing.F) {
 	for _, s := range nasty {
 		f.Add(s, true)
 	}
-	f.Fuzz(func(t *testing.T, text string, drill bool) {
+	f.Fuzz(func(t *testing.T, text string, dryRun bool) {
 		s := newValidator(t)
 		parent := s.send("chat.postMessage", "", "", "parent", nil)
-		inc := incident.Incident{ID: "inc-abc", Drill: drill}
+		inc := incident.Incident{ID: "inc-abc", DryRun: dryRun}
 		blocks, fallback := renderEntry(inc, incident.Entry{Seq: 3, Text: text})
 		if !strings.HasSuffix(fallback, reference("inc-abc", 3)) || utf8.RuneCountInString(fallback) > maxText {
 			t.Errorf("fallback = %q", fallback)
@@ -176,18 +176,18 @@ func TestRenderOfRealStoriesIsFullAndTame(t *testing.T) {
 		ts := s.send("chat.postMessage", "", "", v.Text, v.Blocks)
 		mustBeTame(t, s.s)
 		m, _ := s.s.Message("C0INCIDENTS", ts)
-		if inc.Drill && !strings.HasPrefix(strings.Split(m.VisibleText(), "\n")[0], "DRILL") {
-			t.Errorf("%s: the drill is not marked in the first line", name)
+		if inc.DryRun && !strings.HasPrefix(strings.Split(m.VisibleText(), "\n")[0], "DRY RUN") {
+			t.Errorf("%s: the dry run is not marked in the first line", name)
 		}
-		if !inc.Drill && strings.Contains(m.VisibleText(), "DRILL") {
-			t.Errorf("%s: marked as a drill", name)
+		if !inc.DryRun && strings.Contains(m.VisibleText(), "DRY RUN") {
+			t.Errorf("%s: marked as a dry run", name)
 		}
 		var answers []string
 		for _, b := range m.Buttons() {
 			answers = append(answers, b.ActionID)
 		}
-		if slices.ContainsFunc(answers, func(a string) bool { return strings.HasPrefix(a, "undo") }) && inc.Drill {
-			t.Errorf("%s: a drill offers an undo", name)
+		if slices.ContainsFunc(answers, func(a string) bool { return strings.HasPrefix(a, "undo") }) && inc.DryRun {
+			t.Errorf("%s: a dry run offers an undo", name)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, stri
 	}
 	head, rest, _ := strings.Cut(e.Text, "\n")
 	text := c.people.sentence(head, 1500)
-	if inc.Drill && !strings.HasPrefix(head, "DRILL") {
+	if inc.DryRun && !strings.HasPrefix(head, "DRY RUN") {
 		text = "🧪 " + text
 	}
 	c.section(text, fence(rest, 25, 1300))

@@ -23,7 +23,7 @@ var start = time.Date(2026, 11, 21, 3, 10, 0, 0, time.UTC)
 
 func tell(t *testing.T, mode incident.Mode, pool string) *story {
 	t.Helper()
-	s := &story{t: t, inc: incident.New("inc-7kq2mz4a", pool, mode, mode == incident.ModeDrill, start), now: start}
+	s := &story{t: t, inc: incident.New("inc-7kq2mz4a", pool, mode, mode == incident.ModeDryRun, start), now: start}
 	s.inc.Version = 1
 	return s
 }
@@ -297,7 +297,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out["02-investigating"] = received.do(10*time.Second, incident.InvestigationStarted{}).do(time.Second, incident.Acked{By: alice()}).inc
 	out["03-proposed"] = proposed(t, incident.ModeApprove).inc
 	out["04-deciding"] = asked(t, incident.ModeApprove).inc
-	out["05-deciding-drill"] = asked(t, incident.ModeDrill).inc
+	out["05-deciding-dry-run"] = asked(t, incident.ModeDryRun).inc
 	out["06-deciding-restart"] = asked(t, incident.ModeApprove, batchStep()).inc
 	two := scaleStep()
 	two.Needs.Approvals = 2
@@ -328,8 +328,8 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out["26-drift"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").
 		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
 		do(time.Second, incident.Written{Result: incident.ResultFailed, Note: "Deployment llm/llama-70b: the server does not allow it: forbidden"}).inc
-	out["27-drilled"] = asked(t, incident.ModeDrill, scaleStep()).decide(incident.Approve, "p1-s1").
-		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).do(time.Second, incident.Written{Result: incident.ResultDrilled}).
+	out["27-dry-run-ended"] = asked(t, incident.ModeDryRun, scaleStep()).decide(incident.Approve, "p1-s1").
+		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).do(time.Second, incident.Written{Result: incident.ResultDryRun}).
 		do(time.Second, incident.Verified{Verification: verification(incident.VerdictInconclusive, troubled()), Final: true}).inc
 	tried := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictUnchanged, troubled()), false)
 	tried.inc.Diagnosis = cautious(tried.inc.Diagnosis)

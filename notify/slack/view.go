@@ -106,29 +106,29 @@ func (c *canvas) draw(inc incident.Incident) {
 
 // headline says what happened and how bad it is.
 func headline(inc incident.Incident) string {
-	drill := ""
-	if inc.Drill {
-		drill = "DRILL · "
+	dryRun := ""
+	if inc.DryRun {
+		dryRun = "DRY RUN · "
 	}
 	pool := clip(line(inc.Pool), 60)
 	names := clip(line(strings.Join(inc.AlertNames(), ", ")), 90)
 	switch {
 	case inc.Pool == "" && inc.State == incident.StateClosed:
-		return drill + "⚪ Over: alerts without a pool: " + names
+		return dryRun + "⚪ Over: alerts without a pool: " + names
 	case inc.Pool == "":
-		return drill + "🟠 No pool for: " + names
+		return dryRun + "🟠 No pool for: " + names
 	case inc.State == incident.StateClosed && !inc.HealthySince.IsZero():
-		return drill + "✅ " + pool + ": recovered after " + incident.FormatDuration(inc.HealthySince.Sub(inc.OpenedAt))
+		return dryRun + "✅ " + pool + ": recovered after " + incident.FormatDuration(inc.HealthySince.Sub(inc.OpenedAt))
 	case inc.State == incident.StateClosed:
-		return drill + "⚪ " + pool + ": over after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt))
+		return dryRun + "⚪ " + pool + ": over after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt))
 	case !inc.HealthySince.IsZero():
-		return drill + "🟢 " + pool + ": healthy again"
+		return dryRun + "🟢 " + pool + ": healthy again"
 	}
 	what := names
 	if r, ok := present.Worst(inc); ok {
 		what = clip(line(cmp.Or(r.Title, r.Signal)), 50) + " " + r.Text() + limitText(r)
 	}
-	return drill + severityIcon(inc) + " " + pool + ": " + what
+	return dryRun + severityIcon(inc) + " " + pool + ": " + what
 }
 
 func severityIcon(inc incident.Incident) string {

@@ -323,7 +323,7 @@ func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
 func stepIcon(inc incident.Incident, s incident.Step) string {
 	switch s.State {
 	case incident.StepApplied:
-		if inc.Drilled(s) {
+		if inc.OnlyDryRun(s) {
 			return "🧪"
 		}
 		if v := s.Verification; v != nil {
@@ -348,7 +348,7 @@ func stateWord(inc incident.Incident, s incident.Step) string {
 		at = " at " + clock(s.AppliedAt)
 	}
 	switch {
-	case s.State == incident.StepApplied && inc.Drilled(s):
+	case s.State == incident.StepApplied && inc.OnlyDryRun(s):
 		return ", dry-run" + at + ", not written"
 	case s.State == incident.StepApplied:
 		return ", done" + at

@@ -19,8 +19,8 @@ func (c *canvas) status(inc incident.Incident) {
 		lines = append(lines, "👀 Seen by "+who(*inc.AckedBy)+".")
 	}
 	c.section(lines...)
-	if inc.Drill && inc.State != incident.StateClosed {
-		c.context("🧪 *Drill.* Every reading is real. Nothing is changed.")
+	if inc.DryRun && inc.State != incident.StateClosed {
+		c.context("🧪 *Dry run.* Every reading is real. Nothing is changed.")
 	}
 }
 
@@ -126,7 +126,7 @@ func progress(inc incident.Incident) string {
 	switch {
 	case inc.Active.Op == incident.OpUndo:
 		stages = []string{"asked for", "restored", effect}
-	case inc.Drill:
+	case inc.DryRun:
 		stages = []string{"approved", "dry-run", "verified"}
 		at = min(at, 2)
 	}

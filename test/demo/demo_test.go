@@ -41,8 +41,8 @@ func TestTheDemoShowsAnIncident(t *testing.T) {
 	said := bufio.NewScanner(out)
 	slack, bot := address(t, said, "stands for Slack"), address(t, said, "own page")
 	page := await(ctx, t, slack+"/_fake/messages?channel=C0INCIDENTS", "out of capacity")
-	if !strings.Contains(page, "DRILL") {
-		t.Errorf("the message does not say that it is a drill:\n%s", page)
+	if !strings.Contains(page, "DRY RUN") {
+		t.Errorf("the message does not say that it is a dry run:\n%s", page)
 	}
 	await(ctx, t, slack+"/", "<html")
 	await(ctx, t, strings.Replace(bot, "http://", "http://any:demo@", 1), "llama-70b")

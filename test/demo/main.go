@@ -1,4 +1,4 @@
-// The program demo shows a whole incident on this machine, as a drill: a real Prometheus and Alertmanager, a fleet of simulated vLLM engines in
+// The program demo shows a whole incident on this machine, as a dry run: a real Prometheus and Alertmanager, a fleet of simulated vLLM engines in
 // trouble, the bot, and a page that stands for Slack. Nothing is reached beyond loopback. It runs until it is interrupted.
 package main
 
@@ -65,7 +65,7 @@ The page that stands for Slack:  %s
 The bot's own page:              http://%s/   (any user, password %q)
 
 The fleet is overloaded. Within a minute Prometheus' rules fire, Alertmanager posts, and the incident appears on the first page.
-It is a drill without Kubernetes: every reading is real, the steps say what could not be read, and nothing is changed.
+It is a dry run without Kubernetes: every reading is real, the steps say what could not be read, and nothing is changed.
 Ctrl-C ends it.
 `, d.slack, d.api, viewerToken)
 	select {

@@ -80,17 +80,17 @@ func TestExpiryMeansNo(t *testing.T) {
 	}
 }
 
-// A drill reads everything and writes nothing: the API server's own audit log says so.
-func TestADrillSendsNoWrite(t *testing.T) {
+// A dry run reads everything and writes nothing: the API server's own audit log says so.
+func TestADryRunSendsNoWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, inMode("drill"), asUser(drillUser))
+	w := newWorld(t, inMode("dry-run"), asUser(dryRunUser))
 	w.scenario("high-ttft")
-	w.message("DRILL", "2 → 3")
-	w.click("U0ALICE", "Drill: Scale")
-	w.says("DRILL: would have done")
+	w.message("DRY RUN", "2 → 3")
+	w.click("U0ALICE", "Dry run: Scale")
+	w.says("DRY RUN: would have done")
 	w.says("Verified: inconclusive")
 	if r := w.replicas(); r != 2 {
-		t.Errorf("a drill scaled to %d", r)
+		t.Errorf("a dry run scaled to %d", r)
 	}
 	dry := 0
 	for _, e := range w.c.Audit(t, w.user) {
@@ -99,7 +99,7 @@ func TestADrillSendsNoWrite(t *testing.T) {
 		case e.DryRun():
 			dry++
 		default:
-			t.Errorf("a drill sent a write: %s", e)
+			t.Errorf("a dry run sent a write: %s", e)
 		}
 	}
 	if dry == 0 {

@@ -14,11 +14,11 @@ import (
 
 // kube is one API server with controllers and ready pods, shared by all scenarios; each has a namespace of its own.
 var kube = kubetest.Share(kubetest.Options{
-	Controllers: true, Kwok: true, AuditLog: true, Users: []kubetest.User{{Name: drillUser, Groups: []string{"system:masters"}}},
+	Controllers: true, Kwok: true, AuditLog: true, Users: []kubetest.User{{Name: dryRunUser, Groups: []string{"system:masters"}}},
 })
 
-// drillUser is the bot's own user in the drill, so that the audit log shows what it alone sent.
-const drillUser = "drill-bot"
+// dryRunUser is the bot's own user in the dry run, so that the audit log shows what it alone sent.
+const dryRunUser = "dry-run-bot"
 
 // medic is the built program.
 var medic string

@@ -221,7 +221,7 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 	const pools = `
   - {name: plain, match: {a: plain}, matchers: {a: plain}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: plain, container: vllm},
      knobs: {replicas: {min: 1, max: 4}, max_num_batched_tokens: {min: 2048, max: 16384}}}
-  - {name: drilled, mode: drill, match: {a: drilled}, matchers: {a: drilled}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: drilled, container: vllm}, knobs: {replicas: {min: 1, max: 4}}}
+  - {name: dry-run, mode: dry-run, match: {a: dry-run}, matchers: {a: dry-run}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: dry-run, container: vllm}, knobs: {replicas: {min: 1, max: 4}}}
 `
 	p := pool()
 	p.Workload.Name, p.Knobs.Throttle = "plain", nil
@@ -238,7 +238,7 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 			t.Parallel()
 			ns := c.Namespace(t)
 			deploy(t, c, ns, "plain", "", serving)
-			deploy(t, c, ns, "drilled", "", serving)
+			deploy(t, c, ns, "dry-run", "", serving)
 			p := p
 			p.Workload.Namespace = ns
 			rights, err := app.Rights(t.Context(), registry, p)
@@ -270,7 +270,7 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 			}
 			for where, want := range map[string]string{
 				"knob replicas, pool plain":   "not checked by the API server\nrefused: the bot lacks the right to patch deployments.apps/scale",
-				"knob replicas, pool drilled": "not checked by the API server\ncaution: the bot lacks the right to patch deployments.apps/scale",
+				"knob replicas, pool dry-run": "not checked by the API server\ncaution: the bot lacks the right to patch deployments.apps/scale",
 			} {
 				f := got[where]
 				if text := f.Text + "\n" + strings.Join(f.More, "\n"); !strings.Contains(strings.ReplaceAll(text, ownerLine(f), ""), want) || f.Good != f.Caution {

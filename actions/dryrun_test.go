@@ -12,7 +12,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-func TestADrillWritesNothing(t *testing.T) {
+func TestADryRunWritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range turns() {
 		t.Run(tt.name, func(t *testing.T) {
@@ -20,16 +20,16 @@ func TestADrillWritesNothing(t *testing.T) {
 			b := newBench(t)
 			tt.make(b)
 			before := b.get(tt.in)
-			drill := b.bot.Drill()
-			s, err := drill.Propose(t.Context(), b.pool, tt.req)
+			dryRun := b.bot.DryRun()
+			s, err := dryRun.Propose(t.Context(), b.pool, tt.req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkProposal(t, b, tt, s)
-			if err := drill.Recheck(t.Context(), b.pool, s); err != nil {
+			if err := dryRun.Recheck(t.Context(), b.pool, s); err != nil {
 				t.Errorf("recheck: %v", err)
 			}
-			if err := drill.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
+			if err := dryRun.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
 				t.Errorf("apply: %v", err)
 			}
 			checkObserved(t, b, s, incident.OpApply, "w1", tt.from, false)
@@ -58,34 +58,34 @@ func TestADrillWritesNothing(t *testing.T) {
 	}
 }
 
-func TestADrillSeesDriftToo(t *testing.T) {
+func TestADryRunSeesDriftToo(t *testing.T) {
 	t.Parallel()
 	for _, tt := range meddlings() {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			tt.make(b)
-			drill := b.bot.Drill()
-			s, err := drill.Propose(t.Context(), b.pool, tt.req)
+			dryRun := b.bot.DryRun()
+			s, err := dryRun.Propose(t.Context(), b.pool, tt.req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			b.patch(tt.in, tt.merge)
-			if err := drill.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "drift" {
+			if err := dryRun.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "drift" {
 				t.Errorf("apply: %v", err)
 			}
 		})
 	}
 }
 
-func TestWithoutTheRightToWriteADrillGoesOnAndTheRealThingIsRefused(t *testing.T) {
+func TestWithoutTheRightToWriteADryRunGoesOnAndTheRealThingIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range turns() {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			tt.make(b)
-			b.grant(kubetest.Viewer, incident.ModeDrill)
+			b.grant(kubetest.Viewer, incident.ModeDryRun)
 			viewer := b.as(kubetest.Viewer, nil)
 			resource, _, _ := strings.Cut(strings.TrimPrefix(tt.wrote, "patch "), "/")
 
@@ -104,22 +104,22 @@ func TestWithoutTheRightToWriteADrillGoesOnAndTheRealThingIsRefused(t *testing.T
 				}
 			}
 
-			drill := viewer.Drill()
-			s, err = drill.Propose(t.Context(), b.pool, tt.req)
+			dryRun := viewer.DryRun()
+			s, err = dryRun.Propose(t.Context(), b.pool, tt.req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !s.Executable() || s.Checked.OK || s.Checked.Why == "" || s.Diff == "" {
-				t.Errorf("drill: executable %v, %+v, refused for %q, diff %q", s.Executable(), s.Checked, refusals(s), s.Diff)
+				t.Errorf("dry run: executable %v, %+v, refused for %q, diff %q", s.Executable(), s.Checked, refusals(s), s.Diff)
 			}
 			if got := strings.Join(s.Cautions(), "; "); !strings.Contains(got, "patch "+resource) {
-				t.Errorf("the drill warns of %q, want the right that the real thing lacks", got)
+				t.Errorf("the dry run warns of %q, want the right that the real thing lacks", got)
 			}
-			if err := drill.Recheck(t.Context(), b.pool, s); err != nil {
-				t.Errorf("drill recheck: %v", err)
+			if err := dryRun.Recheck(t.Context(), b.pool, s); err != nil {
+				t.Errorf("dry run recheck: %v", err)
 			}
-			if err := drill.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
-				t.Errorf("drill apply: %v", err)
+			if err := dryRun.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); err != nil {
+				t.Errorf("dry run apply: %v", err)
 			}
 			if got := b.writes(kubetest.Viewer); len(got) > 0 {
 				t.Errorf("written: %v", got)
