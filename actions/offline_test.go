@@ -35,6 +35,9 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 			step := incident.Step{ID: "s", Kind: req.Kind, From: incident.Set("1"), To: incident.Set("2"), Target: incident.Target{
 				APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", UID: "u", Field: "args[vllm] --max-num-batched-tokens",
 			}}
+			if req.Kind == incident.StepThrottle {
+				step.Target.APIVersion, step.Target.Kind = "gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy"
+			}
 			_, proposed := e.Propose(t.Context(), nowhere(), req)
 			_, observed := e.Observe(t.Context(), nowhere(), step, incident.OpApply, "w", nil)
 			_, rolled := e.Rollout(t.Context(), nowhere(), step, incident.OpApply)

@@ -12,6 +12,8 @@ import (
 	"github.com/sethvargo/go-retry"
 	"k8s.io/client-go/rest"
 
+	"github.com/vllm-medic/vllm-medic/actions/kube"
+	"github.com/vllm-medic/vllm-medic/actions/live"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -19,7 +21,10 @@ import (
 const Manager = incident.FieldManager
 
 // Annotation carries the id of the bot's last write, on objects that can carry it.
-const Annotation = "vllm-medic.io/last-write"
+const Annotation = live.Annotation
+
+// OwnershipGuard is the name of the guardrail that says who owns a field.
+const OwnershipGuard = live.OwnershipGuard
 
 // Config changes how the cluster is asked. The zero value is right.
 type Config struct {
@@ -32,11 +37,11 @@ type Config struct {
 }
 
 // Registry turns knobs. Use New.
-type Registry struct{ turner }
+type Registry struct{ adjuster }
 
 // DryRun is a Registry whose writes are all dry-runs: Do answers nil when the API server would have accepted the write. Without the right to write, the
 // step says that it was not checked, and Do only compares what is there with what the human saw.
-type DryRun struct{ turner }
+type DryRun struct{ adjuster }
 
 // New returns a Registry for a cluster. Nothing is asked yet; rc is not changed.
 func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
@@ -47,11 +52,7 @@ func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
 	rc.QPS = cmp.Or(cfg.QPS, 20)
 	rc.Burst = int(2 * rc.QPS)
 	rc.Timeout = cmp.Or(cfg.Timeout, 15*time.Second)
-	c, err := newKube(rc)
-	if err != nil {
-		return nil, err
-	}
-	live, err := newWriter(rc)
+	to, err := kube.Connect(rc)
 	if err != nil {
 		return nil, err
 	}
@@ -59,47 +60,49 @@ func New(cfg Config, rc *rest.Config, logger *slog.Logger) (*Registry, error) {
 	if now == nil {
 		now = time.Now
 	}
-	return &Registry{turner{cluster: c, writer: live, logger: logger, now: now}}, nil
+	return &Registry{adjuster{
+		knobs: knobs(), cluster: to.Reader, dry: to.DryRun, writer: to.Live, logger: logger, now: now,
+	}}, nil
 }
 
 // DryRun returns the DryRun for the same cluster. It shares nothing with the Registry that could write.
 func (r *Registry) DryRun() *DryRun {
-	return &DryRun{turner{cluster: r.cluster, writer: r.cluster.dry, logger: r.logger, now: r.now, dryRun: true}}
+	return &DryRun{adjuster{
+		knobs: r.knobs, cluster: r.cluster, dry: r.dry, writer: r.dry, logger: r.logger, now: r.now, dryRun: true,
+	}}
 }
 
-// turner is what Registry and DryRun have in common; they differ in their writer.
-type turner struct {
-	cluster *kube
-	writer  writer
-	logger  *slog.Logger
-	now     func() time.Time
-	dryRun  bool
+// adjuster is what Registry and DryRun have in common; they differ in their writer.
+type adjuster struct {
+	knobs   map[incident.StepKind]Knob
+	cluster *kube.Reader
+	// dry is for dry runs. In a DryRun it is the writer, too.
+	dry, writer kube.Writer
+	logger      *slog.Logger
+	now         func() time.Time
+	dryRun      bool
 }
 
-// find reads the live field that a step of this kind touches. With the zero target it looks for it where the pool's configuration says; else it reads
-// the named target, whatever the configuration says now. errGone, wrapped, says that the object does not exist.
-func (t *turner) find(ctx context.Context, kind incident.StepKind, pool incident.Pool, at incident.Target) (subject, error) {
-	switch kind {
-	case incident.StepReplicas:
-		return findReplicas(ctx, t.cluster, pool, at)
-	case incident.StepMaxNumBatchedTokens:
-		return findTokens(ctx, t.cluster, pool, at)
-	case incident.StepThrottle:
-		return findThrottle(ctx, t.cluster, pool, at)
-	case incident.StepManual:
+// find reads the live field that a step of this kind touches, as Knob.Find says.
+func (a *adjuster) find(
+	ctx context.Context, kind incident.StepKind, pool incident.Pool, at incident.Target,
+) (live.Setting, error) {
+	knob, ok := a.knobs[kind]
+	if !ok {
+		return nil, live.Refused("%q is not a step that the bot can run", kind)
 	}
-	return nil, refused("%q is not a step that the bot can run", kind)
+	return knob.Find(ctx, a.cluster, pool, at)
 }
 
 // Propose reads the live value and works out the step. *incident.RefusedError says why there is none; any other error means that the cluster could not
 // be asked. It writes nothing and may be called any number of times. The step's ID is left empty.
-func (t *turner) Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
+func (a *adjuster) Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
 	if err := configured(pool, req.Kind); err != nil {
 		return incident.Step{}, err
 	}
 	var step incident.Step
 	err := settledLook(ctx, func(ctx context.Context) (err error) {
-		step, err = t.propose(ctx, pool, req)
+		step, err = a.propose(ctx, pool, req)
 		return err
 	})
 	if err != nil {
@@ -124,44 +127,37 @@ func settledLook(ctx context.Context, look func(context.Context) error) error {
 	return cmp.Or(last, err)
 }
 
-func (t *turner) propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
-	s, err := t.find(ctx, req.Kind, pool, incident.Target{})
+func (a *adjuster) propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
+	s, err := a.find(ctx, req.Kind, pool, incident.Target{})
 	if err != nil {
 		return incident.Step{}, err
 	}
-	now := s.live()
-	if now.broken != nil {
-		return incident.Step{}, now.broken
+	now := s.Live()
+	if now.Broken != nil {
+		return incident.Step{}, now.Broken
 	}
-	step, err := s.propose(req)
+	step, err := s.Propose(req)
 	if err != nil {
 		return incident.Step{}, err
 	}
 	step.Kind, step.Why, step.WarmUp, step.State = req.Kind, req.Why, req.WarmUp, incident.StepProposed
 	step.LiftAfter = cmp.Or(step.LiftAfter, req.LiftAfter)
-	step.Target, step.From, step.Undo = now.target, now.value, now.value
-	step.Assumed = now.assumed
-	guards, checked, err := t.tryOut(ctx, s, step.To)
+	step.Target, step.From, step.Undo = now.Target, now.Value, now.Value
+	step.Assumed = now.Assumed
+	guards, checked, err := a.checkByServer(ctx, s, step.To)
 	if err != nil {
 		return incident.Step{}, err
 	}
 	step.Checked = checked
-	step.Guardrails = slices.Concat(step.Guardrails, now.otherWriter(t.now()), guards)
+	step.Guardrails = slices.Concat(step.Guardrails, now.OtherWriter(a.now()), guards)
 	step.Digest = step.ComputeDigest()
 	return step, nil
 }
 
 // configured refuses a knob that the pool does not name.
 func configured(pool incident.Pool, kind incident.StepKind) error {
-	k := pool.Knobs
-	missing := map[incident.StepKind]bool{
-		incident.StepReplicas: k.Replicas == nil, incident.StepMaxNumBatchedTokens: k.MaxNumBatchedTokens == nil, incident.StepThrottle: k.Throttle == nil,
-	}
-	if missing[kind] {
-		return &incident.RefusedError{
-			Reason: fmt.Sprintf("the knob %s of pool %s is not configured", kind, pool.Name),
-			Hint:   fmt.Sprintf("Allow it with its bounds: pools[].knobs.%s of pool %s.", kind, pool.Name),
-		}
+	if _, knob := kind.Knob(); knob && !pool.Knobs.Has(kind) {
+		return live.NotConfigured(pool, kind)
 	}
 	return nil
 }
@@ -169,61 +165,61 @@ func configured(pool incident.Pool, kind incident.StepKind) error {
 // proposalID stands in a dry-run for the id that a write will have.
 const proposalID = "proposal"
 
-// tryOut lets the API server check the change, as far as the bot has the right to ask.
-func (t *turner) tryOut(ctx context.Context, s subject, to incident.Value) ([]incident.Guardrail, incident.Checked, error) {
+// checkByServer lets the API server check the change, as far as the bot has the right to ask.
+func (a *adjuster) checkByServer(ctx context.Context, s live.Setting, to incident.Value) ([]incident.Guardrail, incident.Checked, error) {
 	checked := incident.Checked{OK: true, By: incident.CheckedByServer}
-	now := s.live()
-	right := now.right()
-	may, err := t.cluster.may(ctx, right)
+	now := s.Live()
+	right := now.Place().Right("patch")
+	may, err := a.cluster.May(ctx, right)
 	switch {
 	case err != nil:
 		return nil, incident.Checked{}, err
 	case !may:
-		checked.OK, checked.Why = false, lacks(right)
-		if t.dryRun {
-			return []incident.Guardrail{caution("rights", "%s; a dry run does without it", checked.Why)}, checked, nil
+		checked.OK, checked.Why = false, kube.Lacks(right)
+		if a.dryRun {
+			return []incident.Guardrail{live.Caution("rights", "%s; a dry run does without it", checked.Why)}, checked, nil
 		}
-		return []incident.Guardrail{deny("rights", "%s; the page of this knob in docs/actions lists what it needs", checked.Why)}, checked, nil
+		return []incident.Guardrail{live.Refuse("rights", "%s; the page of this knob in docs/actions lists what it needs", checked.Why)}, checked, nil
 	}
-	have := pass("rights", "the bot may %s", right)
-	err = t.send(ctx, t.cluster.dry, s, to, proposalID)
+	have := live.Pass("rights", "the bot may %s", right)
+	err = a.send(ctx, a.dry, s, to, proposalID)
 	var no *incident.RefusedError
 	switch {
 	case errors.As(err, &no):
-		return []incident.Guardrail{have, deny("api server", "%s", no.Reason)}, checked, nil
+		return []incident.Guardrail{have, live.Refuse("api server", "%s", no.Reason)}, checked, nil
 	case errors.Is(err, errForbidden):
-		return []incident.Guardrail{have, deny("api server", "the API server refuses it: %s", err)}, checked, nil
+		return []incident.Guardrail{have, live.Refuse("api server", "the API server refuses it: %s", err)}, checked, nil
 	case err != nil:
-		return nil, incident.Checked{}, fmt.Errorf("try out %s: %w", now.target, err)
+		return nil, incident.Checked{}, fmt.Errorf("try out %s: %w", now.Target, err)
 	}
-	return []incident.Guardrail{have, pass("api server", "it accepts the change as a dry-run")}, checked, nil
+	return []incident.Guardrail{have, live.Pass("api server", "it accepts the change as a dry-run")}, checked, nil
 }
 
 // Recheck asks everything again that the human saw: the same object with the same owner, the same value, the limits, and the API server.
 // *incident.DriftError and *incident.RefusedError say what has changed; any other error means that the cluster could not be asked. It writes nothing.
-func (t *turner) Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
-	return settledLook(ctx, func(ctx context.Context) error { return t.recheck(ctx, pool, step) })
+func (a *adjuster) Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
+	return settledLook(ctx, func(ctx context.Context) error { return a.recheck(ctx, pool, step) })
 }
 
-func (t *turner) recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
+func (a *adjuster) recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
 	if err := configured(pool, step.Kind); err != nil {
 		return err
 	}
-	s, err := t.same(ctx, pool, step, incident.Target{})
+	s, err := a.same(ctx, pool, step, incident.Target{})
 	if err != nil {
 		return err
 	}
-	now := s.live()
-	if now.value != step.From {
-		return &incident.DriftError{Target: step.Target, Want: step.From, Got: now.value}
+	now := s.Live()
+	if now.Value != step.From {
+		return &incident.DriftError{Target: step.Target, Want: step.From, Got: now.Value}
 	}
-	if err := now.assumes(step); err != nil {
+	if err := now.CheckAssumed(step); err != nil {
 		return err
 	}
-	if err := s.admit(step.To); err != nil {
+	if err := s.Admit(step.To); err != nil {
 		return err
 	}
-	guards, _, err := t.tryOut(ctx, s, step.To)
+	guards, _, err := a.checkByServer(ctx, s, step.To)
 	if err != nil {
 		return err
 	}
@@ -236,39 +232,22 @@ func (t *turner) recheck(ctx context.Context, pool incident.Pool, step incident.
 }
 
 // same finds the field again and answers *incident.DriftError when it is another object, another field or out of reach.
-func (t *turner) same(ctx context.Context, pool incident.Pool, step incident.Step, at incident.Target) (subject, error) {
-	s, err := t.find(ctx, step.Kind, pool, at)
-	if errors.Is(err, errGone) {
+func (a *adjuster) same(ctx context.Context, pool incident.Pool, step incident.Step, at incident.Target) (live.Setting, error) {
+	s, err := a.find(ctx, step.Kind, pool, at)
+	if errors.Is(err, kube.ErrGone) {
 		return nil, &incident.DriftError{Target: step.Target, Why: "it does not exist any more"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	now := s.live()
+	now := s.Live()
 	switch {
-	case now.target.Key() != step.Target.Key() || now.target.Field != step.Target.Field:
-		return nil, &incident.DriftError{Target: step.Target, Why: "the value is in another place now: " + now.target.String()}
-	case now.target.UID != step.Target.UID:
+	case now.Target.Key() != step.Target.Key() || now.Target.Field != step.Target.Field:
+		return nil, &incident.DriftError{Target: step.Target, Why: "the value is in another place now: " + now.Target.String()}
+	case now.Target.UID != step.Target.UID:
 		return nil, &incident.DriftError{Target: step.Target, Why: "the object was deleted and made again"}
-	case now.broken != nil:
-		return nil, &incident.DriftError{Target: step.Target, Why: now.broken.Reason}
+	case now.Broken != nil:
+		return nil, &incident.DriftError{Target: step.Target, Why: now.Broken.Reason}
 	}
 	return s, nil
-}
-
-func pass(name, format string, args ...any) incident.Guardrail {
-	return incident.Guardrail{Name: name, Verdict: incident.GuardPass, Reason: fmt.Sprintf(format, args...)}
-}
-
-// caution lets a step run, but an approver should know the reason first.
-func caution(name, format string, args ...any) incident.Guardrail {
-	return incident.Guardrail{Name: name, Verdict: incident.GuardCaution, Reason: fmt.Sprintf(format, args...)}
-}
-
-func deny(name, format string, args ...any) incident.Guardrail {
-	return incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Reason: fmt.Sprintf(format, args...)}
-}
-
-func refused(format string, args ...any) *incident.RefusedError {
-	return &incident.RefusedError{Reason: fmt.Sprintf(format, args...)}
 }

@@ -9,49 +9,12 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/vllm-medic/vllm-medic/internal/cluster"
+	"github.com/vllm-medic/vllm-medic/actions/kube"
+	"github.com/vllm-medic/vllm-medic/actions/replicas"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
-
-// right is one verb on one resource in one namespace; of one object, unless name is empty.
-type right struct {
-	verb, group, resource, subresource, namespace, name string
-}
-
-// String is `patch deployments.apps/scale "llama-70b" in namespace llm`.
-func (r right) String() string {
-	s := r.verb + " " + r.resource
-	if r.group != "" {
-		s += "." + r.group
-	}
-	if r.subresource != "" {
-		s += "/" + r.subresource
-	}
-	if r.name != "" {
-		s += fmt.Sprintf(" %q", r.name)
-	}
-	if r.namespace == "" { // the object is in none
-		return s
-	}
-	return s + " in namespace " + r.namespace
-}
-
-func lacks(r right) string { return fmt.Sprintf("the bot lacks the right to %s", r) }
-
-// may asks the API server whether the bot has a right. Only a clear yes is yes.
-func (c *kube) may(ctx context.Context, r right) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: new(r.attributes()),
-	}}
-	got, err := c.reviews.Create(ctx, review, metav1.CreateOptions{})
-	if err != nil {
-		return false, fmt.Errorf("ask whether the bot may %s: %w", r, err)
-	}
-	return got.Status.Allowed && !got.Status.Denied, nil
-}
 
 // NamespaceRules are what the bot needs in one namespace: the rules of a Role.
 type NamespaceRules struct {
@@ -64,7 +27,7 @@ type NamespaceRules struct {
 // checked. Every authenticated user may ask for its own rights and for the list of kinds (the cluster role system:basic-user and
 // system:discovery); that is not listed. Kinds other than Kubernetes' own are looked up in the cluster.
 func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incident.Mode) ([]NamespaceRules, error) {
-	var all []right
+	var all []kube.Right
 	for _, p := range pools {
 		rights, err := r.rights(ctx, p, cmp.Or(mode, p.Mode))
 		if err != nil {
@@ -75,112 +38,91 @@ func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incide
 	return byNamespace(all), nil
 }
 
-func (r *Registry) rights(ctx context.Context, p incident.Pool, m incident.Mode) ([]right, error) {
-	all, err := r.cluster.needs(ctx, p)
+// rights are those without which the knobs of a pool do not work in a mode.
+func (r *Registry) rights(ctx context.Context, p incident.Pool, m incident.Mode) ([]kube.Right, error) {
+	p.Mode = m
+	needs, err := r.Needs(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("rights for pool %s: %w", p.Name, err)
+		return nil, err
 	}
-	return slices.DeleteFunc(all, func(one right) bool {
-		return one.verb == "patch" && m != incident.ModeApprove && m != incident.ModeAuto
-	}), nil
-}
-
-// needs are all rights that the knobs of a pool need, those to write included.
-func (c *kube) needs(ctx context.Context, pool incident.Pool) ([]right, error) {
-	var out []right
-	w := pool.Workload
-	if pool.Knobs.Replicas != nil || pool.Knobs.MaxNumBatchedTokens != nil {
-		gvr, known := ownKinds()[w.APIVersion+" "+w.Kind]
-		if !known {
-			var err error
-			if gvr, err = c.resource(ctx, w.APIVersion, w.Kind); err != nil {
-				return nil, err
-			}
+	var out []kube.Right
+	for _, need := range needs {
+		if !need.Optional {
+			out = append(out, need.Right)
 		}
-		here := right{verb: "get", group: gvr.Group, resource: gvr.Resource, namespace: w.Namespace, name: w.Name}
-		out = append(out, here)
-		if pool.Knobs.MaxNumBatchedTokens != nil && hasArguments(w) {
-			out = append(out, here.to("patch"))
-		}
-		if pool.Knobs.Replicas != nil {
-			scale := here
-			scale.subresource = "scale"
-			out = append(out, scale, scale.to("patch"))
-			for _, r := range []schema.GroupVersionResource{cluster.HPAs, cluster.ScaledObjects, cluster.PodAutoscalers} {
-				owner := right{group: r.Group, resource: r.Resource, namespace: w.Namespace}
-				out = append(out, owner.to("list"), owner.to("patch"))
-			}
-			if gvr.Group == cluster.Models.Group && w.Kind == cluster.ModelKind { // its own autoscaler
-				out = append(out, here.to("patch"))
-			}
-		}
-	}
-	if k := pool.Knobs.Throttle; k != nil {
-		policy := right{verb: "get", group: policyResource.Group, resource: policyResource.Resource, namespace: k.Namespace, name: k.Name}
-		out = append(out, policy, policy.to("patch"))
 	}
 	return out, nil
 }
 
-// lacksScaler says whether a right is for an autoscaler that this cluster does not have: where KEDA or AIBrix is not installed there is nothing to look for.
-func (c *kube) lacksScaler(ctx context.Context, r right) (bool, error) {
-	for _, s := range []struct {
-		resource schema.GroupVersionResource
-		kind     string
-	}{{cluster.ScaledObjects, cluster.ScaledObjectKind}, {cluster.PodAutoscalers, cluster.PodAutoscalerKind}} {
-		if r.group == s.resource.Group && r.resource == s.resource.Resource {
-			_, found, err := c.kind(ctx, s.resource.GroupVersion().String(), s.kind)
-			return err == nil && !found, err
+// Needs are the rights that the knobs of a pool use in its mode, in the order of their use. A knob whose kind of workload
+// it never changes needs none.
+func (r *Registry) Needs(ctx context.Context, pool incident.Pool) ([]kube.Need, error) {
+	var out []kube.Need
+	for _, kind := range pool.Knobs.Kinds() {
+		needs, err := r.knobs[kind].Needs(ctx, r.cluster, pool)
+		if err != nil {
+			return nil, fmt.Errorf("rights for pool %s: %w", pool.Name, err)
+		}
+		for _, need := range needs {
+			used := need.Verb != "patch" || pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto
+			if used && !slices.Contains(out, need) {
+				out = append(out, need)
+			}
 		}
 	}
-	return false, nil
+	return out, nil
 }
 
-func (r right) to(verb string) right {
-	r.verb = verb
-	return r
+// Lacks asks the API server whether the bot lacks a right. One for an autoscaler that this cluster does not have is not
+// lacking: where KEDA is not installed, there is nothing to list.
+func (r *Registry) Lacks(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	right := kube.RightOf(what)
+	may, err := r.cluster.May(ctx, right)
+	if err == nil && !may {
+		may, err = replicas.OwnerMissing(ctx, r.cluster, right)
+	}
+	return !may, err
 }
+
+// Resource finds where the objects of a kind are. *incident.RefusedError says that this cluster has no such kind.
+func (r *Registry) Resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
+	return r.cluster.Resource(ctx, apiVersion, kind)
+}
+
+// RightText is a right as the refusals name it: `patch deployments.apps/scale "llama-70b" in namespace llm`.
+func RightText(what authorizationv1.ResourceAttributes) string { return kube.RightOf(what).String() }
 
 // byNamespace writes rights as rules: one for each resource and set of objects, in a fixed order.
-func byNamespace(rights []right) []NamespaceRules {
-	slices.SortFunc(rights, func(a, b right) int {
-		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.group, b.group), strings.Compare(a.resource, b.resource),
-			strings.Compare(a.subresource, b.subresource), strings.Compare(a.name, b.name), strings.Compare(a.verb, b.verb))
+func byNamespace(rights []kube.Right) []NamespaceRules {
+	slices.SortFunc(rights, func(a, b kube.Right) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Group, b.Group), strings.Compare(a.Resource, b.Resource),
+			strings.Compare(a.Subresource, b.Subresource), strings.Compare(a.Name, b.Name), strings.Compare(a.Verb, b.Verb))
 	})
 	var out []NamespaceRules
 	for _, r := range slices.Compact(rights) {
-		if len(out) == 0 || out[len(out)-1].Namespace != r.namespace {
-			out = append(out, NamespaceRules{Namespace: r.namespace})
+		if len(out) == 0 || out[len(out)-1].Namespace != r.Namespace {
+			out = append(out, NamespaceRules{Namespace: r.Namespace})
 		}
 		in := &out[len(out)-1]
-		in.Rules = with(in.Rules, r)
+		in.Rules = withRight(in.Rules, r)
 	}
 	return out
 }
 
-// with adds a right to the last rule when it is about the same objects, else as a new rule.
-func with(rules []rbacv1.PolicyRule, r right) []rbacv1.PolicyRule {
-	resource := r.resource
-	if r.subresource != "" {
-		resource += "/" + r.subresource
+// withRight adds a right to the last rule when it is about the same objects, else as a new rule.
+func withRight(rules []rbacv1.PolicyRule, r kube.Right) []rbacv1.PolicyRule {
+	resource := r.Resource
+	if r.Subresource != "" {
+		resource += "/" + r.Subresource
 	}
-	rule := rbacv1.PolicyRule{APIGroups: []string{r.group}, Resources: []string{resource}, Verbs: []string{r.verb}}
-	if r.name != "" {
-		rule.ResourceNames = []string{r.name}
+	rule := rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{resource}, Verbs: []string{r.Verb}}
+	if r.Name != "" {
+		rule.ResourceNames = []string{r.Name}
 	}
 	if n := len(rules) - 1; n >= 0 && slices.Equal(rules[n].Resources, rule.Resources) && slices.Equal(rules[n].APIGroups, rule.APIGroups) &&
 		slices.Equal(rules[n].ResourceNames, rule.ResourceNames) {
-		rules[n].Verbs = append(rules[n].Verbs, r.verb)
+		rules[n].Verbs = append(rules[n].Verbs, r.Verb)
 		return rules
 	}
 	return append(rules, rule)
-}
-
-// ownKinds are the kinds of Kubernetes itself that have a scale; where others are has to be asked.
-func ownKinds() map[string]schema.GroupVersionResource {
-	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
-	return map[string]schema.GroupVersionResource{
-		"apps/v1 Deployment": apps.WithResource("deployments"), "apps/v1 StatefulSet": apps.WithResource("statefulsets"),
-		"apps/v1 ReplicaSet": apps.WithResource("replicasets"),
-	}
 }

@@ -13,7 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
@@ -107,9 +106,9 @@ func (b *bench) names(user, without string) {
 		needs, err := bot.Needs(ctx, pool)
 		var missing []string
 		for _, n := range needs {
-			lacks, asked := bot.Lacks(ctx, n)
+			lacks, asked := bot.Lacks(ctx, n.Attributes())
 			if err = errors.Join(err, asked); lacks {
-				missing = append(missing, actions.RightText(n))
+				missing = append(missing, n.String())
 			}
 		}
 		switch {

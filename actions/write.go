@@ -10,6 +10,8 @@ import (
 	"github.com/sethvargo/go-retry"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/vllm-medic/vllm-medic/actions/kube"
+	"github.com/vllm-medic/vllm-medic/actions/live"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -39,15 +41,15 @@ func ends(step incident.Step, op incident.Op) (from, to incident.Value) {
 // Do makes the change of a step, or its undo, once. Its nil error promises that the field has the wanted value, written under this id; in a dry run,
 // that the write would have been accepted. *incident.DriftError and *incident.RefusedError promise that nothing was written. Any other error means
 // that the outcome is not known: ask Observe. Called again with the same id it recognises its own write and makes no second one.
-func (t *turner) Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
+func (a *adjuster) Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
 	if writeID == "" {
-		return refused("a write needs an id")
+		return live.Refused("a write needs an id")
 	}
 	// Where the version of the object stands for an absent value, the status of a workload in trouble can come in between. Nothing was written then,
 	// and the value is what the person saw, so all of it is looked at and tried again.
 	var last error
 	err := retry.Do(ctx, retry.WithMaxRetries(3, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
-		last = t.do(ctx, pool, step, op, writeID)
+		last = a.do(ctx, pool, step, op, writeID)
 		if errors.Is(last, errTouched) {
 			return retry.RetryableError(last)
 		}
@@ -59,90 +61,90 @@ func (t *turner) Do(ctx context.Context, pool incident.Pool, step incident.Step,
 	return cmp.Or(last, err)
 }
 
-func (t *turner) do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
-	s, err := t.subjectOf(ctx, pool, step, op)
+func (a *adjuster) do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
+	s, err := a.findForWrite(ctx, pool, step, op)
 	if err != nil {
 		return err
 	}
 	from, to := ends(step, op)
-	now := s.live()
+	now := s.Live()
 	switch {
-	case now.holds(to) && now.wrote(writeID):
+	case now.Holds(to) && now.WrittenBy(writeID):
 		return nil
-	case !t.dryRun && now.carries(writeID):
+	case !a.dryRun && now.Carries(writeID):
 		return errMade
-	case now.value != from:
-		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
+	case now.Value != from:
+		return &incident.DriftError{Target: step.Target, Want: from, Got: now.Value}
 	}
 	if op == incident.OpApply {
-		if err := now.assumes(step); err != nil {
+		if err := now.CheckAssumed(step); err != nil {
 			return err
 		}
-		if err := s.admit(to); err != nil {
+		if err := s.Admit(to); err != nil {
 			return err
 		}
 	}
-	err = t.send(ctx, t.writer, s, to, writeID)
+	err = a.send(ctx, a.writer, s, to, writeID)
 	switch {
 	case errors.Is(err, errMoved):
-		return t.overtaken(ctx, pool, step, op, writeID, now.version)
-	case errors.Is(err, errForbidden) && t.dryRun && step.Checked.By != "" && !step.Checked.OK:
-		return t.unchecked(ctx, s, err)
+		return a.lostRace(ctx, pool, step, op, writeID, now.Version)
+	case errors.Is(err, errForbidden) && a.dryRun && step.Checked.By != "" && !step.Checked.OK:
+		return a.unchecked(ctx, s, err)
 	case errors.Is(err, errForbidden):
-		return t.forbidden(ctx, s, err)
+		return a.forbidden(ctx, s, err)
 	case err != nil:
 		return err
 	}
-	if !t.dryRun {
-		t.logger.InfoContext(ctx, "a knob was turned", "pool", pool.Name, "step", step.ID, "reason", writeID)
+	if !a.dryRun {
+		a.logger.InfoContext(ctx, "a knob was turned", "pool", pool.Name, "step", step.ID, "reason", writeID)
 	}
 	return nil
 }
 
-// subjectOf finds the field for a write. A step goes where the configuration points now, and that must be what the human saw; an undo goes back to
+// findForWrite finds the field for a write. A step goes where the configuration points now, and that must be what the human saw; an undo goes back to
 // where the step was, even if the knob is no longer configured.
-func (t *turner) subjectOf(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (subject, error) {
+func (a *adjuster) findForWrite(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (live.Setting, error) {
 	if op == incident.OpUndo {
-		return t.same(ctx, pool, step, step.Target)
+		return a.same(ctx, pool, step, step.Target)
 	}
 	if err := configured(pool, step.Kind); err != nil {
 		return nil, err
 	}
-	return t.same(ctx, pool, step, incident.Target{})
+	return a.same(ctx, pool, step, incident.Target{})
 }
 
 // send makes one write and classifies its answer: nil, errMoved, *incident.RefusedError, a forbidden error, or not known.
-func (t *turner) send(ctx context.Context, w writer, s subject, to incident.Value, id string) error {
-	ops, err := operations(s, to, id)
+func (a *adjuster) send(ctx context.Context, w kube.Writer, s live.Setting, to incident.Value, id string) error {
+	patch, err := live.Patch(s, to, id)
 	if err != nil {
 		return err
 	}
-	now := s.live()
-	answer, err := w.patch(ctx, now, ops)
+	now := s.Live()
+	answer, err := w.Patch(ctx, now.Place(), patch)
 	if err != nil {
 		return classify(err, now)
 	}
-	got, err := now.read(answer)
+	got, err := now.Read(answer)
 	switch {
-	case err != nil && w.dryRun:
+	case err != nil && w.DryRun():
 		return fmt.Errorf("what the API server would keep: %w", err)
 	case err != nil:
 		// Only its words: a refusal promises that nothing was written, and this was.
 		return fmt.Errorf("%w: %s", errElsewhere, err.Error())
 	}
-	now.value = got
-	if now.holds(to) {
+	now.Value = got
+	if now.Holds(to) {
 		return nil
 	}
-	if w.dryRun {
-		return refused("the API server would keep %s in place of %s: something in the cluster rewrites the change", got, to)
+	if w.DryRun() {
+		return live.Refused("the API server would keep %s in place of %s: something in the cluster rewrites the change", got, to)
 	}
 	return fmt.Errorf("%w: %s in place of %s", errElsewhere, got, to)
 }
 
 // classify sorts the API server's answers to a write. What is not known to be a refusal may have taken effect.
-func classify(err error, now live) error {
-	said := now.said(err)
+func classify(err error, now live.Field) error {
+	said := withoutSecrets(err, now.Secrets)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), failedTest(err):
 		return fmt.Errorf("%w: %w", errMoved, said)
@@ -150,9 +152,9 @@ func classify(err error, now live) error {
 		return fmt.Errorf("%w: %w", errForbidden, said)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsUnsupportedMediaType(err), apierrors.IsUnauthorized(err):
-		return refused("the API server refuses it: %s", said)
-	case errors.Is(err, errGate):
-		return refused("%s", said)
+		return live.Refused("the API server refuses it: %s", said)
+	case errors.Is(err, kube.ErrNotSent):
+		return live.Refused("%s", said)
 	}
 	return said
 }
@@ -168,9 +170,9 @@ func failedTest(err error) bool {
 	return d == nil || d.Kind == "" && len(d.Causes) == 0
 }
 
-// overtaken finds out who was faster: an earlier try of this very write, or somebody else.
-func (t *turner) overtaken(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID, version string) error {
-	s, err := t.subjectOf(ctx, pool, step, op)
+// lostRace finds out who was faster: an earlier try of this very write, or somebody else.
+func (a *adjuster) lostRace(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID, version string) error {
+	s, err := a.findForWrite(ctx, pool, step, op)
 	if drift, ok := errors.AsType[*incident.DriftError](err); ok {
 		return drift
 	}
@@ -179,72 +181,72 @@ func (t *turner) overtaken(ctx context.Context, pool incident.Pool, step inciden
 		return changed // it cannot be looked at, but nothing was written
 	}
 	from, to := ends(step, op)
-	now := s.live()
+	now := s.Live()
 	switch {
-	case now.holds(to) && now.wrote(writeID):
+	case now.Holds(to) && now.WrittenBy(writeID):
 		return nil
-	case !t.dryRun && now.carries(writeID):
+	case !a.dryRun && now.Carries(writeID):
 		return errMade
-	case now.value != from:
-		return &incident.DriftError{Target: step.Target, Want: from, Got: now.value}
-	case now.version == version:
-		return refused("the API server refuses the patch of %s, and the object has not changed", step.Target)
+	case now.Value != from:
+		return &incident.DriftError{Target: step.Target, Want: from, Got: now.Value}
+	case now.Version == version:
+		return live.Refused("the API server refuses the patch of %s, and the object has not changed", step.Target)
 	}
 	return fmt.Errorf("%w: %w", errTouched, changed)
 }
 
 // forbidden says whether a right is missing or something else in the cluster forbids the change, as quotas and admission policies do.
-func (t *turner) forbidden(ctx context.Context, s subject, err error) error {
-	r := s.live().right()
-	if may, asked := t.cluster.may(ctx, r); asked == nil && !may {
-		return refused("%s", lacks(r))
+func (a *adjuster) forbidden(ctx context.Context, s live.Setting, err error) error {
+	r := s.Live().Place().Right("patch")
+	if may, asked := a.cluster.May(ctx, r); asked == nil && !may {
+		return live.Refused("%s", kube.Lacks(r))
 	}
-	return refused("the API server refuses it: %s", err)
+	return live.Refused("the API server refuses it: %s", err)
 }
 
 // unchecked lets a dry run go on that was told from the beginning that it has no right to ask the API server.
-func (t *turner) unchecked(ctx context.Context, s subject, err error) error {
-	if may, asked := t.cluster.may(ctx, s.live().right()); asked == nil && !may {
+func (a *adjuster) unchecked(ctx context.Context, s live.Setting, err error) error {
+	if may, asked := a.cluster.May(ctx, s.Live().Place().Right("patch")); asked == nil && !may {
 		return nil
 	}
-	return t.forbidden(ctx, s, err)
+	return a.forbidden(ctx, s, err)
 }
 
 // Observe looks at the target after a write whose answer is not known; before is what the field was like when the write was claimed. It writes nothing.
-func (t *turner) Observe(
+func (a *adjuster) Observe(
 	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark,
 ) (incident.Observation, error) {
-	s, err := t.find(ctx, step.Kind, pool, step.Target)
-	if errors.Is(err, errGone) {
+	s, err := a.find(ctx, step.Kind, pool, step.Target)
+	if errors.Is(err, kube.ErrGone) {
 		return incident.Observation{Made: incident.Undecided, Reversal: gone("the object was deleted"), Note: "The object does not exist any more."}, nil
 	}
 	if err != nil {
 		return incident.Observation{}, fmt.Errorf("observe %s: %w", step.Target, err)
 	}
 	_, to := ends(step, op)
-	now := s.live()
-	o := incident.Observation{Value: now.value, Made: now.made(writeID, before)}
+	now := s.Live()
+	o := incident.Observation{Value: now.Value, Made: now.Made(writeID, before)}
 	switch {
-	case now.target.UID != step.Target.UID:
+	case now.Target.UID != step.Target.UID:
 		o.Note, o.Reversal, o.Made = "The object was deleted and made again.", gone("the object was deleted and made again"), incident.Undecided
-	case now.unread: // what cannot be read is not absent
-		o.Note, o.Reversal = now.broken.Reason+".", gone("the value cannot be read any more: "+now.broken.Reason)
-	case now.holds(to) && now.wrote(writeID):
+	case now.Unread: // what cannot be read is not absent
+		o.Note, o.Reversal = now.Broken.Reason+".", gone("the value cannot be read any more: "+now.Broken.Reason)
+	case now.Holds(to) && now.WrittenBy(writeID):
 		o.Ours, o.Made = true, incident.True
-	case now.holds(to):
-		o.Note = now.lastChange()
+	case now.Holds(to):
+		o.Note = now.LastChange()
 	default:
-		o.Note, o.Reversal = now.lastChange(), now.reversal()
+		o.Note, o.Reversal = now.LastChange(), now.Reversal()
 	}
 	return o, nil
 }
 
 // Rollout looks at how far the workload has followed a step, or its undo. It looks once and does not wait. A field that no longer holds the value is
 // a failed rollout that says who changed it.
-func (t *turner) Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error) {
-	s, err := t.find(ctx, step.Kind, pool, step.Target)
-	if errors.Is(err, errGone) {
-		r := failed("%s does not exist any more", step.Target)
+func (a *adjuster) Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error) {
+	s, err := a.find(ctx, step.Kind, pool, step.Target)
+	if errors.Is(err, kube.ErrGone) {
+		r := live.RolloutFailed("%s does not exist any more", step.Target)
 		r.Reversal = gone("the object was deleted")
 		return r, nil
 	}
@@ -252,30 +254,18 @@ func (t *turner) Rollout(ctx context.Context, pool incident.Pool, step incident.
 		return incident.Rollout{}, fmt.Errorf("rollout of %s: %w", step.Target, err)
 	}
 	_, to := ends(step, op)
-	now := s.live()
+	now := s.Live()
 	switch {
-	case now.target.UID != step.Target.UID:
-		r := failed("%s was deleted and made again", step.Target)
+	case now.Target.UID != step.Target.UID:
+		r := live.RolloutFailed("%s was deleted and made again", step.Target)
 		r.Reversal = gone("the object was deleted and made again")
 		return r, nil
-	case now.unread:
-		return failed("%s cannot be read any more: %s", step.Target, now.broken.Reason), nil
-	case !now.holds(to):
-		r := failed("%s is %s and no longer %s. %s", step.Target, now.value, to, now.lastChange())
-		r.Reversal = now.reversal()
+	case now.Unread:
+		return live.RolloutFailed("%s cannot be read any more: %s", step.Target, now.Broken.Reason), nil
+	case !now.Holds(to):
+		r := live.RolloutFailed("%s is %s and no longer %s. %s", step.Target, now.Value, to, now.LastChange())
+		r.Reversal = now.Reversal()
 		return r, nil
 	}
-	return s.rollout(ctx, op, to)
-}
-
-func failed(format string, args ...any) incident.Rollout {
-	return incident.Rollout{State: incident.RolloutFailed, Note: fmt.Sprintf(format, args...)}
-}
-
-func running(format string, args ...any) incident.Rollout {
-	return incident.Rollout{State: incident.RolloutRunning, Note: fmt.Sprintf(format, args...)}
-}
-
-func done(format string, args ...any) incident.Rollout {
-	return incident.Rollout{State: incident.RolloutDone, Note: fmt.Sprintf(format, args...)}
+	return s.Rollout(ctx, op, to)
 }

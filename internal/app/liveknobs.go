@@ -29,11 +29,11 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 	}
 	for _, p := range opts.Config.Pools {
 		usable := p
-		for _, kind := range configured(p.Knobs) {
+		for _, kind := range p.Knobs.Kinds() {
 			f, never := liveKnob(ctx, registry, p, kind)
 			out = append(out, f)
 			if never {
-				usable.Knobs = without(usable.Knobs, kind)
+				usable.Knobs = usable.Knobs.Without(kind)
 			}
 		}
 		if !p.Workload.IsZero() || p.Knobs != (incident.Knobs{}) {
@@ -50,34 +50,6 @@ func noAnswer(ctx context.Context, registry *actions.Registry) (Finding, bool) {
 		return Finding{}, false
 	}
 	return Finding{Where: "kubernetes, knobs and rights", Text: err.Error()}, true
-}
-
-// configured are the kinds of steps whose knobs a pool has.
-func configured(k incident.Knobs) []incident.StepKind {
-	var out []incident.StepKind
-	if k.Replicas != nil {
-		out = append(out, incident.StepReplicas)
-	}
-	if k.MaxNumBatchedTokens != nil {
-		out = append(out, incident.StepMaxNumBatchedTokens)
-	}
-	if k.Throttle != nil {
-		out = append(out, incident.StepThrottle)
-	}
-	return out
-}
-
-func without(k incident.Knobs, kind incident.StepKind) incident.Knobs {
-	switch kind {
-	case incident.StepReplicas:
-		k.Replicas = nil
-	case incident.StepMaxNumBatchedTokens:
-		k.MaxNumBatchedTokens = nil
-	case incident.StepThrottle:
-		k.Throttle = nil
-	case incident.StepManual:
-	}
-	return k
 }
 
 // samples are small steps of a kind. A knob that is at one of its bounds may still go the other way.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 
 	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -28,27 +30,16 @@ func Rights(ctx context.Context, registry *actions.Registry, p incident.Pool) ([
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range configured(p.Knobs) {
+	for _, kind := range p.Knobs.Kinds() {
 		only := p
-		only.Knobs = incident.Knobs{}
-		switch kind {
-		case incident.StepReplicas:
-			only.Knobs.Replicas = p.Knobs.Replicas
-		case incident.StepMaxNumBatchedTokens:
-			only.Knobs.MaxNumBatchedTokens = p.Knobs.MaxNumBatchedTokens
-		case incident.StepThrottle:
-			only.Knobs.Throttle = p.Knobs.Throttle
-		case incident.StepManual:
-		}
+		only.Knobs = p.Knobs.Only(kind)
 		needs, err := registry.Needs(ctx, only)
 		if err != nil {
 			return nil, err
 		}
 		for _, n := range needs {
-			out = append(out, Right{ResourceAttributes: n, Without: fmt.Sprintf("%s can't be adjusted", kind)})
-		}
-		if kind == incident.StepThrottle {
-			out = append(out, routeRights(p)...)
+			without := cmp.Or(n.Without, fmt.Sprintf("%s can't be adjusted", kind))
+			out = append(out, Right{ResourceAttributes: n.Attributes(), Without: without, Optional: n.Optional})
 		}
 	}
 	return merge(out), nil
@@ -96,11 +87,11 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 		may("list", "", "pods", "", w.Namespace, "", noPods, required),
 		may("get", "", "pods", "log", w.Namespace, "", "the last lines of a crashed container aren't shown", optional),
 		may("list", "", "events", "", w.Namespace, "", "recent warnings aren't shown", required),
-		may("list", "autoscaling", "horizontalpodautoscalers", "", w.Namespace, "", noOwner, required),
-		may("list", "keda.sh", "scaledobjects", "", w.Namespace, "", noOwner, required),
-		may("list", "autoscaling.aibrix.ai", "podautoscalers", "", w.Namespace, "", noOwner, required),
 		may("list", "autoscaling.aibrix.ai", "podautoscalers", "", "", "", "whether one of another namespace scales the workload isn't known", optional),
 		may("list", "", "events", "", "default", "", "events of the nodes aren't shown", optional),
+	}
+	for _, kind := range append(cluster.InstalledAutoscalers(), cluster.HPA) {
+		out = append(out, may("list", kind.Resource.Group, kind.Resource.Resource, "", w.Namespace, "", noOwner, required))
 	}
 	switch {
 	case at.Group == "apps" && at.Resource == "deployments":
@@ -116,27 +107,6 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 			may("get", "apiextensions.k8s.io", "customresourcedefinitions", "", "", "", "where the kind keeps its replicas isn't known, nor who sets them", optional))
 	}
 	return out, nil
-}
-
-// routeRights are those to tell whether a policy for a whole Gateway limits the pool's route.
-func routeRights(p incident.Pool) []Right {
-	if p.HTTPRoute.IsZero() {
-		return nil
-	}
-	return []Right{
-		{
-			Optional: true, Without: "whether the route of the pool is behind the Gateway of a policy isn't known",
-			ResourceAttributes: authorizationv1.ResourceAttributes{
-				Verb: "get", Group: "gateway.networking.k8s.io", Resource: "httproutes", Namespace: p.HTTPRoute.Namespace, Name: p.HTTPRoute.Name,
-			},
-		},
-		{
-			Optional: true, Without: "a policy for a Gateway that another one overrides for some routes can't be adjusted",
-			ResourceAttributes: authorizationv1.ResourceAttributes{
-				Verb: "list", Group: "gateway.envoyproxy.io", Resource: "backendtrafficpolicies", Namespace: p.HTTPRoute.Namespace,
-			},
-		},
-	}
 }
 
 // PeopleRights are those to ask who a person is and what that person may do.
@@ -157,10 +127,10 @@ func poolRights(ctx context.Context, registry *actions.Registry, p, usable incid
 		return Finding{Where: where, Text: err.Error()}
 	}
 	complete := fmt.Sprintf("all that mode %s needs", p.Mode)
-	switch left := configured(usable.Knobs); {
+	switch left := usable.Knobs.Kinds(); {
 	case p.Knobs == (incident.Knobs{}):
 		complete = "all that reading needs"
-	case len(left) == len(configured(p.Knobs)):
+	case len(left) == len(p.Knobs.Kinds()):
 	case len(left) == 0:
 		complete = "all that reading needs; nothing was asked for the knobs that can't be adjusted"
 	default:

@@ -10,35 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
-
-// The kinds that set a number of replicas: Kubernetes' own, KEDA's (keda apis/keda/v1alpha1/scaledobject_types.go),
-// AIBrix' (aibrix api/autoscaling/v1alpha1), and KubeAI's Model, which scales itself unless it is told not to (kubeai
-// api/k8s/v1).
-const (
-	HPAKind           = "HorizontalPodAutoscaler"
-	ScaledObjectKind  = "ScaledObject"
-	PodAutoscalerKind = "PodAutoscaler"
-	ModelKind         = "Model"
-)
-
-// Where these kinds are.
-var (
-	HPAs           = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
-	ScaledObjects  = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
-	PodAutoscalers = schema.GroupVersionResource{
-		Group:    "autoscaling.aibrix.ai",
-		Version:  "v1alpha1",
-		Resource: "podautoscalers",
-	}
-	Models = schema.GroupVersionResource{Group: "kubeai.org", Version: "v1", Resource: "models"}
-)
-
-// kedaLabel is what KEDA puts on the autoscaler that it makes.
-const kedaLabel = "scaledobject.keda.sh/name"
 
 // Autoscaler is an object that sets the replicas of a workload.
 type Autoscaler struct {
@@ -56,10 +30,8 @@ type Autoscaler struct {
 // String is "ScaledObject llm/llama-70b".
 func (a Autoscaler) String() string { return a.Kind + " " + a.Namespace + "/" + a.Name }
 
-// Candidates are the autoscalers of a workload's namespace, whatever they aim at.
-type Candidates struct {
-	ScaledObjects, PodAutoscalers, HPAs []unstructured.Unstructured
-}
+// Candidates are the autoscalers of a workload's namespace by their kind, whatever they aim at.
+type Candidates map[string][]unstructured.Unstructured
 
 // AutoscalersOf returns everything that sets the replicas of a workload. An autoscaler that KEDA or AIBrix made is only
 // their product: its maker takes its place, and would revert a change of it. More than one is an error in the cluster;
@@ -72,31 +44,26 @@ func AutoscalersOf(w incident.WorkloadRef, o *unstructured.Unstructured, among C
 			own: minimumBy(o, field, Number(o, "spec", field)),
 		})
 	}
-	for _, o := range AimedAt(w, among.ScaledObjects) {
-		found(&o, cmp.Or(Text(&o, "status", "hpaName"), "keda-hpa-"+o.GetName()), "minReplicaCount") // KEDA's own default
-	}
-	for _, o := range AimedAt(w, among.PodAutoscalers) {
-		hpa := ""
-		if Text(&o, "spec", "scalingStrategy") == "HPA" {
-			hpa = o.GetName() + "-hpa" // AIBrix' own name for it
+	for _, maker := range InstalledAutoscalers() {
+		for _, o := range AimedAt(w, among[maker.Kind]) {
+			found(&o, maker.hpaOf(&o), maker.Minimum)
 		}
-		found(&o, hpa, "minReplicas")
 	}
 	if ScalesItself(o) {
-		found(o, "", "minReplicas")
+		found(o, "", HPA.Minimum)
 	}
-	for _, o := range AimedAt(w, among.HPAs) {
+	for _, o := range AimedAt(w, among[HPAKind]) {
 		kind, name := makerOf(&o)
 		at := slices.IndexFunc(out, func(a Autoscaler) bool { return a.Kind == kind && a.Name == name })
 		switch {
 		case kind == "":
-			found(&o, o.GetName(), "minReplicas")
+			found(&o, o.GetName(), HPA.Minimum)
 		case at >= 0:
 			out[at].HPA = o.GetName()
 		default:
 			out = append(out, Autoscaler{
 				Kind: kind, Namespace: w.Namespace, Name: name, HPA: o.GetName(),
-				own: minimumBy(&o, "minReplicas", Number(&o, "spec", "minReplicas")),
+				own: minimumBy(&o, HPA.Minimum, Number(&o, "spec", HPA.Minimum)),
 			})
 		}
 	}
@@ -119,16 +86,19 @@ func AimedAt(w incident.WorkloadRef, all []unstructured.Unstructured) []unstruct
 	return out
 }
 
-// makerOf names the ScaledObject or PodAutoscaler that made an autoscaler; empty when none did.
+// makerOf names the object that made an autoscaler; empty when none did.
 func makerOf(hpa *unstructured.Unstructured) (kind, name string) {
 	for _, o := range hpa.GetOwnerReferences() {
-		if o.Kind == ScaledObjectKind && Group(o.APIVersion) == ScaledObjects.Group ||
-			o.Kind == PodAutoscalerKind && Group(o.APIVersion) == PodAutoscalers.Group {
-			return o.Kind, o.Name
+		for _, maker := range InstalledAutoscalers() {
+			if o.Kind == maker.Kind && Group(o.APIVersion) == maker.Resource.Group {
+				return o.Kind, o.Name
+			}
 		}
 	}
-	if name := hpa.GetLabels()[kedaLabel]; name != "" {
-		return ScaledObjectKind, name
+	for _, maker := range InstalledAutoscalers() {
+		if name := hpa.GetLabels()[maker.label]; maker.label != "" && name != "" {
+			return maker.Kind, name
+		}
 	}
 	return "", ""
 }
@@ -154,19 +124,20 @@ func (k *Reader) autoscalers(
 	o *unstructured.Unstructured,
 ) ([]Autoscaler, error) {
 	alone := AutoscalersOf(w, o, Candidates{})
-	keda, err := k.installed(ctx, ScaledObjects.GroupVersion().String(), ScaledObjectKind, w.Namespace)
-	if err != nil {
-		return alone, err
-	}
-	pods, err := k.installed(ctx, PodAutoscalers.GroupVersion().String(), PodAutoscalerKind, w.Namespace)
-	if err != nil {
-		return alone, err
+	among := Candidates{}
+	for _, maker := range InstalledAutoscalers() {
+		var err error
+		among[maker.Kind], err = k.installed(ctx, maker.Resource.GroupVersion().String(), maker.Kind, w.Namespace)
+		if err != nil {
+			return alone, err
+		}
 	}
 	list, err := k.dynamic.Resource(HPAs).Namespace(w.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return alone, readError(err, "list", autoscalingv2.Resource(HPAs.Resource), w.Namespace)
 	}
-	return AutoscalersOf(w, o, Candidates{ScaledObjects: keda, PodAutoscalers: pods, HPAs: list.Items}), nil
+	among[HPAKind] = list.Items
+	return AutoscalersOf(w, o, among), nil
 }
 
 // installed lists the objects of a custom kind. A cluster without the kind has none.

@@ -53,39 +53,39 @@ func TestAutoscalersOf(t *testing.T) {
 		want  []want
 	}{
 		"none":                        {Candidates{}, nil},
-		"a HorizontalPodAutoscaler":   {Candidates{HPAs: list{hpa("h")}}, []want{{"HorizontalPodAutoscaler llm/h", "h", false}}},
-		"several":                     {Candidates{HPAs: list{hpa("h"), hpa("i")}}, []want{{"HorizontalPodAutoscaler llm/h", "h", false}, {"HorizontalPodAutoscaler llm/i", "i", false}}},
-		"KEDA, which is paused":       {Candidates{ScaledObjects: list{keda("a", nil)}}, []want{{"ScaledObject llm/a", "keda-hpa-a", false}}},
-		"KEDA with a name of its own": {Candidates{ScaledObjects: list{named}}, []want{{"ScaledObject llm/a", "mine", false}}},
+		"a HorizontalPodAutoscaler":   {Candidates{HPAKind: list{hpa("h")}}, []want{{"HorizontalPodAutoscaler llm/h", "h", false}}},
+		"several":                     {Candidates{HPAKind: list{hpa("h"), hpa("i")}}, []want{{"HorizontalPodAutoscaler llm/h", "h", false}, {"HorizontalPodAutoscaler llm/i", "i", false}}},
+		"KEDA, which is paused":       {Candidates{ScaledObjectKind: list{keda("a", nil)}}, []want{{"ScaledObject llm/a", "keda-hpa-a", false}}},
+		"KEDA with a name of its own": {Candidates{ScaledObjectKind: list{named}}, []want{{"ScaledObject llm/a", "mine", false}}},
 		"KEDA and its product": {
-			Candidates{ScaledObjects: list{keda("a", nil)}, HPAs: list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "a")}},
+			Candidates{ScaledObjectKind: list{keda("a", nil)}, HPAKind: list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "a")}},
 			[]want{{"ScaledObject llm/a", "x", false}},
 		},
 		"KEDA and the product of another ScaledObject": {
-			Candidates{ScaledObjects: list{keda("a", nil)}, HPAs: list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "b")}},
+			Candidates{ScaledObjectKind: list{keda("a", nil)}, HPAKind: list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "b")}},
 			[]want{{"ScaledObject llm/a", "keda-hpa-a", false}, {"ScaledObject llm/b", "x", true}},
 		},
-		"the product of one that is gone": {Candidates{HPAs: list{labelled}}, []want{{"ScaledObject llm/gone", "keda-hpa-gone", true}}},
-		"AIBrix":                          {Candidates{PodAutoscalers: list{aibrix("p", nil)}}, []want{{"PodAutoscaler llm/p", "", false}}},
+		"the product of one that is gone": {Candidates{HPAKind: list{labelled}}, []want{{"ScaledObject llm/gone", "keda-hpa-gone", true}}},
+		"AIBrix":                          {Candidates{PodAutoscalerKind: list{aibrix("p", nil)}}, []want{{"PodAutoscaler llm/p", "", false}}},
 		"AIBrix with its product": {
-			Candidates{PodAutoscalers: list{asHPA}, HPAs: list{madeBy(hpa("p-hpa"), "autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", "p")}},
+			Candidates{PodAutoscalerKind: list{asHPA}, HPAKind: list{madeBy(hpa("p-hpa"), "autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", "p")}},
 			[]want{{"PodAutoscaler llm/p", "p-hpa", false}},
 		},
 		"KEDA and a HorizontalPodAutoscaler": {
-			Candidates{ScaledObjects: list{keda("a", nil)}, HPAs: list{hpa("h")}},
+			Candidates{ScaledObjectKind: list{keda("a", nil)}, HPAKind: list{hpa("h")}},
 			[]want{{"ScaledObject llm/a", "keda-hpa-a", false}, {"HorizontalPodAutoscaler llm/h", "h", false}},
 		},
 		"an older version of the target": {
-			Candidates{ScaledObjects: list{keda("a", map[string]any{"apiVersion": "apps/v1beta1", "kind": "Deployment"})}},
+			Candidates{ScaledObjectKind: list{keda("a", map[string]any{"apiVersion": "apps/v1beta1", "kind": "Deployment"})}},
 			[]want{{"ScaledObject llm/a", "keda-hpa-a", false}},
 		},
 		"other targets": {
 			Candidates{
-				ScaledObjects: list{
+				ScaledObjectKind: list{
 					keda("a", map[string]any{"name": "other"}), keda("b", map[string]any{"kind": "StatefulSet"}),
 					keda("c", map[string]any{"apiVersion": "argoproj.io/v1"}), keda("d", map[string]any{"apiVersion": "a/b/c"}),
 				},
-				PodAutoscalers: list{aibrix("p", map[string]any{"namespace": "elsewhere"})},
+				PodAutoscalerKind: list{aibrix("p", map[string]any{"namespace": "elsewhere"})},
 			}, nil,
 		},
 	} {

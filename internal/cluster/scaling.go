@@ -77,17 +77,14 @@ func (k *Reader) scalerScalings(ctx context.Context, scalers []Autoscaler, now t
 	for _, s := range scalers {
 		var all []spoken
 		if s.HPA != "" {
-			all = append(all, spoken{HPAKind, s.HPA, "SuccessfulRescale"})
+			all = append(all, spoken{HPAKind, s.HPA, HPA.reasons[0]})
 		}
-		switch s.Kind {
-		case ScaledObjectKind:
-			all = append(
-				all,
-				spoken{s.Kind, s.Name, "KEDAScaleTargetActivated"},
-				spoken{s.Kind, s.Name, "KEDAScaleTargetDeactivated"},
-			)
-		case PodAutoscalerKind:
-			all = append(all, spoken{s.Kind, s.Name, "SuccessfulRescale"})
+		for _, maker := range InstalledAutoscalers() {
+			for _, reason := range maker.reasons {
+				if maker.Kind == s.Kind {
+					all = append(all, spoken{s.Kind, s.Name, reason})
+				}
+			}
 		}
 		for _, of := range all {
 			found, err := k.eventsWith(ctx, s.Namespace, fields.Set{

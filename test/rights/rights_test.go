@@ -73,9 +73,9 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 		kubetest.Eventually(t, "the rights of the knobs", func(ctx context.Context) error {
 			needs, err := registry.Needs(ctx, pool())
 			for _, n := range needs {
-				lacks, asked := registry.Lacks(ctx, n)
+				lacks, asked := registry.Lacks(ctx, n.Attributes())
 				if err = errors.Join(err, asked); lacks {
-					err = errors.Join(err, fmt.Errorf("missing: %s", actions.RightText(n)))
+					err = errors.Join(err, fmt.Errorf("missing: %s", n))
 				}
 			}
 			return err

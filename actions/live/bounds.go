@@ -1,0 +1,128 @@
+package live
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Biggest is the largest value that is worked with: every whole number up to it is exact as a float64.
+const Biggest = 1 << 53
+
+// Limits bound one step. MinWhy and MaxWhy name who sets the limit on that side when it is not the pool's configuration.
+type Limits struct {
+	Min, Max       int64
+	MinWhy, MaxWhy string
+	// Step is the largest change; 0: none of its own.
+	Step int64
+}
+
+// AtMost tightens the upper limit, naming the reason.
+func (l Limits) AtMost(most int64, why string) Limits {
+	if most < l.Max {
+		l.Max, l.MaxWhy = most, why
+	}
+	return l
+}
+
+// AtLeast tightens the lower limit, naming the reason.
+func (l Limits) AtLeast(least int64, why string) Limits {
+	if least > l.Min {
+		l.Min, l.MinWhy = least, why
+	}
+	return l
+}
+
+// Adjust works out where a step ends that wants to go from one value to another. It may make the step smaller, never
+// bigger, and never reverses it; what cannot be done within the limits that way is refused.
+func (l Limits) Adjust(from, asked int64) (int64, incident.Guardrail, error) {
+	if asked == from {
+		return 0, incident.Guardrail{}, NotNow("the change is too small: %d stays %d", from, from)
+	}
+	up := asked > from
+	to := asked
+	if l.Step > 0 {
+		to = min(max(to, from-l.Step), from+l.Step)
+	}
+	if up {
+		to = min(to, l.Max)
+	} else {
+		to = max(to, l.Min)
+	}
+	switch {
+	case up && to <= from:
+		return 0, incident.Guardrail{}, NotNow("it is at its limit already: %d, and %s", from, l.most())
+	case !up && to >= from:
+		return 0, incident.Guardrail{}, NotNow("it is at its limit already: %d, and %s", from, l.least())
+	case to < l.Min:
+		return 0, incident.Guardrail{}, Refused("%d would still be outside of the bounds: %s; a person has to decide", to, l.least())
+	case to > l.Max:
+		return 0, incident.Guardrail{}, Refused("%d would still be outside of the bounds: %s; a person has to decide", to, l.most())
+	case to != asked:
+		return to, incident.Guardrail{Name: "bounds", Verdict: incident.GuardShrink, Reason: fmt.Sprintf("%d instead of %d: %s", to, asked, l.whyNot(asked, to))}, nil
+	}
+	return to, Pass("bounds", "%d is within %d to %d", to, l.Min, l.Max), nil
+}
+
+// Check refuses a value outside of the limits.
+func (l Limits) Check(n int64) error {
+	switch {
+	case n < l.Min:
+		return Refused("%d is outside of the bounds: %s", n, l.least())
+	case n > l.Max:
+		return Refused("%d is outside of the bounds: %s", n, l.most())
+	}
+	return nil
+}
+
+func (l Limits) whyNot(asked, to int64) string {
+	switch {
+	case asked > to && to == l.Max:
+		return l.most()
+	case asked < to && to == l.Min:
+		return l.least()
+	}
+	return fmt.Sprintf("one step changes it by %d at most", l.Step)
+}
+
+func (l Limits) most() string {
+	s := fmt.Sprintf("%d is the most", l.Max)
+	if l.MaxWhy != "" {
+		s += ", " + l.MaxWhy
+	}
+	return s
+}
+
+func (l Limits) least() string {
+	s := fmt.Sprintf("%d is the least", l.Min)
+	if l.MinWhy != "" {
+		s += ", " + l.MinWhy
+	}
+	return s
+}
+
+// Times multiplies a value by the factor of a request, rounded to a whole number.
+func Times(now int64, req incident.StepRequest) (int64, error) {
+	f := math.Round(float64(now) * req.Factor)
+	switch {
+	case req.Add != 0 || !(req.Factor > 0):
+		return 0, Refused("a %s step asks for a factor above 0, and nothing else", req.Kind)
+	case !(f >= 1 && f <= Biggest):
+		return 0, Refused("%v times %d is no usable value", req.Factor, now)
+	}
+	return int64(f), nil
+}
+
+// Int is a whole number as a value.
+func Int(n int64) incident.Value { return incident.Set(strconv.FormatInt(n, 10)) }
+
+// Whole reads a value as a whole number.
+func Whole(v incident.Value) (int64, error) {
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	if !v.Present || err != nil {
+		return 0, Refused("%q is not a whole number", v)
+	}
+	return n, nil
+}

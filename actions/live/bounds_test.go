@@ -1,0 +1,130 @@
+package live
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// refusal is the reason of a refusal; a test fails on any other error.
+func refusal(t *testing.T, err error) string {
+	t.Helper()
+	var no *incident.RefusedError
+	if err != nil && !errors.As(err, &no) {
+		t.Fatalf("want a refusal, got %T: %v", err, err)
+	}
+	if no == nil {
+		return ""
+	}
+	return no.Reason
+}
+
+func TestAdjustMakesAStepSmallerButNeverBiggerOrTheOtherWayRound(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		l           Limits
+		from, asked int64
+		to          int64
+		verdict     incident.GuardVerdict
+		reason      string
+	}{
+		{"up within", Limits{Min: 2, Max: 8}, 2, 3, 3, incident.GuardPass, "within 2 to 8"},
+		{"up to the limit exactly", Limits{Min: 2, Max: 8}, 7, 8, 8, incident.GuardPass, "within"},
+		{"up beyond the limit", Limits{Min: 2, Max: 8}, 6, 12, 8, incident.GuardShrink, "8 instead of 12: 8 is the most"},
+		{"up beyond somebody else's limit", Limits{Min: 2, Max: 8}.AtMost(7, "spec.maxReplicas of X"), 6, 12, 7, incident.GuardShrink, "7 is the most, spec.maxReplicas of X"},
+		{"a wider limit of somebody else changes nothing", Limits{Min: 2, Max: 8}.AtMost(9, "X"), 6, 12, 8, incident.GuardShrink, "8 is the most"},
+		{"up beyond the step", Limits{Min: 2, Max: 8, Step: 2}, 2, 8, 4, incident.GuardShrink, "one step changes it by 2 at most"},
+		{"the step ends at the limit", Limits{Min: 2, Max: 8, Step: 6}, 2, 20, 8, incident.GuardShrink, "8 is the most"},
+		{"up at the limit", Limits{Min: 2, Max: 8}, 8, 9, 0, "", "it is at its limit already: 8, and 8 is the most"},
+		{"up from beyond the limit", Limits{Min: 2, Max: 8}, 9, 10, 0, "", "at its limit already: 9"},
+		{"up, but still too low", Limits{Min: 4, Max: 8}, 1, 2, 0, "", "2 would still be outside of the bounds: 4 is the least"},
+		{"up from below into the bounds", Limits{Min: 2, Max: 8}, 1, 3, 3, incident.GuardPass, "within"},
+		{"down within", Limits{Min: 16, Max: 1024}, 512, 256, 256, incident.GuardPass, "within"},
+		{"down beyond the limit", Limits{Min: 300, Max: 1024}, 512, 256, 300, incident.GuardShrink, "300 instead of 256: 300 is the least"},
+		{"down beyond vLLM's limit", Limits{Min: 16, Max: 1024}.AtLeast(400, "set by --max-num-seqs"), 512, 256, 400, incident.GuardShrink, "400 is the least, set by --max-num-seqs"},
+		{"down beyond the step", Limits{Min: 16, Max: 1024, Step: 100}, 512, 256, 412, incident.GuardShrink, "one step changes it by 100 at most"},
+		{"down at the limit", Limits{Min: 16, Max: 1024}, 16, 8, 0, "", "it is at its limit already: 16, and 16 is the least"},
+		{"down, but still too high", Limits{Min: 16, Max: 1024}, 4096, 2048, 0, "", "2048 would still be outside of the bounds: 1024 is the most"},
+		{"down into the bounds", Limits{Min: 16, Max: 1024}, 2000, 1000, 1000, incident.GuardPass, "within"},
+		{"no change", Limits{Min: 1, Max: 9}, 3, 3, 0, "", "the change is too small: 3 stays 3"},
+		{"bounds that exclude each other", Limits{Min: 9, Max: 5}, 7, 8, 0, "", "at its limit already"},
+		{"no bounds at all", Limits{}, 7, 8, 0, "", "at its limit already"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			to, g, err := tt.l.Adjust(tt.from, tt.asked)
+			got := refusal(t, err)
+			if tt.verdict != "" {
+				if got != "" || to != tt.to || g.Verdict != tt.verdict {
+					t.Fatalf("to %d, verdict %q, refusal %q; want %d, %q", to, g.Verdict, got, tt.to, tt.verdict)
+				}
+				got = g.Reason
+			}
+			if !strings.Contains(got, tt.reason) {
+				t.Errorf("reason %q, want it to contain %q", got, tt.reason)
+			}
+		})
+	}
+}
+
+func FuzzAdjustStaysWithinTheLimitsAndBetweenTheEnds(f *testing.F) {
+	f.Add(int64(2), int64(8), int64(0), int64(3), int64(5))
+	f.Add(int64(16), int64(1024), int64(100), int64(512), int64(1))
+	f.Fuzz(func(t *testing.T, low, high, step, from, asked int64) {
+		for _, n := range []int64{low, high, step, from, asked} {
+			if n < 0 || n > Biggest {
+				return // configuration and readers keep values in this range
+			}
+		}
+		to, _, err := Limits{Min: low, Max: high, Step: step}.Adjust(from, asked)
+		if err != nil {
+			return
+		}
+		if to < low || to > high || step > 0 && max(to-from, from-to) > step {
+			t.Errorf("%d is out of %d to %d in steps of %d", to, low, high, step)
+		}
+		if asked > from && (to <= from || to > asked) || asked < from && (to >= from || to < asked) {
+			t.Errorf("from %d to %d ended at %d", from, asked, to)
+		}
+	})
+}
+
+func TestCheckRefusesBothSides(t *testing.T) {
+	t.Parallel()
+	l := Limits{Min: 2, Max: 4}
+	for n, want := range map[int64]string{1: "2 is the least", 2: "", 4: "", 5: "4 is the most"} {
+		if got := refusal(t, l.Check(n)); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestTimesRefusesWhatIsNoFactor(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		now  int64
+		req  incident.StepRequest
+		want int64
+		why  string
+	}{
+		{1024, incident.StepRequest{Factor: 0.5}, 512, ""},
+		{3, incident.StepRequest{Factor: 0.5}, 2, ""},
+		{1000, incident.StepRequest{Factor: 1.5}, 1500, ""},
+		{1, incident.StepRequest{Factor: 0.1}, 0, "no usable value"},
+		{8, incident.StepRequest{}, 0, "a factor above 0"},
+		{8, incident.StepRequest{Factor: -1}, 0, "a factor above 0"},
+		{8, incident.StepRequest{Factor: 2, Add: 1}, 0, "and nothing else"},
+		{8, incident.StepRequest{Factor: math.NaN()}, 0, "a factor above 0"},
+		{8, incident.StepRequest{Factor: math.Inf(1)}, 0, "no usable value"},
+		{8, incident.StepRequest{Factor: 1e300}, 0, "no usable value"},
+	} {
+		got, err := Times(tt.now, tt.req)
+		if why := refusal(t, err); got != tt.want || !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {
+			t.Errorf("%d times %+v: %d, %q", tt.now, tt.req, got, why)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vllm-medic/vllm-medic/actions/kube"
+	"github.com/vllm-medic/vllm-medic/actions/live"
+	"github.com/vllm-medic/vllm-medic/internal/cluster"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// scaleField is the field that a scale subresource sets.
+var scaleField = incident.Target{
+	Field: "spec.replicas (scale)", Setting: incident.SettingReplicas, Subresource: incident.SubresourceScale,
+}
+
+// plainScale sets a workload's replicas through its scale subresource, of any kind that has one.
+type plainScale struct {
+	c    *kube.Reader
+	pool incident.Pool
+	workload
+	broken *incident.RefusedError
+	// instead is live's.
+	instead string
+}
+
+// newPlainScale looks, for a new step on an object that an operator owns, for one that is made to be scaled in its place.
+func newPlainScale(ctx context.Context, c *kube.Reader, pool incident.Pool, w workload, at incident.Target) *plainScale {
+	s := &plainScale{c: c, pool: pool, workload: w}
+	if owner, _ := cluster.OwnerAmong(w.object.GetOwnerReferences()); owner != nil && at.Name == "" && !isMadeToBeScaled(w.object) {
+		s.instead = scalerBeside(ctx, c, w.object, owner.UID)
+	}
+	return s
+}
+
+// scalerBeside names an object of the same owner, and of the same role where both have one, that is made to be scaled. It only makes a refusal more useful,
+// so what cannot be read is left out.
+func scalerBeside(ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, owner types.UID) string {
+	const role = "disaggregatedset.x-k8s.io/role"
+	for _, k := range madeToBeScaled() {
+		r, found, err := c.Kind(ctx, k.GroupVersion().String(), k.Kind)
+		if err != nil || !found {
+			continue
+		}
+		all, err := c.List(ctx, r, o.GetNamespace())
+		if err != nil {
+			continue
+		}
+		for i := range all {
+			above, _ := cluster.OwnerAmong(all[i].GetOwnerReferences())
+			one := all[i].GetLabels()[role]
+			if above != nil && above.UID == owner && (one == "" || o.GetLabels()[role] == "" || one == o.GetLabels()[role]) {
+				return k.Kind + " " + all[i].GetName()
+			}
+		}
+	}
+	return ""
+}
+
+func (s *plainScale) Live() live.Field {
+	return live.Field{
+		Target: live.TargetOf(s.object, scaleField), Value: live.Int(s.replicas), Resource: s.resource, Subresource: incident.SubresourceScale, ForOthers: isMadeToBeScaled(s.object), Object: s.object,
+		Version: s.scale.GetResourceVersion(), Path: s.path.fields, Pathless: s.path.unknown, Instead: s.instead, Broken: s.broken,
+		Read: func(o *unstructured.Unstructured) (incident.Value, error) {
+			n, err := cluster.ScaleReplicas(o)
+			return live.Int(n), err
+		},
+	}
+}
+
+func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
+	if err := s.checkAwake(); err != nil {
+		return incident.Step{}, err
+	}
+	to, bounds, err := addReplicas(s.replicas, req, poolLimits(s.pool))
+	if err != nil {
+		return incident.Step{}, err
+	}
+	return incident.Step{
+		To:         live.Int(to),
+		Title:      fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
+		Diff:       live.Diff(s.Live().Target, fmt.Sprintf("spec.replicas: %d", s.replicas), fmt.Sprintf("spec.replicas: %d", to)),
+		Cost:       fmt.Sprintf("%s, if the cluster has the GPUs. The new pods start with cold caches.", count(to-s.replicas, s.unit())),
+		Speed:      scaleSpeed,
+		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
+		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)}, s.warnUnseen()),
+	}, nil
+}
+
+const scaleSpeed = "Minutes: a new pod has to be scheduled, pull its image, load the weights and compile."
+
+// unit is what one replica is.
+func (w workload) unit() string {
+	if grouped(w.ref.Kind) {
+		return "more group of pods"
+	}
+	return "more pod"
+}
+
+// count writes "1 more pod", "2 more pods".
+func count(n int64, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	if unit == "more group of pods" {
+		return fmt.Sprintf("%d more groups of pods", n)
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+func (s *plainScale) Admit(to incident.Value) error {
+	n, err := live.Whole(to)
+	if err != nil {
+		return err
+	}
+	if err := s.checkAwake(); err != nil {
+		return err
+	}
+	if g := live.Ownership(s.Live(), live.ReplicasField); g.Verdict == incident.GuardRefuse {
+		return live.Refused("%s", g.Reason)
+	}
+	return poolLimits(s.pool).Check(n)
+}
+
+func (s *plainScale) Change(to incident.Value) ([]live.Operation, error) {
+	n, err := live.Whole(to)
+	if err != nil {
+		return nil, err
+	}
+	return []live.Operation{live.Test("/spec/replicas", s.replicas), live.Replace("/spec/replicas", n)}, nil
+}
+
+func (s *plainScale) Rollout(ctx context.Context, _ incident.Op, want incident.Value) (incident.Rollout, error) {
+	n, err := live.Whole(want)
+	if err != nil {
+		return incident.Rollout{}, err
+	}
+	return s.workload.rollout(ctx, s.c, n)
+}

@@ -1,0 +1,133 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/actions/kube"
+	"github.com/vllm-medic/vllm-medic/actions/live"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Knob is the limit on the requests that are let through to a pool. It is only lowered; an undo raises it again.
+type Knob struct{}
+
+// gateway is a mechanism that limits requests.
+type gateway struct {
+	// name is what the configuration calls it.
+	name string
+	// kind is the kind of object that holds the limit, by which an undo finds it again.
+	kind string
+	// find reads the limit: in the object and field of the target, else where the pool's configuration says. A target
+	// means an undo, which does not ask whom the limit is for.
+	find func(ctx context.Context, c *kube.Reader, pool incident.Pool, at incident.Target) (live.Setting, error)
+	// needs are the rights that the knob of a pool uses.
+	needs func(pool incident.Pool) []kube.Need
+}
+
+// gateways has a row for each of them.
+func gateways() []gateway { return []gateway{envoyGateway()} }
+
+// Find reads the limit.
+func (Knob) Find(
+	ctx context.Context, c *kube.Reader, pool incident.Pool, at incident.Target,
+) (live.Setting, error) {
+	g, err := gatewayOf(pool, at)
+	if err != nil {
+		return nil, err
+	}
+	return g.find(ctx, c, pool, at)
+}
+
+// Needs are the rights that the pool's gateway asks for.
+func (Knob) Needs(_ context.Context, _ *kube.Reader, pool incident.Pool) ([]kube.Need, error) {
+	g, err := gatewayOf(pool, incident.Target{})
+	if err != nil {
+		return nil, err
+	}
+	return g.needs(pool), nil
+}
+
+// gatewayOf is the gateway whose object is the target, else the one that the pool names.
+func gatewayOf(pool incident.Pool, at incident.Target) (gateway, error) {
+	var names []string
+	for _, g := range gateways() {
+		switch k := pool.Knobs.Throttle; {
+		case at.Name != "" && g.kind == at.Kind, at.Name == "" && k != nil && g.name == k.Kind:
+			return g, nil
+		}
+		names = append(names, g.name)
+	}
+	switch k := pool.Knobs.Throttle; {
+	case at.Name != "":
+		return gateway{}, live.Refused("%s is not an object that limits requests", at.Object())
+	case k == nil:
+		return gateway{}, live.NotConfigured(pool, incident.StepThrottle)
+	default:
+		return gateway{}, live.Refused("throttles of kind %q are not known; only %s is", k.Kind, strings.Join(names, ", "))
+	}
+}
+
+// limit is what the limits of all gateways have in common.
+type limit struct {
+	pool incident.Pool
+	base live.Field
+	// now is the limit in force.
+	now int64
+}
+
+// Live is the field as it was read.
+func (l limit) Live() live.Field { return l.base }
+
+// lowered works out which limit a request leads to.
+func (l limit) lowered(req incident.StepRequest) (int64, incident.Guardrail, error) {
+	asked, err := live.Times(l.now, req)
+	if err != nil {
+		return 0, incident.Guardrail{}, err
+	}
+	if asked > l.now {
+		return 0, incident.Guardrail{}, live.Refused("a throttle only lowers the limit; it is raised again by undoing the step")
+	}
+	return l.bounds().Adjust(l.now, asked)
+}
+
+// checkValue refuses a limit that is out of bounds, or in a field that somebody else is certain to set back.
+func (l limit) checkValue(to incident.Value) error {
+	n, err := live.Whole(to)
+	if err != nil {
+		return err
+	}
+	if g := live.Ownership(l.base, live.NoField); g.Verdict == incident.GuardRefuse {
+		return live.Refused("%s", g.Reason)
+	}
+	return l.bounds().Check(n)
+}
+
+func (l limit) bounds() live.Limits {
+	k := l.pool.Knobs.Throttle
+	if k == nil {
+		return live.Limits{}
+	}
+	return live.Limits{Min: max(k.Min, 1), Max: k.Max}
+}
+
+// step is a step from the present limit to another.
+func (l limit) step(to int64, what, counted, path string, guards ...incident.Guardrail) incident.Step {
+	from := ""
+	if l.base.Value.Present {
+		from = fmt.Sprintf("%s: %d", path, l.now)
+	}
+	s := incident.Step{
+		To:         live.Int(to),
+		Title:      fmt.Sprintf("Throttle %s from %d to %d %s", what, l.now, to, counted),
+		Diff:       live.Diff(l.base.Target, from, fmt.Sprintf("%s: %d", path, to)),
+		Speed:      "Seconds, without a restart.",
+		Guardrails: slices.Concat(guards, []incident.Guardrail{live.Ownership(l.base, live.NoField)}),
+	}
+	if k := l.pool.Knobs.Throttle; k != nil {
+		s.LiftAfter = k.LiftAfter
+	}
+	return s
+}
