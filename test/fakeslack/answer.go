@@ -15,7 +15,6 @@ type slackError struct {
 	code             string
 	details          []string // errors[], each ending in a JSON pointer
 	needed, provided string   // for missing_scope
-	retryAfter       time.Duration
 }
 
 func refuse(code string, details ...string) *slackError {

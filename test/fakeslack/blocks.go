@@ -5,27 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 )
 
 const (
 	maxMessageBlocks = 50
 	maxModalBlocks   = 100
-	maxMarkdown      = 12000
 	// maxBlockText is where chat.postMessage starts to answer
 	// msg_blocks_too_long. It is observed, not documented (slackapi/bolt-js#2509).
 	maxBlockText = 13200
 	maxCharts    = 2
 )
 
-// blocksPerSurface are the blocks that this double takes. Blocks that need
-// other products (video, call, card, plan, ...) are refused everywhere.
+// blocksPerSurface are the blocks that this double takes. Those that the bot
+// does not post (image, rich_text, markdown, data_table, video, ...) are refused.
 var blocksPerSurface = map[surface][]string{
-	inMessage: {
-		"section", "divider", "header", "context", "actions", "image", "input", "rich_text",
-		"markdown", "table", "data_table", "data_visualization",
-	},
-	inModal: {"section", "divider", "header", "context", "actions", "image", "input", "rich_text", "alert"},
+	inMessage: {"section", "divider", "header", "context", "actions", "input", "table", "data_visualization"},
+	inModal:   {"section", "divider", "header", "context", "actions", "input", "alert"},
 }
 
 // checkMessageBlocks returns the decoded blocks of a message or what Slack
@@ -56,9 +51,6 @@ func (c *checker) blocks(tree []any, at string, most int) {
 		c.fail(at, "no more than %d items allowed", most)
 	}
 	c.objects(tree, at, c.block)
-	if c.markdown > maxMarkdown {
-		c.fail(at, "markdown blocks must be less than %d characters together", maxMarkdown+1)
-	}
 	if c.charts > maxCharts {
 		c.fail(at, "no more than %d data_visualization blocks allowed", maxCharts)
 	}
@@ -86,22 +78,10 @@ func (c *checker) block(o object, at string) {
 	case "actions":
 		c.keys(o, at, "type", "block_id", "elements")
 		c.elements(o, at, 25, actionElements)
-	case "image":
-		c.keys(o, at, "type", "block_id", "image_url", "slack_file", "alt_text", "title")
-		c.imageSource(o, at)
-		c.textField(o, at, "title", false, 2000, plain)
 	case "input":
 		c.input(o, at)
-	case "rich_text":
-		c.richText(o, at)
-	case "markdown":
-		c.keys(o, at, "type", "block_id", "text")
-		n := utf8.RuneCountInString(c.str(o, at, "text", true, maxMarkdown))
-		c.markdown, c.text = c.markdown+n, c.text+n
 	case "table":
 		c.table(o, at)
-	case "data_table":
-		c.dataTable(o, at)
 	case "data_visualization":
 		c.chart(o, at)
 	case "alert":
@@ -134,7 +114,7 @@ func (c *checker) section(o object, at string) {
 	fields := c.list(o, at, "fields", false, 1, 10)
 	c.objects(fields, at+"/fields", func(o object, at string) { c.textObject(o, at, 2000, plain, mrkdwn) })
 	if a, ok := c.child(o, at, "accessory", false); ok {
-		c.element(a, at+"/accessory", accessories, map[string]bool{})
+		c.element(a, at+"/accessory", actionElements, map[string]bool{})
 	}
 }
 
@@ -199,7 +179,7 @@ func (s *Server) completeTree(v any) {
 }
 
 func interactive(kind string) bool {
-	return kind != "image" && (slices.Contains(actionElements, kind) || slices.Contains(inputElements, kind))
+	return slices.Contains(actionElements, kind) || slices.Contains(inputElements, kind)
 }
 
 func setDefault(o object, key string, value any) {

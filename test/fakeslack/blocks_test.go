@@ -65,25 +65,12 @@ func TestBlockLimitsPassAtTheLimitAndFailOneOver(t *testing.T) {
 	fields := func(n, length int) string {
 		return `[{"type":"section","fields":` + list(n, func(int) string { return mrkdwnText(length) }) + `}]`
 	}
-	markdown := func(n ...int) string {
-		return list(len(n), func(i int) string { return fmt.Sprintf(`{"type":"markdown","text":%q}`, a(n[i])) })
-	}
-	image := func(alt, title int) string {
-		return fmt.Sprintf(`[{"type":"image","image_url":"https://x.test/a.png","alt_text":%q,"title":%s}]`, a(alt), plainText(title))
-	}
 	cells := func(rows, columns int, cell string) string {
 		return `[{"type":"table","rows":` + list(rows, func(int) string {
 			return list(columns, func(int) string { return cell })
 		}) + `}]`
 	}
 	cell := func(n int) string { return fmt.Sprintf(`{"type":"raw_text","text":%q}`, a(n)) }
-	dataTable := func(rows int, c string) string {
-		return `[{"type":"data_table","caption":"c","rows":` + list(rows, func(int) string { return "[" + c + "]" }) + `}]`
-	}
-	pie := func(segments int, value string) string {
-		return `[{"type":"data_visualization","title":"t","chart":{"type":"pie","segments":` +
-			list(segments, func(i int) string { return fmt.Sprintf(`{"label":"l%d","value":%s}`, i, value) }) + `}}]`
-	}
 	tests := []struct {
 		name     string
 		at, over string
@@ -119,27 +106,18 @@ func TestBlockLimitsPassAtTheLimitAndFailOneOver(t *testing.T) {
 		{"option text 75", selectOf("[" + optionWith(plainText(75), "v") + "]"), selectOf("[" + optionWith(plainText(76), "v") + "]"), "", "options/0/text/text"},
 		{"option value 75", selectOf("[" + optionWith(plainText(2), a(75)) + "]"), selectOf("[" + optionWith(plainText(2), a(76)) + "]"), "", "options/0/value"},
 		{"5 overflow options", actions(`[{"type":"overflow","options":` + list(5, func(int) string { return optionWith(plainText(2), "v") }) + `}]`), actions(`[{"type":"overflow","options":` + list(6, func(int) string { return optionWith(plainText(2), "v") }) + `}]`), "", "no more than 5 items"},
-		{"image alt_text 2000", image(2000, 1), image(2001, 1), "", "/blocks/0/alt_text"},
-		{"image title 2000", image(1, 2000), image(1, 2001), "", "/blocks/0/title/text"},
-		{"image has one source", image(1, 1), `[{"type":"image","alt_text":"a"}]`, "", "exactly one of image_url and slack_file"},
-		{"markdown 12000", markdown(12000), markdown(12001), "", "/blocks/0/text"},
-		{"markdown 12000 together", markdown(6000, 6000), markdown(6000, 6001), "", "markdown blocks must be less than 12001 characters together"},
 		{"table rows 100", cells(100, 1, cell(1)), cells(101, 1, cell(1)), "", "no more than 100 items"},
 		{"table cells 20", cells(1, 20, cell(1)), cells(1, 21, cell(1)), "", "1 to 20 cells"},
 		{"table text 10000", cells(5, 1, cell(2000)), cells(5, 1, cell(2001)), "", "less than 10001 characters together"},
-		{"data_table rows 200", dataTable(200, cell(1)), dataTable(201, cell(1)), "", "no more than 200 items"},
-		{"data_table action cell", dataTable(1, `{"type":"action_cell","element":`+buttonWith("")+`}`), cells(1, 1, `{"type":"action_cell","element":`+buttonWith("")+`}`), "", "unsupported type: action_cell"},
-		{"one table", cells(1, 1, cell(1)), strings.TrimSuffix(cells(1, 1, cell(1)), "]") + "," + strings.TrimPrefix(dataTable(1, cell(1)), "["), "invalid_attachments", "only_one_table_allowed"},
+		{"one table", cells(1, 1, cell(1)), strings.TrimSuffix(cells(1, 1, cell(1)), "]") + "," + strings.TrimPrefix(cells(1, 1, cell(1)), "["), "invalid_attachments", "only_one_table_allowed"},
 		{"chart title 50", chartWith("line", 50, 1, 1, 3, 1), chartWith("line", 51, 1, 1, 3, 1), "", "/blocks/0/title"},
 		{"chart 6 series", chartWith("line", 1, 6, 2, 3, 1), chartWith("line", 1, 7, 2, 3, 1), "", "chart/series"},
-		{"chart 1 series", chartWith("area", 1, 1, 2, 3, 1), chartWith("area", 1, 0, 2, 3, 1), "", "chart/series"},
+		{"chart 1 series", chartWith("line", 1, 1, 2, 3, 1), chartWith("line", 1, 0, 2, 3, 1), "", "chart/series"},
 		{"chart 20 points", chartWith("line", 1, 2, 20, 3, 1), chartWith("line", 1, 2, 21, 3, 1), "", "series/0/data"},
-		{"chart 1 point", chartWith("bar", 1, 1, 1, 3, 1), chartWith("bar", 1, 1, 0, 3, 1), "", "series/0/data"},
+		{"chart 1 point", chartWith("line", 1, 1, 1, 3, 1), chartWith("line", 1, 1, 0, 3, 1), "", "series/0/data"},
 		{"chart labels 20", chartWith("line", 1, 1, 2, 20, 1), chartWith("line", 1, 1, 2, 21, 1), "", "must be less than 21 characters"},
 		{"chart axis labels 50", chartWith("line", 1, 1, 2, 3, 50), chartWith("line", 1, 1, 2, 3, 51), "", "axis_config/x_label"},
 		{"chart type", chartWith("line", 1, 1, 2, 3, 1), chartWith("scatter", 1, 1, 2, 3, 1), "", "chart/type"},
-		{"pie 6 segments", pie(6, "1"), pie(7, "1"), "", "chart/segments"},
-		{"pie value above 0", pie(1, "0.1"), pie(1, "0"), "", "must be more than 0"},
 		{"2 charts", charts(2), charts(3), "", "no more than 2 data_visualization blocks"},
 		{"text of all blocks 13200", list(5, func(i int) string {
 			return `{"type":"section","text":` + mrkdwnText([]int{3000, 3000, 3000, 3000, 1200}[i]) + `}`
@@ -216,6 +194,8 @@ func TestBlocksThatSlackRejects(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, blocks, code, detail string }{
 		{"alert in a message", `[{"type":"alert","text":` + plainText(3) + `}]`, "invalid_blocks", "unsupported type: alert [json-pointer:/blocks/0]"},
+		{"a chart that the bot does not send", chartWith("bar", 1, 1, 2, 3, 1), "invalid_blocks", "chart/type"},
+		{"rich text in a table", `[{"type":"table","rows":[[{"type":"rich_text","elements":[]}]]}]`, "invalid_blocks", "unsupported type: rich_text"},
 		{"unknown block", `[{"type":"hologram"}]`, "invalid_blocks", "unsupported type: hologram"},
 		{"unknown property", actions("[" + buttonWith(`,"disabled":true`) + "]"), "invalid_blocks", "invalid additional property: disabled [json-pointer:/blocks/0/elements/0]"},
 		{"an input in actions", actions(`[{"type":"plain_text_input"}]`), "invalid_blocks", "unsupported type: plain_text_input"},
@@ -269,9 +249,9 @@ func TestBlocksComeBackWithTheIDsThatSlackFillsIn(t *testing.T) {
 
 func FuzzMessageBlocksNeverPanicAndStayValid(f *testing.F) {
 	for _, seed := range []string{
-		oneButton, charts(2), selectOf("[" + optionWith(plainText(2), "v") + "]"), `[{"type":"rich_text","elements":[{"type":"rich_text_list","style":"bullet","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"x"}]}]}]}]`,
+		oneButton, charts(2), selectOf("[" + optionWith(plainText(2), "v") + "]"),
 		`[{"type":"table","rows":[[{"type":"raw_number","value":1}]],"column_settings":[null]}]`, `[null]`, `[{"type":"section","fields":[null,3]}]`, `[{"type":"header","level":1e300,"text":null}]`, `null`, ``,
-		`[{"type":"markdown","text":"# x\n**b** [l](https://x.test) <script>"}]`, confirmWith(1, 1, 1, 1),
+		confirmWith(1, 1, 1, 1),
 	} {
 		f.Add(seed)
 	}

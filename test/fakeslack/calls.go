@@ -138,7 +138,6 @@ var preventable = map[string]bool{
 	"invalid_thread_ts":       true,
 	"cannot_reply_to_message": true,
 	"cant_update_message":     true,
-	"invalid_name":            true,
 	"view_too_large":          true,
 	"used_url":                true,
 	"invalid_payload":         true,

@@ -24,11 +24,10 @@ type checker struct {
 	details  []string
 	blockIDs map[string]bool
 
-	text     int // all text of the payload
-	markdown int // text in markdown blocks
-	charts   int
-	tables   int
-	inputs   int
+	text   int // all text of the payload
+	charts int
+	tables int
+	inputs int
 }
 
 func newChecker(on surface) *checker {

@@ -129,7 +129,7 @@ type target struct {
 	channel Channel
 	message *message
 	version int        // of message, from 1
-	private *ephemeral // instead of message
+	private *Ephemeral // instead of message
 	element placed
 	others  []placed
 }

@@ -79,12 +79,3 @@ func (c *checker) options(o object, at string, most int, kinds ...string) {
 	items := c.list(o, at, "options", true, 1, most)
 	c.objects(items, at+"/options", func(o object, at string) { c.option(o, at, kinds...) })
 }
-
-func (c *checker) optionGroups(o object, at string) {
-	groups := c.list(o, at, "option_groups", true, 1, 100)
-	c.objects(groups, at+"/option_groups", func(g object, at string) {
-		c.keys(g, at, "label", "options")
-		c.textField(g, at, "label", true, 75, plain)
-		c.options(g, at, 100, plain)
-	})
-}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 const (
@@ -11,17 +12,12 @@ const (
 	maxUpdateText = 4000
 	// maxPostText is where chat.postMessage cuts text off without an error.
 	maxPostText = 40000
-	// maxAttachments is the most attachments on a message (too_many_attachments).
-	maxAttachments = 100
 	// maxMetadata bounds metadata as JSON. Slack documents the error
 	// metadata_too_large but no number; this is a guess on the strict side.
 	maxMetadata = 16 << 10
 )
 
-var (
-	emojiName    = regexp.MustCompile(`^[a-z0-9_+'-]+(::skin-tone-[2-6])?$`)
-	metadataName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-)
+var metadataName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // Metadata is what a message carries for apps.
 type Metadata struct {
@@ -36,10 +32,7 @@ func (s *Server) readContent(r request) (Version, *slackError) {
 	if v.Blocks, e = s.readBlocks(r); e != nil {
 		return v, e
 	}
-	if v.Attachments, e = readAttachments(r); e != nil {
-		return v, e
-	}
-	if v.Text == "" && v.Blocks == nil && v.Attachments == nil {
+	if v.Text == "" && v.Blocks == nil {
 		return v, refuse("no_text")
 	}
 	s.wantText(r, v)
@@ -58,23 +51,18 @@ func (s *Server) readContent(r request) (Version, *slackError) {
 // readUpdate applies chat.update's rules to the content so far: text without
 // blocks removes the blocks, metadata that is not named stays, {} removes it.
 func (s *Server) readUpdate(r request, old Version) (Version, *slackError) {
-	v := Version{Text: r.args["text"], Metadata: old.Metadata, Attachments: old.Attachments}
+	v := Version{Text: r.args["text"], Metadata: old.Metadata}
 	var e *slackError
 	if v.Blocks, e = s.readBlocks(r); e != nil {
 		return v, e
 	}
-	if r.has("attachments") {
-		if v.Attachments, e = readAttachments(r); e != nil {
-			return v, e
-		}
-	}
-	if v.Text == "" && v.Blocks == nil && !r.has("attachments") {
+	if v.Text == "" && v.Blocks == nil {
 		return v, refuse("no_text")
 	}
 	s.wantText(r, v)
 	if r.has("metadata") {
 		v.Metadata = nil
-		if !sameJSON(json.RawMessage(r.args["metadata"]), "{}") {
+		if strings.TrimSpace(r.args["metadata"]) != "{}" {
 			v.Metadata, e = parseMetadata(r.args["metadata"])
 		}
 	}
@@ -85,7 +73,7 @@ func (s *Server) readUpdate(r request, old Version) (Version, *slackError) {
 // notifications read only the text.
 func (s *Server) wantText(r request, v Version) {
 	if v.Text == "" {
-		s.unexpected = append(s.unexpected, r.method+": blocks or attachments without text, which is all that screen readers and notifications read")
+		s.unexpected = append(s.unexpected, r.method+": blocks without text, which is all that screen readers and notifications read")
 	}
 }
 
@@ -103,24 +91,6 @@ func (s *Server) readBlocks(r request) (json.RawMessage, *slackError) {
 		return nil, nil
 	}
 	return s.completeBlocks(tree), nil
-}
-
-func readAttachments(r request) (json.RawMessage, *slackError) {
-	raw := r.args["attachments"]
-	if raw == "" {
-		return nil, nil
-	}
-	var list []map[string]any
-	if err := json.Unmarshal([]byte(raw), &list); err != nil {
-		return nil, refuse("invalid_attachments")
-	}
-	switch {
-	case len(list) > maxAttachments:
-		return nil, refuse("too_many_attachments")
-	case len(list) == 0:
-		return nil, nil
-	}
-	return json.RawMessage(raw), nil
 }
 
 // parseMetadata checks the shape {event_type, event_payload}: names in snake

@@ -20,11 +20,6 @@ type Ephemeral struct {
 	MessageTS string `json:"message_ts,omitempty"`
 }
 
-type ephemeral struct {
-	Ephemeral
-	deleted bool
-}
-
 // VisibleText returns all that the person could read.
 func (e Ephemeral) VisibleText() string { return visibleText(e.Text, e.Blocks) }
 
@@ -53,26 +48,24 @@ func (s *Server) answersTo(clickID string) []Ephemeral {
 func (s *Server) selectEphemerals(since int, keep func(Ephemeral) bool) []Ephemeral {
 	var out []Ephemeral
 	for _, e := range s.ephemerals[since:] {
-		if !e.deleted && keep(e.Ephemeral) {
-			out = append(out, e.Ephemeral)
+		if keep(e) {
+			out = append(out, e)
 		}
 	}
 	return out
 }
 
-func (s *Server) findEphemeral(channel, ts string) *ephemeral {
-	i := slices.IndexFunc(s.ephemerals, func(e *ephemeral) bool {
-		return e.Channel == channel && e.TS == ts && !e.deleted
-	})
+func (s *Server) findEphemeral(channel, ts string) *Ephemeral {
+	i := slices.IndexFunc(s.ephemerals, func(e Ephemeral) bool { return e.Channel == channel && e.TS == ts })
 	if i < 0 {
 		return nil
 	}
-	return s.ephemerals[i]
+	return &s.ephemerals[i]
 }
 
 func (s *Server) addEphemeral(e Ephemeral) string {
 	e.TS = s.nextTS()
-	s.ephemerals = append(s.ephemerals, &ephemeral{Ephemeral: e})
+	s.ephemerals = append(s.ephemerals, e)
 	s.changed()
 	return e.TS
 }

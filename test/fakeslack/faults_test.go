@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -203,7 +202,7 @@ func TestStartFailsTheTestOnUnusedAndUnexpected(t *testing.T) {
 			call(t, s, "chat.postMessage", map[string]string{"channel": room, "blocks": oneButton})
 			ts := s.Messages(room)[0].TS
 			call(t, s, "chat.update", map[string]string{"channel": room, "ts": ts, "blocks": oneButton})
-		}, []string{"chat.postMessage: blocks or attachments without text", "chat.update: blocks or attachments without text"}},
+		}, []string{"chat.postMessage: blocks without text", "chat.update: blocks without text"}},
 		{"a wrong token", Options{}, func(s *Server, _ *slack.Client) {
 			_, _ = slack.New("xoxb-other", slack.OptionAPIURL(s.APIURL())).AuthTestContext(t.Context())
 		}, []string{"unexpected: auth.test: invalid_auth"}},
@@ -260,64 +259,4 @@ func inBubble(o Options) (*Server, *slack.Client) {
 	s := New(o)
 	s.SetBaseURL("http://slack.test")
 	return s, slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()), slack.OptionHTTPClient(&http.Client{Transport: inProcess{s}}))
-}
-
-func TestOneMessageASecondAndChannel(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, client := inBubble(Options{RateLimits: DocumentedRateLimits(), Channels: []Channel{{ID: room}, {ID: "C0TWO"}}})
-		post := func(channel string) error {
-			_, _, err := client.PostMessageContext(t.Context(), channel, slack.MsgOptionText("x", false))
-			return err
-		}
-		if err := errors.Join(post(room), post("C0TWO")); err != nil {
-			t.Fatalf("one message in each channel: %v", err)
-		}
-		var limited *slack.RateLimitedError
-		if err := post(room); !errors.As(err, &limited) || limited.RetryAfter != time.Second {
-			t.Fatalf("the second message: %v, want a rate limit of 1s", err)
-		}
-		if len(s.Unexpected()) != 0 {
-			t.Errorf("being limited is not unexpected: %q", s.Unexpected())
-		}
-		if err := post(room); err == nil {
-			t.Error("a call before Retry-After went through")
-		}
-		if got := s.Unexpected(); len(got) != 1 || !strings.Contains(got[0], "before its Retry-After was over") {
-			t.Errorf("unexpected = %q, want the call before Retry-After", got)
-		}
-		time.Sleep(limited.RetryAfter)
-		if err := post(room); err != nil {
-			t.Errorf("after Retry-After: %v", err)
-		}
-		if n := len(s.Messages(room)); n != 2 {
-			t.Errorf("%d messages, want 2", n)
-		}
-	})
-}
-
-func TestTierLimitsRefillOverAMinute(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, client := inBubble(Options{RateLimits: DocumentedRateLimits()})
-		list := func() error {
-			_, err := client.GetUserGroupMembersContext(t.Context(), "S0ONCALL")
-			return err
-		}
-		for i := range 20 {
-			if err := list(); err != nil {
-				t.Fatalf("call %d: %v", i+1, err)
-			}
-		}
-		var limited *slack.RateLimitedError
-		if err := list(); !errors.As(err, &limited) || limited.RetryAfter != 3*time.Second {
-			t.Fatalf("call 21: %v, want a rate limit of 3s", err)
-		}
-		time.Sleep(time.Minute)
-		for i := range 20 {
-			if err := list(); err != nil {
-				t.Fatalf("call %d a minute later: %v", i+1, err)
-			}
-		}
-	})
 }

@@ -209,21 +209,11 @@ func (s *Server) wireVersion(m *message, n int, metadata bool) answer {
 	if v.Blocks != nil {
 		out["blocks"] = v.Blocks
 	}
-	if v.Attachments != nil {
-		out["attachments"] = v.Attachments
-	}
 	if metadata && v.Metadata != nil {
 		out["metadata"] = v.Metadata
 	}
 	if n > 1 {
 		out["edited"] = answer{"user": m.user, "ts": formatTS(v.At)}
-	}
-	if len(m.reactions) > 0 {
-		list := make([]answer, len(m.reactions))
-		for i, r := range m.reactions {
-			list[i] = answer{"name": r.Name, "users": r.Users, "count": len(r.Users)}
-		}
-		out["reactions"] = list
 	}
 	s.wireThread(out, m)
 	return out

@@ -45,9 +45,7 @@ func (s *Server) LiveMentions() []Mention {
 		}
 	}
 	for _, e := range s.ephemerals {
-		if !e.deleted {
-			out = append(out, s.scan(Mention{Channel: e.Channel, TS: e.TS, Private: true}, e.Text, e.Blocks)...)
-		}
+		out = append(out, s.scan(Mention{Channel: e.Channel, TS: e.TS, Private: true}, e.Text, e.Blocks)...)
 	}
 	return out
 }
@@ -68,19 +66,8 @@ func (s *Server) scanTree(at Mention, where string, v any, out *[]Mention) {
 			s.scanTree(at, fmt.Sprintf("%s/%d", where, i), item, out)
 		}
 	case object:
-		switch text(v, "type") {
-		case mrkdwn:
+		if text(v, "type") == mrkdwn {
 			s.scanText(at, where+"/text", text(v, "text"), v["verbatim"] == true, out)
-		case "markdown":
-			s.scanText(at, where+"/text", text(v, "text"), false, out)
-		case "broadcast":
-			s.found(at, where, "everyone", text(v, "range"), out)
-		case "user":
-			s.found(at, where, "user", text(v, "user_id"), out)
-		case "usergroup", "team":
-			s.found(at, where, "usergroup", text(v, "usergroup_id")+text(v, "team_id"), out)
-		case "link":
-			s.found(at, where, "link", text(v, "url"), out)
 		}
 		for _, key := range sortedKeys(v) {
 			s.scanTree(at, where+"/"+key, v[key], out)

@@ -1,12 +1,9 @@
 package fakeslack
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -21,13 +18,11 @@ type Message struct {
 	Text    string `json:"text"`
 	// Blocks are the blocks as Slack returns them: with a block_id each and an
 	// action_id on each element.
-	Blocks      json.RawMessage `json:"blocks,omitempty"`
-	Attachments json.RawMessage `json:"attachments,omitempty"`
-	Metadata    *Metadata       `json:"metadata,omitempty"`
-	Edited      bool            `json:"edited"`
+	Blocks   json.RawMessage `json:"blocks,omitempty"`
+	Metadata *Metadata       `json:"metadata,omitempty"`
+	Edited   bool            `json:"edited"`
 	// Versions are all contents the message has had, the current one last.
-	Versions  []Version  `json:"versions"`
-	Reactions []Reaction `json:"reactions,omitempty"`
+	Versions []Version `json:"versions"`
 	// UnfurlLinks and UnfurlMedia are nil when the bot did not say.
 	UnfurlLinks *bool `json:"unfurl_links,omitempty"`
 	UnfurlMedia *bool `json:"unfurl_media,omitempty"`
@@ -37,28 +32,17 @@ type Message struct {
 
 // Version is one content of a message.
 type Version struct {
-	At          time.Time       `json:"at"`
-	Text        string          `json:"text"`
-	Blocks      json.RawMessage `json:"blocks,omitempty"`
-	Attachments json.RawMessage `json:"attachments,omitempty"`
-	Metadata    *Metadata       `json:"metadata,omitempty"`
+	At       time.Time       `json:"at"`
+	Text     string          `json:"text"`
+	Blocks   json.RawMessage `json:"blocks,omitempty"`
+	Metadata *Metadata       `json:"metadata,omitempty"`
 }
-
-// Reaction is one emoji under a message.
-type Reaction struct {
-	Name  string   `json:"name"`
-	Users []string `json:"users"`
-}
-
-// Emoji returns the character of the reaction, or its name between colons.
-func (r Reaction) Emoji() string { return emoji(":" + r.Name + ":") }
 
 type message struct {
 	channel, ts, threadTS    string
 	user                     string
 	fromBot                  bool
 	versions                 []Version
-	reactions                []Reaction
 	unfurlLinks, unfurlMedia *bool
 	broadcast                bool
 	deleted                  bool
@@ -71,14 +55,10 @@ func (m *message) topLevel() bool { return m.threadTS == "" || m.threadTS == m.t
 
 func (m *message) snapshot() Message {
 	v := m.current()
-	reactions := slices.Clone(m.reactions)
-	for i := range reactions {
-		reactions[i].Users = slices.Clone(reactions[i].Users)
-	}
 	return Message{
 		Channel: m.channel, TS: m.ts, ThreadTS: m.threadTS, User: m.user, FromBot: m.fromBot,
-		Text: v.Text, Blocks: v.Blocks, Attachments: v.Attachments, Metadata: v.Metadata,
-		Edited: len(m.versions) > 1, Versions: slices.Clone(m.versions), Reactions: reactions,
+		Text: v.Text, Blocks: v.Blocks, Metadata: v.Metadata,
+		Edited: len(m.versions) > 1, Versions: slices.Clone(m.versions),
 		UnfurlLinks: m.unfurlLinks, UnfurlMedia: m.unfurlMedia, Broadcast: m.broadcast,
 	}
 }
@@ -246,54 +226,4 @@ func (s *Server) updateMessage(r request) (answer, *slackError) {
 	m.versions = append(m.versions, v)
 	s.changed()
 	return answer{"channel": c.ID, "ts": m.ts, "text": v.Text, "message": s.wire(m, true)}, nil
-}
-
-func (s *Server) getPermalink(r request) (answer, *slackError) {
-	c, e := s.lookupChannel(r.args["channel"], false)
-	if e != nil {
-		return nil, e
-	}
-	ts := r.args["message_ts"]
-	m := s.findMessage(c.ID, ts)
-	if m == nil {
-		return nil, refuse("message_not_found")
-	}
-	link := "https://" + s.opts.TeamDomain + ".slack.com/archives/" + c.ID + "/p" + strings.ReplaceAll(ts, ".", "")
-	if !m.topLevel() {
-		link += "?thread_ts=" + url.QueryEscape(m.threadTS) + "&cid=" + c.ID
-	}
-	return answer{"channel": c.ID, "permalink": link}, nil
-}
-
-func (s *Server) addReaction(r request) (answer, *slackError) {
-	c, e := s.lookupChannel(r.args["channel"], false)
-	if e != nil {
-		return nil, e
-	}
-	name := strings.Trim(r.args["name"], ":")
-	m := s.findMessage(c.ID, r.args["timestamp"])
-	switch {
-	case m == nil:
-		return nil, refuse("message_not_found")
-	case !emojiName.MatchString(name):
-		return nil, refuse("invalid_name")
-	case c.Archived:
-		return nil, refuse("is_archived")
-	}
-	i := slices.IndexFunc(m.reactions, func(x Reaction) bool { return x.Name == name })
-	if i < 0 {
-		m.reactions = append(m.reactions, Reaction{Name: name})
-		i = len(m.reactions) - 1
-	}
-	if slices.Contains(m.reactions[i].Users, s.opts.BotUserID) {
-		return nil, refuse("already_reacted")
-	}
-	m.reactions[i].Users = append(m.reactions[i].Users, s.opts.BotUserID)
-	s.changed()
-	return answer{}, nil
-}
-
-// sameJSON compares two JSON texts byte for byte after trimming.
-func sameJSON(a json.RawMessage, b string) bool {
-	return bytes.Equal(bytes.TrimSpace(a), []byte(b))
 }

@@ -26,7 +26,6 @@ const mark = "\uE000"
 var (
 	fence      = regexp.MustCompile("(?s)```\n?(.*?)```")
 	inlineCode = regexp.MustCompile("`([^`\n]+)`")
-	markdownTo = regexp.MustCompile(`\[([^\]\n]+)\]\((https?://[^\s)]+)\)`)
 	shortcode  = regexp.MustCompile(`:[a-z0-9_+-]+:`)
 	marked     = regexp.MustCompile(mark + `[0-9]+` + mark)
 )
@@ -49,27 +48,6 @@ func (r renderer) mrkdwn(s string) template.HTML {
 	s = token.ReplaceAllStringFunc(s, func(hit string) string { return p.keep(p.token(hit[1 : len(hit)-1])) })
 	s = bareLink.ReplaceAllStringFunc(s, func(hit string) string { return p.keep(anchor(unescaper.Replace(hit), unescaper.Replace(hit))) })
 	return p.finish(s)
-}
-
-// markdown renders the common part of Markdown for the markdown block.
-func (r renderer) markdown(s string) template.HTML {
-	p := rendering{renderer: r}
-	s = p.takeCode(strings.ReplaceAll(s, mark, ""))
-	s = markdownTo.ReplaceAllStringFunc(s, func(hit string) string {
-		parts := markdownTo.FindStringSubmatch(hit)
-		return p.keep(anchor(parts[2], parts[1]))
-	})
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		trimmed := strings.TrimLeft(line, "#")
-		switch {
-		case len(trimmed) < len(line) && strings.HasPrefix(trimmed, " "):
-			lines[i] = "*" + strings.TrimSpace(trimmed) + "*"
-		case strings.HasPrefix(line, "- "), strings.HasPrefix(line, "* "):
-			lines[i] = "• " + line[2:]
-		}
-	}
-	return p.finish(strings.ReplaceAll(strings.Join(lines, "\n"), "**", "*"))
 }
 
 // plain renders text in which nothing is markup but emoji.

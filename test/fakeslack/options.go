@@ -42,15 +42,11 @@ type Options struct {
 	// Scopes are those of the token (DefaultScopes). A method outside them
 	// answers missing_scope.
 	Scopes []string
-	// RateLimits are enforced when they are not nil; see DocumentedRateLimits.
-	RateLimits RateLimits
 	// AllowedLinks are prefixes of URLs that may be live links in messages.
 	AllowedLinks []string
 	// DropMetadata makes history and replies return no metadata, as if it had
 	// not survived.
 	DropMetadata bool
-	// ClockSkew is added to the clock that message timestamps are made from.
-	ClockSkew time.Duration
 
 	// ClickTimeout is how long a click waits for its answer (3 s, Slack's limit).
 	ClickTimeout time.Duration
@@ -63,8 +59,7 @@ type Options struct {
 // DefaultScopes returns the scopes that the method table asks for.
 func DefaultScopes() []string {
 	return []string{
-		"chat:write", "users:read", "usergroups:read", "reactions:write",
-		"channels:read", "groups:read", "channels:history", "groups:history",
+		"chat:write", "users:read", "usergroups:read", "channels:read", "groups:read", "channels:history", "groups:history",
 	}
 }
 

@@ -61,7 +61,6 @@ type pageMessage struct {
 	Edited         bool
 	Versions       int
 	Blocks         []pageBlock
-	Reactions      []Reaction
 	Replies        []pageMessage
 	Notes          []pageMessage // private answers beside the message
 }
@@ -143,8 +142,8 @@ func (s *Server) pageView(channel, user string) pageView {
 	}
 	s.fillDays(&view, r)
 	for _, e := range s.ephemerals {
-		if !e.deleted && e.Channel == view.Channel.ID && e.User == view.User.ID && s.anchorOf(e.Ephemeral) == nil {
-			view.Notes = append(view.Notes, s.pageEphemeral(e.Ephemeral, r))
+		if e.Channel == view.Channel.ID && e.User == view.User.ID && s.anchorOf(e) == nil {
+			view.Notes = append(view.Notes, s.pageEphemeral(e, r))
 		}
 	}
 	for _, v := range s.views {
@@ -196,7 +195,7 @@ func (s *Server) pageMessage(m *message, viewer string, r renderer) pageMessage 
 	v := m.current()
 	out := s.pageAuthor(m.user, m.ts)
 	out.Channel, out.App = m.channel, m.fromBot
-	out.Edited, out.Versions, out.Reactions = len(m.versions) > 1, len(m.versions), m.reactions
+	out.Edited, out.Versions = len(m.versions) > 1, len(m.versions)
 	out.Blocks = r.pageBlocks(v.Text, v.Blocks, nil)
 	if m.topLevel() {
 		for _, reply := range s.messages[m.channel] {
@@ -206,8 +205,8 @@ func (s *Server) pageMessage(m *message, viewer string, r renderer) pageMessage 
 		}
 	}
 	for _, e := range s.ephemerals {
-		if !e.deleted && e.User == viewer && s.anchorOf(e.Ephemeral) == m {
-			out.Notes = append(out.Notes, s.pageEphemeral(e.Ephemeral, r))
+		if e.User == viewer && s.anchorOf(e) == m {
+			out.Notes = append(out.Notes, s.pageEphemeral(e, r))
 		}
 	}
 	return out

@@ -51,7 +51,6 @@ func TestPageShowsTheChannel(t *testing.T) {
 		{"type":"divider"},{"type":"context","elements":[{"type":"mrkdwn","text":"small print"}]},`+
 		strings.Replace(chart[1:len(chart)-1], `"title":"a"`, `"title":"TTFT"`, 1)+`,`+
 		`{"type":"table","rows":[[{"type":"raw_text","text":"signal"}],[{"type":"raw_number","value":42}]]},`+
-		`{"type":"rich_text","elements":[{"type":"rich_text_list","style":"ordered","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"rich","style":{"bold":true}}]}]}]},`+
 		`{"type":"actions","elements":[`+buttonWith(`,"action_id":"go:1","style":"primary","confirm":{"title":`+plainText(2)+`,"text":`+plainText(2)+`,"confirm":`+plainText(2)+`,"deny":`+plainText(2)+`}`)+`]}]`)
 	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("a reply", false), slack.MsgOptionTS(ts)); err != nil {
 		t.Fatal(err)
@@ -61,7 +60,7 @@ func TestPageShowsTheChannel(t *testing.T) {
 	for _, want := range []string{
 		"llama-70b is slow</h3>", "<strong>why</strong>", ">runbook</a>", "field one", "<hr>", "small print",
 		"<figcaption>TTFT</figcaption>", `<polyline class="line" points="`, `<ul class="legend">`, "<th>signal</th>", `<td class="number">42</td>`,
-		"<ol><li><strong>rich</strong></li></ol>", `data-element="go:1"`, `data-confirm="`, "1 reply", "a reply", "Bob Brandt", "a person",
+		`data-element="go:1"`, `data-confirm="`, "1 reply", "a reply", "Bob Brandt", "a person",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -93,15 +92,11 @@ func TestPageEscapesHostileText(t *testing.T) {
 		postBlocks(t, s, `[{"type":"section","text":`+text+`,"fields":[`+text+`]},{"type":"context","elements":[`+text+`]},{"type":"actions","elements":[`+button+`]}]`)
 	}
 	call(t, s, "chat.postMessage", map[string]string{"channel": room, "text": hostile, "blocks": string(encode([]any{
-		object{"type": "markdown", "text": hostile},
 		object{"type": "data_visualization", "title": "<script>", "chart": object{
 			"type": "line", "axis_config": object{"categories": []any{"<script>"}, "x_label": "<script>"},
 			"series": []any{object{"name": "<script>", "data": []any{object{"label": "<script>", "value": 1}}}},
 		}},
 		object{"type": "table", "rows": []any{[]any{object{"type": "raw_text", "text": hostile}}}},
-		object{"type": "rich_text", "elements": []any{object{"type": "rich_text_section", "elements": []any{
-			object{"type": "text", "text": hostile}, object{"type": "link", "url": "javascript:alert(1)", "text": hostile}, object{"type": "emoji", "name": hostile},
-		}}}},
 	}))})
 	s.PostAs("U0BOB", room, hostile, "")
 	_, page := fetch(t, s, "/?user="+strings.ReplaceAll(hostile, " ", "+"))

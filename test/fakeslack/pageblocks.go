@@ -40,9 +40,8 @@ type pageOption struct {
 }
 
 type pageCell struct {
-	Text    template.HTML
-	Number  bool
-	Element *pageElement
+	Text   template.HTML
+	Number bool
 }
 
 type pageInput struct {
@@ -88,18 +87,10 @@ func (r renderer) pageBlock(o object, errs map[string]string) pageBlock {
 		}
 	case "context", "actions":
 		eachObject(o["elements"], func(e object) { b.Elements = append(b.Elements, r.pageElement(e, id)) })
-	case "image":
-		b.Elements = []pageElement{r.pageElement(o, id)}
-		b.Text = r.textObject(o["title"])
-	case "markdown":
-		b.Text = r.markdown(text(o, "text"))
 	case "alert":
 		b.Text = r.textObject(o["text"])
-	case "rich_text":
-		b.Text = r.richText(o)
-	case "table", "data_table":
-		b.Text = r.plain(text(o, "caption"))
-		b.Rows = r.rows(o["rows"], id)
+	case "table":
+		b.Rows = r.rows(o["rows"])
 	case "data_visualization":
 		b.Chart = drawChart(chartOf(o))
 	case "input":
@@ -129,48 +120,34 @@ func (r renderer) pageElement(o object, blockID string) pageElement {
 	switch e.Kind {
 	case plain, mrkdwn:
 		e.Kind, e.Text = "text", r.textObject(o)
-	case "image":
-		e.URL, e.Label = text(o, "image_url"), text(o, "alt_text")
 	case "button":
 		e.Text, e.Label = r.textObject(o["text"]), text(o, "accessibility_label")
-	case "static_select", "radio_buttons", "overflow", "checkboxes", "multi_static_select":
+	case "static_select", "radio_buttons", "overflow", "checkboxes":
 		e.Kind = "select"
 		initial, _ := o["initial_option"].(object)
 		for _, opt := range optionsOf(o) {
 			value := text(opt, "value")
 			e.Options = append(e.Options, pageOption{Value: value, Text: innerText(opt, "text"), Selected: value == text(initial, "value")})
 		}
-	case "plain_text_input", "number_input", "email_text_input", "url_text_input":
+	case "plain_text_input", "number_input":
 		e.Kind = "input"
 	}
 	return e
 }
 
-func (r renderer) rows(v any, blockID string) [][]pageCell {
+func (r renderer) rows(v any) [][]pageCell {
 	var out [][]pageCell
 	rows, _ := v.([]any)
 	for _, row := range rows {
 		var cells []pageCell
-		eachObject(row, func(o object) { cells = append(cells, r.cell(o, blockID)) })
+		eachObject(row, func(o object) {
+			shown, number := text(o, "text"), text(o, "type") == "raw_number"
+			if number && shown == "" {
+				shown = fmt.Sprint(o["value"])
+			}
+			cells = append(cells, pageCell{Text: r.plain(shown), Number: number})
+		})
 		out = append(out, cells)
 	}
 	return out
-}
-
-func (r renderer) cell(o object, blockID string) pageCell {
-	switch text(o, "type") {
-	case "rich_text":
-		return pageCell{Text: r.richText(o)}
-	case "raw_number":
-		if shown := text(o, "text"); shown != "" {
-			return pageCell{Text: r.plain(shown), Number: true}
-		}
-		return pageCell{Text: r.plain(fmt.Sprint(o["value"])), Number: true}
-	case "action_cell":
-		element, _ := o["element"].(object)
-		e := r.pageElement(element, blockID)
-		return pageCell{Element: &e}
-	default:
-		return pageCell{Text: r.plain(text(o, "text"))}
-	}
 }

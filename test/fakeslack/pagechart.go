@@ -10,9 +10,8 @@ import (
 
 // The drawing area of a chart, in the units of its SVG.
 const (
-	chartWidth, chartHeight = 640.0, 220.0
-	plotLeft, plotRight     = 44.0, 632.0
-	plotTop, plotBottom     = 10.0, 194.0
+	plotLeft, plotRight = 44.0, 632.0
+	plotTop, plotBottom = 10.0, 194.0
 )
 
 // chartView is a chart as coordinates; the template only writes them down.
@@ -32,22 +31,13 @@ type chartLine struct {
 	Name   string
 	Last   string
 	Points string // of the line
-	Area   string // closed, for area charts
 	Dots   []chartDot
-	Bars   []chartBar
-	Arcs   []string
 }
 
 type chartDot struct{ X, Y, Title string }
 
-type chartBar struct{ X, Y, Width, Height, Title string }
-
 func drawChart(c Chart) *chartView {
 	v := &chartView{Chart: c, Summary: summary(c)}
-	if c.Type == "pie" {
-		v.Lines = pieArcs(c)
-		return v
-	}
 	low, high := chartRange(c)
 	step := niceStep(high - low)
 	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
@@ -68,7 +58,7 @@ func drawChart(c Chart) *chartView {
 		}
 	}
 	for n, s := range c.Series {
-		v.Lines = append(v.Lines, drawSeries(c, n, s, x, y, y(math.Max(low, math.Min(0, high)))))
+		v.Lines = append(v.Lines, drawSeries(c, n, s, x, y))
 	}
 	return v
 }
@@ -94,74 +84,31 @@ func summary(c Chart) string {
 	return strings.Join(parts, "; ")
 }
 
-// xScale puts lines on points from edge to edge and bars into equal bands.
+// xScale puts the points from edge to edge.
 func xScale(c Chart) func(int) float64 {
+	const inset = 8
 	n := float64(len(c.Labels))
 	return func(i int) float64 {
-		if c.Type == "bar" || n == 1 {
-			return plotLeft + (float64(i)+0.5)/n*(plotRight-plotLeft)
+		if n == 1 {
+			return (plotLeft + plotRight) / 2
 		}
-		const inset = 8
 		return plotLeft + inset + float64(i)/(n-1)*(plotRight-plotLeft-2*inset)
 	}
 }
 
-func drawSeries(c Chart, n int, s ChartSeries, x func(int) float64, y func(float64) float64, base float64) chartLine {
+func drawSeries(c Chart, n int, s ChartSeries, x func(int) float64, y func(float64) float64) chartLine {
 	line := chartLine{N: n + 1, Name: s.Name}
 	if len(s.Values) > 0 {
 		line.Last = shortNumber(s.Values[len(s.Values)-1])
 	}
-	var points []string
-	band := (plotRight - plotLeft) / float64(len(c.Labels)) * 0.72
+	points := make([]string, len(s.Values))
 	for i, value := range s.Values {
+		points[i] = num(x(i)) + "," + num(y(value))
 		title := fmt.Sprintf("%s, %s: %s", s.Name, c.Labels[i], shortNumber(value))
-		if c.Type == "bar" {
-			width := band / float64(len(c.Series))
-			left := x(i) - band/2 + float64(n)*width
-			top, bottom := math.Min(y(value), base), math.Max(y(value), base)
-			line.Bars = append(line.Bars, chartBar{num(left), num(top), num(math.Max(1, width-2)), num(bottom - top), title})
-			continue
-		}
-		points = append(points, num(x(i))+","+num(y(value)))
 		line.Dots = append(line.Dots, chartDot{num(x(i)), num(y(value)), title})
 	}
 	line.Points = strings.Join(points, " ")
-	if c.Type == "area" && len(points) > 0 {
-		line.Area = fmt.Sprintf("%s,%s %s %s,%s", num(x(0)), num(base), line.Points, num(x(len(points)-1)), num(base))
-	}
 	return line
-}
-
-// pieArcs returns one wedge per segment, clockwise from the top.
-func pieArcs(c Chart) []chartLine {
-	const cx, cy, radius = chartWidth / 2, chartHeight / 2, 96.0
-	var lines []chartLine
-	if len(c.Series) == 0 {
-		return nil
-	}
-	total := 0.0
-	for _, v := range c.Series[0].Values {
-		total += v
-	}
-	from := -math.Pi / 2
-	for i, v := range c.Series[0].Values {
-		line := chartLine{N: i + 1, Name: c.Labels[i], Last: shortNumber(v)}
-		if total > 0 {
-			// A full circle cannot be one arc, so it is drawn as just less.
-			sweep := math.Min(v/total*2*math.Pi, 2*math.Pi-1e-4)
-			to := from + sweep
-			large := 0
-			if sweep > math.Pi {
-				large = 1
-			}
-			line.Arcs = []string{fmt.Sprintf("M%s,%s L%s,%s A%s,%s 0 %d 1 %s,%s Z", num(cx), num(cy),
-				num(cx+radius*math.Cos(from)), num(cy+radius*math.Sin(from)), num(radius), num(radius), large,
-				num(cx+radius*math.Cos(to)), num(cy+radius*math.Sin(to)))}
-			from = to
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // drawable bounds what an axis spans: beyond it floating point runs out.

@@ -112,27 +112,15 @@ func actionOf(p placed, c ClickRequest) (answer, error) {
 
 // valueOf returns the state of an element in which a person chose or typed value.
 func valueOf(o object, value string) (answer, error) {
-	switch kind := text(o, "type"); kind {
-	case "plain_text_input", "number_input", "email_text_input", "url_text_input":
+	switch text(o, "type") {
+	case "plain_text_input", "number_input":
 		return answer{"value": value}, nil
-	case "users_select":
-		return answer{"selected_user": value}, nil
-	case "channels_select":
-		return answer{"selected_channel": value}, nil
-	case "conversations_select":
-		return answer{"selected_conversation": value}, nil
-	case "datepicker":
-		return answer{"selected_date": value}, nil
-	case "timepicker":
-		return answer{"selected_time": value}, nil
-	case "static_select", "radio_buttons", "overflow":
-		option, err := findOption(o, value)
-		return answer{"selected_option": option}, err
-	case "checkboxes", "multi_static_select":
+	case "checkboxes":
 		option, err := findOption(o, value)
 		return answer{"selected_options": []any{option}}, err
-	default:
-		return nil, fmt.Errorf("%w: this double cannot use an element of type %s", ErrNotVisible, kind)
+	default: // static_select, radio_buttons, overflow
+		option, err := findOption(o, value)
+		return answer{"selected_option": option}, err
 	}
 }
 
@@ -145,12 +133,9 @@ func findOption(o object, value string) (object, error) {
 	return nil, fmt.Errorf("%w: no option %q", ErrNotVisible, value)
 }
 
-// optionsOf returns the choices of an element, those in groups included.
 func optionsOf(o object) []object {
 	var out []object
-	add := func(option object) { out = append(out, option) }
-	eachObject(o["options"], add)
-	eachObject(o["option_groups"], func(group object) { eachObject(group["options"], add) })
+	eachObject(o["options"], func(option object) { out = append(out, option) })
 	return out
 }
 
@@ -186,7 +171,5 @@ func stateOf(all []placed, used placed, action answer) answer {
 }
 
 var initialValues = map[string]string{
-	"initial_option": "selected_option", "initial_options": "selected_options", "initial_user": "selected_user",
-	"initial_channel": "selected_channel", "initial_conversation": "selected_conversation",
-	"initial_date": "selected_date", "initial_time": "selected_time", "initial_value": "value",
+	"initial_option": "selected_option", "initial_options": "selected_options", "initial_value": "value",
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -24,10 +22,10 @@ type responseURL struct {
 	expires            time.Time
 }
 
-// responseFields are the arguments that a response_url takes.
-var responseFields = []string{
-	"text", "blocks", "attachments", "response_type", "replace_original", "delete_original",
-	"thread_ts", "metadata", "mrkdwn", "unfurl_links", "unfurl_media",
+// responseFields are the arguments of a response_url that this double knows, with
+// the one value that it takes where there is one.
+var responseFields = map[string]string{
+	"text": "", "blocks": "", "thread_ts": "", "response_type": "ephemeral", "replace_original": "false", "delete_original": "false",
 }
 
 func (s *Server) newResponseURL(clickID, channel, messageTS, user string) string {
@@ -88,54 +86,24 @@ func (s *Server) answerClick(id string, r request, bad *slackError) (int, *slack
 		return http.StatusBadRequest, refuse("invalid_payload")
 	}
 	for name, value := range r.args {
-		// slack-go sends an empty ts; Slack has no use for one.
-		if !slices.Contains(responseFields, name) && value != "" {
-			s.unexpected = append(s.unexpected, fmt.Sprintf("response_url: argument %q is not one that Slack documents", name))
+		if only, known := responseFields[name]; !known || only != "" && value != only {
+			s.unexpected = append(s.unexpected, fmt.Sprintf("response_url: argument %s=%.20q is not one that this double knows", name, value))
 		}
 	}
 	u.uses++
 	return http.StatusOK, s.applyAnswer(u, r)
 }
 
-// applyAnswer does what the answer asks for: delete or replace the clicked
-// message, post in the channel, or by default tell the person who clicked.
+// applyAnswer tells the person who clicked, and nobody else. Slack can also post in
+// the channel or change the clicked message from here; the bot does neither.
 func (s *Server) applyAnswer(u *responseURL, r request) *slackError {
-	delete(r.args, "metadata") // slack-go sends an empty one, and private answers carry none
-	if strings.TrimSpace(r.args["blocks"]) == "null" {
-		delete(r.args, "blocks")
-	}
-	original := s.findMessage(u.channel, u.messageTS)
-	private := s.findEphemeral(u.channel, u.messageTS)
-	if r.flag("delete_original") {
-		switch {
-		case original != nil:
-			original.deleted = true
-		case private != nil:
-			private.deleted = true
-		}
-		s.changed()
-		return nil
-	}
 	v, e := s.readContent(r)
 	if e != nil {
 		return e
 	}
-	switch {
-	case r.flag("replace_original") && original != nil:
-		v.At, v.Metadata = s.now(), original.current().Metadata
-		original.versions = append(original.versions, v)
-		s.changed()
-	case r.flag("replace_original") && private != nil:
-		private.Text, private.Blocks = v.Text, v.Blocks
-		s.changed()
-	case r.args["response_type"] == "in_channel":
-		m := &message{channel: u.channel, threadTS: r.args["thread_ts"], user: s.opts.BotUserID, fromBot: true}
-		s.addMessage(m, v)
-	default:
-		s.addEphemeral(Ephemeral{
-			Channel: u.channel, User: u.user, ThreadTS: r.args["thread_ts"], Text: v.Text, Blocks: v.Blocks,
-			ClickID: u.clickID, MessageTS: u.messageTS,
-		})
-	}
+	s.addEphemeral(Ephemeral{
+		Channel: u.channel, User: u.user, ThreadTS: r.args["thread_ts"], Text: v.Text, Blocks: v.Blocks,
+		ClickID: u.clickID, MessageTS: u.messageTS,
+	})
 	return nil
 }

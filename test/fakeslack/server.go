@@ -28,7 +28,7 @@ type Server struct {
 	userOrder     []string
 	usergroups    map[string]Usergroup
 	messages      map[string][]*message // by channel, oldest first, replies included
-	ephemerals    []*ephemeral
+	ephemerals    []Ephemeral
 	views         []*view
 	triggers      map[string]*trigger
 	responseURLs  map[string]*responseURL
@@ -38,7 +38,6 @@ type Server struct {
 	wanted        []*wantedError
 	unexpected    []string
 	outage        int
-	buckets       map[string]*bucket
 	lastMicros    int64
 	lastID        int
 	changeSignal  chan struct{}
@@ -56,7 +55,6 @@ func New(o Options) *Server {
 		triggers:     map[string]*trigger{},
 		responseURLs: map[string]*responseURL{},
 		clicks:       map[string]*sentClick{},
-		buckets:      map[string]*bucket{},
 		changeSignal: make(chan struct{}),
 	}
 	for _, c := range s.opts.Channels {
@@ -86,8 +84,8 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-// ServeHTTP answers the Web API under /api/, response_urls under /actions/, the
-// control JSON under /_fake/ and the page at /.
+// ServeHTTP answers the Web API under /api/, response_urls under /actions/, the page
+// at / and what it sends under /_fake/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
@@ -148,5 +146,5 @@ func (s *Server) changed() {
 
 // now is the workspace's clock, in UTC.
 func (s *Server) now() time.Time {
-	return time.Now().Add(s.opts.ClockSkew).UTC()
+	return time.Now().UTC()
 }

@@ -36,7 +36,7 @@ type viewAnswer struct {
 }
 
 // SubmitView sends a view_submission and applies the answer to the view: closed,
-// errors shown, updated, pushed or cleared. What Slack's client itself would not
+// errors shown or updated. What Slack's client itself would not
 // submit (a required input left empty, a text too long) is ErrNotVisible.
 func (s *Server) SubmitView(ctx context.Context, r SubmitRequest) (SubmitResult, error) {
 	sent, v, err := s.prepareSubmission(r)
@@ -79,7 +79,7 @@ func (s *Server) CloseView(ctx context.Context, user, viewID string) error {
 }
 
 func (s *Server) openViewOf(user, viewID string) (*view, User, error) {
-	v := s.findView(viewID, "")
+	v := s.findView(viewID)
 	u, known := s.users[user]
 	if v == nil || !known || v.user != user {
 		return nil, u, fmt.Errorf("%w: %q has no open view %q", ErrNotVisible, user, viewID)
@@ -180,12 +180,6 @@ func (s *Server) applySubmission(v *view, out *SubmitResult) error {
 	switch a.Action {
 	case "":
 		v.open = false
-	case "clear":
-		for _, other := range s.views {
-			if other.rootID == v.rootID {
-				other.open = false
-			}
-		}
 	case "errors":
 		return v.showErrors(a.Errors)
 	case "update":
@@ -194,29 +188,9 @@ func (s *Server) applySubmission(v *view, out *SubmitResult) error {
 			return fmt.Errorf("%w: %s %v", ErrRefused, e.code, e.details)
 		}
 		s.replaceView(v, content)
-	case "push":
-		return s.pushAnswer(v, a.View)
 	default:
 		return fmt.Errorf("%w: unknown response_action %q", ErrRefused, a.Action)
 	}
-	return nil
-}
-
-func (s *Server) pushAnswer(v *view, raw json.RawMessage) error {
-	content, e := s.readView(string(raw))
-	if e != nil {
-		return fmt.Errorf("%w: %s %v", ErrRefused, e.code, e.details)
-	}
-	stack := 0
-	for _, other := range s.views {
-		if other.open && other.rootID == v.rootID {
-			stack++
-		}
-	}
-	if stack >= maxViewStack {
-		return fmt.Errorf("%w: push_limit_reached", ErrRefused)
-	}
-	s.pushView(v.user, v.clickID, content, v)
 	return nil
 }
 

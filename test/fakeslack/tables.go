@@ -1,58 +1,34 @@
 package fakeslack
 
-import (
-	"fmt"
-	"slices"
+import "fmt"
+
+// Limits of a table block.
+const (
+	maxTableRows  = 100
+	maxTableCells = 20
+	maxTableText  = 10000
 )
 
-// tableLimits are those of one kind of table block.
-type tableLimits struct {
-	rows, cells, text int
-	kinds             []string
-}
-
-var (
-	plainTable = tableLimits{rows: 100, cells: 20, text: 10000, kinds: []string{"raw_text", "raw_number", "rich_text"}}
-	dataTable  = tableLimits{rows: 200, cells: 20, text: 20000, kinds: []string{"raw_text", "raw_number", "rich_text", "action_cell"}}
-)
-
+// table checks a table of plain cells. Slack also takes rich text in cells; the bot does not send it.
 func (c *checker) table(o object, at string) {
-	c.keys(o, at, "type", "block_id", "rows", "column_settings")
-	c.rows(o, at, plainTable)
-	for i, v := range c.list(o, at, "column_settings", false, 0, 20) {
-		where := fmt.Sprintf("%s/column_settings/%d", at, i)
-		if setting, ok := v.(object); ok {
-			c.keys(setting, where, "align", "is_wrapped")
-			c.oneOf(setting, where, "align", false, "left", "center", "right")
-			c.boolean(setting, where, "is_wrapped")
-		} else if v != nil {
-			c.fail(where, "must be an object")
-		}
-	}
-}
-
-func (c *checker) dataTable(o object, at string) {
-	c.keys(o, at, "type", "block_id", "caption", "rows", "page_size", "row_header_column_index")
-	c.count(c.str(o, at, "caption", true, maxText))
-	c.whole(o, at, "page_size", 1, dataTable.rows)
-	c.whole(o, at, "row_header_column_index", 0, dataTable.cells-1)
-	c.rows(o, at, dataTable)
-}
-
-// rows checks the cells; every row needs as many as the first.
-func (c *checker) rows(o object, at string, limits tableLimits) {
 	c.tables++
+	c.keys(o, at, "type", "block_id", "rows", "column_settings")
+	settings := c.list(o, at, "column_settings", false, 0, maxTableCells)
+	c.objects(settings, at+"/column_settings", func(o object, at string) {
+		c.keys(o, at, "align", "is_wrapped")
+		c.oneOf(o, at, "align", false, "left", "center", "right")
+		c.boolean(o, at, "is_wrapped")
+	})
 	before, width := c.text, -1
-	seen := map[string]bool{}
-	for i, v := range c.list(o, at, "rows", true, 1, limits.rows) {
+	for i, v := range c.list(o, at, "rows", true, 1, maxTableRows) {
 		where := fmt.Sprintf("%s/rows/%d", at, i)
 		row, ok := v.([]any)
 		if !ok {
 			c.fail(where, "must be an array")
 			continue
 		}
-		if len(row) < 1 || len(row) > limits.cells {
-			c.fail(where, "must have 1 to %d cells", limits.cells)
+		if len(row) < 1 || len(row) > maxTableCells {
+			c.fail(where, "must have 1 to %d cells", maxTableCells)
 		}
 		if width < 0 {
 			width = len(row)
@@ -60,20 +36,15 @@ func (c *checker) rows(o object, at string, limits tableLimits) {
 		if len(row) != width {
 			c.fail(where, "must have as many cells as the first row")
 		}
-		c.objects(row, where, func(o object, at string) { c.cell(o, at, limits.kinds, seen) })
+		c.objects(row, where, c.cell)
 	}
-	if c.text-before > limits.text {
-		c.fail(at+"/rows", "cells must be less than %d characters together", limits.text+1)
+	if c.text-before > maxTableText {
+		c.fail(at+"/rows", "cells must be less than %d characters together", maxTableText+1)
 	}
 }
 
-func (c *checker) cell(o object, at string, kinds []string, seen map[string]bool) {
-	kind, _ := o["type"].(string)
-	if !slices.Contains(kinds, kind) {
-		c.fail(at, "unsupported type: %s", kind)
-		return
-	}
-	switch kind {
+func (c *checker) cell(o object, at string) {
+	switch kind, _ := o["type"].(string); kind {
 	case "raw_text":
 		c.keys(o, at, "type", "text")
 		c.count(c.str(o, at, "text", true, maxText))
@@ -81,15 +52,7 @@ func (c *checker) cell(o object, at string, kinds []string, seen map[string]bool
 		c.keys(o, at, "type", "value", "text")
 		c.number(o, at, "value")
 		c.count(c.str(o, at, "text", false, maxText))
-	case "rich_text":
-		c.richText(o, at)
-	case "action_cell":
-		c.keys(o, at, "type", "element", "fallback")
-		if e, ok := c.child(o, at, "element", true); ok {
-			c.element(e, at+"/element", []string{"button"}, seen)
-		}
-		if f, ok := c.child(o, at, "fallback", false); ok {
-			c.cell(f, at+"/fallback", []string{"raw_text", "raw_number"}, seen)
-		}
+	default:
+		c.fail(at, "unsupported type: %s", kind)
 	}
 }

@@ -10,9 +10,6 @@ import (
 // maxView is the size at which Slack answers view_too_large.
 const maxView = 250 << 10
 
-// maxViewStack is how many views may lie on each other.
-const maxViewStack = 3
-
 // View is a modal as it is now.
 type View struct {
 	ID   string `json:"id"`
@@ -31,12 +28,11 @@ type View struct {
 }
 
 type view struct {
-	id, user, clickID  string
-	hash               string
-	open               bool
-	content            object // as sent, with block and action ids filled in
-	errors             map[string]string
-	rootID, previousID string
+	id, user, clickID string
+	hash              string
+	open              bool
+	content           object // as sent, with block and action ids filled in
+	errors            map[string]string
 }
 
 // VisibleText returns all that the person can read in the view.
@@ -63,10 +59,8 @@ func (v *view) snapshot() View {
 
 func (v *view) blocks() json.RawMessage { return encode(v.content["blocks"]) }
 
-func (s *Server) findView(id, externalID string) *view {
-	i := slices.IndexFunc(s.views, func(v *view) bool {
-		return v.open && ((id != "" && v.id == id) || (externalID != "" && text(v.content, "external_id") == externalID))
-	})
+func (s *Server) findView(id string) *view {
+	i := slices.IndexFunc(s.views, func(v *view) bool { return v.open && v.id == id })
 	if i < 0 {
 		return nil
 	}
@@ -87,29 +81,17 @@ func (s *Server) openView(r request) (answer, *slackError) {
 	if e != nil {
 		return nil, e
 	}
-	if external := text(content, "external_id"); external != "" && s.findView("", external) != nil {
-		return nil, refuse("duplicate_external_id")
-	}
 	t.used = true
-	v := s.pushView(t.user, t.clickID, content, nil)
-	return answer{"view": s.wireView(v)}, nil
-}
-
-func (s *Server) pushView(user, clickID string, content object, below *view) *view {
-	v := &view{id: s.nextID("V"), user: user, clickID: clickID, open: true, content: content, hash: s.nextHash()}
-	v.rootID = v.id
-	if below != nil {
-		v.rootID, v.previousID = below.rootID, below.id
-	}
+	v := &view{id: s.nextID("V"), user: t.user, clickID: t.clickID, open: true, content: content, hash: s.nextHash()}
 	s.views = append(s.views, v)
 	s.changed()
-	return v
+	return answer{"view": s.wireView(v)}, nil
 }
 
 func (s *Server) nextHash() string { return s.nextTS() + "." + randomHex(4) }
 
 func (s *Server) updateView(r request) (answer, *slackError) {
-	v := s.findView(r.args["view_id"], r.args["external_id"])
+	v := s.findView(r.args["view_id"])
 	switch {
 	case v == nil:
 		return nil, refuse("not_found")
@@ -154,15 +136,13 @@ func checkView(raw string) (object, *slackError) {
 	c := newChecker(inModal)
 	const at = "/view"
 	c.keys(o, at, "type", "title", "blocks", "submit", "close", "private_metadata", "callback_id",
-		"clear_on_close", "notify_on_close", "external_id", "submit_disabled")
+		"notify_on_close", "submit_disabled")
 	c.oneOf(o, at, "type", true, "modal")
 	c.textField(o, at, "title", true, 24, plain)
 	c.textField(o, at, "submit", false, 24, plain)
 	c.textField(o, at, "close", false, 24, plain)
 	c.str(o, at, "private_metadata", false, maxText)
 	c.str(o, at, "callback_id", false, maxID)
-	c.str(o, at, "external_id", false, maxID)
-	c.boolean(o, at, "clear_on_close")
 	c.boolean(o, at, "notify_on_close")
 	c.blocks(c.list(o, at, "blocks", true, 1, maxModalBlocks), at+"/blocks", maxModalBlocks)
 	if _, has := o["submit"]; c.inputs > 0 && !has {
@@ -178,12 +158,9 @@ func checkView(raw string) (object, *slackError) {
 func (s *Server) wireView(v *view) answer {
 	out := answer{
 		"id": v.id, "team_id": s.opts.TeamID, "app_id": s.opts.AppID, "bot_id": s.opts.BotID,
-		"app_installed_team_id": s.opts.TeamID, "hash": v.hash, "root_view_id": v.rootID, "previous_view_id": nil,
+		"app_installed_team_id": s.opts.TeamID, "hash": v.hash, "root_view_id": v.id, "previous_view_id": nil,
 		"state": answer{"values": answer{}}, "private_metadata": "", "callback_id": "", "external_id": "",
 		"clear_on_close": false, "notify_on_close": false, "submit": nil, "close": nil,
-	}
-	if v.previousID != "" {
-		out["previous_view_id"] = v.previousID
 	}
 	maps.Copy(out, v.content)
 	return out

@@ -100,14 +100,11 @@ func TestAnswersToASubmission(t *testing.T) {
 		errors       int
 	}{
 		{"nothing", "", false, "", 0},
-		{"clear", `{"response_action":"clear"}`, false, "", 0},
 		{"errors", `{"response_action":"errors","errors":{"reason":"say more"}}`, false, "Deny", 1},
 		{"errors of no input", `{"response_action":"errors","errors":{"elsewhere":"x"}}`, true, "Deny", 0},
 		{"no errors", `{"response_action":"errors"}`, true, "Deny", 0},
 		{"update", `{"response_action":"update","view":` + next + `}`, false, "Next", 0},
-		{"push", `{"response_action":"push","view":` + next + `}`, false, "Deny Next", 0},
 		{"update to a view with a fault", `{"response_action":"update","view":{"type":"modal"}}`, true, "Deny", 0},
-		{"push of a view with a fault", `{"response_action":"push","view":{}}`, true, "Deny", 0},
 		{"an unknown action", `{"response_action":"explode"}`, true, "Deny", 0},
 		{"not JSON", `ok`, true, "Deny", 0},
 	}
@@ -135,7 +132,7 @@ func TestAnswersToASubmission(t *testing.T) {
 	}
 }
 
-func TestUpdateViewWithHash(t *testing.T) {
+func TestUpdateNeedsTheHashAndOpenATrigger(t *testing.T) {
 	t.Parallel()
 	s, client, _, v := opened(t, nil)
 	change := reasonView()
@@ -146,40 +143,12 @@ func TestUpdateViewWithHash(t *testing.T) {
 	if err != nil || got.Hash == v.Hash || s.Views()[0].Title != "Changed" {
 		t.Errorf("update = %+v, %v", got, err)
 	}
-	_, err = client.UpdateViewContext(t.Context(), change, "", "", "V9")
-	wantSlackError(t, err, "not_found")
-}
-
-func TestExternalIDsAreUniqueAndFindTheView(t *testing.T) {
-	t.Parallel()
-	s, _, click := clicked(t, Options{})
-	client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
-	named := reasonView()
-	named.ExternalID = "inc1"
-	open := func() error {
-		res, err := s.Click(t.Context(), click)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = client.OpenViewContext(t.Context(), res.TriggerID, named)
-		return err
-	}
-	if err := open(); err != nil {
-		t.Fatal(err)
-	}
-	wantSlackError(t, open(), "duplicate_external_id")
-	if _, err := client.UpdateViewContext(t.Context(), named, "inc1", "", ""); err != nil {
-		t.Error(err)
-	}
-	if text := s.Views()[0].VisibleText(); !strings.Contains(text, "Deny") || !strings.Contains(text, "Reason") {
+	if text := s.Views()[0].VisibleText(); !strings.Contains(text, "Changed") || !strings.Contains(text, "Reason") {
 		t.Errorf("visible text = %q", text)
 	}
-}
-
-func TestTriggersAreKnownAndSingleUse(t *testing.T) {
-	t.Parallel()
-	_, client, _, _ := opened(t, nil)
-	_, err := client.OpenViewContext(t.Context(), "1.2.abc", reasonView())
+	_, err = client.UpdateViewContext(t.Context(), change, "", "", "V9")
+	wantSlackError(t, err, "not_found")
+	_, err = client.OpenViewContext(t.Context(), "1.2.abc", reasonView())
 	wantSlackError(t, err, "invalid_trigger_id")
 }
 
@@ -225,7 +194,7 @@ func TestViewLimits(t *testing.T) {
 		{"input max_length 3000", modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3000`, 1)), modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3001`, 1)), "invalid_arguments", "element/max_length"},
 		{"alert is for modals", modal("", `[{"type":"alert","level":"warning","text":`+plainText(3)+`}]`), modal("", `[{"type":"alert","level":"loud","text":`+plainText(3)+`}]`), "invalid_arguments", "/view/blocks/0/level"},
 		{"charts are not for modals", modal("", one), modal("", charts(1)), "invalid_arguments", "unsupported type: data_visualization"},
-		{"250 KiB", modal("", one), modal("", `[{"type":"image","alt_text":"`+a(maxView)+`"}]`), "view_too_large", ""},
+		{"250 KiB", modal("", one), modal(`,"private_metadata":"`+a(maxView)+`"`, one), "view_too_large", ""},
 		{"an object", modal("", one), `[]`, "invalid_arguments", "must be a JSON object"},
 	}
 	for _, tt := range tests {
@@ -253,9 +222,9 @@ func FuzzViewNeverPanics(f *testing.F) {
 		if e != nil {
 			return
 		}
-		v := s.pushView("U0BOB", "", content, nil)
-		_, _ = fillIn(v.content, map[string]map[string]string{"b": {"x": "value"}})
-		if s.pageView("", "U0BOB").Views[0].ID != v.id {
+		s.views = append(s.views, &view{id: "V1", user: "U0BOB", open: true, content: content})
+		_, _ = fillIn(content, map[string]map[string]string{"b": {"x": "value"}})
+		if s.pageView("", "U0BOB").Views[0].ID != "V1" {
 			t.Fatal("the view is not on the page")
 		}
 	})

@@ -20,7 +20,7 @@ type Chart struct {
 	YLabel string
 }
 
-// ChartSeries is one line, area or set of bars; a pie has one series.
+// ChartSeries is one line.
 type ChartSeries struct {
 	Name   string
 	Values []float64
@@ -59,7 +59,7 @@ func visibleText(fallback string, blocks json.RawMessage) string {
 
 // shown are the properties that hold text or lead to it, in reading order.
 var shown = []string{
-	"title", "caption", "label", "text", "fields", "elements", "accessory", "element", "rows", "options", "alt_text", "hint",
+	"title", "label", "text", "fields", "elements", "accessory", "element", "rows", "options", "hint",
 }
 
 func collectText(v any, lines *[]string) {
@@ -76,7 +76,7 @@ func collectText(v any, lines *[]string) {
 			return
 		}
 		switch kind := text(v, "type"); {
-		case kind == mrkdwn || kind == "markdown":
+		case kind == mrkdwn:
 			*lines = append(*lines, readable(text(v, "text")))
 			return
 		case kind == "raw_number" && v["text"] == nil:
@@ -110,16 +110,6 @@ var unescaper = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 func chartOf(o object) Chart {
 	body, _ := o["chart"].(object)
 	c := Chart{Title: text(o, "title"), Type: text(body, "type")}
-	if c.Type == "pie" {
-		s := ChartSeries{Name: c.Title}
-		eachObject(body["segments"], func(seg object) {
-			c.Labels = append(c.Labels, text(seg, "label"))
-			n, _ := seg["value"].(float64)
-			s.Values = append(s.Values, n)
-		})
-		c.Series = []ChartSeries{s}
-		return c
-	}
 	axis, _ := body["axis_config"].(object)
 	c.XLabel, c.YLabel = text(axis, "x_label"), text(axis, "y_label")
 	categories, _ := axis["categories"].([]any)

@@ -108,20 +108,6 @@ func (s *Server) PutUsergroup(g Usergroup) {
 	s.changed()
 }
 
-// Archive archives a channel: posting answers is_archived, editing is_inactive.
-// It reports whether the channel exists.
-func (s *Server) Archive(channel string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, ok := s.channels[channel]
-	if ok {
-		c.Archived = true
-		s.channels[channel] = c
-		s.changed()
-	}
-	return ok
-}
-
 // lookupChannel finds a channel by id, or by name with or without "#" where the
 // method allows that.
 func (s *Server) lookupChannel(ref string, byName bool) (Channel, *slackError) {

@@ -1,11 +1,10 @@
 // Command fakeslack serves the strict double of Slack as a program: the Web API
-// under /api/, the channel as a page at /, and JSON for tests under /_fake/.
+// under /api/ and the channel as a page at /.
 // The first line it prints is its address.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -37,13 +36,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "fakeslack:", err)
 		os.Exit(1)
 	}
-}
-
-// seed is the workspace file of --seed.
-type seed struct {
-	Channels   []fakeslack.Channel   `json:"channels"`
-	Users      []fakeslack.User      `json:"users"`
-	Usergroups []fakeslack.Usergroup `json:"usergroups"`
 }
 
 func run(ctx context.Context, args []string, env func(string) (string, bool), stdout, stderr io.Writer) error {
@@ -87,10 +79,6 @@ func parse(args []string, env func(string) (string, bool), stderr io.Writer) (fa
 	flags.StringVar(&o.InteractivityURL, "interactivity-url", "", "where clicks are sent, the app's Request URL")
 	secretEnv := flags.String("signing-secret-env", "", "environment variable that holds the signing secret")
 	tokenEnv := flags.String("token-env", "", "environment variable that holds the bot token")
-	flags.StringVar(&o.TeamID, "team", "", "id of the workspace")
-	flags.StringVar(&o.AppID, "app", "", "id of the app")
-	limits := flags.Bool("rate-limits", false, "enforce Slack's documented rate limits")
-	file := flags.String("seed", "", "JSON file with channels, users and usergroups")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return o, "", err
@@ -107,10 +95,7 @@ func parse(args []string, env func(string) (string, bool), stderr io.Writer) (fa
 	if o.Token, err = fromEnv(env, "token-env", *tokenEnv); err != nil {
 		return o, "", err
 	}
-	if *limits {
-		o.RateLimits = fakeslack.DocumentedRateLimits()
-	}
-	return o, *listen, readSeed(*file, &o)
+	return o, *listen, nil
 }
 
 func fromEnv(env func(string) (string, bool), flagName, name string) (string, error) {
@@ -122,23 +107,4 @@ func fromEnv(env func(string) (string, bool), flagName, name string) (string, er
 		return "", fmt.Errorf("%w: --%s names %s, which is not set", errUsage, flagName, name)
 	}
 	return value, nil
-}
-
-func readSeed(file string, o *fakeslack.Options) error {
-	if file == "" {
-		return nil
-	}
-	f, err := os.Open(file) //nolint:gosec // the path is the caller's own argument
-	if err != nil {
-		return fmt.Errorf("read seed: %w", err)
-	}
-	defer func() { _ = f.Close() }() // only read, so closing cannot lose anything
-	dec := json.NewDecoder(f)
-	dec.DisallowUnknownFields()
-	var s seed
-	if err := dec.Decode(&s); err != nil {
-		return fmt.Errorf("read seed %s: %w", file, err)
-	}
-	o.Channels, o.Users, o.Usergroups = s.Channels, s.Users, s.Usergroups
-	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"flag"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,10 +22,6 @@ func environment(values map[string]string) func(string) (string, bool) {
 
 func TestProgramPrintsItsAddressServesAndStops(t *testing.T) {
 	t.Parallel()
-	seedFile := filepath.Join(t.TempDir(), "seed.json")
-	if err := os.WriteFile(seedFile, []byte(`{"channels":[{"id":"C0SEED","name":"seeded"}],"users":[{"id":"U0SEED","name":"sid"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, in := io.Pipe()
@@ -35,25 +29,17 @@ func TestProgramPrintsItsAddressServesAndStops(t *testing.T) {
 	go func() {
 		done <- run(ctx, []string{
 			"--listen", "127.0.0.1:0", "--interactivity-url", "http://127.0.0.1:1/", "--signing-secret-env", "MEDIC_A",
-			"--token-env", "MEDIC_B", "--team", "T0SEED", "--rate-limits", "--seed", seedFile,
-		}, environment(map[string]string{"MEDIC_A": "signing", "MEDIC_B": "xoxb-seed"}), in, io.Discard)
+			"--token-env", "MEDIC_B",
+		}, environment(map[string]string{"MEDIC_A": "signing", "MEDIC_B": "xoxb-other"}), in, io.Discard)
 	}()
 	first, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := strings.TrimSpace(first)
-	client := slack.New("xoxb-seed", slack.OptionAPIURL(address+"/api/"))
-	who, err := client.AuthTestContext(t.Context())
-	if err != nil || who.TeamID != "T0SEED" {
-		t.Errorf("auth.test at %q = %+v, %v", address, who, err)
-	}
-	if _, _, err := client.PostMessageContext(t.Context(), "C0SEED", slack.MsgOptionText("x", false)); err != nil {
+	client := slack.New("xoxb-other", slack.OptionAPIURL(address+"/api/"))
+	if _, _, err := client.PostMessageContext(t.Context(), "C0INCIDENTS", slack.MsgOptionText("x", false)); err != nil {
 		t.Error(err)
-	}
-	var limited *slack.RateLimitedError
-	if _, _, err := client.PostMessageContext(t.Context(), "C0SEED", slack.MsgOptionText("x", false)); !errors.As(err, &limited) {
-		t.Errorf("the second message in a second: %v, want a rate limit", err)
 	}
 	// An open event stream must not keep the program from ending.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/_page/events", nil)
@@ -73,10 +59,6 @@ func TestProgramPrintsItsAddressServesAndStops(t *testing.T) {
 
 func TestProgramRefusesBadArguments(t *testing.T) {
 	t.Parallel()
-	bad := filepath.Join(t.TempDir(), "bad.json")
-	if err := os.WriteFile(bad, []byte(`{"chanels":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	tests := []struct {
 		name  string
 		args  []string
@@ -87,8 +69,6 @@ func TestProgramRefusesBadArguments(t *testing.T) {
 		{"left-over argument", []string{"serve"}, true, `"serve"`},
 		{"secret that is not set", []string{"--signing-secret-env", "NOWHERE"}, true, "NOWHERE, which is not set"},
 		{"token that is empty", []string{"--token-env", "EMPTY"}, true, "EMPTY, which is not set"},
-		{"no such seed", []string{"--seed", "/nowhere.json"}, false, "read seed"},
-		{"seed with a typing mistake", []string{"--seed", bad}, false, "chanels"},
 		{"address that cannot be", []string{"--listen", "256.0.0.1:0"}, false, "listen on 256.0.0.1:0"},
 	}
 	for _, tt := range tests {
