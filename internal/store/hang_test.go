@@ -138,7 +138,8 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 	}
 	typ := reflect.TypeFor[*store.Store]()
 	for m := range typ.Methods() {
-		if calls[m.Name] == nil && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
+		asks := m.Type.NumOut() > 0 && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]()
+		if asks && calls[m.Name] == nil {
 			t.Errorf("%s is not tried", m.Name)
 		}
 	}
