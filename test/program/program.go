@@ -13,13 +13,13 @@ import (
 )
 
 // Build builds the package of a command, such as ../../cmd/vllm-medic, into the folder and returns the program's path.
-// The program has the race detector when this one has it. Without, it is static, as the shipped one is: what Go has
-// compiled for the image and for the linters serves here, too.
+// The program has the race detector when this one has it, and where this one has it. Without, it is static, as the
+// shipped one is: what Go has compiled for the image and for the linters serves here, too.
 func Build(ctx context.Context, folder, pkg string) (string, error) {
 	path := filepath.Join(folder, filepath.Base(pkg))
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg) //nolint:gosec // a package of ours
-	if raceDetector() {
-		cmd.Args = slices.Insert(cmd.Args, 2, "-race")
+	if setting("-race") == "true" {
+		cmd.Args = slices.Insert(cmd.Args, 2, "-race", "-gcflags="+setting("-gcflags"))
 	} else {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
@@ -33,7 +33,15 @@ func Build(ctx context.Context, folder, pkg string) (string, error) {
 	return path, nil
 }
 
-func raceDetector() bool {
+// setting is a flag that this program was built with, or "".
+func setting(flag string) string {
 	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	if !ok {
+		return ""
+	}
+	at := slices.IndexFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == flag })
+	if at < 0 {
+		return ""
+	}
+	return info.Settings[at].Value
 }
