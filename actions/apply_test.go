@@ -179,8 +179,8 @@ func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
 	if restart := tt.req.Kind == incident.StepMaxNumBatchedTokens; s.Needs.Restart != restart || s.Needs.Confirm != restart {
 		t.Errorf("needs %+v", s.Needs)
 	}
-	if throttled := tt.req.Kind == incident.StepThrottle; throttled != s.StopGap() {
-		t.Errorf("lifted after %v", s.LiftAfter)
+	if throttled := tt.req.Kind == incident.StepThrottle; throttled != s.Mitigation() {
+		t.Errorf("a mitigation reverted after %v", s.RevertAfter)
 	}
 }
 

@@ -141,7 +141,7 @@ func (a *adjuster) propose(ctx context.Context, pool incident.Pool, req incident
 		return incident.Step{}, err
 	}
 	step.Kind, step.Why, step.WarmUp, step.State = req.Kind, req.Why, req.WarmUp, incident.StepProposed
-	step.LiftAfter = cmp.Or(step.LiftAfter, req.LiftAfter)
+	step.RevertAfter = cmp.Or(step.RevertAfter, req.RevertAfter)
 	step.Target, step.From, step.Undo = now.Target, now.Value, now.Value
 	step.Assumed = now.Assumed
 	guards, checked, err := a.checkByServer(ctx, s, step.To)

@@ -15,9 +15,9 @@ type Input struct {
 	Alerts   []incident.Alert
 	Pool     incident.Pool
 	Evidence incident.Evidence
-	// Standing is the name of the diagnosis on which the incident's plan stands; empty when there is none. The trouble is over only
+	// PlannedFor is the name of the diagnosis that the incident's plan is for; empty when there is none. The trouble is over only
 	// when the playbook of that diagnosis says so too, also when the diagnosis does not hold any more.
-	Standing string
+	PlannedFor string
 }
 
 // Result is what the readings say.
@@ -56,7 +56,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	}
 	chosen := choose(verdicts, sel)
 	in.Evidence.Readings = c.withOwn(in.Evidence, sel)
-	rec := c.recovery(sel, chosen, in.Standing, f)
+	rec := c.recovery(sel, chosen, in.PlannedFor, f)
 	out := Result{
 		Others:   c.unseen(others(verdicts, chosen), verdicts, in.Evidence, f),
 		Healthy:  rec.truth(),

@@ -237,13 +237,13 @@ func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
 			t.Fatal(diff)
 		}
-		if s := got.Steps[0]; s.Factor != 0.7 || s.LiftAfter != 30*time.Minute || s.WarmUp != 2*time.Minute || s.Why == "" {
+		if s := got.Steps[0]; s.Factor != 0.7 || s.RevertAfter != 30*time.Minute || s.WarmUp != 2*time.Minute || s.Why == "" {
 			t.Errorf("throttle: %+v", s)
 		}
-		if s := got.Steps[1]; s.Factor != 0.5 || s.LiftAfter != 0 || s.WarmUp != 10*time.Minute {
+		if s := got.Steps[1]; s.Factor != 0.5 || s.RevertAfter != 0 || s.WarmUp != 10*time.Minute {
 			t.Errorf("max_num_batched_tokens: %+v", s)
 		}
-		if s := got.Steps[2]; s.Add != 1 || s.Factor != 0 || s.LiftAfter != 0 {
+		if s := got.Steps[2]; s.Add != 1 || s.Factor != 0 || s.RevertAfter != 0 {
 			t.Errorf("replicas: %+v", s)
 		}
 		if s := got.Steps[3]; !strings.HasPrefix(s.Advice, "Separate the pools") {

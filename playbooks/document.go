@@ -111,11 +111,11 @@ type stepDoc struct {
 
 	Why string `yaml:"why"`
 	If  string `yaml:"if"`
-	// How the step is taken back: offer (when it made things worse or changed nothing) or lift (by itself, after
-	// lift_after of health).
-	Undo      string               `yaml:"undo"`
-	LiftAfter *strictyaml.Duration `yaml:"lift_after"`
-	WarmUp    *strictyaml.Duration `yaml:"warm_up"`
+	// When the step is undone: offer asks for it when the step made things worse or changed nothing; on_recovery
+	// undoes it automatically when the pool has been healthy for revert_after.
+	Undo        string               `yaml:"undo"`
+	RevertAfter *strictyaml.Duration `yaml:"revert_after" was:"lift_after"`
+	WarmUp      *strictyaml.Duration `yaml:"warm_up"`
 }
 
 type factorDoc struct {

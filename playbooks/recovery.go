@@ -11,7 +11,7 @@ import (
 // recovery is what the recovery rules say together.
 type recovery struct {
 	answers []healthyAnswer
-	// lost names a standing diagnosis that the catalog does not have any more: nothing can then say that it is over.
+	// lost names the diagnosis of a plan that the catalog does not have any more: nothing can then say that it is over.
 	lost string
 }
 
@@ -23,8 +23,8 @@ type healthyAnswer struct {
 
 // recovery asks the recovery rules of the playbooks that answer the alerts by name, and of the playbook behind a diagnosis that asks for a
 // change: treating preemption because of slow first tokens is not over while it goes on. Every playbook is asked only where none of these is known: a pool that
-// always has some errors would else never be rid of a stop-gap, because an alert came with it that nobody knows.
-func (c *Catalog) recovery(sel selection, chosen *verdict, standing string, f facts) recovery {
+// always has some errors would else never be rid of a mitigation, because an alert came with it that nobody knows.
+func (c *Catalog) recovery(sel selection, chosen *verdict, plannedFor string, f facts) recovery {
 	var out recovery
 	asked := slices.Clone(sel.named)
 	add := func(d *diagnosis) {
@@ -35,10 +35,10 @@ func (c *Catalog) recovery(sel selection, chosen *verdict, standing string, f fa
 	if chosen != nil {
 		add(chosen.diagnosis)
 	}
-	if standing != "" {
-		i := slices.IndexFunc(c.diagnoses, func(d *diagnosis) bool { return d.name == standing })
+	if plannedFor != "" {
+		i := slices.IndexFunc(c.diagnoses, func(d *diagnosis) bool { return d.name == plannedFor })
 		if i < 0 {
-			out.lost = standing
+			out.lost = plannedFor
 		} else {
 			add(c.diagnoses[i])
 		}

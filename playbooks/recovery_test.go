@@ -138,18 +138,18 @@ func TestRecoveryWaitsForTheCauseToo(t *testing.T) {
 	}
 	// The rule of the diagnosis does not hold any more, but preemptions go on: it was the reason for the plan, so it is not over.
 	fading := readings(with(map[string]float64{"preemption_rate": 0.2, "kv_usage": 0.8}))
-	for standing, want := range map[string]incident.Truth{
+	for plannedFor, want := range map[string]incident.Truth{
 		"":              incident.True,
 		"kv-thrash":     incident.False,
 		"long-prefill":  incident.True,
 		"idle":          incident.True,
 		"gone-playbook": incident.Undecided,
 	} {
-		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: fading, Standing: standing})
+		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: fading, PlannedFor: plannedFor})
 		if got.Healthy != want {
-			t.Errorf("standing on %q: healthy is %s, want %s", standing, got.Healthy, want)
+			t.Errorf("planned for %q: healthy is %s, want %s", plannedFor, got.Healthy, want)
 		}
-		if standing == "gone-playbook" && !strings.Contains(got.Note, "gone-playbook is not in the catalog any more") {
+		if plannedFor == "gone-playbook" && !strings.Contains(got.Note, "gone-playbook is not in the catalog any more") {
 			t.Errorf("the note is %q", got.Note)
 		}
 	}

@@ -58,7 +58,7 @@ func said() map[string]string {
 		"stepDoc.Manual":              "Something that a person does.",
 		"stepDoc.Why":                 "Why the step helps and what it costs.",
 		"stepDoc.If":                  "A rule; the step is proposed only where it is true.",
-		"stepDoc.LiftAfter":           "Makes the step a stop-gap: it is taken back after so long a time of health.",
+		"stepDoc.RevertAfter":         "Makes the step a mitigation: it is undone when the pool has been healthy for this long.",
 		"stepDoc.WarmUp":              "How long after the rollout its effect cannot be judged yet.",
 		"factorDoc.Factor":            "What the present value is multiplied with.",
 		"addDoc.Add":                  "What is added to the present value.",

@@ -13,11 +13,11 @@ import (
 // Bounds on what one step may ask for. They catch a slip of the pen; the pool's own bounds and guardrails decide what
 // may really be done.
 const (
-	maxAdd    = 10
-	minFactor = 0.1
-	maxFactor = 4.0
-	maxLift   = strictyaml.Duration(24 * time.Hour)
-	maxWarmUp = strictyaml.Duration(2 * time.Hour)
+	maxAdd         = 10
+	minFactor      = 0.1
+	maxFactor      = 4.0
+	maxRevertAfter = strictyaml.Duration(24 * time.Hour)
+	maxWarmUp      = strictyaml.Duration(2 * time.Hour)
 )
 
 // change says which way a knob is turned.
@@ -33,34 +33,34 @@ func changes() []change { return []change{changeLower, changeRaise, changeAny} }
 
 // The knobs that a playbook can warn of. Only the first three can be steps; the others are told to people.
 const (
-	knobThrottle   = string(incident.StepThrottle)
-	knobReplicas   = string(incident.StepReplicas)
-	knobBatch      = string(incident.StepMaxNumBatchedTokens)
-	knobSeqs       = "max_num_seqs"
-	knobGPUMemory  = "gpu_memory_utilization"
-	knobRestart    = "restart"
-	fieldThrottle  = knobThrottle
-	fieldReplicas  = knobReplicas
-	fieldBatch     = knobBatch
-	fieldManual    = string(incident.StepManual)
-	fieldUndo      = "undo"
-	fieldLiftAfter = "lift_after"
-	fieldWarmUp    = "warm_up"
+	knobThrottle     = string(incident.StepThrottle)
+	knobReplicas     = string(incident.StepReplicas)
+	knobBatch        = string(incident.StepMaxNumBatchedTokens)
+	knobSeqs         = "max_num_seqs"
+	knobGPUMemory    = "gpu_memory_utilization"
+	knobRestart      = "restart"
+	fieldThrottle    = knobThrottle
+	fieldReplicas    = knobReplicas
+	fieldBatch       = knobBatch
+	fieldManual      = string(incident.StepManual)
+	fieldUndo        = "undo"
+	fieldRevertAfter = "revert_after"
+	fieldWarmUp      = "warm_up"
 )
 
 func knobs() []string {
 	return []string{knobThrottle, knobReplicas, knobBatch, knobSeqs, knobGPUMemory, knobRestart}
 }
 
-// way says how a step is taken back. Every step of the bot's restores the fields that it touched; this says when.
+// way says when a step is undone. Every step of the bot's restores the fields that it touched; this says when.
 type way string
 
 const (
-	wayOffer way = "offer" // when it made things worse or changed nothing
-	wayLift  way = "lift"  // by itself, when the pool has been healthy for lift_after
+	wayOffer      way = "offer"       // when it made things worse or changed nothing
+	wayOnRecovery way = "on_recovery" // automatically, when the pool has been healthy for revert_after
 )
 
-func ways() []way { return []way{wayOffer, wayLift} }
+func ways() []way { return []way{wayOffer, wayOnRecovery} }
 
 // turn is one change that a step makes to one knob.
 type turn struct {
@@ -171,8 +171,8 @@ func (l *loader) step(at strictyaml.Value, doc stepDoc) (out incident.StepReques
 	before := len(l.problems)
 	out = incident.StepRequest{
 		Kind: incident.StepKind(field), Why: strings.TrimSpace(doc.Why),
-		LiftAfter: l.bounded(at, fieldLiftAfter, doc.LiftAfter, maxLift),
-		WarmUp:    l.bounded(at, fieldWarmUp, doc.WarmUp, maxWarmUp),
+		RevertAfter: l.bounded(at, fieldRevertAfter, doc.RevertAfter, maxRevertAfter),
+		WarmUp:      l.bounded(at, fieldWarmUp, doc.WarmUp, maxWarmUp),
 	}
 	switch out.Kind {
 	case incident.StepThrottle:
@@ -198,22 +198,26 @@ func (l *loader) step(at strictyaml.Value, doc stepDoc) (out incident.StepReques
 	return out, field, len(l.problems) == before
 }
 
-// undo reports a step that does not say how it is taken back.
+// undo reports a step that does not say when it is undone.
 func (l *loader) undo(at strictyaml.Value, field string, doc stepDoc) {
 	if doc.Undo == "" {
-		l.missing(at.Key(fieldUndo), "undo is missing: say offer (when it made things worse or changed nothing) or lift (by itself, after lift_after)")
+		l.missing(at.Key(fieldUndo), "undo is missing: write offer (when it made things worse or changed nothing) or on_recovery (automatically, after revert_after)")
+		return
+	}
+	if doc.Undo == "lift" {
+		l.add(at.Key(fieldUndo).Problem("undo: lift is now called on_recovery"))
 		return
 	}
 	switch oneOf(l, at, fieldUndo, way(doc.Undo), ways()) {
-	case wayLift:
+	case wayOnRecovery:
 		if field == fieldBatch {
-			l.add(at.Key(fieldUndo).Problem("%s cannot be a stop-gap: lifting it would restart the pods again", field))
-		} else if doc.LiftAfter == nil {
-			l.missing(at.Key(fieldLiftAfter), "lift_after is missing: undo is lift, and this says after how much health")
+			l.add(at.Key(fieldUndo).Problem("%s cannot be undone on recovery: that would restart the pods again", field))
+		} else if doc.RevertAfter == nil {
+			l.missing(at.Key(fieldRevertAfter), "revert_after is missing: with undo: on_recovery it says how long the pool must be healthy first")
 		}
 	case wayOffer:
-		if doc.LiftAfter != nil {
-			l.add(at.Key(fieldLiftAfter).Problem("lift_after goes with undo: lift"))
+		if doc.RevertAfter != nil {
+			l.add(at.Key(fieldRevertAfter).Problem("revert_after goes with undo: on_recovery"))
 		}
 	}
 }
@@ -253,7 +257,7 @@ func (l *loader) manual(at strictyaml.Value, field string, doc stepDoc) {
 	l.need(at.Key(field), "advice", strings.TrimSpace(doc.Manual.Advice))
 	l.placeholders(at.Key(field).Key("advice"), doc.Manual.Advice)
 	for name, set := range map[string]bool{
-		fieldUndo: doc.Undo != "", fieldLiftAfter: doc.LiftAfter != nil, fieldWarmUp: doc.WarmUp != nil,
+		fieldUndo: doc.Undo != "", fieldRevertAfter: doc.RevertAfter != nil, fieldWarmUp: doc.WarmUp != nil,
 	} {
 		if set {
 			l.add(at.Key(name).Problem("%s: the bot does not carry out manual steps", name))

@@ -242,7 +242,7 @@ func (p *policyLimit) cost(to int64) string {
 }
 
 func (p *policyLimit) risk() string {
-	s := "Low: it is a stop-gap that is lifted again. Clients that retry at once make more load."
+	s := "Low: temporary, undone after recovery. Clients that retry immediately add load."
 	if rule, err := localRule(p.base.Object); p.field == requestsField && err == nil && rule["clientSelectors"] != nil {
 		s += " The rule has client selectors: only the clients that they name are limited."
 	}

@@ -127,7 +127,7 @@ func (l limit) step(to int64, what, counted, path string, guards ...incident.Gua
 		Guardrails: slices.Concat(guards, []incident.Guardrail{live.Ownership(l.base, live.NoField)}),
 	}
 	if k := l.pool.Knobs.Throttle; k != nil {
-		s.LiftAfter = k.LiftAfter
+		s.RevertAfter = k.RevertAfter
 	}
 	return s
 }

@@ -66,9 +66,9 @@ func printIncident(w io.Writer, inc incident.Incident) {
 			printStep(w, s)
 		}
 	}
-	if len(inc.Standing) > 0 {
+	if len(inc.AppliedEarlier) > 0 {
 		say(w, "\n  applied before\n")
-		for _, s := range inc.Standing {
+		for _, s := range inc.AppliedEarlier {
 			printStep(w, s)
 		}
 	}

@@ -49,7 +49,7 @@ func (o ownMinimum) followed(changes []incident.RecentChange) {
 	}
 }
 
-// scaledByBot says whether the number of replicas that stands is the bot's, which writes it through the scale only.
+// scaledByBot says whether the present number of replicas is the bot's, which writes it through the scale only.
 func scaledByBot(o metav1.Object) bool {
 	for _, m := range o.GetManagedFields() {
 		if m.Manager == incident.FieldManager && m.Subresource == "scale" && m.FieldsV1 != nil {
@@ -59,9 +59,9 @@ func scaledByBot(o metav1.Object) bool {
 	return false
 }
 
-// markStanding marks the newest scaling as the bot's when it led to the number that stands and is the bot's. The API
+// markOwnScaling marks the newest scaling as the bot's when it led to the present number and is the bot's. The API
 // server keeps no time for what was written through the scale, so it is the order of the scalings that tells.
-func markStanding(changes []incident.RecentChange, o metav1.Object, replicas *int64) {
+func markOwnScaling(changes []incident.RecentChange, o metav1.Object, replicas *int64) {
 	newest := -1
 	for i, c := range changes {
 		if newest < 0 || c.At.After(changes[newest].At) {

@@ -63,7 +63,7 @@ func (k *Reader) changes(ctx context.Context, a around, out *incident.Cluster) {
 	for _, o := range own {
 		found := scalings(o.scalings, scalers, &o.history)
 		if len(own) == 1 { // of several Deployments each has its own number
-			markStanding(found, a.obj, out.Replicas)
+			markOwnScaling(found, a.obj, out.Replicas)
 		}
 		all = append(all, found...)
 	}

@@ -50,7 +50,7 @@ func TestASoundConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := c.Pools[0]
-	if p.Mode != incident.ModeApprove || p.SLO.TTFT != 0.5 || p.Knobs.Throttle.LiftAfter != 0 || p.Knobs.MaxNumBatchedTokens != nil {
+	if p.Mode != incident.ModeApprove || p.SLO.TTFT != 0.5 || p.Knobs.Throttle.RevertAfter != 0 || p.Knobs.MaxNumBatchedTokens != nil {
 		t.Errorf("%+v", p)
 	}
 	if a := p.ApproversFor(incident.StepReplicas); len(a.Users)+len(a.Groups) != 0 {

@@ -111,7 +111,7 @@ type knobsFile struct {
 	Replicas *intKnobFile `yaml:"replicas,omitempty"`
 	// vLLM's --max-num-batched-tokens. A change restarts the pods.
 	MaxNumBatchedTokens *tokensKnobFile `yaml:"max_num_batched_tokens,omitempty"`
-	// A limit on the requests that are let in. It is a stop-gap and is lifted again.
+	// A limit on the requests that are let in. A mitigation: it is undone after recovery.
 	Throttle *throttleFile `yaml:"throttle,omitempty"`
 }
 
@@ -153,6 +153,6 @@ type throttleFile struct {
 	Min int64 `yaml:"min" jsonschema:"minimum=1"`
 	// Never above this.
 	Max int64 `yaml:"max" jsonschema:"minimum=1"`
-	// How long the pool must be healthy before the limit is lifted. Default: what the playbook says.
-	LiftAfter strictyaml.Duration `yaml:"lift_after,omitempty"`
+	// How long the pool must be healthy before the limit is reverted. Default: what the playbook says.
+	RevertAfter strictyaml.Duration `yaml:"revert_after,omitempty" was:"lift_after"`
 }

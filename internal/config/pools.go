@@ -176,7 +176,7 @@ func (l *loader) knobs(path string, f knobsFile, w incident.WorkloadRef) inciden
 		l.throttle(path+".throttle", *t)
 		k.Throttle = &incident.ThrottleKnob{
 			Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, Field: t.Field, Min: t.Min, Max: t.Max,
-			LiftAfter: time.Duration(t.LiftAfter),
+			RevertAfter: time.Duration(t.RevertAfter),
 		}
 	}
 	return k

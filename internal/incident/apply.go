@@ -166,7 +166,7 @@ func (a *applier) add(by *Actor, step string, thread bool, data any, format stri
 	a.redraw = true
 }
 
-// edit changes the step with the id, in the plan or among the standing steps.
+// edit changes the step with the id, in the plan or among the steps of earlier plans.
 func (a *applier) edit(id string, change func(*Step)) (Step, error) {
 	find := func(steps []Step) *Step {
 		for n := range steps {
@@ -181,7 +181,7 @@ func (a *applier) edit(id string, change func(*Step)) (Step, error) {
 		s = find(a.inc.Plan.Steps)
 	}
 	if s == nil {
-		s = find(a.inc.Standing)
+		s = find(a.inc.AppliedEarlier)
 	}
 	if s == nil {
 		return Step{}, &RefusedError{Reason: fmt.Sprintf("Incident %s has no step %q.", a.inc.ID, id)}
@@ -204,8 +204,8 @@ func (a *applier) quiet(why Quiet, note string) {
 }
 
 func (a *applier) closed(e Closed) error {
-	if gaps := a.inc.StopGaps(); len(gaps) > 0 {
-		return &RefusedError{Reason: fmt.Sprintf("A stop-gap still stands: %s. Undo it first; nothing closes before.", gaps[0].Title)}
+	if gaps := a.inc.Mitigations(); len(gaps) > 0 {
+		return &RefusedError{Reason: fmt.Sprintf("A mitigation is still active: %s. Undo it first, then close the incident.", gaps[0].Title)}
 	}
 	a.inc.State = StateClosed
 	a.inc.ClosedAt = a.now

@@ -147,7 +147,7 @@ func (a *applier) takeMode(m Mode) string {
 }
 
 func (a *applier) eachApplied(change func(*Step)) {
-	steps := [][]Step{a.inc.Standing}
+	steps := [][]Step{a.inc.AppliedEarlier}
 	if a.inc.Plan != nil {
 		steps = append(steps, a.inc.Plan.Steps)
 	}

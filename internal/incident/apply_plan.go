@@ -145,11 +145,11 @@ func (a *applier) require(s *Step, approvals int) {
 	}
 }
 
-// replan puts a new plan in the place of the old one. Applied steps of the old plan stay, as standing steps that can be undone.
+// replan puts a new plan in the place of the old one. Applied steps of the old plan are kept and can be undone.
 func (a *applier) replan(e Investigated) error {
 	asked := a.askedUntil(e)
 	a.retire("the plan was replaced")
-	a.inc.Standing = a.inc.Applied()
+	a.inc.AppliedEarlier = a.inc.Applied()
 	a.inc.Diagnosis = e.Diagnosis
 	a.inc.Plan = nil
 	a.inc.Quiet = QuietNone
@@ -305,7 +305,7 @@ func (a *applier) endActive(e Aborted) {
 		case StepApproved:
 			s.State, s.Reason = StepDenied, "aborted by "+e.By.String()
 		case StepApplying:
-			// It may stand, so it can be undone; the undo looks at the object first.
+			// It may be in effect, so it can be undone; the undo looks at the object first.
 			s.State, s.AppliedAt, s.Reason = StepApplied, a.now, unknown
 		case StepUndoing:
 			switch a.inc.Active.Phase {
@@ -314,9 +314,9 @@ func (a *applier) endActive(e Aborted) {
 			case PhaseRecheck, PhaseSettle, PhaseVerify:
 				s.State = StepApplied
 			case PhaseClaimed:
-				a.keepStanding(s, unknown)
+				a.keepApplied(s, unknown)
 			default: // a newer version knows how far it was
-				a.keepStanding(s, unknown)
+				a.keepApplied(s, unknown)
 			}
 		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplied, StepFailed, StepUndone, StepReverted:
 		}

@@ -82,7 +82,7 @@ func (a *applier) undoReverted(s Step, r Reversal) error {
 
 // undone remembers an undo that somebody asked for, so that policy does not make the same change again.
 func (a *applier) undone(s Step) {
-	if by := a.inc.Active.By; by.Kind != "bot" { // a stop-gap that the bot lifts has done its work
+	if by := a.inc.Active.By; by.Kind != "bot" { // a mitigation that the bot undoes has done its work
 		a.remember(s, Trial{UndoneBy: &by})
 	}
 	a.inc.HealthySince = time.Time{}
@@ -130,7 +130,7 @@ func (a *applier) unknown(s Step, why string) {
 // undoUnknown is unknown for an undo: what it should have restored may still stand, so a person may ask for it again.
 func (a *applier) undoUnknown(id, why string) error {
 	s, err := a.edit(id, func(s *Step) {
-		a.keepStanding(s, why)
+		a.keepApplied(s, why)
 		s.UndoUnsure = true
 	})
 	if err != nil {

@@ -32,7 +32,7 @@ func TestAValueThatIsSetBackIsToldAsThat(t *testing.T) {
 			got := res.Incident
 			s, _ := got.Step("p1-s1")
 			if got.State != StateWatching || got.Active != nil || got.UndoOffered != "" || len(got.Applied()) != 0 || got.ChangedAt.IsZero() {
-				t.Errorf("the incident is %s, active %+v, undo offered %q, standing %v", got.State, got.Active, got.UndoOffered, got.Applied())
+				t.Errorf("the incident is %s, active %+v, undo offered %q, applied %v", got.State, got.Active, got.UndoOffered, got.Applied())
 			}
 			const want = "argocd-controller set it back to 2 after 6 s; change it in Git"
 			if s.State != StepReverted || s.Reason != want || s.Verification != nil || s.Reverted == nil || s.Reverted.By != "argocd-controller" {
@@ -61,13 +61,13 @@ func TestWhatIsLeftOfThePlanIsAskedAfterARevert(t *testing.T) {
 	}
 }
 
-// A stop-gap that somebody took away does not keep the incident open, and there is nothing to lift any more.
-func TestAStopGapThatSomebodyTookAwayDoesNotStandAnyMore(t *testing.T) {
+// A mitigation that somebody took away does not keep the incident open, and there is nothing to undo any more.
+func TestAMitigationThatSomebodyTookAwayIsNotActiveAnyMore(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
 	inc = must(t, inc, Reverted{Step: "p1-s1", Reversal: Reversal{Value: Set("184"), By: "kubectl-edit"}})
-	if len(inc.StopGaps()) != 0 || inc.State != StateWatching || inc.HealthySince.IsZero() {
-		t.Errorf("%s, %d stop-gaps", inc.State, len(inc.StopGaps()))
+	if len(inc.Mitigations()) != 0 || inc.State != StateWatching || inc.HealthySince.IsZero() {
+		t.Errorf("%s, %d mitigations", inc.State, len(inc.Mitigations()))
 	}
 	must(t, inc, Closed{By: alice, Reason: "healthy"})
 }
@@ -83,7 +83,7 @@ func TestAnUndoThatIsSetBackIsUndoneAllTheSame(t *testing.T) {
 			inc := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice})
 			inc = must(t, must(t, inc, events...), Reverted{Step: "p1-s1", Reversal: Reversal{Value: Set("129"), By: "helm", At: now.Add(3 * time.Second)}})
 			s, _ := inc.Step("p1-s1")
-			if s.State != StepUndone || inc.State != StateWatching || len(inc.StopGaps()) != 0 || !strings.Contains(s.Reason, "helm set it back to 129 after 3 s") {
+			if s.State != StepUndone || inc.State != StateWatching || len(inc.Mitigations()) != 0 || !strings.Contains(s.Reason, "helm set it back to 129 after 3 s") {
 				t.Errorf("%s, the step is %s (%s)", inc.State, s.State, s.Reason)
 			}
 		})
@@ -189,7 +189,7 @@ func TestAWriteWithoutAnOutcomeIsNotMadeAgain(t *testing.T) {
 	undo := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered), UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"},
 		Written{Result: ResultUnknown, Note: "the value is 129 as before"})
 	s, _ := undo.Step("p1-s1")
-	if len(undo.StopGaps()) != 1 || s.UndoDue(now.Add(48*time.Hour)) {
+	if len(undo.Mitigations()) != 1 || s.UndoDue(now.Add(48*time.Hour)) {
 		t.Errorf("%s, the step is %s", undo.State, s.State)
 	}
 	must(t, undo, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}) // a person may

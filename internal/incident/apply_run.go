@@ -28,7 +28,7 @@ func (a *applier) stopped(e Stopped) error {
 	}
 	s, err := a.edit(act.Step, func(s *Step) {
 		if act.Op == OpUndo {
-			a.keepStanding(s, e.Reason)
+			a.keepApplied(s, e.Reason)
 			return
 		}
 		s.State, s.Reason, s.Approvals = StepRefused, e.Reason, nil
@@ -49,8 +49,8 @@ func (a *applier) stopped(e Stopped) error {
 	return nil
 }
 
-// keepStanding notes on a step that its undo was refused: the change still stands, so the incident does not end before it is gone.
-func (a *applier) keepStanding(s *Step, why string) {
+// keepApplied notes on a step that its undo was refused: the change is still in effect, so the incident stays open until it is gone.
+func (a *applier) keepApplied(s *Step, why string) {
 	s.State, s.Reason = StepApplied, "not undone: "+why
 	s.UndoTries, s.UndoRefusedAt = s.UndoTries+1, a.now
 }
@@ -164,7 +164,7 @@ func (a *applier) undoWritten(e Written) error {
 		}
 		a.step(s.ID, "Restored %s to %s. %s%s", s.Target, s.Undo, waitingFor(s.Kind), space(e.Note))
 	case ResultFailed:
-		s, err := a.edit(act.Step, func(s *Step) { a.keepStanding(s, e.Note) })
+		s, err := a.edit(act.Step, func(s *Step) { a.keepApplied(s, e.Note) })
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func scaleStep(from, to string) Step {
 
 func throttleStep() Step {
 	s := scaleStep("184", "129")
-	s.Kind, s.LiftAfter, s.Title = StepThrottle, time.Minute, "Throttle"
+	s.Kind, s.RevertAfter, s.Title = StepThrottle, time.Minute, "Throttle"
 	s.Digest = s.ComputeDigest()
 	return s
 }
@@ -359,10 +359,10 @@ func TestAPlanIsReplacedOnlyWhenAStepChanges(t *testing.T) {
 	}
 }
 
-func TestNothingClosesWhileAStopGapStands(t *testing.T) {
+func TestNothingClosesWhileAMitigationIsActive(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
-	if got := refused(t, inc, Closed{By: alice, Reason: "x"}); !strings.Contains(got, "stop-gap") {
+	if got := refused(t, inc, Closed{By: alice, Reason: "x"}); !strings.Contains(got, "mitigation") {
 		t.Errorf("says %q", got)
 	}
 	inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}, Why: "healthy"}, WriteClaimed{WriteID: "w2"}, Written{Result: ResultApplied}, RolledOut{})

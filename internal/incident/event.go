@@ -148,7 +148,7 @@ type Reverted struct {
 	ExpiresAt time.Time
 }
 
-// UndoStarted begins the way back of an applied step: a lift after recovery, or policy.
+// UndoStarted begins the way back of an applied step: after recovery for a mitigation, or by policy.
 type UndoStarted struct {
 	Step string
 	By   Actor

@@ -44,8 +44,8 @@ type Incident struct {
 	Plan       *Plan             `json:"plan"`
 	// Revision counts the plans of the incident; it only grows, so that step ids never come twice.
 	Revision int `json:"revision,omitempty"`
-	// Standing are applied steps of earlier plans that have not been undone.
-	Standing []Step `json:"standing,omitempty"`
+	// AppliedEarlier are applied steps of earlier plans that have not been undone.
+	AppliedEarlier []Step `json:"standing,omitempty"`
 	// Trials are the changes that did not help or were taken back. Policy never repeats one.
 	Trials []Trial `json:"trials,omitempty"`
 	// Active is the step that is being run, in the running states.
@@ -212,7 +212,7 @@ func severities(as []Alert) []string {
 	return out
 }
 
-// Step finds a step by its id in the plan, then among the standing steps.
+// Step finds a step by its id in the plan, then among the steps of earlier plans.
 func (i Incident) Step(id string) (Step, bool) {
 	if i.Plan != nil {
 		for _, s := range i.Plan.Steps {
@@ -221,7 +221,7 @@ func (i Incident) Step(id string) (Step, bool) {
 			}
 		}
 	}
-	for _, s := range i.Standing {
+	for _, s := range i.AppliedEarlier {
 		if s.ID == id {
 			return s, true
 		}
@@ -229,9 +229,9 @@ func (i Incident) Step(id string) (Step, bool) {
 	return Step{}, false
 }
 
-// Applied returns every applied step that has not been undone: the standing ones, then those of the plan.
+// Applied returns every applied step that has not been undone: those of earlier plans, then those of the plan.
 func (i Incident) Applied() []Step {
-	out := slices.Clone(i.Standing)
+	out := slices.Clone(i.AppliedEarlier)
 	if i.Plan != nil {
 		for _, s := range i.Plan.Steps {
 			if s.State == StepApplied {
@@ -261,12 +261,12 @@ func (i Incident) OnTopOf(s Step) string {
 // OnlyDryRun says of an applied step that it was only a dry run: nothing was written.
 func (i Incident) OnlyDryRun(s Step) bool { return i.DryRun && !s.Written }
 
-// StopGaps returns the applied steps that must be lifted before the incident may close. A dry run has none: it changed nothing.
-func (i Incident) StopGaps() []Step {
+// Mitigations returns the applied steps that must be undone before the incident can close. A dry run has none: it changed nothing.
+func (i Incident) Mitigations() []Step {
 	if i.DryRun {
 		return nil
 	}
-	return slices.DeleteFunc(i.Applied(), func(s Step) bool { return !s.StopGap() })
+	return slices.DeleteFunc(i.Applied(), func(s Step) bool { return !s.Mitigation() })
 }
 
 // Proposed returns the steps of the plan that still wait for a decision and can be executed.
@@ -282,7 +282,7 @@ func (i Incident) Clone() Incident {
 	i.Alerts = slices.Clone(i.Alerts)
 	i.Readings = maps.Clone(i.Readings)
 	i.Others = slices.Clone(i.Others)
-	i.Standing = cloneSteps(i.Standing)
+	i.AppliedEarlier = cloneSteps(i.AppliedEarlier)
 	i.Trials = slices.Clone(i.Trials)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)

@@ -35,7 +35,7 @@ func TestStepIDsNeverComeTwice(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleFrom("184", "129")), verdict(VerdictImproved), unexplained(), found("queueing", throttleFrom("129", "90")))
 	ids := map[string]bool{}
-	for _, s := range append(slices.Clone(inc.Standing), inc.Plan.Steps...) {
+	for _, s := range append(slices.Clone(inc.AppliedEarlier), inc.Plan.Steps...) {
 		if ids[s.ID] {
 			t.Fatalf("two steps are called %s", s.ID)
 		}
@@ -52,8 +52,8 @@ func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
 	for n, wait := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute} {
 		inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Note: "forbidden"})
-		if len(inc.StopGaps()) != 1 || inc.State != StateWatching || !strings.Contains(inc.Note, "stays at 129") {
-			t.Fatalf("after a refused undo: %s, %d stop-gaps, %q", inc.State, len(inc.StopGaps()), inc.Note)
+		if len(inc.Mitigations()) != 1 || inc.State != StateWatching || !strings.Contains(inc.Note, "stays at 129") {
+			t.Fatalf("after a refused undo: %s, %d mitigations, %q", inc.State, len(inc.Mitigations()), inc.Note)
 		}
 		refused(t, inc, Closed{By: alice, Reason: "healthy"})
 		s, _ := inc.Step("p1-s1")
@@ -63,8 +63,8 @@ func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
 	}
 	inc = must(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}) // a person may ask at any time
 	inc = must(t, inc, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
-	if len(inc.StopGaps()) != 0 {
-		t.Error("the stop-gap still stands after its undo")
+	if len(inc.Mitigations()) != 0 {
+		t.Error("the mitigation is still active after its undo")
 	}
 }
 
@@ -72,7 +72,7 @@ func TestADriftEndsAnUndo(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
 		UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"}, Written{Result: ResultDrift, Note: "somebody set it to 64"})
-	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Reason, "64") || len(inc.StopGaps()) != 0 {
+	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Reason, "64") || len(inc.Mitigations()) != 0 {
 		t.Errorf("the step is %s (%s)", s.State, s.Reason)
 	}
 }
@@ -81,7 +81,7 @@ func TestWhatWasTriedIsRemembered(t *testing.T) {
 	t.Parallel()
 	worse := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictWorse))
 	undone := must(t, worse, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
-	lifted := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
+	recovered := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
 		UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot", ID: "vllm-medic"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
 	taken := must(t, applied(t, throttleStep()), Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
 	for name, tc := range map[string]struct {
@@ -89,10 +89,10 @@ func TestWhatWasTriedIsRemembered(t *testing.T) {
 		step Step
 		want string
 	}{
-		"worse and undone":           {undone, scaleStep("2", "3"), "tried at 03:00 UTC: worse, undone by slack:U1"},
-		"undone before a verdict":    {taken, throttleStep(), "tried at 03:00 UTC, undone by slack:U1"},
-		"another value is new":       {undone, scaleStep("2", "4"), ""},
-		"a lifted stop-gap had done": {lifted, throttleStep(), ""},
+		"worse and undone":              {undone, scaleStep("2", "3"), "tried at 03:00 UTC: worse, undone by slack:U1"},
+		"undone before a verdict":       {taken, throttleStep(), "tried at 03:00 UTC, undone by slack:U1"},
+		"another value is new":          {undone, scaleStep("2", "4"), ""},
+		"an undone mitigation had done": {recovered, throttleStep(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,7 +273,7 @@ func TestAnAbortDuringTheRolloutOfAnUndoLeavesItUndone(t *testing.T) {
 	}
 }
 
-func TestGuardrailsFreeAndRefuseStepsOfAStandingPlan(t *testing.T) {
+func TestGuardrailsFreeAndRefuseStepsOfAnOpenPlan(t *testing.T) {
 	t.Parallel()
 	cooling := scaleStep("2", "3")
 	cooling.Guardrails = []Guardrail{{Name: "cool-down", Verdict: GuardRefuse, Reason: "allowed in 4m"}}

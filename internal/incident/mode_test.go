@@ -66,17 +66,17 @@ func TestADeliveryChangesNotTheModeOfAnOpenIncident(t *testing.T) {
 	}
 }
 
-// What a dry run did not write is not done when the incident is none any more: there is nothing to undo or to lift, and the step can be proposed.
+// What a dry run did not write is not done when the incident is none any more: there is nothing to undo, and the step can be proposed.
 func TestWhatADryRunDidNotWriteIsNotTakenForDone(t *testing.T) {
 	t.Parallel()
 	inc := must(t, life(t, ModeDryRun, throttleStep()), Closed{By: alice, Reason: "fine"})
 	inc = must(t, inc, refires(ModeApprove))
-	if n := len(inc.Applied()) + len(inc.StopGaps()); n != 0 {
+	if n := len(inc.Applied()) + len(inc.Mitigations()); n != 0 {
 		t.Errorf("%d steps of the dry run are taken for done", n)
 	}
 	inc = must(t, inc, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
-	if inc.State != StateDeciding || len(inc.Standing) != 0 || inc.Plan.Steps[0].Tried != "" {
-		t.Errorf("the incident is %s, %d steps stand, the step was %q", inc.State, len(inc.Standing), inc.Plan.Steps[0].Tried)
+	if inc.State != StateDeciding || len(inc.AppliedEarlier) != 0 || inc.Plan.Steps[0].Tried != "" {
+		t.Errorf("the incident is %s, %d earlier steps, the step was %q", inc.State, len(inc.AppliedEarlier), inc.Plan.Steps[0].Tried)
 	}
 }
 

@@ -75,8 +75,8 @@ type StepRequest struct {
 	Why string `json:"why,omitempty"`
 	// Advice is the text of a manual step.
 	Advice string `json:"advice,omitempty"`
-	// LiftAfter makes the step a stop-gap: it is undone when the pool has been healthy for so long. 0: it stays.
-	LiftAfter time.Duration `json:"lift_after,omitempty"`
+	// RevertAfter makes the step a mitigation: it is undone when the pool has been healthy for this long. 0: it is kept.
+	RevertAfter time.Duration `json:"revert_after,omitempty"`
 	// WarmUp is how long after the rollout the effect cannot be judged yet.
 	WarmUp time.Duration `json:"warm_up,omitempty"`
 }
@@ -212,11 +212,11 @@ type Step struct {
 	Guardrails []Guardrail `json:"guardrails"`
 	State      StepState   `json:"state"`
 	// Reason says why the step is refused, failed, denied or superseded.
-	Reason    string        `json:"reason,omitempty"`
-	LiftAfter time.Duration `json:"liftAfter,omitempty"`
-	WarmUp    time.Duration `json:"warmUp,omitempty"`
-	AppliedAt time.Time     `json:"appliedAt,omitzero"`
-	Approvals []Actor       `json:"approvals,omitempty"`
+	Reason      string        `json:"reason,omitempty"`
+	RevertAfter time.Duration `json:"liftAfter,omitempty"`
+	WarmUp      time.Duration `json:"warmUp,omitempty"`
+	AppliedAt   time.Time     `json:"appliedAt,omitzero"`
+	Approvals   []Actor       `json:"approvals,omitempty"`
 	// ApprovedUnder is Approvers.Rule of the configuration under which the approvals were given.
 	ApprovedUnder string        `json:"approvedUnder,omitempty"`
 	Verification  *Verification `json:"verification,omitempty"`
@@ -282,8 +282,8 @@ func (s Step) Cautions() []string {
 	return out
 }
 
-// StopGap says whether the step is to be lifted after recovery.
-func (s Step) StopGap() bool { return s.LiftAfter > 0 }
+// Mitigation says whether the step is undone by itself when the incident has recovered.
+func (s Step) Mitigation() bool { return s.RevertAfter > 0 }
 
 // ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo, and what is assumed, if anything. Twelve hex digits of SHA-256.
 // The words of a manual step are not in it: nobody approves them, and they hold readings, so that every look would make a new plan and refuse the click on

@@ -114,8 +114,8 @@ type ThrottleKnob struct {
 	Field string `json:"field"`
 	Min   int64  `json:"min"`
 	Max   int64  `json:"max"`
-	// LiftAfter is how long the pool must be healthy before the bot lifts the throttle again.
-	LiftAfter time.Duration `json:"lift_after,omitempty"`
+	// RevertAfter is how long the pool must be healthy before the bot reverts the throttle.
+	RevertAfter time.Duration `json:"revert_after,omitempty"`
 }
 
 // Approvers says who may approve. An empty one allows nobody.

@@ -23,7 +23,7 @@ const (
 	StateVerifying State = "verifying"
 	// StateUndoing restores what a step touched, and waits for the rollout of that.
 	StateUndoing State = "undoing"
-	// StateWatching is quiet: nothing is asked; it waits for health, for a new diagnosis, or to lift a stop-gap.
+	// StateWatching is quiet: nothing is asked; it waits for health, for a new diagnosis, or to undo a mitigation.
 	StateWatching State = "watching"
 	// StateClosed is over. A re-fire within ReopenWithin opens it again.
 	StateClosed State = "closed"

@@ -159,7 +159,7 @@ func (i *Incident) findNoteStep() {
 	if i.NoteStep != "" || i.Note == "" {
 		return
 	}
-	steps := i.Standing
+	steps := i.AppliedEarlier
 	if i.Plan != nil {
 		steps = slices.Concat(steps, i.Plan.Steps)
 	}

@@ -96,7 +96,7 @@ func TestFactsAreReadFromAnIncidentThatHasOnlyTheirSentences(t *testing.T) {
 
 func TestTheStepThatANoteIsAboutIsFoundInAStoredIncident(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"drift": "p1-s1", "denied": "", "stop-gap": "", "unrouted": ""} {
+	for name, want := range map[string]string{"drift": "p1-s1", "denied": "", "mitigation": "", "unrouted": ""} {
 		if inc, _ := stored(t, name); inc.NoteStep != want {
 			t.Errorf("%s: the note is about %q, want %q: %s", name, inc.NoteStep, want, inc.Note)
 		}
@@ -138,7 +138,7 @@ func TestAStoredDrillIsADryRun(t *testing.T) {
 // An older version, and whoever reads the API, finds everything where it was.
 func TestTheJSONOfAnIncidentOnlyGainsFields(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"asked", "denied", "drift", "stop-gap", "undone", "unrouted"} {
+	for _, name := range []string{"asked", "denied", "drift", "mitigation", "undone", "unrouted"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inc, before := stored(t, name)

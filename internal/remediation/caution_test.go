@@ -12,13 +12,13 @@ import (
 )
 
 // The bot takes nothing back by itself in a mode in which it writes nothing by itself; a person may.
-func TestAMoreCarefulModeHoldsTheStopGap(t *testing.T) {
+func TestAMoreCarefulModeHoldsTheMitigation(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []incident.Mode{incident.ModeObserve, incident.ModeDryRun} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, []incident.Pool{llama()})
-			inc := recovered(b, stopGap())
+			inc := recovered(b, mitigation())
 			b.restart(inMode(llama(), mode))
 			b.pass(10 * time.Minute)
 			lines := len(b.read(inc.ID).Journal)
@@ -37,7 +37,7 @@ func TestAMoreCarefulModeHoldsTheStopGap(t *testing.T) {
 func TestAPersonMayTakeBackInObserve(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	inc := recovered(b, stopGap())
+	inc := recovered(b, mitigation())
 	b.restart(inMode(llama(), incident.ModeObserve))
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
@@ -53,11 +53,11 @@ func TestAPersonMayTakeBackInObserve(t *testing.T) {
 	}
 }
 
-// A refused undo neither ends the incident on a standing throttle nor is tried at every look.
+// A refused undo neither ends the incident on an active throttle nor is tried at every look.
 func TestARefusedUndoIsTriedEverMoreRarely(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	inc := recovered(b, stopGap())
+	inc := recovered(b, mitigation())
 	no := answer{err: &incident.RefusedError{Reason: "the bot may not patch"}, lost: true}
 	b.live.expect("do undo", no, no, no, no)
 	b.pass(10*time.Minute + 5*time.Minute + 10*time.Minute + 20*time.Minute + 2*time.Minute)
@@ -176,7 +176,7 @@ func TestAnAPIServerThatIsAwayIsAskedOnceForADelivery(t *testing.T) {
 func TestAPoolThatIsGoneIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama(), qwen()})
-	inc := recovered(b, stopGap())
+	inc := recovered(b, mitigation())
 	b.restart(qwen())
 	b.pass(time.Hour)
 	got := b.read(inc.ID)

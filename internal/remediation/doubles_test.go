@@ -337,7 +337,7 @@ func (c *cluster) Propose(_ context.Context, pool incident.Pool, req incident.St
 			Name: pool.Workload.Name, UID: "u1", Field: "f",
 		},
 		From: value(o.value), To: value(to), Undo: value(o.value), Needs: c.needs[req.Kind], State: incident.StepProposed,
-		LiftAfter: req.LiftAfter, WarmUp: req.WarmUp,
+		RevertAfter: req.RevertAfter, WarmUp: req.WarmUp,
 	}
 	return s, nil
 }

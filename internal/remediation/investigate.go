@@ -95,7 +95,7 @@ func (i *Investigator) diagnose(
 	i.markOwn(ctx, pool, inc, found.Evidence.Cluster.Changes, found.Evidence.At)
 	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: found.Evidence}
 	if inc.Diagnosis != nil {
-		in.Standing = inc.Diagnosis.Name
+		in.PlannedFor = inc.Diagnosis.Name
 	}
 	found.Result = i.deps.Playbooks.Diagnose(in)
 	found.Evidence.Readings = found.Result.Readings

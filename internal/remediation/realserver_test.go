@@ -227,7 +227,7 @@ func TestModeAutoDoesNotFightASelfHeal(t *testing.T) {
 					t.Errorf("the thread says:\n%s", said)
 				}
 				if len(inc.Trials) != 1 || len(inc.Applied()) != 0 || inc.UndoOffered != "" {
-					t.Errorf("trials %+v, standing %v, undo offered for %q", inc.Trials, inc.Applied(), inc.UndoOffered)
+					t.Errorf("trials %+v, applied %v, undo offered for %q", inc.Trials, inc.Applied(), inc.UndoOffered)
 				}
 				if w := r.writes("llama"); len(w) != 1 || w[0].Result != incident.ResultApplied {
 					t.Errorf("the ledger has %+v", w)

@@ -172,21 +172,21 @@ func TestTheValueIsLookedAtWhileTheSignalsSettle(t *testing.T) {
 	}
 }
 
-func TestAStopGapThatIsTakenAwayIsNotLifted(t *testing.T) {
+func TestAMitigationThatIsTakenAwayIsNotUndone(t *testing.T) {
 	t.Parallel()
-	lift := throttle()
-	lift.LiftAfter = 10 * time.Minute
+	temporary := throttle()
+	temporary.RevertAfter = 10 * time.Minute
 	b := newBench(t, []incident.Pool{llama()})
-	inc := applied(b, sick(5, lift), rolled(incident.RolloutDone))
+	inc := applied(b, sick(5, temporary), rolled(incident.RolloutDone))
 	b.sight.see(well())
 	b.pass(6 * time.Minute)
-	if got := b.read(inc.ID); got.State != incident.StateWatching || len(got.StopGaps()) != 1 {
-		t.Fatalf("state %s with %d stop-gaps", got.State, len(got.StopGaps()))
+	if got := b.read(inc.ID); got.State != incident.StateWatching || len(got.Mitigations()) != 1 {
+		t.Fatalf("state %s with %d mitigations", got.State, len(got.Mitigations()))
 	}
 	b.live.set(incident.StepThrottle, 64)
 	b.pass(2 * time.Minute)
 	got := b.read(inc.ID)
-	if s, _ := got.Step("p1-s1"); s.State != incident.StepReverted || len(got.StopGaps()) != 0 {
+	if s, _ := got.Step("p1-s1"); s.State != incident.StepReverted || len(got.Mitigations()) != 0 {
 		t.Errorf("the step is %s", s.State)
 	}
 	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))

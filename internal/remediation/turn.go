@@ -101,7 +101,7 @@ func (e *Engine) orphan(ctx context.Context, t *turn) error {
 		"incident", t.inc.ID, "pool", t.inc.Pool)
 	said := []string{fmt.Sprintf("The pool %s is not in the configuration any more: "+
 		"I neither read nor change anything for it.", t.inc.Pool)}
-	for _, s := range t.inc.StopGaps() {
+	for _, s := range t.inc.Mitigations() {
 		said = append(said, s.Title+" still stands and I do not take it back.")
 	}
 	return e.waitWithReason(ctx, t, strings.Join(said, " "), e.cfg.Timing.Watch)

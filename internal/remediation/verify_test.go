@@ -311,7 +311,7 @@ func TestTheNextStepIsAskedAboutAfterOneThatDidNotSuffice(t *testing.T) {
 	b.pass(time.Minute) // the look works the plan out from what is true now
 	got = b.read(inc.ID)
 	if len(got.Applied()) != 1 {
-		t.Errorf("the applied step is lost: %+v", got.Standing)
+		t.Errorf("the applied step is lost: %+v", got.AppliedEarlier)
 	}
 	b.pass(30 * time.Minute)
 	if got = b.read(inc.ID); got.Quiet != incident.QuietExpired {

@@ -12,9 +12,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 )
 
-// watch investigates again, then lifts a stop-gap or ends the incident when it has been healthy for long enough.
+// watch investigates again, then undoes a mitigation or ends the incident when it has been healthy for long enough.
 func (e *Engine) watch(ctx context.Context, t *turn) error {
-	for _, s := range t.inc.StopGaps() {
+	for _, s := range t.inc.Mitigations() {
 		if t.inc.OnTopOf(s) != "" {
 			continue // the value is that of the bot's own later step
 		}
@@ -33,11 +33,11 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	if !t.inc.HealthySince.IsZero() {
 		healthy = t.now.Sub(t.inc.HealthySince)
 	}
-	gaps := t.inc.StopGaps()
+	active := t.inc.Mitigations()
 	switch {
-	case len(gaps) > 0 && healthy > 0:
-		return e.lift(ctx, t, gaps, healthy)
-	case len(gaps) > 0:
+	case len(active) > 0 && healthy > 0:
+		return e.undoMitigation(ctx, t, active, healthy)
+	case len(active) > 0:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.EndsWithItsAlerts():
 		return e.closeIncident(ctx, t, fmt.Sprintf("The signals have been healthy for %s.", incident.FormatDuration(healthy)))
@@ -57,13 +57,13 @@ func (e *Engine) closeIncident(ctx context.Context, t *turn, reason string) erro
 	return e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{asRead: true})
 }
 
-// lift takes the newest stop-gap back whose time has come. What holds it (a guardrail, a later change of the same
+// undoMitigation undoes the newest mitigation whose time has come. What holds it (a guardrail, a later change of the same
 // value) is said once and asked again at every turn; after a refused undo it is tried ever more rarely. One that is
 // held does not hold the others.
-func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, healthy time.Duration) error {
+func (e *Engine) undoMitigation(ctx context.Context, t *turn, active []incident.Step, healthy time.Duration) error {
 	held := ""
-	for _, s := range slices.Backward(gaps) {
-		if healthy < s.LiftAfter || !s.UndoDue(t.now) {
+	for _, s := range slices.Backward(active) {
+		if healthy < s.RevertAfter || !s.UndoDue(t.now) {
 			continue
 		}
 		why := policy.Refusal(e.investigator.guardrails(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{}))
@@ -71,8 +71,8 @@ func (e *Engine) lift(ctx context.Context, t *turn, gaps []incident.Step, health
 			why = fmt.Sprintf("a later step changed the same value (%s); roll that one back first", top)
 		}
 		if why == "" {
-			lifted := fmt.Sprintf("healthy for %s, the stop-gap is lifted", s.LiftAfter)
-			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: lifted}, extra{})
+			recovered := fmt.Sprintf("healthy for %s, the mitigation is no longer needed", incident.FormatDuration(s.RevertAfter))
+			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: recovered}, extra{})
 		}
 		held = cmp.Or(held, fmt.Sprintf("%s stays in place for now: %s.", s.Title, strings.TrimSuffix(why, ".")))
 	}

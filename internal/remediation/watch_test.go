@@ -10,10 +10,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// stopGap is a throttle that is lifted after ten healthy minutes.
-func stopGap() incident.StepRequest {
+// mitigation is a throttle that is undone after ten healthy minutes.
+func mitigation() incident.StepRequest {
 	s := throttle()
-	s.LiftAfter = 10 * time.Minute
+	s.RevertAfter = 10 * time.Minute
 	return s
 }
 
@@ -198,17 +198,17 @@ func TestMissingReadingsAreNotHealth(t *testing.T) {
 	}
 }
 
-func TestAStopGapIsLiftedAfterItsTimeAndThenTheIncidentCloses(t *testing.T) {
+func TestAMitigationIsUndoneAfterItsTimeAndThenTheIncidentCloses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	inc := recovered(b, stopGap())
+	inc := recovered(b, mitigation())
 	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
 	b.pass(9 * time.Minute)
 	if got := b.read(inc.ID); got.State != incident.StateWatching || b.live.value(incident.StepThrottle) != 32 {
 		t.Fatalf("state %s, throttle %d before its time", got.State, b.live.value(incident.StepThrottle))
 	}
 	if _, err := b.engine.Act(t.Context(), inc.ID, incident.Closed{By: ada, Reason: "fine"}); err == nil {
-		t.Error("a person closed it while the stop-gap stands")
+		t.Error("a person closed it while the mitigation is active")
 	}
 	b.live.expect("do undo")
 	b.live.expect("rollout", rolled(incident.RolloutDone))
@@ -217,7 +217,7 @@ func TestAStopGapIsLiftedAfterItsTimeAndThenTheIncidentCloses(t *testing.T) {
 		t.Fatalf("writes (-want +got):\n%s", diff)
 	}
 	if got := b.read(inc.ID); got.State != incident.StateWatching || got.Plan.Steps[0].State != incident.StepUndone {
-		t.Errorf("state %s, step %s: it must hold without the stop-gap first", got.State, got.Plan.Steps[0].State)
+		t.Errorf("state %s, step %s: it must hold without the mitigation first", got.State, got.Plan.Steps[0].State)
 	}
 	b.pass(8 * time.Minute)
 	if got := b.read(inc.ID); got.State != incident.StateClosed {
@@ -226,10 +226,10 @@ func TestAStopGapIsLiftedAfterItsTimeAndThenTheIncidentCloses(t *testing.T) {
 	b.unlocked()
 }
 
-func TestAPauseHoldsTheStopGap(t *testing.T) {
+func TestAPauseHoldsTheMitigation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	inc := recovered(b, stopGap())
+	inc := recovered(b, mitigation())
 	b.pause("llama")
 	b.pass(time.Hour)
 	got := b.read(inc.ID)
@@ -250,15 +250,15 @@ func TestAPauseHoldsTheStopGap(t *testing.T) {
 	}
 }
 
-// A later step stands on the stop-gap's value. The stop-gap waits for a person to roll that step back, says so once,
-// and holds no other stop-gap.
-func TestAStopGapUnderALaterStepWaitsQuietly(t *testing.T) {
+// A later step changed the mitigation's value. The mitigation waits for a person to roll that step back, says so once,
+// and holds no other mitigation.
+func TestAMitigationUnderALaterStepWaitsQuietly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	scale := addReplica()
-	scale.LiftAfter = 10 * time.Minute
+	scale.RevertAfter = 10 * time.Minute
 	inc := b.asked(sick(9, scale))
-	b.runs("p1-s1", sick(7, stopGap()))
+	b.runs("p1-s1", sick(7, mitigation()))
 	b.pass(15 * time.Minute) // settles, is verified, and the next step is asked about
 	b.runs("p2-s1", sick(5, throttle()))
 	b.pass(15 * time.Minute)
@@ -271,7 +271,7 @@ func TestAStopGapUnderALaterStepWaitsQuietly(t *testing.T) {
 	b.live.expect("rollout", rolled(incident.RolloutDone))
 	b.pass(30 * time.Minute)
 	if got := b.live.written(); got[len(got)-1] != "replicas=2" {
-		t.Fatalf("written %v: the stop-gap that nothing stands on was not lifted", got)
+		t.Fatalf("written %v: the mitigation that no later step changed was not undone", got)
 	}
 	got := b.read(inc.ID)
 	const why = "Set throttle to 32 stays in place for now: " +
@@ -309,10 +309,10 @@ func (b *bench) runs(step string, after finding) {
 	b.sight.see(after)
 }
 
-func TestAStopGapStaysWhileNothingCanBeRead(t *testing.T) {
+func TestAMitigationStaysWhileNothingCanBeRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	inc := recovered(b, stopGap())
+	inc := recovered(b, mitigation())
 	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
 	b.sight.see(blind())
 	b.pass(30 * time.Minute)
@@ -330,8 +330,8 @@ func TestARelapseIsAskedAbout(t *testing.T) {
 	b.skip(10 * time.Minute)
 	b.sight.see(sick(7, addReplica()))
 	b.sweep()
-	if got := b.read(inc.ID); got.State != incident.StateDeciding || len(got.Standing) != 1 {
-		t.Errorf("state %s, %d standing steps", got.State, len(got.Standing))
+	if got := b.read(inc.ID); got.State != incident.StateDeciding || len(got.AppliedEarlier) != 1 {
+		t.Errorf("state %s, %d earlier steps", got.State, len(got.AppliedEarlier))
 	}
 }
 
@@ -377,10 +377,10 @@ func TestAlertsWithoutAPoolCloseWhenNothingIsHeardOfThem(t *testing.T) {
 
 // What the API server does not take back still stands: it is tried again, ever more rarely, and the incident does not
 // end before.
-func TestAStopGapWhoseUndoIsRefusedKeepsTheIncidentOpen(t *testing.T) {
+func TestAMitigationWhoseUndoIsRefusedKeepsTheIncidentOpen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	inc := recovered(b, stopGap())
+	inc := recovered(b, mitigation())
 	b.deliver(resolved(alert("HighTTFT", "llama"), b.clock()))
 	no := answer{err: &incident.RefusedError{Reason: "an admission webhook says no"}, lost: true}
 	b.live.expect("do undo", no)
@@ -391,7 +391,7 @@ func TestAStopGapWhoseUndoIsRefusedKeepsTheIncidentOpen(t *testing.T) {
 		t.Fatalf("state %s, step %s because %q", got.State, s.State, s.Reason)
 	}
 	if _, err := b.engine.Act(t.Context(), inc.ID, incident.Closed{By: ada, Reason: "fine"}); err == nil {
-		t.Error("a person closed it while the stop-gap stands")
+		t.Error("a person closed it while the mitigation is active")
 	}
 	b.unlocked()
 	b.pass(3 * time.Minute) // not yet: a call would fail the test

@@ -189,7 +189,7 @@ func (d *decoder) mapping(n *yaml.Node, out reflect.Value) bool {
 	for _, f := range d.fields(n) {
 		index, ok := known[f.key.Value]
 		if !ok {
-			d.add(f.key, Unknown, "%s", unknownField(f.key.Value, fieldNames(out.Type())))
+			d.add(f.key, Unknown, "%s", unknownField(f.key.Value, out.Type()))
 			d.source.torn[n] = true
 			continue
 		}

@@ -67,10 +67,10 @@ func (n *nearDoc) FromYAML(v Value) error {
 
 // likeJSON has the tags of a type that is stored as JSON.
 type likeJSON struct {
-	At    time.Time     `json:"at"`
-	Lift  time.Duration `json:"lift_after,omitempty"`
-	Max   *int64        `json:"max"`
-	Never string        `json:"-"`
+	At     time.Time     `json:"at"`
+	Revert time.Duration `json:"revert_after,omitempty" was:"lift_after"`
+	Max    *int64        `json:"max"`
+	Never  string        `json:"-"`
 }
 
 // decode is the first problem, and how many there are.
@@ -151,10 +151,11 @@ func TestEachErrorOfANotationHasItsPlace(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"at: 5m ago":    `1:5: "5m ago" is not a time such as 2006-01-02T15:04:05Z`,
-		"at: [x]":       `1:5: a time is wanted here, not a list`,
-		"lift_after: x": `1:13: "x" is not a duration; write it with a unit (ms, s, m, h, d, w), such as 500ms, 30s or 5m`,
-		"Never: x":      `1:1: there is no field "Never" here; there are at, lift_after, max`,
+		"at: 5m ago":      `1:5: "5m ago" is not a time such as 2006-01-02T15:04:05Z`,
+		"at: [x]":         `1:5: a time is wanted here, not a list`,
+		"revert_after: x": `1:15: "x" is not a duration; write it with a unit (ms, s, m, h, d, w), such as 500ms, 30s or 5m`,
+		"lift_after: 1m":  `1:1: lift_after is now called revert_after`,
+		"Never: x":        `1:1: there is no field "Never" here; there are at, revert_after, max`,
 	} {
 		if got, count := decode(in, &likeJSON{}); got != want || count != 1 {
 			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
@@ -224,8 +225,8 @@ share: 2
 		t.Error(diff)
 	}
 	var j likeJSON
-	if text, _ := decode("at: 2026-01-05T12:00:00.5Z\nlift_after: 600000000000\nmax: 7",
-		&j); text != "" || j.Lift != 10*time.Minute || *j.Max != 7 || j.At.Nanosecond() != 5e8 {
+	if text, _ := decode("at: 2026-01-05T12:00:00.5Z\nrevert_after: 600000000000\nmax: 7",
+		&j); text != "" || j.Revert != 10*time.Minute || *j.Max != 7 || j.At.Nanosecond() != 5e8 {
 		t.Errorf("%s %+v", text, j)
 	}
 	v, err = Parse("x", []byte("at: 5m ago"), limit)
@@ -246,7 +247,7 @@ share: 2
 	if v, err = Parse("x", []byte("at: 10.0.0"), limit); err != nil || v.Decode(&host) == nil {
 		t.Errorf("what such a type refuses is read: %v %s", err, host.At)
 	}
-	if text, _ := decode("lift_after: 1h30m", &j); text != "" || j.Lift != 90*time.Minute {
+	if text, _ := decode("revert_after: 1h30m", &j); text != "" || j.Revert != 90*time.Minute {
 		t.Errorf("%s %+v", text, j)
 	}
 }

@@ -52,8 +52,15 @@ func meant(name string, known []string) string {
 	return "; there are " + strings.Join(known, ", ")
 }
 
-func unknownField(name string, known []string) string {
-	return fmt.Sprintf("there is no field %q here", name) + meant(name, known)
+// unknownField says what is wrong with a field that a struct has not. The struct says what a field was called before in a
+// tag of its own: `yaml:"revert_after" was:"lift_after"`.
+func unknownField(name string, t reflect.Type) string {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Tag.Get("was") == name && name != "" {
+			return fmt.Sprintf("%s is now called %s", name, tag(f))
+		}
+	}
+	return fmt.Sprintf("there is no field %q here", name) + meant(name, fieldNames(t))
 }
 
 // mismatch says what belongs here. A text in place of a mapping or a list is not repeated: it may be a secret.

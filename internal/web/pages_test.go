@@ -31,7 +31,7 @@ func hostile() incident.Incident {
 		Guardrails:   []incident.Guardrail{{Name: evil, Verdict: evil, Reason: evil}},
 		Verification: &incident.Verification{Verdict: evil, Why: evil},
 	}}}
-	inc.Standing = []incident.Step{{ID: "p0-s1", Kind: incident.StepThrottle, Title: evil, State: incident.StepApplied, Tried: evil, Why: evil}}
+	inc.AppliedEarlier = []incident.Step{{ID: "p0-s1", Kind: incident.StepThrottle, Title: evil, State: incident.StepApplied, Tried: evil, Why: evil}}
 	inc.Journal = []incident.Entry{{At: now, Text: evil}}
 	return inc
 }
@@ -115,7 +115,7 @@ func TestThePageShowsWhatStandsAndWhatIsForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, now)
-	inc.Standing = []incident.Step{{ID: "p1-s1", Kind: incident.StepThrottle, Title: "Throttle llama", State: incident.StepApplied, AppliedAt: now}}
+	inc.AppliedEarlier = []incident.Step{{ID: "p1-s1", Kind: incident.StepThrottle, Title: "Throttle llama", State: incident.StepApplied, AppliedAt: now}}
 	inc.Plan = &incident.Plan{Digest: "d1", Steps: []incident.Step{
 		{ID: "p2-s1", Kind: incident.StepReplicas, Title: "Scale llama", State: incident.StepProposed, Tried: "tried at 03:12 UTC: worse"},
 		{ID: "p2-s2", Kind: incident.StepManual, Title: "Look at the gateway", State: incident.StepProposed},

@@ -258,15 +258,15 @@ func TestClickOnAnOldVersionOfTheMessageIsRefused(t *testing.T) {
 	}
 }
 
-func TestUndoOfAStandingStepOutlivesItsPlan(t *testing.T) {
+func TestUndoOfAnEarlierStepOutlivesItsPlan(t *testing.T) {
 	t.Parallel()
 	s := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false)
 	diagnosis := diagnosisOf()
 	diagnosis.Name = "other_cause"
 	s.do(time.Minute, incident.Investigated{Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()}, Healthy: incident.False}).
 		do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
-	if len(s.inc.Standing) != 1 {
-		t.Fatalf("standing: %+v", s.inc.Standing)
+	if len(s.inc.AppliedEarlier) != 1 {
+		t.Fatalf("applied earlier: %+v", s.inc.AppliedEarlier)
 	}
 	f := newOffice(t, InteractionsConfig{}, s.inc)
 	other := f.request("U0ALICE", "undo:p1-s3")

@@ -223,7 +223,7 @@ func TestLargestIncidentStillOffersItsDecisions(t *testing.T) {
 	for n := range 9 {
 		w := s
 		w.ID, w.State = "p0-s"+string(rune('1'+n)), incident.StepApplied
-		inc.Standing = append(inc.Standing, w)
+		inc.AppliedEarlier = append(inc.AppliedEarlier, w)
 	}
 	mustKeepLimits(t, inc)
 }

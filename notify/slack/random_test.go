@@ -105,7 +105,7 @@ func (c chaos) step(id string) incident.Step {
 			c, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
 			incident.StepRefused, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone, incident.StepReverted, "odd",
 		),
-		LiftAfter: time.Duration(c.Int64N(1e13)), AppliedAt: c.time(), Approvals: several(c, 8, c.actor),
+		RevertAfter: time.Duration(c.Int64N(1e13)), AppliedAt: c.time(), Approvals: several(c, 8, c.actor),
 		Guardrails: several(c, 14, func() incident.Guardrail {
 			return incident.Guardrail{Name: c.text(), Verdict: pick(c, incident.GuardPass, incident.GuardShrink, incident.GuardPass, incident.GuardVerdict("")), Reason: c.text()}
 		}),
@@ -142,7 +142,7 @@ func (c chaos) incident() incident.Incident {
 		Decisions: several(c, 8, func() incident.Decision {
 			return incident.Decision{Step: fmt.Sprintf("p1-s%d", 1+c.IntN(4)), Verb: pick(c, incident.Approve, incident.Deny), By: c.actor(), At: c.time(), Reason: c.text()}
 		}),
-		Standing: c.steps("p0", 5), UndoOffered: pick(c, "", "p1-s1", "p0-s1", "none"),
+		AppliedEarlier: c.steps("p0", 5), UndoOffered: pick(c, "", "p1-s1", "p0-s1", "none"),
 	}
 	if c.IntN(4) > 0 {
 		inc.Diagnosis = &incident.Diagnosis{

@@ -18,11 +18,11 @@ func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
 			"⚠️ diff not checked by the API server", "✓ diff checked by the API server", "✋ *Do not* raise max_num_seqs: more requests at once",
 			"Scale 2 → 3", "Raise minimum 2 → 3",
 		},
-		"drift":    {"A step could not be written: Deployment llm/llama-70b: the server does not allow it: forbidden"},
-		"denied":   {"🚫 *1 · Scale Deployment llm/llama-70b from 2 to 3 replicas*: denied by <@U0ALICE>"},
-		"stop-gap": {"*A stop-gap stands.*", "Undo: back to 256", "after 10 min of health"},
-		"undone":   {"*Undoing: back to 2* (asked for by <@U0ALICE>)"},
-		"unrouted": {"Add one like this:\n```\npools:\n  - name: llama-70b\n"},
+		"drift":      {"A step could not be written: Deployment llm/llama-70b: the server does not allow it: forbidden"},
+		"denied":     {"🚫 *1 · Scale Deployment llm/llama-70b from 2 to 3 replicas*: denied by <@U0ALICE>"},
+		"mitigation": {"*Temporary throttle in place.* Reverts to 256 after 10 min healthy."},
+		"undone":     {"*Undoing: back to 2* (asked for by <@U0ALICE>)"},
+		"unrouted":   {"Add one like this:\n```\npools:\n  - name: llama-70b\n"},
 	} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "internal", "incident", "testdata", "before-facts-"+name+".json"))
 		if err != nil {

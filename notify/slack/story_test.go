@@ -185,7 +185,7 @@ func throttleStep() incident.Step {
 		From: incident.Set("256"), To: incident.Set("128"), Undo: incident.Set("256"), Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
 		Diff: "-    maxParallelRequests: 256\n+    maxParallelRequests: 128",
 		Cost: "callers above the limit get 503", Speed: "seconds", Risk: "callers that do not retry see errors",
-		Needs: incident.Needs{Approvals: 1}, LiftAfter: 10 * time.Minute,
+		Needs: incident.Needs{Approvals: 1}, RevertAfter: 10 * time.Minute,
 		Guardrails: passes(incident.Guardrail{Name: "step", Verdict: incident.GuardShrink, Reason: "asked for 64; one step may go to half of the present value"}),
 	})
 }
@@ -324,7 +324,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out["23-undoing"] = undoing.inc
 	undoing.do(time.Second, incident.WriteClaimed{WriteID: "w-2"}).do(time.Second, incident.Written{Result: incident.ResultApplied})
 	out["24-undone"] = undoing.do(time.Second, incident.RolledOut{}).inc
-	out["25-stop-gap"] = asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictRecovered, cured()), false).inc
+	out["25-mitigation"] = asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictRecovered, cured()), false).inc
 	out["26-drift"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").
 		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
 		do(time.Second, incident.Written{Result: incident.ResultFailed, Note: "Deployment llm/llama-70b: the server does not allow it: forbidden"}).inc

@@ -98,7 +98,7 @@ func (c *canvas) draw(inc incident.Incident) {
 		c.diagnosis(inc)
 		c.cautions(inc)
 		c.picture(inc)
-		c.standing(inc)
+		c.appliedEarlier(inc)
 		c.plan(inc)
 	}
 	c.footer(inc)

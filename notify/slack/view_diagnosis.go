@@ -42,7 +42,7 @@ func (c *canvas) diagnosis(inc incident.Incident) {
 // verification, or it is healthy.
 func outdated(inc incident.Incident) bool {
 	verified := func(s incident.Step) bool { return s.Verification != nil && s.Verification.At.Equal(inc.ReadAt) }
-	return inc.State.Running() || !inc.HealthySince.IsZero() || slices.ContainsFunc(inc.Standing, verified) ||
+	return inc.State.Running() || !inc.HealthySince.IsZero() || slices.ContainsFunc(inc.AppliedEarlier, verified) ||
 		(inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, verified))
 }
 

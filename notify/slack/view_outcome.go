@@ -93,7 +93,7 @@ func (c *canvas) summary(inc incident.Incident) {
 
 // done lists what was turned, by whom, and what came of it.
 func (c *canvas) done(inc incident.Incident) []string {
-	steps := slices.Clone(inc.Standing)
+	steps := slices.Clone(inc.AppliedEarlier)
 	if inc.Plan != nil {
 		steps = append(steps, inc.Plan.Steps...)
 	}

@@ -56,8 +56,8 @@ func (c *canvas) focus(inc incident.Incident) {
 			return
 		}
 	}
-	if i := slices.IndexFunc(inc.Standing, func(s incident.Step) bool { return s.ID == id }); i >= 0 {
-		c.ran(inc, inc.Standing[i], 0)
+	if i := slices.IndexFunc(inc.AppliedEarlier, func(s incident.Step) bool { return s.ID == id }); i >= 0 {
+		c.ran(inc, inc.AppliedEarlier[i], 0)
 	}
 }
 
@@ -95,9 +95,9 @@ func asideWord(s incident.Step) string {
 	}
 }
 
-// standing shows steps of earlier plans that are still in effect.
-func (c *canvas) standing(inc incident.Incident) {
-	all := slices.DeleteFunc(slices.Clone(inc.Standing), func(s incident.Step) bool { return s.ID == focusOf(inc) })
+// appliedEarlier shows steps of earlier plans that are still in effect.
+func (c *canvas) appliedEarlier(inc incident.Incident) {
+	all := slices.DeleteFunc(slices.Clone(inc.AppliedEarlier), func(s incident.Step) bool { return s.ID == focusOf(inc) })
 	shown := all[:min(len(all), 3)]
 	for _, s := range shown {
 		c.ran(inc, s, 0)
@@ -218,8 +218,8 @@ func (c *canvas) price(s incident.Step) []string {
 // undoText says when the way back is taken. Whether policy takes it by itself when a step did not help is not known here: it is offered at least.
 func undoText(s incident.Step) string {
 	text := "back to " + escape(valueText(s.Undo), 40) + "; offered when it gets worse or changes nothing"
-	if s.StopGap() {
-		text += "; taken back by itself after " + incident.FormatDuration(s.LiftAfter) + " of health"
+	if s.Mitigation() {
+		text += "; reverts automatically after " + incident.FormatDuration(s.RevertAfter) + " healthy"
 	}
 	return text
 }

@@ -150,13 +150,18 @@ func watchingLine(inc incident.Incident) string {
 	if !inc.HealthySince.IsZero() {
 		healthy = " Healthy since " + clock(inc.HealthySince) + "."
 	}
-	gaps := inc.StopGaps()
+	active := inc.Mitigations()
 	switch {
 	case inc.Pool == "":
 		return ""
-	case len(gaps) > 0:
-		s := gaps[len(gaps)-1]
-		return "👀 *A stop-gap stands.* I take it back (" + escape(verb(s, incident.OpUndo), 80) + ") after " + incident.FormatDuration(s.LiftAfter) + " of health." + healthy
+	case len(active) > 0:
+		s := active[len(active)-1]
+		what := "change"
+		if s.Kind == incident.StepThrottle {
+			what = "throttle"
+		}
+		return "👀 *Temporary " + what + " in place.* Reverts to " + escape(valueText(s.Undo), 40) + " after " +
+			incident.FormatDuration(s.RevertAfter) + " healthy." + healthy
 	case healthy != "" && inc.EndsWithItsAlerts():
 		return "🟢 *Healthy, but an alert is still firing.* Closes when the alert resolves." + healthy
 	case healthy != "":
@@ -179,5 +184,5 @@ func takenBack(inc incident.Incident) bool {
 // failed says that a step ended badly and nobody has looked after it since.
 func failed(inc incident.Incident) bool {
 	bad := func(s incident.Step) bool { return s.State == incident.StepFailed }
-	return slices.ContainsFunc(inc.Standing, bad) || (inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, bad))
+	return slices.ContainsFunc(inc.AppliedEarlier, bad) || (inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, bad))
 }

@@ -61,8 +61,8 @@ diagnoses:
     steps:
       - throttle: {factor: 0.7}
         why: Fewer requests at once shorten the queue within seconds.
-        undo: lift
-        lift_after: 30m
+        undo: on_recovery
+        revert_after: 30m
       - replicas: {add: 1}
         why: More capacity is the cure when the demand is real.
         undo: offer

@@ -23,7 +23,7 @@ type story struct {
 
 func stories() []story {
 	return []story{
-		{"healed", (*run).healed, "the stop-gap is lifted", func(string) bool { return true }, 100},
+		{"healed", (*run).healed, "the mitigation is no longer needed", func(string) bool { return true }, 100},
 		// Up to the click on Undo it is the other story.
 		{"taken back", (*run).takenBack, "asked for by slack:" + alice, undoing, 24},
 	}

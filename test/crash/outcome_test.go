@@ -73,7 +73,7 @@ func (r *run) kept() (incidents, ledger []string) {
 	}
 	for _, inc := range all {
 		words := []string{string(inc.State)}
-		for _, step := range append(slices.Clone(inc.Standing), inc.Plan.Steps...) {
+		for _, step := range append(slices.Clone(inc.AppliedEarlier), inc.Plan.Steps...) {
 			words = append(words, string(step.Kind), string(step.State))
 		}
 		incidents = append(incidents, strings.Join(words, " "))

@@ -120,7 +120,7 @@ pools:
     workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}
     knobs:
       replicas: {min: 2, max: 8}
-      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 600ms}
+      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, revert_after: 600ms}
 `, r.api, slackAddr, r.database(), prometheus, r.c.Kubeconfig(r.t, bot), channel, r.slack.TeamID(), r.slack.AppID(),
 		r.slack.APIURL(), alice, r.name, r.name, r.name, r.ns, r.name, r.ns, r.name)
 }
@@ -341,13 +341,13 @@ func (r *run) story() string {
 	return b.String()
 }
 
-// healed is the whole incident: throttle, which helps a little; scale out, which heals; the bot lifts the throttle; it closes.
+// healed is the whole incident: throttle, which helps a little; scale out, which heals; the bot reverts the throttle; it closes.
 func (r *run) healed() {
 	r.t.Helper()
 	r.post("firing", time.Time{})
 	r.approve("Throttle")
 	r.approve("Scale")
-	r.until("the lift", func(context.Context) bool { return r.says("Undone: ") })
+	r.until("the undo", func(context.Context) bool { return r.says("Undone: ") })
 	r.ends()
 }
 

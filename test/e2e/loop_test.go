@@ -31,8 +31,8 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 	w.says("Closed: ")
 }
 
-// The alert that the seed calls swapping fires on preemptions. The runbook's first step reduces the load, and the stop-gap is lifted when it is over.
-func TestSwappingIsThrottledAndTheThrottleLifted(t *testing.T) {
+// The alert that the seed calls swapping fires on preemptions. The runbook's first step reduces the load, and the throttle is reverted when it is over.
+func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, letting(160)) // seven tenths of it fit into the cache with room to spare; of 184 a few are still thrown out now and then
 	w.scenario("swapping")
@@ -46,10 +46,10 @@ func TestSwappingIsThrottledAndTheThrottleLifted(t *testing.T) {
 		t.Errorf("the policy lets %d requests in, want 112", got)
 	}
 	w.scenario("healthy")
-	w.says("the stop-gap is lifted")
+	w.says("the mitigation is no longer needed")
 	w.says("Undone: ")
 	if got := w.limit(); got != 160 {
-		t.Errorf("after the lift the policy lets %d requests in, want 160", got)
+		t.Errorf("after the undo the policy lets %d requests in, want 160", got)
 	}
 	w.says("Closed: ")
 }

@@ -160,7 +160,7 @@ pools:
     knobs:
       replicas: {min: 2, max: 8}
       max_num_batched_tokens: {min: 2048, max: 16384}
-      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, lift_after: 2s}
+      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, revert_after: 2s}
 `, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(), w.slack.APIURL(), w.mode,
 		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model)
 	for n := 0; n+1 < len(w.swap); n += 2 {
