@@ -12,12 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // defaultAccount is the service account that pods use which name none. The controller-manager makes it; without one, Namespace does.
 const defaultAccount = "default"
 
-// Namespace makes a namespace for this test, with a name that no other test has, and waits until pods can be made in it. It goes with the cluster.
+// Namespace makes a namespace for this test, with a name that no other test has, and waits until pods can be made in it.
+// It goes with the cluster; the autoscalers in it, which are looked at every second, go with the test.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	c.mu.Lock()
@@ -25,7 +28,21 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	name := fmt.Sprintf("t%d", c.names)
 	c.mu.Unlock()
 	c.MakeNamespace(t, name)
+	t.Cleanup(func() { c.removeAutoscalers(t, name) })
 	return name
+}
+
+func (c *Cluster) removeAutoscalers(t testing.TB, namespace string) {
+	t.Helper()
+	if !c.opts.Controllers {
+		return // nobody looks at them
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), process.Patience)
+	defer cancel()
+	all := c.Client(t).AutoscalingV2().HorizontalPodAutoscalers(namespace)
+	if err := all.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Errorf("remove the autoscalers of namespace %s: %v", namespace, err)
+	}
 }
 
 // MakeNamespace makes a namespace of this name, if there is none, and waits until pods can be made in it.
