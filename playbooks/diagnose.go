@@ -156,21 +156,13 @@ func forbidding(sel selection, s incident.StepRequest, ownerAnswers bool) *never
 }
 
 func stepWords(s incident.StepRequest) string {
-	switch s.Kind {
-	case incident.StepThrottle:
-		return "throttling"
-	case incident.StepReplicas:
-		return "adding replicas"
-	case incident.StepMaxNumBatchedTokens:
-		if s.Factor < 1 {
-			return "lowering max_num_batched_tokens"
-		}
-		return "raising max_num_batched_tokens"
-	case incident.StepManual:
+	if s.Kind == incident.StepManual {
 		return "a manual step"
-	default:
-		return string(s.Kind)
 	}
+	if knob, ok := s.Kind.Knob(); ok {
+		return knob.Doing(s)
+	}
+	return string(s.Kind)
 }
 
 // nothingToDo begins the sentence for a diagnosis without action. About an alert that no playbook knows, more must not be claimed than

@@ -1,7 +1,6 @@
 package playbooks
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ const (
 	maxWarmUp      = strictyaml.Duration(2 * time.Hour)
 )
 
-// change says which way a knob is turned.
+// change says which way a knob is adjusted.
 type change string
 
 const (
@@ -31,25 +30,36 @@ const (
 
 func changes() []change { return []change{changeLower, changeRaise, changeAny} }
 
-// The knobs that a playbook can warn of. Only the first three can be steps; the others are told to people.
+// What a playbook can warn of beside the knobs of the bot: these are no steps, they are told to people.
 const (
-	knobThrottle     = string(incident.StepThrottle)
-	knobReplicas     = string(incident.StepReplicas)
-	knobBatch        = string(incident.StepMaxNumBatchedTokens)
-	knobSeqs         = "max_num_seqs"
-	knobGPUMemory    = "gpu_memory_utilization"
-	knobRestart      = "restart"
-	fieldThrottle    = knobThrottle
-	fieldReplicas    = knobReplicas
-	fieldBatch       = knobBatch
-	fieldManual      = string(incident.StepManual)
+	knobSeqs      = "max_num_seqs"
+	knobGPUMemory = "gpu_memory_utilization"
+	knobRestart   = "restart"
+
+	// Fields of every step.
 	fieldUndo        = "undo"
 	fieldRevertAfter = "revert_after"
 	fieldWarmUp      = "warm_up"
 )
 
+// knobs are the names that a never may have.
 func knobs() []string {
-	return []string{knobThrottle, knobReplicas, knobBatch, knobSeqs, knobGPUMemory, knobRestart}
+	var out []string
+	for _, k := range incident.AllKnobs() {
+		out = append(out, string(k.Kind))
+	}
+	return append(out, knobSeqs, knobGPUMemory, knobRestart)
+}
+
+// restarting are the kinds of steps that restart pods.
+func restarting() []string {
+	var out []string
+	for _, k := range incident.AllKnobs() {
+		if k.Restarts {
+			out = append(out, string(k.Kind))
+		}
+	}
+	return out
 }
 
 // way says when a step is undone. Every step of the bot's restores the fields that it touched; this says when.
@@ -62,30 +72,27 @@ const (
 
 func ways() []way { return []way{wayOffer, wayOnRecovery} }
 
-// turn is one change that a step makes to one knob.
-type turn struct {
+// effect is one change that a step makes to one knob.
+type effect struct {
 	knob   string
 	change change
 }
 
-// turns are the changes that a step makes. Turning an engine argument also restarts pods.
-func turns(s incident.StepRequest) []turn {
-	switch s.Kind {
-	case incident.StepThrottle:
-		return []turn{{knobThrottle, directionOf(s.Factor)}}
-	case incident.StepMaxNumBatchedTokens:
-		return []turn{{knobBatch, directionOf(s.Factor)}, {knobRestart, changeAny}}
-	case incident.StepReplicas:
-		return []turn{{knobReplicas, changeRaise}}
-	case incident.StepManual:
-		return nil
-	default:
+// effects are the changes that a step makes. Changing an engine argument also restarts pods.
+func effects(s incident.StepRequest) []effect {
+	knob, ok := s.Kind.Knob()
+	if !ok {
 		return nil
 	}
+	out := []effect{{string(s.Kind), directionOf(s)}}
+	if knob.Restarts {
+		out = append(out, effect{knobRestart, changeAny})
+	}
+	return out
 }
 
-func directionOf(factor float64) change {
-	if factor < 1 {
+func directionOf(s incident.StepRequest) change {
+	if s.Add == 0 && s.Factor < 1 {
 		return changeLower
 	}
 	return changeRaise
@@ -96,8 +103,8 @@ func (n never) forbids(s incident.StepRequest) bool {
 	if slices.Contains(n.except, string(s.Kind)) {
 		return false
 	}
-	return slices.ContainsFunc(turns(s), func(t turn) bool {
-		return t.knob == n.knob && (n.change == changeAny || t.change == changeAny || n.change == t.change)
+	return slices.ContainsFunc(effects(s), func(e effect) bool {
+		return e.knob == n.knob && (n.change == changeAny || e.change == changeAny || n.change == e.change)
 	})
 }
 
@@ -124,8 +131,11 @@ func (l *loader) nevers(at strictyaml.Value, list []neverDoc) []never {
 			except: l.repeated(entry, "except", doc.Except),
 		}
 		for j, name := range doc.Except {
-			if n.knob != knobRestart || name != knobBatch {
-				l.add(entry.Key("except").Item(j).Problem("except: only restart has exceptions, and only %s is a step that restarts pods", knobBatch))
+			if n.knob != knobRestart || !slices.Contains(restarting(), name) {
+				l.add(entry.Key("except").Item(j).Problem(
+					"except: only restart has exceptions, and only %s is a step that restarts pods",
+					strings.Join(restarting(), " or "),
+				))
 			}
 		}
 		out = append(out, n)
@@ -158,39 +168,38 @@ func (l *loader) steps(at strictyaml.Value, d *diagnosis, list []stepDoc) []step
 
 // step reads one step. Field is the key that names its kind.
 func (l *loader) step(at strictyaml.Value, doc stepDoc) (out incident.StepRequest, field string, ok bool) {
-	kinds := kindsOf(doc)
-	if len(kinds) != 1 {
+	asked := doc.requests()
+	if len(asked) != 1 {
+		var kinds []string
+		for _, r := range asked {
+			kinds = append(kinds, string(r.Kind))
+		}
 		if len(kinds) > 1 {
-			l.add(at.Problem("one step is one of %s; this one is %s", strings.Join(stepFields(), ", "), strings.Join(kinds, " and ")))
+			l.add(at.Problem("one step is one of %s; this one is %s",
+				strings.Join(stepFields(), ", "), strings.Join(kinds, " and ")))
 		} else {
 			l.missing(at, "the step must be one of %s", strings.Join(stepFields(), ", "))
 		}
 		return out, "", false
 	}
-	field = kinds[0]
+	out = asked[0]
+	field = string(out.Kind)
 	before := len(l.problems)
-	out = incident.StepRequest{
-		Kind: incident.StepKind(field), Why: strings.TrimSpace(doc.Why),
-		RevertAfter: l.bounded(at, fieldRevertAfter, doc.RevertAfter, maxRevertAfter),
-		WarmUp:      l.bounded(at, fieldWarmUp, doc.WarmUp, maxWarmUp),
-	}
-	switch out.Kind {
-	case incident.StepThrottle:
-		out.Factor = doc.Throttle.Factor
-		l.throttle(at.Key(field), doc.Throttle.Factor)
-	case incident.StepMaxNumBatchedTokens:
-		out.Factor = doc.MaxNumBatchedTokens.Factor
-		l.batch(at, field, doc)
-	case incident.StepReplicas:
-		out.Add = doc.Replicas.Add
-		l.replicas(at.Key(field), doc.Replicas.Add)
-	case incident.StepManual:
-		out.Advice = strings.TrimSpace(doc.Manual.Advice)
+	out.Why = strings.TrimSpace(doc.Why)
+	out.RevertAfter = l.bounded(at, fieldRevertAfter, doc.RevertAfter, maxRevertAfter)
+	out.WarmUp = l.bounded(at, fieldWarmUp, doc.WarmUp, maxWarmUp)
+	knob, runs := out.Kind.Knob()
+	switch {
+	case !runs:
 		l.manual(at, field, doc)
+	case knob.Adds:
+		l.addend(at.Key(field), field, out.Add)
+	default:
+		l.factor(at.Key(field), knob, out.Factor)
 	}
-	if out.Kind != incident.StepManual {
+	if runs {
 		l.need(at, "why", out.Why)
-		l.undo(at, field, doc)
+		l.undo(at, knob, doc)
 	}
 	if limit := l.opts.MaxWarmUp; limit > 0 {
 		out.WarmUp = min(out.WarmUp, limit)
@@ -199,9 +208,10 @@ func (l *loader) step(at strictyaml.Value, doc stepDoc) (out incident.StepReques
 }
 
 // undo reports a step that does not say when it is undone.
-func (l *loader) undo(at strictyaml.Value, field string, doc stepDoc) {
+func (l *loader) undo(at strictyaml.Value, knob incident.Knob, doc stepDoc) {
 	if doc.Undo == "" {
-		l.missing(at.Key(fieldUndo), "undo is missing: write offer (when it made things worse or changed nothing) or on_recovery (automatically, after revert_after)")
+		l.missing(at.Key(fieldUndo), "undo is missing: write offer (when it made things worse or changed nothing) "+
+			"or on_recovery (automatically, after revert_after)")
 		return
 	}
 	if doc.Undo == "lift" {
@@ -210,10 +220,11 @@ func (l *loader) undo(at strictyaml.Value, field string, doc stepDoc) {
 	}
 	switch oneOf(l, at, fieldUndo, way(doc.Undo), ways()) {
 	case wayOnRecovery:
-		if field == fieldBatch {
-			l.add(at.Key(fieldUndo).Problem("%s cannot be undone on recovery: that would restart the pods again", field))
+		if knob.Restarts {
+			l.add(at.Key(fieldUndo).Problem("%s cannot be undone on recovery: that would restart the pods again", knob.Kind))
 		} else if doc.RevertAfter == nil {
-			l.missing(at.Key(fieldRevertAfter), "revert_after is missing: with undo: on_recovery it says how long the pool must be healthy first")
+			l.missing(at.Key(fieldRevertAfter), "revert_after is missing: with undo: on_recovery it says how long the pool "+
+				"must be healthy first")
 		}
 	case wayOffer:
 		if doc.RevertAfter != nil {
@@ -222,34 +233,51 @@ func (l *loader) undo(at strictyaml.Value, field string, doc stepDoc) {
 	}
 }
 
-func stepFields() []string { return []string{fieldThrottle, fieldReplicas, fieldBatch, fieldManual} }
-
-func kindsOf(doc stepDoc) []string {
-	var kinds []string
-	for i, set := range []bool{doc.Throttle != nil, doc.Replicas != nil, doc.MaxNumBatchedTokens != nil, doc.Manual != nil} {
-		if set {
-			kinds = append(kinds, stepFields()[i])
-		}
+func stepFields() []string {
+	var out []string
+	for _, k := range incident.StepKinds() {
+		out = append(out, string(k))
 	}
-	return kinds
+	return out
 }
 
-func (l *loader) throttle(at strictyaml.Value, factor float64) {
-	if !(factor >= minFactor && factor < 1) {
-		l.add(at.Key("factor").Problem("throttle: the factor %g is not between %g and 1; it multiplies the limit", factor, minFactor))
+// requests are the kinds of steps that a step names, each with what it asks for.
+func (d stepDoc) requests() []incident.StepRequest {
+	var out []incident.StepRequest
+	if d.Throttle != nil {
+		out = append(out, incident.StepRequest{Kind: incident.StepThrottle, Factor: d.Throttle.Factor})
+	}
+	if d.Replicas != nil {
+		out = append(out, incident.StepRequest{Kind: incident.StepReplicas, Add: d.Replicas.Add})
+	}
+	if d.MaxNumBatchedTokens != nil {
+		out = append(out, incident.StepRequest{
+			Kind: incident.StepMaxNumBatchedTokens, Factor: d.MaxNumBatchedTokens.Factor,
+		})
+	}
+	if d.Manual != nil {
+		out = append(out, incident.StepRequest{Kind: incident.StepManual, Advice: strings.TrimSpace(d.Manual.Advice)})
+	}
+	return out
+}
+
+// factor reports a factor by which the knob cannot be multiplied.
+func (l *loader) factor(at strictyaml.Value, knob incident.Knob, factor float64) {
+	switch {
+	case !knob.Raises && !(factor >= minFactor && factor < 1):
+		l.add(at.Key("factor").Problem("%s: the factor %g is not between %g and 1; it multiplies the limit",
+			knob.Kind, factor, minFactor))
+	case !(factor >= minFactor && factor <= maxFactor) || factor == 1:
+		l.add(at.Key("factor").Problem("%s: the factor %g is not between %g and %g, or changes nothing",
+			knob.Kind, factor, minFactor, maxFactor))
 	}
 }
 
-func (l *loader) batch(at strictyaml.Value, field string, doc stepDoc) {
-	factor := doc.MaxNumBatchedTokens.Factor
-	if !(factor >= minFactor && factor <= maxFactor) || factor == 1 || math.IsNaN(factor) {
-		l.add(at.Key(field).Key("factor").Problem("%s: the factor %g is not between %g and %g, or changes nothing", field, factor, minFactor, maxFactor))
-	}
-}
-
-func (l *loader) replicas(at strictyaml.Value, add int64) {
+// addend reports a number that cannot be added.
+func (l *loader) addend(at strictyaml.Value, field string, add int64) {
 	if add < 1 || add > maxAdd {
-		l.add(at.Key("add").Problem("replicas: %d is not between 1 and %d; taking capacity away cures nothing here", add, maxAdd))
+		l.add(at.Key("add").Problem("%s: %d is not between 1 and %d; taking capacity away cures nothing here",
+			field, add, maxAdd))
 	}
 }
 

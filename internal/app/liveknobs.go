@@ -54,16 +54,18 @@ func noAnswer(ctx context.Context, registry *actions.Registry) (Finding, bool) {
 
 // samples are small steps of a kind. A knob that is at one of its bounds may still go the other way.
 func samples(kind incident.StepKind) []incident.StepRequest {
-	switch kind {
-	case incident.StepReplicas:
+	knob, _ := kind.Knob()
+	if knob.Adds {
 		return []incident.StepRequest{{Kind: kind, Add: 1}}
-	case incident.StepMaxNumBatchedTokens:
-		return []incident.StepRequest{{Kind: kind, Factor: 0.5}, {Kind: kind, Factor: 2}}
-	case incident.StepThrottle:
-		return []incident.StepRequest{{Kind: kind, Factor: 0.5}}
-	case incident.StepManual:
 	}
-	return nil
+	var out []incident.StepRequest
+	if knob.Lowers {
+		out = append(out, incident.StepRequest{Kind: kind, Factor: 0.5})
+	}
+	if knob.Raises {
+		out = append(out, incident.StepRequest{Kind: kind, Factor: 2})
+	}
+	return out
 }
 
 // liveKnob proposes a small step as the bot would in the pool's mode. never says that the knob can't be adjusted as things are.

@@ -148,8 +148,8 @@ func (l *loader) approvers(path string, f map[string]approversFile) map[incident
 		kind := incident.StepKind(name)
 		if name == "default" {
 			kind = ""
-		} else if kind == incident.StepManual || !slices.Contains(incident.StepKinds(), kind) {
-			l.at(path+"."+name, "is not default or a kind of step (replicas, max_num_batched_tokens, throttle)")
+		} else if _, knob := kind.Knob(); !knob {
+			l.at(path+"."+name, "is not default or a kind of step (%s)", strings.Join(knobNames(), ", "))
 		}
 		if a.Count < 0 || (len(a.Groups) == 0 && a.Count > len(a.Users)) {
 			l.at(path+"."+name+".count", "asks for %d approvals from %d people", a.Count, len(a.Users))
@@ -157,6 +157,15 @@ func (l *loader) approvers(path string, f map[string]approversFile) map[incident
 		l.slackIDs(path+"."+name+".users", a.Users, userID)
 		l.slackIDs(path+"."+name+".groups", a.Groups, groupID)
 		out[kind] = incident.Approvers{Users: a.Users, Groups: a.Groups, Count: a.Count, Expire: time.Duration(a.Expire)}
+	}
+	return out
+}
+
+// knobNames are the kinds of steps that the bot can run.
+func knobNames() []string {
+	var out []string
+	for _, k := range incident.AllKnobs() {
+		out = append(out, string(k.Kind))
 	}
 	return out
 }

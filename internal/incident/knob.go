@@ -1,12 +1,29 @@
 package incident
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
 
 // Knob describes a kind of step that the bot can run. Whoever treats the kinds differently reads it here.
 type Knob struct {
 	Kind StepKind
-	// Restarts says that a change replaces the pods.
+	// Adds says that a step adds to the value; else it multiplies it by a factor.
+	Adds bool
+	// Raises and Lowers say which ways a step may go. The undo goes the other way.
+	Raises, Lowers bool
+	// Restarts says that a change replaces the pods: it always needs a person, and is never undone by itself.
 	Restarts bool
+	// RollsOut says that pods follow a change. Of one that they do not follow, such as a traffic policy, the gateway says
+	// whether it is in effect.
+	RollsOut bool
+	// Title says what a playbook asks for, without the live values.
+	Title func(StepRequest) string
+	// Doing is the change in the middle of a sentence: "adding replicas".
+	Doing func(StepRequest) string
+	// Verb begins the text of a button, before the values: "Scale".
+	Verb func(Step) string
 	// has and without look at a pool's setting of the knob, and take it away.
 	has     func(Knobs) bool
 	without func(*Knobs)
@@ -16,19 +33,82 @@ type Knob struct {
 func AllKnobs() []Knob {
 	return []Knob{
 		{
-			Kind: StepReplicas,
-			has:  func(k Knobs) bool { return k.Replicas != nil }, without: func(k *Knobs) { k.Replicas = nil },
+			Kind: StepReplicas, Adds: true, Raises: true, RollsOut: true,
+			Title: func(r StepRequest) string {
+				if r.Add == 1 {
+					return "Add 1 replica"
+				}
+				return fmt.Sprintf("Add %d replicas", r.Add)
+			},
+			Doing: func(StepRequest) string { return "adding replicas" },
+			Verb: func(s Step) string {
+				if s.Target.Setting != "" && s.Target.Setting != SettingReplicas {
+					return "Raise minimum"
+				}
+				return "Scale"
+			},
+			has: func(k Knobs) bool { return k.Replicas != nil }, without: func(k *Knobs) { k.Replicas = nil },
 		},
+		argumentKnob(
+			StepMaxNumBatchedTokens, "Set batched tokens",
+			func(k *Knobs) **TokensKnob { return &k.MaxNumBatchedTokens },
+		),
 		{
-			Kind: StepMaxNumBatchedTokens, Restarts: true,
-			has:     func(k Knobs) bool { return k.MaxNumBatchedTokens != nil },
-			without: func(k *Knobs) { k.MaxNumBatchedTokens = nil },
-		},
-		{
-			Kind: StepThrottle,
-			has:  func(k Knobs) bool { return k.Throttle != nil }, without: func(k *Knobs) { k.Throttle = nil },
+			Kind: StepThrottle, Lowers: true,
+			Title: func(r StepRequest) string {
+				return fmt.Sprintf("Throttle to %.0f %% of the present limit", r.Factor*100)
+			},
+			Doing: func(StepRequest) string { return "throttling" },
+			Verb: func(s Step) string {
+				if s.raises() {
+					return "Loosen throttle"
+				}
+				return "Throttle"
+			},
+			has: func(k Knobs) bool { return k.Throttle != nil }, without: func(k *Knobs) { k.Throttle = nil },
 		},
 	}
+}
+
+// argumentKnob is one of vLLM's engine arguments, which is read at the start of a pod only.
+func argumentKnob(kind StepKind, verb string, setting func(*Knobs) **TokensKnob) Knob {
+	return Knob{
+		Kind: kind, Raises: true, Lowers: true, Restarts: true, RollsOut: true,
+		Title: func(r StepRequest) string {
+			return fmt.Sprintf("Set %s to %.0f %% of its value", kind, r.Factor*100)
+		},
+		Doing: func(r StepRequest) string {
+			if r.Factor < 1 {
+				return "lowering " + string(kind)
+			}
+			return "raising " + string(kind)
+		},
+		Verb:    func(Step) string { return verb },
+		has:     func(k Knobs) bool { return *setting(&k) != nil },
+		without: func(k *Knobs) { *setting(k) = nil },
+	}
+}
+
+// raises says whether the step goes up.
+func (s Step) raises() bool {
+	from, errFrom := strconv.ParseFloat(s.From.Text, 64)
+	to, errTo := strconv.ParseFloat(s.To.Text, 64)
+	return errFrom == nil && errTo == nil && to > from
+}
+
+// StepKinds lists every kind.
+func StepKinds() []StepKind {
+	var out []StepKind
+	for _, k := range AllKnobs() {
+		out = append(out, k.Kind)
+	}
+	return append(out, StepManual)
+}
+
+// RollsOut says whether pods follow a step of this kind.
+func (k StepKind) RollsOut() bool {
+	knob, ok := k.Knob()
+	return !ok || knob.RollsOut
 }
 
 // Knob is the description of the knob that a step of this kind adjusts; false for a kind that the bot cannot run.

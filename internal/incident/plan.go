@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// StepKind names what a step turns.
+// StepKind names what a step adjusts.
 type StepKind string
 
 // The kinds of steps. StepManual is advice for a person: it has no target and is never executed.
@@ -21,14 +21,6 @@ const (
 	StepThrottle            StepKind = "throttle"
 	StepManual              StepKind = "manual"
 )
-
-// StepKinds lists every kind.
-func StepKinds() []StepKind {
-	return []StepKind{StepReplicas, StepMaxNumBatchedTokens, StepThrottle, StepManual}
-}
-
-// RollsOut says whether pods follow a step of this kind. Of one that they do not, such as a traffic policy, the gateway says whether it is in effect.
-func (k StepKind) RollsOut() bool { return k != StepThrottle }
 
 // Value is a knob's setting as text, or absent. In JSON an absent value is null.
 type Value struct {

@@ -41,10 +41,11 @@ func (r *reader) names(path string, e expectDoc) {
 }
 
 func stepKinds() []string {
-	return []string{
-		string(incident.StepThrottle), string(incident.StepReplicas), string(incident.StepMaxNumBatchedTokens),
-		string(incident.StepManual),
+	var out []string
+	for _, k := range incident.StepKinds() {
+		out = append(out, string(k))
 	}
+	return out
 }
 
 // metricsRead are all metrics that a signal of the catalog reads, in today's names of vLLM.

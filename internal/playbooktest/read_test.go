@@ -110,7 +110,7 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			`x.yaml:16:26: there is no signal "wating"; did you mean "waiting"?`,
 			`x.yaml:16:84: there is no signal "zebra"`,
 			`x.yaml:17:14: there is no step "trottle"; did you mean "throttle"?`,
-			`x.yaml:17:49: there is no step "restart"; there are throttle, replicas, max_num_batched_tokens, manual`,
+			`x.yaml:17:49: there is no step "restart"; there are replicas, max_num_batched_tokens, throttle, manual`,
 		}},
 		"alternatives of a field": {`tests:
   - name: one

@@ -44,11 +44,11 @@ func (s Settings) Validate() []string {
 		errs = append(errs, fmt.Sprintf("daily_budget (%d) must not be below hourly_budget (%d)", s.DailyBudget, s.HourlyBudget))
 	}
 	for _, k := range s.Automatic {
-		if k == incident.StepManual || !slices.Contains(incident.StepKinds(), k) {
+		if _, knob := k.Knob(); !knob {
 			errs = append(errs, fmt.Sprintf("automatic: %q is not a kind of step that can run", k))
 		}
-		if k == incident.StepMaxNumBatchedTokens {
-			errs = append(errs, "automatic: max_num_batched_tokens restarts pods and always needs a person")
+		if knob, ok := k.Knob(); ok && knob.Restarts {
+			errs = append(errs, fmt.Sprintf("automatic: %s restarts pods and always needs a person", k))
 		}
 	}
 	return errs

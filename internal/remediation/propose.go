@@ -3,7 +3,6 @@ package remediation
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -48,21 +47,13 @@ func refusedStep(req incident.StepRequest, reason, hint string) incident.Step {
 
 // requestTitle says what a playbook asks for, without the live values.
 func requestTitle(req incident.StepRequest) string {
-	switch req.Kind {
-	case incident.StepReplicas:
-		if req.Add == 1 {
-			return "Add 1 replica"
-		}
-		return fmt.Sprintf("Add %d replicas", req.Add)
-	case incident.StepThrottle:
-		return fmt.Sprintf("Throttle to %.0f %% of the present limit", req.Factor*100)
-	case incident.StepMaxNumBatchedTokens:
-		return fmt.Sprintf("Set max_num_batched_tokens to %.0f %% of its value", req.Factor*100)
-	case incident.StepManual:
+	if req.Kind == incident.StepManual {
 		return req.Advice
-	default:
-		return string(req.Kind)
 	}
+	if knob, ok := req.Kind.Knob(); ok {
+		return knob.Title(req)
+	}
+	return string(req.Kind)
 }
 
 // proposer works steps out. An investigation that is kept nowhere asks as the bot would in the pool's mode: a

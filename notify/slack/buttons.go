@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strconv"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -142,30 +141,13 @@ func verb(s incident.Step, op incident.Op) string {
 		return "Undo: back to " + valueText(s.Undo)
 	}
 	arrow := line(valueText(s.From)) + " → " + line(valueText(s.To))
-	switch s.Kind {
-	case incident.StepReplicas:
-		if s.Target.Setting != "" && s.Target.Setting != incident.SettingReplicas {
-			return "Raise minimum " + arrow
-		}
-		return "Scale " + arrow
-	case incident.StepMaxNumBatchedTokens:
-		return "Set batched tokens " + arrow
-	case incident.StepThrottle:
-		if increases(s) {
-			return "Loosen throttle " + arrow
-		}
-		return "Throttle " + arrow
-	case incident.StepManual:
+	if s.Kind == incident.StepManual {
 		return "Done by hand"
-	default:
-		return "Set " + arrow
 	}
-}
-
-func increases(s incident.Step) bool {
-	from, errFrom := strconv.ParseFloat(s.From.Text, 64)
-	to, errTo := strconv.ParseFloat(s.To.Text, 64)
-	return errFrom == nil && errTo == nil && to > from
+	if knob, ok := s.Kind.Knob(); ok {
+		return knob.Verb(s) + " " + arrow
+	}
+	return "Set " + arrow
 }
 
 func valueText(v incident.Value) string {
