@@ -2,7 +2,7 @@ package fakevllm
 
 // buckets are the bounds of one version's histograms, in seconds and tokens.
 type buckets struct {
-	ttft, itl, latency, iteration, tokens, n []float64
+	ttft, itl, latency, tokens []float64
 }
 
 // bucketsOf returns the bounds of a dialect. vLLM 0.8.4 (86fc2321ff) made the latency histograms longer.
@@ -15,9 +15,7 @@ func bucketsOf(d Dialect) buckets {
 		latency: []float64{
 			.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680,
 		},
-		iteration: []float64{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384},
-		tokens:    oneTwoFive(maxModelLen),
-		n:         []float64{1, 2, 5, 10, 20},
+		tokens: oneTwoFive(maxModelLen),
 	}
 	if d == V0 {
 		b.ttft = b.ttft[:16]       // to 10 s
@@ -41,10 +39,4 @@ func oneTwoFive(limit float64) []float64 {
 			out = append(out, m*power)
 		}
 	}
-}
-
-// Bounds of prometheus-fastapi-instrumentator's histograms.
-func httpBuckets() (perHandler, detailed []float64) {
-	return []float64{.1, .5, 1},
-		[]float64{.01, .025, .05, .075, .1, .25, .5, .75, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 7.5, 10, 30, 60}
 }

@@ -71,7 +71,10 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		}
 		w.sample(prefix+"cache_config_info", "Information of the LLMEngine CacheConfig", prometheus.GaugeValue, 1, labels)
 	}
-	w.process(c.replica.http)
+	if w.dialect != V0 { // since 0.8.3
+		on := map[string]string{"handler": "/v1/chat/completions", "method": "POST", "status": "2xx"}
+		w.counter("http_requests", "Total number of requests by method, status and handler.", float64(c.replica.answered), on)
+	}
 }
 
 // writer turns values into metrics.
@@ -103,21 +106,6 @@ func (w writer) family(prefix string, fam family, e *engine, labels map[string]s
 	}
 }
 
-// process writes what the API server exports beside the engines.
-func (w writer) process(h *httpTally) {
-	if w.dialect != V0 { // since 0.8.3
-		const handler = "/v1/chat/completions"
-		on := map[string]string{"handler": handler}
-		post := with(on, "method", "POST")
-		w.counter("http_requests", "Total number of requests by method, status and handler.", float64(h.requests), with(post, "status", "2xx"))
-		w.summary("http_request_size_bytes", "Content length of incoming requests by handler.", h.requests, h.received, on)
-		w.summary("http_response_size_bytes", "Content length of outgoing responses by handler.", h.requests, h.sent, on)
-		w.histogram("http_request_duration_highr_seconds", "Latency with many buckets but no API specific labels.", h.detailed, nil)
-		w.histogram("http_request_duration_seconds", "Latency with only few buckets by handler.", h.duration, post)
-	}
-	w.sample("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", prometheus.GaugeValue, seconds(w.born), nil)
-}
-
 func (w writer) counter(name, help string, value float64, labels map[string]string) {
 	m, err := prometheus.NewConstMetricWithCreatedTimestamp(desc(name+"_total", help, labels), prometheus.CounterValue, value, w.born)
 	w.send(m, err, name, labels)
@@ -126,12 +114,6 @@ func (w writer) counter(name, help string, value float64, labels map[string]stri
 
 func (w writer) histogram(name, help string, h *histogram, labels map[string]string) {
 	m, err := prometheus.NewConstHistogramWithCreatedTimestamp(desc(name, help, labels), h.count, h.sum, h.cumulative(), w.born)
-	w.send(m, err, name, labels)
-	w.createdGauge(name, help, labels)
-}
-
-func (w writer) summary(name, help string, count uint64, sum float64, labels map[string]string) {
-	m, err := prometheus.NewConstSummaryWithCreatedTimestamp(desc(name, help, labels), count, sum, nil, w.born)
 	w.send(m, err, name, labels)
 	w.createdGauge(name, help, labels)
 }

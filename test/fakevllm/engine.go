@@ -110,9 +110,8 @@ func (e *engine) step() {
 	took := e.spec.Step + time.Duration(len(batch))*e.spec.PerSequence + time.Duration(prompts)*e.spec.PerPromptToken
 	began := e.now
 	e.now += took * time.Duration(max(1, e.slow))
-	tokens, inStep := 0, uint64(0)
+	inStep := uint64(0)
 	for _, w := range batch {
-		tokens += w.tokens
 		w.r.computed += w.tokens
 		if w.r.computed < w.r.known() {
 			continue
@@ -125,9 +124,6 @@ func (e *engine) step() {
 		e.token(w.r)
 	}
 	e.tally.tokens(inStep, e.now-began)
-	if tokens > 0 {
-		e.tally.iteration.observe(float64(tokens))
-	}
 	e.publish()
 }
 
@@ -266,15 +262,13 @@ func (e *engine) preemptYoungest() *request {
 
 // publish sets the gauges, as vLLM does after every step.
 func (e *engine) publish() {
-	swapped, swappedTokens := 0, 0
+	swapped := 0
 	for _, r := range e.waiting {
 		if r.preempted {
 			swapped++
-			swappedTokens += r.known()
 		}
 	}
 	t := e.tally
 	t.running, t.waiting, t.swapped = len(e.running), len(e.waiting), swapped
 	t.kv = min(1, float64(e.used)/float64(max(1, e.blocks)))
-	t.cpuKV = min(1, float64(swappedTokens)/blockSize/cpuBlocks)
 }

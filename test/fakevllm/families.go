@@ -29,17 +29,7 @@ type family struct {
 
 // families returns the metrics of a dialect in the order of vLLM's loggers.
 func families(d Dialect) []family {
-	out := slices.Concat(queueGauges(d), cacheMetrics(d), tokenCounters(d), latencies(d), requestShapes(d))
-	if d == V1 || d == Underscore {
-		out = append(out, family{
-			name: "engine_sleep_state", kind: gauge, label: "sleep_state",
-			help: "Engine sleep state; awake = 0 means engine is sleeping; awake = 1 means engine is awake.",
-			values: func(*engine) map[string]float64 {
-				return map[string]float64{"awake": 1, "weights_offloaded": 0, "discard_all": 0}
-			},
-		})
-	}
-	return out
+	return slices.Concat(queueGauges(d), cacheMetrics(d), tokenCounters(d), latencies(d), requestShapes())
 }
 
 func queueGauges(d Dialect) []family {
@@ -90,36 +80,16 @@ func cacheMetrics(d Dialect) []family {
 	switch d {
 	case V0:
 		usage.name = "gpu_cache_usage_perc"
-		return []family{
-			usage,
-			{
-				name: "cpu_cache_usage_perc", kind: gauge, help: "CPU KV-cache usage. 1 means 100 percent usage.",
-				value: func(e *engine) float64 { return e.tally.cpuKV },
-			},
-			{name: "cpu_prefix_cache_hit_rate", kind: gauge, help: "CPU prefix cache block hit rate.", value: zero},
-			{
-				name: "gpu_prefix_cache_hit_rate", kind: gauge, help: "GPU prefix cache block hit rate.",
-				value: func(e *engine) float64 { return float64(e.tally.hit) / max(1, float64(e.tally.queried)) },
-			},
-		}
+		return []family{usage} // what it says of the prefix cache is a rate, which nothing reads
 	case V1Early:
 		usage.name, queries.name, hits.name = "gpu_cache_usage_perc", "gpu_prefix_cache_queries", "gpu_prefix_cache_hits"
-		return []family{usage, queries, hits}
 	case V1, Underscore:
 	}
-	return []family{
-		usage, queries, hits,
-		{name: "external_prefix_cache_queries", kind: counter, help: "External prefix cache queries, in terms of number of queried tokens.", value: zero},
-		{name: "external_prefix_cache_hits", kind: counter, help: "External prefix cache hits, in terms of number of cached tokens.", value: zero},
-		{name: "mm_cache_queries", kind: counter, help: "Multi-modal cache queries, in terms of number of queried items.", value: zero},
-		{name: "mm_cache_hits", kind: counter, help: "Multi-modal cache hits, in terms of number of cached items.", value: zero},
-	}
+	return []family{usage, queries, hits}
 }
 
-func zero(*engine) float64 { return 0 }
-
 func tokenCounters(d Dialect) []family {
-	out := []family{
+	return []family{
 		{
 			name: "num_preemptions", kind: counter, help: "Cumulative number of preemption from the engine.",
 			value: func(e *engine) float64 { return float64(e.tally.preemptions) },
@@ -137,20 +107,6 @@ func tokenCounters(d Dialect) []family {
 			values: func(e *engine) map[string]float64 { return finishes(d, e.tally) },
 		},
 	}
-	if d == V1 || d == Underscore {
-		out = append(out, family{
-			name: "prompt_tokens_by_source", kind: counter, label: "source", help: "Number of prompt tokens by source.",
-			values: func(e *engine) map[string]float64 {
-				return map[string]float64{
-					"local_compute": float64(e.tally.computed), "local_cache_hit": float64(e.tally.cached), "external_kv_transfer": 0,
-				}
-			},
-		}, family{
-			name: "prompt_tokens_cached", kind: counter, help: "Number of cached prompt tokens (local + external).",
-			value: func(e *engine) float64 { return float64(e.tally.cached) },
-		})
-	}
-	return out
 }
 
 // finishes are the children of request_success. V1 makes them all at the start, V0 each when it first happens.
@@ -171,44 +127,44 @@ func finishes(d Dialect, t *tally) map[string]float64 {
 }
 
 func latencies(d Dialect) []family {
-	itl := family{name: "time_per_output_token_seconds", kind: histo, help: "Histogram of time per output token in seconds.", shape: func(e *engine) *histogram { return e.tally.itl }}
+	between := timing("time_per_output_token", "Histogram of time per output token in seconds.",
+		func(t *tally) *histogram { return t.itl })
 	if d == V1 || d == Underscore {
-		itl.name, itl.help = "inter_token_latency_seconds", "Histogram of inter-token latency in seconds."
+		between.name, between.help = "inter_token_latency_seconds", "Histogram of inter-token latency in seconds."
 	}
-	out := []family{
-		{name: "iteration_tokens_total", kind: histo, help: "Histogram of number of tokens per engine_step.", shape: func(e *engine) *histogram { return e.tally.iteration }},
-		{name: "time_to_first_token_seconds", kind: histo, help: "Histogram of time to first token in seconds.", shape: func(e *engine) *histogram { return e.tally.ttft }},
-		itl,
-		{name: "e2e_request_latency_seconds", kind: histo, help: "Histogram of e2e request latency in seconds.", shape: func(e *engine) *histogram { return e.tally.e2e }},
-		{name: "request_queue_time_seconds", kind: histo, help: "Histogram of time spent in WAITING phase for request.", shape: func(e *engine) *histogram { return e.tally.queue }},
-		{name: "request_inference_time_seconds", kind: histo, help: "Histogram of time spent in RUNNING phase for request.", shape: func(e *engine) *histogram { return e.tally.inference }},
-		{name: "request_prefill_time_seconds", kind: histo, help: "Histogram of time spent in PREFILL phase for request.", shape: func(e *engine) *histogram { return e.tally.prefill }},
-		{name: "request_decode_time_seconds", kind: histo, help: "Histogram of time spent in DECODE phase for request.", shape: func(e *engine) *histogram { return e.tally.decode }},
+	return []family{
+		timing("time_to_first_token", "Histogram of time to first token in seconds.",
+			func(t *tally) *histogram { return t.ttft }),
+		between,
+		timing("e2e_request_latency", "Histogram of e2e request latency in seconds.",
+			func(t *tally) *histogram { return t.e2e }),
+		timing("request_queue_time", "Histogram of time spent in WAITING phase for request.",
+			func(t *tally) *histogram { return t.queue }),
+		timing("request_prefill_time", "Histogram of time spent in PREFILL phase for request.",
+			func(t *tally) *histogram { return t.prefill }),
+		timing("request_decode_time", "Histogram of time spent in DECODE phase for request.",
+			func(t *tally) *histogram { return t.decode }),
 	}
-	if d == V1 || d == Underscore {
-		out = append(out, family{
-			name: "request_time_per_output_token_seconds", kind: histo, help: "Histogram of time_per_output_token_seconds per request.",
-			shape: func(e *engine) *histogram { return e.tally.tpot },
-		})
-	}
-	return out
 }
 
-func requestShapes(d Dialect) []family {
-	out := []family{
-		{name: "request_prompt_tokens", kind: histo, help: "Number of prefill tokens processed.", shape: func(e *engine) *histogram { return e.tally.promptLen }},
-		{name: "request_generation_tokens", kind: histo, help: "Number of generation tokens processed.", shape: func(e *engine) *histogram { return e.tally.generatedLen }},
-		{name: "request_max_num_generation_tokens", kind: histo, help: "Histogram of maximum number of requested generation tokens.", shape: func(e *engine) *histogram { return e.tally.maxGenerated }},
-		{name: "request_params_n", kind: histo, help: "Histogram of the n request parameter.", shape: func(e *engine) *histogram { return e.tally.n }},
-		{name: "request_params_max_tokens", kind: histo, help: "Histogram of the max_tokens request parameter.", shape: func(e *engine) *histogram { return e.tally.maxTokens }},
+// timing is a histogram of times.
+func timing(name, help string, of func(*tally) *histogram) family {
+	return family{
+		name: name + "_seconds", kind: histo, help: help, shape: func(e *engine) *histogram { return of(e.tally) },
 	}
-	if d == V1 || d == Underscore {
-		out = append(out, family{
-			name: "request_prefill_kv_computed_tokens", kind: histo, help: "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
-			shape: func(e *engine) *histogram { return e.tally.computedLen },
-		})
+}
+
+func requestShapes() []family {
+	return []family{
+		{
+			name: "request_prompt_tokens", kind: histo, help: "Number of prefill tokens processed.",
+			shape: func(e *engine) *histogram { return e.tally.promptLen },
+		},
+		{
+			name: "request_generation_tokens", kind: histo, help: "Number of generation tokens processed.",
+			shape: func(e *engine) *histogram { return e.tally.generatedLen },
+		},
 	}
-	return out
 }
 
 // cacheConfig are the labels of cache_config_info: the fields of vLLM's CacheConfig, as Python prints them.

@@ -23,7 +23,8 @@ type replica struct {
 	args  []string // in force, the fleet's or the pod's own
 	ranks []*engine
 	born  time.Duration
-	http  *httpTally
+	// answered counts requests that got a 2xx, also when their stream broke later.
+	answered uint64
 }
 
 // Fleet is a model served by some replicas behind a gateway, and its clients. It is an http.Handler and safe for use by several goroutines.
@@ -138,7 +139,7 @@ func (f *Fleet) arrive() {
 		}
 	}
 	if best == nil {
-		f.gateway.unhealthy++
+		f.gateway.rejected++
 		return
 	}
 	if f.gateway.admit(f.now, inFlight, !f.hurt()) {

@@ -11,8 +11,8 @@ type gateway struct {
 
 	// total were sent to an engine; completed, destroyed (the client left) and lost (the replica went away) are how they ended.
 	total, completed, destroyed, lost uint64
-	// overflow (throttle), limited (rate limit) and unhealthy (no replica) never reached an engine.
-	overflow, limited, unhealthy uint64
+	// rejected never reached an engine: throttle, rate limit, or no replica.
+	rejected uint64
 }
 
 // admit says whether a request may pass, and counts it.
@@ -22,10 +22,10 @@ func (g *gateway) admit(now time.Duration, inFlight int, enforced bool) bool {
 	switch {
 	case !enforced:
 	case g.throttle > 0 && inFlight >= g.throttle:
-		g.overflow++
+		g.rejected++
 		return false
 	case g.perSec > 0 && g.tokens < 1:
-		g.limited++
+		g.rejected++
 		return false
 	case g.perSec > 0:
 		g.tokens--

@@ -37,8 +37,6 @@ func TestLabelValuesAreThoseOfVLLM(t *testing.T) {
 		{fakevllm.V1Early, "vllm:request_success_total", "finished_reason", []string{"abort", "length", "stop"}},
 		{fakevllm.V0, "vllm:request_success_total", "finished_reason", []string{"length", "stop"}}, // those that happened
 		{fakevllm.V1, "vllm:num_requests_waiting_by_reason", "reason", []string{"capacity", "deferred"}},
-		{fakevllm.V1, "vllm:prompt_tokens_by_source_total", "source", []string{"external_kv_transfer", "local_cache_hit", "local_compute"}},
-		{fakevllm.V1, "vllm:engine_sleep_state", "sleep_state", []string{"awake", "discard_all", "weights_offloaded"}},
 		{fakevllm.V1, "vllm:num_requests_running", "engine", []string{"0"}},
 		{fakevllm.V1, "vllm:num_requests_running", "model_name", []string{"llama-70b"}},
 		{fakevllm.V1, "vllm:cache_config_info", "block_size", []string{"16"}},

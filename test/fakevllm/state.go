@@ -61,7 +61,7 @@ func (f *Fleet) State() State {
 	s := State{
 		Scenario: f.scenario.Name, Summary: f.scenario.Summary, Elapsed: Duration(f.now), Demand: f.demand,
 		Throttle: g.throttle, RateLimit: g.perSec, Worse: f.baseline != nil, Hurt: f.hurt(),
-		Admitted: g.total, Completed: g.completed, Cancelled: g.destroyed, Lost: g.lost, Rejected: g.overflow + g.limited + g.unhealthy,
+		Admitted: g.total, Completed: g.completed, Cancelled: g.destroyed, Lost: g.lost, Rejected: g.rejected,
 	}
 	if f.targetsErr != nil {
 		s.TargetsError = f.targetsErr.Error()

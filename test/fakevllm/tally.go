@@ -14,27 +14,22 @@ const (
 // tally is what one engine has written so far: exactly what is exported, no more. Its gauges are those of the last step.
 type tally struct {
 	running, waiting, swapped int
-	kv, cpuKV                 float64
+	kv                        float64
 
-	preemptions, prompt, generated, cached uint64
-	// computed counts prompt tokens that were not in the prefix cache.
-	computed, queried, hit uint64
-	finished               map[string]uint64
+	preemptions, prompt, generated uint64
+	queried, hit                   uint64
+	finished                       map[string]uint64
 
-	ttft, itl, tpot, e2e, queue, prefill, decode, inference *histogram
-	promptLen, generatedLen, maxGenerated, n, maxTokens     *histogram
-	computedLen, iteration                                  *histogram
+	ttft, itl, e2e, queue, prefill, decode *histogram
+	promptLen, generatedLen                *histogram
 }
 
 func newTally(b buckets) *tally {
 	return &tally{
 		finished: map[string]uint64{},
-		ttft:     newHistogram(b.ttft), itl: newHistogram(b.itl), tpot: newHistogram(b.itl),
+		ttft:     newHistogram(b.ttft), itl: newHistogram(b.itl),
 		e2e: newHistogram(b.latency), queue: newHistogram(b.latency), prefill: newHistogram(b.latency),
-		decode: newHistogram(b.latency), inference: newHistogram(b.latency),
-		promptLen: newHistogram(b.tokens), generatedLen: newHistogram(b.tokens), maxGenerated: newHistogram(b.tokens),
-		n: newHistogram(b.n), maxTokens: newHistogram(b.tokens), computedLen: newHistogram(b.tokens),
-		iteration: newHistogram(b.iteration),
+		decode: newHistogram(b.latency), promptLen: newHistogram(b.tokens), generatedLen: newHistogram(b.tokens),
 	}
 }
 
@@ -53,8 +48,6 @@ func (t *tally) token(r *request, now time.Duration) {
 	}
 	t.ttft.observe((now - r.arrived).Seconds())
 	t.prompt += uint64(r.prompt)
-	t.cached += uint64(r.cached)
-	t.computed += uint64(r.prompt - r.cached)
 }
 
 // finish writes a finished request. What vLLM never writes for a client that went away is written nowhere.
@@ -64,14 +57,6 @@ func (t *tally) finish(r *request, reason string, now time.Duration) {
 	t.queue.observe((r.scheduled - r.arrived).Seconds())
 	t.prefill.observe((r.firstToken - r.scheduled).Seconds())
 	t.decode.observe((r.lastToken - r.firstToken).Seconds())
-	t.inference.observe((r.lastToken - r.scheduled).Seconds())
-	if r.generated > 1 {
-		t.tpot.observe((r.lastToken - r.firstToken).Seconds() / float64(r.generated-1))
-	}
 	t.promptLen.observe(float64(r.prompt))
 	t.generatedLen.observe(float64(r.generated))
-	t.maxGenerated.observe(float64(r.generated))
-	t.n.observe(1)
-	t.maxTokens.observe(float64(r.maxTokens))
-	t.computedLen.observe(float64(r.prompt - r.cached))
 }

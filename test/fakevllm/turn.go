@@ -96,7 +96,7 @@ func (f *Fleet) setPods(pods []Pod) {
 }
 
 func (f *Fleet) newReplica(p Pod, args []string) *replica {
-	r := &replica{pod: p, args: args, born: f.now, http: newHTTPTally()}
+	r := &replica{pod: p, args: args, born: f.now}
 	for range f.opts.Ranks {
 		e := &engine{now: f.now, born: f.now, tally: newTally(bucketsOf(f.opts.Dialect)), counts: f.opts.CountsAborts}
 		e.configure(f.spec(args))
@@ -122,7 +122,7 @@ func (f *Fleet) gone(r *replica, e *engine, req *request, finished bool) {
 		f.gateway.destroyed++
 	}
 	if req.generated > 0 {
-		r.http.answered(e.now-req.arrived, req.prompt, req.generated)
+		r.answered++
 	}
 }
 
