@@ -58,7 +58,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	in.Evidence.Readings = c.withOwn(in.Evidence, sel)
 	rec := c.recovery(sel, chosen, in.PlannedFor, f)
 	out := Result{
-		Others:   c.unseen(others(verdicts, chosen), verdicts, in.Evidence, f),
+		Others:   c.markUnexamined(others(verdicts, chosen), verdicts, in.Evidence, f),
 		Healthy:  rec.truth(),
 		Recovery: rec.conditions(),
 		Readings: c.thresholds(in, f, chosen, rec),

@@ -92,7 +92,8 @@ func quotient(n *parser.BinaryExpr, l, r value) value {
 	return out
 }
 
-// share says whether a is a part of b: the same tree over the same metrics, in which the selectors of a only ask for more. Then a/b is at most 1.
+// share says whether a is a part of b: the same tree over the same metrics, in which the selectors of a only ask for
+// more. Then a/b is at most 1.
 func share(a, b parser.Expr) bool {
 	a, b = open(a), open(b)
 	switch l := a.(type) {

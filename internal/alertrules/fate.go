@@ -13,7 +13,7 @@ func Fate(metric string) string {
 	if _, current := vllm.CurrentMetric(n.Base); current {
 		return ""
 	}
-	if p, known := gone()[n.Base]; known {
+	if p, known := removed()[n.Base]; known {
 		return metric + " " + p.what
 	}
 	text := "no version of vLLM has a metric " + metric

@@ -80,7 +80,7 @@ func (r *repair) vector(vs *parser.VectorSelector, bucketed bool) parser.Expr {
 	if source := r.source(vs); source != nil {
 		return source
 	}
-	t, ok := r.turn(vs)
+	t, ok := r.replacement(vs)
 	if !ok {
 		return vs
 	}
@@ -101,7 +101,7 @@ func (r *repair) call(n *parser.Call, bucketed bool) parser.Expr {
 		if !ok {
 			continue
 		}
-		if t, ok := r.turn(vs); ok {
+		if t, ok := r.replacement(vs); ok {
 			return r.put(t, n, vs, m.Range, bucketed)
 		}
 		r.stand(n, vs)
@@ -139,7 +139,7 @@ func (r *repair) stand(n *parser.Call, vs *parser.VectorSelector) {
 // quantile repairs what is below histogram_quantile, and lets the buckets through.
 func (r *repair) quantile(n *parser.Call) parser.Expr {
 	for _, vs := range selectors(n.Args[1]) {
-		if t, ok := r.turn(vs); ok && t.was.shape == batch {
+		if t, ok := r.replacement(vs); ok && t.was.shape == batch {
 			return r.batch(n, t, vs)
 		}
 	}

@@ -86,7 +86,7 @@ func ranged(metric string) value {
 	if !parsed {
 		return out
 	}
-	_, past := gone()[n.Base]
+	_, past := removed()[n.Base]
 	is, now := vllm.CurrentMetric(n.Base)
 	if !past && !now {
 		return out // somebody's own
@@ -162,7 +162,7 @@ func doubtful(n vllm.MetricName, vs *parser.VectorSelector, parsed bool) string 
 		return "the times at which counters were made are often dropped by relabelling"
 	}
 	is, known := vllm.CurrentMetric(n.Base)
-	_, past := gone()[n.Base]
+	_, past := removed()[n.Base]
 	switch {
 	case vllm.OfConnector(n.Base) && is.Only == "":
 		return "it would be a KV connector's own"
@@ -184,7 +184,7 @@ func doubtful(n vllm.MetricName, vs *parser.VectorSelector, parsed bool) string 
 // fate says what became of a metric that has no series here: a sentence without its subject.
 func (x *examiner) fate(n vllm.MetricName) string {
 	none := "has no series" + x.known.since()
-	was, past := gone()[n.Base]
+	was, past := removed()[n.Base]
 	is, now := vllm.CurrentMetric(n.Base)
 	if now && is.Type == vllm.Histogram && n.Suffix == "" {
 		return none + ": it is a histogram, whose series end in _bucket, _sum and _count"

@@ -1,4 +1,5 @@
-// Package app wires the parts together and runs them: New, Start, Stop, Run, Addr. It is the only package that knows everything.
+// Package app wires the parts together and runs them: New, Start, Stop, Run, Addr. It is the only package that knows
+// everything.
 package app
 
 import (
@@ -32,21 +33,22 @@ type Options struct {
 	Config  config.Config
 	Catalog *playbooks.Catalog
 	Logger  *slog.Logger
-	// Transport wraps the HTTP transport of each outside service ("prometheus", "kubernetes", "slack"); nil leaves it alone. Tests cut
-	// connections here.
+	// Transport wraps the HTTP transport of each outside service ("prometheus", "kubernetes", "slack"); nil leaves it
+	// alone. Tests cut connections here.
 	Transport func(service string, rt http.RoundTripper) http.RoundTripper
 	// Store wraps the store; nil leaves it alone. Tests end the process here.
 	Store func(Store) Store
-	// Now is the clock of diagnose; nil is the machine's own. Rehearsals look at a time of their own.
+	// Now is the clock of diagnose; nil is the machine's own. Tests set a time of their own.
 	Now func() time.Time
 	// clock is the bot's own, which Prometheus' is compared with; nil is the machine's.
 	clock func() time.Time
-	// Kubeconfig lists the files that Live and Diagnose take outside of a pod when the configuration names none, as KUBECONFIG does.
+	// Kubeconfig lists the files that Live and Diagnose take outside of a pod when the configuration names none, as
+	// KUBECONFIG does.
 	Kubeconfig string
-	// ReloadEvery is how often the playbook folders are looked at; zero means every ten seconds.
+	// ReloadEvery is how often the playbook folders are read; zero means every ten seconds.
 	ReloadEvery time.Duration
-	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero takes the defaults of the engine
-	// and the store. Rehearsals that end the process at every instruction raise it.
+	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero
+	// takes the defaults of the engine and the store. Rehearsals that end the process at every instruction raise it.
 	FreeCuts int
 	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
 	LookAfter time.Duration
@@ -64,14 +66,15 @@ type App struct {
 	gate      *access.Gate
 	registry  *prometheus.Registry
 	panics    *rescue.Log
-	pulse     *pulse
+	liveness  *liveness
 	servers   []*server
 	stop      context.CancelFunc
 	wg        sync.WaitGroup
 	failed    chan error
 }
 
-// New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed again on an error.
+// New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed
+// again on an error.
 func New(ctx context.Context, opts Options) (*App, error) {
 	if opts.Logger == nil || opts.Catalog == nil {
 		return nil, errors.New("app: Logger and Catalog are needed")
@@ -90,9 +93,10 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.pulse = newPulse(max(cmp.Or(cfg.Timing.Lease, incident.DefaultLease), time.Minute), time.Now)
+	a.liveness = newLiveness(max(cmp.Or(cfg.Timing.Lease, incident.DefaultLease), time.Minute), time.Now)
 	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
-		ChannelFor: a.channelFor, Logger: log.With("part", "store"), Beat: func() { a.pulse.beat(loopCommits) }, Panics: a.panics,
+		ChannelFor: a.channelFor, Logger: log.With("part", "store"),
+		Beat: func() { a.liveness.beat(loopCommits) }, Panics: a.panics,
 		FreeCuts: a.opts.FreeCuts,
 	})
 	if err != nil {
@@ -102,7 +106,7 @@ func (a *App) build(ctx context.Context) error {
 	if a.opts.Store != nil {
 		a.store = a.opts.Store(opened)
 	}
-	looped := beating{a.store, a.pulse}
+	looped := watchedStore{a.store, a.liveness}
 	rc, err := a.kubernetes()
 	if err != nil {
 		return err
@@ -111,7 +115,7 @@ func (a *App) build(ctx context.Context) error {
 	if opts.clock = a.store.Now; opts.Now == nil {
 		opts.Now = opts.clock
 	}
-	parts, err := newDeciding(cfg, opts, rc)
+	parts, err := newClients(cfg, opts, rc)
 	if err != nil {
 		return err
 	}
@@ -166,7 +170,7 @@ func (a *App) Start(ctx context.Context) {
 			}
 		})
 	}
-	a.pulse.begin()
+	a.liveness.begin()
 	background("engine", a.engine.Run)
 	background("notify", a.notifier.Run)
 	background("prune", func(ctx context.Context) error {

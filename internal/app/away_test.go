@@ -10,7 +10,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
-// A Kubernetes that is configured and cannot be asked is not one that nobody configured: what it would have said is unknown, and not "no".
+// A Kubernetes that is configured and cannot be asked is not one that nobody configured: what it would have said is
+// unknown, and not "no".
 func TestAKubernetesThatIsAwayIsNotOneThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	inner, err := evidence.New(evidence.Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1", Attempts: 1}}, nil, slog.New(slog.DiscardHandler))

@@ -38,7 +38,8 @@ func (c *channel) Find(context.Context, string, string, string, int64, time.Time
 	return "", false, nil
 }
 
-// Two replicas whose clocks are eight minutes apart show one message: a post that is under way in one is not taken for lost by the other.
+// Two replicas whose clocks are eight minutes apart show one message: a post that is under way in one is not taken for
+// lost by the other.
 func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 	t.Parallel()
 	engines := storetest.Engines(t)

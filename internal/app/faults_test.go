@@ -78,7 +78,7 @@ func TestPlaybooksThatPanicAreRefused(t *testing.T) {
 	}
 	s := newPlaybookSet(config.Playbooks{Dirs: []string{dir}}, nil, slog.New(slog.DiscardHandler), time.Now)
 	s.load = func([]playbooks.File, playbooks.Options) (*playbooks.Catalog, error) { panic(errors.New("nil map")) }
-	s.look(t.Context())
+	s.reload(t.Context())
 	if got := s.notice(); !strings.Contains(got, "panic: nil map") {
 		t.Errorf("notice %q", got)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// protect sets what every answer says, errors included: what it shows is of now and for this reader alone, its type is what it says it is, and a link in it
-// tells nobody which incident was being looked at.
+// protect sets what every answer says, errors included: what it shows is of now and for this reader alone, its type is
+// what it says it is, and a link in it tells nobody which incident was being looked at.
 func protect(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
@@ -18,8 +18,8 @@ func protect(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// headIsGet lets each route for GET answer HEAD, as load balancers and monitors ask. The server leaves the body out, because it goes by the request that it
-// read itself.
+// headIsGet lets each route for GET answer HEAD, as load balancers and monitors ask. The server leaves the body out,
+// because it goes by the request that it read itself.
 func headIsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {

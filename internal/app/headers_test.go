@@ -34,7 +34,8 @@ func TestHeadAnswersAsGetWithoutTheBody(t *testing.T) {
 	}
 }
 
-// Nothing that the bot answers may be kept, be taken for another type, or tell the next site where its reader came from: pages, JSON, probes and errors.
+// Nothing that the bot answers may be kept, be taken for another type, or tell the next site where its reader came
+// from: pages, JSON, probes and errors.
 func TestEveryAnswerForbidsToKeepAndToGuess(t *testing.T) {
 	t.Parallel()
 	a := start(t)

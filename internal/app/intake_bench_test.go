@@ -48,8 +48,8 @@ func groupBody(group int) []byte {
 "commonAnnotations":{"summary":"llama is slow to answer"},"externalURL":"http://alertmanager:9093","alerts":[%s]}`, group, strings.Join(alerts, ","))
 }
 
-// load posts b.N bodies over storm connections and reports how many a second were answered with 200, and what one took of the processors, client and server together;
-// beside is what another process took for it.
+// load posts b.N bodies over storm connections and reports how many a second were answered with 200, and what one took
+// of the processors, client and server together; beside is what another process took for it.
 func load(b *testing.B, addr, path string, beside func() time.Duration) {
 	b.Helper()
 	var left, later atomic.Int64
@@ -88,7 +88,8 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// post sends the request over one connection as long as some are left. It is as lean as it can be, so that what is measured is the server.
+// post sends the request over one connection as long as some are left. It is as lean as it can be, so that what is
+// measured is the server.
 func post(ctx context.Context, addr string, request []byte, left, later *atomic.Int64) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -122,9 +123,10 @@ func post(ctx context.Context, addr string, request []byte, left, later *atomic.
 	return nil
 }
 
-// BenchmarkIntake measures what a delivery costs until it is answered, over 64 connections with five alerts a body: the whole bot, which folds them in beside; its
-// handler and store alone; a handler that only decodes the same body; and Debian's webhook, when it is installed, running a command for each body as it is meant to, and
-// refusing each by a rule.
+// BenchmarkIntake measures what a delivery costs until it is answered, over 64 connections with five alerts a body: the
+// whole bot, which folds them in beside; its handler and store alone; a handler that only decodes the same body; and
+// Debian's webhook, when it is installed, running a command for each body as it is meant to, and refusing each by a
+// rule.
 func BenchmarkIntake(b *testing.B) {
 	b.Run("bot", func(b *testing.B) {
 		a := start(b)

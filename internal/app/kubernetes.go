@@ -30,7 +30,8 @@ func (a *App) kubernetes() (*rest.Config, error) {
 	return rc, nil
 }
 
-// KubernetesConfig reads the kubeconfig that the configuration names, or the one of the pod; nil when no Kubernetes is configured.
+// KubernetesConfig reads the kubeconfig that the configuration names, or the one of the pod; nil when no Kubernetes is
+// configured.
 func KubernetesConfig(cfg config.Config) (*rest.Config, error) {
 	if cfg.Kubernetes == nil {
 		return nil, nil
@@ -51,15 +52,16 @@ func KubernetesConfig(cfg config.Config) (*rest.Config, error) {
 	return rc, nil
 }
 
-// forReading is KubernetesConfig for commands that change nothing: outside of a pod they take the kubeconfig of whoever runs them, as kubectl does. The
-// bot never does: the cluster that somebody looks at is not always the one that may be changed.
+// forReading is KubernetesConfig for commands that change nothing: outside of a pod they take the kubeconfig of whoever
+// runs them, as kubectl does. The bot never does: the cluster that somebody looks at is not always the one that may be
+// changed.
 func forReading(opts Options) (*rest.Config, error) {
 	rc, err := KubernetesConfig(opts.Config)
 	switch {
 	case !errors.Is(err, rest.ErrNotInCluster):
 		return rc, err
 	case opts.Kubeconfig == "":
-		return nil, errors.New("not in a cluster; set kubernetes.kubeconfig, or KUBECONFIG for a look from here")
+		return nil, errors.New("not in a cluster; set kubernetes.kubeconfig, or KUBECONFIG to read from here")
 	}
 	files := filepath.SplitList(opts.Kubeconfig)
 	if !slices.ContainsFunc(files, exists) { // of several, one that is missing is left out, as kubectl does
@@ -73,13 +75,15 @@ func forReading(opts Options) (*rest.Config, error) {
 	return rc, nil
 }
 
-// exists says whether there is anything at a path; what cannot be looked at is for the reader to say.
+// exists says whether there is anything at a path; an error other than "does not exist" is reported by whoever reads
+// it.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// CheckKubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one), without asking the cluster.
+// CheckKubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one), without asking
+// the cluster.
 func CheckKubeconfig(path, context string) error {
 	file, err := clientcmd.LoadFromFile(path)
 	switch {

@@ -17,8 +17,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
-// BenchmarkLargeBodies shows the memory that large bodies take at most, and what they do to small ones beside them: the peak of the resident memory, above what
-// it was, of the bot and of the client, which has one copy of the body.
+// BenchmarkLargeBodies shows the memory that large bodies take at most, and what they do to small ones beside them: the
+// peak of the resident memory, above what it was, of the bot and of the client, which has one copy of the body.
 func BenchmarkLargeBodies(b *testing.B) {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
 		b.Skip("the peak of the resident memory cannot be read here")

@@ -128,7 +128,8 @@ func (a *App) newEcho() *echo.Echo {
 	return e
 }
 
-// answerError answers wrapped HTTP errors with their code (echo's own handler makes 500 of them, which Alertmanager would repeat) and hides all others.
+// answerError answers wrapped HTTP errors with their code (echo's own handler makes 500 of them, which Alertmanager
+// would repeat) and hides all others.
 func (a *App) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -184,7 +185,7 @@ func (a *App) opsRoutes() (http.Handler, error) {
 	e := a.newEcho()
 	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{})))
 	e.GET("/healthz", func(c echo.Context) error {
-		if stuck := a.pulse.stuck(); len(stuck) > 0 {
+		if stuck := a.liveness.stuck(); len(stuck) > 0 {
 			a.opts.Logger.ErrorContext(c.Request().Context(), "a loop of the bot is stuck; it should be restarted", "reason", strings.Join(stuck, "; "))
 			return echo.NewHTTPError(http.StatusServiceUnavailable, "stuck: "+strings.Join(stuck, "; "))
 		}

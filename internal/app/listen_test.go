@@ -40,16 +40,16 @@ func TestHealthAndReadinessSayDifferentThings(t *testing.T) {
 	}{
 		{"all is well", 0, nil, 200, 200, "ok", "ready"},
 		{"the store is down", 0, &store.NotReadyError{Reason: "the disk is full", Err: errors.New("dial tcp 10.0.0.9:5432: refused")}, 200, 503, "ok", "the disk is full"},
-		{"the loops are stuck", time.Hour, nil, 503, 200, "inbox: not looked at for 1h0m0s", "ready"},
+		{"the loops are stuck", time.Hour, nil, 503, 200, "inbox: no sign of life for 1h0m0s", "ready"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			clock := now
 			a := &App{
 				opts: Options{Logger: slog.New(slog.DiscardHandler)}, registry: prometheus.NewRegistry(), store: ill{err: tt.store},
-				pulse: newPulse(time.Minute, func() time.Time { return clock }),
+				liveness: newLiveness(time.Minute, func() time.Time { return clock }),
 			}
-			a.pulse.begin()
+			a.liveness.begin()
 			clock = now.Add(tt.silent)
 			ops, err := a.opsRoutes()
 			if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/notify/slack"
 )
 
-// Finding is what one look at the outside found. Where names whom was asked and for what; a finding that is not Good says what to do.
+// Finding is the result of one check of an external system. Where names what was asked and for what; a finding that is
+// not Good says what to do.
 type Finding struct {
 	Where string
 	Good  bool
@@ -28,12 +29,13 @@ type Finding struct {
 	Rules []RuleFinding
 }
 
-// Live asks everything outside that the configuration names, reads only: Prometheus for each pool's signals and for its alert rules, Kubernetes for each
-// pool's workload, for each knob as a dry run, and for the bot's own rights, Slack for the app and its channels. What does not answer is a finding, and keeps
-// nobody else from being asked; the error is a configuration that cannot be used.
+// Live asks everything outside that the configuration names, reads only: Prometheus for each pool's signals and for its
+// alert rules, Kubernetes for each pool's workload, for each knob as a dry run, and for the bot's own rights, Slack for
+// the app and its channels. What does not answer is a finding, and keeps nobody else from being asked; the error is a
+// configuration that cannot be used.
 func Live(ctx context.Context, opts Options) ([]Finding, error) {
 	rc, away := forReading(opts)
-	parts, err := newDeciding(opts.Config, opts, rc)
+	parts, err := newClients(opts.Config, opts, rc)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +77,8 @@ func liveSignals(ctx context.Context, c *evidence.Collector, opts Options, p inc
 	return out
 }
 
-// signalFinding counts what has data. Signals that cannot carry the pool's labels are read without them, so they alone prove nothing; own says that
-// the pool has series.
+// signalFinding counts what has data. Signals that cannot carry the pool's labels are read without them, so they alone
+// prove nothing; own says that the pool has series.
 func signalFinding(p incident.Pool, ev incident.Evidence, own bool) Finding {
 	f := Finding{Where: "prometheus, pool " + p.Name}
 	have, routes := 0, ""

@@ -13,8 +13,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
-// liveKubernetes lets each knob be proposed as a dry run and asks for every right that the bot needs: people should not learn in an incident that a knob
-// can't be adjusted.
+// liveKubernetes lets each knob be proposed as a dry run and asks for every right that the bot needs: people should not
+// learn in an incident that a knob can't be adjusted.
 func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Finding, error) {
 	registry, err := actions.New(actions.Config{}, rc, opts.Logger)
 	if err != nil {
@@ -68,7 +68,8 @@ func samples(kind incident.StepKind) []incident.StepRequest {
 	return out
 }
 
-// liveKnob proposes a small step as the bot would in the pool's mode. never says that the knob can't be adjusted as things are.
+// liveKnob proposes a small step as the bot would in the pool's mode. never says that the knob can't be adjusted as
+// things are.
 func liveKnob(ctx context.Context, registry *actions.Registry, p incident.Pool, kind incident.StepKind) (f Finding, never bool) {
 	f = Finding{Where: fmt.Sprintf("knob %s, pool %s", kind, p.Name)}
 	propose := registry.DryRun().Propose

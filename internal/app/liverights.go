@@ -24,7 +24,8 @@ type Right struct {
 	Optional bool
 }
 
-// Rights are all rights that the bot needs for a pool and its knobs, in the pool's mode: to read evidence, then for its knobs. What both need is required.
+// Rights are all rights that the bot needs for a pool and its knobs, in the pool's mode: to read evidence, then for its
+// knobs. What both need is required.
 func Rights(ctx context.Context, registry *actions.Registry, p incident.Pool) ([]Right, error) {
 	out, err := evidenceRights(ctx, registry, p.Workload)
 	if err != nil {
@@ -118,8 +119,8 @@ func PeopleRights() []Right {
 	}
 }
 
-// poolRights asks for the rights that a pool needs. usable is the pool without the knobs that can't be adjusted anyway: nobody should grant anything for
-// those.
+// poolRights asks for the rights that a pool needs. usable is the pool without the knobs that can't be adjusted anyway:
+// nobody should grant anything for those.
 func poolRights(ctx context.Context, registry *actions.Registry, p, usable incident.Pool) Finding {
 	where := "rights, pool " + p.Name
 	rights, err := Rights(ctx, registry, usable)

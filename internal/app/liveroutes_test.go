@@ -14,7 +14,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
-// Two routes in the pool's namespace: without http_route the gateway's metrics are lost on the pool, and whoever checks the configuration must hear of it.
+// Two routes in the pool's namespace: without http_route the gateway's metrics are lost on the pool, and whoever checks
+// the configuration must hear of it.
 func TestLiveSaysThatThePoolsRouteIsNotNamed(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)

@@ -30,13 +30,13 @@ func liveRules(ctx context.Context, c *evidence.Collector) Finding {
 	rules, scraped, err := c.ExamineAlertRules(ctx)
 	switch {
 	case errors.Is(err, prometheus.ErrNoRules):
-		f.Unasked, f.Text = true, err.Error()+". The rules were not looked at"
+		f.Unasked, f.Text = true, err.Error()+". The rules were not checked"
 		return f
 	case err != nil && len(rules) == 0:
 		f.Text = err.Error()
 		return f
 	case err != nil:
-		f.Text = fmt.Sprintf("%s loaded, but what they ask for could not be looked at: %v", vllmRules(len(rules)), err)
+		f.Text = fmt.Sprintf("%s loaded, but their metrics could not be checked: %v", vllmRules(len(rules)), err)
 		return f
 	case len(rules) == 0:
 		f.Unasked, f.Text = true, "no vLLM alert rule is loaded here; deploy/prometheus/rules has some. A ruler elsewhere may have others"

@@ -23,8 +23,9 @@ type counter interface {
 	ClockOffset() time.Duration
 }
 
-// storeMetrics reads the store at each scrape. Replicas on one store show the same numbers. When the store cannot be counted in time, only
-// vllm_medic_store_up is there, and 0: no count is better than an old one. A store that can be counted and takes no commits is down, too.
+// storeMetrics reads the store at each scrape. Replicas on one store show the same numbers. When the store cannot be
+// counted in time, only vllm_medic_store_up is there, and 0: no count is better than an old one. A store that can be
+// counted and takes no commits is down, too.
 type storeMetrics struct {
 	counter counter
 	logger  *slog.Logger

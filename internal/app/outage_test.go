@@ -11,7 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 )
 
-// A database that hangs is seen from outside: not ready, not up, each delivery answered 503. It is no reason for a restart, and over by itself.
+// A database that hangs is seen from outside: not ready, not up, each delivery answered 503. It is no reason for a
+// restart, and over by itself.
 func TestADatabaseThatHangsIsSeenFromOutside(t *testing.T) {
 	t.Parallel()
 	engines := storetest.Engines(t)

@@ -22,7 +22,8 @@ type pruner interface {
 	Prune(ctx context.Context, now time.Time, keep store.Keep) (store.Pruned, error)
 }
 
-// prune removes what is over, at once and then every hour, until the context ends. It never fails: what could not be removed is tried again.
+// prune removes what is over, at once and then every hour, until the context ends. It never fails: what could not be
+// removed is tried again.
 func prune(ctx context.Context, p pruner, log *slog.Logger, now func() time.Time) error {
 	tick := time.NewTicker(pruneEvery)
 	defer tick.Stop()

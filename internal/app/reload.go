@@ -18,11 +18,11 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
-// reloadEvery is how often the playbook folders are looked at. A mounted ConfigMap takes about a minute to change anyway.
+// reloadEvery is how often the playbook folders are read. A mounted ConfigMap takes about a minute to change anyway.
 const reloadEvery = 10 * time.Second
 
-// playbookSet is the playbooks in force. Files that change are read again; files with mistakes are refused as a whole, and what was good stays in force.
-// It is safe for concurrent use.
+// playbookSet is the playbooks in force. Files are reloaded when they change. With any error in them the whole set is
+// refused and the last valid one stays in force. It is safe for concurrent use.
 type playbookSet struct {
 	cfg    config.Playbooks
 	logger *slog.Logger
@@ -32,13 +32,15 @@ type playbookSet struct {
 
 	mu      sync.Mutex
 	current *playbooks.Catalog
-	files   []playbooks.File // as they were when they were last looked at, good or not; nil before the first look, which reads them in any case
+	files   []playbooks.File // as they were last read, valid or not; nil before the first reload
 	problem string           // why the files of now are not in force; empty when they are
 	since   time.Time        // when that began
 	loaded  time.Time        // when the playbooks in force were read
 }
 
-func newPlaybookSet(cfg config.Playbooks, current *playbooks.Catalog, logger *slog.Logger, now func() time.Time) *playbookSet {
+func newPlaybookSet(
+	cfg config.Playbooks, current *playbooks.Catalog, logger *slog.Logger, now func() time.Time,
+) *playbookSet {
 	return &playbookSet{cfg: cfg, logger: logger, now: now, current: current, loaded: now(), load: playbooks.Load}
 }
 
@@ -78,11 +80,11 @@ func (s *playbookSet) notice() string {
 	if s.problem == "" {
 		return ""
 	}
-	return fmt.Sprintf("Playbooks on disk are refused since %s; those read at %s stay in force. %s",
+	return fmt.Sprintf("Playbooks on disk are invalid since %s; those read at %s stay in force. %s",
 		s.since.UTC().Format("15:04 UTC"), s.loaded.UTC().Format("2006-01-02 15:04 UTC"), s.problem)
 }
 
-// run looks at the folders until the context ends. Without folders there is nothing that could change.
+// run reloads the folders until the context ends. Without folders there is nothing that could change.
 func (s *playbookSet) run(ctx context.Context, every time.Duration) error {
 	if len(s.cfg.Dirs) == 0 {
 		return nil
@@ -94,16 +96,18 @@ func (s *playbookSet) run(ctx context.Context, every time.Duration) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			s.look(ctx)
+			s.reload(ctx)
 		}
 	}
 }
 
-// look reads the files and, when they have changed, puts them in force or says why not.
-func (s *playbookSet) look(ctx context.Context) {
+// reload reads the files and, when they have changed, puts them in force or says why not.
+func (s *playbookSet) reload(ctx context.Context) {
 	files, err := playbookFiles(s.cfg.Dirs)
 	s.mu.Lock()
-	same := err == nil && slices.EqualFunc(files, s.files, func(a, b playbooks.File) bool { return a.Name == b.Name && bytes.Equal(a.Data, b.Data) })
+	same := err == nil && slices.EqualFunc(files, s.files, func(a, b playbooks.File) bool {
+		return a.Name == b.Name && bytes.Equal(a.Data, b.Data)
+	})
 	s.mu.Unlock()
 	if same {
 		return
@@ -119,7 +123,7 @@ func (s *playbookSet) look(ctx context.Context) {
 	defer s.mu.Unlock()
 	if err != nil {
 		if s.problem != err.Error() {
-			s.logger.ErrorContext(ctx, "the changed playbooks are refused; the last good ones stay in force", "err", err)
+			s.logger.ErrorContext(ctx, "the changed playbooks are invalid; the last valid ones stay in force", "err", err)
 			s.since = s.now()
 		}
 		s.problem, s.files = err.Error(), files
@@ -135,7 +139,8 @@ func (s *playbookSet) look(ctx context.Context) {
 
 // The metrics of the playbooks. docs/operations.md says what to do about each.
 var (
-	descReloadGood = desc("playbooks_reload_successful", "1 when the playbooks on disk are in force, 0 when they are refused and the last good ones stay.")
+	descReloadGood = desc("playbooks_reload_successful",
+		"1 when the playbooks on disk are in force, 0 when they are invalid and the last valid ones stay in force.")
 	descReloadTime = desc("playbooks_loaded_timestamp_seconds", "When the playbooks in force were read.")
 )
 

@@ -25,7 +25,8 @@ diagnoses:
 
 func withLimit(limit string) string { return strings.Replace(ownPlaybook, "LIMIT", limit, 1) }
 
-// A good change comes into force; a bad one is refused, the last good one stays, and both the metric and the notice say so until it is mended.
+// A good change comes into force; a bad one is refused, the last good one stays, and both the metric and the notice say
+// so until it is mended.
 func TestChangedPlaybooksComeIntoForceAndBadOnesDoNot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -49,7 +50,7 @@ func TestChangedPlaybooksComeIntoForceAndBadOnesDoNot(t *testing.T) {
 	s := newPlaybookSet(config.Playbooks{Dirs: []string{dir}}, start, slog.New(slog.NewTextHandler(&log, nil)), time.Now)
 	holds := func(limit, notice string, good float64) {
 		t.Helper()
-		s.look(t.Context())
+		s.reload(t.Context())
 		got := ""
 		for _, o := range s.Diagnose(playbooks.Input{}).Others {
 			if o.Name == "my-cause" {
@@ -69,7 +70,8 @@ func TestChangedPlaybooksComeIntoForceAndBadOnesDoNot(t *testing.T) {
 		if n := s.notice(); (notice == "") != (n == "") || !strings.Contains(n, notice) {
 			t.Errorf("the notice is %q, want %q in it", n, notice)
 		}
-		want := "# HELP vllm_medic_playbooks_reload_successful 1 when the playbooks on disk are in force, 0 when they are refused and the last good ones stay.\n" +
+		want := "# HELP vllm_medic_playbooks_reload_successful 1 when the playbooks on disk are in force, " +
+			"0 when they are invalid and the last valid ones stay in force.\n" +
 			"# TYPE vllm_medic_playbooks_reload_successful gauge\nvllm_medic_playbooks_reload_successful "
 		if err := testutil.CollectAndCompare(s, strings.NewReader(want+map[float64]string{0: "0", 1: "1"}[good]+"\n"), "vllm_medic_playbooks_reload_successful"); err != nil {
 			t.Error(err)

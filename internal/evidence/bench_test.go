@@ -11,9 +11,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
-// BenchmarkCollect reads 40 signals with a known dialect from a Prometheus that needs 200 ms for each answer, side by side and one after the other. It
-// reports the time in answers: the goal is at most 2.5 with the concurrency of Prometheus' own default, 20; one after the other it is 40. "with the past"
-// asks for the past and for each pod as well, which share the request.
+// BenchmarkCollect reads 40 signals with a known dialect from a Prometheus that needs 200 ms for each answer, side by
+// side and one after the other. It reports the time in answers: the goal is at most 2.5 with the concurrency of
+// Prometheus' own default, 20; one after the other it is 40. "with the past" asks for the past and for each pod as
+// well, which share the request.
 func BenchmarkCollect(b *testing.B) {
 	const latency = 200 * time.Millisecond
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

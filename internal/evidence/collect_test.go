@@ -9,7 +9,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// The breakdown by pod comes with the value, in one request, and is the pool's own: the highest first, NaN and series without a pod left out.
+// The breakdown by pod comes with the value, in one request, and is the pool's own: the highest first, NaN and series
+// without a pod left out.
 func TestTheBreakdownByPodSharesTheRequest(t *testing.T) {
 	t.Parallel()
 	s := running

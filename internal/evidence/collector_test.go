@@ -180,7 +180,8 @@ func TestSamplesThatAreOldByAnotherClockSaySo(t *testing.T) {
 	}
 }
 
-// matrixAt answers a range with points that many steps before its end; the last of a chart's points is the value of now.
+// matrixAt answers a range with points that many steps before its end; the last of a chart's points is the value of
+// now.
 func matrixAt(t *testing.T, metric string, points map[int]string) reply {
 	t.Helper()
 	return reply{before: func(w http.ResponseWriter, r *http.Request) {

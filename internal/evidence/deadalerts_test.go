@@ -19,7 +19,8 @@ func linked(name, expr string) incident.Alert {
 	}
 }
 
-// Whoever may send an alert chooses its expression. One that would keep the parser for hours costs the investigation nothing, and is said.
+// Whoever may send an alert chooses its expression. One that would keep the parser for hours costs the investigation
+// nothing, and is said.
 func TestAHostileExpressionDoesNotHoldUpALook(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)

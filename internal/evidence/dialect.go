@@ -8,8 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// Dialect is how one Prometheus spells vLLM's metrics for one pool. The zero Dialect is the canonical one, with nothing known about which
-// metrics exist.
+// Dialect is how one Prometheus spells vLLM's metrics for one pool. The zero Dialect is the canonical one, with nothing
+// known about which metrics exist.
 type Dialect struct {
 	// Prefix is "vllm:", "vllm_", "ray_vllm_" and the like. Empty means canonical, unless Bare.
 	Prefix string
@@ -94,8 +94,8 @@ func (d Dialect) String() string {
 	}
 }
 
-// spell returns the dialect's name for a metric; the metric may be written in any dialect. Foreign metrics and recording rules stay as they
-// are.
+// spell returns the dialect's name for a metric; the metric may be written in any dialect. Foreign metrics and
+// recording rules stay as they are.
 func (d Dialect) spell(name string) string {
 	canonical, ok := vllm.Canonical(name)
 	if !ok {
@@ -124,8 +124,8 @@ func (d Dialect) instead(base, spelled string) string {
 	return spelled
 }
 
-// mixed says which of the spelled metrics some engines of the pool export under the older name only: a rollout of a new vLLM under way. They are missing
-// in the value then.
+// mixed says which of the spelled metrics some engines of the pool export under the older name only: a rollout of a new
+// vLLM under way. They are missing in the value then.
 func (d Dialect) mixed(spelled []string) string {
 	engines := d.count(d.prefix() + "num_requests_running")
 	for _, name := range spelled {

@@ -18,7 +18,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// fakeProm is a strict double of Prometheus' query API: a request that was not announced fails the test, and so does an announced one that never came.
+// fakeProm is a strict double of Prometheus' query API: a request that was not announced fails the test, and so does an
+// announced one that never came.
 type fakeProm struct {
 	t  *testing.T
 	mu sync.Mutex

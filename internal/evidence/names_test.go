@@ -6,7 +6,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// The metric names of real servers, as DialectOf sees them: histograms by their count. Taken from vLLM's own list of metrics per version.
+// The metric names of real servers, as DialectOf sees them: histograms by their count. Taken from vLLM's own list of
+// metrics per version.
 
 func v1Names() []string {
 	return []string{

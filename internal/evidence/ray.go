@@ -10,8 +10,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// vLLM's wrapper for Ray leaves out an increase of zero (vllm/v1/metrics/ray_wrappers.py), so a counter that never counted has no series beside those of the same
-// engines that have theirs. Preemptions are the one such counter that rules rest on; everywhere else a missing counter stays missing.
+// vLLM's wrapper for Ray leaves out an increase of zero (vllm/v1/metrics/ray_wrappers.py), so a counter that never
+// counted has no series beside those of the same engines that have theirs. Preemptions are the one such counter that
+// rules rest on; everywhere else a missing counter stays missing.
 const preemptions = "vllm:num_preemptions_total"
 
 // notCountedYet says that this is Ray, that the pool's engines are there, and that none of them has preempted so far.
@@ -24,7 +25,8 @@ func (d Dialect) zeroed(query string) bool {
 	return d.notCountedYet() && strings.Contains(query, preemptions)
 }
 
-// putZeros takes "0 * vllm:num_requests_running" for the rate or increase of preemptions under an aggregation, where they have not been counted yet.
+// putZeros takes "0 * vllm:num_requests_running" for the rate or increase of preemptions under an aggregation, where
+// they have not been counted yet.
 func (d Dialect) putZeros(expr parser.Expr) {
 	if !d.notCountedYet() {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// TestAnAddressLeadsToAWorkloadOfARealKubernetes follows an alert that has nothing but an address, which Prometheus does not know.
+// TestAnAddressLeadsToAWorkloadOfARealKubernetes follows an alert that has nothing but an address, which Prometheus
+// does not know.
 func TestAnAddressLeadsToAWorkloadOfARealKubernetes(t *testing.T) {
 	t.Parallel()
 	k := kubetest.Start(t, kubetest.Options{})

@@ -139,7 +139,8 @@ func TestRewriteKeepsHostileValuesAsValues(t *testing.T) {
 	}
 }
 
-// checkStructure rewrites, prints and parses again: the same number of selectors, each with the value exactly once, nothing else changed.
+// checkStructure rewrites, prints and parses again: the same number of selectors, each with the value exactly once,
+// nothing else changed.
 func checkStructure(t *testing.T, query, value string) {
 	t.Helper()
 	got, err := Rewrite(query, Dialect{}, map[string]string{"namespace": value})

@@ -31,7 +31,8 @@ func mode(in Input) incident.Guardrail {
 	}
 }
 
-// undoMode lets a person take back what was done in every mode that writes, and the bot only where it may write by itself.
+// undoMode lets a person take back what was done in every mode that writes, and the bot only where it may write by
+// itself.
 func undoMode(in Input) incident.Guardrail {
 	switch {
 	case in.Mode == incident.ModeApprove || in.Mode == incident.ModeAuto:
@@ -64,7 +65,8 @@ func lock(in Input) incident.Guardrail {
 	return pass("lock", "no other step is open on %s", in.Step.Target.Object())
 }
 
-// counts leaves dry runs out: they wrote nothing. In a dry run they count, so that the dry run shows what the real thing would do.
+// counts leaves dry runs out: they wrote nothing. In a dry run they count, so that the dry run shows what the real
+// thing would do.
 func counts(in Input, w incident.Write) bool { return !w.DryRun || in.Mode == incident.ModeDryRun }
 
 func coolDown(in Input, s Settings) incident.Guardrail {
@@ -88,7 +90,8 @@ func coolDown(in Input, s Settings) incident.Guardrail {
 	return pass("cool-down", "no change to %s in the last %s", in.Step.Target.Object(), incident.FormatDuration(s.CoolDown))
 }
 
-// tookEffect says whether a write changed the object, or may have: one without an end counts, and one whose end only a newer version knows.
+// tookEffect says whether a write changed the object, or may have: one without an end counts, and one whose end only a
+// newer version knows.
 func tookEffect(w incident.Write) bool {
 	return w.Result != incident.ResultDrift && w.Result != incident.ResultFailed
 }
@@ -118,8 +121,8 @@ func budget(in Input, s Settings) incident.Guardrail {
 	return pass("budget", "%d of %d changes this hour, %d of %d today", hour, s.HourlyBudget, day, s.DailyBudget)
 }
 
-// availability refuses a step that restarts pods while it would take capacity that is missing: a restart under load aborts requests,
-// empties caches and compiles again (docs/actions/max-num-batched-tokens.md).
+// availability refuses a step that restarts pods while it would take capacity that is missing: a restart under load
+// aborts requests, empties caches and compiles again (docs/actions/max-num-batched-tokens.md).
 func availability(in Input) incident.Guardrail {
 	const name = "availability"
 	c := in.Cluster

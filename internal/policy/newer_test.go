@@ -8,7 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Replicas of two versions share a store while an update rolls out. What only the newer one knows, the older one refuses.
+// Replicas of two versions share a store while an update rolls out. What only the newer one knows, the older one
+// refuses.
 func TestWhatANewerVersionWroteRefuses(t *testing.T) {
 	t.Parallel()
 	in := sound()

@@ -1,7 +1,7 @@
 // Package policy decides whether a step may run now: automatically, after approval by people, or not at all, and why.
 //
-// It is pure: no clock, no network, no files. Whatever is unknown, missing or failed is a reason to refuse. Every verdict carries the
-// sentence that a person reads.
+// It is pure: no clock, no network, no files. Whatever is unknown, missing or failed is a reason to refuse. Every
+// verdict carries the sentence that a person reads.
 package policy
 
 import (
@@ -17,7 +17,8 @@ import (
 type Settings struct {
 	// CoolDown is the least time between the end of one write to an object and the next. Undo is exempt.
 	CoolDown time.Duration
-	// HourlyBudget and DailyBudget bound the writes to one pool in a sliding hour and day, failed ones included. Undo is exempt.
+	// HourlyBudget and DailyBudget bound the writes to one pool in a sliding hour and day, failed ones included. Undo is
+	// exempt.
 	HourlyBudget, DailyBudget int
 	// Automatic lists the kinds of steps that mode auto runs without asking. Empty: none.
 	Automatic []incident.StepKind
@@ -25,8 +26,8 @@ type Settings struct {
 	AutomaticUndo bool
 }
 
-// Defaults are the limits of a configuration that names none: ten minutes is two evaluations of a 5-minute rate window, so that the
-// effect of the last step is visible before the next.
+// Defaults are the limits of a configuration that names none: ten minutes is two evaluations of a 5-minute rate window,
+// so that the effect of the last step is visible before the next.
 func Defaults() Settings {
 	return Settings{CoolDown: 10 * time.Minute, HourlyBudget: 4, DailyBudget: 12}
 }
@@ -78,7 +79,8 @@ type Input struct {
 	Readings map[string]incident.Reading
 }
 
-// Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the step.
+// Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the
+// step.
 func Check(in Input, s Settings) []incident.Guardrail {
 	switch in.Op {
 	case incident.OpApply:
@@ -136,8 +138,8 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 	}
 }
 
-// Unapproved says why the approvals that a step has do not suffice under the configuration of now, or "". It is asked before the write: the mode, the
-// approvers and their number may have become stricter since.
+// Unapproved says why the approvals that a step has do not suffice under the configuration of now, or "". It is asked
+// before the write: the mode, the approvers and their number may have become stricter since.
 func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) string {
 	counting := step.Counting(approvers)
 	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == "policy" }) {

@@ -11,8 +11,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// ClaimDue takes incidents that are due and that nobody works on, the longest due first. Each claim raises the fence, so that a late commit of
-// an earlier holder is refused. One that cannot be read is logged and left alone until the next start; it holds nobody up.
+// ClaimDue takes incidents that are due and that nobody works on, the longest due first. Each claim raises the fence,
+// so that a late commit of an earlier holder is refused. One that cannot be read is logged and left alone until the
+// next start; it holds nobody up.
 func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
 	s.clock.lease(lease)
 	var out []incident.Claimed
@@ -67,8 +68,9 @@ func scanBody(r *sql.Rows) (body, error) {
 	return b, r.Scan(&b.id, &b.fence, &b.body)
 }
 
-// ReleaseClaim gives a claim back without a change; the incident is due again at dueAt, never when that is zero. incident.ErrFenced says that the claim
-// was lost. When somebody committed since the version that was read, their due time stays: they had a reason to look.
+// ReleaseClaim gives a claim back without a change; the incident is due again at dueAt, never when that is zero.
+// incident.ErrFenced says that the claim was lost. When somebody committed since the version that was read, their due
+// time stays: they had a reason to look.
 func (s *Store) ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error {
 	n, err := s.changed(ctx, s.write, `UPDATE incidents SET lease_until = 0, due_at = CASE WHEN version = ? THEN ? ELSE due_at END WHERE id = ? AND fence = ?`,
 		version, nanos(dueAt), id, fence)

@@ -12,12 +12,14 @@ const (
 	clockEvery = 10 * time.Second
 	// clockTolerance is how far this machine's clock may be from PostgreSQL's without a word.
 	clockTolerance = 5 * time.Second
-	// clockStep is how far a clock must have been set for it to be a step; less is drift, or how exactly it can be measured.
+	// clockStep is how far a clock must have been set for it to be a step; less is drift, or how exactly it can be
+	// measured.
 	clockStep = 2 * time.Second
 )
 
-// clock tells the time that everything in the store is compared with. On PostgreSQL it is the server's, so that the clocks of replicas may differ: counted on
-// from when the server was asked last, which a step of the machine's clock does not change. On SQLite it is the machine's.
+// clock tells the time that everything in the store is compared with. On PostgreSQL it is the server's, so that the
+// clocks of replicas may differ: counted on from when the server was asked last, which a step of the machine's clock
+// does not change. On SQLite it is the machine's.
 type clock struct {
 	machine func() time.Time
 
@@ -29,12 +31,14 @@ type clock struct {
 	apart  bool
 	// longest is the longest lease that was asked for.
 	longest time.Duration
-	// stale says that rows may hold times of a clock that was ahead; again is when that is assumed once more, zero when it is not.
+	// stale says that rows may hold times of a clock that was ahead; again is when that is assumed once more, zero when it
+	// is not.
 	stale bool
 	again time.Time
 }
 
-// Now is the time of the store: what it keeps and compares is told in it, the due times and leases of all replicas among them.
+// Now is the time of the store: what it keeps and compares is told in it, the due times and leases of all replicas
+// among them.
 func (s *Store) Now() time.Time {
 	if !s.postgres {
 		return s.clock.machine()
@@ -80,8 +84,8 @@ func (s *Store) watchClock(ctx context.Context) {
 	}
 }
 
-// lookAtClock measures. A clock that was set back makes due what was put off by it: what waits for a time that will not come for hours would wait without a
-// word. Being early is harmless, everybody who is woken looks whether it is time.
+// lookAtClock measures. A clock that was set back makes due what was put off by it: what waits for a time that will not
+// come for hours would wait without a word. Being early is harmless, everybody who is woken looks whether it is time.
 func (s *Store) lookAtClock(ctx context.Context) error {
 	told, at, exact, err := s.ask(ctx)
 	if err != nil {
@@ -101,7 +105,8 @@ func (s *Store) lookAtClock(ctx context.Context) error {
 	return s.heal(ctx)
 }
 
-// ask reads the time, and the moment at which it was true. exact is false when the answer took so long that this is a guess.
+// ask reads the time, and the moment at which it was true. exact is false when the answer took so long that this is a
+// guess.
 func (s *Store) ask(ctx context.Context) (told, at time.Time, exact bool, err error) {
 	before := time.Now()
 	if !s.postgres {
@@ -116,7 +121,8 @@ func (s *Store) ask(ctx context.Context) (told, at time.Time, exact bool, err er
 	return time.UnixMicro(micros).UTC(), before.Add(took / 2), took < clockStep/2, nil
 }
 
-// set takes a measurement and says by how much the clock was set since the one before. What is not exact is used only when there is nothing else.
+// set takes a measurement and says by how much the clock was set since the one before. What is not exact is used only
+// when there is nothing else.
 func (c *clock) set(told, at time.Time, exact bool) (step time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +154,8 @@ func (s *Store) reportOffset(ctx context.Context, at time.Time) {
 	}
 }
 
-// mayBeStale says whether rows may hold times of a clock that was ahead: after a step back, and once more when whoever read the time before it has ended.
+// mayBeStale says whether rows may hold times of a clock that was ahead: after a step back, and once more when whoever
+// read the time before it has ended.
 func (c *clock) mayBeStale(at time.Time, back bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +168,8 @@ func (c *clock) mayBeStale(at time.Time, back bool) bool {
 	return c.stale
 }
 
-// heal makes due what lies ahead, and shortens leases that end later than any could. Several replicas may do it at once, and twice does no harm.
+// heal makes due what lies ahead, and shortens leases that end later than any could. Several replicas may do it at
+// once, and twice does no harm.
 func (s *Store) heal(ctx context.Context) error {
 	s.clock.mu.Lock()
 	longest := s.clock.longest
@@ -189,7 +197,8 @@ func (s *Store) heal(ctx context.Context) error {
 	s.clock.mu.Lock()
 	s.clock.stale = false
 	if s.postgres && longest == 0 {
-		// The leases of a process that is gone may have been told by a clock that was ahead: they are looked at once it is known how long a lease is here.
+		// The leases of a process that is gone may have been told by a clock that was ahead: they are looked at once it is
+		// known how long a lease is here.
 		s.clock.again = time.Now()
 	}
 	s.clock.mu.Unlock()
@@ -197,8 +206,9 @@ func (s *Store) heal(ctx context.Context) error {
 	return nil
 }
 
-// lower sets a time in those rows in which it is later than a limit. A row that a transaction holds just now gets a time of the present clock from it and is left
-// out: a start must not wait for a replica that was cut off in the middle of its work, nor run into a deadlock with one that works.
+// lower sets a time in those rows in which it is later than a limit. A row that a transaction holds just now gets a
+// time of the present clock from it and is left out: a start must not wait for a replica that was cut off in the middle
+// of its work, nor run into a deadlock with one that works.
 func (s *Store) lower(ctx context.Context, table, column, where string, to, limit int64) error {
 	key := "id"
 	if table == "messages" {

@@ -30,7 +30,8 @@ func (c *skewed) now() time.Time {
 	return time.Now().Round(0).Add(c.by)
 }
 
-// Replicas on one PostgreSQL go by its clock, so that one whose own is minutes ahead does not take what the other works on. Each says how wrong it is.
+// Replicas on one PostgreSQL go by its clock, so that one whose own is minutes ahead does not take what the other works
+// on. Each says how wrong it is.
 func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	t.Parallel()
 	u, there := freshPostgres(t)
@@ -89,7 +90,8 @@ func TestAClockThatAgreesIsNotMentioned(t *testing.T) {
 	}
 }
 
-// putOff makes an incident, a message and a delivery wait for a time that the clock shows now, and claims another message.
+// putOff makes an incident, a message and a delivery wait for a time that the clock shows now, and claims another
+// message.
 func putOff(t *testing.T, s *store.Store) {
 	t.Helper()
 	at := s.Now()
@@ -148,7 +150,8 @@ func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
 	}
 }
 
-// A process that ends without giving back what it claimed, while PostgreSQL's clock is ahead, leaves claims that end in hours. The next one shortens them.
+// A process that ends without giving back what it claimed, while PostgreSQL's clock is ahead, leaves claims that end in
+// hours. The next one shortens them.
 func TestClaimsOfAClockThatWasAheadBeforeTheStartEnd(t *testing.T) {
 	t.Parallel()
 	u, there := freshPostgres(t)
@@ -192,7 +195,8 @@ func TestAClockThatWasSetBackBeforeTheStartStopsNothing(t *testing.T) {
 	}
 }
 
-// A replica that was cut off in the middle of a transaction holds its rows for a while. Another one starts all the same.
+// A replica that was cut off in the middle of a transaction holds its rows for a while. Another one starts all the
+// same.
 func TestAStartDoesNotWaitForRowsThatSomebodyHolds(t *testing.T) {
 	t.Parallel()
 	u, there := freshPostgres(t)

@@ -12,10 +12,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// pauseLock is the number of the advisory lock that orders pauses and claims on PostgreSQL. SQLite has one writer and needs none.
+// pauseLock is the number of the advisory lock that orders pauses and claims on PostgreSQL. SQLite has one writer and
+// needs none.
 const pauseLock = 0x76_6d_65_64 // "vmed"
 
-// Commit makes all changes or none. The errors are those that incident.Change names. After a nil error the versions are Expect+1.
+// Commit makes all changes or none. The errors are those that incident.Change names. After a nil error the versions are
+// Expect+1.
 func (s *Store) Commit(ctx context.Context, changes ...incident.Change) error {
 	return s.commit(ctx, changes, func(context.Context, *sql.Tx) error { return nil })
 }
@@ -118,7 +120,8 @@ func (s *Store) whyNot(ctx context.Context, tx *sql.Tx, ch incident.Change) erro
 	}
 }
 
-// addEntries numbers and adds the journal entries and returns the number of the last one that belongs into the thread, or 0.
+// addEntries numbers and adds the journal entries and returns the number of the last one that belongs into the thread,
+// or 0.
 func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) (int64, error) {
 	if len(ch.Entries) == 0 {
 		return 0, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// batchLimit bounds how many deliveries share one commit, queueLimit how many may wait for one. A full queue is an error, which Alertmanager
-// answers by sending again.
+// batchLimit bounds how many deliveries share one commit, queueLimit how many may wait for one. A full queue is an
+// error, which Alertmanager answers by sending again.
 const (
 	batchLimit = 256
 	queueLimit = 1024
@@ -31,7 +31,8 @@ const (
 )
 
 const (
-	// trialEvery is how long the store goes without a commit before it tries one, so that it is known not to take any before a delivery comes.
+	// trialEvery is how long the store goes without a commit before it tries one, so that it is known not to take any
+	// before a delivery comes.
 	trialEvery = 5 * time.Second
 	// retryEvery is the same after a commit that failed.
 	retryEvery = time.Second
@@ -161,7 +162,8 @@ func (c *committer) commit(ctx context.Context, batch []*waiting) {
 	}
 }
 
-// try commits a row that comes and goes, as large as what could not be committed: a disk that is full may have room for a little.
+// try commits a row that comes and goes, as large as what could not be committed: a disk that is full may have room for
+// a little.
 func (c *committer) try(ctx context.Context) {
 	s := c.store
 	size := min(c.state.failedSize(), trialLimit)
@@ -189,8 +191,8 @@ func (c *committer) within(ctx context.Context, since time.Time, size int, fn fu
 	return err
 }
 
-// AddDelivery commits one delivery, together with others that wait at the same time. When the context ends first, or the database does not answer, the
-// delivery may have been committed all the same: delivery is at least once.
+// AddDelivery commits one delivery, together with others that wait at the same time. When the context ends first, or
+// the database does not answer, the delivery may have been committed all the same: delivery is at least once.
 func (s *Store) AddDelivery(ctx context.Context, d incident.Delivery) (int64, error) {
 	body, err := json.Marshal(d, jsontext.AllowInvalidUTF8(true))
 	if err != nil {

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// lastCuts is how often the claim on a delivery is cut off beyond Options.FreeCuts, while it waits ever longer, before it is given up: processes are
-// ended for many reasons, but nothing but their end seems to be in this one.
+// lastCuts is how often the claim on a delivery is cut off beyond Options.FreeCuts, while it waits ever longer, before
+// it is given up: processes are ended for many reasons, but nothing but their end seems to be in this one.
 const lastCuts = 3
 
-// cutOff ends the claims that have run out by then, or whose process is gone, and counts them: nobody has said what became of the work on these deliveries. One that
-// was cut off often waits ever longer, and is parked as dead in the end; dead says why.
+// cutOff ends the claims that have run out by then, or whose process is gone, and counts them: nobody has said what
+// became of the work on these deliveries. One that was cut off often waits ever longer, and is parked as dead in the
+// end; dead says why.
 func (s *Store) cutOff(ctx context.Context, tx *sql.Tx, now time.Time, until int64) (dead map[int64]string, err error) {
 	type cut struct{ id, times int64 }
 	all, err := list(ctx, s, tx, func(r *sql.Rows) (cut, error) {

@@ -46,7 +46,8 @@ func open(t *testing.T, raw []byte, change ...func(*store.Options)) error {
 	return err
 }
 
-// Eight bytes of whichever page: the start refuses them, names the file and says what to do. What was not changed is opened.
+// Eight bytes of whichever page: the start refuses them, names the file and says what to do. What was not changed is
+// opened.
 func TestAFileWithChangedBytesIsRefused(t *testing.T) {
 	t.Parallel()
 	raw := written(t)

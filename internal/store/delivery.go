@@ -19,18 +19,21 @@ import (
 // ErrClosed says that the store has been closed.
 var ErrClosed = errors.New("the store is closed")
 
-// claimBytes bounds the bodies of one claim, beyond the first delivery, so that a backlog of large ones is never in memory as a whole.
+// claimBytes bounds the bodies of one claim, beyond the first delivery, so that a backlog of large ones is never in
+// memory as a whole.
 const claimBytes = 8 << 20
 
-// orderTries is how often a delivery holds up the later ones of its group while it waits to be tried again. Then they go on without it: an alert tells by
-// its times which word about it is newer.
+// orderTries is how often a delivery holds up the later ones of its group while it waits to be tried again. Then they
+// go on without it: an alert tells by its times which word about it is newer.
 const orderTries = 5
 
-// claimLock is the number of the advisory lock that orders claims on PostgreSQL: a claim that cannot see another one's cannot keep a group's order.
+// claimLock is the number of the advisory lock that orders claims on PostgreSQL: a claim that cannot see another one's
+// cannot keep a group's order.
 const claimLock = pauseLock + 1
 
-// ClaimDeliveries takes the oldest deliveries that nobody works on and that are not behind an earlier one of their group, oldest first. One whose claims were cut
-// off more than once comes after all others and alone. One that cannot be read, or whose claims were cut off too often, is logged and parked as dead.
+// ClaimDeliveries takes the oldest deliveries that nobody works on and that are not behind an earlier one of their
+// group, oldest first. One whose claims were cut off more than once comes after all others and alone. One that cannot
+// be read, or whose claims were cut off too often, is logged and parked as dead.
 func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
 	s.clock.lease(lease)
 	for {
@@ -47,8 +50,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time
 	}
 }
 
-// claimDeliveries claims once; dead says which deliveries were parked, and why. The claim is committed before a body is read: when that ends the process, it
-// counts.
+// claimDeliveries claims once; dead says which deliveries were parked, and why. The claim is committed before a body is
+// read: when that ends the process, it counts.
 func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) (out []incident.Delivery, dead map[int64]string, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if s.postgres {
@@ -91,14 +94,15 @@ func (s *Store) parkUnreadable(ctx context.Context, bad map[int64]error) error {
 	return nil
 }
 
-// claimable lists the oldest deliveries that are free and not behind one of their group that is held or goes alone. The index deliveries_free answers in order, however
-// many wait; deliveries_held and deliveries_cut hold the few others.
+// claimable lists the oldest deliveries that are free and not behind one of their group that is held or goes alone. The
+// index deliveries_free answers in order, however many wait; deliveries_held and deliveries_cut hold the few others.
 const claimable = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.held_until = 0 AND d.cut < 2 AND NOT EXISTS (
 		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id AND (b.lease_owner <> '' OR b.attempts < ?))
 	AND NOT EXISTS (SELECT 1 FROM deliveries c WHERE c.state = 'new' AND c.cut >= 2 AND c.grp = d.grp AND c.id < d.id AND c.attempts < ?)
 	ORDER BY d.id LIMIT ?`
 
-// alone finds the delivery that goes alone: the one that was cut off the least often of those that are free, and not behind a held one of its group.
+// alone finds the delivery that goes alone: the one that was cut off the least often of those that are free, and not
+// behind a held one of its group.
 const alone = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.cut >= 2 AND d.held_until = 0 AND NOT EXISTS (
 		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id AND (b.lease_owner <> '' OR b.attempts < ?))
 	ORDER BY d.cut, d.id LIMIT 1`
@@ -183,7 +187,8 @@ func (s *Store) readBodies(ctx context.Context, out []incident.Delivery) (map[in
 	return bad, rows.Err()
 }
 
-// listed is the condition that a column is in the list that is given as the one argument s.ids: one statement for any length.
+// listed is the condition that a column is in the list that is given as the one argument s.ids: one statement for any
+// length.
 func (s *Store) listed(column string) string {
 	if s.postgres {
 		return column + ` = ANY(?)`
@@ -202,7 +207,8 @@ func (s *Store) ids(ids []int64) any {
 	return "[" + strings.Join(texts, ",") + "]"
 }
 
-// RenewDeliveries holds claimed deliveries until a later time. It answers incident.ErrFenced when one of them is somebody else's by now.
+// RenewDeliveries holds claimed deliveries until a later time. It answers incident.ErrFenced when one of them is
+// somebody else's by now.
 func (s *Store) RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return s.claimed(ctx, tx, ds, `held_until = ?`, nanos(until))
@@ -213,7 +219,8 @@ func (s *Store) RenewDeliveries(ctx context.Context, ds []incident.Delivery, unt
 	return nil
 }
 
-// ReleaseDelivery gives a claim back as if it had not been. It answers incident.ErrFenced when somebody else has the delivery.
+// ReleaseDelivery gives a claim back as if it had not been. It answers incident.ErrFenced when somebody else has the
+// delivery.
 func (s *Store) ReleaseDelivery(ctx context.Context, d incident.Delivery) error {
 	if err := s.release(ctx, d); err != nil {
 		return fmt.Errorf("release delivery %d: %w", d.ID, err)
@@ -252,8 +259,8 @@ func (s *Store) claimed(ctx context.Context, tx *sql.Tx, ds []incident.Delivery,
 	return nil
 }
 
-// CommitFolded commits what deliveries have made of incidents, and that they are done: all or nothing. The errors are those of Commit, and incident.ErrFenced when
-// somebody else has one of the deliveries.
+// CommitFolded commits what deliveries have made of incidents, and that they are done: all or nothing. The errors are
+// those of Commit, and incident.ErrFenced when somebody else has one of the deliveries.
 func (s *Store) CommitFolded(ctx context.Context, f incident.Folded) error {
 	return s.commit(ctx, f.Changes, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.claimed(ctx, tx, f.Deliveries, `state = 'done', reason = '', held_until = 0, lease_owner = ''`); err != nil {
@@ -271,8 +278,8 @@ func (s *Store) CommitFolded(ctx context.Context, f incident.Folded) error {
 	})
 }
 
-// FailDelivery puts a claimed delivery back until retryAt, or logs it and parks it as dead when it was tried too often. It answers
-// incident.ErrFenced when somebody else has it.
+// FailDelivery puts a claimed delivery back until retryAt, or logs it and parks it as dead when it was tried too often.
+// It answers incident.ErrFenced when somebody else has it.
 func (s *Store) FailDelivery(ctx context.Context, d incident.Delivery, reason string, retryAt time.Time) error {
 	state, until := "new", nanos(retryAt)
 	if d.Attempts >= s.opts.MaxDeliveryAttempts {
@@ -290,7 +297,8 @@ func (s *Store) FailDelivery(ctx context.Context, d incident.Delivery, reason st
 	return nil
 }
 
-// DeadDeliveries counts the deliveries that were given up. Stats has the same number among others; this is for those who ask for nothing else.
+// DeadDeliveries counts the deliveries that were given up. Stats has the same number among others; this is for those
+// who ask for nothing else.
 func (s *Store) DeadDeliveries(ctx context.Context) (int64, error) {
 	var n int64
 	err := s.row(ctx, s.read, []any{&n}, `SELECT COUNT(*) FROM deliveries WHERE state = 'dead'`)

@@ -13,11 +13,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// endedFor is how long the end of an alert that no incident knows of is remembered. A late "firing" of the same episode comes within some minutes.
+// endedFor is how long the end of an alert that no incident knows of is remembered. A late "firing" of the same episode
+// comes within some minutes.
 const endedFor = time.Hour
 
-// keepEnded remembers alerts that ended before any incident knew of them; the latest end counts. One statement does it, because a delivery may hold tens of
-// thousands, and in one order, so that two replicas never wait for each other.
+// keepEnded remembers alerts that ended before any incident knew of them; the latest end counts. One statement does it,
+// because a delivery may hold tens of thousands, and in one order, so that two replicas never wait for each other.
 func (s *Store) keepEnded(ctx context.Context, tx *sql.Tx, alerts []incident.Alert) error {
 	latest := map[string]incident.Alert{}
 	for _, a := range alerts {

@@ -63,7 +63,8 @@ func TestTheLatestOfSeveralEndsIsRemembered(t *testing.T) {
 	})
 }
 
-// However many they are, they are one question to the server: tens of thousands, one by one, would not fit into a transaction's time.
+// However many they are, they are one question to the server: tens of thousands, one by one, would not fit into a
+// transaction's time.
 func TestManyEndsAreOneQuestion(t *testing.T) {
 	t.Parallel()
 	direct, there := freshPostgres(t)

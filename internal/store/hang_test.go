@@ -63,7 +63,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// behind opens a store that reaches PostgreSQL through a proxy; direct leads past it. The store is nil where there is no PostgreSQL.
+// behind opens a store that reaches PostgreSQL through a proxy; direct leads past it. The store is nil where there is
+// no PostgreSQL.
 func behind(t *testing.T, change ...func(*store.Options)) (s *store.Store, proxy *storetest.Proxy, direct string) {
 	t.Helper()
 	direct, there := freshPostgres(t)
@@ -80,7 +81,8 @@ func deliver(ctx context.Context, s *store.Store) error {
 	return err
 }
 
-// Each call has a deadline of its own, whatever the caller's is. A call that is not here does not compile with the store's methods.
+// Each call has a deadline of its own, whatever the caller's is. A call that is not here does not compile with the
+// store's methods.
 func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 	t.Parallel()
 	s, proxy, _ := behind(t)
@@ -175,8 +177,8 @@ func TestADeadConnectionDoesNotHoldTheCommitter(t *testing.T) {
 	}
 }
 
-// While nothing gets through, each delivery is refused, the first after its deadline and the others at once, and the store says why. It is ready again as
-// soon as the server answers, without a delivery.
+// While nothing gets through, each delivery is refused, the first after its deadline and the others at once, and the
+// store says why. It is ready again as soon as the server answers, without a delivery.
 func TestAServerThatHangsIsSaidAndComesBack(t *testing.T) {
 	t.Parallel()
 	s, proxy, _ := behind(t)
@@ -207,8 +209,8 @@ func reason(err error) string {
 	return ""
 }
 
-// A standby, or a database that was set to be read, answers every question and takes nothing. It is noticed without a delivery, and so is its end, although
-// connections keep the setting that they began with.
+// A standby, or a database that was set to be read, answers every question and takes nothing. It is noticed without a
+// delivery, and so is its end, although connections keep the setting that they began with.
 func TestAReadOnlyDatabaseIsSaidAndComesBack(t *testing.T) {
 	t.Parallel()
 	u, there := freshPostgres(t)

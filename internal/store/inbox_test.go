@@ -204,7 +204,8 @@ func TestAClaimIsRenewedReleasedAndLost(t *testing.T) {
 	})
 }
 
-// What its process did not end is taken alone after all others from the second time on, waits in the end, and is given up; an end of another kind begins the count anew.
+// What its process did not end is taken alone after all others from the second time on, waits in the end, and is given
+// up; an end of another kind begins the count anew.
 func TestADeliveryThatIsCutOffAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, url string) {

@@ -49,7 +49,8 @@ func (s *Store) insertAtOnce(ctx context.Context, tx *sql.Tx, batch []*waiting) 
 	return err
 }
 
-// groupOf is the number of a delivery's group. That two groups may have the same one costs nothing but an order between them.
+// groupOf is the number of a delivery's group. That two groups may have the same one costs nothing but an order between
+// them.
 func groupOf(d incident.Delivery) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(d.Receiver + "\x00" + d.GroupKey)) // a hash.Hash never fails

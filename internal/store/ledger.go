@@ -56,8 +56,8 @@ func (s *Store) Locks(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// SetPause stops writes of the scope; a second one for the same scope replaces the first. When it returns, every claim either is in OpenWrites or will
-// be refused.
+// SetPause stops writes of the scope; a second one for the same scope replaces the first. When it returns, every claim
+// either is in OpenWrites or will be refused.
 func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if s.postgres {

@@ -32,12 +32,13 @@ type Options struct {
 	ChannelFor func(pool string) string
 	// MaxDeliveryAttempts is how often a delivery is tried before it is parked as dead. Default 20.
 	MaxDeliveryAttempts int
-	// FreeCuts is how often the claim on a delivery may be cut off in a row, by the end of its process, before it waits; three times later it is given up.
-	// Default 5. Rehearsals that end the process at every instruction raise it.
+	// FreeCuts is how often the claim on a delivery may be cut off in a row, by the end of its process, before it waits;
+	// three times later it is given up. Default 5. Rehearsals that end the process at every instruction raise it.
 	FreeCuts int
 	// Timeout bounds each transaction and each query. Default 10 s. A delivery gets half of it.
 	Timeout time.Duration
-	// CheckTimeout bounds the check of a SQLite file for damage at the start; a larger one is used unchecked, and that is logged. Default 30 s.
+	// CheckTimeout bounds the check of a SQLite file for damage at the start; a larger one is used unchecked, and that is
+	// logged. Default 30 s.
 	CheckTimeout time.Duration
 	// Clock is the machine's clock. nil: time.Now. On PostgreSQL it is only compared with the server's.
 	Clock func() time.Time
@@ -69,8 +70,8 @@ type Store struct {
 	closeErr   error
 }
 
-// Open connects to sqlite:///path or postgres://..., brings the schema up to date, and refuses a schema that is newer than this program. The URL
-// never stands in an error.
+// Open connects to sqlite:///path or postgres://..., brings the schema up to date, and refuses a schema that is newer
+// than this program. The URL never stands in an error.
 func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	if opts.ChannelFor == nil || opts.Logger == nil {
 		return nil, errors.New("store: ChannelFor and Logger are needed")
@@ -150,8 +151,8 @@ func (s *Store) provider(db *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(dialect, db, dir, opts...)
 }
 
-// prepare brings the schema up to date, gives incidents that could not be read another look, and frees what a process that is gone had claimed. Only SQLite knows that it is gone; on PostgreSQL the
-// leases run out.
+// prepare brings the schema up to date, gives incidents that could not be read another look, and frees what a process
+// that is gone had claimed. Only SQLite knows that it is gone; on PostgreSQL the leases run out.
 func (s *Store) prepare(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
@@ -188,7 +189,8 @@ func (s *Store) prepare(ctx context.Context) error {
 	return nil
 }
 
-// migrateTimeout bounds the change of a schema. It may have to go over everything that is stored, and other replicas wait for it.
+// migrateTimeout bounds the change of a schema. It may have to go over everything that is stored, and other replicas
+// wait for it.
 const migrateTimeout = 30 * time.Minute
 
 func (s *Store) migrate(ctx context.Context) (err error) {
@@ -219,7 +221,8 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 // SchemaVersion is the version of the schema that this program makes.
 const SchemaVersion = 5
 
-// Wake returns a channel that is closed when something may be due. Take it before looking, so that nothing falls in between.
+// Wake returns a channel that is closed when something may be due. Take it before looking, so that nothing falls in
+// between.
 func (s *Store) Wake() <-chan struct{} { return s.wake.channel() }
 
 // Close ends the store after the commits under way. It may be called twice.

@@ -19,8 +19,8 @@ func scanMessage(r *sql.Rows) (incident.Message, error) {
 	return m, err
 }
 
-// ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back when something newer is
-// wanted; one whose incident cannot be read waits with it.
+// ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back
+// when something newer is wanted; one whose incident cannot be read waits with it.
 func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
 	s.clock.lease(lease)
 	var out []incident.Message
@@ -46,7 +46,8 @@ func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, leas
 	return out, nil
 }
 
-// SaveMessage keeps what became of a claimed message; what is wanted is never lowered by it. incident.ErrFenced says that the claim was lost.
+// SaveMessage keeps what became of a claimed message; what is wanted is never lowered by it. incident.ErrFenced says
+// that the claim was lost.
 func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release bool) error {
 	n, err := s.changed(ctx, s.write, `UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
 			last_error = ?, gave_up = ?, gave_up_wanted = ?, lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE incident = ? AND fence = ?`,

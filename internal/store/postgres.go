@@ -20,7 +20,8 @@ const (
 	connectTimeout = 5 * time.Second
 	// maxConns and idleConns bound the connections of one process. listen has one more.
 	maxConns, idleConns = 10, 5
-	// connLife is how long a connection is used. What moved behind a name or a balancer is found in this time even when nothing fails.
+	// connLife is how long a connection is used. What moved behind a name or a balancer is found in this time even when
+	// nothing fails.
 	connLife = 30 * time.Minute
 )
 
@@ -55,8 +56,9 @@ func (s *Store) openPostgres(ctx context.Context, rawURL string) error {
 	return nil
 }
 
-// limit makes the server itself end what nobody waits for any more: the locks of a replica that is cut off must not hold up the others. It is said on the
-// connection and not at its start, because a PgBouncer refuses parameters that it does not know.
+// limit makes the server itself end what nobody waits for any more: the locks of a replica that is cut off must not
+// hold up the others. It is said on the connection and not at its start, because a PgBouncer refuses parameters that it
+// does not know.
 func (s *Store) limit(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, ErrTimeout) // database/sql may connect without a deadline
 	defer cancel()
@@ -64,8 +66,8 @@ func (s *Store) limit(ctx context.Context, conn *pgx.Conn) error {
 	return conn.PgConn().Exec(ctx, fmt.Sprintf("SET statement_timeout = %d; SET idle_in_transaction_session_timeout = %d", ms, ms)).Close()
 }
 
-// renew gives up the idle connections when the server they lead to only reads: after a failover the name leads to another one, and a setting of the
-// database is asked for only when a connection begins.
+// renew gives up the idle connections when the server they lead to only reads: after a failover the name leads to
+// another one, and a setting of the database is asked for only when a connection begins.
 func (s *Store) renew(err error) {
 	var pg *pgconn.PgError
 	if s.postgres && errors.As(err, &pg) && pg.Code == readOnlyTransaction {

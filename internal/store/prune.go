@@ -11,18 +11,20 @@ import (
 type Keep struct {
 	// Done is how long deliveries and clicks stay that are done; their content is dropped at once.
 	Done time.Duration
-	// Incidents is how long closed incidents stay, with their journal, writes and messages; and deliveries that were given up.
+	// Incidents is how long closed incidents stay, with their journal, writes and messages; and deliveries that were given
+	// up.
 	Incidents time.Duration
-	// Writes is the longest window over which writes are counted: an incident with a younger write stays, whatever Incidents says.
+	// Writes is the longest window over which writes are counted: an incident with a younger write stays, whatever
+	// Incidents says.
 	Writes time.Duration
 }
 
-// DefaultKeep is what the bot uses: a week to look into what Alertmanager sent, a quarter of a year to look back at incidents. The guardrails count
-// writes over a day.
+// DefaultKeep is what the bot uses: a week to look into what Alertmanager sent, a quarter of a year to look back at
+// incidents. The guardrails count writes over a day.
 var DefaultKeep = Keep{Done: 7 * 24 * time.Hour, Incidents: 90 * 24 * time.Hour, Writes: 24 * time.Hour}
 
-// pruneBatch bounds what one call removes of each kind, so that it never holds the writer for long, and pruneEnded the ends of unknown alerts, which
-// are small and may be many.
+// pruneBatch bounds what one call removes of each kind, so that it never holds the writer for long, and pruneEnded the
+// ends of unknown alerts, which are small and may be many.
 const (
 	pruneBatch = 200
 	pruneEnded = 1000
@@ -34,8 +36,9 @@ type Pruned struct{ Deliveries, Ended, Clicks, Incidents int64 }
 // All is the sum.
 func (p Pruned) All() int64 { return p.Deliveries + p.Ended + p.Clicks + p.Incidents }
 
-// Prune removes some of what is over for longer than keep says, and says how much; call it again until that is nothing. An incident goes whole or not at
-// all. One that is open, was reopened, holds a lock, has a write that has not ended, or one inside keep.Writes, stays.
+// Prune removes some of what is over for longer than keep says, and says how much; call it again until that is nothing.
+// An incident goes whole or not at all. One that is open, was reopened, holds a lock, has a write that has not ended,
+// or one inside keep.Writes, stays.
 func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, error) {
 	var out Pruned
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -68,7 +71,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, er
 
 // pruneIncidents locks the rows that it removes, so that an incident cannot be reopened meanwhile.
 func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, keep Keep) (int64, error) {
-	// The incident must be gone before its journal may go, which the triggers demand; the reference is checked at the commit.
+	// The incident must be gone before its journal may go, which the triggers demand; the reference is checked at the
+	// commit.
 	later := `PRAGMA defer_foreign_keys = ON`
 	if s.postgres {
 		later = `SET CONSTRAINTS journal_incident_fkey DEFERRED`

@@ -15,14 +15,16 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
-// Reader reads a store that may belong to a running bot, and cannot write to it. Use OpenReadOnly. It is safe for concurrent use.
+// Reader reads a store that may belong to a running bot, and cannot write to it. Use OpenReadOnly. It is safe for
+// concurrent use.
 type Reader struct {
 	s        *Store
 	password string
 }
 
-// OpenReadOnly connects to sqlite:///path or postgres://... to read only: nothing is created, migrated or locked, so it works beside a running bot
-// as well as after its end. It refuses a store that no bot has used, and a schema of another version. The URL never stands in an error.
+// OpenReadOnly connects to sqlite:///path or postgres://... to read only: nothing is created, migrated or locked, so it
+// works beside a running bot as well as after its end. It refuses a store that no bot has used, and a schema of another
+// version. The URL never stands in an error.
 func OpenReadOnly(ctx context.Context, rawURL string) (*Reader, error) {
 	r := &Reader{s: &Store{}}
 	scheme, rest, _ := strings.Cut(rawURL, "://")
@@ -44,7 +46,8 @@ func OpenReadOnly(ctx context.Context, rawURL string) (*Reader, error) {
 	return r, nil
 }
 
-// openFile reads a SQLite file. Its write-ahead log may hold more than the file does, so the folder must let the log's index be made.
+// openFile reads a SQLite file. Its write-ahead log may hold more than the file does, so the folder must let the log's
+// index be made.
 func (r *Reader) openFile(path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("%w; is store.url the one of the bot, and is this its machine?", err)

@@ -13,7 +13,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// NotReadyError says why the store takes no commits. Its text names no server, user or file, so that anybody may see it.
+// NotReadyError says why the store takes no commits. Its text names no server, user or file, so that anybody may see
+// it.
 type NotReadyError struct {
 	Reason string
 	Since  time.Time
@@ -29,8 +30,8 @@ func (e *NotReadyError) Error() string { return "the store takes no commits: " +
 // Unwrap returns the database's own error.
 func (e *NotReadyError) Unwrap() error { return e.Err }
 
-// Ready says whether the store takes commits and answers, and why not: *NotReadyError. It asks for nothing but a sign of life, for which it waits as long as
-// the context lets it, and never for the writer.
+// Ready says whether the store takes commits and answers, and why not: *NotReadyError. It asks for nothing but a sign
+// of life, for which it waits as long as the context lets it, and never for the writer.
 func (s *Store) Ready(ctx context.Context) error {
 	if err := s.commits.state.trouble(time.Now()); err != nil {
 		return err
@@ -95,7 +96,8 @@ func (s *commitState) failedSize() int {
 	return s.size
 }
 
-// trouble is why the store is not ready: the last commit failed, or the one under way does not end. nil when there is none.
+// trouble is why the store is not ready: the last commit failed, or the one under way does not end. nil when there is
+// none.
 func (s *commitState) trouble(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +110,8 @@ func (s *commitState) trouble(now time.Time) error {
 	return nil
 }
 
-// hopeless is why a delivery need not even wait: the database does not answer. Any other failure may be over, and is quick.
+// hopeless is why a delivery need not even wait: the database does not answer. Any other failure may be over, and is
+// quick.
 func (s *commitState) hopeless() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

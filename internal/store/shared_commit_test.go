@@ -112,7 +112,8 @@ func TestABatchThatCannotBeCommittedFailsForEverybodyInIt(t *testing.T) {
 	}
 }
 
-// A delivery whose sender has gone does not stay in memory until the committer comes round: the room for bodies is somebody else's by then.
+// A delivery whose sender has gone does not stay in memory until the committer comes round: the room for bodies is
+// somebody else's by then.
 func TestASenderWhoLeavesTakesTheBodyAlong(t *testing.T) {
 	t.Parallel()
 	s := openQuiet(t)

@@ -34,7 +34,8 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 	return nil
 }
 
-// lock makes sure that no other process has the database: each would take the other one's claims for those of a process that is gone.
+// lock makes sure that no other process has the database: each would take the other one's claims for those of a process
+// that is gone.
 func (s *Store) lock(path string) error {
 	s.alone = flock.New(path+".lock", flock.SetPermissions(0o600))
 	switch got, err := s.alone.TryLock(); {
@@ -84,8 +85,8 @@ const checkTimeout = 30 * time.Second
 // errDamaged says that the file is not as SQLite left it.
 var errDamaged = errors.New("the file is damaged")
 
-// check reads every page of the file: bytes that a disk or a copy has changed are found before anything is decided by them. What they change within the text
-// of a row SQLite cannot know.
+// check reads every page of the file: bytes that a disk or a copy has changed are found before anything is decided by
+// them. What they change within the text of a row SQLite cannot know.
 func (s *Store) check(ctx context.Context, path string) error {
 	limit := cmp.Or(s.opts.CheckTimeout, checkTimeout)
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// statements keeps statements prepared on SQLite's writer, which otherwise compiles each one anew: that took a third of the time of a commit. PostgreSQL's
-// driver does it by itself. A statement that is met in a transaction is prepared after it, because the writer has one connection.
+// statements keeps statements prepared on SQLite's writer, which otherwise compiles each one anew: that took a third of
+// the time of a commit. PostgreSQL's driver does it by itself. A statement that is met in a transaction is prepared
+// after it, because the writer has one connection.
 type statements struct {
 	mu    sync.Mutex
 	ready map[string]*sql.Stmt
@@ -33,7 +34,8 @@ func (p *statements) in(ctx context.Context, tx *sql.Tx, query string) *sql.Stmt
 	return tx.StmtContext(ctx, st)
 }
 
-// prepare prepares what was met since. A statement that could not be prepared is met again: its own error says what is wrong with it.
+// prepare prepares what was met since. A statement that could not be prepared is met again: its own error says what is
+// wrong with it.
 func (p *statements) prepare(ctx context.Context, db *sql.DB) {
 	p.mu.Lock()
 	met := p.met

@@ -9,7 +9,8 @@ import (
 
 // Stats counts what waits and what stands in the store.
 type Stats struct {
-	// DeliveriesWaiting are not yet part of an incident, the oldest since OldestWaiting (zero when there is none); DeliveriesDead were given up.
+	// DeliveriesWaiting are not yet part of an incident, the oldest since OldestWaiting (zero when there is none);
+	// DeliveriesDead were given up.
 	DeliveriesWaiting, DeliveriesDead int64
 	OldestWaiting                     time.Time
 	// Incidents counts the open ones by state, Writes all by result, "open" being a claim that has not ended.

@@ -633,8 +633,8 @@ func TestASQLiteFileServesOneProcess(t *testing.T) {
 	storetest.Open(t, u)
 }
 
-// A process that was killed holds claims. With SQLite nobody else can, so the next one goes on at once; with PostgreSQL another replica may be alive,
-// and the lease decides.
+// A process that was killed holds claims. With SQLite nobody else can, so the next one goes on at once; with PostgreSQL
+// another replica may be alive, and the lease decides.
 func TestARestartGoesOnWithoutWaitingForLeases(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines(t) {

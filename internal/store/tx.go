@@ -42,8 +42,8 @@ func (s *Store) q(query string) string {
 	return b.String()
 }
 
-// texts makes arguments into what PostgreSQL stores. Its texts have no NUL and are UTF-8, which the labels of an alert or the words of another program
-// need not be: a delivery whose failure could not be noted would be tried for ever.
+// texts makes arguments into what PostgreSQL stores. Its texts have no NUL and are UTF-8, which the labels of an alert
+// or the words of another program need not be: a delivery whose failure could not be noted would be tried for ever.
 func (s *Store) texts(args []any) []any {
 	if !s.postgres {
 		return args
@@ -73,7 +73,8 @@ func (s *Store) skipLocked() string {
 // ErrTimeout says that the database did not answer in time. What was asked may have happened.
 var ErrTimeout = errors.New("the database did not answer in time")
 
-// defaultTimeout bounds a transaction or a query. The longest take milliseconds; a connection that is dead never answers.
+// defaultTimeout bounds a transaction or a query. The longest take milliseconds; a connection that is dead never
+// answers.
 const defaultTimeout = 10 * time.Second
 
 // timeout is what bounds a transaction or a query.
@@ -86,7 +87,8 @@ func (s *Store) ping(ctx context.Context, db *sql.DB) error {
 	return s.late(ctx, db.PingContext(ctx))
 }
 
-// bound gives a transaction or a query its deadline, whatever the caller's own is. What runs inside of a transaction has the transaction's.
+// bound gives a transaction or a query its deadline, whatever the caller's own is. What runs inside of a transaction
+// has the transaction's.
 func (s *Store) bound(ctx context.Context, db querier) (context.Context, context.CancelFunc) {
 	if _, inside := db.(*sql.Tx); inside {
 		return ctx, func() {}
@@ -106,8 +108,8 @@ func (s *Store) late(ctx context.Context, err error) error {
 	return err
 }
 
-// inTx runs fn in a transaction of the writer and commits when it returns nil. The context that fn gets has the transaction's deadline; fn must use no
-// other.
+// inTx runs fn in a transaction of the writer and commits when it returns nil. The context that fn gets has the
+// transaction's deadline; fn must use no other.
 func (s *Store) inTx(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	ctx, cancel := s.bound(ctx, s.write)
 	defer cancel()
@@ -125,8 +127,9 @@ func (s *Store) inSnapshot(ctx context.Context, fn func(ctx context.Context, tx 
 	return s.late(ctx, s.transact(ctx, s.read, opts, fn))
 }
 
-// transact runs fn in a transaction on a connection of db. A transaction that does not end as it should takes its connection with it: SQLite leaves one open
-// whose commit it refuses, and what is written next on that connection would be part of it, and lost.
+// transact runs fn in a transaction on a connection of db. A transaction that does not end as it should takes its
+// connection with it: SQLite leaves one open whose commit it refuses, and what is written next on that connection would
+// be part of it, and lost.
 func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -203,8 +206,9 @@ func (s *Store) exec(ctx context.Context, db querier, query string, args ...any)
 // ofWriter marks the context of a transaction of SQLite's writer, on which statements are prepared.
 type ofWriter struct{}
 
-// prepared returns the statement to use in a transaction on SQLite, or nil, and the context for it: a context that can end costs SQLite's driver a
-// goroutine for each statement, and a statement in a transaction of the one writer waits for nobody. The transaction keeps its deadline.
+// prepared returns the statement to use in a transaction on SQLite, or nil, and the context for it: a context that can
+// end costs SQLite's driver a goroutine for each statement, and a statement in a transaction of the one writer waits
+// for nobody. The transaction keeps its deadline.
 func (s *Store) prepared(ctx context.Context, db querier, query string) (*sql.Stmt, context.Context) {
 	tx, inside := db.(*sql.Tx)
 	if !inside || ctx.Value(ofWriter{}) == nil || ctx.Err() != nil {

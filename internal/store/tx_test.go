@@ -11,7 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/store"
 )
 
-// SQLite leaves a transaction open whose commit it refuses. The next one must not run into it, and nothing may be written into it.
+// SQLite leaves a transaction open whose commit it refuses. The next one must not run into it, and nothing may be
+// written into it.
 func TestACommitThatIsRefusedLetsTheWriterGo(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, url string) {
@@ -48,7 +49,8 @@ func TestACommitThatIsRefusedLetsTheWriterGo(t *testing.T) {
 	})
 }
 
-// Labels and the words of other programs may hold what PostgreSQL's texts may not. What cannot be noted would be tried for ever.
+// Labels and the words of other programs may hold what PostgreSQL's texts may not. What cannot be noted would be tried
+// for ever.
 func TestTextsFromOutsideAreKept(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, _ string) {

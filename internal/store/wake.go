@@ -45,7 +45,8 @@ func (s *Store) announce(ctx context.Context, tx querier) error {
 	return err
 }
 
-// listen waits for the other replicas until the context ends, and connects again when the connection breaks. A lost notification costs one sweep.
+// listen waits for the other replicas until the context ends, and connects again when the connection breaks. A lost
+// notification costs one sweep.
 func (s *Store) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		backoff := retry.WithCappedDuration(30*time.Second, retry.NewExponential(500*time.Millisecond))
@@ -102,7 +103,8 @@ func (s *Store) listening(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// hear waits for a notification. After a silence it asks the server for a sign of life, without which the connection is dead.
+// hear waits for a notification. After a silence it asks the server for a sign of life, without which the connection is
+// dead.
 func (s *Store) hear(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	wait, cancel := context.WithTimeout(ctx, listenEvery)
 	defer cancel()

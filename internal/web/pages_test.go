@@ -80,10 +80,10 @@ func TestAReadingWithoutDataIsNotShownAsAValue(t *testing.T) {
 func TestANoticeStandsAboveTheList(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.notice = "Playbooks on disk are refused: mine.yaml:6:50: <b>"
+	s.notice = "Playbooks on disk are invalid: mine.yaml:6:50: <b>"
 	s.expect("list", incident.Filter{AllPools: true, Limit: 101}, []incident.Incident{}, nil)
 	s.expect("pauses", nil, []incident.Pause{}, nil)
-	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, `<pre class="banner">Playbooks on disk are refused: mine.yaml:6:50: &lt;b&gt;</pre>`) {
+	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, `<pre class="banner">Playbooks on disk are invalid: mine.yaml:6:50: &lt;b&gt;</pre>`) {
 		t.Errorf("the page is %s", page)
 	}
 }

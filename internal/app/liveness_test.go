@@ -37,13 +37,13 @@ func (d deaf) ClaimMessages(context.Context, string, time.Time, time.Duration, i
 func TestALoopThatHangsIsStuckAndOneThatFailsIsNot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPulse(time.Minute, time.Now)
+		p := newLiveness(time.Minute, time.Now)
 		if got := p.stuck(); got != nil {
 			t.Errorf("before the start: %q", got)
 		}
 		p.begin()
-		hangs := beating{deaf{answer: make(chan struct{})}, p}
-		fails := beating{deaf{answer: closedChannel()}, p}
+		hangs := watchedStore{deaf{answer: make(chan struct{})}, p}
+		fails := watchedStore{deaf{answer: closedChannel()}, p}
 		done := make(chan error, 1)
 		go func() {
 			_, err := hangs.ClaimDeliveries(t.Context(), "me", time.Now(), time.Minute, 1)
@@ -81,9 +81,9 @@ func closedChannel() chan struct{} {
 func TestALoopWithinItsLeasesIsNotStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPulse(time.Minute, time.Now)
+		p := newLiveness(time.Minute, time.Now)
 		p.begin()
-		time.Sleep(pulseLeases * time.Minute)
+		time.Sleep(livenessLeases * time.Minute)
 		if got := p.stuck(); got != nil {
 			t.Errorf("at the limit: %q", got)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/promql"
 )
 
-// oneSeries says whether an instant query gives at most one series, however many series match its selectors. It answers no when it
-// is not sure.
+// oneSeries says whether an instant query gives at most one series, however many series match its selectors. It answers
+// no when it is not sure.
 func oneSeries(expr parser.Expr) bool {
 	switch e := expr.(type) {
 	case *parser.ParenExpr:
@@ -34,7 +34,8 @@ func groupedBy(expr parser.Expr, labels []string) bool {
 	case *parser.ParenExpr:
 		return groupedBy(e.Expr, labels)
 	case *parser.AggregateExpr:
-		return !e.Without && folds(e.Op) && slices.Equal(slices.Sorted(slices.Values(e.Grouping)), slices.Sorted(slices.Values(labels)))
+		return !e.Without && folds(e.Op) &&
+			slices.Equal(slices.Sorted(slices.Values(e.Grouping)), slices.Sorted(slices.Values(labels)))
 	case *parser.BinaryExpr:
 		// With the same labels on both sides every operation keeps them apart.
 		side := func(s parser.Expr) bool { return s.Type() == parser.ValueTypeScalar || groupedBy(s, labels) }

@@ -7,10 +7,13 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// unseen marks the diagnoses whose "no" is not known, because it rests on something of the cluster that was not looked at. present(x) makes it a "no" so that
-// a pool without Kubernetes can be diagnosed at all; a person must not read it as one. What is chosen does not change by it.
-func (c *Catalog) unseen(others []incident.Other, verdicts []verdict, ev incident.Evidence, f facts) []incident.Other {
-	missing := c.notLookedAt(ev)
+// markUnexamined marks the diagnoses that were ruled out only because a part of the cluster was not examined.
+// present(x) is false there, so that a pool without Kubernetes can be diagnosed at all, but people must not read it as
+// a "no". The chosen diagnosis is the same either way.
+func (c *Catalog) markUnexamined(
+	others []incident.Other, verdicts []verdict, ev incident.Evidence, f facts,
+) []incident.Other {
+	missing := c.unexaminedSignals(ev)
 	if len(missing) == 0 {
 		return others
 	}
@@ -38,9 +41,9 @@ func (c *Catalog) unseen(others []incident.Other, verdicts []verdict, ev inciden
 	return others
 }
 
-// notLookedAt names the signals that rest on a part of the cluster that was not looked at, each with why. A part that was asked for in vain as a whole is an
-// error of its signals already.
-func (c *Catalog) notLookedAt(ev incident.Evidence) map[string]string {
+// unexaminedSignals names the signals that depend on a part of the cluster that was not examined, each with why. Where
+// the whole read failed, its signals have an error already.
+func (c *Catalog) unexaminedSignals(ev incident.Evidence) map[string]string {
 	cl, out := ev.Cluster, map[string]string{}
 	if cl.NotConfigured {
 		why := "no Kubernetes is configured"
@@ -48,7 +51,7 @@ func (c *Catalog) notLookedAt(ev incident.Evidence) map[string]string {
 			why = "the pool names no workload"
 		}
 		for name, f := range c.facts {
-			// How young the youngest engine is, Prometheus may tell, too.
+			// Prometheus can tell the age of the youngest engine, too.
 			told := f.name == "youngest_pod_age" && ev.Readings[incident.SignalEngineAge].HasValue()
 			if !f.alerts && !told {
 				out[name] = why

@@ -22,26 +22,26 @@ var (
 	_ remediation.Executor  = (*actions.Registry)(nil)
 )
 
-// deciding are the parts that read and change the outside.
-type deciding struct {
+// clients are the parts that read and change external systems.
+type clients struct {
 	collector    *evidence.Collector
 	live, dryRun remediation.Executor
 }
 
-// newDeciding builds the collector and, when Kubernetes is configured, the executors.
-func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, error) {
-	var d deciding
+// newClients builds the collector and, when Kubernetes is configured, the executors.
+func newClients(cfg config.Config, opts Options, rc *rest.Config) (clients, error) {
+	var out clients
 	var kube evidence.Kube
 	var err error
 	if rc != nil {
 		if kube, err = cluster.New(rc); err != nil {
-			return d, err
+			return out, err
 		}
 		live, err := actions.New(actions.Config{}, rc, opts.Logger.With("part", "actions"))
 		if err != nil {
-			return d, err
+			return out, err
 		}
-		d.live, d.dryRun = live, live.DryRun()
+		out.live, out.dryRun = live, live.DryRun()
 	}
 	params := url.Values{}
 	for k, v := range cfg.Prometheus.ExtraParams {
@@ -54,8 +54,10 @@ func newDeciding(cfg config.Config, opts Options, rc *rest.Config) (deciding, er
 	if opts.Transport != nil {
 		pc.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }
 	}
-	d.collector, err = evidence.New(evidence.Config{Prometheus: pc, Deadline: cfg.Prometheus.Deadline, Now: opts.Now}, kube, opts.Logger.With("part", "evidence"))
-	return d, err
+	out.collector, err = evidence.New(
+		evidence.Config{Prometheus: pc, Deadline: cfg.Prometheus.Deadline, Now: opts.Now},
+		kube, opts.Logger.With("part", "evidence"))
+	return out, err
 }
 
 // collector fits the evidence package to what the engine asks for.
@@ -69,8 +71,11 @@ type collector struct {
 }
 
 // Collect reads the signals with their recent past, which the chart of the message shows.
-func (c collector) Collect(ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention) incident.Evidence {
-	ev := c.Collector.Collect(ctx, pool, signals, evidence.CollectOptions{History: true, Baseline: attention.Usual, Alerts: attention.Alerts})
+func (c collector) Collect(
+	ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention,
+) incident.Evidence {
+	ev := c.Collector.Collect(ctx, pool, signals,
+		evidence.CollectOptions{History: true, Baseline: attention.Usual, Alerts: attention.Alerts})
 	if c.away != nil {
 		ev.Cluster = incident.Cluster{Workload: pool.Workload, Error: c.away.Error()}
 	}

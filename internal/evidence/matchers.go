@@ -17,7 +17,8 @@ func labelsMissingOn(name string) []string {
 	return vllm.LabelsMissing(name)
 }
 
-// The labels of the scrape by which vLLM's series and those of other exporters about the same pod can be joined. namespace names the same thing on both.
+// The labels of the scrape by which vLLM's series and those of other exporters about the same pod can be joined.
+// namespace names the same thing on both.
 const (
 	labelPod       = "pod"
 	labelNamespace = "namespace"

@@ -199,7 +199,8 @@ func compared(n *parser.BinaryExpr, l, r value) value {
 	return out
 }
 
-// impossible says why no two values of l and r compare so; empty when some do. Not-a-number compares with nothing but !=.
+// impossible says why no two values of l and r compare so; empty when some do. Not-a-number compares with nothing but
+// !=.
 func impossible(n *parser.BinaryExpr, l, r value) string {
 	if (l.nan || r.nan) && n.Op != parser.NEQ {
 		return fmt.Sprintf("%s compares with what is not a number", cut(n.String()))

@@ -48,10 +48,10 @@ type past struct {
 const custom = "is not vLLM's: the guide that uses it also has a Python class that would export it, and nobody here " +
 	"runs that"
 
-// gone are the metrics that are in alert rules but not in today's vLLM, by their name without prefix: removed ones,
+// removed are the metrics that are in alert rules but not in current vLLM, by their name without prefix: removed ones,
 // and names in widely read guides that no version had. Sources: vLLM's own history (commits beside the entries); the
 // names marked custom come from the exporter in "vLLM v1 Performance Profiling".
-var gone = sync.OnceValue(func() map[string]past {
+var removed = sync.OnceValue(func() map[string]past {
 	out := map[string]past{
 		"num_requests_swapped": { // 98d7367b61, 0e98964e94
 			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine never swaps, it preempts " +

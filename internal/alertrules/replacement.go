@@ -11,8 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// turn is what takes the place of a metric.
-type turn struct {
+// replacement is what takes the place of a metric.
+type replacement struct {
 	from vllm.MetricName
 	was  past
 	// into and over are whole names.
@@ -21,27 +21,27 @@ type turn struct {
 	kind vllm.MetricType
 }
 
-// turn says what takes a selector's place. ok is false when it can stay, or when nothing is known to take its place;
-// then it is lost.
-func (r *repair) turn(vs *parser.VectorSelector) (t turn, ok bool) {
+// replacement says what takes a selector's place. ok is false when it can stay, or when nothing is known to take its
+// place; then it is lost.
+func (r *repair) replacement(vs *parser.VectorSelector) (t replacement, ok bool) {
 	if (&examiner{known: r.known}).selector(vs).state != Never {
-		return turn{}, false
+		return replacement{}, false
 	}
 	metric, named := metricOf(vs)
 	from, parsed := vllm.ParseMetric(metric)
 	if !named || !parsed {
-		return turn{}, false
+		return replacement{}, false
 	}
 	if r.known.metric(metric) == Present {
 		r.labels(vs, from.Base, past{})
-		return turn{}, false
+		return replacement{}, false
 	}
 	if there, ok := r.known.elsewhere(from); ok {
-		return turn{
+		return replacement{
 			from: from, was: past{shape: renamed}, into: there.Prefix + there.Base, kind: typeOf(from.Base),
 		}, true
 	}
-	was, old := gone()[from.Base]
+	was, old := removed()[from.Base]
 	if !old {
 		was = past{shape: renamed, into: from.Base}
 		if _, now := vllm.CurrentMetric(from.Base); !now {
@@ -51,16 +51,16 @@ func (r *repair) turn(vs *parser.VectorSelector) (t turn, ok bool) {
 	t, ok = r.resolve(from, was)
 	if !ok {
 		r.lose(metric)
-		return turn{}, false
+		return replacement{}, false
 	}
 	return t, true
 }
 
 // resolve finds the names of this Prometheus for what takes a metric's place.
-func (r *repair) resolve(from vllm.MetricName, was past) (turn, bool) {
-	t := turn{from: from, was: was, kind: typeOf(was.into), into: was.foreign}
+func (r *repair) resolve(from vllm.MetricName, was past) (replacement, bool) {
+	t := replacement{from: from, was: was, kind: typeOf(was.into), into: was.foreign}
 	if was.shape == nothing {
-		return turn{}, false
+		return replacement{}, false
 	}
 	if was.foreign != "" {
 		return t, from.Suffix == ""
@@ -72,17 +72,17 @@ func (r *repair) resolve(from vllm.MetricName, was past) (turn, bool) {
 	case suffix == "" && t.kind == vllm.Histogram:
 		suffix = vllm.SuffixBucket
 	case suffix != "" && t.kind != vllm.Histogram:
-		return turn{}, false
+		return replacement{}, false
 	}
 	into, ok := r.known.spelled(from.Prefix, was.into, suffix)
 	if !ok {
-		return turn{}, false
+		return replacement{}, false
 	}
 	t.into = into.Prefix + into.Base
 	if was.over != "" {
 		over, ok := r.known.spelled(from.Prefix, was.over, "")
 		if !ok {
-			return turn{}, false
+			return replacement{}, false
 		}
 		t.over = over.String()
 	}
@@ -92,7 +92,7 @@ func (r *repair) resolve(from vllm.MetricName, was past) (turn, bool) {
 // put makes the expression that takes a selector's place: alone when call is nil, else together with the call whose
 // range it is.
 func (r *repair) put(
-	t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool,
+	t replacement, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool,
 ) parser.Expr {
 	r.about = once(r.about, t.was.caveat)
 	r.labels(vs, t.from.Base, t.was)
@@ -139,7 +139,7 @@ func (r *repair) put(
 // histogram gives a histogram that was named without a suffix the one that fits: buckets below histogram_quantile,
 // the mean below another function, the 95th percentile alone.
 func (r *repair) histogram(
-	t turn, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool,
+	t replacement, call *parser.Call, vs *parser.VectorSelector, over time.Duration, bucketed bool,
 ) parser.Expr {
 	switch {
 	case bucketed:
@@ -166,7 +166,7 @@ func (r *repair) histogram(
 }
 
 // batch turns the quantile of a histogram of batch sizes into that of the number of running requests over time.
-func (r *repair) batch(n *parser.Call, t turn, vs *parser.VectorSelector) parser.Expr {
+func (r *repair) batch(n *parser.Call, t replacement, vs *parser.VectorSelector) parser.Expr {
 	over := window
 	parser.Inspect(n.Args[1], func(node parser.Node, _ []parser.Node) error {
 		if m, ok := node.(*parser.MatrixSelector); ok {
