@@ -22,11 +22,14 @@ type Knob interface {
 	Needs(ctx context.Context, cluster *kube.Reader, pool incident.Pool) ([]kube.Need, error)
 }
 
-// knobs has a row for each kind of step that the bot can run.
+// knobs has every kind of step that the bot can run: a row each, and those of the table of engine arguments.
 func knobs() map[incident.StepKind]Knob {
-	return map[incident.StepKind]Knob{
-		incident.StepReplicas:            replicas.Knob{},
-		incident.StepMaxNumBatchedTokens: engineargs.Knob{},
-		incident.StepThrottle:            throttle.Knob{},
+	out := map[incident.StepKind]Knob{
+		incident.StepReplicas: replicas.Knob{},
+		incident.StepThrottle: throttle.Knob{},
 	}
+	for kind, knob := range engineargs.Knobs() {
+		out[kind] = knob
+	}
+	return out
 }

@@ -61,7 +61,7 @@ func newBench(t *testing.T) *bench {
 		Name: model, Mode: incident.ModeApprove,
 		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: b.ns, Name: model, Container: "vllm"},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 1, Max: 8}, MaxNumBatchedTokens: &incident.TokensKnob{Min: 2048, Max: 16384},
+			Replicas: &incident.IntKnob{Min: 1, Max: 8}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 2048, Max: 16384},
 			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: b.ns, Name: model, Field: "maxParallelRequests", Min: 16, Max: 1024, RevertAfter: 15 * time.Minute},
 		},
 	}

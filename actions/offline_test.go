@@ -17,7 +17,7 @@ func nowhere() incident.Pool {
 	return incident.Pool{
 		Name: "x", Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", Container: "vllm"},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 1, Max: 2}, MaxNumBatchedTokens: &incident.TokensKnob{Min: 1, Max: 2},
+			Replicas: &incident.IntKnob{Min: 1, Max: 2}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 1, Max: 2},
 			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: "n", Name: "x", Field: "requests", Min: 1, Max: 2},
 		},
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// unproven refuses a container that is not known to run vLLM: what is added to the arguments of another server keeps
+// refuseUnproven refuses a container that is not known to run vLLM: what is added to the arguments of another server keeps
 // its new pods from starting. A flag that is there already proves itself, so this is asked only where one is added.
 // The command, the name of the image, or the other flags are proof.
-func (c container) unproven() *incident.RefusedError {
+func (c container) refuseUnproven(name string) *incident.RefusedError {
 	switch {
 	case c.line.Direct(), c.line.StartsVLLM(), vllm.ImageOfVLLM(c.spec.Image):
 		return nil
@@ -25,10 +25,10 @@ func (c container) unproven() *incident.RefusedError {
 	no := &incident.RefusedError{
 		Reason: fmt.Sprintf(
 			"container %s is not known to run vLLM (%s), and --%s would keep the pods of another server from starting",
-			c.name, why, vllm.MaxNumBatchedTokens,
+			c.name, why, name,
 		),
 		Hint: fmt.Sprintf(
-			"Start vLLM by its own command (command: [vllm, serve]), or give --%s by hand.", vllm.MaxNumBatchedTokens,
+			"Start vLLM by its own command (command: [vllm, serve]), or give --%s by hand.", name,
 		),
 	}
 	if len(c.engines) > 0 {
@@ -37,12 +37,12 @@ func (c container) unproven() *incident.RefusedError {
 	return no
 }
 
-// unseen refuses to take the flag for absent where the environment may give it.
-func (c container) unseen() *incident.RefusedError {
-	if err := c.line.Unseen(vllm.MaxNumBatchedTokens); err != nil {
+// refuseHidden refuses to take the flag for absent where the environment may give it.
+func (c container) refuseHidden(name string) *incident.RefusedError {
+	if err := c.line.Unseen(name); err != nil {
 		return &incident.RefusedError{
 			Reason: err.Error(),
-			Hint:   fmt.Sprintf("Give --%s in the arguments of container %s.", vllm.MaxNumBatchedTokens, c.name),
+			Hint:   fmt.Sprintf("Give --%s in the arguments of container %s.", name, c.name),
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func TestOnlyWhatIsKnownToRunVLLMGetsAnotherFlag(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.line.Image = tt.image
-			no := container{name: "engine", spec: tt.line, line: vllm.Parse(tt.line)}.unproven()
+			no := container{name: "engine", spec: tt.line, line: vllm.Parse(tt.line)}.refuseUnproven(vllm.MaxNumBatchedTokens)
 			if tt.want == "" && no != nil || tt.want != "" && (no == nil || !strings.Contains(no.Reason, tt.want)) {
 				t.Errorf("refusal %v, want %q", no, tt.want)
 			}

@@ -60,7 +60,7 @@ func TestASoundConfiguration(t *testing.T) {
 
 func TestWhatTheTokensAreByDefaultIsOptional(t *testing.T) {
 	t.Parallel()
-	for setting, want := range map[string]incident.TokensKnob{
+	for setting, want := range map[string]incident.ArgumentKnob{
 		"{min: 2048, max: 16384}":                               {Min: 2048, Max: 16384},
 		"{min: 2048, max: 16384, max_step: 4096, default: 512}": {Min: 2048, Max: 16384, MaxStep: 4096, Default: 512},
 		"{min: 2048, max: 16384, chunked_prefill: true}":        {Min: 2048, Max: 16384, ChunkedPrefill: new(true)},

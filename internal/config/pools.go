@@ -210,12 +210,12 @@ const (
 	mostDefault  = 1 << 20
 )
 
-func (l *loader) tokensKnob(path string, f *tokensKnobFile) *incident.TokensKnob {
+func (l *loader) tokensKnob(path string, f *tokensKnobFile) *incident.ArgumentKnob {
 	if f == nil {
 		return nil
 	}
 	k := l.intKnob(path, &intKnobFile{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep})
-	out := &incident.TokensKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep, ChunkedPrefill: f.ChunkedPrefill}
+	out := &incident.ArgumentKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep, ChunkedPrefill: f.ChunkedPrefill}
 	if f.Default == nil {
 		return out
 	}

@@ -24,9 +24,11 @@ type Knob struct {
 	Doing func(StepRequest) string
 	// Verb begins the text of a button, before the values: "Scale".
 	Verb func(Step) string
-	// has and without look at a pool's setting of the knob, and take it away.
-	has     func(Knobs) bool
-	without func(*Knobs)
+	// has and without look at a pool's setting of the knob, and take it away. argument is where that of an engine argument
+	// is; nil for any other knob.
+	has      func(Knobs) bool
+	without  func(*Knobs)
+	argument func(*Knobs) **ArgumentKnob
 }
 
 // AllKnobs has a row for each of them.
@@ -51,7 +53,7 @@ func AllKnobs() []Knob {
 		},
 		argumentKnob(
 			StepMaxNumBatchedTokens, "Set batched tokens",
-			func(k *Knobs) **TokensKnob { return &k.MaxNumBatchedTokens },
+			func(k *Knobs) **ArgumentKnob { return &k.MaxNumBatchedTokens },
 		),
 		{
 			Kind: StepThrottle, Lowers: true,
@@ -71,7 +73,7 @@ func AllKnobs() []Knob {
 }
 
 // argumentKnob is one of vLLM's engine arguments, which is read at the start of a pod only.
-func argumentKnob(kind StepKind, verb string, setting func(*Knobs) **TokensKnob) Knob {
+func argumentKnob(kind StepKind, verb string, setting func(*Knobs) **ArgumentKnob) Knob {
 	return Knob{
 		Kind: kind, Raises: true, Lowers: true, Restarts: true, RollsOut: true,
 		Title: func(r StepRequest) string {
@@ -83,9 +85,10 @@ func argumentKnob(kind StepKind, verb string, setting func(*Knobs) **TokensKnob)
 			}
 			return "raising " + string(kind)
 		},
-		Verb:    func(Step) string { return verb },
-		has:     func(k Knobs) bool { return *setting(&k) != nil },
-		without: func(k *Knobs) { *setting(k) = nil },
+		Verb:     func(Step) string { return verb },
+		argument: setting,
+		has:      func(k Knobs) bool { return *setting(&k) != nil },
+		without:  func(k *Knobs) { *setting(k) = nil },
 	}
 }
 
@@ -125,6 +128,14 @@ func (k StepKind) Knob() (Knob, bool) {
 func (k Knobs) Has(kind StepKind) bool {
 	knob, ok := kind.Knob()
 	return ok && knob.has(k)
+}
+
+// Argument is the pool's setting of an engine argument; nil where it has none.
+func (k Knobs) Argument(kind StepKind) *ArgumentKnob {
+	if knob, ok := kind.Knob(); ok && knob.argument != nil {
+		return *knob.argument(&k)
+	}
+	return nil
 }
 
 // Kinds are the kinds of steps that the pool allows.

@@ -82,7 +82,7 @@ type SLO struct {
 // Knobs are the settings of a pool that may be turned, with their bounds. A nil knob may not be turned.
 type Knobs struct {
 	Replicas            *IntKnob      `json:"replicas,omitempty"`
-	MaxNumBatchedTokens *TokensKnob   `json:"max_num_batched_tokens,omitempty"`
+	MaxNumBatchedTokens *ArgumentKnob `json:"max_num_batched_tokens,omitempty"`
 	Throttle            *ThrottleKnob `json:"throttle,omitempty"`
 }
 
@@ -93,8 +93,8 @@ type IntKnob struct {
 	MaxStep int64 `json:"max_step,omitempty"`
 }
 
-// TokensKnob bounds max_num_batched_tokens. MaxStep bounds how far one step may go (0: no bound of its own).
-type TokensKnob struct {
+// ArgumentKnob bounds one of vLLM's engine arguments. MaxStep bounds how far one step may go (0: no bound of its own).
+type ArgumentKnob struct {
 	Min     int64 `json:"min"`
 	Max     int64 `json:"max"`
 	MaxStep int64 `json:"max_step,omitempty"`

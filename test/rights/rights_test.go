@@ -46,7 +46,7 @@ func pool() incident.Pool {
 		Workload:  incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
 		HTTPRoute: incident.RouteRef{Namespace: "llm", Name: "llama-70b"},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 2, Max: 8}, MaxNumBatchedTokens: &incident.TokensKnob{Min: 2048, Max: 16384},
+			Replicas: &incident.IntKnob{Min: 2, Max: 8}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 2048, Max: 16384},
 			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: "llm", Name: "llama-70b", Field: "maxParallelRequests", Min: 16, Max: 1024},
 		},
 	}

@@ -106,9 +106,9 @@ func TestLeastTokensKnowsWhatVLLMNeedsOrRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := leastTokens(words(tt.words), now, tt.runs, nil)
+			got, err := leastTokens(lowering{line: words(tt.words), now: now, runs: tt.runs})
 			why := refusal(t, err)
-			if (why != "") != (tt.least == 0) || got.tokens != tt.least || !strings.Contains(got.why+why, tt.want) {
+			if (why != "") != (tt.least == 0) || got.value != tt.least || !strings.Contains(got.why+why, tt.want) {
 				t.Errorf("%+v, %q; want %d, %q", got, why, tt.least, tt.want)
 			}
 		})
@@ -185,9 +185,9 @@ func TestChunkedPrefillMayBeSaidByTheConfiguration(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := leastTokens(words(tt.words), now, false, tt.says)
+			got, err := leastTokens(lowering{line: words(tt.words), now: now, chunked: tt.says})
 			why := refusal(t, err)
-			if (why != "") != (tt.least == 0) || got.tokens != tt.least || !strings.Contains(got.why+why, tt.want) {
+			if (why != "") != (tt.least == 0) || got.value != tt.least || !strings.Contains(got.why+why, tt.want) {
 				t.Errorf("%+v, %q; want %d, %q", got, why, tt.least, tt.want)
 			}
 		})

@@ -13,48 +13,49 @@ import (
 // chunkedSetting is the setting that says whether chunked prefill is on where no flag says it.
 const chunkedSetting = "knobs.max_num_batched_tokens.chunked_prefill"
 
+// tokensDefault is the setting that says what vLLM uses where the flag is not given.
+const tokensDefault = "knobs.max_num_batched_tokens.default"
+
 // defaultSeqs is the highest default of max_num_seqs in any version and on any GPU
 // (docs/actions/max-num-batched-tokens.md lists them).
 const defaultSeqs = 1024
 
-// floor is the least max_num_batched_tokens with which vLLM starts, and why.
-type floor struct {
-	tokens int64
-	why    string
+// lowerBound is the least value of an argument with which vLLM starts, and why.
+type lowerBound struct {
+	value int64
+	why   string
 }
 
-// leastTokens works out from the other arguments how far max_num_batched_tokens may be lowered. now is its value;
-// runs says that it is given and that pods run with it now, so that what vLLM would have refused is known not to be
-// so. What is not certain is refused.
-//
-// chunked is what the configuration says of chunked prefill; nil when it says nothing.
+// leastTokens works out from the other arguments how far max_num_batched_tokens may be lowered. What is not certain is
+// refused.
 //
 // vLLM wants at least max_num_seqs, and at least max_model_len when chunked prefill is off (vllm/config/scheduler.py,
 // verify_max_model_len).
-func leastTokens(line *vllm.CommandLine, now int64, runs bool, chunked *bool) (floor, error) {
+func leastTokens(from lowering) (lowerBound, error) {
+	line := from.line
 	for _, f := range line.Flags() {
-		if unknownFloor(f.Name) {
-			return floor{}, live.Refused(
+		if hasUnknownBound(f.Name) {
+			return lowerBound{}, live.Refused(
 				"with %s the least value that vLLM starts with is not known; changing it is for a person", f.Key,
 			)
 		}
 	}
-	least, err := seqsFloor(line)
+	least, err := seqsBound(line)
 	if err != nil {
-		return floor{}, err
+		return lowerBound{}, err
 	}
-	scheduled, set, err := known(line, vllm.MaxNumScheduledTokens)
+	scheduled, set, err := givenNumber(line, vllm.MaxNumScheduledTokens)
 	if err != nil {
-		return floor{}, err
+		return lowerBound{}, err
 	}
-	if set && scheduled > least.tokens {
-		least = floor{scheduled, "set by --max-num-scheduled-tokens"}
+	if set && scheduled > least.value {
+		least = lowerBound{scheduled, "set by --max-num-scheduled-tokens"}
 	}
-	length, err := lengthFloor(line, now, runs, chunked)
+	length, err := lengthBound(from)
 	if err != nil {
-		return floor{}, err
+		return lowerBound{}, err
 	}
-	if length.tokens > least.tokens {
+	if length.value > least.value {
 		return length, nil
 	}
 	least.why += length.why
@@ -64,21 +65,21 @@ func leastTokens(line *vllm.CommandLine, now int64, runs bool, chunked *bool) (f
 // possibleDefault refuses a configured default that the other arguments prove wrong: vLLM does not start with less
 // than max_num_seqs, and with chunked prefill off it raises its default to max_model_len (vllm/engine/arg_utils.py).
 func possibleDefault(line *vllm.CommandLine, n int64, chunked *bool) error {
-	seqs, set, err := known(line, vllm.MaxNumSeqs)
+	seqs, set, err := givenNumber(line, vllm.MaxNumSeqs)
 	switch {
 	case err != nil:
 		return err
 	case set && seqs > n:
 		return live.Refused(
 			"%s says %d, and that cannot be: vLLM does not start with less than its --max-num-seqs of %d",
-			defaultSetting, n, seqs,
+			tokensDefault, n, seqs,
 		)
 	}
 	p, err := chunkedPrefill(line, chunked)
 	if err != nil || !p.known || p.on {
 		return err
 	}
-	length, set, err := known(line, vllm.MaxModelLen)
+	length, set, err := givenNumber(line, vllm.MaxModelLen)
 	switch {
 	case err != nil:
 		return err
@@ -86,28 +87,28 @@ func possibleDefault(line *vllm.CommandLine, n int64, chunked *bool) error {
 		return live.Refused(
 			"%s says %d, and that cannot be: chunked prefill is off, and vLLM then takes at least its "+
 				"--max-model-len of %d",
-			defaultSetting, n, length,
+			tokensDefault, n, length,
 		)
 	}
 	return nil
 }
 
-// unknownFloor names the features whose own lower limit depends on the model: speculative decoding (slots for draft
+// hasUnknownBound names the features whose own lower limit depends on the model: speculative decoding (slots for draft
 // tokens), unchunked multimodal input (one item must fit), and Mamba's aligned cache (one block must fit).
-func unknownFloor(name string) bool {
+func hasUnknownBound(name string) bool {
 	return strings.HasPrefix(name, "spec") || name == "num-speculative-tokens" ||
 		slices.Contains([]string{"disable-chunked-mm-input", "mamba-cache-mode", "performance-mode"}, name)
 }
 
-func seqsFloor(line *vllm.CommandLine) (floor, error) {
-	seqs, set, err := known(line, vllm.MaxNumSeqs)
+func seqsBound(line *vllm.CommandLine) (lowerBound, error) {
+	seqs, set, err := givenNumber(line, vllm.MaxNumSeqs)
 	switch {
 	case err != nil:
-		return floor{}, err
+		return lowerBound{}, err
 	case set:
-		return floor{seqs, "set by --max-num-seqs"}, nil
+		return lowerBound{seqs, "set by --max-num-seqs"}, nil
 	}
-	return floor{defaultSeqs, fmt.Sprintf("because --max-num-seqs is not set and may be up to %d", defaultSeqs)}, nil
+	return lowerBound{defaultSeqs, fmt.Sprintf("because --max-num-seqs is not set and may be up to %d", defaultSeqs)}, nil
 }
 
 // prefill says whether vLLM cuts prompts into chunks. known is false when nobody says it; configured says that only
@@ -120,7 +121,7 @@ func chunkedPrefill(line *vllm.CommandLine, says *bool) (prefill, error) {
 	on, given, err := line.Switched(vllm.EnableChunkedPrefill)
 	switch {
 	case err != nil:
-		return prefill{}, unclear(err)
+		return prefill{}, refuseUnclear(err)
 	case given && says != nil && *says != on:
 		return prefill{}, live.Refused(
 			"%s says %t, and the arguments say %t: correct the configuration", chunkedSetting, *says, on,
@@ -133,28 +134,28 @@ func chunkedPrefill(line *vllm.CommandLine, says *bool) (prefill, error) {
 	return prefill{}, nil
 }
 
-// lengthFloor is what the length of the context asks for. Where nothing is asked for because the configuration says
+// lengthBound is what the length of the context asks for. Where nothing is asked for because the configuration says
 // so, why goes on from another reason.
-func lengthFloor(line *vllm.CommandLine, now int64, runs bool, chunked *bool) (floor, error) {
-	p, err := chunkedPrefill(line, chunked)
+func lengthBound(from lowering) (lowerBound, error) {
+	p, err := chunkedPrefill(from.line, from.chunked)
 	switch {
 	case err != nil:
-		return floor{}, err
+		return lowerBound{}, err
 	case p.on && p.configured:
-		return floor{why: fmt.Sprintf("; chunked prefill is on, as %s says", chunkedSetting)}, nil
+		return lowerBound{why: fmt.Sprintf("; chunked prefill is on, as %s says", chunkedSetting)}, nil
 	case p.on:
-		return floor{}, nil
+		return lowerBound{}, nil
 	}
-	length, set, err := known(line, vllm.MaxModelLen)
+	length, set, err := givenNumber(from.line, vllm.MaxModelLen)
 	switch {
 	case err != nil:
-		return floor{}, err
-	case !p.known && set && length > now && runs:
-		return floor{}, nil // with chunked prefill off vLLM would not have started
+		return lowerBound{}, err
+	case !p.known && set && length > from.now && from.runs:
+		return lowerBound{}, nil // with chunked prefill off vLLM would not have started
 	case set && p.known:
-		return floor{length, "set by --max-model-len, because chunked prefill is off"}, nil
+		return lowerBound{length, "set by --max-model-len, because chunked prefill is off"}, nil
 	case set:
-		return floor{
+		return lowerBound{
 			length,
 			fmt.Sprintf(
 				"set by --max-model-len, because --enable-chunked-prefill is not set and may be off (where it is on, "+
@@ -163,10 +164,10 @@ func lengthFloor(line *vllm.CommandLine, now int64, runs bool, chunked *bool) (f
 			),
 		}, nil
 	case p.known:
-		return floor{}, live.Refused("chunked prefill is off and --max-model-len is not set, so the least value that vLLM " +
+		return lowerBound{}, live.Refused("chunked prefill is off and --max-model-len is not set, so the least value that vLLM " +
 			"starts with is not known: set it")
 	}
-	return floor{}, &incident.RefusedError{
+	return lowerBound{}, &incident.RefusedError{
 		Reason: fmt.Sprintf("whether chunked prefill is on depends on model and version, so the least value that "+
 			"vLLM starts with is not known: "+
 			"set %s, or --enable-chunked-prefill", chunkedSetting),
@@ -176,8 +177,8 @@ func lengthFloor(line *vllm.CommandLine, now int64, runs bool, chunked *bool) (f
 	}
 }
 
-// known reads a whole number that is set on the command line. "auto" and -1 count as not set.
-func known(line *vllm.CommandLine, name string) (n int64, set bool, err error) {
+// givenNumber reads a whole number that is set on the command line. "auto" and -1 count as not set.
+func givenNumber(line *vllm.CommandLine, name string) (n int64, set bool, err error) {
 	f, set, err := line.Number(name)
-	return int64(f), set, unclear(err)
+	return int64(f), set, refuseUnclear(err)
 }
