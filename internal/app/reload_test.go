@@ -83,8 +83,8 @@ func TestChangedPlaybooksComeIntoForceAndBadOnesDoNot(t *testing.T) {
 	put(withLimit("'7"))
 	holds("7", "mine.yaml:6:", 0)
 	holds("7", "mine.yaml:6:", 0)
-	if n := strings.Count(log.String(), "refused"); n != 1 {
-		t.Errorf("the refusal stands %d times in the log:\n%s", n, log.String())
+	if n := strings.Count(log.String(), "playbooks are invalid"); n != 1 {
+		t.Errorf("the error is %d times in the log:\n%s", n, log.String())
 	}
 	put(withLimit("8"))
 	holds("8", "", 1)
