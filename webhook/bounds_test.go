@@ -18,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -168,7 +169,7 @@ func TestLargeBodiesShareRoom(t *testing.T) {
 
 func handler(t *testing.T, in Inbox) http.Handler {
 	t.Helper()
-	h, err := New(Auth{}, in, slog.New(slog.DiscardHandler), time.Now, prometheus.NewRegistry())
+	h, err := New(credential.Credential{}, in, slog.New(slog.DiscardHandler), time.Now, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func handler(t *testing.T, in Inbox) http.Handler {
 func TestABodyThatBreaksOffIsSentAgain(t *testing.T) {
 	t.Parallel()
 	in := &inbox{}
-	h := serve(t, Auth{}, in, io.Discard)
+	h := serve(t, credential.Credential{}, in, io.Discard)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path, io.MultiReader(strings.NewReader(`{"version":"4"`), broken{}))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
@@ -199,7 +200,7 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestTheSenderOfADelivery(t *testing.T) {
 	t.Parallel()
 	in := &inbox{}
-	h := serve(t, Auth{}, in, io.Discard)
+	h := serve(t, credential.Credential{}, in, io.Discard)
 	for _, from := range [][2]string{{"10.0.0.1:5000", ""}, {"10.0.0.1:6000", ""}, {"10.0.0.2:5000", ""}, {"10.0.0.9:5000", "10.0.0.1"}, {"10.0.0.9:5000", "10.0.0.2"}} {
 		post(h, groupOf(1, 1), func(r *http.Request) {
 			r.RemoteAddr = from[0]

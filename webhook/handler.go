@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -33,7 +34,7 @@ type Inbox interface {
 
 // Handler answers Alertmanager. Use New.
 type Handler struct {
-	auth   Auth
+	auth   credential.Credential
 	inbox  Inbox
 	logger *slog.Logger
 	now    func() time.Time
@@ -45,12 +46,14 @@ type Handler struct {
 }
 
 // New refuses a missing dependency by name. Counters are registered with reg.
-func New(auth Auth, inbox Inbox, logger *slog.Logger, now func() time.Time, reg prometheus.Registerer) (*Handler, error) {
+func New(
+	auth credential.Credential, inbox Inbox, logger *slog.Logger, now func() time.Time, reg prometheus.Registerer,
+) (*Handler, error) {
 	if inbox == nil || logger == nil || now == nil || reg == nil {
 		return nil, errors.New("webhook: inbox, logger, now and reg are needed")
 	}
 	if err := auth.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("alertmanager.auth: %w", err)
 	}
 	count := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "vllm_medic_webhook_requests_total", Help: "Requests of Alertmanager by what was answered.",
@@ -67,7 +70,7 @@ func New(auth Auth, inbox Inbox, logger *slog.Logger, now func() time.Time, reg 
 // Handle answers one request. The error is an *echo.HTTPError with one short line, because Alertmanager logs it.
 func (h *Handler) Handle(c echo.Context) error {
 	ctx, r := c.Request().Context(), c.Request()
-	if !h.auth.allows(r) {
+	if !allows(h.auth, r) {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="vllm-medic"`)
 		return h.refuse(ctx, http.StatusUnauthorized, "unauthorized", "the credentials are missing or wrong; see http_config of the receiver")
 	}

@@ -36,7 +36,7 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 	if err != nil {
 		return loaded{}, err
 	}
-	opts.Getenv, opts.Profile, opts.Kubeconfig = t.getenv, builtin.Profile, app.CheckKubeconfig
+	opts.Getenv, opts.Profiles, opts.Kubeconfig = t.getenv, builtin, app.CheckKubeconfig
 	l := loaded{builtin: len(builtin.Playbooks())}
 	var found mistakes
 	if l.Config, err = config.Load(path, opts); err != nil {

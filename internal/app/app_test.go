@@ -53,7 +53,7 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 		t.Fatal(err)
 	}
 	env := map[string]string{"HOOK": "hook-secret", "VIEW": "view-secret"}
-	cfg, err := config.Load(path, config.Options{Profile: cat.Profile, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
+	cfg, err := config.Load(path, config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
 	if err != nil {
 		t.Fatal(err)
 	}

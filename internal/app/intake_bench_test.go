@@ -24,6 +24,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
@@ -134,7 +135,7 @@ func BenchmarkIntake(b *testing.B) {
 	})
 	b.Run("stored-only", func(b *testing.B) {
 		s := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "medic.db"))
-		h, err := webhook.New(webhook.Auth{BearerToken: "hook-secret"}, s, slog.New(slog.DiscardHandler), time.Now, prometheus.NewRegistry())
+		h, err := webhook.New(credential.Credential{BearerToken: "hook-secret"}, s, slog.New(slog.DiscardHandler), time.Now, prometheus.NewRegistry())
 		if err != nil {
 			b.Fatal(err)
 		}

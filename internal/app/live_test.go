@@ -86,7 +86,7 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(path, config.Options{Profile: cat.Profile, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
+	cfg, err := config.Load(path, config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
 	if err != nil {
 		t.Fatal(err)
 	}

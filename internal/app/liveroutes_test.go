@@ -56,7 +56,7 @@ listen: {api: "127.0.0.1:0"}
 prometheus: {url: "http://prometheus.invalid"}
 pools: [{name: llama, ` + tc.route + `match: {model_name: llama}, matchers: {namespace: llm, model_name: llama}}]
 `
-			cfg, err := config.Parse("medic.yaml", []byte(text), config.Options{Profile: cat.Profile})
+			cfg, err := config.Parse("medic.yaml", []byte(text), config.Options{Profiles: cat})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -100,7 +100,7 @@ func rulesFinding(t *testing.T, address string) app.Finding {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(path, config.Options{Profile: cat.Profile, Getenv: func(string) (string, bool) { return "", false }})
+	cfg, err := config.Load(path, config.Options{Profiles: cat, Getenv: func(string) (string, bool) { return "", false }})
 	if err != nil {
 		t.Fatal(err)
 	}

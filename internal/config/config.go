@@ -5,10 +5,10 @@ import (
 
 	promconfig "github.com/prometheus/common/config"
 
+	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
-	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
 // Config is a configuration that holds together. Only Load makes one.
@@ -16,7 +16,7 @@ type Config struct {
 	Listen     Listen
 	StoreURL   string
 	Prometheus Prometheus
-	Webhook    webhook.Auth
+	Webhook    credential.Credential
 	// Kubernetes is nil when nothing may be changed.
 	Kubernetes *Kubernetes
 	// Slack is nil when messages go to the log.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,15 +28,21 @@ pools:
       throttle: {kind: envoy-gateway, namespace: llm, name: llama, field: maxParallelRequests, min: 16, max: 1024}
 `
 
+type profiles []string
+
+func (p profiles) ProfileNames() []string { return p }
+
+func (p profiles) Profile(name string) (incident.SLO, bool) {
+	return incident.SLO{Profile: name, TTFT: 0.5, TPOT: 0.05}, slices.Contains(p, name)
+}
+
 func opts(change func(*Options)) Options {
 	o := Options{
 		Getenv: func(k string) (string, bool) {
 			v, ok := map[string]string{"TOKEN": "s3cr3t-value", "EMPTY": " "}[k]
 			return v, ok
 		},
-		Profile: func(name string) (incident.SLO, bool) {
-			return incident.SLO{Profile: name, TTFT: 0.5, TPOT: 0.05}, name == "chat" || name == "batch"
-		},
+		Profiles: profiles{"batch", "chat"},
 	}
 	if change != nil {
 		change(&o)
@@ -186,7 +193,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			`"30" has no unit; write 30ms for milliseconds, 30s for seconds`,
 		},
 		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", `medic.yaml:6:18: "-1s" is negative`},
-		{"profile", "    knobs:", "    slo: fast\n    knobs:", `"fast" is not a built-in profile`},
+		{"profile", "    knobs:", "    slo: fast\n    knobs:", `there is no profile "fast"; there are batch, chat`},
 		{
 			"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}",
 			"asks for 2 approvals from 1 people",

@@ -11,18 +11,18 @@ import (
 
 	promconfig "github.com/prometheus/common/config"
 
+	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
-	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
 // Options are what a configuration depends on beside its file.
 type Options struct {
 	// Getenv reads an environment variable; os.LookupEnv in production.
 	Getenv func(string) (string, bool)
-	// Profile finds a built-in SLO profile by name.
-	Profile func(name string) (incident.SLO, bool)
+	// Profiles are the SLO profiles that a pool may name.
+	Profiles Profiles
 	// DryRun makes every pool a dry run.
 	DryRun bool
 	// AllowUnauthenticated permits a webhook without authentication on an address that is not loopback.
@@ -35,6 +35,12 @@ type Options struct {
 	// Kubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one). Nil leaves them
 	// unread, as Offline and LookOnly do.
 	Kubeconfig func(path, context string) error
+}
+
+// Profiles are sets of targets by name; the catalog of playbooks has them.
+type Profiles interface {
+	Profile(name string) (incident.SLO, bool)
+	ProfileNames() []string
 }
 
 // Load reads the file. What is wrong with it comes at once, as strictyaml.Problems; the Config beside them is only good
@@ -213,9 +219,9 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 	return p
 }
 
-func (l *loader) webhook(f file) webhook.Auth {
+func (l *loader) webhook(f file) credential.Credential {
 	a, before := f.Alertmanager.Auth, len(l.list)
-	out := webhook.Auth{
+	out := credential.Credential{
 		BearerToken: l.secret("alertmanager.auth.bearer_token", a.BearerTokenEnv, a.BearerTokenFile, false),
 		User:        a.Username,
 		Password:    l.secret("alertmanager.auth.password", a.PasswordEnv, a.PasswordFile, false),
@@ -224,7 +230,7 @@ func (l *loader) webhook(f file) webhook.Auth {
 		return out // a secret that is not there makes the rest look wrong as well
 	}
 	if err := out.Validate(); err != nil {
-		l.at("alertmanager.auth", "%s", strings.TrimPrefix(err.Error(), "alertmanager.auth: "))
+		l.at("alertmanager.auth", "%v", err)
 	}
 	mtls := f.Listen.TLS["api"].ClientCAFile != ""
 	if out.None() && !mtls && !l.opts.AllowUnauthenticated && !loopback(cmp.Or(f.Listen.API, ":8080")) {

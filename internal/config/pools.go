@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 func (l *loader) pools(f file, cfg Config) []incident.Pool {
@@ -132,9 +133,9 @@ func (l *loader) slo(path string, f sloFile) incident.SLO {
 		}
 	}
 	name = cmp.Or(name, "chat")
-	slo, ok := l.opts.Profile(name)
+	slo, ok := l.opts.Profiles.Profile(name)
 	if !ok {
-		l.at(path, "%q is not a built-in profile; the profiles are agentic, batch, chat, completion and rag", name)
+		l.at(path, "%s", strictyaml.NotThere("profile", name, l.opts.Profiles.ProfileNames()))
 	}
 	if f.Inline != nil {
 		return f.Inline.apply(slo)

@@ -26,7 +26,7 @@ var inside = map[string][]string{
 	"actions/throttle":      {"actions/kube", "actions/live", "internal/cluster", "internal/incident"},
 	"actions/live":          {"actions/kube", "internal/cluster", "internal/incident"},
 	"actions/kube":          {"internal/incident"},
-	"webhook":               {"internal/incident"},
+	"webhook":               {"internal/credential", "internal/incident"},
 	"notify":                {"internal/incident", "internal/rescue"},
 	"notify/slack":          {"internal/incident", "internal/present", "internal/redact", "internal/rescue", "notify"},
 	"internal/policy":       {"internal/incident"},
@@ -36,6 +36,7 @@ var inside = map[string][]string{
 	"internal/evidence":     {"internal/alertrules", "internal/cluster", "internal/incident", "internal/prometheus", "internal/promql", "internal/redact", "internal/rescue", "internal/vllm"},
 	"internal/cluster":      {"internal/incident", "internal/redact", "internal/rescue", "internal/vllm"},
 	"internal/prometheus":   {"internal/incident", "internal/redact"},
+	"internal/credential":   {},
 	"internal/redact":       {},
 	"internal/promembed":    {},
 	"internal/promql":       {},
@@ -47,7 +48,7 @@ var inside = map[string][]string{
 	"internal/store":        {"internal/incident", "internal/redact", "internal/rescue"},
 	"internal/web":          {"internal/incident", "internal/access", "internal/present"},
 	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
-	"internal/config":       {"internal/incident", "internal/nearest", "internal/policy", "internal/redact", "internal/strictyaml", "webhook"},
+	"internal/config":       {"internal/credential", "internal/incident", "internal/nearest", "internal/policy", "internal/redact", "internal/strictyaml"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
@@ -68,7 +69,7 @@ var outside = map[string]struct {
 
 // pure packages take values and return values.
 var pure = []string{
-	"internal/incident", "playbooks", "internal/policy", "internal/present", "internal/alertrules", "internal/promql", "internal/redact",
+	"internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present", "internal/alertrules", "internal/promql", "internal/redact",
 	"internal/strictyaml", "internal/vllm",
 }
 

@@ -87,7 +87,7 @@ func child() error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.Load(os.Getenv(envConfig), config.Options{Getenv: os.LookupEnv, Profile: cat.Profile})
+	cfg, err := config.Load(os.Getenv(envConfig), config.Options{Getenv: os.LookupEnv, Profiles: cat})
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ mode: approve
 kubernetes: {kubeconfig: %q}
 pools:
 %s`, kubeconfig, strings.ReplaceAll(pools, "NS", namespace))), 0o600))
-	cfg, err := config.Load(path, config.Options{Profile: cat.Profile})
+	cfg, err := config.Load(path, config.Options{Profiles: cat})
 	must(t, err)
 	found, err := app.Live(context.WithoutCancel(t.Context()), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)

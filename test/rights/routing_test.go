@@ -122,7 +122,7 @@ pools:
 	must(t, err)
 	cat, err := playbooks.Load(files, playbooks.Options{})
 	must(t, err)
-	cfg, err := config.Load(path, config.Options{Profile: cat.Profile, Getenv: func(k string) (string, bool) { return k, true }})
+	cfg, err := config.Load(path, config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { return k, true }})
 	must(t, err)
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)

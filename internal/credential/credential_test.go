@@ -1,0 +1,35 @@
+package credential
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestCredentialsAreWholeAndNeverShown(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t"
+	tests := []struct {
+		name  string
+		c     Credential
+		none  bool
+		whole bool
+	}{
+		{"nothing", Credential{}, true, true},
+		{"a token", Credential{BearerToken: secret}, false, true},
+		{"a user and a password", Credential{User: "am", Password: secret}, false, true},
+		{"both", Credential{BearerToken: secret, User: "am", Password: secret}, false, false},
+		{"a user alone", Credential{User: "am"}, false, false},
+		{"a password alone", Credential{Password: secret}, true, false},
+	}
+	for _, tt := range tests {
+		if tt.c.None() != tt.none || (tt.c.Validate() == nil) != tt.whole {
+			t.Errorf("%s: none %v, valid: %v", tt.name, tt.c.None(), tt.c.Validate())
+		}
+		for _, f := range []string{"%v", "%+v", "%#v", "%s"} {
+			if out := fmt.Sprintf(f, tt.c); strings.Contains(out, secret) {
+				t.Errorf("%s: %s shows the secret: %s", tt.name, f, out)
+			}
+		}
+	}
+}
