@@ -29,14 +29,14 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 		before := a.inc.State
 		allowed, ok := transitions[before][ev.Kind()]
 		if !ok {
-			return Result{}, &RefusedError{Reason: notNow(a.inc, ev)}
+			return Result{}, notNow(a.inc, ev)
 		}
 		a.kind, a.noteStep = ev.Kind(), ""
-		note := a.inc.Note
+		note := a.inc.Said
 		if err := a.dispatch(ev); err != nil {
 			return Result{}, err
 		}
-		if a.noteStep != "" || a.inc.Note != note {
+		if a.noteStep != "" || !a.inc.Said.Same(note) {
 			a.inc.NoteStep = a.noteStep
 		}
 		if !slices.Contains(allowed, a.inc.State) {
@@ -65,13 +65,13 @@ func (a *applier) dispatch(ev Event) error {
 		return a.alerts(e)
 	case InvestigationStarted:
 		a.inc.State = StateInvestigating
-		a.say("The investigation has started.")
+		a.say(Note{Kind: NoteStarted})
 	case Investigated:
 		return a.investigated(e)
 	case Asked:
 		a.asked(e)
 	case Quieted:
-		a.quiet(QuietNone, e.Reason)
+		a.quiet(QuietNone, e.Note)
 	case Decided:
 		return a.decided(e)
 	case Expired:
@@ -93,18 +93,18 @@ func (a *applier) dispatch(ev Event) error {
 	case Reverted:
 		return a.reverted(e)
 	case UndoStarted:
-		return a.undo(e.Step, e.By, e.Why)
+		return a.undo(e.Step, e.By, Note{For: e.Healthy})
 	case Aborted:
 		return a.aborted(e)
 	case Acked:
 		a.inc.AckedBy = &e.By
-		a.by(e.By, "", "%s has seen this.", e.By)
+		a.by(e.By, "", Note{Kind: NoteAcked, By: e.By})
 	case Noted:
-		if e.Note == "" || a.inc.Note == e.Note {
-			return &RefusedError{Reason: "That has been said."}
+		if e.Note.Kind == "" || a.inc.Said.Same(e.Note) {
+			return &RefusedError{Reason: "This is already noted."}
 		}
-		a.inc.Note = e.Note
-		a.add(nil, "", !e.Silent, nil, "%s", e.Note)
+		a.setNote(e.Note)
+		a.add(nil, "", !e.Silent, nil, e.Note)
 	case SetBack:
 		return a.setBack(e)
 	case Rerouted:
@@ -118,44 +118,45 @@ func (a *applier) dispatch(ev Event) error {
 }
 
 // notNow is the answer to an event that the state does not take, for a person where people can cause it.
-func notNow(inc Incident, ev Event) string {
+func notNow(inc Incident, ev Event) *RefusedError {
 	switch e := ev.(type) {
 	case Decided:
 		return decisionNotNow(inc, e.Decision)
 	case Closed:
 		if inc.State == StateClosed {
-			return "The incident is closed already."
+			return &RefusedError{Reason: "The incident is already closed."}
 		}
-		return fmt.Sprintf("The incident is %s and cannot be closed now. Abort it first.", inc.State)
+		return &RefusedError{Reason: fmt.Sprintf("The incident is %s and can't be closed now. Abort it first.", inc.State)}
 	case Aborted:
-		return fmt.Sprintf("The incident is %s: there is nothing to abort.", inc.State)
+		return &RefusedError{Reason: fmt.Sprintf("The incident is %s; there is nothing to abort.", inc.State)}
 	case Acked:
-		return "The incident is closed."
+		return &RefusedError{Reason: "The incident is closed."}
 	default:
-		return fmt.Sprintf("%s does not apply to an incident that is %s.", ev.Kind(), inc.State)
+		return &RefusedError{Reason: fmt.Sprintf("%s does not apply to an incident that is %s.", ev.Kind(), inc.State)}
 	}
 }
 
 // say adds a line to the journal and to the Slack thread, and has the message drawn again.
-func (a *applier) say(format string, args ...any) { a.add(nil, "", true, nil, format, args...) }
+func (a *applier) say(n Note) { a.add(nil, "", true, nil, n) }
 
 // sayAlways is say for a line that is kept whatever its kind.
-func (a *applier) sayAlways(format string, args ...any) {
-	a.entries = append(a.entries, Entry{At: a.now, Kind: a.kind, Text: fmt.Sprintf(format, args...), Thread: true})
+func (a *applier) sayAlways(n Note) {
+	a.entries = append(a.entries, Entry{At: a.now, Kind: a.kind, Said: n, Thread: true})
 	a.redraw = true
 }
 
 // note adds a line to the journal only.
-func (a *applier) note(format string, args ...any) { a.add(nil, "", false, nil, format, args...) }
+func (a *applier) note(n Note) { a.add(nil, "", false, nil, n) }
 
-func (a *applier) by(who Actor, step, format string, args ...any) {
-	a.add(&who, step, true, nil, format, args...)
-}
+func (a *applier) by(who Actor, step string, n Note) { a.add(&who, step, true, nil, n) }
 
-func (a *applier) step(id, format string, args ...any) { a.add(nil, id, true, nil, format, args...) }
+func (a *applier) step(id string, n Note) { a.add(nil, id, true, nil, n) }
 
-func (a *applier) add(by *Actor, step string, thread bool, data any, format string, args ...any) {
-	e := Entry{At: a.now, Kind: a.kind, Text: fmt.Sprintf(format, args...), By: by, Step: step, Thread: thread}
+// setNote says why the incident is where it is; the zero Note says nothing.
+func (a *applier) setNote(n Note) { a.inc.Said, a.inc.Note = n, "" }
+
+func (a *applier) add(by *Actor, step string, thread bool, data any, n Note) {
+	e := Entry{At: a.now, Kind: a.kind, Said: n, By: by, Step: step, Thread: thread}
 	if data != nil {
 		// Journal data are this package's own structs of strings, numbers and times: Marshal cannot fail on them.
 		if b, err := json.Marshal(data); err == nil {
@@ -190,16 +191,16 @@ func (a *applier) edit(id string, change func(*Step)) (Step, error) {
 	return *s, nil
 }
 
-func (a *applier) quiet(why Quiet, note string) {
+func (a *applier) quiet(why Quiet, note Note) {
 	a.inc.State = StateWatching
 	a.inc.Quiet = why
-	a.inc.Note = note
+	a.setNote(note)
 	a.inc.Active = nil
 	if a.inc.Plan != nil {
 		a.inc.Plan.ExpiresAt = time.Time{}
 	}
-	if note != "" {
-		a.say("%s", note)
+	if note.Kind != "" {
+		a.say(note)
 	}
 }
 
@@ -209,9 +210,13 @@ func (a *applier) closed(e Closed) error {
 	}
 	a.inc.State = StateClosed
 	a.inc.ClosedAt = a.now
-	a.inc.Note = e.Reason
+	why := e.Note
+	if why.Kind == "" {
+		why = Note{Kind: NoteClosedBy, By: e.By, Why: e.Reason}
+	}
+	a.setNote(why)
 	a.retire("the incident is closed")
-	a.by(e.By, "", "Closed: %s", e.Reason)
+	a.by(e.By, "", why)
 	return nil
 }
 

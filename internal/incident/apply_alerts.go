@@ -56,23 +56,28 @@ func (a *applier) alerts(e AlertsReceived) error {
 
 func (a *applier) tell(joined, resolved, again []Alert, note string) {
 	if len(joined) > 0 {
-		a.say("Alert joined: %s.", a.list(joined))
+		kind := NoteJoined
+		if len(joined) == len(a.inc.Alerts) {
+			kind = NoteFiring
+		}
+		a.say(Note{Kind: kind, Names: a.list(joined)})
 	}
 	if len(again) > 0 {
-		a.say("Alert fires again: %s.", a.list(again))
+		a.say(Note{Kind: NoteRefired, Names: a.list(again)})
 	}
 	if len(resolved) > 0 {
-		a.say("Alertmanager says resolved: %s. %s", a.list(resolved), a.whatRemains())
+		a.say(Note{Kind: NoteResolved, Names: a.list(resolved), Count: len(a.inc.Firing()), Pool: a.inc.Pool})
 	}
-	if note != "" && !slices.ContainsFunc(a.entries, func(x Entry) bool { return x.Text == note }) && len(joined) > 0 {
-		a.say("%s", note)
+	said := func(x Entry) bool { return x.Said.Same(Text(note)) }
+	if note != "" && len(joined) > 0 && !slices.ContainsFunc(a.entries, said) {
+		a.say(Text(note))
 	}
 }
 
 // rerouted lets go of alerts that have found their pool.
 func (a *applier) rerouted(e Rerouted) error {
 	if a.inc.Pool != "" {
-		return &RefusedError{Reason: "The alerts of this incident have their pool."}
+		return &RefusedError{Reason: "The alerts of this incident already have a pool."}
 	}
 	var found []Alert
 	a.index = nil
@@ -84,9 +89,9 @@ func (a *applier) rerouted(e Rerouted) error {
 		return gone
 	})
 	if len(found) == 0 {
-		return &RefusedError{Reason: "None of these alerts is here."}
+		return &RefusedError{Reason: "None of these alerts belongs to this incident."}
 	}
-	a.say("%s: found to belong to the pool %s, and gone on there.", a.list(found), e.Pool)
+	a.say(Note{Kind: NoteMoved, Names: a.list(found), Pool: e.Pool})
 	return nil
 }
 
@@ -100,49 +105,47 @@ func (a *applier) anew(merged, in Alert) bool {
 // reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.
 func (a *applier) reopen(firing []Alert, mode Mode) error {
 	if len(a.inc.Firing()) == 0 || len(firing) == 0 {
-		a.note("A delivery after the end brought nothing that fires anew.")
+		a.note(Note{Kind: NoteNothingNew})
 		return nil
 	}
 	if a.now.Sub(a.inc.ClosedAt) > ReopenWithin {
-		return &RefusedError{Reason: "The incident has been closed for too long; this is a new one."}
+		return &RefusedError{Reason: "The incident closed too long ago; this is a new one."}
 	}
 	a.inc.Reopened++
 	a.inc.ClosedAt = time.Time{}
 	a.inc.Quiet = QuietNone
 	a.inc.AckedBy = nil // it was the episode before that somebody has seen
-	a.inc.Note = ""     // it said why the incident ended; without a pool the engine's next look puts the advice there
+	a.setNote(Note{})   // it said why the incident ended; without a pool the engine's next turn puts the advice there
 	a.inc.HealthySince, a.inc.ChangedAt = time.Time{}, time.Time{}
 	a.inc.State = StateInvestigating
 	if a.inc.Pool == "" {
 		a.inc.State = StateWatching
 	}
-	a.sayAlways("It fires again and was opened again: %s.%s", a.list(firing), space(a.takeMode(mode)))
+	reopened := Note{Kind: NoteReopened, Names: a.list(firing)}
+	if mode != "" && mode != a.inc.Mode {
+		reopened.WasMode, reopened.Mode = a.inc.Mode, mode
+		a.takeMode(mode)
+	}
+	a.sayAlways(reopened)
 	return nil
 }
 
-// takeMode gives an incident that is opened again the mode that its pool has now, and says what that changes. What a
-// dry run did not write is not taken for done when the incident is none any more; what was written before it became a
-// dry run still stands.
-func (a *applier) takeMode(m Mode) string {
-	if m == "" || m == a.inc.Mode {
-		return ""
-	}
+// takeMode gives an incident that is opened again the mode that its pool has now. What a dry run did not write is not taken for done
+// when the incident is none any more; what was written before it became a dry run is still in place.
+func (a *applier) takeMode(m Mode) {
 	wasDryRun := a.inc.DryRun
 	a.inc.Mode, a.inc.DryRun = m, m == ModeDryRun
 	switch {
 	case wasDryRun == a.inc.DryRun:
-		return fmt.Sprintf("The pool is in mode %s now.", m)
 	case a.inc.DryRun:
 		a.eachApplied(func(s *Step) { s.Written = true })
-		return "The pool is in mode dry-run now: nothing is changed."
 	default:
 		a.eachApplied(func(s *Step) {
 			if !s.Written {
-				s.State, s.Reason = StepSuperseded, "it was a dry run: nothing was written"
+				s.State, s.Reason = StepSuperseded, "it was a dry run; nothing was written"
 			}
 			s.Written = false
 		})
-		return fmt.Sprintf("The pool is in mode %s now: this is no longer a dry run.", m)
 	}
 }
 
@@ -200,18 +203,4 @@ func atMost(n int, places []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(places[:n], ", "), more)
 	}
 	return strings.Join(places, ", ")
-}
-
-// whatRemains says what a "resolved" leaves: it ends nothing by itself, except where no metric is looked at.
-func (a *applier) whatRemains() string {
-	switch firing := len(a.inc.Firing()); {
-	case firing == 0 && a.inc.Pool == "":
-		return "No alert fires any more."
-	case firing == 0:
-		return "The metrics decide whether it is over."
-	case firing == 1:
-		return "1 alert still fires."
-	default:
-		return fmt.Sprintf("%d alerts still fire.", firing)
-	}
 }

@@ -11,25 +11,25 @@ func (a *applier) decided(e Decided) error {
 	d := e.Decision
 	s, ok := a.inc.Step(d.Step)
 	if d.Verb != Undo && (a.inc.Plan == nil || d.Digest != a.inc.Plan.Digest) {
-		return &RefusedError{Reason: "The plan has changed since this was shown. Nothing was done. Look at the new plan and decide on that."}
+		return &RefusedError{Reason: PlanChanged}
 	}
 	if !ok {
-		return &RefusedError{Reason: fmt.Sprintf("There is no step %s here. Look at the incident again.", d.Step)}
+		return &RefusedError{Reason: "This incident no longer has this step. Check the latest message."}
 	}
 	if d.Verb == Undo {
 		return a.decideUndo(d, s)
 	}
 	if s.State != StepProposed {
-		return &RefusedError{Reason: stepNotOpen(a.inc, s)}
+		return stepNotOpen(a.inc, s)
 	}
 	if a.inc.State != StateDeciding && a.inc.State != StateProposed {
-		return &RefusedError{Reason: decisionNotNow(a.inc, d)}
+		return decisionNotNow(a.inc, d)
 	}
 	if s.Kind == StepManual {
-		return &RefusedError{Reason: "This step is for a person; there is nothing to " + string(d.Verb) + "."}
+		return &RefusedError{Reason: "This step is manual; there is nothing to " + string(d.Verb) + "."}
 	}
 	if !a.inc.Plan.ExpiresAt.IsZero() && !a.now.Before(a.inc.Plan.ExpiresAt) {
-		return &RefusedError{Reason: "The time to decide is over, and that means no. Nothing was done."}
+		return &RefusedError{Reason: requestExpired}
 	}
 	d.At = a.now
 	switch d.Verb {
@@ -51,18 +51,17 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	}
 	switch {
 	case !s.Executable():
-		return &RefusedError{Reason: "This step is refused: " + s.Refusal()}
+		return &RefusedError{Reason: "This step is blocked: " + s.Refusal()}
 	case s.Needs.Confirm && !d.Confirm:
-		return &RefusedError{Reason: "This step restarts pods and needs a confirmation of its own. Nothing was done."}
+		return &RefusedError{Reason: "This step restarts pods and requires a separate confirmation. Nothing was changed."}
 	case slices.ContainsFunc(counting, func(o Actor) bool { return o.Kind != d.By.Kind }):
-		return &RefusedError{Reason: fmt.Sprintf("%s approved first. The second person must come through the same door: the bot cannot tell whether %s and %s are two people.",
-			counting[0], counting[0], d.By)}
+		return &RefusedError{Said: Note{Kind: NoteSameChannel, By: counting[0], Other: d.By}}
 	case slices.Contains(counting, d.By):
-		return &RefusedError{Reason: "You have approved this already. It needs somebody else too."}
+		return &RefusedError{Reason: "You already approved this; another approver is required."}
 	}
 	for _, by := range s.Approvals {
 		if !slices.Contains(counting, by) {
-			a.step(s.ID, "The approval from %s no longer counts: the approvers of this step were changed.", by)
+			a.step(s.ID, Note{Kind: NoteApprovalVoid, By: by})
 		}
 	}
 	a.inc.Decisions = append(a.inc.Decisions, d)
@@ -80,26 +79,27 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		return err
 	}
 	if s.State != StepApproved {
-		a.by(d.By, s.ID, "%s approved: %s. %d of %d approvals.", d.By, s.Title, len(s.Approvals), need)
+		a.by(d.By, s.ID, Note{Kind: NoteApprovedPart, By: d.By, Step: s.Title, Count: len(s.Approvals), Of: need})
 		return nil
 	}
-	a.inc.State, a.inc.Quiet, a.inc.Note = StateApplying, QuietNone, ""
+	a.inc.State, a.inc.Quiet = StateApplying, QuietNone
+	a.setNote(Note{})
 	a.inc.UndoOffered = ""
 	a.inc.Active = &Active{Step: s.ID, Op: OpApply, Phase: PhaseRecheck, Since: a.now, By: d.By}
-	a.by(d.By, s.ID, "%s approved: %s.%s", d.By, s.Title, reasonText(d.Reason))
+	a.by(d.By, s.ID, Note{Kind: NoteApproved, By: d.By, Step: s.Title, Why: d.Reason})
 	return nil
 }
 
 func (a *applier) deny(d Decision, s Step) error {
 	a.inc.Decisions = append(a.inc.Decisions, d)
 	if _, err := a.edit(s.ID, func(s *Step) {
-		s.State, s.Reason = StepDenied, "denied by "+d.By.String()
+		s.State, s.Reason = StepDenied, "denied"
 	}); err != nil {
 		return err
 	}
-	a.by(d.By, s.ID, "%s denied: %s.%s", d.By, s.Title, reasonText(d.Reason))
+	a.by(d.By, s.ID, Note{Kind: NoteDenied, By: d.By, Step: s.Title, Why: d.Reason})
 	if len(a.inc.Proposed()) == 0 {
-		a.quiet(QuietDenied, "Denied. Nothing is changed and nothing more is asked until it is healthy or the diagnosis changes.")
+		a.quiet(QuietDenied, Note{Kind: NoteAllDenied})
 	}
 	return nil
 }
@@ -107,86 +107,74 @@ func (a *applier) deny(d Decision, s Step) error {
 func (a *applier) decideUndo(d Decision, s Step) error {
 	switch {
 	case a.inc.OnlyDryRun(s):
-		return &RefusedError{Reason: "This is a dry run: nothing was changed, so there is nothing to undo."}
+		return &RefusedError{Reason: "This is a dry run: nothing was changed, so there is nothing to roll back."}
 	case a.inc.DryRun:
-		return &RefusedError{Reason: "This incident is a dry run now, so the bot writes nothing. Roll the step back by hand."}
+		return &RefusedError{Reason: "This incident is now a dry run, so the bot changes nothing. Roll the step back manually."}
 	}
 	d.At = a.now
 	a.inc.Decisions = append(a.inc.Decisions, d)
-	return a.undo(s.ID, d.By, "asked for by "+d.By.String()+reasonText(d.Reason))
+	return a.undo(s.ID, d.By, Note{Why: d.Reason})
 }
 
-// undo begins the way back of an applied step.
-func (a *applier) undo(id string, by Actor, why string) error {
+// undo begins the undo of an applied step. why has the reason: a verdict, how long the pool has been healthy, or what a person gave.
+func (a *applier) undo(id string, by Actor, why Note) error {
 	s, ok := a.inc.Step(id)
 	switch {
 	case !ok:
-		return &RefusedError{Reason: fmt.Sprintf("There is no step %s here.", id)}
+		return &RefusedError{Reason: "This incident has no such step."}
 	case s.State == StepUndone || s.State == StepUndoing:
-		return &RefusedError{Reason: "This step has been undone already."}
+		return &RefusedError{Reason: "This step was already rolled back."}
 	case s.State != StepApplied:
-		return &RefusedError{Reason: fmt.Sprintf("This step is %s: there is nothing to undo.", s.State)}
+		return &RefusedError{Reason: fmt.Sprintf("This step is %s; there is nothing to roll back.", s.State)}
 	case a.inc.OnTopOf(s) != "":
-		return &RefusedError{Reason: fmt.Sprintf("%s changed the same value later. Undo that one first.", a.inc.OnTopOf(s))}
+		return &RefusedError{Reason: fmt.Sprintf("A later step changed the same value (%s). Roll that one back first.", a.inc.OnTopOf(s))}
 	case a.inc.Active != nil && a.inc.Active.Step != id:
-		return &RefusedError{Reason: "Another step is being run. Undo this one when that has ended."}
+		return &RefusedError{Reason: "Another step is in progress. Roll this one back when it has finished."}
 	}
-	a.inc.State, a.inc.UndoOffered, a.inc.Note = StateUndoing, "", ""
-	a.inc.Active = &Active{Step: id, Op: OpUndo, Phase: PhaseRecheck, Since: a.now, By: by, Why: why}
-	a.by(by, id, "Undoing: %s, back to %s (%s).", s.Title, s.Undo, why)
+	a.inc.State, a.inc.UndoOffered = StateUndoing, ""
+	a.setNote(Note{})
+	why.Kind, why.By, why.Step, why.Value = NoteUndoing, by, s.Title, s.Undo
+	a.inc.Active = &Active{Step: id, Op: OpUndo, Phase: PhaseRecheck, Since: a.now, By: by, Said: why}
+	a.by(by, id, why)
 	return nil
 }
 
 // decisionNotNow explains to a person why the incident takes no decision at the moment.
-func decisionNotNow(inc Incident, d Decision) string {
+func decisionNotNow(inc Incident, d Decision) *RefusedError {
 	if s, ok := inc.Step(d.Step); ok && (s.State != StepProposed || inc.State == StateClosed) {
 		return stepNotOpen(inc, s)
 	}
 	switch {
 	case inc.State == StateClosed:
-		return "The incident is closed. Nothing was done."
+		return &RefusedError{Reason: "The incident is closed. Nothing was changed."}
 	case inc.State.Running():
-		return "Another step is being run. Decide when that has ended."
+		return &RefusedError{Reason: "Another step is in progress. Decide when it has finished."}
 	default:
-		return fmt.Sprintf("The incident is %s and takes no decision now. Nothing was done.", inc.State)
+		return &RefusedError{Reason: fmt.Sprintf("The incident is %s and takes no decisions now. Nothing was changed.", inc.State)}
 	}
 }
 
+// What a person reads whose decision comes too late.
+const (
+	PlanChanged    = "The plan changed since you saw this. Nothing was changed. Check the latest message."
+	requestExpired = "This approval request has expired. Nothing was changed."
+)
+
 // stepNotOpen explains why a step takes no decision any more, naming who decided when somebody did.
-func stepNotOpen(inc Incident, s Step) string {
+func stepNotOpen(inc Incident, s Step) *RefusedError {
 	for _, d := range slices.Backward(inc.Decisions) {
 		if d.Step == s.ID && d.Verb != Undo {
-			return fmt.Sprintf("This was decided already: %s by %s. The step is %s. Your click changed nothing.", past(d.Verb), d.By, s.State)
+			return &RefusedError{Said: Note{Kind: NoteDecidedBefore, By: d.By, Verb: d.Verb, State: s.State}}
 		}
 	}
 	switch s.State {
 	case StepExpired:
-		return "The time to decide is over, and that means no. Nothing was done."
+		return &RefusedError{Reason: requestExpired}
 	case StepSuperseded:
-		return "The plan has changed since this was shown. Nothing was done. Look at the new plan and decide on that."
+		return &RefusedError{Reason: PlanChanged}
 	case StepRefused:
-		return "This step is refused: " + s.Reason
+		return &RefusedError{Reason: "This step is blocked: " + s.Reason}
 	case StepProposed, StepApproved, StepDenied, StepApplying, StepApplied, StepFailed, StepUndoing, StepUndone, StepReverted:
 	}
-	return fmt.Sprintf("This step is %s. Your click changed nothing.", s.State)
-}
-
-func past(v Verb) string {
-	switch v {
-	case Approve:
-		return "approved"
-	case Deny:
-		return "denied"
-	case Undo:
-		return "undone"
-	default:
-		return string(v)
-	}
-}
-
-func reasonText(r string) string {
-	if r == "" {
-		return ""
-	}
-	return " Reason: " + r
+	return &RefusedError{Reason: fmt.Sprintf("This step is %s. Your click changed nothing.", s.State)}
 }

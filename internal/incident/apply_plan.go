@@ -18,8 +18,8 @@ func (a *applier) investigated(e Investigated) error {
 
 	switch {
 	case e.Healthy == True && before.State == StateDeciding:
-		a.retire("the signals are healthy again")
-		a.quiet(QuietNone, "The signals are healthy again. Nothing is asked any more.")
+		a.retire("metrics are healthy again")
+		a.quiet(QuietNone, Note{Kind: NoteHealthyAgain})
 		return nil
 	case before.State == StateWatching && a.staysQuiet(e, !before.HealthySince.IsZero()):
 		a.stayQuiet(e)
@@ -33,7 +33,7 @@ func (a *applier) investigated(e Investigated) error {
 		return nil
 	case before.State == StateDeciding && e.Diagnosis == nil && e.Healthy == Undecided:
 		// Prometheus cannot be asked: likewise.
-		a.inc.Note = e.Note
+		a.setNote(Text(e.Note))
 		a.redraw = true
 		return nil
 	}
@@ -61,7 +61,7 @@ func (a *applier) stayQuiet(e Investigated) {
 	case e.Healthy == True:
 		a.inc.Quiet = QuietNone
 	case e.Diagnosis == nil && a.inc.Quiet == QuietNone && len(a.inc.Applied()) == 0:
-		a.inc.Note = e.Note
+		a.setNote(Text(e.Note))
 	}
 }
 
@@ -139,9 +139,9 @@ func (a *applier) require(s *Step, approvals int) {
 	case s.Needs.Approvals == shown || s.State != StepProposed:
 	case s.Needs.Approvals < shown && len(s.Approvals) > 0:
 		s.Approvals = nil
-		a.step(s.ID, "%s now needs %d of the %d approvals it needed before. Approve it again.", s.Title, s.Needs.Approvals, shown)
+		a.step(s.ID, Note{Kind: NoteApprovalsLowered, Step: s.Title, Count: s.Needs.Approvals, Of: shown})
 	default:
-		a.note("%s now needs %d approvals; it needed %d before.", s.Title, s.Needs.Approvals, shown)
+		a.note(Note{Kind: NoteApprovalsChanged, Step: s.Title, Count: s.Needs.Approvals, Of: shown})
 	}
 }
 
@@ -154,7 +154,7 @@ func (a *applier) replan(e Investigated) error {
 	a.inc.Plan = nil
 	a.inc.Quiet = QuietNone
 	if e.Diagnosis == nil {
-		a.quiet(QuietNone, e.Note)
+		a.quiet(QuietNone, Text(e.Note))
 		return nil
 	}
 	a.inc.Revision++
@@ -162,7 +162,7 @@ func (a *applier) replan(e Investigated) error {
 	for n := range p.Steps {
 		s := &p.Steps[n]
 		s.ID = fmt.Sprintf("p%d-s%d", a.inc.Revision, n+1)
-		s.State, s.Tried = StepProposed, a.tried(*s)
+		s.State, s.Trial = StepProposed, a.tried(*s)
 		if !s.Executable() && s.Kind != StepManual {
 			s.State, s.Reason = StepRefused, s.Refusal()
 		}
@@ -170,15 +170,16 @@ func (a *applier) replan(e Investigated) error {
 	p.Digest = p.ComputeDigest()
 	a.inc.Plan = &p
 	if asked.IsZero() {
-		a.add(nil, "", true, e.Diagnosis, "Diagnosis: %s", e.Diagnosis.Summary)
+		a.add(nil, "", true, e.Diagnosis, Note{Kind: NoteDiagnosis, Why: e.Diagnosis.Summary})
 	} else {
-		a.add(nil, "", false, e.Diagnosis, "The plan is new, the diagnosis is the same: %s", e.Diagnosis.Summary)
+		a.add(nil, "", false, e.Diagnosis, Note{Kind: NoteNewPlan, Why: e.Diagnosis.Summary})
 	}
 	if !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.State == StepProposed && s.Executable() }) {
 		a.quiet(QuietNone, noStepNote(p, e.Note))
 		return nil
 	}
-	a.inc.State, a.inc.Note = StateProposed, ""
+	a.inc.State = StateProposed
+	a.setNote(Note{})
 	return nil
 }
 
@@ -191,29 +192,15 @@ func (a *applier) askedUntil(e Investigated) time.Time {
 	return a.inc.Plan.ExpiresAt
 }
 
-// tried says what came of the same change earlier in this incident.
-func (a *applier) tried(s Step) string {
+// tried is what came of the same change earlier in this incident; nil when it is new.
+func (a *applier) tried(s Step) *Trial {
 	for _, t := range slices.Backward(a.inc.Trials) {
 		if t.Kind != s.Kind || t.Target != s.Target.Key() || t.To != s.To || s.Kind == StepManual {
 			continue
 		}
-		return t.text()
+		return &t
 	}
-	return ""
-}
-
-func (t Trial) text() string {
-	text := "tried at " + t.At.UTC().Format("15:04 UTC")
-	if t.Verdict != "" {
-		text += ": " + string(t.Verdict)
-	}
-	if t.UndoneBy != nil {
-		text += ", undone by " + t.UndoneBy.String()
-	}
-	if t.Why != "" {
-		text += ": " + t.Why
-	}
-	return text
+	return nil
 }
 
 // remember keeps what came of a change, so that policy does not repeat it and people know.
@@ -231,16 +218,16 @@ func (a *applier) remember(s Step, t Trial) {
 	a.inc.Trials = append(a.inc.Trials, t)
 }
 
-func noStepNote(p Plan, note string) string {
+func noStepNote(p Plan, note string) Note {
 	switch {
 	case note != "":
-		return note
+		return Text(note)
 	case len(p.Steps) == 0:
-		return "This diagnosis asks for no action."
+		return Note{Kind: NoteNoAction}
 	case slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Kind != StepManual }):
-		return "No step can be run now; each says why."
+		return Note{Kind: NoteNoStep}
 	default:
-		return "The runbook has only steps for a person here."
+		return Note{Kind: NoteManualOnly}
 	}
 }
 
@@ -249,31 +236,28 @@ func (a *applier) asked(e Asked) {
 	if until := a.inc.Plan.ExpiresAt; until.IsZero() || e.ExpiresAt.Before(until) {
 		a.inc.Plan.ExpiresAt = e.ExpiresAt
 	}
-	a.note("Asked for a decision on plan %s until %s.", a.inc.Plan.Digest, a.inc.Plan.ExpiresAt.UTC().Format(time.RFC3339))
+	a.note(Note{Kind: NoteAsked, Why: a.inc.Plan.Digest, At: a.inc.Plan.ExpiresAt})
 }
 
 func (a *applier) expired() {
 	if a.inc.Plan != nil {
 		for n := range a.inc.Plan.Steps {
 			if s := &a.inc.Plan.Steps[n]; s.State == StepProposed && s.Executable() {
-				s.State, s.Reason, s.Approvals = StepExpired, "nobody decided in time", nil
+				s.State, s.Reason, s.Approvals = StepExpired, "approval expired", nil
 			}
 		}
 	}
-	a.quiet(QuietExpired, "Nobody decided in time, and that means no. "+a.whatStands()+" I keep watching.")
+	a.quiet(QuietExpired, Note{Kind: NoteExpired, Names: a.inPlace()})
 }
 
-// whatStands says what is changed at the moment, for texts that would be misread as "nothing has happened".
-func (a *applier) whatStands() string {
+// inPlace names the changes that are in place, for texts that would be misread as "nothing has happened".
+func (a *applier) inPlace() string {
 	applied := slices.DeleteFunc(a.inc.Applied(), a.inc.OnlyDryRun)
-	if len(applied) == 0 {
-		return "Nothing was changed."
-	}
 	titles := make([]string, len(applied))
 	for n, s := range applied {
 		titles[n] = s.Title
 	}
-	return "What was done before stays as it is: " + strings.Join(titles, "; ") + "."
+	return strings.Join(titles, "; ")
 }
 
 // claimPatience is how long a write may be under way before a person may stop waiting for its outcome. The API server gives up a request after one
@@ -283,16 +267,17 @@ const claimPatience = 5 * time.Minute
 func (a *applier) aborted(e Aborted) error {
 	if act := a.inc.Active; act != nil {
 		if until := act.Since.Add(claimPatience); act.Phase == PhaseClaimed && a.now.Before(until) {
-			return &RefusedError{Reason: "The write is under way and cannot be stopped. Undo the step when it has ended; if it has not by " +
-				until.UTC().Format("15:04:05 UTC") + ", abort again."}
+			return &RefusedError{Reason: "The write is in progress and can't be stopped. Roll the step back when it has finished; " +
+				"if it hasn't by " + until.UTC().Format("15:04:05 UTC") + ", abort again."}
 		}
 		a.endActive(e)
 	}
-	a.retire("aborted by " + e.By.String())
-	a.by(e.By, "", "Aborted by %s: %s", e.By, e.Reason)
+	a.retire("aborted")
+	aborted := Note{Kind: NoteAborted, By: e.By, Why: e.Reason}
+	a.by(e.By, "", aborted)
 	a.inc.UndoOffered = ""
-	a.quiet(QuietDenied, "")
-	a.inc.Note = "Aborted by " + e.By.String() + ": " + e.Reason
+	a.quiet(QuietDenied, Note{})
+	a.setNote(aborted)
 	return nil
 }
 
@@ -300,10 +285,10 @@ func (a *applier) aborted(e Aborted) error {
 func (a *applier) endActive(e Aborted) {
 	id := a.inc.Active.Step
 	_, err := a.edit(id, func(s *Step) {
-		const unknown = "nobody knows whether the last write took effect: look at the object"
+		const unknown = "unknown whether the last write took effect; check the object"
 		switch s.State {
 		case StepApproved:
-			s.State, s.Reason = StepDenied, "aborted by "+e.By.String()
+			s.State, s.Reason = StepDenied, "aborted"
 		case StepApplying:
 			// It may be in effect, so it can be undone; the undo looks at the object first.
 			s.State, s.AppliedAt, s.Reason = StepApplied, a.now, unknown
@@ -322,6 +307,6 @@ func (a *applier) endActive(e Aborted) {
 		}
 	})
 	if err != nil {
-		a.note("The aborted step %s is gone.", id)
+		a.note(Note{Kind: NoteStepGone, Why: id})
 	}
 }

@@ -31,22 +31,23 @@ func (a *applier) reverted(e Reverted) error {
 		return err
 	}
 	a.remember(s, Trial{Why: e.Reversal.Text(s.From, s.To, made)})
-	a.add(nil, s.ID, true, e.Reversal, "Reverted: %s (%s).%s The effect can't be verified, and there is nothing to undo.",
-		e.Reversal.Text(s.From, s.To, made), s.Target, toKeep(e.Reversal))
-	note := s.Title + " was reverted: " + advice + "."
+	a.add(nil, s.ID, true, e.Reversal, Note{
+		Kind: NoteReverted, Target: s.Target, Why: e.Reversal.Text(s.From, s.To, made), Hint: e.Reversal.Hint,
+	})
+	note := Note{Kind: NoteStepReverted, Step: s.Title, Why: advice}
 	a.noteStep = s.ID
 	if a.inc.UndoOffered == s.ID {
 		a.inc.UndoOffered = ""
 	}
 	if act == nil {
-		a.inc.Note = note
+		a.setNote(note)
 		return nil
 	}
 	a.next(note, e.ExpiresAt)
 	return nil
 }
 
-// followed is the step whose value the bot has set and keeps an eye on: the active one after its claim, or one that stands.
+// followed is the step whose value the bot has set and keeps an eye on: the active one after its claim, or one that is in place.
 func (a *applier) followed(id string) (Step, error) {
 	s, ok := a.inc.Step(id)
 	act := a.inc.Active
@@ -56,9 +57,9 @@ func (a *applier) followed(id string) (Step, error) {
 	case a.inc.DryRun:
 		return s, &RefusedError{Reason: "A dry run changes nothing, so nothing can be reverted."}
 	case act != nil && (act.Step != id || act.Phase == PhaseRecheck):
-		return s, &RefusedError{Reason: fmt.Sprintf("The bot is not following what becomes of %s at the moment.", id)}
+		return s, &RefusedError{Reason: fmt.Sprintf("Step %s is not being followed at the moment.", id)}
 	case act == nil && s.State != StepApplied:
-		return s, &RefusedError{Reason: fmt.Sprintf("Step %s is %s: there is nothing to revert.", id, s.State)}
+		return s, &RefusedError{Reason: fmt.Sprintf("Step %s is %s; there is nothing to revert.", id, s.State)}
 	}
 	return s, nil
 }
@@ -67,16 +68,16 @@ func (a *applier) followed(id string) (Step, error) {
 func (a *applier) undoReverted(s Step, r Reversal) error {
 	act := a.inc.Active
 	s, err := a.edit(s.ID, func(s *Step) {
-		s.State, s.Reason, s.Reverted = StepUndone, "undone, but "+r.Advice(s.To, s.Undo, act.Since), &r
+		s.State, s.Reason, s.Reverted = StepUndone, "rolled back, but "+r.Advice(s.To, s.Undo, act.Since), &r
 	})
 	if err != nil {
 		return err
 	}
 	text := r.Text(s.To, s.Undo, act.Since)
-	a.add(nil, s.ID, true, r, "Undone: %s was %s again, but %s.%s", s.Target, s.Undo, text, toKeep(r))
+	a.add(nil, s.ID, true, r, Note{Kind: NoteUndoneReverted, Target: s.Target, Value: s.Undo, Why: text, Hint: r.Hint})
 	a.undone(s)
-	a.quiet(a.inc.Quiet, "")
-	a.inc.Note = "Undone, but " + r.Advice(s.To, s.Undo, act.Since) + ": " + s.Target.String() + "."
+	a.quiet(a.inc.Quiet, Note{})
+	a.setNote(Note{Kind: NoteUndoneChanged, Target: s.Target, Why: r.Advice(s.To, s.Undo, act.Since)})
 	return nil
 }
 
@@ -88,31 +89,23 @@ func (a *applier) undone(s Step) {
 	a.inc.HealthySince = time.Time{}
 }
 
-func toKeep(r Reversal) string {
-	if r.Hint == "" {
-		return ""
-	}
-	return " To keep the change, " + r.Hint + "."
-}
-
 // unanswered counts the tries of a claimed write that had no clear answer. The first one is said in the thread; the message shows the others.
 func (a *applier) unanswered(e Unanswered) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseClaimed {
-		return &RefusedError{Reason: "No write is under way."}
+		return &RefusedError{Reason: "No write is in progress."}
 	}
 	s, ok := a.inc.Step(act.Step)
 	if !ok {
 		return &RefusedError{Reason: fmt.Sprintf("Incident %s has no step %q.", a.inc.ID, act.Step)}
 	}
 	act.Tries, act.TriedAt, act.LastError = act.Tries+1, a.now, e.Error
+	a.setNote(Note{Kind: NoteNoAnswer, Target: s.Target, Count: act.Tries, Why: e.Error})
 	if act.Tries == 1 {
-		a.inc.Note = fmt.Sprintf("No clear answer to the write of %s: %s. Checking the object before anything is tried again.", s.Target, e.Error)
-		a.step(s.ID, "%s", a.inc.Note)
+		a.step(s.ID, a.inc.Said)
 		return nil
 	}
-	a.inc.Note = fmt.Sprintf("No clear answer to %d tries of the write of %s: %s. Checking the object before each try.", act.Tries, s.Target, e.Error)
-	a.note("%s", a.inc.Note)
+	a.note(a.inc.Said)
 	return nil
 }
 
@@ -120,11 +113,11 @@ func (a *applier) unanswered(e Unanswered) error {
 func (a *applier) unknown(s Step, why string) {
 	s, err := a.edit(s.ID, func(s *Step) { s.State, s.Reason, s.Approvals = StepFailed, why, nil })
 	if err != nil {
-		a.note("The step %s is gone.", s.ID)
+		a.note(Note{Kind: NoteStepGone, Why: s.ID})
 		return
 	}
-	a.remember(s, Trial{Why: "nobody knows whether it took effect"})
-	a.step(s.ID, "Not written again: %s. Needs a human.", why)
+	a.remember(s, Trial{Why: "unknown whether it took effect"})
+	a.step(s.ID, Note{Kind: NoteUnknown, Why: why})
 }
 
 // undoUnknown is unknown for an undo: what it should have restored may still stand, so a person may ask for it again.

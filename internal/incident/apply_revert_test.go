@@ -38,16 +38,17 @@ func TestAValueThatIsSetBackIsToldAsThat(t *testing.T) {
 			if s.State != StepReverted || s.Reason != want || s.Verification != nil || s.Reverted == nil || s.Reverted.By != "argocd-controller" {
 				t.Errorf("the step is %s (%s), verification %+v, reverted %+v", s.State, s.Reason, s.Verification, s.Reverted)
 			}
-			if !strings.Contains(got.Note, want) {
-				t.Errorf("the note is %q", got.Note)
+			if got.Said != (Note{Kind: NoteStepReverted, Step: s.Title, Why: want}) {
+				t.Errorf("the note is %+v", got.Said)
 			}
-			if len(res.Entries) != 1 || !res.Entries[0].Thread || !strings.HasPrefix(res.Entries[0].Text, "Reverted: argocd-controller set it back to 2 after 6 s (Deployment llm/m spec.replicas). To keep the change, change it in Git.") {
+			said := Note{Kind: NoteReverted, Target: s.Target, Why: "argocd-controller set it back to 2 after 6 s", Hint: "change it in Git"}
+			if len(res.Entries) != 1 || !res.Entries[0].Thread || res.Entries[0].Said != said {
 				t.Errorf("the journal says %+v", res.Entries)
 			}
 			refused(t, got, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
 			again := must(t, got, found("relapse", scaleStep("2", "3")))
-			if tried := again.Plan.Steps[0].Tried; tried != "tried at 03:00 UTC: argocd-controller set it back to 2 after 6 s" {
-				t.Errorf("tried: %q", tried)
+			if tried := again.Plan.Steps[0].Trial; tried == nil || tried.Why != "argocd-controller set it back to 2 after 6 s" {
+				t.Errorf("tried: %+v", tried)
 			}
 		})
 	}
@@ -156,8 +157,8 @@ func TestTriesWithoutAnAnswerAreCountedAndSaidOnce(t *testing.T) {
 				thread++
 			}
 		}
-		if !strings.Contains(inc.Note, "503 Service Unavailable") {
-			t.Errorf("the note is %q", inc.Note)
+		if inc.Said.Kind != NoteNoAnswer || inc.Said.Why != "503 Service Unavailable" {
+			t.Errorf("the note is %+v", inc.Said)
 		}
 	}
 	if act := inc.Active; act.Tries != 3 || act.TriedAt != now || thread != 1 || act.Mark.Generation != 4 {
@@ -168,11 +169,11 @@ func TestTriesWithoutAnAnswerAreCountedAndSaidOnce(t *testing.T) {
 		t.Errorf("%s, the step is %s", given.State, s.State)
 	}
 	again := must(t, given, found("relapse", scaleStep("2", "3")))
-	if tried := again.Plan.Steps[0].Tried; !strings.Contains(tried, "no clear answer") {
-		t.Errorf("policy may try again: %q", tried)
+	if tried := again.Plan.Steps[0].Trial; tried == nil || !strings.Contains(tried.Why, "no clear answer") {
+		t.Errorf("policy may try again: %+v", tried)
 	}
-	if done := must(t, inc, Written{Result: ResultApplied}); done.Note != "" {
-		t.Errorf("still says %q", done.Note)
+	if done := must(t, inc, Written{Result: ResultApplied}); done.Said.Kind != "" {
+		t.Errorf("still says %+v", done.Said)
 	}
 }
 
@@ -183,7 +184,7 @@ func TestAWriteWithoutAnOutcomeIsNotMadeAgain(t *testing.T) {
 	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || inc.Active != nil || inc.State != StateWatching {
 		t.Errorf("%s, the step is %s", inc.State, s.State)
 	}
-	if again := must(t, inc, found("relapse", scaleStep("2", "3"))); again.Plan.Steps[0].Tried == "" {
+	if again := must(t, inc, found("relapse", scaleStep("2", "3"))); !again.Plan.Steps[0].WasTried() {
 		t.Error("policy may try again")
 	}
 	undo := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered), UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"},

@@ -2,7 +2,6 @@ package incident
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -12,9 +11,9 @@ func (a *applier) waiting(step string, op Op) (*Active, error) {
 	act := a.inc.Active
 	switch {
 	case act == nil || act.Phase != PhaseRecheck:
-		return nil, &RefusedError{Reason: "No step waits for its write."}
+		return nil, &RefusedError{Reason: "No step is waiting to be applied."}
 	case act.Step != step || act.Op != op:
-		return nil, &RefusedError{Reason: fmt.Sprintf("The check was of %s %s, but by now %s %s waits for its write.", op, step, act.Op, act.Step)}
+		return nil, &RefusedError{Reason: fmt.Sprintf("Another step is waiting to be applied by now: %s %s, not %s %s.", act.Op, act.Step, op, step)}
 	}
 	return act, nil
 }
@@ -43,37 +42,40 @@ func (a *applier) stopped(e Stopped) error {
 		a.notUndone(s, e.Reason)
 		return nil
 	}
-	a.step(s.ID, "Not done: %s. Nothing was written.", e.Reason)
+	not := Note{Kind: NoteNotDone, Why: e.Reason}
+	a.step(s.ID, not)
 	a.noteStep = s.ID
-	a.next("A step was refused after its approval: "+e.Reason, e.ExpiresAt)
+	a.next(not, e.ExpiresAt)
 	return nil
 }
 
 // keepApplied notes on a step that its undo was refused: the change is still in effect, so the incident stays open until it is gone.
 func (a *applier) keepApplied(s *Step, why string) {
-	s.State, s.Reason = StepApplied, "not undone: "+why
+	s.State, s.Reason = StepApplied, "not rolled back: "+why
 	s.UndoTries, s.UndoRefusedAt = s.UndoTries+1, a.now
 }
 
 func (a *applier) notUndone(s Step, why string) {
-	a.step(s.ID, "Not undone: %s. %s stays at %s; a person must look.", strings.TrimSuffix(why, "."), s.Target, s.To)
-	a.quiet(a.inc.Quiet, "")
-	a.inc.Note = "An undo was refused, and " + s.Target.String() + " stays at " + s.To.String() + ": " + why
+	not := Note{Kind: NoteNotUndone, Target: s.Target, Value: s.To, Why: why}
+	a.step(s.ID, not)
+	a.quiet(a.inc.Quiet, Note{})
+	a.setNote(not)
 }
 
 // next goes back to people when steps are left to decide on, else to watching.
-func (a *applier) next(note string, expiresAt time.Time) {
+func (a *applier) next(note Note, expiresAt time.Time) {
 	a.inc.Active = nil
 	if len(a.inc.Proposed()) > 0 {
-		a.inc.State, a.inc.Note = StateDeciding, note
+		a.inc.State = StateDeciding
+		a.setNote(note)
 		// Policy asked nobody yet, or the time has passed while the step was looked at.
 		if a.inc.Plan.ExpiresAt.Before(expiresAt) {
 			a.inc.Plan.ExpiresAt = expiresAt
 		}
 		return
 	}
-	a.quiet(QuietNone, "")
-	a.inc.Note = note
+	a.quiet(QuietNone, Note{})
+	a.setNote(note)
 }
 
 func (a *applier) claimed(e WriteClaimed) error {
@@ -91,14 +93,14 @@ func (a *applier) claimed(e WriteClaimed) error {
 			s.State = StepUndoing
 		}
 	})
-	a.note("Claimed the write %s.", e.WriteID)
+	a.note(Note{Kind: NoteClaimed, Why: e.WriteID})
 	return err
 }
 
 func (a *applier) written(e Written) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseClaimed {
-		return &RefusedError{Reason: "No write is under way."}
+		return &RefusedError{Reason: "No write is in progress."}
 	}
 	if act.Op == OpUndo {
 		return a.undoWritten(e)
@@ -109,35 +111,29 @@ func (a *applier) written(e Written) error {
 	}
 	switch e.Result {
 	case ResultApplied:
-		a.inc.ChangedAt, a.inc.Note = a.now, ""
+		a.inc.ChangedAt = a.now
+		a.setNote(Note{})
 		a.inc.State, act.Phase, act.Since = StateSettling, PhaseRollout, a.now
-		a.step(s.ID, "Done: %s. %s%s", s.Title, waitingFor(s.Kind), space(e.Note))
+		a.step(s.ID, Note{Kind: NoteDone, Step: s.Title, StepKind: s.Kind, Why: e.Note})
 	case ResultDryRun:
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
-		a.step(s.ID, "DRY RUN: would have done: %s. Nothing was written.%s", s.Title, space(e.Note))
+		a.step(s.ID, Note{Kind: NoteDryRun, Step: s.Title, Why: e.Note})
 	case ResultDrift, ResultFailed:
 		if act.Tries > 0 {
 			a.remember(s, Trial{Why: "the API server gave no clear answer"})
 		}
-		a.step(s.ID, "Not done: %s. Nothing was written.", e.Note)
+		not := Note{Kind: NoteNotDone, Why: e.Note}
+		a.step(s.ID, not)
 		a.noteStep = s.ID
-		a.next("A step could not be written: "+e.Note, e.ExpiresAt)
+		a.next(not, e.ExpiresAt)
 	case ResultUnknown:
 		a.unknown(s, e.Note)
 		a.noteStep = s.ID
-		a.next("It is not known whether a step was written: "+e.Note, e.ExpiresAt)
+		a.next(Note{Kind: NoteUnknown, Why: e.Note}, e.ExpiresAt)
 	default:
-		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
+		return &RefusedError{Reason: fmt.Sprintf("A write can't end with %q.", e.Result)}
 	}
 	return nil
-}
-
-// waitingFor says what has to follow a write.
-func waitingFor(k StepKind) string {
-	if k.RollsOut() {
-		return "Waiting for the rollout."
-	}
-	return "Waiting for the gateway to accept it."
 }
 
 func setWritten(s *Step, e Written, now time.Time) {
@@ -156,13 +152,14 @@ func (a *applier) undoWritten(e Written) error {
 	act := a.inc.Active
 	switch e.Result {
 	case ResultApplied:
-		a.inc.ChangedAt, a.inc.Note = a.now, ""
+		a.inc.ChangedAt = a.now
+		a.setNote(Note{})
 		act.Phase, act.Since = PhaseRollout, a.now
 		s, err := a.edit(act.Step, func(*Step) {})
 		if err != nil {
 			return err
 		}
-		a.step(s.ID, "Restored %s to %s. %s%s", s.Target, s.Undo, waitingFor(s.Kind), space(e.Note))
+		a.step(s.ID, Note{Kind: NoteRestored, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Why: e.Note})
 	case ResultFailed:
 		s, err := a.edit(act.Step, func(s *Step) { a.keepApplied(s, e.Note) })
 		if err != nil {
@@ -170,20 +167,21 @@ func (a *applier) undoWritten(e Written) error {
 		}
 		a.notUndone(s, e.Note)
 	case ResultDrift:
-		// Somebody else has changed the object: this step's value does not stand any more, and theirs is not ours to undo.
-		s, err := a.edit(act.Step, func(s *Step) { s.State, s.Reason = StepFailed, "not undone: "+e.Note })
+		// Somebody else has changed the object: this step's value is not in place any more, and theirs is not ours to undo.
+		s, err := a.edit(act.Step, func(s *Step) { s.State, s.Reason = StepFailed, "not rolled back: "+e.Note })
 		if err != nil {
 			return err
 		}
-		a.step(s.ID, "Not undone: %s. A person must look at %s.", e.Note, s.Target)
-		a.quiet(QuietNone, "")
-		a.inc.Note = "An undo could not be written: " + e.Note
+		not := Note{Kind: NoteUndoDrift, Target: s.Target, Why: e.Note}
+		a.step(s.ID, not)
+		a.quiet(QuietNone, Note{})
+		a.setNote(not)
 	case ResultDryRun:
-		return &RefusedError{Reason: "A dry run has nothing to undo."}
+		return &RefusedError{Reason: "A dry run has nothing to roll back."}
 	case ResultUnknown:
 		return a.undoUnknown(act.Step, e.Note)
 	default:
-		return &RefusedError{Reason: fmt.Sprintf("A write cannot end with %q.", e.Result)}
+		return &RefusedError{Reason: fmt.Sprintf("A write can't end with %q.", e.Result)}
 	}
 	return nil
 }
@@ -191,48 +189,37 @@ func (a *applier) undoWritten(e Written) error {
 func (a *applier) rolledOut(e RolledOut) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseRollout {
-		return &RefusedError{Reason: "No rollout is waited for."}
+		return &RefusedError{Reason: "No rollout is in progress."}
 	}
 	if act.Op == OpUndo {
 		s, err := a.edit(act.Step, func(s *Step) { s.State = StepUndone })
 		if err != nil {
 			return err
 		}
-		text := "Undone: %s is %s again.%s"
-		switch {
-		case e.Failed && s.Kind.RollsOut():
-			text = "Undone: %s is %s again, but its rollout does not end well.%s"
-		case e.Failed:
-			text = "Undone: %s is %s again, but that did not take effect.%s"
-		}
-		a.step(s.ID, text, s.Target, s.Undo, space(e.Note))
+		a.step(s.ID, Note{Kind: NoteUndone, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Why: e.Note})
 		a.undone(s)
-		a.quiet(a.inc.Quiet, "")
-		a.inc.Note = "Undone. I keep watching."
+		a.quiet(a.inc.Quiet, Note{})
+		a.setNote(Note{Kind: NoteMonitoring})
 		return nil
 	}
 	s, _ := a.inc.Step(act.Step)
-	failed, complete := "The rollout failed: %s", "The rollout is complete.%s The signals settle until %s."
-	if !s.Kind.RollsOut() {
-		failed, complete = "The change did not take effect: %s", "The change is in effect.%s The signals settle until %s."
-	}
 	if e.Failed {
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
-		a.step(act.Step, failed, e.Note)
+		a.step(act.Step, Note{Kind: NoteNotRolledOut, StepKind: s.Kind, Why: e.Note})
 		return nil
 	}
 	act.Phase, act.SettleUntil, act.Since = PhaseSettle, e.SettleUntil, a.now
-	a.step(act.Step, complete, space(e.Note), e.SettleUntil.UTC().Format("15:04:05 UTC"))
+	a.step(act.Step, Note{Kind: NoteRolledOut, StepKind: s.Kind, Why: e.Note, At: e.SettleUntil})
 	return nil
 }
 
 func (a *applier) settled() error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseSettle || a.now.Before(act.SettleUntil) {
-		return &RefusedError{Reason: "The signals have not settled yet."}
+		return &RefusedError{Reason: "Metrics have not caught up yet."}
 	}
 	a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
-	a.note("The signals have settled.")
+	a.note(Note{Kind: NoteSettled})
 	return nil
 }
 
@@ -240,7 +227,7 @@ func (a *applier) settled() error {
 func (a *applier) verified(e Verified) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseVerify {
-		return &RefusedError{Reason: "No verification is under way."}
+		return &RefusedError{Reason: "No verification is in progress."}
 	}
 	v := e.Verification
 	a.inc.Readings, a.inc.ReadAt = v.After, v.At
@@ -255,10 +242,10 @@ func (a *applier) verified(e Verified) error {
 		return err
 	}
 	if !e.Final {
-		a.note("Reading %d after the change: %s. %s", act.Readings, v.Verdict, v.Why)
+		a.note(Note{Kind: NoteReading, Count: act.Readings, Verdict: v.Verdict, Why: v.Why})
 		return nil
 	}
-	a.add(nil, s.ID, true, v, "Verified: %s. %s", v.Verdict, v.Why)
+	a.add(nil, s.ID, true, v, Note{Kind: NoteVerified, Verdict: v.Verdict, Why: v.Why})
 	return a.concluded(e, s)
 }
 
@@ -271,15 +258,15 @@ func (a *applier) concluded(e Verified, s Step) error {
 	}
 	switch {
 	case a.inc.DryRun:
-		a.quiet(QuietDryRun, "")
-		a.inc.Note = "The dry run has ended. Nothing was changed."
+		a.quiet(QuietDryRun, Note{})
+		a.setNote(Note{Kind: NoteDryRunEnded})
 	case verdict == VerdictRecovered:
 		a.inc.HealthySince = e.Verification.At
-		a.retire("it has recovered")
-		a.quiet(QuietNone, "")
-		a.inc.Note = "Recovered after: " + s.Title + "."
+		a.retire("recovered")
+		a.quiet(QuietNone, Note{})
+		a.setNote(Note{Kind: NoteRecovered, Step: s.Title})
 	case bad && e.UndoNow:
-		return a.undo(s.ID, Actor{Kind: "policy", ID: "undo"}, "it did not help: "+string(verdict))
+		return a.undo(s.ID, Actor{Kind: "policy", ID: "undo"}, Note{Verdict: verdict})
 	default:
 		a.inc.State = StateDeciding
 		if bad {
@@ -288,14 +275,7 @@ func (a *applier) concluded(e Verified, s Step) error {
 		if a.inc.Plan != nil {
 			a.inc.Plan.ExpiresAt = e.ExpiresAt
 		}
-		a.inc.Note = "After " + s.Title + ": " + string(verdict) + "."
+		a.setNote(Note{Kind: NoteOutcome, Step: s.Title, Verdict: verdict})
 	}
 	return nil
-}
-
-func space(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " " + s
 }

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	stdcmp "cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,7 +81,7 @@ func ofActive(inc Incident, ev Event) Event {
 	}
 }
 
-// refused applies an event that must be refused, and returns the sentence.
+// refused applies an event that must be refused, and returns the sentence, or the kind of the note that present makes one of.
 func refused(t *testing.T, inc Incident, ev Event) string {
 	t.Helper()
 	_, err := Apply(inc, ev, now)
@@ -88,7 +89,7 @@ func refused(t *testing.T, inc Incident, ev Event) string {
 	if !errors.As(err, &r) {
 		t.Fatalf("%s in state %s was not refused: %v", ev.Kind(), inc.State, err)
 	}
-	return r.Reason
+	return stdcmp.Or(r.Reason, strings.TrimSpace(fmt.Sprintln(r.Said.Kind, r.Said.Verb, r.Said.By)))
 }
 
 func received() Incident { return New("inc-1", "llama", ModeApprove, false, now) }
@@ -135,9 +136,9 @@ func inState(t *testing.T, s State) Incident {
 		StateUndoing: func() Incident {
 			return must(t, verifying(t, scaleStep("2", "3")), UndoStarted{Step: "p1-s1", By: alice})
 		},
-		StateWatching: func() Incident { return must(t, investigating(t), Quieted{Reason: "x"}) },
+		StateWatching: func() Incident { return must(t, investigating(t), Quieted{Note: Text("x")}) },
 		StateClosed: func() Incident {
-			return must(t, investigating(t), Quieted{Reason: "x"}, Closed{By: alice, Reason: "y"})
+			return must(t, investigating(t), Quieted{Note: Text("x")}, Closed{By: alice, Reason: "y"})
 		},
 	}[s]()
 	if inc.State != s {
@@ -188,8 +189,8 @@ func samples() []Event {
 		Aborted{},
 		Acked{},
 		Noted{},
-		Noted{Note: "waiting"},
-		Noted{Note: "waiting", Silent: true},
+		Noted{Note: Text("waiting")},
+		Noted{Note: Text("waiting"), Silent: true},
 		SetBack{},
 		SetBack{How: SetbackPanic, RetryAt: now},
 		Written{Result: ResultUnknown},
@@ -215,7 +216,7 @@ func TestEveryPairOfStateAndEventHasAnAnswer(t *testing.T) {
 				}
 				var r *RefusedError
 				switch {
-				case errors.As(err, &r) && r.Reason != "":
+				case errors.As(err, &r) && (r.Reason != "" || r.Said.Kind != ""):
 				case err != nil:
 					t.Errorf("neither a result nor a refusal: %v", err)
 				case res.Incident.UpdatedAt.IsZero():
@@ -278,18 +279,18 @@ func TestDecisionsThatChangeNothing(t *testing.T) {
 		inc        Incident
 		ev         Event
 	}{
-		{"the second click", "approved by slack:U1", second, approve(second, "p1-s1", bob)},
-		{"a click after a denial", "denied by slack:U2", denied, approve(denied, "p1-s1", alice)},
-		{"a click on another step while one runs", "Another step is being run", second, approve(second, "p1-s2", bob)},
-		{"the late click", "means no", late, approve(late, "p1-s1", alice)},
-		{"a click on an old plan", "plan has changed", replanned, old},
-		{"a step that does not exist", "no step p9-s9", inc, approve(inc, "p9-s9", alice)},
+		{"the second click", "decided_before approve slack:U1", second, approve(second, "p1-s1", bob)},
+		{"a click after a denial", "decided_before deny slack:U2", denied, approve(denied, "p1-s1", alice)},
+		{"a click on another step while one runs", "Another step is in progress", second, approve(second, "p1-s2", bob)},
+		{"the late click", "has expired", late, approve(late, "p1-s1", alice)},
+		{"a click on an old plan", "plan changed", replanned, old},
+		{"a step that does not exist", "no longer has this step", inc, approve(inc, "p9-s9", alice)},
 		{"a restart without confirmation", "confirmation", inc, approve(inc, "p1-s2", alice)},
-		{"advice", "for a person", inc, approve(inc, "p1-s3", alice)},
+		{"advice", "manual", inc, approve(inc, "p1-s3", alice)},
 		{"a refused step", "cool-down", inc, approve(inc, "p1-s4", alice)},
 		{"a click on a closed incident", "losed", inState(t, StateClosed), Decided{Decision: Decision{Step: "p1-s1", Verb: Approve}}},
 		{"a word that is no decision", "not a decision", inc, Decided{Decision: Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: "maybe"}}},
-		{"an undo of what was not done", "nothing to undo", inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}},
+		{"an undo of what was not done", "nothing to roll back", inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -309,7 +310,7 @@ func TestTwoDifferentPeopleWhereTwoAreNeeded(t *testing.T) {
 	if inc.State != StateDeciding {
 		t.Fatalf("one approval was enough: %s", inc.State)
 	}
-	if got := refused(t, inc, approve(inc, "p1-s1", alice)); !strings.Contains(got, "somebody else") {
+	if got := refused(t, inc, approve(inc, "p1-s1", alice)); !strings.Contains(got, "another approver") {
 		t.Errorf("the same person twice: %s", got)
 	}
 	if inc = must(t, inc, approve(inc, "p1-s1", bob)); inc.State != StateApplying {
@@ -365,7 +366,7 @@ func TestNothingClosesWhileAMitigationIsActive(t *testing.T) {
 	if got := refused(t, inc, Closed{By: alice, Reason: "x"}); !strings.Contains(got, "mitigation") {
 		t.Errorf("says %q", got)
 	}
-	inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}, Why: "healthy"}, WriteClaimed{WriteID: "w2"}, Written{Result: ResultApplied}, RolledOut{})
+	inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}, Healthy: time.Minute}, WriteClaimed{WriteID: "w2"}, Written{Result: ResultApplied}, RolledOut{})
 	if inc.State != StateWatching || inc.Plan.Steps[0].State != StepUndone {
 		t.Fatalf("%s %s", inc.State, inc.Plan.Steps[0].State)
 	}
@@ -397,7 +398,7 @@ func TestAnUndoThatIsStoppedLeavesTheStepApplied(t *testing.T) {
 		t.Errorf("%s %s", inc.State, inc.Plan.Steps[0].State)
 	}
 	drift := must(t, inState(t, StateUndoing), WriteClaimed{WriteID: "w"}, Written{Result: ResultDrift, Note: "somebody changed it"})
-	if drift.Plan.Steps[0].State != StepFailed || !strings.Contains(drift.Note, "somebody") {
+	if drift.Plan.Steps[0].State != StepFailed || !strings.Contains(drift.Said.Why, "somebody") {
 		t.Errorf("%+v", drift.Plan.Steps[0])
 	}
 }
@@ -417,7 +418,7 @@ func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 	if got := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got, "dry run") {
 		t.Error(got)
 	}
-	must(t, inc, Closed{By: alice, Reason: "nothing stands after a dry run"})
+	must(t, inc, Closed{By: alice, Reason: "a dry run leaves nothing"})
 }
 
 func TestAbort(t *testing.T) {
@@ -426,7 +427,7 @@ func TestAbort(t *testing.T) {
 		t.Errorf("%s %s", inc.State, inc.Quiet)
 	}
 	claimed := must(t, inState(t, StateApplying), WriteClaimed{WriteID: "w"})
-	if got := refused(t, claimed, Aborted{By: alice}); !strings.Contains(got, "cannot be stopped") {
+	if got := refused(t, claimed, Aborted{By: alice}); !strings.Contains(got, "can't be stopped") {
 		t.Errorf("a claimed write was aborted: %s", got)
 	}
 	if inc := must(t, inState(t, StateApplying), Aborted{By: alice, Reason: "x"}); inc.Plan.Steps[0].State != StepDenied {

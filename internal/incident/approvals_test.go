@@ -2,7 +2,6 @@ package incident
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -151,7 +150,10 @@ func TestALookTakesOverHowManyMustApprove(t *testing.T) {
 	if s, _ := lowered.Step("p1-s1"); s.Needs.Approvals != 1 || len(s.Approvals) != 0 || s.State != StepProposed {
 		t.Errorf("after it was lowered the step is %s, needs %d and has %v: nothing runs without a click on the new number", s.State, s.Needs.Approvals, s.Approvals)
 	}
-	if !slices.ContainsFunc(res.Entries, func(e Entry) bool { return e.Thread && strings.Contains(e.Text, "needs 1 of the 3 approvals") }) {
+	lowers := func(e Entry) bool {
+		return e.Thread && e.Said.Kind == NoteApprovalsLowered && e.Said.Count == 1 && e.Said.Of == 3
+	}
+	if !slices.ContainsFunc(res.Entries, lowers) {
 		t.Errorf("the thread does not say that approvals are asked for anew: %+v", res.Entries)
 	}
 	if inc := must(t, lowered, approve(lowered, "p1-s1", alice)); inc.State != StateApplying {

@@ -2,7 +2,6 @@ package incident
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -35,7 +34,7 @@ func (a *applier) record(e Entry) {
 	switch {
 	case n <= routineKept:
 	case n%routineKept == 0 && powerOfTwo(n/routineKept):
-		e.Text = fmt.Sprintf("%s (Line %d of this kind; most are left out of the journal by now.)", e.Text, n)
+		e.Line = n
 	default:
 		a.inc.JournalLeftOut++
 		a.inc.LastLeftOut = &e

@@ -75,7 +75,7 @@ type Investigated struct {
 type Asked struct{ ExpiresAt time.Time }
 
 // Quieted says that nobody will be asked and why.
-type Quieted struct{ Reason string }
+type Quieted struct{ Note Note }
 
 // Decided is a decision of a person or of policy. Apply checks digests, states and confirmation; whether the actor is allowed is checked before.
 type Decided struct {
@@ -152,7 +152,8 @@ type Reverted struct {
 type UndoStarted struct {
 	Step string
 	By   Actor
-	Why  string
+	// Healthy is how long the pool has been healthy, for a lift.
+	Healthy time.Duration
 }
 
 // Aborted says that a person stopped what the bot was doing or asking.
@@ -173,7 +174,7 @@ type Rerouted struct {
 // Noted says why the bot cannot go on for the moment, once, so that nobody takes its silence for calm. Silent keeps it out of the thread, when only its
 // details are new: the message shows them.
 type Noted struct {
-	Note   string
+	Note   Note
 	Silent bool
 }
 
@@ -189,10 +190,11 @@ type SetBack struct {
 	Parked bool
 }
 
-// Closed ends the incident.
+// Closed ends the incident. Note is the bot's own reason, Reason what a person gave.
 type Closed struct {
 	By     Actor
 	Reason string
+	Note   Note
 }
 
 // Kind names the event.

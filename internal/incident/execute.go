@@ -1,13 +1,18 @@
 package incident
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // RefusedError says that a step cannot be proposed or run, for a reason that a person can act on. Hint is the next step for that
 // person, for example a manifest to apply; it may be long.
 type RefusedError struct {
 	Reason string
-	Hint   string
-	Cause  RefusalCause
+	// Said is the reason where it names people: present has the words, and fills Reason in.
+	Said  Note
+	Hint  string
+	Cause RefusalCause
 }
 
 // RefusalCause says what kind of reason a refusal has, where that decides what is said of it.
@@ -23,7 +28,7 @@ const (
 )
 
 // Error is the reason.
-func (e *RefusedError) Error() string { return e.Reason }
+func (e *RefusedError) Error() string { return cmp.Or(e.Reason, "refused: "+string(e.Said.Kind)) }
 
 // DriftError says that a target is no longer what the human saw.
 type DriftError struct {

@@ -20,7 +20,9 @@ type Incident struct {
 	State  State  `json:"state"`
 	Mode   Mode   `json:"mode"`
 	DryRun bool   `json:"dryRun"`
-	// Note says in one sentence why the incident is where it is, when that is not obvious.
+	// Said says why the incident is where it is, when that is not obvious.
+	Said Note `json:"said,omitzero"`
+	// Note is Said in words. Apply leaves it empty for present to fill in; of incidents of older versions there is nothing else.
 	Note string `json:"note,omitempty"`
 	// NoteStep is the step whose Reason the note says, so that nobody is told twice; empty when it says something else.
 	NoteStep  string    `json:"noteStep,omitempty"`
@@ -118,8 +120,9 @@ type Active struct {
 	Phase Phase     `json:"phase"`
 	Since time.Time `json:"since"`
 	By    Actor     `json:"by"`
-	// Why is the reason of an undo.
-	Why string `json:"why,omitempty"`
+	// Said is the reason of an undo, Why the same in words, as in Incident.
+	Said Note   `json:"said,omitzero"`
+	Why  string `json:"why,omitempty"`
 	// WriteID names the claim of the write; it is also the annotation on the object.
 	WriteID string `json:"writeId,omitempty"`
 	// Mark is what the field was like just before the claim.
@@ -142,9 +145,13 @@ type Entry struct {
 	Seq  int64     `json:"seq"`
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
-	Text string    `json:"text"`
-	By   *Actor    `json:"by,omitempty"`
-	Step string    `json:"step,omitempty"`
+	// Said is what happened, Text the same in words, as in Incident.
+	Said Note   `json:"said,omitzero"`
+	Text string `json:"text"`
+	// Line is the number of the line among those of its kind where most of them are left out; 0 elsewhere.
+	Line int    `json:"line,omitempty"`
+	By   *Actor `json:"by,omitempty"`
+	Step string `json:"step,omitempty"`
 	// Thread says that the line also goes to the Slack thread.
 	Thread bool            `json:"thread,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`

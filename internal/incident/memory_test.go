@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // at applies an event at a later time.
@@ -52,8 +54,8 @@ func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
 	for n, wait := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute} {
 		inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Note: "forbidden"})
-		if len(inc.Mitigations()) != 1 || inc.State != StateWatching || !strings.Contains(inc.Note, "stays at 129") {
-			t.Fatalf("after a refused undo: %s, %d mitigations, %q", inc.State, len(inc.Mitigations()), inc.Note)
+		if len(inc.Mitigations()) != 1 || inc.State != StateWatching || inc.Said.Kind != NoteNotUndone || inc.Said.Value != Set("129") {
+			t.Fatalf("after a refused undo: %s, %d mitigations, %+v", inc.State, len(inc.Mitigations()), inc.Said)
 		}
 		refused(t, inc, Closed{By: alice, Reason: "healthy"})
 		s, _ := inc.Step("p1-s1")
@@ -87,18 +89,22 @@ func TestWhatWasTriedIsRemembered(t *testing.T) {
 	for name, tc := range map[string]struct {
 		inc  Incident
 		step Step
-		want string
+		want *Trial
 	}{
-		"worse and undone":              {undone, scaleStep("2", "3"), "tried at 03:00 UTC: worse, undone by slack:U1"},
-		"undone before a verdict":       {taken, throttleStep(), "tried at 03:00 UTC, undone by slack:U1"},
-		"another value is new":          {undone, scaleStep("2", "4"), ""},
-		"an undone mitigation had done": {recovered, throttleStep(), ""},
+		"worse and undone":              {undone, scaleStep("2", "3"), &Trial{Verdict: VerdictWorse, UndoneBy: &alice}},
+		"undone before a verdict":       {taken, throttleStep(), &Trial{UndoneBy: &alice}},
+		"another value is new":          {undone, scaleStep("2", "4"), nil},
+		"an undone mitigation had done": {recovered, throttleStep(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inc := must(t, tc.inc, found("relapse", tc.step))
-			if got := inc.Plan.Steps[0].Tried; got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
+			if tc.want != nil {
+				s := tc.step
+				tc.want.Kind, tc.want.Target, tc.want.To, tc.want.At = s.Kind, s.Target.Key(), s.To, now
+			}
+			if diff := cmp.Diff(tc.want, inc.Plan.Steps[0].Trial); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}
@@ -107,8 +113,8 @@ func TestWhatWasTriedIsRemembered(t *testing.T) {
 func TestExpirySaysWhatStands(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, scaleStep("2", "3"), throttleStep()), verdict(VerdictWorse), Expired{})
-	if strings.Contains(inc.Note, "Nothing was changed") || !strings.Contains(inc.Note, "Scale 2 to 3") {
-		t.Errorf("the note is %q", inc.Note)
+	if inc.Said.Kind != NoteExpired || !strings.Contains(inc.Said.Names, "Scale 2 to 3") {
+		t.Errorf("the note is %+v", inc.Said)
 	}
 	if inc.UndoOffered != "p1-s1" {
 		t.Error("the expiry of the question took the offer of the undo away")
@@ -149,8 +155,8 @@ func TestTheEndOfAnAlertThatWasNeverHeardOfIsNoNews(t *testing.T) {
 	}
 	_, entries := at(t, investigating(t), time.Minute, AlertsReceived{Alerts: []Alert{over}})
 	for _, e := range entries {
-		if strings.Contains(e.Text, "joined") {
-			t.Errorf("a resolved alert is said to have joined: %s", e.Text)
+		if e.Said.Kind == NoteJoined {
+			t.Errorf("a resolved alert is said to have joined: %+v", e.Said)
 		}
 	}
 }
@@ -207,22 +213,22 @@ func TestALineNamesThePodsOfAnAlertAndWhatStillFires(t *testing.T) {
 	}
 	a, b, c := on("Slow", "1", "pod", "m-0", "instance", "10.0.0.1:8000"), on("Slow", "2", "pod", "m-1"), on("Queue", "3", "instance", "10.0.0.3:8000")
 	d, e, plain := on("Slow", "4", "pod", "m-3"), on("Slow", "5", "pod", "m-4"), on("Gate", "6")
-	last := func(entries []Entry) string { return entries[len(entries)-1].Text }
+	last := func(entries []Entry) Note { return entries[len(entries)-1].Said }
 	inc, entries := at(t, investigating(t), time.Second, AlertsReceived{Alerts: []Alert{b, a, c, d, e, plain}})
-	if got, want := last(entries), "Alert joined: Gate, Queue (10.0.0.3:8000), Slow (m-0, m-1, m-3 and 1 more)."; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	if got, want := last(entries), (Note{Kind: NoteJoined, Names: "Gate, Queue (10.0.0.3:8000), Slow (m-0, m-1, m-3 and 1 more)"}); got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(a, c)})
-	if got, want := last(entries), "Alertmanager says resolved: Queue (10.0.0.3:8000), Slow (m-0). 5 alerts still fire."; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	if got, want := last(entries), (Note{Kind: NoteResolved, Names: "Queue (10.0.0.3:8000), Slow (m-0)", Count: 5, Pool: inc.Pool}); got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(b, d, e, plain)})
-	if got, want := last(entries), "Alertmanager says resolved: Gate, Slow (m-1, m-3, m-4). 1 alert still fires."; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	if got, want := last(entries), (Note{Kind: NoteResolved, Names: "Gate, Slow (m-1, m-3, m-4)", Count: 1, Pool: inc.Pool}); got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	_, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(inc.Firing()[0])})
-	if got, want := last(entries), "The metrics decide whether it is over."; !strings.HasSuffix(got, want) {
-		t.Errorf("got  %s\nwant it to end with %s", got, want)
+	if got := last(entries); got.Kind != NoteResolved || got.Count != 0 || got.Pool == "" {
+		t.Errorf("got %+v, want that nothing fires and the metrics have to confirm it", got)
 	}
 }
 
@@ -235,15 +241,15 @@ func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
 		return a
 	}
 	a, b, c, bare := of("1", "phi", "phi-0"), of("2", "phi", "phi-1"), of("3", "olmo", ""), of("4", "", "")
-	inc := must(t, New("inc-2", "", ModeApprove, false, now), AlertsReceived{Alerts: []Alert{a}}, Quieted{Reason: "no pool"})
+	inc := must(t, New("inc-2", "", ModeApprove, false, now), AlertsReceived{Alerts: []Alert{a}}, Quieted{Note: Text("no pool")})
 	for _, tc := range []struct {
 		alerts []Alert
 		end    bool
-		want   string
+		want   Note
 	}{
-		{[]Alert{b, c, bare}, false, "Alert joined: Slow, Slow (olmo, phi phi-1)."},
-		{[]Alert{a}, true, "Alertmanager says resolved: Slow (phi phi-0). 3 alerts still fire."},
-		{[]Alert{b, c, bare}, true, "Alertmanager says resolved: Slow, Slow (olmo, phi phi-1). No alert fires any more."},
+		{[]Alert{b, c, bare}, false, Note{Kind: NoteJoined, Names: "Slow, Slow (olmo, phi phi-1)"}},
+		{[]Alert{a}, true, Note{Kind: NoteResolved, Names: "Slow (phi phi-0)", Count: 3}},
+		{[]Alert{b, c, bare}, true, Note{Kind: NoteResolved, Names: "Slow, Slow (olmo, phi phi-1)"}},
 	} {
 		for n := range tc.alerts {
 			if tc.end {
@@ -252,15 +258,15 @@ func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
 		}
 		var entries []Entry
 		inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: tc.alerts})
-		if got := entries[len(entries)-1].Text; got != tc.want {
-			t.Errorf("got  %s\nwant %s", got, tc.want)
+		if got := entries[len(entries)-1].Said; got != tc.want {
+			t.Errorf("got  %+v\nwant %+v", got, tc.want)
 		}
 	}
 	inc, _ = at(t, inc, 2*time.Minute, Closed{By: alice, Reason: "over"})
 	a.StartsAt, a.SeenAt = now.Add(3*time.Minute), now.Add(3*time.Minute)
 	_, entries := at(t, inc, 3*time.Minute, AlertsReceived{Alerts: []Alert{a}})
-	if got, want := entries[len(entries)-1].Text, "It fires again and was opened again: Slow (phi phi-0)."; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	if got, want := entries[len(entries)-1].Said, (Note{Kind: NoteReopened, Names: "Slow (phi phi-0)"}); got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
@@ -307,7 +313,7 @@ func TestAPlanThatFollowsLiveValuesKeepsItsEnd(t *testing.T) {
 		inc, entries = at(t, inc, later, found("queueing", scaleStep("2", string(rune('4'+n)))))
 		for _, e := range entries {
 			if e.Thread {
-				t.Errorf("a line in the thread: %s", e.Text)
+				t.Errorf("a line in the thread: %+v", e.Said)
 			}
 		}
 		inc, _ = at(t, inc, later, Asked{ExpiresAt: now.Add(later + time.Hour)})
@@ -388,7 +394,7 @@ func TestTheNewerOfTwoChangesToOneValueIsUndoneFirst(t *testing.T) {
 func TestAlertsThatFindTheirPoolLeaveTheUnroutedIncident(t *testing.T) {
 	t.Parallel()
 	inc := New("inc-2", "", ModeApprove, false, now)
-	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a"), firing("b")}}, Quieted{Reason: "no pool"})
+	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a"), firing("b")}}, Quieted{Note: Text("no pool")})
 	inc = must(t, inc, Rerouted{Fingerprints: []string{"a"}, Pool: "llama"})
 	if len(inc.Alerts) != 1 || inc.Alerts[0].Fingerprint != "b" {
 		t.Errorf("left: %v", inc.Alerts)
@@ -397,17 +403,17 @@ func TestAlertsThatFindTheirPoolLeaveTheUnroutedIncident(t *testing.T) {
 	refused(t, inState(t, StateWatching), Rerouted{Fingerprints: []string{"a"}, Pool: "llama"})
 }
 
-// Nobody can tell whether two names at two doors are one person.
-func TestTwoApprovalsComeThroughOneDoor(t *testing.T) {
+// Nobody can tell whether two names in two channels are one person.
+func TestTwoApprovalsComeThroughOneChannel(t *testing.T) {
 	t.Parallel()
 	s := scaleStep("2", "3")
 	s.Needs.Approvals = 2
 	inc := deciding(t, s)
 	inc = must(t, inc, approve(inc, "p1-s1", alice))
-	if why := refused(t, inc, approve(inc, "p1-s1", Actor{Kind: "kubernetes", ID: "alice"})); !strings.Contains(why, "same door") {
+	if why := refused(t, inc, approve(inc, "p1-s1", Actor{Kind: "kubernetes", ID: "alice"})); !strings.HasPrefix(why, string(NoteSameChannel)) {
 		t.Errorf("got %q", why)
 	}
 	if inc = must(t, inc, approve(inc, "p1-s1", bob)); inc.State != StateApplying {
-		t.Errorf("two people at one door: %s", inc.State)
+		t.Errorf("two people in one channel: %s", inc.State)
 	}
 }

@@ -30,13 +30,13 @@ func TestAnIncidentThatIsOpenedAgainTakesThePresentMode(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, now Mode
 		dryRun      bool
-		said        string
+		tells       bool
 	}{
-		"a dry run becomes real":     {ModeDryRun, ModeApprove, false, "in mode approve now: this is no longer a dry run"},
-		"a real one becomes dry run": {ModeApprove, ModeDryRun, true, "in mode dry-run now: nothing is changed"},
-		"more careful":               {ModeAuto, ModeObserve, false, "in mode observe now."},
-		"bolder":                     {ModeApprove, ModeAuto, false, "in mode auto now."},
-		"the same":                   {ModeApprove, ModeApprove, false, ""},
+		"a dry run becomes real":     {ModeDryRun, ModeApprove, false, true},
+		"a real one becomes dry run": {ModeApprove, ModeDryRun, true, true},
+		"more careful":               {ModeAuto, ModeObserve, false, true},
+		"bolder":                     {ModeApprove, ModeAuto, false, true},
+		"the same":                   {ModeApprove, ModeApprove, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,8 +45,9 @@ func TestAnIncidentThatIsOpenedAgainTakesThePresentMode(t *testing.T) {
 			if inc.Mode != tc.now || inc.DryRun != tc.dryRun || inc.Reopened != 1 {
 				t.Errorf("mode %s, dry run %t, opened again %d times", inc.Mode, inc.DryRun, inc.Reopened)
 			}
-			if last := entries[len(entries)-1].Text; !strings.Contains(last, tc.said) || tc.said == "" && strings.Contains(last, "mode") {
-				t.Errorf("it says: %s", last)
+			last := entries[len(entries)-1].Said
+			if told := last.Mode == tc.now && last.WasMode == tc.before; last.Kind != NoteReopened || told != tc.tells {
+				t.Errorf("it says: %+v", last)
 			}
 		})
 	}
@@ -87,12 +88,12 @@ func TestWhatWasWrittenBeforeADryRunStillStands(t *testing.T) {
 	inc = must(t, inc, refires(ModeDryRun))
 	undo := Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}
 	inc = must(t, inc, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
-	if why := refused(t, inc, undo); !strings.Contains(why, "is a dry run now") {
+	if why := refused(t, inc, undo); !strings.Contains(why, "is now a dry run") {
 		t.Errorf("the undo is refused: %s", why)
 	}
 	inc = must(t, inc, Expired{})
-	if !strings.Contains(inc.Note, "Scale 2 to 3") {
-		t.Errorf("the note is %q", inc.Note)
+	if !strings.Contains(inc.Said.Names, "Scale 2 to 3") {
+		t.Errorf("the note is %+v", inc.Said)
 	}
 	inc = must(t, inc, Closed{By: alice, Reason: "fine"})
 	a := refires(ModeApprove)

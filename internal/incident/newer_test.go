@@ -61,7 +61,7 @@ func TestAnAbortedUndoInAPhaseOfANewerVersionStillStands(t *testing.T) {
 	inc := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"})
 	inc.Active.Phase = "draining"
 	inc, _ = at(t, inc, time.Hour, Aborted{By: alice, Reason: "too slow"})
-	if s, _ := inc.Step("p1-s1"); len(inc.Mitigations()) != 1 || !strings.Contains(s.Reason, "not undone") {
+	if s, _ := inc.Step("p1-s1"); len(inc.Mitigations()) != 1 || !strings.Contains(s.Reason, "not rolled back") {
 		t.Errorf("the step is %s: %q", s.State, s.Reason)
 	}
 }

@@ -41,7 +41,7 @@ func TestAnEndedCheckSaysNothingAboutTheStepThatWaitsNow(t *testing.T) {
 		{"no step", first, "", "", "apply p1-s1"},
 		{"a step of which only the operation is not said", first, "p1-s1", "", "apply p1-s1"},
 		{"a step that was aborted", must(t, first, Aborted{By: bob, Reason: "no"}), "p1-s1", OpApply, "does not apply"},
-		{"a step that was claimed before", must(t, first, WriteClaimed{WriteID: "w1"}), "p1-s1", OpApply, "No step waits"},
+		{"a step that was claimed before", must(t, first, WriteClaimed{WriteID: "w1"}), "p1-s1", OpApply, "No step is waiting"},
 	} {
 		for _, ev := range []Event{
 			WriteClaimed{Step: tc.step, Op: tc.op, WriteID: "w9"},

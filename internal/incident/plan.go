@@ -214,7 +214,9 @@ type Step struct {
 	Verification  *Verification `json:"verification,omitempty"`
 	// Reverted says who changed the value after the step, or its undo, had set it.
 	Reverted *Reversal `json:"reverted,omitempty"`
-	// Tried says what came of the same change earlier in this incident; empty when it is new. People may repeat it, policy may not.
+	// Trial is what came of the same change earlier in this incident; nil when it is new. People may repeat it, policy may not.
+	// Tried says it in words, as Incident.Note does.
+	Trial *Trial `json:"trial,omitempty"`
 	Tried string `json:"tried,omitempty"`
 	// UndoTries counts the undos that were refused, the last one at UndoRefusedAt. The step still stands.
 	UndoTries     int       `json:"undoTries,omitempty"`
@@ -242,6 +244,9 @@ func (s Step) UndoDue(now time.Time) bool {
 	}
 	return !now.Before(s.UndoRefusedAt.Add(min(undoPause<<min(s.UndoTries-1, 10), undoPauseMost)))
 }
+
+// WasTried says whether the same change was made earlier in this incident.
+func (s Step) WasTried() bool { return s.Trial != nil || s.Tried != "" }
 
 // Counting are the approvals that count under the approvers of now. One that was given in Slack under other approvers counts only when its person is among
 // the users of now: who is in a group is not known here.

@@ -1,9 +1,6 @@
 package incident
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // SetbackKind says how the bot's work on an incident failed.
 type SetbackKind string
@@ -52,37 +49,19 @@ func (a *applier) setBack(e SetBack) error {
 		next.Count, next.Told = before.Count+1, before.Told
 	}
 	a.inc.Setback = &next
-	text := e.How.text(e.Detail)
+	said := Note{Kind: NoteWorkFailed, Setback: e.How, Why: e.Detail, Count: next.Count, Parked: e.Parked, At: e.RetryAt}
 	if e.RetryAt.IsZero() {
-		a.note("%s", text) // a process may end in the middle of something; the next one goes on
+		a.note(said) // a process may end in the middle of something; the next one goes on
 		return nil
 	}
-	if e.Parked {
-		text += fmt.Sprintf(" That was attempt %d in a row, so this incident is parked. Needs a human.", next.Count)
-	}
-	text += " " + next.nextAttempt()
-	a.inc.Note = text
+	a.setNote(said)
 	if next.Told && (!e.Parked || before.Parked) {
-		a.note("%s", text)
+		a.note(said)
 		return nil
 	}
 	next.Told = true
-	a.say("%s", text)
+	a.say(said)
 	return nil
-}
-
-// nextAttempt says who works on the incident again, and when. Work that hangs cannot be stopped: the replica that gave
-// it up keeps away from the incident until that work has ended, and the end of the process ends it.
-func (s Setback) nextAttempt() string {
-	at := s.RetryAt.UTC().Format("15:04 UTC")
-	if s.Parked {
-		at += ", or after any action on the incident"
-	}
-	if s.Kind == SetbackHung {
-		return fmt.Sprintf("The same replica tries again only after that work ends or after a restart. Other replicas: at %s.",
-			at)
-	}
-	return fmt.Sprintf("Next attempt at %s.", at)
 }
 
 func (a *applier) recoverFrom(before *Setback) error {
@@ -91,24 +70,8 @@ func (a *applier) recoverFrom(before *Setback) error {
 	}
 	a.inc.Setback = nil
 	if before.Told {
-		a.inc.Note = ""
-		a.say("Work on this incident continues.")
+		a.setNote(Note{})
+		a.say(Note{Kind: NoteWorkResumed})
 	}
 	return nil
-}
-
-func (k SetbackKind) text(detail string) string {
-	text := "Work on this incident failed."
-	switch k {
-	case SetbackPanic:
-		text = "Work on this incident failed with an internal error."
-	case SetbackHung:
-		text = "Work on this incident did not finish in time and was given up."
-	case SetbackLost:
-		text = "Work on this incident was cut off before it finished."
-	}
-	if detail != "" {
-		text += " (" + detail + ")"
-	}
-	return text
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 func TestSetbacksAreCountedToldAndForgotten(t *testing.T) {
@@ -25,8 +26,8 @@ func TestSetbacksAreCountedToldAndForgotten(t *testing.T) {
 			got = inc.Setback.Count
 		}
 		if got != count || got > 0 && inc.Setback.Told != told || len(res.Entries) > 0 && res.Entries[0].Thread != thread ||
-			!strings.Contains(inc.Note, note) || note == "" && inc.Note != "" {
-			t.Errorf("%+v: %d setbacks, %+v, note %q, entries %+v", ev, got, inc.Setback, inc.Note, res.Entries)
+			!strings.Contains(present.Said(inc.Said), note) || note == "" && inc.Said.Kind != "" {
+			t.Errorf("%+v: %d setbacks, %+v, note %q, entries %+v", ev, got, inc.Setback, present.Said(inc.Said), res.Entries)
 		}
 	}
 	_, err := incident.Apply(inc, incident.SetBack{}, now)

@@ -151,7 +151,16 @@ func (i *Incident) UnmarshalJSON(b []byte) error {
 	}
 	i.Cluster.FillFacts()
 	i.findNoteStep()
+	i.findConfig()
 	return nil
+}
+
+// findConfig finds the example for the configuration that an older version's advice ends with.
+func (i *Incident) findConfig() {
+	_, config, found := strings.Cut(i.Note, "\npools:")
+	if found && i.Pool == "" && i.Said.Kind == "" {
+		i.Said = Note{Kind: NoteNoPool, Config: "pools:" + config}
+	}
 }
 
 // findNoteStep finds the step whose reason an older version's note says.

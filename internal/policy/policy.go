@@ -115,9 +115,9 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 	}
 	switch m {
 	case incident.ModeAuto:
-		if step.Tried != "" {
+		if step.WasTried() {
 			answer, why := needApproval(approvers)
-			return answer, "policy does not repeat what was " + step.Tried + "; " + why
+			return answer, "not auto-approved: the same change was already tried in this incident; " + why
 		}
 		if all := step.Cautions(); len(all) > 0 {
 			answer, why := needApproval(approvers)

@@ -174,8 +174,8 @@ func TestPolicyNeverRepeatsWhatWasTried(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	s.Automatic = []incident.StepKind{incident.StepThrottle}
-	step := incident.Step{Kind: incident.StepThrottle, Tried: "tried at 03:12 UTC: worse, undone by slack:U1"}
-	if got, why := Decide(incident.ModeAuto, step, incident.Approvers{Users: []string{"U1"}}, s); got != NeedsApproval || !strings.Contains(why, "03:12") {
+	step := incident.Step{Kind: incident.StepThrottle, Trial: &incident.Trial{Verdict: incident.VerdictWorse}}
+	if got, why := Decide(incident.ModeAuto, step, incident.Approvers{Users: []string{"U1"}}, s); got != NeedsApproval || !strings.Contains(why, "already tried") {
 		t.Errorf("%s: %s", got, why)
 	}
 }

@@ -16,12 +16,12 @@ func TestDecisionsOnWhatIsNotThereChangeNothing(t *testing.T) {
 		change func(*incident.Decision)
 		want   string
 	}{
-		{"an old digest", func(d *incident.Decision) { d.Digest = "0123456789ab" }, "plan has changed"},
-		{"no digest", func(d *incident.Decision) { d.Digest = "" }, "plan has changed"},
-		{"no such step", func(d *incident.Decision) { d.Step = "p9-s9" }, "no step p9-s9"},
-		{"a step for a person", func(d *incident.Decision) { d.Step = "p1-s2" }, "for a person"},
+		{"an old digest", func(d *incident.Decision) { d.Digest = "0123456789ab" }, "plan changed"},
+		{"no digest", func(d *incident.Decision) { d.Digest = "" }, "plan changed"},
+		{"no such step", func(d *incident.Decision) { d.Step = "p9-s9" }, "no longer has this step"},
+		{"a step for a person", func(d *incident.Decision) { d.Step = "p1-s2" }, "manual"},
 		{"no such verb", func(d *incident.Decision) { d.Verb = "maybe" }, "not a decision"},
-		{"undo of what was not done", func(d *incident.Decision) { d.Verb = incident.Undo }, "nothing to undo"},
+		{"undo of what was not done", func(d *incident.Decision) { d.Verb = incident.Undo }, "nothing to roll back"},
 		{"no confirmation", func(*incident.Decision) {}, "confirmation"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAStepOfAReplacedPlanIsRefused(t *testing.T) {
 	}
 	if err := b.decide(old, "p1-s1", incident.Approve); err == nil {
 		t.Error("a step of the old plan was approved")
-	} else if refusal(t, err); !strings.Contains(err.Error(), "plan has changed") {
+	} else if refusal(t, err); !strings.Contains(err.Error(), "plan changed") {
 		t.Errorf("the answer: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // to their pool. The message shows it; the thread has said which alert came.
 func (e *Engine) advise(ctx context.Context, t *turn) error {
 	advice := incident.Noted{Note: adviceFor(t.inc.Alerts), Silent: true}
-	if t.inc.Note == advice.Note {
+	if t.inc.Said.Same(advice.Note) {
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	}
 	return e.commit(ctx, t, advice, extra{asRead: true})
@@ -28,9 +28,9 @@ const advised = 3
 // adviceFor says what to add to the configuration so that such alerts lead to a pool: one example for each model, and
 // how many more there are. When there are too many to name, those that fire come first: they are what the reader is
 // asked about.
-func adviceFor(alerts []incident.Alert) string {
+func adviceFor(alerts []incident.Alert) incident.Note {
 	var b strings.Builder
-	b.WriteString("No pool for these alerts, so nothing can be looked at or proposed. Add one like this:\npools:")
+	b.WriteString("pools:")
 	models := modelsOf(alerts)
 	if len(models) > advised {
 		models = modelsOf(slices.Concat(incident.Incident{Alerts: alerts}.Firing(), alerts))
@@ -41,7 +41,7 @@ func adviceFor(alerts []incident.Alert) string {
 	if more := len(models) - advised; more > 0 {
 		fmt.Fprintf(&b, "\n  # and %d more", more)
 	}
-	return b.String()
+	return incident.Note{Kind: incident.NoteNoPool, Config: b.String()}
 }
 
 // model is what alerts say of the model that they are about; either may be empty.

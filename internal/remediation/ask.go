@@ -28,7 +28,7 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 		case policy.Refused:
 		}
 	}
-	return e.commit(ctx, t, incident.Quieted{Reason: "No step can be run now; each says why."}, extra{})
+	return e.commit(ctx, t, incident.Quieted{Note: incident.Note{Kind: incident.NoteNoStep}}, extra{})
 }
 
 // askUntil is until when people may decide on what is left of a plan.
@@ -61,7 +61,7 @@ func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (inciden
 			return incident.Incident{}, fmt.Errorf("incident %s: %w", id, err)
 		}
 		now := e.deps.Now()
-		res, err := incident.Apply(inc, e.underNow(inc, ev), now)
+		res, err := applied(inc, now, e.underNow(inc, ev))
 		if err != nil {
 			return inc, err
 		}

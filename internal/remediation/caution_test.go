@@ -115,7 +115,7 @@ func TestAutoDoesNotRepeatWhatAPersonUndid(t *testing.T) {
 	if diff := cmp.Diff([]string{"throttle=32", "throttle=64"}, b.live.written()); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
-	if got.State != incident.StateDeciding || !strings.Contains(got.Plan.Steps[0].Tried, "undone by slack:U-ADA") {
+	if got.State != incident.StateDeciding || !strings.Contains(got.Plan.Steps[0].Tried, "rolled back by slack:U-ADA") {
 		t.Errorf("%s, tried %q: people are asked, and told", got.State, got.Plan.Steps[0].Tried)
 	}
 }
@@ -180,12 +180,12 @@ func TestAPoolThatIsGoneIsSaidOnce(t *testing.T) {
 	b.restart(qwen())
 	b.pass(time.Hour)
 	got := b.read(inc.ID)
-	if !strings.Contains(got.Note, "not in the configuration any more") || !strings.Contains(got.Note, "still stands") {
+	if !strings.Contains(got.Note, "no longer configured") || !strings.Contains(got.Note, "Still in place, not reverted") {
 		t.Errorf("the note is %q", got.Note)
 	}
 	said := 0
 	for _, e := range got.Journal {
-		if strings.Contains(e.Text, "not in the configuration") {
+		if strings.Contains(e.Text, "no longer configured") {
 			said++
 		}
 	}

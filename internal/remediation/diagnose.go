@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // Diagnose investigates a pool by name, or the pools that alerts lead to, and answers with incidents that are kept
@@ -45,11 +46,11 @@ func (i *Investigator) diagnoseOne(
 	inc.Alerts, inc.Note = alerts, note
 	p, ok := i.router.pool(name)
 	if !ok {
-		inc.State, inc.Note = incident.StateWatching, joinNotes(note, adviceFor(alerts))
+		inc.State, inc.Note = incident.StateWatching, joinNotes(note, present.Said(adviceFor(alerts)))
 		return inc
 	}
 	inc.State = incident.StateInvestigating
-	res, err := incident.Apply(inc, i.Investigate(ctx, p, inc).event(), inc.OpenedAt)
+	res, err := applied(inc, inc.OpenedAt, i.Investigate(ctx, p, inc).event())
 	if err != nil {
 		inc.Note = err.Error()
 		return inc

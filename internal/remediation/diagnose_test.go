@@ -81,7 +81,7 @@ func TestDiagnoseAnswersEveryPoolThatThePayloadLeadsTo(t *testing.T) {
 		pools); diff != "" {
 		t.Fatalf("pools (-want +got):\n%s", diff)
 	}
-	for _, want := range []string{"could not be found: the API server is away", "No pool for these alerts"} {
+	for _, want := range []string{"could not be found: the API server is away", "No pool matches these alerts"} {
 		if !strings.Contains(got[0].Note, want) {
 			t.Errorf("the note of the stray alert lacks %q: %s", want, got[0].Note)
 		}

@@ -163,7 +163,7 @@ func (e *Engine) joiningChange(inc incident.Incident, all []news, now time.Time)
 	for n, x := range all {
 		events[n] = x.event
 	}
-	res, err := incident.ApplyAll(inc, events, now)
+	res, err := applied(inc, now, events...)
 	if err != nil {
 		return incident.Change{}, err
 	}
@@ -253,13 +253,13 @@ func (e *Engine) openingChange(pool string, first news, others []news, now time.
 	mode := first.event.Mode
 	events := []incident.Event{first.event}
 	if pool == "" {
-		events = append(events, incident.Quieted{Reason: adviceFor(first.event.Alerts)})
+		events = append(events, incident.Quieted{Note: adviceFor(first.event.Alerts)})
 	}
 	for _, x := range others {
 		events = append(events, x.event)
 	}
 	inc := incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDryRun, now)
-	res, err := incident.ApplyAll(inc, events, now)
+	res, err := applied(inc, now, events...)
 	if err != nil {
 		return incident.Change{}, err
 	}

@@ -234,7 +234,7 @@ func TestAlertsWithoutAPoolBecomeOneIncidentThatSaysWhatToAdd(t *testing.T) {
 		t.Fatalf("%d incidents for alerts without a pool", len(got))
 	}
 	inc := b.open("")
-	for _, want := range []string{"No pool for these alerts", "name: mixtral", `model_name: "mixtral"`} {
+	for _, want := range []string{"No pool matches these alerts", "name: mixtral", `model_name: "mixtral"`} {
 		if !strings.Contains(inc.Note, want) {
 			t.Errorf("the note lacks %q: %s", want, inc.Note)
 		}

@@ -253,7 +253,7 @@ func TestWritesThroughAFaultyProxy(t *testing.T) {
 	}{
 		{
 			name: "the request is lost, then the proxy is well again", fault: lostRequest, passes: true, writes: 1,
-			result: both(incident.ResultApplied), said: bothSay("Done: "),
+			result: both(incident.ResultApplied), said: bothSay("Applied: "),
 		},
 		{
 			name: "the request is lost for good", fault: lostRequest, writes: 0, result: both(incident.ResultFailed),
@@ -261,7 +261,7 @@ func TestWritesThroughAFaultyProxy(t *testing.T) {
 		},
 		{
 			name: "the answer is lost", fault: lostAnswer, writes: 1, result: both(incident.ResultApplied),
-			said: bothSay("Found done after an interruption"),
+			said: bothSay("Found applied after an interruption"),
 		},
 		{
 			name: "the answer is lost and the value is set back", fault: lostAnswer, heals: true, writes: 1,

@@ -16,16 +16,16 @@ func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 	if err := e.reroute(ctx, t); err != nil {
 		return err
 	}
-	var reason string
+	var why incident.Note
 	switch {
 	case len(t.inc.Firing()) == 0:
-		reason = "None of these alerts fires any more."
+		why = incident.Note{Kind: incident.NoteNoneFires}
 	case e.unheard(t):
-		reason = fmt.Sprintf("Nothing was heard of these alerts for %s.", e.cfg.Timing.Stale)
+		why = incident.Note{Kind: incident.NoteUnheard, Silent: e.cfg.Timing.Stale}
 	default:
 		return e.advise(ctx, t)
 	}
-	return e.closeIncident(ctx, t, reason)
+	return e.closeIncident(ctx, t, why)
 }
 
 // reroute asks again for the pools of alerts that led nowhere: the API server may have been away when they came, or the
@@ -66,7 +66,7 @@ func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []
 		if len(alerts) == 0 {
 			return nil // their end came meanwhile
 		}
-		left, err := incident.Apply(t.inc, incident.Rerouted{Pool: pool, Fingerprints: fingerprints}, t.now)
+		left, err := applied(t.inc, t.now, incident.Rerouted{Pool: pool, Fingerprints: fingerprints})
 		if err != nil {
 			return err
 		}

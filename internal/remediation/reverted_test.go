@@ -297,7 +297,7 @@ func TestADryRunWithoutAnAnswerIsGivenUpToo(t *testing.T) {
 	b.approve(inc)
 	b.pass(10 * time.Minute)
 	if inc := b.read(inc.ID); inc.Active != nil || !strings.Contains(said(inc),
-		"gave up after 6 tries without a clear answer, the last one: connection refused") {
+		"gave up after 6 tries without a clear answer; last: connection refused") {
 		t.Errorf("active %+v, said:\n%s", inc.Active, said(inc))
 	}
 }
@@ -314,7 +314,7 @@ func TestAnObjectThatCannotBeLookedAtIsNotWritten(t *testing.T) {
 		b.sweep()
 		b.skip(30 * time.Second)
 	}
-	b.refusedStep(inc.ID, "its object could not be looked at: connection refused")
+	b.refusedStep(inc.ID, "its object could not be read: connection refused")
 	if w := b.writes("llama"); len(w) != 0 {
 		t.Errorf("the ledger has %+v", w)
 	}

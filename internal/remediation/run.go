@@ -25,11 +25,10 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	exec := e.executor(t.inc.DryRun)
 	switch {
 	case exec == nil && act.Phase == incident.PhaseRecheck:
-		return e.commitStopped(ctx, t, act, "no Kubernetes API is configured any more", nil)
+		return e.commitStopped(ctx, t, act, "no Kubernetes API is configured anymore", nil)
 	case exec == nil:
 		// The write may have happened. It cannot be ended as if it had not, so a person is told.
-		return e.waitWithReason(ctx, t, fmt.Sprintf("What became of the write to %s cannot be seen: "+
-			"no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteOutcomeUnseen, Target: s.Target}, e.cfg.Timing.Watch)
 	}
 	switch act.Phase {
 	case incident.PhaseRecheck:
@@ -69,7 +68,7 @@ func (e *Engine) mark(
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return nil, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return nil, true, e.commitStopped(ctx, t, t.inc.Active, "its object could not be looked at: "+err.Error(), nil)
+		return nil, true, e.commitStopped(ctx, t, t.inc.Active, "its object could not be read: "+err.Error(), nil)
 	}
 }
 
@@ -122,8 +121,7 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	if err != nil {
 		e.deps.Logger.WarnContext(ctx, "the object of a write cannot be looked at yet",
 			"incident", t.inc.ID, "step", s.ID, "err", err)
-		return e.waitWithReason(ctx, t, fmt.Sprintf("The write to %s may have happened or not: "+
-			"its object cannot be looked at. I go on trying. Look yourself, or abort.", s.Target),
+		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteObjectUnread, Target: s.Target},
 			e.cfg.Timing.Patience(t.now.Sub(act.Since)))
 	}
 	before := s.From
@@ -132,7 +130,7 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	}
 	switch {
 	case o.Ours:
-		return e.commitWritten(ctx, t, incident.ResultApplied, "Found done after an interruption.")
+		return e.commitWritten(ctx, t, incident.ResultApplied, "Found applied after an interruption.")
 	case o.Made == incident.True && o.Reversal != nil:
 		end := incident.Write{ID: act.WriteID, EndedAt: e.deps.Now(), Result: incident.ResultApplied}
 		return e.commitReverted(ctx, t, s, *o.Reversal, extra{finish: &end})
@@ -140,7 +138,7 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 		return e.writeAgain(ctx, t, exec, s)
 	case o.Made == incident.False || act.Op == incident.OpUndo && o.Value != before:
 		return e.commitWritten(ctx, t, incident.ResultDrift,
-			fmt.Sprintf("%s is %s now, changed by somebody else. %s", s.Target, o.Value, o.Note))
+			fmt.Sprintf("%s is now %s, changed by someone else. %s", s.Target, o.Value, o.Note))
 	default:
 		return e.commitWritten(ctx, t, incident.ResultUnknown, unsure(s, o, before))
 	}
@@ -157,7 +155,7 @@ func unsure(s incident.Step, o incident.Observation, before incident.Value) stri
 		by = fmt.Sprintf(" (%s was the last to set the value)", o.Reversal.By)
 	}
 	return fmt.Sprintf("the write had no clear answer. %s %s, but the object has changed since the write was claimed%s, "+
-		"so it can't be told whether the write took effect", s.Target, now, by)
+		"so it's unknown whether the write took effect", s.Target, now, by)
 }
 
 // writeAgain makes a claimed write that did not happen, unless something has come in between that speaks against it. A
@@ -172,7 +170,7 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 	case why == "":
 		return e.tryAgain(ctx, t, exec, s)
 	case t.inc.Active.Op == incident.OpUndo:
-		return e.waitWithReason(ctx, t, "The undo waits: "+why, e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteUndoOnHold, Why: why}, e.cfg.Timing.Watch)
 	default:
 		return e.commitWritten(ctx, t, incident.ResultFailed, why)
 	}
@@ -182,7 +180,7 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	if act := t.inc.Active; act.Tries >= writeTries {
 		return e.commitWritten(ctx, t, incident.ResultFailed,
-			fmt.Sprintf("gave up after %d tries without a clear answer, the last one: %s", act.Tries, act.LastError))
+			fmt.Sprintf("gave up after %d tries without a clear answer; last: %s", act.Tries, act.LastError))
 	}
 	return e.write(ctx, t, exec, s)
 }
@@ -205,7 +203,7 @@ func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident
 		}
 	}
 	if mode := strictestMode(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
-		return fmt.Sprintf("the bot is in mode %s now", mode), nil
+		return fmt.Sprintf("the bot is now in mode %s", mode), nil
 	}
 	if why := e.unapproved(t, s); why != "" {
 		return why, nil

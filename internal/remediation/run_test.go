@@ -169,7 +169,7 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.restart(inMode(llama(), incident.ModeDryRun))
 			b.live.expect("recheck")
 		}},
-		{"no Kubernetes any more", "no Kubernetes API is configured any more", func(b *bench) {
+		{"no Kubernetes any more", "no Kubernetes API is configured anymore", func(b *bench) {
 			b.deps.Live = nil
 			b.restart(llama())
 		}},
@@ -431,7 +431,7 @@ func TestAnUnknownOutcomeIsNeverForgotten(t *testing.T) {
 		b.sweep()
 	}
 	got := b.read(inc.ID)
-	if got.State != incident.StateApplying || !strings.Contains(got.Note, "may have happened or not") {
+	if got.State != incident.StateApplying || !strings.Contains(got.Note, "may or may not have happened") {
 		t.Fatalf("state %s while the outcome is not known: %s", got.State, got.Note)
 	}
 	if n := len(slices.DeleteFunc(got.Journal,
@@ -463,7 +463,7 @@ func TestAPersonMayStopWaitingForAnOutcome(t *testing.T) {
 	}
 	s, _ := got.Step("p1-s1")
 	if got.State != incident.StateWatching || s.State != incident.StepApplied ||
-		!strings.Contains(s.Reason, "nobody knows") {
+		!strings.Contains(s.Reason, "unknown whether") {
 		t.Errorf("%s, the step is %s (%s)", got.State, s.State, s.Reason)
 	}
 	if w := b.writes("llama"); len(w) != 1 || w[0].Result != incident.ResultUnknown {

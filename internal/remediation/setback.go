@@ -62,7 +62,7 @@ func (e *Engine) recovered(ctx context.Context, id string) error {
 			return err
 		}
 		now := e.deps.Now()
-		res, err := incident.Apply(inc, incident.SetBack{}, now)
+		res, err := applied(inc, now, incident.SetBack{})
 		if err != nil {
 			return err
 		}

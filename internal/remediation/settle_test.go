@@ -61,9 +61,9 @@ func TestARolloutThatDoesNotEndWellIsWorse(t *testing.T) {
 			answer{rollout: incident.Rollout{State: incident.RolloutFailed, Note: "it crashes"}},
 			0, nil,
 		},
-		{"late", "not complete after 30m0s. 2 of 3 pods are ready.", running, 30 * time.Minute, []answer{running}},
+		{"late", "not complete after 30 min. 2 of 3 pods are ready.", running, 30 * time.Minute, []answer{running}},
 		{
-			"cannot be looked at", "could not be looked at: connection refused",
+			"cannot be looked at", "could not be checked: connection refused",
 			answer{err: errAway},
 			30 * time.Minute,
 			[]answer{{err: errAway}},
@@ -123,7 +123,7 @@ func TestARolloutIsNotLookedAtWithoutKubernetes(t *testing.T) {
 	if got.State != incident.StateSettling {
 		t.Errorf("state %s although nobody could look", got.State)
 	}
-	if n := strings.Count(said(got), "cannot be seen: no Kubernetes API is configured any more"); n != 1 {
+	if n := strings.Count(said(got), "no Kubernetes API is configured anymore"); n != 1 {
 		t.Errorf("people are told %d times that nobody can look, want once:\n%s", n, said(got))
 	}
 }

@@ -91,7 +91,7 @@ func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 	}
 	b.pass(2 * time.Minute)
 	if got := b.open("llama"); got.State != incident.StateDeciding || got.Setback != nil ||
-		!strings.Contains(said(got), "Work on this incident continues.") {
+		!strings.Contains(said(got), "Work on this incident has resumed.") {
 		t.Errorf("%s, setback %+v in the end:\n%s", got.State, got.Setback, said(got))
 	}
 }
@@ -227,7 +227,7 @@ func TestAPanicParksItsIncidentAndNothingElse(t *testing.T) {
 	if thread := inThread(got); strings.Count(thread, "internal error") != 2 {
 		t.Errorf("the thread does not say it at the first time and when it is parked:\n%s", thread)
 	}
-	if got := said(b.open("qwen")); !strings.Contains(got, "Asked for a decision") {
+	if got := said(b.open("qwen")); !strings.Contains(got, "Requested approval") {
 		t.Errorf("the other incident: %s", got)
 	}
 	b.deps.Collector = b.sight // a version without the error

@@ -99,12 +99,12 @@ func (e *Engine) receive(ctx context.Context, t *turn) error {
 func (e *Engine) orphan(ctx context.Context, t *turn) error {
 	e.deps.Logger.WarnContext(ctx, "pool is not configured any more; the incident is held",
 		"incident", t.inc.ID, "pool", t.inc.Pool)
-	said := []string{fmt.Sprintf("The pool %s is not in the configuration any more: "+
-		"I neither read nor change anything for it.", t.inc.Pool)}
+	var inPlace []string
 	for _, s := range t.inc.Mitigations() {
-		said = append(said, s.Title+" still stands and I do not take it back.")
+		inPlace = append(inPlace, s.Title)
 	}
-	return e.waitWithReason(ctx, t, strings.Join(said, " "), e.cfg.Timing.Watch)
+	gone := incident.Note{Kind: incident.NotePoolGone, Pool: t.inc.Pool, Names: strings.Join(inPlace, "; ")}
+	return e.waitWithReason(ctx, t, gone, e.cfg.Timing.Watch)
 }
 
 // extra is what goes into a commit beside the event.
@@ -128,7 +128,7 @@ const staleTries = 8
 // is returned as *incident.RefusedError.
 func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra) error {
 	for range staleTries {
-		res, err := incident.Apply(t.inc, ev, t.now)
+		res, err := applied(t.inc, t.now, ev)
 		if err != nil {
 			return err
 		}
@@ -151,8 +151,8 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 			return fmt.Errorf("read incident again: %w", err)
 		}
 		if x.asRead {
-			return &incident.RefusedError{Reason: fmt.Sprintf("The incident has changed since it was looked at; "+
-				"%s is not concluded from an old look.", ev.Kind())}
+			return &incident.RefusedError{Reason: fmt.Sprintf("The incident changed since it was read; "+
+				"%s does not follow from an old reading.", ev.Kind())}
 		}
 	}
 	return fmt.Errorf("incident %s: %s: %w, %d times in a row", t.inc.ID, ev.Kind(), incident.ErrStale, staleTries)
@@ -185,8 +185,8 @@ func (e *Engine) releaseClaim(ctx context.Context, t *turn) error {
 }
 
 // waitWithReason waits, and says why the first time.
-func (e *Engine) waitWithReason(ctx context.Context, t *turn, why string, wait time.Duration) error {
-	if t.inc.Note != why {
+func (e *Engine) waitWithReason(ctx context.Context, t *turn, why incident.Note, wait time.Duration) error {
+	if !t.inc.Said.Same(why) {
 		if err := e.commit(ctx, t, incident.Noted{Note: why}, extra{keep: true}); err != nil {
 			return err
 		}

@@ -22,8 +22,7 @@ func (e *Engine) settle(ctx context.Context, t *turn) error {
 	}
 	exec := e.executor(t.inc.DryRun)
 	if exec == nil {
-		return e.waitWithReason(ctx, t, fmt.Sprintf("The effect of the change of %s cannot be seen: "+
-			"no Kubernetes API is configured any more. Look yourself, or abort.", s.Target), e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteEffectUnseen, Target: s.Target}, e.cfg.Timing.Watch)
 	}
 	return e.rollout(ctx, t, exec, s)
 }
@@ -50,7 +49,7 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	case err != nil:
-		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be looked at: " + err.Error()}, extra{})
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be checked: " + err.Error()}, extra{})
 	case r.Reversal != nil:
 		return e.commitReverted(ctx, t, s, *r.Reversal, extra{})
 	case r.State == incident.RolloutDone:
@@ -59,7 +58,7 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 	case r.State == incident.RolloutFailed:
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: r.Note}, extra{})
 	case late:
-		note := fmt.Sprintf("not complete after %s. %s", e.cfg.Timing.RolloutLimit, r.Note)
+		note := fmt.Sprintf("not complete after %s. %s", incident.FormatDuration(e.cfg.Timing.RolloutLimit), r.Note)
 		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: note}, extra{})
 	default:
 		return e.retryLater(ctx, t, e.cfg.Timing.RolloutPoll)
@@ -103,7 +102,7 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	switch {
 	case t.inc.DryRun:
 		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive,
-			"A dry run changes nothing, so nothing can have helped. "+v.Why, true
+			"A dry run changes nothing, so there is no effect to check. "+v.Why, true
 	case act.SettleUntil.IsZero():
 		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, notInEffect(s.Kind)+v.Why, true
 	case v.Verdict == incident.VerdictWorse && v.Repeats(last):

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -40,28 +39,26 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 	case len(active) > 0:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.EndsWithItsAlerts():
-		return e.closeIncident(ctx, t, fmt.Sprintf("The signals have been healthy for %s.", incident.FormatDuration(healthy)))
+		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteHealthyFor, For: healthy})
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.unheard(t):
-		return e.closeIncident(ctx, t, fmt.Sprintf("The signals have been healthy for %s. "+
-			"Alertmanager has sent nothing about the alerts for %s.",
-			incident.FormatDuration(healthy), incident.FormatDuration(e.cfg.Timing.Stale)))
+		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteUnheard, For: healthy, Silent: e.cfg.Timing.Stale})
 	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.unheard(t):
-		return e.closeIncident(ctx, t, "No alert fires and nothing can be read for a long time.")
+		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteNoData, Silent: e.cfg.Timing.Stale})
 	default:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	}
 }
 
 // closeIncident ends the incident, unless it has changed since it was read: an alert may have joined.
-func (e *Engine) closeIncident(ctx context.Context, t *turn, reason string) error {
-	return e.commit(ctx, t, incident.Closed{By: bot, Reason: reason}, extra{asRead: true})
+func (e *Engine) closeIncident(ctx context.Context, t *turn, why incident.Note) error {
+	return e.commit(ctx, t, incident.Closed{By: bot, Note: why}, extra{asRead: true})
 }
 
 // undoMitigation undoes the newest mitigation whose time has come. What holds it (a guardrail, a later change of the same
 // value) is said once and asked again at every turn; after a refused undo it is tried ever more rarely. One that is
 // held does not hold the others.
 func (e *Engine) undoMitigation(ctx context.Context, t *turn, active []incident.Step, healthy time.Duration) error {
-	held := ""
+	var held incident.Note
 	for _, s := range slices.Backward(active) {
 		if healthy < s.RevertAfter || !s.UndoDue(t.now) {
 			continue
@@ -71,12 +68,11 @@ func (e *Engine) undoMitigation(ctx context.Context, t *turn, active []incident.
 			why = fmt.Sprintf("a later step changed the same value (%s); roll that one back first", top)
 		}
 		if why == "" {
-			recovered := fmt.Sprintf("healthy for %s, the mitigation is no longer needed", incident.FormatDuration(s.RevertAfter))
-			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Why: recovered}, extra{})
+			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Healthy: s.RevertAfter}, extra{})
 		}
-		held = cmp.Or(held, fmt.Sprintf("%s stays in place for now: %s.", s.Title, strings.TrimSuffix(why, ".")))
+		held = cmp.Or(held, incident.Note{Kind: incident.NoteMitigationHeld, Step: s.Title, Why: why})
 	}
-	if held == "" {
+	if held.Kind == "" {
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
 	}
 	return e.waitWithReason(ctx, t, held, e.cfg.Timing.Watch)

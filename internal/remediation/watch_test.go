@@ -58,7 +58,7 @@ func TestAnIncidentClosesWhenItHasBeenHealthyForLongEnough(t *testing.T) {
 		t.Fatalf("state %s before the time", got.State)
 	}
 	b.pass(time.Minute)
-	if got := b.read(inc.ID); got.State != incident.StateClosed || !strings.Contains(got.Note, "healthy for") {
+	if got := b.read(inc.ID); got.State != incident.StateClosed || !strings.Contains(got.Note, "Healthy for") {
 		t.Errorf("state %s, note %q", got.State, got.Note)
 	}
 	n := len(b.read(inc.ID).Journal)
@@ -147,7 +147,7 @@ func TestAnAlertWhoseEndWasNeverSentHoldsNoIncidentForEver(t *testing.T) {
 			b.skip(25 * time.Hour)
 			b.sweep()
 			if got := b.read(inc.ID); got.State != incident.StateClosed ||
-				!strings.Contains(got.Note, "sent nothing about the alerts for 24 h") {
+				!strings.Contains(got.Note, "sent nothing about these alerts for 24 h") {
 				t.Fatalf("state %s, note %q", got.State, got.Note)
 			}
 			b.skip(tt.after)

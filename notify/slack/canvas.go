@@ -10,7 +10,6 @@ import (
 type canvas struct {
 	opts   ViewOptions
 	detail detail
-	people people
 	blocks []slackgo.Block
 	ids    map[string]bool
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -50,9 +51,10 @@ func TestASignalWithoutDataOnBothSidesIsNotCompared(t *testing.T) {
 func TestAStepThatWasTriedSaysSo(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["04-deciding"]
-	inc.Trials = []incident.Trial{{UndoneBy: &incident.Actor{Kind: "slack", ID: "U0ALICE"}}}
-	inc.Plan.Steps[0].Tried = "tried at 03:12 UTC: worse, undone by slack:U0ALICE"
-	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text), "The same change was tried at 03:12 UTC: worse, undone by <@U0ALICE>") {
+	inc.Plan.Steps[0].Trial = &incident.Trial{
+		At: time.Date(2026, 3, 1, 3, 12, 0, 0, time.UTC), Verdict: incident.VerdictWorse, UndoneBy: &incident.Actor{Kind: "slack", ID: "U0ALICE"},
+	}
+	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text), "The same change was tried at 03:12 UTC: worse, rolled back by <@U0ALICE>") {
 		t.Errorf("the message does not say it:\n%s", text)
 	}
 }

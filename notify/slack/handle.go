@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // Answer is what came of one interaction.
@@ -168,12 +169,12 @@ func (i *Interactions) place(ctx context.Context, c click, id string) *refusal {
 func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incident.Step, *refusal) {
 	s, ok := inc.Step(d.Step)
 	if !ok {
-		return s, refuse("an old plan", "The plan has changed since this was shown. Nothing was done. Look at the message again.")
+		return s, refuse("an old plan", incident.PlanChanged)
 	}
 	if d.Verb == incident.Undo {
 		planned := inc.Plan != nil && d.Digest == inc.Plan.Digest
 		if d.Digest != s.Digest && !planned {
-			return s, refuse("an old step", "The step has changed since this was shown. Nothing was done. Look at the message again.")
+			return s, refuse("an old step", incident.PlanChanged)
 		}
 		if inc.Plan != nil {
 			d.Digest = inc.Plan.Digest
@@ -183,13 +184,13 @@ func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incide
 	if err == nil {
 		return s, nil
 	}
-	return s, notTaken(inc, err)
+	return s, notTaken(err)
 }
 
 // notTaken is the answer to a decision that the domain or the store did not take.
-func notTaken(inc incident.Incident, err error) *refusal {
+func notTaken(err error) *refusal {
 	if no, ok := errors.AsType[*incident.RefusedError](err); ok {
-		r := refuse("refused", "%s", peopleOf(inc).sentence(unlink.Replace(no.Reason), 1500))
+		r := refuse("refused", "%s", unlink.Replace(sentence(present.Refusal(no), 1500)))
 		r.err = err
 		return r
 	}
@@ -212,7 +213,7 @@ func unreadable(err error) *refusal {
 func (i *Interactions) decide(ctx context.Context, d incident.Decision, id string) (incident.Incident, *refusal) {
 	inc, err := i.decider.Decide(ctx, id, d)
 	if err != nil {
-		return inc, notTaken(inc, err)
+		return inc, notTaken(err)
 	}
 	return inc, nil
 }

@@ -212,7 +212,7 @@ func TestSecondClickAndReplayChangeNothing(t *testing.T) {
 	for name, c := range map[string]fakeslack.ClickRequest{
 		"second click": f.request("U0BOB", "approve:p1-s3"), "other button": f.request("U0BOB", "deny:p1-s3"), "replay": {Replay: first.ID},
 	} {
-		if got := f.click(c); !strings.Contains(got, "decided already: approved by <@U0ALICE>") {
+		if got := f.click(c); !strings.Contains(got, "Already approved by <@U0ALICE>") {
 			t.Errorf("%s: answer = %q", name, got)
 		}
 	}
@@ -247,7 +247,7 @@ func TestClickOnAnOldVersionOfTheMessageIsRefused(t *testing.T) {
 	}
 	c := f.request("U0ALICE", "approve:p1-s1")
 	c.StaleVersion = 1
-	if got := f.click(c); !strings.Contains(got, "plan has changed") {
+	if got := f.click(c); !strings.Contains(got, "plan changed") {
 		t.Errorf("answer = %q", got)
 	}
 	if n := f.desk.decisions(); len(n) != 0 {
@@ -272,7 +272,7 @@ func TestUndoOfAnEarlierStepOutlivesItsPlan(t *testing.T) {
 	other := f.request("U0ALICE", "undo:p1-s3")
 	v, _ := buttonValue{s.inc.ID, "p1-s3", "000000000000"}.encode()
 	other.Value = &v
-	if got := f.click(other); !strings.Contains(got, "step has changed") || len(f.desk.decisions()) != 0 {
+	if got := f.click(other); !strings.Contains(got, "plan changed") || len(f.desk.decisions()) != 0 {
 		t.Errorf("an undo of another step: answer = %q, decisions %+v", got, f.desk.decisions())
 	}
 	if got := f.click(f.request("U0ALICE", "undo:p1-s3")); !strings.Contains(got, "Undoing") {

@@ -108,11 +108,7 @@ func clock(t time.Time) string {
 	return fmt.Sprintf("<!date^%d^{time}|%s>", t.Unix(), t.UTC().Format("15:04 UTC"))
 }
 
-var (
-	userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
-	// actorInText finds Slack users in sentences of the domain, which write actors as "slack:U0123".
-	actorInText = regexp.MustCompile(`\bslack:([UW][A-Z0-9]{2,20})\b`)
-)
+var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
 
 // who names an actor. Only an id that has the form of a Slack user becomes a mention.
 func who(a incident.Actor) string {
@@ -124,47 +120,40 @@ func who(a incident.Actor) string {
 	}
 }
 
-// people are the Slack users that have to do with an incident. Only they are shown by name in sentences: an alert that says "slack:U0123"
-// must not call anybody.
-type people map[string]bool
-
-func peopleOf(inc incident.Incident) people {
-	p := people{}
-	add := func(a incident.Actor) {
-		if a.Kind == "slack" && userID.MatchString(a.ID) {
-			p[a.ID] = true
+// sentence shows one whose people are values: its text is escaped, its people are mentioned. Only they are: an alert that says
+// "slack:U0123" must not call anybody.
+func sentence(spans []present.Span, most int) string {
+	var b strings.Builder
+	room := most
+	for _, s := range spans {
+		if s.Text == "" {
+			mention := who(s.Person)
+			room -= utf8.RuneCountInString(mention)
+			if room < 0 {
+				return b.String() + "…"
+			}
+			b.WriteString(mention)
+			continue
+		}
+		text := clipEscaped(oneLine(s.Text), room)
+		b.WriteString(text)
+		if room -= utf8.RuneCountInString(text); room <= 0 {
+			break
 		}
 	}
-	for _, d := range inc.Decisions {
-		add(d.By)
-	}
-	for _, t := range inc.Trials {
-		if t.UndoneBy != nil {
-			add(*t.UndoneBy)
-		}
-	}
-	if inc.AckedBy != nil {
-		add(*inc.AckedBy)
-	}
-	if inc.Active != nil {
-		add(inc.Active.By)
-	}
-	return p
+	return b.String()
 }
 
-// sentence escapes a sentence of the domain and shows the people in it by their names.
-func (p people) sentence(s string, most int) string {
-	s = escape(s, most)
-	out := actorInText.ReplaceAllStringFunc(s, func(hit string) string {
-		if id := strings.TrimPrefix(hit, "slack:"); p[id] {
-			return "<@" + id + ">"
-		}
-		return hit
-	})
-	if utf8.RuneCountInString(out) <= most {
-		return out
+// oneLine is line for a piece of a sentence: the space at its ends stays.
+func oneLine(s string) string {
+	out := line(s)
+	if strings.HasPrefix(s, " ") {
+		out = " " + out
 	}
-	return s
+	if out != " " && strings.HasSuffix(s, " ") {
+		out += " "
+	}
+	return out
 }
 
 // unlink breaks bare URLs and @channel with a zero-width space, where Slack would make them live.

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 func TestEscapeIsHarmlessAndNeverCutsAnEscapeApart(t *testing.T) {
@@ -84,12 +85,18 @@ func TestLinkRefusesTargetsThatWouldBreakIt(t *testing.T) {
 	}
 }
 
-func TestOnlyPeopleOfTheIncidentAreMentioned(t *testing.T) {
+func TestOnlyPeopleWhoAreValuesAreMentioned(t *testing.T) {
 	t.Parallel()
-	inc := asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s1").inc
-	got := peopleOf(inc).sentence("slack:U0ALICE did it, says slack:U0BOSS and kubernetes:U0ALICE", 200)
-	if want := "<@U0ALICE> did it, says slack:U0BOSS and kubernetes:U0ALICE"; got != want {
-		t.Errorf("sentence = %q, want %q", got, want)
+	alice := incident.Actor{Kind: "slack", ID: "U0ALICE"}
+	spans := present.Spans(incident.Note{Kind: incident.NoteDenied, By: alice, Step: "Scale <2> to 3", Why: "\x00 slack:U0BOSS says so"})
+	for most, want := range map[int]string{
+		200: "<@U0ALICE> denied: Scale &lt;2&gt; to 3. Reason: slack:U0BOSS says so",
+		30:  "<@U0ALICE> denied: Scale &lt;…",
+		5:   "…",
+	} {
+		if got := sentence(spans, most); got != want {
+			t.Errorf("%d: sentence = %q, want %q", most, got, want)
+		}
 	}
 	for _, a := range []incident.Actor{{Kind: "slack", ID: "!channel"}, {Kind: "slack", ID: "U0 <@U1>"}, {Kind: "kubernetes", ID: "<@U0ALICE>"}} {
 		if got := who(a); strings.Contains(got, "<") {

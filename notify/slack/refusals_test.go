@@ -112,35 +112,35 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 		{name: "value with more in it", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"x","to":"9"}`), want: "do not know this button"},
 		{name: "value that is no JSON", user: "U0ALICE", prepare: value("approve"), want: "do not know this button"},
 		{name: "value with something behind", user: "U0ALICE", prepare: value(`{"i":"a","s":"b","d":"c"}{}`), want: "do not know this button"},
-		{name: "step that is not there", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p9-s9","d":"x"}`), want: "plan has changed"},
-		{name: "digest of another plan", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"000000000000"}`), want: "plan has changed"},
+		{name: "step that is not there", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p9-s9","d":"x"}`), want: "plan changed"},
+		{name: "digest of another plan", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"000000000000"}`), want: "plan changed"},
 		{
-			name: "refused step", user: "U0ALICE", want: "This step is refused",
+			name: "refused step", user: "U0ALICE", want: "This step is blocked",
 			prepare: func(f *office, c *fakeslack.ClickRequest) {
 				v, _ := buttonValue{f.desk.inc.ID, "p1-s2", f.desk.inc.Plan.Digest}.encode()
 				c.Value = &v
 			},
 		},
 		{
-			name: "step for a person", user: "U0ALICE", want: "for a person",
+			name: "step for a person", user: "U0ALICE", want: "manual",
 			prepare: func(f *office, c *fakeslack.ClickRequest) {
 				v, _ := buttonValue{f.desk.inc.ID, "p1-s4", f.desk.inc.Plan.Digest}.encode()
 				c.Value = &v
 			},
 		},
 		{
-			name: "too late", user: "U0ALICE", want: "time to decide is over",
+			name: "too late", user: "U0ALICE", want: "has expired",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) { f.desk.inc.Plan.ExpiresAt = time.Now().Add(-time.Second) },
 		},
 		{
-			name: "decided already", user: "U0BOB", want: "decided already: approved by <@U0ALICE>",
+			name: "decided already", user: "U0BOB", want: "Already approved by <@U0ALICE>",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				s := story{t: f.t, inc: f.desk.inc, now: time.Now()}
 				f.desk.inc = s.decide(incident.Approve, "p1-s3").inc
 			},
 		},
 		{
-			name: "restart without its confirmation", user: "U0ALICE", want: "confirmation of its own",
+			name: "restart without its confirmation", user: "U0ALICE", want: "separate confirmation",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) { f.desk.inc.Plan.Steps[2].Needs.Confirm = true },
 		},
 		{

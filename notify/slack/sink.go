@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // eventType names the metadata of our messages.
@@ -128,19 +129,15 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 	return View{Text: clip(text, maxText)}
 }
 
-// renderEntry is a journal entry as a reply. The text in front of a line break is a sentence, what follows is shown as it is.
+// renderEntry is a journal entry as a reply.
 func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
-	c := &canvas{people: peopleOf(inc)}
-	if e.By != nil && e.By.Kind == "slack" {
-		c.people[e.By.ID] = true
-	}
-	head, rest, _ := strings.Cut(e.Text, "\n")
-	text := c.people.sentence(head, 1500)
-	if inc.DryRun && !strings.HasPrefix(head, "DRY RUN") {
+	c := &canvas{}
+	text := sentence(present.Entry(e), 1500)
+	if inc.DryRun && e.Said.Kind != incident.NoteDryRun {
 		text = "🧪 " + text
 	}
-	c.section(text, fence(rest, 25, 1300))
-	fallback := strings.TrimSpace(defuse(head, 500) + " " + reference(inc.ID, e.Seq))
+	c.section(text, fence(e.Said.Config, 25, 1300))
+	fallback := strings.TrimSpace(defuse(present.Plain(present.Entry(e)), 500) + " " + reference(inc.ID, e.Seq))
 	return c.blocks, fallback
 }
 

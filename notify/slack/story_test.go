@@ -355,7 +355,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out["33-observe"] = proposed(t, incident.ModeObserve, refusedBatchStep(), manualStep()).inc
 
 	out["40-closed"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()), false).
-		do(10*time.Minute, incident.Closed{By: bot, Reason: "The signals have been healthy for 10 min."}).inc
+		do(10*time.Minute, incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteHealthyFor, For: 10 * time.Minute}}).inc
 	out["41-closed-nothing-done"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).
 		do(time.Hour, incident.Closed{By: alice(), Reason: "known load test"}).inc
 	failed := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
@@ -364,14 +364,13 @@ func stories(t *testing.T) map[string]incident.Incident {
 
 	out["43-closed-after-a-revert"] = reverted.do(time.Hour, incident.Closed{By: alice(), Reason: "changed in Git"}).inc
 
-	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Quieted{Reason: advice})
+	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Quieted{Note: incident.Note{Kind: incident.NoteNoPool, Config: advice}})
 	out["50-no-pool"] = none.inc
-	out["51-no-pool-closed"] = none.do(time.Hour, incident.Closed{By: bot, Reason: "None of these alerts fires any more."}).inc
+	out["51-no-pool-closed"] = none.do(time.Hour, incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteNoneFires}}).inc
 	return out
 }
 
-const advice = `No pool for these alerts, so nothing can be looked at or proposed. Add one like this:
-pools:
+const advice = `pools:
   - name: llama-70b
     match: {model_name: "llama-70b", namespace: "llm"}
     matchers: {model_name: "llama-70b", namespace: "llm"}

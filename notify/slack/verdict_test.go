@@ -26,7 +26,7 @@ func TestACautionIsShownAtEveryLevelOfDetail(t *testing.T) {
 	t.Parallel()
 	inc := warned(t)
 	for n, d := range details() {
-		c := &canvas{opts: links, detail: d, people: peopleOf(inc)}
+		c := &canvas{opts: links, detail: d}
 		c.draw(inc)
 		text := shownText(View{Blocks: c.blocks})
 		if got := strings.Count(text, "⚠️ *Caution:* "+setBack); got != 2 {

@@ -74,7 +74,7 @@ func Render(inc incident.Incident, opts ViewOptions) View {
 		levels = levels[briefFrom:]
 	}
 	for _, d := range levels {
-		c := &canvas{opts: opts, detail: d, people: peopleOf(inc)}
+		c := &canvas{opts: opts, detail: d}
 		c.draw(inc)
 		if n, err := size(c.blocks); err == nil && n <= maxTotal && len(c.blocks) <= maxBlocks {
 			return View{Blocks: c.blocks, Text: text}

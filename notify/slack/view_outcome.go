@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 func verdictIcon(v incident.Verdict) string {
@@ -103,7 +104,7 @@ func (c *canvas) done(inc incident.Incident) []string {
 		case incident.StepApplied, incident.StepUndone, incident.StepFailed, incident.StepReverted:
 			lines = append(lines, stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+change(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
 			if s.Reason != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
-				lines = append(lines, c.people.sentence(s.Reason, c.detail.text))
+				lines = append(lines, escape(s.Reason, c.detail.text))
 			}
 			lines = append(lines, c.verified(inc, s)...)
 		case incident.StepDenied:
@@ -121,12 +122,7 @@ func (c *canvas) unrouted(inc incident.Incident) {
 	if inc.State == incident.StateClosed {
 		return
 	}
-	advice, config, found := strings.Cut(inc.Note, "\n")
-	lines := []string{c.people.sentence(advice, max(c.detail.text, 200))}
-	if found {
-		lines = append(lines, fence(config, 25, 1500))
-	}
-	c.section(lines...)
+	c.section(sentence(present.Note(inc), max(c.detail.text, 200)), fence(inc.Said.Config, 25, 1500))
 }
 
 // footer is where to read on, and what the message rests on.

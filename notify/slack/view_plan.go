@@ -115,7 +115,7 @@ func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string 
 	}
 	title := fmt.Sprintf("*%d · %s*", n, escape(name(s), most))
 	reason := func(icon, other string) string {
-		text := c.people.sentence(s.Reason, c.detail.text)
+		text := escape(s.Reason, c.detail.text)
 		if text == "" {
 			text = other
 		}
@@ -154,7 +154,7 @@ func (c *canvas) waiting(inc incident.Incident, s incident.Step, title string) s
 		}
 		return "👤 " + title + " (for a person)" + why
 	case !s.Executable():
-		return "⛔ " + title + ": " + c.people.sentence(refusals(s), c.detail.text)
+		return "⛔ " + title + ": " + escape(refusals(s), c.detail.text)
 	case inc.State == incident.StateDeciding || inc.State == incident.StateProposed:
 		return ""
 	default:
@@ -185,8 +185,8 @@ func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[in
 	if s.Why != "" {
 		lines = append(lines, escape(s.Why, c.detail.text))
 	}
-	if s.Tried != "" {
-		lines = append(lines, "🔁 *The same change was "+c.people.sentence(s.Tried, c.detail.text)+"*")
+	if tried := sentence(present.Tried(s), c.detail.text); tried != "" {
+		lines = append(lines, "🔁 *The same change was "+tried+"*")
 	}
 	if s.Needs.Restart {
 		lines = append(lines, "⚠️ *It restarts pods.*")
@@ -311,7 +311,7 @@ func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
 	}
 	lines := []string{stepIcon(inc, s) + " *" + title + "*" + change(s) + stateWord(inc, s) + record(inc, s, incident.Approve)}
 	if s.Reason != "" && inc.NoteStep != s.ID {
-		lines = append(lines, c.people.sentence(s.Reason, c.detail.text))
+		lines = append(lines, escape(s.Reason, c.detail.text))
 	}
 	lines = append(lines, c.verified(inc, s)...)
 	c.section(lines...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // status says in one or two lines where the incident stands and what comes next.
@@ -29,7 +30,7 @@ func (c *canvas) note(inc incident.Incident) string {
 	if inc.Pool == "" && inc.State != incident.StateClosed {
 		return ""
 	}
-	return c.people.sentence(inc.Note, c.detail.text)
+	return sentence(present.Note(inc), c.detail.text)
 }
 
 func (c *canvas) stateLine(inc incident.Incident) string {
@@ -76,7 +77,7 @@ func (c *canvas) runningLine(inc incident.Incident) string {
 	s, _ := inc.Step(a.Step)
 	switch {
 	case a.Op == incident.OpUndo:
-		return "↩️ *Undoing: back to " + escape(valueText(s.Undo), 40) + "* (" + c.people.sentence(a.Why, 150) + ")."
+		return "↩️ *Undoing: back to " + escape(valueText(s.Undo), 40) + "* (" + sentence(present.Why(*a), 150) + ")."
 	case a.Phase == incident.PhaseRecheck:
 		return "⏳ *Approved.* I check everything once more, then I write."
 	case a.Phase == incident.PhaseClaimed:

@@ -47,7 +47,7 @@ var inside = map[string][]string{
 	"internal/playbooktest": {"internal/cluster", "internal/evidence", "internal/incident", "internal/nearest", "internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks"},
 	"internal/store":        {"internal/incident", "internal/redact", "internal/rescue"},
 	"internal/web":          {"internal/incident", "internal/access", "internal/present"},
-	"internal/remediation":  {"internal/incident", "internal/policy", "internal/rescue", "playbooks"},
+	"internal/remediation":  {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
 	"internal/config":       {"internal/credential", "internal/incident", "internal/nearest", "internal/policy", "internal/redact", "internal/strictyaml"},
 }
 

@@ -104,7 +104,7 @@ var differs = []struct {
 	{regexp.MustCompile(`"value":"[0-9a-f-]{36}"`), "UID"},
 	{regexp.MustCompile(`resourceVersion","value":"\d+"`), "RESOURCE VERSION"},
 	// The journal may say how it knows that a write took effect.
-	{regexp.MustCompile(` ?Found done after an interruption\.`), ""},
+	{regexp.MustCompile(` ?Found applied after an interruption\.`), ""},
 }
 
 func (r *run) plain(text string) string {

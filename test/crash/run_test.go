@@ -281,7 +281,7 @@ func (r *run) approve(button string) {
 // undo plays the person who takes back the step that is in effect.
 func (r *run) undo() {
 	r.t.Helper()
-	r.press("Undo", "Undoing: ")
+	r.press("Undo", "Rolling back: ")
 }
 
 // press clicks the first button that begins with a text, until the thread has the words that the click brings.
@@ -356,11 +356,11 @@ func (r *run) takenBack() {
 	r.t.Helper()
 	r.post("firing", time.Time{})
 	r.approve("Throttle")
-	r.until("the verdict", func(context.Context) bool { return r.says("Verified: improved") })
+	r.until("the verdict", func(context.Context) bool { return r.says("Improved: ") })
 	r.undo()
 	r.until("the way back", func(context.Context) bool { return r.says("Undone: ") })
 	r.approve("Scale")
-	r.until("the recovery", func(context.Context) bool { return r.says("Verified: recovered") })
+	r.until("the recovery", func(context.Context) bool { return r.says("Fixed: ") })
 	r.ends()
 }
 

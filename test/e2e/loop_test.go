@@ -24,7 +24,7 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 		t.Errorf("somebody who is not on the list was obeyed, or not told why: %s", answers[0].Text)
 	}
 	w.click("U0ALICE", "Scale")
-	w.says("Verified: recovered")
+	w.says("Fixed: ")
 	if got := w.replicas(); got != 3 {
 		t.Errorf("the Deployment has %d replicas, want 3", got)
 	}
@@ -41,7 +41,7 @@ func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 		t.Error("scaling out is proposed before the load is reduced")
 	}
 	w.click("U0ALICE", "Throttle")
-	w.says("Verified: recovered")
+	w.says("Fixed: ")
 	if got := w.limit(); got != 112 {
 		t.Errorf("the policy lets %d requests in, want 112", got)
 	}
@@ -74,7 +74,7 @@ func TestExpiryMeansNo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, replace("expire: 5m", "expire: 3s"))
 	w.scenario("queue-backlog")
-	w.says("Nobody decided in time, and that means no")
+	w.says("Approval expired")
 	if r, l := w.replicas(), w.limit(); r != 2 || l != 184 {
 		t.Errorf("after the expiry there are %d replicas and a limit of %d, want 2 and 184", r, l)
 	}
@@ -87,8 +87,8 @@ func TestADryRunSendsNoWrite(t *testing.T) {
 	w.scenario("high-ttft")
 	w.message("DRY RUN", "2 → 3")
 	w.click("U0ALICE", "Dry run: Scale")
-	w.says("DRY RUN: would have done")
-	w.says("Verified: inconclusive")
+	w.says("DRY RUN: would have applied")
+	w.says("Inconclusive: ")
 	if r := w.replicas(); r != 2 {
 		t.Errorf("a dry run scaled to %d", r)
 	}
@@ -135,7 +135,7 @@ func TestTheBotIsKilledWhileTheSignalsSettle(t *testing.T) {
 	w.says("Waiting for the rollout")
 	w.bot.end(syscall.SIGKILL)
 	w.startBot()
-	w.says("Verified: recovered")
+	w.says("Fixed: ")
 	w.says("Closed: ")
 	if got := w.replicas(); got != 3 {
 		t.Errorf("the Deployment has %d replicas, want 3", got)
@@ -166,7 +166,7 @@ func TestAnAlertWithoutAPoolIsVisibleOnce(t *testing.T) {
 		w.push(map[string]string{"alertname": "HighTTFT", "namespace": "elsewhere", "model_name": name})
 		w.message(fmt.Sprintf("match: {model_name: %q", name))
 	}
-	w.says("Alert joined")
+	w.says("Also firing")
 	if n := len(w.slack.Messages(channel)); n != 1 {
 		t.Errorf("%d messages, want 1", n)
 	}

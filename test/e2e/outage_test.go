@@ -24,7 +24,7 @@ func TestPrometheusIsDownAfterTheApproval(t *testing.T) {
 		t.Errorf("without readings the Deployment was scaled to %d", got)
 	}
 	w.line.mend()
-	w.says("Verified: recovered")
+	w.says("Fixed: ")
 	if got := w.replicas(); got != 3 {
 		t.Errorf("the Deployment has %d replicas, want 3", got)
 	}
@@ -46,7 +46,7 @@ func TestTheAPIServerIsDownAfterTheApproval(t *testing.T) {
 	}
 	w.until("the bot tried in vain", func() bool { return strings.Contains(w.bot.out.String(), "the check before the write is tried again") })
 	w.c.StartServer(t)
-	w.clickUntil("U0ALICE", "Scale", "Verified: recovered")
+	w.clickUntil("U0ALICE", "Scale", "Fixed: ")
 	if got := w.replicas(); got != 3 {
 		t.Errorf("the Deployment has %d replicas, want 3", got)
 	}
@@ -62,7 +62,7 @@ func TestSlackIsDownWhileTheStepRuns(t *testing.T) {
 	w.slack.Outage(503)
 	w.until("the Deployment is scaled", func() bool { return w.replicas() == 3 })
 	w.slack.Outage(0)
-	w.says("Verified: recovered")
+	w.says("Fixed: ")
 	w.says("Closed: ")
 	w.nothingTwice()
 }
@@ -81,7 +81,7 @@ func TestAlertmanagerIsRestarted(t *testing.T) {
 	w.startAlertmanager()
 	w.until("Alertmanager notified again", func() bool { return strings.Count(w.bot.out.String(), "delivery stored") > told })
 	w.click("U0ALICE", "Scale")
-	w.says("Verified: recovered")
+	w.says("Fixed: ")
 	w.says("Closed: ")
 	w.nothingTwice()
 }

@@ -1,0 +1,142 @@
+package incident
+
+import "time"
+
+// NoteKind names what a note says.
+type NoteKind string
+
+// What is said of alerts and of an incident as a whole.
+const (
+	// NoteText is text that comes from elsewhere: Why.
+	NoteText        NoteKind = "text"
+	NoteStarted     NoteKind = "started"
+	NoteAcked       NoteKind = "acked"
+	NoteFiring      NoteKind = "firing"
+	NoteJoined      NoteKind = "joined"
+	NoteRefired     NoteKind = "refired"
+	NoteResolved    NoteKind = "resolved"
+	NoteMoved       NoteKind = "moved"
+	NoteNothingNew  NoteKind = "nothing_new"
+	NoteReopened    NoteKind = "reopened"
+	NoteClosedBy    NoteKind = "closed_by"
+	NoteHealthyFor  NoteKind = "healthy_for"
+	NoteUnheard     NoteKind = "unheard"
+	NoteNoneFires   NoteKind = "none_fires"
+	NoteNoData      NoteKind = "no_data"
+	NoteNoPool      NoteKind = "no_pool"
+	NotePoolGone    NoteKind = "pool_gone"
+	NoteWorkFailed  NoteKind = "work_failed"
+	NoteWorkResumed NoteKind = "work_resumed"
+)
+
+// What is said of plans and decisions.
+const (
+	NoteHealthyAgain     NoteKind = "healthy_again"
+	NoteDiagnosis        NoteKind = "diagnosis"
+	NoteNewPlan          NoteKind = "new_plan"
+	NoteNoAction         NoteKind = "no_action"
+	NoteNoStep           NoteKind = "no_step"
+	NoteManualOnly       NoteKind = "manual_only"
+	NoteAsked            NoteKind = "asked"
+	NoteExpired          NoteKind = "expired"
+	NoteAborted          NoteKind = "aborted"
+	NoteApprovalVoid     NoteKind = "approval_void"
+	NoteApprovalsLowered NoteKind = "approvals_lowered"
+	NoteApprovalsChanged NoteKind = "approvals_changed"
+	NoteApprovedPart     NoteKind = "approved_part"
+	NoteApproved         NoteKind = "approved"
+	NoteDenied           NoteKind = "denied"
+	NoteAllDenied        NoteKind = "all_denied"
+	NoteSameChannel      NoteKind = "same_channel"
+	NoteDecidedBefore    NoteKind = "decided_before"
+)
+
+// What is said of a step that is run, and of its undo.
+const (
+	NoteNotDone        NoteKind = "not_done"
+	NoteClaimed        NoteKind = "claimed"
+	NoteNoAnswer       NoteKind = "no_answer"
+	NoteUnknown        NoteKind = "unknown"
+	NoteDone           NoteKind = "done"
+	NoteDryRun         NoteKind = "dry_run"
+	NoteRolledOut      NoteKind = "rolled_out"
+	NoteNotRolledOut   NoteKind = "not_rolled_out"
+	NoteSettled        NoteKind = "settled"
+	NoteReading        NoteKind = "reading"
+	NoteVerified       NoteKind = "verified"
+	NoteDryRunEnded    NoteKind = "dry_run_ended"
+	NoteRecovered      NoteKind = "recovered"
+	NoteOutcome        NoteKind = "outcome"
+	NoteReverted       NoteKind = "reverted"
+	NoteStepReverted   NoteKind = "step_reverted"
+	NoteUndoing        NoteKind = "undoing"
+	NoteRestored       NoteKind = "restored"
+	NoteUndone         NoteKind = "undone"
+	NoteMonitoring     NoteKind = "monitoring"
+	NoteNotUndone      NoteKind = "not_undone"
+	NoteUndoDrift      NoteKind = "undo_drift"
+	NoteUndoneReverted NoteKind = "undone_reverted"
+	NoteUndoneChanged  NoteKind = "undone_changed"
+	NoteMitigationHeld NoteKind = "mitigation_held"
+	NoteUndoOnHold     NoteKind = "undo_on_hold"
+	NoteOutcomeUnseen  NoteKind = "outcome_unseen"
+	NoteEffectUnseen   NoteKind = "effect_unseen"
+	NoteObjectUnread   NoteKind = "object_unread"
+	NoteStepGone       NoteKind = "step_gone"
+)
+
+// Note is something to tell people, as facts: what it is, and what it is about. internal/present has the words, so that each place
+// shows a person, a time and a value in its own way. Which of the fields are set depends on Kind.
+type Note struct {
+	Kind NoteKind `json:"kind,omitempty"`
+	// By did it; Other is a second person.
+	By    Actor `json:"by,omitzero"`
+	Other Actor `json:"other,omitzero"`
+	// Step is a step's title, StepKind its kind, Target and Value what it is about.
+	Step     string   `json:"step,omitempty"`
+	StepKind StepKind `json:"stepKind,omitempty"`
+	Target   Target   `json:"target,omitzero"`
+	Value    Value    `json:"value,omitzero"`
+	// Names are alerts with their places, or titles of steps.
+	Names   string    `json:"names,omitempty"`
+	Pool    string    `json:"pool,omitempty"`
+	Mode    Mode      `json:"mode,omitempty"`
+	WasMode Mode      `json:"wasMode,omitempty"`
+	Verdict Verdict   `json:"verdict,omitempty"`
+	Verb    Verb      `json:"verb,omitempty"`
+	State   StepState `json:"state,omitempty"`
+	// Count of Of: approvals, readings, tries, alerts that fire.
+	Count int           `json:"count,omitempty"`
+	Of    int           `json:"of,omitempty"`
+	At    time.Time     `json:"at,omitzero"`
+	For   time.Duration `json:"for,omitempty"`
+	// Silent is how long nothing was heard.
+	Silent time.Duration `json:"silent,omitempty"`
+	Failed bool          `json:"failed,omitempty"`
+	// Setback says how the bot's own work failed, Parked that it waits for a person.
+	Setback SetbackKind `json:"setback,omitempty"`
+	Parked  bool        `json:"parked,omitempty"`
+	// Why is what somebody gave as the reason, or what a guardrail, the API server or an error says: a clause or a sentence.
+	Why string `json:"why,omitempty"`
+	// Hint is what to do about it.
+	Hint string `json:"hint,omitempty"`
+	// Config is an example for the configuration.
+	Config string `json:"config,omitempty"`
+}
+
+// Text is a note of nothing but text that comes from elsewhere.
+func Text(text string) Note {
+	if text == "" {
+		return Note{}
+	}
+	return Note{Kind: NoteText, Why: text}
+}
+
+// Same says whether two notes say the same.
+func (n Note) Same(o Note) bool {
+	if !n.At.Equal(o.At) {
+		return false
+	}
+	n.At, o.At = time.Time{}, time.Time{}
+	return n == o
+}

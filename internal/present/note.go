@@ -1,0 +1,178 @@
+package present
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Span is a piece of a sentence: text, or a person, whom each surface shows in its own way.
+type Span struct {
+	Text   string
+	Person incident.Actor
+}
+
+// The places of people in a sentence, before it is cut into spans. No text of a note keeps these characters.
+const (
+	markBy    = "\x00"
+	markOther = "\x01"
+)
+
+// Spans are the sentences of a note. Text that comes from elsewhere is in them as it is.
+func Spans(n incident.Note) []Span {
+	for _, text := range []*string{&n.Step, &n.Names, &n.Pool, &n.Why, &n.Hint, &n.Config} {
+		*text = strings.NewReplacer(markBy, "", markOther, "").Replace(*text)
+	}
+	var out []Span
+	text := words(n)
+	for text != "" {
+		at := strings.IndexAny(text, markBy+markOther)
+		if at < 0 {
+			return append(out, Span{Text: text})
+		}
+		if at > 0 {
+			out = append(out, Span{Text: text[:at]})
+		}
+		who := n.By
+		if text[at] == markOther[0] {
+			who = n.Other
+		}
+		out, text = append(out, Span{Person: who}), text[at+1:]
+	}
+	return out
+}
+
+// Said is a note in plain words, with the example for the configuration below it.
+func Said(n incident.Note) string {
+	text := Plain(Spans(n))
+	if n.Config != "" {
+		text += "\n" + n.Config
+	}
+	return text
+}
+
+// Plain is a sentence in plain words.
+func Plain(spans []Span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(cmp.Or(s.Text, Person(s.Person)))
+	}
+	return b.String()
+}
+
+// Note says why an incident is where it is. An incident of an older version has nothing but the text.
+func Note(inc incident.Incident) []Span { return spansOr(inc.Said, inc.Note) }
+
+// Why is the reason of the undo that is being run: "requested by ada: too early".
+func Why(a incident.Active) []Span {
+	if a.Said.Kind == "" {
+		return spansOr(a.Said, a.Why)
+	}
+	return undoReason(a.Said)
+}
+
+// Entry is a line of the journal.
+func Entry(e incident.Entry) []Span {
+	if e.Said.Kind == "" {
+		return []Span{{Text: e.Text}}
+	}
+	out := Spans(e.Said)
+	if e.Kind == incident.KindClosed && e.Said.Kind != incident.NoteClosedBy {
+		out = append([]Span{{Text: "Closed: "}}, out...)
+	}
+	if e.Line > 0 {
+		out = append(out, Span{Text: fmt.Sprintf(" (Line %d of this kind; most of the others are omitted from the journal.)", e.Line)})
+	}
+	return out
+}
+
+// Refusal is what a person reads whose action was refused.
+func Refusal(e *incident.RefusedError) []Span { return spansOr(e.Said, e.Reason) }
+
+func spansOr(n incident.Note, text string) []Span {
+	if n.Kind == "" && text != "" {
+		return []Span{{Text: text}}
+	}
+	return Spans(n)
+}
+
+// Fill puts into words what Apply made, for the API, for logs and for older versions, which read only these.
+func Fill(res incident.Result) incident.Result {
+	inc := &res.Incident
+	if inc.Said.Kind != "" {
+		inc.Note = Said(inc.Said)
+	}
+	if inc.Active != nil {
+		inc.Active.Why = Plain(Why(*inc.Active))
+	}
+	if inc.LastLeftOut != nil {
+		inc.LastLeftOut.Text = entryText(*inc.LastLeftOut)
+	}
+	if inc.Plan != nil {
+		for n := range inc.Plan.Steps {
+			if s := &inc.Plan.Steps[n]; s.Trial != nil {
+				s.Tried = Plain(Tried(*s))
+			}
+		}
+	}
+	for n := range res.Entries {
+		res.Entries[n].Text = entryText(res.Entries[n])
+	}
+	return res
+}
+
+func entryText(e incident.Entry) string {
+	text := Plain(Entry(e))
+	if e.Said.Config != "" {
+		text += "\n" + e.Said.Config
+	}
+	return text
+}
+
+// FillRefusal is Fill for a refusal; any other error stays as it is.
+func FillRefusal(err error) error {
+	if no, ok := err.(*incident.RefusedError); ok && no.Reason == "" { //nolint:errorlint // Apply wraps nothing
+		filled := *no
+		filled.Reason = Said(no.Said)
+		return &filled
+	}
+	return err
+}
+
+// Tried says what came of the same change earlier in the incident: "tried at 03:12 UTC: worse, rolled back by ada". Empty when it is
+// new.
+func Tried(s incident.Step) []Span {
+	t := s.Trial
+	if t == nil {
+		return spansOr(incident.Note{}, s.Tried)
+	}
+	text := "tried at " + t.At.UTC().Format("15:04 UTC")
+	if t.Verdict != "" {
+		text += ": " + string(t.Verdict)
+	}
+	out := []Span{{Text: text}}
+	if t.UndoneBy != nil {
+		out = append(out, Span{Text: ", rolled back by "}, Span{Person: *t.UndoneBy})
+	}
+	if t.Why != "" {
+		out = append(out, Span{Text: ": " + t.Why})
+	}
+	return out
+}
+
+// undoReason is a clause: "requested by ada: too early", "it didn't help: worse".
+func undoReason(n incident.Note) []Span {
+	switch {
+	case n.Verdict != "":
+		return []Span{{Text: "it didn't help: " + string(n.Verdict)}}
+	case n.For > 0:
+		return []Span{{Text: "healthy for " + incident.FormatDuration(n.For)}}
+	}
+	out := []Span{{Text: "requested by "}, {Person: n.By}}
+	if n.Why != "" {
+		out = append(out, Span{Text: ": " + n.Why})
+	}
+	return out
+}

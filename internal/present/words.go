@@ -1,0 +1,370 @@
+package present
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// words is the text of a note, with marks where its people are.
+func words(n incident.Note) string {
+	for _, of := range []func(incident.Note) string{ofIncident, ofPlan, ofDecision, ofStep, ofEffect, ofUndo, ofObstacle} {
+		if text := of(n); text != "" {
+			return text
+		}
+	}
+	return n.Why // of a kind that a newer version wrote
+}
+
+// ofIncident has what is said of alerts and of an incident as a whole.
+func ofIncident(n incident.Note) string {
+	switch n.Kind {
+	case incident.NoteStarted:
+		return "Investigation started."
+	case incident.NoteAcked:
+		return "Acknowledged by " + markBy + "."
+	case incident.NoteFiring:
+		return "Firing: " + n.Names + "."
+	case incident.NoteJoined:
+		return "Also firing: " + n.Names + "."
+	case incident.NoteRefired:
+		return "Firing again: " + n.Names + "."
+	case incident.NoteResolved:
+		return "Resolved: " + n.Names + ". " + remaining(n)
+	case incident.NoteMoved:
+		return "Moved to pool " + n.Pool + ": " + n.Names + "."
+	case incident.NoteNothingNew:
+		return "Notification after close: no newly firing alerts."
+	case incident.NoteReopened:
+		return "Firing again, reopened: " + n.Names + "." + newMode(n)
+	case incident.NoteClosedBy:
+		return "Closed by " + markBy + because(n.Why) + "."
+	case incident.NoteHealthyFor:
+		return "Healthy for " + incident.FormatDuration(n.For) + "."
+	case incident.NoteUnheard:
+		text := "Alertmanager has sent nothing about these alerts for " + incident.FormatDuration(n.Silent) + "."
+		if n.For > 0 {
+			text = "Healthy for " + incident.FormatDuration(n.For) + ". " + text
+		}
+		return text
+	case incident.NoteNoneFires:
+		return "None of these alerts is firing."
+	case incident.NoteNoData:
+		return "No alert is firing, and there has been no data for " + incident.FormatDuration(n.Silent) + "."
+	case incident.NoteNoPool:
+		return "No pool matches these alerts, so there is nothing to investigate. Add one like this:"
+	case incident.NotePoolGone:
+		text := "Pool " + n.Pool + " is no longer configured; the bot won't read or change it."
+		if n.Names != "" {
+			text += " Still in place, not reverted automatically: " + n.Names + "."
+		}
+		return text
+	case incident.NoteWorkFailed:
+		return workFailed(n)
+	case incident.NoteWorkResumed:
+		return "Work on this incident has resumed."
+	}
+	return ""
+}
+
+// remaining says what a "resolved" leaves: it closes nothing, except where no metric is looked at.
+func remaining(n incident.Note) string {
+	switch {
+	case n.Count == 0 && n.Pool == "":
+		return "No alerts are firing."
+	case n.Count == 0:
+		return "Waiting for metrics to confirm."
+	case n.Count == 1:
+		return "1 alert still firing."
+	}
+	return fmt.Sprintf("%d alerts still firing.", n.Count)
+}
+
+// newMode says what the pool's present mode changes for an incident that is opened again.
+func newMode(n incident.Note) string {
+	was, is := n.WasMode == incident.ModeDryRun, n.Mode == incident.ModeDryRun
+	switch {
+	case n.Mode == "":
+		return ""
+	case is && !was:
+		return fmt.Sprintf(" The pool is now in mode %s: nothing will be changed.", n.Mode)
+	case was && !is:
+		return fmt.Sprintf(" The pool is now in mode %s: this is no longer a dry run.", n.Mode)
+	}
+	return fmt.Sprintf(" The pool is now in mode %s.", n.Mode)
+}
+
+// workFailed says how the bot's own work failed, and who tries again when. Work that hangs cannot be stopped: the replica that gave it
+// up keeps away from the incident until that work has ended, and the end of the process ends it.
+func workFailed(n incident.Note) string {
+	text := "Work on this incident failed."
+	switch n.Setback {
+	case incident.SetbackPanic:
+		text = "Work on this incident failed with an internal error."
+	case incident.SetbackHung:
+		text = "Work on this incident did not finish in time and was given up."
+	case incident.SetbackLost:
+		text = "Work on this incident was cut off before it finished."
+	}
+	if n.Why != "" {
+		text += " (" + n.Why + ")"
+	}
+	if n.At.IsZero() {
+		return text
+	}
+	at := clock(n.At)
+	if n.Parked {
+		text += fmt.Sprintf(" That was attempt %d in a row, so this incident is parked. Needs a human.", n.Count)
+		at += ", or after any action on the incident"
+	}
+	if n.Setback == incident.SetbackHung {
+		return text + " The same replica tries again only after that work ends or after a restart. Other replicas: at " + at + "."
+	}
+	return text + " Next attempt at " + at + "."
+}
+
+// ofPlan has what is said of a diagnosis and a plan.
+func ofPlan(n incident.Note) string {
+	switch n.Kind {
+	case incident.NoteText:
+		return n.Why
+	case incident.NoteHealthyAgain:
+		return "Metrics are healthy again. No approval needed."
+	case incident.NoteDiagnosis:
+		return "Diagnosis: " + n.Why
+	case incident.NoteNewPlan:
+		return "New plan, same diagnosis: " + n.Why
+	case incident.NoteNoAction:
+		return "This diagnosis needs no action."
+	case incident.NoteNoStep:
+		return "No automated fix available right now (reasons below)."
+	case incident.NoteManualOnly:
+		return "Only manual steps apply here."
+	case incident.NoteAsked:
+		return "Requested approval of plan " + n.Why + " by " + n.At.UTC().Format(time.RFC3339) + "."
+	case incident.NoteExpired:
+		if n.Names == "" {
+			return "Approval expired; nothing was changed."
+		}
+		return "Approval expired. Still in place: " + n.Names + "."
+	case incident.NoteAborted:
+		return "Aborted by " + markBy + because(n.Why) + "."
+	}
+	return ""
+}
+
+// ofDecision has what is said of approvals and denials.
+func ofDecision(n incident.Note) string {
+	switch n.Kind {
+	case incident.NoteApprovalVoid:
+		return "The approval by " + markBy + " no longer counts: the approvers of this step changed."
+	case incident.NoteApprovalsLowered:
+		return fmt.Sprintf("%s now needs %d of the %d approvals it needed before. Approve it again.", n.Step, n.Count, n.Of)
+	case incident.NoteApprovalsChanged:
+		return fmt.Sprintf("%s now needs %d approvals instead of %d.", n.Step, n.Count, n.Of)
+	case incident.NoteApprovedPart:
+		return markBy + fmt.Sprintf(" approved: %s. %d of %d approvals.", n.Step, n.Count, n.Of)
+	case incident.NoteApproved:
+		return markBy + " approved: " + n.Step + "." + reason(n.Why)
+	case incident.NoteDenied:
+		return markBy + " denied: " + n.Step + "." + reason(n.Why)
+	case incident.NoteAllDenied:
+		return "Denied. Nothing was changed. No further proposals until it recovers or the diagnosis changes."
+	case incident.NoteSameChannel:
+		return markBy + " approved first. The second approver must use the same channel (Slack or CLI): the bot can't tell whether " +
+			markBy + " and " + markOther + " are two people."
+	case incident.NoteDecidedBefore:
+		return fmt.Sprintf("Already %s by "+markBy+". The step is %s. Your click changed nothing.", past(n.Verb), n.State)
+	}
+	return ""
+}
+
+// ofStep has what is said of a step up to its write.
+func ofStep(n incident.Note) string {
+	switch n.Kind {
+	case incident.NoteNotDone:
+		return "Not applied: " + clause(n.Why) + ". Nothing was written."
+	case incident.NoteClaimed:
+		return "Claimed the write " + n.Why + "."
+	case incident.NoteNoAnswer:
+		if n.Count <= 1 {
+			return fmt.Sprintf("No clear answer to the write of %s: %s. Checking the object before trying again.", n.Target, clause(n.Why))
+		}
+		return fmt.Sprintf("No clear answer to %d tries of the write of %s: %s. Checking the object before each try.",
+			n.Count, n.Target, clause(n.Why))
+	case incident.NoteUnknown:
+		return "Not written again: " + clause(n.Why) + ". Needs a human."
+	case incident.NoteDone:
+		return "Applied: " + n.Step + ". " + waiting(n.StepKind) + more(n.Why)
+	case incident.NoteDryRun:
+		return "DRY RUN: would have applied: " + n.Step + ". Nothing was written." + more(n.Why)
+	case incident.NoteStepGone:
+		return "Step " + n.Why + " no longer exists."
+	}
+	return ""
+}
+
+// ofEffect has what is said of a step after its write.
+func ofEffect(n incident.Note) string {
+	switch n.Kind {
+	case incident.NoteRolledOut:
+		text := "Live." + more(n.Why)
+		if n.StepKind.RollsOut() {
+			text = "Rollout complete." + more(n.Why)
+		}
+		return text + " Metrics catching up until " + n.At.UTC().Format("15:04:05 UTC") + "."
+	case incident.NoteNotRolledOut:
+		if n.StepKind.RollsOut() {
+			return "The rollout failed: " + n.Why
+		}
+		return "The change did not take effect: " + n.Why
+	case incident.NoteSettled:
+		return "Metrics have caught up."
+	case incident.NoteReading:
+		return fmt.Sprintf("Check %d after the change: %s. %s", n.Count, n.Verdict, n.Why)
+	case incident.NoteVerified:
+		return Verdict(n.Verdict) + ": " + n.Why
+	case incident.NoteDryRunEnded:
+		return "Dry run finished. Nothing was changed."
+	case incident.NoteRecovered:
+		return "Recovered after: " + n.Step + "."
+	case incident.NoteOutcome:
+		return "After " + n.Step + ": " + string(n.Verdict) + "."
+	case incident.NoteReverted:
+		return fmt.Sprintf("Reverted: %s (%s).%s The effect can't be verified, and there is nothing to roll back.",
+			n.Why, n.Target, toKeep(n.Hint))
+	case incident.NoteStepReverted:
+		return n.Step + " was reverted: " + clause(n.Why) + "."
+	}
+	return ""
+}
+
+// ofUndo has what is said of an undo.
+func ofUndo(n incident.Note) string {
+	switch n.Kind {
+	case incident.NoteUndoing:
+		why := ""
+		for _, s := range undoReason(n) {
+			why += cmp.Or(s.Text, markBy)
+		}
+		return fmt.Sprintf("Rolling back: %s to %s (%s).", n.Step, value(n.Value), why)
+	case incident.NoteRestored:
+		return fmt.Sprintf("Restored %s to %s. %s%s", n.Target, value(n.Value), waiting(n.StepKind), more(n.Why))
+	case incident.NoteUndone:
+		text := fmt.Sprintf("Rolled back: %s is %s again", n.Target, value(n.Value))
+		switch {
+		case n.Failed && n.StepKind.RollsOut():
+			text += ", but its rollout failed"
+		case n.Failed:
+			text += ", but that did not take effect"
+		}
+		return text + "." + more(n.Why)
+	case incident.NoteMonitoring:
+		return "Rolled back. Still monitoring."
+	case incident.NoteNotUndone:
+		return fmt.Sprintf("Not rolled back: %s. %s stays at %s. Needs a human.", clause(n.Why), n.Target, value(n.Value))
+	case incident.NoteUndoDrift:
+		return fmt.Sprintf("Not rolled back: %s. Check %s manually.", clause(n.Why), n.Target)
+	case incident.NoteUndoneReverted:
+		return fmt.Sprintf("Rolled back: %s was %s again, but %s.%s", n.Target, value(n.Value), n.Why, toKeep(n.Hint))
+	case incident.NoteUndoneChanged:
+		return fmt.Sprintf("Rolled back, but %s: %s.", n.Why, n.Target)
+	}
+	return ""
+}
+
+// ofObstacle has what keeps the bot from going on for the moment.
+func ofObstacle(n incident.Note) string {
+	switch n.Kind {
+	case incident.NoteMitigationHeld:
+		return n.Step + " stays in place for now: " + clause(n.Why) + "."
+	case incident.NoteUndoOnHold:
+		return "Rollback on hold: " + clause(n.Why) + "."
+	case incident.NoteOutcomeUnseen:
+		return fmt.Sprintf("Can't see the outcome of the write to %s: no Kubernetes API is configured anymore. "+
+			"Check the object manually, or abort.", n.Target)
+	case incident.NoteEffectUnseen:
+		return fmt.Sprintf("Can't see the effect of the change of %s: no Kubernetes API is configured anymore. "+
+			"Check the object manually, or abort.", n.Target)
+	case incident.NoteObjectUnread:
+		return fmt.Sprintf("The write to %s may or may not have happened: its object can't be read. Retrying. "+
+			"Check the object manually, or abort.", n.Target)
+	}
+	return ""
+}
+
+// Verdict is what the check after a change found, as a heading.
+func Verdict(v incident.Verdict) string {
+	if v == incident.VerdictRecovered {
+		return "Fixed"
+	}
+	if v == "" {
+		return ""
+	}
+	return strings.ToUpper(string(v[:1])) + string(v[1:])
+}
+
+// waiting says what has to follow a write.
+func waiting(k incident.StepKind) string {
+	if k.RollsOut() {
+		return "Waiting for the rollout."
+	}
+	return "Waiting for the gateway to accept it."
+}
+
+func past(v incident.Verb) string {
+	switch v {
+	case incident.Approve:
+		return "approved"
+	case incident.Deny:
+		return "denied"
+	case incident.Undo:
+		return "rolled back"
+	}
+	return string(v)
+}
+
+func value(v incident.Value) string {
+	if !v.Present {
+		return "unset"
+	}
+	return v.Text
+}
+
+// clause is foreign text in the middle of a sentence.
+func clause(why string) string { return strings.TrimRight(strings.TrimSpace(why), ".") }
+
+// because is a reason at the end of a sentence, without its full stop.
+func because(why string) string {
+	if why = clause(why); why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// more is a sentence after another one.
+func more(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return " " + text
+}
+
+func reason(why string) string {
+	if why = strings.TrimSpace(why); why == "" {
+		return ""
+	}
+	return " Reason: " + why
+}
+
+func toKeep(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return " To keep the change, " + hint + "."
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }
