@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -37,13 +36,12 @@ func listed(t *testing.T, n int, args ...string) (out, errs string) {
 		}
 	}))
 	t.Cleanup(bot.Close)
-	var o, e bytes.Buffer
-	env := map[string]string{"VLLM_MEDIC_TOKEN": "token"}
-	term := terminal{in: strings.NewReader(""), out: &o, err: &e, getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
-	if code := run(t.Context(), append([]string{"incidents", "list", "--state", "open", "--server", bot.URL}, args...), term); code != exitDone {
-		t.Fatalf("exit code %d: %s%s", code, o.String(), e.String())
+	c := call{args: append([]string{"incidents", "list", "--state", "open", "--server", bot.URL}, args...), env: holder()}
+	code, out, errs := c.run(t)
+	if code != exitDone {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
-	return o.String(), e.String()
+	return out, errs
 }
 
 // Whoever counts the lines must know that there are more: 50 open incidents may be 66.

@@ -89,7 +89,8 @@ func respelled(t *testing.T, variant, path string) (string, int) {
 	return strings.Join(kept, nextTest) + "\n", len(kept) - 1
 }
 
-// onlyV1 tells the tests about what the V0 engine does not have: ranks behind one port, and two names of the cache's usage.
+// onlyV1 tells the tests about what the V0 engine does not have: ranks behind one port, and two names of the cache's
+// usage.
 func onlyV1(test string) bool {
 	return strings.Contains(test, `engine="1"`) || strings.Contains(test, "vllm:gpu_cache_usage_perc")
 }
