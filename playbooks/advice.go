@@ -34,7 +34,7 @@ func (c *Catalog) filled(advice string, readings map[string]incident.Reading) st
 		name := m[1 : len(m)-1]
 		r := readings[name]
 		if !r.HasValue() {
-			return "(not known)"
+			return "unknown"
 		}
 		if r.Unit == incident.UnitCount {
 			whole := *r.Value

@@ -51,7 +51,7 @@ func (c *Catalog) ProfileNames() []string {
 	return out
 }
 
-// Profile returns a built-in or loaded set of targets by name. False when there is none of that name.
+// Profile returns a built-in or loaded set of targets by name. False when there is not one of that name.
 func (c *Catalog) Profile(name string) (incident.SLO, bool) {
 	for _, p := range c.profiles {
 		if p.Profile == name {
@@ -73,7 +73,7 @@ func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	return slices.DeleteFunc(c.AllSignals(), func(s incident.Signal) bool { return !wanted[s.Name] })
 }
 
-// Rule is the rule of a diagnosis as it is written; empty when there is none of that name.
+// Rule is the rule of a diagnosis as it is written; empty when there is not one of that name.
 func (c *Catalog) Rule(name string) string {
 	for _, d := range c.diagnoses {
 		if d.name == name {

@@ -84,11 +84,11 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 		if v.answer.truth == incident.True {
 			switch {
 			case h.explains(chosen.diagnosis, v.diagnosis):
-				o.Why = "it is a symptom: " + chosen.diagnosis.name + " explains it (" + o.Why + ")"
+				o.Why = "symptom of " + chosen.diagnosis.name + " (" + o.Why + ")"
 			case h.explains(v.diagnosis, chosen.diagnosis):
-				o.Why = "it holds too and may be behind " + chosen.diagnosis.name + ", but asks for nothing (" + o.Why + ")"
+				o.Why = "also true and maybe the cause of " + chosen.diagnosis.name + ", but needs no action (" + o.Why + ")"
 			default:
-				o.Why = "it holds too, independent of " + chosen.diagnosis.name + " (" + o.Why + ")"
+				o.Why = "also true, independent of " + chosen.diagnosis.name + " (" + o.Why + ")"
 			}
 		}
 		out = append(out, o)
@@ -118,7 +118,7 @@ func besides(verdicts []verdict, chosen *verdict, sel selection, f facts) []stri
 			}
 		}
 		if len(words) > 0 {
-			out = append(out, "Independent of it "+d.name+" holds too; against that one "+strings.Join(words, ", ")+" would help.")
+			out = append(out, "Also true, independently: "+d.name+". For that, consider "+strings.Join(words, ", ")+".")
 		}
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
-// Whatever two troubles meet, "nothing is to be done" is never the answer to one that acts and that it does not bring about.
+// Whatever two troubles meet, "no action needed" is never the answer to one that acts and that it does not bring about.
 func TestADiagnosisWithoutActionNeverHidesOneThatActs(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
@@ -39,7 +39,7 @@ func TestADiagnosisWithoutActionNeverHidesOneThatActs(t *testing.T) {
 			}
 			met++
 			for _, o := range got.Others {
-				if o.Verdict == incident.True && steps[o.Name] > 0 && !strings.HasPrefix(o.Why, "it is a symptom: ") {
+				if o.Verdict == incident.True && steps[o.Name] > 0 && !strings.HasPrefix(o.Why, "symptom of ") {
 					t.Errorf("%s with %s: %s is chosen, and %s acts", a.diagnosis, b.diagnosis, got.Diagnosis.Name, o.Name)
 				}
 			}
@@ -84,7 +84,7 @@ func TestForOneAlertADiagnosisWithoutActionHidesNeitherWhatTurnsAKnobNorWhatTheA
 			met++
 			for _, o := range got.Others {
 				hides := turns[o.Name] || steps[o.Name] > 0 && slices.Contains(leads[a.alert], o.Name)
-				if o.Verdict == incident.True && hides && !strings.HasPrefix(o.Why, "it is a symptom: ") {
+				if o.Verdict == incident.True && hides && !strings.HasPrefix(o.Why, "symptom of ") {
 					t.Errorf("%s with %s for %s: %s is chosen, and %s acts", a.diagnosis, b.diagnosis, a.alert, got.Diagnosis.Name, o.Name)
 				}
 			}

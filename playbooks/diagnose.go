@@ -129,12 +129,12 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 	for _, s := range d.steps {
 		if s.condition != nil {
 			if a := s.condition.ask(f); a.truth != incident.True {
-				left = append(left, "Left out, "+stepWords(s.request)+": "+a.why()+".")
+				left = append(left, "Skipped "+stepWords(s.request)+": "+a.why()+".")
 				continue
 			}
 		}
 		if n := forbidding(sel, s.request, ownerAnswers); n != nil {
-			left = append(left, "Left out, "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.fact().String()))
+			left = append(left, "Skipped "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.fact().String()))
 			continue
 		}
 		steps = append(steps, s.request)
@@ -169,9 +169,9 @@ func stepWords(s incident.StepRequest) string {
 // was looked at.
 func (s selection) nothingToDo() string {
 	if len(s.unknown) > 0 {
-		return "As far as vLLM's metrics show, nothing is to be done: "
+		return "No action needed, as far as vLLM's metrics show: "
 	}
-	return "Nothing is to be done: "
+	return "No action needed: "
 }
 
 func (s selection) notes() []string {
@@ -185,7 +185,7 @@ func (s selection) notes() []string {
 		}
 		names = append(names, n)
 	}
-	return []string{"No playbook answers " + strings.Join(names, ", ") + ", so every playbook was asked."}
+	return []string{"No playbook matches " + strings.Join(names, ", ") + "; all playbooks were evaluated."}
 }
 
 // undiagnosed says why there is no diagnosis: none holds, or it cannot be told.
@@ -205,11 +205,11 @@ func undiagnosed(verdicts []verdict, f facts) []string {
 	missing := byReason(names, f)
 	switch {
 	case len(open) == 0:
-		return []string{"No known cause: none of the diagnoses that were weighed holds."}
+		return []string{"No known cause: no diagnosis matches."}
 	case len(missing) == 0:
-		return []string{"No cause can be told: " + strings.Join(open, ", ") + " cannot be decided, because a reading is only a bound or a target is missing."}
+		return []string{"Cannot determine the cause: " + strings.Join(open, ", ") + " undecided because a reading is only a bound or a target is missing."}
 	default:
-		return []string{"No cause can be told. Readings are missing: " + strings.Join(missing, "; ") + ". With them it could be " + few(open) + "."}
+		return []string{"Cannot determine the cause. Missing readings: " + strings.Join(missing, "; ") + ". Could be " + few(open) + "."}
 	}
 }
 
@@ -250,7 +250,7 @@ func deeper(verdicts []verdict, chosen *verdict) []string {
 			break
 		}
 		if v.answer.truth == incident.Undecided {
-			out = append(out, "A deeper cause cannot be ruled out: "+v.diagnosis.name+" ("+v.answer.why()+").")
+			out = append(out, "Can't rule out a deeper cause: "+v.diagnosis.name+" ("+v.answer.why()+").")
 		}
 	}
 	return out

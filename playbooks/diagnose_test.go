@@ -30,7 +30,7 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 	}
 	for _, name := range []string{"queueing", "client-timeouts"} {
 		o := verdictOf(t, got, name)
-		if o.Verdict != incident.True || !strings.HasPrefix(o.Why, "it is a symptom: kv-thrash explains it (") {
+		if o.Verdict != incident.True || !strings.HasPrefix(o.Why, "symptom of kv-thrash (") {
 			t.Errorf("%s: %s %q", name, o.Verdict, o.Why)
 		}
 	}
@@ -80,7 +80,7 @@ func TestADeeperCauseThatCannotBeRuledOutIsSaid(t *testing.T) {
 	if nameOf(got.Diagnosis) != "queueing" {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
-	if !strings.Contains(got.Note, "A deeper cause cannot be ruled out: kv-thrash (preemption_rate was not read).") {
+	if !strings.Contains(got.Note, "Can't rule out a deeper cause: kv-thrash (preemption_rate was not read).") {
 		t.Errorf("the note is %q", got.Note)
 	}
 }
@@ -93,23 +93,23 @@ func TestNothingHolds(t *testing.T) {
 		ev   incident.Evidence
 		want []string
 	}{
-		{"everything is known", readings(calm()), []string{"No known cause: none of the diagnoses that were weighed holds."}},
+		{"everything is known", readings(calm()), []string{"No known cause: no diagnosis matches."}},
 		{"nothing was read", incident.Evidence{}, []string{
-			"No cause can be told. Readings are missing: ", "Readings are missing: nixl_failed_rate, ", " more (not read)", "With them it could be nixl-transfer-failing, nixl-lease-expiring,",
-			"Whether it is over cannot be told: ttft_p95 was not read.",
+			"Cannot determine the cause. Missing readings: ", "Missing readings: nixl_failed_rate, ", " more (not read)", "Could be nixl-transfer-failing, nixl-lease-expiring,",
+			"Cannot confirm recovery: ttft_p95 was not read.",
 		}},
 		{"a reading failed", func() incident.Evidence {
 			ev := readings(calm())
 			ev.Readings["ttft_p95"] = incident.Reading{Error: "context deadline exceeded"}
 			return ev
-		}(), []string{"Readings are missing: ttft_p95 (error: context deadline exceeded).", "With them it could be long-prefill."}},
+		}(), []string{"Missing readings: ttft_p95 (error: context deadline exceeded).", "Could be long-prefill."}},
 		{"a bound settles nothing", func() incident.Evidence {
 			ev := readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "queue_time_p95": 0.3}))
 			for name, v := range map[string]float64{"ttft_p95": 6, "prefill_p95": 2} {
 				ev.Readings[name] = incident.Reading{Value: &v, Bound: incident.AtLeast}
 			}
 			return ev
-		}(), []string{"No cause can be told: long-prefill cannot be decided, because a reading is only a bound or a target is missing."}},
+		}(), []string{"Cannot determine the cause: long-prefill undecided because a reading is only a bound or a target is missing."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAnAlertThatNobodyKnowsAsksEveryPlaybook(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("MyOwnAlert"), Pool: chat(), Evidence: readings(thrash())})
-	if nameOf(got.Diagnosis) != "kv-thrash" || !strings.HasPrefix(got.Note, "No playbook answers MyOwnAlert, so every playbook was asked.") {
+	if nameOf(got.Diagnosis) != "kv-thrash" || !strings.HasPrefix(got.Note, "No playbook matches MyOwnAlert; all playbooks were evaluated.") {
 		t.Errorf("got %s, %q", nameOf(got.Diagnosis), got.Note)
 	}
 	all := 0
@@ -158,8 +158,8 @@ func TestAnAlertThatNobodyKnowsIsNotWavedAway(t *testing.T) {
 	c := builtin(t, playbooks.Options{})
 	quiet := with(map[string]float64{"running": 0, "requests_held": 0, "generation_tokens_rate": 0, "prompt_tokens_rate": 0})
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("GPUTooHot", ""), Pool: chat(), Evidence: readings(quiet)})
-	if nameOf(got.Diagnosis) != "idle" || !strings.Contains(got.Note, "As far as vLLM's metrics show, nothing is to be done: ") ||
-		!strings.HasPrefix(got.Note, "No playbook answers GPUTooHot, (without a name), so") {
+	if nameOf(got.Diagnosis) != "idle" || !strings.Contains(got.Note, "No action needed, as far as vLLM's metrics show: ") ||
+		!strings.HasPrefix(got.Note, "No playbook matches GPUTooHot, (without a name); all") {
 		t.Errorf("%s: %q", nameOf(got.Diagnosis), got.Note)
 	}
 }
@@ -246,7 +246,7 @@ func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 		if s := got.Steps[2]; s.Add != 1 || s.Factor != 0 || s.RevertAfter != 0 {
 			t.Errorf("replicas: %+v", s)
 		}
-		if s := got.Steps[3]; !strings.HasPrefix(s.Advice, "Separate the pools") {
+		if s := got.Steps[3]; !strings.HasPrefix(s.Advice, "Send long prompts") {
 			t.Errorf("manual: %+v", s)
 		}
 		for _, worse := range []string{"raise max_num_seqs", "restart pods"} {
@@ -268,7 +268,7 @@ func TestWhatOneAlertForbidsAnotherDoesNotAllow(t *testing.T) {
 		if diff := cmp.Diff(want, kinds(got.Steps)); nameOf(got.Diagnosis) != "kv-thrash" || diff != "" {
 			t.Errorf("%s: %s %s", other, nameOf(got.Diagnosis), diff)
 		}
-		if !strings.Contains(got.Note, "Left out, lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+		if !strings.Contains(got.Note, "Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
 			t.Errorf("%s: the note does not say what was left out: %q", other, got.Note)
 		}
 	}
@@ -311,7 +311,7 @@ func TestHighTTFTNeverLowersMaxNumBatchedTokens(t *testing.T) {
 		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
 			t.Error(diff)
 		}
-		if !strings.Contains(got.Note, "Left out, lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+		if !strings.Contains(got.Note, "Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
 			t.Errorf("the note does not say what was left out: %q", got.Note)
 		}
 	}
@@ -334,12 +334,12 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			ev := with(prefill)
 			ev["tpot_p95"] = 0.049
 			return readings(ev)
-		}(), without, "Left out, raising max_num_batched_tokens: tpot_p95 is 49 ms, not at most 40 ms."},
+		}(), without, "Skipped raising max_num_batched_tokens: tpot_p95 is 49 ms, not at most 40 ms."},
 		{"not known", func() incident.Evidence {
 			ev := with(prefill)
 			delete(ev, "tpot_p95")
 			return readings(ev)
-		}(), without, "Left out, raising max_num_batched_tokens: tpot_p95 was not read."},
+		}(), without, "Skipped raising max_num_batched_tokens: tpot_p95 was not read."},
 		{"a prefix cache that finds less than usual", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prefix_hit_rate": 0.38})), without, "prefix_hit_rate is 38 %, not at least 40 %"},
 		{"a pool without prefix caching", func() incident.Evidence {
 			ev := readings(with(maps.Clone(prefill)))
@@ -380,7 +380,7 @@ func TestDiagnosesWithoutActionProposeNothingAndSayWhy(t *testing.T) {
 			continue
 		}
 		got := c.Diagnose(playbooks.Input{Alerts: alerts(tr.alert), Pool: chat(), Evidence: tr.evidence(nil)})
-		if len(got.Steps) != 0 || !strings.Contains(got.Note, "Nothing is to be done: ") {
+		if len(got.Steps) != 0 || !strings.Contains(got.Note, "No action needed: ") {
 			t.Errorf("%s: %d steps, note %q", tr.diagnosis, len(got.Steps), got.Note)
 		}
 	}

@@ -19,7 +19,7 @@ func (c *Catalog) markUnexamined(
 	}
 	open := maps.Clone(f)
 	for name := range missing {
-		open[name] = quantity{kind: readingType(), unit: f[name].unit, why: "not looked at"}
+		open[name] = quantity{kind: readingType(), unit: f[name].unit, why: "not checked"}
 	}
 	for _, v := range verdicts {
 		i := slices.IndexFunc(others, func(o incident.Other) bool { return o.Name == v.diagnosis.name })
@@ -36,7 +36,7 @@ func (c *Catalog) markUnexamined(
 		}
 		why := missing[names[0]]
 		others[i].Verdict, others[i].NotLookedAt = incident.Undecided, why
-		others[i].Why = "not looked at: " + few(names) + ", because " + why
+		others[i].Why = "not checked: " + few(names) + " (" + why + ")"
 	}
 	return others
 }
@@ -46,9 +46,9 @@ func (c *Catalog) markUnexamined(
 func (c *Catalog) unexaminedSignals(ev incident.Evidence) map[string]string {
 	cl, out := ev.Cluster, map[string]string{}
 	if cl.NotConfigured {
-		why := "no Kubernetes is configured"
+		why := "Kubernetes is not configured"
 		if cl.NoWorkload {
-			why = "the pool names no workload"
+			why = "the pool has no workload"
 		}
 		for name, f := range c.facts {
 			// Prometheus can tell the age of the youngest engine, too.

@@ -127,7 +127,7 @@ func (r recovery) notes() []string {
 	}
 	var out []string
 	if r.lost != "" {
-		out = append(out, "Whether it is over cannot be told: the diagnosis "+r.lost+" is not in the catalog any more.")
+		out = append(out, "Cannot confirm recovery: the diagnosis "+r.lost+" is no longer in the catalog.")
 	}
 	var open []string
 	for _, h := range r.answers {
@@ -141,7 +141,7 @@ func (r recovery) notes() []string {
 		if len(open) > most {
 			text += fmt.Sprintf("; and %d more", len(open)-most)
 		}
-		out = append(out, "Whether it is over cannot be told: "+text+".")
+		out = append(out, "Cannot confirm recovery: "+text+".")
 	}
 	return out
 }

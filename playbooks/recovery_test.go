@@ -104,7 +104,7 @@ func TestRecovery(t *testing.T) {
 			if got.Healthy != tt.want {
 				t.Errorf("healthy is %s, want %s; %+v", got.Healthy, tt.want, got.Recovery)
 			}
-			if told := strings.Contains(got.Note, "Whether it is over cannot be told: "); told != (tt.want == open) {
+			if told := strings.Contains(got.Note, "Cannot confirm recovery: "); told != (tt.want == open) {
 				t.Errorf("healthy is %s and the note is %q", got.Healthy, got.Note)
 			}
 		})
@@ -149,7 +149,7 @@ func TestRecoveryWaitsForTheCauseToo(t *testing.T) {
 		if got.Healthy != want {
 			t.Errorf("planned for %q: healthy is %s, want %s", plannedFor, got.Healthy, want)
 		}
-		if plannedFor == "gone-playbook" && !strings.Contains(got.Note, "gone-playbook is not in the catalog any more") {
+		if plannedFor == "gone-playbook" && !strings.Contains(got.Note, "gone-playbook is no longer in the catalog") {
 			t.Errorf("the note is %q", got.Note)
 		}
 	}

@@ -50,7 +50,7 @@ func said() map[string]string {
 		"diagnosisDoc.When":           "The rule in CEL over signals and slo.*; numbers carry their units: ttft_p95 > slo.ttft.or(2500ms).",
 		"diagnosisDoc.Explains":       "Diagnoses farther from the cause that it brings about.",
 		"diagnosisDoc.Never":          "Changes that would make it worse.",
-		"diagnosisDoc.NoAction":       "Why nothing is to be done; for a diagnosis without steps.",
+		"diagnosisDoc.NoAction":       "Why no action is needed; for a diagnosis without steps.",
 		"diagnosisDoc.Steps":          "What to do, in this order.",
 		"stepDoc.Throttle":            "Lets fewer requests in at once.",
 		"stepDoc.Replicas":            "Adds replicas.",

@@ -27,7 +27,7 @@ func features() []string {
 
 // readings makes evidence of exact values, of a pool without Kubernetes.
 func readings(values map[string]float64) incident.Evidence {
-	ev := incident.Evidence{At: at(), Readings: map[string]incident.Reading{}, Cluster: incident.Cluster{NotConfigured: true, Error: "no Kubernetes is configured"}}
+	ev := incident.Evidence{At: at(), Readings: map[string]incident.Reading{}, Cluster: incident.Cluster{NotConfigured: true, Error: "Kubernetes is not configured"}}
 	for _, name := range features() {
 		ev.Readings[name] = incident.Reading{Signal: name, At: at()}
 	}

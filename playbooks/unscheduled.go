@@ -34,11 +34,12 @@ func unscheduled(ev incident.Evidence) []string {
 				since = o.Unscheduled
 			}
 		}
-		what := "Pod " + names[0] + " waits"
+		what := "Pod " + names[0] + " has waited"
 		if len(names) > 1 {
-			what = fmt.Sprintf("%d pods wait", len(names))
+			what = fmt.Sprintf("%d pods have waited", len(names))
 		}
-		text := fmt.Sprintf("%s for a node (since %s, %s before this look)", what, since.UTC().Format("15:04 UTC"), incident.FormatDuration(ev.At.Sub(since)))
+		waited := incident.FormatDuration(ev.At.Sub(since))
+		text := fmt.Sprintf("%s for a node since %s (%s)", what, since.UTC().Format("15:04 UTC"), waited)
 		if p.Unschedulable != "" {
 			text += ": " + p.Unschedulable
 		}

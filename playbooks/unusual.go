@@ -47,7 +47,8 @@ func (c *Catalog) departures(ev incident.Evidence) []string {
 		if *b.Score < 0 {
 			side = "below"
 		}
-		text := fmt.Sprintf("%s %s is %.1f standard deviations %s the hour before (%s on average)", r.Title, r.Text(), math.Abs(*b.Score), side, incident.FormatValue(b.Mean, r.Unit))
+		text := fmt.Sprintf("%s %s is %.1f standard deviations %s the hour before (%s on average)",
+			r.Label(), r.Text(), math.Abs(*b.Score), side, incident.FormatValue(b.Mean, r.Unit))
 		if y := b.Yesterday; y != nil {
 			text += "; at this hour yesterday it was " + incident.FormatValue(*y, r.Unit)
 			if *y > 0 && *r.Value < yesterdayDeparture**y && *r.Value > *y/yesterdayDeparture {
@@ -81,7 +82,8 @@ func (c *Catalog) together(ev incident.Evidence) []string {
 		a, b := ev.Readings[p[0]], ev.Readings[p[1]]
 		if r, n, ok := correlation(a.Series, b.Series); ok && r > strongCorrelation {
 			span := a.Series[len(a.Series)-1].At.Sub(a.Series[0].At).Round(time.Minute)
-			out = append(out, fmt.Sprintf("%s and %s rise and fall together (correlation %.2f over %d points in %s).", a.Title, lowerFirst(b.Title), r, n, incident.FormatDuration(span)))
+			out = append(out, fmt.Sprintf("%s and %s are correlated (r = %.2f, %d points in %s).",
+				a.Label(), lowerFirst(b.Label()), r, n, incident.FormatDuration(span)))
 		}
 	}
 	return out
@@ -138,23 +140,25 @@ func recentChanges(ev incident.Evidence) []string {
 		if ch.Own || ago < 0 || ago > changesBack || len(out) == mostChanges {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s (%s before this look): %s: %s", ch.At.UTC().Format("15:04 UTC"), incident.FormatDuration(ago), ch.Object, sentence(ch.Text)))
+		out = append(out, fmt.Sprintf("%s (%s earlier): %s: %s",
+			ch.At.UTC().Format("15:04 UTC"), incident.FormatDuration(ago), ch.Object, sentence(ch.Text)))
 	}
 	return out
 }
 
-// deadNotes say which alerts cannot see this pool, and of which that is not known.
+// deadNotes say which alerts can never fire for this pool, and of which that is not known.
 func deadNotes(ev incident.Evidence) []string {
 	var out []string
 	for _, d := range ev.DeadAlerts {
-		out = append(out, fmt.Sprintf("The rule of %s cannot see this pool: it asks for %s, which its vLLM does not have.", d.Alert, strings.Join(d.Missing, ", ")))
+		out = append(out, fmt.Sprintf("The rule of %s can never fire for this pool: it uses %s, which its vLLM does not export.",
+			d.Alert, strings.Join(d.Missing, ", ")))
 	}
 	const most = 3
 	for n, u := range ev.Unexamined {
 		if more := len(ev.Unexamined) - most; n == most {
-			return append(out, fmt.Sprintf("The rules of %d more alerts were not examined.", more))
+			return append(out, fmt.Sprintf("The rules of %d more alerts were not checked.", more))
 		}
-		out = append(out, fmt.Sprintf("Whether the rule of %s can see this pool is not known: its expression is %s.", u.Alert, u.Why))
+		out = append(out, fmt.Sprintf("The rule of %s was not checked against this pool: its expression is %s.", u.Alert, u.Why))
 	}
 	return out
 }
@@ -183,13 +187,14 @@ func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 		if !(times > 0) {
 			continue
 		}
-		found = append(found, distance{times, fmt.Sprintf("%s %s (%s)", lowerFirst(r.Title), r.Text(), incident.FormatValue(*r.Threshold, r.Unit))})
+		text := fmt.Sprintf("%s %s (%s)", lowerFirst(r.Label()), r.Text(), incident.FormatValue(*r.Threshold, r.Unit))
+		found = append(found, distance{times, text})
 	}
 	slices.SortStableFunc(found, func(a, b distance) int { return cmp.Compare(b.times, a.times) })
 	found = found[:min(len(found), most)]
 	beyond := countOf(found, func(d distance) bool { return d.times > 1 })
 	var out []string
-	for title, list := range map[string][]distance{"Furthest beyond their limits: ": found[:beyond], "Nearest to their limits: ": found[beyond:]} {
+	for title, list := range map[string][]distance{"Furthest past their limits: ": found[:beyond], "Closest to their limits: ": found[beyond:]} {
 		var texts []string
 		for _, d := range list {
 			texts = append(texts, d.text)

@@ -31,8 +31,8 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 		"two documents":   {sound + "---\na: 1\n", []string{"the file holds several documents"}},
 		"nothing to test": {"interval: 15s\n", []string{"x.yaml:1:1: tests is missing"}},
 		"shape, all of it": {"tests:\n  - nam: x\n    at: soon\n    expect: {diagnosis: queueing, readings: {waiting: many}}\nfoo: 1\n", []string{
-			`x.yaml:2:5: there is no field "nam" here`, `x.yaml:3:9: "soon" is not a duration`,
-			`x.yaml:4:55: "many" is not a number with a unit`, `x.yaml:5:1: there is no field "foo" here`,
+			`x.yaml:2:5: unknown field "nam"`, `x.yaml:3:9: "soon" is not a duration`,
+			`x.yaml:4:55: "many" is not a number with a unit`, `x.yaml:5:1: unknown field "foo"`,
 		}},
 		"a field twice": {"tests: []\ntests: []\n", []string{
 			"x.yaml:1:8: tests is missing",
@@ -64,7 +64,7 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
   - name: one
     expect: {}
 `, []string{
-			`x.yaml:3:22: dialects: "klingon" is none of all, vllm`,
+			`x.yaml:3:22: dialects: "klingon" is not one of all, vllm`,
 			`x.yaml:5:52: series: unexpected end of input`,
 			`x.yaml:6:60: values: unexpected identifier "oops"`,
 			`x.yaml:8:9: the series vllm:num_requests_running is there already`,
@@ -73,13 +73,13 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			`x.yaml:12:61: observe: "97%" is neither a time nor a number`,
 			`x.yaml:13:83: nothing is left for the last span`,
 			`x.yaml:14:9: the histogram has no spans`,
-			`x.yaml:15:17: there is no profile "chit-chat"; there are chat, completion, batch, rag, agentic`,
-			`x.yaml:15:36: there is no field "replica" here; did you mean "replicas"?`,
+			`x.yaml:15:17: unknown profile "chit-chat"; known: chat, completion, batch, rag, agentic`,
+			`x.yaml:15:36: unknown field "replica"; did you mean "replicas"?`,
 			`x.yaml:15:68: http_route: needs namespace and name`,
-			`x.yaml:18:21: there is no field "redy" here; did you mean "ready"?`,
-			`x.yaml:21:18: there is no diagnosis "quueing"; did you mean "queueing"?`,
-			`x.yaml:22:27: "maybe" is none of true, false, undecided`,
-			`x.yaml:23:16: "ill" is none of`,
+			`x.yaml:18:21: unknown field "redy"; did you mean "ready"?`,
+			`x.yaml:21:18: unknown diagnosis "quueing"; did you mean "queueing"?`,
+			`x.yaml:22:27: "maybe" is not one of true, false, undecided`,
+			`x.yaml:23:16: "ill" is not one of`,
 			`x.yaml:24:5: at is missing`,
 			`x.yaml:24:11: there is a test "one" already`,
 			`x.yaml:25:13: diagnosis is missing`,
@@ -105,12 +105,12 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			`x.yaml:4:18: no signal reads vllm:num_request_waiting; did you mean vllm:num_requests_waiting?`,
 			`x.yaml:6:18: no signal reads node_load1`,
 			`x.yaml:9:18: no signal reads vllm:time_to_first_token_secnds_bucket; did you mean vllm:time_to_first_token_seconds_bucket?`,
-			`x.yaml:14:18: there is no diagnosis "zebra"; there are at-capacity`,
-			`x.yaml:15:26: there is no diagnosis "kv-trash"; did you mean "kv-thrash"?`,
-			`x.yaml:16:26: there is no signal "wating"; did you mean "waiting"?`,
-			`x.yaml:16:84: there is no signal "zebra"`,
-			`x.yaml:17:14: there is no step "trottle"; did you mean "throttle"?`,
-			`x.yaml:17:49: there is no step "restart"; there are replicas, max_num_batched_tokens, throttle, manual`,
+			`x.yaml:14:18: unknown diagnosis "zebra"; known: at-capacity`,
+			`x.yaml:15:26: unknown diagnosis "kv-trash"; did you mean "kv-thrash"?`,
+			`x.yaml:16:26: unknown signal "wating"; did you mean "waiting"?`,
+			`x.yaml:16:84: unknown signal "zebra"`,
+			`x.yaml:17:14: unknown step "trottle"; did you mean "throttle"?`,
+			`x.yaml:17:49: unknown step "restart"; known: replicas, max_num_batched_tokens, throttle, manual`,
 		}},
 		"alternatives of a field": {`tests:
   - name: one
@@ -123,10 +123,10 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
       plan: [{throttle: {}, replicas: {}}, {throttle: {by: 2}}]
       readings: {a: {value: 1s, tolerance: 1%}, b: {value: no data, tolerance: 1}}
 `, []string{
-			"x.yaml:3:14: the alert has no label alertname", "x.yaml:3:42: give expr or generatorURL", `x.yaml:3:96: there is no field "lables" here`,
+			"x.yaml:3:14: the alert has no label alertname", "x.yaml:3:42: give expr or generatorURL", `x.yaml:3:96: unknown field "lables"`,
 			`x.yaml:4:39: the buckets are v1, old or a list of numbers, not "v7"`, "x.yaml:4:65: the bounds of buckets must rise",
-			`x.yaml:5:18: there is no field "tfft" here`,
-			"x.yaml:9:14: a step is its kind, or one kind with what it asks for", `x.yaml:9:56: there is no field "by" here`,
+			`x.yaml:5:18: unknown field "tfft"`,
+			"x.yaml:9:14: a step is its kind, or one kind with what it asks for", `x.yaml:9:56: unknown field "by"`,
 			"x.yaml:10:21: tolerance: 1% is not a distance from 1s", "x.yaml:10:52: no data has no tolerance",
 		}},
 	} {
@@ -189,7 +189,7 @@ func TestPlaybooksOfOnesOwnAreTested(t *testing.T) {
 			":1:21: playbooks: ", "away: no such file or directory", ":1:30: playbooks: ",
 			"empty holds no *.yaml",
 		},
-		"tests/bad.yaml": {"bad/mine.yaml:6:", "wating", `tests/bad.yaml:8:5: there is no field "more" here`},
+		"tests/bad.yaml": {"bad/mine.yaml:6:", "wating", `tests/bad.yaml:8:5: unknown field "more"`},
 	} {
 		_, err := Read(filepath.Join(dir, name), builtin(t))
 		for _, w := range want {

@@ -114,7 +114,8 @@ func TestEverySignalHasAShortNameOfItsOwn(t *testing.T) {
 
 func headings() []string {
 	return []string{
-		"## What it means", "## How it is told", "## What the bot proposes", "## What would make it worse", "## When it cannot tell", "## Sources",
+		"## What it means", "## How it's detected", "## What the bot proposes", "## What would make it worse",
+		"## When it can't tell", "## Sources",
 	}
 }
 
