@@ -19,29 +19,29 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// mistakes are everything that is wrong with a configuration and its playbooks, one line each.
-type mistakes []string
+// errorList is everything that is wrong with a configuration and its playbooks, one line each.
+type errorList []string
 
-// Error has one mistake a line.
-func (m mistakes) Error() string { return strings.Join(m, "\n") }
+// Error has one error per line.
+func (m errorList) Error() string { return strings.Join(m, "\n") }
 
 // add adds what was found in files.
-func (m *mistakes) add(found strictyaml.Problems) {
+func (m *errorList) add(found strictyaml.Problems) {
 	for _, p := range found {
 		*m = append(*m, p.String())
 	}
 }
 
 func check(t terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "check", Short: "check the configuration and the playbooks; all errors at once"}
+	cmd := &cobra.Command{Use: "check", Short: "check the configuration and the playbooks; reports every error"}
 	fs := cmd.Flags()
 	path := configFlag(fs, t)
-	offline := fs.Bool("offline", false, "do not read the values of secrets: for a machine that does not have them")
+	offline := fs.Bool("offline", false, "skip secrets, for a machine that does not have them")
 	open := fs.Bool("allow-unauthenticated-webhook", false, "accept a webhook without authentication, as serve does with this flag")
-	live := fs.Bool("live", false, "also ask Prometheus, Kubernetes and Slack; reads only")
+	live := fs.Bool("live", false, "also query Prometheus, Kubernetes and Slack, read-only")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *live && *offline {
-			return usageError{"--live needs the secrets that --offline leaves unread; give one of the two"}
+			return usageError{"--live needs the secrets that --offline skips; use one of the two"}
 		}
 		return checkFile(cmd.Context(), t, *path, config.Options{Offline: *offline, AllowUnauthenticated: *open}, *live)
 	}
@@ -50,28 +50,28 @@ func check(t terminal) *cobra.Command {
 
 func checkFile(ctx context.Context, t terminal, path string, opts config.Options, live bool) error {
 	l, err := load(path, opts, t)
-	var bad mistakes
+	var bad errorList
 	switch {
 	case errors.As(err, &bad):
-		say(t.out, "%s\n\n%s in %s. serve would not start.\n", bad, count(len(bad), "mistake"), path)
+		say(t.out, "%s\n\n%s in %s; `serve` will not start.\n", bad, count(len(bad), "error"), path)
 		return errFound
 	case err != nil:
 		return err
 	}
-	if err := sound(t.out, path, l, opts.Offline, live); err != nil || !live {
+	if err := summarize(t.out, path, l, opts.Offline, live); err != nil || !live {
 		return err
 	}
-	return outside(ctx, t, l)
+	return liveChecks(ctx, t, l)
 }
 
-// outside prints what the outside says, the good and the bad.
-func outside(ctx context.Context, t terminal, l loaded) error {
+// liveChecks prints what external systems report, good and bad.
+func liveChecks(ctx context.Context, t terminal, l loaded) error {
 	found, err := app.Live(ctx, l.options(t))
 	if err != nil {
 		return err
 	}
 	w := t.out
-	say(w, "\nAsked outside, reads only:\n\n")
+	say(w, "\nLive checks (read-only):\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	bad := 0
 	var rules []app.RuleFinding
@@ -96,9 +96,9 @@ func outside(ctx context.Context, t terminal, l loaded) error {
 	}
 	printRules(w, rules)
 	if bad > 0 {
-		then := "serve would start, and say so at each incident"
+		then := "Non-fatal: `serve` starts and reports this with each incident"
 		if slices.ContainsFunc(found, func(f app.Finding) bool { return f.Fatal }) {
-			then = "serve would not start here"
+			then = "`serve` will not start"
 		}
 		say(w, "\n%s. %s.\n", count(bad, "finding"), then)
 		return errFound
@@ -106,9 +106,9 @@ func outside(ctx context.Context, t terminal, l loaded) error {
 	return nil
 }
 
-// sound says what the bot would do with the configuration, and what was looked at to say so.
-func sound(w io.Writer, path string, l loaded, offline, live bool) error {
-	say(w, "%s is sound.\n\n", path)
+// summarize says what the bot would do with the configuration, and what was checked.
+func summarize(w io.Writer, path string, l loaded, offline, live bool) error {
+	say(w, "%s: configuration OK\n\n", path)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	say(tw, "  mode\t%s\n", modeText(l.Mode))
 	say(tw, "  incidents\t%s\n", storeText(l.StoreURL, offline))
@@ -123,32 +123,32 @@ func sound(w io.Writer, path string, l loaded, offline, live bool) error {
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
-	for _, why := range hollow(l.Config) {
-		say(w, "\nBeware: %s\n", why)
+	for _, why := range ineffectiveSettings(l.Config) {
+		say(w, "\nWarning: %s\n", why)
 	}
-	secrets := "that every secret is there"
+	secrets := "and that every secret is set"
 	if offline {
-		secrets = "but not whether the secrets are there (--offline)"
+		secrets = "but not the secrets (--offline)"
 	}
-	say(w, "\nChecked: every name, bound and address in the file, the rules and queries of the playbooks, %s.\n", secrets)
+	say(w, "\nChecked: names, limits and addresses in the file, rules and queries of the playbooks, %s.\n", secrets)
 	if !live {
-		say(w, "Not asked: Prometheus, Kubernetes, Slack and the store; --live asks the first three.\n")
+		say(w, "Not checked: Prometheus, Kubernetes, Slack and the store. --live checks the first three.\n")
 	}
 	return nil
 }
 
-// hollow says what a sound configuration cannot do although its mode sounds as if it could.
-func hollow(cfg config.Config) []string {
+// ineffectiveSettings are those with which a valid configuration cannot do what its mode promises.
+func ineffectiveSettings(cfg config.Config) []string {
 	var out []string
 	for _, p := range cfg.Pools {
 		if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto && p.Mode != incident.ModeDryRun {
 			continue
 		}
 		if a := p.ApproversFor(""); cfg.Slack != nil && len(a.Users) == 0 && len(a.Groups) == 0 && len(p.Approvers) == 0 {
-			out = append(out, fmt.Sprintf("nobody may approve in Slack for pool %s: approvers is empty, and that means nobody; the command line still works", p.Name))
+			out = append(out, fmt.Sprintf("no one can approve in Slack for pool %s: approvers is empty; the command line still works", p.Name))
 		}
 		if p.Mode == incident.ModeAuto && len(cfg.Policy.Automatic) == 0 {
-			out = append(out, fmt.Sprintf("pool %s is in mode auto, and policy.automatic is empty: every step is asked about", p.Name))
+			out = append(out, fmt.Sprintf("pool %s is in mode auto, but policy.automatic is empty: every step needs approval", p.Name))
 		}
 	}
 	return out
@@ -157,13 +157,13 @@ func hollow(cfg config.Config) []string {
 func modeText(m incident.Mode) string {
 	switch m {
 	case incident.ModeObserve:
-		return "observe: it looks and says what is wrong; nothing is proposed"
+		return "observe: diagnoses only; proposes nothing"
 	case incident.ModeDryRun:
-		return "dry-run: it asks as if it were real; nothing is changed"
+		return "dry-run: asks for approval as usual; changes nothing"
 	case incident.ModeApprove:
-		return "approve: it changes one thing at a time, after a person has agreed"
+		return "approve: makes one change at a time, after approval"
 	case incident.ModeAuto:
-		return "auto: it runs the kinds of steps in policy.automatic by itself, and asks for all others"
+		return "auto: runs the steps in policy.automatic without approval; asks for all others"
 	default:
 		return string(m)
 	}
@@ -174,7 +174,7 @@ func storeText(raw string, offline bool) string {
 	u, err := url.Parse(raw)
 	switch {
 	case offline && !strings.Contains(raw, "://"):
-		return "where store.url_env says"
+		return "as set by store.url_env"
 	case err != nil:
 		return "PostgreSQL"
 	case u.Scheme == "sqlite":
@@ -191,7 +191,7 @@ func webhookText(cfg config.Config) string {
 	case cfg.Webhook.BearerToken != "":
 		return "with a bearer token"
 	case cfg.Webhook.User != "":
-		return "with a user and a password"
+		return "with username and password"
 	case mtls:
 		return "with a client certificate"
 	default:
@@ -202,7 +202,7 @@ func webhookText(cfg config.Config) string {
 func kubernetesText(k *config.Kubernetes) string {
 	switch {
 	case k == nil:
-		return "none: nothing can be changed"
+		return "not configured (read-only)"
 	case k.Kubeconfig == "":
 		return "the cluster that the bot runs in"
 	case k.Context != "":
@@ -214,7 +214,7 @@ func kubernetesText(k *config.Kubernetes) string {
 
 func slackText(s *config.Slack) string {
 	if s == nil {
-		return "none: messages go to the log and to the incident's JSON"
+		return "not configured: messages go to the log and the incident JSON"
 	}
 	return "channel " + s.Channel + " of " + cmp.Or(s.Team, s.Enterprise)
 }
@@ -235,7 +235,7 @@ func knobsText(k incident.Knobs) string {
 		out = append(out, fmt.Sprintf("throttle %s %d to %d", k.Throttle.Field, k.Throttle.Min, k.Throttle.Max))
 	}
 	if len(out) == 0 {
-		return "no knobs: nothing of it is ever changed"
+		return "no knobs (read-only)"
 	}
 	return strings.Join(out, ", ")
 }
@@ -247,7 +247,7 @@ func routeText(r incident.RouteRef) string {
 	return "; HTTPRoute " + r.String()
 }
 
-// count is "1 mistake" or "3 mistakes".
+// count is "1 mistake" or "3 errorList".
 func count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -18,17 +18,17 @@ func printRules(w io.Writer, rules []app.RuleFinding) {
 		head = ""
 		switch {
 		case r.Instead == "" && len(r.About) > 0:
-			say(w, "  There is no expression to write instead: %s.\n", sentence(r.About))
+			say(w, "  There is no replacement: %s.\n", sentence(r.About))
 		case r.Instead == "":
-			say(w, "  No expression is known to write instead.\n")
+			say(w, "  No replacement is known.\n")
 		default:
-			say(w, "  Write instead%s:\n\n      %s\n", aside(r.About), strings.ReplaceAll(r.Instead, "\n", "\n      "))
+			say(w, "  Use instead%s:\n\n      %s\n", aside(r.About), strings.ReplaceAll(r.Instead, "\n", "\n      "))
 			for i, note := range r.Notes {
-				say(w, "%s  Beware: %s.\n", blank(i), note)
+				say(w, "%s  Warning: %s.\n", blank(i), note)
 			}
 		}
 	}
-	head = "\nAlert rules to know about:\n\n"
+	head = "\nAlert rules that may not do what they seem to:\n\n"
 	for _, r := range rules {
 		if r.Never {
 			continue

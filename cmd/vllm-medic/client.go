@@ -68,7 +68,7 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("the bot at %s does not answer: %w\n--server names its API listener; incidents list and show --config FILE read the store without the bot", *c.server, cause(err))
+		return fmt.Errorf("the bot at %s does not respond: %w\n--server names its API listener; incidents list and show --config FILE read the store without the bot", *c.server, cause(err))
 	}
 	defer resp.Body.Close() //nolint:errcheck // the answer has been read
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
@@ -79,7 +79,7 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 		return c.refused(resp, raw)
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("%s answers, but not as vllm-medic does; is it the address of the bot's API listener?", *c.server)
+		return fmt.Errorf("%s responds, but not like vllm-medic; is it the address of the bot's API listener?", *c.server)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (c apiClient) refused(resp *http.Response, raw []byte) error {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(raw, &e) != nil || e.Error == "" {
-		return fmt.Errorf("%s answers %s, but not as vllm-medic does; is it the address of the bot's API listener?", *c.server, resp.Status)
+		return fmt.Errorf("%s responds %s, but not like vllm-medic; is it the address of the bot's API listener?", *c.server, resp.Status)
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("%s; kubectl create token NAME --audience vllm-medic makes one", e.Error)
@@ -134,7 +134,7 @@ func (c apiClient) token(t terminal) (string, error) {
 	if v, ok := t.getenv("VLLM_MEDIC_TOKEN"); ok && v != "" {
 		return v, nil
 	}
-	return "", usageError{"a token is needed: set VLLM_MEDIC_TOKEN or --token-file (kubectl create token NAME --audience vllm-medic)"}
+	return "", usageError{"a token is required: set VLLM_MEDIC_TOKEN or --token-file (kubectl create token NAME --audience vllm-medic)"}
 }
 
 func (c apiClient) incident(ctx context.Context, t terminal, id string) (incident.Incident, error) {

@@ -18,8 +18,8 @@ var errNoCommand = errors.New("no command")
 func newRoot(t terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use: "vllm-medic",
-		Long: "vllm-medic: from an alert to a verified change, with a human in between.\n\n" +
-			"Exit codes: 0 done, 1 a finding or a failure, 2 wrong usage.",
+		Long: "vllm-medic diagnoses vLLM alerts, proposes a fix, and applies it once you approve.\n\n" +
+			"Exit codes: 0 success, 1 problems found or command failed, 2 usage error.",
 		Version: versionLine(), SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetIn(t.in)
@@ -111,9 +111,9 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		}
 	}
 	if meant != "" {
-		return usageError{fmt.Sprintf("there is no command %q; did you mean %q?", prefix+name, prefix+meant)}
+		return usageError{fmt.Sprintf("unknown command %q; did you mean %q?", prefix+name, prefix+meant)}
 	}
-	return usageError{fmt.Sprintf("there is no command %q; the commands are %s", prefix+name, strings.Join(subcommands(cmd), ", "))}
+	return usageError{fmt.Sprintf("unknown command %q; the commands are %s", prefix+name, strings.Join(subcommands(cmd), ", "))}
 }
 
 // helpCommand is cobra's own, but for a command that does not exist: that is wrong usage.

@@ -19,15 +19,15 @@ import (
 )
 
 func diagnose(t terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "diagnose", Short: "evidence, diagnosis and plan for one payload or pool; writes nothing"}
+	cmd := &cobra.Command{Use: "diagnose", Short: "print evidence, diagnosis and plan for one alert or pool; read-only"}
 	fs := cmd.Flags()
 	path := configFlag(fs, t)
 	alert := fs.String("alert", "", "a webhook payload `FILE`; - reads standard input")
-	pool := fs.String("pool", "", "look at the pool `NAME` without an alert")
+	pool := fs.String("pool", "", "diagnose the pool `NAME` without an alert")
 	format := formatFlag(cmd, "text")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if (*alert == "") == (*pool == "") {
-			return usageError{"give --alert FILE (- is standard input) or --pool NAME, one of the two"}
+			return usageError{"give either --alert FILE (- reads standard input) or --pool NAME"}
 		}
 		return diagnoseNow(cmd.Context(), t, *path, *alert, *pool, format.value)
 	}
@@ -91,7 +91,7 @@ func nothingRead(found []incident.Incident, cfg config.Config, path string) erro
 		pools = append(pools, inc.Pool)
 	}
 	lines := []string{
-		"nothing could be read about " + strings.Join(pools, ", ") + ", so there is no diagnosis",
+		"no data for " + strings.Join(pools, ", ") + ", so there is no diagnosis",
 		fmt.Sprintf("  Prometheus at %s: %s", cfg.Prometheus.URL, cell(sharedError(found[0].Readings))),
 		"    Check prometheus.url and that this machine can reach it; kubectl port-forward helps from a laptop.",
 	}
@@ -103,7 +103,7 @@ func nothingRead(found []incident.Incident, cfg config.Config, path string) erro
 	default:
 		lines = append(lines, "  Kubernetes: "+cell(found[0].Cluster.Error), "    Check "+k.Kubeconfig+" and that this machine can reach the API server.")
 	}
-	return errors.New(strings.Join(append(lines, fmt.Sprintf("vllm-medic check --config %s --live asks each of them and says what answers.", path)), "\n"))
+	return errors.New(strings.Join(append(lines, fmt.Sprintf("vllm-medic check --config %s --live queries each of them and reports which one responds.", path)), "\n"))
 }
 
 func readAlerts(path string, t terminal) ([]incident.Alert, error) {

@@ -33,7 +33,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if near := nearest.Name(name, known); near != "" {
 		hint = "did you mean --" + near + "?"
 	}
-	text := fmt.Sprintf("there is no flag %s%s; %s", dashes, name, hint)
+	text := fmt.Sprintf("unknown flag %s%s; %s", dashes, name, hint)
 	if cmd.HasParent() {
 		text = path(cmd) + ": " + text
 	}

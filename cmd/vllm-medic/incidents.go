@@ -20,9 +20,9 @@ func incidents(t terminal) *cobra.Command {
 	}
 	cmd.AddCommand(
 		listIncidents(t), showIncident(t),
-		decide(t, incident.Approve, "let one step of the plan run"), decide(t, incident.Deny, "refuse one step of the plan"),
-		act(t, "undo ID STEP", "take an applied step back"), act(t, "ack ID", "say that somebody is looking"),
-		act(t, "abort ID", "stop what is being done or asked; nothing is taken back"), act(t, "close ID", "end an incident that the metrics do not end"),
+		decide(t, incident.Approve, "approve one step of the plan"), decide(t, incident.Deny, "deny one step of the plan"),
+		act(t, "undo ID STEP", "roll back an applied step"), act(t, "ack ID", "acknowledge an incident"),
+		act(t, "abort ID", "stop the current step or approval request; rolls nothing back"), act(t, "close ID", "close an incident manually"),
 	)
 	return cmd
 }
@@ -32,14 +32,14 @@ func decide(t terminal, v incident.Verb, short string) *cobra.Command {
 	cmd := &cobra.Command{Use: string(v) + " ID STEP", Short: short}
 	fs := cmd.Flags()
 	c := clientFlags(fs, t)
-	digest := fs.String("digest", "", "the `DIGEST` of the plan that you looked at")
+	digest := fs.String("digest", "", "the `DIGEST` of the plan that you reviewed")
 	reason := fs.String("reason", "", "`WHY`, for the journal")
-	confirm := fs.Bool("confirm-restart", false, "yes, this step may restart pods")
+	confirm := fs.Bool("confirm-restart", false, "confirm that this step may restart pods")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, id, step := cmd.Context(), args[0], args[1]
 		if *digest == "" {
 			if !isTerminal(t.in) {
-				return usageError{fmt.Sprintf("this is not a terminal, so nobody can be asked: pass --digest; vllm-medic incidents show %s has it", id)}
+				return usageError{fmt.Sprintf("not a terminal: pass --digest, which vllm-medic incidents show %s prints", id)}
 			}
 			inc, err := c.incident(ctx, t, id)
 			if err != nil {
@@ -62,7 +62,7 @@ func decide(t terminal, v incident.Verb, short string) *cobra.Command {
 
 // done says where the incident is after what was asked for.
 func done(t terminal, what string, after incident.Incident) {
-	say(t.out, "%s. %s (%s) is now %s; vllm-medic incidents show %s follows it.\n", what, after.ID, orDash(after.Pool), after.State, after.ID)
+	say(t.out, "%s. %s (%s) is now %s; vllm-medic incidents show %s shows progress.\n", what, after.ID, orDash(after.Pool), after.State, after.ID)
 }
 
 // ask shows the plan and waits for "yes".
@@ -77,7 +77,7 @@ func ask(inc incident.Incident, step string, v incident.Verb, t terminal) (strin
 	say(t.out, "%s step %s of plan %s? Type yes: ", v, step, inc.Plan.Digest)
 	line, err := bufio.NewReader(t.in).ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != "yes" {
-		return "", errors.New("not confirmed; nothing was done")
+		return "", errors.New("not confirmed; nothing was changed")
 	}
 	return inc.Plan.Digest, nil
 }
@@ -90,10 +90,10 @@ func act(t terminal, use, short string) *cobra.Command {
 	reason := fs.String("reason", "", "`WHY`, for the journal")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *reason == "" && (name == "abort" || name == "close") {
-			return usageError{"incidents " + name + ": --reason is needed: the next person on call will ask"}
+			return usageError{"incidents " + name + ": --reason is required"}
 		}
 		body := map[string]string{"reason": *reason}
-		what := map[string]string{"ack": "Acknowledged", "abort": "Aborted", "close": "Closed", "undo": "Undo asked for"}[name]
+		what := map[string]string{"ack": "Acknowledged", "abort": "Aborted", "close": "Closed", "undo": "Rollback requested"}[name]
 		if name == "undo" {
 			body["step"] = args[1]
 			what += " of " + args[1]

@@ -33,7 +33,7 @@ type sourceFlags struct {
 func newSourceFlags(fs *pflag.FlagSet, t terminal) sourceFlags {
 	return sourceFlags{
 		api:    clientFlags(fs, t),
-		config: fs.String("config", "", "read the store that this configuration `FILE` names, instead of asking the bot; it need not run"),
+		config: fs.String("config", "", "read the store of this configuration `FILE` directly; the bot need not run"),
 	}
 }
 
@@ -52,10 +52,10 @@ func (s sourceFlags) open(cmd *cobra.Command, t terminal) (source, error) {
 	return store.OpenReadOnly(cmd.Context(), raw)
 }
 
-// asMistakes lets a configuration's mistakes be printed one a line.
+// asMistakes lets a configuration's errorList be printed one a line.
 func asMistakes(err error) error {
 	if bad, ok := errors.AsType[strictyaml.Problems](err); ok {
-		var found mistakes
+		var found errorList
 		found.add(bad)
 		return found
 	}
@@ -99,7 +99,7 @@ func (remote) Close() error { return nil }
 const maxList = 200
 
 func listIncidents(t terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "the open incidents, or others"}
+	cmd := &cobra.Command{Use: "list", Short: "list open incidents, or those in another state"}
 	fs := cmd.Flags()
 	src := newSourceFlags(fs, t)
 	states := []string{"open", "all"}
@@ -153,7 +153,7 @@ func page(ctx context.Context, from source, f incident.Filter) (list []incident.
 }
 
 func showIncident(t terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "show ID", Short: "one incident: diagnosis, readings, plan and journal"}
+	cmd := &cobra.Command{Use: "show ID", Short: "show an incident: diagnosis, readings, plan and journal"}
 	src := newSourceFlags(cmd.Flags(), t)
 	format := formatFlag(cmd, "text")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -165,7 +165,7 @@ func showIncident(t terminal) *cobra.Command {
 		err = errors.Join(err, from.Close())
 		switch {
 		case errors.Is(err, incident.ErrNotFound):
-			return fmt.Errorf("show %s: there is no such incident; vllm-medic incidents list --state all has their ids", args[0])
+			return fmt.Errorf("show %s: there is no such incident; vllm-medic incidents list --state all lists every ID", args[0])
 		case err != nil:
 			return fmt.Errorf("show %s: %w", args[0], err)
 		case format.value != "text":

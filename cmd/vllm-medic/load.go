@@ -23,7 +23,7 @@ func (l loaded) options(t terminal) app.Options {
 	return app.Options{Config: l.Config, Catalog: l.catalog, Logger: slog.New(slog.DiscardHandler), Kubeconfig: t.env("KUBECONFIG")}
 }
 
-// load reads the configuration and the playbooks that it names. Mistakes in both come together, as mistakes.
+// load reads the configuration and the playbooks that it names. Mistakes in both come together, as errorList.
 func load(path string, opts config.Options, t terminal) (loaded, error) {
 	if path == "" {
 		return loaded{}, usageError{"--config FILE is required, or set VLLM_MEDIC_CONFIG"}
@@ -38,7 +38,7 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 	}
 	opts.Getenv, opts.Profiles, opts.Kubeconfig = t.getenv, builtin, app.CheckKubeconfig
 	l := loaded{builtin: len(builtin.Playbooks())}
-	var found mistakes
+	var found errorList
 	if l.Config, err = config.Load(path, opts); err != nil {
 		bad, ok := errors.AsType[strictyaml.Problems](err)
 		if !ok {

@@ -64,7 +64,7 @@ func report(err error, t terminal) int {
 		return exitUsage
 	case errors.Is(err, errFound):
 		return exitFail
-	case errors.As(err, new(mistakes)):
+	case errors.As(err, new(errorList)):
 		say(t.err, "%v\n", err)
 		return exitFail
 	default:

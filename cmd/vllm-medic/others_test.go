@@ -21,7 +21,7 @@ func TestWhatNobodyLookedAtIsPrintedOnOneLine(t *testing.T) {
 		{Name: "idle", Verdict: incident.Undecided, Why: "waiting could not be read", Missing: []string{"kv_usage", "waiting"}},
 	}
 	printOthers(&out, inc)
-	want := "\n  also considered\n    1 cannot be told without the readings that could not be read\n    stalled (cannot be told): no data\n    not looked at, because no Kubernetes is configured: engine-dead, oom-at-batch-expansion\n    1 more do not hold\n"
+	want := "\n  also considered\n    1 undecided (missing readings)\n    stalled (undecided): no data\n    not checked (no Kubernetes is configured): engine-dead, oom-at-batch-expansion\n    1 more ruled out\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}

@@ -12,14 +12,14 @@ type pauseAnswer struct {
 }
 
 func pause(t terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "pause", Short: "stop all writes, or those of one pool"}
+	cmd := &cobra.Command{Use: "pause", Short: "stop all changes, or those of one pool"}
 	fs := cmd.Flags()
 	c := clientFlags(fs, t)
-	reason := fs.String("reason", "", "`WHY`; the next person on call will ask")
+	reason := fs.String("reason", "", "`WHY`, for whoever is on call next (required)")
 	pool := fs.String("pool", "", "only the pool `NAME`")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *reason == "" {
-			return usageError{"--reason is needed: the next person on call will ask"}
+			return usageError{"--reason is required"}
 		}
 		var got pauseAnswer
 		if err := c.call(cmd.Context(), t, "POST", "/api/v1/pause", map[string]string{"pool": *pool, "reason": *reason}, &got); err != nil {
@@ -29,7 +29,7 @@ func pause(t terminal) *cobra.Command {
 		if len(got.Waiting) == 0 {
 			return nil
 		}
-		say(t.err, "The pause holds. These writes began before it and have not ended; look again with vllm-medic incidents show ID:\n")
+		say(t.err, "Paused, but these earlier writes have not ended yet; check them with vllm-medic incidents show ID:\n")
 		for _, w := range got.Waiting {
 			say(t.err, "  %s %s of %s, since %s\n", w.Op, w.Target, w.Incident, clock(w.StartedAt))
 		}
@@ -39,7 +39,7 @@ func pause(t terminal) *cobra.Command {
 }
 
 func resume(t terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "resume", Short: "allow writes again"}
+	cmd := &cobra.Command{Use: "resume", Short: "allow changes again"}
 	fs := cmd.Flags()
 	c := clientFlags(fs, t)
 	pool := fs.String("pool", "", "only the pool `NAME`")

@@ -19,7 +19,7 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	if name == "" {
 		name = "alerts without a pool"
 	}
-	head := name + "  (a look: nothing is kept and nothing is changed)"
+	head := name + "  (read-only: nothing is stored or changed)"
 	if inc.ID != "" {
 		head = inc.ID + "  " + name + "  " + string(inc.State)
 		if inc.DryRun {
@@ -101,21 +101,21 @@ func printOthers(w io.Writer, inc incident.Incident) {
 		return o.Verdict == incident.Undecided && slices.ContainsFunc(o.Missing, failed)
 	})
 	if n := len(others) - len(told); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d cannot be told without the readings that could not be read", n))
+		lines = append(lines, fmt.Sprintf("%d undecided (missing readings)", n))
 	}
 	others = told
 	for _, verdict := range []incident.Truth{incident.True, incident.Undecided} {
 		for _, o := range others {
 			if o.Verdict == verdict {
-				lines = append(lines, fmt.Sprintf("%s (%s): %s", o.Name, map[incident.Truth]string{incident.True: "holds", incident.Undecided: "cannot be told"}[verdict], o.Why))
+				lines = append(lines, fmt.Sprintf("%s (%s): %s", o.Name, map[incident.Truth]string{incident.True: "also true", incident.Undecided: "undecided"}[verdict], o.Why))
 			}
 		}
 	}
 	for _, u := range unlooked {
-		lines = append(lines, fmt.Sprintf("not looked at, because %s: %s", u.Why, strings.Join(u.Names, ", ")))
+		lines = append(lines, fmt.Sprintf("not checked (%s): %s", u.Why, strings.Join(u.Names, ", ")))
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict != incident.False })); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d more do not hold", n))
+		lines = append(lines, fmt.Sprintf("%d more ruled out", n))
 	}
 	printList(w, "also considered", "", lines)
 }
@@ -123,16 +123,16 @@ func printOthers(w io.Writer, inc incident.Incident) {
 // printDead says which alerts cannot see the pool, and the query that can; then of which alerts that is not known.
 func printDead(w io.Writer, dead []incident.DeadAlert, unexamined []incident.UnexaminedAlert) {
 	if len(dead) > 0 {
-		say(w, "\n  alerts that cannot see this pool\n")
+		say(w, "\n  alerts that can never fire for this pool\n")
 	}
 	for _, d := range dead {
-		say(w, "    %s asks for %s, which this pool's vLLM does not have. %s\n", d.Alert, strings.Join(d.Missing, ", "), d.Why)
+		say(w, "    %s uses %s, which this pool's vLLM does not export. %s\n", d.Alert, strings.Join(d.Missing, ", "), d.Why)
 		if d.Instead != "" {
 			say(w, "      use instead: %s\n", d.Instead)
 		}
 	}
 	if len(unexamined) > 0 {
-		say(w, "\n  alerts whose rule was not examined\n")
+		say(w, "\n  alerts whose rule was not checked\n")
 	}
 	for _, u := range unexamined {
 		say(w, "    %s: its expression is %s\n", u.Alert, u.Why)
@@ -155,7 +155,7 @@ func printCluster(w io.Writer, c incident.Cluster) {
 		say(w, "    %s  %s: %s%s\n", clock(ch.At), ch.Object, cell(ch.Text), own)
 	}
 	if len(c.Crashes) > 0 {
-		say(w, "\n  how containers ended\n")
+		say(w, "\n  container terminations\n")
 	}
 	for _, end := range c.Crashes {
 		printEnd(w, end)
@@ -205,7 +205,7 @@ func printTimes(w io.Writer, inc incident.Incident) {
 		parts = append(parts, "severity "+s)
 	}
 	if inc.AckedBy != nil {
-		parts = append(parts, "seen by "+present.Person(*inc.AckedBy))
+		parts = append(parts, "acknowledged by "+present.Person(*inc.AckedBy))
 	}
 	say(w, "  %s\n", strings.Join(parts, ", "))
 	if a := inc.Active; a != nil {
@@ -260,7 +260,7 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 		say(w, "    %d could not be read: %s\n      %s\n", len(same), shared, strings.Join(same, ", "))
 	}
 	if len(unused) > 0 {
-		say(w, "    no data, as in pools that do not have it or were not asked for it: %s\n", strings.Join(unused, ", "))
+		say(w, "    no data (feature not in use): %s\n", strings.Join(unused, ", "))
 	}
 }
 
@@ -273,7 +273,7 @@ func printHint(w io.Writer, inc incident.Incident) {
 		say(w, "\n  to decide: vllm-medic incidents approve %s STEP --digest %s   (or deny)\n", inc.ID, inc.Plan.Digest)
 	}
 	if inc.UndoOffered != "" {
-		say(w, "\n  to take it back: vllm-medic incidents undo %s %s\n", inc.ID, inc.UndoOffered)
+		say(w, "\n  to roll back: vllm-medic incidents undo %s %s\n", inc.ID, inc.UndoOffered)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 func printStep(w io.Writer, s incident.Step) {
 	mark := string(s.State)
 	if s.Kind == incident.StepManual {
-		mark = "for you"
+		mark = "manual"
 	}
 	say(w, "    [%s] %s  %s\n", mark, s.ID, s.Title)
 	if s.Reason != "" {
@@ -33,7 +33,7 @@ func printStep(w io.Writer, s incident.Step) {
 	}
 	printGuardrails(w, s)
 	if v := s.Verification; v != nil {
-		say(w, "        verified %s: %s\n", v.Verdict, v.Why)
+		say(w, "        verified: %s. %s\n", v.Verdict, v.Why)
 	}
 }
 

@@ -15,7 +15,7 @@ func serve(t terminal) *cobra.Command {
 	fs := cmd.Flags()
 	path := configFlag(fs, t)
 	dry := fs.Bool("dry-run", false, "make every incident a dry run: all reads are real and nothing is changed")
-	open := fs.Bool("allow-unauthenticated-webhook", false, "take alerts from anybody who can reach the API listener")
+	open := fs.Bool("allow-unauthenticated-webhook", false, "accept alerts from anyone who can reach the API listener")
 	format := choiceFlag(cmd, "log-format", "", "the `FORMAT` of the log: text or json", "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, log := cmd.Context(), logger(t.err, format.value)

@@ -45,8 +45,8 @@ func outcome(files []playbooktest.FileResult) tested {
 
 func test(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test FILE...", Short: "unit tests of playbooks: input series, and what must come out",
-		Long: "Unit tests of playbooks: input series, and what must come out. docs/testing-playbooks.md says what a FILE holds.",
+		Use: "test FILE...", Short: "run unit tests of playbooks",
+		Long: "Run unit tests of playbooks: input series, expected diagnosis and plan. docs/testing-playbooks.md describes the format.",
 	}
 	fs := cmd.Flags()
 	only := fs.String("run", "", "run only the tests whose name matches `REGEXP`")
@@ -84,7 +84,7 @@ func test(t terminal) *cobra.Command {
 	return cmd
 }
 
-// runTests reads and runs every file; one with mistakes does not stop the others.
+// runTests reads and runs every file; one with errorList does not stop the others.
 func runTests(ctx context.Context, paths []string, only *regexp.Regexp) ([]playbooktest.FileResult, error) {
 	builtin, err := catalog.Files()
 	if err != nil {
@@ -193,7 +193,7 @@ func printFailures(p painter, f playbooktest.FileResult) {
 
 func printFailure(p painter, r playbooktest.Result) {
 	if r.Error != "" {
-		say(p.w, "      it could not run: %s\n", r.Error)
+		say(p.w, "      could not run: %s\n", r.Error)
 	}
 	if len(r.Without) > 0 {
 		say(p.w, "      without %s, which do not exist there\n", strings.Join(r.Without, ", "))

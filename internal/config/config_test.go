@@ -118,13 +118,13 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"duplicate key", "mode: approve", "mode: approve\nmode: dry-run", "medic.yaml:6"},
 		{"second document", "mode: approve", "mode: approve\n---\nmode: dry-run", "medic.yaml:"},
 		{"unknown mode", "mode: approve", "mode: yolo", `medic.yaml:5:1: mode: "yolo" is not a mode`},
-		{"no prometheus", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: {}", "prometheus.url: is needed"},
+		{"no prometheus", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: {}", "prometheus.url: is required"},
 		{"password in a URL", "http://prometheus:9090", "http://u:s3cr3t-value@prometheus:9090", "must not hold a password"},
 		{
 			"password in the store", "sqlite:///tmp/medic.db", "postgres://u:s3cr3t-value@h/db",
 			"store.url: must not hold a password",
 		},
-		{"open webhook", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: ":8080"}`, "alertmanager.auth: is needed"},
+		{"open webhook", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: ":8080"}`, "alertmanager.auth: is required"},
 		{"bounds", "{min: 2, max: 8}", "{min: 9, max: 8}", "medic.yaml:12:26: pools[0].knobs.replicas.max: 8 is below min 9"},
 		{"floor", "{min: 2, max: 8}", "{min: 0, max: 8}", "pools[0].knobs.replicas.min: must be at least 1"},
 		{
@@ -153,11 +153,11 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		},
 		{
 			"a default of replicas", "{min: 2, max: 8}", "{min: 2, max: 8, default: 2}",
-			`there is no field "default" here; there are min, max, max_step`,
+			`unknown field "default"; known: min, max, max_step`,
 		},
 		{"throttle kind", "kind: envoy-gateway", "kind: nginx", `"nginx" is not known`},
 		{"throttle field", "field: maxParallelRequests", "field: rps", `"rps" is not maxParallelRequests or requests`},
-		{"no matchers", "    matchers: {model_name: llama}\n", "", "pools[0].matchers: is needed"},
+		{"no matchers", "    matchers: {model_name: llama}\n", "", "pools[0].matchers: is required"},
 		{"empty matcher", "matchers: {model_name: llama}", `matchers: {model_name: ""}`, "must not be empty"},
 		{
 			"two pools of one name", "pools:", "pools:\n  - {name: llama, match: {a: b}, matchers: {a: b}}",
@@ -165,7 +165,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		},
 		{
 			"two pools that match alike", "pools:", "pools:\n  - {name: other, match: {namespace: x}, matchers: {a: b}}",
-			"equally well",
+			"ambiguous with pools[0]",
 		},
 		{
 			"one workload in two pools, as two containers", "pools:",
@@ -183,7 +183,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		},
 		{
 			"no token", "mode: approve",
-			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}", "slack.token_env: is needed",
+			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}", "slack.token_env: is required",
 		},
 		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is not set or empty"},
 		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is not set or empty"},
@@ -193,7 +193,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			`"30" has no unit; write 30ms for milliseconds, 30s for seconds`,
 		},
 		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", `medic.yaml:6:18: "-1s" is negative`},
-		{"profile", "    knobs:", "    slo: fast\n    knobs:", `there is no profile "fast"; there are batch, chat`},
+		{"profile", "    knobs:", "    slo: fast\n    knobs:", `unknown profile "fast"; there are batch, chat`},
 		{
 			"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}",
 			"asks for 2 approvals from 1 people",
@@ -201,7 +201,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"approvers of nothing", "mode: approve", "mode: approve\napprovers: {reboot: {users: [U1]}}", "approvers.reboot"},
 		{
 			"automatic restart", "mode: approve", "mode: auto\npolicy: {automatic: [max_num_batched_tokens]}",
-			"always needs a person",
+			"always needs approval",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

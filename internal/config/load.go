@@ -182,7 +182,7 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 		Concurrency: f.Concurrency, HTTP: promconfig.DefaultHTTPClientConfig,
 	}
 	if f.URL == "" {
-		l.at("prometheus.url", "is needed: the bot says nothing without metrics")
+		l.at("prometheus.url", "is required: the bot cannot diagnose without metrics")
 	} else {
 		l.address("prometheus.url", f.URL, "use http_config.basic_auth")
 		l.base("prometheus.url", f.URL)
@@ -235,7 +235,7 @@ func (l *loader) webhook(f file) credential.Credential {
 	mtls := f.Listen.TLS["api"].ClientCAFile != ""
 	if out.None() && !mtls && !l.opts.AllowUnauthenticated && !loopback(cmp.Or(f.Listen.API, ":8080")) {
 		l.at("alertmanager.auth",
-			"is needed, because listen.api can be reached from other machines and whoever posts alerts can have changes proposed; "+
+			"is required: listen.api is reachable from other machines, and anyone who can post alerts can trigger proposals; "+
 				"set bearer_token_file, or listen.tls.api.client_ca_file, or start with --allow-unauthenticated-webhook")
 	}
 	return out
@@ -253,13 +253,13 @@ func (l *loader) slack(f *slackFile) *Slack {
 		l.at("slack.mode", "%q is not http or socket", f.Mode)
 	}
 	if f.Channel == "" {
-		l.at("slack.channel", "is needed: the id of the channel, such as C0123456789")
+		l.at("slack.channel", "is required: the id of the channel, such as C0123456789")
 	}
 	if f.Team == "" && f.Enterprise == "" {
-		l.at("slack.team", "is needed: the id of the workspace whose clicks are taken, such as T0123")
+		l.at("slack.team", "is required: the id of the workspace whose clicks are taken, such as T0123")
 	}
 	if f.AppID == "" {
-		l.at("slack.app_id", "is needed: the id of the app whose clicks are taken, such as A0123")
+		l.at("slack.app_id", "is required: the id of the app whose clicks are taken, such as A0123")
 	}
 	l.slackID("slack.channel", f.Channel, channelID)
 	l.slackID("slack.team", f.Team, teamID)

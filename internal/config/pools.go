@@ -16,7 +16,7 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 	shared := l.approvers("approvers", f.Approvers)
 	out := make([]incident.Pool, 0, len(f.Pools))
 	if len(f.Pools) == 0 {
-		l.at("pools", "is needed: without a pool the bot knows no model that it could look at")
+		l.at("pools", "at least one pool is required")
 	}
 	for n, p := range f.Pools {
 		out = append(out, l.pool(fmt.Sprintf("pools[%d]", n), p, cfg, shared))
@@ -28,7 +28,7 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 				l.at(path+".name", "%q is the name of pools[%d] too", a.Name, m)
 			}
 			if incident.Ambiguous(a, b) {
-				l.at(path+".match", "an alert could match this and pools[%d] (%s) equally well; give one of them one more label", m,
+				l.at(path+".match", "ambiguous with pools[%d] (%s): add a label to the match of one of the two", m,
 					b.Name)
 			}
 			if sameObject(a.Workload, b.Workload) {
@@ -63,13 +63,13 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 		p.Mode = incident.ModeDryRun
 	}
 	if f.Name == "" {
-		l.at(path+".name", "is needed")
+		l.at(path+".name", "is required")
 	}
 	if len(f.Match) == 0 && f.Workload == nil {
 		l.at(path, "needs match labels or a workload, else no alert can lead to it")
 	}
 	if len(f.Matchers) == 0 {
-		l.at(path+".matchers", "is needed: without matchers every query would read all models at once")
+		l.at(path+".matchers", "is required: without matchers every query would read all models")
 	}
 	for k, v := range f.Matchers {
 		if v == "" {
@@ -95,10 +95,10 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 func (l *loader) route(path string, f httpRouteFile, namespace string) incident.RouteRef {
 	r := incident.RouteRef{Namespace: cmp.Or(f.Namespace, namespace), Name: f.Name}
 	if r.Namespace == "" {
-		l.at(path+".namespace", "is needed: neither workload nor matchers name one")
+		l.at(path+".namespace", "is required: neither workload nor matchers name one")
 	}
 	if r.Name == "" {
-		l.at(path+".name", "is needed: the name of the HTTPRoute")
+		l.at(path+".name", "is required: the name of the HTTPRoute")
 	}
 	for key, value := range map[string]string{"namespace": r.Namespace, "name": r.Name} {
 		// The gateway writes both into one text, apart by a slash.
@@ -114,7 +114,7 @@ func (l *loader) workload(path string, f workloadFile) incident.WorkloadRef {
 		{"apiVersion", f.APIVersion}, {"kind", f.Kind}, {"namespace", f.Namespace}, {"name", f.Name},
 	} {
 		if x.value == "" {
-			l.at(path+"."+x.name, "is needed")
+			l.at(path+"."+x.name, "is required")
 		}
 	}
 	l.kind(path, f.APIVersion, f.Kind)

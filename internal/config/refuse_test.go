@@ -146,11 +146,11 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		},
 		{
 			"pools as a mapping", "pools:\n  - name: llama\n", "pools:\n    name: llama\n",
-			`medic.yaml:7:5: a list (its items begin with "- ") is wanted here, not a mapping`,
+			`medic.yaml:7:5: expected a list (its items begin with "- "), got a mapping`,
 		},
 		{
 			"a wrong key", "    knobs:\n", "    knbos:\n",
-			`medic.yaml:11:5: there is no field "knbos" here; did you mean "knobs"?`,
+			`medic.yaml:11:5: unknown field "knbos"; did you mean "knobs"?`,
 		},
 		{
 			"milliseconds without a unit", "    knobs:\n", "    slo: {ttft: 2500}\n    knobs:\n",
@@ -166,7 +166,7 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		},
 		{
 			"a section that is none", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: http://prometheus:9090",
-			"medic.yaml:3:13: a mapping is wanted here, not a single value",
+			"medic.yaml:3:13: expected a mapping, got a single value",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v\nwant %q in it", err, tc.want)
 			}
-			if tc.name == "a section that is none" && err != nil && strings.Contains(err.Error(), "is needed") {
+			if tc.name == "a section that is none" && err != nil && strings.Contains(err.Error(), "is required") {
 				t.Errorf("what cannot be read is not missing: %v", err)
 			}
 			if err != nil && (strings.Contains(err.Error(), "config.f") || strings.Contains(err.Error(), "config.p")) {

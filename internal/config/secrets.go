@@ -14,7 +14,7 @@ func (l *loader) secret(path, env, file string, needed bool) string {
 		return ""
 	case env == "" && file == "":
 		if needed {
-			l.at(path+"_env", "is needed: the name of an environment variable that holds it, or use %s_file", last(path))
+			l.at(path+"_env", "is required: the name of an environment variable that holds it, or use %s_file", last(path))
 		}
 		return ""
 	case l.opts.Offline, l.opts.LookOnly && !strings.HasPrefix(path, "prometheus."):

@@ -186,10 +186,10 @@ func TestAPoolsRouteAtTheGateway(t *testing.T) {
 		},
 		{name: "in the matchers' namespace", old: pools, with: strings.Replace(noplace, "matchers: {model_name: other}",
 			"matchers: {namespace: web}", 1), want: "web/other"},
-		{name: "nowhere", old: pools, with: noplace, fails: "pools[0].http_route.namespace: is needed"},
+		{name: "nowhere", old: pools, with: noplace, fails: "pools[0].http_route.namespace: is required"},
 		{
 			name: "without a name", old: "    knobs:", with: "    http_route: {namespace: llm}\n    knobs:",
-			fails: "pools[0].http_route.name: is needed",
+			fails: "pools[0].http_route.name: is required",
 		},
 		{
 			name: "both in one", old: "    knobs:", with: "    http_route: {name: llm/llama}\n    knobs:",
@@ -197,7 +197,7 @@ func TestAPoolsRouteAtTheGateway(t *testing.T) {
 		},
 		{
 			name: "a foreign key", old: "    knobs:", with: "    http_route: {name: llama, rule: 0}\n    knobs:",
-			fails: `there is no field "rule" here; there are namespace, name`,
+			fails: `unknown field "rule"; known: namespace, name`,
 		},
 		{
 			name: "one route for both halves of a model", old: pools,

@@ -49,7 +49,7 @@ func (s Settings) Validate() []string {
 			errs = append(errs, fmt.Sprintf("automatic: %q is not a kind of step that can run", k))
 		}
 		if knob, ok := k.Knob(); ok && knob.Restarts {
-			errs = append(errs, fmt.Sprintf("automatic: %s restarts pods and always needs a person", k))
+			errs = append(errs, fmt.Sprintf("automatic: %s restarts pods and always needs approval", k))
 		}
 	}
 	return errs

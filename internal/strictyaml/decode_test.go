@@ -96,23 +96,23 @@ func TestEachErrorOfTheShapeHasItsPlaceAndNoGoType(t *testing.T) {
 		"null":                            `1:1: the file is empty`,
 		"- a":                             `1:1: the file must be a mapping, not a list`,
 		"only text":                       `1:1: the file must be a mapping, not a single value`,
-		"itms: []":                        `1:1: there is no field "itms" here; did you mean "items"?`,
-		"frobnicate: 1":                   `1:1: there is no field "frobnicate" here; there are items, words, yes, one, share`,
-		"items: [{nam: x}]":               `1:10: there is no field "nam" here; did you mean "name"?`,
-		"one: {hidden: x}":                `1:7: there is no field "hidden" here; there are name, count, small, labels, kind`,
-		"items: {name: x}":                `1:8: a list (its items begin with "- ") is wanted here, not a mapping`,
-		"items: s3cr3t":                   `1:8: a list (its items begin with "- ") is wanted here, not a single value`,
-		"one: s3cr3t":                     `1:6: a mapping is wanted here, not a single value`,
-		"items: [{labels: s3cr3t}]":       `1:18: a mapping is wanted here, not a single value`,
-		"items: [{name: [x]}]":            `1:16: a text is wanted here, not a list`,
-		"items: [{kind: {a: b}}]":         `1:16: a text is wanted here, not a mapping`,
-		"items: [{count: many}]":          `1:17: a whole number is wanted here, not "many"`,
-		"items: [{count: 2.5}]":           `1:17: a whole number is wanted here, not "2.5"`,
-		"items: [{small: 256}]":           `1:17: a whole number is wanted here, not "256"`,
-		"items: [{small: -1}]":            `1:17: a whole number is wanted here, not "-1"`,
-		"share: much":                     `1:8: a number is wanted here, not "much"`,
-		"yes: maybe":                      `1:6: true or false is wanted here, not "maybe"`,
-		"[a]: b":                          `1:1: a text is wanted here, not a list`,
+		"itms: []":                        `1:1: unknown field "itms"; did you mean "items"?`,
+		"frobnicate: 1":                   `1:1: unknown field "frobnicate"; known: items, words, yes, one, share`,
+		"items: [{nam: x}]":               `1:10: unknown field "nam"; did you mean "name"?`,
+		"one: {hidden: x}":                `1:7: unknown field "hidden"; known: name, count, small, labels, kind`,
+		"items: {name: x}":                `1:8: expected a list (its items begin with "- "), got a mapping`,
+		"items: s3cr3t":                   `1:8: expected a list (its items begin with "- "), got a single value`,
+		"one: s3cr3t":                     `1:6: expected a mapping, got a single value`,
+		"items: [{labels: s3cr3t}]":       `1:18: expected a mapping, got a single value`,
+		"items: [{name: [x]}]":            `1:16: expected a text, got a list`,
+		"items: [{kind: {a: b}}]":         `1:16: expected a text, got a mapping`,
+		"items: [{count: many}]":          `1:17: expected a whole number, got "many"`,
+		"items: [{count: 2.5}]":           `1:17: expected a whole number, got "2.5"`,
+		"items: [{small: 256}]":           `1:17: expected a whole number, got "256"`,
+		"items: [{small: -1}]":            `1:17: expected a whole number, got "-1"`,
+		"share: much":                     `1:8: expected a number, got "much"`,
+		"yes: maybe":                      `1:6: expected true or false, got "maybe"`,
+		"[a]: b":                          `1:1: expected a text, got a list`,
 		"yes: true\nyes: false":           `2:1: the field "yes" is given twice, first on line 1`,
 		"one: {labels: {a: b, a: c}}":     `1:22: the field "a" is given twice, first on line 1`,
 		"yes: true\n---\nyes: false":      `2:1: the file holds several documents (---); give each a file of its own`,
@@ -120,15 +120,15 @@ func TestEachErrorOfTheShapeHasItsPlaceAndNoGoType(t *testing.T) {
 		"items:\n  - name: x\n\tcount: 1": `3:1: there is a tab; YAML is indented with spaces only`,
 		"words: [a]\nyes: @x":             `2:6: a value cannot begin with '@'; put it in quotes`,
 		"one: name: x":                    `1:10: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
-		"my items: []":                    `1:1: there is no field "my items" here; there are items, words, yes, one, share`,
-		"items: [{the name: x}]":          `1:10: there is no field "the name" here; there are name, count, small, labels, kind`,
+		"my items: []":                    `1:1: unknown field "my items"; known: items, words, yes, one, share`,
+		"items: [{the name: x}]":          `1:10: unknown field "the name"; known: name, count, small, labels, kind`,
 		"yes: true\n  words: []":          `2:8: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
 		"items:\n  - name: x\n yes: true": `3:2: the indentation fits none of the lines above`,
 		"words: [a,\nb\n":                 `3:1: did not find expected ',' or ']', in what begins on line 1`,
 		"words: *nowhere":                 `1:8: unknown anchor 'nowhere' referenced`,
 		"one: &a {<<: *a}":                `1:14: << takes a mapping or a list of at most 8, none of which holds itself`,
 		"one: {<<: 3}":                    `1:11: << takes a mapping or a list of at most 8, none of which holds itself`,
-		"items: &a [*a]":                  `1:12: a mapping is wanted here, not a list`,
+		"items: &a [*a]":                  `1:12: expected a mapping, got a list`,
 	} {
 		if got, count := decode(in, &document{}); got != want || count != 1 {
 			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
@@ -139,12 +139,12 @@ func TestEachErrorOfTheShapeHasItsPlaceAndNoGoType(t *testing.T) {
 func TestEachErrorOfANotationHasItsPlace(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"for: [1s]":                              `1:6: a duration is wanted here, such as 500ms, 30s or 5m`,
+		"for: [1s]":                              `1:6: expected a duration, such as 500ms, 30s or 5m`,
 		"least: 30":                              `1:8: "30" has no unit; write 30ms for milliseconds, 30s for seconds, 30m for minutes`,
-		"near: [x]":                              `1:7: a mapping is wanted here, not a list`,
-		"near: {nam: x}":                         `1:8: there is no field "nam" here; did you mean "name"?`,
+		"near: [x]":                              `1:7: expected a mapping, got a list`,
+		"near: {nam: x}":                         `1:8: unknown field "nam"; did you mean "name"?`,
 		"near: {count: 1}":                       `1:7: a near thing has a name`,
-		"near: &a {name: x}\nlater: *a\nfor: *a": `3:6: a duration is wanted here, such as 500ms, 30s or 5m`,
+		"near: &a {name: x}\nlater: *a\nfor: *a": `3:6: expected a duration, such as 500ms, 30s or 5m`,
 	} {
 		if got, count := decode(in, &writtenDoc{}); got != want || count != 1 {
 			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
@@ -152,10 +152,10 @@ func TestEachErrorOfANotationHasItsPlace(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"at: 5m ago":      `1:5: "5m ago" is not a time such as 2006-01-02T15:04:05Z`,
-		"at: [x]":         `1:5: a time is wanted here, not a list`,
+		"at: [x]":         `1:5: expected a time, got a list`,
 		"revert_after: x": `1:15: "x" is not a duration; write it with a unit (ms, s, m, h, d, w), such as 500ms, 30s or 5m`,
 		"lift_after: 1m":  `1:1: lift_after is now called revert_after`,
-		"Never: x":        `1:1: there is no field "Never" here; there are at, revert_after, max`,
+		"Never: x":        `1:1: unknown field "Never"; known: at, revert_after, max`,
 	} {
 		if got, count := decode(in, &likeJSON{}); got != want || count != 1 {
 			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
@@ -172,11 +172,11 @@ func TestAllErrorsAreFoundAndTheRestIsRead(t *testing.T) {
 	}
 	var doc document
 	ps, _ := errors.AsType[Problems](v.Decode(&doc))
-	want := `x:1:1: there is no field "wrds" here; did you mean "words"?
-x:2:26: a whole number is wanted here, not "x"
-x:2:30: a mapping is wanted here, not a single value
+	want := `x:1:1: unknown field "wrds"; did you mean "words"?
+x:2:26: expected a whole number, got "x"
+x:2:30: expected a mapping, got a single value
 x:4:1: the field "yes" is given twice, first on line 3
-x:5:6: a mapping is wanted here, not a single value`
+x:5:6: expected a mapping, got a single value`
 	if diff := cmp.Diff(want, ps.Sorted("x").Error()); diff != "" {
 		t.Error(diff)
 	}
@@ -340,17 +340,17 @@ func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{
 			NotThere("signal", "wating", []string{"waiting", "running"}),
-			`there is no signal "wating"; did you mean "waiting"?`,
+			`unknown signal "wating"; did you mean "waiting"?`,
 		},
 		{
 			NotThere("signal", "zebra", []string{"waiting", "running"}),
-			`there is no signal "zebra"; there are waiting, running`,
+			`unknown signal "zebra"; known: waiting, running`,
 		},
-		{NotThere("signal", "zebra", nil), `there is no signal "zebra"`},
-		{NotThere("signal", "zebra", make([]string, 51)), `there is no signal "zebra"`},
-		{NotOneOf("dry_run", []word{"dry-run", "observe"}), `"dry_run" is none of dry-run, observe; did you mean "dry-run"?`},
-		{NotOneOf("zebra", []word{"dry-run", "observe"}), `"zebra" is none of dry-run, observe`},
-		{Twice("a"), `"a" is there twice`},
+		{NotThere("signal", "zebra", nil), `unknown signal "zebra"`},
+		{NotThere("signal", "zebra", make([]string, 51)), `unknown signal "zebra"`},
+		{NotOneOf("dry_run", []word{"dry-run", "observe"}), `"dry_run" is not one of dry-run, observe; did you mean "dry-run"?`},
+		{NotOneOf("zebra", []word{"dry-run", "observe"}), `"zebra" is not one of dry-run, observe`},
+		{Twice("a"), `duplicate "a"`},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %s\nwant %s", c.got, c.want)

@@ -20,7 +20,7 @@ const DurationPattern = `^(0|([0-9]+(\.[0-9]+)?(ms|[smhdwy]))+)$`
 func (d *Duration) FromYAML(v Value) error {
 	text, ok := v.Text()
 	if !ok {
-		return errors.New("a duration is wanted here, such as 500ms, 30s or 5m")
+		return errors.New("expected a duration, such as 500ms, 30s or 5m")
 	}
 	length, err := ParseDuration(text)
 	*d = Duration(length)

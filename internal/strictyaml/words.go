@@ -20,16 +20,16 @@ const (
 // NotThere says that a name of something does not exist, and what may have been meant: one that is spelled alike, or
 // all that there are.
 func NotThere(what, name string, known []string) string {
-	return fmt.Sprintf("there is no %s %q", what, name) + meant(name, known)
+	return fmt.Sprintf("unknown %s %q", what, name) + meant(name, known)
 }
 
-// NotOneOf says that a value is none of a closed list, and which of them may have been meant.
+// NotOneOf says that a value is not one of a closed list, and which of them may have been meant.
 func NotOneOf[T ~string](value T, allowed []T) string {
 	words := make([]string, len(allowed))
 	for i, a := range allowed {
 		words[i] = string(a)
 	}
-	text := fmt.Sprintf("%q is none of %s", value, strings.Join(words, ", "))
+	text := fmt.Sprintf("%q is not one of %s", value, strings.Join(words, ", "))
 	if near := nearest.Name(string(value), words); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
@@ -37,7 +37,7 @@ func NotOneOf[T ~string](value T, allowed []T) string {
 }
 
 // Twice says that an entry of a list is there already.
-func Twice(entry string) string { return fmt.Sprintf("%q is there twice", entry) }
+func Twice(entry string) string { return fmt.Sprintf("duplicate %q", entry) }
 
 // mostNamed is how many names are listed when none is spelled alike.
 const mostNamed = 50
@@ -49,7 +49,7 @@ func meant(name string, known []string) string {
 	if len(known) == 0 || len(known) > mostNamed {
 		return ""
 	}
-	return "; there are " + strings.Join(known, ", ")
+	return "; known: " + strings.Join(known, ", ")
 }
 
 // unknownField says what is wrong with a field that a struct has not. The struct says what a field was called before in a
@@ -60,7 +60,7 @@ func unknownField(name string, t reflect.Type) string {
 			return fmt.Sprintf("%s is now called %s", name, tag(f))
 		}
 	}
-	return fmt.Sprintf("there is no field %q here", name) + meant(name, fieldNames(t))
+	return fmt.Sprintf("unknown field %q", name) + meant(name, fieldNames(t))
 }
 
 // mismatch says what belongs here. A text in place of a mapping or a list is not repeated: it may be a secret.
@@ -70,7 +70,7 @@ func mismatch(t reflect.Type, n *yaml.Node) string {
 	if n = resolved(n); single && n.Kind == yaml.ScalarNode {
 		got = fmt.Sprintf("%q", n.Value)
 	}
-	return want + " is wanted here, not " + got
+	return "expected " + want + ", got " + got
 }
 
 func kindOf(n *yaml.Node) string {

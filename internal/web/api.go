@@ -111,7 +111,7 @@ func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error
 		return actor, echo.NewHTTPError(http.StatusUnauthorized, err.Error())
 	}
 	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its token could not be checked", "err", err)
-	return actor, echo.NewHTTPError(http.StatusServiceUnavailable, "who you are could not be checked, so the answer is no; try again")
+	return actor, echo.NewHTTPError(http.StatusServiceUnavailable, "your token could not be checked, so the request is refused; try again")
 }
 
 func (h *Handler) list(c echo.Context) error {
@@ -169,7 +169,7 @@ func (h *Handler) decision(c echo.Context) error {
 		return err
 	}
 	if b.Step == "" || b.Digest == "" || (b.Verb != incident.Approve && b.Verb != incident.Deny) {
-		return echo.NewHTTPError(http.StatusBadRequest, "step, digest and decision (approve or deny) are needed")
+		return echo.NewHTTPError(http.StatusBadRequest, "step, digest and decision (approve or deny) are required")
 	}
 	return h.act(c, incident.Decided{Decision: incident.Decision{
 		Step: b.Step, Digest: b.Digest, Verb: b.Verb, By: actor, Reason: b.Reason, Confirm: b.Confirm,
@@ -196,17 +196,17 @@ func (h *Handler) verb(c echo.Context) error {
 		return h.act(c, incident.Acked{By: actor})
 	case "abort":
 		if strings.TrimSpace(b.Reason) == "" {
-			return echo.NewHTTPError(http.StatusBadRequest, "reason is needed")
+			return echo.NewHTTPError(http.StatusBadRequest, "reason is required")
 		}
 		return h.act(c, incident.Aborted{By: actor, Reason: b.Reason})
 	case "close":
 		if strings.TrimSpace(b.Reason) == "" {
-			return echo.NewHTTPError(http.StatusBadRequest, "reason is needed")
+			return echo.NewHTTPError(http.StatusBadRequest, "reason is required")
 		}
 		return h.act(c, incident.Closed{By: actor, Reason: b.Reason})
 	case "undo":
 		if b.Step == "" {
-			return echo.NewHTTPError(http.StatusBadRequest, "step is needed")
+			return echo.NewHTTPError(http.StatusBadRequest, "step is required")
 		}
 		return h.act(c, incident.Decided{Decision: incident.Decision{Step: b.Step, Verb: incident.Undo, By: actor, Reason: b.Reason}})
 	default:
@@ -246,7 +246,7 @@ func body(c echo.Context, into any) error {
 		return wrongBody(err.Error())
 	}
 	if dec.InputOffset() != int64(len(raw)) {
-		return wrongBody("something follows the object")
+		return wrongBody("there is more after the object")
 	}
 	return nil
 }
@@ -265,5 +265,5 @@ func (h *Handler) fail(c echo.Context, err error) error {
 		return echo.NewHTTPError(http.StatusNotFound, "there is no such incident")
 	}
 	h.deps.Logger.ErrorContext(c.Request().Context(), "a request failed", "path", c.Path(), "err", err)
-	return echo.NewHTTPError(http.StatusServiceUnavailable, "the store cannot be asked now; try again")
+	return echo.NewHTTPError(http.StatusServiceUnavailable, "the store is unavailable; try again")
 }

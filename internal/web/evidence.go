@@ -37,7 +37,7 @@ func considered(others []incident.Other) []consideredRow {
 		out = append(out, consideredRow{o.Name, string(o.Verdict), o.Why})
 	}
 	for _, u := range unlooked {
-		out = append(out, consideredRow{strings.Join(u.Names, ", "), "not looked at", u.Why})
+		out = append(out, consideredRow{strings.Join(u.Names, ", "), "not checked", u.Why})
 	}
 	return out
 }

@@ -154,7 +154,7 @@ func TestThePageSaysWhatWasNotExaminedAndWhoseChangeItWas(t *testing.T) {
 	inc.Unexamined[0].Alert = "<b>"
 	page := show(t, inc)
 	for _, want := range []string{
-		"<h2>Alerts whose rule was not examined</h2>", "<strong>&lt;b&gt;</strong>: its expression is too long to analyze: at least 65537 bytes, and the limit is 65536.",
+		"<h2>Alerts whose rule was not checked</h2>", "<strong>&lt;b&gt;</strong>: its expression is too long to analyze: at least 65537 bytes, and the limit is 65536.",
 		"replicas 2 -&gt; 3 <span class=\"soft\">(by vllm-medic)</span>",
 	} {
 		if !strings.Contains(page, want) {
@@ -165,7 +165,7 @@ func TestThePageSaysWhatWasNotExaminedAndWhoseChangeItWas(t *testing.T) {
 		t.Error("changes of others are called the bot's own")
 	}
 	inc.Unexamined, inc.Cluster.Changes = nil, inc.Cluster.Changes[:1]
-	if page = show(t, inc); strings.Contains(page, "not examined") || strings.Contains(page, "by vllm-medic") {
+	if page = show(t, inc); strings.Contains(page, "rule was not checked") || strings.Contains(page, "by vllm-medic") {
 		t.Error("it is said when there is nothing to say")
 	}
 }
@@ -204,12 +204,12 @@ func TestThePageShowsEverythingThatIsKnown(t *testing.T) {
 	page := show(t, rich())
 	for _, want := range []string{
 		"What would make it worse", "Do not <strong>raise replicas</strong>: the pool has room", ">Unusual<", "9 min ago: Deployment", "Recent changes", "9 min before the reading",
-		"How containers ended", "OOMKilled, exit code 137", "out of GPU memory", "torch.OutOfMemoryError: CUDA out of memory", "Completed, exit code 0",
+		"Container terminations", "OOMKilled, exit code 137", "out of GPU memory", "torch.OutOfMemoryError: CUDA out of memory", "Completed, exit code 0",
 		"Pod by pod", "worst " + pod(7) + ": 7.2 s", "worst " + pod(1) + ": 12/s", "highest " + pod(7) + ": 64", "3 more",
 		"usually 400 ms, 6.1 sigma above, 380 ms at this hour yesterday", "usually 600/s, more than 100 sigma below", "usually 97 %<", "usually 1.8, 0.2 sigma above",
-		"Alerts that cannot see this pool", "<code>vllm:gpu_cache_usage_perc</code>, which this pool's vLLM does not have. vLLM&#39;s V1", "There is no query to use instead.",
+		"Alerts that can never fire for this pool", "<code>vllm:gpu_cache_usage_perc</code>, which this pool's vLLM does not export. vLLM&#39;s V1", "There is no replacement.",
 		`<pre class="copy">max by (namespace, model_name, pod) (vllm:kv_cache_usage_perc{namespace=&#34;llm&#34;}) &gt; 0.9</pre>`,
-		"No data, as in pools that do not have it or were not asked for it: Draft tokens accepted<",
+		"No data (feature not in use): Draft tokens accepted<",
 		"Not read: the log of a crashed container: get pods/log in llm is not allowed; events of the nodes",
 	} {
 		if !strings.Contains(page, want) {
@@ -230,7 +230,7 @@ func TestNothingEmptyIsShown(t *testing.T) {
 	inc.Cluster = incident.Cluster{NotConfigured: true, Error: "no Kubernetes is configured, so the workload was not looked at"}
 	inc.Readings = map[string]incident.Reading{"a": {Title: "A", Value: new(1.0), Pods: []incident.PodValue{}}}
 	page := show(t, inc)
-	for _, bad := range []string{"make it worse", "Unusual", "Recent changes", "containers ended", "cannot see this pool", "Not there", "Pod by pod", "usually", "Not read", "Kubernetes", "<ul>", "<details"} {
+	for _, bad := range []string{"make it worse", "Unusual", "Recent changes", "Container terminations", "can never fire", "Not there", "Pod by pod", "usually", "Not read", "Kubernetes", "<ul>", "<details"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page holds %q", bad)
 		}

@@ -63,8 +63,8 @@ func (h *Handler) incidentPage(c echo.Context) error {
 func (h *Handler) page(c echo.Context, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
-		h.deps.Logger.ErrorContext(c.Request().Context(), "a page could not be drawn", "page", name, "err", err)
-		return echo.NewHTTPError(http.StatusInternalServerError, "the page could not be drawn; the JSON is under /api/v1/incidents")
+		h.deps.Logger.ErrorContext(c.Request().Context(), "a page could not be rendered", "page", name, "err", err)
+		return echo.NewHTTPError(http.StatusInternalServerError, "the page could not be rendered; the JSON is at /api/v1/incidents")
 	}
 	c.Response().Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	c.Response().Header().Set("X-Content-Type-Options", "nosniff")

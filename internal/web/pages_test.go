@@ -93,7 +93,7 @@ func TestAnEmptyListSaysSo(t *testing.T) {
 	s := newSite(t)
 	s.expect("list", incident.Filter{AllPools: true, Limit: 101}, []incident.Incident{}, nil)
 	s.expect("pauses", nil, []incident.Pause{}, nil)
-	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, "No incident so far") || strings.Contains(page, "paused") {
+	if page := s.ask(get, "/", "viewer-token", "").Body.String(); !strings.Contains(page, "No incidents yet") || strings.Contains(page, "paused") {
 		t.Errorf("page %s", page)
 	}
 }
@@ -122,13 +122,13 @@ func TestThePageShowsWhatStandsAndWhatIsForAPerson(t *testing.T) {
 	}}
 	s.expect("show", "inc-1", inc, nil)
 	page := s.ask(get, "/incidents/inc-1", "viewer-token", "").Body.String()
-	for _, want := range []string{"still in force", "Throttle llama", "tried at 03:12 UTC: worse", "for a person"} {
+	for _, want := range []string{"Active changes from earlier", "Throttle llama", "tried at 03:12 UTC: worse", ">manual<"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
 	if strings.Count(page, ">proposed<") != 1 {
-		t.Error("advice for a person is shown as if somebody could approve it")
+		t.Error("a manual step is shown as if it could be approved")
 	}
 }
 
@@ -139,7 +139,7 @@ func TestTheListSaysThatThereAreMore(t *testing.T) {
 		s.expect("list", incident.Filter{AllPools: true, Limit: 101}, slices.Repeat([]incident.Incident{incident.New("inc-1", "llama", incident.ModeApprove, false, now)}, n), nil)
 		s.expect("pauses", nil, []incident.Pause{}, nil)
 		page := s.ask(get, "/", "viewer-token", "").Body.String()
-		if got := strings.Count(page, `href="/incidents/inc-1"`); got != 100 || strings.Contains(page, "Only the newest 100 are shown") != more {
+		if got := strings.Count(page, `href="/incidents/inc-1"`); got != 100 || strings.Contains(page, "Showing the newest 100") != more {
 			t.Errorf("%d incidents: %d rows, more %v", n, got, more)
 		}
 	}

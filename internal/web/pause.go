@@ -38,7 +38,7 @@ func (h *Handler) pause(c echo.Context) error {
 		return err
 	}
 	if strings.TrimSpace(b.Reason) == "" {
-		return echo.NewHTTPError(http.StatusBadRequest, "reason is needed: the next person on call will ask")
+		return echo.NewHTTPError(http.StatusBadRequest, "reason is required")
 	}
 	if b.Pool != "" && !h.deps.KnowsPool(b.Pool) {
 		return echo.NewHTTPError(http.StatusNotFound, "there is no such pool; nothing was paused")
