@@ -193,7 +193,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			`"30" has no unit; write 30ms for milliseconds, 30s for seconds`,
 		},
 		{"negative timing", "mode: approve", "mode: approve\ntiming: {settle: -1s}", `medic.yaml:6:18: "-1s" is negative`},
-		{"profile", "    knobs:", "    slo: fast\n    knobs:", `unknown profile "fast"; there are batch, chat`},
+		{"profile", "    knobs:", "    slo: fast\n    knobs:", `unknown profile "fast"; known: batch, chat`},
 		{
 			"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}",
 			"asks for 2 approvals from 1 people",
