@@ -450,7 +450,7 @@ func TestBuiltInDiagnosesDoNotFireWithoutTheirSigns(t *testing.T) {
 				t.Errorf("%s is told although %v", tr.diagnosis, changes)
 				continue
 			}
-			if o := verdictOf(t, got, tr.diagnosis); o.Verdict != incident.False && o.NotLookedAt == "" || o.Why == "" {
+			if o := verdictOf(t, got, tr.diagnosis); o.Verdict != incident.False && o.NotEvaluated == "" || o.Why == "" {
 				t.Errorf("%s with %v is %s (%s), want false and why", tr.diagnosis, changes, o.Verdict, o.Why)
 			}
 		}

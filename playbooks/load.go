@@ -24,7 +24,7 @@ type Options struct {
 	// Window replaces $window in the queries. 0 means five minutes, the window of the published vLLM alert rules. Shorter
 	// windows need a shorter scrape interval: rate() wants several samples in each.
 	Window time.Duration
-	// MaxWarmUp bounds the warm-up of every step, for dry runs and rehearsals in which nothing real gets warm. 0 means no
+	// MaxWarmUp bounds the warm-up of every step, for tests in which nothing real warms up. 0 means no
 	// bound.
 	MaxWarmUp time.Duration
 }

@@ -35,7 +35,7 @@ func (c *Catalog) markUnexamined(
 			continue
 		}
 		why := missing[names[0]]
-		others[i].Verdict, others[i].NotLookedAt = incident.Undecided, why
+		others[i].Verdict, others[i].NotEvaluated = incident.Undecided, why
 		others[i].Why = "not checked: " + few(names) + " (" + why + ")"
 	}
 	return others

@@ -36,7 +36,7 @@ func TestANoThatRestsOnWhatNobodyLookedAtIsNone(t *testing.T) {
 		if tt.why != "" {
 			want = incident.Undecided
 		}
-		if o.Verdict != want || o.NotLookedAt != tt.why {
+		if o.Verdict != want || o.NotEvaluated != tt.why {
 			t.Errorf("%s: %+v", name, o)
 		}
 		if got.Diagnosis != nil {

@@ -36,7 +36,7 @@ func diagnose(t terminal) *cobra.Command {
 
 // diagnoseNow answers for the pools that the payload's alerts lead to, or for the one that is named.
 func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format string) error {
-	l, err := load(path, config.Options{DryRun: true, AllowUnauthenticated: true, LookOnly: true}, t)
+	l, err := load(path, config.Options{DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true}, t)
 	if err != nil {
 		return err
 	}

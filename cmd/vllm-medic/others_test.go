@@ -14,9 +14,9 @@ func TestWhatNobodyLookedAtIsPrintedOnOneLine(t *testing.T) {
 	refused := incident.Reading{Error: "connection refused"}
 	inc := incident.Incident{Readings: map[string]incident.Reading{"waiting": refused, "running": refused}}
 	inc.Others = []incident.Other{
-		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not looked at: a, because x", NotLookedAt: why},
+		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not looked at: a, because x", NotEvaluated: why},
 		{Name: "queueing", Verdict: incident.False, Why: "nobody waits"},
-		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: b, because x", NotLookedAt: why},
+		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: b, because x", NotEvaluated: why},
 		{Name: "stalled", Verdict: incident.Undecided, Why: "no data"},
 		{Name: "idle", Verdict: incident.Undecided, Why: "waiting could not be read", Missing: []string{"kv_usage", "waiting"}},
 	}

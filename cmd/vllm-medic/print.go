@@ -94,7 +94,7 @@ func printList(w io.Writer, title, mark string, texts []string) {
 // Where one reason keeps all readings away, it is not said again for each.
 func printOthers(w io.Writer, inc incident.Incident) {
 	var lines []string
-	others, unlooked := incident.NotLookedAt(inc.Others)
+	others, notEvaluated := incident.SplitNotEvaluated(inc.Others)
 	shared := sharedError(inc.Readings)
 	failed := func(name string) bool { return shared != "" && inc.Readings[name].Error == shared }
 	told := slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool {
@@ -111,7 +111,7 @@ func printOthers(w io.Writer, inc incident.Incident) {
 			}
 		}
 	}
-	for _, u := range unlooked {
+	for _, u := range notEvaluated {
 		lines = append(lines, fmt.Sprintf("not checked (%s): %s", u.Why, strings.Join(u.Names, ", ")))
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict != incident.False })); n > 0 {

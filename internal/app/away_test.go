@@ -20,7 +20,7 @@ func TestAKubernetesThatIsAwayIsNotOneThatIsNotThere(t *testing.T) {
 	}
 	pool := incident.Pool{Name: "p", Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "w"}}
 	for _, away := range []error{nil, errors.New("not in a cluster")} {
-		got := collector{Collector: inner, away: away}.Collect(t.Context(), pool, nil, incident.Attention{}).Cluster
+		got := collector{Collector: inner, away: away}.Collect(t.Context(), pool, nil, incident.Scope{}).Cluster
 		if got.NotConfigured != (away == nil) || away != nil && (got.Error != away.Error() || got.Workload != pool.Workload) {
 			t.Errorf("away %v: %+v", away, got)
 		}

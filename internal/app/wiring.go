@@ -72,10 +72,10 @@ type collector struct {
 
 // Collect reads the signals with their recent past, which the chart of the message shows.
 func (c collector) Collect(
-	ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention,
+	ctx context.Context, pool incident.Pool, signals []incident.Signal, scope incident.Scope,
 ) incident.Evidence {
 	ev := c.Collector.Collect(ctx, pool, signals,
-		evidence.CollectOptions{History: true, Baseline: attention.Usual, Alerts: attention.Alerts})
+		evidence.CollectOptions{History: true, Baseline: scope.Usual, Alerts: scope.Alerts})
 	if c.away != nil {
 		ev.Cluster = incident.Cluster{Workload: pool.Workload, Error: c.away.Error()}
 	}

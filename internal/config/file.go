@@ -200,6 +200,6 @@ type playbooksFile struct {
 	Dirs []string `yaml:"dirs,omitempty"`
 	// The window of the rates in the built-in queries. Default 5m, as in the shipped alert rules.
 	Window strictyaml.Duration `yaml:"window,omitempty"`
-	// The longest warm-up of a step, for rehearsals in which nothing real gets warm. Default: no bound.
+	// The longest warm-up of a step, for tests in which nothing real warms up. Default: no bound.
 	MaxWarmUp strictyaml.Duration `yaml:"max_warm_up,omitempty"`
 }

@@ -7,7 +7,7 @@ func (l *loader) kubernetes(f kubernetesFile) *Kubernetes {
 	switch {
 	case k.Kubeconfig == "" && k.Context != "":
 		l.at("kubernetes.context", "needs kubernetes.kubeconfig: the service account of a pod has no contexts")
-	case k.Kubeconfig == "" || l.opts.Kubeconfig == nil || l.opts.Offline || l.opts.LookOnly:
+	case k.Kubeconfig == "" || l.opts.Kubeconfig == nil || l.opts.Offline || l.opts.PrometheusOnly:
 	default:
 		if err := l.opts.Kubeconfig(k.Kubeconfig, k.Context); err != nil {
 			l.at("kubernetes.kubeconfig", "%v", err)

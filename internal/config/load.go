@@ -30,10 +30,10 @@ type Options struct {
 	// Offline leaves the values of secrets unread and puts a placeholder in their place: for check without the secrets at
 	// hand.
 	Offline bool
-	// LookOnly is Offline for everything but Prometheus: for a look from a machine that has no other secrets.
-	LookOnly bool
+	// PrometheusOnly is Offline for everything but Prometheus: for a diagnosis on a machine that has no other secrets.
+	PrometheusOnly bool
 	// Kubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one). Nil leaves them
-	// unread, as Offline and LookOnly do.
+	// unread, as Offline and PrometheusOnly do.
 	Kubeconfig func(path, context string) error
 }
 
@@ -163,7 +163,7 @@ func (l *loader) store(f storeFile) string {
 	raw = cmp.Or(raw, "sqlite:///var/lib/vllm-medic/medic.db")
 	scheme, rest, ok := strings.Cut(raw, "://")
 	switch {
-	case f.URLEnv != "" && (l.opts.Offline || l.opts.LookOnly):
+	case f.URLEnv != "" && (l.opts.Offline || l.opts.PrometheusOnly):
 	case !ok || rest == "" || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
 		l.at("store.url", "must begin with sqlite:// or postgres://")
 	case f.URL == "":

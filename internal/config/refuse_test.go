@@ -268,7 +268,7 @@ func TestAKubeconfigIsAskedForWhereItIsAtHand(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for name, change := range map[string]func(*Options){
-		"offline": func(o *Options) { o.Offline = true }, "a look": func(o *Options) { o.LookOnly = true },
+		"offline": func(o *Options) { o.Offline = true }, "Prometheus only": func(o *Options) { o.PrometheusOnly = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

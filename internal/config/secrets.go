@@ -17,7 +17,7 @@ func (l *loader) secret(path, env, file string, needed bool) string {
 			l.at(path+"_env", "is required: the name of an environment variable that holds it, or use %s_file", last(path))
 		}
 		return ""
-	case l.opts.Offline, l.opts.LookOnly && !strings.HasPrefix(path, "prometheus."):
+	case l.opts.Offline, l.opts.PrometheusOnly && !strings.HasPrefix(path, "prometheus."):
 		return "offline"
 	case env != "":
 		v, ok := l.opts.Getenv(env)

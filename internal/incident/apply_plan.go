@@ -40,9 +40,9 @@ func (a *applier) investigated(e Investigated) error {
 	return a.replan(e)
 }
 
-// retell takes over what the same plan says now: the evidence, and the words for a person, which name readings and pods. They must not send anybody to the pod
+// refreshPlan takes over what the same plan says now: the evidence, and the words for a person, which name readings and pods. They must not send anybody to the pod
 // that was the bad one an hour ago.
-func (a *applier) retell(e Investigated) {
+func (a *applier) refreshPlan(e Investigated) {
 	a.inc.Diagnosis = e.Diagnosis
 	for n := range a.inc.Plan.Steps {
 		if s := &a.inc.Plan.Steps[n]; s.Kind == StepManual {
@@ -55,7 +55,7 @@ func (a *applier) retell(e Investigated) {
 func (a *applier) stayQuiet(e Investigated) {
 	a.redraw = true
 	if a.inc.Plan != nil && e.Diagnosis != nil && a.samePlan(e) {
-		a.retell(e)
+		a.refreshPlan(e)
 	}
 	switch {
 	case e.Healthy == True:
@@ -107,7 +107,7 @@ func (a *applier) sameDiagnosis(e Investigated) bool {
 // refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now: a refused step may become free, and the
 // other way round. Approvals of a step that was refused meanwhile do not count any more.
 func (a *applier) refresh(e Investigated) error {
-	a.retell(e)
+	a.refreshPlan(e)
 	for n := range a.inc.Plan.Steps {
 		s := &a.inc.Plan.Steps[n]
 		s.Guardrails = e.Steps[n].Guardrails

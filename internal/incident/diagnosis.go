@@ -17,8 +17,8 @@ type Diagnosis struct {
 	Healthy []string `json:"healthy,omitempty"`
 	// Never are the changes that would make this worse. "never" in JSON holds their sentences.
 	Never []Never `json:"against,omitempty"`
-	// Unusual are observations that support or qualify the diagnosis and choose nothing: departures from the pool's own past, signals that
-	// move together, recent changes.
+	// Unusual are observations that support or qualify the diagnosis and choose nothing: departures from the pool's own
+	// past, signals that move together, recent changes.
 	Unusual []string `json:"unusual,omitempty"`
 	// Doc is the path of the runbook page, for example "docs/playbooks/high-ttft.md".
 	Doc string `json:"doc,omitempty"`
@@ -66,37 +66,37 @@ type Condition struct {
 	Threshold string `json:"threshold,omitempty"`
 }
 
-// Other is a diagnosis that was looked at and not chosen.
+// Other is a diagnosis that was considered and not chosen.
 type Other struct {
 	Name    string `json:"name"`
 	Verdict Truth  `json:"verdict"`
 	Why     string `json:"why"`
 	// Missing are the signals whose readings are missing, where the verdict is open for them.
 	Missing []string `json:"missing,omitempty"`
-	// NotLookedAt says why a part of the cluster was not looked at, where the verdict is open for that alone; empty otherwise. What was looked at says no.
-	NotLookedAt string `json:"notLookedAt,omitempty"`
+	// NotEvaluated says why a part of the cluster was not examined, where the verdict is open for that reason alone.
+	NotEvaluated string `json:"notLookedAt,omitempty"`
 }
 
-// Unlooked are diagnoses that are open for the same reason: a part of the cluster was not looked at.
-type Unlooked struct {
+// NotEvaluated are diagnoses that are open for the same reason: a part of the cluster was not examined.
+type NotEvaluated struct {
 	// Why is the reason, without a full stop.
 	Why   string
 	Names []string
 }
 
-// NotLookedAt takes those diagnoses out of a list that are open only because a part of the cluster was not looked at, and gathers them by the reason, so that
-// a person is told once and not for each. The list is not changed.
-func NotLookedAt(others []Other) (rest []Other, unlooked []Unlooked) {
+// SplitNotEvaluated separates the diagnoses that are open only because a part of the cluster was not examined, grouped
+// by the reason, so that it is shown once and not for each. others is not changed.
+func SplitNotEvaluated(others []Other) (rest []Other, notEvaluated []NotEvaluated) {
 	for _, o := range others {
-		if o.NotLookedAt == "" {
+		if o.NotEvaluated == "" {
 			rest = append(rest, o)
 			continue
 		}
-		i := slices.IndexFunc(unlooked, func(u Unlooked) bool { return u.Why == o.NotLookedAt })
+		i := slices.IndexFunc(notEvaluated, func(u NotEvaluated) bool { return u.Why == o.NotEvaluated })
 		if i < 0 {
-			i, unlooked = len(unlooked), append(unlooked, Unlooked{Why: o.NotLookedAt})
+			i, notEvaluated = len(notEvaluated), append(notEvaluated, NotEvaluated{Why: o.NotEvaluated})
 		}
-		unlooked[i].Names = append(unlooked[i].Names, o.Name)
+		notEvaluated[i].Names = append(notEvaluated[i].Names, o.Name)
 	}
-	return rest, unlooked
+	return rest, notEvaluated
 }

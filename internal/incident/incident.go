@@ -249,10 +249,10 @@ func (i Incident) Applied() []Step {
 	return slices.DeleteFunc(out, func(s Step) bool { return s.State != StepApplied })
 }
 
-// EndsWithItsAlerts says that an alert fires, so that signals that look well are no end. The alert may see something that they do not, or its own window lags
-// behind: then it resolves soon. Closed over it, the incident would miss a relapse: Alertmanager says nothing of an alert that fires on until its
-// repeat_interval.
-func (i Incident) EndsWithItsAlerts() bool { return len(i.Firing()) > 0 }
+// ClosesOnResolve says that an alert still fires, so the incident stays open although its signals are healthy. The alert may
+// see something that they do not, or its window lags behind and it resolves soon. An incident closed before that would miss
+// a relapse: Alertmanager doesn't repeat an alert that keeps firing before its repeat_interval.
+func (i Incident) ClosesOnResolve() bool { return len(i.Firing()) > 0 }
 
 // OnTopOf names the step that was applied on top of this one, or "": the same field of the same object, later. Undoing the older one first would find a
 // value that is not its own.

@@ -370,10 +370,10 @@ func TestSilenceIsNoRecovery(t *testing.T) {
 	read := func(v *float64) map[string]Reading {
 		return map[string]Reading{"ttft_p95": {Signal: "ttft_p95", Value: v, Unit: UnitSeconds, Direction: HigherIsWorse, Threshold: num(1)}}
 	}
-	if v, why := Judge(read(num(7)), read(nil), []string{"ttft_p95"}, True); v != VerdictInconclusive {
+	if v, why := VerdictOf(read(num(7)), read(nil), []string{"ttft_p95"}, True); v != VerdictInconclusive {
 		t.Errorf("no requests at all is %s: %s", v, why)
 	}
-	if v, _ := Judge(read(nil), read(nil), []string{"ttft_p95"}, True); v != VerdictRecovered {
+	if v, _ := VerdictOf(read(nil), read(nil), []string{"ttft_p95"}, True); v != VerdictRecovered {
 		t.Errorf("a signal that never had data made it %s", v)
 	}
 }

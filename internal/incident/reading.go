@@ -36,8 +36,8 @@ type Signal struct {
 	Title string `json:"title"`
 	// Short is what messages and charts call it: "TTFT p95". Empty: the title.
 	Short string `json:"short,omitempty"`
-	// Query is PromQL without the pool's matchers; they are put in on the syntax tree. It must give one series. Empty for a signal that is not
-	// read from Prometheus.
+	// Query is PromQL without the pool's matchers; they are put in on the syntax tree. It must give one series. Empty for
+	// a signal that is not read from Prometheus.
 	Query     string    `json:"query,omitempty"`
 	Unit      Unit      `json:"unit"`
 	Direction Direction `json:"direction"`
@@ -45,14 +45,16 @@ type Signal struct {
 	Floor float64 `json:"floor,omitempty"`
 	// Ceiling is the highest value that a histogram can tell: at or above it the reading is "at least Ceiling". 0: none.
 	Ceiling float64 `json:"ceiling,omitempty"`
-	// Pods is PromQL that gives the same quantity for each pod, one series each with the label pod (or instance). Empty: no breakdown.
+	// Pods is PromQL that gives the same quantity for each pod, one series each with the label pod (or instance). Empty:
+	// no breakdown.
 	Pods string `json:"pods,omitempty"`
 	// Baseline asks how the value compares with the pool's own past.
 	Baseline bool `json:"baseline,omitempty"`
-	// Product makes the value the product of the numbers in these labels of the series, the smallest of several series; the samples' own
-	// values do not matter. For vllm:cache_config_info, which carries numbers in labels.
+	// Product makes the value the product of the numbers in these labels of the series, the smallest of several series;
+	// the samples' own values do not matter. For vllm:cache_config_info, which carries numbers in labels.
 	Product []string `json:"product,omitempty"`
-	// Optional says that many pools do not have it (speculative decoding, a GPU exporter): no data is nothing that a person must know.
+	// Optional says that many pools do not have it (speculative decoding, a GPU exporter): no data is nothing that a
+	// person must know.
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -66,7 +68,8 @@ const (
 	AtLeast Bound = "at_least"
 )
 
-// Reading is a signal's value at a time; or a bound, no data, or an error. Value is nil in the last two cases, never zero in their place.
+// Reading is a signal's value at a time; or a bound, no data, or an error. Value is nil in the last two cases, never
+// zero in their place.
 type Reading struct {
 	Signal    string    `json:"signal"`
 	Title     string    `json:"title,omitempty"`
@@ -83,8 +86,8 @@ type Reading struct {
 	Error string `json:"error,omitempty"`
 	// Optional says that no data is nothing that a person must know: see Signal.
 	Optional bool `json:"optional,omitempty"`
-	// Routes is how many routes of the gateway lead into the pool's namespace where it is not known which one is the pool's, so
-	// that the gateway's numbers are nobody's; 0 where that is known, or the gateway was not asked.
+	// Routes is how many routes of the gateway lead into the pool's namespace where it is not known which one is the
+	// pool's, so that the gateway's numbers are nobody's; 0 where that is known, or the gateway was not asked.
 	Routes int `json:"routes,omitempty"`
 	// Warning is what Prometheus warned about in its answer, for people.
 	Warning string `json:"warning,omitempty"`
@@ -137,17 +140,18 @@ type Evidence struct {
 	// Absent says why Prometheus has no vLLM metric of this pool; empty when it has some, or could not be asked.
 	Absent  string  `json:"absent,omitempty"`
 	Cluster Cluster `json:"cluster"`
-	// DeadAlerts are alerts of the incident whose rule asks for a metric that this pool's vLLM does not have. Nil: it was not looked at.
+	// DeadAlerts are alerts of the incident whose rule asks for a metric that this pool's vLLM does not have. Nil: it was
+	// not looked at.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 	// Unexamined are alerts of the incident about whose rule that is not known.
 	Unexamined []UnexaminedAlert `json:"unexamined,omitempty"`
 }
 
-// Attention says what a look is for, beyond the values of now.
-type Attention struct {
+// Scope says what to collect beyond the present values.
+type Scope struct {
 	// Alerts are those of the incident: whether their rules can see the pool at all is part of the evidence.
 	Alerts []Alert
-	// Usual asks how signals compare with the pool's own past. It costs a query for each; checks around a change do without.
+	// Usual adds how signals compare with the pool's own past. It costs a query for each; checks around a change omit it.
 	Usual bool
 }
 
@@ -170,11 +174,12 @@ type UnexaminedAlert struct {
 	Why string `json:"why"`
 }
 
-// Cluster is what the Kubernetes API said about a pool. Error says why it could not be asked; the rest is then zero and means nothing.
+// Cluster is what the Kubernetes API said about a pool. Error says why it could not be asked; the rest is then zero and
+// means nothing.
 type Cluster struct {
 	Error string `json:"error,omitempty"`
-	// NotConfigured says that there is no Kubernetes to ask, as opposed to one that did not answer; NoWorkload, that there is one
-	// and the pool names no workload in it. NotConfigured is set then, too.
+	// NotConfigured says that there is no Kubernetes to ask, as opposed to one that did not answer; NoWorkload, that there
+	// is one and the pool names no workload in it. NotConfigured is set then, too.
 	NotConfigured bool        `json:"notConfigured,omitempty"`
 	NoWorkload    bool        `json:"noWorkload,omitempty"`
 	Workload      WorkloadRef `json:"workload,omitzero"`
@@ -190,14 +195,15 @@ type Cluster struct {
 	Changes []RecentChange `json:"changes,omitempty"`
 	// Crashes are the newest ends of containers, newest first.
 	Crashes []Crash `json:"crashes,omitempty"`
-	// Args are the numbers among the engine's arguments that rules read ("max_num_seqs"). An argument that is not there, or that cannot be
-	// read with certainty, is not in it.
+	// Args are the numbers among the engine's arguments that rules read ("max_num_seqs"). An argument that is not there,
+	// or that cannot be read with certainty, is not in it.
 	Args map[string]float64 `json:"args,omitempty"`
 	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read; it does not speak against the rest.
 	Unread []Unread `json:"unread,omitempty"`
 }
 
-// ReadyText says how many replicas are ready: "2 of 3 ready", and "3 ready, 2 wanted" while some have to end. Empty when that is not known.
+// ReadyText says how many replicas are ready: "2 of 3 ready", and "3 ready, 2 wanted" while some have to end. Empty
+// when that is not known.
 func (c Cluster) ReadyText() string {
 	switch {
 	case c.Replicas == nil || c.ReadyReplicas == nil:
@@ -315,8 +321,8 @@ type Pod struct {
 	Phase string `json:"phase,omitempty"`
 	// Waiting is what the engine's container waits for, or an init container before it: "ImagePullBackOff".
 	Waiting string `json:"waiting,omitempty"`
-	// CrashLooping says that the engine's container, or an init container that keeps it from starting, starts again and again.
-	// What a container beside the engine does is only in Reason.
+	// CrashLooping says that the engine's container, or an init container that keeps it from starting, starts again and
+	// again. What a container beside the engine does is only in Reason.
 	CrashLooping bool `json:"crashLooping,omitempty"`
 	// Terminating says that the pod is on its way out.
 	Terminating bool `json:"terminating,omitempty"`

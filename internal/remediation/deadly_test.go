@@ -57,7 +57,7 @@ func (m mortal) CommitFolded(ctx context.Context, f incident.Folded) error {
 	return m.Store.CommitFolded(ctx, f)
 }
 
-func (m mortal) Collect(context.Context, incident.Pool, []incident.Signal, incident.Attention) incident.Evidence {
+func (m mortal) Collect(context.Context, incident.Pool, []incident.Signal, incident.Scope) incident.Evidence {
 	return incident.Evidence{}
 }
 

@@ -123,7 +123,7 @@ func (s *sight) asked(instance string) int {
 }
 
 func (s *sight) Collect(
-	_ context.Context, pool incident.Pool, signals []incident.Signal, _ incident.Attention,
+	_ context.Context, pool incident.Pool, signals []incident.Signal, _ incident.Scope,
 ) incident.Evidence {
 	s.mu.Lock()
 	defer s.mu.Unlock()

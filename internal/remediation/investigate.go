@@ -90,8 +90,8 @@ func (i *Investigator) diagnose(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool,
 ) Investigation {
 	signals := i.deps.Playbooks.Signals(inc.AlertNames())
-	attention := incident.Attention{Alerts: inc.Alerts, Usual: usual}
-	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, attention)}
+	scope := incident.Scope{Alerts: inc.Alerts, Usual: usual}
+	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, scope)}
 	i.markOwn(ctx, pool, inc, found.Evidence.Cluster.Changes, found.Evidence.At)
 	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: found.Evidence}
 	if inc.Diagnosis != nil {

@@ -77,7 +77,7 @@ func (w *ward) Commit(ctx context.Context, changes ...incident.Change) error {
 }
 
 func (w *ward) Collect(
-	ctx context.Context, pool incident.Pool, signals []incident.Signal, a incident.Attention,
+	ctx context.Context, pool incident.Pool, signals []incident.Signal, a incident.Scope,
 ) incident.Evidence {
 	w.note(func() { delete(w.open, pool.Name); w.looked[pool.Name] = true })
 	for {

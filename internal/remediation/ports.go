@@ -50,7 +50,7 @@ type Ledger interface {
 // is an answer about these labels only. The owners that could be read come with the error too.
 type Collector interface {
 	Collect(
-		ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention,
+		ctx context.Context, pool incident.Pool, signals []incident.Signal, scope incident.Scope,
 	) incident.Evidence
 	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
 }

@@ -159,7 +159,7 @@ type hanging struct {
 	until chan struct{}
 }
 
-func (h hanging) Collect(context.Context, incident.Pool, []incident.Signal, incident.Attention) incident.Evidence {
+func (h hanging) Collect(context.Context, incident.Pool, []incident.Signal, incident.Scope) incident.Evidence {
 	<-h.until
 	return incident.Evidence{}
 }
@@ -177,12 +177,12 @@ type exploding struct {
 }
 
 func (x exploding) Collect(
-	ctx context.Context, pool incident.Pool, signals []incident.Signal, attention incident.Attention,
+	ctx context.Context, pool incident.Pool, signals []incident.Signal, scope incident.Scope,
 ) incident.Evidence {
 	if pool.Name == x.pool {
 		panic("index out of range")
 	}
-	return x.sight.Collect(ctx, pool, signals, attention)
+	return x.sight.Collect(ctx, pool, signals, scope)
 }
 
 func (x exploding) FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {

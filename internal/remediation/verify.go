@@ -97,7 +97,7 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	}
 	read := found.Evidence
 	v := incident.Verification{Before: act.Before, After: read.Readings, At: read.At, SampledAt: read.SampledAt}
-	v.Verdict, v.Why = incident.Judge(act.Before, found.Evidence.Readings, signals, found.Result.Healthy)
+	v.Verdict, v.Why = incident.VerdictOf(act.Before, found.Evidence.Readings, signals, found.Result.Healthy)
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
 	case t.inc.DryRun:

@@ -38,7 +38,7 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 		return e.undoMitigation(ctx, t, active, healthy)
 	case len(active) > 0:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
-	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.EndsWithItsAlerts():
+	case healthy > 0 && healthy >= e.cfg.Timing.Hold && !t.inc.ClosesOnResolve():
 		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteHealthyFor, For: healthy})
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.unheard(t):
 		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteUnheard, For: healthy, Silent: e.cfg.Timing.Stale})

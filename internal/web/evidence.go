@@ -31,12 +31,12 @@ type consideredRow struct{ Name, Verdict, Why string }
 
 // considered are the other diagnoses. Those for which nobody looked share a row.
 func considered(others []incident.Other) []consideredRow {
-	rest, unlooked := incident.NotLookedAt(others)
+	rest, notEvaluated := incident.SplitNotEvaluated(others)
 	var out []consideredRow
 	for _, o := range rest {
 		out = append(out, consideredRow{o.Name, string(o.Verdict), o.Why})
 	}
-	for _, u := range unlooked {
+	for _, u := range notEvaluated {
 		out = append(out, consideredRow{strings.Join(u.Names, ", "), "not checked", u.Why})
 	}
 	return out

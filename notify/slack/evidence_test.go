@@ -84,8 +84,8 @@ func TestWhatNobodyLookedAtIsOneLine(t *testing.T) {
 	inc := stories(t)["04-deciding"]
 	inc.Others = []incident.Other{
 		{Name: "stalled", Verdict: incident.Undecided, Why: "no data for prompt_tokens_rate"},
-		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not looked at: recent_crashes, because no Kubernetes is configured", NotLookedAt: "no Kubernetes is configured"},
-		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: recent_gpu_ooms, because no Kubernetes is configured", NotLookedAt: "no Kubernetes is configured"},
+		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not looked at: recent_crashes, because no Kubernetes is configured", NotEvaluated: "no Kubernetes is configured"},
+		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: recent_gpu_ooms, because no Kubernetes is configured", NotEvaluated: "no Kubernetes is configured"},
 	}
 	text := string(golden(t, Render(inc, ViewOptions{})))
 	for _, want := range []string{

@@ -28,11 +28,11 @@ func (c *canvas) diagnosis(inc incident.Incident) {
 	if also := holding(inc); also != "" && c.detail.undecided > 0 {
 		lines = append(lines, "➕ Also holds, and follows from it or ranks after it: "+also)
 	}
-	open, unlooked := c.undecided(inc)
+	open, notEvaluated := c.undecided(inc)
 	for _, o := range open {
 		lines = append(lines, "❔ Not ruled out: "+escape(o.Name, 60)+" ("+escape(o.Why, c.detail.text)+")")
 	}
-	for _, u := range unlooked {
+	for _, u := range notEvaluated {
 		lines = append(lines, "❔ Not looked at, because "+escape(u.Why, c.detail.text)+": "+names(u.Names))
 	}
 	c.section(lines...)
@@ -247,10 +247,10 @@ func names(all []string) string {
 }
 
 // undecided are the diagnoses that could not be ruled out, and those for which nobody looked.
-func (c *canvas) undecided(inc incident.Incident) ([]incident.Other, []incident.Unlooked) {
-	rest, unlooked := incident.NotLookedAt(inc.Others)
+func (c *canvas) undecided(inc incident.Incident) ([]incident.Other, []incident.NotEvaluated) {
+	rest, notEvaluated := incident.SplitNotEvaluated(inc.Others)
 	open := slices.DeleteFunc(rest, func(o incident.Other) bool { return o.Verdict != incident.Undecided })
-	return open[:min(len(open), c.detail.undecided)], unlooked[:min(len(unlooked), c.detail.undecided)]
+	return open[:min(len(open), c.detail.undecided)], notEvaluated[:min(len(notEvaluated), c.detail.undecided)]
 }
 
 // picture is the chart, or the same as text where it cannot be shown. While a step is being run, the readings are older than the change.

@@ -163,7 +163,7 @@ func watchingLine(inc incident.Incident) string {
 		}
 		return "👀 *Temporary " + what + " in place.* Reverts to " + escape(valueText(s.Undo), 40) + " after " +
 			incident.FormatDuration(s.RevertAfter) + " healthy." + healthy
-	case healthy != "" && inc.EndsWithItsAlerts():
+	case healthy != "" && inc.ClosesOnResolve():
 		return "🟢 *Healthy, but an alert is still firing.* Closes when the alert resolves." + healthy
 	case healthy != "":
 		return "🟢 *It looks healthy.* I watch whether it stays so." + healthy

@@ -160,7 +160,7 @@ func (r *Replayer) config(inc Incident, api, folder string) (config.Config, erro
 		return config.Config{}, fmt.Errorf("write the configuration: %w", err)
 	}
 	nothing := func(string) (string, bool) { return "", false }
-	return config.Parse("medic.yaml", data, config.Options{Getenv: nothing, Profiles: r.catalog, DryRun: true, AllowUnauthenticated: true, LookOnly: true})
+	return config.Parse("medic.yaml", data, config.Options{Getenv: nothing, Profiles: r.catalog, DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true})
 }
 
 func kubeconfig(folder, name, api string) (string, error) {

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, why := Judge(tc.before, tc.after, []string{"a", "b"}[:max(1, len(tc.before))], tc.healthy)
+			got, why := VerdictOf(tc.before, tc.after, []string{"a", "b"}[:max(1, len(tc.before))], tc.healthy)
 			if got != tc.want || why == "" {
 				t.Errorf("%s (%s), want %s", got, why, tc.want)
 			}
@@ -65,7 +65,7 @@ func TestAVerdictSaysInWordsWhatWasNotThere(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, why := Judge(map[string]Reading{"a": tc.before}, map[string]Reading{"a": tc.after}, []string{"a"}, Undecided)
+			_, why := VerdictOf(map[string]Reading{"a": tc.before}, map[string]Reading{"a": tc.after}, []string{"a"}, Undecided)
 			if !strings.HasSuffix(why, ": "+tc.want+".") {
 				t.Errorf("got %q, want %q in it", why, tc.want)
 			}

@@ -10,7 +10,8 @@ import (
 // WriteResult is how a write to a target ended.
 type WriteResult string
 
-// The results. The engine observes the object until it knows; ResultUnknown is left when a person ended that, or when the object cannot tell.
+// The results. The engine observes the object until it knows; ResultUnknown is left when a person ended that, or when
+// the object cannot tell.
 const (
 	ResultApplied WriteResult = "applied" // the object has the wanted value, written by this claim
 	ResultDrift   WriteResult = "drift"   // the object was not what the human saw; nothing was written
@@ -19,7 +20,8 @@ const (
 	ResultUnknown WriteResult = "unknown" // nobody knows whether it took effect; it is not made again
 )
 
-// Write is the claim of one write to one target: the intent before it, and its end. It is also the history that cool-down and budget read.
+// Write is the claim of one write to one target: the intent before it, and its end. It is also the history that
+// cool-down and budget read.
 type Write struct {
 	ID       string   `json:"id"`
 	Incident string   `json:"incident"`
@@ -48,13 +50,14 @@ type Change struct {
 	Incident Incident
 	// Expect is the version that was read; 0 creates the incident.
 	Expect int64
-	// Fence proves the claim under which the change was worked out; 0 for intake and decisions, which rely on Expect alone.
+	// Fence proves the claim under which the change was worked out; 0 for intake and decisions, which rely on Expect
+	// alone.
 	Fence   int64
 	Entries []Entry
 	// DueAt is when the engine should look again; zero: not by itself.
 	DueAt time.Time
-	// Sooner says that DueAt may only bring the next look forward: an earlier one that is set stays. Alerts that come in all the time must not put off
-	// what waits for its time.
+	// Sooner says that DueAt may only bring the next look forward: an earlier one that is set stays. Alerts that come in
+	// all the time must not put off what waits for its time.
 	Sooner bool
 	// Release gives the claim back. Without it the claim stays, with the same fence.
 	Release bool
@@ -64,7 +67,8 @@ type Change struct {
 	Claim *Write
 	// Finish ends the write with this id.
 	Finish *Write
-	// Lock takes the target object for the incident and step; refused with LockedError when another incident has it. Taking an own lock again is fine.
+	// Lock takes the target object for the incident and step; refused with LockedError when another incident has it.
+	// Taking an own lock again is fine.
 	Lock string
 	// Unlock gives back the lock on this target object, when the incident has it.
 	Unlock string
@@ -82,7 +86,8 @@ type Folded struct {
 type Claimed struct {
 	Incident Incident
 	Fence    int64
-	// Abandoned says that the claim before this one was never given back: its holder ended, hung, or was cut off from the store.
+	// Abandoned says that the claim before this one was never given back: its holder ended, hung, or was cut off from the
+	// store.
 	Abandoned bool
 }
 
@@ -98,7 +103,8 @@ type Filter struct {
 	After string
 }
 
-// Message is one row of the outbox: an incident's message in one channel, with the version that was sent and how far its thread is.
+// Message is one row of the outbox: an incident's message in one channel, with the version that was sent and how far
+// its thread is.
 type Message struct {
 	Incident string `json:"incident"`
 	Channel  string `json:"channel"`
@@ -109,7 +115,8 @@ type Message struct {
 	Sent   int64 `json:"sent"`
 	// ThreadSent is the seq of the last journal entry that stands in the thread.
 	ThreadSent int64 `json:"threadSent"`
-	// IntentAt is when a post began whose answer is not known; zero otherwise. IntentThread is the entry that was being posted, 0 for the message itself.
+	// IntentAt is when a post began whose answer is not known; zero otherwise. IntentThread is the entry that was being
+	// posted, 0 for the message itself.
 	IntentAt     time.Time `json:"intentAt,omitzero"`
 	IntentThread int64     `json:"intentThread,omitempty"`
 	Attempts     int       `json:"attempts"`

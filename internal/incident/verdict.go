@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// noticeable is the share by which a signal must move before it counts as better or worse. A tenth is above the noise of a rate over five
-// minutes of ordinary traffic; the share is taken of the larger of the old value and the threshold, so that tiny values do not count.
+// noticeable is the share by which a signal must move before it counts as better or worse. A tenth is above the noise
+// of a rate over five minutes of ordinary traffic; the share is taken of the larger of the old value and the threshold,
+// so that tiny values do not count.
 const noticeable = 0.10
 
-// Judge compares the readings before and after a change. healthy is what the playbook says of the readings after. A signal without a
-// value on either side is never taken for better or worse.
-func Judge(before, after map[string]Reading, signals []string, healthy Truth) (Verdict, string) {
+// VerdictOf compares the readings before and after a change. healthy is what the playbook says of the readings after. A
+// signal without a value on either side never counts as better or worse.
+func VerdictOf(before, after map[string]Reading, signals []string, healthy Truth) (Verdict, string) {
 	var better, worse, same, blind, silent []string
 	for _, name := range signals {
 		b, a := before[name], after[name]
