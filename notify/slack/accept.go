@@ -32,7 +32,7 @@ const (
 const maxAnswers = 5
 
 // tooLate is said to a person whose click was kept while nobody could handle it.
-const tooLate = "I was away when you clicked, and that is too long ago to act on. Nothing was done. Look at the message and click again."
+const tooLate = "The bot was unavailable when you clicked, and the click has expired. Nothing was changed. Check the message and click again."
 
 // Part is the part of the program for whose work a panic is counted.
 const Part = "clicks"

@@ -48,14 +48,14 @@ func (i *Interactions) allowed(ctx context.Context, user string, a incident.Appr
 	}
 	switch {
 	case cause != nil:
-		r := refuse("a usergroup could not be read", "I could not ask Slack who is in the group %s, so I take nobody's word for it. Nothing was done. "+
+		r := refuse("a usergroup could not be read", "Could not read the usergroup %s from Slack, so approvals are refused for now. Nothing was changed. "+
 			"Click again in a minute, or decide with `vllm-medic incidents`.", escape(unread, 40))
 		r.err = cause
 		return r
 	case len(a.Users) == 0 && len(a.Groups) == 0:
-		return refuse("nobody may approve", "Nobody is allowed to decide on this step: its list of approvers is empty. Nothing was done.")
+		return refuse("nobody may approve", "No one can approve this step: its list of approvers is empty. Nothing was changed.")
 	default:
-		return refuse("the user is not an approver", "You are not among the people who may decide on this step. Nothing was done.")
+		return refuse("the user is not an approver", "You are not an approver of this step. Nothing was changed.")
 	}
 }
 
@@ -63,20 +63,20 @@ func (i *Interactions) allowed(ctx context.Context, user string, a incident.Appr
 func (i *Interactions) member(ctx context.Context, c click) *refusal {
 	u, err := i.client.account(ctx, c.User)
 	if err != nil {
-		r := refuse("the user could not be looked up", "I could not ask Slack about your account, so I cannot take your decision. Nothing was done. "+
+		r := refuse("the user could not be looked up", "Could not read your account from Slack, so your decision was not recorded. Nothing was changed. "+
 			"Click again in a minute, or decide with `vllm-medic incidents`.")
 		r.err = err
 		return r
 	}
 	switch {
 	case u.Deleted:
-		return refuse("the account is deactivated", "This account is deactivated. Nothing was done.")
+		return refuse("the account is deactivated", "This account is deactivated. Nothing was changed.")
 	case u.Bot:
-		return refuse("the user is a bot", "Bots cannot decide. Nothing was done.")
+		return refuse("the user is a bot", "Bots can't approve or deny. Nothing was changed.")
 	case u.Guest:
-		return refuse("the user is a guest", "Guests cannot decide. Nothing was done.")
+		return refuse("the user is a guest", "Guests can't approve or deny. Nothing was changed.")
 	case u.Stranger || !i.sameWorkspace(c, u):
-		return refuse("the user is of another workspace", "People of other workspaces cannot decide here. Nothing was done.")
+		return refuse("the user is of another workspace", "People from other workspaces can't approve or deny here. Nothing was changed.")
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockEle
 	}
 	b := button(actionUndo, s.ID, value, verb(s, incident.OpUndo), style)
 	if s.Needs.Restart {
-		b.Confirm = restartDialog(s, "Undo: back to "+valueText(s.Undo))
+		b.Confirm = restartDialog(s, verb(s, incident.OpUndo))
 	}
 	return b, true
 }
@@ -128,9 +128,9 @@ func button(action, step, value, label string, style slackgo.Style) *slackgo.But
 func restartDialog(s incident.Step, label string) *slackgo.ConfirmationBlockObject {
 	text := label + " replaces the pods of " + s.Target.Object() + "."
 	if s.Cost != "" {
-		text += " It costs: " + s.Cost
+		text += " Cost: " + s.Cost
 	}
-	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(clip(line(text), maxConfirm)), plain("Restart pods"), plain("Go back"))
+	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(clip(line(text), maxConfirm)), plain("Restart pods"), plain("Cancel"))
 	d.Style = slackgo.StyleDanger
 	return d
 }
@@ -138,11 +138,11 @@ func restartDialog(s incident.Step, label string) *slackgo.ConfirmationBlockObje
 // verb says in a few words what a button does.
 func verb(s incident.Step, op incident.Op) string {
 	if op == incident.OpUndo {
-		return "Undo: back to " + valueText(s.Undo)
+		return "Roll back to " + valueText(s.Undo)
 	}
 	arrow := line(valueText(s.From)) + " → " + line(valueText(s.To))
 	if s.Kind == incident.StepManual {
-		return "Done by hand"
+		return "Mark as done"
 	}
 	if knob, ok := s.Kind.Knob(); ok {
 		return knob.Verb(s) + " " + arrow

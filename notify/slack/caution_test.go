@@ -55,7 +55,7 @@ func TestWhatHoldsTooIsNamed(t *testing.T) {
 		{Name: "e", Verdict: incident.True},
 	}
 	text := shownText(Render(inc, links))
-	if !strings.Contains(text, "Also holds, and follows from it or ranks after it: queueing, &lt;b&gt;, c, d, ") || strings.Contains(text, "idle") {
+	if !strings.Contains(text, "Also seen, likely a symptom: queueing, &lt;b&gt;, c, d, ") || strings.Contains(text, "idle") {
 		t.Errorf("shown:\n%s", text)
 	}
 }
@@ -147,7 +147,7 @@ func TestALongMessageDropsUnusualThenNeverThenEvidence(t *testing.T) {
 		if unusual && !never || never && !evidence {
 			t.Fatalf("filler %d: unusual %v, never %v, evidence %v", filler, unusual, never, evidence)
 		}
-		if !never && !strings.Contains(text, "✋ <https://medic.example.com/incidents/inc-7kq2mz4a|What not to do now, and why>: 4 on the incident's page") {
+		if !never && !strings.Contains(text, "✋ <https://medic.example.com/incidents/inc-7kq2mz4a|Do not do this now>: 4 on the incident's page") {
 			t.Fatalf("filler %d hides that there is something not to do:\n%s", filler, text)
 		}
 		if stage := fmt.Sprint(unusual, never, evidence); !seen[stage] {

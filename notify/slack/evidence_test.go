@@ -26,7 +26,7 @@ func TestASignalHasOneLineOfEvidence(t *testing.T) {
 	got := (&canvas{detail: details()[0]}).evidence(inc)
 	want := []string{
 		"• Time in the queue *29.5 s*, limit 5 s and 19.5 s (0.5 * ttft)",
-		"• Requests running *247*, as the rule demands: running &gt; 0.0",
+		"• Requests running *247*, needs: running &gt; 0.0",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -89,13 +89,13 @@ func TestWhatNobodyLookedAtIsOneLine(t *testing.T) {
 	}
 	text := string(golden(t, Render(inc, ViewOptions{})))
 	for _, want := range []string{
-		"Not looked at, because no Kubernetes is configured: engine-dead, oom-at-batch-expansion", "Not ruled out: stalled (no data for prompt_tokens_rate)",
+		"Not checked (no Kubernetes is configured): engine dead, oom at batch expansion", "Can't rule out stalled (no data for prompt_tokens_rate)",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("the message does not say once: %s\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "Not ruled out: engine-dead") || strings.Contains(text, "recent_crashes") {
+	if strings.Contains(text, "Can't rule out engine-dead") || strings.Contains(text, "recent_crashes") {
 		t.Errorf("each is told by itself:\n%s", text)
 	}
 }

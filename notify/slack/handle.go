@@ -76,11 +76,11 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 	}
 	verb, confirmed, known := verbOf(c.Action)
 	if !known {
-		return none, incident.Decision{}, refuse("unknown action", "I do not know this button. Nothing was done.")
+		return none, incident.Decision{}, refuse("unknown action", "Unknown action. Nothing was changed.")
 	}
 	v, err := decodeValue(c.Value)
 	if err != nil {
-		no := refuse("unknown value", "I do not know this button. Nothing was done.")
+		no := refuse("unknown value", "Unknown action. Nothing was changed.")
 		no.err = err
 		return none, incident.Decision{}, no
 	}
@@ -121,19 +121,19 @@ func verbOf(action string) (verb incident.Verb, confirmed, known bool) {
 // origin checks app and workspace. The app's id is only compared when it is configured: the signature proves the app as well.
 func (i *Interactions) origin(ctx context.Context, c click) *refusal {
 	if i.cfg.AppID != "" && c.App != i.cfg.AppID {
-		return refuse("another app", "This button belongs to another app. Nothing was done.")
+		return refuse("another app", "This button belongs to another app. Nothing was changed.")
 	}
 	team, enterprise := i.cfg.Team, i.cfg.Enterprise
 	if team == "" && enterprise == "" {
 		me, err := i.client.identity(ctx)
 		if err != nil {
-			no := refuse("the own workspace is not known", "I could not ask Slack which workspace I belong to. Nothing was done. Click again in a minute.")
+			no := refuse("the own workspace is not known", "Could not ask Slack which workspace this bot belongs to. Nothing was changed. Click again in a minute.")
 			no.err = err
 			return no
 		}
 		team, enterprise = me.Team, me.Enterprise
 	}
-	wrong := refuse("another workspace", "This click came from another workspace. Nothing was done.")
+	wrong := refuse("another workspace", "This click came from another workspace. Nothing was changed.")
 	switch {
 	case c.Team == "" && c.Enterprise == "":
 		return wrong
@@ -154,13 +154,13 @@ func (i *Interactions) place(ctx context.Context, c click, id string) *refusal {
 	case err != nil:
 		return unreadable(err)
 	case !found:
-		return refuse("no such incident", "I do not know this incident. Nothing was done.")
+		return refuse("no such incident", "Unknown incident. Nothing was changed.")
 	case c.Private || c.Channel != m.Channel:
-		return refuse("another channel", "This is not the channel of the incident. Nothing was done. Decide there.")
+		return refuse("another channel", "This is not the incident's channel. Nothing was changed. Decide in that channel.")
 	case m.TS == "":
-		return refuse("the message is not known yet", "I am still putting this message up. Nothing was done. Click again in a moment.")
+		return refuse("the message is not known yet", "This message is still being posted. Nothing was changed. Try again in a moment.")
 	case c.MessageTS != m.TS:
-		return refuse("another message", "This is not the incident's present message. Nothing was done. Look for the newer one in this channel.")
+		return refuse("another message", "This message is out of date. Nothing was changed. Use the latest one for this incident.")
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func notTaken(err error) *refusal {
 		r.err = err
 		return r
 	}
-	r := refuse("the decision could not be stored", "I could not store your decision. If the message does not change within a minute, click again.")
+	r := refuse("the decision could not be stored", "Could not store your decision. If the message does not change within a minute, click again.")
 	r.err = err
 	return r
 }
@@ -202,9 +202,9 @@ func notTaken(err error) *refusal {
 func unreadable(err error) *refusal {
 	var r *refusal
 	if errors.Is(err, incident.ErrNotFound) {
-		r = refuse("no such incident", "I do not know this incident. Nothing was done.")
+		r = refuse("no such incident", "Unknown incident. Nothing was changed.")
 	} else {
-		r = refuse("the store cannot be read", "I cannot read the incident now. Nothing was done. Click again in a minute.")
+		r = refuse("the store cannot be read", "Could not read the incident. Nothing was changed. Click again in a minute.")
 	}
 	r.err = err
 	return r
@@ -228,12 +228,12 @@ func confirmation(inc incident.Incident, d incident.Decision) string {
 	}
 	switch {
 	case d.Verb == incident.Deny:
-		return "Denied: " + what + ". Nothing is changed."
+		return "Denied: " + what + ". Nothing was changed."
 	case d.Verb == incident.Undo:
-		return "Undoing: " + what + ", back to " + bold(valueText(s.Undo), 60) + "."
+		return "Rolling back: " + what + " to " + bold(valueText(s.Undo), 60) + "."
 	case s.State == incident.StepProposed:
-		return fmt.Sprintf("Your approval counts: %s. %d of %d people have approved; it waits for the others.%s", what, len(s.Approvals), s.Needs.Approvals, dryRun)
+		return fmt.Sprintf("Approval recorded: %s (%d of %d required).%s", what, len(s.Approvals), s.Needs.Approvals, dryRun)
 	default:
-		return "Approved: " + what + ". I check everything once more, then I act." + dryRun
+		return "Approved: " + what + ". Re-checking, then applying." + dryRun
 	}
 }

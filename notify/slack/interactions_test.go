@@ -166,7 +166,7 @@ func TestAllowedPersonDecides(t *testing.T) {
 			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
 		},
 		{
-			name: "one of two", user: "U0ALICE", action: "approve:p1-s1", want: "1 of 2 people have approved",
+			name: "one of two", user: "U0ALICE", action: "approve:p1-s1", want: "1 of 2 required",
 			inc: func(t *testing.T) incident.Incident {
 				s := scaleStep()
 				s.Needs.Approvals = 2
@@ -175,7 +175,7 @@ func TestAllowedPersonDecides(t *testing.T) {
 			decision: incident.Decision{Step: "p1-s1", Verb: incident.Approve},
 		},
 		{
-			name: "undo", user: "U0BOB", action: "undo:p1-s3", want: "Undoing: *Scale Deployment", inc: ran,
+			name: "undo", user: "U0BOB", action: "undo:p1-s3", want: "Rolling back: *Scale Deployment", inc: ran,
 			decision: incident.Decision{Step: "p1-s3", Verb: incident.Undo},
 		},
 	} {
@@ -275,7 +275,7 @@ func TestUndoOfAnEarlierStepOutlivesItsPlan(t *testing.T) {
 	if got := f.click(other); !strings.Contains(got, "plan changed") || len(f.desk.decisions()) != 0 {
 		t.Errorf("an undo of another step: answer = %q, decisions %+v", got, f.desk.decisions())
 	}
-	if got := f.click(f.request("U0ALICE", "undo:p1-s3")); !strings.Contains(got, "Undoing") {
+	if got := f.click(f.request("U0ALICE", "undo:p1-s3")); !strings.Contains(got, "Rolling back") {
 		t.Errorf("answer = %q", got)
 	}
 }

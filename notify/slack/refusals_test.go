@@ -26,11 +26,11 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 		prepare    setup
 		want       string
 	}{
-		{name: "not on the list", user: "U0CAROL", want: "not among the people"},
+		{name: "not on the list", user: "U0CAROL", want: "not an approver"},
 		{name: "empty list", user: "U0ALICE", prepare: allow(), want: "list of approvers is empty"},
-		{name: "guest", user: "U0GUEST", prepare: allow("U0GUEST"), want: "Guests cannot decide"},
+		{name: "guest", user: "U0GUEST", prepare: allow("U0GUEST"), want: "Guests can't approve"},
 		{name: "deactivated", user: "U0LEFT", prepare: allow("U0LEFT"), want: "deactivated"},
-		{name: "bot", user: "U0ROBOT", prepare: allow("U0ROBOT"), want: "Bots cannot decide"},
+		{name: "bot", user: "U0ROBOT", prepare: allow("U0ROBOT"), want: "Bots can't approve"},
 		{name: "stranger", user: "U0STRANGER", prepare: allow("U0STRANGER"), want: "other workspaces"},
 		{
 			name: "account of another workspace", user: "U0ALICE", want: "other workspaces",
@@ -43,34 +43,34 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 			prepare: func(_ *office, c *fakeslack.ClickRequest) { c.UserTeamID = "T0ELSEWHERE" },
 		},
 		{
-			name: "not in the group", user: "U0CAROL", want: "not among the people",
+			name: "not in the group", user: "U0CAROL", want: "not an approver",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.desk.approvers = incident.Approvers{Groups: []string{"S0ONCALL"}}
 			},
 		},
 		{
-			name: "group that is switched off", user: "U0ALICE", want: "not among the people",
+			name: "group that is switched off", user: "U0ALICE", want: "not an approver",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.PutUsergroup(fakeslack.Usergroup{ID: "S0ONCALL", Users: []string{"U0ALICE"}, Disabled: true})
 				f.desk.approvers = incident.Approvers{Groups: []string{"S0ONCALL"}}
 			},
 		},
 		{
-			name: "group that cannot be read", user: "U0ALICE", want: "I could not ask Slack who is in the group",
+			name: "group that cannot be read", user: "U0ALICE", want: "Could not read the usergroup",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.desk.approvers = incident.Approvers{Groups: []string{"S0ONCALL"}}
 				f.Fail("usergroups.users.list", retries+1, fakeslack.Fault{HTTPStatus: 503})
 			},
 		},
 		{
-			name: "group that does not exist", user: "U0ALICE", want: "I could not ask Slack who is in the group",
+			name: "group that does not exist", user: "U0ALICE", want: "Could not read the usergroup",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.desk.approvers = incident.Approvers{Groups: []string{"S0GONE"}}
 				f.ExpectError("usergroups.users.list", "no_such_subteam", 1)
 			},
 		},
 		{
-			name: "account that cannot be looked up", user: "U0ALICE", want: "I could not ask Slack about your account",
+			name: "account that cannot be looked up", user: "U0ALICE", want: "Could not read your account from Slack",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.Fail("users.info", 1, fakeslack.Fault{HTTPStatus: 429, RetryAfter: time.Minute})
 			},
@@ -91,27 +91,27 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 			prepare: func(_ *office, c *fakeslack.ClickRequest) { c.EnterpriseID = "E0OTHER" },
 		},
 		{
-			name: "own workspace unknown", user: "U0ALICE", want: "which workspace I belong to",
+			name: "own workspace unknown", user: "U0ALICE", want: "which workspace this bot belongs to",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.Fail("auth.test", retries+1, fakeslack.Fault{HTTPStatus: 503})
 			},
 		},
 		{
-			name: "another channel", user: "U0ALICE", want: "not the channel of the incident",
+			name: "another channel", user: "U0ALICE", want: "not the incident's channel",
 			prepare: func(_ *office, c *fakeslack.ClickRequest) { c.PayloadChannel = "C0OTHER" },
 		},
 		{
-			name: "another message", user: "U0ALICE", want: "not the incident's present message",
+			name: "another message", user: "U0ALICE", want: "out of date",
 			prepare: func(_ *office, c *fakeslack.ClickRequest) { c.PayloadMessageTS = "1700000000.000001" },
 		},
 		{
-			name: "message not known yet", user: "U0ALICE", want: "still putting this message up",
+			name: "message not known yet", user: "U0ALICE", want: "still being posted",
 			prepare: func(f *office, c *fakeslack.ClickRequest) { c.MessageTS = f.desk.msg.TS; f.desk.msg.TS = "" },
 		},
-		{name: "value of another incident", user: "U0ALICE", prepare: value(`{"i":"inc-other","s":"p1-s3","d":"x"}`), want: "do not know this incident"},
-		{name: "value with more in it", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"x","to":"9"}`), want: "do not know this button"},
-		{name: "value that is no JSON", user: "U0ALICE", prepare: value("approve"), want: "do not know this button"},
-		{name: "value with something behind", user: "U0ALICE", prepare: value(`{"i":"a","s":"b","d":"c"}{}`), want: "do not know this button"},
+		{name: "value of another incident", user: "U0ALICE", prepare: value(`{"i":"inc-other","s":"p1-s3","d":"x"}`), want: "Unknown incident"},
+		{name: "value with more in it", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"x","to":"9"}`), want: "Unknown action"},
+		{name: "value that is no JSON", user: "U0ALICE", prepare: value("approve"), want: "Unknown action"},
+		{name: "value with something behind", user: "U0ALICE", prepare: value(`{"i":"a","s":"b","d":"c"}{}`), want: "Unknown action"},
 		{name: "step that is not there", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p9-s9","d":"x"}`), want: "plan changed"},
 		{name: "digest of another plan", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"000000000000"}`), want: "plan changed"},
 		{
@@ -144,11 +144,11 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 			prepare: func(f *office, _ *fakeslack.ClickRequest) { f.desk.inc.Plan.Steps[2].Needs.Confirm = true },
 		},
 		{
-			name: "store cannot be read", user: "U0ALICE", want: "cannot read the incident now",
+			name: "store cannot be read", user: "U0ALICE", want: "Could not read the incident",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) { f.desk.readErr = errors.New("db password=hunter2") },
 		},
 		{
-			name: "decision cannot be stored", user: "U0ALICE", want: "could not store your decision",
+			name: "decision cannot be stored", user: "U0ALICE", want: "Could not store your decision",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) { f.desk.writeErr = errors.New("disk full") },
 		},
 	} {

@@ -21,7 +21,7 @@ func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
 		"drift":      {"A step could not be written: Deployment llm/llama-70b: the server does not allow it: forbidden"},
 		"denied":     {"🚫 *1 · Scale Deployment llm/llama-70b from 2 to 3 replicas*: denied by <@U0ALICE>"},
 		"mitigation": {"*Temporary throttle in place.* Reverts to 256 after 10 min healthy."},
-		"undone":     {"*Undoing: back to 2* (asked for by slack:U0ALICE)."},
+		"undone":     {"*Rolling back to 2* (asked for by slack:U0ALICE)."},
 		"unrouted":   {"Add one like this:\n```\npools:\n  - name: llama-70b\n"},
 	} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "internal", "incident", "testdata", "before-facts-"+name+".json"))

@@ -346,7 +346,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out["31-expired"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).inc
 	out["32-no-diagnosis"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second, incident.InvestigationStarted{}).
 		do(time.Second, incident.Investigated{
-			Evidence: blind(), Healthy: incident.Undecided, Note: "Prometheus cannot be asked, so nothing can be said. I try again.",
+			Evidence: blind(), Healthy: incident.Undecided, Note: "Prometheus did not answer; retrying.",
 		}).inc
 	out["34-healthy-while-it-fires"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second, incident.InvestigationStarted{}).
 		do(time.Second, incident.Investigated{

@@ -75,7 +75,7 @@ func TestWhatIsNoPassIsNeverCutOff(t *testing.T) {
 func TestWhatIsWaitedForAfterAWriteFitsTheStep(t *testing.T) {
 	t.Parallel()
 	for step, want := range map[string][2]string{
-		"p1-s1": {"Written; waiting for the gateway to accept it.", "in effect"}, "p1-s3": {"Written; the pods follow.", "rolled out"},
+		"p1-s1": {"Waiting for the gateway to accept it.", "in effect"}, "p1-s3": {"*Rolling out.*", "rolled out"},
 	} {
 		run := asked(t, incident.ModeApprove).decide(incident.Approve, step).
 			do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second, incident.Written{Result: incident.ResultApplied})
@@ -90,10 +90,10 @@ func TestANotificationIsMadeOfWholeSentences(t *testing.T) {
 	t.Parallel()
 	inc := warned(t)
 	for summary, want := range map[string]string{
-		"Cache is being written.":     "). Cache is being written. Your decision is needed: ",
-		"Cache is being written":      "). Cache is being written. Your decision is needed: ",
-		"Cache is being written...":   "). Cache is being written... Your decision is needed: ",
-		"Is the cache being written?": "). Is the cache being written? Your decision is needed: ",
+		"Cache is being written.":     "). Cache is being written. Needs approval: ",
+		"Cache is being written":      "). Cache is being written. Needs approval: ",
+		"Cache is being written...":   "). Cache is being written... Needs approval: ",
+		"Is the cache being written?": "). Is the cache being written? Needs approval: ",
 	} {
 		inc.Diagnosis.Summary = summary
 		if text := Render(inc, links).Text; !strings.Contains(text, want) {

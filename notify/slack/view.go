@@ -114,13 +114,13 @@ func headline(inc incident.Incident) string {
 	names := clip(line(strings.Join(inc.AlertNames(), ", ")), 90)
 	switch {
 	case inc.Pool == "" && inc.State == incident.StateClosed:
-		return dryRun + "⚪ Over: alerts without a pool: " + names
+		return dryRun + "⚪ Closed: alerts without a pool: " + names
 	case inc.Pool == "":
 		return dryRun + "🟠 No pool for: " + names
 	case inc.State == incident.StateClosed && !inc.HealthySince.IsZero():
 		return dryRun + "✅ " + pool + ": recovered after " + incident.FormatDuration(inc.HealthySince.Sub(inc.OpenedAt))
 	case inc.State == incident.StateClosed:
-		return dryRun + "⚪ " + pool + ": over after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt))
+		return dryRun + "⚪ " + pool + ": closed after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt))
 	case !inc.HealthySince.IsZero():
 		return dryRun + "🟢 " + pool + ": healthy again"
 	}
@@ -157,7 +157,7 @@ func fallback(inc incident.Incident) string {
 		parts = append(parts, defuse(inc.Diagnosis.Summary, 300))
 	}
 	if steps := inc.Proposed(); inc.State == incident.StateDeciding && len(steps) > 0 {
-		parts = append(parts, "Your decision is needed: "+defuse(verb(steps[0], incident.OpApply), 100))
+		parts = append(parts, "Needs approval: "+defuse(verb(steps[0], incident.OpApply), 100))
 	} else {
 		parts = append(parts, "State: "+string(inc.State))
 	}

@@ -30,7 +30,7 @@ func (c *canvas) nevers(inc incident.Incident, all []string) []string {
 	if c.detail.never > 0 || len(all) == 0 {
 		return listed("✋ *Do not* ", all, c.detail.never)
 	}
-	text := "What not to do now, and why"
+	text := "Do not do this now"
 	if c.opts.BaseURL != "" {
 		text = link(incidentURL(c.opts, inc), text)
 	}

@@ -26,14 +26,14 @@ func (c *canvas) diagnosis(inc incident.Incident) {
 	}
 	lines = append(lines, c.gaps(inc)...)
 	if also := holding(inc); also != "" && c.detail.undecided > 0 {
-		lines = append(lines, "➕ Also holds, and follows from it or ranks after it: "+also)
+		lines = append(lines, "➕ Also seen, likely a symptom: "+also)
 	}
 	open, notEvaluated := c.undecided(inc)
 	for _, o := range open {
-		lines = append(lines, "❔ Not ruled out: "+escape(o.Name, 60)+" ("+escape(o.Why, c.detail.text)+")")
+		lines = append(lines, "❔ Can't rule out "+escape(present.Cause(o.Name), 60)+" ("+escape(o.Why, c.detail.text)+")")
 	}
 	for _, u := range notEvaluated {
-		lines = append(lines, "❔ Not looked at, because "+escape(u.Why, c.detail.text)+": "+names(u.Names))
+		lines = append(lines, "❔ Not checked ("+escape(u.Why, c.detail.text)+"): "+names(u.Names))
 	}
 	c.section(lines...)
 }
@@ -96,7 +96,7 @@ func limits(r incident.Reading, same []incident.Condition) string {
 	}
 	text := present.Limits(r.Direction, thresholds...)
 	if r.Direction == incident.Neutral && len(rules) > 0 {
-		text = "as the rule demands: " + strings.Join(rules, " and ")
+		text = "needs: " + strings.Join(rules, " and ")
 	}
 	if text == "" {
 		return ""
@@ -238,7 +238,7 @@ func names(all []string) string {
 	const most = 4
 	var out []string
 	for _, name := range all[:min(len(all), most)] {
-		out = append(out, escape(name, 60))
+		out = append(out, escape(present.Cause(name), 60))
 	}
 	if len(all) > most {
 		out = append(out, more(len(all)-most))

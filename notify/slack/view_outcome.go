@@ -33,7 +33,7 @@ func (c *canvas) verified(inc incident.Incident, s incident.Step) []string {
 	if v == nil {
 		return nil
 	}
-	head := bold(strings.ToUpper(string(v.Verdict[:min(1, len(v.Verdict))]))+string(v.Verdict[min(1, len(v.Verdict)):]), 40)
+	head := bold(present.Verdict(v.Verdict), 40)
 	if inc.Active != nil && inc.Active.Step == s.ID && inc.State == incident.StateVerifying {
 		head = "So far " + bold(string(v.Verdict), 40)
 	}
@@ -141,13 +141,13 @@ func (c *canvas) footer(inc incident.Incident) {
 	}
 	out = append(out, cluster(inc)...)
 	if !inc.ReadAt.IsZero() {
-		out = append(out, "read "+clock(inc.ReadAt))
+		out = append(out, "data as of "+clock(inc.ReadAt))
 	}
 	if inc.Dialect != "" {
 		out = append(out, escape(inc.Dialect, 60))
 	}
 	if inc.Reopened > 0 {
-		out = append(out, "opened again "+times(inc.Reopened))
+		out = append(out, "reopened "+times(inc.Reopened))
 	}
 	c.context(out...)
 }

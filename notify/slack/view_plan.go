@@ -85,11 +85,13 @@ func aside(inc incident.Incident, s incident.Step) bool {
 func asideWord(s incident.Step) string {
 	switch {
 	case s.Kind == incident.StepManual:
-		return "for a person"
-	case s.State == incident.StepProposed && !s.Executable():
-		return "refused"
+		return "manual"
+	case s.State == incident.StepRefused, s.State == incident.StepProposed && !s.Executable():
+		return "blocked"
+	case s.State == incident.StepSuperseded:
+		return "no longer needed"
 	case s.State == incident.StepProposed:
-		return "waits"
+		return "queued"
 	default:
 		return string(s.State)
 	}
@@ -103,7 +105,7 @@ func (c *canvas) appliedEarlier(inc incident.Incident) {
 		c.ran(inc, s, 0)
 	}
 	if n := len(all) - len(shown); n > 0 {
-		c.section(fmt.Sprintf("…and %d more steps that stand, on the incident's page", n))
+		c.section(fmt.Sprintf("…and %d more steps in place, on the incident's page", n))
 	}
 }
 
@@ -125,7 +127,7 @@ func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string 
 	case incident.StepProposed:
 		return c.waiting(inc, s, title)
 	case incident.StepRefused:
-		lines := reason("⛔", "refused")
+		lines := reason("⛔", "blocked")
 		if hint := fence(s.Diff, c.detail.diff, 900); hint != "" {
 			lines += "\n" + hint
 		}
@@ -133,9 +135,9 @@ func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string 
 	case incident.StepDenied:
 		return "🚫 " + title + record(inc, s, incident.Deny)
 	case incident.StepExpired:
-		return reason("⌛", "nobody decided in time")
+		return reason("⌛", "approval expired")
 	case incident.StepSuperseded:
-		return reason("➖", "overtaken")
+		return reason("➖", "no longer needed")
 	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone,
 		incident.StepReverted:
 		return ""
@@ -152,13 +154,13 @@ func (c *canvas) waiting(inc incident.Incident, s incident.Step, title string) s
 		if s.Why != "" {
 			why = ": " + escape(s.Why, c.detail.text)
 		}
-		return "👤 " + title + " (for a person)" + why
+		return "👤 " + title + " (manual)" + why
 	case !s.Executable():
 		return "⛔ " + title + ": " + escape(refusals(s), c.detail.text)
 	case inc.State == incident.StateDeciding || inc.State == incident.StateProposed:
 		return ""
 	default:
-		return "▫️ " + title + ": not asked for now"
+		return "▫️ " + title + ": on hold"
 	}
 }
 
@@ -189,7 +191,7 @@ func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[in
 		lines = append(lines, "🔁 *The same change was "+tried+"*")
 	}
 	if s.Needs.Restart {
-		lines = append(lines, "⚠️ *It restarts pods.*")
+		lines = append(lines, "⚠️ *Restarts pods.*")
 	}
 	lines = append(lines, c.stepCautions(s)...)
 	lines = append(lines, fence(s.Diff, c.detail.diff, 700))
@@ -207,7 +209,7 @@ func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[in
 // price is what the step costs, how fast it works, what may go wrong, and the way back, which an approval includes.
 func (c *canvas) price(s incident.Step) []string {
 	var out []string
-	for _, p := range []struct{ label, text string }{{"Takes", s.Speed}, {"Costs", s.Cost}, {"Risk", s.Risk}} {
+	for _, p := range []struct{ label, text string }{{"Time to effect", s.Speed}, {"Cost", s.Cost}, {"Risk", s.Risk}} {
 		if p.text != "" {
 			out = append(out, "*"+p.label+":* "+escape(p.text, c.detail.text))
 		}
@@ -217,7 +219,7 @@ func (c *canvas) price(s incident.Step) []string {
 
 // undoText says when the way back is taken. Whether policy takes it by itself when a step did not help is not known here: it is offered at least.
 func undoText(s incident.Step) string {
-	text := "back to " + escape(valueText(s.Undo), 40) + "; offered when it gets worse or changes nothing"
+	text := "roll back to " + escape(valueText(s.Undo), 40) + "; offered if it doesn't help"
 	if s.Mitigation() {
 		text += "; reverts automatically after " + incident.FormatDuration(s.RevertAfter) + " healthy"
 	}
@@ -292,7 +294,7 @@ func approvals(s incident.Step) string {
 	if s.Needs.Approvals <= 1 {
 		return ""
 	}
-	text := fmt.Sprintf("Needs %d people; %d so far", s.Needs.Approvals, len(s.Approvals))
+	text := fmt.Sprintf("Needs %d approvals; %d so far", s.Needs.Approvals, len(s.Approvals))
 	if len(s.Approvals) > 0 {
 		names := make([]string, 0, len(s.Approvals))
 		for _, a := range s.Approvals[:min(5, len(s.Approvals))] {
@@ -349,17 +351,17 @@ func stateWord(inc incident.Incident, s incident.Step) string {
 	}
 	switch {
 	case s.State == incident.StepApplied && inc.OnlyDryRun(s):
-		return ", dry-run" + at + ", not written"
+		return ", dry run" + at + ", not written"
 	case s.State == incident.StepApplied:
-		return ", done" + at
+		return ", applied" + at
 	case s.State == incident.StepFailed:
 		return ", *failed*"
 	case s.State == incident.StepUndone:
-		return ", undone"
+		return ", rolled back"
 	case s.State == incident.StepReverted:
-		return ", done" + at + ", *reverted*"
+		return ", applied" + at + ", *reverted*"
 	case s.State == incident.StepUndoing:
-		return ", being undone"
+		return ", rolling back"
 	}
 	return ""
 }

@@ -17,11 +17,11 @@ func (c *canvas) status(inc incident.Incident) {
 	}
 	lines = append(lines, c.note(inc))
 	if inc.AckedBy != nil && inc.State != incident.StateClosed {
-		lines = append(lines, "👀 Seen by "+who(*inc.AckedBy)+".")
+		lines = append(lines, "👀 Acknowledged by "+who(*inc.AckedBy)+".")
 	}
 	c.section(lines...)
 	if inc.DryRun && inc.State != incident.StateClosed {
-		c.context("🧪 *Dry run.* Every reading is real. Nothing is changed.")
+		c.context("🧪 *Dry run.* All readings are real; nothing is changed.")
 	}
 }
 
@@ -36,11 +36,11 @@ func (c *canvas) note(inc incident.Incident) string {
 func (c *canvas) stateLine(inc incident.Incident) string {
 	switch inc.State {
 	case incident.StateReceived:
-		return "🔔 *Received.* I wait a moment for more alerts, then I look."
+		return "🔔 *Received.* Waiting briefly for related alerts before investigating."
 	case incident.StateInvestigating:
-		return "🔍 *Looking.* I read the metrics and the cluster."
+		return "🔍 *Investigating.* Reading metrics and cluster state."
 	case incident.StateProposed:
-		return "🔍 *The plan is ready.* I check who has to decide."
+		return "🔍 *Plan ready.* Checking who needs to approve."
 	case incident.StateDeciding:
 		return decidingLine(inc)
 	case incident.StateApplying, incident.StateSettling, incident.StateVerifying, incident.StateUndoing:
@@ -48,24 +48,25 @@ func (c *canvas) stateLine(inc incident.Incident) string {
 	case incident.StateWatching:
 		return watchingLine(inc)
 	case incident.StateClosed:
-		return "*Closed* at " + clock(inc.ClosedAt) + ", " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + " after it began."
+		return "*Closed* at " + clock(inc.ClosedAt) + " (open for " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + ")."
 	default:
 		return "The incident is " + bold(string(inc.State), 40) + "."
 	}
 }
 
 func decidingLine(inc incident.Incident) string {
-	until := ""
+	by, otherwise, until := "", "", ""
 	if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
-		until = " Until " + clock(inc.Plan.ExpiresAt) + "; no answer means no."
+		by = " by " + clock(inc.Plan.ExpiresAt)
+		otherwise, until = " If no one responds, nothing changes.", " If no one responds"+by+", it stays as is."
 	}
 	if s, ok := inc.Step(inc.UndoOffered); ok && inc.UndoOffered != "" {
-		return "↩️ *It did not help: undo " + escape(name(s), 80) + "?*" + until
+		return "↩️ *" + escape(name(s), 80) + " didn't help. Roll back?*" + until
 	}
 	if len(inc.Proposed()) == 0 {
-		return "👉 *A person must decide how to go on.*" + until
+		return "👉 *Needs a human decision.*" + until
 	}
-	return "👉 *Approve or deny.*" + until
+	return "👉 *Approve or deny" + by + ".*" + otherwise
 }
 
 // runningLine says what is being done; the step itself is shown below it.
@@ -77,17 +78,17 @@ func (c *canvas) runningLine(inc incident.Incident) string {
 	s, _ := inc.Step(a.Step)
 	switch {
 	case a.Op == incident.OpUndo:
-		return "↩️ *Undoing: back to " + escape(valueText(s.Undo), 40) + "* (" + sentence(present.Why(*a), 150) + ")."
+		return "↩️ *Rolling back to " + escape(valueText(s.Undo), 40) + "* (" + sentence(present.Why(*a), 150) + ")."
 	case a.Phase == incident.PhaseRecheck:
-		return "⏳ *Approved.* I check everything once more, then I write."
+		return "⏳ *Approved.* Re-checking, then applying."
 	case a.Phase == incident.PhaseClaimed:
-		return "⏳ *Writing.*"
+		return "⏳ *Applying.*"
 	case a.Phase == incident.PhaseRollout:
 		return effectText(inc, s)
 	case a.Phase == incident.PhaseSettle && !a.SettleUntil.IsZero():
-		return "⏳ *In effect. The signals settle until " + clock(a.SettleUntil) + ".* Then I read them again."
+		return "⏳ *Live.* Metrics catching up; first check at " + clock(a.SettleUntil) + "."
 	case a.Phase == incident.PhaseVerify:
-		return "🔬 *I read the signals again.*" + readingsText(a)
+		return "🔬 *Verifying.*" + readingsText(a)
 	}
 	return "⏳ *" + escape(string(inc.State), 40) + ".*"
 }
@@ -95,11 +96,11 @@ func (c *canvas) runningLine(inc incident.Incident) string {
 // effectText says what has to follow the write: pods, or a gateway that takes a policy.
 func effectText(inc incident.Incident, s incident.Step) string {
 	if !s.Kind.RollsOut() {
-		return "⏳ *Written; waiting for the gateway to accept it.*"
+		return "⏳ *Applied.* Waiting for the gateway to accept it."
 	}
-	text := "⏳ *Written; the pods follow.*"
+	text := "⏳ *Rolling out.*"
 	if ready := inc.Cluster.ReadyText(); inc.Cluster.Error == "" && ready != "" {
-		text += " At the last look: " + ready + "."
+		text += " " + ready + "."
 	}
 	return text
 }
@@ -107,9 +108,9 @@ func effectText(inc incident.Incident, s incident.Step) string {
 func readingsText(a *incident.Active) string {
 	switch {
 	case a.WorseInRow > 0:
-		return " It looks worse; one more reading decides."
+		return " Metrics look worse; confirming with one more check."
 	case a.Readings > 0:
-		return fmt.Sprintf(" Reading %d so far.", a.Readings)
+		return fmt.Sprintf(" Checks so far: %d.", a.Readings)
 	}
 	return ""
 }
@@ -120,13 +121,13 @@ func progress(inc incident.Incident) string {
 	if s, ok := inc.Step(inc.Active.Step); ok && !s.Kind.RollsOut() {
 		effect = "in effect"
 	}
-	stages := []string{"approved", "written", effect, "settled", "verified"}
+	stages := []string{"approved", "applied", effect, "metrics caught up", "verified"}
 	at := map[incident.Phase]int{
 		incident.PhaseRecheck: 1, incident.PhaseClaimed: 1, incident.PhaseRollout: 2, incident.PhaseSettle: 3, incident.PhaseVerify: 4,
 	}[inc.Active.Phase]
 	switch {
 	case inc.Active.Op == incident.OpUndo:
-		stages = []string{"asked for", "restored", effect}
+		stages = []string{"requested", "restored", effect}
 	case inc.DryRun:
 		stages = []string{"approved", "dry-run", "verified"}
 		at = min(at, 2)
@@ -166,15 +167,15 @@ func watchingLine(inc incident.Incident) string {
 	case healthy != "" && inc.ClosesOnResolve():
 		return "🟢 *Healthy, but an alert is still firing.* Closes when the alert resolves." + healthy
 	case healthy != "":
-		return "🟢 *It looks healthy.* I watch whether it stays so." + healthy
+		return "🟢 *Recovered.* Closes if it stays healthy." + healthy
 	case failed(inc):
-		return "🛑 *A person must look.*"
+		return "🛑 *Needs a human.*"
 	case takenBack(inc):
 		return "⏪ *Change reverted by someone else.*"
 	case inc.Quiet != incident.QuietNone:
-		return "🔕 *I only watch.*"
+		return "🔕 *Monitoring only; no further proposals.*"
 	}
-	return "👀 *I watch and ask nothing for now.*"
+	return "👀 *Monitoring.* No action needed."
 }
 
 // takenBack says that somebody else changed the value of a step of the present plan.

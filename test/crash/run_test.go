@@ -281,7 +281,7 @@ func (r *run) approve(button string) {
 // undo plays the person who takes back the step that is in effect.
 func (r *run) undo() {
 	r.t.Helper()
-	r.press("Undo", "Rolling back: ")
+	r.press("Roll back", "Rolling back: ")
 }
 
 // press clicks the first button that begins with a text, until the thread has the words that the click brings.
@@ -347,7 +347,7 @@ func (r *run) healed() {
 	r.post("firing", time.Time{})
 	r.approve("Throttle")
 	r.approve("Scale")
-	r.until("the undo", func(context.Context) bool { return r.says("Undone: ") })
+	r.until("the undo", func(context.Context) bool { return r.says("Rolled back: ") })
 	r.ends()
 }
 
@@ -358,7 +358,7 @@ func (r *run) takenBack() {
 	r.approve("Throttle")
 	r.until("the verdict", func(context.Context) bool { return r.says("Improved: ") })
 	r.undo()
-	r.until("the way back", func(context.Context) bool { return r.says("Undone: ") })
+	r.until("the way back", func(context.Context) bool { return r.says("Rolled back: ") })
 	r.approve("Scale")
 	r.until("the recovery", func(context.Context) bool { return r.says("Fixed: ") })
 	r.ends()

@@ -65,9 +65,9 @@ func TestAStepThatMakesItWorseIsUndone(t *testing.T) {
 	if got := w.replicas(); got != 3 {
 		t.Errorf("before anybody said so the Deployment was set to %d", got)
 	}
-	w.message("Undo")
-	w.click("U0ALICE", "Undo")
-	w.says("Undone: ")
+	w.message("Roll back")
+	w.click("U0ALICE", "Roll back")
+	w.says("Rolled back: ")
 	if got := w.replicas(); got != 2 {
 		t.Errorf("after the undo there are %d replicas, want 2", got)
 	}

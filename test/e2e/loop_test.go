@@ -47,7 +47,7 @@ func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 	}
 	w.scenario("healthy")
 	w.says("the mitigation is no longer needed")
-	w.says("Undone: ")
+	w.says("Rolled back: ")
 	if got := w.limit(); got != 160 {
 		t.Errorf("after the undo the policy lets %d requests in, want 160", got)
 	}
