@@ -100,7 +100,7 @@ func (f *Fleet) newReplica(p Pod, args []string) *replica {
 	for range f.opts.Ranks {
 		e := &engine{now: f.now, born: f.now, tally: newTally(bucketsOf(f.opts.Dialect)), counts: f.opts.CountsAborts}
 		e.configure(f.spec(args))
-		e.gone = func(req *request, finished bool) { f.gone(r, e, req, finished) }
+		e.gone = func(req *request, finished bool) { f.gone(r, req, finished) }
 		r.ranks = append(r.ranks, e)
 	}
 	return r
@@ -115,7 +115,7 @@ func (f *Fleet) drop(r *replica) {
 
 // gone is called by an engine for each request that ended. A client that leaves makes Envoy close its connection to the engine, which
 // speaks HTTP/1.1. The API server has answered 200 as soon as it streams.
-func (f *Fleet) gone(r *replica, e *engine, req *request, finished bool) {
+func (f *Fleet) gone(r *replica, req *request, finished bool) {
 	if finished {
 		f.gateway.completed++
 	} else {
