@@ -24,8 +24,8 @@ func (r redacted) Error() string { return r.text }
 // Is lets callers tell a time-out from an answer.
 func (r redacted) Is(target error) bool { return errors.Is(r.real, target) }
 
-// withoutSecrets is what the API server answered, without the secrets of the object: its messages may repeat any part of
-// the object.
+// withoutSecrets is what the API server answered, without the secrets of the object: its messages may repeat any part
+// of the object.
 func withoutSecrets(err error, secrets []string) error {
 	text := redact.Without(message(err), secrets...)
 	if len(text) > longest {

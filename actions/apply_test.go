@@ -38,17 +38,29 @@ func turns() []turn {
 			title: "Scale llama-70b from 2 to 3 replicas", target: "LeaderWorkerSet %s/llama-70b spec.replicas (scale)", wrote: "patch leaderworkersets/scale",
 		},
 		{
-			name: "minimum of a HorizontalPodAutoscaler", make: func(b *bench) { workload(b); b.create(hpas, hpa(2, 6)) }, req: addOne, in: hpas,
+			name: "minimum of a HorizontalPodAutoscaler", make: func(b *bench) {
+				workload(b)
+				b.create(hpas,
+					hpa(2, 6))
+			}, req: addOne, in: hpas,
 			from: incident.Set("2"), to: incident.Set("3"), title: "Raise the minimum of HorizontalPodAutoscaler llama-70b from 2 to 3 replicas (llama-70b has 2)",
 			target: "HorizontalPodAutoscaler %s/llama-70b spec.minReplicas", wrote: "patch horizontalpodautoscalers",
 		},
 		{
-			name: "absent minimum of a ScaledObject", make: func(b *bench) { workload(b); b.create(scaledObjs, scaledObject(nil)) }, req: addOne, in: scaledObjs,
+			name: "absent minimum of a ScaledObject", make: func(b *bench) {
+				workload(b)
+				b.create(scaledObjs,
+					scaledObject(nil))
+			}, req: addOne, in: scaledObjs,
 			from: incident.Value{}, to: incident.Set("3"), title: "Raise the minimum of ScaledObject llama-70b from 0 to 3 replicas (llama-70b has 2)",
 			target: "ScaledObject %s/llama-70b spec.minReplicaCount", wrote: "patch scaledobjects",
 		},
 		{
-			name: "minimum of a PodAutoscaler", make: func(b *bench) { workload(b); b.create(podScalers, podAutoscaler("KPA", nil)) }, req: addOne, in: podScalers,
+			name: "minimum of a PodAutoscaler", make: func(b *bench) {
+				workload(b)
+				b.create(podScalers,
+					podAutoscaler("KPA", nil))
+			}, req: addOne, in: podScalers,
 			from: incident.Set("1"), to: incident.Set("3"), title: "Raise the minimum of PodAutoscaler llama-70b from 1 to 3 replicas (llama-70b has 2)",
 			target: "PodAutoscaler %s/llama-70b spec.minReplicas", wrote: "patch podautoscalers",
 		},
@@ -96,7 +108,10 @@ func turns() []turn {
 			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
 		},
 		{
-			name: "limit of a circuit breaker", make: func(b *bench) { b.create(policies, policy(parallel(184))) }, req: shed, in: policies,
+			name: "limit of a circuit breaker", make: func(b *bench) {
+				b.create(policies,
+					policy(parallel(184)))
+			}, req: shed, in: policies,
 			from: incident.Set("184"), to: incident.Set("92"), title: "Throttle HTTPRoute llama-70b from 184 to 92 parallel requests",
 			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
 		},
@@ -106,7 +121,11 @@ func turns() []turn {
 			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
 		},
 		{
-			name: "local rate limit", make: func(b *bench) { b.pool.Knobs.Throttle.Field = "requests"; b.create(policies, policy(localLimit(100))) }, req: shed,
+			name: "local rate limit", make: func(b *bench) {
+				b.pool.Knobs.Throttle.Field = "requests"
+				b.create(policies,
+					policy(localLimit(100)))
+			}, req: shed,
 			in: policies, from: incident.Set("100"), to: incident.Set("50"), title: "Throttle HTTPRoute llama-70b from 100 to 50 requests per second",
 			target: "BackendTrafficPolicy %s/llama-70b spec.rateLimit.local.rules[0].limit.requests", wrote: "patch backendtrafficpolicies",
 		},
@@ -163,7 +182,11 @@ func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
 		Checked        incident.Checked
 		State          incident.StepState
 	}
-	want := short{tt.from, tt.to, tt.from, tt.title, fmt.Sprintf(tt.target, b.ns), incident.Checked{OK: true, By: incident.CheckedByServer}, incident.StepProposed}
+	want := short{
+		tt.from, tt.to, tt.from, tt.title, fmt.Sprintf(tt.target, b.ns),
+		incident.Checked{OK: true, By: incident.CheckedByServer},
+		incident.StepProposed,
+	}
 	got := short{s.From, s.To, s.Undo, s.Title, s.Target.String(), s.Checked, s.State}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("step (-want +got):\n%s", d)
@@ -176,7 +199,8 @@ func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
-	if restart := tt.req.Kind == incident.StepMaxNumBatchedTokens; s.Needs.Restart != restart || s.Needs.Confirm != restart {
+	if restart := tt.req.Kind == incident.StepMaxNumBatchedTokens; s.Needs.Restart != restart ||
+		s.Needs.Confirm != restart {
 		t.Errorf("needs %+v", s.Needs)
 	}
 	if throttled := tt.req.Kind == incident.StepThrottle; throttled != s.Mitigation() {

@@ -82,16 +82,19 @@ func TestAnAutoscalersMinimumStopsAtItsMaximum(t *testing.T) {
 	b.serve(2, nil, served())
 	b.create(hpas, hpa(2, 4))
 	s := b.propose(incident.StepRequest{Kind: incident.StepReplicas, Add: 5})
-	if s.To != incident.Set("4") || !hasGuard(s, "bounds", incident.GuardShrink, "spec.maxReplicas of HorizontalPodAutoscaler llama-70b") {
+	if s.To != incident.Set("4") || !hasGuard(s, "bounds", incident.GuardShrink,
+		"spec.maxReplicas of HorizontalPodAutoscaler llama-70b") {
 		t.Errorf("to %s, guardrails %+v", s.To, s.Guardrails)
 	}
 	b.patch(hpas, `{"spec":{"maxReplicas":3}}`)
-	if err := b.bot.Recheck(t.Context(), b.pool, s); outcome(err) != "refused" || !strings.Contains(err.Error(), "maxReplicas") {
+	if err := b.bot.Recheck(t.Context(), b.pool, s); outcome(err) != "refused" ||
+		!strings.Contains(err.Error(), "maxReplicas") {
 		t.Errorf("recheck after the maximum was lowered: %v", err)
 	}
 	b.do(b.propose(addOne), incident.OpApply)
 	b.settled(3)
-	if _, err := b.bot.Propose(t.Context(), b.pool, addOne); outcome(err) != "refused" || !strings.Contains(err.Error(), "maxReplicas") {
+	if _, err := b.bot.Propose(t.Context(), b.pool, addOne); outcome(err) != "refused" ||
+		!strings.Contains(err.Error(), "maxReplicas") {
 		t.Errorf("beyond the maximum: %v", err)
 	}
 }
@@ -151,7 +154,7 @@ func TestTheAutoscalerThatKEDAMadeIsNotTurned(t *testing.T) {
 	if s.Target.Kind != "ScaledObject" || s.From != incident.Set("1") || s.To != incident.Set("3") {
 		t.Errorf("%s from %s to %s", s.Target, s.From, s.To)
 	}
-	if !strings.Contains(s.Title, "ScaledObject") || !strings.Contains(s.Cost, "owns the replicas") {
+	if !strings.Contains(s.Title, "ScaledObject") || !strings.Contains(s.Cost, "controls the replica count") {
 		t.Errorf("title %q, cost %q", s.Title, s.Cost)
 	}
 }
@@ -185,14 +188,19 @@ func TestAnUnsetKnobIsRefused(t *testing.T) {
 	b.create(policies, policy(parallel(184)))
 	b.pool.Knobs = incident.Knobs{}
 	for _, req := range []incident.StepRequest{addOne, halve, shed} {
-		if _, err := b.bot.Propose(t.Context(), b.pool, req); outcome(err) != "refused" || !strings.Contains(err.Error(), "not configured") {
+		if _, err := b.bot.Propose(t.Context(), b.pool, req); outcome(err) != "refused" ||
+			!strings.Contains(err.Error(), "not configured") {
 			t.Errorf("%s: %v", req.Kind, err)
 		}
 	}
-	if _, err := b.bot.Propose(t.Context(), b.pool, incident.StepRequest{Kind: incident.StepManual, Advice: "call somebody"}); outcome(err) != "refused" {
+	if _, err := b.bot.Propose(t.Context(), b.pool, incident.StepRequest{
+		Kind:   incident.StepManual,
+		Advice: "call somebody",
+	}); outcome(err) != "refused" {
 		t.Errorf("advice: %v", err)
 	}
-	if err := b.bot.Do(t.Context(), b.pool, incident.Step{Kind: incident.StepReplicas}, incident.OpApply, ""); outcome(err) != "refused" {
+	if err := b.bot.Do(t.Context(), b.pool, incident.Step{Kind: incident.StepReplicas}, incident.OpApply,
+		""); outcome(err) != "refused" {
 		t.Errorf("a write without an id: %v", err)
 	}
 }
@@ -203,13 +211,17 @@ func (b *bench) owner() map[string]any {
 	o := b.create(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "owner"},
 	})
-	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": string(o.GetUID()), "controller": true}
+	return map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": string(o.GetUID()),
+		"controller": true,
+	}
 }
 
 // createAs is create under the name of a tool.
 func (b *bench) createAs(r schema.GroupVersionResource, o map[string]any, manager string) {
 	b.t.Helper()
-	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Create(b.t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{FieldManager: manager})
+	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Create(b.t.Context(), &unstructured.Unstructured{Object: o},
+		metav1.CreateOptions{FieldManager: manager})
 	if err != nil {
 		b.t.Fatalf("create %s: %v", r.Resource, err)
 	}
@@ -235,14 +247,28 @@ func TestWhoElseKeepsAnObjectIsSaidOrRefused(t *testing.T) {
 		words   string
 	}{
 		{"Argo CD", map[string]any{"annotations": map[string]any{"argocd.argoproj.io/tracking-id": "chat:gateway/BackendTrafficPolicy:llm/x"}}, "argocd-controller", incident.GuardCaution, "Argo CD application chat"},
-		{"Flux sets the field", map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "kustomize-controller", incident.GuardRefuse, "Flux Kustomization apps"},
+		{
+			"Flux sets the field",
+			map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}},
+			"kustomize-controller", incident.GuardRefuse, "Flux Kustomization apps",
+		},
 		{"Flux does not set the field", map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "somebody", incident.GuardPass, "has not set this field"},
 		{"Flux is told to keep away", map[string]any{
 			"labels":      map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"},
 			"annotations": map[string]any{"kustomize.toolkit.fluxcd.io/reconcile": "disabled"},
 		}, "kustomize-controller", incident.GuardPass, "disabled"},
-		{"a Helm release", map[string]any{"annotations": map[string]any{"meta.helm.sh/release-name": "chat"}}, "helm", incident.GuardCaution, "Helm release chat made it; its next upgrade may set it back"},
-		{"an operator", map[string]any{"ownerReferences": []any{}}, "operator", incident.GuardRefuse, "belongs to ConfigMap owner"},
+		{
+			"a Helm release",
+			map[string]any{"annotations": map[string]any{"meta.helm.sh/release-name": "chat"}},
+			"helm",
+			incident.GuardCaution, "Helm release chat made it; its next upgrade may revert it",
+		},
+		{
+			"an operator",
+			map[string]any{"ownerReferences": []any{}},
+			"operator", incident.GuardRefuse,
+			"belongs to ConfigMap owner",
+		},
 		{"nobody", map[string]any{}, "kubectl", incident.GuardPass, "no operator or GitOps tool"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -277,13 +303,15 @@ func TestWhoElseKeepsAnObjectIsSaidOrRefused(t *testing.T) {
 func (b *bench) appliesAs(manager string, r schema.GroupVersionResource, o map[string]any) {
 	b.t.Helper()
 	o["metadata"].(map[string]any)["namespace"] = b.ns
-	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Apply(b.t.Context(), model, &unstructured.Unstructured{Object: o}, metav1.ApplyOptions{FieldManager: manager})
+	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Apply(b.t.Context(), model,
+		&unstructured.Unstructured{Object: o}, metav1.ApplyOptions{FieldManager: manager})
 	if err != nil {
 		b.t.Fatalf("apply %s: %v", r.Resource, err)
 	}
 }
 
-// Helm 4 and kubectl apply --server-side meet a conflict after the bot's change; kubectl apply compares with its last manifest and sets back.
+// Helm 4 and kubectl apply --server-side meet a conflict after the bot's change; kubectl apply compares with its last
+// manifest and sets back.
 func TestWhatTheNextApplyDoesIsSaid(t *testing.T) {
 	t.Parallel()
 	release := map[string]any{"name": model, "annotations": map[string]any{"meta.helm.sh/release-name": "chat"}}
@@ -306,12 +334,15 @@ func TestWhatTheNextApplyDoesIsSaid(t *testing.T) {
 			o["metadata"] = release
 			b.appliesAs("helm", policies, o)
 		}, incident.GuardPass, "has not set this field"},
-		{"kubectl apply --server-side", func(b *bench) { b.appliesAs("kubectl", policies, policy(parallel(184))) }, incident.GuardCaution, "kubectl applies this field server-side"},
+		{
+			"kubectl apply --server-side", func(b *bench) { b.appliesAs("kubectl", policies, policy(parallel(184))) },
+			incident.GuardCaution, "kubectl applies this field server-side",
+		},
 		{"kubectl apply", func(b *bench) {
 			o := policy(parallel(184))
 			o["metadata"] = applied(`{"spec":{"circuitBreaker":{"maxParallelRequests":184}}}`)
 			b.create(policies, o)
-		}, incident.GuardCaution, "the next apply of that manifest sets it back"},
+		}, incident.GuardCaution, "the next apply of that manifest reverts it"},
 		{"kubectl apply, not this field", func(b *bench) {
 			o := policy(parallel(184))
 			o["metadata"] = applied(`{"spec":{"circuitBreaker":{}}}`)
@@ -330,7 +361,8 @@ func TestWhatTheNextApplyDoesIsSaid(t *testing.T) {
 			if tt.name == "Helm 4" { // what the words say is what happens
 				o := policy(parallel(184))
 				o["metadata"] = map[string]any{"name": model, "namespace": b.ns}
-				_, err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).Apply(t.Context(), model, &unstructured.Unstructured{Object: o}, metav1.ApplyOptions{FieldManager: "helm"})
+				_, err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).Apply(t.Context(), model,
+					&unstructured.Unstructured{Object: o}, metav1.ApplyOptions{FieldManager: "helm"})
 				if !apierrors.IsConflict(err) {
 					t.Errorf("the next upgrade: %v", err)
 				}

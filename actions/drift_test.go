@@ -134,7 +134,8 @@ func TestAnObjectThatWasDeletedOrMadeAgainIsLeftAlone(t *testing.T) {
 			again := func(when string) {
 				t.Helper()
 				for what, err := range map[string]error{
-					"recheck": b.bot.Recheck(t.Context(), b.pool, s), "apply": b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),
+					"recheck": b.bot.Recheck(t.Context(), b.pool, s), "apply": b.bot.Do(t.Context(), b.pool, s, incident.OpApply,
+						"w1"),
 					"undo": b.bot.Do(t.Context(), b.pool, s, incident.OpUndo, "w2"),
 				} {
 					var drift *incident.DriftError
@@ -150,7 +151,8 @@ func TestAnObjectThatWasDeletedOrMadeAgainIsLeftAlone(t *testing.T) {
 				if err != nil || r.State != incident.RolloutFailed || r.Reversal == nil || r.Reversal.Gone == "" {
 					t.Errorf("%s, rollout: %+v, %v", when, r, err)
 				}
-				if moved, err := b.bot.Reversal(t.Context(), b.pool, s, incident.OpApply); err != nil || moved == nil || moved.Gone == "" {
+				if moved, err := b.bot.Reversal(t.Context(), b.pool, s, incident.OpApply); err != nil || moved == nil ||
+					moved.Gone == "" {
 					t.Errorf("%s, look: %+v, %v", when, moved, err)
 				}
 			}
@@ -306,7 +308,10 @@ func TestAnAnswerThatPromisesNothingIsUnknownAndTheWriteIsSentOnce(t *testing.T)
 	b := newBench(t)
 	b.create(policies, policy(parallel(184)))
 	s := b.propose(shed)
-	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
+	for _, code := range []int{
+		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout,
+	} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			t.Parallel()
 			sent := 0

@@ -97,7 +97,8 @@ func TestWithoutTheRightToWriteADryRunGoesOnAndTheRealThingIsRefused(t *testing.
 				t.Errorf("real: executable %v, %+v, refused for %q", s.Executable(), s.Checked, refusals(s))
 			}
 			for what, err := range map[string]error{
-				"recheck": viewer.Recheck(t.Context(), b.pool, s), "apply": viewer.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),
+				"recheck": viewer.Recheck(t.Context(), b.pool, s), "apply": viewer.Do(t.Context(), b.pool, s, incident.OpApply,
+					"w1"),
 			} {
 				if outcome(err) != "refused" || !strings.Contains(err.Error(), "patch "+resource) {
 					t.Errorf("real %s: %v", what, err)
@@ -139,9 +140,10 @@ func TestWithoutTheRightToReadEverythingIsRefusedByNameOfTheRight(t *testing.T) 
 			nobody := b.as(kubetest.Viewer, nil)
 			_, err := nobody.Propose(t.Context(), b.pool, tt.req)
 			for what, err := range map[string]error{
-				"propose": err, "recheck": nobody.Recheck(t.Context(), b.pool, s), "apply": nobody.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),
+				"propose": err, "recheck": nobody.Recheck(t.Context(), b.pool, s), "apply": nobody.Do(t.Context(), b.pool, s,
+					incident.OpApply, "w1"),
 			} {
-				if outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks the right to get ") {
+				if outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks permission to get ") {
 					t.Errorf("%s: %v", what, err)
 				}
 			}

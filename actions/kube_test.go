@@ -37,10 +37,16 @@ const (
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	groups      = schema.GroupVersionResource{Group: "leaderworkerset.x-k8s.io", Version: "v1", Resource: "leaderworkersets"}
-	hpas        = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
-	scaledObjs  = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
-	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
+	groups      = schema.GroupVersionResource{
+		Group: "leaderworkerset.x-k8s.io", Version: "v1",
+		Resource: "leaderworkersets",
+	}
+	hpas       = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	scaledObjs = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
+	policies   = schema.GroupVersionResource{
+		Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backendtrafficpolicies",
+	}
 )
 
 // bench is a namespace of one test, in which the bot has exactly the rights that Rules names.
@@ -55,14 +61,21 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	c := kube.Cluster(t)
-	c.InstallCRD(t, kubetest.ScaledObjects, kubetest.BackendTrafficPolicies, kubetest.PodAutoscalers, kubetest.LeaderWorkerSets)
+	c.InstallCRD(t, kubetest.ScaledObjects, kubetest.BackendTrafficPolicies, kubetest.PodAutoscalers,
+		kubetest.LeaderWorkerSets)
 	b := &bench{t: t, c: c, ns: c.Namespace(t)}
 	b.pool = incident.Pool{
 		Name: model, Mode: incident.ModeApprove,
-		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: b.ns, Name: model, Container: "vllm"},
+		Workload: incident.WorkloadRef{
+			APIVersion: "apps/v1", Kind: "Deployment", Namespace: b.ns, Name: model,
+			Container: "vllm",
+		},
 		Knobs: incident.Knobs{
 			Replicas: &incident.IntKnob{Min: 1, Max: 8}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 2048, Max: 16384},
-			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: b.ns, Name: model, Field: "maxParallelRequests", Min: 16, Max: 1024, RevertAfter: 15 * time.Minute},
+			Throttle: &incident.ThrottleKnob{
+				Kind: "envoy-gateway", Namespace: b.ns, Name: model, Field: "maxParallelRequests",
+				Min: 16, Max: 1024, RevertAfter: 15 * time.Minute,
+			},
 		},
 	}
 	b.bot = b.as(kubetest.Bot, nil)
@@ -97,7 +110,8 @@ func (b *bench) grant(user string, mode incident.Mode) {
 
 func (b *bench) create(r schema.GroupVersionResource, o map[string]any) *unstructured.Unstructured {
 	b.t.Helper()
-	got, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Create(b.t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{})
+	got, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Create(b.t.Context(), &unstructured.Unstructured{Object: o},
+		metav1.CreateOptions{})
 	if err != nil {
 		b.t.Fatalf("create %s: %v", r.Resource, err)
 	}
@@ -147,13 +161,15 @@ func (b *bench) patch(r schema.GroupVersionResource, merge string, sub ...string
 }
 
 func (b *bench) tryPatch(ctx context.Context, r schema.GroupVersionResource, merge string, sub ...string) error {
-	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Patch(ctx, model, types.MergePatchType, []byte(merge), metav1.PatchOptions{}, sub...)
+	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Patch(ctx, model, types.MergePatchType, []byte(merge),
+		metav1.PatchOptions{}, sub...)
 	return err
 }
 
 func (b *bench) remove(r schema.GroupVersionResource) {
 	b.t.Helper()
-	if err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Delete(b.t.Context(), model, metav1.DeleteOptions{}); err != nil {
+	if err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Delete(b.t.Context(), model,
+		metav1.DeleteOptions{}); err != nil {
 		b.t.Fatalf("delete %s: %v", r.Resource, err)
 	}
 	kubetest.Eventually(b.t, "the end of "+r.Resource, func(ctx context.Context) error {
@@ -165,7 +181,8 @@ func (b *bench) remove(r schema.GroupVersionResource) {
 	})
 }
 
-// writes are the accepted writes of a user in the test's namespace that were meant to be kept, as the API server saw them.
+// writes are the accepted writes of a user in the test's namespace that were meant to be kept, as the API server saw
+// them.
 func (b *bench) writes(user string) []string {
 	b.t.Helper()
 	var out []string
@@ -229,12 +246,16 @@ func leaderWorkerSet(b *bench) {
 	b.pool.Workload.APIVersion, b.pool.Workload.Kind = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"
 	b.pool.Knobs.MaxNumBatchedTokens = nil
 	b.grant(kubetest.Bot, incident.ModeApprove)
-	b.create(groups, object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", map[string]any{"replicas": int64(2), "size": int64(4)}))
+	b.create(groups, object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+		map[string]any{"replicas": int64(2), "size": int64(4)}))
 }
 
 // served is the command line of a pool whose max_num_batched_tokens may be lowered.
 func served() []string {
-	return []string{"--model=meta-llama/Llama-70B", "--api-key=" + secret, "--max_num_seqs=256", "--enable-chunked-prefill", "--max-num-batched-tokens=8192", "--port", "8000"}
+	return []string{
+		"--model=meta-llama/Llama-70B", "--api-key=" + secret, "--max_num_seqs=256",
+		"--enable-chunked-prefill", "--max-num-batched-tokens=8192", "--port", "8000",
+	}
 }
 
 // ungiven is served without the flag.
@@ -250,7 +271,10 @@ func anys(in []string) []any {
 
 // policy is a traffic policy with more in its spec.
 func policy(more map[string]any) map[string]any {
-	spec := map[string]any{"targetRefs": []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": model}}}
+	spec := map[string]any{"targetRefs": []any{map[string]any{
+		"group": "gateway.networking.k8s.io", "kind": "HTTPRoute",
+		"name": model,
+	}}}
 	maps.Copy(spec, more)
 	return object("gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy", spec)
 }
@@ -281,7 +305,10 @@ func hpa(least, most int64) map[string]any {
 func scaledObject(more map[string]any) map[string]any {
 	spec := map[string]any{
 		"scaleTargetRef": map[string]any{"name": model},
-		"triggers":       []any{map[string]any{"type": "prometheus", "metadata": map[string]any{"serverAddress": "http://p", "query": "up", "threshold": "5"}}},
+		"triggers": []any{map[string]any{
+			"type":     "prometheus",
+			"metadata": map[string]any{"serverAddress": "http://p", "query": "up", "threshold": "5"},
+		}},
 	}
 	maps.Copy(spec, more)
 	return object("keda.sh/v1alpha1", "ScaledObject", spec)
@@ -335,6 +362,8 @@ func cutBefore(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errCut, r.Body.Close())
 }
 
-func through(write func(http.RoundTripper, *http.Request) (*http.Response, error)) func(http.RoundTripper) http.RoundTripper {
+func through(
+	write func(http.RoundTripper, *http.Request) (*http.Response, error)) func(http.RoundTripper,
+) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper { return wire{next: next, write: write} }
 }

@@ -15,10 +15,16 @@ import (
 // nowhere is a pool of a cluster that does not answer.
 func nowhere() incident.Pool {
 	return incident.Pool{
-		Name: "x", Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", Container: "vllm"},
+		Name: "x", Workload: incident.WorkloadRef{
+			APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x",
+			Container: "vllm",
+		},
 		Knobs: incident.Knobs{
 			Replicas: &incident.IntKnob{Min: 1, Max: 2}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 1, Max: 2},
-			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: "n", Name: "x", Field: "requests", Min: 1, Max: 2},
+			Throttle: &incident.ThrottleKnob{
+				Kind: "envoy-gateway", Namespace: "n", Name: "x", Field: "requests", Min: 1,
+				Max: 2,
+			},
 		},
 	}
 }
@@ -26,15 +32,19 @@ func nowhere() incident.Pool {
 // An error is not a "no": the engine ends a step that is refused and tries again what could not be asked.
 func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	t.Parallel()
-	r, err := actions.New(actions.Config{}, &rest.Config{Host: "https://127.0.0.1:1", BearerToken: secret}, slog.New(slog.DiscardHandler))
+	r, err := actions.New(actions.Config{}, &rest.Config{Host: "https://127.0.0.1:1", BearerToken: secret},
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range []remediation.Executor{r, r.DryRun()} {
 		for _, req := range []incident.StepRequest{addOne, halve, shed} {
-			step := incident.Step{ID: "s", Kind: req.Kind, From: incident.Set("1"), To: incident.Set("2"), Target: incident.Target{
-				APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", UID: "u", Field: "args[vllm] --max-num-batched-tokens",
-			}}
+			step := incident.Step{
+				ID: "s", Kind: req.Kind, From: incident.Set("1"), To: incident.Set("2"),
+				Target: incident.Target{
+					APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", UID: "u", Field: "args[vllm] --max-num-batched-tokens",
+				},
+			}
 			if req.Kind == incident.StepThrottle {
 				step.Target.APIVersion, step.Target.Kind = "gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy"
 			}
@@ -45,9 +55,11 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 			_, looked := e.Reversal(t.Context(), nowhere(), step, incident.OpApply)
 			for name, err := range map[string]error{
 				"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled, "recheck": e.Recheck(t.Context(), nowhere(), step),
-				"apply": e.Do(t.Context(), nowhere(), step, incident.OpApply, "w"), "undo": e.Do(t.Context(), nowhere(), step, incident.OpUndo, "w"),
+				"apply": e.Do(t.Context(), nowhere(), step, incident.OpApply, "w"), "undo": e.Do(t.Context(), nowhere(), step,
+					incident.OpUndo, "w"),
 			} {
-				if outcome(err) != "unknown" || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), secret) {
+				if outcome(err) != "unknown" || !strings.Contains(err.Error(), "connection refused") ||
+					strings.Contains(err.Error(), secret) {
 					t.Errorf("%s %s: %v", name, req.Kind, err)
 				}
 			}
@@ -67,7 +79,8 @@ func TestWhatIsNoStepOfTheBotIsRefusedUnasked(t *testing.T) {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}
-	if err := r.Do(t.Context(), nowhere(), incident.Step{Kind: incident.StepReplicas}, incident.OpApply, ""); outcome(err) != "refused" {
+	if err := r.Do(t.Context(), nowhere(), incident.Step{Kind: incident.StepReplicas}, incident.OpApply,
+		""); outcome(err) != "refused" {
 		t.Errorf("a write without an id: %v", err)
 	}
 }
@@ -87,7 +100,8 @@ func TestTheRulesOfKubernetesOwnKindsNeedNoCluster(t *testing.T) {
 		}
 	}
 	pool.Workload.Kind = "LLMThing"
-	if _, err := r.Rules(t.Context(), []incident.Pool{pool}, ""); err == nil || !strings.Contains(err.Error(), "rights for pool x") {
+	if _, err := r.Rules(t.Context(), []incident.Pool{pool}, ""); err == nil ||
+		!strings.Contains(err.Error(), "rights for pool x") {
 		t.Errorf("a kind that has to be asked for: %v", err)
 	}
 }

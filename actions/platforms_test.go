@@ -19,13 +19,20 @@ type platform struct {
 	more                   map[string]any
 }
 
-// platforms have neither --max-num-batched-tokens nor --enable-chunked-prefill, as their projects' manifests have neither.
+// platforms have neither --max-num-batched-tokens nor --enable-chunked-prefill, as their projects' manifests have
+// neither.
 func platforms() []platform {
-	secretRef := map[string]any{"secretKeyRef": map[string]any{"name": "hf-secret", "key": "hf_api_token", "optional": true}}
+	secretRef := map[string]any{"secretKeyRef": map[string]any{
+		"name": "hf-secret", "key": "hf_api_token",
+		"optional": true,
+	}}
 	return []platform{
 		{
 			name: "GKE's tutorials", container: "inference-server", image: "vllm/vllm-openai:v0.11.0",
-			command: []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}, args: []string{"--model=$(MODEL_ID)", "--tensor-parallel-size=2"},
+			command: []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}, args: []string{
+				"--model=$(MODEL_ID)",
+				"--tensor-parallel-size=2",
+			},
 			more: map[string]any{"env": []any{
 				map[string]any{"name": "MODEL_ID", "value": "google/gemma-3-27b-it"}, map[string]any{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": secretRef},
 			}},
@@ -37,7 +44,10 @@ func platforms() []platform {
 				"--gpu-memory-utilization=0.95", "--kv-transfer-config", `{"kv_connector":"NixlConnector", "kv_role":"kv_both"}`,
 			},
 			more: map[string]any{"env": []any{
-				map[string]any{"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "status.podIP"}}},
+				map[string]any{
+					"name":      "VLLM_NIXL_SIDE_CHANNEL_HOST",
+					"valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "status.podIP"}},
+				},
 				map[string]any{"name": "VLLM_LOGGING_LEVEL", "value": "INFO"},
 			}},
 		},
@@ -51,7 +61,10 @@ func platforms() []platform {
 		{
 			name: "a token by envFrom", container: "vllm", image: "registry.corp/inference:4",
 			command: []string{"/usr/local/bin/vllm", "serve", "meta-llama/Llama-70B"}, args: []string{"--port=8000"},
-			more: map[string]any{"envFrom": []any{map[string]any{"secretRef": map[string]any{"name": "hf-token", "optional": true}}}},
+			more: map[string]any{"envFrom": []any{map[string]any{"secretRef": map[string]any{
+				"name":     "hf-token",
+				"optional": true,
+			}}}},
 		},
 	}
 }
@@ -83,7 +96,8 @@ func (b *bench) list(container, field string) []string {
 	return words
 }
 
-// What vLLM logs at its start, in the configuration, is enough: nobody edits a manifest and restarts a pool to be allowed to restart it later.
+// What vLLM logs at its start, in the configuration, is enough: nobody edits a manifest and restarts a pool to be
+// allowed to restart it later.
 func TestTokensAreLoweredOnTheManifestsOfRealPlatformsAndRestored(t *testing.T) {
 	t.Parallel()
 	for _, p := range platforms() {
@@ -107,11 +121,17 @@ func TestTokensAreLoweredOnTheManifestsOfRealPlatformsAndRestored(t *testing.T) 
 				command = append(slices.Clone(command), "--max-num-batched-tokens=4096")
 			}
 			b.do(s, incident.OpApply)
-			if d := cmp.Diff([][]string{command, args}, [][]string{b.list(p.container, "command"), b.list(p.container, "args")}); d != "" {
+			if d := cmp.Diff([][]string{command, args}, [][]string{
+				b.list(p.container, "command"),
+				b.list(p.container, "args"),
+			}); d != "" {
 				t.Errorf("after the step (-want +got):\n%s", d)
 			}
 			b.do(s, incident.OpUndo)
-			if d := cmp.Diff([][]string{p.command, p.args}, [][]string{b.list(p.container, "command"), b.list(p.container, "args")}); d != "" {
+			if d := cmp.Diff([][]string{p.command, p.args}, [][]string{
+				b.list(p.container, "command"),
+				b.list(p.container, "args"),
+			}); d != "" {
 				t.Errorf("after the undo (-want +got):\n%s", d)
 			}
 		})
@@ -132,14 +152,16 @@ func TestTokensAreNotLoweredWhereNobodySaysWhetherPromptsAreCut(t *testing.T) {
 			}
 			// Without chunks vLLM would have raised its default to the length of the context, and would not start with less.
 			b.pool.Knobs.MaxNumBatchedTokens.ChunkedPrefill = new(false)
-			if _, err = b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" || !strings.Contains(err.Error(), "chunked prefill is off") {
+			if _, err = b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" ||
+				!strings.Contains(err.Error(), "chunked prefill is off") {
 				t.Errorf("it is off: %v", err)
 			}
 		})
 	}
 }
 
-// A step that was allowed because chunked prefill was said to be on is not written when that is taken back before the click.
+// A step that was allowed because chunked prefill was said to be on is not written when that is taken back before the
+// click.
 func TestChunkedPrefillIsAskedForAgainAtTheClick(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -168,15 +190,24 @@ func TestAFlagIsNotAddedToAnotherServerThanVLLM(t *testing.T) {
 		want, hint string
 	}{
 		{
-			platform{name: "SGLang", image: "lmsysorg/sglang:v0.5.3", args: []string{"--model-path", "meta-llama/Llama-70B", "--tp-size=2", "--port=8000"}},
+			platform{
+				name: "SGLang", image: "lmsysorg/sglang:v0.5.3",
+				args: []string{"--model-path", "meta-llama/Llama-70B", "--tp-size=2", "--port=8000"},
+			},
 			"container vllm is not known to run vLLM (vLLM has no flag --model-path", "command: [vllm, serve]",
 		},
 		{
-			platform{name: "SGLang by flags that vLLM has too", image: "registry.corp/llm:7", args: []string{"--model=meta-llama/Llama-70B", "--tensor-parallel-size=2", "--port=8000"}},
+			platform{
+				name: "SGLang by flags that vLLM has too", image: "registry.corp/llm:7",
+				args: []string{"--model=meta-llama/Llama-70B", "--tensor-parallel-size=2", "--port=8000"},
+			},
 			"the image registry.corp/llm and the command do not say so", "give --max-num-batched-tokens by hand",
 		},
 		{
-			platform{name: "SGLang behind an entry point that runs its words", image: "nvcr.io/nvidia/pytorch:25.01", args: []string{"python3", "-m", "sglang.launch_server", "--model=m"}},
+			platform{
+				name: "SGLang behind an entry point that runs its words", image: "nvcr.io/nvidia/pytorch:25.01",
+				args: []string{"python3", "-m", "sglang.launch_server", "--model=m"},
+			},
 			"the container runs python3 -m sglang.launch_server", "",
 		},
 	} {
@@ -204,11 +235,15 @@ func TestAContainerNamedByMistakeIsToldAsThat(t *testing.T) {
 	b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
 	o := deployment(0, []string{"vllm", "serve", "m"}, []string{"--port=8200"})
 	boxes := o["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
-	boxes[0] = map[string]any{"name": "routing-proxy", "image": "ghcr.io/llm-d/llm-d-routing-sidecar:v0.4.0", "args": anys([]string{"--port=8000", "--vllm-port=8200"})}
+	boxes[0] = map[string]any{
+		"name": "routing-proxy", "image": "ghcr.io/llm-d/llm-d-routing-sidecar:v0.4.0",
+		"args": anys([]string{"--port=8000", "--vllm-port=8200"}),
+	}
 	b.create(deployments, o)
 	b.pool.Workload.Container = "routing-proxy"
 	_, err := b.bot.Propose(t.Context(), b.pool, halve)
-	if outcome(err) != "refused" || !strings.Contains(err.Error(), "container routing-proxy is not known to run vLLM") || strings.Contains(err.Error(), "chunked") {
+	if outcome(err) != "refused" || !strings.Contains(err.Error(), "container routing-proxy is not known to run vLLM") ||
+		strings.Contains(err.Error(), "chunked") {
 		t.Errorf("%v", err)
 	}
 	if want := "Is workload.container right? vLLM seems to run in vllm."; hintOf(err) != want {
@@ -221,7 +256,8 @@ func TestARefusedKindSaysWhereItHasItsArguments(t *testing.T) {
 	b := newBench(t)
 	b.pool.Workload.APIVersion, b.pool.Workload.Kind = "serving.kserve.io/v1beta1", "InferenceService"
 	_, err := b.bot.Propose(t.Context(), b.pool, halve)
-	if outcome(err) != "refused" || !strings.Contains(err.Error(), "the arguments of InferenceService "+b.ns+"/"+model+" are not changed by the bot") ||
+	if outcome(err) != "refused" || !strings.Contains(err.Error(),
+		"the arguments of InferenceService "+b.ns+"/"+model+" are not changed by the bot") ||
 		!strings.Contains(hintOf(err), "spec.predictor.model.args") {
 		t.Errorf("%v, hint %q", err, hintOf(err))
 	}
@@ -250,7 +286,8 @@ func TestARefusedChildSaysWhereItsOwnerHasTheArguments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.c.InstallCRD(t, kubetest.VLLMRuntimes)
-	runtime := b.create(runtimes, object("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", map[string]any{"deploymentConfig": map[string]any{"image": "vllm"}}))
+	runtime := b.create(runtimes, object("production-stack.vllm.ai/v1alpha1", "VLLMRuntime",
+		map[string]any{"deploymentConfig": map[string]any{"image": "vllm"}}))
 	o := deployment(0, nil, served())
 	ownedBy([]any{map[string]any{
 		"apiVersion": runtime.GetAPIVersion(), "kind": "VLLMRuntime", "name": model, "uid": string(runtime.GetUID()), "controller": true,
@@ -260,7 +297,8 @@ func TestARefusedChildSaysWhereItsOwnerHasTheArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := refusals(s); !strings.Contains(got, "belongs to VLLMRuntime "+model) || !strings.Contains(got, "change spec.vllmConfig.extraArgs there") {
+	if got := refusals(s); !strings.Contains(got, "belongs to VLLMRuntime "+model) ||
+		!strings.Contains(got, "change spec.vllmConfig.extraArgs there") {
 		t.Errorf("refused for %q", got)
 	}
 }

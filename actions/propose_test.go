@@ -28,7 +28,8 @@ func (b beforeDryRun) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// Somebody changes the replicas while a step is worked out. Once, the step is worked out again from what is there then; always, it is an error that says so.
+// Somebody changes the replicas while a step is worked out. Once, the step is worked out again from what is there
+// then; always, it is an error that says so.
 func TestAProposalIsWorkedOutAgainWhenTheObjectMoves(t *testing.T) {
 	t.Parallel()
 	for times, want := range map[int64]string{1: "applied", 9: "unknown"} {
@@ -59,7 +60,8 @@ func TestAProposalIsWorkedOutAgainWhenTheObjectMoves(t *testing.T) {
 	}
 }
 
-// The check before a write rests on the object's version where the flag is not given. Something else of the object changes once: it is looked at again.
+// The check before a write rests on the object's version where the flag is not given. Something else of the object
+// changes once: it is looked at again.
 func TestACheckIsMadeAgainWhenTheObjectMoves(t *testing.T) {
 	t.Parallel()
 	for times, want := range map[int64]string{1: "applied", 9: "unknown"} {

@@ -38,12 +38,19 @@ func hintOf(err error) string {
 	return no.Hint
 }
 
-// admission forbids every change of a resource in the test's namespace, with a message that repeats a part of the object.
+// admission forbids every change of a resource in the test's namespace, with a message that repeats a part of the
+// object.
 func (b *bench) admission(group, resource, message string) {
 	b.t.Helper()
 	cluster := b.c.Dynamic(b.t)
-	vap := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
-	binding := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"}
+	vap := schema.GroupVersionResource{
+		Group: "admissionregistration.k8s.io", Version: "v1",
+		Resource: "validatingadmissionpolicies",
+	}
+	binding := schema.GroupVersionResource{
+		Group: "admissionregistration.k8s.io", Version: "v1",
+		Resource: "validatingadmissionpolicybindings",
+	}
 	name := b.ns + "-" + resource
 	selector := map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": b.ns}}
 	for r, o := range map[schema.GroupVersionResource]map[string]any{
@@ -52,7 +59,10 @@ func (b *bench) admission(group, resource, message string) {
 			"spec": map[string]any{
 				"failurePolicy": "Fail",
 				"matchConstraints": map[string]any{"namespaceSelector": selector, "resourceRules": []any{map[string]any{
-					"apiGroups": []any{group}, "apiVersions": []any{"*"}, "operations": []any{"UPDATE"}, "resources": []any{resource, resource + "/scale"},
+					"apiGroups": []any{group}, "apiVersions": []any{"*"}, "operations": []any{"UPDATE"}, "resources": []any{
+						resource,
+						resource + "/scale",
+					},
 				}}},
 				"matchConditions": []any{map[string]any{"name": "bot", "expression": `request.userInfo.username == "bot"`}},
 				"validations":     []any{map[string]any{"expression": "false", "messageExpression": message}},
@@ -63,7 +73,8 @@ func (b *bench) admission(group, resource, message string) {
 			"spec": map[string]any{"policyName": name, "validationActions": []any{"Deny"}},
 		},
 	} {
-		if _, err := cluster.Resource(r).Create(b.t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{}); err != nil {
+		if _, err := cluster.Resource(r).Create(b.t.Context(), &unstructured.Unstructured{Object: o},
+			metav1.CreateOptions{}); err != nil {
 			b.t.Fatalf("create %s: %v", r.Resource, err)
 		}
 	}
@@ -81,7 +92,10 @@ func TestAnAdmissionPolicyRefusesAndItsMessageShowsNoSecret(t *testing.T) {
 			func(b *bench) { b.serve(2, nil, served()) },
 		},
 		{"replicas", "apps", "deployments", `'no: scaling'`, addOne, func(b *bench) { b.serve(2, nil, served()) }},
-		{"throttle", "gateway.envoyproxy.io", "backendtrafficpolicies", `'no: limits'`, shed, func(b *bench) { b.create(policies, policy(parallel(184))) }},
+		{
+			"throttle", "gateway.envoyproxy.io", "backendtrafficpolicies", `'no: limits'`, shed,
+			func(b *bench) { b.create(policies, policy(parallel(184))) },
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -182,11 +196,14 @@ func TestTheRulesAreWhatTheKnobsNeedAndInADryRunOnlyReading(t *testing.T) {
 	want := map[incident.Mode][]rbacv1.PolicyRule{
 		incident.ModeApprove: {
 			rule("apps", "deployments", model, "get", "patch"), rule("apps", "deployments/scale", model, "get", "patch"),
-			rule("autoscaling", "horizontalpodautoscalers", "", "list", "patch"), rule("autoscaling.aibrix.ai", "podautoscalers", "", "list", "patch"),
-			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get", "patch"), rule("keda.sh", "scaledobjects", "", "list", "patch"),
+			rule("autoscaling", "horizontalpodautoscalers", "", "list", "patch"), rule("autoscaling.aibrix.ai",
+				"podautoscalers", "", "list", "patch"),
+			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get", "patch"), rule("keda.sh", "scaledobjects",
+				"", "list", "patch"),
 		},
 		incident.ModeDryRun: {
-			rule("apps", "deployments", model, "get"), rule("apps", "deployments/scale", model, "get"), rule("autoscaling", "horizontalpodautoscalers", "", "list"),
+			rule("apps", "deployments", model, "get"), rule("apps", "deployments/scale", model, "get"), rule("autoscaling",
+				"horizontalpodautoscalers", "", "list"),
 			rule("autoscaling.aibrix.ai", "podautoscalers", "", "list"),
 			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get"), rule("keda.sh", "scaledobjects", "", "list"),
 		},
@@ -200,7 +217,8 @@ func TestTheRulesAreWhatTheKnobsNeedAndInADryRunOnlyReading(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", mode, d)
 		}
 	}
-	if got, err := b.bot.Rules(b.t.Context(), []incident.Pool{{Name: "nothing"}}, incident.ModeAuto); err != nil || len(got) != 0 {
+	if got, err := b.bot.Rules(b.t.Context(), []incident.Pool{{Name: "nothing"}}, incident.ModeAuto); err != nil ||
+		len(got) != 0 {
 		t.Errorf("a pool without knobs: %v, %v", got, err)
 	}
 }

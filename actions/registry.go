@@ -39,8 +39,9 @@ type Config struct {
 // Registry turns knobs. Use New.
 type Registry struct{ adjuster }
 
-// DryRun is a Registry whose writes are all dry-runs: Do answers nil when the API server would have accepted the write. Without the right to write, the
-// step says that it was not checked, and Do only compares what is there with what the human saw.
+// DryRun is a Registry whose writes are all dry-runs: Do answers nil when the API server would have accepted the
+// write. Without the right to write, the step says that it was not checked, and Do only compares what is there with
+// what the human saw.
 type DryRun struct{ adjuster }
 
 // New returns a Registry for a cluster. Nothing is asked yet; rc is not changed.
@@ -94,8 +95,9 @@ func (a *adjuster) find(
 	return knob.Find(ctx, a.cluster, pool, at)
 }
 
-// Propose reads the live value and works out the step. *incident.RefusedError says why there is none; any other error means that the cluster could not
-// be asked. It writes nothing and may be called any number of times. The step's ID is left empty.
+// Propose reads the live value and works out the step. *incident.RefusedError says why there is none; any other error
+// means that the cluster could not be asked. It writes nothing and may be called any number of times. The step's ID
+// is left empty.
 func (a *adjuster) Propose(ctx context.Context, pool incident.Pool, req incident.StepRequest) (incident.Step, error) {
 	if err := configured(pool, req.Kind); err != nil {
 		return incident.Step{}, err
@@ -111,7 +113,8 @@ func (a *adjuster) Propose(ctx context.Context, pool incident.Pool, req incident
 	return step, nil
 }
 
-// settledLook looks again when somebody changed the object between the look and the dry-run. Nothing is decided yet, so looking once more is harmless.
+// settledLook looks again when somebody changed the object between the look and the dry-run. Nothing is decided yet,
+// so looking once more is harmless.
 func settledLook(ctx context.Context, look func(context.Context) error) error {
 	var last error
 	err := retry.Do(ctx, retry.WithMaxRetries(2, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
@@ -166,7 +169,9 @@ func configured(pool incident.Pool, kind incident.StepKind) error {
 const proposalID = "proposal"
 
 // checkByServer lets the API server check the change, as far as the bot has the right to ask.
-func (a *adjuster) checkByServer(ctx context.Context, s live.Setting, to incident.Value) ([]incident.Guardrail, incident.Checked, error) {
+func (a *adjuster) checkByServer(
+	ctx context.Context, s live.Setting, to incident.Value,
+) ([]incident.Guardrail, incident.Checked, error) {
 	checked := incident.Checked{OK: true, By: incident.CheckedByServer}
 	now := s.Live()
 	right := now.Place().Right("patch")
@@ -179,9 +184,10 @@ func (a *adjuster) checkByServer(ctx context.Context, s live.Setting, to inciden
 		if a.dryRun {
 			return []incident.Guardrail{live.Caution("rights", "%s; a dry run does without it", checked.Why)}, checked, nil
 		}
-		return []incident.Guardrail{live.Refuse("rights", "%s; the page of this knob in docs/actions lists what it needs", checked.Why)}, checked, nil
+		return []incident.Guardrail{live.Refuse("rights", "%s; the page of this knob in docs/actions lists what it needs",
+			checked.Why)}, checked, nil
 	}
-	have := live.Pass("rights", "the bot may %s", right)
+	have := live.Pass("rights", "the bot is allowed to %s", right)
 	err = a.send(ctx, a.dry, s, to, proposalID)
 	var no *incident.RefusedError
 	switch {
@@ -195,8 +201,9 @@ func (a *adjuster) checkByServer(ctx context.Context, s live.Setting, to inciden
 	return []incident.Guardrail{have, live.Pass("api server", "it accepts the change as a dry-run")}, checked, nil
 }
 
-// Recheck asks everything again that the human saw: the same object with the same owner, the same value, the limits, and the API server.
-// *incident.DriftError and *incident.RefusedError say what has changed; any other error means that the cluster could not be asked. It writes nothing.
+// Recheck asks everything again that the human saw: the same object with the same owner, the same value, the limits,
+// and the API server. *incident.DriftError and *incident.RefusedError say what has changed; any other error means
+// that the cluster could not be asked. It writes nothing.
 func (a *adjuster) Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
 	return settledLook(ctx, func(ctx context.Context) error { return a.recheck(ctx, pool, step) })
 }
@@ -232,7 +239,9 @@ func (a *adjuster) recheck(ctx context.Context, pool incident.Pool, step inciden
 }
 
 // same finds the field again and answers *incident.DriftError when it is another object, another field or out of reach.
-func (a *adjuster) same(ctx context.Context, pool incident.Pool, step incident.Step, at incident.Target) (live.Setting, error) {
+func (a *adjuster) same(
+	ctx context.Context, pool incident.Pool, step incident.Step, at incident.Target,
+) (live.Setting, error) {
 	s, err := a.find(ctx, step.Kind, pool, at)
 	if errors.Is(err, kube.ErrGone) {
 		return nil, &incident.DriftError{Target: step.Target, Why: "it does not exist any more"}
@@ -243,7 +252,10 @@ func (a *adjuster) same(ctx context.Context, pool incident.Pool, step incident.S
 	now := s.Live()
 	switch {
 	case now.Target.Key() != step.Target.Key() || now.Target.Field != step.Target.Field:
-		return nil, &incident.DriftError{Target: step.Target, Why: "the value is in another place now: " + now.Target.String()}
+		return nil, &incident.DriftError{
+			Target: step.Target,
+			Why:    "the value is in another place now: " + now.Target.String(),
+		}
 	case now.Target.UID != step.Target.UID:
 		return nil, &incident.DriftError{Target: step.Target, Why: "the object was deleted and made again"}
 	case now.Broken != nil:

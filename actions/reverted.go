@@ -25,7 +25,9 @@ func (a *adjuster) Mark(ctx context.Context, pool incident.Pool, step incident.S
 
 // Reversal says who has changed the field after a step, or its undo, had set it; nil while it holds that value. A field
 // that cannot be read is not a changed one: that is an error. It reads once and writes nothing.
-func (a *adjuster) Reversal(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (*incident.Reversal, error) {
+func (a *adjuster) Reversal(
+	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op,
+) (*incident.Reversal, error) {
 	s, err := a.find(ctx, step.Kind, pool, step.Target)
 	if errors.Is(err, kube.ErrGone) {
 		return gone("the object was deleted"), nil

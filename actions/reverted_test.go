@@ -16,7 +16,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// restore writes the spec of an earlier look again, as a GitOps tool does. What else the object has by now stays, unless all is replaced.
+// restore writes the spec of an earlier look again, as a GitOps tool does. What else the object has by now stays,
+// unless all is replaced.
 func (b *bench) restore(r schema.GroupVersionResource, was *unstructured.Unstructured, manager string, all bool) {
 	b.t.Helper()
 	kubetest.Eventually(b.t, "the old spec", func(ctx context.Context) error {
@@ -62,7 +63,8 @@ func (b *bench) observe(s incident.Step, op incident.Op, id string, before *inci
 	return o
 }
 
-// A write whose answer was lost took effect, and somebody set the value back before the bot looked. It must not be made again: not by a second Do either.
+// A write whose answer was lost took effect, and somebody set the value back before the bot looked. It must not be
+// made again: not by a second Do either.
 func TestAWriteThatWasSetBackIsNotTakenForOneThatDidNotHappen(t *testing.T) {
 	t.Parallel()
 	for _, replaced := range []bool{false, true} {
@@ -78,7 +80,8 @@ func TestAWriteThatWasSetBackIsNotTakenForOneThatDidNotHappen(t *testing.T) {
 				was := b.get(tt.in)
 				s := b.propose(tt.req)
 				before := b.mark(s)
-				if err := b.as(kubetest.Bot, through(cutAfter)).Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "unknown" {
+				if err := b.as(kubetest.Bot, through(cutAfter)).Do(t.Context(), b.pool, s, incident.OpApply,
+					"w1"); outcome(err) != "unknown" {
 					t.Fatalf("apply: %v", err)
 				}
 				b.restore(tt.in, was, "argocd-controller", replaced)
@@ -92,7 +95,8 @@ func TestAWriteThatWasSetBackIsNotTakenForOneThatDidNotHappen(t *testing.T) {
 					t.Fatalf("observed %+v, want made %s", o, want)
 				}
 				// Nobody owns a field that is not there.
-				if tt.from.Present && (o.Reversal.By != "argocd-controller" || o.Reversal.Hint != "change it in Git" || time.Since(o.Reversal.At) > time.Hour) {
+				if tt.from.Present && (o.Reversal.By != "argocd-controller" || o.Reversal.Hint != "change it in Git" ||
+					time.Since(o.Reversal.At) > time.Hour) {
 					t.Errorf("reversal %+v", o.Reversal)
 				}
 				if !carries {
@@ -126,7 +130,8 @@ func TestAWriteThatDidNotHappenIsToldFromOneThatWasSetBack(t *testing.T) {
 					t.Errorf("%s: %+v, want made %s", when, o, want)
 				}
 			}
-			if err := b.as(kubetest.Bot, through(cutBefore)).Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "unknown" {
+			if err := b.as(kubetest.Bot, through(cutBefore)).Do(t.Context(), b.pool, s, incident.OpApply,
+				"w1"); outcome(err) != "unknown" {
 				t.Fatalf("apply: %v", err)
 			}
 			made("untouched", incident.False)
@@ -156,11 +161,13 @@ func TestAnUndoThatWasSetBackIsNotMadeAgain(t *testing.T) {
 			s := b.propose(tt.req)
 			b.do(s, incident.OpApply)
 			changed, before := b.get(tt.in), b.mark(s)
-			if err := b.as(kubetest.Bot, through(cutAfter)).Do(t.Context(), b.pool, s, incident.OpUndo, "w.undo"); outcome(err) != "unknown" {
+			if err := b.as(kubetest.Bot, through(cutAfter)).Do(t.Context(), b.pool, s, incident.OpUndo,
+				"w.undo"); outcome(err) != "unknown" {
 				t.Fatalf("undo: %v", err)
 			}
 			b.restore(tt.in, changed, "helm", false)
-			if o := b.observe(s, incident.OpUndo, "w.undo", before); o.Made == incident.False || o.Ours || o.Reversal == nil || o.Reversal.By != "helm" {
+			if o := b.observe(s, incident.OpUndo, "w.undo", before); o.Made == incident.False || o.Ours || o.Reversal == nil ||
+				o.Reversal.By != "helm" {
 				t.Errorf("observed %+v %+v", o, o.Reversal)
 			}
 		})
@@ -215,7 +222,10 @@ func TestALookSaysWhoHasChangedTheValueSince(t *testing.T) {
 type always int
 
 func (a always) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: int(a), Status: http.StatusText(int(a)), Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	return &http.Response{
+		StatusCode: int(a), Status: http.StatusText(int(a)), Header: http.Header{}, Body: http.NoBody,
+		Request: r,
+	}, nil
 }
 
 // An autoscaler that moves the replicas above its minimum has not touched what the bot turned.

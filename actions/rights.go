@@ -22,10 +22,11 @@ type NamespaceRules struct {
 	Rules     []rbacv1.PolicyRule `json:"rules"`
 }
 
-// Rules are the exact rights that the knobs of these pools need, by namespace. An empty mode is each pool's own. In the modes observe and dry-run they
-// are rights to read: Kubernetes cannot grant dry-runs alone, so a dry run with these rights works its diffs out itself and says that they are not
-// checked. Every authenticated user may ask for its own rights and for the list of kinds (the cluster role system:basic-user and
-// system:discovery); that is not listed. Kinds other than Kubernetes' own are looked up in the cluster.
+// Rules are the exact rights that the knobs of these pools need, by namespace. An empty mode is each pool's own. In
+// the modes observe and dry-run they are rights to read: Kubernetes cannot grant dry-runs alone, so a dry run with
+// these rights works its diffs out itself and says that they are not checked. Every authenticated user may ask for
+// its own rights and for the list of kinds (the cluster role system:basic-user and system:discovery); that is not
+// listed. Kinds other than Kubernetes' own are looked up in the cluster.
 func (r *Registry) Rules(ctx context.Context, pools []incident.Pool, mode incident.Mode) ([]NamespaceRules, error) {
 	var all []kube.Right
 	for _, p := range pools {
@@ -54,8 +55,8 @@ func (r *Registry) rights(ctx context.Context, p incident.Pool, m incident.Mode)
 	return out, nil
 }
 
-// Needs are the rights that the knobs of a pool use in its mode, in the order of their use. A knob whose kind of workload
-// it never changes needs none.
+// Needs are the rights that the knobs of a pool use in its mode, in the order of their use. A knob whose kind of
+// workload it never changes needs none.
 func (r *Registry) Needs(ctx context.Context, pool incident.Pool) ([]kube.Need, error) {
 	var out []kube.Need
 	for _, kind := range pool.Knobs.Kinds() {
@@ -95,7 +96,8 @@ func RightText(what authorizationv1.ResourceAttributes) string { return kube.Rig
 // byNamespace writes rights as rules: one for each resource and set of objects, in a fixed order.
 func byNamespace(rights []kube.Right) []NamespaceRules {
 	slices.SortFunc(rights, func(a, b kube.Right) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Group, b.Group), strings.Compare(a.Resource, b.Resource),
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Group, b.Group),
+			strings.Compare(a.Resource, b.Resource),
 			strings.Compare(a.Subresource, b.Subresource), strings.Compare(a.Name, b.Name), strings.Compare(a.Verb, b.Verb))
 	})
 	var out []NamespaceRules
@@ -119,7 +121,8 @@ func withRight(rules []rbacv1.PolicyRule, r kube.Right) []rbacv1.PolicyRule {
 	if r.Name != "" {
 		rule.ResourceNames = []string{r.Name}
 	}
-	if n := len(rules) - 1; n >= 0 && slices.Equal(rules[n].Resources, rule.Resources) && slices.Equal(rules[n].APIGroups, rule.APIGroups) &&
+	if n := len(rules) - 1; n >= 0 && slices.Equal(rules[n].Resources, rule.Resources) &&
+		slices.Equal(rules[n].APIGroups, rule.APIGroups) &&
 		slices.Equal(rules[n].ResourceNames, rule.ResourceNames) {
 		rules[n].Verbs = append(rules[n].Verbs, r.Verb)
 		return rules

@@ -49,8 +49,8 @@ func inWords(r rbacv1.PolicyRule) string {
 	return strings.TrimSuffix(r.Verbs[0]+" "+resource+"."+r.APIGroups[0]+"/"+sub, "/")
 }
 
-// A knob works with exactly the rights that Rules names. When one of them is missing the step is refused and the right is named, and each right is missed
-// by some knob: none is asked for in vain.
+// A knob works with exactly the rights that Rules names. When one of them is missing the step is refused and the
+// right is named, and each right is missed by some knob: none is asked for in vain.
 func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -82,7 +82,7 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 					mu.Lock()
 					missed[without] = missed[without] || why != ""
 					mu.Unlock()
-					if why != "" && !strings.Contains(why, "lacks the right to "+without+" ") {
+					if why != "" && !strings.Contains(why, "lacks permission to "+without+" ") {
 						t.Errorf("without %s: %s", without, why)
 					}
 				}
@@ -96,7 +96,8 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 	}
 }
 
-// names demands that the bot names the one right that a user lacks; it allows for the moment that a grant takes to be obeyed.
+// names demands that the bot names the one right that a user lacks; it allows for the moment that a grant takes to be
+// obeyed.
 func (b *bench) names(user, without string) {
 	b.t.Helper()
 	pool := b.pool
@@ -140,7 +141,10 @@ func (b *bench) whyNot(user string, req incident.StepRequest) string {
 		return err.Error()
 	}
 	// The controllers may write to the object in the same moment.
-	kubetest.Eventually(b.t, "the write", func(ctx context.Context) error { return bot.Do(ctx, b.pool, s, incident.OpApply, "w1") })
+	kubetest.Eventually(b.t, "the write", func(ctx context.Context) error {
+		return bot.Do(ctx, b.pool, s,
+			incident.OpApply, "w1")
+	})
 	_, observed := bot.Observe(ctx, b.pool, s, incident.OpApply, "w1", nil)
 	_, rolled := bot.Rollout(ctx, b.pool, s, incident.OpApply)
 	_, marked := bot.Mark(ctx, b.pool, s)
@@ -148,7 +152,10 @@ func (b *bench) whyNot(user string, req incident.StepRequest) string {
 	if err := errors.Join(observed, rolled, marked, looked); err != nil {
 		b.t.Errorf("after the write: %v", err)
 	}
-	kubetest.Eventually(b.t, "the undo", func(ctx context.Context) error { return bot.Do(ctx, b.pool, s, incident.OpUndo, "w2") })
+	kubetest.Eventually(b.t, "the undo", func(ctx context.Context) error {
+		return bot.Do(ctx, b.pool, s, incident.OpUndo,
+			"w2")
+	})
 	return ""
 }
 
@@ -161,19 +168,21 @@ func TestARightThatIsTakenAwaySinceTheProposalIsNamed(t *testing.T) {
 			tt.make(b)
 			b.grant(kubetest.Viewer, incident.ModeDryRun)
 			s := b.propose(tt.req)
-			err := b.c.Client(t).RbacV1().RoleBindings(b.ns).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
+			err := b.c.Client(t).RbacV1().RoleBindings(b.ns).DeleteCollection(t.Context(), metav1.DeleteOptions{},
+				metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			b.grant(kubetest.Bot, incident.ModeDryRun)
 			kubetest.Eventually(t, "the loss of the right", func(ctx context.Context) error {
 				err := b.bot.Recheck(ctx, b.pool, s)
-				if outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks the right to patch ") {
+				if outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks permission to patch ") {
 					return errors.Join(errors.New("it is still there"), err)
 				}
 				return nil
 			})
-			if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "refused" || !strings.Contains(err.Error(), "lacks the right to patch ") {
+			if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"); outcome(err) != "refused" ||
+				!strings.Contains(err.Error(), "lacks permission to patch ") {
 				t.Errorf("apply: %v", err)
 			}
 			checkObserved(t, b, s, incident.OpApply, "w1", tt.from, false)

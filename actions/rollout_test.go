@@ -67,7 +67,8 @@ func TestAValueThatWasSetBackIsAFailedRollout(t *testing.T) {
 			b.do(s, incident.OpApply)
 			b.patch(tt.in, tt.merge)
 			r, err := b.bot.Rollout(t.Context(), b.pool, s, incident.OpApply)
-			if err != nil || r.State != incident.RolloutFailed || !strings.Contains(r.Note, tt.got) || r.Reversal == nil || r.Reversal.Value.Text != tt.got {
+			if err != nil || r.State != incident.RolloutFailed || !strings.Contains(r.Note, tt.got) || r.Reversal == nil ||
+				r.Reversal.Value.Text != tt.got {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})
@@ -99,7 +100,8 @@ func TestAThrottleIsInForceWhenTheGatewayAcceptsIt(t *testing.T) {
 	say("True", 2)
 	look(incident.RolloutDone, "accepted")
 	say("False", 2)
-	if _, err := b.bot.Propose(t.Context(), b.pool, shed); outcome(err) != "refused" || !strings.Contains(err.Error(), "not in force") {
+	if _, err := b.bot.Propose(t.Context(), b.pool, shed); outcome(err) != "refused" ||
+		!strings.Contains(err.Error(), "not in force") {
 		t.Errorf("a step on a policy that is not in force: %v", err)
 	}
 }
@@ -117,7 +119,10 @@ func TestAThrottleThatNoGatewaySpeaksOfIsDone(t *testing.T) {
 
 func TestAMissingPolicyIsRefusedWithOneToApply(t *testing.T) {
 	t.Parallel()
-	for field, more := range map[string]string{"maxParallelRequests": "maxParallelRequests: 1024", "requests": "unit: Second"} {
+	for field, more := range map[string]string{
+		"maxParallelRequests": "maxParallelRequests: 1024",
+		"requests":            "unit: Second",
+	} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
@@ -127,7 +132,8 @@ func TestAMissingPolicyIsRefusedWithOneToApply(t *testing.T) {
 			if outcome(err) != "refused" || !strings.Contains(hint, more) {
 				t.Fatalf("%v, hint %q", err, hint)
 			}
-			if list, err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).List(t.Context(), listAll); err != nil || len(list.Items) != 0 {
+			if list, err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).List(t.Context(), listAll); err != nil ||
+				len(list.Items) != 0 {
 				t.Fatalf("the bot made one: %v, %v", list, err)
 			}
 			// What the hint says is what the API server takes, and then the knob turns.
@@ -153,7 +159,8 @@ func TestAWorkloadThatWouldNotFollowIsNotRestarted(t *testing.T) {
 	b := newBench(t)
 	b.serve(2, nil, served())
 	b.patch(deployments, `{"spec":{"paused":true}}`)
-	if _, err := b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" || !strings.Contains(err.Error(), "paused") {
+	if _, err := b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" ||
+		!strings.Contains(err.Error(), "paused") {
 		t.Errorf("%v", err)
 	}
 }
@@ -171,14 +178,18 @@ func TestArgumentsThatAreNotCertainAreRefused(t *testing.T) {
 		{"a file", nil, []string{"--config=/etc/vllm.yaml", "--max-num-batched-tokens=8192"}, "--config"},
 		{"unknown floor", nil, []string{"--max-num-batched-tokens=8192", "--max-num-seqs=256"}, "chunked prefill"},
 		{"no number", nil, []string{"--max-num-batched-tokens=8.5K", "--max-num-seqs=256"}, "cannot be read"},
-		{"not below the sequences", nil, []string{"--max-num-batched-tokens=4096", "--max-num-seqs=4096", "--enable-chunked-prefill"}, "--max-num-seqs"},
+		{"not below the sequences", nil, []string{
+			"--max-num-batched-tokens=4096", "--max-num-seqs=4096",
+			"--enable-chunked-prefill",
+		}, "--max-num-seqs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.serve(2, tt.command, append([]string{"--api-key=" + secret}, tt.args...))
 			_, err := b.bot.Propose(t.Context(), b.pool, halve)
-			if outcome(err) != "refused" || !strings.Contains(err.Error()+hintOf(err), tt.want) || strings.Contains(err.Error()+hintOf(err), secret) {
+			if outcome(err) != "refused" || !strings.Contains(err.Error()+hintOf(err), tt.want) ||
+				strings.Contains(err.Error()+hintOf(err), secret) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -188,7 +199,10 @@ func TestArgumentsThatAreNotCertainAreRefused(t *testing.T) {
 func TestTheLastOfARepeatedFlagIsTurned(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	args := []string{"--max_num_batched_tokens", "2048", "--max-num-seqs=256", "--enable-chunked-prefill", "--max-num-batched-tokens=8k"}
+	args := []string{
+		"--max_num_batched_tokens", "2048", "--max-num-seqs=256", "--enable-chunked-prefill",
+		"--max-num-batched-tokens=8k",
+	}
 	b.serve(2, nil, args)
 	s := b.propose(halve)
 	if s.From != incident.Set("8k") || s.To != incident.Set("4000") || !strings.Contains(s.Risk, "more than once") {
@@ -209,10 +223,14 @@ func TestAKindWithoutAScaleIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.create(policies, policy(nil))
-	for kind, version := range map[string]string{"BackendTrafficPolicy": "gateway.envoyproxy.io/v1alpha1", "Engine": "gateway.envoyproxy.io/v1alpha1", "Deployment": "apps/v9"} {
+	for kind, version := range map[string]string{
+		"BackendTrafficPolicy": "gateway.envoyproxy.io/v1alpha1",
+		"Engine":               "gateway.envoyproxy.io/v1alpha1", "Deployment": "apps/v9",
+	} {
 		b.pool.Workload.APIVersion, b.pool.Workload.Kind = version, kind
 		// An admin asks: it is not for lack of rights that it is refused.
-		if _, err := b.as(kubetest.Admin, nil).Propose(t.Context(), b.pool, addOne); outcome(err) != "refused" || !strings.Contains(err.Error(), kind) {
+		if _, err := b.as(kubetest.Admin, nil).Propose(t.Context(), b.pool, addOne); outcome(err) != "refused" ||
+			!strings.Contains(err.Error(), kind) {
 			t.Errorf("%s of %s: %v", kind, version, err)
 		}
 	}
@@ -223,7 +241,8 @@ func TestArgumentsOfOtherKindsAreRefused(t *testing.T) {
 	b := newBench(t)
 	leaderWorkerSet(b)
 	b.pool.Knobs.MaxNumBatchedTokens = &incident.ArgumentKnob{Min: 1024, Max: 8192}
-	if _, err := b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" || !strings.Contains(err.Error(), "LeaderWorkerSet") {
+	if _, err := b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" ||
+		!strings.Contains(err.Error(), "LeaderWorkerSet") {
 		t.Errorf("%v", err)
 	}
 }

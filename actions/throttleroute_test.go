@@ -22,7 +22,10 @@ func (b *bench) routed(parents []any, spec map[string]any) {
 	b.t.Helper()
 	b.c.InstallCRD(b.t, kubetest.HTTPRoutes)
 	b.pool.HTTPRoute = incident.RouteRef{Namespace: b.ns, Name: model}
-	b.c.Grant(b.t, kubetest.Bot, b.ns, rbacv1.PolicyRule{APIGroups: []string{routes.Group}, Resources: []string{routes.Resource}, Verbs: []string{"get"}})
+	b.c.Grant(b.t, kubetest.Bot, b.ns, rbacv1.PolicyRule{
+		APIGroups: []string{routes.Group},
+		Resources: []string{routes.Resource}, Verbs: []string{"get"},
+	})
 	o := object("gateway.networking.k8s.io/v1", "HTTPRoute", map[string]any{"parentRefs": parents})
 	o["metadata"].(map[string]any)["labels"] = map[string]any{"model": model}
 	b.create(routes, o)
@@ -43,7 +46,8 @@ func limiting(what map[string]any) map[string]any {
 	return spec
 }
 
-// A limit on a Gateway that does not serve the pool takes nothing off the pool and turns the requests of other models away.
+// A limit on a Gateway that does not serve the pool takes nothing off the pool and turns the requests of other models
+// away.
 func TestAThrottleOfAGatewayIsForTheRoutesThatHangOnIt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -53,17 +57,62 @@ func TestAThrottleOfAGatewayIsForTheRoutesThatHangOnIt(t *testing.T) {
 		verdict incident.GuardVerdict
 		want    string
 	}{
-		{"the route hangs on it", []any{map[string]any{"name": "eg"}}, gateway(), incident.GuardPass, "every route of Gateway eg"},
-		{"on another one too", []any{map[string]any{"name": "other"}, gateway()}, gateway(), incident.GuardPass, "every route of Gateway eg"},
-		{"on its listener", []any{gateway("sectionName", "https")}, gateway("sectionName", "https"), incident.GuardPass, "every route of Gateway eg (https)"},
-		{"on one listener of the whole", []any{gateway("sectionName", "https")}, gateway(), incident.GuardPass, "every route of Gateway eg"},
+		{
+			"the route hangs on it",
+			[]any{map[string]any{"name": "eg"}},
+			gateway(), incident.GuardPass,
+			"every route of Gateway eg",
+		},
+		{
+			"on another one too",
+			[]any{map[string]any{"name": "other"}, gateway()},
+			gateway(), incident.GuardPass,
+			"every route of Gateway eg",
+		},
+		{
+			"on its listener",
+			[]any{gateway("sectionName", "https")},
+			gateway("sectionName", "https"), incident.GuardPass,
+			"every route of Gateway eg (https)",
+		},
+		{
+			"on one listener of the whole",
+			[]any{gateway("sectionName", "https")},
+			gateway(), incident.GuardPass,
+			"every route of Gateway eg",
+		},
 		{"on another one", []any{gateway("name", "other")}, gateway(), incident.GuardRefuse, "/other"},
-		{"on one of that name elsewhere", []any{gateway("namespace", "elsewhere")}, gateway(), incident.GuardRefuse, "Gateway elsewhere/eg"},
-		{"on another listener", []any{gateway("sectionName", "http")}, gateway("sectionName", "https"), incident.GuardRefuse, "eg (http)"},
+		{
+			"on one of that name elsewhere",
+			[]any{gateway("namespace", "elsewhere")},
+			gateway(), incident.GuardRefuse,
+			"Gateway elsewhere/eg",
+		},
+		{
+			"on another listener",
+			[]any{gateway("sectionName", "http")},
+			gateway("sectionName", "https"),
+			incident.GuardRefuse, "eg (http)",
+		},
 		{"on nothing", []any{}, gateway(), incident.GuardRefuse, "is for Gateway eg and not for the pool's route"},
-		{"on listeners that it does not name", []any{gateway()}, gateway("sectionName", "https"), incident.GuardCaution, "on which listeners of Gateway"},
-		{"on a ListenerSet", []any{gateway("kind", "ListenerSet", "name", "more")}, gateway(), incident.GuardCaution, "ListenerSet"},
-		{"on the Gateway, not on the ListenerSet", []any{gateway()}, gateway("kind", "ListenerSet", "name", "more"), incident.GuardRefuse, "for ListenerSet more and not for"},
+		{
+			"on listeners that it does not name",
+			[]any{gateway()},
+			gateway("sectionName", "https"), incident.GuardCaution,
+			"on which listeners of Gateway",
+		},
+		{
+			"on a ListenerSet",
+			[]any{gateway("kind", "ListenerSet", "name", "more")},
+			gateway(), incident.GuardCaution,
+			"ListenerSet",
+		},
+		{
+			"on the Gateway, not on the ListenerSet",
+			[]any{gateway()},
+			gateway("kind", "ListenerSet", "name", "more"),
+			incident.GuardRefuse, "for ListenerSet more and not for",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +123,8 @@ func TestAThrottleOfAGatewayIsForTheRoutesThatHangOnIt(t *testing.T) {
 				return
 			}
 			s := b.propose(shed)
-			if !hasGuard(s, "target", incident.GuardCaution, tt.want) || hasGuard(s, "target", incident.GuardCaution, "is not known") != (tt.verdict == incident.GuardCaution) {
+			if !hasGuard(s, "target", incident.GuardCaution, tt.want) ||
+				hasGuard(s, "target", incident.GuardCaution, "is not known") != (tt.verdict == incident.GuardCaution) {
 				t.Errorf("%+v", s.Guardrails)
 			}
 			b.do(s, incident.OpApply)
@@ -110,7 +160,8 @@ func TestARouteThatMayNotBeReadIsSaid(t *testing.T) {
 	b.c.InstallCRD(t, kubetest.HTTPRoutes)
 	b.pool.HTTPRoute = incident.RouteRef{Namespace: b.ns, Name: model}
 	b.create(policies, policy(limiting(map[string]any{"targetRefs": []any{gateway()}})))
-	want := fmt.Sprintf("the bot lacks the right to get httproutes.gateway.networking.k8s.io %q in namespace %s", model, b.ns)
+	want := fmt.Sprintf("the bot lacks permission to get httproutes.gateway.networking.k8s.io %q in namespace %s", model,
+		b.ns)
 	if s := b.propose(shed); !hasGuard(s, "target", incident.GuardCaution, want) {
 		t.Errorf("%+v", s.Guardrails)
 	}
@@ -135,7 +186,8 @@ func TestAThrottleByLabelsIsForTheRoutesThatHaveThem(t *testing.T) {
 		"other labels":         {selects("HTTPRoute", "other"), "and not for the pool's route", false},
 		"routes of other APIs": {selects("GRPCRoute", model), "and not for the pool's route", false},
 		"Gateways":             {selects("Gateway", model), "", true},
-		"by expressions":       {selects("HTTPRoute", model, "matchLabels", nil, "matchExpressions", []any{map[string]any{"key": "model", "operator": "DoesNotExist"}}), "and not for the pool's route", false},
+		"by expressions": {selects("HTTPRoute", model, "matchLabels", nil, "matchExpressions",
+			[]any{map[string]any{"key": "model", "operator": "DoesNotExist"}}), "and not for the pool's route", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,14 +198,16 @@ func TestAThrottleByLabelsIsForTheRoutesThatHaveThem(t *testing.T) {
 				return
 			}
 			s := b.propose(shed)
-			if !hasGuard(s, "target", incident.GuardCaution, "which other routes it limits is not known") || hasGuard(s, "target", incident.GuardCaution, "at all is not known") != tt.unsure {
+			if !hasGuard(s, "target", incident.GuardCaution, "which other routes it limits is not known") ||
+				hasGuard(s, "target", incident.GuardCaution, "at all is not known") != tt.unsure {
 				t.Errorf("%+v", s.Guardrails)
 			}
 		})
 	}
 }
 
-// Envoy Gateway calls the policy of a Gateway overridden as soon as one of its routes has a policy of its own. It limits the others as before.
+// Envoy Gateway calls the policy of a Gateway overridden as soon as one of its routes has a policy of its own. It
+// limits the others as before.
 func TestAPolicyThatAnotherOverridesForAnotherRouteIsInForce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -162,18 +216,23 @@ func TestAPolicyThatAnotherOverridesForAnotherRouteIsInForce(t *testing.T) {
 		{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9},
 		{"type":"Overridden","status":"True","reason":"Overridden","message":"for these routes","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9}]}]}}`, "status")
 	b.refusedFor(shed, "for these routes") // which routes that are is not known without the right to look
-	b.c.Grant(t, kubetest.Bot, b.ns, rbacv1.PolicyRule{APIGroups: []string{policies.Group}, Resources: []string{policies.Resource}, Verbs: []string{"list"}})
+	b.c.Grant(t, kubetest.Bot, b.ns, rbacv1.PolicyRule{
+		APIGroups: []string{policies.Group},
+		Resources: []string{policies.Resource}, Verbs: []string{"list"},
+	})
 	other := func(name string, targets ...any) {
 		t.Helper()
 		o := policy(limiting(map[string]any{"targetRefs": targets}))
 		o["metadata"].(map[string]any)["name"] = name
-		if _, err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).Create(t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{}); err != nil {
+		if _, err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).Create(t.Context(),
+			&unstructured.Unstructured{Object: o}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	end := func(name string) {
 		t.Helper()
-		if err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		if err := b.c.Dynamic(t).Resource(policies).Namespace(b.ns).Delete(t.Context(), name,
+			metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,13 +18,15 @@ import (
 // errMoved says that the API server refused a patch because the object is not what was read: nothing was written.
 var errMoved = errors.New("the object changed in the same moment")
 
-// errTouched says that nothing was written because the object changed in the same moment, but not the value that the step is about.
+// errTouched says that nothing was written because the object changed in the same moment, but not the value that the
+// step is about.
 var errTouched = errors.New("something else of the object changed")
 
 // errForbidden says that the API server forbids a write: nothing was written.
 var errForbidden = errors.New("forbidden")
 
-// errMade says that this very write was made before, and that somebody else has changed the value since. Observe says who.
+// errMade says that this very write was made before, and that somebody else has changed the value since. Observe says
+// who.
 var errMade = errors.New("the write was made before, and the value was changed since")
 
 // errElsewhere says that a write was accepted, but left another value than the wanted one.
@@ -38,15 +40,19 @@ func ends(step incident.Step, op incident.Op) (from, to incident.Value) {
 	return step.From, step.To
 }
 
-// Do makes the change of a step, or its undo, once. Its nil error promises that the field has the wanted value, written under this id; in a dry run,
-// that the write would have been accepted. *incident.DriftError and *incident.RefusedError promise that nothing was written. Any other error means
-// that the outcome is not known: ask Observe. Called again with the same id it recognises its own write and makes no second one.
-func (a *adjuster) Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
+// Do makes the change of a step, or its undo, once. Its nil error promises that the field has the wanted value,
+// written under this id; in a dry run, that the write would have been accepted. *incident.DriftError and
+// *incident.RefusedError promise that nothing was written. Any other error means that the outcome is not known: ask
+// Observe. Called again with the same id it recognises its own write and makes no second one.
+func (a *adjuster) Do(
+	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string,
+) error {
 	if writeID == "" {
 		return live.Refused("a write needs an id")
 	}
-	// Where the version of the object stands for an absent value, the status of a workload in trouble can come in between. Nothing was written then,
-	// and the value is what the person saw, so all of it is looked at and tried again.
+	// Where the version of the object stands for an absent value, the status of a workload in trouble can come in
+	// between. Nothing was written then, and the value is what the person saw, so all of it is looked at and tried
+	// again.
 	var last error
 	err := retry.Do(ctx, retry.WithMaxRetries(3, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
 		last = a.do(ctx, pool, step, op, writeID)
@@ -61,7 +67,9 @@ func (a *adjuster) Do(ctx context.Context, pool incident.Pool, step incident.Ste
 	return cmp.Or(last, err)
 }
 
-func (a *adjuster) do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error {
+func (a *adjuster) do(
+	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string,
+) error {
 	s, err := a.findForWrite(ctx, pool, step, op)
 	if err != nil {
 		return err
@@ -96,14 +104,16 @@ func (a *adjuster) do(ctx context.Context, pool incident.Pool, step incident.Ste
 		return err
 	}
 	if !a.dryRun {
-		a.logger.InfoContext(ctx, "a knob was turned", "pool", pool.Name, "step", step.ID, "reason", writeID)
+		a.logger.InfoContext(ctx, "a knob was adjusted", "pool", pool.Name, "step", step.ID, "reason", writeID)
 	}
 	return nil
 }
 
-// findForWrite finds the field for a write. A step goes where the configuration points now, and that must be what the human saw; an undo goes back to
-// where the step was, even if the knob is no longer configured.
-func (a *adjuster) findForWrite(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (live.Setting, error) {
+// findForWrite finds the field for a write. A step goes where the configuration points now, and that must be what the
+// human saw; an undo goes back to where the step was, even if the knob is no longer configured.
+func (a *adjuster) findForWrite(
+	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op,
+) (live.Setting, error) {
 	if op == incident.OpUndo {
 		return a.same(ctx, pool, step, step.Target)
 	}
@@ -113,7 +123,8 @@ func (a *adjuster) findForWrite(ctx context.Context, pool incident.Pool, step in
 	return a.same(ctx, pool, step, incident.Target{})
 }
 
-// send makes one write and classifies its answer: nil, errMoved, *incident.RefusedError, a forbidden error, or not known.
+// send makes one write and classifies its answer: nil, errMoved, *incident.RefusedError, a forbidden error, or not
+// known.
 func (a *adjuster) send(ctx context.Context, w kube.Writer, s live.Setting, to incident.Value, id string) error {
 	patch, err := live.Patch(s, to, id)
 	if err != nil {
@@ -137,7 +148,8 @@ func (a *adjuster) send(ctx context.Context, w kube.Writer, s live.Setting, to i
 		return nil
 	}
 	if w.DryRun() {
-		return live.Refused("the API server would keep %s in place of %s: something in the cluster rewrites the change", got, to)
+		return live.Refused("the API server would keep %s in place of %s: something in the cluster rewrites the change",
+			got, to)
 	}
 	return fmt.Errorf("%w: %s in place of %s", errElsewhere, got, to)
 }
@@ -150,7 +162,8 @@ func classify(err error, now live.Field) error {
 		return fmt.Errorf("%w: %w", errMoved, said)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w: %w", errForbidden, said)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsRequestEntityTooLargeError(err),
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
+		apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsUnsupportedMediaType(err), apierrors.IsUnauthorized(err):
 		return live.Refused("the API server refuses it: %s", said)
 	case errors.Is(err, kube.ErrNotSent):
@@ -159,8 +172,9 @@ func classify(err error, now live.Field) error {
 	return said
 }
 
-// failedTest recognises a patch that does not fit the object: a failed test, or a path that is not there. It is a 422 without a kind and causes, unlike
-// one for a value that is not valid (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch).
+// failedTest recognises a patch that does not fit the object: a failed test, or a path that is not there. It is a 422
+// without a kind and causes, unlike one for a value that is not valid (k8s.io/apiserver
+// pkg/endpoints/handlers/patch.go, applyJSPatch).
 func failedTest(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
@@ -171,7 +185,9 @@ func failedTest(err error) bool {
 }
 
 // lostRace finds out who was faster: an earlier try of this very write, or somebody else.
-func (a *adjuster) lostRace(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID, version string) error {
+func (a *adjuster) lostRace(
+	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID, version string,
+) error {
 	s, err := a.findForWrite(ctx, pool, step, op)
 	if drift, ok := errors.AsType[*incident.DriftError](err); ok {
 		return drift
@@ -195,7 +211,8 @@ func (a *adjuster) lostRace(ctx context.Context, pool incident.Pool, step incide
 	return fmt.Errorf("%w: %w", errTouched, changed)
 }
 
-// forbidden says whether a right is missing or something else in the cluster forbids the change, as quotas and admission policies do.
+// forbidden says whether a right is missing or something else in the cluster forbids the change, as quotas and
+// admission policies do.
 func (a *adjuster) forbidden(ctx context.Context, s live.Setting, err error) error {
 	r := s.Live().Place().Right("patch")
 	if may, asked := a.cluster.May(ctx, r); asked == nil && !may {
@@ -212,13 +229,17 @@ func (a *adjuster) unchecked(ctx context.Context, s live.Setting, err error) err
 	return a.forbidden(ctx, s, err)
 }
 
-// Observe looks at the target after a write whose answer is not known; before is what the field was like when the write was claimed. It writes nothing.
+// Observe looks at the target after a write whose answer is not known; before is what the field was like when the
+// write was claimed. It writes nothing.
 func (a *adjuster) Observe(
 	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark,
 ) (incident.Observation, error) {
 	s, err := a.find(ctx, step.Kind, pool, step.Target)
 	if errors.Is(err, kube.ErrGone) {
-		return incident.Observation{Made: incident.Undecided, Reversal: gone("the object was deleted"), Note: "The object does not exist any more."}, nil
+		return incident.Observation{
+			Made: incident.Undecided, Reversal: gone("the object was deleted"),
+			Note: "The object does not exist any more.",
+		}, nil
 	}
 	if err != nil {
 		return incident.Observation{}, fmt.Errorf("observe %s: %w", step.Target, err)
@@ -228,7 +249,8 @@ func (a *adjuster) Observe(
 	o := incident.Observation{Value: now.Value, Made: now.Made(writeID, before)}
 	switch {
 	case now.Target.UID != step.Target.UID:
-		o.Note, o.Reversal, o.Made = "The object was deleted and made again.", gone("the object was deleted and made again"), incident.Undecided
+		o.Note, o.Reversal, o.Made = "The object was deleted and made again.", gone("the object was deleted and made "+
+			"again"), incident.Undecided
 	case now.Unread: // what cannot be read is not absent
 		o.Note, o.Reversal = now.Broken.Reason+".", gone("the value cannot be read any more: "+now.Broken.Reason)
 	case now.Holds(to) && now.WrittenBy(writeID):
@@ -241,9 +263,11 @@ func (a *adjuster) Observe(
 	return o, nil
 }
 
-// Rollout looks at how far the workload has followed a step, or its undo. It looks once and does not wait. A field that no longer holds the value is
-// a failed rollout that says who changed it.
-func (a *adjuster) Rollout(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op) (incident.Rollout, error) {
+// Rollout looks at how far the workload has followed a step, or its undo. It looks once and does not wait. A field
+// that no longer holds the value is a failed rollout that says who changed it.
+func (a *adjuster) Rollout(
+	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op,
+) (incident.Rollout, error) {
 	s, err := a.find(ctx, step.Kind, pool, step.Target)
 	if errors.Is(err, kube.ErrGone) {
 		r := live.RolloutFailed("%s does not exist any more", step.Target)

@@ -110,7 +110,7 @@ func (s *setting) Propose(req incident.StepRequest) (incident.Step, error) {
 		Diff:  live.Diff(s.base.Target, before, after),
 		Cost: "A rollout: every pod is replaced. Requests in flight on a pod that ends are cut off after its grace " +
 			"period, the prefix caches are lost, and " + s.cost + "." + s.assumedText(now),
-		Speed: "Many minutes: each new pod has to load the weights, compile and warm up before an old one ends.",
+		Speed: "Slow (several minutes): each new pod loads the weights, compiles and warms up before an old one ends.",
 		Risk:  s.risk(to > now),
 		Needs: incident.Needs{Confirm: true, Restart: true},
 		Guardrails: []incident.Guardrail{

@@ -36,7 +36,7 @@ func leastTokens(from lowering) (lowerBound, error) {
 	for _, f := range line.Flags() {
 		if hasUnknownBound(f.Name) {
 			return lowerBound{}, live.Refused(
-				"with %s the least value that vLLM starts with is not known; changing it is for a person", f.Key,
+				"with %s the least value that vLLM starts with is not known; change it manually", f.Key,
 			)
 		}
 	}
@@ -164,7 +164,8 @@ func lengthBound(from lowering) (lowerBound, error) {
 			),
 		}, nil
 	case p.known:
-		return lowerBound{}, live.Refused("chunked prefill is off and --max-model-len is not set, so the least value that vLLM " +
+		return lowerBound{}, live.Refused("chunked prefill is off and --max-model-len is not set, so the least value " +
+			"that vLLM " +
 			"starts with is not known: set it")
 	}
 	return lowerBound{}, &incident.RefusedError{

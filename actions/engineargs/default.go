@@ -16,10 +16,13 @@ func valueOf(f vllm.Flag, count int) incident.Value {
 	return incident.Set(f.Value)
 }
 
-// defaultValue is what vLLM uses when the flag is not given. Only the configuration says it: a guess could be wrong by a
-// factor of eight.
+// defaultValue is what vLLM uses when the flag is not given. Only the configuration says it: a guess could be wrong
+// by a factor of eight.
 func (s *setting) defaultValue() (int64, error) {
-	for _, no := range []*incident.RefusedError{s.box.refuseUnproven(s.argument.flag), s.box.refuseHidden(s.argument.flag)} {
+	for _, no := range []*incident.RefusedError{
+		s.box.refuseUnproven(s.argument.flag),
+		s.box.refuseHidden(s.argument.flag),
+	} {
 		if no != nil {
 			return 0, no
 		}

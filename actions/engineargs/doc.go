@@ -1,2 +1,3 @@
-// Package engineargs is the knobs that set an engine argument of vLLM, in the command line of the container that runs it.
+// Package engineargs is the knobs that set an engine argument of vLLM, in the command line of the container that runs
+// it.
 package engineargs

@@ -114,8 +114,8 @@ func (s *setting) brokenBy(err error) (live.Setting, error) {
 	return s, nil
 }
 
-// read finds the occurrence of the flag that counts, and how many there are. Where there is none, it is how one would be
-// written.
+// read finds the occurrence of the flag that counts, and how many there are. Where there is none, it is how one would
+// be written.
 func (a argument) read(o *unstructured.Unstructured, name string) (container, vllm.Flag, int, error) {
 	box, err := readContainer(o, name)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // refuseOtherSource refuses a kind whose arguments the bot does not change, and says where a person does.
 func refuseOtherSource(ref incident.WorkloadRef) *incident.RefusedError {
-	no := live.Refused("the arguments of %s are not changed by the bot, only those of a Deployment or a StatefulSet: change them by hand", ref)
+	no := live.Refused("the arguments of %s are not changed by the bot (supported: Deployment, StatefulSet): change "+
+		"them manually", ref)
 	if at := live.OperatorFields(ref.APIVersion, ref.Kind).Args; at != "" {
 		no.Hint = fmt.Sprintf("They are in %s.", at)
 	}

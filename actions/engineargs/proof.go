@@ -8,9 +8,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// refuseUnproven refuses a container that is not known to run vLLM: what is added to the arguments of another server keeps
-// its new pods from starting. A flag that is there already proves itself, so this is asked only where one is added.
-// The command, the name of the image, or the other flags are proof.
+// refuseUnproven refuses a container that is not known to run vLLM: what is added to the arguments of another server
+// keeps its new pods from starting. A flag that is there already proves itself, so this is asked only where one is
+// added. The command, the name of the image, or the other flags are proof.
 func (c container) refuseUnproven(name string) *incident.RefusedError {
 	switch {
 	case c.line.Direct(), c.line.StartsVLLM(), vllm.ImageOfVLLM(c.spec.Image):

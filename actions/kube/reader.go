@@ -117,8 +117,8 @@ func readError(err error, r Right) error {
 	return fmt.Errorf("%s: %w", r, err)
 }
 
-// Kind finds where the objects of a kind are. found is false when this cluster has no such kind; that it cannot be asked
-// is an error. It asks each time: kinds come and go with the operators that bring them.
+// Kind finds where the objects of a kind are. found is false when this cluster has no such kind; that it cannot be
+// asked is an error. It asks each time: kinds come and go with the operators that bring them.
 func (c *Reader) Kind(
 	ctx context.Context, apiVersion, kind string,
 ) (r schema.GroupVersionResource, found bool, err error) {
@@ -161,7 +161,8 @@ func builtin() map[string]schema.GroupVersionResource {
 	}
 }
 
-// Workload is where a pool's workload is, for a right. The cluster is asked only about kinds that are not Kubernetes' own.
+// Workload is where a pool's workload is, for a right. The cluster is asked only about kinds that are not Kubernetes'
+// own.
 func (c *Reader) Workload(ctx context.Context, w incident.WorkloadRef) (Place, error) {
 	r, known := builtin()[w.APIVersion+" "+w.Kind]
 	if !known {

@@ -70,7 +70,7 @@ func RightOf(a authorizationv1.ResourceAttributes) Right {
 }
 
 // Lacks says that the bot lacks a right.
-func Lacks(r Right) string { return fmt.Sprintf("the bot lacks the right to %s", r) }
+func Lacks(r Right) string { return fmt.Sprintf("the bot lacks permission to %s", r) }
 
 // May asks the API server whether the bot has a right. Only a clear yes is yes.
 func (c *Reader) May(ctx context.Context, r Right) (bool, error) {

@@ -47,5 +47,6 @@ func (w Writer) Patch(ctx context.Context, at Place, patch []byte) (*unstructure
 	if at.Subresource != "" {
 		sub = []string{at.Subresource}
 	}
-	return w.client.Resource(at.Resource).Namespace(at.Namespace).Patch(ctx, at.Name, types.JSONPatchType, patch, opts, sub...)
+	return w.client.Resource(at.Resource).Namespace(at.Namespace).Patch(ctx, at.Name, types.JSONPatchType, patch, opts,
+		sub...)
 }

@@ -11,7 +11,8 @@ import (
 // Biggest is the largest value that is worked with: every whole number up to it is exact as a float64.
 const Biggest = 1 << 53
 
-// Limits bound one step. MinWhy and MaxWhy name who sets the limit on that side when it is not the pool's configuration.
+// Limits bound one step. MinWhy and MaxWhy name who sets the limit on that side when it is not the pool's
+// configuration.
 type Limits struct {
 	Min, Max       int64
 	MinWhy, MaxWhy string
@@ -53,15 +54,20 @@ func (l Limits) Adjust(from, asked int64) (int64, incident.Guardrail, error) {
 	}
 	switch {
 	case up && to <= from:
-		return 0, incident.Guardrail{}, NotNow("it is at its limit already: %d, and %s", from, l.most())
+		return 0, incident.Guardrail{}, NotNow("already at the limit: %d (%s)", from, l.most())
 	case !up && to >= from:
-		return 0, incident.Guardrail{}, NotNow("it is at its limit already: %d, and %s", from, l.least())
+		return 0, incident.Guardrail{}, NotNow("already at the limit: %d (%s)", from, l.least())
 	case to < l.Min:
-		return 0, incident.Guardrail{}, Refused("%d would still be outside of the bounds: %s; a person has to decide", to, l.least())
+		return 0, incident.Guardrail{}, Refused("%d would still be out of bounds (%s); this needs a human decision", to,
+			l.least())
 	case to > l.Max:
-		return 0, incident.Guardrail{}, Refused("%d would still be outside of the bounds: %s; a person has to decide", to, l.most())
+		return 0, incident.Guardrail{}, Refused("%d would still be out of bounds (%s); this needs a human decision", to,
+			l.most())
 	case to != asked:
-		return to, incident.Guardrail{Name: "bounds", Verdict: incident.GuardShrink, Reason: fmt.Sprintf("%d instead of %d: %s", to, asked, l.whyNot(asked, to))}, nil
+		return to, incident.Guardrail{
+			Name: "bounds", Verdict: incident.GuardShrink,
+			Reason: fmt.Sprintf("%d instead of %d: %s", to, asked, l.whyNot(asked, to)),
+		}, nil
 	}
 	return to, Pass("bounds", "%d is within %d to %d", to, l.Min, l.Max), nil
 }
@@ -70,9 +76,9 @@ func (l Limits) Adjust(from, asked int64) (int64, incident.Guardrail, error) {
 func (l Limits) Check(n int64) error {
 	switch {
 	case n < l.Min:
-		return Refused("%d is outside of the bounds: %s", n, l.least())
+		return Refused("%d is out of bounds: %s", n, l.least())
 	case n > l.Max:
-		return Refused("%d is outside of the bounds: %s", n, l.most())
+		return Refused("%d is out of bounds: %s", n, l.most())
 	}
 	return nil
 }
@@ -84,11 +90,11 @@ func (l Limits) whyNot(asked, to int64) string {
 	case asked < to && to == l.Min:
 		return l.least()
 	}
-	return fmt.Sprintf("one step changes it by %d at most", l.Step)
+	return fmt.Sprintf("one step changes it by at most %d", l.Step)
 }
 
 func (l Limits) most() string {
-	s := fmt.Sprintf("%d is the most", l.Max)
+	s := fmt.Sprintf("the maximum is %d", l.Max)
 	if l.MaxWhy != "" {
 		s += ", " + l.MaxWhy
 	}
@@ -96,7 +102,7 @@ func (l Limits) most() string {
 }
 
 func (l Limits) least() string {
-	s := fmt.Sprintf("%d is the least", l.Min)
+	s := fmt.Sprintf("the minimum is %d", l.Min)
 	if l.MinWhy != "" {
 		s += ", " + l.MinWhy
 	}
@@ -110,7 +116,7 @@ func Times(now int64, req incident.StepRequest) (int64, error) {
 	case req.Add != 0 || !(req.Factor > 0):
 		return 0, Refused("a %s step asks for a factor above 0, and nothing else", req.Kind)
 	case !(f >= 1 && f <= Biggest):
-		return 0, Refused("%v times %d is no usable value", req.Factor, now)
+		return 0, Refused("%v times %d is not a usable value", req.Factor, now)
 	}
 	return int64(f), nil
 }

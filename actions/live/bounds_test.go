@@ -34,25 +34,64 @@ func TestAdjustMakesAStepSmallerButNeverBiggerOrTheOtherWayRound(t *testing.T) {
 	}{
 		{"up within", Limits{Min: 2, Max: 8}, 2, 3, 3, incident.GuardPass, "within 2 to 8"},
 		{"up to the limit exactly", Limits{Min: 2, Max: 8}, 7, 8, 8, incident.GuardPass, "within"},
-		{"up beyond the limit", Limits{Min: 2, Max: 8}, 6, 12, 8, incident.GuardShrink, "8 instead of 12: 8 is the most"},
-		{"up beyond somebody else's limit", Limits{Min: 2, Max: 8}.AtMost(7, "spec.maxReplicas of X"), 6, 12, 7, incident.GuardShrink, "7 is the most, spec.maxReplicas of X"},
-		{"a wider limit of somebody else changes nothing", Limits{Min: 2, Max: 8}.AtMost(9, "X"), 6, 12, 8, incident.GuardShrink, "8 is the most"},
-		{"up beyond the step", Limits{Min: 2, Max: 8, Step: 2}, 2, 8, 4, incident.GuardShrink, "one step changes it by 2 at most"},
-		{"the step ends at the limit", Limits{Min: 2, Max: 8, Step: 6}, 2, 20, 8, incident.GuardShrink, "8 is the most"},
-		{"up at the limit", Limits{Min: 2, Max: 8}, 8, 9, 0, "", "it is at its limit already: 8, and 8 is the most"},
-		{"up from beyond the limit", Limits{Min: 2, Max: 8}, 9, 10, 0, "", "at its limit already: 9"},
-		{"up, but still too low", Limits{Min: 4, Max: 8}, 1, 2, 0, "", "2 would still be outside of the bounds: 4 is the least"},
+		{"up beyond the limit", Limits{Min: 2, Max: 8}, 6, 12, 8, incident.GuardShrink, "8 instead of 12: the maximum is 8"},
+		{
+			"up beyond somebody else's limit", Limits{Min: 2, Max: 8}.AtMost(7, "spec.maxReplicas of X"), 6, 12, 7,
+			incident.GuardShrink, "the maximum is 7, spec.maxReplicas of X",
+		},
+		{
+			"a wider limit of somebody else changes nothing", Limits{Min: 2, Max: 8}.AtMost(9, "X"), 6, 12, 8,
+			incident.GuardShrink, "the maximum is 8",
+		},
+		{
+			"up beyond the step",
+			Limits{Min: 2, Max: 8, Step: 2},
+			2, 8, 4, incident.GuardShrink,
+			"one step changes it by at most 2",
+		},
+		{"the step ends at the limit", Limits{Min: 2, Max: 8, Step: 6}, 2, 20, 8, incident.GuardShrink, "the maximum is 8"},
+		{"up at the limit", Limits{Min: 2, Max: 8}, 8, 9, 0, "", "already at the limit: 8 (the maximum is 8)"},
+		{"up from beyond the limit", Limits{Min: 2, Max: 8}, 9, 10, 0, "", "already at the limit: 9"},
+		{
+			"up, but still too low",
+			Limits{Min: 4, Max: 8},
+			1, 2, 0, "",
+			"2 would still be out of bounds (the minimum is 4",
+		},
 		{"up from below into the bounds", Limits{Min: 2, Max: 8}, 1, 3, 3, incident.GuardPass, "within"},
 		{"down within", Limits{Min: 16, Max: 1024}, 512, 256, 256, incident.GuardPass, "within"},
-		{"down beyond the limit", Limits{Min: 300, Max: 1024}, 512, 256, 300, incident.GuardShrink, "300 instead of 256: 300 is the least"},
-		{"down beyond vLLM's limit", Limits{Min: 16, Max: 1024}.AtLeast(400, "set by --max-num-seqs"), 512, 256, 400, incident.GuardShrink, "400 is the least, set by --max-num-seqs"},
-		{"down beyond the step", Limits{Min: 16, Max: 1024, Step: 100}, 512, 256, 412, incident.GuardShrink, "one step changes it by 100 at most"},
-		{"down at the limit", Limits{Min: 16, Max: 1024}, 16, 8, 0, "", "it is at its limit already: 16, and 16 is the least"},
-		{"down, but still too high", Limits{Min: 16, Max: 1024}, 4096, 2048, 0, "", "2048 would still be outside of the bounds: 1024 is the most"},
+		{
+			"down beyond the limit",
+			Limits{Min: 300, Max: 1024},
+			512, 256, 300, incident.GuardShrink,
+			"300 instead of 256: the minimum is 300",
+		},
+		{
+			"down beyond vLLM's limit", Limits{Min: 16, Max: 1024}.AtLeast(400, "set by --max-num-seqs"), 512, 256, 400,
+			incident.GuardShrink, "the minimum is 400, set by --max-num-seqs",
+		},
+		{
+			"down beyond the step",
+			Limits{Min: 16, Max: 1024, Step: 100},
+			512, 256, 412, incident.GuardShrink,
+			"one step changes it by at most 100",
+		},
+		{
+			"down at the limit",
+			Limits{Min: 16, Max: 1024},
+			16, 8, 0, "",
+			"already at the limit: 16 (the minimum is 16)",
+		},
+		{
+			"down, but still too high",
+			Limits{Min: 16, Max: 1024},
+			4096, 2048, 0, "",
+			"2048 would still be out of bounds (the maximum is 1024",
+		},
 		{"down into the bounds", Limits{Min: 16, Max: 1024}, 2000, 1000, 1000, incident.GuardPass, "within"},
 		{"no change", Limits{Min: 1, Max: 9}, 3, 3, 0, "", "the change is too small: 3 stays 3"},
-		{"bounds that exclude each other", Limits{Min: 9, Max: 5}, 7, 8, 0, "", "at its limit already"},
-		{"no bounds at all", Limits{}, 7, 8, 0, "", "at its limit already"},
+		{"bounds that exclude each other", Limits{Min: 9, Max: 5}, 7, 8, 0, "", "already at the limit"},
+		{"no bounds at all", Limits{}, 7, 8, 0, "", "already at the limit"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +135,7 @@ func FuzzAdjustStaysWithinTheLimitsAndBetweenTheEnds(f *testing.F) {
 func TestCheckRefusesBothSides(t *testing.T) {
 	t.Parallel()
 	l := Limits{Min: 2, Max: 4}
-	for n, want := range map[int64]string{1: "2 is the least", 2: "", 4: "", 5: "4 is the most"} {
+	for n, want := range map[int64]string{1: "the minimum is 2", 2: "", 4: "", 5: "the maximum is 4"} {
 		if got := refusal(t, l.Check(n)); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
@@ -114,13 +153,13 @@ func TestTimesRefusesWhatIsNoFactor(t *testing.T) {
 		{1024, incident.StepRequest{Factor: 0.5}, 512, ""},
 		{3, incident.StepRequest{Factor: 0.5}, 2, ""},
 		{1000, incident.StepRequest{Factor: 1.5}, 1500, ""},
-		{1, incident.StepRequest{Factor: 0.1}, 0, "no usable value"},
+		{1, incident.StepRequest{Factor: 0.1}, 0, "not a usable value"},
 		{8, incident.StepRequest{}, 0, "a factor above 0"},
 		{8, incident.StepRequest{Factor: -1}, 0, "a factor above 0"},
 		{8, incident.StepRequest{Factor: 2, Add: 1}, 0, "and nothing else"},
 		{8, incident.StepRequest{Factor: math.NaN()}, 0, "a factor above 0"},
-		{8, incident.StepRequest{Factor: math.Inf(1)}, 0, "no usable value"},
-		{8, incident.StepRequest{Factor: 1e300}, 0, "no usable value"},
+		{8, incident.StepRequest{Factor: math.Inf(1)}, 0, "not a usable value"},
+		{8, incident.StepRequest{Factor: 1e300}, 0, "not a usable value"},
 	} {
 		got, err := Times(tt.now, tt.req)
 		if why := refusal(t, err); got != tt.want || !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {

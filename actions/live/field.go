@@ -72,8 +72,8 @@ func (f Field) Holds(want incident.Value) bool {
 	return f.Value == want || !want.Present && f.WhenAbsent != "" && f.Value == incident.Set(f.WhenAbsent)
 }
 
-// CheckAssumed answers *incident.DriftError when an absent value is taken to mean another one now than when the step was
-// worked out.
+// CheckAssumed answers *incident.DriftError when an absent value is taken to mean another one now than when the step
+// was worked out.
 func (f Field) CheckAssumed(step incident.Step) error {
 	if !f.Assumed.Present || f.Assumed == step.Assumed {
 		return nil

@@ -69,9 +69,10 @@ func (f Field) LastChange() string {
 // fresh is how long a foreign write of a field counts as a sign that somebody else adjusts it.
 const fresh = 10 * time.Minute
 
-// OtherWriter warns of a client that has set this field, and nothing else of the specification, a moment ago: an autoscaler that the bot does not know, or a
-// person. Of what was written through the scale the API server keeps no time: then a program counts, whenever it was. A person's kubectl would count for ever,
-// and the HorizontalPodAutoscalers of kube-controller-manager are looked for by themselves.
+// OtherWriter warns of a client that has set this field, and nothing else of the specification, a moment ago: an
+// autoscaler that the bot does not know, or a person. Of what was written through the scale the API server keeps no
+// time: then a program counts, whenever it was. A person's kubectl would count for ever, and the
+// HorizontalPodAutoscalers of kube-controller-manager are looked for by themselves.
 func (f Field) OtherWriter(now time.Time) []incident.Guardrail {
 	for _, m := range f.Object.GetManagedFields() {
 		if m.Manager == incident.FieldManager || m.FieldsV1 == nil || !hasOnlyPath(m.FieldsV1.GetRawBytes(), f.Path) {
@@ -79,9 +80,11 @@ func (f Field) OtherWriter(now time.Time) []incident.Guardrail {
 		}
 		switch {
 		case m.Time != nil && now.Sub(m.Time.Time) <= fresh:
-			return []incident.Guardrail{Caution(writersGuard, "%s set %s at %s and may set it again", m.Manager, f.Target.Field, m.Time.UTC().Format("15:04:05 UTC"))}
+			return []incident.Guardrail{Caution(writersGuard, "%s set %s at %s and may set it again", m.Manager,
+				f.Target.Field, m.Time.UTC().Format("15:04:05 UTC"))}
 		case m.Time == nil && m.Subresource == "scale" && m.Manager != hpaManager && !strings.HasPrefix(m.Manager, "kubectl"):
-			return []incident.Guardrail{Caution(writersGuard, "%s set %s last (when is not known) and may set it again", m.Manager, f.Target.Field)}
+			return []incident.Guardrail{Caution(writersGuard, "%s set %s last (when is not known) and may set it again",
+				m.Manager, f.Target.Field)}
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 // OwnershipGuard is the name of the guardrail that says who owns a field.
 const OwnershipGuard = "ownership"
 
-// Labels and annotations by which GitOps tools mark what is theirs (argo-cd docs/user-guide/resource_tracking.md; fluxcd kustomize-controller and
-// helm-controller docs/spec; Helm's own annotation).
+// Labels and annotations by which GitOps tools mark what is theirs (argo-cd docs/user-guide/resource_tracking.md;
+// fluxcd kustomize-controller and helm-controller docs/spec; Helm's own annotation).
 const (
 	argoTracking    = "argocd.argoproj.io/tracking-id"
 	argoInstance    = "argocd.argoproj.io/instance"
@@ -30,18 +30,20 @@ const (
 	argoManager     = "argocd-controller"
 	hpaManager      = "kube-controller-manager"
 	writersGuard    = "other writers"
-	ownershipNobody = "no operator or GitOps tool that owns the object was seen"
+	ownershipNobody = "no operator or GitOps tool was found that owns the object"
 )
 
-// Ownership says who else keeps the field. An operator above the object, and Flux when it has set the field itself, are certain to take a change back, so
-// they refuse; other GitOps tools may, which is a caution. of is where an operator would keep the setting.
+// Ownership says who else keeps the field. An operator above the object, and Flux when it has set the field itself,
+// are certain to take a change back, so they refuse; other GitOps tools may, which is a caution. of is where an
+// operator would keep the setting.
 func Ownership(f Field, of func(Operator) string) incident.Guardrail {
 	o := f.Object
 	c, several := cluster.OwnerAmong(o.GetOwnerReferences())
 	switch {
 	case f.ForOthers:
 	case several:
-		return Refuse(OwnershipGuard, "%s %s has %d owners and none of them is its controller: which of them would take the change back is not known",
+		return Refuse(OwnershipGuard, "%s %s has %d owners and none of them is its controller: which of them would "+
+			"revert the change is unknown",
 			o.GetKind(), o.GetName(), len(o.GetOwnerReferences()))
 	case c != nil:
 		where := "the setting has to be changed there"
@@ -51,7 +53,8 @@ func Ownership(f Field, of func(Operator) string) incident.Guardrail {
 		if f.Instead != "" {
 			where += ", or let the pool's workload be " + f.Instead + ", which is made to be scaled"
 		}
-		return Refuse(OwnershipGuard, "%s %s belongs to %s %s, which would take the change back: %s", o.GetKind(), o.GetName(), c.Kind, c.Name, where)
+		return Refuse(OwnershipGuard, "%s %s belongs to %s %s, which would revert the change: %s", o.GetKind(),
+			o.GetName(), c.Kind, c.Name, where)
 	}
 	return gitOps(f)
 }
@@ -63,22 +66,25 @@ func gitOps(f Field) incident.Guardrail {
 	}
 	argo, _, _ := strings.Cut(notes[argoTracking], ":")
 	if argo = cmp.Or(argo, labels[argoInstance]); argo != "" {
-		return Caution(OwnershipGuard, "Argo CD application %s manages it and may set it back, within seconds where self-heal is on", argo)
+		return Caution(OwnershipGuard, "Argo CD application %s manages it and may revert it, within seconds where "+
+			"self-heal is on", argo)
 	}
 	if name := labels[fluxHelm]; name != "" {
-		return Caution(OwnershipGuard, "Flux HelmRelease %s manages it and may set it back", name)
+		return Caution(OwnershipGuard, "Flux HelmRelease %s manages it and may revert it", name)
 	}
 	if hasManager(f.Object, argoManager) {
-		return Caution(OwnershipGuard, "Argo CD has written it and may set it back")
+		return Caution(OwnershipGuard, "Argo CD has written it and may revert it")
 	}
 	if name := notes[helmRelease]; name != "" {
 		return helm(f, name)
 	}
 	if applier := applierOf(f); applier != "" {
-		return Caution(OwnershipGuard, "%s applies this field server-side: its next apply fails with a conflict until the change is undone", applier)
+		return Caution(OwnershipGuard, "%s applies this field server-side: its next apply fails with a conflict until "+
+			"the change is undone", applier)
 	}
 	if inManifest(notes[lastApplied], f.Path) {
-		return Caution(OwnershipGuard, "kubectl apply has set this field from a manifest; the next apply of that manifest sets it back")
+		return Caution(OwnershipGuard, "kubectl apply has set this field from a manifest; the next apply of that "+
+			"manifest reverts it")
 	}
 	return Pass(OwnershipGuard, ownershipNobody)
 }
@@ -87,38 +93,44 @@ func gitOps(f Field) incident.Guardrail {
 func helm(f Field, release string) incident.Guardrail {
 	switch {
 	case applierOf(f) != "":
-		return Caution(OwnershipGuard, "Helm release %s applies this field server-side: its next upgrade fails with a conflict until the change is undone", release)
+		return Caution(OwnershipGuard, "Helm release %s applies this field server-side: its next upgrade fails with a "+
+			"conflict until the change is undone", release)
 	case f.Path != nil && slices.ContainsFunc(f.Object.GetManagedFields(), func(m managedFields) bool {
 		return m.Operation == metav1.ManagedFieldsOperationApply && strings.HasPrefix(m.Manager, "helm")
 	}):
 		return Pass(OwnershipGuard, "Helm release %s made it; it has not set this field", release)
 	}
-	return Caution(OwnershipGuard, "Helm release %s made it; its next upgrade may set it back", release)
+	return Caution(OwnershipGuard, "Helm release %s made it; its next upgrade may revert it", release)
 }
 
-// applierOf is a client that applies the field on the server (kubectl apply --server-side, Helm 4). Once the bot has changed the value, such an apply
-// meets a conflict.
+// applierOf is a client that applies the field on the server (kubectl apply --server-side, Helm 4). Once the bot has
+// changed the value, such an apply meets a conflict.
 func applierOf(f Field) string {
 	for _, m := range f.Object.GetManagedFields() {
-		if m.Operation == metav1.ManagedFieldsOperationApply && m.Manager != incident.FieldManager && m.FieldsV1 != nil && hasPath(m.FieldsV1.GetRawBytes(), f.Path) {
+		if m.Operation == metav1.ManagedFieldsOperationApply && m.Manager != incident.FieldManager && m.FieldsV1 != nil &&
+			hasPath(m.FieldsV1.GetRawBytes(), f.Path) {
 			return m.Manager
 		}
 	}
 	return ""
 }
 
-// flux knows when Flux leaves an object or its fields alone (kustomize-controller docs/spec/v1 kustomizations.md, "Controlling the apply behavior").
+// flux knows when Flux leaves an object or its fields alone (kustomize-controller docs/spec/v1 kustomizations.md,
+// "Controlling the apply behavior").
 func flux(f Field, name string) incident.Guardrail {
 	mark := func(key string) string { return cmp.Or(f.Object.GetAnnotations()[key], f.Object.GetLabels()[key]) }
 	switch {
 	case strings.EqualFold(mark(fluxReconcile), "disabled"):
 		return Pass(OwnershipGuard, "Flux Kustomization %s made it, and its reconciliation is disabled", name)
-	case slices.ContainsFunc([]string{"IfNotPresent", "Ignore"}, func(s string) bool { return strings.EqualFold(mark(fluxApply), s) }):
+	case slices.ContainsFunc([]string{"IfNotPresent", "Ignore"},
+		func(s string) bool { return strings.EqualFold(mark(fluxApply), s) }):
 		return Pass(OwnershipGuard, "Flux Kustomization %s made it and leaves it alone", name)
 	case f.Path == nil:
-		return Refuse(OwnershipGuard, "Flux Kustomization %s manages the object, and whether it sets this field is not known: %s", name, f.Pathless)
+		return Refuse(OwnershipGuard, "Flux Kustomization %s manages the object, and whether it sets this field is not "+
+			"known: %s", name, f.Pathless)
 	case sets(f.Object, fluxManager, f.Path):
-		return Refuse(OwnershipGuard, "Flux Kustomization %s sets this field and would set it back at its next run: change it in Git, or take the field out of Git", name)
+		return Refuse(OwnershipGuard, "Flux Kustomization %s sets this field and reverts it at its next run: change it "+
+			"in Git, or take the field out of Git", name)
 	}
 	return Pass(OwnershipGuard, "Flux Kustomization %s manages the object; it has not set this field", name)
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// stormMode is the annotation by which a PodAutoscaler of a role scales the whole StormService (aibrix workload_scale.go).
+// stormMode is the annotation by which a PodAutoscaler of a role scales the whole StormService (aibrix
+// workload_scale.go).
 const stormMode = "autoscaling.aibrix.ai/storm-service-mode"
 
-// podAutoscalers lists the PodAutoscalers of the workload's namespace. One of another namespace is refused when it names the workload: with KPA and APA AIBrix
-// writes to spec.scaleTargetRef.namespace, but reads how many run in its own (workload_scale.go SetDesiredReplicas, podautoscaler_controller.go
-// getScaleResource), so that no minimum of it is certain to be followed. Without the right to list all, what is not seen is said.
+// podAutoscalers lists the PodAutoscalers of the workload's namespace. One of another namespace is refused when it
+// names the workload: with KPA and APA AIBrix writes to spec.scaleTargetRef.namespace, but reads how many run in its
+// own (workload_scale.go SetDesiredReplicas, podautoscaler_controller.go getScaleResource), so that no minimum of it
+// is certain to be followed. Without the right to list all, what is not seen is said.
 func podAutoscalers(ctx context.Context, c *kube.Reader, w *workload) ([]unstructured.Unstructured, error) {
 	all, err := c.Installed(ctx, cluster.PodAutoscalers, cluster.PodAutoscalerKind, "")
 	var no *incident.RefusedError
@@ -34,9 +36,11 @@ func podAutoscalers(ctx context.Context, c *kube.Reader, w *workload) ([]unstruc
 		switch {
 		case o.GetNamespace() == w.ref.Namespace:
 			here = append(here, o)
-		case cluster.Text(&o, "spec", "scaleTargetRef", "namespace") != w.ref.Namespace || cluster.Text(&o, "spec", "scalingStrategy") == "HPA":
+		case cluster.Text(&o, "spec", "scaleTargetRef", "namespace") != w.ref.Namespace ||
+			cluster.Text(&o, "spec", "scalingStrategy") == "HPA":
 		case len(cluster.AimedAt(w.ref, []unstructured.Unstructured{o})) > 0:
-			return nil, live.Refused("%s %s/%s sets the replicas of %s from another namespace, and AIBrix reads there how many run: put that in order first",
+			return nil, live.Refused("%s %s/%s sets the replicas of %s from another namespace, and AIBrix reads there how "+
+				"many run: fix that first",
 				cluster.PodAutoscalerKind, o.GetNamespace(), o.GetName(), w.ref)
 		}
 	}
@@ -48,7 +52,8 @@ func (w workload) warnUnseen() []incident.Guardrail {
 	if w.unseen == "" {
 		return nil
 	}
-	return []incident.Guardrail{live.Caution("other autoscalers", "whether a %s of another namespace scales %s is not known: %s in all namespaces",
+	return []incident.Guardrail{live.Caution("other autoscalers",
+		"whether a %s of another namespace scales %s is not known: %s in all namespaces",
 		cluster.PodAutoscalerKind, w.ref.Name, w.unseen)}
 }
 
@@ -57,11 +62,15 @@ func aibrix() ownerKind {
 	return ownerKind{AutoscalerKind: cluster.AIBrix, list: podAutoscalers, owner: podAutoscaler}
 }
 
-// podAutoscaler is a PodAutoscaler (aibrix api/autoscaling/v1alpha1 podautoscaler_types.go). With the strategies KPA and APA AIBrix writes spec.replicas
-// itself, with HPA it makes a HorizontalPodAutoscaler and writes its own bounds into it; spec.minReplicas is the knob of all of them.
+// podAutoscaler is a PodAutoscaler (aibrix api/autoscaling/v1alpha1 podautoscaler_types.go). With the strategies KPA
+// and APA AIBrix writes spec.replicas itself, with HPA it makes a HorizontalPodAutoscaler and writes its own bounds
+// into it; spec.minReplicas is the knob of all of them.
 func podAutoscaler(o *unstructured.Unstructured) *owner {
 	// minReplicas defaults to 1 (aibrix paschedules, BaseBounds); maxReplicas is required.
-	s := &owner{resource: cluster.PodAutoscalers, object: o, minField: "minReplicas", maxField: "maxReplicas", minDefault: 1}
+	s := &owner{
+		resource: cluster.PodAutoscalers, object: o, minField: "minReplicas", maxField: "maxReplicas",
+		minDefault: 1,
+	}
 	s.stopped = ineffectivePodAutoscaler(o)
 	schedules, _, err := unstructured.NestedSlice(o.Object, "spec", "schedules")
 	if err != nil {
@@ -74,7 +83,8 @@ func podAutoscaler(o *unstructured.Unstructured) *owner {
 			continue
 		}
 		if m["minReplicas"] != nil {
-			s.stopped = fmt.Sprintf("schedule %v of %s has a minReplicas of its own, which counts in place of spec.minReplicas while it is active: change it there",
+			s.stopped = fmt.Sprintf("schedule %v of %s has a minReplicas of its own, which counts in place of "+
+				"spec.minReplicas while it is active: change it there",
 				m["name"], s)
 		}
 		// A minimum above a schedule's maximum makes AIBrix refuse the whole object.
@@ -88,8 +98,10 @@ func podAutoscaler(o *unstructured.Unstructured) *owner {
 // ineffectivePodAutoscaler says why a higher minimum would have no effect.
 func ineffectivePodAutoscaler(o *unstructured.Unstructured) string {
 	name := o.GetKind() + " " + o.GetName()
-	if role := cluster.Text(o, "spec", "subTargetSelector", "roleName"); role != "" && o.GetAnnotations()[stormMode] != "replica" {
-		return fmt.Sprintf("%s scales the role %s of %s: change spec.minReplicas there", name, role, cluster.Text(o, "spec", "scaleTargetRef", "name"))
+	if role := cluster.Text(o, "spec", "subTargetSelector", "roleName"); role != "" &&
+		o.GetAnnotations()[stormMode] != "replica" {
+		return fmt.Sprintf("%s scales the role %s of %s: change spec.minReplicas there", name, role,
+			cluster.Text(o, "spec", "scaleTargetRef", "name"))
 	}
 	if c := cluster.ConditionOf(o, "ValidSpec"); c.Status == "False" {
 		return fmt.Sprintf("%s is not in force: %s: %s", name, c.Reason, c.Message)
@@ -97,10 +109,12 @@ func ineffectivePodAutoscaler(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// checkNotPooled refuses a StormService whose one RoleSet has all replicas of its roles. An unset mode with one replica, which is also what an absent number means,
-// is Pooled, and becomes Replica with a second one (aibrix api/orchestration/v1alpha1 stormservice_types.go).
+// checkNotPooled refuses a StormService whose one RoleSet has all replicas of its roles. An unset mode with one
+// replica, which is also what an absent number means, is Pooled, and becomes Replica with a second one (aibrix
+// api/orchestration/v1alpha1 stormservice_types.go).
 func (w workload) checkNotPooled() error {
-	const where = "its roles are what scales: change spec.template.spec.roles[].replicas, or spec.minReplicas of the role's PodAutoscaler"
+	const where = "its roles are what scales: change spec.template.spec.roles[].replicas, or spec.minReplicas of the " +
+		"role's PodAutoscaler"
 	mode, _, err := unstructured.NestedString(w.object.Object, "spec", "mode")
 	if err != nil {
 		return live.Refused("spec.mode of %s cannot be read: %s", w.ref, err)
@@ -110,7 +124,8 @@ func (w workload) checkNotPooled() error {
 	case mode == "Pooled":
 		return live.Refused("%s is in mode Pooled, which means one RoleSet; %s", w.ref, where)
 	case mode == "" && (err != nil || !found || n <= 1):
-		return live.Refused("%s has no spec.mode, and a second RoleSet would change it from Pooled to Replica; as Pooled, %s", w.ref, where)
+		return live.Refused("%s has no spec.mode, and a second RoleSet would change it from Pooled to Replica; as "+
+			"Pooled, %s", w.ref, where)
 	}
 	return nil
 }

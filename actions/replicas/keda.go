@@ -25,10 +25,13 @@ func keda() ownerKind {
 	}
 }
 
-// pausedBy says why KEDA does not scale out now (keda-docs, "Pausing autoscaling"): paused-replicas counts whatever it holds, the others unless they
-// are false.
+// pausedBy says why KEDA does not scale out now (keda-docs, "Pausing autoscaling"): paused-replicas counts whatever
+// it holds, the others unless they are false.
 func pausedBy(o *unstructured.Unstructured) string {
-	for _, key := range []string{"autoscaling.keda.sh/paused-replicas", "autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-scale-out"} {
+	for _, key := range []string{
+		"autoscaling.keda.sh/paused-replicas", "autoscaling.keda.sh/paused",
+		"autoscaling.keda.sh/paused-scale-out",
+	} {
 		v, ok := o.GetAnnotations()[key]
 		if !ok {
 			continue
@@ -36,7 +39,7 @@ func pausedBy(o *unstructured.Unstructured) string {
 		if on, err := strconv.ParseBool(v); key != "autoscaling.keda.sh/paused-replicas" && err == nil && !on {
 			continue
 		}
-		return fmt.Sprintf("ScaledObject %s is paused (%s: %s): somebody holds the replicas on purpose", o.GetName(), key, v)
+		return fmt.Sprintf("ScaledObject %s is paused (%s: %s): the replica count is held intentionally", o.GetName(), key, v)
 	}
 	return ""
 }

@@ -15,8 +15,8 @@ import (
 // Knob is the number of replicas: it is set by the scale of the workload, or by the minimum of the object that owns it.
 type Knob struct{}
 
-// Find finds what sets a workload's replicas: its scale subresource, or the minimum of the autoscaler that owns them. With
-// a target it reads that one.
+// Find finds what sets a workload's replicas: its scale subresource, or the minimum of the autoscaler that owns them.
+// With a target it reads that one.
 func (Knob) Find(
 	ctx context.Context, c *kube.Reader, pool incident.Pool, at incident.Target,
 ) (live.Setting, error) {
@@ -126,7 +126,7 @@ func OwnerMissing(ctx context.Context, c *kube.Reader, right kube.Right) (bool, 
 // addReplicas works out how many replicas a request leads to.
 func addReplicas(now int64, req incident.StepRequest, l live.Limits) (int64, incident.Guardrail, error) {
 	if req.Factor != 0 || req.Add <= 0 || req.Add > live.Biggest {
-		return 0, incident.Guardrail{}, live.Refused("replicas are added by a positive number; they are taken away only by " +
+		return 0, incident.Guardrail{}, live.Refused("replicas are only added; they are removed only by " +
 			"undoing a step, because that ends running requests")
 	}
 	return l.Adjust(now, now+req.Add)

@@ -9,8 +9,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 )
 
-// madeToBeScaled are kinds that an operator makes so that others scale them; it follows their number and never writes it back (sigs.k8s.io/lws
-// disaggregatedsetrolescaler_types.go; dynamo nvidia.com_dynamographdeploymentscalingadapters.yaml).
+// madeToBeScaled are kinds that an operator makes so that others scale them; it follows their number and never writes
+// it back (sigs.k8s.io/lws disaggregatedsetrolescaler_types.go; dynamo
+// nvidia.com_dynamographdeploymentscalingadapters.yaml).
 func madeToBeScaled() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		{Group: "disaggregatedset.x-k8s.io", Version: "v1", Kind: "DisaggregatedSetRoleScaler"},

@@ -13,7 +13,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// ownerMinimum sets the least number of replicas of the autoscaler that owns a workload's replicas. Its maximum is never touched.
+// ownerMinimum sets the least number of replicas of the autoscaler that owns a workload's replicas. Its maximum is
+// never touched.
 type ownerMinimum struct {
 	c    *kube.Reader
 	pool incident.Pool
@@ -51,7 +52,10 @@ func (m *ownerMinimum) path() []string { return []string{"f:spec", "f:" + m.of.m
 
 func (m *ownerMinimum) Live() live.Field {
 	return live.Field{
-		Target: live.TargetOf(m.of.object, incident.Target{Field: "spec." + m.of.minField, Setting: m.of.minField}), Value: m.value(m.of.object), Resource: m.of.resource, Object: m.of.object,
+		Target: live.TargetOf(m.of.object, incident.Target{
+			Field:   "spec." + m.of.minField,
+			Setting: m.of.minField,
+		}), Value: m.value(m.of.object), Resource: m.of.resource, Object: m.of.object,
 		Version: m.of.object.GetResourceVersion(), Path: m.path(), WhenAbsent: m.of.filled,
 		Read: func(o *unstructured.Unstructured) (incident.Value, error) { return m.value(o), nil },
 	}
@@ -80,11 +84,14 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 		from = fmt.Sprintf("spec.%s: %d", m.of.minField, m.least)
 	}
 	return incident.Step{
-		To:    live.Int(to),
-		Title: fmt.Sprintf("Raise the minimum of %s from %d to %d replicas (%s has %d)", m.ownerName(), m.least, to, m.ref.Name, m.replicas),
-		Diff:  live.Diff(m.Live().Target, from, fmt.Sprintf("spec.%s: %d", m.of.minField, to)),
-		Cost: fmt.Sprintf("%s owns the replicas, so its minimum is raised; %s. %s, if the cluster has the GPUs, and the autoscaler "+
-			"cannot go below %d until this is undone. The new pods start with cold caches.", m.ownerName(), m.maximumText(), count(to-m.replicas, m.unit()), to),
+		To: live.Int(to),
+		Title: fmt.Sprintf("Raise the minimum of %s from %d to %d replicas (%s has %d)", m.ownerName(), m.least, to,
+			m.ref.Name, m.replicas),
+		Diff: live.Diff(m.Live().Target, from, fmt.Sprintf("spec.%s: %d", m.of.minField, to)),
+		Cost: fmt.Sprintf("%s controls the replica count, so its minimum is raised; %s. %s, if the cluster has the "+
+			"GPUs, and the autoscaler "+
+			"cannot go below %d until this is undone. The new pods start with cold caches.",
+			m.ownerName(), m.maximumText(), count(to-m.replicas, m.unit()), to),
 		Speed:      scaleSpeed,
 		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.warnFailing(), m.warnUnseen()),
@@ -95,7 +102,7 @@ func (m *ownerMinimum) maximumText() string {
 	if m.most == live.Biggest {
 		return "it has no maximum"
 	}
-	return fmt.Sprintf("its maximum of %d stays", m.most)
+	return fmt.Sprintf("its maximum stays at %d", m.most)
 }
 
 // limits are the pool's, and the autoscaler's own maximum.
@@ -107,12 +114,19 @@ func (m *ownerMinimum) limits() live.Limits {
 	return l
 }
 
-// warnFailing warns of an autoscaler that says that it does not work: its failing trigger may be what the incident is about, and the raised minimum may not be
-// followed (KEDA's conditions Ready and Fallback, autoscaling/v2 AbleToScale and ScalingActive, which AIBrix has too).
+// warnFailing warns of an autoscaler that says that it does not work: its failing trigger may be what the incident is
+// about, and the raised minimum may not be followed (KEDA's conditions Ready and Fallback, autoscaling/v2 AbleToScale
+// and ScalingActive, which AIBrix has too).
 func (m *ownerMinimum) warnFailing() []incident.Guardrail {
-	for _, bad := range []struct{ kind, status string }{{"Ready", "False"}, {"Fallback", "True"}, {"AbleToScale", "False"}, {"ScalingActive", "False"}} {
+	for _, bad := range []struct{ kind, status string }{
+		{"Ready", "False"},
+		{"Fallback", "True"},
+		{"AbleToScale", "False"},
+		{"ScalingActive", "False"},
+	} {
 		if c := cluster.ConditionOf(m.of.object, bad.kind); c.Status == bad.status {
-			return []incident.Guardrail{live.Caution("autoscaler", "%s does not work as it should (%s=%s): %s: %s", m.ownerName(), bad.kind, c.Status, c.Reason, c.Message)}
+			return []incident.Guardrail{live.Caution("autoscaler", "%s does not work as it should (%s=%s): %s: %s",
+				m.ownerName(), bad.kind, c.Status, c.Reason, c.Message)}
 		}
 	}
 	return nil
@@ -121,7 +135,8 @@ func (m *ownerMinimum) warnFailing() []incident.Guardrail {
 func (m *ownerMinimum) ownership() incident.Guardrail {
 	g := live.Ownership(m.Live(), live.MinimumField)
 	if g.Verdict != incident.GuardRefuse {
-		g.Reason = fmt.Sprintf("%s owns the replicas of %s; its minimum is turned in their place; %s", m.ownerName(), m.ref.Name, g.Reason)
+		g.Reason = fmt.Sprintf("%s controls the replica count of %s, so its minimum is adjusted; %s", m.ownerName(),
+			m.ref.Name, g.Reason)
 	}
 	return g
 }
@@ -180,12 +195,14 @@ func (m *ownerMinimum) Rollout(ctx context.Context, op incident.Op, want inciden
 		return incident.Rollout{}, err
 	}
 	if m.replicas < n {
-		return live.RolloutRunning("%s wants %d of at least %d replicas so far.%s", m.ownerName(), m.replicas, n, m.troubleText()), nil
+		return live.RolloutRunning("%s wants %d of at least %d replicas so far.%s", m.ownerName(), m.replicas, n,
+			m.troubleText()), nil
 	}
 	return m.workload.rollout(ctx, m.c, m.replicas)
 }
 
-// troubleText is what the autoscaler says when it cannot scale (autoscaling/v2 condition AbleToScale, KEDA's condition Ready).
+// troubleText is what the autoscaler says when it cannot scale (autoscaling/v2 condition AbleToScale, KEDA's
+// condition Ready).
 func (m *ownerMinimum) troubleText() string {
 	for _, kind := range []string{"AbleToScale", "Ready"} {
 		if c := cluster.ConditionOf(m.of.object, kind); c.Status == "False" {

@@ -14,8 +14,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 )
 
-// owner is the object that owns a workload's replicas: a HorizontalPodAutoscaler, a KEDA ScaledObject or an AIBrix PodAutoscaler, or a KubeAI Model,
-// which is its own.
+// owner is the object that owns a workload's replicas: a HorizontalPodAutoscaler, a KEDA ScaledObject or an AIBrix
+// PodAutoscaler, or a KubeAI Model, which is its own.
 type owner struct {
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
@@ -55,14 +55,16 @@ func listedKinds() []ownerKind {
 }
 
 // ifInstalled lists the objects of a kind that a cluster need not have.
-func ifInstalled(kind cluster.AutoscalerKind) func(context.Context, *kube.Reader, *workload) ([]unstructured.Unstructured, error) {
+func ifInstalled(
+	kind cluster.AutoscalerKind) func(context.Context, *kube.Reader, *workload,
+) ([]unstructured.Unstructured, error) {
 	return func(ctx context.Context, c *kube.Reader, w *workload) ([]unstructured.Unstructured, error) {
 		return c.Installed(ctx, kind.Resource, kind.Kind, w.ref.Namespace)
 	}
 }
 
-// ownerOf finds who owns the workload's replicas; nil when nobody does. That it cannot be known, or that several do, is an
-// error.
+// ownerOf finds who owns the workload's replicas; nil when nobody does. That it cannot be known, or that several do,
+// is an error.
 func ownerOf(ctx context.Context, c *kube.Reader, w *workload) (*owner, error) {
 	among := cluster.Candidates{}
 	for _, kind := range listedKinds() {
@@ -74,21 +76,23 @@ func ownerOf(ctx context.Context, c *kube.Reader, w *workload) (*owner, error) {
 	return onlyOwner(*w, among)
 }
 
-// onlyOwner is the one autoscaler of a workload among those of its namespace. An autoscaler that another one made is not turned: its maker would take the
-// change back.
+// onlyOwner is the one autoscaler of a workload among those of its namespace. An autoscaler that another one made is
+// not turned: its maker would take the change back.
 func onlyOwner(w workload, among cluster.Candidates) (*owner, error) {
 	var all []cluster.Autoscaler
 	orphan := ""
 	for _, a := range cluster.AutoscalersOf(w.ref, w.object, among) {
 		if a.Object == nil {
-			orphan = fmt.Sprintf("%s %s was made by %s %s, which does not scale %s: put that in order first", cluster.HPAKind, a.HPA, a.Kind, a.Name, w.ref)
+			orphan = fmt.Sprintf("%s %s was made by %s %s, which does not scale %s: fix that first", cluster.HPAKind,
+				a.HPA, a.Kind, a.Name, w.ref)
 			continue
 		}
 		all = append(all, a)
 	}
 	switch {
 	case len(all) > 1:
-		return nil, live.Refused("%s is scaled by several autoscalers (%s): leave one of them", w.ref, autoscalerNames(all))
+		return nil, live.Refused("%s is scaled by several autoscalers (%s): keep only one of them",
+			w.ref, autoscalerNames(all))
 	case orphan != "":
 		return nil, live.Refused("%s", orphan)
 	case len(all) == 1:

@@ -28,7 +28,10 @@ func TestPausedBy(t *testing.T) {
 		{map[string]string{p + "paused-scale-out": "true"}, p + "paused-scale-out: true"},
 		{map[string]string{p + "paused-scale-in": "true"}, ""},
 	} {
-		o := &unstructured.Unstructured{Object: map[string]any{"kind": "ScaledObject", "metadata": map[string]any{"name": "x"}}}
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"kind":     "ScaledObject",
+			"metadata": map[string]any{"name": "x"},
+		}}
 		o.SetAnnotations(tt.notes)
 		if got := pausedBy(o); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%v: %q, want %q", tt.notes, got, tt.want)

@@ -15,8 +15,8 @@ func grouped(kind string) bool {
 	return slices.Contains([]string{"LeaderWorkerSet", "StormService", "DisaggregatedSetRoleScaler"}, kind)
 }
 
-// checkNotRanked refuses a workload whose pods are the ranks of one engine: one more would have a rank that no engine waits
-// for.
+// checkNotRanked refuses a workload whose pods are the ranks of one engine: one more would have a rank that no engine
+// waits for.
 func (w workload) checkNotRanked() error {
 	if grouped(w.ref.Kind) {
 		return nil

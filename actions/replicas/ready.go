@@ -25,8 +25,8 @@ func (w workload) rollout(ctx context.Context, c *kube.Reader, want int64) (inci
 	return cluster.Followed(w.object, want, w.scale, pods), nil
 }
 
-// countPods counts the pods of a kind that does not say itself how many are ready, by the selector of its scale. That it
-// has none, or that the bot may not list pods, which it needs for nothing else here, leaves them uncounted.
+// countPods counts the pods of a kind that does not say itself how many are ready, by the selector of its scale. That
+// it has none, or that the bot may not list pods, which it needs for nothing else here, leaves them uncounted.
 func countPods(ctx context.Context, c *kube.Reader, w workload) (cluster.PodCount, error) {
 	selector := cluster.Text(w.scale, "status", "selector")
 	if cluster.ReadyReplicas(w.object) != nil || selector == "" {

@@ -29,17 +29,21 @@ type plainScale struct {
 	instead string
 }
 
-// newPlainScale looks, for a new step on an object that an operator owns, for one that is made to be scaled in its place.
-func newPlainScale(ctx context.Context, c *kube.Reader, pool incident.Pool, w workload, at incident.Target) *plainScale {
+// newPlainScale looks, for a new step on an object that an operator owns, for one that is made to be scaled in its
+// place.
+func newPlainScale(
+	ctx context.Context, c *kube.Reader, pool incident.Pool, w workload, at incident.Target,
+) *plainScale {
 	s := &plainScale{c: c, pool: pool, workload: w}
-	if owner, _ := cluster.OwnerAmong(w.object.GetOwnerReferences()); owner != nil && at.Name == "" && !isMadeToBeScaled(w.object) {
+	if owner, _ := cluster.OwnerAmong(w.object.GetOwnerReferences()); owner != nil && at.Name == "" &&
+		!isMadeToBeScaled(w.object) {
 		s.instead = scalerBeside(ctx, c, w.object, owner.UID)
 	}
 	return s
 }
 
-// scalerBeside names an object of the same owner, and of the same role where both have one, that is made to be scaled. It only makes a refusal more useful,
-// so what cannot be read is left out.
+// scalerBeside names an object of the same owner, and of the same role where both have one, that is made to be
+// scaled. It only makes a refusal more useful, so what cannot be read is left out.
 func scalerBeside(ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, owner types.UID) string {
 	const role = "disaggregatedset.x-k8s.io/role"
 	for _, k := range madeToBeScaled() {
@@ -64,8 +68,10 @@ func scalerBeside(ctx context.Context, c *kube.Reader, o *unstructured.Unstructu
 
 func (s *plainScale) Live() live.Field {
 	return live.Field{
-		Target: live.TargetOf(s.object, scaleField), Value: live.Int(s.replicas), Resource: s.resource, Subresource: incident.SubresourceScale, ForOthers: isMadeToBeScaled(s.object), Object: s.object,
-		Version: s.scale.GetResourceVersion(), Path: s.path.fields, Pathless: s.path.unknown, Instead: s.instead, Broken: s.broken,
+		Target: live.TargetOf(s.object, scaleField), Value: live.Int(s.replicas), Object: s.object,
+		Resource: s.resource, Subresource: incident.SubresourceScale, ForOthers: isMadeToBeScaled(s.object),
+		Version: s.scale.GetResourceVersion(), Path: s.path.fields, Pathless: s.path.unknown,
+		Instead: s.instead, Broken: s.broken,
 		Read: func(o *unstructured.Unstructured) (incident.Value, error) {
 			n, err := cluster.ScaleReplicas(o)
 			return live.Int(n), err
@@ -82,17 +88,19 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 		return incident.Step{}, err
 	}
 	return incident.Step{
-		To:         live.Int(to),
-		Title:      fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
-		Diff:       live.Diff(s.Live().Target, fmt.Sprintf("spec.replicas: %d", s.replicas), fmt.Sprintf("spec.replicas: %d", to)),
-		Cost:       fmt.Sprintf("%s, if the cluster has the GPUs. The new pods start with cold caches.", count(to-s.replicas, s.unit())),
+		To:    live.Int(to),
+		Title: fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
+		Diff: live.Diff(s.Live().Target, fmt.Sprintf("spec.replicas: %d", s.replicas),
+			fmt.Sprintf("spec.replicas: %d", to)),
+		Cost: fmt.Sprintf("%s, if the cluster has the GPUs. The new pods start with cold caches.",
+			count(to-s.replicas, s.unit())),
 		Speed:      scaleSpeed,
 		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)}, s.warnUnseen()),
 	}, nil
 }
 
-const scaleSpeed = "Minutes: a new pod has to be scheduled, pull its image, load the weights and compile."
+const scaleSpeed = "Minutes: a new pod is scheduled, pulls its image, loads the weights and compiles."
 
 // unit is what one replica is.
 func (w workload) unit() string {

@@ -34,7 +34,8 @@ func (p scalePath) names() []string {
 	return out
 }
 
-// unset says that the object certainly has no number there. Most kinds take that for one replica, and the API server cannot read their scale then.
+// unset says that the object certainly has no number there. Most kinds take that for one replica, and the API server
+// cannot read their scale then.
 func (p scalePath) unset(o *unstructured.Unstructured) bool {
 	if p.fields == nil {
 		return false
@@ -44,7 +45,10 @@ func (p scalePath) unset(o *unstructured.Unstructured) bool {
 }
 
 // definitions are the definitions of custom kinds.
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+var definitions = schema.GroupVersionResource{
+	Group: "apiextensions.k8s.io", Version: "v1",
+	Resource: "customresourcedefinitions",
+}
 
 // plainKinds keep their replicas in spec.replicas, as their projects document them.
 func plainKinds() []schema.GroupResource {
@@ -58,9 +62,12 @@ func plainKinds() []schema.GroupResource {
 	}
 }
 
-// findScalePath finds it out: Kubernetes' own kinds and some others have one place, who has scaled the object before has left it in the managed fields, and else the
-// kind's definition says it. The right to read that one is not needed for anything else, so without it the path is not known.
-func findScalePath(ctx context.Context, c *kube.Reader, r schema.GroupVersionResource, o *unstructured.Unstructured) (scalePath, error) {
+// findScalePath finds it out: Kubernetes' own kinds and some others have one place, who has scaled the object before
+// has left it in the managed fields, and else the kind's definition says it. The right to read that one is not needed
+// for anything else, so without it the path is not known.
+func findScalePath(
+	ctx context.Context, c *kube.Reader, r schema.GroupVersionResource, o *unstructured.Unstructured,
+) (scalePath, error) {
 	if r.Group == "apps" || slices.Contains(plainKinds(), r.GroupResource()) {
 		return scalePath{fields: []string{"f:spec", "f:replicas"}}, nil
 	}
@@ -84,7 +91,8 @@ func findScalePath(ctx context.Context, c *kube.Reader, r schema.GroupVersionRes
 	return scalePath{unknown: "the definition " + name + " does not say it"}, nil
 }
 
-// scaledField is the one field that an earlier change through the scale subresource has set. The API server translates it to the object's own field.
+// scaledField is the one field that an earlier change through the scale subresource has set. The API server
+// translates it to the object's own field.
 func scaledField(o *unstructured.Unstructured) []string {
 	for _, m := range o.GetManagedFields() {
 		if m.Subresource != "scale" || m.FieldsV1 == nil {

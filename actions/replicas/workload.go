@@ -68,7 +68,8 @@ func (w *workload) readScale(ctx context.Context, c *kube.Reader) error {
 	return nil
 }
 
-// refuseUnscalable refuses a kind without a scale subresource, with the field that its operator follows where it is known.
+// refuseUnscalable refuses a kind without a scale subresource, with the field that its operator follows where it is
+// known.
 func refuseUnscalable(ref incident.WorkloadRef) *incident.RefusedError {
 	no := live.Refused("%s has no scale subresource, so its replicas cannot be set safely", ref)
 	if field := live.OperatorFields(ref.APIVersion, ref.Kind).Replicas; field != "" {
@@ -77,11 +78,11 @@ func refuseUnscalable(ref incident.WorkloadRef) *incident.RefusedError {
 	return no
 }
 
-// checkAwake refuses to scale a workload from nothing: somebody has put it to sleep, or an autoscaler has, and both must
-// stay so.
+// checkAwake refuses to scale a workload from nothing: somebody has put it to sleep, or an autoscaler has, and both
+// must stay so.
 func (w workload) checkAwake() error {
 	if w.replicas == 0 {
-		return live.NotNow("%s has 0 replicas: it sleeps on purpose, and waking it is for a person", w.ref)
+		return live.NotNow("%s has 0 replicas: it is scaled to zero intentionally; scale it up manually", w.ref)
 	}
 	return nil
 }

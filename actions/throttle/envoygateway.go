@@ -15,8 +15,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Envoy Gateway's policy (gateway.envoyproxy.io/v1alpha1 BackendTrafficPolicy, api/v1alpha1 circuitbreaker_types.go and ratelimit_types.go).
-var policyResource = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
+// Envoy Gateway's policy (gateway.envoyproxy.io/v1alpha1 BackendTrafficPolicy, api/v1alpha1 circuitbreaker_types.go
+// and ratelimit_types.go).
+var policyResource = schema.GroupVersionResource{
+	Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+	Resource: "backendtrafficpolicies",
+}
 
 const (
 	policyKind = "BackendTrafficPolicy"
@@ -58,18 +62,22 @@ func findPolicy(
 		return nil, err
 	}
 	if !found {
-		return nil, live.Refused("this cluster has no kind %s in %s: Envoy Gateway is not installed", policyKind, ref.APIVersion)
+		return nil, live.Refused("this cluster has no kind %s in %s: Envoy Gateway is not installed", policyKind,
+			ref.APIVersion)
 	}
 	o, err := c.Get(ctx, policyResource, ref)
 	if errors.Is(err, kube.ErrGone) {
-		no := live.Refused("there is no %s, and the bot makes none", ref)
+		no := live.Refused("%s does not exist; the bot does not create it", ref)
 		no.Hint = manifest(ref, field, pool.Knobs.Throttle)
 		return nil, fmt.Errorf("%w: %w", kube.ErrGone, no)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := &policyLimit{field: field, unit: localUnit(o), limit: limit{pool: pool, base: policyBase(o, field), now: parallelDefault}}
+	p := &policyLimit{field: field, unit: localUnit(o), limit: limit{
+		pool: pool, base: policyBase(o, field),
+		now: parallelDefault,
+	}}
 	if p.base.Value, err = readLimit(o, field); err != nil {
 		var no *incident.RefusedError
 		if !errors.As(err, &no) {
@@ -114,13 +122,14 @@ func policyField(pool incident.Pool, at incident.Target) (incident.WorkloadRef, 
 	}
 	k := pool.Knobs.Throttle
 	if k.Field != parallelField && k.Field != requestsField {
-		return ref, "", live.Refused("the field %q is not turned; only %s and %s are", k.Field, parallelField, requestsField)
+		return ref, "", live.Refused("unsupported field %q (supported: %s, %s)", k.Field, parallelField, requestsField)
 	}
 	ref.Namespace, ref.Name = k.Namespace, k.Name
 	return ref, k.Field, nil
 }
 
-// policyNeeds are the rights on the policy, and those to tell whether a policy for a whole Gateway limits the pool's route.
+// policyNeeds are the rights on the policy, and those to tell whether a policy for a whole Gateway limits the pool's
+// route.
 func policyNeeds(pool incident.Pool) []kube.Need {
 	k := pool.Knobs.Throttle
 	policy := kube.Place{Resource: policyResource, Namespace: k.Namespace, Name: k.Name}
@@ -173,16 +182,19 @@ func readLimit(o *unstructured.Unstructured, field string) (incident.Value, erro
 	return live.Int(n), nil
 }
 
-// localRule is the first local rate limit. Without one there is nothing to turn: a rule needs a unit and clients, which a person has to choose.
+// localRule is the first local rate limit. Without one there is nothing to turn: a rule needs a unit and clients,
+// which a person has to choose.
 func localRule(o *unstructured.Unstructured) (map[string]any, error) {
 	if kind := cluster.Text(o, "spec", "rateLimit", "type"); kind != "" && kind != "Local" {
-		return nil, live.Refused("%s %s has a rate limit of type %s; only local ones are turned", policyKind, o.GetName(), kind)
+		return nil, live.Refused("%s %s has a rate limit of type %s; only local ones are supported", policyKind, o.GetName(),
+			kind)
 	}
 	rules, _, err := unstructured.NestedSlice(o.Object, "spec", "rateLimit", "local", "rules")
 	if err != nil || len(rules) == 0 {
 		return nil, &incident.RefusedError{
-			Reason: fmt.Sprintf("%s %s has no local rate limit, and the bot makes none", policyKind, o.GetName()),
-			Hint:   "Add spec.rateLimit.local.rules with one rule whose limit does not bite, for example {limit: {requests: 1000, unit: Second}}.",
+			Reason: fmt.Sprintf("%s %s has no local rate limit; the bot does not create one", policyKind, o.GetName()),
+			Hint: "Add spec.rateLimit.local.rules with one rule whose limit is high enough to have no effect, for " +
+				"example {limit: {requests: 1000, unit: Second}}.",
 		}
 	}
 	rule, ok := rules[0].(map[string]any)
@@ -234,9 +246,11 @@ func (p *policyLimit) cost(to int64) string {
 	if p.field == requestsField {
 		status = "429"
 	}
-	s := fmt.Sprintf("Requests to %s beyond the limit are answered with %s. Every Envoy replica counts for itself: with N of them up to N times %d get through.", p.reach, status, to)
+	s := fmt.Sprintf("Requests to %s beyond the limit are answered with %s. Every Envoy replica counts for itself: "+
+		"with N of them up to N times %d get through.", p.reach, status, to)
 	if !p.base.Value.Present {
-		s += fmt.Sprintf(" The field is absent now, which means Envoy's default of %d; the undo takes it away again.", parallelDefault)
+		s += fmt.Sprintf(" The field is absent now, which means Envoy's default of %d; the undo takes it away again.",
+			parallelDefault)
 	}
 	return s
 }
@@ -259,7 +273,8 @@ func (p *policyLimit) inForce() error {
 	}
 	for _, v := range verdicts(p.base.Object) {
 		if v.against() && (v.kind != overridden || !p.reach.rest) {
-			return live.Refused("%s %s is not in force: the gateway says %s: %s", policyKind, p.base.Target.Name, v.Reason, v.Message)
+			return live.Refused("%s %s is not in force: the gateway says %s: %s", policyKind, p.base.Target.Name, v.Reason,
+				v.Message)
 		}
 	}
 	return nil
@@ -313,7 +328,8 @@ func (p *policyLimit) Change(to incident.Value) ([]live.Operation, error) {
 	return append(out, live.Add(at, n)), nil
 }
 
-// onlyOurs says that a circuitBreaker holds nothing but our field and what the API server filled in beside it. It came with our field and goes with it.
+// onlyOurs says that a circuitBreaker holds nothing but our field and what the API server filled in beside it. It
+// came with our field and goes with it.
 func onlyOurs(breaker map[string]any) bool {
 	for name, v := range breaker {
 		if name != parallelField && v != int64(parallelDefault) {
@@ -331,7 +347,8 @@ func manifest(ref incident.WorkloadRef, field string, k *incident.ThrottleKnob) 
 	}
 	limit := fmt.Sprintf("  circuitBreaker:\n    maxParallelRequests: %d\n", most)
 	if field == requestsField {
-		limit = fmt.Sprintf("  rateLimit:\n    type: Local\n    local:\n      rules:\n        - limit:\n            requests: %d\n            unit: Second\n", most)
+		limit = fmt.Sprintf("  rateLimit:\n    type: Local\n    local:\n      rules:\n        - limit:\n            "+
+			"requests: %d\n            unit: Second\n", most)
 	}
 	return fmt.Sprintf(`Apply one like this, with the name of the pool's own route:
 

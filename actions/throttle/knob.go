@@ -88,7 +88,8 @@ func (l limit) lowered(req incident.StepRequest) (int64, incident.Guardrail, err
 		return 0, incident.Guardrail{}, err
 	}
 	if asked > l.now {
-		return 0, incident.Guardrail{}, live.Refused("a throttle only lowers the limit; it is raised again by undoing the step")
+		return 0, incident.Guardrail{}, live.Refused("a throttle only lowers the limit; it is raised again by undoing " +
+			"the step")
 	}
 	return l.bounds().Adjust(l.now, asked)
 }

@@ -69,7 +69,8 @@ func (s seenRoute) below(namespace string, t policyTarget) (met incident.Truth, 
 	return met, why
 }
 
-// taken says whether a policy in a namespace takes the route by its labels, or what it hangs on, and why that is not known.
+// taken says whether a policy in a namespace takes the route by its labels, or what it hangs on, and why that is not
+// known.
 func (s seenRoute) taken(namespace string, by policySelector) (met incident.Truth, why string) {
 	switch {
 	case by.labels == nil:
@@ -77,7 +78,8 @@ func (s seenRoute) taken(namespace string, by policySelector) (met incident.Trut
 	case by.kind != routeKind && strings.HasSuffix(by.kind, "Route"):
 		return incident.False, ""
 	case by.kind != routeKind:
-		return incident.Undecided, fmt.Sprintf("its targetSelectors select objects of kind %s, whose labels are not looked at", by.kind)
+		return incident.Undecided, fmt.Sprintf("its targetSelectors select objects of kind %s, whose labels are not "+
+			"looked at", by.kind)
 	case !by.labels.Matches(s.labels):
 		return incident.False, ""
 	case s.Namespace == namespace:
@@ -90,12 +92,18 @@ func (s seenRoute) taken(namespace string, by policySelector) (met incident.Trut
 
 // readRoute reads the pool's route. Without the right to read it, what it says is not known.
 func readRoute(ctx context.Context, c *kube.Reader, at incident.RouteRef) (seenRoute, error) {
-	ref := incident.WorkloadRef{APIVersion: routeResource.GroupVersion().String(), Kind: routeKind, Namespace: at.Namespace, Name: at.Name}
+	ref := incident.WorkloadRef{
+		APIVersion: routeResource.GroupVersion().String(), Kind: routeKind,
+		Namespace: at.Namespace, Name: at.Name,
+	}
 	o, err := c.Get(ctx, routeResource, ref)
 	var no *incident.RefusedError
 	switch {
 	case errors.Is(err, kube.ErrGone):
-		return seenRoute{}, &incident.RefusedError{Reason: fmt.Sprintf("the pool's route %s does not exist", ref), Hint: "Correct pools[].http_route."}
+		return seenRoute{}, &incident.RefusedError{
+			Reason: fmt.Sprintf("the pool's route %s does not exist", ref),
+			Hint:   "Correct pools[].http_route.",
+		}
 	case errors.As(err, &no) && no.Cause == incident.CauseRight:
 		return seenRoute{RouteRef: at, unread: no.Reason}, nil
 	case err != nil:
@@ -111,7 +119,10 @@ func readRoute(ctx context.Context, c *kube.Reader, at incident.RouteRef) (seenR
 		if !ok {
 			return seenRoute{}, live.Refused("spec.parentRefs of %s cannot be read", ref)
 		}
-		p := parent{policyTarget{gatewayAPI, gatewayKind, word(m, "name"), word(m, "sectionName")}, at.Namespace} // the Gateway API's defaults
+		p := parent{
+			policyTarget{gatewayAPI, gatewayKind, word(m, "name"), word(m, "sectionName")},
+			at.Namespace,
+		} // the Gateway API's defaults
 		if group, ok := m["group"].(string); ok {
 			p.group = group
 		}
@@ -127,7 +138,9 @@ func readRoute(ctx context.Context, c *kube.Reader, at incident.RouteRef) (seenR
 }
 
 // reachIn finds out whom a policy limits. wrong refuses one that does not limit the pool's route.
-func reachIn(ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, route incident.RouteRef) (r reach, wrong, err error) {
+func reachIn(
+	ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, route incident.RouteRef,
+) (r reach, wrong, err error) {
 	if r, wrong = reachOf(o, route); wrong != nil {
 		return r, wrong, nil
 	}
@@ -151,9 +164,11 @@ func reachIn(ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, 
 	return r, wrong, err
 }
 
-// leavesRoute says whether the policies that count in place of this one for some of its routes leave it the pool's. Envoy Gateway says of which routes only in a
-// sentence, so the policies themselves are looked at.
-func leavesRoute(ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, seen seenRoute) (rest bool, wrong, err error) {
+// leavesRoute says whether the policies that count in place of this one for some of its routes leave it the pool's.
+// Envoy Gateway says of which routes only in a sentence, so the policies themselves are looked at.
+func leavesRoute(
+	ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, seen seenRoute,
+) (rest bool, wrong, err error) {
 	places := []string{seen.Namespace, o.GetNamespace()}
 	slices.Sort(places)
 	for _, namespace := range slices.Compact(places) {
@@ -182,7 +197,8 @@ func narrower(other, o *unstructured.Unstructured, seen seenRoute) error {
 	if err != nil {
 		return err
 	}
-	// One for the same whole Gateway is no narrower one: Envoy Gateway takes the older of the two and says of the other that it conflicts.
+	// One for the same whole Gateway is no narrower one: Envoy Gateway takes the older of the two and says of the other
+	// that it conflicts.
 	r.targets = slices.DeleteFunc(r.targets, func(t policyTarget) bool { return t.kind == gatewayKind && t.section == "" })
 	if !r.own {
 		r = r.with(seen)
@@ -190,6 +206,7 @@ func narrower(other, o *unstructured.Unstructured, seen seenRoute) error {
 	if r.met == incident.False {
 		return nil
 	}
-	return live.Refused("%s %s/%s counts for the pool's route HTTPRoute %s, or may, in place of %s/%s: name it in pools[].knobs.throttle",
+	return live.Refused("%s %s/%s counts for the pool's route HTTPRoute %s, or may, in place of %s/%s: name it in "+
+		"pools[].knobs.throttle",
 		policyKind, other.GetNamespace(), other.GetName(), seen.RouteRef, o.GetNamespace(), o.GetName())
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Rollout asks what the gateways say of the policy (Gateway API, PolicyStatus). Without a word from them there is nothing to wait for.
+// Rollout asks what the gateways say of the policy (Gateway API, PolicyStatus). Without a word from them there is
+// nothing to wait for.
 func (p *policyLimit) Rollout(_ context.Context, _ incident.Op, _ incident.Value) (incident.Rollout, error) {
 	all := verdicts(p.base.Object)
 	for _, v := range all {
@@ -28,14 +29,16 @@ func (p *policyLimit) Rollout(_ context.Context, _ incident.Op, _ incident.Value
 	return live.RolloutDone("The gateway has accepted the policy."), nil
 }
 
-// aboveRoutes says that the policy is for a Gateway. That another policy overrides it for some of its routes was looked at before the write.
+// aboveRoutes says that the policy is for a Gateway. That another policy overrides it for some of its routes was
+// looked at before the write.
 func (p *policyLimit) aboveRoutes() bool {
 	r, err := reachOf(p.base.Object, incident.RouteRef{})
 	return err == nil && slices.ContainsFunc(r.targets, policyTarget.aboveRoutes)
 }
 
-// The conditions that say whether a policy is in force. Envoy Gateway sets Overridden beside Accepted when a policy of a route or a listener counts in place
-// of this one, be it for some of its routes only; for which it says in no field.
+// The conditions that say whether a policy is in force. Envoy Gateway sets Overridden beside Accepted when a policy
+// of a route or a listener counts in place of this one, be it for some of its routes only; for which it says in no
+// field.
 const (
 	accepted   = "Accepted"
 	overridden = "Overridden"

@@ -22,7 +22,8 @@ const (
 	routeKind       = "HTTPRoute"
 )
 
-// policyTarget is one object that a traffic policy limits: a Gateway with all its routes, or a route. It is in the policy's own namespace.
+// policyTarget is one object that a traffic policy limits: a Gateway with all its routes, or a route. It is in the
+// policy's own namespace.
 type policyTarget struct{ group, kind, name, section string }
 
 // String is "HTTPRoute llama-70b".
@@ -36,15 +37,16 @@ func (p policyTarget) String() string {
 // aboveRoutes says that the target is one on which routes hang: a Gateway, a ListenerSet, or one of their listeners.
 func (p policyTarget) aboveRoutes() bool { return !strings.HasSuffix(p.kind, "Route") }
 
-// policySelector takes objects of a kind by their labels. wide says that it may take them from other namespaces than the policy's; labels is nil when
-// they cannot be read.
+// policySelector takes objects of a kind by their labels. wide says that it may take them from other namespaces than
+// the policy's; labels is nil when they cannot be read.
 type policySelector struct {
 	group, kind string
 	labels      labels.Selector
 	wide        bool
 }
 
-// policyTargets are what a policy names, and by which labels it takes further objects (Envoy Gateway api/v1alpha1 policy_helpers.go).
+// policyTargets are what a policy names, and by which labels it takes further objects (Envoy Gateway api/v1alpha1
+// policy_helpers.go).
 func policyTargets(o *unstructured.Unstructured) (all []policyTarget, selectors []policySelector, err error) {
 	refs, _, err := unstructured.NestedSlice(o.Object, "spec", "targetRefs")
 	if err != nil {
@@ -58,7 +60,10 @@ func policyTargets(o *unstructured.Unstructured) (all []policyTarget, selectors 
 		if !ok {
 			return nil, nil, live.Refused("spec.targetRefs of %s cannot be read", o.GetName())
 		}
-		all = append(all, policyTarget{group: word(m, "group"), kind: word(m, "kind"), name: word(m, "name"), section: word(m, "sectionName")})
+		all = append(all, policyTarget{
+			group: word(m, "group"), kind: word(m, "kind"), name: word(m, "name"),
+			section: word(m, "sectionName"),
+		})
 	}
 	found, _, err := unstructured.NestedSlice(o.Object, "spec", "targetSelectors")
 	if err != nil {
@@ -69,7 +74,10 @@ func policyTargets(o *unstructured.Unstructured) (all []policyTarget, selectors 
 		if !ok {
 			return nil, nil, live.Refused("spec.targetSelectors of %s cannot be read", o.GetName())
 		}
-		selectors = append(selectors, policySelector{group: word(m, "group"), kind: word(m, "kind"), labels: selectorIn(m), wide: m["namespaces"] != nil})
+		selectors = append(selectors, policySelector{
+			group: word(m, "group"), kind: word(m, "kind"), labels: selectorIn(m),
+			wide: m["namespaces"] != nil,
+		})
 	}
 	return all, selectors, nil
 }
@@ -97,7 +105,8 @@ type reach struct {
 	namespace string
 	targets   []policyTarget
 	selectors []policySelector
-	// route is the pool's; zero where it names none. own says that the policy names it, met whether the policy limits it, and doubt why that is not known.
+	// route is the pool's; zero where it names none. own says that the policy names it, met whether the policy limits
+	// it, and doubt why that is not known.
 	route incident.RouteRef
 	own   bool
 	met   incident.Truth
@@ -106,7 +115,8 @@ type reach struct {
 	rest bool
 }
 
-// reachOf is as much as the policy itself says. Whether it limits the pool's route is undecided unless it names it, or nothing but other routes.
+// reachOf is as much as the policy itself says. Whether it limits the pool's route is undecided unless it names it,
+// or nothing but other routes.
 func reachOf(o *unstructured.Unstructured, route incident.RouteRef) (reach, error) {
 	r := reach{namespace: o.GetNamespace(), route: route, met: incident.Undecided}
 	var err error
@@ -157,11 +167,13 @@ func (r reach) wrong(o *unstructured.Unstructured, seen seenRoute) error {
 	if r.route.IsZero() || r.met != incident.False {
 		return nil
 	}
-	no := live.Refused("%s %s/%s is for %s and not for the pool's route HTTPRoute %s", policyKind, o.GetNamespace(), o.GetName(), r, r.route)
+	no := live.Refused("%s %s/%s is for %s and not for the pool's route HTTPRoute %s", policyKind, o.GetNamespace(),
+		o.GetName(), r, r.route)
 	if len(seen.parents) > 0 {
 		no.Reason += ", which hangs on " + seen.String()
 	}
-	no.Hint = "Name a policy whose targetRefs have the pool's route in pools[].knobs.throttle, or correct pools[].http_route."
+	no.Hint = "Name a policy whose targetRefs have the pool's route in pools[].knobs.throttle, or correct " +
+		"pools[].http_route."
 	return no
 }
 
@@ -184,7 +196,8 @@ func (r reach) String() string {
 func (r reach) others() string {
 	for _, t := range r.targets {
 		if t.aboveRoutes() {
-			return fmt.Sprintf("the policy is for every route of %s: the requests of other models behind it are turned away too", t)
+			return fmt.Sprintf("the policy is for every route of %s: the requests of other models behind it are turned "+
+				"away too", t)
 		}
 	}
 	if len(r.selectors) > 0 {
@@ -199,7 +212,8 @@ func (r reach) others() string {
 func (r reach) guards() []incident.Guardrail {
 	var out []incident.Guardrail
 	if r.undecided() {
-		out = append(out, live.Caution(targetGuard, "whether %s limits the pool's route HTTPRoute %s at all is not known: %s", r, r.route, r.doubt))
+		out = append(out, live.Caution(targetGuard,
+			"whether %s limits the pool's route HTTPRoute %s at all is not known: %s", r, r.route, r.doubt))
 	}
 	switch others := r.others(); {
 	case others != "":
@@ -207,5 +221,6 @@ func (r reach) guards() []incident.Guardrail {
 	case r.own:
 		return append(out, live.Pass(targetGuard, "the policy is for %s, the pool's own route", r))
 	}
-	return append(out, live.Pass(targetGuard, "the policy is for %s; the pool names no route (http_route) to compare it with", r))
+	return append(out, live.Pass(targetGuard,
+		"the policy is for %s; the pool names no route (http_route) to compare it with", r))
 }

@@ -238,14 +238,21 @@ func (l *loader) bounds(path string, low, high int64) {
 }
 
 func (l *loader) throttle(path string, f throttleFile) {
-	if f.Kind != "envoy-gateway" {
-		l.at(path+".kind", "%q is not known; only envoy-gateway is", f.Kind)
+	all := incident.Gateways()
+	i := slices.IndexFunc(all, func(g incident.Gateway) bool { return g.Name == f.Kind })
+	if i < 0 {
+		var names []string
+		for _, g := range all {
+			names = append(names, g.Name)
+		}
+		l.at(path+".kind", "%q is not known (supported: %s)", f.Kind, strings.Join(names, ", "))
+		i = 0 // the other settings are checked as those of the first
 	}
-	if !slices.Contains([]string{"maxParallelRequests", "requests"}, f.Field) {
-		l.at(path+".field", "%q is not maxParallelRequests or requests", f.Field)
+	if !slices.Contains(all[i].Fields, f.Field) {
+		l.at(path+".field", "%q is not %s", f.Field, strings.Join(all[i].Fields, " or "))
 	}
 	if f.Namespace == "" || f.Name == "" {
-		l.at(path, "needs namespace and name of the BackendTrafficPolicy")
+		l.at(path, "needs namespace and name of the %s", all[i].Object)
 	}
 	l.bounds(path, f.Min, f.Max)
 }

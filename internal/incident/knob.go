@@ -166,3 +166,18 @@ func (k Knobs) Only(kind StepKind) Knobs {
 	}
 	return k
 }
+
+// Gateway is a mechanism that limits the requests to a pool, as the configuration names it.
+type Gateway struct {
+	Name string
+	// Object is the kind that holds the limit, and Fields are those of its fields that may be a limit.
+	Object string
+	Fields []string
+}
+
+// Gateways has a row for each of them. actions/throttle adjusts them.
+func Gateways() []Gateway {
+	return []Gateway{
+		{Name: "envoy-gateway", Object: "BackendTrafficPolicy", Fields: []string{"maxParallelRequests", "requests"}},
+	}
+}

@@ -44,7 +44,7 @@ func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, []incident.Pool{inMode(llama(), mode)})
 			b.live.refuse[incident.StepReplicas] = &incident.RefusedError{
-				Reason: "the bot lacks the right to patch deployments.apps/scale",
+				Reason: "the bot lacks permission to patch deployments.apps/scale",
 			}
 			b.sight.see(sick(5, addReplica()))
 			got, err := b.investigator.Diagnose(t.Context(), "llama", nil)
@@ -52,7 +52,7 @@ func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := got[0].Plan.Steps[0]
-			if strings.Contains(s.Reason, "lacks the right to patch") != refused || refused && s.State != incident.StepRefused ||
+			if strings.Contains(s.Reason, "lacks permission to patch") != refused || refused && s.State != incident.StepRefused ||
 				!got[0].DryRun {
 				t.Errorf("the step is %s (%s)", s.State, s.Reason)
 			}

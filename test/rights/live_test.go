@@ -193,11 +193,11 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 	}{
 		"knob replicas, pool plain":               {true, false, "Deployment " + ns + "/plain spec.replicas (scale): 2 now, 3 accepted as a dry run", "owner: "},
 		"knob max_num_batched_tokens, pool plain": {true, false, "args[vllm] --max-num-batched-tokens: 8192 now, 4096 accepted as a dry run", "owner: "},
-		"knob throttle, pool plain":               {false, false, "can't be adjusted: there is no BackendTrafficPolicy", "apiVersion: gateway.envoyproxy.io/v1alpha1"},
+		"knob throttle, pool plain":               {false, false, "can't be adjusted: BackendTrafficPolicy", "apiVersion: gateway.envoyproxy.io/v1alpha1"},
 		"rights, pool plain":                      {true, false, "all that mode approve needs for replicas, max_num_batched_tokens; nothing was asked for the knobs that can't be adjusted", ""},
 		"knob replicas, pool argo":                {true, true, "2 now, 3 accepted as a dry run", "caution: Argo CD application models"},
 		"rights, pool argo":                       {true, false, "all that mode approve needs", ""},
-		"knob replicas, pool full":                {true, false, "can be adjusted, but not right now: it is at its limit already: 2, and 2 is the most", ""},
+		"knob replicas, pool full":                {true, false, "can be adjusted, but not right now: already at the limit: 2 (the maximum is 2)", ""},
 		"knob max_num_batched_tokens, pool shell": {false, false, "can't be adjusted: ", ""},
 		"rights, pool shell":                      {true, false, "all that reading needs; nothing was asked for the knobs that can't be adjusted", ""},
 		"knob replicas, pool kserve":              {false, false, "can't be adjusted: this cluster has no kind InferenceService", ""},
@@ -269,8 +269,8 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 				return
 			}
 			for where, want := range map[string]string{
-				"knob replicas, pool plain":   "not checked by the API server\nrefused: the bot lacks the right to patch deployments.apps/scale",
-				"knob replicas, pool dry-run": "not checked by the API server\ncaution: the bot lacks the right to patch deployments.apps/scale",
+				"knob replicas, pool plain":   "not checked by the API server\nrefused: the bot lacks permission to patch deployments.apps/scale",
+				"knob replicas, pool dry-run": "not checked by the API server\ncaution: the bot lacks permission to patch deployments.apps/scale",
 			} {
 				f := got[where]
 				if text := f.Text + "\n" + strings.Join(f.More, "\n"); !strings.Contains(strings.ReplaceAll(text, ownerLine(f), ""), want) || f.Good != f.Caution {
