@@ -224,8 +224,12 @@ func knobsText(k incident.Knobs) string {
 	if k.Replicas != nil {
 		out = append(out, fmt.Sprintf("replicas %d to %d", k.Replicas.Min, k.Replicas.Max))
 	}
-	if b := k.MaxNumBatchedTokens; b != nil {
-		text := fmt.Sprintf("max_num_batched_tokens %d to %d", b.Min, b.Max)
+	for _, kind := range k.Kinds() {
+		b := k.Argument(kind)
+		if b == nil {
+			continue
+		}
+		text := fmt.Sprintf("%s %d to %d", kind, b.Min, b.Max)
 		if b.Default > 0 {
 			text += fmt.Sprintf(" (%d where the flag is not given)", b.Default)
 		}

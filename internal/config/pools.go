@@ -179,8 +179,10 @@ func (l *loader) knobs(path string, f knobsFile, w incident.WorkloadRef) inciden
 	if (k.Replicas != nil || k.MaxNumBatchedTokens != nil) && w.IsZero() {
 		l.at(path, "replicas and max_num_batched_tokens need the pool's workload")
 	}
-	if k.MaxNumBatchedTokens != nil && w.Container == "" && !w.IsZero() {
-		l.at(path+".max_num_batched_tokens", "needs workload.container: the container whose arguments are vLLM's")
+	for _, kind := range k.Kinds() {
+		if k.Argument(kind) != nil && w.Container == "" && !w.IsZero() {
+			l.at(path+"."+string(kind), "needs workload.container: the container whose arguments are vLLM's")
+		}
 	}
 	if t := f.Throttle; t != nil {
 		l.throttle(path+".throttle", *t)
