@@ -18,7 +18,7 @@ func refuse(name, reason string, args ...any) incident.Guardrail {
 func mode(in Input) incident.Guardrail {
 	switch in.Mode {
 	case incident.ModeObserve:
-		return refuse("mode", "mode observe: nothing is changed and nobody is asked")
+		return refuse("mode", "mode observe: nothing is proposed or changed")
 	case incident.ModeDryRun:
 		if !in.DryRun {
 			return refuse("mode", "the pool is in mode dry-run now; nothing is written for an incident that began before")
@@ -38,9 +38,9 @@ func undoMode(in Input) incident.Guardrail {
 	case in.Mode == incident.ModeApprove || in.Mode == incident.ModeAuto:
 		return pass("mode", "mode %s", in.Mode)
 	case in.Mode == incident.ModeObserve && in.By.Person():
-		return pass("mode", "mode observe, and a person asked for the undo")
+		return pass("mode", "mode observe, and an approver requested the undo")
 	case in.Mode == incident.ModeObserve:
-		return refuse("mode", "mode observe: the bot takes nothing back by itself; a person may")
+		return refuse("mode", "mode observe: nothing is rolled back automatically; an approver may")
 	case in.Mode == incident.ModeDryRun:
 		return refuse("mode", "mode dry-run: nothing is written")
 	default:
@@ -87,7 +87,7 @@ func coolDown(in Input, s Settings) incident.Guardrail {
 				incident.FormatDuration(in.Now.Sub(end)), incident.FormatDuration(until.Sub(in.Now)))
 		}
 	}
-	return pass("cool-down", "no change to %s in the last %s", in.Step.Target.Object(), incident.FormatDuration(s.CoolDown))
+	return pass("cool-down", "no change in the last %s", incident.FormatDuration(s.CoolDown))
 }
 
 // tookEffect says whether a write changed the object, or may have: one without an end counts, and one whose end only a
@@ -138,14 +138,14 @@ func availability(in Input) incident.Guardrail {
 	case *c.ReadyReplicas < 2:
 		return refuse(name, "it restarts the only pod")
 	case c.RolloutRunning:
-		return refuse(name, "a rollout is running already")
+		return refuse(name, "a rollout is already running")
 	}
 	w := in.Readings[incident.SignalWaiting]
 	switch {
 	case !w.HasValue():
-		return refuse(name, "it restarts pods, and how many requests wait is not known (%s)", w.Text())
+		return refuse(name, "it restarts pods, and the number of queued requests is unknown (%s)", w.Text())
 	case *w.Value > 0:
-		return refuse(name, "it restarts pods while %s requests wait: that takes capacity that is missing; reduce the load first", w.Text())
+		return refuse(name, "a restart would remove capacity while %s requests are queued; reduce the load first", w.Text())
 	}
-	return pass(name, "all %d pods are ready and nothing waits", *c.Replicas)
+	return pass(name, "all %d pods are ready and no requests are queued", *c.Replicas)
 }

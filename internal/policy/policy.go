@@ -111,7 +111,7 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 		return Refused, why
 	}
 	if step.Kind == incident.StepManual {
-		return Refused, "this step is for a person"
+		return Refused, "this step is manual"
 	}
 	switch m {
 	case incident.ModeAuto:
@@ -121,7 +121,7 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 		}
 		if all := step.Cautions(); len(all) > 0 {
 			answer, why := needApproval(approvers)
-			return answer, "policy runs no step that has a caution (" + strings.Join(all, "; ") + "); " + why
+			return answer, "not auto-approved because of a caution (" + strings.Join(all, "; ") + "); " + why
 		}
 		// Policy is nobody's second person.
 		alone := max(step.Needs.Approvals, approvers.Count) <= 1
@@ -149,14 +149,14 @@ func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approver
 		return ""
 	}
 	if need := max(1, approvers.Count); len(counting) < need {
-		return fmt.Sprintf("the approvers were changed: %d of the %d approvals that it needs now count", len(counting), need)
+		return fmt.Sprintf("the approvers changed: %d of the %d approvals needed now count", len(counting), need)
 	}
 	return ""
 }
 
 func needApproval(a incident.Approvers) (Answer, string) {
 	if len(a.Users) == 0 && len(a.Groups) == 0 {
-		return NeedsApproval, "nobody is allowed to approve this in Slack: the list of approvers is empty; use the command line"
+		return NeedsApproval, "no one can approve this in Slack: the list of approvers is empty; use the command line"
 	}
 	return NeedsApproval, fmt.Sprintf("needs %d approval(s)", max(1, a.Count))
 }

@@ -89,8 +89,8 @@ func TestGuardrailsRefuse(t *testing.T) {
 		}},
 		{"restart with the workload unknown", "not known: forbidden", func(in *Input) { in.Cluster.Error = "forbidden" }},
 		{"restart without replica counts", "not known", func(in *Input) { in.Cluster.Replicas = nil }},
-		{"restart in a rollout", "rollout is running", func(in *Input) { in.Cluster.RolloutRunning = true }},
-		{"restart while requests wait", "12 requests wait", func(in *Input) {
+		{"restart in a rollout", "rollout is already running", func(in *Input) { in.Cluster.RolloutRunning = true }},
+		{"restart while requests wait", "12 requests are queued", func(in *Input) {
 			in.Readings["waiting"] = incident.Reading{Value: new(12.0), Unit: incident.UnitCount}
 		}},
 		{"restart with the queue unknown", "no data", func(in *Input) { delete(in.Readings, "waiting") }},

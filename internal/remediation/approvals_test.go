@@ -81,7 +81,7 @@ func TestTheApproversOfNowAreAskedForBeforeTheWrite(t *testing.T) {
 	}{
 		{
 			"a higher count", llama(), approvedBy(incident.Approvers{Users: []string{"U-ADA"}, Count: 2}),
-			"1 of the 2 approvals that it needs now count",
+			"1 of the 2 approvals needed now count",
 		},
 		{
 			"the approver is none any more", llama(), approvedBy(incident.Approvers{Users: []string{"U-BOB"}}),

@@ -164,7 +164,7 @@ func passes(extra ...incident.Guardrail) []incident.Guardrail {
 	return append([]incident.Guardrail{
 		pass("bounds", "within its bounds"), pass("mode", "mode approve"), pass("pause", "not paused"),
 		pass("lock", "no other step is open on Deployment llm/llama-70b"),
-		pass("cool-down", "no change to Deployment llm/llama-70b in the last 10 min"),
+		pass("cool-down", "no change in the last 10 min"),
 		pass("budget", "0 of 4 changes this hour, 1 of 12 today"),
 	}, extra...)
 }
@@ -220,7 +220,7 @@ func refusedBatchStep() incident.Step {
 	s := batchStep()
 	s.Guardrails = passes(incident.Guardrail{
 		Name: "availability", Verdict: incident.GuardRefuse,
-		Reason: "it restarts pods while 41 requests wait: that takes capacity that is missing; reduce the load first",
+		Reason: "a restart would remove capacity while 41 requests are queued; reduce the load first",
 	})
 	s.Diff = ""
 	return digested(s)
