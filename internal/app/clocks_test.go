@@ -68,7 +68,7 @@ func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 	}
 	slow := begin(-4 * time.Minute)
 	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, slow.Now())
-	if err := slow.Commit(t.Context(), incident.Change{Incident: inc, DueAt: slow.Now(), Redraw: true}); err != nil {
+	if err := slow.Commit(t.Context(), incident.Change{Incident: inc, DueAt: slow.Now(), Render: true}); err != nil {
 		t.Fatal(err)
 	}
 	<-slack.begun

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// Result is what an event made of an incident: its new value and the lines for the journal (without Seq; the store numbers them).
+// Result is what an event made of an incident: its new value and the lines for the journal (without Seq; the store
+// numbers them).
 type Result struct {
 	Incident Incident
 	Entries  []Entry
-	// Redraw says that people should see the change in the message.
-	Redraw bool
+	// Render says that people should see the change in the message.
+	Render bool
 }
 
-// Apply works out what an event makes of an incident at a time. It is total and pure: every pair of state and event has an answer. The
-// answer is either a Result or a *RefusedError whose text a person may read; the incident passed in is never changed.
-// The journal says everything that Apply did.
+// Apply works out what an event makes of an incident at a time. It is total and pure: every pair of state and event has
+// an answer. The answer is either a Result or a *RefusedError whose text a person may read; the incident passed in is
+// never changed. The journal says everything that Apply did.
 func Apply(inc Incident, ev Event, now time.Time) (Result, error) {
 	return ApplyAll(inc, []Event{ev}, now)
 }
@@ -44,7 +45,7 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 		}
 	}
 	a.inc.UpdatedAt = now
-	return Result{Incident: a.inc, Entries: a.entries, Redraw: a.redraw}, nil
+	return Result{Incident: a.inc, Entries: a.entries, Render: a.render}, nil
 }
 
 type applier struct {
@@ -52,7 +53,7 @@ type applier struct {
 	now     time.Time
 	kind    EventKind
 	entries []Entry
-	redraw  bool
+	render  bool
 	// noteStep becomes Incident.NoteStep with a note that says the reason of this step.
 	noteStep string
 	// index is where each alert is in the incident, by its fingerprint; nil when it is to be made.
@@ -70,8 +71,8 @@ func (a *applier) dispatch(ev Event) error {
 		return a.investigated(e)
 	case Asked:
 		a.asked(e)
-	case Quieted:
-		a.quiet(QuietNone, e.Note)
+	case Muted:
+		a.mute(NotMuted, e.Note)
 	case Decided:
 		return a.decided(e)
 	case Expired:
@@ -142,7 +143,7 @@ func (a *applier) say(n Note) { a.add(nil, "", true, nil, n) }
 // sayAlways is say for a line that is kept whatever its kind.
 func (a *applier) sayAlways(n Note) {
 	a.entries = append(a.entries, Entry{At: a.now, Kind: a.kind, Said: n, Thread: true})
-	a.redraw = true
+	a.render = true
 }
 
 // note adds a line to the journal only.
@@ -164,7 +165,7 @@ func (a *applier) add(by *Actor, step string, thread bool, data any, n Note) {
 		}
 	}
 	a.record(e)
-	a.redraw = true
+	a.render = true
 }
 
 // edit changes the step with the id, in the plan or among the steps of earlier plans.
@@ -191,9 +192,9 @@ func (a *applier) edit(id string, change func(*Step)) (Step, error) {
 	return *s, nil
 }
 
-func (a *applier) quiet(why Quiet, note Note) {
+func (a *applier) mute(why MuteReason, note Note) {
 	a.inc.State = StateWatching
-	a.inc.Quiet = why
+	a.inc.MuteReason = why
 	a.setNote(note)
 	a.inc.Active = nil
 	if a.inc.Plan != nil {
@@ -215,13 +216,13 @@ func (a *applier) closed(e Closed) error {
 		why = Note{Kind: NoteClosedBy, By: e.By, Why: e.Reason}
 	}
 	a.setNote(why)
-	a.retire("the incident is closed")
+	a.supersede("the incident is closed")
 	a.by(e.By, "", why)
 	return nil
 }
 
-// retire supersedes every step that still waits for somebody.
-func (a *applier) retire(why string) {
+// supersede marks every step that still waits for a decision as superseded.
+func (a *applier) supersede(why string) {
 	if a.inc.Plan == nil {
 		return
 	}

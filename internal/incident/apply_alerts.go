@@ -113,7 +113,7 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 	}
 	a.inc.Reopened++
 	a.inc.ClosedAt = time.Time{}
-	a.inc.Quiet = QuietNone
+	a.inc.MuteReason = NotMuted
 	a.inc.AckedBy = nil // it was the episode before that somebody has seen
 	a.setNote(Note{})   // it said why the incident ended; without a pool the engine's next turn puts the advice there
 	a.inc.HealthySince, a.inc.ChangedAt = time.Time{}, time.Time{}

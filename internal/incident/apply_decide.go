@@ -82,7 +82,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		a.by(d.By, s.ID, Note{Kind: NoteApprovedPart, By: d.By, Step: s.Title, Count: len(s.Approvals), Of: need})
 		return nil
 	}
-	a.inc.State, a.inc.Quiet = StateApplying, QuietNone
+	a.inc.State, a.inc.MuteReason = StateApplying, NotMuted
 	a.setNote(Note{})
 	a.inc.UndoOffered = ""
 	a.inc.Active = &Active{Step: s.ID, Op: OpApply, Phase: PhaseRecheck, Since: a.now, By: d.By}
@@ -99,7 +99,7 @@ func (a *applier) deny(d Decision, s Step) error {
 	}
 	a.by(d.By, s.ID, Note{Kind: NoteDenied, By: d.By, Step: s.Title, Why: d.Reason})
 	if len(a.inc.Proposed()) == 0 {
-		a.quiet(QuietDenied, Note{Kind: NoteAllDenied})
+		a.mute(MutedDenied, Note{Kind: NoteAllDenied})
 	}
 	return nil
 }

@@ -18,30 +18,30 @@ func (a *applier) investigated(e Investigated) error {
 
 	switch {
 	case e.Healthy == True && before.State == StateDeciding:
-		a.retire("metrics are healthy again")
-		a.quiet(QuietNone, Note{Kind: NoteHealthyAgain})
+		a.supersede("metrics are healthy again")
+		a.mute(NotMuted, Note{Kind: NoteHealthyAgain})
 		return nil
-	case before.State == StateWatching && a.staysQuiet(e, !before.HealthySince.IsZero()):
-		a.stayQuiet(e)
+	case before.State == StateWatching && a.staysMuted(e, !before.HealthySince.IsZero()):
+		a.stayMuted(e)
 		return nil
 	case before.State == StateDeciding && a.samePlan(e):
 		return a.refresh(e)
 	case before.State == StateDeciding && e.Unread && a.sameDiagnosis(e):
 		// The API server cannot be asked: the plan stays, and is asked about again at the click.
 		a.inc.Diagnosis = e.Diagnosis
-		a.redraw = true
+		a.render = true
 		return nil
 	case before.State == StateDeciding && e.Diagnosis == nil && e.Healthy == Undecided:
 		// Prometheus cannot be asked: likewise.
 		a.setNote(Text(e.Note))
-		a.redraw = true
+		a.render = true
 		return nil
 	}
 	return a.replan(e)
 }
 
-// refreshPlan takes over what the same plan says now: the evidence, and the words for a person, which name readings and pods. They must not send anybody to the pod
-// that was the bad one an hour ago.
+// refreshPlan takes over what the same plan says now: the evidence, and the words for a person, which name readings and
+// pods. They must not send anybody to the pod that was the bad one an hour ago.
 func (a *applier) refreshPlan(e Investigated) {
 	a.inc.Diagnosis = e.Diagnosis
 	for n := range a.inc.Plan.Steps {
@@ -51,16 +51,16 @@ func (a *applier) refreshPlan(e Investigated) {
 	}
 }
 
-// stayQuiet takes the new readings over and says what is new about them, once.
-func (a *applier) stayQuiet(e Investigated) {
-	a.redraw = true
+// stayMuted takes the new readings over and says what is new about them, once.
+func (a *applier) stayMuted(e Investigated) {
+	a.render = true
 	if a.inc.Plan != nil && e.Diagnosis != nil && a.samePlan(e) {
 		a.refreshPlan(e)
 	}
 	switch {
 	case e.Healthy == True:
-		a.inc.Quiet = QuietNone
-	case e.Diagnosis == nil && a.inc.Quiet == QuietNone && len(a.inc.Applied()) == 0:
+		a.inc.MuteReason = NotMuted
+	case e.Diagnosis == nil && a.inc.MuteReason == NotMuted && len(a.inc.Applied()) == 0:
 		a.setNote(Text(e.Note))
 	}
 }
@@ -74,19 +74,19 @@ func (a *applier) health(h Truth) {
 	}
 }
 
-// staysQuiet says whether a watched incident has no reason to ask: it is healthy, nothing is known, a person said no to this very
-// diagnosis, or nothing can be run and that was said already. A relapse after health is a reason.
-func (a *applier) staysQuiet(e Investigated, relapse bool) bool {
+// staysMuted says whether a watched incident has no reason to ask: it is healthy, nothing is known, a person said no to
+// this very diagnosis, or nothing can be run and that was said already. A relapse after health is a reason.
+func (a *applier) staysMuted(e Investigated, relapse bool) bool {
 	if e.Healthy == True || e.Diagnosis == nil {
 		return true
 	}
-	if a.inc.Quiet == QuietDenied && a.inc.Diagnosis == nil && !relapse {
+	if a.inc.MuteReason == MutedDenied && a.inc.Diagnosis == nil && !relapse {
 		return true // aborted before there was a diagnosis: the no covers what was going on
 	}
 	if relapse || a.inc.Diagnosis == nil || a.inc.Diagnosis.Name != e.Diagnosis.Name {
 		return false
 	}
-	return a.inc.Quiet != QuietNone || (!executable(e.Steps) && a.samePlan(e))
+	return a.inc.MuteReason != NotMuted || (!executable(e.Steps) && a.samePlan(e))
 }
 
 func executable(steps []Step) bool { return slices.ContainsFunc(steps, Step.Executable) }
@@ -104,8 +104,8 @@ func (a *applier) sameDiagnosis(e Investigated) bool {
 	return a.inc.Plan != nil && a.inc.Diagnosis != nil && e.Diagnosis != nil && a.inc.Diagnosis.Name == e.Diagnosis.Name
 }
 
-// refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now: a refused step may become free, and the
-// other way round. Approvals of a step that was refused meanwhile do not count any more.
+// refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now: a refused
+// step may become free, and the other way round. Approvals of a step that was refused meanwhile do not count any more.
 func (a *applier) refresh(e Investigated) error {
 	a.refreshPlan(e)
 	for n := range a.inc.Plan.Steps {
@@ -123,15 +123,15 @@ func (a *applier) refresh(e Investigated) error {
 		}
 		s.State, s.Reason, s.Approvals = StepRefused, s.Refusal(), nil
 	}
-	a.redraw = true
+	a.render = true
 	if len(a.inc.Proposed()) == 0 && a.inc.UndoOffered == "" {
-		a.quiet(QuietNone, noStepNote(*a.inc.Plan, e.Note))
+		a.mute(NotMuted, noStepNote(*a.inc.Plan, e.Note))
 	}
 	return nil
 }
 
-// require takes over how many approvals the configuration asks for now. More are needed at once. Fewer are shown first: what was approved under the higher
-// number is asked for anew, so that nothing runs without a click on what it needs.
+// require takes over how many approvals the configuration asks for now. More are needed at once. Fewer are shown first:
+// what was approved under the higher number is asked for anew, so that nothing runs without a click on what it needs.
 func (a *applier) require(s *Step, approvals int) {
 	shown := max(1, s.Needs.Approvals)
 	s.Needs.Approvals = max(1, approvals)
@@ -148,13 +148,13 @@ func (a *applier) require(s *Step, approvals int) {
 // replan puts a new plan in the place of the old one. Applied steps of the old plan are kept and can be undone.
 func (a *applier) replan(e Investigated) error {
 	asked := a.askedUntil(e)
-	a.retire("the plan was replaced")
+	a.supersede("the plan was replaced")
 	a.inc.AppliedEarlier = a.inc.Applied()
 	a.inc.Diagnosis = e.Diagnosis
 	a.inc.Plan = nil
-	a.inc.Quiet = QuietNone
+	a.inc.MuteReason = NotMuted
 	if e.Diagnosis == nil {
-		a.quiet(QuietNone, Text(e.Note))
+		a.mute(NotMuted, Text(e.Note))
 		return nil
 	}
 	a.inc.Revision++
@@ -162,7 +162,7 @@ func (a *applier) replan(e Investigated) error {
 	for n := range p.Steps {
 		s := &p.Steps[n]
 		s.ID = fmt.Sprintf("p%d-s%d", a.inc.Revision, n+1)
-		s.State, s.Trial = StepProposed, a.tried(*s)
+		s.State, s.Attempt = StepProposed, a.tried(*s)
 		if !s.Executable() && s.Kind != StepManual {
 			s.State, s.Reason = StepRefused, s.Refusal()
 		}
@@ -175,7 +175,7 @@ func (a *applier) replan(e Investigated) error {
 		a.add(nil, "", false, e.Diagnosis, Note{Kind: NoteNewPlan, Why: e.Diagnosis.Summary})
 	}
 	if !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.State == StepProposed && s.Executable() }) {
-		a.quiet(QuietNone, noStepNote(p, e.Note))
+		a.mute(NotMuted, noStepNote(p, e.Note))
 		return nil
 	}
 	a.inc.State = StateProposed
@@ -183,8 +183,9 @@ func (a *applier) replan(e Investigated) error {
 	return nil
 }
 
-// askedUntil is until when people are being asked about this very diagnosis; zero when they are not. A plan that follows the live values, such as a
-// number of replicas that an autoscaler moves, neither puts the end off nor makes a new line in the thread.
+// askedUntil is until when people are being asked about this very diagnosis; zero when they are not. A plan that
+// follows the live values, such as a number of replicas that an autoscaler moves, neither puts the end off nor makes a
+// new line in the thread.
 func (a *applier) askedUntil(e Investigated) time.Time {
 	if a.inc.State != StateDeciding || a.inc.Plan == nil || a.inc.Diagnosis == nil || e.Diagnosis == nil || a.inc.Diagnosis.Name != e.Diagnosis.Name {
 		return time.Time{}
@@ -193,8 +194,8 @@ func (a *applier) askedUntil(e Investigated) time.Time {
 }
 
 // tried is what came of the same change earlier in this incident; nil when it is new.
-func (a *applier) tried(s Step) *Trial {
-	for _, t := range slices.Backward(a.inc.Trials) {
+func (a *applier) tried(s Step) *Attempt {
+	for _, t := range slices.Backward(a.inc.Attempts) {
 		if t.Kind != s.Kind || t.Target != s.Target.Key() || t.To != s.To || s.Kind == StepManual {
 			continue
 		}
@@ -204,18 +205,18 @@ func (a *applier) tried(s Step) *Trial {
 }
 
 // remember keeps what came of a change, so that policy does not repeat it and people know.
-func (a *applier) remember(s Step, t Trial) {
+func (a *applier) remember(s Step, t Attempt) {
 	t.Kind, t.Target, t.To, t.At = s.Kind, s.Target.Key(), s.To, s.AppliedAt
 	if t.At.IsZero() {
 		t.At = a.now
 	}
-	if n := slices.IndexFunc(a.inc.Trials, func(o Trial) bool { return o.Kind == t.Kind && o.Target == t.Target && o.To == t.To }); n >= 0 {
+	if n := slices.IndexFunc(a.inc.Attempts, func(o Attempt) bool { return o.Kind == t.Kind && o.Target == t.Target && o.To == t.To }); n >= 0 {
 		if t.Verdict == "" {
-			t.Verdict = a.inc.Trials[n].Verdict
+			t.Verdict = a.inc.Attempts[n].Verdict
 		}
-		a.inc.Trials = slices.Delete(a.inc.Trials, n, n+1)
+		a.inc.Attempts = slices.Delete(a.inc.Attempts, n, n+1)
 	}
-	a.inc.Trials = append(a.inc.Trials, t)
+	a.inc.Attempts = append(a.inc.Attempts, t)
 }
 
 func noStepNote(p Plan, note string) Note {
@@ -247,7 +248,7 @@ func (a *applier) expired() {
 			}
 		}
 	}
-	a.quiet(QuietExpired, Note{Kind: NoteExpired, Names: a.inPlace()})
+	a.mute(MutedExpired, Note{Kind: NoteExpired, Names: a.inPlace()})
 }
 
 // inPlace names the changes that are in place, for texts that would be misread as "nothing has happened".
@@ -260,8 +261,8 @@ func (a *applier) inPlace() string {
 	return strings.Join(titles, "; ")
 }
 
-// claimPatience is how long a write may be under way before a person may stop waiting for its outcome. The API server gives up a request after one
-// minute by default (--request-timeout), so nothing of ours can land later than that.
+// claimPatience is how long a write may be under way before a person may stop waiting for its outcome. The API server
+// gives up a request after one minute by default (--request-timeout), so nothing of ours can land later than that.
 const claimPatience = 5 * time.Minute
 
 func (a *applier) aborted(e Aborted) error {
@@ -272,11 +273,11 @@ func (a *applier) aborted(e Aborted) error {
 		}
 		a.endActive(e)
 	}
-	a.retire("aborted")
+	a.supersede("aborted")
 	aborted := Note{Kind: NoteAborted, By: e.By, Why: e.Reason}
 	a.by(e.By, "", aborted)
 	a.inc.UndoOffered = ""
-	a.quiet(QuietDenied, Note{})
+	a.mute(MutedDenied, Note{})
 	a.setNote(aborted)
 	return nil
 }

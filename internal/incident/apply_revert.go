@@ -30,7 +30,7 @@ func (a *applier) reverted(e Reverted) error {
 	if err != nil {
 		return err
 	}
-	a.remember(s, Trial{Why: e.Reversal.Text(s.From, s.To, made)})
+	a.remember(s, Attempt{Why: e.Reversal.Text(s.From, s.To, made)})
 	a.add(nil, s.ID, true, e.Reversal, Note{
 		Kind: NoteReverted, Target: s.Target, Why: e.Reversal.Text(s.From, s.To, made), Hint: e.Reversal.Hint,
 	})
@@ -76,7 +76,7 @@ func (a *applier) undoReverted(s Step, r Reversal) error {
 	text := r.Text(s.To, s.Undo, act.Since)
 	a.add(nil, s.ID, true, r, Note{Kind: NoteUndoneReverted, Target: s.Target, Value: s.Undo, Why: text, Hint: r.Hint})
 	a.undone(s)
-	a.quiet(a.inc.Quiet, Note{})
+	a.mute(a.inc.MuteReason, Note{})
 	a.setNote(Note{Kind: NoteUndoneChanged, Target: s.Target, Why: r.Advice(s.To, s.Undo, act.Since)})
 	return nil
 }
@@ -84,7 +84,7 @@ func (a *applier) undoReverted(s Step, r Reversal) error {
 // undone remembers an undo that somebody asked for, so that policy does not make the same change again.
 func (a *applier) undone(s Step) {
 	if by := a.inc.Active.By; by.Kind != "bot" { // a mitigation that the bot undoes has done its work
-		a.remember(s, Trial{UndoneBy: &by})
+		a.remember(s, Attempt{UndoneBy: &by})
 	}
 	a.inc.HealthySince = time.Time{}
 }
@@ -116,7 +116,7 @@ func (a *applier) unknown(s Step, why string) {
 		a.note(Note{Kind: NoteStepGone, Why: s.ID})
 		return
 	}
-	a.remember(s, Trial{Why: "unknown whether it took effect"})
+	a.remember(s, Attempt{Why: "unknown whether it took effect"})
 	a.step(s.ID, Note{Kind: NoteUnknown, Why: why})
 }
 

@@ -47,7 +47,7 @@ func TestAValueThatIsSetBackIsToldAsThat(t *testing.T) {
 			}
 			refused(t, got, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
 			again := must(t, got, found("relapse", scaleStep("2", "3")))
-			if tried := again.Plan.Steps[0].Trial; tried == nil || tried.Why != "argocd-controller set it back to 2 after 6 s" {
+			if tried := again.Plan.Steps[0].Attempt; tried == nil || tried.Why != "argocd-controller set it back to 2 after 6 s" {
 				t.Errorf("tried: %+v", tried)
 			}
 		})
@@ -169,7 +169,7 @@ func TestTriesWithoutAnAnswerAreCountedAndSaidOnce(t *testing.T) {
 		t.Errorf("%s, the step is %s", given.State, s.State)
 	}
 	again := must(t, given, found("relapse", scaleStep("2", "3")))
-	if tried := again.Plan.Steps[0].Trial; tried == nil || !strings.Contains(tried.Why, "no clear answer") {
+	if tried := again.Plan.Steps[0].Attempt; tried == nil || !strings.Contains(tried.Why, "no clear answer") {
 		t.Errorf("policy may try again: %+v", tried)
 	}
 	if done := must(t, inc, Written{Result: ResultApplied}); done.Said.Kind != "" {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// waiting is the active step when it is the very one that was checked. The check before a write takes seconds; meanwhile a person may abort that step and
-// ask for the undo of another one, which then waits unchecked. Later phases need no such look: only the engine, under its claim, leads to them.
+// waiting is the active step when it is the very one that was checked. The check before a write takes seconds;
+// meanwhile a person may abort that step and ask for the undo of another one, which then waits unchecked. Later phases
+// need no such look: only the engine, under its claim, leads to them.
 func (a *applier) waiting(step string, op Op) (*Active, error) {
 	act := a.inc.Active
 	switch {
@@ -18,8 +19,8 @@ func (a *applier) waiting(step string, op Op) (*Active, error) {
 	return act, nil
 }
 
-// stopped ends an approved step before its write: the world or a guardrail said no after all. Its approvals were for that moment; asked for again, it
-// needs new ones.
+// stopped ends an approved step before its write: the world or a guardrail said no after all. Its approvals were for
+// that moment; asked for again, it needs new ones.
 func (a *applier) stopped(e Stopped) error {
 	act, err := a.waiting(e.Step, e.Op)
 	if err != nil {
@@ -49,7 +50,8 @@ func (a *applier) stopped(e Stopped) error {
 	return nil
 }
 
-// keepApplied notes on a step that its undo was refused: the change is still in effect, so the incident stays open until it is gone.
+// keepApplied notes on a step that its undo was refused: the change is still in effect, so the incident stays open
+// until it is gone.
 func (a *applier) keepApplied(s *Step, why string) {
 	s.State, s.Reason = StepApplied, "not rolled back: "+why
 	s.UndoTries, s.UndoRefusedAt = s.UndoTries+1, a.now
@@ -58,7 +60,7 @@ func (a *applier) keepApplied(s *Step, why string) {
 func (a *applier) notUndone(s Step, why string) {
 	not := Note{Kind: NoteNotUndone, Target: s.Target, Value: s.To, Why: why}
 	a.step(s.ID, not)
-	a.quiet(a.inc.Quiet, Note{})
+	a.mute(a.inc.MuteReason, Note{})
 	a.setNote(not)
 }
 
@@ -74,7 +76,7 @@ func (a *applier) next(note Note, expiresAt time.Time) {
 		}
 		return
 	}
-	a.quiet(QuietNone, Note{})
+	a.mute(NotMuted, Note{})
 	a.setNote(note)
 }
 
@@ -120,7 +122,7 @@ func (a *applier) written(e Written) error {
 		a.step(s.ID, Note{Kind: NoteDryRun, Step: s.Title, Why: e.Note})
 	case ResultDrift, ResultFailed:
 		if act.Tries > 0 {
-			a.remember(s, Trial{Why: "the API server gave no clear answer"})
+			a.remember(s, Attempt{Why: "the API server gave no clear answer"})
 		}
 		not := Note{Kind: NoteNotDone, Why: e.Note}
 		a.step(s.ID, not)
@@ -174,7 +176,7 @@ func (a *applier) undoWritten(e Written) error {
 		}
 		not := Note{Kind: NoteUndoDrift, Target: s.Target, Why: e.Note}
 		a.step(s.ID, not)
-		a.quiet(QuietNone, Note{})
+		a.mute(NotMuted, Note{})
 		a.setNote(not)
 	case ResultDryRun:
 		return &RefusedError{Reason: "A dry run has nothing to roll back."}
@@ -198,7 +200,7 @@ func (a *applier) rolledOut(e RolledOut) error {
 		}
 		a.step(s.ID, Note{Kind: NoteUndone, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Why: e.Note})
 		a.undone(s)
-		a.quiet(a.inc.Quiet, Note{})
+		a.mute(a.inc.MuteReason, Note{})
 		a.setNote(Note{Kind: NoteMonitoring})
 		return nil
 	}
@@ -223,7 +225,8 @@ func (a *applier) settled() error {
 	return nil
 }
 
-// verified takes one reading after the change in. "Worse" is only believed twice in a row, which the engine says with Final.
+// verified takes one reading after the change in. "Worse" is only believed twice in a row, which the engine says with
+// Final.
 func (a *applier) verified(e Verified) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseVerify {
@@ -254,16 +257,16 @@ func (a *applier) concluded(e Verified, s Step) error {
 	a.inc.Active = nil
 	bad := verdict == VerdictWorse || verdict == VerdictUnchanged
 	if bad && !a.inc.DryRun {
-		a.remember(s, Trial{Verdict: verdict})
+		a.remember(s, Attempt{Verdict: verdict})
 	}
 	switch {
 	case a.inc.DryRun:
-		a.quiet(QuietDryRun, Note{})
+		a.mute(MutedDryRun, Note{})
 		a.setNote(Note{Kind: NoteDryRunEnded})
 	case verdict == VerdictRecovered:
 		a.inc.HealthySince = e.Verification.At
-		a.retire("recovered")
-		a.quiet(QuietNone, Note{})
+		a.supersede("recovered")
+		a.mute(NotMuted, Note{})
 		a.setNote(Note{Kind: NoteRecovered, Step: s.Title})
 	case bad && e.UndoNow:
 		return a.undo(s.ID, Actor{Kind: "policy", ID: "undo"}, Note{Verdict: verdict})

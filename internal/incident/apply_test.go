@@ -136,9 +136,9 @@ func inState(t *testing.T, s State) Incident {
 		StateUndoing: func() Incident {
 			return must(t, verifying(t, scaleStep("2", "3")), UndoStarted{Step: "p1-s1", By: alice})
 		},
-		StateWatching: func() Incident { return must(t, investigating(t), Quieted{Note: Text("x")}) },
+		StateWatching: func() Incident { return must(t, investigating(t), Muted{Note: Text("x")}) },
 		StateClosed: func() Incident {
-			return must(t, investigating(t), Quieted{Note: Text("x")}, Closed{By: alice, Reason: "y"})
+			return must(t, investigating(t), Muted{Note: Text("x")}, Closed{By: alice, Reason: "y"})
 		},
 	}[s]()
 	if inc.State != s {
@@ -160,7 +160,7 @@ func samples() []Event {
 		found("queueing", scaleStep("2", "3")), found("other", throttleStep()), found("queueing"),
 		Investigated{Healthy: True},
 		Asked{},
-		Quieted{},
+		Muted{},
 		Decided{},
 		Decided{Decision: Decision{Step: "p1-s1", Verb: Undo}},
 		Decided{Decision: Decision{Step: "p1-s1", Verb: "maybe"}},
@@ -321,8 +321,8 @@ func TestTwoDifferentPeopleWhereTwoAreNeeded(t *testing.T) {
 func TestExpiryMeansNo(t *testing.T) {
 	t.Parallel()
 	inc := must(t, deciding(t, scaleStep("2", "3")), Expired{})
-	if inc.State != StateWatching || inc.Quiet != QuietExpired || inc.Plan.Steps[0].State != StepExpired {
-		t.Fatalf("%s %s %s", inc.State, inc.Quiet, inc.Plan.Steps[0].State)
+	if inc.State != StateWatching || inc.MuteReason != MutedExpired || inc.Plan.Steps[0].State != StepExpired {
+		t.Fatalf("%s %s %s", inc.State, inc.MuteReason, inc.Plan.Steps[0].State)
 	}
 	same := must(t, inc, found("queueing", scaleStep("2", "3")))
 	if same.State != StateWatching {
@@ -409,8 +409,8 @@ func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
 	inc = must(t, inc, approve(inc, "p1-s1", alice), WriteClaimed{WriteID: "w"}, Written{Result: ResultDryRun})
 	inc = must(t, inc, verdict(VerdictInconclusive))
-	if inc.State != StateWatching || inc.Quiet != QuietDryRun {
-		t.Fatalf("%s %s", inc.State, inc.Quiet)
+	if inc.State != StateWatching || inc.MuteReason != MutedDryRun {
+		t.Fatalf("%s %s", inc.State, inc.MuteReason)
 	}
 	if again := must(t, inc, found("queueing", throttleStep())); again.State != StateWatching {
 		t.Error("the dry run asked again")
@@ -423,8 +423,8 @@ func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 
 func TestAbort(t *testing.T) {
 	t.Parallel()
-	if inc := must(t, inState(t, StateDeciding), Aborted{By: alice, Reason: "we do it by hand"}); inc.State != StateWatching || inc.Quiet != QuietDenied {
-		t.Errorf("%s %s", inc.State, inc.Quiet)
+	if inc := must(t, inState(t, StateDeciding), Aborted{By: alice, Reason: "we do it by hand"}); inc.State != StateWatching || inc.MuteReason != MutedDenied {
+		t.Errorf("%s %s", inc.State, inc.MuteReason)
 	}
 	claimed := must(t, inState(t, StateApplying), WriteClaimed{WriteID: "w"})
 	if got := refused(t, claimed, Aborted{By: alice}); !strings.Contains(got, "can't be stopped") {

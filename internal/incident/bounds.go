@@ -17,7 +17,7 @@ const (
 
 // routine are the kinds of lines that repeat without anybody's doing. Decisions, writes, verdicts and whatever else happens once are always kept.
 var routine = map[EventKind]bool{
-	KindAlerts: true, KindStarted: true, KindInvestigated: true, KindAsked: true, KindQuieted: true, KindNoted: true, KindRerouted: true, KindSetback: true,
+	KindAlerts: true, KindStarted: true, KindInvestigated: true, KindAsked: true, KindMuted: true, KindNoted: true, KindRerouted: true, KindSetback: true,
 }
 
 // record puts a line into the journal, or counts it when there have been too many of its kind.

@@ -11,7 +11,7 @@ const (
 	KindStarted      EventKind = "investigation_started"
 	KindInvestigated EventKind = "investigated"
 	KindAsked        EventKind = "asked"
-	KindQuieted      EventKind = "quieted"
+	KindMuted        EventKind = "muted"
 	KindDecided      EventKind = "decided"
 	KindExpired      EventKind = "expired"
 	KindRefused      EventKind = "step_refused"
@@ -34,7 +34,7 @@ const (
 // EventKinds lists every kind.
 func EventKinds() []EventKind {
 	return []EventKind{
-		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindQuieted, KindDecided, KindExpired, KindRefused, KindClaimed,
+		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindExpired, KindRefused, KindClaimed,
 		KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted, KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindSetback,
 		KindClosed,
 	}
@@ -74,8 +74,8 @@ type Investigated struct {
 // Asked says that people are asked, until ExpiresAt.
 type Asked struct{ ExpiresAt time.Time }
 
-// Quieted says that nobody will be asked and why.
-type Quieted struct{ Note Note }
+// Muted says that nobody will be asked and why.
+type Muted struct{ Note Note }
 
 // Decided is a decision of a person or of policy. Apply checks digests, states and confirmation; whether the actor is allowed is checked before.
 type Decided struct {
@@ -210,7 +210,7 @@ func (Investigated) Kind() EventKind { return KindInvestigated }
 func (Asked) Kind() EventKind { return KindAsked }
 
 // Kind names the event.
-func (Quieted) Kind() EventKind { return KindQuieted }
+func (Muted) Kind() EventKind { return KindMuted }
 
 // Kind names the event.
 func (Decided) Kind() EventKind { return KindDecided }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// ReopenWithin is how long after its end a re-fire opens an incident again instead of making a new one (docs: the same Slack message).
+// ReopenWithin is how long after its end a re-fire opens an incident again instead of making a new one (docs: the same
+// Slack message).
 const ReopenWithin = 30 * time.Minute
 
 // Incident is one episode of trouble on one pool. Its JSON form is the outer contract of the API and of -o json.
@@ -22,7 +23,8 @@ type Incident struct {
 	DryRun bool   `json:"dryRun"`
 	// Said says why the incident is where it is, when that is not obvious.
 	Said Note `json:"said,omitzero"`
-	// Note is Said in words. Apply leaves it empty for present to fill in; of incidents of older versions there is nothing else.
+	// Note is Said in words. Apply leaves it empty for present to fill in; of incidents of older versions there is nothing
+	// else.
 	Note string `json:"note,omitempty"`
 	// NoteStep is the step whose Reason the note says, so that nobody is told twice; empty when it says something else.
 	NoteStep  string    `json:"noteStep,omitempty"`
@@ -48,16 +50,18 @@ type Incident struct {
 	Revision int `json:"revision,omitempty"`
 	// AppliedEarlier are applied steps of earlier plans that have not been undone.
 	AppliedEarlier []Step `json:"standing,omitempty"`
-	// Trials are the changes that did not help or were taken back. Policy never repeats one.
-	Trials []Trial `json:"trials,omitempty"`
+	// Attempts are the changes that did not help or were taken back. Policy never repeats one.
+	Attempts []Attempt `json:"trials,omitempty"`
 	// Active is the step that is being run, in the running states.
 	Active *Active `json:"active,omitempty"`
 	// UndoOffered is the id of the step whose undo is offered with reason, after it did not help.
 	UndoOffered string `json:"undoOffered,omitempty"`
-	// Quiet is "denied" or "expired" after a no, "dry-run" after a dry run; then the same diagnosis is not proposed again.
-	Quiet        Quiet     `json:"quiet,omitempty"`
-	HealthySince time.Time `json:"healthySince,omitzero"`
-	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has not.
+	// MuteReason is "denied" or "expired" after a no, "dry-run" after a dry run; then the same diagnosis is not proposed
+	// again.
+	MuteReason   MuteReason `json:"quiet,omitempty"`
+	HealthySince time.Time  `json:"healthySince,omitzero"`
+	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has
+	// not.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 	// Setback is set while the bot's own work on the incident fails; nil when it goes well.
 	Setback   *Setback   `json:"setback,omitempty"`
@@ -65,7 +69,8 @@ type Incident struct {
 	Decisions []Decision `json:"decisions"`
 	// Journal is filled by the store on reads that ask for it; Apply returns new entries beside the incident.
 	Journal []Entry `json:"journal"`
-	// JournalLeftOut counts the lines that the journal does not take any more, because there are so many of their kind; LastLeftOut is the newest of them.
+	// JournalLeftOut counts the lines that the journal does not take any more, because there are so many of their kind;
+	// LastLeftOut is the newest of them.
 	JournalLeftOut int    `json:"journalLeftOut,omitempty"`
 	LastLeftOut    *Entry `json:"lastLeftOut,omitempty"`
 	// Lines counts the lines of each kind that is not kept for ever.
@@ -74,8 +79,8 @@ type Incident struct {
 	Version int64 `json:"version"`
 }
 
-// Trial is a change that was made in this incident and did not help, or was taken back.
-type Trial struct {
+// Attempt is a change that was made in this incident and did not help, or was taken back.
+type Attempt struct {
 	Kind StepKind `json:"kind"`
 	// Target is Target.Key() of the object.
 	Target string `json:"target"`
@@ -89,22 +94,22 @@ type Trial struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Quiet says why an open incident asks nothing.
-type Quiet string
+// MuteReason says why an open incident asks nothing.
+type MuteReason string
 
-// The reasons for quiet.
+// The reasons why an open incident asks nothing.
 const (
-	QuietNone    Quiet = ""
-	QuietDenied  Quiet = "denied"
-	QuietExpired Quiet = "expired"
-	QuietDryRun  Quiet = "dry-run"
+	NotMuted     MuteReason = ""
+	MutedDenied  MuteReason = "denied"
+	MutedExpired MuteReason = "expired"
+	MutedDryRun  MuteReason = "dry-run"
 )
 
 // Phase is how far the active step has come within its state.
 type Phase string
 
-// The phases. PhaseRecheck: approved, not claimed. PhaseClaimed: the write may have happened. PhaseRollout: written, pods are changing.
-// PhaseSettle: waiting for the signals' window. PhaseVerify: reading again.
+// The phases. PhaseRecheck: approved, not claimed. PhaseClaimed: the write may have happened. PhaseRollout: written,
+// pods are changing. PhaseSettle: waiting for the signals' window. PhaseVerify: reading again.
 const (
 	PhaseRecheck Phase = "recheck"
 	PhaseClaimed Phase = "claimed"
@@ -192,7 +197,8 @@ func (i Incident) AlertNames() []string {
 	return names
 }
 
-// Severity is the worst severity label among the firing alerts ("critical", "warning", other words as they are), or "" when none fires.
+// Severity is the worst severity label among the firing alerts ("critical", "warning", other words as they are), or ""
+// when none fires.
 func (i Incident) Severity() string {
 	rank := func(s string) int {
 		switch s {
@@ -249,13 +255,13 @@ func (i Incident) Applied() []Step {
 	return slices.DeleteFunc(out, func(s Step) bool { return s.State != StepApplied })
 }
 
-// ClosesOnResolve says that an alert still fires, so the incident stays open although its signals are healthy. The alert may
-// see something that they do not, or its window lags behind and it resolves soon. An incident closed before that would miss
-// a relapse: Alertmanager doesn't repeat an alert that keeps firing before its repeat_interval.
+// ClosesOnResolve says that an alert still fires, so the incident stays open although its signals are healthy. The
+// alert may see something that they do not, or its window lags behind and it resolves soon. An incident closed before
+// that would miss a relapse: Alertmanager doesn't repeat an alert that keeps firing before its repeat_interval.
 func (i Incident) ClosesOnResolve() bool { return len(i.Firing()) > 0 }
 
-// OnTopOf names the step that was applied on top of this one, or "": the same field of the same object, later. Undoing the older one first would find a
-// value that is not its own.
+// OnTopOf names the step that was applied on top of this one, or "": the same field of the same object, later. Undoing
+// the older one first would find a value that is not its own.
 func (i Incident) OnTopOf(s Step) string {
 	for _, o := range i.Applied() {
 		if o.ID != s.ID && o.Target.Key() == s.Target.Key() && o.Target.Field == s.Target.Field && o.AppliedAt.After(s.AppliedAt) {
@@ -268,7 +274,8 @@ func (i Incident) OnTopOf(s Step) string {
 // OnlyDryRun says of an applied step that it was only a dry run: nothing was written.
 func (i Incident) OnlyDryRun(s Step) bool { return i.DryRun && !s.Written }
 
-// Mitigations returns the applied steps that must be undone before the incident can close. A dry run has none: it changed nothing.
+// Mitigations returns the applied steps that must be undone before the incident can close. A dry run has none: it
+// changed nothing.
 func (i Incident) Mitigations() []Step {
 	if i.DryRun {
 		return nil
@@ -290,7 +297,7 @@ func (i Incident) Clone() Incident {
 	i.Readings = maps.Clone(i.Readings)
 	i.Others = slices.Clone(i.Others)
 	i.AppliedEarlier = cloneSteps(i.AppliedEarlier)
-	i.Trials = slices.Clone(i.Trials)
+	i.Attempts = slices.Clone(i.Attempts)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)
 	i.LastLeftOut = clonePtr(i.LastLeftOut)

@@ -89,10 +89,10 @@ func TestWhatWasTriedIsRemembered(t *testing.T) {
 	for name, tc := range map[string]struct {
 		inc  Incident
 		step Step
-		want *Trial
+		want *Attempt
 	}{
-		"worse and undone":              {undone, scaleStep("2", "3"), &Trial{Verdict: VerdictWorse, UndoneBy: &alice}},
-		"undone before a verdict":       {taken, throttleStep(), &Trial{UndoneBy: &alice}},
+		"worse and undone":              {undone, scaleStep("2", "3"), &Attempt{Verdict: VerdictWorse, UndoneBy: &alice}},
+		"undone before a verdict":       {taken, throttleStep(), &Attempt{UndoneBy: &alice}},
 		"another value is new":          {undone, scaleStep("2", "4"), nil},
 		"an undone mitigation had done": {recovered, throttleStep(), nil},
 	} {
@@ -103,7 +103,7 @@ func TestWhatWasTriedIsRemembered(t *testing.T) {
 				s := tc.step
 				tc.want.Kind, tc.want.Target, tc.want.To, tc.want.At = s.Kind, s.Target.Key(), s.To, now
 			}
-			if diff := cmp.Diff(tc.want, inc.Plan.Steps[0].Trial); diff != "" {
+			if diff := cmp.Diff(tc.want, inc.Plan.Steps[0].Attempt); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -241,7 +241,7 @@ func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
 		return a
 	}
 	a, b, c, bare := of("1", "phi", "phi-0"), of("2", "phi", "phi-1"), of("3", "olmo", ""), of("4", "", "")
-	inc := must(t, New("inc-2", "", ModeApprove, false, now), AlertsReceived{Alerts: []Alert{a}}, Quieted{Note: Text("no pool")})
+	inc := must(t, New("inc-2", "", ModeApprove, false, now), AlertsReceived{Alerts: []Alert{a}}, Muted{Note: Text("no pool")})
 	for _, tc := range []struct {
 		alerts []Alert
 		end    bool
@@ -394,7 +394,7 @@ func TestTheNewerOfTwoChangesToOneValueIsUndoneFirst(t *testing.T) {
 func TestAlertsThatFindTheirPoolLeaveTheUnroutedIncident(t *testing.T) {
 	t.Parallel()
 	inc := New("inc-2", "", ModeApprove, false, now)
-	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a"), firing("b")}}, Quieted{Note: Text("no pool")})
+	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a"), firing("b")}}, Muted{Note: Text("no pool")})
 	inc = must(t, inc, Rerouted{Fingerprints: []string{"a"}, Pool: "llama"})
 	if len(inc.Alerts) != 1 || inc.Alerts[0].Fingerprint != "b" {
 		t.Errorf("left: %v", inc.Alerts)

@@ -91,8 +91,8 @@ type Target struct {
 	Container string `json:"container,omitempty"`
 }
 
-// What Target says of a number of replicas that the bot sets itself. Any other setting of a step of that kind is the least
-// number that an autoscaler may choose.
+// What Target says of a number of replicas that the bot sets itself. Any other setting of a step of that kind is the
+// least number that an autoscaler may choose.
 const (
 	SettingReplicas  = "replicas"
 	SubresourceScale = "scale"
@@ -126,7 +126,8 @@ type Guardrail struct {
 	Reason  string       `json:"reason"`
 }
 
-// Refuses says whether the check keeps the step from running. A verdict that this version does not know does: a newer version wrote it.
+// Refuses says whether the check keeps the step from running. A verdict that this version does not know does: a newer
+// version wrote it.
 func (g Guardrail) Refuses() bool {
 	switch g.Verdict {
 	case GuardPass, GuardCaution, GuardShrink:
@@ -214,10 +215,10 @@ type Step struct {
 	Verification  *Verification `json:"verification,omitempty"`
 	// Reverted says who changed the value after the step, or its undo, had set it.
 	Reverted *Reversal `json:"reverted,omitempty"`
-	// Trial is what came of the same change earlier in this incident; nil when it is new. People may repeat it, policy may not.
-	// Tried says it in words, as Incident.Note does.
-	Trial *Trial `json:"trial,omitempty"`
-	Tried string `json:"tried,omitempty"`
+	// Attempt is what came of the same change earlier in this incident; nil when it is new. People may repeat it, policy
+	// may not. Tried says it in words, as Incident.Note does.
+	Attempt *Attempt `json:"trial,omitempty"`
+	Tried   string   `json:"tried,omitempty"`
 	// UndoTries counts the undos that were refused, the last one at UndoRefusedAt. The step still stands.
 	UndoTries     int       `json:"undoTries,omitempty"`
 	UndoRefusedAt time.Time `json:"undoRefusedAt,omitzero"`
@@ -227,14 +228,15 @@ type Step struct {
 	UndoUnsure bool `json:"undoUnsure,omitempty"`
 }
 
-// undoPause is how long the bot waits after a refused undo; it doubles with each, up to undoPauseMost. A refusal by RBAC, admission or quota lasts
-// until a person has done something, and every try is a line in the thread.
+// undoPause is how long the bot waits after a refused undo; it doubles with each, up to undoPauseMost. A refusal by
+// RBAC, admission or quota lasts until a person has done something, and every try is a line in the thread.
 const (
 	undoPause     = 5 * time.Minute
 	undoPauseMost = 2 * time.Hour
 )
 
-// UndoDue says whether the bot may try to undo the step by itself: at once, and after refusals ever more rarely. A person may ask at any time.
+// UndoDue says whether the bot may try to undo the step by itself: at once, and after refusals ever more rarely. A
+// person may ask at any time.
 func (s Step) UndoDue(now time.Time) bool {
 	switch {
 	case s.UndoUnsure:
@@ -246,10 +248,10 @@ func (s Step) UndoDue(now time.Time) bool {
 }
 
 // WasTried says whether the same change was made earlier in this incident.
-func (s Step) WasTried() bool { return s.Trial != nil || s.Tried != "" }
+func (s Step) WasTried() bool { return s.Attempt != nil || s.Tried != "" }
 
-// Counting are the approvals that count under the approvers of now. One that was given in Slack under other approvers counts only when its person is among
-// the users of now: who is in a group is not known here.
+// Counting are the approvals that count under the approvers of now. One that was given in Slack under other approvers
+// counts only when its person is among the users of now: who is in a group is not known here.
 func (s Step) Counting(now Approvers) []Actor {
 	if s.ApprovedUnder == now.Rule() {
 		return s.Approvals
@@ -260,7 +262,8 @@ func (s Step) Counting(now Approvers) []Actor {
 // Executable says whether the bot can run the step at all: it is not advice and nothing refuses it.
 func (s Step) Executable() bool { return s.Kind != StepManual && s.Refusal() == "" }
 
-// Refusal says why the bot can't run a step that is not advice, or "": a guardrail refuses it, or this version does not know its kind.
+// Refusal says why the bot can't run a step that is not advice, or "": a guardrail refuses it, or this version does not
+// know its kind.
 func (s Step) Refusal() string {
 	if !slices.Contains(StepKinds(), s.Kind) {
 		return fmt.Sprintf("this version doesn't know steps of the kind %q", s.Kind)
@@ -282,9 +285,9 @@ func (s Step) Cautions() []string {
 // Mitigation says whether the step is undone by itself when the incident has recovered.
 func (s Step) Mitigation() bool { return s.RevertAfter > 0 }
 
-// ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo, and what is assumed, if anything. Twelve hex digits of SHA-256.
-// The words of a manual step are not in it: nobody approves them, and they hold readings, so that every look would make a new plan and refuse the click on
-// the one that is shown.
+// ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo, and what is assumed, if
+// anything. Twelve hex digits of SHA-256. The words of a manual step are not in it: nobody approves them, and they hold
+// readings, so that every look would make a new plan and refuse the click on the one that is shown.
 func (s Step) ComputeDigest() string {
 	// What is hashed of a target is what a target was when the first digests were stored: they stay.
 	type target struct {
@@ -346,12 +349,14 @@ type Verification struct {
 	SampledAt time.Time `json:"sampledAt,omitzero"`
 }
 
-// Repeats says whether the readings rest on no newer sample than those of an earlier verification: then the two are one, and do not confirm each other.
+// Repeats says whether the readings rest on no newer sample than those of an earlier verification: then the two are
+// one, and do not confirm each other.
 func (v Verification) Repeats(earlier *Verification) bool {
 	return earlier != nil && !v.SampledAt.IsZero() && !v.SampledAt.After(earlier.SampledAt)
 }
 
-// Actor is who did something. Kind is "slack", "kubernetes", "policy" or "bot"; ID is the stable id there, never a display name.
+// Actor is who did something. Kind is "slack", "kubernetes", "policy" or "bot"; ID is the stable id there, never a
+// display name.
 type Actor struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`

@@ -61,8 +61,8 @@ type Change struct {
 	Sooner bool
 	// Release gives the claim back. Without it the claim stays, with the same fence.
 	Release bool
-	// Redraw says that the message in Slack is to be drawn again. Thread entries always do.
-	Redraw bool
+	// Render says that the message in Slack is to be drawn again. Thread entries always do.
+	Render bool
 	// Claim opens a write. The commit is refused with PausedError when a pause covers its pool (undo included).
 	Claim *Write
 	// Finish ends the write with this id.

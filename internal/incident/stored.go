@@ -146,8 +146,8 @@ func (i *Incident) UnmarshalJSON(b []byte) error {
 	if i.Mode == "drill" {
 		i.Mode = ModeDryRun
 	}
-	if i.Quiet == "drilled" {
-		i.Quiet = QuietDryRun
+	if i.MuteReason == "drilled" {
+		i.MuteReason = MutedDryRun
 	}
 	i.Cluster.FillFacts()
 	i.findNoteStep()

@@ -114,8 +114,8 @@ func TestAStoredDrillIsADryRun(t *testing.T) {
 	if err := json.Unmarshal(b, &inc); err != nil {
 		t.Fatal(err)
 	}
-	if !inc.DryRun || inc.Mode != ModeDryRun || inc.Quiet != QuietDryRun {
-		t.Errorf("dry run %t, mode %q, quiet %q", inc.DryRun, inc.Mode, inc.Quiet)
+	if !inc.DryRun || inc.Mode != ModeDryRun || inc.MuteReason != MutedDryRun {
+		t.Errorf("dry run %t, mode %q, muted for %q", inc.DryRun, inc.Mode, inc.MuteReason)
 	}
 	written, err := json.Marshal(inc)
 	if err != nil {

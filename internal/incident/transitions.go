@@ -6,7 +6,7 @@ var transitions = map[State]map[EventKind][]State{
 	StateReceived: {
 		KindAlerts:  {StateReceived},
 		KindStarted: {StateInvestigating},
-		KindQuieted: {StateWatching},
+		KindMuted:   {StateWatching},
 		KindAborted: {StateWatching},
 		KindAcked:   {StateReceived},
 		KindNoted:   {StateReceived},
@@ -15,7 +15,7 @@ var transitions = map[State]map[EventKind][]State{
 	StateInvestigating: {
 		KindAlerts:       {StateInvestigating},
 		KindInvestigated: {StateProposed, StateWatching},
-		KindQuieted:      {StateWatching},
+		KindMuted:        {StateWatching},
 		KindAborted:      {StateWatching},
 		KindAcked:        {StateInvestigating},
 		KindNoted:        {StateInvestigating},
@@ -25,7 +25,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAlerts:  {StateProposed},
 		KindAsked:   {StateDeciding},
 		KindDecided: {StateProposed, StateApplying, StateWatching},
-		KindQuieted: {StateWatching},
+		KindMuted:   {StateWatching},
 		KindAborted: {StateWatching},
 		KindAcked:   {StateProposed},
 		KindNoted:   {StateProposed},

@@ -174,7 +174,7 @@ func TestPolicyNeverRepeatsWhatWasTried(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	s.Automatic = []incident.StepKind{incident.StepThrottle}
-	step := incident.Step{Kind: incident.StepThrottle, Trial: &incident.Trial{Verdict: incident.VerdictWorse}}
+	step := incident.Step{Kind: incident.StepThrottle, Attempt: &incident.Attempt{Verdict: incident.VerdictWorse}}
 	if got, why := Decide(incident.ModeAuto, step, incident.Approvers{Users: []string{"U1"}}, s); got != NeedsApproval || !strings.Contains(why, "already tried") {
 		t.Errorf("%s: %s", got, why)
 	}

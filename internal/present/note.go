@@ -112,7 +112,7 @@ func Fill(res incident.Result) incident.Result {
 	}
 	if inc.Plan != nil {
 		for n := range inc.Plan.Steps {
-			if s := &inc.Plan.Steps[n]; s.Trial != nil {
+			if s := &inc.Plan.Steps[n]; s.Attempt != nil {
 				s.Tried = Plain(Tried(*s))
 			}
 		}
@@ -144,7 +144,7 @@ func FillRefusal(err error) error {
 // Tried says what came of the same change earlier in the incident: "tried at 03:12 UTC: worse, rolled back by ada". Empty when it is
 // new.
 func Tried(s incident.Step) []Span {
-	t := s.Trial
+	t := s.Attempt
 	if t == nil {
 		return spansOr(incident.Note{}, s.Tried)
 	}

@@ -136,7 +136,7 @@ func TestFillWritesTheWordsBesideTheFacts(t *testing.T) {
 		Incident: incident.Incident{
 			Said:   incident.Note{Kind: incident.NoteAborted, By: by, Why: "enough"},
 			Active: &incident.Active{Said: incident.Note{Kind: incident.NoteUndoing, By: by}},
-			Plan: &incident.Plan{Steps: []incident.Step{{Trial: &incident.Trial{
+			Plan: &incident.Plan{Steps: []incident.Step{{Attempt: &incident.Attempt{
 				At: time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC), Verdict: incident.VerdictWorse, UndoneBy: &by,
 			}}}},
 		},

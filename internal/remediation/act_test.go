@@ -115,8 +115,8 @@ func TestDenyingOneStepLeavesTheOthersOpen(t *testing.T) {
 	if err := b.decide(inc, "p1-s2", incident.Deny); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.read(inc.ID); got.State != incident.StateWatching || got.Quiet != incident.QuietDenied {
-		t.Errorf("state %s, quiet %q", got.State, got.Quiet)
+	if got := b.read(inc.ID); got.State != incident.StateWatching || got.MuteReason != incident.MutedDenied {
+		t.Errorf("state %s, muted for %q", got.State, got.MuteReason)
 	}
 }
 

@@ -28,7 +28,7 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 		case policy.Refused:
 		}
 	}
-	return e.commit(ctx, t, incident.Quieted{Note: incident.Note{Kind: incident.NoteNoStep}}, extra{})
+	return e.commit(ctx, t, incident.Muted{Note: incident.Note{Kind: incident.NoteNoStep}}, extra{})
 }
 
 // askUntil is until when people may decide on what is left of a plan.
@@ -67,7 +67,7 @@ func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (inciden
 		}
 		res.Incident = res.Incident.RetryNow()
 		ch := incident.Change{
-			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw, DueAt: now,
+			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Render: res.Render, DueAt: now,
 			Unlock: releasedLock(inc, res.Incident),
 		}
 		if act := inc.Active; act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil {

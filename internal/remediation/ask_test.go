@@ -203,8 +203,8 @@ func TestADryRunRunsWithoutAWrite(t *testing.T) {
 	b.approve(inc)
 	b.sweep() // the live cluster has no script: a call to it fails the test
 	inc = b.read(inc.ID)
-	if inc.State != incident.StateWatching || inc.Quiet != incident.QuietDryRun {
-		t.Errorf("state %s, quiet %q", inc.State, inc.Quiet)
+	if inc.State != incident.StateWatching || inc.MuteReason != incident.MutedDryRun {
+		t.Errorf("state %s, muted for %q", inc.State, inc.MuteReason)
 	}
 	if v := inc.Plan.Steps[0].Verification; v == nil || v.Verdict != incident.VerdictInconclusive {
 		t.Errorf("a dry run verified %+v", v)
@@ -326,8 +326,8 @@ func TestExpiryIsANo(t *testing.T) {
 	refusal(t, b.decide(inc, "p1-s1", incident.Approve)) // before the sweep has noticed
 	b.sweep()
 	got := b.read(inc.ID)
-	if got.State != incident.StateWatching || got.Quiet != incident.QuietExpired {
-		t.Fatalf("state %s, quiet %q", got.State, got.Quiet)
+	if got.State != incident.StateWatching || got.MuteReason != incident.MutedExpired {
+		t.Fatalf("state %s, muted for %q", got.State, got.MuteReason)
 	}
 	for _, s := range got.Plan.Steps {
 		if s.State != incident.StepExpired {
@@ -349,8 +349,8 @@ func TestWhatWasRefusedIsAskedAgainWhenTheDiagnosisChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.pass(10 * time.Minute)
-	if got := b.read(inc.ID); got.State != incident.StateWatching || got.Quiet != incident.QuietDenied {
-		t.Fatalf("state %s, quiet %q", got.State, got.Quiet)
+	if got := b.read(inc.ID); got.State != incident.StateWatching || got.MuteReason != incident.MutedDenied {
+		t.Fatalf("state %s, muted for %q", got.State, got.MuteReason)
 	}
 	other := sick(9, throttle())
 	other.diagnosis = "memory pressure"
@@ -396,8 +396,8 @@ func TestTheEndOfTheTimeIsNoticedWhenItComes(t *testing.T) {
 	inc := b.asked(sick(5, addReplica()))
 	b.pass(time.Minute) // a look, after which the next one would come at two minutes
 	b.pass(30 * time.Second)
-	if got := b.read(inc.ID); got.Quiet != incident.QuietExpired {
-		t.Errorf("state %s, quiet %q", got.State, got.Quiet)
+	if got := b.read(inc.ID); got.MuteReason != incident.MutedExpired {
+		t.Errorf("state %s, muted for %q", got.State, got.MuteReason)
 	}
 }
 

@@ -79,7 +79,7 @@ func newSight(t *testing.T) *sight {
 	s := &sight{t: t, pools: map[string]*seen{}, looks: map[string]finding{}, owners: map[string]*ownersAnswer{}}
 	t.Cleanup(func() {
 		for pool := range s.pools {
-			s.retire(pool)
+			s.supersede(pool)
 		}
 		for instance, a := range s.owners {
 			if a.used == 0 {
@@ -97,11 +97,11 @@ func (s *sight) seeAt(pool string, f finding) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.retire(pool)
+	s.supersede(pool)
 	s.pools[pool] = &seen{finding: f}
 }
 
-func (s *sight) retire(pool string) {
+func (s *sight) supersede(pool string) {
 	s.t.Helper()
 	if old := s.pools[pool]; old != nil && old.used == 0 {
 		s.t.Errorf("nobody looked at %s while it was: %+v", pool, old.finding)

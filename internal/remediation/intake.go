@@ -253,7 +253,7 @@ func (e *Engine) openingChange(pool string, first news, others []news, now time.
 	mode := first.event.Mode
 	events := []incident.Event{first.event}
 	if pool == "" {
-		events = append(events, incident.Quieted{Note: adviceFor(first.event.Alerts)})
+		events = append(events, incident.Muted{Note: adviceFor(first.event.Alerts)})
 	}
 	for _, x := range others {
 		events = append(events, x.event)
@@ -277,7 +277,7 @@ func (e *Engine) alertsChange(res incident.Result, expect int64, now time.Time) 
 		incident.StateVerifying, incident.StateUndoing, incident.StateClosed:
 	}
 	return incident.Change{
-		Incident: res.Incident, Expect: expect, Entries: res.Entries, Redraw: res.Redraw, DueAt: due, Sooner: true,
+		Incident: res.Incident, Expect: expect, Entries: res.Entries, Render: res.Render, DueAt: due, Sooner: true,
 	}
 }
 

@@ -226,8 +226,8 @@ func TestModeAutoDoesNotFightASelfHeal(t *testing.T) {
 					!strings.Contains(said, "change it in Git") || strings.Contains(said, "Verified") {
 					t.Errorf("the thread says:\n%s", said)
 				}
-				if len(inc.Trials) != 1 || len(inc.Applied()) != 0 || inc.UndoOffered != "" {
-					t.Errorf("trials %+v, applied %v, undo offered for %q", inc.Trials, inc.Applied(), inc.UndoOffered)
+				if len(inc.Attempts) != 1 || len(inc.Applied()) != 0 || inc.UndoOffered != "" {
+					t.Errorf("trials %+v, applied %v, undo offered for %q", inc.Attempts, inc.Applied(), inc.UndoOffered)
 				}
 				if w := r.writes("llama"); len(w) != 1 || w[0].Result != incident.ResultApplied {
 					t.Errorf("the ledger has %+v", w)

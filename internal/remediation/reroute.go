@@ -76,7 +76,7 @@ func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []
 			return err
 		}
 		letGo := incident.Change{
-			Incident: left.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: left.Entries, Redraw: left.Redraw,
+			Incident: left.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: left.Entries, Render: left.Render,
 			DueAt: e.cfg.Timing.Due(left.Incident, t.now),
 		}
 		err = e.deps.Incidents.Commit(ctx, letGo, taken)

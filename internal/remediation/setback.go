@@ -67,7 +67,7 @@ func (e *Engine) recovered(ctx context.Context, id string) error {
 			return err
 		}
 		err = e.deps.Incidents.Commit(ctx, incident.Change{
-			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Redraw: res.Redraw,
+			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Render: res.Render,
 			DueAt: e.cfg.Timing.Due(res.Incident, now),
 		})
 		if !errors.Is(err, incident.ErrStale) {

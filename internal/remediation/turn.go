@@ -133,7 +133,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 			return err
 		}
 		ch := incident.Change{
-			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Redraw: res.Redraw,
+			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Render: res.Render,
 			DueAt: e.cfg.Timing.Due(res.Incident, t.now), Release: !x.keep,
 			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: releasedLock(t.inc, res.Incident),
 		}

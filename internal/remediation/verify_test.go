@@ -314,8 +314,8 @@ func TestTheNextStepIsAskedAboutAfterOneThatDidNotSuffice(t *testing.T) {
 		t.Errorf("the applied step is lost: %+v", got.AppliedEarlier)
 	}
 	b.pass(30 * time.Minute)
-	if got = b.read(inc.ID); got.Quiet != incident.QuietExpired {
-		t.Errorf("state %s, quiet %q after the time", got.State, got.Quiet)
+	if got = b.read(inc.ID); got.MuteReason != incident.MutedExpired {
+		t.Errorf("state %s, muted for %q after the time", got.State, got.MuteReason)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	if d := fast.Now().Sub(slow.Now()).Abs(); d > 30*time.Second {
 		t.Errorf("the replicas' times differ by %s", d)
 	}
-	ok(t, slow.Commit(t.Context(), incident.Change{Incident: fresh("inc-1", "llama"), DueAt: slow.Now(), Redraw: true}))
+	ok(t, slow.Commit(t.Context(), incident.Change{Incident: fresh("inc-1", "llama"), DueAt: slow.Now(), Render: true}))
 	ok(t, slow.AddClick(t.Context(), slow.Now(), []byte("{}")))
 	if cs, err := slow.ClaimDue(t.Context(), "slow", slow.Now(), 2*time.Minute, 1); err != nil || len(cs) != 1 {
 		t.Fatalf("ClaimDue = %d, %v", len(cs), err)
@@ -96,7 +96,7 @@ func putOff(t *testing.T, s *store.Store) {
 	t.Helper()
 	at := s.Now()
 	for _, id := range []string{"inc-1", "inc-2"} {
-		ok(t, s.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: at, Redraw: true}))
+		ok(t, s.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: at, Render: true}))
 	}
 	cs, err := s.ClaimDue(t.Context(), "me", at, time.Minute, 1)
 	ok(t, err)
@@ -205,7 +205,7 @@ func TestAStartDoesNotWaitForRowsThatSomebodyHolds(t *testing.T) {
 	}
 	one := storetest.Open(t, u)
 	for _, id := range []string{"inc-1", "inc-2"} {
-		ok(t, one.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: one.Now().Add(time.Hour), Redraw: true}))
+		ok(t, one.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: one.Now().Add(time.Hour), Render: true}))
 	}
 	ok(t, store.InTx(one, t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		for _, q := range []string{`UPDATE incidents SET fence = 9 WHERE id = 'inc-1'`, `UPDATE messages SET fence = 9 WHERE incident = 'inc-1'`} {

@@ -55,7 +55,7 @@ func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) e
 	if err := s.locksOf(ctx, tx, ch); err != nil {
 		return err
 	}
-	if ch.Redraw || lastThread > 0 {
+	if ch.Render || lastThread > 0 {
 		return s.want(ctx, tx, ch, lastThread)
 	}
 	return nil

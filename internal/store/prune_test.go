@@ -25,7 +25,7 @@ func closed(t *testing.T, s *store.Store, id string, at time.Time, wrote time.Ti
 	ok(t, s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 1, Claim: w, Entries: []incident.Entry{{Text: "said", Thread: true}}}))
 	w.EndedAt, w.Result = wrote.Add(time.Second), incident.ResultApplied
 	inc.State, inc.ClosedAt = incident.StateClosed, at
-	ok(t, s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 2, Finish: w, Redraw: true}))
+	ok(t, s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 2, Finish: w, Render: true}))
 }
 
 func rowsOf(t *testing.T, db *sql.DB, table string) int {

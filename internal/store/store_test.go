@@ -497,13 +497,13 @@ func TestMessagesWaitUntilSent(t *testing.T) {
 		}
 		inc := create(t, s, "inc-a", "p")
 		take(now, 0)
-		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 1, Redraw: true, Entries: []incident.Entry{{Text: "t", Thread: true}}}))
+		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 1, Render: true, Entries: []incident.Entry{{Text: "t", Thread: true}}}))
 		m := take(now, 1)[0]
 		if m.Wanted != 2 || m.Channel != "C1" || m.Sent != 0 {
 			t.Errorf("got %+v", m)
 		}
 		take(now, 0)
-		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 2, Redraw: true}))
+		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 2, Render: true}))
 		m.TS, m.Sent, m.IntentAt = "1.1", 2, now
 		ok(t, s.SaveMessage(ctx, m, true))
 		later := take(now, 1)[0] // a newer version was wanted meanwhile, and the thread is behind
@@ -516,7 +516,7 @@ func TestMessagesWaitUntilSent(t *testing.T) {
 		later.Sent, later.ThreadSent, later.GaveUp, later.LastError = 2, 1, true, "channel_not_found"
 		ok(t, s.SaveMessage(ctx, later, true))
 		take(now.Add(time.Hour), 0)
-		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 3, Redraw: true}))
+		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 3, Render: true}))
 		if last := take(now.Add(time.Hour), 1)[0]; last.GaveUp || last.LastError == "" {
 			t.Errorf("got %+v", last)
 		}

@@ -51,7 +51,7 @@ func TestASignalWithoutDataOnBothSidesIsNotCompared(t *testing.T) {
 func TestAStepThatWasTriedSaysSo(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["04-deciding"]
-	inc.Plan.Steps[0].Trial = &incident.Trial{
+	inc.Plan.Steps[0].Attempt = &incident.Attempt{
 		At: time.Date(2026, 3, 1, 3, 12, 0, 0, time.UTC), Verdict: incident.VerdictWorse, UndoneBy: &incident.Actor{Kind: "slack", ID: "U0ALICE"},
 	}
 	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text), "The same change was tried at 03:12 UTC: worse, rolled back by <@U0ALICE>") {

@@ -128,7 +128,7 @@ func (c chaos) incident() incident.Incident {
 	inc := incident.Incident{
 		ID: "inc-abc", Pool: pick(c, "llama", "llama", c.text()), State: pick(c, incident.StateDeciding, pick(c, append(incident.States(), "odd")...)), DryRun: c.IntN(3) == 0,
 		Note: c.text(), OpenedAt: c.time(), ClosedAt: c.time(), Reopened: c.IntN(3), ReadAt: c.time(), Dialect: c.text(), Readings: c.readings(),
-		HealthySince: pick(c, time.Time{}, time.Time{}, time.Time{}, c.time()), Quiet: pick(c, incident.QuietNone, incident.QuietDenied, incident.QuietExpired, incident.QuietDryRun),
+		HealthySince: pick(c, time.Time{}, time.Time{}, time.Time{}, c.time()), MuteReason: pick(c, incident.NotMuted, incident.MutedDenied, incident.MutedExpired, incident.MutedDryRun),
 		Alerts: several(c, 30, func() incident.Alert {
 			return incident.Alert{
 				Fingerprint: c.text(), Firing: c.IntN(2) == 0, Labels: map[string]string{"alertname": c.text(), "severity": c.text(), "instance": c.text(), "pod": c.text()},

@@ -364,7 +364,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 
 	out["43-closed-after-a-revert"] = reverted.do(time.Hour, incident.Closed{By: alice(), Reason: "changed in Git"}).inc
 
-	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Quieted{Note: incident.Note{Kind: incident.NoteNoPool, Config: advice}})
+	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Muted{Note: incident.Note{Kind: incident.NoteNoPool, Config: advice}})
 	out["50-no-pool"] = none.inc
 	out["51-no-pool-closed"] = none.do(time.Hour, incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteNoneFires}}).inc
 	return out

@@ -172,7 +172,7 @@ func watchingLine(inc incident.Incident) string {
 		return "🛑 *Needs a human.*"
 	case takenBack(inc):
 		return "⏪ *Change reverted by someone else.*"
-	case inc.Quiet != incident.QuietNone:
+	case inc.MuteReason != incident.NotMuted:
 		return "🔕 *Monitoring only; no further proposals.*"
 	}
 	return "👀 *Monitoring.* No action needed."
