@@ -27,7 +27,8 @@ func TestThePodAutoscalerThatScalesADeploymentIsAdjustedInItsPlace(t *testing.T)
 			if strategy == "HPA" { // AIBrix makes one and keeps it
 				made := hpa(1, 6)
 				made["metadata"] = map[string]any{"name": model + "-hpa", "ownerReferences": []any{map[string]any{
-					"apiVersion": "autoscaling.aibrix.ai/v1alpha1", "kind": "PodAutoscaler", "name": model, "uid": string(pa.GetUID()), "controller": true,
+					"apiVersion": "autoscaling.aibrix.ai/v1alpha1", "kind": "PodAutoscaler", "name": model, "uid": string(pa.GetUID()),
+					"controller": true,
 				}}}
 				b.create(hpas, made)
 			}
@@ -55,7 +56,9 @@ func TestThePodAutoscalerThatScalesADeploymentIsAdjustedInItsPlace(t *testing.T)
 func TestAPodAutoscalersBoundsHold(t *testing.T) {
 	t.Parallel()
 	conditions := func(kind, status string) string {
-		return fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"reason":"Broken","message":"what AIBrix says"}]}}`, kind, status)
+		return fmt.Sprintf(
+			`{"status":{"conditions":[{"type":%q,"status":%q,"reason":"Broken","message":"what AIBrix says"}]}}`, kind, status,
+		)
 	}
 	for _, tt := range []struct {
 		name   string

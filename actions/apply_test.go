@@ -30,12 +30,16 @@ func turns() []turn {
 	workload := func(b *bench) { b.serve(2, nil, served()) }
 	return []turn{
 		{
-			name: "replicas of a Deployment", make: workload, req: addOne, in: deployments, from: incident.Set("2"), to: incident.Set("3"),
-			title: "Scale llama-70b from 2 to 3 replicas", target: "Deployment %s/llama-70b spec.replicas (scale)", wrote: "patch deployments/scale",
+			name: "replicas of a Deployment", make: workload, req: addOne, in: deployments, from: incident.Set("2"),
+			to:    incident.Set("3"),
+			title: "Scale llama-70b from 2 to 3 replicas", target: "Deployment %s/llama-70b spec.replicas (scale)",
+			wrote: "patch deployments/scale",
 		},
 		{
-			name: "replicas of any kind with a scale", make: leaderWorkerSet, req: addOne, in: groups, from: incident.Set("2"), to: incident.Set("3"),
-			title: "Scale llama-70b from 2 to 3 replicas", target: "LeaderWorkerSet %s/llama-70b spec.replicas (scale)", wrote: "patch leaderworkersets/scale",
+			name: "replicas of any kind with a scale", make: leaderWorkerSet, req: addOne, in: groups, from: incident.Set("2"),
+			to:    incident.Set("3"),
+			title: "Scale llama-70b from 2 to 3 replicas", target: "LeaderWorkerSet %s/llama-70b spec.replicas (scale)",
+			wrote: "patch leaderworkersets/scale",
 		},
 		{
 			name: "minimum of a HorizontalPodAutoscaler", make: func(b *bench) {
@@ -43,7 +47,8 @@ func turns() []turn {
 				b.create(hpas,
 					hpa(2, 6))
 			}, req: addOne, in: hpas,
-			from: incident.Set("2"), to: incident.Set("3"), title: "Raise the minimum of HorizontalPodAutoscaler llama-70b from 2 to 3 replicas (llama-70b has 2)",
+			from: incident.Set("2"), to: incident.Set("3"),
+			title:  "Raise the minimum of HorizontalPodAutoscaler llama-70b from 2 to 3 replicas (llama-70b has 2)",
 			target: "HorizontalPodAutoscaler %s/llama-70b spec.minReplicas", wrote: "patch horizontalpodautoscalers",
 		},
 		{
@@ -52,7 +57,8 @@ func turns() []turn {
 				b.create(scaledObjs,
 					scaledObject(nil))
 			}, req: addOne, in: scaledObjs,
-			from: incident.Value{}, to: incident.Set("3"), title: "Raise the minimum of ScaledObject llama-70b from 0 to 3 replicas (llama-70b has 2)",
+			from: incident.Value{}, to: incident.Set("3"),
+			title:  "Raise the minimum of ScaledObject llama-70b from 0 to 3 replicas (llama-70b has 2)",
 			target: "ScaledObject %s/llama-70b spec.minReplicaCount", wrote: "patch scaledobjects",
 		},
 		{
@@ -61,31 +67,36 @@ func turns() []turn {
 				b.create(podScalers,
 					podAutoscaler("KPA", nil))
 			}, req: addOne, in: podScalers,
-			from: incident.Set("1"), to: incident.Set("3"), title: "Raise the minimum of PodAutoscaler llama-70b from 1 to 3 replicas (llama-70b has 2)",
+			from: incident.Set("1"), to: incident.Set("3"),
+			title:  "Raise the minimum of PodAutoscaler llama-70b from 1 to 3 replicas (llama-70b has 2)",
 			target: "PodAutoscaler %s/llama-70b spec.minReplicas", wrote: "patch podautoscalers",
 		},
 		{
 			name: "minimum of a Model", make: func(b *bench) {
 				b.custom(kubetest.Models, models, "Model", map[string]any{"replicas": int64(2), "minReplicas": int64(1)})
 			}, req: addOne, in: models,
-			from: incident.Set("1"), to: incident.Set("3"), title: "Raise the minimum of Model llama-70b from 1 to 3 replicas (llama-70b has 2)",
+			from: incident.Set("1"), to: incident.Set("3"),
+			title:  "Raise the minimum of Model llama-70b from 1 to 3 replicas (llama-70b has 2)",
 			target: "Model %s/llama-70b spec.minReplicas", wrote: "patch models",
 		},
 		{
 			name: "replicas of a Model that does not scale itself", make: func(b *bench) {
 				b.custom(kubetest.Models, models, "Model", map[string]any{"replicas": int64(2), "autoscalingDisabled": true})
 			}, req: addOne, in: models, from: incident.Set("2"), to: incident.Set("3"),
-			title: "Scale llama-70b from 2 to 3 replicas", target: "Model %s/llama-70b spec.replicas (scale)", wrote: "patch models/scale",
+			title: "Scale llama-70b from 2 to 3 replicas", target: "Model %s/llama-70b spec.replicas (scale)",
+			wrote: "patch models/scale",
 		},
 		{
-			name: "joined flag in args", make: workload, req: halve, in: deployments, from: incident.Set("8192"), to: incident.Set("4096"),
+			name: "joined flag in args", make: workload, req: halve, in: deployments, from: incident.Set("8192"),
+			to:     incident.Set("4096"),
 			title:  "Lower max_num_batched_tokens of llama-70b from 8192 to 4096",
 			target: "Deployment %s/llama-70b args[vllm] --max-num-batched-tokens", wrote: "patch deployments",
 		},
 		{
 			name: "flag in two words in command, with a readable number", make: func(b *bench) {
 				b.serve(2, []string{
-					"vllm", "serve", "meta-llama/Llama-70B", "--max-num-seqs", "256", "--api-key", secret, "--enable-chunked-prefill", "--max_num_batched_tokens", "8K", "--port", "8000",
+					"vllm", "serve", "meta-llama/Llama-70B", "--max-num-seqs", "256", "--api-key", secret, "--enable-chunked-prefill",
+					"--max_num_batched_tokens", "8K", "--port", "8000",
 				}, nil)
 			}, req: halve, in: deployments, from: incident.Set("8K"), to: incident.Set("4096"),
 			title:  "Lower max_num_batched_tokens of llama-70b from 8K to 4096",
@@ -112,13 +123,17 @@ func turns() []turn {
 				b.create(policies,
 					policy(parallel(184)))
 			}, req: shed, in: policies,
-			from: incident.Set("184"), to: incident.Set("92"), title: "Throttle HTTPRoute llama-70b from 184 to 92 parallel requests",
-			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
+			from: incident.Set("184"), to: incident.Set("92"),
+			title:  "Throttle HTTPRoute llama-70b from 184 to 92 parallel requests",
+			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests",
+			wrote:  "patch backendtrafficpolicies",
 		},
 		{
 			name: "absent circuit breaker", make: func(b *bench) { b.create(policies, policy(nil)) }, req: shed, in: policies,
-			from: incident.Value{}, to: incident.Set("512"), title: "Throttle HTTPRoute llama-70b from 1024 to 512 parallel requests",
-			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests", wrote: "patch backendtrafficpolicies",
+			from: incident.Value{}, to: incident.Set("512"),
+			title:  "Throttle HTTPRoute llama-70b from 1024 to 512 parallel requests",
+			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests",
+			wrote:  "patch backendtrafficpolicies",
 		},
 		{
 			name: "local rate limit", make: func(b *bench) {
@@ -126,8 +141,10 @@ func turns() []turn {
 				b.create(policies,
 					policy(localLimit(100)))
 			}, req: shed,
-			in: policies, from: incident.Set("100"), to: incident.Set("50"), title: "Throttle HTTPRoute llama-70b from 100 to 50 requests per second",
-			target: "BackendTrafficPolicy %s/llama-70b spec.rateLimit.local.rules[0].limit.requests", wrote: "patch backendtrafficpolicies",
+			in: policies, from: incident.Set("100"), to: incident.Set("50"),
+			title:  "Throttle HTTPRoute llama-70b from 100 to 50 requests per second",
+			target: "BackendTrafficPolicy %s/llama-70b spec.rateLimit.local.rules[0].limit.requests",
+			wrote:  "patch backendtrafficpolicies",
 		},
 	}
 }

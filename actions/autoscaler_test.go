@@ -145,8 +145,10 @@ func TestTheAutoscalerThatKEDAMadeIsNotTurned(t *testing.T) {
 	keda := b.create(scaledObjs, scaledObject(map[string]any{"minReplicaCount": int64(1), "maxReplicaCount": int64(6)}))
 	made := hpa(1, 6)
 	made["metadata"] = map[string]any{
-		"name": "keda-hpa-llama-70b", "labels": map[string]any{"scaledobject.keda.sh/name": model}, "ownerReferences": []any{map[string]any{
-			"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": model, "uid": string(keda.GetUID()), "controller": true,
+		"name": "keda-hpa-llama-70b", "labels": map[string]any{"scaledobject.keda.sh/name": model},
+		"ownerReferences": []any{map[string]any{
+			"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": model, "uid": string(keda.GetUID()),
+			"controller": true,
 		}},
 	}
 	b.create(hpas, made)
@@ -252,7 +254,11 @@ func TestWhoElseKeepsAnObjectIsSaidOrRefused(t *testing.T) {
 			map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}},
 			"kustomize-controller", incident.GuardRefuse, "Flux Kustomization apps",
 		},
-		{"Flux does not set the field", map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}}, "somebody", incident.GuardPass, "has not set this field"},
+		{
+			"Flux does not set the field",
+			map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}},
+			"somebody", incident.GuardPass, "has not set this field",
+		},
 		{"Flux is told to keep away", map[string]any{
 			"labels":      map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"},
 			"annotations": map[string]any{"kustomize.toolkit.fluxcd.io/reconcile": "disabled"},
@@ -316,7 +322,10 @@ func TestWhatTheNextApplyDoesIsSaid(t *testing.T) {
 	t.Parallel()
 	release := map[string]any{"name": model, "annotations": map[string]any{"meta.helm.sh/release-name": "chat"}}
 	applied := func(manifest string) map[string]any {
-		return map[string]any{"name": model, "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": manifest}}
+		return map[string]any{
+			"name":        model,
+			"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": manifest},
+		}
 	}
 	for _, tt := range []struct {
 		name    string

@@ -318,7 +318,8 @@ func TestAnAnswerThatPromisesNothingIsUnknownAndTheWriteIsSentOnce(t *testing.T)
 			bot := b.as(kubetest.Bot, through(func(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
 				sent++
 				return &http.Response{
-					StatusCode: code, Status: http.StatusText(code), Header: http.Header{"Retry-After": {"0"}}, Body: http.NoBody, Request: r,
+					StatusCode: code, Status: http.StatusText(code), Header: http.Header{"Retry-After": {"0"}}, Body: http.NoBody,
+					Request: r,
 				}, r.Body.Close()
 			}))
 			err := bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1")

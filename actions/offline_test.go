@@ -42,7 +42,8 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 			step := incident.Step{
 				ID: "s", Kind: req.Kind, From: incident.Set("1"), To: incident.Set("2"),
 				Target: incident.Target{
-					APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", UID: "u", Field: "args[vllm] --max-num-batched-tokens",
+					APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "x", UID: "u",
+					Field: "args[vllm] --max-num-batched-tokens",
 				},
 			}
 			if req.Kind == incident.StepThrottle {
@@ -54,8 +55,9 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 			_, marked := e.Mark(t.Context(), nowhere(), step)
 			_, looked := e.Reversal(t.Context(), nowhere(), step, incident.OpApply)
 			for name, err := range map[string]error{
-				"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled, "recheck": e.Recheck(t.Context(), nowhere(), step),
-				"apply": e.Do(t.Context(), nowhere(), step, incident.OpApply, "w"), "undo": e.Do(t.Context(), nowhere(), step,
+				"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled,
+				"recheck": e.Recheck(t.Context(), nowhere(), step),
+				"apply":   e.Do(t.Context(), nowhere(), step, incident.OpApply, "w"), "undo": e.Do(t.Context(), nowhere(), step,
 					incident.OpUndo, "w"),
 			} {
 				if outcome(err) != "unknown" || !strings.Contains(err.Error(), "connection refused") ||

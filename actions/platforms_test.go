@@ -34,13 +34,15 @@ func platforms() []platform {
 				"--tensor-parallel-size=2",
 			},
 			more: map[string]any{"env": []any{
-				map[string]any{"name": "MODEL_ID", "value": "google/gemma-3-27b-it"}, map[string]any{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": secretRef},
+				map[string]any{"name": "MODEL_ID", "value": "google/gemma-3-27b-it"},
+				map[string]any{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": secretRef},
 			}},
 		},
 		{
 			name: "llm-d's guides", container: "vllm", image: "ghcr.io/llm-d/llm-d-cuda:v0.4.0",
 			command: []string{"vllm", "serve"}, args: []string{
-				"Qwen/Qwen3-32B", "--port", "8200", "--served-model-name", "Qwen/Qwen3-32B", "--disable-uvicorn-access-log", "--tensor-parallel-size", "2",
+				"Qwen/Qwen3-32B", "--port", "8200", "--served-model-name", "Qwen/Qwen3-32B", "--disable-uvicorn-access-log",
+				"--tensor-parallel-size", "2",
 				"--gpu-memory-utilization=0.95", "--kv-transfer-config", `{"kv_connector":"NixlConnector", "kv_role":"kv_both"}`,
 			},
 			more: map[string]any{"env": []any{
@@ -54,7 +56,8 @@ func platforms() []platform {
 		{
 			name: "AIBrix' samples", container: "vllm-openai", image: "vllm/vllm-openai:v0.11.0",
 			command: []string{
-				"vllm", "serve", "--host", "0.0.0.0", "--port", "8000", "--uvicorn-log-level", "warning", "--model", "deepseek-ai/DeepSeek-R1-Distill-Llama-8B",
+				"vllm", "serve", "--host", "0.0.0.0", "--port", "8000", "--uvicorn-log-level", "warning", "--model",
+				"deepseek-ai/DeepSeek-R1-Distill-Llama-8B",
 				"--served-model-name", "deepseek-r1-distill-llama-8b", "--max-model-len", "12288",
 			},
 		},
@@ -269,7 +272,8 @@ func TestARefusedProgramOfAnOperatorSaysWhereTheArgumentsAre(t *testing.T) {
 	b := newBench(t)
 	o := deployment(0, []string{"python3", "-m", "dynamo.vllm"}, []string{"--model", "m"})
 	o["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
-		"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoComponentDeployment", "name": "decode", "uid": "0b1e", "controller": true,
+		"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoComponentDeployment", "name": "decode", "uid": "0b1e",
+		"controller": true,
 	}}
 	b.create(deployments, o)
 	_, err := b.bot.Propose(t.Context(), b.pool, halve)
@@ -290,7 +294,8 @@ func TestARefusedChildSaysWhereItsOwnerHasTheArguments(t *testing.T) {
 		map[string]any{"deploymentConfig": map[string]any{"image": "vllm"}}))
 	o := deployment(0, nil, served())
 	ownedBy([]any{map[string]any{
-		"apiVersion": runtime.GetAPIVersion(), "kind": "VLLMRuntime", "name": model, "uid": string(runtime.GetUID()), "controller": true,
+		"apiVersion": runtime.GetAPIVersion(), "kind": "VLLMRuntime", "name": model, "uid": string(runtime.GetUID()),
+		"controller": true,
 	}})(o)
 	b.create(deployments, o)
 	s, err := b.bot.Propose(t.Context(), b.pool, halve)

@@ -100,7 +100,8 @@ func TestAContextThatHasEndedGivesAnErrorAndNoStep(t *testing.T) {
 	_, marked := b.bot.Mark(ctx, b.pool, s)
 	_, looked := b.bot.Reversal(ctx, b.pool, s, incident.OpApply)
 	for name, err := range map[string]error{
-		"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled, "recheck": b.bot.Recheck(ctx, b.pool, s), "apply": b.bot.Do(ctx, b.pool, s, incident.OpApply, "w1"),
+		"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled,
+		"recheck": b.bot.Recheck(ctx, b.pool, s), "apply": b.bot.Do(ctx, b.pool, s, incident.OpApply, "w1"),
 	} {
 		if outcome(err) != "unknown" || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)

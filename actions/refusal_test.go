@@ -55,7 +55,8 @@ func (b *bench) admission(group, resource, message string) {
 	selector := map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": b.ns}}
 	for r, o := range map[schema.GroupVersionResource]map[string]any{
 		vap: {
-			"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": map[string]any{"name": name},
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+			"metadata": map[string]any{"name": name},
 			"spec": map[string]any{
 				"failurePolicy": "Fail",
 				"matchConstraints": map[string]any{"namespaceSelector": selector, "resourceRules": []any{map[string]any{
@@ -69,8 +70,9 @@ func (b *bench) admission(group, resource, message string) {
 			},
 		},
 		binding: {
-			"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": map[string]any{"name": name},
-			"spec": map[string]any{"policyName": name, "validationActions": []any{"Deny"}},
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+			"metadata": map[string]any{"name": name},
+			"spec":     map[string]any{"policyName": name, "validationActions": []any{"Deny"}},
 		},
 	} {
 		if _, err := cluster.Resource(r).Create(b.t.Context(), &unstructured.Unstructured{Object: o},

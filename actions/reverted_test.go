@@ -38,7 +38,8 @@ func (b *bench) restore(r schema.GroupVersionResource, was *unstructured.Unstruc
 func (b *bench) label(r schema.GroupVersionResource, manager string) {
 	b.t.Helper()
 	_, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Patch(
-		b.t.Context(), model, types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"llm"}}}`), metav1.PatchOptions{FieldManager: manager},
+		b.t.Context(), model, types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"llm"}}}`),
+		metav1.PatchOptions{FieldManager: manager},
 	)
 	if err != nil {
 		b.t.Fatal(err)
@@ -210,7 +211,9 @@ func TestALookSaysWhoHasChangedTheValueSince(t *testing.T) {
 			if r := look(b.bot); r == nil || r.Value != s.From || r.Hint != "change it in Git" && s.From.Present {
 				t.Errorf("set back: %+v", r)
 			}
-			away := b.as(kubetest.Bot, func(http.RoundTripper) http.RoundTripper { return always(http.StatusServiceUnavailable) })
+			away := b.as(kubetest.Bot, func(http.RoundTripper) http.RoundTripper {
+				return always(http.StatusServiceUnavailable)
+			})
 			if r, err := away.Reversal(t.Context(), b.pool, s, incident.OpApply); err == nil || r != nil {
 				t.Errorf("what cannot be read was changed: %+v, %v", r, err)
 			}

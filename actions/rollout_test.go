@@ -81,7 +81,8 @@ func TestAThrottleIsInForceWhenTheGatewayAcceptsIt(t *testing.T) {
 	b.create(policies, policy(parallel(184)))
 	say := func(status string, generation int64) {
 		t.Helper()
-		b.patch(policies, fmt.Sprintf(`{"status":{"ancestors":[{"ancestorRef":{"name":"gw"},"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
+		b.patch(policies,
+			fmt.Sprintf(`{"status":{"ancestors":[{"ancestorRef":{"name":"gw"},"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
 			{"type":"Accepted","status":%q,"reason":"Said","message":"the target was not found","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":%d}]}]}}`, status, generation), "status")
 	}
 	say("True", 1)

@@ -29,7 +29,11 @@ func TestARankOfDataParallelEnginesIsNotScaled(t *testing.T) {
 		{"the first of several ranks", nil, dp("--data-parallel-start-rank=2")},
 		{"its short form", nil, dp("-dpr=2")},
 		{"a node of several", nil, dp("--nnodes=2", "--node-rank=1")},
-		{"in a script", []string{"sh", "-c"}, []string{"vllm serve m --data-parallel-size 2 --data-parallel-rank $POD_INDEX"}},
+		{
+			"in a script",
+			[]string{"sh", "-c"},
+			[]string{"vllm serve m --data-parallel-size 2 --data-parallel-rank $POD_INDEX"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

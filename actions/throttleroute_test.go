@@ -212,7 +212,8 @@ func TestAPolicyThatAnotherOverridesForAnotherRouteIsInForce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.routed([]any{gateway()}, limiting(map[string]any{"targetRefs": []any{gateway()}}))
-	b.patch(policies, `{"status":{"ancestors":[{"ancestorRef":{"name":"eg"},"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
+	b.patch(policies,
+		`{"status":{"ancestors":[{"ancestorRef":{"name":"eg"},"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
 		{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9},
 		{"type":"Overridden","status":"True","reason":"Overridden","message":"for these routes","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9}]}]}}`, "status")
 	b.refusedFor(shed, "for these routes") // which routes that are is not known without the right to look
@@ -247,5 +248,7 @@ func TestAPolicyThatAnotherOverridesForAnotherRouteIsInForce(t *testing.T) {
 	b.refusedNow(shed, "BackendTrafficPolicy "+b.ns+"/own counts for the pool's route")
 	end("own")
 	other("listener", gateway("sectionName", "https"))
-	b.refusedNow(shed, "BackendTrafficPolicy "+b.ns+"/listener counts for the pool's route HTTPRoute "+b.ns+"/"+model+", or may, in place of")
+	b.refusedNow(shed,
+		"BackendTrafficPolicy "+b.ns+"/listener counts for the pool's route HTTPRoute "+b.ns+"/"+model+
+			", or may, in place of")
 }

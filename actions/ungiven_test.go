@@ -36,8 +36,9 @@ func (b *bench) setArgs(args ...string) {
 	for i, a := range args {
 		quoted[i] = fmt.Sprintf("%q", a)
 	}
-	b.patch(deployments, `{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0","args":[`+
-		strings.Join(quoted, ",")+`]}]}}}}`)
+	b.patch(deployments,
+		`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0","args":[`+
+			strings.Join(quoted, ",")+`]}]}}}}`)
 }
 
 func TestAFlagThatIsNotGivenSaysWhereItsValueIsFromAndLeavesTheOtherArgumentsByteForByte(t *testing.T) {
@@ -209,7 +210,8 @@ func TestAFlagThatTheEnvironmentMayGiveIsNotBelievedToBeAbsent(t *testing.T) {
 			"the variable vllm_max-num_batched_tokens may give it",
 		},
 		{"from a ConfigMap", ungiven(), map[string]any{"env": []any{map[string]any{
-			"name": "VLLM_MAX_NUM_BATCHED_TOKENS", "valueFrom": map[string]any{"configMapKeyRef": map[string]any{"name": "engine", "key": "tokens", "optional": true}},
+			"name":      "VLLM_MAX_NUM_BATCHED_TOKENS",
+			"valueFrom": map[string]any{"configMapKeyRef": map[string]any{"name": "engine", "key": "tokens", "optional": true}},
 		}}}, "the variable VLLM_MAX_NUM_BATCHED_TOKENS may give it"},
 		{"variables that cannot be seen", ungiven(), from, "envFrom"},
 		{"another variable", ungiven(), variable("VLLM_LOGGING_LEVEL", "INFO"), ""},

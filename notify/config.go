@@ -22,7 +22,8 @@ type Config struct {
 	Lease time.Duration
 	// Parallel is how many messages are worked on at the same time (16).
 	Parallel int
-	// Gap is the least time between two edits of one message, so that bursts are merged (1 s; Slack allows about one call a second).
+	// Gap is the least time between two edits of one message, so that bursts are merged (1 s; Slack allows about one call
+	// a second).
 	Gap time.Duration
 	// LookAfter is how long after a lost answer the channel is searched, so that a slow post can still appear (15 s).
 	LookAfter time.Duration
@@ -34,7 +35,8 @@ type Config struct {
 	Drain time.Duration
 	// Panics logs and counts what was caught; nil only catches.
 	Panics *rescue.Log
-	// Now is the time that the outbox's claims and due times are told in (time.Now). Dispatchers on one outbox must agree about it.
+	// Now is the time that the outbox's claims and due times are told in (time.Now). Dispatchers on one outbox must agree
+	// about it.
 	Now func() time.Time
 }
 

@@ -14,7 +14,8 @@ import (
 const (
 	// maxReplies bounds the thread entries of one turn, so that a turn fits into its lease.
 	maxReplies = 20
-	// lookBack is added to the time searched for a lost post: the sink's clock may be behind, and a repeated post has an elder.
+	// lookBack is added to the time searched for a lost post: the sink's clock may be behind, and a repeated post has an
+	// elder.
 	lookBack = 10 * time.Minute
 	// saveTimeout bounds one write to the store.
 	saveTimeout = 5 * time.Second
@@ -43,7 +44,8 @@ type delivery struct {
 func (v *delivery) rescued(ctx context.Context) error {
 	err := v.d.cfg.Panics.Do(ctx, Part, func() error { return v.run(ctx) }, slog.String("incident", v.m.Incident))
 	if caught, ok := errors.AsType[*rescue.PanicError](err); ok {
-		err = v.d.cfg.Panics.Do(ctx, Part, func() error { return v.broken(ctx, caught) }, slog.String("incident", v.m.Incident))
+		err = v.d.cfg.Panics.Do(ctx, Part, func() error { return v.broken(ctx, caught) },
+			slog.String("incident", v.m.Incident))
 	}
 	if err != nil && !errors.Is(err, incident.ErrFenced) {
 		return fmt.Errorf("message of incident %s: %w", v.m.Incident, err)
@@ -77,7 +79,10 @@ func (v *delivery) steps(ctx context.Context) error {
 	inc, err := v.d.incidents.IncidentWithJournal(ctx, v.m.Incident)
 	switch {
 	case errors.Is(err, incident.ErrNotFound):
-		return &PermanentError{Err: fmt.Errorf("read incident %s: %w", v.m.Incident, err), Next: "Nothing is to be done: its incident was removed from the store."}
+		return &PermanentError{
+			Err:  fmt.Errorf("read incident %s: %w", v.m.Incident, err),
+			Next: "Nothing is to be done: its incident was removed from the store.",
+		}
 	case err != nil:
 		return &saveError{fmt.Errorf("read the incident: %w", err)}
 	}
@@ -122,7 +127,8 @@ func (v *delivery) settle(ctx context.Context) error {
 	return v.save(ctx, false)
 }
 
-// unreadable decides what happens when the channel cannot be searched: wait, and after AmbiguousWait repeat the post once.
+// unreadable decides what happens when the channel cannot be searched: wait, and after AmbiguousWait repeat the post
+// once.
 func (v *delivery) unreadable(err error) error {
 	var limited *RateLimitedError
 	var gone *GoneError
@@ -130,7 +136,10 @@ func (v *delivery) unreadable(err error) error {
 		return err
 	}
 	if wait := v.m.IntentAt.Add(v.d.cfg.AmbiguousWait).Sub(v.now()); wait > 0 {
-		return &laterError{min(wait, 30*time.Second), "the answer to a post was lost and the channel cannot be searched: " + err.Error()}
+		return &laterError{
+			min(wait, 30*time.Second),
+			"the answer to a post was lost and the channel cannot be searched: " + err.Error(),
+		}
 	}
 	v.repeat = true
 	return nil
@@ -199,8 +208,8 @@ func (v *delivery) stopping(ctx context.Context) bool {
 	return ok && time.Until(deadline) < v.d.cfg.Lease/4
 }
 
-// begin stores the intent before a post. A repeated post is stored as given up: whatever happens next, it is not repeated again until
-// a new version is wanted.
+// begin stores the intent before a post. A repeated post is stored as given up: whatever happens next, it is not
+// repeated again until a new version is wanted.
 func (v *delivery) begin(ctx context.Context, seq int64) error {
 	v.m.IntentAt, v.m.IntentThread, v.m.GaveUp = v.now(), seq, v.repeat
 	v.sending = true
@@ -212,7 +221,8 @@ func (v *delivery) clearIntent() {
 	v.sending, v.repeat = false, false
 }
 
-// finish gives the claim back. When the message is up to date, the next edit waits for Config.Gap, so that a burst becomes one.
+// finish gives the claim back. When the message is up to date, the next edit waits for Config.Gap, so that a burst
+// becomes one.
 func (v *delivery) finish(ctx context.Context, complete bool) error {
 	v.clearIntent()
 	if v.before != "" {
@@ -227,7 +237,8 @@ func (v *delivery) finish(ctx context.Context, complete bool) error {
 
 // save writes even when the time for the message is over: what was sent must be known.
 func (v *delivery) save(ctx context.Context, release bool) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTimeout, fmt.Errorf("saving took longer than %s", saveTimeout))
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTimeout,
+		fmt.Errorf("saving took longer than %s", saveTimeout))
 	defer cancel()
 	if err := v.d.outbox.SaveMessage(ctx, v.m, release); err != nil {
 		return &saveError{fmt.Errorf("save the message: %w", err)}

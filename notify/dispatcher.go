@@ -13,12 +13,13 @@ import (
 
 // Outbox is the durable list of messages.
 type Outbox interface {
-	// ClaimMessages takes up to limit messages for owner until the lease ends: those whose NextAt has come, and that are not up to date
-	// (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has given up comes back, with GaveUp cleared, when a version is
-	// wanted that is newer than the Wanted it gave up with.
-	ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error)
-	// SaveMessage stores everything but Wanted, which only commits raise, keeps with GaveUp the Wanted of m, and gives the claim back on release. It answers
-	// incident.ErrFenced when the claim was lost.
+	// ClaimMessages takes up to limit messages for owner until the lease ends: those whose NextAt has come, and that are
+	// not up to date (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has given up comes back, with
+	// GaveUp cleared, when a version is wanted that is newer than the Wanted it gave up with.
+	ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message,
+		error)
+	// SaveMessage stores everything but Wanted, which only commits raise, keeps with GaveUp the Wanted of m, and gives the
+	// claim back on release. It answers incident.ErrFenced when the claim was lost.
 	SaveMessage(ctx context.Context, m incident.Message, release bool) error
 	// Wake receives a value, now and then, when there is something to do.
 	Wake() <-chan struct{}
@@ -30,9 +31,9 @@ type Incidents interface {
 	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
 }
 
-// Sink is where messages go. Its errors are *AmbiguousError, *RateLimitedError, *PermanentError and *GoneError; any other error says
-// that nothing was sent and that it may be tried again. Only Post and Reply may be ambiguous; Update and Find may be called any
-// number of times.
+// Sink is where messages go. Its errors are *AmbiguousError, *RateLimitedError, *PermanentError and *GoneError; any
+// other error says that nothing was sent and that it may be tried again. Only Post and Reply may be ambiguous; Update
+// and Find may be called any number of times.
 type Sink interface {
 	// Post puts up the incident's message and returns what identifies it.
 	Post(ctx context.Context, channel string, inc incident.Incident) (ts string, err error)
@@ -40,9 +41,10 @@ type Sink interface {
 	Update(ctx context.Context, channel, ts string, inc incident.Incident) error
 	// Reply adds a journal entry to the message's thread.
 	Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error
-	// Find looks for a message (parentTS empty, entrySeq 0) or a thread entry that was posted at or after oldest. A nil error
-	// promises that the channel could be read: not found then means that it is not there.
-	Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (ts string, found bool, err error)
+	// Find looks for a message (parentTS empty, entrySeq 0) or a thread entry that was posted at or after oldest. A nil
+	// error promises that the channel could be read: not found then means that it is not there.
+	Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (ts string,
+		found bool, err error)
 }
 
 // Dispatcher drains the outbox. It is safe to run several on one outbox.
@@ -77,8 +79,8 @@ func New(cfg Config, outbox Outbox, incidents Incidents, sink Sink, logger *slog
 	return &Dispatcher{cfg: cfg, outbox: outbox, incidents: incidents, sink: sink, logger: logger}, nil
 }
 
-// Run delivers until ctx ends, then waits for the calls in flight (Config.Drain) and returns nil. A store that cannot be asked is
-// logged once and tried again at the next sweep.
+// Run delivers until ctx ends, then waits for the calls in flight (Config.Drain) and returns nil. A store that cannot
+// be asked is logged once and tried again at the next sweep.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	tick := time.NewTicker(d.cfg.Sweep)
 	defer tick.Stop()
@@ -109,8 +111,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 }
 
-// Deliver makes one pass over the outbox and returns how many messages it worked on. Failures of the sink are stored with the message and are not errors
-// here; the error is the store's.
+// Deliver makes one pass over the outbox and returns how many messages it worked on. Failures of the sink are stored
+// with the message and are not errors here; the error is the store's.
 func (d *Dispatcher) Deliver(ctx context.Context) (int, error) {
 	w := d.newWork()
 	n, err := w.claim(ctx)
@@ -125,11 +127,12 @@ func (d *Dispatcher) Deliver(ctx context.Context) (int, error) {
 	return n, errors.Join(errs...)
 }
 
-// messageContext bounds the work on one message by its lease. The end of ctx does not cut off a call in flight, whose answer would
-// then be lost, but gives it Config.Drain to finish.
+// messageContext bounds the work on one message by its lease. The end of ctx does not cut off a call in flight, whose
+// answer would then be lost, but gives it Config.Drain to finish.
 func (d *Dispatcher) messageContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	budget := d.cfg.Lease * 3 / 4
-	inner, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), budget, fmt.Errorf("the message took longer than %s", budget))
+	inner, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), budget,
+		fmt.Errorf("the message took longer than %s", budget))
 	var drain *time.Timer
 	var mu sync.Mutex
 	unhook := context.AfterFunc(ctx, func() {

@@ -32,14 +32,18 @@ func TestMessageIsPostedThenEditedThenItsThreadGrows(t *testing.T) {
 	b := newBench(t, expected{call: "post v1"}, expected{call: "reply 1"}, expected{call: "reply 3"})
 	b.change(1, 1, 3)
 	got := b.pass(0)
-	want := incident.Message{Incident: "inc-1", Channel: "C1", TS: "ts1", Wanted: 1, Sent: 1, ThreadSent: 3, NextAt: noon.Add(time.Second)}
+	want := incident.Message{
+		Incident: "inc-1", Channel: "C1", TS: "ts1", Wanted: 1, Sent: 1, ThreadSent: 3,
+		NextAt: noon.Add(time.Second),
+	}
 	if diff := cmp.Diff(want, got, ignoreFence); diff != "" {
 		t.Errorf("row after the first pass (-want +got):\n%s", diff)
 	}
 	b.sink.expect(expected{call: "update v4"}, expected{call: "reply 4"})
 	b.change(4, 4)
 	b.pass(time.Second)
-	if diff := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/3 in ts1", "inc-1/4 in ts1", "ts1 v4"}, b.sink.seen()); diff != "" {
+	if diff := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/3 in ts1", "inc-1/4 in ts1", "ts1 v4"},
+		b.sink.seen()); diff != "" {
 		t.Errorf("channel (-want +got):\n%s", diff)
 	}
 	if got := b.pass(time.Hour); got.Sent != 4 {
@@ -130,7 +134,8 @@ func TestPostThatIsNotInTheChannelIsPostedAgain(t *testing.T) {
 
 func TestLostAnswerOfAThreadEntryIsLookedUp(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, expected{call: "post v1"}, expected{call: "reply 1", err: &AmbiguousError{errors.New("cut")}, done: true})
+	b := newBench(t, expected{call: "post v1"},
+		expected{call: "reply 1", err: &AmbiguousError{errors.New("cut")}, done: true})
 	b.change(1, 1, 2)
 	b.pass(0)
 	b.sink.expect(expected{call: "find 1"}, expected{call: "reply 2"})
@@ -192,7 +197,8 @@ func TestRepeatThatIsKnownNotToBeSentMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, expected{call: "post v1", err: &AmbiguousError{errors.New("cut")}})
 	b.pass(0)
-	b.sink.expect(expected{call: "find 0", err: errors.New("unreadable")}, expected{call: "post v1", err: &RateLimitedError{time.Minute}})
+	b.sink.expect(expected{call: "find 0", err: errors.New("unreadable")},
+		expected{call: "post v1", err: &RateLimitedError{time.Minute}})
 	if got := b.pass(4 * time.Minute); got.GaveUp || got.IntentAt.IsZero() {
 		t.Fatalf("after the rate limit: %+v", got)
 	}

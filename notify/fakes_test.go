@@ -31,8 +31,9 @@ type outbox struct {
 
 func newOutbox(rows ...incident.Message) *outbox {
 	o := &outbox{
-		rows: map[string]incident.Message{}, leases: map[string]time.Time{}, thread: map[string]int64{}, gaveUp: map[string]int64{},
-		wake: make(chan struct{}, 1),
+		rows: map[string]incident.Message{}, leases: map[string]time.Time{}, thread: map[string]int64{},
+		gaveUp: map[string]int64{},
+		wake:   make(chan struct{}, 1),
 	}
 	for _, m := range rows {
 		o.rows[m.Incident] = m
@@ -40,7 +41,9 @@ func newOutbox(rows ...incident.Message) *outbox {
 	return o
 }
 
-func (o *outbox) ClaimMessages(_ context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+func (o *outbox) ClaimMessages(_ context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Message, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.broken != nil {
@@ -53,7 +56,8 @@ func (o *outbox) ClaimMessages(_ context.Context, owner string, now time.Time, l
 	for _, id := range sortedKeys(o.rows) {
 		m := o.rows[id]
 		current := m.Wanted <= m.Sent && o.thread[id] <= m.ThreadSent
-		if len(out) == limit || current || m.NextAt.After(now) || o.leases[id].After(now) || (m.GaveUp && m.Wanted <= o.gaveUp[id]) {
+		if len(out) == limit || current || m.NextAt.After(now) || o.leases[id].After(now) ||
+			(m.GaveUp && m.Wanted <= o.gaveUp[id]) {
 			continue
 		}
 		m.GaveUp = false
@@ -361,7 +365,8 @@ func newBench(t *testing.T, want ...expected) *bench {
 	inc.Version = 1
 	b.incidents.put(inc)
 	b.clock = func() time.Time { return b.now }
-	d, err := New(Config{Owner: "me", Now: func() time.Time { return b.clock() }}, b.outbox, b.incidents, b.sink, b.logs.logger())
+	d, err := New(Config{Owner: "me", Now: func() time.Time { return b.clock() }}, b.outbox, b.incidents, b.sink,
+		b.logs.logger())
 	if err != nil {
 		t.Fatal(err)
 	}

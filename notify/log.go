@@ -11,8 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// LogSink shows incidents in the log, for a bot without Slack: one line per state, one per journal entry. It never fails. It is safe
-// for concurrent use.
+// LogSink shows incidents in the log, for a bot without Slack: one line per state, one per journal entry. It never
+// fails. It is safe for concurrent use.
 type LogSink struct {
 	logger *slog.Logger
 	mu     sync.Mutex
@@ -42,7 +42,8 @@ func (s *LogSink) Update(ctx context.Context, _, _ string, inc incident.Incident
 
 // Reply logs a journal entry.
 func (s *LogSink) Reply(ctx context.Context, _, _ string, inc incident.Incident, e incident.Entry) error {
-	s.logger.InfoContext(ctx, "incident journal", "incident", inc.ID, "pool", inc.Pool, "step", e.Step, "reason", oneLine(e.Text))
+	s.logger.InfoContext(ctx, "incident journal", "incident", inc.ID, "pool", inc.Pool, "step", e.Step, "reason",
+		oneLine(e.Text))
 	return nil
 }
 
@@ -78,7 +79,10 @@ func (s *LogSink) news(inc incident.Incident, line string) bool {
 
 // describe says what a person needs to know, the empty left out.
 func describe(inc incident.Incident) []slog.Attr {
-	out := []slog.Attr{slog.String("incident", inc.ID), slog.String("pool", inc.Pool), slog.String("state", string(inc.State))}
+	out := []slog.Attr{
+		slog.String("incident", inc.ID), slog.String("pool", inc.Pool),
+		slog.String("state", string(inc.State)),
+	}
 	add := func(key, value string) {
 		if value != "" {
 			out = append(out, slog.String(key, oneLine(value)))

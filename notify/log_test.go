@@ -17,7 +17,10 @@ func TestLogSinkSaysEachStateOnce(t *testing.T) {
 	inc := incident.New("inc-1", "llama", incident.ModeDryRun, true, noon)
 	inc.State = incident.StateDeciding
 	inc.Diagnosis = &incident.Diagnosis{Playbook: "queue", Summary: "Requests\nwait."}
-	inc.Plan = &incident.Plan{Steps: []incident.Step{{ID: "p1-s1", Kind: incident.StepReplicas, Title: "Scale to 3", State: incident.StepProposed}}}
+	inc.Plan = &incident.Plan{Steps: []incident.Step{{
+		ID: "p1-s1", Kind: incident.StepReplicas, Title: "Scale to 3",
+		State: incident.StepProposed,
+	}}}
 	ts, err := s.Post(t.Context(), "", inc)
 	if err != nil || ts == "" {
 		t.Fatalf("Post = %q, %v", ts, err)
@@ -31,7 +34,10 @@ func TestLogSinkSaysEachStateOnce(t *testing.T) {
 	if n := l.count("state=deciding"); n != 1 {
 		t.Errorf("the same state was logged %d times", n)
 	}
-	for _, want := range []string{"Requests wait.", "p1-s1 Scale to 3 (proposed)", "incidents approve inc-1", "nothing is changed"} {
+	for _, want := range []string{
+		"Requests wait.", "p1-s1 Scale to 3 (proposed)", "incidents approve inc-1",
+		"nothing is changed",
+	} {
 		if l.count(want) != 1 {
 			t.Errorf("%q is missing", want)
 		}
@@ -43,7 +49,8 @@ func TestLogSinkSaysEachStateOnce(t *testing.T) {
 	if l.count("state=closed") != 1 || len(s.shown) != 0 {
 		t.Errorf("closed: logged %d times, %d kept", l.count("state=closed"), len(s.shown))
 	}
-	if err := s.Reply(t.Context(), "", ts, inc, incident.Entry{Seq: 1, Text: "Approved."}); err != nil || l.count("Approved.") != 1 {
+	if err := s.Reply(t.Context(), "", ts, inc, incident.Entry{Seq: 1, Text: "Approved."}); err != nil ||
+		l.count("Approved.") != 1 {
 		t.Errorf("Reply = %v, logged %d times", err, l.count("Approved."))
 	}
 	if _, found, err := s.Find(t.Context(), "", "", "inc-1", 0, time.Time{}); found || err != nil {
@@ -65,14 +72,16 @@ func TestTheLogShowsCautions(t *testing.T) {
 	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, noon)
 	inc.Plan = &incident.Plan{Steps: []incident.Step{
 		{ID: "p1-s1", Title: "Scale to 3", State: incident.StepProposed, Guardrails: []incident.Guardrail{
-			{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"}, {Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"},
+			{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"},
+			{Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"},
 		}},
 		{ID: "p1-s2", Title: "Scale to 4", State: incident.StepProposed},
 	}}
 	if _, err := s.Post(t.Context(), "", inc); err != nil {
 		t.Fatal(err)
 	}
-	if l.count("p1-s1 Scale to 3 (proposed), caution: Argo CD may set it back; p1-s2 Scale to 4 (proposed)") != 1 || l.count("mode approve") != 0 {
+	if l.count("p1-s1 Scale to 3 (proposed), caution: Argo CD may set it back; p1-s2 Scale to 4 (proposed)") != 1 ||
+		l.count("mode approve") != 0 {
 		t.Error("the line lacks the caution, or has what passed")
 	}
 }

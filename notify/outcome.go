@@ -20,7 +20,8 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 	case errors.As(err, &limited):
 		v.notSent()
 		v.m.NextAt = v.now().Add(max(limited.After, time.Second))
-	case v.sending && (errors.As(err, &lost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+	case v.sending &&
+		(errors.As(err, &lost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		v.lost(ctx, err)
 	case errors.As(err, &gone):
 		v.gone(ctx)
@@ -52,14 +53,15 @@ func (v *delivery) broken(ctx context.Context, err error) error {
 	}
 	if v.m.Attempts >= brokenTries {
 		v.m.GaveUp = true
-		v.d.logger.ErrorContext(ctx, "a message is parked until its incident changes", "incident", v.m.Incident, "attempt", v.m.Attempts, "err", err)
+		v.d.logger.ErrorContext(ctx, "a message is parked until its incident changes", "incident", v.m.Incident, "attempt",
+			v.m.Attempts, "err", err)
 	}
 	v.m.LastError = clip(err.Error())
 	return v.save(ctx, true)
 }
 
-// notSent takes back the intent of this turn, because it is known that nothing was posted. The intent of a repeated post stays: its
-// elder is still open.
+// notSent takes back the intent of this turn, because it is known that nothing was posted. The intent of a repeated
+// post stays: its elder is still open.
 func (v *delivery) notSent() {
 	switch {
 	case v.repeat:
@@ -69,19 +71,22 @@ func (v *delivery) notSent() {
 	}
 }
 
-// lost keeps the intent: the channel is searched at the next turn. After a repeated post it has ended until a new version is wanted.
+// lost keeps the intent: the channel is searched at the next turn. After a repeated post it has ended until a new
+// version is wanted.
 func (v *delivery) lost(ctx context.Context, err error) {
 	v.m.Attempts++
 	v.m.NextAt = v.now().Add(v.d.cfg.LookAfter)
 	if v.repeat {
-		v.say(ctx, err, "The post was repeated once and its answer was lost again. Look into the channel, and give the app the right to "+
-			"read its history, so that the bot can look by itself.")
+		v.say(ctx, err,
+			"The post was repeated once and its answer was lost again. Look into the channel, and give the app the right to "+
+				"read its history, so that the bot can look by itself.")
 		return
 	}
 	v.say(ctx, err, "The bot searches the channel before it posts anything again.")
 }
 
-// gone makes the next turn post a new message in the place of one that somebody deleted; when the incident is over, nothing is shown.
+// gone makes the next turn post a new message in the place of one that somebody deleted; when the incident is over,
+// nothing is shown.
 func (v *delivery) gone(ctx context.Context) {
 	v.clearIntent()
 	v.m.TS, v.m.NextAt = "", v.now()
@@ -100,7 +105,8 @@ func (v *delivery) say(ctx context.Context, err error, reason string) {
 	if clip(err.Error()) == v.before {
 		return
 	}
-	v.d.logger.WarnContext(ctx, "a message was not delivered", "incident", v.m.Incident, "attempt", v.m.Attempts, "err", err, "reason", reason)
+	v.d.logger.WarnContext(ctx, "a message was not delivered", "incident", v.m.Incident, "attempt", v.m.Attempts, "err",
+		err, "reason", reason)
 }
 
 func clip(s string) string {

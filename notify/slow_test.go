@@ -32,12 +32,15 @@ func (b *bench) run() (stop func()) {
 	}
 }
 
-// A search before Slack shows a post finds nothing, and the post is made again. It must wait LookAfter from the lost answer, however slow the
-// calls before it were.
+// A search before Slack shows a post finds nothing, and the post is made again. It must wait LookAfter from the lost
+// answer, however slow the calls before it were.
 func TestASlowSinkDoesNotBringTheSearchForwards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		lost := expected{call: "reply 3", err: &AmbiguousError{errors.New("cut")}, done: true, takes: 8 * time.Second, shows: 12 * time.Second}
+		lost := expected{
+			call: "reply 3", err: &AmbiguousError{errors.New("cut")}, done: true, takes: 8 * time.Second,
+			shows: 12 * time.Second,
+		}
 		b := newBench(t, expected{call: "post v1", takes: 8 * time.Second}, expected{call: "reply 1", takes: 8 * time.Second},
 			expected{call: "reply 2", takes: 5 * time.Second}, lost, expected{call: "find 3"})
 		b.due()
@@ -55,7 +58,8 @@ func TestASlowSinkDoesNotBringTheSearchForwards(t *testing.T) {
 func TestTheIntentSaysWhenThePostBegan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, expected{call: "post v1", takes: 9 * time.Second}, expected{call: "reply 1", takes: 9 * time.Second}, expected{call: "reply 2"})
+		b := newBench(t, expected{call: "post v1", takes: 9 * time.Second}, expected{call: "reply 1", takes: 9 * time.Second},
+			expected{call: "reply 2"})
 		b.due()
 		b.change(1, 1, 2)
 		b.outbox.onSave = func(m incident.Message, _ bool) error {
@@ -70,7 +74,8 @@ func TestTheIntentSaysWhenThePostBegan(t *testing.T) {
 	})
 }
 
-// A pass has many rounds. The lease of each must count from its own begin, or another replica claims a message that is being posted.
+// A pass has many rounds. The lease of each must count from its own begin, or another replica claims a message that is
+// being posted.
 func TestALaterRoundHoldsItsClaimWhileItPosts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,11 +140,15 @@ func TestASlowMessageHoldsUpOnlyItself(t *testing.T) {
 	})
 }
 
-// An intent of a clock that was ahead would keep its message waiting until that time comes. The search waits as long as ever, counted anew.
+// An intent of a clock that was ahead would keep its message waiting until that time comes. The search waits as long as
+// ever, counted anew.
 func TestAClockThatWasSetBackDoesNotHoldUpTheSearch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.outbox.rows["inc-1"] = incident.Message{Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: noon, IntentAt: noon.Add(3 * time.Hour)}
+	b.outbox.rows["inc-1"] = incident.Message{
+		Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: noon,
+		IntentAt: noon.Add(3 * time.Hour),
+	}
 	if got := b.pass(0); got.IntentAt != noon || got.NextAt.After(noon.Add(time.Minute)) {
 		t.Errorf("the row waits for %s, its intent is of %s", got.NextAt, got.IntentAt)
 	}

@@ -6,7 +6,8 @@ import (
 	"log/slog"
 )
 
-// work is what one dispatcher has under way: at most Config.Parallel messages, each for itself. One that is slow holds up nobody else.
+// work is what one dispatcher has under way: at most Config.Parallel messages, each for itself. One that is slow holds
+// up nobody else.
 type work struct {
 	d *Dispatcher
 	// running are the incidents whose messages are under way; ended receives each when it is done.
@@ -44,7 +45,8 @@ func (w *work) claim(ctx context.Context) (int, error) {
 	w.more = len(claimed) == room
 	for _, m := range claimed {
 		if w.running[m.Incident] {
-			// Its turn has outlived its lease, and nothing it saves is taken any more. The new claim runs out, and whoever is next finds the intent.
+			// Its turn has outlived its lease, and nothing it saves is taken any more. The new claim runs out, and whoever is
+			// next finds the intent.
 			w.d.logger.WarnContext(ctx, "the turn of a message does not end; the message waits for it", "incident", m.Incident)
 			continue
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// A manual step's advice may name signals in braces: "set max_num_seqs to at most {safe_max_num_seqs}". A person reads the value of the moment there.
+// A manual step's advice may name signals in braces: "set max_num_seqs to at most {safe_max_num_seqs}". A person reads
+// the value of the moment there.
 
 func placeholder() *regexp.Regexp { return regexp.MustCompile(`\{([^{}\s]*)\}`) }
 

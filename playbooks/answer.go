@@ -77,7 +77,8 @@ func (a answer) evidence() []incident.Condition {
 	return out
 }
 
-// against is the right side of a comparison as a person reads it. Where it was measured too, its own name stands behind it.
+// against is the right side of a comparison as a person reads it. Where it was measured too, its own name stands behind
+// it.
 func (a answer) against(c shape) string {
 	text := a.quantityOf(c.right).text(c.left.unit)
 	if c.right.signal != "" {
@@ -107,8 +108,8 @@ func (a answer) reasons(s shape) []string {
 	case shapeNot:
 		return a.reasons(s.parts[0])
 	case shapeAnd, shapeOr:
-		// One false part makes an "and" false, one true part makes an "or" true: the first such part is the reason. Else every part
-		// is that has the truth of the whole.
+		// One false part makes an "and" false, one true part makes an "or" true: the first such part is the reason. Else
+		// every part is that has the truth of the whole.
 		truth = a.truthOfParts(s)
 		settled := truth == incident.False && s.kind == shapeAnd || truth == incident.True && s.kind == shapeOr
 		var out []string
@@ -133,8 +134,8 @@ func (a answer) reasons(s shape) []string {
 	}
 }
 
-// truthOfParts is the truth of a part by Kleene's rules over its conditions. It is what CEL found for the whole; parts of "a && b && c"
-// have no value of their own there.
+// truthOfParts is the truth of a part by Kleene's rules over its conditions. It is what CEL found for the whole; parts
+// of "a && b && c" have no value of their own there.
 func (a answer) truthOfParts(s shape) incident.Truth {
 	switch s.kind {
 	case shapeNot:

@@ -29,11 +29,14 @@ func builtin(t testing.TB, opts playbooks.Options) *playbooks.Catalog {
 func calm() map[string]float64 {
 	return map[string]float64{
 		"ttft_p95": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02, "queue_time_p95": 0.29, "prefill_p95": 0.2, "e2e_p95": 6,
-		"waiting": 0, "waiting_mean": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "running": 40, "engines": 2, "kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
+		"waiting": 0, "waiting_mean": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "running": 40, "engines": 2,
+		"kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
 		"prompt_tokens_rate": 4000, "generation_tokens_rate": 1500, "finished_rate": 6, "abort_ratio": 0, "error_ratio": 0,
-		"unfinished_ratio": 0.02, "prompt_len_p95": 900, "prompt_len_usual": 900, "prefix_hit_rate": 0.5, "prefix_hit_rate_usual": 0.5, "up": 1,
+		"unfinished_ratio": 0.02, "prompt_len_p95": 900, "prompt_len_usual": 900, "prefix_hit_rate": 0.5,
+		"prefix_hit_rate_usual": 0.5, "up": 1,
 		"ttft_worst_pod": 0.35, "ttft_second_pod": 0.3, "tpot_worst_pod": 0.045, "tpot_second_pod": 0.04, "tpot_p99": 0.06,
-		"waiting_worst_pod": 0, "waiting_second_pod": 0, "kv_second_pod": 0.5, "running_per_engine": 20, "kv_usage_max": 0.6, "kv_usage_held": 0.55, "stalled_pods": 0,
+		"waiting_worst_pod": 0, "waiting_second_pod": 0, "kv_second_pod": 0.5, "running_per_engine": 20, "kv_usage_max": 0.6,
+		"kv_usage_held": 0.55, "stalled_pods": 0,
 		"requests_held": 40, "decode_p95": 5, "engines_lost": 0, "engine_resets": 0, "engine_age": 86400, "http_5xx_ratio": 0,
 	}
 }
@@ -70,10 +73,16 @@ func troubles() []trouble {
 	return []trouble{
 		{
 			diagnosis: "stalled", alert: "vLLMNotServing",
-			readings: with(map[string]float64{"running": 12, "waiting": 30, "requests_held": 42, "generation_tokens_rate": 0, "prompt_tokens_rate": 0}),
-			none:     []string{"ttft_p95", "tpot_p95", "tpot_p50", "queue_time_p95", "prefill_p95", "e2e_p95", "abort_ratio", "error_ratio", "unfinished_ratio"},
-			not:      []map[string]float64{{"generation_tokens_rate": 3}, {"prompt_tokens_rate": 3}, {"requests_held": 0}},
-			needs:    []string{"generation_tokens_rate", "prompt_tokens_rate"},
+			readings: with(map[string]float64{
+				"running": 12, "waiting": 30, "requests_held": 42, "generation_tokens_rate": 0,
+				"prompt_tokens_rate": 0,
+			}),
+			none: []string{
+				"ttft_p95", "tpot_p95", "tpot_p50", "queue_time_p95", "prefill_p95", "e2e_p95", "abort_ratio",
+				"error_ratio", "unfinished_ratio",
+			},
+			not:   []map[string]float64{{"generation_tokens_rate": 3}, {"prompt_tokens_rate": 3}, {"requests_held": 0}},
+			needs: []string{"generation_tokens_rate", "prompt_tokens_rate"},
 		},
 		{
 			// The tokens are those of the pods that still serve.
@@ -106,8 +115,11 @@ func troubles() []trouble {
 			diagnosis: "oom-at-batch-expansion", alert: "vLLMEngineDown",
 			readings: with(nil),
 			cluster: &incident.Cluster{
-				Pods:    []incident.Pod{{Name: "a", Ready: true}, {Name: "b"}},
-				Crashes: []incident.Crash{{Pod: "b", At: at().Add(-5 * time.Minute), Reason: "Error", ExitCode: 1, OutOfMemory: "gpu"}},
+				Pods: []incident.Pod{{Name: "a", Ready: true}, {Name: "b"}},
+				Crashes: []incident.Crash{{
+					Pod: "b", At: at().Add(-5 * time.Minute), Reason: "Error", ExitCode: 1,
+					OutOfMemory: "gpu",
+				}},
 			},
 		},
 		{
@@ -127,14 +139,26 @@ func troubles() []trouble {
 		{
 			diagnosis: "long-answers", alert: "HighE2ELatency",
 			readings: with(map[string]float64{"e2e_p95": 60, "decode_p95": 58}),
-			not:      []map[string]float64{{"e2e_p95": 9}, {"decode_p95": 20}, {"ttft_p95": 3}, {"tpot_p95": 0.2}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}},
-			needs:    []string{"e2e_p95", "decode_p95", "ttft_p95", "tpot_p95", "waiting_per_engine"},
+			not: []map[string]float64{
+				{"e2e_p95": 9},
+				{"decode_p95": 20},
+				{"ttft_p95": 3},
+				{"tpot_p95": 0.2},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+			},
+			needs: []string{"e2e_p95", "decode_p95", "ttft_p95", "tpot_p95", "waiting_per_engine"},
 		},
 		{
 			// Without Kubernetes a pool that shrank is no death as long as nothing piles up.
 			diagnosis: "engine-dead", alert: "vLLMHighTTFT",
-			readings: with(map[string]float64{"engines_lost": 1, "waiting": 30, "waiting_per_engine": 15, "waiting_per_engine_mean": 15, "ttft_p95": 6}),
-			not:      []map[string]float64{{"engines_lost": 0}, {"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "ttft_p95": 0.3}},
+			readings: with(map[string]float64{
+				"engines_lost": 1, "waiting": 30, "waiting_per_engine": 15,
+				"waiting_per_engine_mean": 15, "ttft_p95": 6,
+			}),
+			not: []map[string]float64{
+				{"engines_lost": 0},
+				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "ttft_p95": 0.3},
+			},
 		},
 		{
 			diagnosis: "engine-dead", alert: "vLLMRestarting",
@@ -143,9 +167,12 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5, "waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3}),
-			not:      []map[string]float64{{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1}},
-			needs:    []string{"waiting_second_pod", "kv_second_pod"},
+			readings: with(map[string]float64{
+				"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5,
+				"waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3,
+			}),
+			not:   []map[string]float64{{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1}},
+			needs: []string{"waiting_second_pod", "kv_second_pod"},
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMPodSlow",
@@ -161,8 +188,11 @@ func troubles() []trouble {
 		{
 			// Requests are thrown out of one cache while the others are at most half as full.
 			diagnosis: "one-bad-replica", alert: "vLLMRequestSwapping",
-			readings: with(map[string]float64{"kv_usage": 0.5, "kv_usage_max": 1, "kv_usage_peak": 1, "kv_second_pod": 0.3, "preemption_rate": 0.1}),
-			not:      []map[string]float64{{"kv_second_pod": 0.97}, {"preemption_rate": 0}, {"kv_usage_max": 0.9}},
+			readings: with(map[string]float64{
+				"kv_usage": 0.5, "kv_usage_max": 1, "kv_usage_peak": 1, "kv_second_pod": 0.3,
+				"preemption_rate": 0.1,
+			}),
+			not: []map[string]float64{{"kv_second_pod": 0.97}, {"preemption_rate": 0}, {"kv_usage_max": 0.9}},
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMBadReplica",
@@ -171,20 +201,42 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "deferred-waits", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20, "waiting_worst_pod": 20, "waiting_second_pod": 20, "waiting_deferred": 36}),
-			not:      []map[string]float64{{"waiting_deferred": 10}, {"waiting": 6, "waiting_per_engine": 3, "waiting_per_engine_mean": 3, "waiting_deferred": 4}},
+			readings: with(map[string]float64{
+				"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20,
+				"waiting_worst_pod": 20, "waiting_second_pod": 20, "waiting_deferred": 36,
+			}),
+			not: []map[string]float64{
+				{"waiting_deferred": 10},
+				{"waiting": 6, "waiting_per_engine": 3, "waiting_per_engine_mean": 3, "waiting_deferred": 4},
+			},
 		},
 		{
 			diagnosis: "warming-up", alert: "vLLMHighTTFT",
-			readings: with(map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "engine_age": 300, "prefix_hit_rate": 0.1, "preemption_rate": 0.1}),
-			not:      []map[string]float64{{"prompt_len_p95": 4000}, {"engine_age": 3600}, {"prefix_hit_rate": 0.5}, {"ttft_p95": 0.4}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}, {"preemption_rate": 1}},
-			needs:    []string{"ttft_p95", "waiting_per_engine", "preemption_rate", "finished_rate"},
+			readings: with(map[string]float64{
+				"ttft_p95": 4, "prefill_p95": 3, "engine_age": 300, "prefix_hit_rate": 0.1,
+				"preemption_rate": 0.1,
+			}),
+			not: []map[string]float64{
+				{"prompt_len_p95": 4000},
+				{"engine_age": 3600},
+				{"prefix_hit_rate": 0.5},
+				{"ttft_p95": 0.4},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+				{"preemption_rate": 1},
+			},
+			needs: []string{"ttft_p95", "waiting_per_engine", "preemption_rate", "finished_rate"},
 		},
 		{
 			diagnosis: "prefix-cache-miss", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1, "preemption_rate": 0.1}),
-			not:      []map[string]float64{{"preemption_rate": 1}, {"prefix_hit_rate": 0.4}, {"prompt_len_p95": 4000}, {"ttft_p95": 0.4}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}},
-			needs:    []string{"ttft_p95", "waiting_per_engine", "preemption_rate", "finished_rate"},
+			not: []map[string]float64{
+				{"preemption_rate": 1},
+				{"prefix_hit_rate": 0.4},
+				{"prompt_len_p95": 4000},
+				{"ttft_p95": 0.4},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+			},
+			needs: []string{"ttft_p95", "waiting_per_engine", "preemption_rate", "finished_rate"},
 		},
 		{
 			diagnosis: "nixl-transfer-failing", alert: "NixlTransferFailing",
@@ -199,31 +251,57 @@ func troubles() []trouble {
 		{
 			diagnosis: "prefill-starvation", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{
-				"ttft_p95": 8, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "waiting_worst_pod": 31, "waiting_second_pod": 29, "queue_time_p95": 7, "running_per_engine": 300,
+				"ttft_p95": 8, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "waiting_worst_pod": 31,
+				"waiting_second_pod": 29, "queue_time_p95": 7, "running_per_engine": 300,
 			}),
 			cluster: &incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 512}},
-			not:     []map[string]float64{{"running_per_engine": 40}, {"tpot_p50": 0.2}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9}, {"ttft_p95": 4}},
-			needs:   []string{"ttft_p95", "tpot_p50", "waiting_per_engine"},
+			not: []map[string]float64{
+				{"running_per_engine": 40},
+				{"tpot_p50": 0.2},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+				{"ttft_p95": 4},
+			},
+			needs: []string{"ttft_p95", "tpot_p50", "waiting_per_engine"},
 		},
 		{
 			diagnosis: "prefill-saturation", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{
-				"ttft_p95": 12, "waiting": 16, "waiting_per_engine": 8, "waiting_per_engine_mean": 8, "waiting_worst_pod": 9, "waiting_second_pod": 7, "queue_time_p95": 6, "prefill_p95": 5, "kv_usage": 0.32,
+				"ttft_p95": 12, "waiting": 16, "waiting_per_engine": 8, "waiting_per_engine_mean": 8, "waiting_worst_pod": 9,
+				"waiting_second_pod": 7, "queue_time_p95": 6, "prefill_p95": 5, "kv_usage": 0.32,
 			}),
-			not:   []map[string]float64{{"kv_usage": 0.9}, {"prefill_p95": 0.3}, {"waiting_per_engine": 5, "waiting_per_engine_mean": 5}, {"preemption_rate": 1}},
+			not: []map[string]float64{
+				{"kv_usage": 0.9},
+				{"prefill_p95": 0.3},
+				{"waiting_per_engine": 5, "waiting_per_engine_mean": 5},
+				{"preemption_rate": 1},
+			},
 			needs: []string{"ttft_p95", "waiting_per_engine", "kv_usage", "prefill_p95", "preemption_rate"},
 		},
 		{
 			diagnosis: "batch-capped", alert: "GPUUnderutilized",
-			readings: with(map[string]float64{"waiting": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2, "running_per_engine": 16, "kv_usage": 0.2, "gpu_util": 0.3}),
-			cluster:  &incident.Cluster{Args: map[string]float64{"max_num_seqs": 16}},
-			not:      []map[string]float64{{"gpu_util": 0.9}, {"running_per_engine": 8}, {"kv_usage": 0.8}, {"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0}},
+			readings: with(map[string]float64{
+				"waiting": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2,
+				"running_per_engine": 16, "kv_usage": 0.2, "gpu_util": 0.3,
+			}),
+			cluster: &incident.Cluster{Args: map[string]float64{"max_num_seqs": 16}},
+			not: []map[string]float64{
+				{"gpu_util": 0.9},
+				{"running_per_engine": 8},
+				{"kv_usage": 0.8},
+				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0},
+			},
 		},
 		{
 			diagnosis: "gpu-underutilised", alert: "GPUUnderutilized",
 			readings: with(map[string]float64{"running": 6, "running_per_engine": 3, "gpu_util": 0.1}),
-			not:      []map[string]float64{{"gpu_util": 0.6}, {"running_per_engine": 9}, {"waiting": 5}, {"ttft_p95": 6}, {"tpot_p95": 0.2}},
-			needs:    []string{"ttft_p95", "tpot_p95"},
+			not: []map[string]float64{
+				{"gpu_util": 0.6},
+				{"running_per_engine": 9},
+				{"waiting": 5},
+				{"ttft_p95": 6},
+				{"tpot_p95": 0.2},
+			},
+			needs: []string{"ttft_p95", "tpot_p95"},
 		},
 		{
 			diagnosis: "memory-leak", alert: "vLLMMemoryGrowing",
@@ -237,18 +315,25 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "spec-decode-unprofitable", alert: "vLLMHighTPOT",
-			readings: with(map[string]float64{"tpot_p95": 0.2, "tpot_p50": 0.1, "spec_acceptance": 0.2, "spec_acceptance_usual": 0.7}),
-			not:      []map[string]float64{{"spec_acceptance": 0.6}},
+			readings: with(map[string]float64{
+				"tpot_p95": 0.2, "tpot_p50": 0.1, "spec_acceptance": 0.2,
+				"spec_acceptance_usual": 0.7,
+			}),
+			not: []map[string]float64{{"spec_acceptance": 0.6}},
 		},
 		{
 			diagnosis: "dead-alert", alert: "vLLMRequestSwapping",
 			readings: with(nil),
-			dead:     []incident.DeadAlert{{Alert: "vLLMRequestSwapping", Missing: []string{"vllm:num_requests_swapped"}, Why: "it is gone since 0.9.1"}},
+			dead: []incident.DeadAlert{{
+				Alert: "vLLMRequestSwapping", Missing: []string{"vllm:num_requests_swapped"},
+				Why: "it is gone since 0.9.1",
+			}},
 		},
 		{
 			diagnosis: "kv-thrash", alert: "vLLMRequestSwapping",
 			readings: with(map[string]float64{
-				"kv_usage": 0.91, "kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 9, "tpot_p95": 0.4,
+				"kv_usage": 0.91, "kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30,
+				"waiting_per_engine_mean": 30, "ttft_p95": 9, "tpot_p95": 0.4,
 				"queue_time_p95": 6,
 			}),
 			not:   []map[string]float64{{"preemption_rate": 0}, {"preemption_rate": 0.5}, {"kv_usage_peak": 0.95}},
@@ -256,20 +341,38 @@ func troubles() []trouble {
 		},
 		{
 			diagnosis: "at-capacity", alert: "vLLMGPUCacheFull",
-			readings: with(map[string]float64{"kv_usage": 0.98, "waiting": 20, "waiting_mean": 18, "waiting_per_engine": 10, "waiting_per_engine_mean": 10, "ttft_p95": 2}),
-			not:      []map[string]float64{{"kv_usage": 0.9}, {"preemption_rate": 1}, {"waiting": 1, "waiting_mean": 0.4, "waiting_per_engine": 0, "waiting_per_engine_mean": 0}},
-			needs:    []string{"kv_usage", "waiting_mean", "preemption_rate", "finished_rate"},
+			readings: with(map[string]float64{
+				"kv_usage": 0.98, "waiting": 20, "waiting_mean": 18, "waiting_per_engine": 10,
+				"waiting_per_engine_mean": 10, "ttft_p95": 2,
+			}),
+			not: []map[string]float64{
+				{"kv_usage": 0.9},
+				{"preemption_rate": 1},
+				{"waiting": 1, "waiting_mean": 0.4, "waiting_per_engine": 0, "waiting_per_engine_mean": 0},
+			},
+			needs: []string{"kv_usage", "waiting_mean", "preemption_rate", "finished_rate"},
 		},
 		{
 			// Three full engines among eight.
 			diagnosis: "at-capacity", alert: "vLLMGPUCacheFull",
-			readings: with(map[string]float64{"kv_usage": 0.7, "kv_usage_held": 0.7, "kv_usage_max": 1, "kv_usage_peak": 1, "kv_second_pod": 0.99, "preemption_rate": 0.2}),
-			not:      []map[string]float64{{"preemption_rate": 0}, {"preemption_rate": 0.06, "kv_second_pod": 0.95}, {"preemption_rate": 1}, {"kv_usage_max": 0.9}},
-			needs:    []string{"kv_usage_max", "preemption_rate", "finished_rate"},
+			readings: with(map[string]float64{
+				"kv_usage": 0.7, "kv_usage_held": 0.7, "kv_usage_max": 1, "kv_usage_peak": 1,
+				"kv_second_pod": 0.99, "preemption_rate": 0.2,
+			}),
+			not: []map[string]float64{
+				{"preemption_rate": 0},
+				{"preemption_rate": 0.06, "kv_second_pod": 0.95},
+				{"preemption_rate": 1},
+				{"kv_usage_max": 0.9},
+			},
+			needs: []string{"kv_usage_max", "preemption_rate", "finished_rate"},
 		},
 		{
 			diagnosis: "queueing", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20, "queue_time_p95": 7, "ttft_p95": 8}),
+			readings: with(map[string]float64{
+				"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20,
+				"queue_time_p95": 7, "ttft_p95": 8,
+			}),
 			not: []map[string]float64{
 				{"waiting": 2, "waiting_per_engine": 1, "waiting_per_engine_mean": 1, "queue_time_p95": 0.4, "ttft_p95": 1.5},
 				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "queue_time_p95": 1, "ttft_p95": 0.4},
@@ -278,30 +381,45 @@ func troubles() []trouble {
 		{
 			// The queue's time and the first tokens are of those who finished: after a burst they say nothing of now.
 			diagnosis: "queueing", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 4, "waiting_mean": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2, "queue_time_p95": 7, "ttft_p95": 8}),
-			not:      []map[string]float64{{"waiting_mean": 0.5}, {"queue_time_p95": 3}},
-			needs:    []string{"waiting_mean"},
+			readings: with(map[string]float64{
+				"waiting": 4, "waiting_mean": 4, "waiting_per_engine": 2,
+				"waiting_per_engine_mean": 2, "queue_time_p95": 7, "ttft_p95": 8,
+			}),
+			not:   []map[string]float64{{"waiting_mean": 0.5}, {"queue_time_p95": 3}},
+			needs: []string{"waiting_mean"},
 		},
 		{
 			// A batch pool may have a queue as long as first tokens come in time; one that grows they do not tell.
 			diagnosis: "queueing", alert: "vLLMQueueBacklog",
-			readings: with(map[string]float64{"waiting": 40, "waiting_mean": 20, "waiting_per_engine": 20, "waiting_per_engine_mean": 10}),
-			not:      []map[string]float64{{"waiting_per_engine": 12}},
-			needs:    []string{"waiting_per_engine", "waiting_per_engine_mean"},
+			readings: with(map[string]float64{
+				"waiting": 40, "waiting_mean": 20, "waiting_per_engine": 20,
+				"waiting_per_engine_mean": 10,
+			}),
+			not:   []map[string]float64{{"waiting_per_engine": 12}},
+			needs: []string{"waiting_per_engine", "waiting_per_engine_mean"},
 		},
 		{
 			diagnosis: "long-prefill", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}),
 			not: []map[string]float64{
-				{"ttft_p95": 0.4}, {"prefill_p95": 1}, {"queue_time_p95": 4}, {"waiting_per_engine": 9, "waiting_per_engine_mean": 9, "waiting": 18}, {"preemption_rate": 1},
+				{"ttft_p95": 0.4},
+				{"prefill_p95": 1},
+				{"queue_time_p95": 4},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9, "waiting": 18},
+				{"preemption_rate": 1},
 			},
 			needs: []string{"ttft_p95", "prefill_p95", "queue_time_p95", "waiting_per_engine", "preemption_rate"},
 		},
 		{
 			diagnosis: "prefill-interference", alert: "vLLMHighTPOT",
 			readings: with(map[string]float64{"tpot_p95": 0.3, "tpot_p50": 0.03}),
-			not:      []map[string]float64{{"tpot_p95": 0.05}, {"tpot_p50": 0.2}, {"preemption_rate": 1}, {"prompt_tokens_rate": 0}},
-			needs:    []string{"tpot_p95", "tpot_p50", "preemption_rate", "prompt_tokens_rate"},
+			not: []map[string]float64{
+				{"tpot_p95": 0.05},
+				{"tpot_p50": 0.2},
+				{"preemption_rate": 1},
+				{"prompt_tokens_rate": 0},
+			},
+			needs: []string{"tpot_p95", "tpot_p50", "preemption_rate", "prompt_tokens_rate"},
 		},
 		{
 			diagnosis: "big-decode-batch", alert: "vLLMHighTPOT",
@@ -328,29 +446,51 @@ func troubles() []trouble {
 		{
 			diagnosis: "cancels-without-overload", alert: "vLLMHighAbortRate",
 			readings: with(map[string]float64{"abort_ratio": 0.3}),
-			not:      []map[string]float64{{"abort_ratio": 0.05}, {"error_ratio": 0.3}, {"ttft_p95": 9}, {"tpot_p95": 0.2}, {"waiting_per_engine": 20, "waiting_per_engine_mean": 20}},
-			needs:    []string{"abort_ratio", "error_ratio", "ttft_p95", "tpot_p95", "waiting_per_engine"},
+			not: []map[string]float64{
+				{"abort_ratio": 0.05},
+				{"error_ratio": 0.3},
+				{"ttft_p95": 9},
+				{"tpot_p95": 0.2},
+				{"waiting_per_engine": 20, "waiting_per_engine_mean": 20},
+			},
+			needs: []string{"abort_ratio", "error_ratio", "ttft_p95", "tpot_p95", "waiting_per_engine"},
 		},
 		{
 			diagnosis: "healthy-full-batch", alert: "KVCacheNearFull",
 			readings: with(map[string]float64{"kv_usage": 0.97, "kv_usage_max": 0.97, "kv_usage_held": 0.97}),
 			not: []map[string]float64{
-				{"kv_usage_max": 0.9}, {"preemption_rate": 0.1}, {"waiting_mean": 3, "waiting_per_engine": 1.5, "waiting_per_engine_mean": 1.5}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
+				{"kv_usage_max": 0.9},
+				{"preemption_rate": 0.1},
+				{"waiting_mean": 3, "waiting_per_engine": 1.5, "waiting_per_engine_mean": 1.5},
+				{"ttft_p95": 3},
+				{"tpot_p95": 0.2},
 			},
 			needs: []string{"kv_usage_max", "preemption_rate", "waiting_mean", "ttft_p95", "tpot_p95"},
 		},
 		{
 			diagnosis: "idle", alert: "LowThroughput",
-			readings: with(map[string]float64{"running": 0, "requests_held": 0, "generation_tokens_rate": 0, "prompt_tokens_rate": 0}),
-			none:     []string{"ttft_p95", "tpot_p95", "tpot_p50", "queue_time_p95", "prefill_p95"},
-			not:      []map[string]float64{{"running": 1}, {"waiting": 1}, {"generation_tokens_rate": 5}, {"prompt_tokens_rate": 5}},
-			needs:    []string{"running", "waiting", "generation_tokens_rate", "prompt_tokens_rate"},
+			readings: with(map[string]float64{
+				"running": 0, "requests_held": 0, "generation_tokens_rate": 0,
+				"prompt_tokens_rate": 0,
+			}),
+			none: []string{"ttft_p95", "tpot_p95", "tpot_p50", "queue_time_p95", "prefill_p95"},
+			not: []map[string]float64{
+				{"running": 1},
+				{"waiting": 1},
+				{"generation_tokens_rate": 5},
+				{"prompt_tokens_rate": 5},
+			},
+			needs: []string{"running", "waiting", "generation_tokens_rate", "prompt_tokens_rate"},
 		},
 		{
 			diagnosis: "light-load", alert: "LowThroughput",
 			readings: with(map[string]float64{"running": 2, "generation_tokens_rate": 40}),
 			not: []map[string]float64{
-				{"waiting_mean": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2}, {"generation_tokens_rate": 0}, {"generation_tokens_rate": 100}, {"ttft_p95": 3}, {"tpot_p95": 0.2},
+				{"waiting_mean": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2},
+				{"generation_tokens_rate": 0},
+				{"generation_tokens_rate": 100},
+				{"ttft_p95": 3},
+				{"tpot_p95": 0.2},
 			},
 			needs: []string{"waiting_mean", "generation_tokens_rate", "ttft_p95", "tpot_p95"},
 		},
@@ -404,7 +544,8 @@ func TestBuiltInDiagnosesFire(t *testing.T) {
 			if nameOf(got.Diagnosis) != tr.diagnosis {
 				t.Fatalf("got %s (%s), others %+v", nameOf(got.Diagnosis), got.Note, got.Others)
 			}
-			if len(got.Diagnosis.Evidence) == 0 || got.Diagnosis.Rule == "" || got.Diagnosis.Summary == "" || len(got.Diagnosis.Healthy) == 0 {
+			if len(got.Diagnosis.Evidence) == 0 || got.Diagnosis.Rule == "" || got.Diagnosis.Summary == "" ||
+				len(got.Diagnosis.Healthy) == 0 {
 				t.Errorf("the diagnosis lacks its reasons: %+v", got.Diagnosis)
 			}
 			for _, cond := range got.Diagnosis.Evidence {
@@ -559,8 +700,14 @@ func TestBuiltInProfilesAreThePublishedTargets(t *testing.T) {
 func TestWhatIsOverExplainsNothing(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	thrashing := with(map[string]float64{"kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 9})
-	well := []incident.Pod{{Name: "a", Ready: true, Started: at().Add(-24 * time.Hour)}, {Name: "b", Ready: true, Started: at().Add(-24 * time.Hour)}}
+	thrashing := with(map[string]float64{
+		"kv_usage_peak": 0.99, "preemption_rate": 3, "waiting": 60,
+		"waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 9,
+	})
+	well := []incident.Pod{
+		{Name: "a", Ready: true, Started: at().Add(-24 * time.Hour)},
+		{Name: "b", Ready: true, Started: at().Add(-24 * time.Hour)},
+	}
 	ago := func(d time.Duration) time.Time { return at().Add(-d) }
 	for _, tt := range []struct {
 		name     string
@@ -568,10 +715,25 @@ func TestWhatIsOverExplainsNothing(t *testing.T) {
 		cluster  incident.Cluster
 		want     string
 	}{
-		{"a crash 25 minutes ago", thrashing, incident.Cluster{Pods: well, Crashes: []incident.Crash{{At: ago(25 * time.Minute), ExitCode: 1}}}, "kv-thrash"},
-		{"a GPU out of memory 25 minutes ago", thrashing, incident.Cluster{Pods: well, Crashes: []incident.Crash{{At: ago(25 * time.Minute), ExitCode: 1, OutOfMemory: "gpu"}}}, "kv-thrash"},
 		{
-			"a rollout under way", with(map[string]float64{"engines_lost": 1, "engine_resets": 1, "ttft_p95": 9, "queue_time_p95": 6, "waiting_mean": 4}),
+			"a crash 25 minutes ago", thrashing,
+			incident.Cluster{Pods: well, Crashes: []incident.Crash{{At: ago(25 * time.Minute), ExitCode: 1}}},
+			"kv-thrash",
+		},
+		{
+			"a GPU out of memory 25 minutes ago", thrashing,
+			incident.Cluster{
+				Pods:    well,
+				Crashes: []incident.Crash{{At: ago(25 * time.Minute), ExitCode: 1, OutOfMemory: "gpu"}},
+			},
+			"kv-thrash",
+		},
+		{
+			"a rollout under way",
+			with(map[string]float64{
+				"engines_lost": 1, "engine_resets": 1, "ttft_p95": 9, "queue_time_p95": 6,
+				"waiting_mean": 4,
+			}),
 			incident.Cluster{
 				Pods:    []incident.Pod{well[0], {Name: "b", Started: ago(time.Minute)}},
 				Changes: []incident.RecentChange{{At: ago(2 * time.Minute), Kind: incident.ChangeRollout}},
@@ -584,7 +746,11 @@ func TestWhatIsOverExplainsNothing(t *testing.T) {
 			"none",
 		},
 		{
-			"a new pod that loads, after a scale-in", with(map[string]float64{"engines_lost": 1, "waiting": 16, "waiting_per_engine": 8, "waiting_per_engine_mean": 8, "waiting_worst_pod": 8, "waiting_second_pod": 8, "ttft_p95": 3}),
+			"a new pod that loads, after a scale-in",
+			with(map[string]float64{
+				"engines_lost": 1, "waiting": 16, "waiting_per_engine": 8, "waiting_per_engine_mean": 8,
+				"waiting_worst_pod": 8, "waiting_second_pod": 8, "ttft_p95": 3,
+			}),
 			incident.Cluster{Pods: []incident.Pod{well[0], {Name: "b", Started: ago(2 * time.Minute)}}},
 			"queueing",
 		},
@@ -598,7 +764,10 @@ func TestWhatIsOverExplainsNothing(t *testing.T) {
 			t.Parallel()
 			ev := readings(tt.readings)
 			ev.Cluster = tt.cluster
-			if got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev}); nameOf(got.Diagnosis) != tt.want {
+			if got := c.Diagnose(playbooks.Input{
+				Alerts: alerts("vLLMHighTTFT"), Pool: chat(),
+				Evidence: ev,
+			}); nameOf(got.Diagnosis) != tt.want {
 				t.Errorf("got %s, want %s", nameOf(got.Diagnosis), tt.want)
 			}
 		})
@@ -610,7 +779,10 @@ func TestWhatIsByDesignAnswersOnlyItsOwnAlerts(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	ev := readings(with(map[string]float64{"gpu_memory_used": 0.95, "gpu_memory_growth": 0}))
-	if got := c.Diagnose(playbooks.Input{Alerts: alerts("GPUMemoryHigh"), Pool: chat(), Evidence: ev}); nameOf(got.Diagnosis) != "gpu-memory-by-design" {
+	if got := c.Diagnose(playbooks.Input{
+		Alerts: alerts("GPUMemoryHigh"), Pool: chat(),
+		Evidence: ev,
+	}); nameOf(got.Diagnosis) != "gpu-memory-by-design" {
 		t.Errorf("for its own alert: %s", nameOf(got.Diagnosis))
 	}
 	for _, in := range [][]incident.Alert{alerts("SomethingElse"), nil, alerts("vLLMHighTTFT")} {

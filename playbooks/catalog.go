@@ -8,7 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// Catalog is everything that Load read: signals, profiles and playbooks. It does not change and is safe for concurrent use.
+// Catalog is everything that Load read: signals, profiles and playbooks. It does not change and is safe for concurrent
+// use.
 type Catalog struct {
 	signals   []incident.Signal
 	targets   map[string]string // signal -> the field of the SLO that is its target
@@ -37,7 +38,8 @@ type Playbook struct {
 func (c *Catalog) Playbooks() []Playbook {
 	out := make([]Playbook, 0, len(c.playbooks))
 	for _, p := range c.playbooks {
-		out = append(out, Playbook{Name: p.name, Title: p.title, Doc: p.doc, Alerts: slices.Clone(p.alerts), Diagnoses: p.reach()})
+		out = append(out,
+			Playbook{Name: p.name, Title: p.title, Doc: p.doc, Alerts: slices.Clone(p.alerts), Diagnoses: p.reach()})
 	}
 	return out
 }
@@ -61,8 +63,9 @@ func (c *Catalog) Profile(name string) (incident.SLO, bool) {
 	return incident.SLO{}, false
 }
 
-// Signals lists what must be read for alerts of these names: every signal of every diagnosis and recovery rule that can matter. A
-// name that no playbook answers, and no name at all, ask for every playbook. Each signal is there once, in the order of the catalog.
+// Signals lists what must be read for alerts of these names: every signal of every diagnosis and recovery rule that can
+// matter. A name that no playbook answers, and no name at all, ask for every playbook. Each signal is there once, in
+// the order of the catalog.
 func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	wanted := c.selection(alertNames).signals()
 	for name := range maps.Clone(wanted) {

@@ -13,8 +13,9 @@ type holding struct {
 	sel  selection
 }
 
-// choose picks among the diagnoses that hold. They come by rank, and the first is taken unless another has the better claim: the rank says which of two is nearer
-// to the root cause when one brings about the other, and nothing about two that have nothing to do with each other.
+// choose picks among the diagnoses that hold. They come by rank, and the first is taken unless another has the better
+// claim: the rank says which of two is nearer to the root cause when one brings about the other, and nothing about two
+// that have nothing to do with each other.
 func choose(verdicts []verdict, sel selection) *verdict {
 	h := holding{list: thatHold(verdicts), sel: sel}
 	// What a true diagnosis explains is never chosen before it, also where that one must stand back itself.
@@ -34,8 +35,9 @@ func thatHold(verdicts []verdict) []verdict {
 	return slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.answer.truth != incident.True })
 }
 
-// beaten says that another diagnosis that holds has the better claim: "wait, nothing is to be done" never stands before a trouble that it does not bring about,
-// and what only a person can do about something that the alerts are not about does not stand before what they are about, nor before the wait for that.
+// beaten says that another diagnosis that holds has the better claim: "wait, nothing is to be done" never stands before
+// a trouble that it does not bring about, and what only a person can do about something that the alerts are not about
+// does not stand before what they are about, nor before the wait for that.
 func (h holding) beaten(d *diagnosis) bool {
 	return slices.ContainsFunc(h.list, func(rival verdict) bool {
 		e := rival.diagnosis
@@ -48,14 +50,16 @@ func (h holding) beaten(d *diagnosis) bool {
 
 // related says that the alerts lead to a diagnosis, or to something that it explains.
 func (h holding) related(d *diagnosis) bool {
-	return h.sel.reached[d] || slices.ContainsFunc(h.list, func(v verdict) bool { return h.sel.reached[v.diagnosis] && h.explains(d, v.diagnosis) })
+	return h.sel.reached[d] ||
+		slices.ContainsFunc(h.list, func(v verdict) bool { return h.sel.reached[v.diagnosis] && h.explains(d, v.diagnosis) })
 }
 
 func (h holding) explained(d *diagnosis) bool {
 	return slices.ContainsFunc(h.list, func(v verdict) bool { return v.diagnosis != d && h.explains(v.diagnosis, d) })
 }
 
-// explains says that a cause brings about a symptom, by itself or through something else that holds. Ranks rise from cause to symptom, so it ends.
+// explains says that a cause brings about a symptom, by itself or through something else that holds. Ranks rise from
+// cause to symptom, so it ends.
 func (h holding) explains(cause, symptom *diagnosis) bool {
 	if slices.Contains(cause.explains, symptom.name) {
 		return true
@@ -96,8 +100,8 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 	return out
 }
 
-// besides names what holds independently of a chosen diagnosis that turns no knob, and would turn one. Its plan is left to the person, who must see it. What could
-// not be proposed, or would make the chosen one worse, does not help.
+// besides names what holds independently of a chosen diagnosis that turns no knob, and would turn one. Its plan is left
+// to the person, who must see it. What could not be proposed, or would make the chosen one worse, does not help.
 func besides(verdicts []verdict, chosen *verdict, sel selection, f facts) []string {
 	if chosen.diagnosis.turns() {
 		return nil

@@ -22,7 +22,10 @@ func TestADiagnosisWithoutActionNeverHidesOneThatActs(t *testing.T) {
 	well := calm()
 	steps := map[string]int{}
 	for _, tr := range troubles() {
-		steps[tr.diagnosis] += len(c.Diagnose(playbooks.Input{Alerts: alerts(tr.alert), Pool: chat(), Evidence: tr.evidence(nil)}).Steps)
+		steps[tr.diagnosis] += len(c.Diagnose(playbooks.Input{
+			Alerts: alerts(tr.alert), Pool: chat(),
+			Evidence: tr.evidence(nil),
+		}).Steps)
 	}
 	met := 0
 	for _, a := range troubles() {
@@ -57,7 +60,10 @@ func TestForOneAlertADiagnosisWithoutActionHidesNeitherWhatTurnsAKnobNorWhatTheA
 	well := calm()
 	steps, turns := map[string]int{}, map[string]bool{}
 	for _, tr := range troubles() {
-		for _, s := range c.Diagnose(playbooks.Input{Alerts: alerts(tr.alert), Pool: chat(), Evidence: tr.evidence(nil)}).Steps {
+		for _, s := range c.Diagnose(playbooks.Input{
+			Alerts: alerts(tr.alert), Pool: chat(),
+			Evidence: tr.evidence(nil),
+		}).Steps {
 			steps[tr.diagnosis]++
 			turns[tr.diagnosis] = turns[tr.diagnosis] || s.Kind != incident.StepManual
 		}
@@ -85,7 +91,8 @@ func TestForOneAlertADiagnosisWithoutActionHidesNeitherWhatTurnsAKnobNorWhatTheA
 			for _, o := range got.Others {
 				hides := turns[o.Name] || steps[o.Name] > 0 && slices.Contains(leads[a.alert], o.Name)
 				if o.Verdict == incident.True && hides && !strings.HasPrefix(o.Why, "symptom of ") {
-					t.Errorf("%s with %s for %s: %s is chosen, and %s acts", a.diagnosis, b.diagnosis, a.alert, got.Diagnosis.Name, o.Name)
+					t.Errorf("%s with %s for %s: %s is chosen, and %s acts", a.diagnosis, b.diagnosis, a.alert, got.Diagnosis.Name,
+						o.Name)
 				}
 			}
 		}

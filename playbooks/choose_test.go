@@ -16,11 +16,18 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 	c := builtin(t, playbooks.Options{})
 	stutter := map[string]float64{"tpot_p95": 0.3, "tpot_p50": 0.03}
 	cold := map[string]float64{"ttft_p95": 4, "prefill_p95": 1, "engine_age": 300, "prefix_hit_rate": 0.1}
-	few := map[string]float64{"waiting": 6, "waiting_mean": 6, "waiting_per_engine": 3, "waiting_per_engine_mean": 3, "queue_time_p95": 3}
-	queue := map[string]float64{
-		"ttft_p95": 8, "waiting": 20, "waiting_mean": 20, "waiting_per_engine": 10, "waiting_per_engine_mean": 10, "waiting_worst_pod": 11, "waiting_second_pod": 9, "queue_time_p95": 7,
+	few := map[string]float64{
+		"waiting": 6, "waiting_mean": 6, "waiting_per_engine": 3, "waiting_per_engine_mean": 3,
+		"queue_time_p95": 3,
 	}
-	full := map[string]float64{"kv_usage": 0.98, "kv_usage_held": 0.98, "kv_usage_max": 0.99, "kv_usage_peak": 0.99, "kv_second_pod": 0.98, "waiting_mean": 3, "preemption_rate": 0.1}
+	queue := map[string]float64{
+		"ttft_p95": 8, "waiting": 20, "waiting_mean": 20, "waiting_per_engine": 10, "waiting_per_engine_mean": 10,
+		"waiting_worst_pod": 11, "waiting_second_pod": 9, "queue_time_p95": 7,
+	}
+	full := map[string]float64{
+		"kv_usage": 0.98, "kv_usage_held": 0.98, "kv_usage_max": 0.99, "kv_usage_peak": 0.99,
+		"kv_second_pod": 0.98, "waiting_mean": 3, "preemption_rate": 0.1,
+	}
 	for _, tt := range []struct {
 		name   string
 		alerts []string
@@ -139,7 +146,8 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 	}
 }
 
-// What the message says would help beside the chosen diagnosis is what could be proposed, without what the chosen one or an alert's playbook forbids.
+// What the message says would help beside the chosen diagnosis is what could be proposed, without what the chosen one
+// or an alert's playbook forbids.
 func TestBesideTheChosenDiagnosisOnlyStepsThatNothingForbidsAreNamed(t *testing.T) {
 	t.Parallel()
 	files, err := catalog.Files()
@@ -172,11 +180,38 @@ diagnoses:
 		want   string
 		note   string // what it says of the other diagnosis; empty for nothing
 	}{
-		{"nothing forbids them", []string{"Own", "vLLMHighTPOT"}, stutter, "own-cause", interference + "throttling, adding replicas, lowering max_num_batched_tokens."},
-		{"the rule of a step does not hold", []string{"Own", "vLLMHighTPOT"}, map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.3}, "own-cause", interference + "throttling, adding replicas."},
-		{"an alert's playbook forbids a step", []string{"Own", "vLLMHighTPOT", "vLLMHighTTFT"}, stutter, "own-cause", interference + "throttling, adding replicas."},
-		{"the chosen diagnosis and its playbook forbid steps", []string{"NixlTransferFailing", "vLLMHighTPOT"}, map[string]float64{"nixl_failed_rate": 0.12, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2}, "nixl-transfer-failing", interference + "throttling."},
-		{"the only step is left", []string{"Own", "vLLMHighTTFT"}, map[string]float64{"gpu_xid": 1, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}, "own-cause", "Also true, independently: long-prefill. For that, consider raising max_num_batched_tokens."},
+		{
+			"nothing forbids them",
+			[]string{"Own", "vLLMHighTPOT"},
+			stutter, "own-cause",
+			interference + "throttling, adding replicas, lowering max_num_batched_tokens.",
+		},
+		{
+			"the rule of a step does not hold",
+			[]string{"Own", "vLLMHighTPOT"},
+			map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.3},
+			"own-cause",
+			interference + "throttling, adding replicas.",
+		},
+		{
+			"an alert's playbook forbids a step",
+			[]string{"Own", "vLLMHighTPOT", "vLLMHighTTFT"},
+			stutter, "own-cause",
+			interference + "throttling, adding replicas.",
+		},
+		{
+			"the chosen diagnosis and its playbook forbid steps",
+			[]string{"NixlTransferFailing", "vLLMHighTPOT"},
+			map[string]float64{"nixl_failed_rate": 0.12, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2},
+			"nixl-transfer-failing", interference + "throttling.",
+		},
+		{
+			"the only step is left",
+			[]string{"Own", "vLLMHighTTFT"},
+			map[string]float64{"gpu_xid": 1, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000},
+			"own-cause",
+			"Also true, independently: long-prefill. For that, consider raising max_num_batched_tokens.",
+		},
 		{"no step is left", []string{"NixlTransferFailing", "vLLMHighTTFT"}, long, "nixl-transfer-failing", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,10 +230,14 @@ diagnoses:
 func TestALimitOfZeroDoesNotStandBeforeWhatIsFarBeyondItsLimit(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	// Preemptions with room in the cache are no known cause, and neither is a late first token without a queue and a prefill.
+	// Preemptions with room in the cache are no known cause, and neither is a late first token without a queue and a
+	// prefill.
 	got := c.Diagnose(playbooks.Input{
 		Alerts: alerts("vLLMRequestSwapping", "vLLMHighTTFT"), Pool: chat(),
-		Evidence: readings(with(map[string]float64{"preemption_rate": 3, "ttft_p95": 10, "ttft_worst_pod": 10, "ttft_second_pod": 10})),
+		Evidence: readings(with(map[string]float64{
+			"preemption_rate": 3, "ttft_p95": 10, "ttft_worst_pod": 10,
+			"ttft_second_pod": 10,
+		})),
 	})
 	if got.Diagnosis != nil {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))

@@ -15,14 +15,15 @@ type Input struct {
 	Alerts   []incident.Alert
 	Pool     incident.Pool
 	Evidence incident.Evidence
-	// PlannedFor is the name of the diagnosis that the incident's plan is for; empty when there is none. The trouble is over only
-	// when the playbook of that diagnosis says so too, also when the diagnosis does not hold any more.
+	// PlannedFor is the name of the diagnosis that the incident's plan is for; empty when there is none. The trouble is
+	// over only when the playbook of that diagnosis says so too, also when the diagnosis does not hold any more.
 	PlannedFor string
 }
 
 // Result is what the readings say.
 type Result struct {
-	// Diagnosis is the one nearest to the root cause among those that hold and that have to do with the alerts; nil when none holds. Note then says why.
+	// Diagnosis is the one nearest to the root cause among those that hold and that have to do with the alerts; nil when
+	// none holds. Note then says why.
 	Diagnosis *incident.Diagnosis
 	// Others are the other diagnoses that were weighed, nearest to the root cause first.
 	Others []incident.Other
@@ -69,7 +70,8 @@ func (c *Catalog) Diagnose(in Input) Result {
 		notes = append([]string{"Nothing is known of this pool: " + sentence(in.Evidence.Absent)}, notes...)
 	}
 	if chosen == nil {
-		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), c.furthest(out.Readings), out.Unusual[:min(len(out.Unusual), mostChanges)], rec.notes())
+		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), c.furthest(out.Readings),
+			out.Unusual[:min(len(out.Unusual), mostChanges)], rec.notes())
 		return out
 	}
 	d := chosen.diagnosis
@@ -123,7 +125,8 @@ func (c *Catalog) namePods(list []incident.Condition, readings map[string]incide
 	return list
 }
 
-// proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook forbids.
+// proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook
+// forbids.
 func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepRequest, left []string) {
 	ownerAnswers := slices.Contains(sel.named, d.owner)
 	for _, s := range d.steps {
@@ -134,7 +137,8 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 			}
 		}
 		if n := forbidding(sel, s.request, ownerAnswers); n != nil {
-			left = append(left, "Skipped "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.fact().String()))
+			left = append(left,
+				"Skipped "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.fact().String()))
 			continue
 		}
 		steps = append(steps, s.request)
@@ -142,8 +146,9 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 	return steps, left
 }
 
-// forbidding finds what an alert's playbook says never to do to the knob itself; that holds whichever playbook owns the step. A restart is what a step costs and
-// not what it is for: where the owner of the diagnosis answers one of the alerts itself, it alone weighs that cost.
+// forbidding finds what an alert's playbook says never to do to the knob itself; that holds whichever playbook owns the
+// step. A restart is what a step costs and not what it is for: where the owner of the diagnosis answers one of the
+// alerts itself, it alone weighs that cost.
 func forbidding(sel selection, s incident.StepRequest, ownerAnswers bool) *never {
 	for _, p := range sel.named {
 		for i := range p.never {
@@ -165,8 +170,8 @@ func stepWords(s incident.StepRequest) string {
 	return string(s.Kind)
 }
 
-// nothingToDo begins the sentence for a diagnosis without action. About an alert that no playbook knows, more must not be claimed than
-// was looked at.
+// nothingToDo begins the sentence for a diagnosis without action. About an alert that no playbook knows, more must not
+// be claimed than was looked at.
 func (s selection) nothingToDo() string {
 	if len(s.unknown) > 0 {
 		return "No action needed, as far as vLLM's metrics show: "
@@ -207,13 +212,16 @@ func undiagnosed(verdicts []verdict, f facts) []string {
 	case len(open) == 0:
 		return []string{"No known cause: no diagnosis matches."}
 	case len(missing) == 0:
-		return []string{"Cannot determine the cause: " + strings.Join(open, ", ") + " undecided because a reading is only a bound or a target is missing."}
+		return []string{"Cannot determine the cause: " + strings.Join(open, ", ") +
+			" undecided because a reading is only a bound or a target is missing."}
 	default:
-		return []string{"Cannot determine the cause. Missing readings: " + strings.Join(missing, "; ") + ". Could be " + few(open) + "."}
+		return []string{"Cannot determine the cause. Missing readings: " + strings.Join(missing, "; ") + ". Could be " +
+			few(open) + "."}
 	}
 }
 
-// byReason lists names with why they are missing, each reason once: with Prometheus away it is the same long one for all.
+// byReason lists names with why they are missing, each reason once: with Prometheus away it is the same long one for
+// all.
 func byReason(names []string, f facts) []string {
 	var out []string
 	for n, name := range names {
@@ -268,8 +276,9 @@ func joinNotes(groups ...[]string) string {
 	return strings.Join(slices.Concat(groups...), " ")
 }
 
-// thresholds copies the readings and puts in what each is measured against: what the chosen rule says in the bad direction, else the
-// recovery rules, else the pool's target, else what the chosen rule says in the other direction. Neutral signals have none.
+// thresholds copies the readings and puts in what each is measured against: what the chosen rule says in the bad
+// direction, else the recovery rules, else the pool's target, else what the chosen rule says in the other direction.
+// Neutral signals have none.
 func (c *Catalog) thresholds(in Input, f facts, chosen *verdict, rec recovery) map[string]incident.Reading {
 	out := maps.Clone(in.Evidence.Readings)
 	found := map[string]float64{}

@@ -16,7 +16,9 @@ import (
 // thrash are the readings of a pool that preempts; everything else suffers with it.
 func thrash() map[string]float64 {
 	return with(map[string]float64{
-		"kv_usage": 0.98, "kv_usage_max": 0.98, "kv_usage_held": 0.97, "kv_usage_peak": 0.99, "kv_second_pod": 0.98, "waiting_worst_pod": 32, "waiting_second_pod": 28, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 9, "tpot_p95": 0.4, "tpot_p50": 0.2,
+		"kv_usage": 0.98, "kv_usage_max": 0.98, "kv_usage_held": 0.97, "kv_usage_peak": 0.99, "kv_second_pod": 0.98,
+		"waiting_worst_pod": 32, "waiting_second_pod": 28, "preemption_rate": 3, "waiting": 60, "waiting_per_engine": 30,
+		"waiting_per_engine_mean": 30, "ttft_p95": 9, "tpot_p95": 0.4, "tpot_p50": 0.2,
 		"queue_time_p95": 6, "unfinished_ratio": 0.6,
 	})
 }
@@ -24,7 +26,10 @@ func thrash() map[string]float64 {
 func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT", "vLLMHighAbortRate"), Pool: chat(), Evidence: readings(thrash())})
+	got := c.Diagnose(playbooks.Input{
+		Alerts: alerts("vLLMHighTTFT", "vLLMHighAbortRate"), Pool: chat(),
+		Evidence: readings(thrash()),
+	})
 	if nameOf(got.Diagnosis) != "kv-thrash" {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
@@ -63,7 +68,8 @@ func TestWithoutTheCauseTheSymptomIsChosen(t *testing.T) {
 	if nameOf(got.Diagnosis) != "queueing" {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
-	if o := verdictOf(t, got, "kv-thrash"); o.Verdict != incident.False || o.Why != "kv_usage_peak is 70 %, not above 95 %" {
+	if o := verdictOf(t, got, "kv-thrash"); o.Verdict != incident.False ||
+		o.Why != "kv_usage_peak is 70 %, not above 95 %" {
 		t.Errorf("kv-thrash: %+v", o)
 	}
 	if got.Note != "" {
@@ -95,7 +101,8 @@ func TestNothingHolds(t *testing.T) {
 	}{
 		{"everything is known", readings(calm()), []string{"No known cause: no diagnosis matches."}},
 		{"nothing was read", incident.Evidence{}, []string{
-			"Cannot determine the cause. Missing readings: ", "Missing readings: nixl_failed_rate, ", " more (not read)", "Could be nixl-transfer-failing, nixl-lease-expiring,",
+			"Cannot determine the cause. Missing readings: ", "Missing readings: nixl_failed_rate, ", " more (not read)",
+			"Could be nixl-transfer-failing, nixl-lease-expiring,",
 			"Cannot confirm recovery: ttft_p95 was not read.",
 		}},
 		{"a reading failed", func() incident.Evidence {
@@ -109,7 +116,8 @@ func TestNothingHolds(t *testing.T) {
 				ev.Readings[name] = incident.Reading{Value: &v, Bound: incident.AtLeast}
 			}
 			return ev
-		}(), []string{"Cannot determine the cause: long-prefill undecided because a reading is only a bound or a target is missing."}},
+		}(), []string{"Cannot determine the cause: long-prefill undecided because a reading is only a bound or a target " +
+			"is missing."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,7 +139,8 @@ func TestAnAlertThatNobodyKnowsAsksEveryPlaybook(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("MyOwnAlert"), Pool: chat(), Evidence: readings(thrash())})
-	if nameOf(got.Diagnosis) != "kv-thrash" || !strings.HasPrefix(got.Note, "No playbook matches MyOwnAlert; all playbooks were evaluated.") {
+	if nameOf(got.Diagnosis) != "kv-thrash" ||
+		!strings.HasPrefix(got.Note, "No playbook matches MyOwnAlert; all playbooks were evaluated.") {
 		t.Errorf("got %s, %q", nameOf(got.Diagnosis), got.Note)
 	}
 	all := 0
@@ -147,7 +156,10 @@ func TestAnAlertThatNobodyKnowsAsksEveryPlaybook(t *testing.T) {
 	if len(got.Others) != all-1 {
 		t.Errorf("%d others, want %d", len(got.Others), all-1)
 	}
-	if none := c.Diagnose(playbooks.Input{Pool: chat(), Evidence: readings(thrash())}); nameOf(none.Diagnosis) != "kv-thrash" || len(none.Others) != all-1 {
+	if none := c.Diagnose(playbooks.Input{
+		Pool:     chat(),
+		Evidence: readings(thrash()),
+	}); nameOf(none.Diagnosis) != "kv-thrash" || len(none.Others) != all-1 {
 		t.Errorf("without an alert: %s with %d others", nameOf(none.Diagnosis), len(none.Others))
 	}
 }
@@ -156,9 +168,13 @@ func TestAnAlertThatNobodyKnowsAsksEveryPlaybook(t *testing.T) {
 func TestAnAlertThatNobodyKnowsIsNotWavedAway(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	quiet := with(map[string]float64{"running": 0, "requests_held": 0, "generation_tokens_rate": 0, "prompt_tokens_rate": 0})
+	quiet := with(map[string]float64{
+		"running": 0, "requests_held": 0, "generation_tokens_rate": 0,
+		"prompt_tokens_rate": 0,
+	})
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("GPUTooHot", ""), Pool: chat(), Evidence: readings(quiet)})
-	if nameOf(got.Diagnosis) != "idle" || !strings.Contains(got.Note, "No action needed, as far as vLLM's metrics show: ") ||
+	if nameOf(got.Diagnosis) != "idle" ||
+		!strings.Contains(got.Note, "No action needed, as far as vLLM's metrics show: ") ||
 		!strings.HasPrefix(got.Note, "No playbook matches GPUTooHot, (without a name); all") {
 		t.Errorf("%s: %q", nameOf(got.Diagnosis), got.Note)
 	}
@@ -230,10 +246,14 @@ func kinds(steps []incident.StepRequest) []incident.StepKind {
 func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	// The alert on a full cache fires with every one on preemptions, and warns of restarts; that cost is weighed by the playbook of the cause.
+	// The alert on a full cache fires with every one on preemptions, and warns of restarts; that cost is weighed by the
+	// playbook of the cause.
 	for _, names := range [][]string{{"vLLMRequestSwapping"}, {"vLLMRequestSwapping", "vLLMGPUCacheFull"}} {
 		got := c.Diagnose(playbooks.Input{Alerts: alerts(names...), Pool: chat(), Evidence: readings(thrash())})
-		want := []incident.StepKind{incident.StepThrottle, incident.StepMaxNumBatchedTokens, incident.StepReplicas, incident.StepManual}
+		want := []incident.StepKind{
+			incident.StepThrottle, incident.StepMaxNumBatchedTokens, incident.StepReplicas,
+			incident.StepManual,
+		}
 		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
 			t.Fatal(diff)
 		}
@@ -257,31 +277,36 @@ func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 	}
 }
 
-// What an alert's playbook says never to do to a knob holds whoever owns the diagnosis: slow first tokens and a smaller budget do not go together, also when the
-// alert on preemptions fires as well.
+// What an alert's playbook says never to do to a knob holds whoever owns the diagnosis: slow first tokens and a smaller
+// budget do not go together, also when the alert on preemptions fires as well.
 func TestWhatOneAlertForbidsAnotherDoesNotAllow(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	for _, other := range []string{"vLLMHighTTFT", "vLLMQueueBacklog"} {
-		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMRequestSwapping", other), Pool: chat(), Evidence: readings(thrash())})
+		got := c.Diagnose(playbooks.Input{
+			Alerts: alerts("vLLMRequestSwapping", other), Pool: chat(),
+			Evidence: readings(thrash()),
+		})
 		want := []incident.StepKind{incident.StepThrottle, incident.StepReplicas, incident.StepManual}
 		if diff := cmp.Diff(want, kinds(got.Steps)); nameOf(got.Diagnosis) != "kv-thrash" || diff != "" {
 			t.Errorf("%s: %s %s", other, nameOf(got.Diagnosis), diff)
 		}
-		if !strings.Contains(got.Note, "Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+		if !strings.Contains(got.Note,
+			"Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
 			t.Errorf("%s: the note does not say what was left out: %q", other, got.Note)
 		}
 	}
 }
 
-// Who is asked only because nothing better is known forbids nothing: what helps against a queue is proposed, although the playbook on pods that stand still
-// says never to add replicas.
+// Who is asked only because nothing better is known forbids nothing: what helps against a queue is proposed, although
+// the playbook on pods that stand still says never to add replicas.
 func TestPlaybooksThatAnswerNoAlertForbidNothing(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	for _, names := range [][]string{nil, {"SomethingOfOurOwn"}} {
 		got := c.Diagnose(playbooks.Input{Alerts: alerts(names...), Pool: chat(), Evidence: readings(with(map[string]float64{
-			"ttft_p95": 9, "queue_time_p95": 6, "waiting": 60, "waiting_mean": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "waiting_worst_pod": 32, "waiting_second_pod": 28,
+			"ttft_p95": 9, "queue_time_p95": 6, "waiting": 60, "waiting_mean": 60, "waiting_per_engine": 30,
+			"waiting_per_engine_mean": 30, "waiting_worst_pod": 32, "waiting_second_pod": 28,
 		}))})
 		want := []incident.StepKind{incident.StepThrottle, incident.StepReplicas, incident.StepManual}
 		if diff := cmp.Diff(want, kinds(got.Steps)); nameOf(got.Diagnosis) != "queueing" || diff != "" {
@@ -311,7 +336,8 @@ func TestHighTTFTNeverLowersMaxNumBatchedTokens(t *testing.T) {
 		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
 			t.Error(diff)
 		}
-		if !strings.Contains(got.Note, "Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+		if !strings.Contains(got.Note,
+			"Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
 			t.Errorf("the note does not say what was left out: %q", got.Note)
 		}
 	}
@@ -340,7 +366,11 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			delete(ev, "tpot_p95")
 			return readings(ev)
 		}(), without, "Skipped raising max_num_batched_tokens: tpot_p95 was not read."},
-		{"a prefix cache that finds less than usual", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prefix_hit_rate": 0.38})), without, "prefix_hit_rate is 38 %, not at least 40 %"},
+		{
+			"a prefix cache that finds less than usual",
+			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prefix_hit_rate": 0.38})), without,
+			"prefix_hit_rate is 38 %, not at least 40 %",
+		},
 		{"a pool without prefix caching", func() incident.Evidence {
 			ev := readings(with(maps.Clone(prefill)))
 			ev.Readings["prefix_hit_rate"], ev.Readings["prefix_hit_rate_usual"] = incident.Reading{}, incident.Reading{}
@@ -351,7 +381,10 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			ev.Readings["prefix_hit_rate"] = incident.Reading{Error: "timeout"}
 			return ev
 		}(), without, "prefix_hit_rate could not be read"},
-		{"a young engine", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "engine_age": 600})), without, "engine_age is 600 s, below 900 s"},
+		{
+			"a young engine", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "engine_age": 600})), without,
+			"engine_age is 600 s, below 900 s",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -399,7 +432,8 @@ func TestStallsAndErrorsNeverScale(t *testing.T) {
 				continue
 			}
 			got := c.Diagnose(playbooks.Input{Alerts: alerts(p.Alerts...), Pool: chat(), Evidence: tr.evidence(nil)})
-			if diff := cmp.Diff([]incident.StepKind{incident.StepManual}, kinds(got.Steps)); nameOf(got.Diagnosis) != tr.diagnosis || diff != "" {
+			if diff := cmp.Diff([]incident.StepKind{incident.StepManual},
+				kinds(got.Steps)); nameOf(got.Diagnosis) != tr.diagnosis || diff != "" {
 				t.Errorf("%s: %s %s", p.Name, nameOf(got.Diagnosis), diff)
 			}
 		}
@@ -436,7 +470,10 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 	r := ev.Readings["running"]
 	r.Threshold = &stale
 	ev.Readings["running"] = r
-	if got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev}); got.Readings["running"].Threshold != nil {
+	if got := c.Diagnose(playbooks.Input{
+		Alerts: alerts("vLLMHighTTFT"), Pool: chat(),
+		Evidence: ev,
+	}); got.Readings["running"].Threshold != nil {
 		t.Error("running has kept a threshold that nothing gives it")
 	}
 }
@@ -445,7 +482,10 @@ func TestAPoolWithoutTargetsIsMeasuredAgainstThePublishedThresholds(t *testing.T
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	for ttft, want := range map[float64]incident.Truth{2.4: incident.True, 2.6: incident.False} {
-		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Evidence: readings(with(map[string]float64{"ttft_p95": ttft}))})
+		got := c.Diagnose(playbooks.Input{
+			Alerts:   alerts("vLLMHighTTFT"),
+			Evidence: readings(with(map[string]float64{"ttft_p95": ttft})),
+		})
 		if got.Healthy != want {
 			t.Errorf("%g s is healthy: %s, want %s", ttft, got.Healthy, want)
 		}

@@ -27,7 +27,9 @@ type factSource struct {
 // factSources are the facts that a signal can be, by name. They are counted by us and not measured by Prometheus.
 func factSources() map[string]factSource {
 	count := func(read func(incident.Evidence) int) factSource {
-		return factSource{unit: incident.UnitCount, read: func(ev incident.Evidence) (float64, bool) { return float64(read(ev)), true }}
+		return factSource{unit: incident.UnitCount, read: func(ev incident.Evidence) (float64, bool) {
+			return float64(read(ev)), true
+		}}
 	}
 	arg := func(name string, u incident.Unit) factSource {
 		return factSource{unit: u, read: func(ev incident.Evidence) (float64, bool) {
@@ -43,7 +45,9 @@ func factSources() map[string]factSource {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return down(p, ev.At) })
 		}),
 		"pods_unscheduled": count(func(ev incident.Evidence) int {
-			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return waitsForNode(p) && ev.At.Sub(p.Unscheduled) >= unscheduledFor })
+			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool {
+				return waitsForNode(p) && ev.At.Sub(p.Unscheduled) >= unscheduledFor
+			})
 		}),
 		"pods_ready": count(func(ev incident.Evidence) int {
 			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready })
@@ -125,7 +129,9 @@ func sinceLast(want func(incident.Crash) bool) func(incident.Evidence) (float64,
 }
 
 func changesOf(ev incident.Evidence, kind incident.ChangeKind) int {
-	return countOf(ev.Cluster.Changes, func(c incident.RecentChange) bool { return c.Kind == kind && ev.At.Sub(c.At) <= recent })
+	return countOf(ev.Cluster.Changes, func(c incident.RecentChange) bool {
+		return c.Kind == kind && ev.At.Sub(c.At) <= recent
+	})
 }
 
 // youngest is the age of the youngest pod, or of its container when that was started again.
@@ -189,7 +195,10 @@ func (l *loader) ratio(at strictyaml.Value, s signalDoc) {
 // others.
 func (c *Catalog) reading(name string, ev incident.Evidence) (r incident.Reading, ok bool) {
 	s := c.byName[name]
-	r = incident.Reading{Signal: name, Title: s.Title, Short: s.Short, Unit: s.Unit, Direction: s.Direction, Optional: s.Optional, At: ev.At}
+	r = incident.Reading{
+		Signal: name, Title: s.Title, Short: s.Short, Unit: s.Unit, Direction: s.Direction,
+		Optional: s.Optional, At: ev.At,
+	}
 	if f, is := c.facts[name]; is {
 		cl := ev.Cluster
 		switch {

@@ -17,7 +17,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
-// Load takes files from people. Whatever is in them, it gives a catalog that works or problems with a place, and never panics.
+// Load takes files from people. Whatever is in them, it gives a catalog that works or problems with a place, and never
+// panics.
 func FuzzLoad(f *testing.F) {
 	files, err := catalog.Files()
 	if err != nil {
@@ -73,8 +74,9 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// Whatever could not be read or is only bounded: a verdict that is told stays the same when those readings turn up and the bounds become
-// values. So no diagnosis rests on a reading that is not known. That Prometheus has no data is known, and stays.
+// Whatever could not be read or is only bounded: a verdict that is told stays the same when those readings turn up and
+// the bounds become values. So no diagnosis rests on a reading that is not known. That Prometheus has no data is known,
+// and stays.
 func FuzzDiagnoseNeverRestsOnWhatIsMissing(f *testing.F) {
 	for seed := range uint64(64) {
 		f.Add(seed, seed*7919)
@@ -149,7 +151,8 @@ func verdictsOf(r playbooks.Result) map[string]incident.Truth {
 	return out
 }
 
-// randomReading is a value near the thresholds, a bound, no data, an error, a value that is not finite, or nothing at all.
+// randomReading is a value near the thresholds, a bound, no data, an error, a value that is not finite, or nothing at
+// all.
 func randomReading(rng *rand.Rand, unit incident.Unit) (incident.Reading, bool) {
 	v := randomValue(rng, unit)
 	switch rng.IntN(12) {

@@ -92,7 +92,11 @@ func literals(text string) (out string, found map[string]literal, issues []ruleI
 			issues = append(issues, ruleIssue{offset: len([]rune(text[:start])), text: err.Error()})
 			continue
 		case len(found) == len(placeDigits):
-			issues = append(issues, ruleIssue{offset: len([]rune(text[:start])), text: fmt.Sprintf("the rule has more than %d numbers with units", len(placeDigits))})
+			issues = append(issues,
+				ruleIssue{
+					offset: len([]rune(text[:start])),
+					text:   fmt.Sprintf("the rule has more than %d numbers with units", len(placeDigits)),
+				})
 			return text, found, issues
 		}
 		name := standIn(len(found), utf8.RuneCountInString(text[start:end]))
@@ -110,7 +114,8 @@ func standsAlone(text string, start, end int) bool {
 	word := func(c byte) bool {
 		return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 	}
-	return (start == 0 || !word(text[start-1])) && (end == len(text) || text[end] == '.' && isMember(text[end:]) || !word(text[end]))
+	return (start == 0 || !word(text[start-1])) &&
+		(end == len(text) || text[end] == '.' && isMember(text[end:]) || !word(text[end]))
 }
 
 func isMember(rest string) bool { return len(rest) > 1 && rest[1] >= 'a' && rest[1] <= 'z' }

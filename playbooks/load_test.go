@@ -17,10 +17,11 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
-var update = flag.Bool("update", false, "write what was found into the golden files; read the diff before you commit it")
+var update = flag.Bool("update", false,
+	"write what was found into the golden files; read the diff before you commit it")
 
-// Each archive holds files with mistakes and, as "want", every problem that Load must find in them, all at once. A file named
-// "with-signals" in the comment is loaded before them.
+// Each archive holds files with mistakes and, as "want", every problem that Load must find in them, all at once. A file
+// named "with-signals" in the comment is loaded before them.
 func TestLoadFindsEveryMistakeWithItsPlace(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/problems/*.txtar")
@@ -100,10 +101,14 @@ func TestLoadReadsSignals(t *testing.T) {
 	c := loadGood(t, playbooks.Options{Window: 30 * time.Second})
 	want := []incident.Signal{
 		{
-			Name: "ttft", Title: "First token", Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Floor: 0.001, Ceiling: 2560,
-			Query: "histogram_quantile(0.95, sum by (le) (rate(ttft_bucket[30s])))",
+			Name: "ttft", Title: "First token", Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Floor: 0.001,
+			Ceiling: 2560,
+			Query:   "histogram_quantile(0.95, sum by (le) (rate(ttft_bucket[30s])))",
 		},
-		{Name: "waiting", Title: "Waiting", Query: "sum(waiting)", Unit: incident.UnitCount, Direction: incident.HigherIsWorse},
+		{
+			Name: "waiting", Title: "Waiting", Query: "sum(waiting)", Unit: incident.UnitCount,
+			Direction: incident.HigherIsWorse,
+		},
 		{Name: "kv", Title: "KV cache", Query: "max(kv)", Unit: incident.UnitRatio, Direction: incident.HigherIsWorse},
 		{
 			Name: "tokens", Title: "Tokens", Query: "sum(rate(tokens_total[30s])) /\nsum(rate(requests_total[30s]))",
@@ -135,7 +140,8 @@ func TestLoadReadsProfiles(t *testing.T) {
 func TestLoadReadsPlaybooks(t *testing.T) {
 	t.Parallel()
 	want := []playbooks.Playbook{{
-		Name: "slow", Title: "Slow", Doc: "docs/playbooks/slow.md", Alerts: []string{"Slow", "AlsoSlow"}, Diagnoses: []string{"busy", "full", "odd"},
+		Name: "slow", Title: "Slow", Doc: "docs/playbooks/slow.md", Alerts: []string{"Slow", "AlsoSlow"},
+		Diagnoses: []string{"busy", "full", "odd"},
 	}}
 	if diff := cmp.Diff(want, loadGood(t, playbooks.Options{}).Playbooks()); diff != "" {
 		t.Error(diff)
@@ -167,9 +173,15 @@ func TestLoadRefusesFilesThatCannotBeMeant(t *testing.T) {
 		files []playbooks.File
 		want  string
 	}{
-		"none":        {want: "there is no file to load"},
-		"twice":       {files: []playbooks.File{goodFile(t, "signals.yaml"), goodFile(t, "signals.yaml")}, want: "signals.yaml: the file is given twice"},
-		"too big":     {files: []playbooks.File{{Name: "big.yaml", Data: make([]byte, 1<<20+1)}}, want: "big.yaml: the file has 1048577 bytes; at most 1048576 are read"},
+		"none": {want: "there is no file to load"},
+		"twice": {
+			files: []playbooks.File{goodFile(t, "signals.yaml"), goodFile(t, "signals.yaml")},
+			want:  "signals.yaml: the file is given twice",
+		},
+		"too big": {
+			files: []playbooks.File{{Name: "big.yaml", Data: make([]byte, 1<<20+1)}},
+			want:  "big.yaml: the file has 1048577 bytes; at most 1048576 are read",
+		},
 		"no playbook": {files: []playbooks.File{goodFile(t, "signals.yaml")}, want: "no file holds a playbook"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +197,10 @@ func TestLoadRefusesFilesThatCannotBeMeant(t *testing.T) {
 func TestTheSameFilesGiveTheSameAnswers(t *testing.T) {
 	t.Parallel()
 	a, b := loadGood(t, playbooks.Options{}), loadGood(t, playbooks.Options{})
-	in := playbooks.Input{Alerts: alerts("Slow"), Evidence: readings(map[string]float64{"ttft": 9, "waiting": 3, "kv": 0.97})}
+	in := playbooks.Input{
+		Alerts:   alerts("Slow"),
+		Evidence: readings(map[string]float64{"ttft": 9, "waiting": 3, "kv": 0.97}),
+	}
 	if diff := cmp.Diff(a.Diagnose(in), b.Diagnose(in)); diff != "" {
 		t.Error(diff)
 	}

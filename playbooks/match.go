@@ -10,9 +10,11 @@ import (
 type selection struct {
 	// answering are the playbooks that answer the alerts. Their recovery rules say when the trouble is over.
 	answering []*playbook
-	// named are those of them that answer an alert by its name, as opposed to being asked because nothing better is known. What they forbid holds.
+	// named are those of them that answer an alert by its name, as opposed to being asked because nothing better is known.
+	// What they forbid holds.
 	named []*playbook
-	// diagnoses are those of the answering playbooks, those that they also weigh, and those that are always weighed, by rank.
+	// diagnoses are those of the answering playbooks, those that they also weigh, and those that are always weighed, by
+	// rank.
 	diagnoses []*diagnosis
 	// reached are those of them to which the alerts lead, as opposed to what is weighed for every alert.
 	reached map[*diagnosis]bool

@@ -18,13 +18,31 @@ func TestANoThatRestsOnWhatNobodyLookedAtIsNone(t *testing.T) {
 		cluster incident.Cluster
 		why     string
 	}{
-		"no Kubernetes":     {incident.Cluster{NotConfigured: true, Error: "no Kubernetes is configured, so the workload was not looked at"}, "Kubernetes is not configured"},
-		"no workload":       {incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool has no workload"}, "the pool has no workload"},
-		"all looked at":     {incident.Cluster{Crashes: []incident.Crash{crash}}, ""},
-		"no log":            {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, "the log of a crashed container could not be read (" + log + ")"},
-		"a log, not all":    {incident.Cluster{Crashes: []incident.Crash{{Pod: "a", At: crash.At, ExitCode: 1, Log: []string{"x"}}}, Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, ""},
-		"nothing to read":   {incident.Cluster{Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, ""},
-		"another is unread": {incident.Cluster{Crashes: []incident.Crash{crash}, Unread: []incident.Unread{{Part: incident.PartNodes, Why: log}}}, ""},
+		"no Kubernetes": {incident.Cluster{
+			NotConfigured: true,
+			Error:         "no Kubernetes is configured, so the workload was not looked at",
+		}, "Kubernetes is not configured"},
+		"no workload": {
+			incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool has no workload"},
+			"the pool has no workload",
+		},
+		"all looked at": {incident.Cluster{Crashes: []incident.Crash{crash}}, ""},
+		"no log": {
+			incident.Cluster{
+				Crashes: []incident.Crash{crash},
+				Unread:  []incident.Unread{{Part: incident.PartCrashLog, Why: log}},
+			},
+			"the log of a crashed container could not be read (" + log + ")",
+		},
+		"a log, not all": {incident.Cluster{Crashes: []incident.Crash{{
+			Pod: "a", At: crash.At, ExitCode: 1,
+			Log: []string{"x"},
+		}}, Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, ""},
+		"nothing to read": {incident.Cluster{Unread: []incident.Unread{{Part: incident.PartCrashLog, Why: log}}}, ""},
+		"another is unread": {incident.Cluster{
+			Crashes: []incident.Crash{crash},
+			Unread:  []incident.Unread{{Part: incident.PartNodes, Why: log}},
+		}, ""},
 	} {
 		in := playbooks.Input{
 			Alerts:   alerts("vLLMEngineDown"),

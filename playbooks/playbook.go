@@ -87,7 +87,8 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 		l.add(at.Key("rank").Problem("rank: %d is not between 1 and %d", doc.Rank, maxRank))
 	}
 	d := &diagnosis{
-		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always, own: doc.OwnAlerts, at: at,
+		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always,
+		own: doc.OwnAlerts, at: at,
 		when:     l.rule(at.Key("when"), doc.When),
 		explains: l.repeated(at, "explains", doc.Explains),
 		never:    l.nevers(at, doc.Never),
@@ -119,7 +120,8 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 func (l *loader) sameRule(at strictyaml.Value, d *diagnosis) {
 	key := "rule " + d.when.key
 	if p, taken := l.first[key]; taken {
-		l.add(at.Problem("the diagnosis at %s:%d:%d has the same rule; nothing could tell the two apart", p.File, p.Line, p.Col))
+		l.add(at.Problem("the diagnosis at %s:%d:%d has the same rule; nothing could tell the two apart", p.File, p.Line,
+			p.Col))
 		return
 	}
 	l.first[key] = at.Problem("")
@@ -165,7 +167,8 @@ func (l *loader) reached() {
 	}
 	for _, d := range l.catalog.diagnoses {
 		if !ways[d] && !d.always && !l.anyBroken() {
-			l.add(d.at.Problem("no alert leads to this diagnosis: give its playbook alerts, list it in also of another, or say always: true"))
+			l.add(d.at.Problem("no alert leads to this diagnosis: give its playbook alerts, list it in also of another, or " +
+				"say always: true"))
 		}
 	}
 }

@@ -11,13 +11,15 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// quantity is what a rule compares: a reading or a target, known to lie between lo and hi, both included. An exact reading has
-// lo == hi; "at most 0.3 s" goes from minus infinity to 0.3. When known is false nothing is known, and why says in which way.
+// quantity is what a rule compares: a reading or a target, known to lie between lo and hi, both included. An exact
+// reading has lo == hi; "at most 0.3 s" goes from minus infinity to 0.3. When known is false nothing is known, and why
+// says in which way.
 type quantity struct {
 	kind   *types.Type
 	lo, hi float64
 	known  bool
-	// empty says that the question was answered and there was no data, as opposed to an error or a question that was not asked.
+	// empty says that the question was answered and there was no data, as opposed to an error or a question that was not
+	// asked.
 	empty bool
 	// unasked says that the question was not asked, and failure is the error where it was asked in vain.
 	unasked bool
@@ -27,8 +29,8 @@ type quantity struct {
 	unit incident.Unit
 }
 
-// readingType is the type of signals in rules, targetType that of slo.*. They differ so that only a target can have a default: a
-// missing reading must never turn into a number.
+// readingType is the type of signals in rules, targetType that of slo.*. They differ so that only a target can have a
+// default: a missing reading must never turn into a number.
 func readingType() *types.Type { return types.NewOpaqueType("reading") }
 func targetType() *types.Type  { return types.NewOpaqueType("target") }
 
@@ -142,8 +144,8 @@ func not(t incident.Truth) incident.Truth {
 	}
 }
 
-// The methods below make quantity a value of the rule language. It is opaque there: nothing but the overloads in ruleenv.go looks
-// into it.
+// The methods below make quantity a value of the rule language. It is opaque there: nothing but the overloads in
+// ruleenv.go looks into it.
 
 // ConvertToNative refuses: rules hand out nothing but true, false and undecided.
 func (q quantity) ConvertToNative(t reflect.Type) (any, error) {

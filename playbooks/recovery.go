@@ -21,9 +21,10 @@ type healthyAnswer struct {
 	other *answer
 }
 
-// recovery asks the recovery rules of the playbooks that answer the alerts by name, and of the playbook behind a diagnosis that asks for a
-// change: treating preemption because of slow first tokens is not over while it goes on. Every playbook is asked only where none of these is known: a pool that
-// always has some errors would else never be rid of a mitigation, because an alert came with it that nobody knows.
+// recovery asks the recovery rules of the playbooks that answer the alerts by name, and of the playbook behind a
+// diagnosis that asks for a change: treating preemption because of slow first tokens is not over while it goes on.
+// Every playbook is asked only where none of these is known: a pool that always has some errors would else never be rid
+// of a mitigation, because an alert came with it that nobody knows.
 func (c *Catalog) recovery(sel selection, chosen *verdict, plannedFor string, f facts) recovery {
 	var out recovery
 	asked := slices.Clone(sel.named)

@@ -12,7 +12,10 @@ func TestRecovery(t *testing.T) {
 	t.Parallel()
 	const yes, no, open = incident.True, incident.False, incident.Undecided
 	type state map[string]any // a number, a reading, or nil for no data
-	quiet := state{"running": 0.0, "waiting": 0.0, "waiting_per_engine": 0.0, "generation_tokens_rate": 0.0, "prompt_tokens_rate": 0.0}
+	quiet := state{
+		"running": 0.0, "waiting": 0.0, "waiting_per_engine": 0.0, "generation_tokens_rate": 0.0,
+		"prompt_tokens_rate": 0.0,
+	}
 	tests := []struct {
 		name  string
 		alert string
@@ -24,8 +27,16 @@ func TestRecovery(t *testing.T) {
 		{"no data while requests run", "vLLMHighTTFT", state{"ttft_p95": nil}, open},
 		{"no data while requests wait", "vLLMHighTTFT", state{"ttft_p95": nil, "running": 0.0, "waiting": 1.0}, open},
 		{"no data because nobody asks", "vLLMHighTTFT", state{"ttft_p95": nil, "running": 0.0}, yes},
-		{"nobody asks any more, but the window still has slow ones", "vLLMHighTTFT", state{"ttft_p95": 9.0, "running": 0.0}, no},
-		{"an error is not quiet", "vLLMHighTTFT", state{"ttft_p95": incident.Reading{Error: "timeout"}, "running": 0.0}, open},
+		{
+			"nobody asks any more, but the window still has slow ones", "vLLMHighTTFT",
+			state{"ttft_p95": 9.0, "running": 0.0},
+			no,
+		},
+		{
+			"an error is not quiet", "vLLMHighTTFT",
+			state{"ttft_p95": incident.Reading{Error: "timeout"}, "running": 0.0},
+			open,
+		},
 		{"the gauges are missing too", "vLLMHighTTFT", state{"ttft_p95": nil, "running": nil, "waiting": nil}, open},
 		{"a bound below the target", "vLLMHighTTFT", state{"ttft_p95": bound(0.4, incident.AtMost)}, yes},
 		{"a bound that reaches over the target", "vLLMHighTTFT", state{"ttft_p95": bound(0.6, incident.AtMost)}, open},
@@ -33,11 +44,27 @@ func TestRecovery(t *testing.T) {
 
 		{"queue is short", "vLLMQueueBacklog", state{"queue_time_p95": bound(0.3, incident.AtMost)}, yes},
 		{"requests still wait", "vLLMQueueBacklog", state{"waiting": 12.0, "waiting_per_engine": 6.0}, no},
-		{"a queue that stands, for which the target leaves room", "vLLMQueueBacklog", state{"waiting_per_engine": 6.0, "waiting_per_engine_mean": 6.0}, yes},
-		{"a queue that stands, and first tokens are late", "vLLMQueueBacklog", state{"waiting_per_engine": 6.0, "waiting_per_engine_mean": 6.0, "ttft_p95": 0.6}, no},
-		{"a queue that stands and is as long as what the published alert fires on", "vLLMQueueBacklog", state{"waiting_per_engine": 51.0, "waiting_per_engine_mean": 51.0}, no},
+		{
+			"a queue that stands, for which the target leaves room", "vLLMQueueBacklog",
+			state{"waiting_per_engine": 6.0, "waiting_per_engine_mean": 6.0},
+			yes,
+		},
+		{
+			"a queue that stands, and first tokens are late", "vLLMQueueBacklog",
+			state{"waiting_per_engine": 6.0, "waiting_per_engine_mean": 6.0, "ttft_p95": 0.6},
+			no,
+		},
+		{
+			"a queue that stands and is as long as what the published alert fires on", "vLLMQueueBacklog",
+			state{"waiting_per_engine": 51.0, "waiting_per_engine_mean": 51.0},
+			no,
+		},
 		{"those that finished had waited long", "vLLMQueueBacklog", state{"queue_time_p95": 8.0}, no},
-		{"a long queue settles it, whatever is missing", "vLLMQueueBacklog", state{"queue_time_p95": nil, "waiting_per_engine": 6.0}, no},
+		{
+			"a long queue settles it, whatever is missing", "vLLMQueueBacklog",
+			state{"queue_time_p95": nil, "waiting_per_engine": 6.0},
+			no,
+		},
 		{"no queue times while requests run", "vLLMQueueBacklog", state{"queue_time_p95": nil}, open},
 		{"nobody asks", "vLLMQueueBacklog", state{"queue_time_p95": nil, "running": 0.0}, yes},
 
@@ -62,22 +89,42 @@ func TestRecovery(t *testing.T) {
 		{"aborts are counted", "vLLMHighAbortRate", state{"abort_ratio": 0.2}, no},
 		{"requests go missing", "vLLMHighAbortRate", state{"unfinished_ratio": 0.5}, no},
 		{"one of both is not known", "vLLMHighAbortRate", state{"unfinished_ratio": nil}, open},
-		{"nobody asks, so nothing aborts", "vLLMHighAbortRate", state{"abort_ratio": nil, "unfinished_ratio": nil, "running": 0.0}, yes},
+		{
+			"nobody asks, so nothing aborts", "vLLMHighAbortRate",
+			state{"abort_ratio": nil, "unfinished_ratio": nil, "running": 0.0},
+			yes,
+		},
 
 		{"enough tokens", "LowThroughput", state{"generation_tokens_rate": 100.0}, yes},
 		{"few tokens with requests that are served in time", "LowThroughput", state{"generation_tokens_rate": 40.0}, yes},
 		{"few tokens and late ones", "LowThroughput", state{"generation_tokens_rate": 40.0, "tpot_p95": 0.06}, no},
-		{"few tokens and requests that wait", "LowThroughput", state{"generation_tokens_rate": 40.0, "waiting_mean": 3.0}, no},
+		{
+			"few tokens and requests that wait", "LowThroughput",
+			state{"generation_tokens_rate": 40.0, "waiting_mean": 3.0},
+			no,
+		},
 		{"no tokens with requests", "LowThroughput", state{"generation_tokens_rate": 0.0}, no},
 		{"no tokens at night", "LowThroughput", quiet, yes},
 		{"tokens not known", "LowThroughput", state{"generation_tokens_rate": nil}, open},
 
 		{"an idle GPU of which little is asked", "GPUUnderutilized", state{"gpu_util": 0.2}, yes},
 		{"an idle GPU and first tokens that come late", "GPUUnderutilized", state{"gpu_util": 0.2, "ttft_p95": 6.0}, no},
-		{"an idle GPU, requests that run and no first token", "GPUUnderutilized", state{"gpu_util": 0.2, "ttft_p95": nil}, open},
+		{
+			"an idle GPU, requests that run and no first token", "GPUUnderutilized",
+			state{"gpu_util": 0.2, "ttft_p95": nil},
+			open,
+		},
 
-		{"one pod slower than its target, which the pool keeps", "vLLMPodSlow", state{"ttft_worst_pod": 0.75, "ttft_second_pod": 0.3}, yes},
-		{"one pod slower than the target that puts the pool beyond it", "vLLMPodSlow", state{"ttft_p95": 0.6, "ttft_worst_pod": 0.75, "ttft_second_pod": 0.3}, no},
+		{
+			"one pod slower than its target, which the pool keeps", "vLLMPodSlow",
+			state{"ttft_worst_pod": 0.75, "ttft_second_pod": 0.3},
+			yes,
+		},
+		{
+			"one pod slower than the target that puts the pool beyond it", "vLLMPodSlow",
+			state{"ttft_p95": 0.6, "ttft_worst_pod": 0.75, "ttft_second_pod": 0.3},
+			no,
+		},
 
 		{"serving", "vLLMNotServing", state{}, yes},
 		{"some pods stand still while others serve", "vLLMNotServing", state{"stalled_pods": 6.0}, no},
@@ -119,10 +166,16 @@ func TestRecoveryOfSeveralAlertsNeedsAll(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	ev := readings(with(map[string]float64{"ttft_p95": 0.2, "tpot_p95": 0.3}))
-	if got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev}); got.Healthy != incident.True {
+	if got := c.Diagnose(playbooks.Input{
+		Alerts: alerts("vLLMHighTTFT"), Pool: chat(),
+		Evidence: ev,
+	}); got.Healthy != incident.True {
 		t.Errorf("TTFT alone is %s", got.Healthy)
 	}
-	if got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT", "vLLMHighTPOT"), Pool: chat(), Evidence: ev}); got.Healthy != incident.False {
+	if got := c.Diagnose(playbooks.Input{
+		Alerts: alerts("vLLMHighTTFT", "vLLMHighTPOT"), Pool: chat(),
+		Evidence: ev,
+	}); got.Healthy != incident.False {
 		t.Errorf("both are %s", got.Healthy)
 	}
 }
@@ -136,7 +189,8 @@ func TestRecoveryWaitsForTheCauseToo(t *testing.T) {
 	if nameOf(got.Diagnosis) != "kv-thrash" || got.Healthy != incident.False {
 		t.Errorf("%s, healthy %s", nameOf(got.Diagnosis), got.Healthy)
 	}
-	// The rule of the diagnosis does not hold any more, but preemptions go on: it was the reason for the plan, so it is not over.
+	// The rule of the diagnosis does not hold any more, but preemptions go on: it was the reason for the plan, so it is
+	// not over.
 	fading := readings(with(map[string]float64{"preemption_rate": 0.2, "kv_usage": 0.8}))
 	for plannedFor, want := range map[string]incident.Truth{
 		"":              incident.True,
@@ -145,7 +199,10 @@ func TestRecoveryWaitsForTheCauseToo(t *testing.T) {
 		"idle":          incident.True,
 		"gone-playbook": incident.Undecided,
 	} {
-		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: fading, PlannedFor: plannedFor})
+		got := c.Diagnose(playbooks.Input{
+			Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: fading,
+			PlannedFor: plannedFor,
+		})
 		if got.Healthy != want {
 			t.Errorf("planned for %q: healthy is %s, want %s", plannedFor, got.Healthy, want)
 		}
@@ -165,7 +222,8 @@ func TestRecoveryShowsWhatWasSeen(t *testing.T) {
 		t.Fatalf("got %+v", got.Recovery)
 	}
 	r := got.Recovery[0]
-	if r.Truth != incident.True || r.Seen != "no data" || r.Threshold != "500 ms" || !strings.Contains(r.Text, "(or absent(ttft_p95) && ") {
+	if r.Truth != incident.True || r.Seen != "no data" || r.Threshold != "500 ms" ||
+		!strings.Contains(r.Text, "(or absent(ttft_p95) && ") {
 		t.Errorf("got %+v", r)
 	}
 }

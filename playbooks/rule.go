@@ -16,7 +16,8 @@ import (
 // rule is one compiled rule. It is safe for concurrent use.
 type rule struct {
 	text string
-	// key is the same for rules that say the same, however they are written: spaces, parentheses, 5 and 5.0, the order of what is joined.
+	// key is the same for rules that say the same, however they are written: spaces, parentheses, 5 and 5.0, the order of
+	// what is joined.
 	key     string
 	shape   shape
 	program cel.Program
@@ -135,7 +136,8 @@ func unitProblem(c shape, r *rule, native *ast.AST) string {
 	if left.unit != right.unit {
 		return fmt.Sprintf("%s (%s) and %s (%s) have different units", left.text, left.unit, right.text, right.unit)
 	}
-	if n, ok := r.numbers[right.standIn]; ok && left.plain && left.unit == incident.UnitRatio && (n.hi > 1 || n.hi == 1 && c.op == operators.Greater) {
+	if n, ok := r.numbers[right.standIn]; ok && left.plain && left.unit == incident.UnitRatio &&
+		(n.hi > 1 || n.hi == 1 && c.op == operators.Greater) {
 		return fmt.Sprintf("%s goes from 0%% to 100%%, so it cannot be compared with %s", left.text, right.text)
 	}
 	return ""
@@ -151,7 +153,8 @@ func plainNumber(native *ast.AST, id int64) (value float64, ok bool) {
 	return value, ok
 }
 
-// startOf is where an expression begins in the text. Operators are recorded at their own place, so the leftmost part counts.
+// startOf is where an expression begins in the text. Operators are recorded at their own place, so the leftmost part
+// counts.
 func startOf(native *ast.AST, id int64) int {
 	start := -1
 	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

@@ -23,10 +23,13 @@ signals:
 func newRuleLoader(t *testing.T) *loader {
 	t.Helper()
 	l := &loader{
-		files:   []File{{Name: "signals.yaml", Data: []byte(ruleSignals)}},
-		broken:  map[string]bool{},
-		first:   map[string]strictyaml.Problem{},
-		catalog: &Catalog{targets: map[string]string{}, byName: map[string]incident.Signal{}, picks: map[string]bool{}, facts: map[string]factSource{}, ratios: map[string]ratio{}},
+		files:  []File{{Name: "signals.yaml", Data: []byte(ruleSignals)}},
+		broken: map[string]bool{},
+		first:  map[string]strictyaml.Problem{},
+		catalog: &Catalog{
+			targets: map[string]string{}, byName: map[string]incident.Signal{}, picks: map[string]bool{},
+			facts: map[string]factSource{}, ratios: map[string]ratio{},
+		},
 	}
 	l.options()
 	l.read()
@@ -212,24 +215,37 @@ func TestRulesSayWhy(t *testing.T) {
 		slo      incident.SLO
 		want     string
 	}{
-		{name: "false comparison", rule: "count > 5.0", readings: map[string]incident.Reading{"count": value(0)}, want: "count is 0, not above 5"},
-		{name: "true comparison", rule: "lat > 3.0s", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, above 3 s"},
-		{name: "mirrored", rule: "3.0s >= lat", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, not at most 3 s"},
+		{
+			name: "false comparison", rule: "count > 5.0", readings: map[string]incident.Reading{"count": value(0)},
+			want: "count is 0, not above 5",
+		},
+		{
+			name: "true comparison", rule: "lat > 3.0s", readings: map[string]incident.Reading{"lat": value(7.2)},
+			want: "lat is 7.2 s, above 3 s",
+		},
+		{
+			name: "mirrored", rule: "3.0s >= lat", readings: map[string]incident.Reading{"lat": value(7.2)},
+			want: "lat is 7.2 s, not at most 3 s",
+		},
 		{
 			name: "first false part of and", rule: "lat > 3.0s && count > 5.0 && use > 50%",
-			readings: map[string]incident.Reading{"lat": value(7.2), "count": value(0), "use": value(0.1)}, want: "count is 0, not above 5",
+			readings: map[string]incident.Reading{"lat": value(7.2), "count": value(0), "use": value(0.1)},
+			want:     "count is 0, not above 5",
 		},
 		{
 			name: "every part of a false or", rule: "count > 5.0 || use >= 95%",
-			readings: map[string]incident.Reading{"count": value(0), "use": value(0.5)}, want: "count is 0, not above 5; use is 50 %, not at least 95 %",
+			readings: map[string]incident.Reading{"count": value(0), "use": value(0.5)},
+			want:     "count is 0, not above 5; use is 50 %, not at least 95 %",
 		},
 		{
 			name: "first true part of or", rule: "count > 5.0 || use >= 95% || lat > 1.0s",
-			readings: map[string]incident.Reading{"count": value(0), "use": value(0.97), "lat": value(9)}, want: "use is 97 %, at least 95 %",
+			readings: map[string]incident.Reading{"count": value(0), "use": value(0.97), "lat": value(9)},
+			want:     "use is 97 %, at least 95 %",
 		},
 		{
 			name: "only what leaves it open", rule: "count <= 0.0 && use > 50% && (lat > 1.0s || other > 1.0s)",
-			readings: map[string]incident.Reading{"count": value(0), "other": value(0.5)}, want: "use was not read; lat was not read",
+			readings: map[string]incident.Reading{"count": value(0), "other": value(0.5)},
+			want:     "use was not read; lat was not read",
 		},
 		{name: "no data", rule: "use > 50%", readings: map[string]incident.Reading{"use": noData()}, want: "no data for use"},
 		{
@@ -237,26 +253,44 @@ func TestRulesSayWhy(t *testing.T) {
 			want: "use could not be read (context deadline exceeded)",
 		},
 		{
-			name: "long error is cut", rule: "use > 50%", readings: map[string]incident.Reading{"use": failed(strings.Repeat("é", 500))},
-			want: "use could not be read (" + strings.Repeat("é", 160) + "...)",
+			name: "long error is cut", rule: "use > 50%",
+			readings: map[string]incident.Reading{"use": failed(strings.Repeat("é", 500))},
+			want:     "use could not be read (" + strings.Repeat("é", 160) + "...)",
 		},
 		{
 			name: "bound", rule: "lat > 0.1s", readings: map[string]incident.Reading{"lat": bounded(0.3, incident.AtMost)},
 			want: "lat is at most 300 ms, which does not settle whether it is above 100 ms",
 		},
-		{name: "target", rule: "lat > slo.ttft", readings: map[string]incident.Reading{"lat": value(1)}, want: "the pool has no target slo.ttft"},
-		{name: "mirrored at most", rule: "8.0s <= lat", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, not at least 8 s"},
-		{name: "mirrored above", rule: "8.0s > lat", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, below 8 s"},
-		{name: "not", rule: "!(lat > 3.0s)", readings: map[string]incident.Reading{"lat": value(7.2)}, want: "lat is 7.2 s, above 3 s"},
 		{
-			name: "two readings", rule: "other > 0.5 * lat", readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},
-			want: "other is 1 s, not above 3.6 s (0.5 * lat)",
+			name: "target", rule: "lat > slo.ttft", readings: map[string]incident.Reading{"lat": value(1)},
+			want: "the pool has no target slo.ttft",
 		},
 		{
-			name: "presence", rule: "present(lat) && count > 1.0", readings: map[string]incident.Reading{"lat": noData(), "count": value(2)},
-			want: "lat: no data",
+			name: "mirrored at most", rule: "8.0s <= lat", readings: map[string]incident.Reading{"lat": value(7.2)},
+			want: "lat is 7.2 s, not at least 8 s",
 		},
-		{name: "the same reason once", rule: "lat > 1.0s || lat > 2.0s", readings: map[string]incident.Reading{"lat": noData()}, want: "no data for lat"},
+		{
+			name: "mirrored above", rule: "8.0s > lat", readings: map[string]incident.Reading{"lat": value(7.2)},
+			want: "lat is 7.2 s, below 8 s",
+		},
+		{
+			name: "not", rule: "!(lat > 3.0s)", readings: map[string]incident.Reading{"lat": value(7.2)},
+			want: "lat is 7.2 s, above 3 s",
+		},
+		{
+			name: "two readings", rule: "other > 0.5 * lat",
+			readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},
+			want:     "other is 1 s, not above 3.6 s (0.5 * lat)",
+		},
+		{
+			name: "presence", rule: "present(lat) && count > 1.0",
+			readings: map[string]incident.Reading{"lat": noData(), "count": value(2)},
+			want:     "lat: no data",
+		},
+		{
+			name: "the same reason once", rule: "lat > 1.0s || lat > 2.0s",
+			readings: map[string]incident.Reading{"lat": noData()}, want: "no data for lat",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -283,7 +317,10 @@ func TestEvidenceShowsEachConditionWithWhatWasSeen(t *testing.T) {
 		{Text: "lat > slo.ttft.or(3.0s)", Truth: incident.True, Signal: "lat", Seen: "7.2 s", Threshold: "500 ms"},
 		{Text: "use > 95%", Truth: incident.Undecided, Signal: "use", Seen: "no data", Threshold: "95 %"},
 		{Text: "5 < count", Truth: incident.True, Signal: "count", Seen: "12", Threshold: "5"},
-		{Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Seen: "at most 300 ms", Threshold: "3.6 s (0.5 * lat)"},
+		{
+			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Seen: "at most 300 ms",
+			Threshold: "3.6 s (0.5 * lat)",
+		},
 		{Text: "present(use)", Truth: incident.False, Signal: "use", Seen: "no data"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,22 +12,23 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// The language of rules is CEL with &&, || and !, comparisons of readings and targets with each other and with numbers, a number
-// times a reading or a target, and three functions:
+// The language of rules is CEL with &&, || and !, comparisons of readings and targets with each other and with numbers,
+// a number times a reading or a target, and three functions:
 //
 //	present(x)        there is a value or a bound; false without data (NaN is none), undecided when it could not be asked
 //	absent(x)         it was asked and there is no data; undecided when it could not be asked
 //	slo.ttft.or(3s)   the target, or this one where the pool has none
 //
-// Numbers carry the unit of what they are compared with: 3s, 500ms, 95%, 0.5/s, 80GiB. Counts, tokens, factors and zero have none.
-// There is no equality (measured values are compared with <= and >=), no conditional, no list, no text and no loop.
+// Numbers carry the unit of what they are compared with: 3s, 500ms, 95%, 0.5/s, 80GiB. Counts, tokens, factors and zero
+// have none. There is no equality (measured values are compared with <= and >=), no conditional, no list, no text and
+// no loop.
 const (
 	fnPresent = "present"
 	fnAbsent  = "absent"
 	fnOr      = "or"
 
-	// maxRule bounds the text of one rule, maxDepth how deep it nests, maxCost what one evaluation may cost. The longest built-in
-	// rule is far below each; the bounds keep a mistaken or hostile file from being expensive.
+	// maxRule bounds the text of one rule, maxDepth how deep it nests, maxCost what one evaluation may cost. The longest
+	// built-in rule is far below each; the bounds keep a mistaken or hostile file from being expensive.
 	maxRule  = 2000
 	maxDepth = 40
 	maxCost  = 500
@@ -36,9 +37,12 @@ const (
 // reservedNames cannot be the names of signals.
 func reservedNames() []string {
 	return []string{
-		"slo", fnPresent, fnAbsent, fnOr, "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function",
-		"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while", "has", "all", "exists", "reading",
-		"target", "bool", "int", "uint", "double", "string", "bytes", "list", "map", "type", "dyn", "duration", "timestamp", "size",
+		"slo", fnPresent, fnAbsent, fnOr, "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for",
+		"function",
+		"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while", "has", "all", "exists",
+		"reading",
+		"target", "bool", "int", "uint", "double", "string", "bytes", "list", "map", "type", "dyn", "duration", "timestamp",
+		"size",
 	}
 }
 
@@ -63,7 +67,8 @@ func newCEL(signals []incident.Signal) (*cel.Env, error) {
 		cel.Function(fnAbsent,
 			cel.Overload("absent_reading", []*cel.Type{readingType()}, cel.BoolType, cel.UnaryBinding(absent))),
 		cel.Function(fnOr,
-			cel.MemberOverload("target_or_number", []*cel.Type{targetType(), numberType()}, targetType(), cel.BinaryBinding(orElse))),
+			cel.MemberOverload("target_or_number", []*cel.Type{targetType(), numberType()}, targetType(),
+				cel.BinaryBinding(orElse))),
 	}
 	opts = append(opts, standIns()...)
 	for _, s := range signals {
@@ -170,7 +175,8 @@ func toTruth(v ref.Val) incident.Truth {
 	}
 }
 
-// present says no only when the question was answered. A Prometheus that is away must not look like a metric that does not exist.
+// present says no only when the question was answered. A Prometheus that is away must not look like a metric that does
+// not exist.
 func present(v ref.Val) ref.Val {
 	q, ok := v.(quantity)
 	switch {

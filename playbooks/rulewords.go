@@ -107,7 +107,8 @@ func isCall(native *ast.AST, id int64) bool {
 
 func overloadWords(fn, args string) string {
 	symbol, isOperator := operators.FindReverse(fn)
-	args = strings.NewReplacer("(", "", ")", "", ".", ", ", "double", "number", "int", "number", "bool", "condition", "string", "text").Replace(args)
+	args = strings.NewReplacer("(", "", ")", "", ".", ", ", "double", "number", "int", "number", "bool", "condition",
+		"string", "text").Replace(args)
 	kinds := strings.Split(args, ", ")
 	kinds = slices.DeleteFunc(kinds, func(s string) bool { return s == "" })
 	switch {

@@ -24,30 +24,32 @@ const schemaFile = "../docs/playbook.schema.json"
 // said describes the fields of a file that have no comment in document.go, by "type.Field".
 func said() map[string]string {
 	return map[string]string{
-		"document.Signals":            "Signals: what is read, for the rules of this file and of all others.",
-		"document.Profiles":           "Profiles: named sets of targets, for pools to choose from.",
-		"document.Name":               "The playbook's name: lower-case letters and digits, with single dashes between.",
-		"document.Title":              "What the playbook is about, for people.",
-		"document.Doc":                "The path or address of its page.",
-		"document.Alerts":             "The names of the alerts that it answers.",
-		"document.Healthy":            "Rules that must all be true before the trouble is over.",
-		"document.Never":              "Changes that make this kind of trouble worse, whatever its cause is.",
-		"document.Reads":              "Signals that are read and shown although no rule needs them.",
-		"document.Also":               "Diagnoses of other playbooks that are weighed too.",
-		"document.Diagnoses":          "The causes that it can tell.",
-		"profileDoc.Name":             "The name by which pools choose it.",
-		"profileDoc.TTFT":             "Time to first token, 95th percentile: 500ms.",
-		"profileDoc.TPOT":             "Time per output token, 95th percentile: 50ms.",
-		"profileDoc.QueueTime":        "Time in the queue, 95th percentile: 1s.",
-		"profileDoc.E2E":              "The whole request, 95th percentile: 10s.",
-		"profileDoc.Source":           "Where the targets come from.",
-		"healthyDoc.Rule":             "A rule in CEL over signals and slo.*.",
-		"healthyDoc.Or":               "Another rule; where it is true, the first one does not matter.",
-		"diagnosisDoc.Name":           "Its name: lower-case letters and digits, with single dashes between; unique among all files.",
-		"diagnosisDoc.Rank":           "1 is nearest to the root cause, 1000 farthest; the nearest that holds is chosen.",
-		"diagnosisDoc.Summary":        "What is wrong, in plain words.",
-		"diagnosisDoc.Source":         "Where the rule and its numbers come from.",
-		"diagnosisDoc.When":           "The rule in CEL over signals and slo.*; numbers carry their units: ttft_p95 > slo.ttft.or(2500ms).",
+		"document.Signals":     "Signals: what is read, for the rules of this file and of all others.",
+		"document.Profiles":    "Profiles: named sets of targets, for pools to choose from.",
+		"document.Name":        "The playbook's name: lower-case letters and digits, with single dashes between.",
+		"document.Title":       "What the playbook is about, for people.",
+		"document.Doc":         "The path or address of its page.",
+		"document.Alerts":      "The names of the alerts that it answers.",
+		"document.Healthy":     "Rules that must all be true before the trouble is over.",
+		"document.Never":       "Changes that make this kind of trouble worse, whatever its cause is.",
+		"document.Reads":       "Signals that are read and shown although no rule needs them.",
+		"document.Also":        "Diagnoses of other playbooks that are weighed too.",
+		"document.Diagnoses":   "The causes that it can tell.",
+		"profileDoc.Name":      "The name by which pools choose it.",
+		"profileDoc.TTFT":      "Time to first token, 95th percentile: 500ms.",
+		"profileDoc.TPOT":      "Time per output token, 95th percentile: 50ms.",
+		"profileDoc.QueueTime": "Time in the queue, 95th percentile: 1s.",
+		"profileDoc.E2E":       "The whole request, 95th percentile: 10s.",
+		"profileDoc.Source":    "Where the targets come from.",
+		"healthyDoc.Rule":      "A rule in CEL over signals and slo.*.",
+		"healthyDoc.Or":        "Another rule; where it is true, the first one does not matter.",
+		"diagnosisDoc.Name": "Its name: lower-case letters and digits, with single dashes between; unique " +
+			"among all files.",
+		"diagnosisDoc.Rank":    "1 is nearest to the root cause, 1000 farthest; the nearest that holds is chosen.",
+		"diagnosisDoc.Summary": "What is wrong, in plain words.",
+		"diagnosisDoc.Source":  "Where the rule and its numbers come from.",
+		"diagnosisDoc.When": "The rule in CEL over signals and slo.*; numbers carry their units: ttft_p95 > " +
+			"slo.ttft.or(2500ms).",
 		"diagnosisDoc.Explains":       "Diagnoses farther from the cause that it brings about.",
 		"diagnosisDoc.Never":          "Changes that would make it worse.",
 		"diagnosisDoc.NoAction":       "Why no action is needed; for a diagnosis without steps.",
@@ -58,14 +60,15 @@ func said() map[string]string {
 		"stepDoc.Manual":              "Something that a person does.",
 		"stepDoc.Why":                 "Why the step helps and what it costs.",
 		"stepDoc.If":                  "A rule; the step is proposed only where it is true.",
-		"stepDoc.RevertAfter":         "Makes the step a mitigation: it is undone when the pool has been healthy for this long.",
-		"stepDoc.WarmUp":              "How long after the rollout its effect cannot be judged yet.",
-		"factorDoc.Factor":            "What the present value is multiplied with.",
-		"addDoc.Add":                  "What is added to the present value.",
-		"adviceDoc.Advice":            "What to do, in plain words.",
-		"neverDoc.Knob":               "The setting.",
-		"neverDoc.Change":             "Which way it must not be turned.",
-		"neverDoc.Why":                "What would come of it.",
+		"stepDoc.RevertAfter": "Makes the step a mitigation: it is undone when the pool has been healthy " +
+			"for this long.",
+		"stepDoc.WarmUp":   "How long after the rollout its effect cannot be judged yet.",
+		"factorDoc.Factor": "What the present value is multiplied with.",
+		"addDoc.Add":       "What is added to the present value.",
+		"adviceDoc.Advice": "What to do, in plain words.",
+		"neverDoc.Knob":    "The setting.",
+		"neverDoc.Change":  "Which way it must not be turned.",
+		"neverDoc.Why":     "What would come of it.",
 	}
 }
 
@@ -124,7 +127,10 @@ func schema(t *testing.T) *jsonschema.Schema {
 		Namer:         func(in reflect.Type) string { return strings.TrimSuffix(in.Name(), "Doc") },
 		Mapper: func(in reflect.Type) *jsonschema.Schema {
 			if in == reflect.TypeFor[strictyaml.Duration]() {
-				return &jsonschema.Schema{Type: "string", Pattern: strictyaml.DurationPattern, Examples: []any{"500ms", "30s", "1h30m"}}
+				return &jsonschema.Schema{
+					Type: "string", Pattern: strictyaml.DurationPattern,
+					Examples: []any{"500ms", "30s", "1h30m"},
+				}
 			}
 			return nil
 		},
@@ -141,8 +147,10 @@ func schema(t *testing.T) *jsonschema.Schema {
 		}
 	}
 	for def, fields := range map[string][]string{
-		"signal": {"name", "title", "unit", "direction", "source"}, "ratio": {"of", "per"}, "profile": {"name", "source"}, "healthy": {"rule"},
-		"diagnosis": {"name", "rank", "summary", "source", "when"}, "never": {"knob", "change", "why"}, "factor": {"factor"}, "add": {"add"}, "advice": {"advice"},
+		"signal": {"name", "title", "unit", "direction", "source"}, "ratio": {"of", "per"}, "profile": {"name", "source"},
+		"healthy":   {"rule"},
+		"diagnosis": {"name", "rank", "summary", "source", "when"}, "never": {"knob", "change", "why"}, "factor": {"factor"},
+		"add": {"add"}, "advice": {"advice"},
 	} {
 		s.Definitions[def].Required = fields
 	}
@@ -169,7 +177,8 @@ func TestSchemaOfPlaybooksIsCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/playbook.schema.json is not what the types say; go test ./playbooks -run Schema -update\n-want +got:\n%s", d)
+		t.Errorf("docs/playbook.schema.json is not what the types say; go test ./playbooks -run Schema "+
+			"-update\n-want +got:\n%s", d)
 	}
 }
 

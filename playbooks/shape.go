@@ -13,7 +13,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// shape is a checked rule as a tree of "and", "or", "not" and conditions, for finding and telling what made it true or false.
+// shape is a checked rule as a tree of "and", "or", "not" and conditions, for finding and telling what made it true or
+// false.
 type shape struct {
 	kind  shapeKind
 	id    int64

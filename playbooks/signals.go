@@ -23,7 +23,8 @@ const maxShort = 20
 
 func units() []incident.Unit {
 	return []incident.Unit{
-		incident.UnitSeconds, incident.UnitRatio, incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens, incident.UnitBytes,
+		incident.UnitSeconds, incident.UnitRatio, incident.UnitCount, incident.UnitPerSecond, incident.UnitTokens,
+		incident.UnitBytes,
 	}
 }
 
@@ -91,7 +92,10 @@ func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) 
 		}
 		return
 	}
-	for field, set := range map[string]bool{"pods": s.Pods != "", "baseline": s.Baseline, "product": s.Product != nil, "floor": s.Floor != nil, "ceiling": s.Ceiling != nil} {
+	for field, set := range map[string]bool{
+		"pods": s.Pods != "", "baseline": s.Baseline, "product": s.Product != nil,
+		"floor": s.Floor != nil, "ceiling": s.Ceiling != nil,
+	} {
 		if set {
 			l.add(at.Key(field).Problem("%s belongs to a query, and this signal has none", field))
 		}
@@ -164,10 +168,12 @@ func (l *loader) query(at strictyaml.Value, field, text string, labels []string)
 	case expr.Type() != parser.ValueTypeVector:
 		l.add(at.Problem("the query gives a %s; it must give a series", expr.Type()))
 	case len(labels) > 0 && !groupedBy(expr, labels):
-		l.add(at.ProblemInside(l.unwind(text, int(expr.PositionRange().Start)), "the query must be grouped by %s and nothing else", strings.Join(labels, ", ")))
+		l.add(at.ProblemInside(l.unwind(text, int(expr.PositionRange().Start)),
+			"the query must be grouped by %s and nothing else", strings.Join(labels, ", ")))
 	case len(labels) == 0 && !oneSeries(expr):
 		start := l.unwind(text, int(expr.PositionRange().Start))
-		l.add(at.ProblemInside(start, "the query can give more than one series; put sum(...), max(...) or avg(...) around it"))
+		l.add(at.ProblemInside(start,
+			"the query can give more than one series; put sum(...), max(...) or avg(...) around it"))
 	}
 	return strings.TrimSpace(query)
 }

@@ -12,7 +12,8 @@ func at() time.Time { return time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC) }
 func alerts(names ...string) []incident.Alert {
 	var out []incident.Alert
 	for _, n := range names {
-		out = append(out, incident.Alert{Fingerprint: n, Labels: map[string]string{"alertname": n}, Firing: true, StartsAt: at()})
+		out = append(out,
+			incident.Alert{Fingerprint: n, Labels: map[string]string{"alertname": n}, Firing: true, StartsAt: at()})
 	}
 	return out
 }
@@ -20,14 +21,18 @@ func alerts(names ...string) []incident.Alert {
 // features are signals of what a pool may have and mostly has not: Prometheus is asked and has no data.
 func features() []string {
 	return []string{
-		"gateway_cancel_ratio", "rejected_rate", "spec_acceptance", "spec_acceptance_usual", "nixl_failed_rate", "nixl_expired_rate", "waiting_deferred",
+		"gateway_cancel_ratio", "rejected_rate", "spec_acceptance", "spec_acceptance_usual", "nixl_failed_rate",
+		"nixl_expired_rate", "waiting_deferred",
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth",
 	}
 }
 
 // readings makes evidence of exact values, of a pool without Kubernetes.
 func readings(values map[string]float64) incident.Evidence {
-	ev := incident.Evidence{At: at(), Readings: map[string]incident.Reading{}, Cluster: incident.Cluster{NotConfigured: true, Error: "Kubernetes is not configured"}}
+	ev := incident.Evidence{
+		At: at(), Readings: map[string]incident.Reading{},
+		Cluster: incident.Cluster{NotConfigured: true, Error: "Kubernetes is not configured"},
+	}
 	for _, name := range features() {
 		ev.Readings[name] = incident.Reading{Signal: name, At: at()}
 	}

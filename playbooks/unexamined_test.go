@@ -13,10 +13,13 @@ func TestAlertsThatWereNotExaminedAreSaid(t *testing.T) {
 		return incident.UnexaminedAlert{Alert: name, Why: "too long to analyze: at least 99999 bytes, and the limit is 16384"}
 	}
 	said := func(name string) string {
-		return "The rule of " + name + " was not checked against this pool: its expression is too long to analyze: at least 99999 bytes, and the limit is 16384."
+		return "The rule of " + name +
+			" was not checked against this pool: its expression is too long to analyze: at least 99999 bytes, and the " +
+			"limit is 16384."
 	}
 	ev := incident.Evidence{Unexamined: []incident.UnexaminedAlert{long("A"), long("B"), long("C"), long("D"), long("E")}}
-	if got, want := deadNotes(ev), []string{said("A"), said("B"), said("C"), "The rules of 2 more alerts were not checked."}; !slices.Equal(got, want) {
+	if got, want := deadNotes(ev),
+		[]string{said("A"), said("B"), said("C"), "The rules of 2 more alerts were not checked."}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	ev.Unexamined = ev.Unexamined[:3]

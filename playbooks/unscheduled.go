@@ -8,15 +8,16 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// unscheduledFor is how long a pod may wait for a node before the pool counts as smaller than it should be: a node that an autoscaler adds takes some
-// minutes. It is our starting value.
+// unscheduledFor is how long a pod may wait for a node before the pool counts as smaller than it should be: a node that
+// an autoscaler adds takes some minutes. It is our starting value.
 const unscheduledFor = 5 * time.Minute
 
 func waitsForNode(p incident.Pod) bool {
 	return !p.Ready && !p.Unscheduled.IsZero() && p.Started.IsZero() && !p.Terminating
 }
 
-// unscheduled says which pods wait for a node and why, each reason once. It is said at once: without a free GPU more replicas help nobody.
+// unscheduled says which pods wait for a node and why, each reason once. It is said at once: without a free GPU more
+// replicas help nobody.
 func unscheduled(ev incident.Evidence) []string {
 	var out, reasons []string
 	for _, p := range ev.Cluster.Pods {

@@ -11,8 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// The thresholds of the published detector ("vLLM v1 Performance Profiling", MetricAnomalyDetector): three standard deviations; a correlation of 0.8 over the
-// last twenty points.
+// The thresholds of the published detector ("vLLM v1 Performance Profiling", MetricAnomalyDetector): three standard
+// deviations; a correlation of 0.8 over the last twenty points.
 const (
 	unusualScore       = 3.0
 	strongCorrelation  = 0.8
@@ -24,8 +24,9 @@ const (
 	justBeyond         = 1 + 1e-9
 )
 
-// unusual are what a person wants to know beside the cause: departures from the pool's own past, signals that move together, and what changed lately. None
-// of it chooses a cause: an unusual value is not a wrong one, and what happened before is not what it came from.
+// unusual are what a person wants to know beside the cause: departures from the pool's own past, signals that move
+// together, and what changed lately. None of it chooses a cause: an unusual value is not a wrong one, and what happened
+// before is not what it came from.
 func (c *Catalog) unusual(ev incident.Evidence) []string {
 	return slices.Concat(unscheduled(ev), recentChanges(ev), c.departures(ev), c.together(ev))
 }
@@ -65,7 +66,8 @@ func (c *Catalog) departures(ev incident.Evidence) []string {
 	return out
 }
 
-// pairs are the signals of which it tells something that they move together. The first of the published detector, the others after the rows of the runbook.
+// pairs are the signals of which it tells something that they move together. The first of the published detector, the
+// others after the rows of the runbook.
 func pairs() [][2]string {
 	return [][2]string{
 		{incident.SignalKVUsage, incident.SignalTTFT},
@@ -97,7 +99,8 @@ func lowerFirst(s string) string {
 	return s
 }
 
-// correlation is Pearson's coefficient over the times that both have. ok is false with too few points, or when one of them does not move.
+// correlation is Pearson's coefficient over the times that both have. ok is false with too few points, or when one of
+// them does not move.
 func correlation(a, b []incident.Point) (r float64, n int, ok bool) {
 	at := make(map[int64]float64, len(b))
 	for _, p := range b {
@@ -132,7 +135,8 @@ func mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// recentChanges are the newest changes around the pool, with how long ago they were. What the bot did itself is in its journal and nothing unusual.
+// recentChanges are the newest changes around the pool, with how long ago they were. What the bot did itself is in its
+// journal and nothing unusual.
 func recentChanges(ev incident.Evidence) []string {
 	var out []string
 	for _, ch := range ev.Cluster.Changes {
@@ -150,15 +154,17 @@ func recentChanges(ev incident.Evidence) []string {
 func deadNotes(ev incident.Evidence) []string {
 	var out []string
 	for _, d := range ev.DeadAlerts {
-		out = append(out, fmt.Sprintf("The rule of %s can never fire for this pool: it uses %s, which its vLLM does not export.",
-			d.Alert, strings.Join(d.Missing, ", ")))
+		out = append(out,
+			fmt.Sprintf("The rule of %s can never fire for this pool: it uses %s, which its vLLM does not export.",
+				d.Alert, strings.Join(d.Missing, ", ")))
 	}
 	const most = 3
 	for n, u := range ev.Unexamined {
 		if more := len(ev.Unexamined) - most; n == most {
 			return append(out, fmt.Sprintf("The rules of %d more alerts were not checked.", more))
 		}
-		out = append(out, fmt.Sprintf("The rule of %s was not checked against this pool: its expression is %s.", u.Alert, u.Why))
+		out = append(out,
+			fmt.Sprintf("The rule of %s was not checked against this pool: its expression is %s.", u.Alert, u.Why))
 	}
 	return out
 }
@@ -194,7 +200,10 @@ func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 	found = found[:min(len(found), most)]
 	beyond := countOf(found, func(d distance) bool { return d.times > 1 })
 	var out []string
-	for title, list := range map[string][]distance{"Furthest past their limits: ": found[:beyond], "Closest to their limits: ": found[beyond:]} {
+	for title, list := range map[string][]distance{
+		"Furthest past their limits: ": found[:beyond],
+		"Closest to their limits: ":    found[beyond:],
+	} {
 		var texts []string
 		for _, d := range list {
 			texts = append(texts, d.text)

@@ -9,7 +9,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/credential"
 )
 
-// allows says whether a request presents the credential. It compares in constant time. The length of a wrong secret does not show either, because hashes are compared.
+// allows says whether a request presents the credential. It compares in constant time. The length of a wrong secret
+// does not show either, because hashes are compared.
 func allows(c credential.Credential, r *http.Request) bool {
 	if c.None() {
 		return true

@@ -30,7 +30,8 @@ func groupOf(alerts, text int) []byte {
 		if n > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"status":"firing","labels":{"alertname":"A","instance":"%d"},"annotations":{"text":"%s"},"startsAt":"2026-11-21T02:55:00Z","fingerprint":"%016x"}`,
+		fmt.Fprintf(&b,
+			`{"status":"firing","labels":{"alertname":"A","instance":"%d"},"annotations":{"text":"%s"},"startsAt":"2026-11-21T02:55:00Z","fingerprint":"%016x"}`,
 			n, strings.Repeat("x", text), n)
 	}
 	b.WriteString(`],"version":"4","groupKey":"g"}`)
@@ -46,7 +47,9 @@ func hostile() []byte {
 // A body says much less than what a program makes of it. Not parallel: it counts what is allocated.
 func TestABodyOfEmptyAlertsTakesNoMemory(t *testing.T) { //nolint:paralleltest // it counts
 	for want, raw := range map[string][]byte{
-		"$.alerts: holds more than 50000": hostile(), "$.alerts[0].fingerprint": []byte(`{"version":"4","status":"firing","alerts":[` + strings.Repeat("{},", 40_000) + `{}]}`),
+		"$.alerts: holds more than 50000": hostile(),
+		"$.alerts[0].fingerprint": []byte(`{"version":"4","status":"firing","alerts":[` +
+			strings.Repeat("{},", 40_000) + `{}]}`),
 	} {
 		allocated(t, want, raw)
 	}
@@ -90,7 +93,10 @@ func TestBoundsOfAPayload(t *testing.T) {
 		{"as many labels as there may be", alert(pairs(maxPairs - 1)), ""},
 		{"one more label", alert(pairs(maxPairs)), "$.alerts[0].labels: holds more than 1000"},
 		{"a long value", alert(`,"x":"` + strings.Repeat("y", maxValue-2) + `"`), ""},
-		{"a longer one", alert(`,"x":"` + strings.Repeat("y", maxValue) + `"`), "$.alerts[0].labels.x: is longer than 256 KiB"},
+		{
+			"a longer one", alert(`,"x":"` + strings.Repeat("y", maxValue) + `"`),
+			"$.alerts[0].labels.x: is longer than 256 KiB",
+		},
 		{"a long name", alert(`,"` + strings.Repeat("y", maxValue) + `":"x"`), "$.alerts[0].labels: has a name longer"},
 		{"a deep value that nobody asked for", []byte(`{"x":` + strings.Repeat("[", 100_000) + `}`), "not JSON"},
 	} {
@@ -128,7 +134,8 @@ func (h *held) AddDelivery(ctx context.Context, d incident.Delivery) (int64, err
 	}
 }
 
-// A few large bodies are read and stored at a time, the next ones wait unread and then are to be sent again; small ones are not held up by them.
+// A few large bodies are read and stored at a time, the next ones wait unread and then are to be sent again; small ones
+// are not held up by them.
 func TestLargeBodiesShareRoom(t *testing.T) {
 	t.Parallel()
 	large, small := groupOf(9_000, 900), groupOf(5, 100)
@@ -183,7 +190,8 @@ func TestABodyThatBreaksOffIsSentAgain(t *testing.T) {
 	t.Parallel()
 	in := &inbox{}
 	h := serve(t, credential.Credential{}, in, io.Discard)
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path, io.MultiReader(strings.NewReader(`{"version":"4"`), broken{}))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path,
+		io.MultiReader(strings.NewReader(`{"version":"4"`), broken{}))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -201,7 +209,13 @@ func TestTheSenderOfADelivery(t *testing.T) {
 	t.Parallel()
 	in := &inbox{}
 	h := serve(t, credential.Credential{}, in, io.Discard)
-	for _, from := range [][2]string{{"10.0.0.1:5000", ""}, {"10.0.0.1:6000", ""}, {"10.0.0.2:5000", ""}, {"10.0.0.9:5000", "10.0.0.1"}, {"10.0.0.9:5000", "10.0.0.2"}} {
+	for _, from := range [][2]string{
+		{"10.0.0.1:5000", ""},
+		{"10.0.0.1:6000", ""},
+		{"10.0.0.2:5000", ""},
+		{"10.0.0.9:5000", "10.0.0.1"},
+		{"10.0.0.9:5000", "10.0.0.2"},
+	} {
 		post(h, groupOf(1, 1), func(r *http.Request) {
 			r.RemoteAddr = from[0]
 			if from[1] != "" {

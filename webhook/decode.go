@@ -105,7 +105,8 @@ func (d *decoder) object(path where, field func(name []byte) error) error {
 	return err
 }
 
-// there says whether a value of that kind comes next. null is skipped, and stands for nothing; anything else is an error.
+// there says whether a value of that kind comes next. null is skipped, and stands for nothing; anything else is an
+// error.
 func (d *decoder) there(want jsontext.Kind, path where) (bool, error) {
 	kind := d.json.PeekKind()
 	if kind == want {
@@ -119,7 +120,10 @@ func (d *decoder) there(want jsontext.Kind, path where) (bool, error) {
 
 // mismatch says what stands where something else is expected.
 func (d *decoder) mismatch(path where) error {
-	kind := map[jsontext.Kind]string{'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean", 'f': "boolean", 'n': "null"}[d.json.PeekKind()]
+	kind := map[jsontext.Kind]string{
+		'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean",
+		'f': "boolean", 'n': "null",
+	}[d.json.PeekKind()]
 	if kind == "" { // not JSON: reading says where
 		_, err := d.json.ReadToken()
 		return err
@@ -284,7 +288,8 @@ func (d *decoder) alert(n int) error {
 		d.bad(here.at("startsAt").String(), "is missing")
 	}
 	out := incident.Alert{
-		Fingerprint: a.Fingerprint, Labels: a.Labels, Annotations: a.Annotations, Firing: a.Status == "firing", StartsAt: a.StartsAt,
+		Fingerprint: a.Fingerprint, Labels: a.Labels, Annotations: a.Annotations, Firing: a.Status == "firing",
+		StartsAt:     a.StartsAt,
 		GeneratorURL: a.GeneratorURL, SeenAt: d.now,
 	}
 	if !out.Firing {

@@ -24,7 +24,8 @@ import (
 // Path is where Alertmanager posts.
 const Path = "/api/v1/alertmanager"
 
-// BodyLimit bounds a delivery, in bytes: groups of thousands of alerts with long annotations happen. max_alerts bounds them at the source.
+// BodyLimit bounds a delivery, in bytes: groups of thousands of alerts with long annotations happen. max_alerts bounds
+// them at the source.
 const BodyLimit = 10 << 20
 
 // Inbox commits deliveries. A nil error promises that the delivery survives a crash.
@@ -72,7 +73,8 @@ func (h *Handler) Handle(c echo.Context) error {
 	ctx, r := c.Request().Context(), c.Request()
 	if !allows(h.auth, r) {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="vllm-medic"`)
-		return h.refuse(ctx, http.StatusUnauthorized, "unauthorized", "the credentials are missing or wrong; see http_config of the receiver")
+		return h.refuse(ctx, http.StatusUnauthorized, "unauthorized",
+			"the credentials are missing or wrong; see http_config of the receiver")
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return h.refuse(ctx, http.StatusUnsupportedMediaType, "invalid", "the content type must be application/json")
@@ -111,18 +113,21 @@ func (h *Handler) Handle(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, fmt.Appendf(nil, "{\"status\":\"stored\",\"delivery\":%d}\n", id))
 }
 
-// sender names the Alertmanager that a request comes from, as well as one can tell: peers share a configuration, but not an address.
+// sender names the Alertmanager that a request comes from, as well as one can tell: peers share a configuration, but
+// not an address.
 func sender(externalURL string, r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(externalURL + "\x00" + host + "\x00" + strings.Join(r.Header.Values("X-Forwarded-For"), ",")))
+	sum := sha256.Sum256([]byte(externalURL + "\x00" + host + "\x00" +
+		strings.Join(r.Header.Values("X-Forwarded-For"), ",")))
 	return hex.EncodeToString(sum[:8])
 }
 
 func (h *Handler) tooLarge(ctx context.Context) error {
-	return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 10 MiB; set max_alerts in webhook_config")
+	return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large",
+		"the body is larger than 10 MiB; set max_alerts in webhook_config")
 }
 
 func (h *Handler) refuse(ctx context.Context, code int, answer, text string) error {

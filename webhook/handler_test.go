@@ -34,7 +34,8 @@ func (i *inbox) AddDelivery(_ context.Context, d incident.Delivery) (int64, erro
 
 func serve(t *testing.T, auth credential.Credential, in *inbox, log io.Writer) http.Handler {
 	t.Helper()
-	h, err := New(auth, in, slog.New(slog.NewTextHandler(log, nil)), func() time.Time { return now }, prometheus.NewRegistry())
+	h, err := New(auth, in, slog.New(slog.NewTextHandler(log, nil)), func() time.Time { return now },
+		prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +87,14 @@ func TestHandleAnswers(t *testing.T) {
 		{name: "store down", fail: errors.New("disk full"), code: 503},
 		{name: "bad body", raw: "{", code: 400},
 		{name: "too large", raw: strings.Repeat(" ", BodyLimit+1), code: 413},
-		{name: "form", edit: func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, code: 415},
-		{name: "charset", edit: func(r *http.Request) { r.Header.Set("Content-Type", "application/json; charset=utf-8") }, code: 200, stored: 1},
+		{
+			name: "form", edit: func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") },
+			code: 415,
+		},
+		{
+			name: "charset", edit: func(r *http.Request) { r.Header.Set("Content-Type", "application/json; charset=utf-8") },
+			code: 200, stored: 1,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +111,8 @@ func TestHandleAnswers(t *testing.T) {
 			if w.Code == http.StatusTooManyRequests {
 				t.Error("429 loses alerts: Alertmanager does not retry it")
 			}
-			if out := log.String() + w.Body.String(); strings.Contains(out, secret) || strings.Contains(out, "disk full") && w.Code == 200 {
+			if out := log.String() + w.Body.String(); strings.Contains(out, secret) ||
+				strings.Contains(out, "disk full") && w.Code == 200 {
 				t.Errorf("a secret shows: %s", out)
 			}
 			if strings.Contains(w.Body.String(), "disk full") {
@@ -133,7 +141,8 @@ func TestNewRefusesHalfAConfiguration(t *testing.T) {
 			t.Errorf("%v was accepted", a)
 		}
 	}
-	if _, err := New(credential.Credential{}, nil, slog.New(slog.DiscardHandler), time.Now, prometheus.NewRegistry()); err == nil {
+	if _, err := New(credential.Credential{}, nil, slog.New(slog.DiscardHandler), time.Now,
+		prometheus.NewRegistry()); err == nil {
 		t.Error("a missing inbox was accepted")
 	}
 }

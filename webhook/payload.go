@@ -16,7 +16,8 @@ import (
 // Version is the one payload version that Alertmanager sends and this package reads.
 const Version = "4"
 
-// What one payload may hold, beside BodyLimit: a body is small for what it can make of a program's memory. Real groups are far below.
+// What one payload may hold, beside BodyLimit: a body is small for what it can make of a program's memory. Real groups
+// are far below.
 const (
 	maxAlerts   = 50_000
 	maxPairs    = 1_000     // labels or annotations of one alert
@@ -27,13 +28,16 @@ const (
 // ErrTooLarge says that a payload holds more than is read, whatever its content.
 var ErrTooLarge = errors.New("too large")
 
-// Decode reads one payload and turns it into a delivery. The error names every mistake with its JSON path; it never repeats the body.
+// Decode reads one payload and turns it into a delivery. The error names every mistake with its JSON path; it never
+// repeats the body.
 func Decode(body []byte, now time.Time) (incident.Delivery, error) {
 	return DecodeFrom(bytes.NewReader(body), now)
 }
 
-// DecodeFrom is Decode for a body that is still being read. It stops at the first bound that is passed, so that it never holds more than the bounds allow.
-// Errors of the reader are wrapped. The delivery's sender is what the payload says of it, its external URL. Fields that are not known are ignored, because Alertmanager adds some from time to time.
+// DecodeFrom is Decode for a body that is still being read. It stops at the first bound that is passed, so that it
+// never holds more than the bounds allow. Errors of the reader are wrapped. The delivery's sender is what the payload
+// says of it, its external URL. Fields that are not known are ignored, because Alertmanager adds some from time to
+// time.
 func DecodeFrom(r io.Reader, now time.Time) (incident.Delivery, error) {
 	d := decoders.take(r)
 	defer decoders.giveBack(d)
@@ -54,7 +58,8 @@ func DecodeFrom(r io.Reader, now time.Time) (incident.Delivery, error) {
 // result checks what cannot be checked before the end.
 func (d *decoder) result() (incident.Delivery, error) {
 	if d.version != Version {
-		return incident.Delivery{}, fmt.Errorf("$.version: is %.20q; only %q is understood. A custom payload in webhook_config cannot be read: remove it", d.version, Version)
+		return incident.Delivery{},
+			fmt.Errorf("$.version: is %.20q; only %q is understood. A custom payload in webhook_config cannot be read: remove it", d.version, Version)
 	}
 	if !status(d.status) {
 		d.bad("$.status", "is %.20q, not firing or resolved", d.status)

@@ -22,12 +22,16 @@ var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 func body(t testing.TB, edit func(map[string]any)) []byte {
 	t.Helper()
 	p := map[string]any{
-		"version": "4", "groupKey": `{}:{namespace="llm"}`, "truncatedAlerts": 0, "status": "firing", "receiver": `vllm\.medic`,
-		"notification_reason": "first notification", "groupLabels": map[string]any{"namespace": "llm"}, "routeLabels": map[string]any{},
+		"version": "4", "groupKey": `{}:{namespace="llm"}`, "truncatedAlerts": 0, "status": "firing",
+		"receiver":            `vllm\.medic`,
+		"notification_reason": "first notification", "groupLabels": map[string]any{"namespace": "llm"},
+		"routeLabels":  map[string]any{},
 		"commonLabels": map[string]any{}, "commonAnnotations": map[string]any{}, "externalURL": "http://am:9093",
 		"alerts": []any{map[string]any{
-			"status": "firing", "labels": map[string]any{"alertname": "vLLMHighTTFT", "namespace": "llm"}, "annotations": map[string]any{"summary": "slow"},
-			"startsAt": "2026-11-21T02:55:00Z", "endsAt": "0001-01-01T00:00:00Z", "generatorURL": "http://prom/graph", "fingerprint": "00112233aabbccdd",
+			"status": "firing", "labels": map[string]any{"alertname": "vLLMHighTTFT", "namespace": "llm"},
+			"annotations": map[string]any{"summary": "slow"},
+			"startsAt":    "2026-11-21T02:55:00Z", "endsAt": "0001-01-01T00:00:00Z", "generatorURL": "http://prom/graph",
+			"fingerprint": "00112233aabbccdd",
 		}},
 	}
 	if edit != nil {
@@ -49,10 +53,12 @@ func TestDecodeNormalises(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := incident.Delivery{
-		ReceivedAt: now, Receiver: "vllm.medic", GroupKey: `{}:{namespace="llm"}`, Reason: "first notification", Sender: "http://am:9093",
+		ReceivedAt: now, Receiver: "vllm.medic", GroupKey: `{}:{namespace="llm"}`, Reason: "first notification",
+		Sender: "http://am:9093",
 		Alerts: []incident.Alert{{
 			Fingerprint: "00112233aabbccdd", Labels: map[string]string{"alertname": "vLLMHighTTFT", "namespace": "llm"},
-			Annotations: map[string]string{"summary": "slow"}, Firing: true, StartsAt: time.Date(2026, 11, 21, 2, 55, 0, 0, time.UTC),
+			Annotations: map[string]string{"summary": "slow"}, Firing: true,
+			StartsAt:     time.Date(2026, 11, 21, 2, 55, 0, 0, time.UTC),
 			GeneratorURL: "http://prom/graph", SeenAt: now,
 		}},
 	}
@@ -99,10 +105,19 @@ func TestDecodeRefuses(t *testing.T) {
 		{name: "no alerts", edit: func(p map[string]any) { p["alerts"] = nil }, want: "$.alerts: is empty"},
 		{name: "null alert", edit: func(p map[string]any) { p["alerts"] = []any{nil} }, want: "$.alerts[0].fingerprint"},
 		{name: "group status", edit: func(p map[string]any) { p["status"] = "unknown" }, want: "$.status"},
-		{name: "alert status", edit: func(p map[string]any) { firstAlert(p)["status"] = "FIRING" }, want: "$.alerts[0].status"},
-		{name: "fingerprint", edit: func(p map[string]any) { firstAlert(p)["fingerprint"] = "../../etc" }, want: "$.alerts[0].fingerprint"},
+		{
+			name: "alert status", edit: func(p map[string]any) { firstAlert(p)["status"] = "FIRING" },
+			want: "$.alerts[0].status",
+		},
+		{
+			name: "fingerprint", edit: func(p map[string]any) { firstAlert(p)["fingerprint"] = "../../etc" },
+			want: "$.alerts[0].fingerprint",
+		},
 		{name: "labels", edit: func(p map[string]any) { firstAlert(p)["labels"] = nil }, want: "$.alerts[0].labels"},
-		{name: "label that is a number", edit: func(p map[string]any) { firstAlert(p)["labels"] = map[string]any{"a": 1} }, want: "$.alerts"},
+		{
+			name: "label that is a number", edit: func(p map[string]any) { firstAlert(p)["labels"] = map[string]any{"a": 1} },
+			want: "$.alerts",
+		},
 		{name: "start", edit: func(p map[string]any) { delete(firstAlert(p), "startsAt") }, want: "$.alerts[0].startsAt"},
 		{name: "empty time", edit: func(p map[string]any) { firstAlert(p)["startsAt"] = "" }, want: "time"},
 		{name: "negative truncation", edit: func(p map[string]any) { p["truncatedAlerts"] = -1 }, want: "$.truncatedAlerts"},
@@ -144,7 +159,8 @@ func TestUnquoteMetaUndoesQuoteMeta(t *testing.T) {
 	}
 }
 
-// theirs compares with what Alertmanager's own types read from the same body. They take names in any case; those bodies are left out.
+// theirs compares with what Alertmanager's own types read from the same body. They take names in any case; those bodies
+// are left out.
 func theirs(t *testing.T, raw []byte, got incident.Delivery) {
 	t.Helper()
 	var want struct {
@@ -153,15 +169,18 @@ func theirs(t *testing.T, raw []byte, got incident.Delivery) {
 		TruncatedAlerts uint64 `json:"truncatedAlerts"`
 	}
 	exact := jsonv1.MatchCaseSensitiveDelimiter(true)
-	if err := jsonv2.Unmarshal(raw, &want, jsonv1.DefaultOptionsV1(), jsonv2.MatchCaseInsensitiveNames(false), exact); err != nil {
+	if err := jsonv2.Unmarshal(raw, &want, jsonv1.DefaultOptionsV1(), jsonv2.MatchCaseInsensitiveNames(false),
+		exact); err != nil {
 		return // theirs is stricter somewhere where it does not matter, such as in fields that are not used
 	}
-	if got.GroupKey != want.GroupKey || got.Truncated != want.TruncatedAlerts || got.Receiver != unquoteMeta(want.Receiver) || len(got.Alerts) != len(want.Alerts) {
+	if got.GroupKey != want.GroupKey || got.Truncated != want.TruncatedAlerts ||
+		got.Receiver != unquoteMeta(want.Receiver) || len(got.Alerts) != len(want.Alerts) {
 		t.Fatalf("%+v\nis not %+v", got, want)
 	}
 	for n, a := range got.Alerts {
 		w := want.Alerts[n]
-		if a.Fingerprint != w.Fingerprint || !maps.Equal(a.Labels, w.Labels) || !maps.Equal(a.Annotations, w.Annotations) || !a.StartsAt.Equal(w.StartsAt) ||
+		if a.Fingerprint != w.Fingerprint || !maps.Equal(a.Labels, w.Labels) || !maps.Equal(a.Annotations, w.Annotations) ||
+			!a.StartsAt.Equal(w.StartsAt) ||
 			a.GeneratorURL != w.GeneratorURL || a.Firing != (w.Status == "firing") || !a.Firing && !a.EndsAt.Equal(w.EndsAt) {
 			t.Fatalf("alert %d: %+v\nis not %+v", n, a, w)
 		}
@@ -170,7 +189,9 @@ func theirs(t *testing.T, raw []byte, got incident.Delivery) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add(body(f, nil))
-	f.Add([]byte(`{"version":"4","status":"firing","alerts":[{"status":"resolved","labels":{"a":"\u00e9\\n\xff","a":"2"},"annotations":{"\\u0061":"<!channel>"},"startsAt":"2026-11-21T02:55:00+01:00","endsAt":"2026-11-21T02:58:00.5Z","fingerprint":"0011223344556677"}]}`))
+	f.Add([]byte(
+		`{"version":"4","status":"firing","alerts":[{"status":"resolved","labels":{"a":"\u00e9\\n\xff","a":"2"},"annotations":{"\\u0061":"<!channel>"},"startsAt":"2026-11-21T02:55:00+01:00","endsAt":"2026-11-21T02:58:00.5Z","fingerprint":"0011223344556677"}]}`,
+	))
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[null]}`))
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[{"labels":{"a":"<!channel>"}}]} x`))
 	f.Fuzz(func(t *testing.T, raw []byte) {

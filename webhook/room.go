@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A body is large beyond smallBody. Large ones share largeRoom, small ones smallRoom, so that a few large ones neither fill the memory nor hold up the others:
-// a body takes several times its size until it is stored.
+// A body is large beyond smallBody. Large ones share largeRoom, small ones smallRoom, so that a few large ones neither
+// fill the memory nor hold up the others: a body takes several times its size until it is stored.
 const (
 	smallBody = 256 << 10
 	smallRoom = 32 << 20
@@ -42,7 +42,8 @@ type admitted struct {
 	err  error
 }
 
-// admit takes room for a body of this length; of one that does not say its length as much as for a small one, and more when it turns out to be large.
+// admit takes room for a body of this length; of one that does not say its length as much as for a small one, and more
+// when it turns out to be large.
 func (b *admitted) admit(length int64) error {
 	if length > smallBody {
 		return b.takeLarge(length)

@@ -37,7 +37,8 @@ func check(t terminal) *cobra.Command {
 	fs := cmd.Flags()
 	path := configFlag(fs, t)
 	offline := fs.Bool("offline", false, "skip secrets, for a machine that does not have them")
-	open := fs.Bool("allow-unauthenticated-webhook", false, "accept a webhook without authentication, as serve does with this flag")
+	open := fs.Bool("allow-unauthenticated-webhook", false,
+		"accept a webhook without authentication, as serve does with this flag")
 	live := fs.Bool("live", false, "also query Prometheus, Kubernetes and Slack, read-only")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *live && *offline {
@@ -145,10 +146,12 @@ func ineffectiveSettings(cfg config.Config) []string {
 			continue
 		}
 		if a := p.ApproversFor(""); cfg.Slack != nil && len(a.Users) == 0 && len(a.Groups) == 0 && len(p.Approvers) == 0 {
-			out = append(out, fmt.Sprintf("no one can approve in Slack for pool %s: approvers is empty; the command line still works", p.Name))
+			out = append(out,
+				fmt.Sprintf("no one can approve in Slack for pool %s: approvers is empty; the command line still works", p.Name))
 		}
 		if p.Mode == incident.ModeAuto && len(cfg.Policy.Automatic) == 0 {
-			out = append(out, fmt.Sprintf("pool %s is in mode auto, but policy.automatic is empty: every step needs approval", p.Name))
+			out = append(out,
+				fmt.Sprintf("pool %s is in mode auto, but policy.automatic is empty: every step needs approval", p.Name))
 		}
 	}
 	return out

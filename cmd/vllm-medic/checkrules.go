@@ -7,7 +7,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 )
 
-// printRules tells about single alert rules: first those that can never fire, each with the expression to write instead on lines that can be copied.
+// printRules tells about single alert rules: first those that can never fire, each with the expression to write instead
+// on lines that can be copied.
 func printRules(w io.Writer, rules []app.RuleFinding) {
 	head := "\nAlert rules that can never fire:\n"
 	for _, r := range rules {

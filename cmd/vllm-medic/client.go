@@ -31,9 +31,12 @@ const defaultServer = "http://127.0.0.1:8080"
 
 func clientFlags(fs *pflag.FlagSet, t terminal) apiClient {
 	return apiClient{
-		server:    fs.String("server", cmp.Or(t.env("VLLM_MEDIC_SERVER"), defaultServer), "the `URL` of the bot's API listener; VLLM_MEDIC_SERVER sets the default"),
-		tokenFile: fs.String("token-file", "", "a `FILE` with the token, instead of the environment variable VLLM_MEDIC_TOKEN; kubectl create token NAME --audience vllm-medic makes one"),
-		caFile:    fs.String("ca-file", "", "a `FILE` with the authority that signed the bot's certificate, PEM"),
+		server: fs.String("server", cmp.Or(t.env("VLLM_MEDIC_SERVER"), defaultServer),
+			"the `URL` of the bot's API listener; VLLM_MEDIC_SERVER sets the default"),
+		tokenFile: fs.String("token-file", "",
+			"a `FILE` with the token, instead of the environment variable VLLM_MEDIC_TOKEN; kubectl create token NAME "+
+				"--audience vllm-medic makes one"),
+		caFile: fs.String("ca-file", "", "a `FILE` with the authority that signed the bot's certificate, PEM"),
 	}
 }
 
@@ -62,13 +65,15 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(*c.server, "/")+path, payload)
 	if err != nil || req.URL.Host == "" {
-		return usageError{fmt.Sprintf("the server %s is not a URL such as %s; set --server or VLLM_MEDIC_SERVER", *c.server, defaultServer)}
+		return usageError{fmt.Sprintf("the server %s is not a URL such as %s; set --server or VLLM_MEDIC_SERVER", *c.server,
+			defaultServer)}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("the bot at %s does not respond: %w\n--server names its API listener; incidents list and show --config FILE read the store without the bot", *c.server, cause(err))
+		return fmt.Errorf("the bot at %s does not respond: %w\n--server names its API listener; incidents list and show "+
+			"--config FILE read the store without the bot", *c.server, cause(err))
 	}
 	defer resp.Body.Close() //nolint:errcheck // the answer has been read
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
@@ -98,7 +103,8 @@ func (c apiClient) refused(resp *http.Response, raw []byte) error {
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(raw, &e) != nil || e.Error == "" {
-		return fmt.Errorf("%s responds %s, but not like vllm-medic; is it the address of the bot's API listener?", *c.server, resp.Status)
+		return fmt.Errorf("%s responds %s, but not like vllm-medic; is it the address of the bot's API listener?", *c.server,
+			resp.Status)
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("%s; kubectl create token NAME --audience vllm-medic makes one", e.Error)
@@ -134,7 +140,8 @@ func (c apiClient) token(t terminal) (string, error) {
 	if v, ok := t.getenv("VLLM_MEDIC_TOKEN"); ok && v != "" {
 		return v, nil
 	}
-	return "", usageError{"a token is required: set VLLM_MEDIC_TOKEN or --token-file (kubectl create token NAME --audience vllm-medic)"}
+	return "", usageError{"a token is required: set VLLM_MEDIC_TOKEN or --token-file (kubectl create token NAME " +
+		"--audience vllm-medic)"}
 }
 
 func (c apiClient) incident(ctx context.Context, t terminal, id string) (incident.Incident, error) {

@@ -41,7 +41,8 @@ func newRoot(t terminal) *cobra.Command {
 	return root
 }
 
-// complete gives every command the checks that all have: its arguments are those that its usage line names, and only a FILE is completed as one.
+// complete gives every command the checks that all have: its arguments are those that its usage line names, and only a
+// FILE is completed as one.
 func complete(cmd *cobra.Command) {
 	cmd.Args = namedArguments
 	if cmd.HasSubCommands() {
@@ -66,17 +67,20 @@ func namedArguments(cmd *cobra.Command, args []string) error {
 	case len(args) == len(names), more && len(args) > len(names), more && strings.HasPrefix(names[0], "["):
 		return nil
 	case more:
-		return usageError{fmt.Sprintf("%s takes at least one argument, %s; vllm-medic %s --help says more", path(cmd), strings.TrimSuffix(names[0], "..."), path(cmd))}
+		return usageError{fmt.Sprintf("%s takes at least one argument, %s; vllm-medic %s --help says more", path(cmd),
+			strings.TrimSuffix(names[0], "..."), path(cmd))}
 	case len(names) == 0:
 		text := fmt.Sprintf("%s takes no arguments besides its flags; got %q", path(cmd), args[0])
-		if file := args[0]; cmd.Flags().Lookup("config") != nil && (strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")) {
+		if file := args[0]; cmd.Flags().Lookup("config") != nil &&
+			(strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")) {
 			text += "; did you mean --config " + file + "?"
 		}
 		return usageError{text}
 	case len(names) == 1:
 		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d", path(cmd), names[0], len(args))}
 	default:
-		return usageError{fmt.Sprintf("%s takes %d arguments, %s; got %d", path(cmd), len(names), strings.Join(names, " "), len(args))}
+		return usageError{fmt.Sprintf("%s takes %d arguments, %s; got %d", path(cmd), len(names), strings.Join(names, " "),
+			len(args))}
 	}
 }
 
@@ -113,7 +117,8 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	if meant != "" {
 		return usageError{fmt.Sprintf("unknown command %q; did you mean %q?", prefix+name, prefix+meant)}
 	}
-	return usageError{fmt.Sprintf("unknown command %q; the commands are %s", prefix+name, strings.Join(subcommands(cmd), ", "))}
+	return usageError{fmt.Sprintf("unknown command %q; the commands are %s", prefix+name,
+		strings.Join(subcommands(cmd), ", "))}
 }
 
 // helpCommand is cobra's own, but for a command that does not exist: that is wrong usage.

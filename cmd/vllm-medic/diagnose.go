@@ -72,7 +72,8 @@ func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format stri
 	return nil
 }
 
-// unread says that neither Prometheus nor Kubernetes told anything of a pool. "No data" is an answer of Prometheus; only its readings have a query.
+// unread says that neither Prometheus nor Kubernetes told anything of a pool. "No data" is an answer of Prometheus;
+// only its readings have a query.
 func unread(inc incident.Incident) bool {
 	failed := false
 	for _, r := range inc.Readings {
@@ -84,7 +85,8 @@ func unread(inc incident.Incident) bool {
 	return failed && inc.Diagnosis == nil && inc.Cluster.Error != ""
 }
 
-// nothingRead says who could not be asked, why, and what to do. The incidents' readings would say the same of each signal.
+// nothingRead says who could not be asked, why, and what to do. The incidents' readings would say the same of each
+// signal.
 func nothingRead(found []incident.Incident, cfg config.Config, path string) error {
 	var pools []string
 	for _, inc := range found {
@@ -101,9 +103,11 @@ func nothingRead(found []incident.Incident, cfg config.Config, path string) erro
 	case k.Kubeconfig == "":
 		lines = append(lines, "  Kubernetes: "+cell(found[0].Cluster.Error))
 	default:
-		lines = append(lines, "  Kubernetes: "+cell(found[0].Cluster.Error), "    Check "+k.Kubeconfig+" and that this machine can reach the API server.")
+		lines = append(lines, "  Kubernetes: "+cell(found[0].Cluster.Error),
+			"    Check "+k.Kubeconfig+" and that this machine can reach the API server.")
 	}
-	return errors.New(strings.Join(append(lines, fmt.Sprintf("vllm-medic check --config %s --live queries each of them and reports which one responds.", path)), "\n"))
+	return errors.New(strings.Join(append(lines,
+		fmt.Sprintf("vllm-medic check --config %s --live queries each of them and reports which one responds.", path)), "\n"))
 }
 
 func readAlerts(path string, t terminal) ([]incident.Alert, error) {

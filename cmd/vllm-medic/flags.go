@@ -70,7 +70,8 @@ func (*choice) Type() string { return "string" }
 func choiceFlag(cmd *cobra.Command, name, letter, usage string, allowed ...string) *choice {
 	c := &choice{value: allowed[0], allowed: allowed}
 	cmd.Flags().VarP(c, name, letter, usage)
-	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(name,
+		cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // it was added in the line above
 	}
 	return c

@@ -16,18 +16,21 @@ import (
 func incidents(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "incidents", Short: "list, show, ack, approve, deny, undo, abort and close incidents",
-		Long: "List, show, ack, approve, deny, undo, abort and close incidents.\n\nDecisions need a Kubernetes token with the audience vllm-medic.",
+		Long: "List, show, ack, approve, deny, undo, abort and close incidents.\n\nDecisions need a Kubernetes token with " +
+			"the audience vllm-medic.",
 	}
 	cmd.AddCommand(
 		listIncidents(t), showIncident(t),
 		decide(t, incident.Approve, "approve one step of the plan"), decide(t, incident.Deny, "deny one step of the plan"),
 		act(t, "undo ID STEP", "roll back an applied step"), act(t, "ack ID", "acknowledge an incident"),
-		act(t, "abort ID", "stop the current step or approval request; rolls nothing back"), act(t, "close ID", "close an incident manually"),
+		act(t, "abort ID", "stop the current step or approval request; rolls nothing back"),
+		act(t, "close ID", "close an incident manually"),
 	)
 	return cmd
 }
 
-// decide approves or denies one step of the plan. Without --digest it shows the plan and asks; in a pipe nobody can answer, so the digest is needed.
+// decide approves or denies one step of the plan. Without --digest it shows the plan and asks; in a pipe nobody can
+// answer, so the digest is needed.
 func decide(t terminal, v incident.Verb, short string) *cobra.Command {
 	cmd := &cobra.Command{Use: string(v) + " ID STEP", Short: short}
 	fs := cmd.Flags()
@@ -51,7 +54,8 @@ func decide(t terminal, v incident.Verb, short string) *cobra.Command {
 		}
 		body := map[string]any{"step": step, "digest": *digest, "decision": v, "reason": *reason, "confirmed": *confirm}
 		var after incident.Incident
-		if err := c.call(ctx, t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(id)+"/decision", body, &after); err != nil {
+		if err := c.call(ctx, t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(id)+"/decision", body,
+			&after); err != nil {
 			return fmt.Errorf("%s %s of %s: %w", v, step, id, err)
 		}
 		done(t, map[incident.Verb]string{incident.Approve: "Approved", incident.Deny: "Denied"}[v]+" "+step, after)
@@ -62,7 +66,8 @@ func decide(t terminal, v incident.Verb, short string) *cobra.Command {
 
 // done says where the incident is after what was asked for.
 func done(t terminal, what string, after incident.Incident) {
-	say(t.out, "%s. %s (%s) is now %s; vllm-medic incidents show %s shows progress.\n", what, after.ID, orDash(after.Pool), after.State, after.ID)
+	say(t.out, "%s. %s (%s) is now %s; vllm-medic incidents show %s shows progress.\n", what, after.ID, orDash(after.Pool),
+		after.State, after.ID)
 }
 
 // ask shows the plan and waits for "yes".
@@ -93,13 +98,17 @@ func act(t terminal, use, short string) *cobra.Command {
 			return usageError{"incidents " + name + ": --reason is required"}
 		}
 		body := map[string]string{"reason": *reason}
-		what := map[string]string{"ack": "Acknowledged", "abort": "Aborted", "close": "Closed", "undo": "Rollback requested"}[name]
+		what := map[string]string{
+			"ack": "Acknowledged", "abort": "Aborted", "close": "Closed",
+			"undo": "Rollback requested",
+		}[name]
 		if name == "undo" {
 			body["step"] = args[1]
 			what += " of " + args[1]
 		}
 		var after incident.Incident
-		if err := c.call(cmd.Context(), t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(args[0])+"/"+name, body, &after); err != nil {
+		if err := c.call(cmd.Context(), t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(args[0])+"/"+name, body,
+			&after); err != nil {
 			return fmt.Errorf("%s %s: %w", name, args[0], err)
 		}
 		done(t, what, after)

@@ -127,13 +127,15 @@ func listIncidents(t terminal) *cobra.Command {
 			return fmt.Errorf("list incidents: %w", err)
 		}
 		if more {
-			say(t.err, "vllm-medic: only the newest %d are shown; there are more: --limit (up to %d), --state and --pool choose others\n", len(list), maxList)
+			say(t.err, "vllm-medic: only the newest %d are shown; there are more: --limit (up to %d), --state and --pool "+
+				"choose others\n", len(list), maxList)
 		}
 		if format.value != "table" {
 			return write(t.out, format.value, append([]incident.Incident{}, list...))
 		}
 		if len(list) == 0 {
-			say(t.out, "There are no incidents%s.\n", map[bool]string{true: "", false: " in this view (" + state.value + ")"}[state.value == "all"])
+			say(t.out, "There are no incidents%s.\n",
+				map[bool]string{true: "", false: " in this view (" + state.value + ")"}[state.value == "all"])
 			return nil
 		}
 		return printTable(t.out, list)
@@ -165,7 +167,8 @@ func showIncident(t terminal) *cobra.Command {
 		err = errors.Join(err, from.Close())
 		switch {
 		case errors.Is(err, incident.ErrNotFound):
-			return fmt.Errorf("show %s: there is no such incident; vllm-medic incidents list --state all lists every ID", args[0])
+			return fmt.Errorf("show %s: there is no such incident; vllm-medic incidents list --state all lists every ID",
+				args[0])
 		case err != nil:
 			return fmt.Errorf("show %s: %w", args[0], err)
 		case format.value != "text":

@@ -19,7 +19,8 @@ func listed(t *testing.T, n int, args ...string) (out, errs string) {
 	t.Helper()
 	var all []incident.Incident
 	for i := range n {
-		all = append(all, incident.New(fmt.Sprintf("inc-%03d", i), "llama", incident.ModeApprove, false, time.Unix(int64(-i), 0)))
+		all = append(all,
+			incident.New(fmt.Sprintf("inc-%03d", i), "llama", incident.ModeApprove, false, time.Unix(int64(-i), 0)))
 	}
 	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -54,7 +55,11 @@ func TestAListingSaysThatItStops(t *testing.T) {
 		lines int
 		stops bool
 	}{
-		{66, nil, 50, true}, {50, nil, 50, false}, {3, nil, 3, false}, {3, []string{"--limit", "2"}, 2, true}, {250, []string{"--limit", "200"}, 200, true},
+		{66, nil, 50, true},
+		{50, nil, 50, false},
+		{3, nil, 3, false},
+		{3, []string{"--limit", "2"}, 2, true},
+		{250, []string{"--limit", "200"}, 200, true},
 	} {
 		out, errs := listed(t, tt.n, tt.args...)
 		if got := strings.Count(out, "inc-"); got != tt.lines {

@@ -20,7 +20,10 @@ type loaded struct {
 
 // options are for the commands that look and change nothing.
 func (l loaded) options(t terminal) app.Options {
-	return app.Options{Config: l.Config, Catalog: l.catalog, Logger: slog.New(slog.DiscardHandler), Kubeconfig: t.env("KUBECONFIG")}
+	return app.Options{
+		Config: l.Config, Catalog: l.catalog, Logger: slog.New(slog.DiscardHandler),
+		Kubeconfig: t.env("KUBECONFIG"),
+	}
 }
 
 // load reads the configuration and the playbooks that it names. Mistakes in both come together, as errorList.
@@ -53,7 +56,9 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 	for _, f := range more {
 		files = append(files, playbooks.File{Name: f.Name, Data: f.Data})
 	}
-	if l.catalog, err = playbooks.Load(files, playbooks.Options{Window: l.Playbooks.Window, MaxWarmUp: l.Playbooks.MaxWarmUp}); err != nil {
+	if l.catalog,
+		err = playbooks.Load(files,
+		playbooks.Options{Window: l.Playbooks.Window, MaxWarmUp: l.Playbooks.MaxWarmUp}); err != nil {
 		bad, ok := errors.AsType[strictyaml.Problems](err)
 		if !ok {
 			return loaded{}, err

@@ -18,10 +18,14 @@ func TestWhatNobodyLookedAtIsPrintedOnOneLine(t *testing.T) {
 		{Name: "queueing", Verdict: incident.False, Why: "nobody waits"},
 		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: b, because x", NotEvaluated: why},
 		{Name: "stalled", Verdict: incident.Undecided, Why: "no data"},
-		{Name: "idle", Verdict: incident.Undecided, Why: "waiting could not be read", Missing: []string{"kv_usage", "waiting"}},
+		{
+			Name: "idle", Verdict: incident.Undecided, Why: "waiting could not be read",
+			Missing: []string{"kv_usage", "waiting"},
+		},
 	}
 	printOthers(&out, inc)
-	want := "\n  also considered\n    1 undecided (missing readings)\n    stalled (undecided): no data\n    not checked (no Kubernetes is configured): engine-dead, oom-at-batch-expansion\n    1 more ruled out\n"
+	want := "\n  also considered\n    1 undecided (missing readings)\n    stalled (undecided): no data\n    not checked " +
+		"(no Kubernetes is configured): engine-dead, oom-at-batch-expansion\n    1 more ruled out\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// say prints for a person. What alerts bring along is shown, never obeyed: a control character in a label could move the cursor or hide a line. A
-// terminal that is gone cannot be told so.
+// say prints for a person. What alerts bring along is shown, never obeyed: a control character in a label could move
+// the cursor or hide a line. A terminal that is gone cannot be told so.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, visible(fmt.Sprintf(format, args...)))
 }

@@ -22,7 +22,8 @@ func pause(t terminal) *cobra.Command {
 			return usageError{"--reason is required"}
 		}
 		var got pauseAnswer
-		if err := c.call(cmd.Context(), t, "POST", "/api/v1/pause", map[string]string{"pool": *pool, "reason": *reason}, &got); err != nil {
+		if err := c.call(cmd.Context(), t, "POST", "/api/v1/pause", map[string]string{"pool": *pool, "reason": *reason},
+			&got); err != nil {
 			return err
 		}
 		printPauses(t, got)

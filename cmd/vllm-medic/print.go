@@ -90,8 +90,8 @@ func printList(w io.Writer, title, mark string, texts []string) {
 	}
 }
 
-// printOthers lists what holds too and what cannot be ruled out, each with why; what does not hold is only counted, and stands in the JSON.
-// Where one reason keeps all readings away, it is not said again for each.
+// printOthers lists what holds too and what cannot be ruled out, each with why; what does not hold is only counted, and
+// stands in the JSON. Where one reason keeps all readings away, it is not said again for each.
 func printOthers(w io.Writer, inc incident.Incident) {
 	var lines []string
 	others, notEvaluated := incident.SplitNotEvaluated(inc.Others)
@@ -107,14 +107,18 @@ func printOthers(w io.Writer, inc incident.Incident) {
 	for _, verdict := range []incident.Truth{incident.True, incident.Undecided} {
 		for _, o := range others {
 			if o.Verdict == verdict {
-				lines = append(lines, fmt.Sprintf("%s (%s): %s", o.Name, map[incident.Truth]string{incident.True: "also true", incident.Undecided: "undecided"}[verdict], o.Why))
+				lines = append(lines,
+					fmt.Sprintf("%s (%s): %s", o.Name,
+						map[incident.Truth]string{incident.True: "also true", incident.Undecided: "undecided"}[verdict], o.Why))
 			}
 		}
 	}
 	for _, u := range notEvaluated {
 		lines = append(lines, fmt.Sprintf("not checked (%s): %s", u.Why, strings.Join(u.Names, ", ")))
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict != incident.False })); n > 0 {
+	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool {
+		return o.Verdict != incident.False
+	})); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more ruled out", n))
 	}
 	printList(w, "also considered", "", lines)
@@ -139,7 +143,8 @@ func printDead(w io.Writer, dead []incident.DeadAlert, unexamined []incident.Une
 	}
 }
 
-// printCluster shows what happened around the pool. Engine arguments are left out: the rules read them, a person looks at the workload.
+// printCluster shows what happened around the pool. Engine arguments are left out: the rules read them, a person looks
+// at the workload.
 func printCluster(w io.Writer, c incident.Cluster) {
 	if c.Error != "" {
 		say(w, "\n  cluster: %s\n", c.Error)
@@ -222,7 +227,8 @@ func dialect(inc incident.Incident) string {
 	return " in " + inc.Dialect
 }
 
-// sharedError is the error that most readings have, when it is more than one: with Prometheus down it is said once, not for each of them.
+// sharedError is the error that most readings have, when it is more than one: with Prometheus down it is said once, not
+// for each of them.
 func sharedError(rs map[string]incident.Reading) string {
 	seen, best := map[string]int{}, ""
 	for _, name := range slices.Sorted(maps.Keys(rs)) {
@@ -292,7 +298,8 @@ func printJournal(w io.Writer, inc incident.Incident) {
 		say(w, "    %s  %s\n", e.At.UTC().Format(time.TimeOnly), strings.ReplaceAll(e.Text, "\n", "\n              "))
 	}
 	if last := inc.LastLeftOut; last != nil {
-		say(w, "    %d repetitive entries omitted, the latest at %s: %s\n", inc.JournalLeftOut, last.At.UTC().Format(time.DateTime), last.Text)
+		say(w, "    %d repetitive entries omitted, the latest at %s: %s\n", inc.JournalLeftOut,
+			last.At.UTC().Format(time.DateTime), last.Text)
 	}
 }
 
@@ -308,7 +315,8 @@ func printTable(w io.Writer, list []incident.Incident) error {
 		if i.DryRun {
 			state += " (dry run)"
 		}
-		say(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(i.ID), cell(i.Pool), cell(state), cell(what), cell(alertsText(i)), i.OpenedAt.UTC().Format("2006-01-02 15:04"))
+		say(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(i.ID), cell(i.Pool), cell(state), cell(what), cell(alertsText(i)),
+			i.OpenedAt.UTC().Format("2006-01-02 15:04"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)

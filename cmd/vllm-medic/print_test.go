@@ -32,15 +32,22 @@ func known() incident.Incident {
 	}
 	inc.Readings = map[string]incident.Reading{
 		"generation_tokens_rate": {
-			Value: new(1800.0), Threshold: new(2000.0), Unit: incident.UnitPerSecond, Direction: incident.LowerIsWorse, Pods: pods(900, 880, 20),
+			Value: new(1800.0), Threshold: new(2000.0), Unit: incident.UnitPerSecond, Direction: incident.LowerIsWorse,
+			Pods:     pods(900, 880, 20),
 			Baseline: &incident.Baseline{Mean: 2600, Deviation: 100, Score: new(-8.0)},
 		},
-		"kv_usage":        {Value: new(0.97), Threshold: new(0.9), Unit: incident.UnitRatio, Direction: incident.HigherIsWorse, Pods: pods(0.97, 0.4), Baseline: &incident.Baseline{Mean: 0.5}},
+		"kv_usage": {
+			Value: new(0.97), Threshold: new(0.9), Unit: incident.UnitRatio,
+			Direction: incident.HigherIsWorse, Pods: pods(0.97, 0.4), Baseline: &incident.Baseline{Mean: 0.5},
+		},
 		"running":         {Value: new(90.0), Unit: incident.UnitCount, Direction: incident.Neutral, Pods: pods(64, 26)},
 		"spec_acceptance": {Optional: true},
 		"tpot_p95":        {Value: new(0.03), Unit: incident.UnitSeconds, Pods: pods(0.03, 0.03)},
-		"ttft_p95":        {Value: new(7.2), Threshold: new(2.0), Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Baseline: &incident.Baseline{Mean: 0.4, Deviation: 1.1, Score: new(6.1)}},
-		"waiting":         {Unit: incident.UnitCount, Baseline: &incident.Baseline{Mean: 1}},
+		"ttft_p95": {
+			Value: new(7.2), Threshold: new(2.0), Unit: incident.UnitSeconds,
+			Direction: incident.HigherIsWorse, Baseline: &incident.Baseline{Mean: 0.4, Deviation: 1.1, Score: new(6.1)},
+		},
+		"waiting": {Unit: incident.UnitCount, Baseline: &incident.Baseline{Mean: 1}},
 	}
 	inc.Diagnosis = &incident.Diagnosis{
 		Name: "bad_replica", Summary: "One pod is slow and the others are well.",
@@ -49,30 +56,57 @@ func known() incident.Incident {
 			{Change: "raise", Knob: "replicas", Why: "the pool has room;\n  new replicas hide the bad one"},
 			{Change: "restart", Knob: "pods", Why: "it empties the prefix caches"},
 		},
-		Unusual: []string{"9 min ago: Deployment llm/llama-70b: image v0.9.2 -> v0.10.1.", "ttft_p95 7.2 s is 6.1 standard deviations above the hour before."},
+		Unusual: []string{
+			"9 min ago: Deployment llm/llama-70b: image v0.9.2 -> v0.10.1.",
+			"ttft_p95 7.2 s is 6.1 standard deviations above the hour before.",
+		},
 	}
 	inc.Plan = &incident.Plan{Digest: "0a1b2c3d4e5f", Steps: []incident.Step{
 		{
-			ID: "p1-s1", Kind: incident.StepReplicas, State: incident.StepProposed, Title: "Scale llama-70b from 2 to 3 replicas", Cost: "one more pod with its GPUs",
-			Checked: incident.Checked{By: incident.CheckedByServer, Why: "the bot may not patch deployments/scale in llm"}, Diff: "-  replicas: 2\n+  replicas: 3", Guardrails: []incident.Guardrail{
+			ID: "p1-s1", Kind: incident.StepReplicas, State: incident.StepProposed,
+			Title: "Scale llama-70b from 2 to 3 replicas", Cost: "one more pod with its GPUs",
+			Checked: incident.Checked{By: incident.CheckedByServer, Why: "the bot may not patch deployments/scale in llm"},
+			Diff:    "-  replicas: 2\n+  replicas: 3", Guardrails: []incident.Guardrail{
 				{Name: "bounds", Verdict: incident.GuardShrink, Reason: "3 instead of 4: one step may add 1"},
-				{Name: "ownership", Verdict: incident.GuardCaution, Reason: "Argo CD application models manages it and may set it back"},
+				{
+					Name: "ownership", Verdict: incident.GuardCaution,
+					Reason: "Argo CD application models manages it and may set it back",
+				},
 				{Name: "mode", Verdict: incident.GuardPass, Reason: "mode approve"},
 				{Name: "pause", Verdict: incident.GuardPass, Reason: "not paused"},
 				{Name: "rights", Verdict: incident.GuardCaution, Reason: "the bot may not patch deployments/scale in llm"},
 			},
 		},
-		{ID: "p1-s2", Kind: incident.StepManual, State: incident.StepProposed, Title: "Take llama-70b-7 out of the Service and look at its log"},
+		{
+			ID: "p1-s2", Kind: incident.StepManual, State: incident.StepProposed,
+			Title: "Take llama-70b-7 out of the Service and look at its log",
+		},
 	}}
 	inc.DeadAlerts = []incident.DeadAlert{
-		{Alert: "VLLMCacheHigh", Missing: []string{"vllm:gpu_cache_usage_perc"}, Why: "The V1 engine calls it vllm:kv_cache_usage_perc.", Instead: "vllm:kv_cache_usage_perc > 0.9"},
+		{
+			Alert: "VLLMCacheHigh", Missing: []string{"vllm:gpu_cache_usage_perc"},
+			Why: "The V1 engine calls it vllm:kv_cache_usage_perc.", Instead: "vllm:kv_cache_usage_perc > 0.9",
+		},
 		{Alert: "VLLMSwapping", Missing: []string{"vllm:num_requests_swapped"}, Why: "The V1 engine does not swap."},
 	}
-	inc.Unexamined = []incident.UnexaminedAlert{{Alert: "VLLMHostile", Why: "too long to analyze: at least 99999 bytes, and the limit is 16384"}}
+	inc.Unexamined = []incident.UnexaminedAlert{{
+		Alert: "VLLMHostile",
+		Why:   "too long to analyze: at least 99999 bytes, and the limit is 16384",
+	}}
 	inc.Cluster = incident.Cluster{
-		Changes: []incident.RecentChange{{At: now.Add(-9 * time.Minute), Kind: incident.ChangeRollout, Object: "Deployment llm/llama-70b", Text: "image v0.9.2 -> v0.10.1"}},
+		Changes: []incident.RecentChange{{
+			At: now.Add(-9 * time.Minute), Kind: incident.ChangeRollout,
+			Object: "Deployment llm/llama-70b", Text: "image v0.9.2 -> v0.10.1",
+		}},
 		Crashes: []incident.Crash{
-			{Pod: "llama-70b-7", Container: "vllm", At: now.Add(-5 * time.Minute), Reason: "OOMKilled", ExitCode: 137, OutOfMemory: "gpu", Log: []string{"line 1", "line 2", "line 3", "line 4", "line 5", "  line 6", "torch.OutOfMemoryError: CUDA out of memory"}},
+			{
+				Pod: "llama-70b-7", Container: "vllm", At: now.Add(-5 * time.Minute), Reason: "OOMKilled", ExitCode: 137,
+				OutOfMemory: "gpu",
+				Log: []string{
+					"line 1", "line 2", "line 3", "line 4", "line 5", "  line 6",
+					"torch.OutOfMemoryError: CUDA out of memory",
+				},
+			},
 			{Pod: "llama-70b-6", Reason: "Completed", Log: []string{"a log of no interest"}},
 		},
 		Args: map[string]float64{"max_num_seqs": 424242},
@@ -123,7 +157,8 @@ func TestATerminalShowsOnlyTheEndOfALogAndOnlyOfAFailure(t *testing.T) {
 	t.Parallel()
 	inc := known()
 	inc.Cluster.Crashes[0].Log = slices.Repeat([]string{strings.Repeat("long ", 60)}, 40)
-	inc.Cluster.Crashes[0].Log = append(inc.Cluster.Crashes[0].Log, "<script>alert(1)</script> <!channel> *bold*\x1b[2J\u202e\nsecond")
+	inc.Cluster.Crashes[0].Log = append(inc.Cluster.Crashes[0].Log,
+		"<script>alert(1)</script> <!channel> *bold*\x1b[2J\u202e\nsecond")
 	text := printed(inc)
 	if got := strings.Count(text, "      | "); got != lastLines {
 		t.Errorf("%d lines of log, want %d", got, lastLines)
@@ -142,7 +177,8 @@ func TestATerminalShowsNothingEmpty(t *testing.T) {
 	t.Parallel()
 	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, time.Unix(0, 0))
 	inc.Diagnosis = &incident.Diagnosis{Summary: "The pool has too little room."}
-	if got, want := printed(inc), "inc-1  llama  received\n  opened 1970-01-01 00:00:00 UTC\n\n  The pool has too little room.\n\n"; got != want {
+	if got, want := printed(inc),
+		"inc-1  llama  received\n  opened 1970-01-01 00:00:00 UTC\n\n  The pool has too little room.\n\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -161,7 +197,10 @@ func TestJSONLosesNothingOfTheDiagnosis(t *testing.T) {
 	if diff := cmp.Diff(known(), back); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, key := range []string{`"never"`, `"unusual"`, `"pods"`, `"baseline"`, `"changes"`, `"crashes"`, `"log"`, `"unread"`, `"deadAlerts"`} {
+	for _, key := range []string{
+		`"never"`, `"unusual"`, `"pods"`, `"baseline"`, `"changes"`, `"crashes"`, `"log"`,
+		`"unread"`, `"deadAlerts"`,
+	} {
 		if !strings.Contains(b.String(), key) {
 			t.Errorf("the JSON lacks %s", key)
 		}
@@ -173,12 +212,16 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	at := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	inc := incident.Incident{
 		Alerts: []incident.Alert{{Labels: map[string]string{"alertname": "A"}}}, AlertsLeftOut: 1900,
-		Journal: []incident.Entry{{At: at, Text: "Alert joined: A."}}, JournalLeftOut: 4711, LastLeftOut: &incident.Entry{At: at, Text: "Alert fires again: A."},
+		Journal: []incident.Entry{{At: at, Text: "Alert joined: A."}}, JournalLeftOut: 4711,
+		LastLeftOut: &incident.Entry{At: at, Text: "Alert fires again: A."},
 	}
 	var b strings.Builder
 	printIncident(&b, inc)
 	printJournal(&b, inc)
-	for _, want := range []string{"alerts: A, and 1900 resolved earlier", "4711 repetitive entries omitted, the latest at 2026-03-01 03:00:00: Alert fires again: A."} {
+	for _, want := range []string{
+		"alerts: A, and 1900 resolved earlier",
+		"4711 repetitive entries omitted, the latest at 2026-03-01 03:00:00: Alert fires again: A.",
+	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("it lacks %q:\n%s", want, b.String())
 		}

@@ -37,8 +37,8 @@ func printStep(w io.Writer, s incident.Step) {
 	}
 }
 
-// printGuardrails shows what an approver should know first, then what was made smaller or refused, and names the checks that passed. Their reasons are in
-// the JSON.
+// printGuardrails shows what an approver should know first, then what was made smaller or refused, and names the checks
+// that passed. Their reasons are in the JSON.
 func printGuardrails(w io.Writer, s incident.Step) {
 	for _, reason := range s.Cautions() {
 		say(w, "        ⚠ caution: %s\n", reason)

@@ -108,8 +108,11 @@ func TestCheckExitsWith1ForWhatIsWrong(t *testing.T) {
 		"without its secrets":  {soundConfiguration, nil, nil, exitFail, "AM_TOKEN"},
 		"offline":              {soundConfiguration, []string{"--offline"}, nil, exitDone, "llama-70b"},
 		"a field that is none": {soundConfiguration + "colour: red\n", nil, secrets, exitFail, "medic.yaml:10:1"},
-		"two errors at once":   {soundConfiguration + "colour: red\nlinks: {base_url: nowhere}\n", nil, secrets, exitFail, "medic.yaml:11"},
-		"no YAML":              {"{", nil, secrets, exitFail, "medic.yaml"},
+		"two errors at once": {
+			soundConfiguration + "colour: red\nlinks: {base_url: nowhere}\n", nil, secrets, exitFail,
+			"medic.yaml:11",
+		},
+		"no YAML": {"{", nil, secrets, exitFail, "medic.yaml"},
 	} {
 		path := filepath.Join(t.TempDir(), "medic.yaml")
 		if err := os.WriteFile(path, []byte(tt.file), 0o600); err != nil {
@@ -171,7 +174,10 @@ func TestDecisionsAndVerbsAskTheBot(t *testing.T) {
 			"POST", "/api/v1/incidents/inc-1/decision",
 			map[string]any{"step": "p1-s1", "digest": "d1", "decision": "deny", "reason": "no", "confirmed": false},
 		},
-		"undo inc-1 p1-s1":            {"POST", "/api/v1/incidents/inc-1/undo", map[string]any{"step": "p1-s1", "reason": ""}},
+		"undo inc-1 p1-s1": {
+			"POST", "/api/v1/incidents/inc-1/undo",
+			map[string]any{"step": "p1-s1", "reason": ""},
+		},
 		"ack inc-1":                   {"POST", "/api/v1/incidents/inc-1/ack", map[string]any{"reason": ""}},
 		"abort inc-1 --reason enough": {"POST", "/api/v1/incidents/inc-1/abort", map[string]any{"reason": "enough"}},
 		"close a/b --reason over":     {"POST", "/api/v1/incidents/a/b/close", map[string]any{"reason": "over"}},
@@ -194,7 +200,10 @@ func TestDecisionsAndVerbsAskTheBot(t *testing.T) {
 func TestPauseAndResumeSayWhatHolds(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_790_000_000, 0).UTC()
-	held := []incident.Pause{{Pool: "llama", By: incident.Actor{Kind: "kubernetes", ID: "alice"}, Reason: "maintenance", At: at}}
+	held := []incident.Pause{{
+		Pool: "llama", By: incident.Actor{Kind: "kubernetes", ID: "alice"}, Reason: "maintenance",
+		At: at,
+	}}
 	waiting := []incident.Write{{Op: "apply", Incident: "inc-7", StartedAt: at}}
 	for _, tt := range []struct {
 		args   string
@@ -219,7 +228,13 @@ func TestPauseAndResumeSayWhatHolds(t *testing.T) {
 			map[string]any{"pool": "", "reason": "maintenance"},
 			[]string{"inc-7"},
 		},
-		{"resume --pool llama", pauseAnswer{}, exitDone, "/api/v1/resume", map[string]any{"pool": "llama"}, []string{"Writes"}},
+		{
+			"resume --pool llama",
+			pauseAnswer{},
+			exitDone, "/api/v1/resume",
+			map[string]any{"pool": "llama"},
+			[]string{"Writes"},
+		},
 	} {
 		url, got := apiOf(t, http.StatusOK, tt.answer)
 		c := call{args: append(strings.Fields(tt.args), "--server", url), env: holder()}

@@ -46,7 +46,8 @@ func outcome(files []playbooktest.FileResult) tested {
 func test(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test FILE...", Short: "run unit tests of playbooks",
-		Long: "Run unit tests of playbooks: input series, expected diagnosis and plan. docs/testing-playbooks.md describes the format.",
+		Long: "Run unit tests of playbooks: input series, expected diagnosis and plan. docs/testing-playbooks.md describes " +
+			"the format.",
 	}
 	fs := cmd.Flags()
 	only := fs.String("run", "", "run only the tests whose name matches `REGEXP`")
@@ -211,7 +212,8 @@ func printSeries(w io.Writer, f playbooktest.FileResult) {
 	for _, r := range f.Results {
 		say(w, "  %s, metrics as in %s:\n", r.Test, r.Dialect)
 		for _, s := range r.Series {
-			say(w, "    - {series: '%s', values: '%s'}\n", strings.ReplaceAll(s.Series, "'", "''"), strings.ReplaceAll(s.Values, "'", "''"))
+			say(w, "    - {series: '%s', values: '%s'}\n", strings.ReplaceAll(s.Series, "'", "''"),
+				strings.ReplaceAll(s.Values, "'", "''"))
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package access answers who is asking over HTTP and what they may do: a Kubernetes token by TokenReview with the bot's own audience and
-// SubjectAccessReview on the group vllm-medic.io, or the configured viewer token, which may read and nothing else.
+// Package access answers who is asking over HTTP and what they may do: a Kubernetes token by TokenReview with the bot's
+// own audience and SubjectAccessReview on the group vllm-medic.io, or the configured viewer token, which may read and
+// nothing else.
 //
 // It fails closed: whatever cannot be asked is a no, with the reason. It holds no state and is safe for concurrent use.
 package access
@@ -57,7 +58,8 @@ type Gate struct {
 	hasView  bool
 }
 
-// New returns a gate. A nil rc means that no Kubernetes is configured: then only the viewer token, if any, opens it, and only to read.
+// New returns a gate. A nil rc means that no Kubernetes is configured: then only the viewer token, if any, opens it,
+// and only to read.
 func New(rc *rest.Config, audience, viewerToken string) (*Gate, error) {
 	g := &Gate{audience: audience, viewer: sha256.Sum256([]byte(viewerToken)), hasView: viewerToken != ""}
 	if rc == nil {
@@ -76,8 +78,8 @@ func New(rc *rest.Config, audience, viewerToken string) (*Gate, error) {
 	return g, nil
 }
 
-// Check answers who the token belongs to, when that person has the right. The error is ErrUnauthenticated, ErrForbidden, or what kept the
-// question from being asked, which is a no as well.
+// Check answers who the token belongs to, when that person has the right. The error is ErrUnauthenticated,
+// ErrForbidden, or what kept the question from being asked, which is a no as well.
 func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.Actor, error) {
 	if token == "" {
 		return incident.Actor{}, ErrUnauthenticated
@@ -85,7 +87,9 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 	if sum := sha256.Sum256([]byte(token)); g.hasView && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1 {
 		if right != Read {
 			if g.kube == nil {
-				return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read, and without Kubernetes the bot cannot tell who is asking; stop the bot to stop its writes", ErrForbidden)
+				return incident.Actor{},
+					fmt.Errorf("%w: the viewer token may only read, and without Kubernetes the bot cannot tell who is asking; stop "+
+						"the bot to stop its writes", ErrForbidden)
 			}
 			return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", ErrForbidden)
 		}
@@ -93,7 +97,9 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 	}
 	// The API server reads a token up to the first space; what comes after it would not be looked at.
 	if g.kube == nil {
-		return incident.Actor{}, fmt.Errorf("%w: without Kubernetes the bot cannot tell who is asking, so only the viewer token works, and it may only read", ErrUnauthenticated)
+		return incident.Actor{},
+			fmt.Errorf("%w: without Kubernetes the bot cannot tell who is asking, so only the viewer token works, and it "+
+				"may only read", ErrUnauthenticated)
 	}
 	if strings.ContainsFunc(token, unicode.IsSpace) {
 		return incident.Actor{}, ErrUnauthenticated
@@ -123,7 +129,9 @@ func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
 		return got.Status.User, nil
 	}
 	// An API server that does not know audiences answers without them; such a token was not made for this bot.
-	return authn.UserInfo{}, fmt.Errorf("%w: it lacks the audience %q (kubectl create token --audience %s)", ErrUnauthenticated, g.audience, g.audience)
+	return authn.UserInfo{},
+		fmt.Errorf("%w: it lacks the audience %q (kubectl create token --audience %s)", ErrUnauthenticated, g.audience,
+			g.audience)
 }
 
 func (g *Gate) may(ctx context.Context, user authn.UserInfo, right Right) error {
@@ -133,7 +141,10 @@ func (g *Gate) may(ctx context.Context, user authn.UserInfo, right Right) error 
 	}
 	review := &authz.SubjectAccessReview{Spec: authz.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
-		ResourceAttributes: &authz.ResourceAttributes{Group: Group, Resource: Resource, Verb: right.Verb, Subresource: right.Subresource},
+		ResourceAttributes: &authz.ResourceAttributes{
+			Group: Group, Resource: Resource, Verb: right.Verb,
+			Subresource: right.Subresource,
+		},
 	}}
 	got, err := g.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
 	switch {

@@ -41,7 +41,8 @@ func gate(t *testing.T, rc *rest.Config, viewer string) *access.Gate {
 	return g
 }
 
-// refused checks a request that must be refused with this error, and that the token stands nowhere in it. It returns the error's text.
+// refused checks a request that must be refused with this error, and that the token stands nowhere in it. It returns
+// the error's text.
 func refused(t *testing.T, g *access.Gate, token string, right access.Right, want error) string {
 	t.Helper()
 	who, err := g.Check(t.Context(), token, right)
@@ -72,11 +73,19 @@ func TestRightsAreAskedOfTheAPIServer(t *testing.T) {
 	c.GrantAll(t, account("reader"), allow("get", "incidents"))
 	c.GrantAll(t, account("decider"), allow("get", "incidents"), allow("update", "incidents/decision"))
 	c.GrantAll(t, account("pauser"), allow("update", "incidents/pause"))
-	c.Grant(t, account("local"), ns, allow("get", "incidents"), allow("update", "incidents/decision")) // in a namespace: the bot serves a cluster
-	c.GrantAll(t, account("wide"), allow("update", "incidents"))                                       // the resource itself, not its subresources
-	c.GrantAll(t, account("foreign"), rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"incidents", "incidents/decision"}, Verbs: []string{"*"}})
+	// in a namespace: the bot serves a cluster
+	c.Grant(t, account("local"), ns, allow("get", "incidents"), allow("update", "incidents/decision"))
+	c.GrantAll(t, account("wide"), allow("update", "incidents")) // the resource itself, not its subresources
+	c.GrantAll(t, account("foreign"),
+		rbacv1.PolicyRule{
+			APIGroups: []string{""}, Resources: []string{"incidents", "incidents/decision"},
+			Verbs: []string{"*"},
+		})
 	rights := map[string]access.Right{"read": access.Read, "decide": access.Decide, "pause": access.Pause}
-	for name, may := range map[string]string{"reader": "read", "decider": "read decide", "pauser": "pause", "local": "", "wide": "", "foreign": "", "nobody": ""} {
+	for name, may := range map[string]string{
+		"reader": "read", "decider": "read decide", "pauser": "pause", "local": "",
+		"wide": "", "foreign": "", "nobody": "",
+	} {
 		token := c.ServiceAccountToken(t, ns, name, audience)
 		for verb, right := range rights {
 			if !strings.Contains(may, verb) {
@@ -147,7 +156,8 @@ func TestATokenOfADeletedAccountIsNobodys(t *testing.T) {
 	})
 }
 
-// errUnanswered is what an error must be when the question could not be asked: no yes, and neither "nobody" nor "not allowed".
+// errUnanswered is what an error must be when the question could not be asked: no yes, and neither "nobody" nor "not
+// allowed".
 var errUnanswered = errors.New("neither")
 
 func TestABotThatMayNotAskRefuses(t *testing.T) {

@@ -73,12 +73,22 @@ func TestOddAnswersAreNeverAYes(t *testing.T) {
 		status     int
 		want       error
 	}{
-		{"no audience in the answer", review(`{"authenticated":true,"user":{"username":"sre"}}`), 201, access.ErrUnauthenticated},
-		{"another audience", review(`{"authenticated":true,"user":{"username":"sre"},"audiences":["grafana"]}`), 201, access.ErrUnauthenticated},
+		{
+			"no audience in the answer", review(`{"authenticated":true,"user":{"username":"sre"}}`), 201,
+			access.ErrUnauthenticated,
+		},
+		{
+			"another audience", review(`{"authenticated":true,"user":{"username":"sre"},"audiences":["grafana"]}`), 201,
+			access.ErrUnauthenticated,
+		},
 		{"no name", review(`{"authenticated":true,"user":{},"audiences":["vllm-medic"]}`), 201, access.ErrUnauthenticated},
 		{"an error beside", review(`{"error":"the webhook timed out"}`), 201, access.ErrUnauthenticated},
 		{"no status", `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview"}`, 201, access.ErrUnauthenticated},
-		{"allowed and denied", review(`{"authenticated":true,"user":{"username":"sre"},"audiences":["vllm-medic"],"allowed":true,"denied":true}`), 201, access.ErrForbidden},
+		{
+			"allowed and denied",
+			review(`{"authenticated":true,"user":{"username":"sre"},"audiences":["vllm-medic"],"allowed":true,"denied":true}`),
+			201, access.ErrForbidden,
+		},
 		{"a server error", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500}`, 500, errUnanswered},
 		{"no JSON", `<html>`, 200, errUnanswered},
 		{"nothing", ``, 200, errUnanswered},
@@ -106,7 +116,8 @@ func TestAnAPIServerThatHangsIsNeverAYes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err = g.Check(ctx, "some-token", access.Read)
-	if err == nil || errors.Is(err, access.ErrForbidden) || errors.Is(err, access.ErrUnauthenticated) || strings.Contains(err.Error(), "some-token") {
+	if err == nil || errors.Is(err, access.ErrForbidden) || errors.Is(err, access.ErrUnauthenticated) ||
+		strings.Contains(err.Error(), "some-token") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -117,7 +117,8 @@ func share(a, b parser.Expr) bool {
 }
 
 func narrower(l, r *parser.VectorSelector) bool {
-	if l.OriginalOffset != r.OriginalOffset || l.Timestamp != nil || r.Timestamp != nil || l.StartOrEnd != 0 || r.StartOrEnd != 0 {
+	if l.OriginalOffset != r.OriginalOffset || l.Timestamp != nil || r.Timestamp != nil || l.StartOrEnd != 0 ||
+		r.StartOrEnd != 0 {
 		return false
 	}
 	have := map[string]bool{}

@@ -32,9 +32,13 @@ func TestAnExpressionThatIsTooLongIsSaid(t *testing.T) {
 		t.Error("Pretty changes what it cannot read")
 	}
 	v, err := alertrules.Examine("job:waiting > 5", alertrules.Known{
-		Complete: true, Recorded: map[string][]string{"job:waiting": {deep}}, Selectors: map[string]alertrules.Presence{"job:waiting": alertrules.Absent},
+		Complete: true, Recorded: map[string][]string{"job:waiting": {deep}},
+		Selectors: map[string]alertrules.Presence{"job:waiting": alertrules.Absent},
 	})
-	if err != nil || v.State != alertrules.Undecided || !slices.ContainsFunc(v.Why, func(w string) bool { return strings.Contains(w, "job:waiting is too long to analyze") }) {
+	if err != nil || v.State != alertrules.Undecided ||
+		!slices.ContainsFunc(v.Why, func(w string) bool {
+			return strings.Contains(w, "job:waiting is too long to analyze")
+		}) {
 		t.Errorf("a recording rule that is too long: %+v, %v", v, err)
 	}
 }
@@ -46,12 +50,19 @@ func TestRecordingRulesThatDoubleAreNotFollowedForever(t *testing.T) {
 	recorded := map[string][]string{"r:40": {"vllm:gpu_cache_usage_perc"}}
 	for n := range 40 {
 		absent[fmt.Sprintf("r:%d", n)] = alertrules.Absent
-		recorded[fmt.Sprintf("r:%d", n)] = []string{fmt.Sprintf("r:%d + r:%d", n+1, n+1), fmt.Sprintf("r:%d * r:%d", n+1, n+1)}
+		recorded[fmt.Sprintf("r:%d", n)] = []string{
+			fmt.Sprintf("r:%d + r:%d", n+1, n+1),
+			fmt.Sprintf("r:%d * r:%d", n+1, n+1),
+		}
 	}
 	if !alertrules.Concerns("r:0 > 1", recorded) || alertrules.Concerns("r:41 > 1", recorded) {
 		t.Error("whether it rests on vLLM is not found out")
 	}
-	known := alertrules.Known{Complete: true, Metrics: map[string]alertrules.Presence{"vllm:kv_cache_usage_perc": alertrules.Present}, Recorded: recorded, Selectors: absent}
+	known := alertrules.Known{
+		Complete: true,
+		Metrics:  map[string]alertrules.Presence{"vllm:kv_cache_usage_perc": alertrules.Present}, Recorded: recorded,
+		Selectors: absent,
+	}
 	for expr, want := range map[string]alertrules.State{"r:0 > 1": alertrules.Undecided, "r:38 > 1": alertrules.Never} {
 		if v, err := alertrules.Examine(expr, known); err != nil || v.State != want {
 			t.Errorf("%s: %+v, %v", expr, v, err)

@@ -25,26 +25,38 @@ func TestExamineIsThreeValued(t *testing.T) {
 	const dead, live, open = "vllm:num_requests_swapped", "vllm:num_requests_waiting", "gone_metric"
 	for expr, want := range map[string]State{
 		live + " > 5": Can, dead + " > 0": Never, open + " > 5": Undecided,
-		dead + " + 1 > 0": Never, "1 + " + dead + " > 0": Never, "-" + dead + " < 0": Never, dead + " + " + live + " > 0": Never, live + " * " + open + " > 0": Undecided,
-		dead + " and " + live: Never, live + " and " + dead: Never, live + " and " + open: Undecided, open + " and " + dead: Never,
-		dead + " or " + live: Can, live + " or " + dead: Can, dead + " or " + dead: Never, dead + " or " + open: Undecided, live + " or " + open: Can,
+		dead + " + 1 > 0": Never, "1 + " + dead + " > 0": Never, "-" + dead + " < 0": Never,
+		dead + " + " + live + " > 0": Never, live + " * " + open + " > 0": Undecided,
+		dead + " and " + live: Never, live + " and " + dead: Never, live + " and " + open: Undecided,
+		open + " and " + dead: Never,
+		dead + " or " + live:  Can, live + " or " + dead: Can, dead + " or " + dead: Never, dead + " or " + open: Undecided,
+		live + " or " + open:     Can,
 		live + " unless " + dead: Can, dead + " unless " + live: Never, open + " unless " + dead: Undecided,
-		"sum(" + dead + ") > 0": Never, "count(" + dead + ") == 0": Never, "count(" + live + ") == 0": Never, "count(" + live + ") >= 1": Can,
-		"max_over_time(" + dead + "[5m]) > 0": Never, "max_over_time((" + dead + " > 1)[5m:1m]) > 0": Never, "quantile(0.5, " + dead + ") > 0": Never,
-		"absent(" + dead + ")": Can, "absent_over_time(" + dead + "[5m])": Can, "absent(" + live + ")": Can, "absent(" + dead + ") == 0": Never,
-		"vector(1)": Can, "vector(time()) > 0": Can, "vector(0) > 1": Never, "1 > bool 2": Can, "1": Can,
-		"scalar(" + dead + ") > bool 1": Can, live + " > scalar(" + dead + ")": Never, "vector(scalar(" + dead + ")) > 0": Never, live + " > scalar(" + live + ")": Can,
+		"sum(" + dead + ") > 0": Never, "count(" + dead + ") == 0": Never, "count(" + live + ") == 0": Never,
+		"count(" + live + ") >= 1":            Can,
+		"max_over_time(" + dead + "[5m]) > 0": Never, "max_over_time((" + dead + " > 1)[5m:1m]) > 0": Never,
+		"quantile(0.5, " + dead + ") > 0": Never,
+		"absent(" + dead + ")":            Can, "absent_over_time(" + dead + "[5m])": Can, "absent(" + live + ")": Can,
+		"absent(" + dead + ") == 0": Never,
+		"vector(1)":                 Can, "vector(time()) > 0": Can, "vector(0) > 1": Never, "1 > bool 2": Can, "1": Can,
+		"scalar(" + dead + ") > bool 1": Can, live + " > scalar(" + dead + ")": Never,
+		"vector(scalar(" + dead + ")) > 0": Never, live + " > scalar(" + live + ")": Can,
 		live + " != scalar(" + dead + ")": Can, dead + " > bool 0": Never, live + " > on (instance) " + dead: Never,
 		"label_replace(" + dead + `, "a", "$1", "b", "(.*)")`: Never, "hour() > 23": Can, "hour(" + dead + ") > 5": Never,
-		"topk(3, " + dead + ")": Never, `{__name__=~"vllm:nothing.*"} > 0`: Undecided, live + " offset 5m > 0": Can, live + " @ 0 > 0": Can,
+		"topk(3, " + dead + ")": Never, `{__name__=~"vllm:nothing.*"} > 0`: Undecided, live + " offset 5m > 0": Can,
+		live + " @ 0 > 0": Can,
 		// What vLLM exports only sometimes, and what belongs to others, is left open.
-		"rate(vllm:nixl_num_failed_transfers_total[5m]) > 0": Undecided, "rate(http_requests_total{status=\"5xx\"}[5m]) > 0": Undecided,
-		"vllm:current_qps > 1": Undecided, "vllm:something_new_total > 1": Undecided, "vllm:kv_offload_size > 1": Undecided, "vllm:ttft:p95 > 3": Undecided,
+		"rate(vllm:nixl_num_failed_transfers_total[5m]) > 0": Undecided,
+		"rate(http_requests_total{status=\"5xx\"}[5m]) > 0":  Undecided,
+		"vllm:current_qps > 1":                               Undecided, "vllm:something_new_total > 1": Undecided,
+		"vllm:kv_offload_size > 1": Undecided, "vllm:ttft:p95 > 3": Undecided,
 		// Somebody's own metric may be in percent, or negative.
 		"vllm_kv_cache_utilization > 95": Can, "vllm_my_own < 0": Can,
 		// What needs a switch in Prometheus.
-		"max_of(1, 2) > bool 1": Can, "sort_by_label(" + dead + `, "a") > 0`: Never, "info(" + live + `, {k8s_cluster="a"}) > 0`: Can, "info(" + dead + ") > 0": Never,
-		live + " + fill_right(0) " + dead + " > 0": Can, "rate(" + dead + "[5m+1m]) > 0": Never, "rate(" + live + "[5m] anchored) > 0": Can,
+		"max_of(1, 2) > bool 1": Can, "sort_by_label(" + dead + `, "a") > 0`: Never,
+		"info(" + live + `, {k8s_cluster="a"}) > 0`: Can, "info(" + dead + ") > 0": Never,
+		live + " + fill_right(0) " + dead + " > 0": Can, "rate(" + dead + "[5m+1m]) > 0": Never,
+		"rate(" + live + "[5m] anchored) > 0": Can,
 		// A misspelled name is nobody's.
 		"vllm:num_request_waiting > 5": Never,
 	} {
@@ -84,25 +96,62 @@ func TestConditionsThatNoValueCanMeet(t *testing.T) {
 		{errors + " / " + all + " * 100 > 5", "", "", Can},
 		{errors + " / sum(rate(vllm:request_success_total[1m])) > 5", "", "", Can},
 		{all + " / " + errors + " > 5", "", "", Can},
-		{"histogram_quantile(0.95, " + ttft + ") > 2560", "the last bucket of vllm:time_to_first_token_seconds ends at 2560", "histogram_quantile(0.95, " + ttft + ") >= 2560", Never},
-		{"histogram_quantile(0.95, " + ttft + ") > 5000", "never exceeds it", "histogram_quantile(0.95, " + ttft + ") >= 2560", Never},
+		{
+			"histogram_quantile(0.95, " + ttft + ") > 2560", "the last bucket of vllm:time_to_first_token_seconds ends at 2560",
+			"histogram_quantile(0.95, " + ttft + ") >= 2560", Never,
+		},
+		{
+			"histogram_quantile(0.95, " + ttft + ") > 5000", "never exceeds it",
+			"histogram_quantile(0.95, " + ttft + ") >= 2560", Never,
+		},
 		{"histogram_quantile(0.95, " + ttft + ") >= 2560", "", "", Can},
 		{"histogram_quantile(1.5, " + ttft + ") > 5000", "", "", Can},
-		{"histogram_quantile(0.95, rate(vllm:e2e_request_latency_seconds_bucket[5m])) > 1e9", "", "", Can}, // its buckets are not known
-		{"histogram_quantile(0.95, sum by (instance) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", `needs the label le, which "sum by (instance)" takes away`, "histogram_quantile(0.95, sum by (le, instance) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", Never},
-		{"histogram_quantile(0.95, sum without (le, pod) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", "needs the label le", "histogram_quantile(0.95, sum without (pod) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", Never},
-		{"histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds_count[5m])) > 2.5", "needs buckets", "histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds_bucket[5m])) > 2.5", Never},
-		{"histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds[5m])) > 2.5", "is a histogram, whose series end in _bucket, _sum and _count", "histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds_bucket[5m])) > 2.5", Never},
-		{"vllm:time_to_first_token_seconds > 2.5", "is a histogram", "histogram_quantile(0.95, sum without (engine) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", Never},
-		{"avg_over_time(vllm_time_to_first_token_seconds[10m]) > 3", "is a histogram", "(rate(vllm:time_to_first_token_seconds_sum[10m]) / rate(vllm:time_to_first_token_seconds_count[10m])) > 3", Never},
-		{"rate(vllm:generation_tokens_created[5m]) > 5", "stands still until the server restarts", "rate(vllm:generation_tokens_total[5m]) > 5", Never},
-		{"rate(vllm:time_to_first_token_seconds_created[5m]) > 5", "stands still", "rate(vllm:time_to_first_token_seconds_count[5m]) > 5", Never},
+		// its buckets are not known
+		{"histogram_quantile(0.95, rate(vllm:e2e_request_latency_seconds_bucket[5m])) > 1e9", "", "", Can},
+		{
+			"histogram_quantile(0.95, sum by (instance) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5",
+			`needs the label le, which "sum by (instance)" takes away`,
+			"histogram_quantile(0.95, sum by (le, instance) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", Never,
+		},
+		{
+			"histogram_quantile(0.95, sum without (le, pod) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5",
+			"needs the label le",
+			"histogram_quantile(0.95, sum without (pod) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", Never,
+		},
+		{
+			"histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds_count[5m])) > 2.5", "needs buckets",
+			"histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds_bucket[5m])) > 2.5", Never,
+		},
+		{
+			"histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds[5m])) > 2.5",
+			"is a histogram, whose series end in _bucket, _sum and _count",
+			"histogram_quantile(0.95, rate(vllm:time_to_first_token_seconds_bucket[5m])) > 2.5", Never,
+		},
+		{
+			"vllm:time_to_first_token_seconds > 2.5", "is a histogram",
+			"histogram_quantile(0.95, sum without (engine) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", Never,
+		},
+		{
+			"avg_over_time(vllm_time_to_first_token_seconds[10m]) > 3", "is a histogram",
+			"(rate(vllm:time_to_first_token_seconds_sum[10m]) / rate(vllm:time_to_first_token_seconds_count[10m])) > 3", Never,
+		},
+		{
+			"rate(vllm:generation_tokens_created[5m]) > 5", "stands still until the server restarts",
+			"rate(vllm:generation_tokens_total[5m]) > 5", Never,
+		},
+		{
+			"rate(vllm:time_to_first_token_seconds_created[5m]) > 5", "stands still",
+			"rate(vllm:time_to_first_token_seconds_count[5m]) > 5", Never,
+		},
 		{"vllm:generation_tokens_created > 5", "", "", Undecided},
 		{"vllm:num_requests_waiting < 0", "never below 0", "", Never},
 		{"rate(vllm:generation_tokens_total[5m]) >= 0", "", "", Can},
 		{"deriv(vllm:kv_cache_usage_perc[5m]) > 2", "", "", Can},
 		{"sum_over_time(vllm:kv_cache_usage_perc[5m]) > 2", "", "", Can},
-		{"vllm:num_request_waiting > 5", "no vLLM has it; num_requests_waiting is meant?", "vllm:num_requests_waiting > 5", Never},
+		{
+			"vllm:num_request_waiting > 5", "no vLLM has it; num_requests_waiting is meant?", "vllm:num_requests_waiting > 5",
+			Never,
+		},
 	} {
 		k := here()
 		k.Metrics["vllm:generation_tokens_created"], k.Metrics["vllm:time_to_first_token_seconds_created"] = Present, Present
@@ -111,7 +160,8 @@ func TestConditionsThatNoValueCanMeet(t *testing.T) {
 		}
 		k.Selectors[`vllm:request_success_total{finished_reason="error"}`] = Present
 		v, err := Examine(tc.expr, k)
-		if err != nil || v.State != tc.state || v.Instead != tc.instead || tc.why != "" && !strings.Contains(strings.Join(v.Why, "; "), tc.why) {
+		if err != nil || v.State != tc.state || v.Instead != tc.instead ||
+			tc.why != "" && !strings.Contains(strings.Join(v.Why, "; "), tc.why) {
 			t.Errorf("%s:\n%v %v, why %q\ninstead %q\nwant    %q", tc.expr, v.State, err, v.Why, v.Instead, tc.instead)
 		}
 	}
@@ -141,20 +191,50 @@ func TestLabelsDecideToo(t *testing.T) {
 		why     string
 		instead string
 	}{
-		`vllm:num_requests_waiting{job="old"} > 5`:                                                     {Undecided, "is the value right, or is it away for a while?", ""}, // a model that sleeps comes back
-		`vllm:num_requests_waiting{namespace="llm"} > 5`:                                               {Can, "", ""},
-		`rate(vllm:request_success_total{finish_reason="abort"}[5m]) > 0`:                              {Never, "no series of vllm:request_success_total has the label finish_reason: vLLM calls it finished_reason", `rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`},
-		`sum by (finish_reason) (rate(vllm:request_success_total{finish_reason="length"}[5m])) > 0`:    {Never, "finish_reason", `sum by (finished_reason) (rate(vllm:request_success_total{finished_reason="length"}[5m])) > 0`},
-		`rate(vllm:request_success_total{finished_reason="aborted"}[5m]) > 0`:                          {Never, `finished_reason is never "aborted": vLLM knows stop, length, abort, error, repetition`, ""},
-		`vllm:lora_requests_info{running_lora_adapters="a"} > 0`:                                       {Undecided, "only with LoRA adapters", ""},
-		`vllm:num_requests_waiting_by_reason{reason="deferred"} > 0`:                                   {Undecided, "not known whether it has series", ""},
-		`{__name__=~"vllm:.*swapped"} > 0`:                                                             {Never, "has no series", ""},
-		`rate(vllm:request_success_total{finished_reason="abort",namespace="llm"}[5m]) > 0`:            {Undecided, "not known", ""},
-		`rate(vllm:request_success_total{finished_reason="error",namespace="nope"}[5m]) > 0`:           {Never, "none in the last 24 h that meets", ""},
+		// a model that sleeps comes back
+		`vllm:num_requests_waiting{job="old"} > 5`: {
+			Undecided,
+			"is the value right, or is it away for a while?", "",
+		},
+		`vllm:num_requests_waiting{namespace="llm"} > 5`: {Can, "", ""},
+		`rate(vllm:request_success_total{finish_reason="abort"}[5m]) > 0`: {
+			Never,
+			"no series of vllm:request_success_total has the label finish_reason: vLLM calls it finished_reason",
+			`rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`,
+		},
+		`sum by (finish_reason) (rate(vllm:request_success_total{finish_reason="length"}[5m])) > 0`: {
+			Never,
+			"finish_reason", `sum by (finished_reason) (rate(vllm:request_success_total{finished_reason="length"}[5m])) > 0`,
+		},
+		`rate(vllm:request_success_total{finished_reason="aborted"}[5m]) > 0`: {
+			Never,
+			`finished_reason is never "aborted": vLLM knows stop, length, abort, error, repetition`, "",
+		},
+		`vllm:lora_requests_info{running_lora_adapters="a"} > 0`: {
+			Undecided,
+			"only with LoRA adapters", "",
+		},
+		`vllm:num_requests_waiting_by_reason{reason="deferred"} > 0`: {
+			Undecided,
+			"not known whether it has series", "",
+		},
+		`{__name__=~"vllm:.*swapped"} > 0`: {
+			Never,
+			"has no series", "",
+		},
+		`rate(vllm:request_success_total{finished_reason="abort",namespace="llm"}[5m]) > 0`: {
+			Undecided,
+			"not known", "",
+		},
+		`rate(vllm:request_success_total{finished_reason="error",namespace="nope"}[5m]) > 0`: {
+			Never,
+			"none in the last 24 h that meets", "",
+		},
 		`rate(vllm:request_success_total{finish_reason="abort"}[5m]) > 0 or vllm:num_requests_waiting`: {Can, "", ""},
 	} {
 		v, err := Examine(expr, k)
-		if err != nil || v.State != want.state || v.Instead != want.instead || want.why != "" && !strings.Contains(strings.Join(v.Why, "; "), want.why) {
+		if err != nil || v.State != want.state || v.Instead != want.instead ||
+			want.why != "" && !strings.Contains(strings.Join(v.Why, "; "), want.why) {
 			t.Errorf("%s: %v %v, why %q, instead %q", expr, v.State, err, v.Why, v.Instead)
 		}
 	}
@@ -164,7 +244,8 @@ func TestRecordingRulesAreFollowed(t *testing.T) {
 	t.Parallel()
 	k := here()
 	k.Recorded = map[string][]string{
-		"vllm:swapped:sum": {"sum(vllm_num_requests_swapped)"}, "busy": {"vllm:num_requests_waiting > 5"}, "two": {"vllm_num_requests_swapped", "vllm:num_requests_running"},
+		"vllm:swapped:sum": {"sum(vllm_num_requests_swapped)"}, "busy": {"vllm:num_requests_waiting > 5"},
+		"two":  {"vllm_num_requests_swapped", "vllm:num_requests_running"},
 		"loop": {"loop + 1"}, "bad": {"sum("}, "twice:dead": {"vllm:swapped:sum * 2"},
 	}
 	for _, m := range []string{"vllm:swapped:sum", "busy", "two", "loop", "bad", "twice:dead"} {
@@ -199,7 +280,8 @@ func TestTheRoutersSeriesAreNotVLLMs(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	v, err = Examine("vllm:num_requests_swapped > 0", k)
-	if err != nil || v.State != Can || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "only production-stack's router exports vllm:num_requests_swapped here") {
+	if err != nil || v.State != Can || len(v.Notes) != 1 ||
+		!strings.Contains(v.Notes[0], "only production-stack's router exports vllm:num_requests_swapped here") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	asked, err := Selectors("vllm:num_requests_swapped > 0")
@@ -211,19 +293,20 @@ func TestTheRoutersSeriesAreNotVLLMs(t *testing.T) {
 func TestNotesAreNoVerdict(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]string{
-		`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 3`:       "3 lies inside the bucket from 2.5 to 5 of vllm:time_to_first_token_seconds",
-		`histogram_quantile(0.95, sum by (le) (rate(vllm:request_queue_time_seconds_bucket[5m]))) > 0.1`:      "0.1 lies inside the bucket from 0 to 0.3",
-		`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5`:     "",
-		`sum(rate(vllm:generation_tokens_total[5m])) < 100`:                                                   "is true on every idle server",
-		`increase(vllm:request_success_total[5m]) == 0`:                                                       "is true on every idle server",
-		`increase(vllm:request_success_total[5m]) == 0 and vllm:num_requests_waiting > 0`:                     "",
-		`rate(vllm:generation_tokens_total[5m]) < 0.5 * rate(vllm:generation_tokens_total[5m] offset 1d)`:     "",
-		`rate(vllm:prefix_cache_hits_total[5m]) / rate(vllm:prefix_cache_queries_total[5m]) < 0.1`:            "",
-		`rate(vllm:generation_tokens_total[5m]) / rate(vllm:request_success_total[5m]) < 10`:                  "",
-		`rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`:                                   "does not count clients that went away",
-		`absent(vllm:num_requests_swapped)`:                                                                   "absent(vllm:num_requests_swapped) fires all the time: vllm:num_requests_swapped has no series",
-		`vllm:num_requests_waiting > 5`:                                                                       "",
-		`histogram_quantile(0.95, sum by (le) (rate(vllm_time_to_first_token_seconds_bucket[5m]))) > 3`:       "3 lies inside the bucket", // about the correction
+		`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 3`:   "3 lies inside the bucket from 2.5 to 5 of vllm:time_to_first_token_seconds",
+		`histogram_quantile(0.95, sum by (le) (rate(vllm:request_queue_time_seconds_bucket[5m]))) > 0.1`:  "0.1 lies inside the bucket from 0 to 0.3",
+		`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5`: "",
+		`sum(rate(vllm:generation_tokens_total[5m])) < 100`:                                               "is true on every idle server",
+		`increase(vllm:request_success_total[5m]) == 0`:                                                   "is true on every idle server",
+		`increase(vllm:request_success_total[5m]) == 0 and vllm:num_requests_waiting > 0`:                 "",
+		`rate(vllm:generation_tokens_total[5m]) < 0.5 * rate(vllm:generation_tokens_total[5m] offset 1d)`: "",
+		`rate(vllm:prefix_cache_hits_total[5m]) / rate(vllm:prefix_cache_queries_total[5m]) < 0.1`:        "",
+		`rate(vllm:generation_tokens_total[5m]) / rate(vllm:request_success_total[5m]) < 10`:              "",
+		`rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`:                               "does not count clients that went away",
+		`absent(vllm:num_requests_swapped)`:                                                               "absent(vllm:num_requests_swapped) fires all the time: vllm:num_requests_swapped has no series",
+		`vllm:num_requests_waiting > 5`:                                                                   "",
+		// about the correction
+		`histogram_quantile(0.95, sum by (le) (rate(vllm_time_to_first_token_seconds_bucket[5m]))) > 3`:       "3 lies inside the bucket",
 		`rate(vllm:generation_tokens_total[5m]) <= 0 unless sum without (a) (vllm:num_requests_running) == 0`: "",
 	} {
 		v, err := Examine(expr, here())
@@ -308,12 +391,18 @@ func FuzzExamine(f *testing.F) {
 		f.Add(tc.expr, true)
 	}
 	for _, expr := range []string{
-		"vllm:kv_cache_usage_perc > 95", "vllm:time_to_first_token_seconds > 1", "-vllm_queue_depth ^ 2 < -1", "sum by (finish_reason) (vllm_finished_request_total)",
-		"vllm_prefix_cache_hit_rate[5m:1m]", "max_over_time(vllm_prefix_cache_hit_rate[5m] @ end() offset -1m) < 1", `{__name__="vllm_queue_depth",job=~"a|b"}`,
-		"rate(vllm:generation_tokens_created[5m]) > 1", "vllm_gpu_utilization ^ 2", "scalar(vllm_queue_depth) > bool 1", "topk(vllm_queue_depth, up)",
-		`label_replace(vllm_gpu_utilization, "a", "b", "c", "d") > 0`, "vllm_queue_depth and on () vllm_ttft_seconds_sum", "vector(time()) < 0", `{"vllm_queue_depth"} > 0`,
-		"rate(vllm_num_requests_swapped[5m+1m] anchored) > 0", "vllm_queue_depth + fill(0) vllm_ttft_seconds_sum > 1", "info(vllm_queue_depth, {a=\"b\"})",
-		"rate(vllm_output_tokens_total[5m]) < 1 and rate(vllm_requests_completed_total[5m]) * 60 < 100", "NaN > 1", "vllm_num_requests_swapped{a=\"\\n\"} > Inf",
+		"vllm:kv_cache_usage_perc > 95", "vllm:time_to_first_token_seconds > 1", "-vllm_queue_depth ^ 2 < -1",
+		"sum by (finish_reason) (vllm_finished_request_total)",
+		"vllm_prefix_cache_hit_rate[5m:1m]", "max_over_time(vllm_prefix_cache_hit_rate[5m] @ end() offset -1m) < 1",
+		`{__name__="vllm_queue_depth",job=~"a|b"}`,
+		"rate(vllm:generation_tokens_created[5m]) > 1", "vllm_gpu_utilization ^ 2", "scalar(vllm_queue_depth) > bool 1",
+		"topk(vllm_queue_depth, up)",
+		`label_replace(vllm_gpu_utilization, "a", "b", "c", "d") > 0`, "vllm_queue_depth and on () vllm_ttft_seconds_sum",
+		"vector(time()) < 0", `{"vllm_queue_depth"} > 0`,
+		"rate(vllm_num_requests_swapped[5m+1m] anchored) > 0", "vllm_queue_depth + fill(0) vllm_ttft_seconds_sum > 1",
+		"info(vllm_queue_depth, {a=\"b\"})",
+		"rate(vllm_output_tokens_total[5m]) < 1 and rate(vllm_requests_completed_total[5m]) * 60 < 100", "NaN > 1",
+		"vllm_num_requests_swapped{a=\"\\n\"} > Inf",
 	} {
 		f.Add(expr, true)
 		f.Add(expr, false)

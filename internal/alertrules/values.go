@@ -228,7 +228,8 @@ func impossible(n *parser.BinaryExpr, l, r value) string {
 	if limit != "" && (n.Op != parser.EQLC || l.hi < r.lo) {
 		return fmt.Sprintf("%s, so %s can never be true", limit, cut(n.String()))
 	}
-	return fmt.Sprintf("%s can never be true: its left side is %s and its right side %s", cut(n.String()), l.text(), r.text())
+	return fmt.Sprintf("%s can never be true: its left side is %s and its right side %s", cut(n.String()), l.text(),
+		r.text())
 }
 
 // text says which values there can be.

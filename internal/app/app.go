@@ -88,7 +88,8 @@ func New(ctx context.Context, opts Options) (*App, error) {
 
 func (a *App) build(ctx context.Context) error {
 	cfg, log := a.opts.Config, a.opts.Logger
-	a.panics = rescue.NewLog(log, remediation.PartInbox, remediation.PartIncidents, notify.Part, slack.Part, store.Part, partPlaybooks, partPrune, partMetrics)
+	a.panics = rescue.NewLog(log, remediation.PartInbox, remediation.PartIncidents, notify.Part, slack.Part, store.Part,
+		partPlaybooks, partPrune, partMetrics)
 	owner, err := ownerName()
 	if err != nil {
 		return err
@@ -122,9 +123,13 @@ func (a *App) build(ctx context.Context) error {
 	a.collector = parts.collector
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.playbooks.panics = a.panics
-	a.engine, err = remediation.New(remediation.Config{Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy, Timing: cfg.Timing, FreeCuts: a.opts.FreeCuts}, remediation.Deps{
-		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{Collector: a.collector}, Playbooks: a.playbooks,
-		Live: parts.live, DryRun: parts.dryRun, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
+	a.engine, err = remediation.New(remediation.Config{
+		Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy,
+		Timing: cfg.Timing, FreeCuts: a.opts.FreeCuts,
+	}, remediation.Deps{
+		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{Collector: a.collector},
+		Playbooks: a.playbooks,
+		Live:      parts.live, DryRun: parts.dryRun, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
 	})
 	if err != nil {
 		return err
@@ -176,7 +181,9 @@ func (a *App) Start(ctx context.Context) {
 	background("prune", func(ctx context.Context) error {
 		return prune(ctx, rescued{a.store, a.panics}, a.opts.Logger.With("part", "store"), a.store.Now)
 	})
-	background("playbooks", func(ctx context.Context) error { return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery)) })
+	background("playbooks", func(ctx context.Context) error {
+		return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery))
+	})
 	if a.slack != nil {
 		background("slack interactions", a.slack.interactions.Run)
 	}
@@ -200,7 +207,9 @@ func (a *App) Stop(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		errs = append(errs, fmt.Errorf("the work under way did not end in time; it goes on from the store at the next start: %w", context.Cause(ctx)))
+		errs = append(errs,
+			fmt.Errorf("the work under way did not end in time; it goes on from the store at the next start: %w",
+				context.Cause(ctx)))
 	}
 	return errors.Join(append(errs, a.close())...)
 }

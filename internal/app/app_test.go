@@ -53,7 +53,8 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 		t.Fatal(err)
 	}
 	env := map[string]string{"HOOK": "hook-secret", "VIEW": "view-secret"}
-	cfg, err := config.Load(path, config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
+	cfg, err := config.Load(path,
+		config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,8 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	if d := cmp.Diff(names("(?m)^# TYPE (vllm_medic_[a-z_]+) ", shown), names("(?m)^\\| `(vllm_medic_[a-z_]+)[`{]", string(page))); d != "" {
+	if d := cmp.Diff(names("(?m)^# TYPE (vllm_medic_[a-z_]+) ", shown),
+		names("(?m)^\\| `(vllm_medic_[a-z_]+)[`{]", string(page))); d != "" {
 		t.Errorf("(-listener +docs/operations.md):\n%s", d)
 	}
 }
@@ -204,7 +206,8 @@ func TestTwoListenersOnOneAddressAreRefusedClearly(t *testing.T) {
 	opts := options(t)
 	opts.Config.Listen.Ops = l.Addr().String()
 	_, err = app.New(t.Context(), opts)
-	if err == nil || !strings.Contains(err.Error(), "listen.ops") || !strings.Contains(err.Error(), "an address of its own") {
+	if err == nil || !strings.Contains(err.Error(), "listen.ops") ||
+		!strings.Contains(err.Error(), "an address of its own") {
 		t.Errorf("New = %v", err)
 	}
 }

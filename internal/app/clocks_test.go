@@ -55,7 +55,8 @@ func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 	begin := func(wrong time.Duration) *looks {
 		s := storetest.Open(t, u, func(o *store.Options) { o.Clock = func() time.Time { return time.Now().Add(wrong) } }) //nolint:contextcheck // the store outlives the call
 		l := &looks{Store: s}
-		d, err := notify.New(notify.Config{Owner: wrong.String(), Now: s.Now, Sweep: 20 * time.Millisecond}, l, s, slack, slog.New(slog.DiscardHandler))
+		d, err := notify.New(notify.Config{Owner: wrong.String(), Now: s.Now, Sweep: 20 * time.Millisecond}, l, s, slack,
+			slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,9 @@ type looks struct {
 	n, claimed atomic.Int64
 }
 
-func (l *looks) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+func (l *looks) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Message, error) {
 	out, err := l.Store.ClaimMessages(ctx, owner, now, lease, limit)
 	l.claimed.Add(int64(len(out)))
 	l.n.Add(1)
@@ -120,7 +123,8 @@ func TestTheBotGoesByTheStoresTime(t *testing.T) {
 	}
 	a := run(t, opts)
 	begin := stored.Now()
-	if code, body := ask(t, http.MethodPost, "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+	if code, body := ask(t, http.MethodPost, "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret",
+		payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
 	var seen struct {

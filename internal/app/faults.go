@@ -22,8 +22,9 @@ const (
 
 // The metrics of what goes wrong in the program itself. docs/operations.md says what to do about each.
 var (
-	descPanics  = desc("panics_total", "Internal errors that were caught, by the part of the program.", "part")
-	descHung    = desc("turns_hung", "Turns on incidents that were given up because they did not end, and have not ended since.")
+	descPanics = desc("panics_total", "Internal errors that were caught, by the part of the program.", "part")
+	descHung   = desc("turns_hung",
+		"Turns on incidents that were given up because they did not end, and have not ended since.")
 	descGivenUp = desc("turns_given_up_total", "Turns on incidents that were given up because they did not end.")
 )
 

@@ -55,10 +55,15 @@ func TestAPanicInTheBackgroundIsCountedAndEndsNothing(t *testing.T) {
 			if len(x.GetLabel()) > 0 {
 				label = x.GetLabel()[0].GetValue()
 			}
-			got = append(got, strings.TrimPrefix(f.GetName(), "vllm_medic_")+" "+label+" "+formatCount(x.GetCounter().GetValue()+x.GetGauge().GetValue()))
+			got = append(got,
+				strings.TrimPrefix(f.GetName(), "vllm_medic_")+" "+label+" "+
+					formatCount(x.GetCounter().GetValue()+x.GetGauge().GetValue()))
 		}
 	}
-	want := []string{"panics_total metrics 1", "panics_total prune 1", "panics_total store 0", "turns_given_up_total  3", "turns_hung  1"}
+	want := []string{
+		"panics_total metrics 1", "panics_total prune 1", "panics_total store 0", "turns_given_up_total  3",
+		"turns_hung  1",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

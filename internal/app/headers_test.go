@@ -54,7 +54,8 @@ func TestEveryAnswerForbidsToKeepAndToGuess(t *testing.T) {
 		{"DELETE", api + "/api/v1/alertmanager", "hook-secret"},
 	} {
 		code, _, h := answer(t, tc.method, tc.url, tc.token, "")
-		if d := cmp.Diff(want, []string{h.Get("Cache-Control"), h.Get("Referrer-Policy"), h.Get("X-Content-Type-Options")}); d != "" {
+		if d := cmp.Diff(want,
+			[]string{h.Get("Cache-Control"), h.Get("Referrer-Policy"), h.Get("X-Content-Type-Options")}); d != "" {
 			t.Errorf("%s %s: %d (-want +got):\n%s", tc.method, tc.url, code, d)
 		}
 	}

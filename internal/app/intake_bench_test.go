@@ -44,9 +44,11 @@ func groupBody(group int) []byte {
 "generatorURL":"http://prometheus:9090/graph?g0.expr=histogram_quantile%%280.95%%2C+sum+by+%%28le%%29+%%28rate%%28vllm%%3Atime_to_first_token_seconds_bucket%%5B5m%%5D%%29%%29%%29+%%3E+2&g0.tab=1",
 "fingerprint":"%08x%08x"}`, group, n, group, n, group, n)
 	}
-	return fmt.Appendf(nil, `{"version":"4","groupKey":"{}/{team=\"inference\"}:{alertname=\"vLLMHighTTFT\", group=\"%d\"}","truncatedAlerts":0,"status":"firing","receiver":"vllm-medic",
+	return fmt.Appendf(nil,
+		`{"version":"4","groupKey":"{}/{team=\"inference\"}:{alertname=\"vLLMHighTTFT\", group=\"%d\"}","truncatedAlerts":0,"status":"firing","receiver":"vllm-medic",
 "notification_reason":"first notification","groupLabels":{"alertname":"vLLMHighTTFT"},"commonLabels":{"alertname":"vLLMHighTTFT","cluster":"eu-1","job":"vllm","model_name":"llama","namespace":"llm","severity":"warning"},
-"commonAnnotations":{"summary":"llama is slow to answer"},"externalURL":"http://alertmanager:9093","alerts":[%s]}`, group, strings.Join(alerts, ","))
+"commonAnnotations":{"summary":"llama is slow to answer"},"externalURL":"http://alertmanager:9093","alerts":[%s]}`,
+		group, strings.Join(alerts, ","))
 }
 
 // load posts b.N bodies over storm connections and reports how many a second were answered with 200, and what one took
@@ -61,7 +63,9 @@ func load(b *testing.B, addr, path string, beside func() time.Duration) {
 	for n := range storm {
 		wg.Go(func() {
 			body := groupBody(n)
-			request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: medic\r\nAuthorization: Bearer hook-secret\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			request := fmt.Appendf(nil,
+				"POST %s HTTP/1.1\r\nHost: medic\r\nAuthorization: Bearer hook-secret\r\nContent-Type: "+
+					"application/json\r\nContent-Length: %d\r\n\r\n%s",
 				path, len(body), body)
 			if err := post(b.Context(), addr, request, &left, &later); err != nil {
 				b.Error(err)
@@ -135,7 +139,8 @@ func BenchmarkIntake(b *testing.B) {
 	})
 	b.Run("stored-only", func(b *testing.B) {
 		s := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "medic.db"))
-		h, err := webhook.New(credential.Credential{BearerToken: "hook-secret"}, s, slog.New(slog.DiscardHandler), time.Now, prometheus.NewRegistry())
+		h, err := webhook.New(credential.Credential{BearerToken: "hook-secret"}, s, slog.New(slog.DiscardHandler), time.Now,
+			prometheus.NewRegistry())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -191,7 +196,9 @@ func debianWebhook(b *testing.B, status string) {
 		b.Skip("Debian's webhook is not installed (apt-get install webhook)")
 	}
 	hooks := filepath.Join(b.TempDir(), "hooks.json")
-	config := fmt.Sprintf(`[{"id":"am","execute-command":"/bin/true","trigger-rule":{"match":{"type":"value","value":%q,"parameter":{"source":"payload","name":"status"}}}}]`, status)
+	config := fmt.Sprintf(
+		`[{"id":"am","execute-command":"/bin/true","trigger-rule":{"match":{"type":"value","value":%q,"parameter":{"source":"payload","name":"status"}}}}]`, status,
+	)
 	if err := os.WriteFile(hooks, []byte(config), 0o600); err != nil {
 		b.Fatal(err)
 	}

@@ -65,7 +65,8 @@ func forReading(opts Options) (*rest.Config, error) {
 	}
 	files := filepath.SplitList(opts.Kubeconfig)
 	if !slices.ContainsFunc(files, exists) { // of several, one that is missing is left out, as kubectl does
-		return nil, fmt.Errorf("KUBECONFIG names %s, %s", opts.Kubeconfig, map[bool]string{true: "which does not exist", false: "none of which exists"}[len(files) == 1])
+		return nil, fmt.Errorf("KUBECONFIG names %s, %s", opts.Kubeconfig,
+			map[bool]string{true: "which does not exist", false: "none of which exists"}[len(files) == 1])
 	}
 	rc, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{Precedence: files}, &clientcmd.ConfigOverrides{}).ClientConfig()
@@ -101,7 +102,8 @@ func CheckKubeconfig(path, context string) error {
 	case file.Contexts[name] == nil:
 		return fmt.Errorf("%s has no context %q; it has %s", path, name, strings.Join(have, ", "))
 	}
-	if _, err := clientcmd.NewDefaultClientConfig(*file, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig(); err != nil {
+	if _, err := clientcmd.NewDefaultClientConfig(*file,
+		&clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig(); err != nil {
 		return fmt.Errorf("cannot be used: %w", err)
 	}
 	return nil

@@ -39,7 +39,8 @@ func full() []byte {
 		if n > 0 {
 			out.WriteByte(',')
 		}
-		out.Write(regexp.MustCompile(`"fingerprint":"[0-9a-f]{8}`).ReplaceAll(alerts, fmt.Appendf(nil, `"fingerprint":"%08x`, n)))
+		out.Write(regexp.MustCompile(`"fingerprint":"[0-9a-f]{8}`).ReplaceAll(alerts,
+			fmt.Appendf(nil, `"fingerprint":"%08x`, n)))
 	}
 	out.Write(tail)
 	return out.Bytes()

@@ -71,7 +71,8 @@ func (a *App) listen(ctx context.Context) error {
 func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("listen.%s: %w; each listener needs an address of its own, which nothing else on this machine has", name, err)
+		return fmt.Errorf("listen.%s: %w; each listener needs an address of its own, which nothing else on this machine has",
+			name, err)
 	}
 	if err != nil {
 		return fmt.Errorf("listen.%s: %w", name, err)
@@ -84,8 +85,9 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 		l = tls.NewListener(l, tc)
 	}
 	a.servers = append(a.servers, &server{name: name, listener: l, http: &http.Server{
-		Handler: headIsGet(routes), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 40 * time.Second,
-		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 32 << 10,
+		Handler: headIsGet(routes), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: 40 * time.Second,
+		IdleTimeout:  60 * time.Second, MaxHeaderBytes: 32 << 10,
 	}})
 	return nil
 }
@@ -121,7 +123,8 @@ func (a *App) newEcho() *echo.Echo {
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
 		DisablePrintStack: true,
 		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
-			a.opts.Logger.ErrorContext(c.Request().Context(), "a request panicked", "path", c.Path(), "err", err, "stack", string(stack))
+			a.opts.Logger.ErrorContext(c.Request().Context(), "a request panicked", "path", c.Path(), "err", err, "stack",
+				string(stack))
 			return err
 		},
 	}))
@@ -162,7 +165,8 @@ func (a *App) apiRoutes() (http.Handler, error) {
 		return false
 	}
 	pages, err := web.New(web.Deps{
-		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.playbooks.notice, Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.playbooks.notice,
+		Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -186,7 +190,8 @@ func (a *App) opsRoutes() (http.Handler, error) {
 	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{})))
 	e.GET("/healthz", func(c echo.Context) error {
 		if stuck := a.liveness.stuck(); len(stuck) > 0 {
-			a.opts.Logger.ErrorContext(c.Request().Context(), "a loop of the bot is stuck; it should be restarted", "reason", strings.Join(stuck, "; "))
+			a.opts.Logger.ErrorContext(c.Request().Context(), "a loop of the bot is stuck; it should be restarted", "reason",
+				strings.Join(stuck, "; "))
 			return echo.NewHTTPError(http.StatusServiceUnavailable, "stuck: "+strings.Join(stuck, "; "))
 		}
 		return c.String(http.StatusOK, "ok\n")

@@ -39,7 +39,11 @@ func TestHealthAndReadinessSayDifferentThings(t *testing.T) {
 		healthy, told string
 	}{
 		{"all is well", 0, nil, 200, 200, "ok", "ready"},
-		{"the store is down", 0, &store.NotReadyError{Reason: "the disk is full", Err: errors.New("dial tcp 10.0.0.9:5432: refused")}, 200, 503, "ok", "the disk is full"},
+		{
+			"the store is down", 0,
+			&store.NotReadyError{Reason: "the disk is full", Err: errors.New("dial tcp 10.0.0.9:5432: refused")}, 200, 503, "ok",
+			"the disk is full",
+		},
 		{"the loops are stuck", time.Hour, nil, 503, 200, "inbox: no sign of life for 1h0m0s", "ready"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,7 +65,8 @@ func TestHealthAndReadinessSayDifferentThings(t *testing.T) {
 			}{"/healthz": {tt.health, tt.healthy}, "/readyz": {tt.ready, tt.told}} {
 				w := httptest.NewRecorder()
 				ops.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-				if w.Code != want.code || !strings.Contains(w.Body.String(), want.text) || strings.Contains(w.Body.String(), "10.0.0.9") {
+				if w.Code != want.code || !strings.Contains(w.Body.String(), want.text) ||
+					strings.Contains(w.Body.String(), "10.0.0.9") {
 					t.Errorf("%s: %d %s", path, w.Code, w.Body)
 				}
 			}

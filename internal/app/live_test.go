@@ -86,7 +86,8 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(path, config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
+	cfg, err := config.Load(path,
+		config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,8 @@ func TestLiveAsksTheOthersWhenThereIsNoCluster(t *testing.T) {
 	for _, f := range found {
 		said[f.Where] = f
 	}
-	if f := said["kubernetes"]; f.Good || f.Unasked || !strings.Contains(f.Text, "not in a cluster") || !strings.Contains(f.Text, "KUBECONFIG") {
+	if f := said["kubernetes"]; f.Good || f.Unasked || !strings.Contains(f.Text, "not in a cluster") ||
+		!strings.Contains(f.Text, "KUBECONFIG") {
 		t.Errorf("Kubernetes: %+v", f)
 	}
 	if f := said["slack"]; !f.Good {
@@ -140,7 +142,8 @@ func TestLiveTakesTheKubeconfigOfTheShell(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	s := fakeslack.Start(t, fakeslack.Options{})
 	opts := liveOptions(t, s, "", "C0INCIDENTS", "", "kubernetes: {}\nmode: approve\n")
-	opts.Kubeconfig = filepath.Join(t.TempDir(), "none") + string(filepath.ListSeparator) + filepath.Join("testdata", "kubeconfig.yaml")
+	opts.Kubeconfig = filepath.Join(t.TempDir(), "none") + string(filepath.ListSeparator) + filepath.Join("testdata",
+		"kubeconfig.yaml")
 	found, err := app.Live(t.Context(), opts)
 	if err != nil || strings.Contains(fmt.Sprint(found), "not in a cluster") {
 		t.Errorf("%v %+v", err, found)

@@ -25,7 +25,11 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 	}
 	var out []Finding
 	if _, err := KubernetesConfig(opts.Config); err != nil {
-		out = append(out, Finding{Where: "rights", Unasked: true, Text: "asked as the user of KUBECONFIG; run this in the bot's pod to ask as the bot"})
+		out = append(out,
+			Finding{
+				Where: "rights", Unasked: true,
+				Text: "asked as the user of KUBECONFIG; run this in the bot's pod to ask as the bot",
+			})
 	}
 	for _, p := range opts.Config.Pools {
 		usable := p
@@ -40,7 +44,9 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 			out = append(out, poolRights(ctx, registry, p, usable))
 		}
 	}
-	return append(out, askRights(ctx, registry, "rights, people", "approvals, pauses and reads with a Kubernetes token work", PeopleRights())), nil
+	return append(out,
+		askRights(ctx, registry, "rights, people", "approvals, pauses and reads with a Kubernetes token work",
+			PeopleRights())), nil
 }
 
 // noAnswer says that the API server does not answer: each line about knobs and rights would say the same.
@@ -70,7 +76,9 @@ func samples(kind incident.StepKind) []incident.StepRequest {
 
 // liveKnob proposes a small step as the bot would in the pool's mode. never says that the knob can't be adjusted as
 // things are.
-func liveKnob(ctx context.Context, registry *actions.Registry, p incident.Pool, kind incident.StepKind) (f Finding, never bool) {
+func liveKnob(ctx context.Context, registry *actions.Registry, p incident.Pool, kind incident.StepKind) (f Finding,
+	never bool,
+) {
 	f = Finding{Where: fmt.Sprintf("knob %s, pool %s", kind, p.Name)}
 	propose := registry.DryRun().Propose
 	if p.Mode == incident.ModeApprove || p.Mode == incident.ModeAuto {

@@ -88,7 +88,8 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 		may("list", "", "pods", "", w.Namespace, "", noPods, required),
 		may("get", "", "pods", "log", w.Namespace, "", "the last lines of a crashed container aren't shown", optional),
 		may("list", "", "events", "", w.Namespace, "", "recent warnings aren't shown", required),
-		may("list", "autoscaling.aibrix.ai", "podautoscalers", "", "", "", "whether one of another namespace scales the workload isn't known", optional),
+		may("list", "autoscaling.aibrix.ai", "podautoscalers", "", "", "",
+			"whether one of another namespace scales the workload isn't known", optional),
 		may("list", "", "events", "", "default", "", "events of the nodes aren't shown", optional),
 	}
 	for _, kind := range append(cluster.InstalledAutoscalers(), cluster.HPA) {
@@ -97,15 +98,19 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 	switch {
 	case at.Group == "apps" && at.Resource == "deployments":
 		out = append(out,
-			may("get", "apps", "replicasets", "", w.Namespace, "", "the pool of an alert that names a pod isn't found", required),
+			may("get", "apps", "replicasets", "", w.Namespace, "", "the pool of an alert that names a pod isn't found",
+				required),
 			may("list", "apps", "replicasets", "", w.Namespace, "", "what the last rollout changed isn't shown", optional))
 	case at.Group == "apps" && at.Resource == "statefulsets", at.Group == "leaderworkerset.x-k8s.io":
-		out = append(out, may("list", "apps", "controllerrevisions", "", w.Namespace, "", "what the last rollout changed isn't shown", optional))
+		out = append(out,
+			may("list", "apps", "controllerrevisions", "", w.Namespace, "", "what the last rollout changed isn't shown",
+				optional))
 	}
 	if at.Group != "apps" {
 		out = append(out,
 			may("get", at.Group, at.Resource, "scale", w.Namespace, w.Name, "how many replicas are ready isn't known", optional),
-			may("get", "apiextensions.k8s.io", "customresourcedefinitions", "", "", "", "where the kind keeps its replicas isn't known, nor who sets them", optional))
+			may("get", "apiextensions.k8s.io", "customresourcedefinitions", "", "", "",
+				"where the kind keeps its replicas isn't known, nor who sets them", optional))
 	}
 	return out, nil
 }
@@ -114,8 +119,14 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 func PeopleRights() []Right {
 	const nobody = "nobody can approve, pause or read with a Kubernetes token; Slack still works"
 	return []Right{
-		{ResourceAttributes: authorizationv1.ResourceAttributes{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}, Without: nobody},
-		{ResourceAttributes: authorizationv1.ResourceAttributes{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, Without: nobody},
+		{ResourceAttributes: authorizationv1.ResourceAttributes{
+			Verb: "create", Group: "authentication.k8s.io",
+			Resource: "tokenreviews",
+		}, Without: nobody},
+		{ResourceAttributes: authorizationv1.ResourceAttributes{
+			Verb: "create", Group: "authorization.k8s.io",
+			Resource: "subjectaccessreviews",
+		}, Without: nobody},
 	}
 }
 
@@ -167,11 +178,13 @@ func askRights(ctx context.Context, registry *actions.Registry, where, complete 
 		} else {
 			missing++
 		}
-		f.More = append(f.More, fmt.Sprintf("%s: %s. Without it, %s.", kind, actions.RightText(r.ResourceAttributes), r.Without))
+		f.More = append(f.More,
+			fmt.Sprintf("%s: %s. Without it, %s.", kind, actions.RightText(r.ResourceAttributes), r.Without))
 	}
 	switch {
 	case missing > 0:
-		f.Good, f.Text = false, fmt.Sprintf("the bot lacks %s (deploy/kubernetes/rbac.yaml has them all)", rightsCount(missing))
+		f.Good, f.Text = false,
+			fmt.Sprintf("the bot lacks %s (deploy/kubernetes/rbac.yaml has them all)", rightsCount(missing))
 	case optional > 0:
 		f.Caution, f.Text = true, fmt.Sprintf("%s; %s left out", complete, rightsCount(optional))
 	}

@@ -31,7 +31,10 @@ func TestLiveSaysThatThePoolsRouteIsNotNamed(t *testing.T) {
 	if err := prom.Load(now.Add(-10*time.Minute), 15*time.Second, []promembed.Series{
 		{Series: `vllm:num_requests_running{namespace="llm",pod="a",model_name="llama",engine="0"}`, Values: "3x40"},
 		{Series: `vllm:kv_cache_usage_perc{namespace="llm",pod="a",model_name="llama",engine="0"}`, Values: "0.3x40"},
-		{Series: `namespace_httproute:gateway_cancels:ratio_increase5m{namespace="llm",httproute="llama"}`, Values: "0.02x40"},
+		{
+			Series: `namespace_httproute:gateway_cancels:ratio_increase5m{namespace="llm",httproute="llama"}`,
+			Values: "0.02x40",
+		},
 		{Series: `namespace_httproute:gateway_cancels:ratio_increase5m{namespace="llm",httproute="web"}`, Values: "0.6x40"},
 	}); err != nil {
 		t.Fatal(err)

@@ -39,10 +39,12 @@ func liveRules(ctx context.Context, c *evidence.Collector) Finding {
 		f.Text = fmt.Sprintf("%s loaded, but their metrics could not be checked: %v", vllmRules(len(rules)), err)
 		return f
 	case len(rules) == 0:
-		f.Unasked, f.Text = true, "no vLLM alert rule is loaded here; deploy/prometheus/rules has some. A ruler elsewhere may have others"
+		f.Unasked, f.Text = true,
+			"no vLLM alert rule is loaded here; deploy/prometheus/rules has some. A ruler elsewhere may have others"
 		return f
 	case !scraped:
-		f.Text = fmt.Sprintf("%s loaded, and no vLLM metric in the last 24 h: none can fire until Prometheus scrapes the servers", vllmRules(len(rules)))
+		f.Text = fmt.Sprintf("%s loaded, and no vLLM metric in the last 24 h: none can fire until Prometheus scrapes "+
+			"the servers", vllmRules(len(rules)))
 		return f
 	}
 	never := 0

@@ -25,7 +25,10 @@ func TestLiveJudgesAlertRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := promtest.NewExporter(t, "vllm:num_requests_running{model_name=\"m\",engine=\"0\"} 1\nvllm:num_requests_waiting{model_name=\"m\",engine=\"0\"} 1\nvllm:kv_cache_usage_perc{model_name=\"m\",engine=\"0\"} 0.5\n")
+	server := promtest.NewExporter(t,
+		"vllm:num_requests_running{model_name=\"m\",engine=\"0\"} "+
+			"1\nvllm:num_requests_waiting{model_name=\"m\",engine=\"0\"} "+
+			"1\nvllm:kv_cache_usage_perc{model_name=\"m\",engine=\"0\"} 0.5\n")
 	targets := []promtest.Target{{Address: server.Address()}}
 	const alive = `groups: [{name: g, rules: [{alert: A, expr: "vllm:num_requests_waiting > 5"}, {alert: B, expr: "vllm:kv_cache_usage_perc * on (job) vllm:num_requests_running{job=\"x\"} > 1"}]}]`
 	const notes = `groups: [{name: g, rules: [{alert: A, expr: "absent(vllm:num_requests_swapped)"}, {alert: B, expr: "rate(vllm:nixl_num_failed_transfers_total[5m]) > 0"}]}]`
@@ -41,7 +44,10 @@ func TestLiveJudgesAlertRules(t *testing.T) {
 		{"a label of nobody now", scraped(targets, alive), "2 vLLM alert rules loaded, 0 can never fire", true, false, 1},
 		{"only notes", scraped(targets, notes), "2 vLLM alert rules loaded, 0 can never fire", true, false, 2},
 		{"no rules", scraped(targets), "no vLLM alert rule is loaded here", false, true, 0},
-		{"nothing scraped", scraped(nil, alive), "2 vLLM alert rules loaded, and no vLLM metric in the last 24 h", false, false, 0},
+		{
+			"nothing scraped", scraped(nil, alive), "2 vLLM alert rules loaded, and no vLLM metric in the last 24 h", false,
+			false, 0,
+		},
 		{"nobody there", func(*testing.T) string { return "http://127.0.0.1:1" }, "refused", false, false, 0},
 		{"a login page", loginPage, "not JSON", false, false, 0},
 	} {
@@ -96,7 +102,8 @@ func rulesFinding(t *testing.T, address string) app.Finding {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "medic.yaml")
-	text := fmt.Sprintf("listen: {api: \"127.0.0.1:0\"}\nprometheus: {url: %q, timeout: 5s, deadline: 10s}\nmode: dry-run\npools: [{name: m, match: {model_name: m}, matchers: {model_name: m}}]\n", address)
+	text := fmt.Sprintf("listen: {api: \"127.0.0.1:0\"}\nprometheus: {url: %q, timeout: 5s, deadline: 10s}\nmode: "+
+		"dry-run\npools: [{name: m, match: {model_name: m}, matchers: {model_name: m}}]\n", address)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +111,8 @@ func rulesFinding(t *testing.T, address string) app.Finding {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := app.Live(context.WithoutCancel(t.Context()), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
+	found, err := app.Live(context.WithoutCancel(t.Context()),
+		app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

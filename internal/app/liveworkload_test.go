@@ -20,9 +20,15 @@ func TestAWorkloadWhoseReadinessIsNotKnownIsNoError(t *testing.T) {
 		{"known", incident.Cluster{Replicas: &two, ReadyReplicas: &one}, true, "1 of 2 ready"},
 		{"not known", incident.Cluster{Replicas: &two}, true, "how many are ready isn't known"},
 		{"no number", incident.Cluster{}, false, "does not say how many replicas"},
-		{"not read", incident.Cluster{Replicas: &two, ReadyReplicas: &two, Error: "the right to list pods is missing"}, false, "the right to list pods is missing"},
+		{
+			"not read",
+			incident.Cluster{Replicas: &two, ReadyReplicas: &two, Error: "the right to list pods is missing"},
+			false,
+			"the right to list pods is missing",
+		},
 	} {
-		if f := workloadFinding(incident.Pool{Name: "chat"}, tt.cluster); f.Good != tt.good || !strings.Contains(f.Text, tt.want) {
+		if f := workloadFinding(incident.Pool{Name: "chat"}, tt.cluster); f.Good != tt.good ||
+			!strings.Contains(f.Text, tt.want) {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
 	}

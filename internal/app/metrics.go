@@ -41,24 +41,29 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // The metrics of the store. docs/operations.md says what to do about each.
 var (
-	descUp                = desc("store_up", "1 when the store takes commits and could be counted for this scrape, else 0; without a count the other metrics of the store are missing.")
+	descUp = desc("store_up",
+		"1 when the store takes commits and could be counted for this scrape, else 0; without a count the other metrics of "+
+			"the store are missing.")
 	descDeliveriesWaiting = desc("deliveries_waiting", "Deliveries of Alertmanager that are not yet part of an incident.")
 	descDeliveriesDead    = desc("deliveries_dead", "Deliveries of Alertmanager that were given up.")
-	descOldest            = desc("deliveries_oldest_waiting_seconds", "Age of the oldest waiting delivery; 0 when none waits.")
-	descIncidents         = desc("incidents_open", "Open incidents by state.", "state")
-	descUnreadable        = desc("incidents_unreadable", "Incidents in the store that this program cannot read.")
-	descWrites            = desc("writes", "Writes in the store by result; open are those that have not ended.", "result")
-	descMessages          = desc("messages_waiting", "Incident messages that are not up to date.")
-	descMessagesGivenUp   = desc("messages_given_up", "Incident messages that are not up to date and wait for a person.")
-	descClicks            = desc("clicks_waiting", "Clicks that were accepted and not yet handled.")
-	descPauses            = desc("pauses", "Pauses in force.")
-	descClock             = desc("store_clock_offset_seconds", "How far this machine's clock is ahead of the store's, by which the bot goes; 0 on SQLite.")
+	descOldest            = desc("deliveries_oldest_waiting_seconds",
+		"Age of the oldest waiting delivery; 0 when none waits.")
+	descIncidents       = desc("incidents_open", "Open incidents by state.", "state")
+	descUnreadable      = desc("incidents_unreadable", "Incidents in the store that this program cannot read.")
+	descWrites          = desc("writes", "Writes in the store by result; open are those that have not ended.", "result")
+	descMessages        = desc("messages_waiting", "Incident messages that are not up to date.")
+	descMessagesGivenUp = desc("messages_given_up", "Incident messages that are not up to date and wait for a person.")
+	descClicks          = desc("clicks_waiting", "Clicks that were accepted and not yet handled.")
+	descPauses          = desc("pauses", "Pauses in force.")
+	descClock           = desc("store_clock_offset_seconds",
+		"How far this machine's clock is ahead of the store's, by which the bot goes; 0 on SQLite.")
 )
 
 // Describe sends every description.
 func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descUnreadable, descWrites, descMessages, descMessagesGivenUp,
+		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descUnreadable, descWrites,
+		descMessages, descMessagesGivenUp,
 		descClicks, descPauses, descClock,
 	} {
 		out <- d
@@ -68,11 +73,13 @@ func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
 // openStates and results have a sample even when nothing has them, so that a rule on them never lacks data.
 var (
 	openStates = []incident.State{
-		incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateDeciding, incident.StateApplying, incident.StateSettling,
+		incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateDeciding,
+		incident.StateApplying, incident.StateSettling,
 		incident.StateVerifying, incident.StateUndoing, incident.StateWatching,
 	}
 	results = []incident.WriteResult{
-		"open", incident.ResultApplied, incident.ResultDrift, incident.ResultFailed, incident.ResultDryRun, incident.ResultUnknown,
+		"open", incident.ResultApplied, incident.ResultDrift, incident.ResultFailed, incident.ResultDryRun,
+		incident.ResultUnknown,
 	}
 )
 

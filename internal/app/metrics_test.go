@@ -67,15 +67,21 @@ func TestMetricsShowWhatWaits(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	c := &tally{st: store.Stats{
-		DeliveriesWaiting: 2, DeliveriesDead: 1, OldestWaiting: now.Add(-90 * time.Second), Incidents: map[string]int64{"deciding": 3},
-		Writes: map[string]int64{"applied": 7, "open": 1}, MessagesWaiting: 4, MessagesGivenUp: 1, ClicksWaiting: 5, Pauses: 6, Unreadable: 8,
+		DeliveriesWaiting: 2, DeliveriesDead: 1, OldestWaiting: now.Add(-90 * time.Second),
+		Incidents: map[string]int64{"deciding": 3},
+		Writes:    map[string]int64{"applied": 7, "open": 1}, MessagesWaiting: 4, MessagesGivenUp: 1, ClicksWaiting: 5,
+		Pauses: 6, Unreadable: 8,
 	}, ahead: -90 * time.Second}
-	got := scrape(t, &storeMetrics{counter: c, logger: slog.New(slog.DiscardHandler), now: func() time.Time { return now }})
+	got := scrape(t,
+		&storeMetrics{counter: c, logger: slog.New(slog.DiscardHandler), now: func() time.Time { return now }})
 	maps.DeleteFunc(got, func(_ string, v float64) bool { return v == 0 })
 	want := map[string]float64{
-		"vllm_medic_store_up": 1, "vllm_medic_deliveries_waiting": 2, "vllm_medic_deliveries_dead": 1, "vllm_medic_deliveries_oldest_waiting_seconds": 90,
-		"vllm_medic_incidents_open{deciding}": 3, "vllm_medic_writes{applied}": 7, "vllm_medic_writes{open}": 1, "vllm_medic_messages_waiting": 4,
-		"vllm_medic_messages_given_up": 1, "vllm_medic_clicks_waiting": 5, "vllm_medic_pauses": 6, "vllm_medic_incidents_unreadable": 8,
+		"vllm_medic_store_up": 1, "vllm_medic_deliveries_waiting": 2, "vllm_medic_deliveries_dead": 1,
+		"vllm_medic_deliveries_oldest_waiting_seconds": 90,
+		"vllm_medic_incidents_open{deciding}":          3, "vllm_medic_writes{applied}": 7, "vllm_medic_writes{open}": 1,
+		"vllm_medic_messages_waiting":  4,
+		"vllm_medic_messages_given_up": 1, "vllm_medic_clicks_waiting": 5, "vllm_medic_pauses": 6,
+		"vllm_medic_incidents_unreadable":       8,
 		"vllm_medic_store_clock_offset_seconds": -90,
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -87,7 +93,10 @@ func TestMetricsShowWhatWaits(t *testing.T) {
 func TestMetricsOfAnEmptyStoreAreZeroAndThere(t *testing.T) {
 	t.Parallel()
 	got := scrape(t, &storeMetrics{counter: &tally{}, logger: slog.New(slog.DiscardHandler), now: time.Now})
-	for _, name := range []string{"vllm_medic_deliveries_dead", "vllm_medic_incidents_open{watching}", "vllm_medic_writes{unknown}", "vllm_medic_deliveries_oldest_waiting_seconds"} {
+	for _, name := range []string{
+		"vllm_medic_deliveries_dead", "vllm_medic_incidents_open{watching}",
+		"vllm_medic_writes{unknown}", "vllm_medic_deliveries_oldest_waiting_seconds",
+	} {
 		if v, there := got[name]; !there || v != 0 {
 			t.Errorf("%s = %v, %t", name, v, there)
 		}
@@ -97,7 +106,10 @@ func TestMetricsOfAnEmptyStoreAreZeroAndThere(t *testing.T) {
 // What can be read is of use while nothing can be written, but the store is not up.
 func TestAStoreThatTakesNoCommitsIsDownAndCounted(t *testing.T) {
 	t.Parallel()
-	m := &storeMetrics{counter: &tally{st: store.Stats{Pauses: 2}, refuses: errors.New("read-only")}, logger: slog.New(slog.DiscardHandler), now: time.Now}
+	m := &storeMetrics{
+		counter: &tally{st: store.Stats{Pauses: 2}, refuses: errors.New("read-only")},
+		logger:  slog.New(slog.DiscardHandler), now: time.Now,
+	}
 	if got := scrape(t, m); got["vllm_medic_store_up"] != 0 || got["vllm_medic_pauses"] != 2 {
 		t.Errorf("up %v, pauses %v", got["vllm_medic_store_up"], got["vllm_medic_pauses"])
 	}

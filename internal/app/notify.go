@@ -17,7 +17,10 @@ func (a *App) buildNotify(owner string, outbox notify.Outbox) error {
 	if err != nil {
 		return err
 	}
-	a.notifier, err = notify.New(notify.Config{Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter, Panics: a.panics, Now: a.store.Now}, outbox, a.store, sink, log)
+	a.notifier, err = notify.New(notify.Config{
+		Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter,
+		Panics: a.panics, Now: a.store.Now,
+	}, outbox, a.store, sink, log)
 	return err
 }
 
@@ -32,13 +35,19 @@ func (a *App) sink(owner string) (notify.Sink, error) {
 		return nil, err
 	}
 	interactions, err := slack.NewInteractions(slack.InteractionsConfig{
-		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team, Enterprise: cfg.Slack.Enterprise, Owner: owner,
-	}, slack.InteractionsDeps{Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers, Logger: log, Panics: a.panics, Now: a.store.Now})
+		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team,
+		Enterprise: cfg.Slack.Enterprise, Owner: owner,
+	}, slack.InteractionsDeps{
+		Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers,
+		Logger: log, Panics: a.panics, Now: a.store.Now,
+	})
 	if err != nil {
 		return nil, err
 	}
 	a.slack = &slackParts{interactions: interactions}
-	return slack.NewSink(client, slack.ViewOptions{BaseURL: cfg.Links.BaseURL, DocsURL: cfg.Links.DocsURL, PrometheusURL: cfg.Links.PrometheusURL}, log)
+	return slack.NewSink(client,
+		slack.ViewOptions{BaseURL: cfg.Links.BaseURL, DocsURL: cfg.Links.DocsURL, PrometheusURL: cfg.Links.PrometheusURL},
+		log)
 }
 
 func slackConfig(opts Options) slack.Config {

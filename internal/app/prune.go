@@ -47,13 +47,15 @@ func pruneOnce(ctx context.Context, p pruner, log *slog.Logger, now func() time.
 			}
 			return
 		}
-		all.Deliveries, all.Ended, all.Clicks, all.Incidents = all.Deliveries+got.Deliveries, all.Ended+got.Ended, all.Clicks+got.Clicks, all.Incidents+got.Incidents
+		all.Deliveries, all.Ended, all.Clicks, all.Incidents = all.Deliveries+got.Deliveries, all.Ended+got.Ended,
+			all.Clicks+got.Clicks, all.Incidents+got.Incidents
 		if got.All() == 0 {
 			break
 		}
 	}
 	if all.All() > 0 {
-		log.InfoContext(ctx, "what is over was removed from the store", "deliveries", all.Deliveries, "ended_alerts", all.Ended, "clicks", all.Clicks, "incidents", all.Incidents)
+		log.InfoContext(ctx, "what is over was removed from the store", "deliveries", all.Deliveries, "ended_alerts",
+			all.Ended, "clicks", all.Clicks, "incidents", all.Incidents)
 	}
 }
 

@@ -73,7 +73,8 @@ func TestChangedPlaybooksComeIntoForceAndBadOnesDoNot(t *testing.T) {
 		want := "# HELP vllm_medic_playbooks_reload_successful 1 when the playbooks on disk are in force, " +
 			"0 when they are invalid and the last valid ones stay in force.\n" +
 			"# TYPE vllm_medic_playbooks_reload_successful gauge\nvllm_medic_playbooks_reload_successful "
-		if err := testutil.CollectAndCompare(s, strings.NewReader(want+map[float64]string{0: "0", 1: "1"}[good]+"\n"), "vllm_medic_playbooks_reload_successful"); err != nil {
+		if err := testutil.CollectAndCompare(s, strings.NewReader(want+map[float64]string{0: "0", 1: "1"}[good]+"\n"),
+			"vllm_medic_playbooks_reload_successful"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -52,23 +52,47 @@ func TestAutoscalersOf(t *testing.T) {
 		among Candidates
 		want  []want
 	}{
-		"none":                        {Candidates{}, nil},
-		"a HorizontalPodAutoscaler":   {Candidates{HPAKind: list{hpa("h")}}, []want{{"HorizontalPodAutoscaler llm/h", "h", false}}},
-		"several":                     {Candidates{HPAKind: list{hpa("h"), hpa("i")}}, []want{{"HorizontalPodAutoscaler llm/h", "h", false}, {"HorizontalPodAutoscaler llm/i", "i", false}}},
-		"KEDA, which is paused":       {Candidates{ScaledObjectKind: list{keda("a", nil)}}, []want{{"ScaledObject llm/a", "keda-hpa-a", false}}},
-		"KEDA with a name of its own": {Candidates{ScaledObjectKind: list{named}}, []want{{"ScaledObject llm/a", "mine", false}}},
+		"none": {Candidates{}, nil},
+		"a HorizontalPodAutoscaler": {
+			Candidates{HPAKind: list{hpa("h")}},
+			[]want{{"HorizontalPodAutoscaler llm/h", "h", false}},
+		},
+		"several": {
+			Candidates{HPAKind: list{hpa("h"), hpa("i")}},
+			[]want{{"HorizontalPodAutoscaler llm/h", "h", false}, {"HorizontalPodAutoscaler llm/i", "i", false}},
+		},
+		"KEDA, which is paused": {
+			Candidates{ScaledObjectKind: list{keda("a", nil)}},
+			[]want{{"ScaledObject llm/a", "keda-hpa-a", false}},
+		},
+		"KEDA with a name of its own": {
+			Candidates{ScaledObjectKind: list{named}},
+			[]want{{"ScaledObject llm/a", "mine", false}},
+		},
 		"KEDA and its product": {
-			Candidates{ScaledObjectKind: list{keda("a", nil)}, HPAKind: list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "a")}},
+			Candidates{
+				ScaledObjectKind: list{keda("a", nil)},
+				HPAKind:          list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "a")},
+			},
 			[]want{{"ScaledObject llm/a", "x", false}},
 		},
 		"KEDA and the product of another ScaledObject": {
-			Candidates{ScaledObjectKind: list{keda("a", nil)}, HPAKind: list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "b")}},
+			Candidates{
+				ScaledObjectKind: list{keda("a", nil)},
+				HPAKind:          list{madeBy(hpa("x"), "keda.sh/v1alpha1", "ScaledObject", "b")},
+			},
 			[]want{{"ScaledObject llm/a", "keda-hpa-a", false}, {"ScaledObject llm/b", "x", true}},
 		},
-		"the product of one that is gone": {Candidates{HPAKind: list{labelled}}, []want{{"ScaledObject llm/gone", "keda-hpa-gone", true}}},
-		"AIBrix":                          {Candidates{PodAutoscalerKind: list{aibrix("p", nil)}}, []want{{"PodAutoscaler llm/p", "", false}}},
+		"the product of one that is gone": {
+			Candidates{HPAKind: list{labelled}},
+			[]want{{"ScaledObject llm/gone", "keda-hpa-gone", true}},
+		},
+		"AIBrix": {Candidates{PodAutoscalerKind: list{aibrix("p", nil)}}, []want{{"PodAutoscaler llm/p", "", false}}},
 		"AIBrix with its product": {
-			Candidates{PodAutoscalerKind: list{asHPA}, HPAKind: list{madeBy(hpa("p-hpa"), "autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", "p")}},
+			Candidates{
+				PodAutoscalerKind: list{asHPA},
+				HPAKind:           list{madeBy(hpa("p-hpa"), "autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", "p")},
+			},
 			[]want{{"PodAutoscaler llm/p", "p-hpa", false}},
 		},
 		"KEDA and a HorizontalPodAutoscaler": {

@@ -38,8 +38,8 @@ type AutoscalerKind struct {
 	Resource schema.GroupVersionResource
 	// Minimum is its field under spec for the least number of replicas.
 	Minimum string
-	// hpaOf names the HorizontalPodAutoscaler that an object of this kind makes; empty when it makes none. label is what it
-	// puts on that one, where its owner reference may be missing; empty when nothing.
+	// hpaOf names the HorizontalPodAutoscaler that an object of this kind makes; empty when it makes none. label is what
+	// it puts on that one, where its owner reference may be missing; empty when nothing.
 	hpaOf func(*unstructured.Unstructured) string
 	label string
 	// reasons are those of its own events that say that it has scaled.

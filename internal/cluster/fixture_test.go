@@ -179,7 +179,9 @@ func (c *cluster) pod(
 	tpl := template(app)
 	p, err := c.admin.CoreV1().
 		Pods(namespace).
-		Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels, OwnerReferences: owners}, Spec: tpl.Spec}, metav1.CreateOptions{})
+		Create(t.Context(),
+			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels, OwnerReferences: owners}, Spec: tpl.Spec},
+			metav1.CreateOptions{})
 	must(t, err)
 	p.Status = status
 	p, err = c.admin.CoreV1().Pods(namespace).UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
@@ -246,7 +248,8 @@ func (c *cluster) llamaPods(t *testing.T, start time.Time, rs metav1.OwnerRefere
 	crash := readyPod(start, "10.2.0.2")
 	crash.Conditions[0].Status = corev1.ConditionFalse
 	crash.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: "vllm", RestartCount: 7, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		Name: "vllm", RestartCount: 7,
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 		LastTerminationState: corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137},
 		},

@@ -42,8 +42,13 @@ func TestReadyReplicasAreSaidOrNot(t *testing.T) {
 		spec, status  m
 		want          *int64
 	}{
-		"a Deployment with none":         {"apps/v1", "Deployment", m{"replicas": int64(2)}, m{}, new(int64(0))},
-		"a Deployment":                   {"apps/v1", "Deployment", m{"replicas": int64(2)}, m{"readyReplicas": int64(1)}, new(int64(1))},
+		"a Deployment with none": {"apps/v1", "Deployment", m{"replicas": int64(2)}, m{}, new(int64(0))},
+		"a Deployment": {
+			"apps/v1", "Deployment",
+			m{"replicas": int64(2)},
+			m{"readyReplicas": int64(1)},
+			new(int64(1)),
+		},
 		"a DaemonSet counts none":        {"apps/v1", "DaemonSet", m{}, m{"numberReady": int64(1)}, nil},
 		"another kind says nothing":      {"example.org/v1", "Thing", m{"replicas": int64(2)}, m{}, nil},
 		"another kind":                   {"example.org/v1", "Thing", m{}, m{"readyReplicas": int64(1)}, new(int64(1))},

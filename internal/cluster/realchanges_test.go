@@ -119,9 +119,11 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 			return got
 		}
 		const (
-			first     = "Deployment llama: revision 1 (ReplicaSet llama-*): no earlier one is kept to compare it with"
-			second    = "Deployment llama: revision 2 (ReplicaSet llama-*): image vllm -> vllm:v2; --api-key added; --max-num-seqs 256 -> 128"
-			back      = "Deployment llama: back to an earlier template as revision 3 (ReplicaSet llama-*): image vllm:v2 -> vllm; --api-key removed; --max-num-seqs 128 -> 256"
+			first  = "Deployment llama: revision 1 (ReplicaSet llama-*): no earlier one is kept to compare it with"
+			second = "Deployment llama: revision 2 (ReplicaSet llama-*): image vllm -> vllm:v2; --api-key added; " +
+				"--max-num-seqs 256 -> 128"
+			back = "Deployment llama: back to an earlier template as revision 3 (ReplicaSet llama-*): image vllm:v2 -> " +
+				"vllm; --api-key removed; --max-num-seqs 128 -> 256"
 			scaledTo3 = "Deployment llama: Scaled up replica set llama-* from 2 to 3"
 			scaledTo4 = "Deployment llama: Scaled up replica set llama-* from 3 to 4"
 		)
@@ -160,7 +162,10 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		_, err := sets.Create(t.Context(), &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: "set",
-			}, Spec: appsv1.StatefulSetSpec{Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: tpl.Labels}, Template: tpl},
+			}, Spec: appsv1.StatefulSetSpec{
+				Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: tpl.Labels},
+				Template: tpl,
+			},
 		}, metav1.CreateOptions{})
 		must(t, err)
 		ref := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
@@ -318,7 +323,8 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			"ScaledObject so: Scaled apps/v1.Deployment llm/kedaed from 0 to 1, triggered by s0",
 			"HorizontalPodAutoscaler keda-hpa-so: New size: 2; reason: All metrics below target",
 		}
-		if diff := cmp.Diff(want, said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now), incident.ChangeScale)); diff != "" {
+		if diff := cmp.Diff(want,
+			said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now), incident.ChangeScale)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -419,12 +425,16 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			"New size: 3; reason: Current number of replicas below Spec.MinReplicas",
 			now.Add(time.Second),
 		)
-		_, err = c.dyn.Resource(schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}).
+		_, err = c.dyn.Resource(schema.GroupVersionResource{
+			Group: "keda.sh", Version: "v1alpha1",
+			Resource: "scaledobjects",
+		}).
 			Namespace("llm").
 			Patch(
 				t.Context(),
 				so.GetName(),
-				types.MergePatchType, []byte(`{"spec":{"minReplicaCount":3}}`), metav1.PatchOptions{FieldManager: incident.FieldManager})
+				types.MergePatchType, []byte(`{"spec":{"minReplicaCount":3}}`),
+				metav1.PatchOptions{FieldManager: incident.FieldManager})
 		must(t, err)
 		own(
 			"kedaed2",
@@ -544,7 +554,8 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		)
 		if !strings.Contains(
 			strings.Join(said(got, incident.ChangeRollout), "\n"),
-			"LeaderWorkerSet lws: revision 2 (ControllerRevision lws-1): leader: image vllm:v1 -> vllm:v2; worker: image vllm:v1 -> vllm:v2",
+			"LeaderWorkerSet lws: revision 2 (ControllerRevision lws-1): leader: image vllm:v1 -> vllm:v2; worker: image "+
+				"vllm:v1 -> vllm:v2",
 		) ||
 			!cmp.Equal(got.Args, map[string]float64{"max_num_seqs": 8}) ||
 			got.Unread != nil {

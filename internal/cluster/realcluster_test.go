@@ -203,12 +203,36 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			status                map[string]any
 			ready                 *int64
 		}{
-			{"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", map[string]any{"replicas": int64(2), "hpaPodSelector": "app=group"}, &one},
-			{"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", map[string]any{"replicas": int64(2), "readyReplicas": int64(1), "hpaPodSelector": "app=nobody"}, &one},
-			{"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets", map[string]any{"replicas": int64(2), "hpaPodSelector": "app=nobody"}, &zero},
-			{"DisaggregatedSetRoleScaler", "disaggregatedset.x-k8s.io/v1", "disaggregatedsetrolescalers", map[string]any{"replicas": int64(2), "selector": "app=group"}, &one},
-			{"DisaggregatedSetRoleScaler", "disaggregatedset.x-k8s.io/v1", "disaggregatedsetrolescalers", map[string]any{"replicas": int64(2)}, nil},
-			{"Model", "kubeai.org/v1", "models", map[string]any{"replicas": map[string]any{"all": int64(2), "ready": int64(1)}}, &one},
+			{
+				"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets",
+				map[string]any{"replicas": int64(2), "hpaPodSelector": "app=group"},
+				&one,
+			},
+			{
+				"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets",
+				map[string]any{"replicas": int64(2), "readyReplicas": int64(1), "hpaPodSelector": "app=nobody"},
+				&one,
+			},
+			{
+				"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkersets",
+				map[string]any{"replicas": int64(2), "hpaPodSelector": "app=nobody"},
+				&zero,
+			},
+			{
+				"DisaggregatedSetRoleScaler", "disaggregatedset.x-k8s.io/v1", "disaggregatedsetrolescalers",
+				map[string]any{"replicas": int64(2), "selector": "app=group"},
+				&one,
+			},
+			{
+				"DisaggregatedSetRoleScaler", "disaggregatedset.x-k8s.io/v1", "disaggregatedsetrolescalers",
+				map[string]any{"replicas": int64(2)},
+				nil,
+			},
+			{
+				"Model", "kubeai.org/v1", "models",
+				map[string]any{"replicas": map[string]any{"all": int64(2), "ready": int64(1)}},
+				&one,
+			},
 			{"Model", "kubeai.org/v1", "models", nil, nil},
 		} {
 			name := fmt.Sprintf("ready-%d", time.Now().UnixNano())
@@ -260,7 +284,8 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			},
 			now,
 		)
-		if got.Error != "VLLMRuntime llm/unset does not set its number of replicas, which means 1, and its pods cannot be found until it does" ||
+		if got.Error != "VLLMRuntime llm/unset does not set its number of replicas, which means 1, and its pods cannot be "+
+			"found until it does" ||
 			got.Replicas == nil ||
 			*got.Replicas != 1 {
 			t.Errorf("%+v", got)
@@ -293,7 +318,8 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		t.Parallel()
 		c.autoscalers(t)
 		for name, want := range map[string]string{
-			"free": "", "hpa": "HorizontalPodAutoscaler llm/hpa-for-it", "keda": "ScaledObject llm/keda-for-it", "paused": "ScaledObject llm/paused-for-it", "labelled": "ScaledObject llm/labelled-for-it",
+			"free": "", "hpa": "HorizontalPodAutoscaler llm/hpa-for-it", "keda": "ScaledObject llm/keda-for-it",
+			"paused": "ScaledObject llm/paused-for-it", "labelled": "ScaledObject llm/labelled-for-it",
 			"aibrix": "PodAutoscaler llm/aibrix-for-it", "foreign": "",
 		} {
 			got := c.bot.Cluster(t.Context(), deploymentRef(name), now)
@@ -307,7 +333,10 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		c.deployment(t, "narrow", "small", 1, settled(1, 1))
 		small := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "narrow", Name: "small"}
 		got := c.bot.Cluster(t.Context(), small, now)
-		for _, want := range []string{"the right to list scaledobjects.keda.sh in namespace narrow is missing", "the right to list events in namespace narrow is missing"} {
+		for _, want := range []string{
+			"the right to list scaledobjects.keda.sh in namespace narrow is missing",
+			"the right to list events in namespace narrow is missing",
+		} {
 			if !strings.Contains(fmt.Sprint(got.Unread), want) {
 				t.Errorf("not read: %q; want %q in it", got.Unread, want)
 			}
@@ -332,9 +361,15 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			ref  incident.WorkloadRef
 			want string
 		}{
-			{incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "closed", Name: "x"}, "the right to get deployments.apps in namespace closed is missing: grant it to the bot"},
+			{
+				incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "closed", Name: "x"},
+				"the right to get deployments.apps in namespace closed is missing: grant it to the bot",
+			},
 			{deploymentRef("nothing"), "no workload: Deployment llm/nothing does not exist"},
-			{incident.WorkloadRef{APIVersion: "ray.io/v1", Kind: "RayService", Namespace: "llm", Name: "x"}, "this cluster has no kind RayService in ray.io/v1"},
+			{
+				incident.WorkloadRef{APIVersion: "ray.io/v1", Kind: "RayService", Namespace: "llm", Name: "x"},
+				"this cluster has no kind RayService in ray.io/v1",
+			},
 			{incident.WorkloadRef{APIVersion: "a/b/c", Kind: "X", Namespace: "llm", Name: "x"}, "apiVersion of X"},
 		} {
 			if got := c.bot.Cluster(t.Context(), tt.ref, now); !strings.Contains(got.Error, tt.want) || got.Replicas != nil {
@@ -371,7 +406,8 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		k := c.bot
 		_, err := k.typed.CoreV1().
 			Pods("llm").
-			Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil || !strings.Contains(err.Error(), "connection only reads") {
 			t.Errorf("err = %v", err)
 		}
@@ -408,7 +444,9 @@ func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 	if _, err := bot.Owners(t.Context(), "default", "x"); !errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("before: %v", err)
 	}
-	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(
+	if got := bot.Cluster(t.Context(),
+		incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"},
+		time.Now()); !strings.Contains(
 		got.Error,
 		"does not exist",
 	) {
@@ -419,7 +457,9 @@ func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 		errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("in the outage: %v", err)
 	}
-	if got := bot.Cluster(t.Context(), incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"}, time.Now()); !strings.Contains(
+	if got := bot.Cluster(t.Context(),
+		incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"},
+		time.Now()); !strings.Contains(
 		got.Error,
 		"could not be asked",
 	) {
@@ -500,11 +540,24 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		{"llm", "shared", true, true, "[]", "2 owners and none of them is its controller"},
 		{"llm", "ray", false, false, "[]", "this cluster has no kind RayCluster in ray.io/v1"},
 		{"llm", "slashed", false, false, "[]", "a/b"},
-		{"narrow", "hidden", false, false, "[]", "the owners above Pod narrow/hidden are not known: the right to get replicasets.apps in namespace narrow is missing: grant it to the bot"},
+		{
+			"narrow", "hidden", false, false, "[]",
+			"the owners above Pod narrow/hidden are not known: the right to get replicasets.apps in namespace narrow is " +
+				"missing: grant it to the bot",
+		},
 		{"closed", "x", false, false, "[]", "the right to get pods in namespace closed is missing"},
-		{"llm", "managed-abc-1", false, false, "[ReplicaSet llm/managed-abc Deployment llm/managed]", "the owners above Deployment llm/managed are not known: this cluster has no kind RayCluster in ray.io/v1"},
-		{"llm", "webhook-abc-1", false, false, "[ReplicaSet llm/webhook-abc Deployment llm/webhook]", "conversion webhook for broken.example.com/v1, Kind=Broken failed"},
-		{"llm", "contested-abc-1", true, true, "[ReplicaSet llm/contested-abc Deployment llm/contested]", "the owners above Deployment llm/contested are not known"},
+		{
+			"llm", "managed-abc-1", false, false, "[ReplicaSet llm/managed-abc Deployment llm/managed]",
+			"the owners above Deployment llm/managed are not known: this cluster has no kind RayCluster in ray.io/v1",
+		},
+		{
+			"llm", "webhook-abc-1", false, false, "[ReplicaSet llm/webhook-abc Deployment llm/webhook]",
+			"conversion webhook for broken.example.com/v1, Kind=Broken failed",
+		},
+		{
+			"llm", "contested-abc-1", true, true, "[ReplicaSet llm/contested-abc Deployment llm/contested]",
+			"the owners above Deployment llm/contested are not known",
+		},
 	} {
 		chain, err := c.bot.Owners(t.Context(), tt.namespace, tt.pod)
 		if err == nil || fmt.Sprint(chain) != tt.chain || !strings.Contains(err.Error(), tt.want) ||

@@ -24,7 +24,8 @@ func (c *cluster) crashedPod(t *testing.T, namespace, name, app, node, reason st
 	tpl.Spec.NodeName = node
 	p, err := c.admin.CoreV1().
 		Pods(namespace).
-		Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels}, Spec: tpl.Spec}, metav1.CreateOptions{})
+		Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: tpl.Labels}, Spec: tpl.Spec},
+			metav1.CreateOptions{})
 	must(t, err)
 	p.Status = readyPod(at.Add(-time.Hour), "10.3.0.1")
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{
@@ -67,7 +68,8 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Second)
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
 	kubelet := c.kube.StartKubelet(t, "gpu-1")
-	const nodesForbidden = "events of the nodes: the right to list events in namespace default is missing: grant it to the bot"
+	const nodesForbidden = "events of the nodes: the right to list events in namespace default is missing: grant " +
+		"it to the bot"
 
 	t.Run("the newest crashes and their last words", func(t *testing.T) {
 		c.deployment(t, "llm", "crashy", 3, settled(3, 3))
@@ -117,7 +119,10 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 				Text:   "container vllm ended: " + text + ", and was started again (3 restarts)",
 			}
 		}
-		if diff := cmp.Diff([]incident.RecentChange{restart("crashy-a", "Error, exit code 1", 10), restart("crashy-b", "OOMKilled, exit code 137", 20)}, got.Changes); diff != "" {
+		if diff := cmp.Diff([]incident.RecentChange{
+			restart("crashy-a", "Error, exit code 1", 10),
+			restart("crashy-b", "OOMKilled, exit code 137", 20),
+		}, got.Changes); diff != "" {
 			t.Errorf("changes (-want +got):\n%s", diff)
 		}
 		for _, q := range kubelet.Asked() {
@@ -177,7 +182,8 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 			"the log of a crashed container: the right to get pods/log in namespace narrow is missing: grant it to the bot",
 			"recent rollouts: the right to list replicasets.apps in namespace narrow is missing: grant it to the bot",
 			"recent scaling: the right to list events in namespace narrow is missing: grant it to the bot",
-			"the autoscaler and its recent scaling: the right to list scaledobjects.keda.sh in namespace narrow is missing: grant it to the bot",
+			"the autoscaler and its recent scaling: the right to list scaledobjects.keda.sh in namespace narrow is missing: " +
+				"grant it to the bot",
 			nodesForbidden,
 		} {
 			if !strings.Contains(fmt.Sprint(got.Unread), want) {
@@ -222,7 +228,8 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		tpl.Spec.NodeName = "gpu-7"
 		_, err := c.admin.CoreV1().
 			Pods("llm").
-			Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "noded-a", Labels: tpl.Labels}, Spec: tpl.Spec}, metav1.CreateOptions{})
+			Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "noded-a", Labels: tpl.Labels}, Spec: tpl.Spec},
+				metav1.CreateOptions{})
 		must(t, err)
 		c.nodeEvent(t, "gpu-7", "Normal", "NodeNotReady", "Node gpu-7 status is now: NodeNotReady", ago(5))
 		c.nodeEvent(t, "gpu-7", "Normal", "NodeNotReady", "the same earlier", ago(15))
@@ -284,7 +291,8 @@ func (c *cluster) leaky(t *testing.T, kubelet *kubetest.Kubelet, now time.Time) 
 		"vllm",
 		true,
 		"non-default args: {'api_key': ['"+plant()+"'], 'port': 80}\nAuthorization: Bearer "+plant()+
-			"\nhttps://user:"+plant()+"@host/x\n\x1b[1mhf_\x1b[0m"+plant()+"\n-----BEGIN PRIVATE KEY-----\n"+plant()+"\n-----END PRIVATE KEY-----\nthe end\n",
+			"\nhttps://user:"+plant()+"@host/x\n\x1b[1mhf_\x1b[0m"+plant()+"\n-----BEGIN PRIVATE KEY-----\n"+plant()+
+			"\n-----END PRIVATE KEY-----\nthe end\n",
 	)
 	pending := corev1.PodStatus{
 		Reason: "token=" + plant(),
@@ -316,8 +324,10 @@ func (c *cluster) leaky(t *testing.T, kubelet *kubetest.Kubelet, now time.Time) 
 	}
 	all := strings.Join(texts, "\n")
 	for _, want := range []string{
-		"image vllm:v1 -> vllm:v2; --api-key changed; --hf-token changed; --served-model-name changed; --x changed; environment variables changed: HF_TOKEN; template changed in other places: annotations",
-		"Scaled down replica set leaky-2 from 4 to 2 token [redacted]", "Odd: bearer [redacted]", "container vllm ended: password=[redacted], exit code 1",
+		"image vllm:v1 -> vllm:v2; --api-key changed; --hf-token changed; --served-model-name changed; --x changed; " +
+			"environment variables changed: HF_TOKEN; template changed in other places: annotations",
+		"Scaled down replica set leaky-2 from 4 to 2 token [redacted]", "Odd: bearer [redacted]",
+		"container vllm ended: password=[redacted], exit code 1",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("changes = %s\nwant in it %s", all, want)

@@ -42,28 +42,82 @@ func TestRolloutsOfAHistory(t *testing.T) {
 		h    history
 		want []change
 	}{
-		{"nothing lately", history{revisions: []revision{rev(1, ago(72*time.Hour), "a"), rev(2, ago(3*time.Hour), "b")}}, nil},
-		{"a first revision", history{revisions: []revision{rev(1, ago(time.Hour), "a")}}, []change{{time.Hour, "revision 1 (ReplicaSet a): no earlier one is kept to compare it with"}}},
-		{"two of them", history{revisions: []revision{rev(1, ago(72*time.Hour), "a"), rev(2, ago(time.Hour), "b"), rev(3, ago(time.Minute), "c")}}, []change{
-			{time.Minute, "revision 3 (ReplicaSet c): image b -> c"}, {time.Hour, "revision 2 (ReplicaSet b): image a -> b"},
-		}},
-		{"exactly two hours ago", history{revisions: []revision{rev(1, ago(72*time.Hour), "a"), rev(2, ago(2*time.Hour), "b")}}, []change{{2 * time.Hour, "revision 2 (ReplicaSet b): image a -> b"}}},
-		{"back to an earlier one of a Deployment", history{finished: ago(time.Minute), revisions: []revision{rev(2, ago(24*time.Hour), "b"), rev(3, ago(48*time.Hour), "a")}}, []change{
-			{time.Minute, "back to an earlier template as revision 3 (ReplicaSet a): image b -> a"},
-		}},
-		{"back, and nobody knows when", history{revisions: []revision{rev(2, ago(24*time.Hour), "b"), rev(3, ago(48*time.Hour), "a")}}, nil},
-		{"back, where the revision tells when", history{revisions: []revision{rev(2, ago(24*time.Hour), "b"), again}}, []change{
-			{5 * time.Minute, "back to an earlier template as revision 3 (ReplicaSet a): image b -> a"},
-		}},
-		{"the one before came back later", history{finished: ago(time.Minute), revisions: []revision{rev(2, ago(time.Hour), "b"), rev(3, ago(48*time.Hour), "a")}}, []change{
-			{time.Minute, "back to an earlier template as revision 3 (ReplicaSet a): image b -> a"}, {time.Hour, "revision 2 (ReplicaSet b): image a -> b"},
-		}},
-		{"one in the middle came back", history{finished: ago(time.Minute), revisions: []revision{rev(1, ago(50*time.Hour), "a"), rev(3, ago(time.Hour), "c"), rev(4, ago(40*time.Hour), "b")}}, []change{
-			{time.Minute, "back to an earlier template as revision 4 (ReplicaSet b): image c -> b"}, {time.Hour, "revision 3 (ReplicaSet c): image b -> c"},
-		}},
-		{"the same template", history{revisions: []revision{rev(1, ago(24*time.Hour), "a"), rev(2, ago(time.Minute), "a")}}, []change{
-			{time.Minute, "revision 2 (ReplicaSet a): the template is the same as in revision 1"},
-		}},
+		{
+			"nothing lately",
+			history{revisions: []revision{rev(1, ago(72*time.Hour), "a"), rev(2, ago(3*time.Hour), "b")}},
+			nil,
+		},
+		{
+			"a first revision",
+			history{revisions: []revision{rev(1, ago(time.Hour), "a")}},
+			[]change{{time.Hour, "revision 1 (ReplicaSet a): no earlier one is kept to compare it with"}},
+		},
+		{
+			"two of them",
+			history{revisions: []revision{
+				rev(1, ago(72*time.Hour), "a"), rev(2, ago(time.Hour), "b"),
+				rev(3, ago(time.Minute), "c"),
+			}},
+			[]change{
+				{time.Minute, "revision 3 (ReplicaSet c): image b -> c"}, {time.Hour, "revision 2 (ReplicaSet b): image a -> b"},
+			},
+		},
+		{
+			"exactly two hours ago",
+			history{revisions: []revision{rev(1, ago(72*time.Hour), "a"), rev(2, ago(2*time.Hour), "b")}},
+			[]change{{2 * time.Hour, "revision 2 (ReplicaSet b): image a -> b"}},
+		},
+		{
+			"back to an earlier one of a Deployment",
+			history{
+				finished:  ago(time.Minute),
+				revisions: []revision{rev(2, ago(24*time.Hour), "b"), rev(3, ago(48*time.Hour), "a")},
+			},
+			[]change{
+				{time.Minute, "back to an earlier template as revision 3 (ReplicaSet a): image b -> a"},
+			},
+		},
+		{
+			"back, and nobody knows when",
+			history{revisions: []revision{rev(2, ago(24*time.Hour), "b"), rev(3, ago(48*time.Hour), "a")}},
+			nil,
+		},
+		{
+			"back, where the revision tells when",
+			history{revisions: []revision{rev(2, ago(24*time.Hour), "b"), again}},
+			[]change{
+				{5 * time.Minute, "back to an earlier template as revision 3 (ReplicaSet a): image b -> a"},
+			},
+		},
+		{
+			"the one before came back later",
+			history{
+				finished:  ago(time.Minute),
+				revisions: []revision{rev(2, ago(time.Hour), "b"), rev(3, ago(48*time.Hour), "a")},
+			},
+			[]change{
+				{time.Minute, "back to an earlier template as revision 3 (ReplicaSet a): image b -> a"},
+				{time.Hour, "revision 2 (ReplicaSet b): image a -> b"},
+			},
+		},
+		{
+			"one in the middle came back",
+			history{
+				finished:  ago(time.Minute),
+				revisions: []revision{rev(1, ago(50*time.Hour), "a"), rev(3, ago(time.Hour), "c"), rev(4, ago(40*time.Hour), "b")},
+			},
+			[]change{
+				{time.Minute, "back to an earlier template as revision 4 (ReplicaSet b): image c -> b"},
+				{time.Hour, "revision 3 (ReplicaSet c): image b -> c"},
+			},
+		},
+		{
+			"the same template",
+			history{revisions: []revision{rev(1, ago(24*time.Hour), "a"), rev(2, ago(time.Minute), "a")}},
+			[]change{
+				{time.Minute, "revision 2 (ReplicaSet a): the template is the same as in revision 1"},
+			},
+		},
 		{"a revision in another shape", history{revisions: []revision{rev(1, ago(24*time.Hour), "a"), unreadable}}, []change{
 			{time.Minute, "revision 2 (ReplicaSet b): what changed cannot be read"},
 		}},
@@ -132,9 +186,23 @@ func TestScalingIsToldApartFromRollouts(t *testing.T) {
 		{"scaled up before the rollout", finished, scaling{at: ago(90), replicaSet: "old", up: true, from: 2}, false},
 		{"scaled up after the rollout", finished, scaling{at: ago(10), replicaSet: "new", up: true, from: 3}, false},
 		{"scaled down after the rollout", finished, scaling{at: ago(10), replicaSet: "new", from: 3}, false},
-		{"the rollout goes on", history{running: true, revisions: []revision{old, fresh}}, scaling{at: ago(1), replicaSet: "new", up: true, from: 1}, true},
-		{"a ReplicaSet that is gone, in the time of the others", finished, scaling{at: ago(55), replicaSet: "gone", from: 1}, true},
-		{"a ReplicaSet that is gone, before", history{revisions: []revision{fresh}}, scaling{at: ago(90), replicaSet: "gone", from: 1}, false},
+		{
+			"the rollout goes on",
+			history{running: true, revisions: []revision{old, fresh}},
+			scaling{at: ago(1), replicaSet: "new", up: true, from: 1},
+			true,
+		},
+		{
+			"a ReplicaSet that is gone, in the time of the others", finished,
+			scaling{at: ago(55), replicaSet: "gone", from: 1},
+			true,
+		},
+		{
+			"a ReplicaSet that is gone, before",
+			history{revisions: []revision{fresh}},
+			scaling{at: ago(90), replicaSet: "gone", from: 1},
+			false,
+		},
 		{"no history", history{}, scaling{at: ago(1), replicaSet: "new", up: true, from: 1}, false},
 		{"back to the old one", back, scaling{at: ago(25), replicaSet: "old", up: true, from: 0}, true},
 		{"the newer one shrinks for it", back, scaling{at: ago(28), replicaSet: "new", from: 1}, true},
@@ -201,8 +269,12 @@ func TestEndings(t *testing.T) {
 	)
 	var got []string
 	for _, e := range endings([]corev1.Pod{
-		undated, pod("a", last("vllm", time.Minute), last("sidecar", time.Second)), pod("b", last("other", 5*time.Hour)), loading,
-		pod("dead", corev1.ContainerStatus{Name: "vllm", State: terminated(2*time.Minute, 1), LastTerminationState: terminated(time.Hour, 1)}), pod("calm"),
+		undated, pod("a", last("vllm", time.Minute), last("sidecar", time.Second)), pod("b", last("other", 5*time.Hour)),
+		loading,
+		pod("dead", corev1.ContainerStatus{
+			Name: "vllm", State: terminated(2*time.Minute, 1),
+			LastTerminationState: terminated(time.Hour, 1),
+		}), pod("calm"),
 	}, "vllm") {
 		text := e.crash.Pod + " " + e.crash.Container
 		if c, ok := e.restart(now); ok {
@@ -249,8 +321,10 @@ func TestOutOfGPUMemory(t *testing.T) {
 func TestWhichEventsOfNodesMatter(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]bool{
-		"NodeNotReady": true, "NodeHasDiskPressure": true, "NodeHasInsufficientMemory": true, "PreemptScheduled": true, "SpotInterrupted": true, "ScaleDown": true,
-		"NodeReady": false, "NodeHasNoDiskPressure": false, "NodeHasSufficientMemory": false, "RegisteredNode": false, "Starting": false, "Unconsolidatable": false,
+		"NodeNotReady": true, "NodeHasDiskPressure": true, "NodeHasInsufficientMemory": true, "PreemptScheduled": true,
+		"SpotInterrupted": true, "ScaleDown": true,
+		"NodeReady": false, "NodeHasNoDiskPressure": false, "NodeHasSufficientMemory": false, "RegisteredNode": false,
+		"Starting": false, "Unconsolidatable": false,
 	} {
 		if got := troubling(&corev1.Event{Reason: reason, Type: corev1.EventTypeNormal}); got != want {
 			t.Errorf("%s: %v", reason, got)
@@ -300,10 +374,33 @@ func TestArgsOfAWorkload(t *testing.T) {
 		pods []corev1.Pod
 		want map[string]float64
 	}{
-		{"the template", map[string]any{"template": spec("--max-num-seqs=3")}, []corev1.Pod{pod("--max-num-seqs=4")}, map[string]float64{"max_num_seqs": 3}},
-		{"the leaders", map[string]any{"leaderWorkerTemplate": map[string]any{"leaderTemplate": spec("--max-num-seqs=3"), "workerTemplate": spec("--max-num-seqs=4")}}, nil, map[string]float64{"max_num_seqs": 3}},
-		{"the workers", map[string]any{"leaderWorkerTemplate": map[string]any{"workerTemplate": spec("--max-num-seqs=4")}}, nil, map[string]float64{"max_num_seqs": 4}},
-		{"pods that agree in part", map[string]any{}, []corev1.Pod{pod("--max-num-seqs=4", "-tp=2"), pod("--max-num-seqs=4", "-tp=4")}, map[string]float64{"max_num_seqs": 4}},
+		{
+			"the template",
+			map[string]any{"template": spec("--max-num-seqs=3")},
+			[]corev1.Pod{pod("--max-num-seqs=4")},
+			map[string]float64{"max_num_seqs": 3},
+		},
+		{
+			"the leaders",
+			map[string]any{"leaderWorkerTemplate": map[string]any{
+				"leaderTemplate": spec("--max-num-seqs=3"),
+				"workerTemplate": spec("--max-num-seqs=4"),
+			}},
+			nil,
+			map[string]float64{"max_num_seqs": 3},
+		},
+		{
+			"the workers",
+			map[string]any{"leaderWorkerTemplate": map[string]any{"workerTemplate": spec("--max-num-seqs=4")}},
+			nil,
+			map[string]float64{"max_num_seqs": 4},
+		},
+		{
+			"pods that agree in part",
+			map[string]any{},
+			[]corev1.Pod{pod("--max-num-seqs=4", "-tp=2"), pod("--max-num-seqs=4", "-tp=4")},
+			map[string]float64{"max_num_seqs": 4},
+		},
 		{"pods that do not agree", map[string]any{}, []corev1.Pod{pod("-tp=2"), pod()}, nil},
 		{"nothing", map[string]any{}, nil, nil},
 	} {

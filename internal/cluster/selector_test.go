@@ -16,14 +16,26 @@ func TestSelectorOf(t *testing.T) {
 		none, bad  bool
 	}{
 		{"labels", "Deployment", m{"matchLabels": m{"app": "x"}}, "app=x", false, false},
-		{"expressions", "Deployment", m{"matchExpressions": []any{m{"key": "app", "operator": "In", "values": []any{"x", "y"}}}}, "app in (x,y)", false, false},
-		{"groups of pods, leaders and workers", "LeaderWorkerSet", nil, "leaderworkerset.sigs.k8s.io/name=thing", false, false},
+		{
+			"expressions", "Deployment",
+			m{"matchExpressions": []any{m{"key": "app", "operator": "In", "values": []any{"x", "y"}}}},
+			"app in (x,y)", false,
+			false,
+		},
+		{
+			"groups of pods, leaders and workers", "LeaderWorkerSet", nil, "leaderworkerset.sigs.k8s.io/name=thing", false,
+			false,
+		},
 		{"an empty selector would take every pod", "Deployment", m{}, "", true, false},
 		{"so would one that says nothing", "Deployment", m{"matchLabels": m{}}, "", true, false},
 		{"none", "VLLMRuntime", nil, "", true, false},
 		{"a text", "VLLMRuntime", "app=x", "", true, false},
 		{"a pod has none", "Pod", m{"matchLabels": m{"app": "x"}}, "", true, false},
-		{"an operator that does not exist", "Deployment", m{"matchExpressions": []any{m{"key": "app", "operator": "Like"}}}, "", true, true},
+		{
+			"an operator that does not exist", "Deployment",
+			m{"matchExpressions": []any{m{"key": "app", "operator": "Like"}}},
+			"", true, true,
+		},
 		{"labels that are no texts", "Deployment", m{"matchLabels": m{"app": int64(1)}}, "", true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -125,12 +125,50 @@ func TestOnlyTheEnginesContainerCounts(t *testing.T) {
 		annotation string
 		want       []string
 	}{
-		{"the one that is named", "engine", []corev1.Container{proxy, {Name: "engine"}, {Name: "vllm", Resources: gpu("nvidia.com/gpu")}}, "", []string{"engine"}},
-		{"a name that this pod does not have", "engine", []corev1.Container{proxy, {Name: "worker", Resources: gpu("amd.com/gpu")}}, "", []string{"worker"}},
-		{"those with a GPU", "", []corev1.Container{proxy, {Name: "router", Image: "x/vllm-router"}, {Name: "a", Resources: gpu("nvidia.com/gpu")}, {Name: "b", Resources: gpu("nvidia.com/mig-1g.5gb")}}, "", []string{"a", "b"}},
-		{"by the image", "", []corev1.Container{proxy, {Name: "main", Image: "registry:5000/vllm/vllm-openai:v0.11.0@sha256:0"}}, "", []string{"main"}},
-		{"an image of a registry that is called so is none", "", []corev1.Container{{Name: "x", Image: "vllm.example/exporter:1"}, {Name: "main", Args: []string{"-m", "vllm.entrypoints.openai.api_server"}}}, "", []string{"main"}},
-		{"by the command", "", []corev1.Container{proxy, {Name: "main", Command: []string{"/usr/bin/vllm", "serve"}}}, "", []string{"main"}},
+		{
+			"the one that is named", "engine",
+			[]corev1.Container{proxy, {Name: "engine"}, {Name: "vllm", Resources: gpu("nvidia.com/gpu")}},
+			"",
+			[]string{"engine"},
+		},
+		{
+			"a name that this pod does not have", "engine",
+			[]corev1.Container{proxy, {Name: "worker", Resources: gpu("amd.com/gpu")}},
+			"",
+			[]string{"worker"},
+		},
+		{
+			"those with a GPU", "",
+			[]corev1.Container{
+				proxy,
+				{Name: "router", Image: "x/vllm-router"},
+				{Name: "a", Resources: gpu("nvidia.com/gpu")},
+				{Name: "b", Resources: gpu("nvidia.com/mig-1g.5gb")},
+			},
+			"",
+			[]string{"a", "b"},
+		},
+		{
+			"by the image", "",
+			[]corev1.Container{proxy, {Name: "main", Image: "registry:5000/vllm/vllm-openai:v0.11.0@sha256:0"}},
+			"",
+			[]string{"main"},
+		},
+		{
+			"an image of a registry that is called so is none", "",
+			[]corev1.Container{
+				{Name: "x", Image: "vllm.example/exporter:1"},
+				{Name: "main", Args: []string{"-m", "vllm.entrypoints.openai.api_server"}},
+			},
+			"",
+			[]string{"main"},
+		},
+		{
+			"by the command", "",
+			[]corev1.Container{proxy, {Name: "main", Command: []string{"/usr/bin/vllm", "serve"}}},
+			"",
+			[]string{"main"},
+		},
 		{"by the pod's default", "", []corev1.Container{proxy, {Name: "main"}}, "main", []string{"main"}},
 		{"else the first", "", []corev1.Container{{Name: "main"}, proxy}, "gone", []string{"main"}},
 		{"none", "", nil, "", nil},
@@ -185,11 +223,36 @@ func TestAnInitContainerCountsWhileItKeepsThePodFromStarting(t *testing.T) {
 		want    string
 	}{
 		{"failed now", corev1.ContainerStatus{State: failed}, false, "init container fetch: last ended: Error, exit code 1"},
-		{"waits for another try", corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: failed}, false, "init container fetch: CrashLoopBackOff; init container fetch: last ended: Error, exit code 1"},
-		{"tries again", corev1.ContainerStatus{State: running, Started: &yes, LastTerminationState: failed}, false, "init container fetch: last ended: Error, exit code 1"},
-		{"did its work in the end", corev1.ContainerStatus{Ready: true, State: corev1.ContainerState{Terminated: ended(0)}, LastTerminationState: failed}, false, ""},
-		{"a sidecar that runs again", corev1.ContainerStatus{State: running, Started: &yes, LastTerminationState: failed}, true, ""},
-		{"a sidecar that does not start", corev1.ContainerStatus{State: running, LastTerminationState: failed}, true, "init container fetch: last ended: Error, exit code 1"},
+		{
+			"waits for another try",
+			corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: failed},
+			false, "init container fetch: CrashLoopBackOff; init container fetch: last ended: Error, exit code 1",
+		},
+		{
+			"tries again",
+			corev1.ContainerStatus{State: running, Started: &yes, LastTerminationState: failed},
+			false,
+			"init container fetch: last ended: Error, exit code 1",
+		},
+		{
+			"did its work in the end",
+			corev1.ContainerStatus{
+				Ready: true, State: corev1.ContainerState{Terminated: ended(0)},
+				LastTerminationState: failed,
+			},
+			false, "",
+		},
+		{
+			"a sidecar that runs again",
+			corev1.ContainerStatus{State: running, Started: &yes, LastTerminationState: failed},
+			true, "",
+		},
+		{
+			"a sidecar that does not start",
+			corev1.ContainerStatus{State: running, LastTerminationState: failed},
+			true,
+			"init container fetch: last ended: Error, exit code 1",
+		},
 		{"runs for the first time", corev1.ContainerStatus{State: running}, false, ""},
 	} {
 		c.status.Name = "fetch"

@@ -26,11 +26,14 @@ func TestOnlySilenceOfTheAPIServerIsNoAnswer(t *testing.T) {
 		err    error
 		silent bool
 	}{
-		"forbidden":                     {apierrors.NewForbidden(pods, "x", errors.New("no")), false},
-		"not found":                     {apierrors.NewNotFound(pods, "x"), false},
-		"a bad request":                 {apierrors.NewBadRequest("the name is not valid"), false},
-		"gone":                          {apierrors.NewResourceExpired("the version is gone"), false},
-		"a kind that is not there":      {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "ray.io", Kind: "RayCluster"}}, false},
+		"forbidden":     {apierrors.NewForbidden(pods, "x", errors.New("no")), false},
+		"not found":     {apierrors.NewNotFound(pods, "x"), false},
+		"a bad request": {apierrors.NewBadRequest("the name is not valid"), false},
+		"gone":          {apierrors.NewResourceExpired("the version is gone"), false},
+		"a kind that is not there": {&meta.NoKindMatchError{GroupKind: schema.GroupKind{
+			Group: "ray.io",
+			Kind:  "RayCluster",
+		}}, false},
 		"a name that is not asked for":  {errors.New(`invalid resource name "a/b": [may not contain '/']`), false},
 		"credentials are not accepted":  {apierrors.NewUnauthorized("who"), true},
 		"too many requests":             {apierrors.NewTooManyRequests("later", 1), true},

@@ -57,7 +57,8 @@ func TestASoundConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := c.Pools[0]
-	if p.Mode != incident.ModeApprove || p.SLO.TTFT != 0.5 || p.Knobs.Throttle.RevertAfter != 0 || p.Knobs.MaxNumBatchedTokens != nil {
+	if p.Mode != incident.ModeApprove || p.SLO.TTFT != 0.5 || p.Knobs.Throttle.RevertAfter != 0 ||
+		p.Knobs.MaxNumBatchedTokens != nil {
 		t.Errorf("%+v", p)
 	}
 	if a := p.ApproversFor(incident.StepReplicas); len(a.Users)+len(a.Groups) != 0 {
@@ -128,7 +129,8 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"bounds", "{min: 2, max: 8}", "{min: 9, max: 8}", "medic.yaml:12:26: pools[0].knobs.replicas.max: 8 is below min 9"},
 		{"floor", "{min: 2, max: 8}", "{min: 0, max: 8}", "pools[0].knobs.replicas.min: must be at least 1"},
 		{
-			"a default that is nothing", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 0}",
+			"a default that is nothing", "replicas: {min: 2, max: 8}",
+			"max_num_batched_tokens: {min: 2048, max: 8192, default: 0}",
 			"pools[0].knobs.max_num_batched_tokens.default: 0 is not from 256 to 1048576",
 		},
 		{
@@ -169,21 +171,25 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		},
 		{
 			"one workload in two pools, as two containers", "pools:",
-			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: llm, name: llama, container: side}}",
+			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, workload: {apiVersion: apps/v1, kind: Deployment, " +
+				"namespace: llm, name: llama, container: side}}",
 			"is the workload of pools[0] too",
 		},
 		{
 			"one throttle in two pools", "pools:",
-			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, knobs: {throttle: {kind: envoy-gateway, namespace: llm, name: llama, field: requests, min: 1, max: 9}}}",
+			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, knobs: {throttle: {kind: envoy-gateway, namespace: " +
+				"llm, name: llama, field: requests, min: 1, max: 9}}}",
 			"is the throttle of pools[0] (other) too",
 		},
 		{
 			"socket mode", "mode: approve",
-			"mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: TOKEN}", "Socket Mode is not built yet",
+			"mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN, " +
+				"signing_secret_env: TOKEN}", "Socket Mode is not built yet",
 		},
 		{
 			"no token", "mode: approve",
-			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}", "slack.token_env: is required",
+			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}",
+			"slack.token_env: is required",
 		},
 		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is not set or empty"},
 		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is not set or empty"},

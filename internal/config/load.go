@@ -146,8 +146,10 @@ func (l *loader) config(f file) Config {
 // needsCluster refuses a mode that changes something when there is no cluster to change it in: whoever wrote it would
 // wait for changes that never come.
 func (l *loader) needsCluster(cfg Config, path, raw string) {
-	if m := incident.Mode(raw); !l.opts.DryRun && cfg.Kubernetes == nil && (m == incident.ModeApprove || m == incident.ModeAuto) {
-		l.at(path, "%s changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); "+
+	if m := incident.Mode(raw); !l.opts.DryRun && cfg.Kubernetes == nil &&
+		(m == incident.ModeApprove || m == incident.ModeAuto) {
+		l.at(path, "%s changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster "+
+			"that the bot runs in); "+
 			"without one use dry-run or observe", m)
 	}
 }
@@ -178,7 +180,8 @@ func (l *loader) store(f storeFile) string {
 
 func (l *loader) prometheus(f prometheusFile) Prometheus {
 	p := Prometheus{
-		URL: f.URL, Headers: f.Headers, ExtraParams: f.ExtraParams, Timeout: time.Duration(f.Timeout), Deadline: time.Duration(f.Deadline),
+		URL: f.URL, Headers: f.Headers, ExtraParams: f.ExtraParams, Timeout: time.Duration(f.Timeout),
+		Deadline:    time.Duration(f.Deadline),
 		Concurrency: f.Concurrency, HTTP: promconfig.DefaultHTTPClientConfig,
 	}
 	if f.URL == "" {
@@ -204,7 +207,8 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 	}
 	if t := f.HTTPConfig.TLSConfig; t != nil {
 		p.HTTP.TLSConfig = promconfig.TLSConfig{
-			CAFile: l.file(t.CAFile), CertFile: l.file(t.CertFile), KeyFile: l.file(t.KeyFile), ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify,
+			CAFile: l.file(t.CAFile), CertFile: l.file(t.CertFile), KeyFile: l.file(t.KeyFile), ServerName: t.ServerName,
+			InsecureSkipVerify: t.InsecureSkipVerify,
 		}
 	}
 	if f.HTTPConfig.ProxyURL != "" {

@@ -34,7 +34,8 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 			if sameObject(a.Workload, b.Workload) {
 				l.at(path+".workload", "%s is the workload of pools[%d] too", a.Workload, m)
 			}
-			if s, t := a.Knobs.Throttle, b.Knobs.Throttle; s != nil && t != nil && s.Kind == t.Kind && s.Namespace == t.Namespace && s.Name == t.Name {
+			if s, t := a.Knobs.Throttle,
+				b.Knobs.Throttle; s != nil && t != nil && s.Kind == t.Kind && s.Namespace == t.Namespace && s.Name == t.Name {
 				l.at(path+".knobs.throttle", "%s/%s is the throttle of pools[%d] (%s) too; one object belongs to one pool",
 					s.Namespace, s.Name, m, b.Name)
 			}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-const slackSection = "slack: {mode: http, channel: %s, team: T0123, app_id: A0123, token_env: TOKEN, signing_secret_env: TOKEN}\n"
+const slackSection = "slack: {mode: http, channel: %s, team: T0123, app_id: A0123, token_env: TOKEN, " +
+	"signing_secret_env: TOKEN}\n"
 
 // Each of these was accepted, or lowered to something harmless without a word.
 func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
@@ -103,7 +104,8 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		},
 		{
 			"a call below a path", "http://prometheus:9090",
-			"http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy/api/v1/query_range", `ends in /api/v1, which the bot adds itself; write http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy`,
+			"http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy/api/v1/query_range",
+			`ends in /api/v1, which the bot adds itself; write http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy`,
 		},
 		{
 			"a page below a path", "http://prometheus:9090", "http://gateway/query/graph",
@@ -127,7 +129,8 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		},
 		{
 			"approve without a cluster", "kubernetes: {}\n", "",
-			"medic.yaml:4:1: mode: approve changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} is the cluster that the bot runs in); without one use dry-run or observe",
+			"medic.yaml:4:1: mode: approve changes objects in Kubernetes, so it needs the section kubernetes (kubernetes: {} " +
+				"is the cluster that the bot runs in); without one use dry-run or observe",
 		},
 		{
 			"auto in a pool without a cluster", "kubernetes: {}\nmode: approve\npools:\n  - name: llama\n",

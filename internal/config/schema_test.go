@@ -77,7 +77,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	s := r.Reflect(file{})
 	s.Title = "The configuration of vllm-medic"
-	s.Description = "One YAML file; docs/config.md has all of it with comments. Secrets come only by reference to environment variables or files."
+	s.Description = "One YAML file; docs/config.md has all of it with comments. Secrets come only by reference to " +
+		"environment variables or files."
 	return s
 }
 
@@ -98,7 +99,8 @@ func TestSchemaOfTheConfigurationIsCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/config.schema.json is not what the types say; go test ./internal/config -run Schema -update\n-want +got:\n%s", d)
+		t.Errorf("docs/config.schema.json is not what the types say; go test ./internal/config -run Schema "+
+			"-update\n-want +got:\n%s", d)
 	}
 }
 

@@ -81,7 +81,8 @@ func endpoint(u *url.URL) (before, end string) {
 // apiCalls are the first words of what Prometheus has below /api/v1.
 func apiCalls() []string {
 	return []string{
-		"alertmanagers", "alerts", "format_query", "label", "labels", "metadata", "query", "query_exemplars", "query_range", "read", "rules", "series", "status",
+		"alertmanagers", "alerts", "format_query", "label", "labels", "metadata", "query", "query_exemplars", "query_range",
+		"read", "rules", "series", "status",
 		"targets", "write",
 	}
 }

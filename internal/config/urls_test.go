@@ -18,7 +18,8 @@ func withLine(old, with string) string {
 const (
 	soundStore      = `store: {url: "sqlite:///tmp/medic.db"}`
 	soundPrometheus = `prometheus: {url: "http://prometheus:9090"}`
-	soundSlack      = "slack: {mode: http, channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: TOKEN, api_url: "
+	soundSlack      = "slack: {mode: http, channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: " +
+		"TOKEN, api_url: "
 )
 
 // A secret in a URL would be in the file, in its history and in whoever's backups. Each URL of the file refuses one,
@@ -68,15 +69,18 @@ func TestNoURLOfTheFileHoldsAPassword(t *testing.T) {
 		},
 		{
 			"proxy", soundPrometheus,
-			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value@proxy:3128"}}`, "prometheus.http_config.proxy_url: must not hold a password",
+			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value@proxy:3128"}}`,
+			"prometheus.http_config.proxy_url: must not hold a password",
 		},
 		{
 			"proxy, as a parameter", soundPrometheus,
-			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://proxy:3128/?password=s3cr3t-value"}}`, "prometheus.http_config.proxy_url: must not hold a password",
+			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://proxy:3128/?password=s3cr3t-value"}}`,
+			"prometheus.http_config.proxy_url: must not hold a password",
 		},
 		{
 			"proxy, unreadable", soundPrometheus,
-			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value%zz@proxy"}}`, "prometheus.http_config.proxy_url: must be a URL",
+			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "http://medic:s3cr3t-value%zz@proxy"}}`,
+			"prometheus.http_config.proxy_url: must be a URL",
 		},
 		{
 			"alertmanager", "", `alertmanager: {url: "http://u:s3cr3t-value@alertmanager:9093"}`,
@@ -116,8 +120,9 @@ func TestNoURLOfTheFileHoldsAPassword(t *testing.T) {
 func TestAProxyIsAnAddress(t *testing.T) {
 	t.Parallel()
 	for raw, good := range map[string]bool{
-		"http://proxy:3128": true, "https://proxy": true, "socks5://proxy:1080": true, "socks5h://proxy:1080": true, "http://medic@proxy:3128": true,
-		"proxy:3128": false, "proxy": false, "ftp://proxy": false, "http://": false,
+		"http://proxy:3128": true, "https://proxy": true, "socks5://proxy:1080": true, "socks5h://proxy:1080": true,
+		"http://medic@proxy:3128": true,
+		"proxy:3128":              false, "proxy": false, "ftp://proxy": false, "http://": false,
 	} {
 		c, err := Parse("medic.yaml", []byte(withLine(soundPrometheus,
 			`prometheus: {url: "http://prometheus:9090", http_config: {proxy_url: "`+raw+`"}}`)), opts(nil))
@@ -172,7 +177,8 @@ func TestAPoolsRouteAtTheGateway(t *testing.T) {
 	t.Parallel()
 	const (
 		pools   = "pools:\n"
-		noplace = "pools:\n  - {name: other, match: {model_name: other}, matchers: {model_name: other}, http_route: {name: other}}\n"
+		noplace = "pools:\n  - {name: other, match: {model_name: other}, matchers: {model_name: other}, http_route: " +
+			"{name: other}}\n"
 	)
 	for _, tc := range []struct{ name, old, with, want, fails string }{
 		{name: "none", want: ""},
@@ -201,7 +207,8 @@ func TestAPoolsRouteAtTheGateway(t *testing.T) {
 		},
 		{
 			name: "one route for both halves of a model", old: pools,
-			with:  "pools:\n  - {name: other, match: {model_name: other}, matchers: {namespace: llm}, http_route: {name: both}}\n  - {name: third, match: {model_name: third}, matchers: {namespace: llm}, http_route: {name: both}}\n",
+			with: "pools:\n  - {name: other, match: {model_name: other}, matchers: {namespace: llm}, http_route: {name: " +
+				"both}}\n  - {name: third, match: {model_name: third}, matchers: {namespace: llm}, http_route: {name: both}}\n",
 			fails: "",
 			want:  "llm/both",
 		},

@@ -56,9 +56,13 @@ func ruleFiles(t *testing.T) []string {
 func ruledPrometheus(t *testing.T) *promtest.Prometheus {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "targets.json")
-	fakevllm.Start(t, fakevllm.Options{Model: "llama", Namespace: "llm", Scenario: "healthy", Replicas: 2, Speed: 30, TargetsFile: file})
-	router := promtest.NewExporter(t, "vllm:num_requests_swapped{server=\"http://llama-0\",model_name=\"llama\"} 2\nvllm:num_requests_running{server=\"http://llama-0\",model_name=\"llama\"} 7\n")
-	other := promtest.NewExporter(t, exposition([]string{"gpu_cache_usage_perc", "num_requests_running", "queue_depth"}, `model_name="old"`, "0.99"))
+	fakevllm.Start(t,
+		fakevllm.Options{Model: "llama", Namespace: "llm", Scenario: "healthy", Replicas: 2, Speed: 30, TargetsFile: file})
+	router := promtest.NewExporter(t,
+		"vllm:num_requests_swapped{server=\"http://llama-0\",model_name=\"llama\"} "+
+			"2\nvllm:num_requests_running{server=\"http://llama-0\",model_name=\"llama\"} 7\n")
+	other := promtest.NewExporter(t,
+		exposition([]string{"gpu_cache_usage_perc", "num_requests_running", "queue_depth"}, `model_name="old"`, "0.99"))
 	p := promtest.StartWith(t, promtest.Options{
 		TargetsFiles: []string{file}, Rules: ruleFiles(t),
 		Targets: []promtest.Target{
@@ -85,7 +89,8 @@ func TestAlertRulesAgainstARealPrometheus(t *testing.T) {
 		}
 		i := slices.IndexFunc(rules, func(r prometheus.AlertRule) bool { return r.Name == "Percent" })
 		r := rules[i]
-		if r.Group != "own" || !strings.HasSuffix(r.File, ".yml") || r.Expr != "vllm:kv_cache_usage_perc > 95" || r.For != 90*time.Second || !maps.Equal(r.Labels, map[string]string{"team": "llm"}) {
+		if r.Group != "own" || !strings.HasSuffix(r.File, ".yml") || r.Expr != "vllm:kv_cache_usage_perc > 95" ||
+			r.For != 90*time.Second || !maps.Equal(r.Labels, map[string]string{"team": "llm"}) {
 			t.Errorf("%+v", r)
 		}
 		if slices.ContainsFunc(rules, func(r prometheus.AlertRule) bool { return r.Name == "NotOurs" }) {
@@ -111,8 +116,10 @@ func examineAll(t *testing.T, p *promtest.Prometheus, c *Collector) {
 	}
 	// With a correction, and without.
 	want := map[string]bool{
-		"vLLM.Alerts/vLLMHighTTFT": true, "vLLM.Alerts/vLLMQueueBacklog": true, "vLLM.Alerts/vLLMRequestSwapping": true, "vLLM.Alerts/vLLMGPUCacheFull": true,
-		"vLLM.Alerts/vLLMHighAbortRate": true, "vllm_alerts/HighTTFT": true, "vllm_alerts/KVCacheNearFull": true, "vllm_alerts/QueueBuildUp": true,
+		"vLLM.Alerts/vLLMHighTTFT": true, "vLLM.Alerts/vLLMQueueBacklog": true, "vLLM.Alerts/vLLMRequestSwapping": true,
+		"vLLM.Alerts/vLLMGPUCacheFull":  true,
+		"vLLM.Alerts/vLLMHighAbortRate": true, "vllm_alerts/HighTTFT": true, "vllm_alerts/KVCacheNearFull": true,
+		"vllm_alerts/QueueBuildUp":  true,
 		"vllm_alerts/LowThroughput": true, "own/OnARecord": true, "own/Percent": true, "own/BeyondTheBuckets": true,
 	}
 	got := map[string]bool{}
@@ -141,19 +148,23 @@ func examineAll(t *testing.T, p *promtest.Prometheus, c *Collector) {
 		}
 		switch name {
 		case "own/NoNIXLHere":
-			if r.Verdict.State != alertrules.Undecided || !strings.Contains(strings.Join(r.Verdict.Why, ""), "only with the NixlConnector") {
+			if r.Verdict.State != alertrules.Undecided ||
+				!strings.Contains(strings.Join(r.Verdict.Why, ""), "only with the NixlConnector") {
 				t.Errorf("%s: %+v", name, r.Verdict)
 			}
 		case "own/WrongJob":
-			if r.Verdict.State != alertrules.Undecided || len(r.Verdict.Notes) != 1 || !strings.Contains(r.Verdict.Notes[0], "is the value right, or is it away for a while?") {
+			if r.Verdict.State != alertrules.Undecided || len(r.Verdict.Notes) != 1 ||
+				!strings.Contains(r.Verdict.Notes[0], "is the value right, or is it away for a while?") {
 				t.Errorf("%s: %+v", name, r.Verdict)
 			}
 		case "own/OnTheRouter":
-			if len(r.Verdict.Notes) != 1 || !strings.HasPrefix(r.Verdict.Notes[0], "only production-stack's router exports vllm:num_requests_swapped here") {
+			if len(r.Verdict.Notes) != 1 ||
+				!strings.HasPrefix(r.Verdict.Notes[0], "only production-stack's router exports vllm:num_requests_swapped here") {
 				t.Errorf("%s: %+v", name, r.Verdict)
 			}
 		case "own/Failing":
-			if r.Health != "err" || !strings.Contains(r.LastError, "many-to-many") && !strings.Contains(r.LastError, "duplicate series") {
+			if r.Health != "err" ||
+				!strings.Contains(r.LastError, "many-to-many") && !strings.Contains(r.LastError, "duplicate series") {
 				t.Errorf("%s: %+v", name, r.AlertRule)
 			}
 		case "vLLM.Alerts/vLLMHighTTFT":
@@ -172,7 +183,10 @@ func deadOnes(t *testing.T, p *promtest.Prometheus, c *Collector) {
 	t.Helper()
 	link := func(expr string) string { return p.URL + "/graph?g0.expr=" + url.QueryEscape(expr) + "&g0.tab=1" }
 	alert := func(name, link string, more ...string) incident.Alert {
-		a := incident.Alert{Firing: true, GeneratorURL: link, Labels: map[string]string{"alertname": name, "namespace": "llm"}}
+		a := incident.Alert{
+			Firing: true, GeneratorURL: link,
+			Labels: map[string]string{"alertname": name, "namespace": "llm"},
+		}
 		for i := 0; i < len(more); i += 2 {
 			a.Labels[more[i]] = more[i+1]
 		}
@@ -219,7 +233,8 @@ func deadOnes(t *testing.T, p *promtest.Prometheus, c *Collector) {
 		t.Errorf("dead: %+v\nwant %v", dead, want)
 	}
 	nobody := incident.Pool{Name: "nobody", Matchers: map[string]string{"namespace": "nobody"}}
-	if dead, _, err := c.DeadAlerts(t.Context(), nobody, []incident.Alert{alert("OldName", link("vllm:gpu_cache_usage_perc > 0.9"))}); err != nil || dead != nil {
+	if dead, _, err := c.DeadAlerts(t.Context(), nobody,
+		[]incident.Alert{alert("OldName", link("vllm:gpu_cache_usage_perc > 0.9"))}); err != nil || dead != nil {
 		t.Errorf("nothing is known of a pool without series: %+v, %v", dead, err)
 	}
 	if dead, _, err := c.DeadAlerts(t.Context(), pool, nil); err != nil || dead != nil {
@@ -247,8 +262,12 @@ func behind(t *testing.T, p *promtest.Prometheus, answer func(w http.ResponseWri
 func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	p := promtest.StartWith(t, promtest.Options{
-		Targets: []promtest.Target{{Address: promtest.NewExporter(t, exposition(v1Names(), `model_name="m",engine="0"`, "0.5", "2.5", "5")).Address(), Labels: map[string]string{"namespace": "llm"}}},
-		Rules:   ruleFiles(t)[:2],
+		Targets: []promtest.Target{{
+			Address: promtest.NewExporter(t,
+				exposition(v1Names(), `model_name="m",engine="0"`, "0.5", "2.5", "5")).Address(),
+			Labels: map[string]string{"namespace": "llm"},
+		}},
+		Rules: ruleFiles(t)[:2],
 	})
 	p.WaitFor(t, `vllm:num_requests_running`)
 	refuse := func(code int, paths ...string) func(http.ResponseWriter, *http.Request) bool {
@@ -285,12 +304,15 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	t.Run("an answer that is no list of rules is an error", func(t *testing.T) {
 		t.Parallel()
 		for body, want := range map[string]string{
-			`<html>log in</html>`: "not JSON", `{}`: "no status", `{"status":"success"}`: "no list", `{"status":"success","data":null}`: "no list",
-			`{"status":"error","errorType":"internal","error":"broken"}`: "broken", `{"status":"success","data":{"groups":[]},"isPartial":true}`: "partial",
+			`<html>log in</html>`: "not JSON", `{}`: "no status", `{"status":"success"}`: "no list",
+			`{"status":"success","data":null}`:                                        "no list",
+			`{"status":"error","errorType":"internal","error":"broken"}`:              "broken",
+			`{"status":"success","data":{"groups":[]},"isPartial":true}`:              "partial",
 			`{"status":"success","data":{"groups":[{"rules":[{"type":"strange"}]}]}}`: "cannot be used",
 		} {
 			c := newCollector(t, asking(behind(t, p, say(body, "/api/v1/rules"))), nil)
-			if _, _, err := c.ExamineAlertRules(t.Context()); err == nil || errors.Is(err, prometheus.ErrNoRules) || !strings.Contains(err.Error(), want) {
+			if _, _, err := c.ExamineAlertRules(t.Context()); err == nil || errors.Is(err, prometheus.ErrNoRules) ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", body, err)
 			}
 		}
@@ -303,7 +325,8 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 			t.Fatalf("%v %v", scraped, err)
 		}
 		for _, r := range rules {
-			if r.Name == "WrongJob" && r.Verdict.State != alertrules.Undecided || r.Name == "QueueBuildUp" && r.Verdict.State != alertrules.Never {
+			if r.Name == "WrongJob" && r.Verdict.State != alertrules.Undecided ||
+				r.Name == "QueueBuildUp" && r.Verdict.State != alertrules.Never {
 				t.Errorf("%s: %+v", r.Name, r.Verdict)
 			}
 		}
@@ -318,7 +341,9 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 	})
 	t.Run("a partial answer without series proves nothing", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, asking(behind(t, p, say(`{"status":"success","data":[],"warnings":["a store did not answer"]}`, "/api/v1/series"))), nil)
+		c := newCollector(t,
+			asking(behind(t, p, say(`{"status":"success","data":[],"warnings":["a store did not answer"]}`, "/api/v1/series"))),
+			nil)
 		if got := c.presence(t.Context(), "up", time.Now().Add(-time.Hour), time.Now()); got != alertrules.Unasked {
 			t.Errorf("presence = %v", got)
 		}
@@ -345,7 +370,9 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 			t.Errorf("%d rules, %v, %v", len(rules), scraped, err)
 		}
 		none := promtest.StartWith(t, promtest.Options{})
-		if rules, scraped, err := newCollector(t, asking(none.URL), nil).ExamineAlertRules(t.Context()); err != nil || !scraped || len(rules) > 0 {
+		if rules, scraped,
+			err := newCollector(t, asking(none.URL), nil).ExamineAlertRules(t.Context()); err != nil || !scraped ||
+			len(rules) > 0 {
 			t.Errorf("%d rules, %v, %v", len(rules), scraped, err)
 		}
 	})
@@ -355,7 +382,10 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 		pool := incident.Pool{Name: "m", Matchers: map[string]string{"namespace": "llm"}}
 		dead, _, err := c.DeadAlerts(t.Context(), pool, []incident.Alert{
 			{Firing: true, Labels: map[string]string{"alertname": "QueueBuildUp"}},
-			{Firing: true, Labels: map[string]string{"alertname": "Full"}, GeneratorURL: "http://p/graph?g0.expr=vllm_gpu_cache_usage_perc+%3E+0.9"},
+			{
+				Firing: true, Labels: map[string]string{"alertname": "Full"},
+				GeneratorURL: "http://p/graph?g0.expr=vllm_gpu_cache_usage_perc+%3E+0.9",
+			},
 		})
 		if !errors.Is(err, prometheus.ErrNoRules) || len(dead) != 1 || dead[0].Alert != "Full" {
 			t.Errorf("%+v, %v", dead, err)
@@ -366,7 +396,11 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 func TestAskingForRulesShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	const password = "hunter2-of-the-test"
-	c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://medic:" + password + "@127.0.0.1:1", Attempts: 1, ExtraParams: url.Values{"token": {password}}}}, nil)
+	c := newCollector(t,
+		Config{Prometheus: prometheus.Config{
+			URL: "http://medic:" + password + "@127.0.0.1:1", Attempts: 1,
+			ExtraParams: url.Values{"token": {password}},
+		}}, nil)
 	_, _, err := c.ExamineAlertRules(t.Context())
 	_, again := c.AlertRules(t.Context())
 	if text := fmt.Sprint(err, again); err == nil || again == nil || strings.Contains(text, password) {

@@ -44,7 +44,11 @@ func BenchmarkCollect(b *testing.B) {
 		name        string
 		concurrency int
 		past        bool
-	}{{"concurrent", prometheus.DefaultConcurrency, false}, {"concurrent with the past and pods", prometheus.DefaultConcurrency, true}, {"serial", 1, false}} {
+	}{
+		{"concurrent", prometheus.DefaultConcurrency, false},
+		{"concurrent with the past and pods", prometheus.DefaultConcurrency, true},
+		{"serial", 1, false},
+	} {
 		b.Run(bb.name, func(b *testing.B) {
 			c, err := New(Config{Prometheus: prometheus.Config{URL: srv.URL, Concurrency: bb.concurrency}}, nil, quiet())
 			if err != nil {

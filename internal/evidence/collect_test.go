@@ -16,7 +16,8 @@ func TestTheBreakdownByPodSharesTheRequest(t *testing.T) {
 	s := running
 	s.Pods = "sum by (pod) (vllm:num_requests_running)"
 	const where = `vllm:num_requests_running{model_name="llama",namespace="llm",server=""}`
-	query := `label_replace(sum(` + where + `), "medic_part", "value", "", "") or label_replace(sum by (pod) (` + where + `), "medic_part", "pods", "", "")`
+	query := `label_replace(sum(` + where + `), "medic_part", "value", "", "") or label_replace(sum by (pod) (` + where +
+		`), "medic_part", "pods", "", "")`
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
 	f.once(query, vectorReply(
@@ -26,8 +27,10 @@ func TestTheBreakdownByPodSharesTheRequest(t *testing.T) {
 		`{"metric":{"medic_part":"pods","pod":"c"},"value":[1,"NaN"]}`,
 		`{"metric":{"medic_part":"pods"},"value":[1,"12"]}`,
 	))
-	r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{}).Readings["running"]
-	if diff := cmp.Diff([]incident.PodValue{{Pod: "b", Value: 10}, {Pod: "a", Value: 2}}, r.Pods); diff != "" || r.Text() != "12" {
+	r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
+		CollectOptions{}).Readings["running"]
+	if diff := cmp.Diff([]incident.PodValue{{Pod: "b", Value: 10}, {Pod: "a", Value: 2}}, r.Pods); diff != "" ||
+		r.Text() != "12" {
 		t.Errorf("reading %s, pods (-want +got):\n%s", r.Text(), diff)
 	}
 }
@@ -37,7 +40,8 @@ func TestPodsWithoutAPodLabelAreToldApartByInstance(t *testing.T) {
 	t.Parallel()
 	d, _ := DialectOf(v1Names())
 	d.podLabel = "instance"
-	got, err := Rewrite("max(sum by (pod) (vllm:num_requests_running)) / on (pod) group_left () count by (pod) (vllm:num_requests_running)", d, nil)
+	got, err := Rewrite("max(sum by (pod) (vllm:num_requests_running)) / on (pod) group_left () count by (pod) "+
+		"(vllm:num_requests_running)", d, nil)
 	if err != nil || strings.Contains(got, "(pod)") || strings.Count(got, "(instance)") != 3 {
 		t.Errorf("rewritten: %s, %v", got, err)
 	}
@@ -46,17 +50,30 @@ func TestPodsWithoutAPodLabelAreToldApartByInstance(t *testing.T) {
 func TestAProductOfLabelsIsThatOfTheSmallestEngine(t *testing.T) {
 	t.Parallel()
 	s := incident.Signal{
-		Name: "kv_capacity", Query: "group by (num_gpu_blocks, block_size) (vllm:cache_config_info)", Unit: incident.UnitTokens,
+		Name: "kv_capacity", Query: "group by (num_gpu_blocks, block_size) (vllm:cache_config_info)",
+		Unit:    incident.UnitTokens,
 		Product: []string{"num_gpu_blocks", "block_size"},
 	}
 	for _, tt := range []struct {
 		name, want string
 		series     []string
 	}{
-		{"two engines", "16000 tokens", []string{`{"metric":{"num_gpu_blocks":"2000","block_size":"16"},"value":[1,"1"]}`, `{"metric":{"num_gpu_blocks":"1000","block_size":"16"},"value":[1,"1"]}`}},
+		{
+			"two engines", "16000 tokens",
+			[]string{
+				`{"metric":{"num_gpu_blocks":"2000","block_size":"16"},"value":[1,"1"]}`,
+				`{"metric":{"num_gpu_blocks":"1000","block_size":"16"},"value":[1,"1"]}`,
+			},
+		},
 		{"none", "no data", nil},
-		{"not profiled yet", `error: the label num_gpu_blocks is "None" and no number above zero`, []string{`{"metric":{"num_gpu_blocks":"None","block_size":"16"},"value":[1,"1"]}`}},
-		{"zero", `error: the label num_gpu_blocks is "0" and no number above zero`, []string{`{"metric":{"num_gpu_blocks":"0","block_size":"16"},"value":[1,"1"]}`}},
+		{
+			"not profiled yet", `error: the label num_gpu_blocks is "None" and no number above zero`,
+			[]string{`{"metric":{"num_gpu_blocks":"None","block_size":"16"},"value":[1,"1"]}`},
+		},
+		{
+			"zero", `error: the label num_gpu_blocks is "0" and no number above zero`,
+			[]string{`{"metric":{"num_gpu_blocks":"0","block_size":"16"},"value":[1,"1"]}`},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +88,10 @@ func TestAProductOfLabelsIsThatOfTheSmallestEngine(t *testing.T) {
 func TestOtherExportersAreJoinedToThePoolsPods(t *testing.T) {
 	t.Parallel()
 	d, _ := DialectOf(v1Names())
-	got, err := Rewrite(`avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running))`, d, llmMatchers)
+	got, err := Rewrite(
+		`avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running))`,
+		d, llmMatchers,
+	)
 	want := `avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`
 	if err != nil || got != want {
 		t.Errorf("rewritten:\n%s\nwant:\n%s\n%v", got, want, err)
@@ -108,13 +128,24 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 		note   string
 	}{
 		{
-			"unusual", parts(map[string]string{"mean": "4", "deviation": "0.5", "score": "6", "points": "55", "yesterday": "4.2"}),
+			"unusual", parts(map[string]string{
+				"mean": "4", "deviation": "0.5", "score": "6", "points": "55",
+				"yesterday": "4.2",
+			}),
 			&incident.Baseline{Mean: 4, Deviation: .5, Score: new(6.), Yesterday: new(4.2)}, "",
 		},
-		{"it never moved", parts(map[string]string{"mean": "4", "deviation": "0", "score": "+Inf", "points": "55"}), &incident.Baseline{Mean: 4}, ""},
+		{
+			"it never moved", parts(map[string]string{"mean": "4", "deviation": "0", "score": "+Inf", "points": "55"}),
+			&incident.Baseline{Mean: 4}, "",
+		},
 		{"too young", parts(map[string]string{"mean": "4", "deviation": "0.5", "score": "6", "points": "19"}), nil, ""},
 		{"no past", vectorReply(), nil, ""},
-		{"refused", reply{status: 422, body: `{"status":"error","errorType":"execution","error":"too many samples"}`}, nil, "its usual value could not be read: "},
+		{
+			"refused",
+			reply{status: 422, body: `{"status":"error","errorType":"execution","error":"too many samples"}`},
+			nil,
+			"its usual value could not be read: ",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +154,8 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 			f.standing[rangePath+" "+plain] = matrixAt(t, "", map[int]string{0: "7"})
 			c := newCollector(t, asking(f.serve()), nil)
 			f.always(c.baselineQuery(plain), tt.answer)
-			r := c.Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true, Baseline: true}).Readings["running"]
+			r := c.Collect(t.Context(), llmPool(), []incident.Signal{s},
+				CollectOptions{History: true, Baseline: true}).Readings["running"]
 			if diff := cmp.Diff(tt.want, r.Baseline); diff != "" || r.Text() != "7" || !strings.Contains(r.Warning, tt.note) {
 				t.Errorf("reading %s (%s), baseline (-want +got):\n%s", r.Text(), r.Warning, diff)
 			}
@@ -133,19 +165,34 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 
 func TestOtherServersNamesAreSpelled(t *testing.T) {
 	t.Parallel()
-	nim, _ := DialectOf([]string{"num_requests_running", "gpu_cache_usage_perc", "request_finish_total", "time_per_output_token_seconds_count"})
-	simulator, _ := DialectOf([]string{"vllm:num_requests_running", "vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits", "vllm:prefix_cache_queries"})
+	nim, _ := DialectOf([]string{
+		"num_requests_running", "gpu_cache_usage_perc", "request_finish_total",
+		"time_per_output_token_seconds_count",
+	})
+	simulator, _ := DialectOf([]string{
+		"vllm:num_requests_running", "vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits",
+		"vllm:prefix_cache_queries",
+	})
 	for _, tt := range []struct {
 		name, query, want string
 		d                 Dialect
 	}{
-		{"NIM: no prefix", "avg(vllm:kv_cache_usage_perc)", `avg(gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, nim},
-		{"NIM: finished requests", `sum(rate(vllm:request_success_total[5m]))`, `sum(rate(request_finish_total{model_name="llama",namespace="llm"}[5m]))`, nim},
+		{
+			"NIM: no prefix", "avg(vllm:kv_cache_usage_perc)", `avg(gpu_cache_usage_perc{model_name="llama",namespace="llm"})`,
+			nim,
+		},
+		{
+			"NIM: finished requests", `sum(rate(vllm:request_success_total[5m]))`,
+			`sum(rate(request_finish_total{model_name="llama",namespace="llm"}[5m]))`, nim,
+		},
 		{
 			"NIM: time between tokens", `sum(rate(vllm:inter_token_latency_seconds_count[5m]))`,
 			`sum(rate(time_per_output_token_seconds_count{model_name="llama",namespace="llm"}[5m]))`, nim,
 		},
-		{"simulator: counters without a suffix", `sum(rate(vllm:prefix_cache_hits_total[5m]))`, `sum(rate(vllm:prefix_cache_hits{model_name="llama",namespace="llm"}[5m]))`, simulator},
+		{
+			"simulator: counters without a suffix", `sum(rate(vllm:prefix_cache_hits_total[5m]))`,
+			`sum(rate(vllm:prefix_cache_hits{model_name="llama",namespace="llm"}[5m]))`, simulator,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +214,8 @@ func TestThePastIsOnlyAskedWhereItIsWorthIt(t *testing.T) {
 		f := newFakeProm(t)
 		f.dialect(llmMatchers, v1Names(), nil)
 		f.once(query, valueReply("5"))
-		r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true}).Readings["running"]
+		r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
+			CollectOptions{History: true}).Readings["running"]
 		if r.Text() != "5" || r.Series != nil {
 			t.Errorf("%s: %+v", query, r)
 		}

@@ -20,7 +20,10 @@ import (
 
 // inMemory answers through the double without a socket.
 func inMemory(f *fakeProm) Config {
-	return Config{Prometheus: prometheus.Config{URL: "http://prometheus", Transport: func(http.RoundTripper) http.RoundTripper { return f }}}
+	return Config{Prometheus: prometheus.Config{
+		URL:       "http://prometheus",
+		Transport: func(http.RoundTripper) http.RoundTripper { return f },
+	}}
 }
 
 func TestAllQueriesAreAskedForOneTime(t *testing.T) {
@@ -30,7 +33,10 @@ func TestAllQueriesAreAskedForOneTime(t *testing.T) {
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
 	f.once(`max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})`, valueReply("0.97"))
 	c := newCollector(t, asking(f.serve()), nil)
-	usage := incident.Signal{Name: "kv_usage", Title: "KV cache", Query: "max(vllm:kv_cache_usage_perc)", Unit: incident.UnitRatio, Direction: incident.HigherIsWorse}
+	usage := incident.Signal{
+		Name: "kv_usage", Title: "KV cache", Query: "max(vllm:kv_cache_usage_perc)",
+		Unit: incident.UnitRatio, Direction: incident.HigherIsWorse,
+	}
 	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running, usage}, CollectOptions{})
 	times := map[string]bool{}
 	for _, r := range f.asked() {
@@ -40,7 +46,8 @@ func TestAllQueriesAreAskedForOneTime(t *testing.T) {
 		t.Errorf("times = %v", times)
 	}
 	got := ev.Readings["kv_usage"]
-	if got.Text() != "97 %" || !got.At.Equal(ev.At) || got.Title != "KV cache" || got.Direction != incident.HigherIsWorse || got.Signal != "kv_usage" ||
+	if got.Text() != "97 %" || !got.At.Equal(ev.At) || got.Title != "KV cache" ||
+		got.Direction != incident.HigherIsWorse || got.Signal != "kv_usage" ||
 		got.Query != `max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})` {
 		t.Errorf("reading = %+v", got)
 	}
@@ -64,7 +71,10 @@ func TestABrokenSignalSpoilsOnlyItself(t *testing.T) {
 	if len(ev.Readings) != 4 || ev.Readings["running"].Text() != "5" {
 		t.Errorf("readings = %+v", ev.Readings)
 	}
-	for name, want := range map[string]string{"broken": "not PromQL", "twice": `two signals are called "twice"`, "empty": "not PromQL"} {
+	for name, want := range map[string]string{
+		"broken": "not PromQL", "twice": `two signals are called "twice"`,
+		"empty": "not PromQL",
+	} {
 		if r := ev.Readings[name]; !strings.Contains(r.Error, want) || r.Value != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -76,7 +86,8 @@ func TestAPoolWithABadMatcherReadsNothing(t *testing.T) {
 	f := newFakeProm(t)
 	pool := llmPool()
 	pool.Matchers = map[string]string{"namespace": ""}
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), pool, []incident.Signal{running, foreign("up", "up")}, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), pool,
+		[]incident.Signal{running, foreign("up", "up")}, CollectOptions{})
 	for name, r := range ev.Readings {
 		if !strings.Contains(r.Error, "matcher namespace has no value") {
 			t.Errorf("%s: %+v", name, r)
@@ -98,16 +109,18 @@ func TestOldSamplesAreNoReading(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`, reply{before: func(w http.ResponseWriter, r *http.Request) {
-				var at float64
-				if _, err := fmt.Sscanf(r.Form.Get("time"), "%g", &at); err != nil {
-					t.Errorf("time %q: %v", r.Form.Get("time"), err)
-				}
-				write(w, success("vector", fmt.Sprintf(`[{"metric":{},"value":[1,"%f"]}]`, at-tt.age.Seconds())))
-			}})
+			f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`,
+				reply{before: func(w http.ResponseWriter, r *http.Request) {
+					var at float64
+					if _, err := fmt.Sscanf(r.Form.Get("time"), "%g", &at); err != nil {
+						t.Errorf("time %q: %v", r.Form.Get("time"), err)
+					}
+					write(w, success("vector", fmt.Sprintf(`[{"metric":{},"value":[1,"%f"]}]`, at-tt.age.Seconds())))
+				}})
 			f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
 			f.once(`sum(other{model_name="llama",namespace="llm"})`, valueReply("6"))
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running, foreign("other", "sum(other)")}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(),
+				[]incident.Signal{running, foreign("other", "sum(other)")}, CollectOptions{})
 			if got := ev.Readings["running"].Text(); got != tt.want {
 				t.Errorf("reading = %q; want %q", got, tt.want)
 			}
@@ -125,9 +138,11 @@ func TestAnUnknownSampleAgeIsSaid(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`, reply{status: http.StatusUnprocessableEntity})
+	f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`,
+		reply{status: http.StatusUnprocessableEntity})
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
+		CollectOptions{})
 	if !ev.SampledAt.IsZero() {
 		t.Errorf("an unknown time of the newest sample reads %s", ev.SampledAt)
 	}
@@ -147,8 +162,11 @@ func TestDifferentClocksAreSaid(t *testing.T) {
 		theirs time.Duration
 		want   string
 	}{
-		"they agree":                        {0, 20 * time.Second, ""},
-		"Prometheus is behind":              {0, -10 * time.Minute, "the bot's clock is 10 min ahead of Prometheus': the reading may not be of now"},
+		"they agree": {0, 20 * time.Second, ""},
+		"Prometheus is behind": {
+			0, -10 * time.Minute,
+			"the bot's clock is 10 min ahead of Prometheus': the reading may not be of now",
+		},
 		"Prometheus is ahead":               {0, 10 * time.Minute, "behind Prometheus'"},
 		"the bot's is not the machine's":    {-10 * time.Minute, -10 * time.Minute, ""},
 		"the bot's alone is not Prometheus": {10 * time.Minute, 0, "the bot's clock is 10 min ahead of Prometheus'"},
@@ -159,7 +177,9 @@ func TestDifferentClocksAreSaid(t *testing.T) {
 			answer := valueReply("5")
 			answer.header = map[string]string{"Date": time.Now().Add(tt.theirs).UTC().Format(http.TimeFormat)}
 			f.once(query, answer)
-			c := newCollector(t, Config{Prometheus: prometheus.Config{URL: f.serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}}, nil)
+			c := newCollector(t,
+				Config{Prometheus: prometheus.Config{URL: f.serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}},
+				nil)
 			if _, err := c.prom.Instant(t.Context(), query, c.now()); err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +195,8 @@ func TestSamplesThatAreOldByAnotherClockSaySo(t *testing.T) {
 	t.Parallel()
 	r := incident.Reading{Value: new(5.0)}
 	sampleAge{age: 4 * time.Minute, limit: 3 * time.Minute}.apply(&r, "the bot's clock is 4 min ahead of Prometheus'")
-	if want := "stale: the newest sample of this pool is 4m0s old, more than 3m0s; the bot's clock is 4 min ahead of Prometheus'"; r.Error != want || r.Value != nil {
+	if want := "stale: the newest sample of this pool is 4m0s old, more than 3m0s; the bot's clock is 4 min ahead of " +
+		"Prometheus'"; r.Error != want || r.Value != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -204,7 +225,8 @@ func TestThePastAndTheValueShareARequest(t *testing.T) {
 	f.dialect(llmMatchers, v1Names(), nil)
 	f.once(query, valueReply("5"))
 	c := newCollector(t, asking(f.serve()), nil)
-	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; r.Series != nil {
+	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running},
+		CollectOptions{}).Readings["running"]; r.Series != nil {
 		t.Errorf("series without being asked: %v", r.Series)
 	}
 	f.standing[rangePath+" "+query] = matrixAt(t, "", map[int]string{2: "1", 1: "NaN", 0: "7"})
@@ -218,10 +240,12 @@ func TestThePastAndTheValueShareARequest(t *testing.T) {
 			continue
 		}
 		var start, end, step float64
-		if _, err := fmt.Sscanf(req.form.Get("start")+" "+req.form.Get("end")+" "+req.form.Get("step"), "%g %g %g", &start, &end, &step); err != nil {
+		if _, err := fmt.Sscanf(req.form.Get("start")+" "+req.form.Get("end")+" "+req.form.Get("step"), "%g %g %g", &start,
+			&end, &step); err != nil {
 			t.Fatal(err)
 		}
-		if points := (end-start)/step + 1; points < 19.99 || points > 20.01 || step != 90 || time.UnixMilli(int64(end*1000+0.5)).Compare(ev.At) != 0 {
+		if points := (end-start)/step + 1; points < 19.99 || points > 20.01 || step != 90 ||
+			time.UnixMilli(int64(end*1000+0.5)).Compare(ev.At) != 0 {
 			t.Errorf("range start %v end %v step %v", start, end, step)
 		}
 	}
@@ -237,7 +261,8 @@ func TestAPastThatEndedIsNoValue(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
 			f.standing[rangePath+" "+query] = matrixAt(t, "", points)
-			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
+			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
+				CollectOptions{History: true}).Readings["running"]
 			if r.Value != nil || r.Error != "" || len(r.Series) == 0 {
 				t.Errorf("reading = %+v", r)
 			}
@@ -249,7 +274,10 @@ func TestAMissingHistoryCostsOnlyTheChart(t *testing.T) {
 	t.Parallel()
 	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
 	for name, answer := range map[string]reply{
-		"refused":    {status: http.StatusUnprocessableEntity, body: `{"status":"error","errorType":"execution","error":"too many samples"}`},
+		"refused": {
+			status: http.StatusUnprocessableEntity,
+			body:   `{"status":"error","errorType":"execution","error":"too many samples"}`,
+		},
 		"partial":    {body: `{"status":"success","isPartial":true,"data":{"resultType":"matrix","result":[]}}`},
 		"two series": {body: success("matrix", `[{"metric":{"a":"1"},"values":[]},{"metric":{"a":"2"},"values":[]}]`)},
 	} {
@@ -259,7 +287,8 @@ func TestAMissingHistoryCostsOnlyTheChart(t *testing.T) {
 			f.dialect(llmMatchers, v1Names(), nil)
 			f.always(query, valueReply("5"))
 			f.standing[rangePath+" "+query] = answer
-			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true}).Readings["running"]
+			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
+				CollectOptions{History: true}).Readings["running"]
 			if r.Text() != "5" || r.Series != nil || !strings.Contains(r.Warning, "its past could not be read: ") {
 				t.Errorf("reading = %+v", r)
 			}
@@ -281,7 +310,11 @@ func TestTheDeadlineEndsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{}
-		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://prometheus", Concurrency: 2, Transport: func(http.RoundTripper) http.RoundTripper { return s }}}, nil)
+		c := newCollector(t,
+			Config{Prometheus: prometheus.Config{
+				URL: "http://prometheus", Concurrency: 2,
+				Transport: func(http.RoundTripper) http.RoundTripper { return s },
+			}}, nil)
 		var signals []incident.Signal
 		for i := range 9 {
 			signals = append(signals, foreign(fmt.Sprint("s", i), "up"))
@@ -339,7 +372,11 @@ func TestManyCollectionsShareTheBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{}
-		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://prometheus", Concurrency: 3, Transport: func(http.RoundTripper) http.RoundTripper { return s }}}, nil)
+		c := newCollector(t,
+			Config{Prometheus: prometheus.Config{
+				URL: "http://prometheus", Concurrency: 3,
+				Transport: func(http.RoundTripper) http.RoundTripper { return s },
+			}}, nil)
 		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.now())
 		var wg sync.WaitGroup
 		for range 4 {

@@ -17,7 +17,8 @@ func TestValidateNamesEveryError(t *testing.T) {
 	}
 	err := cfg.Validate()
 	for _, want := range []string{
-		"prometheus url", "query timeout", "deadline", "dialect time to live", "history window", "history points", "sample age",
+		"prometheus url", "query timeout", "deadline", "dialect time to live", "history window", "history points",
+		"sample age",
 		"baseline window",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -50,7 +51,10 @@ const secret = "hunter2secret"
 
 func TestNoReadingShowsASecret(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"http://bot:" + secret + "@127.0.0.1:1", "http://bot:" + secret + "@no-such-host.invalid"} {
+	for _, address := range []string{
+		"http://bot:" + secret + "@127.0.0.1:1",
+		"http://bot:" + secret + "@no-such-host.invalid",
+	} {
 		cfg := asking(address)
 		cfg.Prometheus.Attempts, cfg.Prometheus.ExtraParams = 1, map[string][]string{"key": {secret}}
 		ev := newCollector(t, cfg, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{})

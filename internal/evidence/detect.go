@@ -100,7 +100,8 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 	if ok {
 		return c.withBuckets(ctx, key, d, pool.Matchers, at), nil
 	}
-	warning := "no vLLM metric carries this pool's labels " + printMatchers(pool.Matchers) + " now: are its pods down or not scraped, or are the matchers wrong?"
+	warning := "no vLLM metric carries this pool's labels " + printMatchers(pool.Matchers) +
+		" now: are its pods down or not scraped, or are the matchers wrong?"
 	if known {
 		return finding{dialect: before, warning: warning, elsewhere: true}, nil
 	}
@@ -109,7 +110,9 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 
 // withBuckets completes a dialect and remembers it. Without the bucket bounds the signals' own are used, and the next
 // collection asks again.
-func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matchers map[string]string, at time.Time) finding {
+func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matchers map[string]string,
+	at time.Time,
+) finding {
 	var (
 		wg       rescue.Group
 		podLabel string
@@ -123,7 +126,10 @@ func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matc
 		return finding{dialect: d, warning: "whether series name their pod is not known: " + podErr.Error()}
 	}
 	if err != nil {
-		return finding{dialect: d, bounds: "the server's own bucket bounds could not be read, so those of today's vLLM are used: " + err.Error()}
+		return finding{
+			dialect: d,
+			bounds:  "the server's own bucket bounds could not be read, so those of today's vLLM are used: " + err.Error(),
+		}
 	}
 	c.dialects.put(key, d, at)
 	return finding{dialect: d}
@@ -131,7 +137,9 @@ func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matc
 
 // detectAnywhere looks at the whole Prometheus when a pool has no series, only to spell the queries and to say what is
 // there.
-func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at time.Time, warning string) (finding, error) {
+func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at time.Time, warning string) (finding,
+	error,
+) {
 	if len(pool.Matchers) == 0 {
 		return finding{warning: "this Prometheus has no vLLM metrics: does it scrape the pods?"}, nil
 	}
@@ -213,7 +221,9 @@ func namesIn(sel string) string {
 }
 
 // podLabelFor asks by which label the pool's pods can be told apart.
-func (c *Collector) podLabelFor(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) (string, error) {
+func (c *Collector) podLabelFor(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) (string,
+	error,
+) {
 	query, err := Rewrite(podLabelQuery, d, matchers)
 	if err != nil {
 		return "", err
@@ -238,7 +248,9 @@ const podLabelQuery = "group by (pod) (vllm:num_requests_running)"
 
 // bucketsFor asks for the bucket bounds of the latency histograms: they differ between versions (the time to first
 // token ended at 10 s before 0.8.4), and with them what a percentile can prove.
-func (c *Collector) bucketsFor(ctx context.Context, d Dialect, matchers map[string]string, at time.Time) (map[string]edges, error) {
+func (c *Collector) bucketsFor(ctx context.Context, d Dialect, matchers map[string]string,
+	at time.Time,
+) (map[string]edges, error) {
 	sel, err := selector(d.prefix()+vllm.LatencyPattern, equals(matchers)...)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, tt.names, nil)
 			f.once(`max(`+tt.metric+`{model_name="llama",namespace="llm"})`, valueReply("0.5"))
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{usage}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{usage},
+				CollectOptions{})
 			if ev.Dialect != tt.dialect || ev.Readings["kv_usage"].Text() != "50 %" {
 				t.Errorf("dialect %q, reading %+v", ev.Dialect, ev.Readings["kv_usage"])
 			}
@@ -40,14 +41,19 @@ func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
 
 func TestAMetricThatDoesNotExistIsSaid(t *testing.T) {
 	t.Parallel()
-	tokens := incident.Signal{Name: "hit_rate", Query: "sum(rate(vllm:prefix_cache_hits_total[5m]))", Unit: incident.UnitRatio}
+	tokens := incident.Signal{
+		Name: "hit_rate", Query: "sum(rate(vllm:prefix_cache_hits_total[5m]))",
+		Unit: incident.UnitRatio,
+	}
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v0Names(), nil)
 	f.once(`sum(rate(vllm:prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m]))`, vectorReply())
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, vectorReply())
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{tokens, running}, CollectOptions{})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{tokens, running},
+		CollectOptions{})
 	r := ev.Readings["hit_rate"]
-	if r.Text() != "no data" || r.Warning != "this Prometheus has no metric vllm:prefix_cache_hits_total for this pool (vLLM V0 names (vllm:...))" {
+	if r.Text() != "no data" ||
+		r.Warning != "this Prometheus has no metric vllm:prefix_cache_hits_total for this pool (vLLM V0 names (vllm:...))" {
 		t.Errorf("reading = %+v", r)
 	}
 	if r := ev.Readings["running"]; r.Text() != "no data" || r.Warning != "" {
@@ -64,9 +70,22 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 		dialect    string
 		warning    string
 	}{
-		{"others have them, without this metric and in older names", respelled(v0Names(), "vllm_"), `sum(rate(vllm_prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m])) / max(vllm_gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, "underscore names (vllm_...), vLLM V0", `no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`},
-		{"others have them", respelled(v1Names(), "vllm_"), `sum(vllm_num_requests_running{model_name="llama",namespace="llm",server=""})`, "underscore names (vllm_...), vLLM V1", `no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`},
-		{"nobody has them", []string{}, `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, "", "this Prometheus has no vLLM metrics"},
+		{
+			"others have them, without this metric and in older names", respelled(v0Names(), "vllm_"),
+			`sum(rate(vllm_prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m])) / max(vllm_gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, "underscore names (vllm_...), vLLM V0", `no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`,
+		},
+		{
+			"others have them", respelled(v1Names(), "vllm_"),
+			`sum(vllm_num_requests_running{model_name="llama",namespace="llm",server=""})`,
+			"underscore names (vllm_...), vLLM V1",
+			`no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`,
+		},
+		{
+			"nobody has them",
+			[]string{},
+			`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, "",
+			"this Prometheus has no vLLM metrics",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +104,8 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 			if strings.Contains(tt.query, "prefix_cache") {
 				signal.Query = "sum(rate(vllm:prefix_cache_hits_total[5m])) / max(vllm:kv_cache_usage_perc)"
 			}
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{signal}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{signal},
+				CollectOptions{})
 			r := ev.Readings["running"]
 			if ev.Dialect != tt.dialect || r.Text() != "no data" || !strings.HasPrefix(r.Warning, tt.warning) {
 				t.Errorf("dialect %q, reading %+v", ev.Dialect, r)
@@ -130,10 +150,12 @@ func TestAFailedDetectionIsNotRemembered(t *testing.T) {
 	f.once(names, reply{status: http.StatusBadRequest})
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
 	c := newCollector(t, asking(f.serve()), nil)
-	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; !strings.Contains(r.Error, "400 Bad Request") {
+	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running},
+		CollectOptions{}).Readings["running"]; !strings.Contains(r.Error, "400 Bad Request") {
 		t.Errorf("first: %+v", r)
 	}
-	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{}).Readings["running"]; r.Text() != "5" {
+	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running},
+		CollectOptions{}).Readings["running"]; r.Text() != "5" {
 		t.Errorf("then: %+v", r)
 	}
 }
@@ -153,7 +175,8 @@ func TestAPoolThatLostItsPodsKeepsItsDialect(t *testing.T) {
 		usage := incident.Signal{Name: "kv_usage", Query: "max(vllm:kv_cache_usage_perc)"}
 		ev := c.Collect(t.Context(), llmPool(), []incident.Signal{usage}, CollectOptions{})
 		r := ev.Readings["kv_usage"]
-		if ev.Dialect != "vLLM V0 names (vllm:...)" || r.Text() != "no data" || !strings.Contains(r.Warning, "are its pods down or not scraped") {
+		if ev.Dialect != "vLLM V0 names (vllm:...)" || r.Text() != "no data" ||
+			!strings.Contains(r.Warning, "are its pods down or not scraped") {
 			t.Errorf("dialect %q, reading %+v", ev.Dialect, r)
 		}
 	})
@@ -161,7 +184,11 @@ func TestAPoolThatLostItsPodsKeepsItsDialect(t *testing.T) {
 
 func TestUnknownBucketsAreSaidAndAskedForAgain(t *testing.T) {
 	t.Parallel()
-	ttft := incident.Signal{Name: "ttft_p95", Query: "histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m])))", Unit: incident.UnitSeconds, Ceiling: 2560}
+	ttft := incident.Signal{
+		Name:  "ttft_p95",
+		Query: "histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m])))",
+		Unit:  incident.UnitSeconds, Ceiling: 2560,
+	}
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), map[string][]string{"vllm:time_to_first_token_seconds": {"0.001", "10.0"}})
 	d, _ := DialectOf(v1Names())
@@ -170,13 +197,15 @@ func TestUnknownBucketsAreSaidAndAskedForAgain(t *testing.T) {
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
 	c := newCollector(t, asking(f.serve()), nil)
 	first := c.Collect(t.Context(), llmPool(), []incident.Signal{ttft, running}, CollectOptions{}).Readings
-	if r := first["ttft_p95"]; r.Text() != "10 s" || !strings.HasPrefix(r.Warning, "the server's own bucket bounds could not be read") {
+	if r := first["ttft_p95"]; r.Text() != "10 s" ||
+		!strings.HasPrefix(r.Warning, "the server's own bucket bounds could not be read") {
 		t.Errorf("first: %+v", r)
 	}
 	if r := first["running"]; r.Text() != "5" || r.Warning != "" {
 		t.Errorf("a reading without bounds: %+v", r)
 	}
-	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{ttft}, CollectOptions{}).Readings["ttft_p95"]; r.Text() != "at least 10 s" || r.Warning != "" {
+	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{ttft},
+		CollectOptions{}).Readings["ttft_p95"]; r.Text() != "at least 10 s" || r.Warning != "" {
 		t.Errorf("then: %+v", r)
 	}
 }
@@ -204,7 +233,8 @@ func TestTheRealBucketsDecideTheBounds(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), map[string][]string{"vllm:time_to_first_token_seconds": tt.buckets})
 			f.once(query, valueReply(tt.value))
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{ttft}, CollectOptions{})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{ttft},
+				CollectOptions{})
 			if got := ev.Readings["ttft_p95"].Text(); got != tt.want {
 				t.Errorf("reading = %q; want %q", got, tt.want)
 			}
@@ -225,8 +255,10 @@ func TestTheBoundsOfLengthsAreThoseOfTheModel(t *testing.T) {
 	}
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), map[string][]string{histogram: {"1.0", "50000.0", "100000.0", "+Inf"}})
-	f.once(`histogram_quantile(0.95, sum by (le) (rate(`+histogram+`_bucket{model_name="llama",namespace="llm"}[5m])))`, valueReply("100000"))
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{length}, CollectOptions{})
+	f.once(`histogram_quantile(0.95, sum by (le) (rate(`+histogram+`_bucket{model_name="llama",namespace="llm"}[5m])))`,
+		valueReply("100000"))
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{length},
+		CollectOptions{})
 	if got := ev.Readings["prompt_len_p95"].Text(); got != "at least 100000 tokens" {
 		t.Errorf("reading = %q", got)
 	}

@@ -135,7 +135,8 @@ func (d Dialect) mixed(spelled []string) string {
 			continue
 		}
 		if have := d.count(base); have > 0 && have < engines {
-			return fmt.Sprintf("%g of %g engines export %s, the others still %s: they are not in this value", have, engines, base, d.prefix()+old)
+			return fmt.Sprintf("%g of %g engines export %s, the others still %s: they are not in this value", have, engines,
+				base, d.prefix()+old)
 		}
 	}
 	return ""

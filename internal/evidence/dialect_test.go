@@ -22,15 +22,30 @@ func TestDialectOfChoosesTheSpelling(t *testing.T) {
 		{"Ray Serve", respelled(v1Names(), "ray_vllm_"), "Ray Serve names (ray_vllm_...), vLLM V1"},
 		{"older Ray Serve", respelled(v1Names(), "ray_vllm:"), "Ray Serve names (ray_vllm:...), vLLM V1"},
 		{"only the relabelled twin", respelled(v1Names(), "kserve_vllm:"), "relabelled names (kserve_vllm:...), vLLM V1"},
-		{"native before its relabelled twin", append(respelled(v1Names(), "kserve_vllm:"), v1Names()...), "vLLM V1 names (vllm:...)"},
-		{"engines with underscores behind a router with colons", append(respelled(v1Names(), "vllm_"), routerOnly...), "underscore names (vllm_...), vLLM V1"},
+		{
+			"native before its relabelled twin", append(respelled(v1Names(), "kserve_vllm:"), v1Names()...),
+			"vLLM V1 names (vllm:...)",
+		},
+		{
+			"engines with underscores behind a router with colons", append(respelled(v1Names(), "vllm_"), routerOnly...),
+			"underscore names (vllm_...), vLLM V1",
+		},
 		{
 			"NVIDIA NIM",
-			[]string{"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "request_finish_total", "time_to_first_token_seconds_count"},
+			[]string{
+				"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "request_finish_total",
+				"time_to_first_token_seconds_count",
+			},
 			"NVIDIA NIM names (without a prefix), vLLM V0",
 		},
-		{"engines beside somebody's own names", append([]string{"num_requests_running", "gpu_cache_usage_perc"}, v1Names()...), "vLLM V1 names (vllm:...)"},
-		{"recording rules beside underscores", append(respelled(v1Names(), "vllm_"), "vllm:ttft_p95", "vllm:a:b"), "underscore names (vllm_...), vLLM V1"},
+		{
+			"engines beside somebody's own names",
+			append([]string{"num_requests_running", "gpu_cache_usage_perc"}, v1Names()...), "vLLM V1 names (vllm:...)",
+		},
+		{
+			"recording rules beside underscores", append(respelled(v1Names(), "vllm_"), "vllm:ttft_p95", "vllm:a:b"),
+			"underscore names (vllm_...), vLLM V1",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +63,13 @@ func TestDialectOfChoosesTheSpelling(t *testing.T) {
 
 func TestDialectOfRefusesForeignNames(t *testing.T) {
 	t.Parallel()
-	for _, names := range [][]string{nil, {"up"}, {"num_requests_running"}, {"vllm:ttft_p95"}, {"myvllm:num_requests_running"}} {
+	for _, names := range [][]string{
+		nil,
+		{"up"},
+		{"num_requests_running"},
+		{"vllm:ttft_p95"},
+		{"myvllm:num_requests_running"},
+	} {
 		if got, ok := DialectOf(names); ok || got.String() != "" {
 			t.Errorf("DialectOf(%v) = %q, %v; want nothing", names, got, ok)
 		}

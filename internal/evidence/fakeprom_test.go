@@ -235,7 +235,10 @@ func newCollector(t *testing.T, cfg Config, kube Kube) *Collector {
 var llmMatchers = map[string]string{"namespace": "llm", "model_name": "llama"} //nolint:gochecknoglobals // read only
 
 func llmPool() incident.Pool {
-	return incident.Pool{Name: "llama", Matchers: llmMatchers, Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama"}}
+	return incident.Pool{
+		Name: "llama", Matchers: llmMatchers,
+		Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama"},
+	}
 }
 
 // foreign is a signal that does not read vLLM's metrics, so that only its own query is asked beside the detection.

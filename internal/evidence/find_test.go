@@ -66,10 +66,16 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 	const instance = "10.0.0.7:8000"
 	pod := seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`)
 	kube := fakeKube{
-		owners: map[string][]incident.WorkloadRef{"llm/llama-abc-1": llamaChain(), "llm/lone": {{APIVersion: "v1", Kind: "Pod", Namespace: "llm", Name: "lone"}}},
+		owners: map[string][]incident.WorkloadRef{
+			"llm/llama-abc-1": llamaChain(),
+			"llm/lone":        {{APIVersion: "v1", Kind: "Pod", Namespace: "llm", Name: "lone"}},
+		},
 		byIP: map[string][]cluster.PodAddress{
-			"|10.0.0.7":    {{Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}}},
-			"|10.0.0.8":    {{Namespace: "kube-system", Name: "proxy", Ports: []int32{9}}, {Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}}},
+			"|10.0.0.7": {{Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}}},
+			"|10.0.0.8": {
+				{Namespace: "kube-system", Name: "proxy", Ports: []int32{9}},
+				{Namespace: "llm", Name: "llama-abc-1", Ports: []int32{8000}},
+			},
 			"|fd00::7":     {{Namespace: "llm", Name: "llama-abc-1"}},
 			"llm|10.0.0.9": {{Namespace: "llm", Name: "llama-abc-1"}},
 		},
@@ -81,16 +87,83 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		asked   map[string]string
 		wantHow string
 	}{
-		{"namespace and pod", map[string]string{"namespace": "llm", "pod": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"an exporter speaks of another pod", map[string]string{"namespace": "monitoring", "pod": "kube-state-metrics-1", "exported_namespace": "llm", "exported_pod": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"older scrape labels", map[string]string{"kubernetes_namespace": "llm", "kubernetes_pod_name": "llama-abc-1"}, nil, nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"only an instance", map[string]string{"instance": instance}, new(vectorReply(pod)), map[string]string{"instance": instance}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"two jobs scrape the same pod", map[string]string{"instance": instance, "job": "vllm"}, new(vectorReply(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))), map[string]string{"instance": instance, "job": "vllm"}, "Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"targets without pod labels", map[string]string{"instance": instance}, new(vectorReply(seriesOf(`"namespace":"llm"`))), map[string]string{"instance": instance}, "The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"the port tells pods of one node apart", map[string]string{"instance": "10.0.0.8:8000"}, new(vectorReply()), map[string]string{"instance": "10.0.0.8:8000"}, "The address 10.0.0.8:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"IPv6", map[string]string{"instance": "[fd00::7]:8000"}, new(vectorReply()), map[string]string{"instance": "[fd00::7]:8000"}, "The address [fd00::7]:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"a namespace narrows the search", map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, new(vectorReply()), map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"}, "The address 10.0.0.9:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
-		{"Prometheus down, address known", map[string]string{"instance": instance}, &reply{status: http.StatusBadRequest}, map[string]string{"instance": instance}, "The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama."},
+		{
+			"namespace and pod",
+			map[string]string{"namespace": "llm", "pod": "llama-abc-1"},
+			nil, nil,
+			"The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama.",
+		},
+		{
+			"an exporter speaks of another pod",
+			map[string]string{
+				"namespace": "monitoring", "pod": "kube-state-metrics-1", "exported_namespace": "llm",
+				"exported_pod": "llama-abc-1",
+			},
+			nil, nil,
+			"The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama.",
+		},
+		{
+			"older scrape labels",
+			map[string]string{"kubernetes_namespace": "llm", "kubernetes_pod_name": "llama-abc-1"},
+			nil,
+			nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama.",
+		},
+		{
+			"only an instance",
+			map[string]string{"instance": instance},
+			new(vectorReply(pod)),
+			map[string]string{"instance": instance},
+			"Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
+				"Deployment llama.",
+		},
+		{
+			"two jobs scrape the same pod",
+			map[string]string{"instance": instance, "job": "vllm"},
+			new(vectorReply(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))),
+			map[string]string{"instance": instance, "job": "vllm"},
+			"Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
+				"Deployment llama.",
+		},
+		{
+			"targets without pod labels",
+			map[string]string{"instance": instance},
+			new(vectorReply(seriesOf(`"namespace":"llm"`))),
+			map[string]string{"instance": instance},
+			"The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
+				"Deployment llama.",
+		},
+		{
+			"the port tells pods of one node apart",
+			map[string]string{"instance": "10.0.0.8:8000"},
+			new(vectorReply()),
+			map[string]string{"instance": "10.0.0.8:8000"},
+			"The address 10.0.0.8:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
+				"Deployment llama.",
+		},
+		{
+			"IPv6",
+			map[string]string{"instance": "[fd00::7]:8000"},
+			new(vectorReply()),
+			map[string]string{"instance": "[fd00::7]:8000"},
+			"The address [fd00::7]:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
+				"Deployment llama.",
+		},
+		{
+			"a namespace narrows the search",
+			map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"},
+			new(vectorReply()),
+			map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"},
+			"The address 10.0.0.9:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
+				"Deployment llama.",
+		},
+		{
+			"Prometheus down, address known",
+			map[string]string{"instance": instance},
+			&reply{status: http.StatusBadRequest},
+			map[string]string{"instance": instance},
+			"The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
+				"Deployment llama.",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +182,8 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 	}
 	t.Run("a pod of its own", func(t *testing.T) {
 		t.Parallel()
-		ref, how, err := newCollector(t, asking(newFakeProm(t).serve()), kube).FindWorkload(t.Context(), map[string]string{"namespace": "llm", "pod": "lone"})
+		ref, how, err := newCollector(t, asking(newFakeProm(t).serve()), kube).FindWorkload(t.Context(),
+			map[string]string{"namespace": "llm", "pod": "lone"})
 		if err != nil || ref.Kind != "Pod" || how != "The alert names pod llm/lone, which has no owner." {
 			t.Errorf("%v, %q, %v", ref, how, err)
 		}
@@ -139,19 +213,87 @@ func TestFindWorkloadRefuses(t *testing.T) {
 		want          string
 	}{
 		{"no labels", map[string]string{"alertname": "x"}, nil, fakeKube{}, true, false, "no labels that lead to a pod"},
-		{"a pod without a namespace", map[string]string{"pod": "x"}, nil, fakeKube{}, true, false, "no labels that lead to a pod"},
-		{"a pod that is gone", map[string]string{"namespace": "llm", "pod": "x"}, nil, fakeKube{}, true, false, "Pod llm/x does not exist"},
-		{"a name that is a path", map[string]string{"namespace": "llm", "pod": "../../secrets/x"}, nil, fakeKube{}, true, false, "which no pod can be called"},
-		{"a namespace that is a path", map[string]string{"namespace": "..", "pod": "x"}, nil, fakeKube{}, true, false, "which no pod can be called"},
+		{
+			"a pod without a namespace",
+			map[string]string{"pod": "x"},
+			nil,
+			fakeKube{},
+			true, false,
+			"no labels that lead to a pod",
+		},
+		{
+			"a pod that is gone",
+			map[string]string{"namespace": "llm", "pod": "x"},
+			nil,
+			fakeKube{},
+			true, false,
+			"Pod llm/x does not exist",
+		},
+		{
+			"a name that is a path",
+			map[string]string{"namespace": "llm", "pod": "../../secrets/x"},
+			nil,
+			fakeKube{},
+			true,
+			false, "which no pod can be called",
+		},
+		{
+			"a namespace that is a path",
+			map[string]string{"namespace": "..", "pod": "x"},
+			nil,
+			fakeKube{},
+			true, false,
+			"which no pod can be called",
+		},
 		{"an unknown instance", instance, new(vectorReply()), fakeKube{}, true, false, "no pod has that address"},
-		{"an instance that is a name", map[string]string{"instance": "llama.llm:8000"}, new(vectorReply()), fakeKube{}, true, false, "it is not an IP address"},
-		{"an instance that is too long", map[string]string{"instance": strings.Repeat("1", 600)}, nil, fakeKube{}, true, false, "more than 512"},
+		{
+			"an instance that is a name",
+			map[string]string{"instance": "llama.llm:8000"},
+			new(vectorReply()),
+			fakeKube{},
+			true,
+			false, "it is not an IP address",
+		},
+		{
+			"an instance that is too long",
+			map[string]string{"instance": strings.Repeat("1", 600)},
+			nil,
+			fakeKube{},
+			true,
+			false, "more than 512",
+		},
 		{"Prometheus knows two pods", instance, twoPods, fakeKube{}, true, true, "pods llm/a, llm/b"},
-		{"two pods have the address", instance, new(vectorReply()), fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {{Namespace: "llm", Name: "a"}, {Namespace: "llm", Name: "b"}}}}, true, true, "pods llm/a, llm/b"},
-		{"the pod at the address declares other ports", instance, new(vectorReply()), fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {{Namespace: "llm", Name: "a", Ports: []int32{80}}}}}, true, false, "no pod has that address"},
-		{"Prometheus could not be asked", instance, &reply{status: http.StatusBadRequest}, fakeKube{}, false, false, "ask which pod 10.0.0.7:8000 is: Prometheus answered 400"},
-		{"an answer in part", instance, &reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`}, fakeKube{}, false, false, "the answer is partial"},
-		{"Kubernetes could not be asked", instance, new(vectorReply()), fakeKube{err: errors.New("the right to list pods is missing")}, false, false, "the right to list pods is missing"},
+		{
+			"two pods have the address", instance, new(vectorReply()),
+			fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {
+				{Namespace: "llm", Name: "a"},
+				{Namespace: "llm", Name: "b"},
+			}}},
+			true, true, "pods llm/a, llm/b",
+		},
+		{
+			"the pod at the address declares other ports", instance, new(vectorReply()),
+			fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {{Namespace: "llm", Name: "a", Ports: []int32{80}}}}},
+			true, false, "no pod has that address",
+		},
+		{
+			"Prometheus could not be asked", instance, &reply{status: http.StatusBadRequest},
+			fakeKube{},
+			false, false,
+			"ask which pod 10.0.0.7:8000 is: Prometheus answered 400",
+		},
+		{
+			"an answer in part", instance,
+			&reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`},
+			fakeKube{},
+			false,
+			false, "the answer is partial",
+		},
+		{
+			"Kubernetes could not be asked", instance, new(vectorReply()),
+			fakeKube{err: errors.New("the right to list pods is missing")},
+			false, false, "the right to list pods is missing",
+		},
 		{"no Kubernetes", instance, nil, nil, true, false, "no Kubernetes is configured"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,7 +307,8 @@ func TestFindWorkloadRefuses(t *testing.T) {
 				t.Errorf("FindWorkload = %v, %q, %v; want an error with %q", ref, how, err, tt.want)
 			}
 			if errors.Is(err, incident.ErrNoWorkload) != tt.none || errors.Is(err, cluster.ErrAmbiguous) != tt.several {
-				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, incident.ErrNoWorkload), errors.Is(err, cluster.ErrAmbiguous), err)
+				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, incident.ErrNoWorkload), errors.Is(err, cluster.ErrAmbiguous),
+					err)
 			}
 		})
 	}
@@ -176,7 +319,8 @@ func TestAHostileInstanceStaysAValue(t *testing.T) {
 	hostile := `x"} or vector(1) or up{y="`
 	f := newFakeProm(t)
 	f.once(mustTargetQuery(t, map[string]string{"instance": hostile}), vectorReply())
-	_, _, err := newCollector(t, asking(f.serve()), fakeKube{}).FindWorkload(t.Context(), map[string]string{"instance": hostile})
+	_, _, err := newCollector(t, asking(f.serve()), fakeKube{}).FindWorkload(t.Context(),
+		map[string]string{"instance": hostile})
 	if !errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("err = %v", err)
 	}
@@ -192,7 +336,8 @@ func TestTheClusterIsReadBesideTheReadings(t *testing.T) {
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
 	c := newCollector(t, asking(f.serve()), fakeKube{})
-	if got := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}).Cluster; got.Error != "" || *got.Replicas != 1 || got.Workload != llmPool().Workload {
+	if got := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}).Cluster; got.Error != "" || *got.Replicas != 1 ||
+		got.Workload != llmPool().Workload {
 		t.Errorf("cluster = %+v", got)
 	}
 	homeless := llmPool()

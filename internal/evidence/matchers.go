@@ -38,7 +38,8 @@ func widened(metrics []string, pool scope) string {
 			}
 		}
 		if len(left) > 0 {
-			notes = append(notes, name+" has no label "+strings.Join(left, " and ")+": it was read without that matcher and may include other pools")
+			notes = append(notes,
+				name+" has no label "+strings.Join(left, " and ")+": it was read without that matcher and may include other pools")
 		}
 	}
 	return strings.Join(notes, "; ")

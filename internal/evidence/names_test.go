@@ -12,9 +12,11 @@ import (
 func v1Names() []string {
 	return []string{
 		"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:num_preemptions_total",
-		"vllm:request_success_total", "vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:prefix_cache_queries_total",
+		"vllm:request_success_total", "vllm:prompt_tokens_total", "vllm:generation_tokens_total",
+		"vllm:prefix_cache_queries_total",
 		"vllm:prefix_cache_hits_total", "vllm:time_to_first_token_seconds_count", "vllm:inter_token_latency_seconds_count",
-		"vllm:request_time_per_output_token_seconds_count", "vllm:e2e_request_latency_seconds_count", "vllm:request_queue_time_seconds_count",
+		"vllm:request_time_per_output_token_seconds_count", "vllm:e2e_request_latency_seconds_count",
+		"vllm:request_queue_time_seconds_count",
 		"vllm:iteration_tokens_total_count", "vllm:cache_config_info",
 	}
 }
@@ -23,9 +25,12 @@ func v1Names() []string {
 func v0_10_1Names() []string {
 	return []string{
 		"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc",
-		"vllm:num_preemptions_total", "vllm:request_success_total", "vllm:prompt_tokens_total", "vllm:generation_tokens_total",
-		"vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_queries_total", "vllm:gpu_prefix_cache_hits_total",
-		"vllm:time_to_first_token_seconds_count", "vllm:time_per_output_token_seconds_count", "vllm:e2e_request_latency_seconds_count",
+		"vllm:num_preemptions_total", "vllm:request_success_total", "vllm:prompt_tokens_total",
+		"vllm:generation_tokens_total",
+		"vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_queries_total",
+		"vllm:gpu_prefix_cache_hits_total",
+		"vllm:time_to_first_token_seconds_count", "vllm:time_per_output_token_seconds_count",
+		"vllm:e2e_request_latency_seconds_count",
 		"vllm:request_queue_time_seconds_count",
 	}
 }
@@ -34,7 +39,8 @@ func v0_10_1Names() []string {
 func v0_8Names() []string {
 	return []string{
 		"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:gpu_cache_usage_perc", "vllm:num_preemptions_total",
-		"vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:gpu_prefix_cache_queries_total", "vllm:gpu_prefix_cache_hits_total",
+		"vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:gpu_prefix_cache_queries_total",
+		"vllm:gpu_prefix_cache_hits_total",
 		"vllm:time_to_first_token_seconds_count", "vllm:time_per_output_token_seconds_count",
 	}
 }
@@ -44,7 +50,8 @@ func v0Names() []string {
 	return []string{
 		"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:num_requests_swapped", "vllm:gpu_cache_usage_perc",
 		"vllm:cpu_cache_usage_perc", "vllm:num_preemptions_total", "vllm:prompt_tokens_total", "vllm:generation_tokens_total",
-		"vllm:time_to_first_token_seconds_count", "vllm:time_per_output_token_seconds_count", "vllm:gpu_prefix_cache_hit_rate",
+		"vllm:time_to_first_token_seconds_count", "vllm:time_per_output_token_seconds_count",
+		"vllm:gpu_prefix_cache_hit_rate",
 	}
 }
 

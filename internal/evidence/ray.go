@@ -17,7 +17,8 @@ const preemptions = "vllm:num_preemptions_total"
 
 // notCountedYet says that this is Ray, that the pool's engines are there, and that none of them has preempted so far.
 func (d Dialect) notCountedYet() bool {
-	return strings.HasPrefix(d.prefix(), "ray_") && d.names != nil && d.has(d.prefix()+"num_requests_running") && !d.has(d.prefix()+strings.TrimPrefix(preemptions, vllm.CanonicalPrefix))
+	return strings.HasPrefix(d.prefix(), "ray_") && d.names != nil && d.has(d.prefix()+"num_requests_running") &&
+		!d.has(d.prefix()+strings.TrimPrefix(preemptions, vllm.CanonicalPrefix))
 }
 
 // zeroed says whether zeros take the place of preemptions in a query that is written in canonical names.

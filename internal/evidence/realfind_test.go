@@ -18,7 +18,8 @@ func TestAnAddressLeadsToAWorkloadOfARealKubernetes(t *testing.T) {
 	t.Parallel()
 	k := kubetest.Start(t, kubetest.Options{})
 	k.MakeNamespace(t, "llm")
-	k.Grant(t, kubetest.Bot, "llm", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
+	k.Grant(t, kubetest.Bot, "llm",
+		rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}})
 	admin := k.Client(t)
 	must := func(err error) {
 		t.Helper()

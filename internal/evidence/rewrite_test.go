@@ -24,23 +24,57 @@ func TestRewriteSpellsEachDialect(t *testing.T) {
 		want  string
 	}{
 		{"V1", v1Names(), usage, `max(vllm:kv_cache_usage_perc{namespace="llm"})`},
-		{"V1 latency", v1Names(), tpot, `histogram_quantile(0.95, sum by (le) (rate(vllm:inter_token_latency_seconds_bucket{namespace="llm"}[5m])))`},
+		{
+			"V1 latency", v1Names(), tpot,
+			`histogram_quantile(0.95, sum by (le) (rate(vllm:inter_token_latency_seconds_bucket{namespace="llm"}[5m])))`,
+		},
 		{"0.10.1 usage is current", v0_10_1Names(), usage, `max(vllm:kv_cache_usage_perc{namespace="llm"})`},
-		{"0.10.1 latency is old", v0_10_1Names(), tpot, `histogram_quantile(0.95, sum by (le) (rate(vllm:time_per_output_token_seconds_bucket{namespace="llm"}[5m])))`},
+		{
+			"0.10.1 latency is old", v0_10_1Names(), tpot,
+			`histogram_quantile(0.95, sum by (le) (rate(vllm:time_per_output_token_seconds_bucket{namespace="llm"}[5m])))`,
+		},
 		{"0.8 usage", v0_8Names(), usage, `max(vllm:gpu_cache_usage_perc{namespace="llm"})`},
-		{"0.8 hit rate leaves the router's gauge out", v0_8Names(), hitRate, `sum(rate(vllm:gpu_prefix_cache_hits_total{namespace="llm",server=""}[5m])) / sum(rate(vllm:gpu_prefix_cache_queries_total{namespace="llm",server=""}[5m]))`},
+		{
+			"0.8 hit rate leaves the router's gauge out", v0_8Names(), hitRate,
+			`sum(rate(vllm:gpu_prefix_cache_hits_total{namespace="llm",server=""}[5m])) / sum(rate(vllm:gpu_prefix_cache_queries_total{namespace="llm",server=""}[5m]))`,
+		},
 		{"V0", v0Names(), usage, `max(vllm:gpu_cache_usage_perc{namespace="llm"})`},
-		{"V0 preemptions are V1's", v0Names(), `increase(vllm:num_preemptions_total[5m])`, `increase(vllm:num_preemptions_total{namespace="llm"}[5m])`},
+		{
+			"V0 preemptions are V1's", v0Names(), `increase(vllm:num_preemptions_total[5m])`,
+			`increase(vllm:num_preemptions_total{namespace="llm"}[5m])`,
+		},
 		{"underscore V1", respelled(v1Names(), "vllm_"), usage, `max(vllm_kv_cache_usage_perc{namespace="llm"})`},
-		{"underscore V0", respelled(v0Names(), "vllm_"), tpot, `histogram_quantile(0.95, sum by (le) (rate(vllm_time_per_output_token_seconds_bucket{namespace="llm"}[5m])))`},
+		{
+			"underscore V0", respelled(v0Names(), "vllm_"), tpot,
+			`histogram_quantile(0.95, sum by (le) (rate(vllm_time_per_output_token_seconds_bucket{namespace="llm"}[5m])))`,
+		},
 		{"Ray", respelled(v1Names(), "ray_vllm_"), usage, `max(ray_vllm_kv_cache_usage_perc{namespace="llm"})`},
-		{"a query in old names becomes current", v1Names(), `vllm_gpu_cache_usage_perc > 0.9`, `vllm:kv_cache_usage_perc{namespace="llm"} > 0.9`},
-		{"a recording rule is kept", append(respelled(v1Names(), "vllm_"), "vllm:ttft_p95"), `vllm:ttft_p95`, `vllm:ttft_p95{namespace="llm"}`},
-		{"the router's twins are left out", v1Names(), `sum(vllm:num_requests_waiting)`, `sum(vllm:num_requests_waiting{namespace="llm",server=""})`},
-		{"a name inside braces", respelled(v1Names(), "vllm_"), `{__name__="vllm:kv_cache_usage_perc"}`, `{__name__="vllm_kv_cache_usage_perc",namespace="llm"}`},
+		{
+			"a query in old names becomes current", v1Names(), `vllm_gpu_cache_usage_perc > 0.9`,
+			`vllm:kv_cache_usage_perc{namespace="llm"} > 0.9`,
+		},
+		{
+			"a recording rule is kept", append(respelled(v1Names(), "vllm_"), "vllm:ttft_p95"), `vllm:ttft_p95`,
+			`vllm:ttft_p95{namespace="llm"}`,
+		},
+		{
+			"the router's twins are left out", v1Names(), `sum(vllm:num_requests_waiting)`,
+			`sum(vllm:num_requests_waiting{namespace="llm",server=""})`,
+		},
+		{
+			"a name inside braces", respelled(v1Names(), "vllm_"), `{__name__="vllm:kv_cache_usage_perc"}`,
+			`{__name__="vllm_kv_cache_usage_perc",namespace="llm"}`,
+		},
 		{"nothing known", nil, usage, `max(vllm:kv_cache_usage_perc{namespace="llm"})`},
-		{"foreign metrics keep their name", respelled(v1Names(), "vllm_"), `avg(DCGM_FI_DEV_GPU_UTIL)`, `avg(DCGM_FI_DEV_GPU_UTIL{namespace="llm"})`},
-		{"subqueries, offsets and binary operators", v0Names(), `max_over_time(vllm:kv_cache_usage_perc[10m:1m] offset 5m) and on () (vllm:num_preemptions_total > 0)`, `max_over_time(vllm:gpu_cache_usage_perc{namespace="llm"}[10m:1m] offset 5m) and on () (vllm:num_preemptions_total{namespace="llm"} > 0)`},
+		{
+			"foreign metrics keep their name", respelled(v1Names(), "vllm_"), `avg(DCGM_FI_DEV_GPU_UTIL)`,
+			`avg(DCGM_FI_DEV_GPU_UTIL{namespace="llm"})`,
+		},
+		{
+			"subqueries, offsets and binary operators", v0Names(),
+			`max_over_time(vllm:kv_cache_usage_perc[10m:1m] offset 5m) and on () (vllm:num_preemptions_total > 0)`,
+			`max_over_time(vllm:gpu_cache_usage_perc{namespace="llm"}[10m:1m] offset 5m) and on () (vllm:num_preemptions_total{namespace="llm"} > 0)`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +144,11 @@ func TestRewriteRefuses(t *testing.T) {
 		{"a text", `"hello"`, good, "string"},
 		{"metrics by pattern", `{__name__=~"vllm:.+"}`, good, "does not name one metric"},
 		{"a selector without a name", `sum({job="x"})`, good, "does not name one metric"},
-		{"a query that no matcher can bound", "vllm:cache_config_info", map[string]string{"model_name": "m"}, "carries none of the pool's labels"},
+		{
+			"a query that no matcher can bound", "vllm:cache_config_info",
+			map[string]string{"model_name": "m"},
+			"carries none of the pool's labels",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +171,8 @@ func TestRewriteNamesAllBadMatchers(t *testing.T) {
 func TestRewriteKeepsHostileValuesAsValues(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
-		`a"} or ignoring() secret{y="`, "back\\slash", "new\nline", "nul\x00byte", "back`tick", "zero\u200bwidth", "'", `\"`, `{}`, "日本", `a" # comment`, "\u2028",
+		`a"} or ignoring() secret{y="`, "back\\slash", "new\nline", "nul\x00byte", "back`tick", "zero\u200bwidth", "'", `\"`,
+		`{}`, "日本", `a" # comment`, "\u2028",
 	} {
 		checkStructure(t, `sum(vllm:num_requests_waiting) / on () max(http_requests_total{code=~"5.."})`, value)
 	}
@@ -192,13 +231,15 @@ func FuzzMatcherValueNeverChangesStructure(f *testing.F) {
 		if CheckMatchers(map[string]string{"namespace": value}) != nil {
 			return // refused, which is safe
 		}
-		checkStructure(t, `sum(vllm:num_requests_waiting) / on () max(rate(vllm:prompt_tokens_total{code=~"5.."}[5m]))`, value)
+		checkStructure(t, `sum(vllm:num_requests_waiting) / on () max(rate(vllm:prompt_tokens_total{code=~"5.."}[5m]))`,
+			value)
 	})
 }
 
 func FuzzRewriteIsStable(f *testing.F) {
 	for _, q := range []string{
-		"up", "sum(vllm:kv_cache_usage_perc)", `{__name__="vllm_x"}`, "rate(vllm:a_bucket[5m] offset 1m)", "vllm:x @ 12", "-vllm_gpu_cache_usage_perc", "sum without (a) (up)",
+		"up", "sum(vllm:kv_cache_usage_perc)", `{__name__="vllm_x"}`, "rate(vllm:a_bucket[5m] offset 1m)", "vllm:x @ 12",
+		"-vllm_gpu_cache_usage_perc", "sum without (a) (up)",
 	} {
 		f.Add(q)
 	}

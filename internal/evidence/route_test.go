@@ -11,11 +11,15 @@ import (
 
 const (
 	cancels     = "namespace_httproute:gateway_cancels:ratio_increase5m"
-	cancelQuery = "max(" + cancels + ") and count(group by (namespace, httproute) (last_over_time(" + cancels + "[1d]))) == 1"
+	cancelQuery = "max(" + cancels + ") and count(group by (namespace, httproute) (last_over_time(" + cancels +
+		"[1d]))) == 1"
 )
 
 func cancelSignal() incident.Signal {
-	return incident.Signal{Name: "gateway_cancel_ratio", Query: cancelQuery, Unit: incident.UnitRatio, Direction: incident.HigherIsWorse, Optional: true}
+	return incident.Signal{
+		Name: "gateway_cancel_ratio", Query: cancelQuery, Unit: incident.UnitRatio,
+		Direction: incident.HigherIsWorse, Optional: true,
+	}
 }
 
 // A gateway's series carry the route and nothing of the pods behind it, so the pool's route is all that can bound them.
@@ -31,12 +35,15 @@ func TestTheGatewaysSeriesAreBoundedByThePoolsRoute(t *testing.T) {
 		{
 			"the route replaces every matcher, in each selector", cancelQuery,
 			scope{matchers, route},
-			`max(` + cancels + `{httproute="llama",namespace="edge"}) and count(group by (namespace, httproute) (last_over_time(` + cancels + `{httproute="llama",namespace="edge"}[1d]))) == 1`,
+			`max(` + cancels +
+				`{httproute="llama",namespace="edge"}) and count(group by (namespace, httproute) (last_over_time(` + cancels +
+				`{httproute="llama",namespace="edge"}[1d]))) == 1`,
 		},
 		{
 			"no route: the matchers that it can carry, in each selector", cancelQuery,
 			scope{matchers: map[string]string{"namespace": "llm", "model_name": "m"}},
-			`max(` + cancels + `{namespace="llm"}) and count(group by (namespace, httproute) (last_over_time(` + cancels + `{namespace="llm"}[1d]))) == 1`,
+			`max(` + cancels + `{namespace="llm"}) and count(group by (namespace, httproute) (last_over_time(` + cancels +
+				`{namespace="llm"}[1d]))) == 1`,
 		},
 		{
 			"without a namespace the route is enough", "max(" + cancels + ")",
@@ -48,7 +55,11 @@ func TestTheGatewaysSeriesAreBoundedByThePoolsRoute(t *testing.T) {
 			scope{matchers, route},
 			`sum(vllm:kv_cache_usage_perc{job="vllm",model_name="m",namespace="llm"})`,
 		},
-		{"so do those of others", "sum(my_gateway_total)", scope{matchers, route}, `sum(my_gateway_total{job="vllm",model_name="m",namespace="llm"})`},
+		{
+			"so do those of others", "sum(my_gateway_total)",
+			scope{matchers, route},
+			`sum(my_gateway_total{job="vllm",model_name="m",namespace="llm"})`,
+		},
 		{
 			"a query with a route of its own sees nothing but the pool's", `max(` + cancels + `{httproute="web"})`,
 			scope{matchers, route},
@@ -79,8 +90,16 @@ func TestARouteThatCannotBoundIsRefused(t *testing.T) {
 		scope scope
 		want  string
 	}{
-		{"a route without a namespace", scope{map[string]string{"model_name": "m"}, incident.RouteRef{Name: "llama"}}, "has no value"},
-		{"a route with an over-long name", scope{nil, incident.RouteRef{Namespace: "llm", Name: strings.Repeat("a", 513)}}, "513 bytes"},
+		{
+			"a route without a namespace",
+			scope{map[string]string{"model_name": "m"}, incident.RouteRef{Name: "llama"}},
+			"has no value",
+		},
+		{
+			"a route with an over-long name",
+			scope{nil, incident.RouteRef{Namespace: "llm", Name: strings.Repeat("a", 513)}},
+			"513 bytes",
+		},
 		{"neither route nor namespace", scope{matchers: map[string]string{"model_name": "m"}}, "or set pools[].http_route"},
 	} {
 		if _, err := rewrite(cancelQuery, Dialect{}, tt.scope); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -94,15 +113,21 @@ func TestWhatTheReadingOfTheGatewaySays(t *testing.T) {
 	named := llmPool()
 	named.HTTPRoute = incident.RouteRef{Namespace: "llm", Name: "llama"}
 	const (
-		bounded = `max(` + cancels + `{namespace="llm"}) and count(group by (namespace, httproute) (last_over_time(` + cancels + `{namespace="llm"}[1d]))) == 1`
-		routes  = `count(group by (namespace, httproute) (last_over_time(` + cancels + `{namespace="llm"}[1d])))`
-		asked   = `label_replace(` + bounded + `, "medic_part", "value", "", "") or label_replace(` + routes + `, "medic_part", "routes", "", "")`
-		own     = `max(` + cancels + `{httproute="llama",namespace="llm"}) and count(group by (namespace, httproute) (last_over_time(` + cancels + `{httproute="llama",namespace="llm"}[1d]))) == 1`
+		bounded = `max(` + cancels + `{namespace="llm"}) and count(group by (namespace, httproute) (last_over_time(` +
+			cancels + `{namespace="llm"}[1d]))) == 1`
+		routes = `count(group by (namespace, httproute) (last_over_time(` + cancels + `{namespace="llm"}[1d])))`
+		asked  = `label_replace(` + bounded + `, "medic_part", "value", "", "") or label_replace(` + routes +
+			`, "medic_part", "routes", "", "")`
+		own = `max(` + cancels +
+			`{httproute="llama",namespace="llm"}) and count(group by (namespace, httproute) (last_over_time(` + cancels +
+			`{httproute="llama",namespace="llm"}[1d]))) == 1`
 		one     = `{"metric":{"medic_part":"routes"},"value":[1,"1"]}`
 		two     = `{"metric":{"medic_part":"routes"},"value":[1,"2"]}`
 		ratio   = `{"metric":{"medic_part":"value"},"value":[1,"0.3"]}`
 		wide    = cancels + " has no label model_name: it was read without that matcher and may include other pools"
-		nothing = cancels + " has no series for HTTPRoute llm/llama: the recording rule gives one while at least 10 requests come in five minutes; is it loaded, and is the name right?"
+		nothing = cancels +
+			" has no series for HTTPRoute llm/llama: the recording rule gives one while at least 10 requests come in five " +
+			"minutes; is it loaded, and is the name right?"
 	)
 	for _, tt := range []struct {
 		name  string
@@ -125,10 +150,12 @@ func TestWhatTheReadingOfTheGatewaySays(t *testing.T) {
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
 			f.once(tt.query, tt.reply)
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), tt.pool, []incident.Signal{cancelSignal()}, CollectOptions{History: true})
+			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), tt.pool, []incident.Signal{cancelSignal()},
+				CollectOptions{History: true})
 			r := ev.Readings["gateway_cancel_ratio"]
 			if r.Text() != tt.value || r.Warning != tt.note || r.Error != "" || r.Optional == tt.told {
-				t.Errorf("%s, warning %q, error %q, optional %v\nwant %s, %q, %v", r.Text(), r.Warning, r.Error, r.Optional, tt.value, tt.note, !tt.told)
+				t.Errorf("%s, warning %q, error %q, optional %v\nwant %s, %q, %v", r.Text(), r.Warning, r.Error, r.Optional,
+					tt.value, tt.note, !tt.told)
 			}
 		})
 	}
@@ -140,13 +167,17 @@ func TestTheNumberOfRoutesComesWithAPastToo(t *testing.T) {
 	s := foreign("cancels", "max("+cancels+")")
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	query := `label_replace(max(` + cancels + `{namespace="llm"}), "medic_part", "value", "", "") or label_replace(count(group by (namespace, httproute) (last_over_time(` +
+	query := `label_replace(max(` + cancels +
+		`{namespace="llm"}), "medic_part", "value", "", "") or label_replace(count(group by (namespace, httproute) (last_over_time(` +
 		cancels + `{namespace="llm"}[1d]))), "medic_part", "routes", "", "")`
 	f.standing[rangePath+" "+query] = reply{before: func(w http.ResponseWriter, r *http.Request) {
 		end := r.Form.Get("end")
-		write(w, success("matrix", `[{"metric":{"medic_part":"value"},"values":[[`+end+`,"0.4"]]},{"metric":{"medic_part":"routes"},"values":[[`+end+`,"2"]]}]`))
+		write(w, success("matrix",
+			`[{"metric":{"medic_part":"value"},"values":[[`+end+`,"0.4"]]},{"metric":{"medic_part":"routes"},"values":[[`+end+
+				`,"2"]]}]`))
 	}}
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s}, CollectOptions{History: true})
+	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
+		CollectOptions{History: true})
 	r := ev.Readings["cancels"]
 	if r.Text() != "0.4" || len(r.Pods) != 0 || len(r.Series) == 0 || !strings.Contains(r.Warning, SeveralRoutes) {
 		t.Errorf("%s: %+v", r.Text(), r)

@@ -9,7 +9,8 @@ import (
 func TestWhatIsSpelledIsRecognisedAsThatDialect(t *testing.T) {
 	t.Parallel()
 	metrics := append([]string{
-		"vllm:kv_cache_usage_perc", "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:inter_token_latency_seconds_count",
+		"vllm:kv_cache_usage_perc", "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total",
+		"vllm:inter_token_latency_seconds_count",
 		"vllm:request_success_total", "vllm:request_queue_time_seconds_count",
 	}, func() (out []string) {
 		for _, base := range vllm.Telling() {

@@ -28,14 +28,19 @@ func TestOnlySilenceOfPrometheusIsNoAnswer(t *testing.T) {
 		"a proxy without backend": {reply{status: http.StatusBadGateway}, true},
 		"too many requests":       {reply{status: http.StatusTooManyRequests}, true},
 		"a query that took too long": {
-			reply{status: http.StatusServiceUnavailable, body: `{"status":"error","errorType":"timeout","error":"query timed out"}`}, true,
+			reply{
+				status: http.StatusServiceUnavailable,
+				body:   `{"status":"error","errorType":"timeout","error":"query timed out"}`,
+			}, true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
-			f.standing[instantPath+" "+mustTargetQuery(t, map[string]string{"instance": instance})] = tt.answer // a 403 is asked for again, by GET
-			_, _, err := newCollector(t, Config{Prometheus: prometheus.Config{URL: f.serve(), Attempts: 1}}, fakeKube{}).FindOwners(t.Context(), map[string]string{"instance": instance})
+			// a 403 is asked for again, by GET
+			f.standing[instantPath+" "+mustTargetQuery(t, map[string]string{"instance": instance})] = tt.answer
+			_, _, err := newCollector(t, Config{Prometheus: prometheus.Config{URL: f.serve(), Attempts: 1}},
+				fakeKube{}).FindOwners(t.Context(), map[string]string{"instance": instance})
 			if err == nil || errors.Is(err, incident.ErrUnanswered) != tt.silent {
 				t.Errorf("nobody answered: want %v, got %v", tt.silent, err)
 			}
@@ -44,14 +49,17 @@ func TestOnlySilenceOfPrometheusIsNoAnswer(t *testing.T) {
 	t.Run("nobody is there", func(t *testing.T) {
 		t.Parallel()
 		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1", Attempts: 1}}, fakeKube{})
-		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": instance}); !errors.Is(err, incident.ErrUnanswered) {
+		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": instance}); !errors.Is(err,
+			incident.ErrUnanswered) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("Prometheus is away and Kubernetes may not be asked", func(t *testing.T) {
 		t.Parallel()
-		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1", Attempts: 1}}, fakeKube{err: errors.New("the right to list pods is missing")})
-		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": "10.0.0.7:8000"}); !errors.Is(err, incident.ErrUnanswered) {
+		c := newCollector(t, Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1", Attempts: 1}},
+			fakeKube{err: errors.New("the right to list pods is missing")})
+		if _, _, err := c.FindOwners(t.Context(), map[string]string{"instance": "10.0.0.7:8000"}); !errors.Is(err,
+			incident.ErrUnanswered) {
 			t.Errorf("what Prometheus might have known is given up: %v", err)
 		}
 	})
@@ -65,12 +73,17 @@ func TestTheOwnersThatWereReadComeWithTheError(t *testing.T) {
 		"is not there":    fmt.Errorf("%w: VLLMRuntime llm/stack does not exist", incident.ErrNoWorkload),
 		"nobody answered": &incident.UnansweredError{Err: errors.New("connection refused")},
 	} {
-		kube := fakeKube{owners: chains("llm/a", llamaChain()), above: map[string]error{"llm/a": &cluster.UnfollowedError{After: top, Err: cause}}}
+		kube := fakeKube{
+			owners: chains("llm/a", llamaChain()),
+			above:  map[string]error{"llm/a": &cluster.UnfollowedError{After: top, Err: cause}},
+		}
 		c := newCollector(t, asking(newFakeProm(t).serve()), kube)
 		alert := map[string]string{"namespace": "llm", "pod": "a"}
 		chain, how, err := c.FindOwners(t.Context(), alert)
 		unfollowed, ok := errors.AsType[*cluster.UnfollowedError](err)
-		if !ok || unfollowed.After != top || errors.Is(err, incident.ErrUnanswered) != errors.Is(cause, incident.ErrUnanswered) || errors.Is(err, incident.ErrNoWorkload) != errors.Is(cause, incident.ErrNoWorkload) {
+		if !ok || unfollowed.After != top ||
+			errors.Is(err, incident.ErrUnanswered) != errors.Is(cause, incident.ErrUnanswered) ||
+			errors.Is(err, incident.ErrNoWorkload) != errors.Is(cause, incident.ErrNoWorkload) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(llamaChain(), chain); diff != "" || !strings.HasSuffix(how, "then Deployment llama.") {

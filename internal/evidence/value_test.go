@@ -56,14 +56,20 @@ func TestSingleTakesOneNumberOrRefuses(t *testing.T) {
 		{"a scalar", &model.Scalar{Value: 4}, 4, true, ""},
 		{"an empty vector", model.Vector{}, 0, false, ""},
 		{"several series", model.Vector{sample, sample, sample}, 0, false, "3 series"},
-		{"a native histogram, whose value is zero", model.Vector{{Histogram: &model.SampleHistogram{}}}, 0, false, "native histogram"},
+		{
+			"a native histogram, whose value is zero",
+			model.Vector{{Histogram: &model.SampleHistogram{}}},
+			0, false,
+			"native histogram",
+		},
 		{"a matrix", model.Matrix{}, 0, false, "gives a matrix"},
 		{"nothing at all", nil, 0, false, "nothing that can be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			v, ok, err := single(tt.v)
-			if v != tt.value || ok != tt.ok || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			if v != tt.value || ok != tt.ok || (err != nil) != (tt.err != "") ||
+				err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("single = %v, %v, %v", v, ok, err)
 			}
 		})
@@ -72,7 +78,12 @@ func TestSingleTakesOneNumberOrRefuses(t *testing.T) {
 
 func TestPastLeavesGapsOut(t *testing.T) {
 	t.Parallel()
-	pairs := []model.SamplePair{{Timestamp: 1000, Value: 1}, {Timestamp: 2000, Value: model.SampleValue(math.NaN())}, {Timestamp: 3000, Value: model.SampleValue(math.Inf(1))}, {Timestamp: 4000, Value: 4}}
+	pairs := []model.SamplePair{
+		{Timestamp: 1000, Value: 1},
+		{Timestamp: 2000, Value: model.SampleValue(math.NaN())},
+		{Timestamp: 3000, Value: model.SampleValue(math.Inf(1))},
+		{Timestamp: 4000, Value: 4},
+	}
 	got, err := past(model.Matrix{{Values: pairs}})
 	if err != nil || len(got) != 2 || got[0].Value != 1 || got[1].Value != 4 || got[1].At.UnixMilli() != 4000 {
 		t.Errorf("past = %v, %v", got, err)
@@ -80,7 +91,10 @@ func TestPastLeavesGapsOut(t *testing.T) {
 	if got, err := past(model.Matrix{}); err != nil || got != nil {
 		t.Errorf("an empty past = %v, %v", got, err)
 	}
-	for name, v := range map[string]model.Value{"two series": model.Matrix{{}, {}}, "a vector": model.Vector{}, "histograms": model.Matrix{{Histograms: []model.SampleHistogramPair{{}}}}} {
+	for name, v := range map[string]model.Value{
+		"two series": model.Matrix{{}, {}}, "a vector": model.Vector{},
+		"histograms": model.Matrix{{Histograms: []model.SampleHistogramPair{{}}}},
+	} {
 		if got, err := past(v); err == nil {
 			t.Errorf("%s: past = %v without an error", name, got)
 		}

@@ -18,8 +18,8 @@ type Alert struct {
 	GeneratorURL string    `json:"generatorURL,omitempty"`
 	// SeenAt is when the newest delivery with this alert was stored.
 	SeenAt time.Time `json:"seenAt"`
-	// NewestStart is the latest start heard of, and LastEnd the latest end: between them they say whether it fires, in whatever order its news came in.
-	// Empty in alerts that an older version stored.
+	// NewestStart is the latest start heard of, and LastEnd the latest end: between them they say whether it fires, in
+	// whatever order its news came in. Empty in alerts that an older version stored.
 	NewestStart time.Time `json:"newestStart,omitzero"`
 	LastEnd     time.Time `json:"lastEnd,omitzero"`
 	// EndedBy are the sources (Delivery.Source) that have said that it ended; empty while it fires.
@@ -47,8 +47,9 @@ type Delivery struct {
 	Fence int64 `json:"-"`
 }
 
-// Source is the Alertmanager and the group that the delivery comes from; empty when the Alertmanager is not known. Word from one source comes in the
-// order in which it happened: an Alertmanager ends one notification of a group before it begins the next.
+// Source is the Alertmanager and the group that the delivery comes from; empty when the Alertmanager is not known. Word
+// from one source comes in the order in which it happened: an Alertmanager ends one notification of a group before it
+// begins the next.
 func (d Delivery) Source() string {
 	if d.Sender == "" {
 		return ""

@@ -41,7 +41,9 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 			a.inc.NoteStep = a.noteStep
 		}
 		if !slices.Contains(allowed, a.inc.State) {
-			return Result{}, fmt.Errorf("incident %s: %s in state %s led to %s, which the state machine does not know", inc.ID, ev.Kind(), before, a.inc.State)
+			return Result{},
+				fmt.Errorf("incident %s: %s in state %s led to %s, which the state machine does not know", inc.ID, ev.Kind(),
+					before, a.inc.State)
 		}
 	}
 	a.inc.UpdatedAt = now
@@ -207,7 +209,8 @@ func (a *applier) mute(why MuteReason, note Note) {
 
 func (a *applier) closed(e Closed) error {
 	if gaps := a.inc.Mitigations(); len(gaps) > 0 {
-		return &RefusedError{Reason: fmt.Sprintf("A mitigation is still active: %s. Undo it first, then close the incident.", gaps[0].Title)}
+		return &RefusedError{Reason: fmt.Sprintf("A mitigation is still active: %s. Undo it first, then close the incident.",
+			gaps[0].Title)}
 	}
 	a.inc.State = StateClosed
 	a.inc.ClosedAt = a.now

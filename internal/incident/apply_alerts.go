@@ -130,8 +130,8 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 	return nil
 }
 
-// takeMode gives an incident that is opened again the mode that its pool has now. What a dry run did not write is not taken for done
-// when the incident is none any more; what was written before it became a dry run is still in place.
+// takeMode gives an incident that is opened again the mode that its pool has now. What a dry run did not write is not
+// taken for done when the incident is none any more; what was written before it became a dry run is still in place.
 func (a *applier) takeMode(m Mode) {
 	wasDryRun := a.inc.DryRun
 	a.inc.Mode, a.inc.DryRun = m, m == ModeDryRun

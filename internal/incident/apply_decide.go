@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// decided takes a decision in, or refuses it with the sentence that the person reads. It never relies on the button: the plan's digest,
-// the step's state and the confirmation are checked against what stands here.
+// decided takes a decision in, or refuses it with the sentence that the person reads. It never relies on the button:
+// the plan's digest, the step's state and the confirmation are checked against what stands here.
 func (a *applier) decided(e Decided) error {
 	d := e.Decision
 	s, ok := a.inc.Step(d.Step)
@@ -42,8 +42,8 @@ func (a *applier) decided(e Decided) error {
 	return &RefusedError{Reason: fmt.Sprintf("%q is not a decision; use approve, deny or undo.", d.Verb)}
 }
 
-// approve counts an approval under the approvers of now, if they are known. It never asks for less than what was shown: a count that was lowered applies
-// from the next look, which shows it.
+// approve counts an approval under the approvers of now, if they are known. It never asks for less than what was shown:
+// a count that was lowered applies from the next look, which shows it.
 func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	need, counting := max(1, s.Needs.Approvals), s.Approvals
 	if now != nil {
@@ -109,14 +109,16 @@ func (a *applier) decideUndo(d Decision, s Step) error {
 	case a.inc.OnlyDryRun(s):
 		return &RefusedError{Reason: "This is a dry run: nothing was changed, so there is nothing to roll back."}
 	case a.inc.DryRun:
-		return &RefusedError{Reason: "This incident is now a dry run, so the bot changes nothing. Roll the step back manually."}
+		return &RefusedError{Reason: "This incident is now a dry run, so the bot changes nothing. Roll the step " +
+			"back manually."}
 	}
 	d.At = a.now
 	a.inc.Decisions = append(a.inc.Decisions, d)
 	return a.undo(s.ID, d.By, Note{Why: d.Reason})
 }
 
-// undo begins the undo of an applied step. why has the reason: a verdict, how long the pool has been healthy, or what a person gave.
+// undo begins the undo of an applied step. why has the reason: a verdict, how long the pool has been healthy, or what a
+// person gave.
 func (a *applier) undo(id string, by Actor, why Note) error {
 	s, ok := a.inc.Step(id)
 	switch {
@@ -127,7 +129,8 @@ func (a *applier) undo(id string, by Actor, why Note) error {
 	case s.State != StepApplied:
 		return &RefusedError{Reason: fmt.Sprintf("This step is %s; there is nothing to roll back.", s.State)}
 	case a.inc.OnTopOf(s) != "":
-		return &RefusedError{Reason: fmt.Sprintf("A later step changed the same value (%s). Roll that one back first.", a.inc.OnTopOf(s))}
+		return &RefusedError{Reason: fmt.Sprintf("A later step changed the same value (%s). Roll that one back first.",
+			a.inc.OnTopOf(s))}
 	case a.inc.Active != nil && a.inc.Active.Step != id:
 		return &RefusedError{Reason: "Another step is in progress. Roll this one back when it has finished."}
 	}
@@ -150,7 +153,8 @@ func decisionNotNow(inc Incident, d Decision) *RefusedError {
 	case inc.State.Running():
 		return &RefusedError{Reason: "Another step is in progress. Decide when it has finished."}
 	default:
-		return &RefusedError{Reason: fmt.Sprintf("The incident is %s and takes no decisions now. Nothing was changed.", inc.State)}
+		return &RefusedError{Reason: fmt.Sprintf("The incident is %s and takes no decisions now. Nothing was changed.",
+			inc.State)}
 	}
 }
 
@@ -174,7 +178,8 @@ func stepNotOpen(inc Incident, s Step) *RefusedError {
 		return &RefusedError{Reason: PlanChanged}
 	case StepRefused:
 		return &RefusedError{Reason: "This step is blocked: " + s.Reason}
-	case StepProposed, StepApproved, StepDenied, StepApplying, StepApplied, StepFailed, StepUndoing, StepUndone, StepReverted:
+	case StepProposed, StepApproved, StepDenied, StepApplying, StepApplied, StepFailed, StepUndoing, StepUndone,
+		StepReverted:
 	}
 	return &RefusedError{Reason: fmt.Sprintf("This step is %s. Your click changed nothing.", s.State)}
 }

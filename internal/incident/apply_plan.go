@@ -158,7 +158,10 @@ func (a *applier) replan(e Investigated) error {
 		return nil
 	}
 	a.inc.Revision++
-	p := Plan{Revision: a.inc.Revision, Diagnosis: e.Diagnosis.Name, Steps: cloneSteps(e.Steps), CreatedAt: a.now, ExpiresAt: asked}
+	p := Plan{
+		Revision: a.inc.Revision, Diagnosis: e.Diagnosis.Name, Steps: cloneSteps(e.Steps), CreatedAt: a.now,
+		ExpiresAt: asked,
+	}
 	for n := range p.Steps {
 		s := &p.Steps[n]
 		s.ID = fmt.Sprintf("p%d-s%d", a.inc.Revision, n+1)
@@ -187,7 +190,8 @@ func (a *applier) replan(e Investigated) error {
 // follows the live values, such as a number of replicas that an autoscaler moves, neither puts the end off nor makes a
 // new line in the thread.
 func (a *applier) askedUntil(e Investigated) time.Time {
-	if a.inc.State != StateDeciding || a.inc.Plan == nil || a.inc.Diagnosis == nil || e.Diagnosis == nil || a.inc.Diagnosis.Name != e.Diagnosis.Name {
+	if a.inc.State != StateDeciding || a.inc.Plan == nil || a.inc.Diagnosis == nil || e.Diagnosis == nil ||
+		a.inc.Diagnosis.Name != e.Diagnosis.Name {
 		return time.Time{}
 	}
 	return a.inc.Plan.ExpiresAt
@@ -210,7 +214,9 @@ func (a *applier) remember(s Step, t Attempt) {
 	if t.At.IsZero() {
 		t.At = a.now
 	}
-	if n := slices.IndexFunc(a.inc.Attempts, func(o Attempt) bool { return o.Kind == t.Kind && o.Target == t.Target && o.To == t.To }); n >= 0 {
+	if n := slices.IndexFunc(a.inc.Attempts, func(o Attempt) bool {
+		return o.Kind == t.Kind && o.Target == t.Target && o.To == t.To
+	}); n >= 0 {
 		if t.Verdict == "" {
 			t.Verdict = a.inc.Attempts[n].Verdict
 		}
@@ -268,7 +274,8 @@ const claimPatience = 5 * time.Minute
 func (a *applier) aborted(e Aborted) error {
 	if act := a.inc.Active; act != nil {
 		if until := act.Since.Add(claimPatience); act.Phase == PhaseClaimed && a.now.Before(until) {
-			return &RefusedError{Reason: "The write is in progress and can't be stopped. Roll the step back when it has finished; " +
+			return &RefusedError{Reason: "The write is in progress and can't be stopped. Roll the step back when it " +
+				"has finished; " +
 				"if it hasn't by " + until.UTC().Format("15:04:05 UTC") + ", abort again."}
 		}
 		a.endActive(e)
@@ -304,7 +311,8 @@ func (a *applier) endActive(e Aborted) {
 			default: // a newer version knows how far it was
 				a.keepApplied(s, unknown)
 			}
-		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplied, StepFailed, StepUndone, StepReverted:
+		case StepProposed, StepDenied, StepExpired, StepSuperseded, StepRefused, StepApplied, StepFailed, StepUndone,
+			StepReverted:
 		}
 	})
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// reverted ends the following of a change whose value somebody else has changed since. What the signals do now says nothing about the change, so there is
-// no verdict; and the value that stands is not the bot's to undo. The change is remembered, so that policy does not fight over it.
+// reverted ends the following of a change whose value somebody else has changed since. What the signals do now says
+// nothing about the change, so there is no verdict; and the value that stands is not the bot's to undo. The change is
+// remembered, so that policy does not fight over it.
 func (a *applier) reverted(e Reverted) error {
 	s, err := a.followed(e.Step)
 	if err != nil {
@@ -47,7 +48,8 @@ func (a *applier) reverted(e Reverted) error {
 	return nil
 }
 
-// followed is the step whose value the bot has set and keeps an eye on: the active one after its claim, or one that is in place.
+// followed is the step whose value the bot has set and keeps an eye on: the active one after its claim, or one that is
+// in place.
 func (a *applier) followed(id string) (Step, error) {
 	s, ok := a.inc.Step(id)
 	act := a.inc.Active
@@ -89,7 +91,8 @@ func (a *applier) undone(s Step) {
 	a.inc.HealthySince = time.Time{}
 }
 
-// unanswered counts the tries of a claimed write that had no clear answer. The first one is said in the thread; the message shows the others.
+// unanswered counts the tries of a claimed write that had no clear answer. The first one is said in the thread; the
+// message shows the others.
 func (a *applier) unanswered(e Unanswered) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseClaimed {

@@ -14,7 +14,8 @@ func (a *applier) waiting(step string, op Op) (*Active, error) {
 	case act == nil || act.Phase != PhaseRecheck:
 		return nil, &RefusedError{Reason: "No step is waiting to be applied."}
 	case act.Step != step || act.Op != op:
-		return nil, &RefusedError{Reason: fmt.Sprintf("Another step is waiting to be applied by now: %s %s, not %s %s.", act.Op, act.Step, op, step)}
+		return nil, &RefusedError{Reason: fmt.Sprintf("Another step is waiting to be applied by now: %s %s, not %s %s.",
+			act.Op, act.Step, op, step)}
 	}
 	return act, nil
 }

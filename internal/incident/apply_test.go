@@ -21,13 +21,18 @@ var (
 func num(v float64) *float64 { return new(v) }
 
 func firing(fp string) Alert {
-	return Alert{Fingerprint: fp, Labels: map[string]string{"alertname": "vLLMHighTTFT", "severity": "critical"}, Firing: true, StartsAt: now.Add(-time.Minute), SeenAt: now}
+	return Alert{
+		Fingerprint: fp, Labels: map[string]string{"alertname": "vLLMHighTTFT", "severity": "critical"},
+		Firing: true, StartsAt: now.Add(-time.Minute), SeenAt: now,
+	}
 }
 
 func scaleStep(from, to string) Step {
 	s := Step{
-		Kind: StepReplicas, Title: "Scale " + from + " to " + to, Target: Target{Kind: "Deployment", Namespace: "llm", Name: "m", UID: "u", Field: "spec.replicas"},
-		From: Set(from), To: Set(to), Undo: Set(from), State: StepProposed, Guardrails: []Guardrail{{Name: "bounds", Verdict: GuardPass}},
+		Kind: StepReplicas, Title: "Scale " + from + " to " + to,
+		Target: Target{Kind: "Deployment", Namespace: "llm", Name: "m", UID: "u", Field: "spec.replicas"},
+		From:   Set(from), To: Set(to), Undo: Set(from), State: StepProposed,
+		Guardrails: []Guardrail{{Name: "bounds", Verdict: GuardPass}},
 	}
 	s.Digest = s.ComputeDigest()
 	return s
@@ -42,8 +47,15 @@ func throttleStep() Step {
 
 func found(name string, steps ...Step) Investigated {
 	return Investigated{
-		Evidence:  Evidence{At: now, Readings: map[string]Reading{"ttft_p95": {Signal: "ttft_p95", Value: num(7), Unit: UnitSeconds, Direction: HigherIsWorse}}},
-		Diagnosis: &Diagnosis{Name: name, Summary: "because of " + name, Healthy: []string{"ttft_p95"}}, Steps: steps, Healthy: False,
+		Evidence: Evidence{
+			At: now,
+			Readings: map[string]Reading{"ttft_p95": {
+				Signal: "ttft_p95", Value: num(7), Unit: UnitSeconds,
+				Direction: HigherIsWorse,
+			}},
+		},
+		Diagnosis: &Diagnosis{Name: name, Summary: "because of " + name, Healthy: []string{"ttft_p95"}}, Steps: steps,
+		Healthy: False,
 	}
 }
 
@@ -81,7 +93,8 @@ func ofActive(inc Incident, ev Event) Event {
 	}
 }
 
-// refused applies an event that must be refused, and returns the sentence, or the kind of the note that present makes one of.
+// refused applies an event that must be refused, and returns the sentence, or the kind of the note that present makes
+// one of.
 func refused(t *testing.T, inc Incident, ev Event) string {
 	t.Helper()
 	_, err := Apply(inc, ev, now)
@@ -112,7 +125,8 @@ func applying(t *testing.T, steps ...Step) Incident {
 }
 
 func applied(t *testing.T, steps ...Step) Incident {
-	return must(t, applying(t, steps...), WriteClaimed{WriteID: "w1", Before: found("x").Evidence.Readings}, Written{Result: ResultApplied})
+	return must(t, applying(t, steps...), WriteClaimed{WriteID: "w1", Before: found("x").Evidence.Readings},
+		Written{Result: ResultApplied})
 }
 
 func verifying(t *testing.T, steps ...Step) Incident {
@@ -288,9 +302,18 @@ func TestDecisionsThatChangeNothing(t *testing.T) {
 		{"a restart without confirmation", "confirmation", inc, approve(inc, "p1-s2", alice)},
 		{"advice", "manual", inc, approve(inc, "p1-s3", alice)},
 		{"a refused step", "cool-down", inc, approve(inc, "p1-s4", alice)},
-		{"a click on a closed incident", "losed", inState(t, StateClosed), Decided{Decision: Decision{Step: "p1-s1", Verb: Approve}}},
-		{"a word that is no decision", "not a decision", inc, Decided{Decision: Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: "maybe"}}},
-		{"an undo of what was not done", "nothing to roll back", inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}},
+		{
+			"a click on a closed incident", "losed", inState(t, StateClosed),
+			Decided{Decision: Decision{Step: "p1-s1", Verb: Approve}},
+		},
+		{
+			"a word that is no decision", "not a decision", inc,
+			Decided{Decision: Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: "maybe"}},
+		},
+		{
+			"an undo of what was not done", "nothing to roll back", inc,
+			Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -352,7 +375,8 @@ func TestAPlanIsReplacedOnlyWhenAStepChanges(t *testing.T) {
 	if blind.State != StateDeciding || blind.Plan.Digest != inc.Plan.Digest {
 		t.Error("a plan was dropped because nothing could be read")
 	}
-	if healed := must(t, inc, Investigated{Healthy: True}); healed.State != StateWatching || healed.Plan.Steps[0].State != StepSuperseded {
+	if healed := must(t, inc, Investigated{Healthy: True}); healed.State != StateWatching ||
+		healed.Plan.Steps[0].State != StepSuperseded {
 		t.Error("a plan stayed although it is healthy again")
 	}
 	if got := refused(t, must(t, inc, approve(inc, "p1-s1", alice)), found("other", throttleStep())); got == "" {
@@ -366,7 +390,8 @@ func TestNothingClosesWhileAMitigationIsActive(t *testing.T) {
 	if got := refused(t, inc, Closed{By: alice, Reason: "x"}); !strings.Contains(got, "mitigation") {
 		t.Errorf("says %q", got)
 	}
-	inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}, Healthy: time.Minute}, WriteClaimed{WriteID: "w2"}, Written{Result: ResultApplied}, RolledOut{})
+	inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}, Healthy: time.Minute},
+		WriteClaimed{WriteID: "w2"}, Written{Result: ResultApplied}, RolledOut{})
 	if inc.State != StateWatching || inc.Plan.Steps[0].State != StepUndone {
 		t.Fatalf("%s %s", inc.State, inc.Plan.Steps[0].State)
 	}
@@ -386,7 +411,8 @@ func TestWhatDidNotHelpIsOfferedBack(t *testing.T) {
 			t.Errorf("%s with automatic undo: %s", v, inc.State)
 		}
 	}
-	if inc := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictImproved)); inc.UndoOffered != "" || inc.State != StateDeciding {
+	if inc := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictImproved)); inc.UndoOffered != "" ||
+		inc.State != StateDeciding {
 		t.Errorf("improved: %s %q", inc.State, inc.UndoOffered)
 	}
 }
@@ -397,7 +423,8 @@ func TestAnUndoThatIsStoppedLeavesTheStepApplied(t *testing.T) {
 	if inc.State != StateWatching || inc.Plan.Steps[0].State != StepApplied {
 		t.Errorf("%s %s", inc.State, inc.Plan.Steps[0].State)
 	}
-	drift := must(t, inState(t, StateUndoing), WriteClaimed{WriteID: "w"}, Written{Result: ResultDrift, Note: "somebody changed it"})
+	drift := must(t, inState(t, StateUndoing), WriteClaimed{WriteID: "w"},
+		Written{Result: ResultDrift, Note: "somebody changed it"})
 	if drift.Plan.Steps[0].State != StepFailed || !strings.Contains(drift.Said.Why, "somebody") {
 		t.Errorf("%+v", drift.Plan.Steps[0])
 	}
@@ -406,7 +433,8 @@ func TestAnUndoThatIsStoppedLeavesTheStepApplied(t *testing.T) {
 func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 	t.Parallel()
 	inc := New("inc-1", "llama", ModeDryRun, true, now)
-	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
+	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{},
+		found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
 	inc = must(t, inc, approve(inc, "p1-s1", alice), WriteClaimed{WriteID: "w"}, Written{Result: ResultDryRun})
 	inc = must(t, inc, verdict(VerdictInconclusive))
 	if inc.State != StateWatching || inc.MuteReason != MutedDryRun {
@@ -415,7 +443,8 @@ func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 	if again := must(t, inc, found("queueing", throttleStep())); again.State != StateWatching {
 		t.Error("the dry run asked again")
 	}
-	if got := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got, "dry run") {
+	if got := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got,
+		"dry run") {
 		t.Error(got)
 	}
 	must(t, inc, Closed{By: alice, Reason: "a dry run leaves nothing"})
@@ -423,7 +452,8 @@ func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 
 func TestAbort(t *testing.T) {
 	t.Parallel()
-	if inc := must(t, inState(t, StateDeciding), Aborted{By: alice, Reason: "we do it by hand"}); inc.State != StateWatching || inc.MuteReason != MutedDenied {
+	if inc := must(t, inState(t, StateDeciding),
+		Aborted{By: alice, Reason: "we do it by hand"}); inc.State != StateWatching || inc.MuteReason != MutedDenied {
 		t.Errorf("%s %s", inc.State, inc.MuteReason)
 	}
 	claimed := must(t, inState(t, StateApplying), WriteClaimed{WriteID: "w"})
@@ -459,9 +489,21 @@ func TestAlertsFold(t *testing.T) {
 		{"a start that moves forwards is not believed", []Alert{at(time.Second, time.Second)}, true, -time.Minute},
 		{"resolved", []Alert{resolved(-time.Minute, 0, time.Second)}, false, -time.Minute},
 		{"the end of an earlier episode", []Alert{resolved(-3*time.Minute, -2*time.Minute, time.Second)}, true, -time.Minute},
-		{"a late firing of a peer after resolved", []Alert{resolved(-time.Minute, 0, time.Second), at(-time.Minute, 15*time.Second)}, false, -time.Minute},
-		{"a new episode after resolved", []Alert{resolved(-time.Minute, 0, time.Second), at(10*time.Second, 20*time.Second)}, true, 10 * time.Second},
-		{"still firing long after a resolved", []Alert{resolved(-time.Minute, 0, time.Second), at(-time.Minute, time.Hour)}, true, -time.Minute},
+		{
+			"a late firing of a peer after resolved",
+			[]Alert{resolved(-time.Minute, 0, time.Second), at(-time.Minute, 15*time.Second)},
+			false, -time.Minute,
+		},
+		{
+			"a new episode after resolved",
+			[]Alert{resolved(-time.Minute, 0, time.Second), at(10*time.Second, 20*time.Second)},
+			true, 10 * time.Second,
+		},
+		{
+			"still firing long after a resolved",
+			[]Alert{resolved(-time.Minute, 0, time.Second), at(-time.Minute, time.Hour)},
+			true, -time.Minute,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -504,8 +546,10 @@ func TestDigestsBindWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	base := scaleStep("2", "3")
 	for name, change := range map[string]func(*Step){
-		"target uid": func(s *Step) { s.Target.UID = "other" }, "field": func(s *Step) { s.Target.Field = "x" }, "from": func(s *Step) { s.From = Set("1") },
-		"to": func(s *Step) { s.To = Set("4") }, "undo": func(s *Step) { s.Undo = Value{} }, "absence is not an empty text": func(s *Step) { s.From = Value{Present: true} },
+		"target uid": func(s *Step) { s.Target.UID = "other" }, "field": func(s *Step) { s.Target.Field = "x" },
+		"from": func(s *Step) { s.From = Set("1") },
+		"to":   func(s *Step) { s.To = Set("4") }, "undo": func(s *Step) { s.Undo = Value{} },
+		"absence is not an empty text": func(s *Step) { s.From = Value{Present: true} },
 	} {
 		s := base
 		change(&s)

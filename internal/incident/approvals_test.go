@@ -18,14 +18,25 @@ func under(inc Incident, by Actor, now Approvers) Decided {
 	return d
 }
 
-// However an approved step ends before its write, its approvals were for that moment: asked for again, it is approved anew by as many people as before.
+// However an approved step ends before its write, its approvals were for that moment: asked for again, it is approved
+// anew by as many people as before.
 func TestAStepThatWasStoppedIsApprovedAnew(t *testing.T) {
 	t.Parallel()
 	stops := map[string][]Event{
-		"stopped":              {Stopped{Reason: "paused", ExpiresAt: now.Add(time.Hour)}},
-		"stopped by a check":   {Stopped{Reason: "cool-down", Guardrails: []Guardrail{{Name: "cool-down", Verdict: GuardRefuse, Reason: "cool-down"}}, ExpiresAt: now.Add(time.Hour)}},
-		"drift at the write":   {WriteClaimed{WriteID: "w1"}, Written{Result: ResultDrift, Note: "changed", ExpiresAt: now.Add(time.Hour)}},
-		"refused at the write": {WriteClaimed{WriteID: "w1"}, Written{Result: ResultFailed, Note: "forbidden", ExpiresAt: now.Add(time.Hour)}},
+		"stopped": {Stopped{Reason: "paused", ExpiresAt: now.Add(time.Hour)}},
+		"stopped by a check": {Stopped{
+			Reason:     "cool-down",
+			Guardrails: []Guardrail{{Name: "cool-down", Verdict: GuardRefuse, Reason: "cool-down"}},
+			ExpiresAt:  now.Add(time.Hour),
+		}},
+		"drift at the write": {
+			WriteClaimed{WriteID: "w1"},
+			Written{Result: ResultDrift, Note: "changed", ExpiresAt: now.Add(time.Hour)},
+		},
+		"refused at the write": {
+			WriteClaimed{WriteID: "w1"},
+			Written{Result: ResultFailed, Note: "forbidden", ExpiresAt: now.Add(time.Hour)},
+		},
 	}
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
@@ -88,14 +99,34 @@ func TestADecisionIsTakenUnderTheApproversOfNow(t *testing.T) {
 		want        State
 		counted     []Actor
 	}{
-		"the same":                        {2, both, both, StateApplying, []Actor{alice, bob}},
-		"in another order":                {2, both, Approvers{Users: []string{"U2", "U1"}, Count: 2}, StateApplying, []Actor{alice, bob}},
-		"more are needed":                 {2, both, Approvers{Users: []string{"U1", "U2"}, Count: 3}, StateDeciding, []Actor{alice, bob}},
-		"fewer are needed, two are shown": {3, both, Approvers{Users: []string{"U1", "U2"}, Count: 1}, StateDeciding, []Actor{alice, bob}},
-		"somebody was added":              {2, both, Approvers{Users: []string{"U1", "U2", "U3"}, Count: 2}, StateApplying, []Actor{alice, bob}},
-		"the first was removed":           {2, both, Approvers{Users: []string{"U2"}, Count: 2}, StateDeciding, []Actor{bob}},
-		"the same group":                  {2, group, group, StateApplying, []Actor{alice, bob}},
-		"the group was replaced":          {2, group, Approvers{Groups: []string{"S2"}, Count: 2}, StateDeciding, []Actor{bob}},
+		"the same": {2, both, both, StateApplying, []Actor{alice, bob}},
+		"in another order": {
+			2, both,
+			Approvers{Users: []string{"U2", "U1"}, Count: 2},
+			StateApplying,
+			[]Actor{alice, bob},
+		},
+		"more are needed": {
+			2, both,
+			Approvers{Users: []string{"U1", "U2"}, Count: 3},
+			StateDeciding,
+			[]Actor{alice, bob},
+		},
+		"fewer are needed, two are shown": {
+			3, both,
+			Approvers{Users: []string{"U1", "U2"}, Count: 1},
+			StateDeciding,
+			[]Actor{alice, bob},
+		},
+		"somebody was added": {
+			2, both,
+			Approvers{Users: []string{"U1", "U2", "U3"}, Count: 2},
+			StateApplying,
+			[]Actor{alice, bob},
+		},
+		"the first was removed":  {2, both, Approvers{Users: []string{"U2"}, Count: 2}, StateDeciding, []Actor{bob}},
+		"the same group":         {2, group, group, StateApplying, []Actor{alice, bob}},
+		"the group was replaced": {2, group, Approvers{Groups: []string{"S2"}, Count: 2}, StateDeciding, []Actor{bob}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +137,8 @@ func TestADecisionIsTakenUnderTheApproversOfNow(t *testing.T) {
 			inc = must(t, inc, under(inc, bob, tc.now))
 			got, _ := inc.Step("p1-s1")
 			if inc.State != tc.want || !slices.Equal(got.Approvals, tc.counted) {
-				t.Errorf("the incident is %s with the approvals of %v, want %s and %v", inc.State, got.Approvals, tc.want, tc.counted)
+				t.Errorf("the incident is %s with the approvals of %v, want %s and %v", inc.State, got.Approvals, tc.want,
+					tc.counted)
 			}
 			if got.Needs.Approvals < max(tc.shown, tc.now.Count) {
 				t.Errorf("the step shows that it needs %d", got.Needs.Approvals)
@@ -148,7 +180,8 @@ func TestALookTakesOverHowManyMustApprove(t *testing.T) {
 	}
 	lowered := res.Incident
 	if s, _ := lowered.Step("p1-s1"); s.Needs.Approvals != 1 || len(s.Approvals) != 0 || s.State != StepProposed {
-		t.Errorf("after it was lowered the step is %s, needs %d and has %v: nothing runs without a click on the new number", s.State, s.Needs.Approvals, s.Approvals)
+		t.Errorf("after it was lowered the step is %s, needs %d and has %v: nothing runs without a click on the new number",
+			s.State, s.Needs.Approvals, s.Approvals)
 	}
 	lowers := func(e Entry) bool {
 		return e.Thread && e.Said.Kind == NoteApprovalsLowered && e.Said.Count == 1 && e.Said.Of == 3

@@ -6,18 +6,22 @@ import (
 	"time"
 )
 
-// An incident may stay open for weeks while alerts come and go. What it carries is bounded; counts say what was left out.
+// An incident may stay open for weeks while alerts come and go. What it carries is bounded; counts say what was left
+// out.
 const (
-	// endedKept is how many ended alerts an incident keeps, the newest ones. Those whose "firing" may still come late are kept beyond it, up to endedMost, so that it is
-	// recognized.
+	// endedKept is how many ended alerts an incident keeps, the newest ones. Those whose "firing" may still come late are
+	// kept beyond it, up to endedMost, so that it is recognized.
 	endedKept, endedMost = 100, 1000
-	// routineKept is how many lines of one routine kind the journal takes. Then it takes one each time their number has doubled.
+	// routineKept is how many lines of one routine kind the journal takes. Then it takes one each time their number has
+	// doubled.
 	routineKept = 200
 )
 
-// routine are the kinds of lines that repeat without anybody's doing. Decisions, writes, verdicts and whatever else happens once are always kept.
+// routine are the kinds of lines that repeat without anybody's doing. Decisions, writes, verdicts and whatever else
+// happens once are always kept.
 var routine = map[EventKind]bool{
-	KindAlerts: true, KindStarted: true, KindInvestigated: true, KindAsked: true, KindMuted: true, KindNoted: true, KindRerouted: true, KindSetback: true,
+	KindAlerts: true, KindStarted: true, KindInvestigated: true, KindAsked: true, KindMuted: true, KindNoted: true,
+	KindRerouted: true, KindSetback: true,
 }
 
 // record puts a line into the journal, or counts it when there have been too many of its kind.
@@ -85,7 +89,8 @@ func (a *applier) boundAlerts() {
 	a.index = nil
 }
 
-// leftOut says whether an ended alert that is not known is one of those which were left out: as many are kept as there is room for, and its end is older.
+// leftOut says whether an ended alert that is not known is one of those which were left out: as many are kept as there
+// is room for, and its end is older.
 func (a *applier) leftOut(in Alert) bool {
 	if in.Firing || a.inc.AlertsLeftOut == 0 {
 		return false

@@ -25,7 +25,8 @@ func (s *storied) apply(ev Event) {
 
 func pod(n int, firing bool, start, end time.Time) Alert {
 	return Alert{
-		Fingerprint: fmt.Sprint(n), Labels: map[string]string{"alertname": "A", "pod": fmt.Sprint("pod-", n)}, Firing: firing, StartsAt: start, EndsAt: end, SeenAt: later(start, end),
+		Fingerprint: fmt.Sprint(n), Labels: map[string]string{"alertname": "A", "pod": fmt.Sprint("pod-", n)}, Firing: firing,
+		StartsAt: start, EndsAt: end, SeenAt: later(start, end),
 	}
 }
 
@@ -50,7 +51,8 @@ func TestAnIncidentKeepsTheNewestEndedAlerts(t *testing.T) {
 		t.Errorf("the newest is %s", newest.Fingerprint)
 	}
 	before := s.inc.AlertsLeftOut
-	s.apply(AlertsReceived{Alerts: []Alert{pod(3, false, base.Add(30*time.Minute), base.Add(35*time.Minute))}}) // its peer says so, late
+	// its peer says so, late
+	s.apply(AlertsReceived{Alerts: []Alert{pod(3, false, base.Add(30*time.Minute), base.Add(35*time.Minute))}})
 	if s.inc.AlertsLeftOut != before || len(s.inc.Alerts) != endedKept+1 {
 		t.Errorf("the same end counts twice: %d left out", s.inc.AlertsLeftOut)
 	}
@@ -82,7 +84,8 @@ func TestNothingThatIsNeededIsLeftOut(t *testing.T) {
 	}
 }
 
-// An alert that comes and goes for weeks does not fill the journal, nor the thread; what people and the bot do stands in it all the same.
+// An alert that comes and goes for weeks does not fill the journal, nor the thread; what people and the bot do stands
+// in it all the same.
 func TestTheJournalTakesRepetitionsInEverLargerSteps(t *testing.T) {
 	t.Parallel()
 	s := &storied{t: t, inc: New("inc-x", "p", ModeApprove, false, base), now: base}
@@ -150,7 +153,8 @@ func TestSetbacksThatComeAndGoDoNotFillTheJournal(t *testing.T) {
 	}
 }
 
-// When those that had ended fire again, there is room: the end of an alert that is not known is kept, so that a late "firing" of it is recognized.
+// When those that had ended fire again, there is room: the end of an alert that is not known is kept, so that a late
+// "firing" of it is recognized.
 func TestAnEndIsKeptWhereThereIsRoom(t *testing.T) {
 	t.Parallel()
 	s := &storied{t: t, inc: New("inc-x", "p", ModeApprove, false, base), now: base}

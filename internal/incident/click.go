@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Click is an interaction whose origin has been proven, as it is kept until it is handled. Its payload is a secret: it holds a response URL.
+// Click is an interaction whose origin has been proven, as it is kept until it is handled. Its payload is a secret: it
+// holds a response URL.
 type Click struct {
 	ID         int64
 	ReceivedAt time.Time

@@ -8,7 +8,8 @@ import (
 func TestAThrottleIsNotToldAsARollout(t *testing.T) {
 	t.Parallel()
 	written := applied(t, throttleStep())
-	undone := must(t, verifying(t, throttleStep()), verdict(VerdictWorse), Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}},
+	undone := must(t, verifying(t, throttleStep()), verdict(VerdictWorse),
+		Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}},
 		WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied})
 	for _, tt := range []struct {
 		name string
@@ -16,15 +17,28 @@ func TestAThrottleIsNotToldAsARollout(t *testing.T) {
 		ev   Event
 		want Note
 	}{
-		{"in effect", written, RolledOut{Note: "The gateway has accepted the policy.", SettleUntil: now}, Note{Kind: NoteRolledOut, StepKind: StepThrottle, At: now, Why: "The gateway has accepted the policy."}},
-		{"refused", written, RolledOut{Failed: true, Note: "The gateway does not take the policy: Invalid: x"}, Note{Kind: NoteNotRolledOut, StepKind: StepThrottle, Why: "The gateway does not take the policy: Invalid: x"}},
+		{
+			"in effect", written,
+			RolledOut{Note: "The gateway has accepted the policy.", SettleUntil: now},
+			Note{Kind: NoteRolledOut, StepKind: StepThrottle, At: now, Why: "The gateway has accepted the policy."},
+		},
+		{
+			"refused", written,
+			RolledOut{Failed: true, Note: "The gateway does not take the policy: Invalid: x"},
+			Note{Kind: NoteNotRolledOut, StepKind: StepThrottle, Why: "The gateway does not take the policy: Invalid: x"},
+		},
 		{"restored", undone, RolledOut{Note: "The gateway has accepted the policy."}, Note{
-			Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"), Why: "The gateway has accepted the policy.",
+			Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"),
+			Why: "The gateway has accepted the policy.",
 		}},
-		{"restored and refused", undone, RolledOut{Failed: true, Note: "The gateway does not take the policy: Invalid: x"}, Note{
-			Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"), Failed: true,
-			Why: "The gateway does not take the policy: Invalid: x",
-		}},
+		{
+			"restored and refused", undone,
+			RolledOut{Failed: true, Note: "The gateway does not take the policy: Invalid: x"},
+			Note{
+				Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"), Failed: true,
+				Why: "The gateway does not take the policy: Invalid: x",
+			},
+		},
 	} {
 		res, err := Apply(tt.inc, tt.ev, now)
 		if err != nil {

@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// lateNews is how long after the end of an alert a peer of Alertmanager's may still bring the "firing" from before it: its default group_interval, which bounds
-// how long one notification is tried, 15 s for each peer before it, and some room for clocks.
+// lateNews is how long after the end of an alert a peer of Alertmanager's may still bring the "firing" from before it:
+// its default group_interval, which bounds how long one notification is tried, 15 s for each peer before it, and some
+// room for clocks.
 const lateNews = 6 * time.Minute
 
-// endersKept bounds how many sources are remembered that said that an alert ended; more Alertmanagers than that are not run side by side.
+// endersKept bounds how many sources are remembered that said that an alert ended; more Alertmanagers than that are not
+// run side by side.
 const endersKept = 8
 
 type alertChange int
@@ -22,7 +24,8 @@ const (
 
 // heard is an alert of which nothing was known before.
 func heard(in Alert, source string) Alert {
-	out, _ := merge(Alert{Fingerprint: in.Fingerprint, Firing: in.Firing, StartsAt: in.StartsAt, EndedBy: in.EndedBy}, in, source)
+	out, _ := merge(Alert{Fingerprint: in.Fingerprint, Firing: in.Firing, StartsAt: in.StartsAt, EndedBy: in.EndedBy}, in,
+		source)
 	return out
 }
 
@@ -32,12 +35,14 @@ func (a Alert) Heard(in Alert, source string) Alert {
 	return out
 }
 
-// merge folds a word about an alert into what is known of it. Prometheus gives each episode a start of its own, after the end of the one before. So the alert
-// fires when the latest start is after the latest end, in whatever order the words come in: HA peers repeat them, and bring some late.
+// merge folds a word about an alert into what is known of it. Prometheus gives each episode a start of its own, after
+// the end of the one before. So the alert fires when the latest start is after the latest end, in whatever order the
+// words come in: HA peers repeat them, and bring some late.
 //
-// One thing the times do not tell. Alertmanager merges what an HA pair of Prometheus says and keeps the earliest start, so an alert may fire anew with the start that it
-// had before its end, and that looks like a "firing" from before the end which is late. From a source that had said that it ended it is no late one, because
-// a source speaks in order; from any other one when it comes too long after the end.
+// One thing the times do not tell. Alertmanager merges what an HA pair of Prometheus says and keeps the earliest start,
+// so an alert may fire anew with the start that it had before its end, and that looks like a "firing" from before the
+// end which is late. From a source that had said that it ended it is no late one, because a source speaks in order;
+// from any other one when it comes too long after the end.
 func merge(old, in Alert, source string) (Alert, alertChange) {
 	out := old
 	out.Labels, out.Annotations, out.GeneratorURL = in.Labels, in.Annotations, in.GeneratorURL
@@ -71,7 +76,8 @@ func merge(old, in Alert, source string) (Alert, alertChange) {
 	switch {
 	case in.Firing && (!old.Firing || in.StartsAt.Before(old.StartsAt) && in.StartsAt.After(end)):
 		out.StartsAt = in.StartsAt
-	case !in.Firing && !old.StartsAt.After(end) && end.After(old.LastEnd): // what was taken for its start was that of an episode which has ended
+	// what was taken for its start was that of an episode which has ended
+	case !in.Firing && !old.StartsAt.After(end) && end.After(old.LastEnd):
 		out.StartsAt = start
 	}
 	if old.Firing {

@@ -22,7 +22,8 @@ func (w word) String() string {
 	return fmt.Sprintf("%s %s of %s", w.source, state, w.alert.StartsAt.Format("15:04:05"))
 }
 
-// history is what two Alertmanagers say about an alert with that many episodes; each notices the start of an episode at its own time. The last one is over or not.
+// history is what two Alertmanagers say about an alert with that many episodes; each notices the start of an episode at
+// its own time. The last one is over or not.
 func history(r *rand.Rand, episodes int, over bool) []word {
 	var out []word
 	at := base
@@ -32,7 +33,10 @@ func history(r *rand.Rand, episodes int, over bool) []word {
 		start, end := at, at.Add(20*time.Second+some(2*time.Minute))
 		for _, source := range []string{"am-1", "am-2"} {
 			begin := start.Add(time.Duration(r.Int64N(int64(10 * time.Second))))
-			fires := Alert{Fingerprint: "f", Labels: map[string]string{"alertname": "A"}, Firing: true, StartsAt: begin, SeenAt: begin.Add(5 * time.Second)}
+			fires := Alert{
+				Fingerprint: "f", Labels: map[string]string{"alertname": "A"}, Firing: true, StartsAt: begin,
+				SeenAt: begin.Add(5 * time.Second),
+			}
 			out = append(out, word{fires, source})
 			if r.IntN(2) == 0 { // sent again: new alerts in the group, a lost answer
 				out = append(out, word{fires, source})
@@ -129,8 +133,8 @@ func permute(words []word, each func([]word)) {
 	step(0)
 }
 
-// Alertmanager keeps the earliest start of what an HA pair of Prometheus says, so an alert may fire anew with the start that it had before. Who says so tells it
-// from a late word: an Alertmanager speaks about a group in order.
+// Alertmanager keeps the earliest start of what an HA pair of Prometheus says, so an alert may fire anew with the start
+// that it had before. Who says so tells it from a late word: an Alertmanager speaks about a group in order.
 func TestAFireWithTheOldStart(t *testing.T) {
 	t.Parallel()
 	start, end := base, base.Add(2*time.Minute)
@@ -147,11 +151,23 @@ func TestAFireWithTheOldStart(t *testing.T) {
 	}{
 		{"of the same Alertmanager and group", []word{{fires(start), "a"}, {ended, "a"}, {fires(again), "a"}}, true},
 		{"and its peer repeats the end", []word{{fires(start), "a"}, {ended, "a"}, {fires(again), "a"}, {ended, "b"}}, true},
-		{"and its peer has told the end too", []word{{fires(start), "a"}, {ended, "a"}, {ended, "b"}, {fires(again), "a"}}, true},
+		{
+			"and its peer has told the end too",
+			[]word{{fires(start), "a"}, {ended, "a"}, {ended, "b"}, {fires(again), "a"}},
+			true,
+		},
 		{"and it ends", []word{{fires(start), "a"}, {ended, "a"}, {fires(again), "a"}, {over, "b"}}, false},
-		{"and it ends, and the peer is late", []word{{fires(start), "a"}, {ended, "a"}, {fires(again), "a"}, {over, "a"}, {fires(again), "b"}}, false},
+		{
+			"and it ends, and the peer is late",
+			[]word{{fires(start), "a"}, {ended, "a"}, {fires(again), "a"}, {over, "a"}, {fires(again), "b"}},
+			false,
+		},
 		{"of the peer, soon", []word{{fires(start), "a"}, {ended, "a"}, {fires(again), "b"}}, false},
-		{"of the peer, long after", []word{{fires(start), "a"}, {ended, "a"}, {fires(end.Add(lateNews + time.Second)), "b"}}, true},
+		{
+			"of the peer, long after",
+			[]word{{fires(start), "a"}, {ended, "a"}, {fires(end.Add(lateNews + time.Second)), "b"}},
+			true,
+		},
 		{"of nobody knows whom, soon", []word{{fires(start), ""}, {ended, ""}, {fires(again), ""}}, false},
 		{"of the same one, received before the end but folded after it", []word{{ended, "a"}, {fires(start), "a"}}, false},
 	} {
@@ -168,10 +184,12 @@ func TestAFireWithTheOldStart(t *testing.T) {
 func TestAnAlertOfAnOlderVersionIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	old := Alert{Fingerprint: "f", StartsAt: base, EndsAt: base.Add(time.Minute), SeenAt: base.Add(time.Minute)}
-	if got, change := merge(old, Alert{Firing: true, StartsAt: base, SeenAt: base.Add(2 * time.Minute)}, "a"); got.Firing || change != alertSame {
+	if got, change := merge(old, Alert{Firing: true, StartsAt: base, SeenAt: base.Add(2 * time.Minute)},
+		"a"); got.Firing || change != alertSame {
 		t.Errorf("a late word fires it again: %+v", got)
 	}
-	if got, change := merge(old, Alert{Firing: true, StartsAt: base.Add(2 * time.Minute)}, "a"); !got.Firing || change != alertRefired {
+	if got, change := merge(old, Alert{Firing: true, StartsAt: base.Add(2 * time.Minute)}, "a"); !got.Firing ||
+		change != alertRefired {
 		t.Errorf("a new episode is not seen: %+v", got)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// RefusedError says that a step cannot be proposed or run, for a reason that a person can act on. Hint is the next step for that
-// person, for example a manifest to apply; it may be long.
+// RefusedError says that a step cannot be proposed or run, for a reason that a person can act on. Hint is the next step
+// for that person, for example a manifest to apply; it may be long.
 type RefusedError struct {
 	Reason string
 	// Said is the reason where it names people: present has the words, and fills Reason in.
@@ -46,8 +46,8 @@ func (e *DriftError) Error() string {
 	return fmt.Sprintf("%s changed since the proposal: it was %s and is %s now", e.Target, e.Want, e.Got)
 }
 
-// Mark is what the API server says of a field just before a write. The claim of the write keeps it: by it a later look can tell whether the field was
-// written since, also where the object cannot carry the id of the write.
+// Mark is what the API server says of a field just before a write. The claim of the write keeps it: by it a later look
+// can tell whether the field was written since, also where the object cannot carry the id of the write.
 type Mark struct {
 	// Version is the object's resource version.
 	Version string `json:"version,omitempty"`
@@ -61,12 +61,14 @@ type Mark struct {
 type Observation struct {
 	// Value is what the field holds now.
 	Value Value
-	// Ours says that the value is the wanted one and was written under the given write id, or by the bot's field manager where the
-	// object cannot carry the id.
+	// Ours says that the value is the wanted one and was written under the given write id, or by the bot's field manager
+	// where the object cannot carry the id.
 	Ours bool
-	// Made says whether the write took effect, whatever the field holds now. Undecided: it cannot be told, so it must not be made again.
+	// Made says whether the write took effect, whatever the field holds now. Undecided: it cannot be told, so it must not
+	// be made again.
 	Made Truth
-	// Reversal says who set the field to what it holds now, when that is not the wanted value; nil when it is, or cannot be read.
+	// Reversal says who set the field to what it holds now, when that is not the wanted value; nil when it is, or cannot
+	// be read.
 	Reversal *Reversal
 	Note     string
 }

@@ -35,7 +35,8 @@ const (
 func EventKinds() []EventKind {
 	return []EventKind{
 		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindExpired, KindRefused, KindClaimed,
-		KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted, KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindSetback,
+		KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted, KindUndoStarted, KindAborted,
+		KindAcked, KindRerouted, KindNoted, KindSetback,
 		KindClosed,
 	}
 }
@@ -57,13 +58,15 @@ type AlertsReceived struct {
 // InvestigationStarted says that evidence is being collected for the first time.
 type InvestigationStarted struct{}
 
-// Investigated brings evidence, diagnosis and the steps of a plan, in order, with digests and guardrails but without ids.
+// Investigated brings evidence, diagnosis and the steps of a plan, in order, with digests and guardrails but without
+// ids.
 type Investigated struct {
 	Evidence  Evidence
 	Diagnosis *Diagnosis
 	Others    []Other
 	Steps     []Step
-	// Unread says that the live values behind a step could not be read: it is refused then, which says nothing about a plan that people are asked about.
+	// Unread says that the live values behind a step could not be read: it is refused then, which says nothing about a
+	// plan that people are asked about.
 	Unread bool
 	// Healthy says whether the signals are within their thresholds; Undecided when one that matters has no value.
 	Healthy Truth
@@ -77,7 +80,8 @@ type Asked struct{ ExpiresAt time.Time }
 // Muted says that nobody will be asked and why.
 type Muted struct{ Note Note }
 
-// Decided is a decision of a person or of policy. Apply checks digests, states and confirmation; whether the actor is allowed is checked before.
+// Decided is a decision of a person or of policy. Apply checks digests, states and confirmation; whether the actor is
+// allowed is checked before.
 type Decided struct {
 	Decision Decision
 	// Approvers are the ones configured at the moment of the decision; nil: not known, so what the step says holds.
@@ -87,8 +91,8 @@ type Decided struct {
 // Expired says that nobody decided in time.
 type Expired struct{}
 
-// Stopped says that a step, or its undo, may not run after all: the world or a guardrail changed. It is refused when another one waits for its write by
-// now: the check took its time, and it says nothing about that one.
+// Stopped says that a step, or its undo, may not run after all: the world or a guardrail changed. It is refused when
+// another one waits for its write by now: the check took its time, and it says nothing about that one.
 type Stopped struct {
 	Step       string
 	Op         Op
@@ -98,8 +102,8 @@ type Stopped struct {
 	ExpiresAt time.Time
 }
 
-// WriteClaimed says that the write of a step, or of its undo, is about to be made under this id. Before are the readings to compare with later. It is
-// refused when another one waits for its write by now, as Stopped is.
+// WriteClaimed says that the write of a step, or of its undo, is about to be made under this id. Before are the
+// readings to compare with later. It is refused when another one waits for its write by now, as Stopped is.
 type WriteClaimed struct {
 	Step    string
 	Op      Op
@@ -109,7 +113,8 @@ type WriteClaimed struct {
 	Mark *Mark
 }
 
-// Unanswered says that a claimed write was tried and nobody knows whether it took effect. The object is looked at before it is tried again.
+// Unanswered says that a claimed write was tried and nobody knows whether it took effect. The object is looked at
+// before it is tried again.
 type Unanswered struct{ Error string }
 
 // Written says how the write ended.
@@ -140,7 +145,8 @@ type Verified struct {
 	ExpiresAt time.Time
 }
 
-// Reverted says that a field which a step, or its undo, has set holds another value now. There is nothing left to verify, and nothing of the bot's to undo.
+// Reverted says that a field which a step, or its undo, has set holds another value now. There is nothing left to
+// verify, and nothing of the bot's to undo.
 type Reverted struct {
 	Step     string
 	Reversal Reversal
@@ -171,15 +177,15 @@ type Rerouted struct {
 	Pool         string
 }
 
-// Noted says why the bot cannot go on for the moment, once, so that nobody takes its silence for calm. Silent keeps it out of the thread, when only its
-// details are new: the message shows them.
+// Noted says why the bot cannot go on for the moment, once, so that nobody takes its silence for calm. Silent keeps it
+// out of the thread, when only its details are new: the message shows them.
 type Noted struct {
 	Note   Note
 	Silent bool
 }
 
-// SetBack says that the bot's own work on the incident failed in a way that would come again: it panicked, did not end, or ended with the process.
-// An empty How says that the work has gone well again.
+// SetBack says that the bot's own work on the incident failed in a way that would come again: it panicked, did not end,
+// or ended with the process. An empty How says that the work has gone well again.
 type SetBack struct {
 	How SetbackKind
 	// Detail is what the panic was, or the like; it may be empty.

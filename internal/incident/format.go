@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97 %", "12", "340/s". It is made for messages, not for parsing.
+// FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97 %", "12", "340/s". It is made for messages,
+// not for parsing.
 func FormatValue(v float64, u Unit) string {
 	switch u {
 	case UnitSeconds:
@@ -48,8 +49,8 @@ func number(v float64) string {
 	return s
 }
 
-// FormatDuration writes a length of time as a person reads it: "45 s", "12 min", "3 h 5 min", "2 days". It is rounded to what is
-// written; one that is negative, as clocks that differ make it, is "0 s".
+// FormatDuration writes a length of time as a person reads it: "45 s", "12 min", "3 h 5 min", "2 days". It is rounded
+// to what is written; one that is negative, as clocks that differ make it, is "0 s".
 func FormatDuration(d time.Duration) string {
 	minutes := int(d.Round(time.Minute).Minutes())
 	switch {

@@ -264,7 +264,8 @@ func (i Incident) ClosesOnResolve() bool { return len(i.Firing()) > 0 }
 // the older one first would find a value that is not its own.
 func (i Incident) OnTopOf(s Step) string {
 	for _, o := range i.Applied() {
-		if o.ID != s.ID && o.Target.Key() == s.Target.Key() && o.Target.Field == s.Target.Field && o.AppliedAt.After(s.AppliedAt) {
+		if o.ID != s.ID && o.Target.Key() == s.Target.Key() && o.Target.Field == s.Target.Field &&
+			o.AppliedAt.After(s.AppliedAt) {
 			return o.Title
 		}
 	}
@@ -288,7 +289,9 @@ func (i Incident) Proposed() []Step {
 	if i.Plan == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(i.Plan.Steps), func(s Step) bool { return s.State != StepProposed || !s.Executable() })
+	return slices.DeleteFunc(slices.Clone(i.Plan.Steps), func(s Step) bool {
+		return s.State != StepProposed || !s.Executable()
+	})
 }
 
 // Clone returns a copy that shares nothing mutable with i.

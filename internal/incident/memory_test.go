@@ -35,7 +35,8 @@ func unexplained() Investigated {
 
 func TestStepIDsNeverComeTwice(t *testing.T) {
 	t.Parallel()
-	inc := must(t, verifying(t, throttleFrom("184", "129")), verdict(VerdictImproved), unexplained(), found("queueing", throttleFrom("129", "90")))
+	inc := must(t, verifying(t, throttleFrom("184", "129")), verdict(VerdictImproved), unexplained(),
+		found("queueing", throttleFrom("129", "90")))
 	ids := map[string]bool{}
 	for _, s := range append(slices.Clone(inc.AppliedEarlier), inc.Plan.Steps...) {
 		if ids[s.ID] {
@@ -43,7 +44,8 @@ func TestStepIDsNeverComeTwice(t *testing.T) {
 		}
 		ids[s.ID] = true
 	}
-	inc = must(t, inc, Asked{ExpiresAt: now.Add(time.Hour)}, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
+	inc = must(t, inc, Asked{ExpiresAt: now.Add(time.Hour)},
+		Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
 	if s, _ := inc.Step(inc.Active.Step); s.Undo != Set("184") {
 		t.Errorf("the undo of the first step goes back to %s", s.Undo)
 	}
@@ -53,8 +55,10 @@ func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
 	for n, wait := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute} {
-		inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Note: "forbidden"})
-		if len(inc.Mitigations()) != 1 || inc.State != StateWatching || inc.Said.Kind != NoteNotUndone || inc.Said.Value != Set("129") {
+		inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"},
+			Written{Result: ResultFailed, Note: "forbidden"})
+		if len(inc.Mitigations()) != 1 || inc.State != StateWatching || inc.Said.Kind != NoteNotUndone ||
+			inc.Said.Value != Set("129") {
 			t.Fatalf("after a refused undo: %s, %d mitigations, %+v", inc.State, len(inc.Mitigations()), inc.Said)
 		}
 		refused(t, inc, Closed{By: alice, Reason: "healthy"})
@@ -73,8 +77,10 @@ func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
 func TestADriftEndsAnUndo(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
-		UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"}, Written{Result: ResultDrift, Note: "somebody set it to 64"})
-	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Reason, "64") || len(inc.Mitigations()) != 0 {
+		UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"},
+		Written{Result: ResultDrift, Note: "somebody set it to 64"})
+	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Reason, "64") ||
+		len(inc.Mitigations()) != 0 {
 		t.Errorf("the step is %s (%s)", s.State, s.Reason)
 	}
 }
@@ -82,10 +88,13 @@ func TestADriftEndsAnUndo(t *testing.T) {
 func TestWhatWasTriedIsRemembered(t *testing.T) {
 	t.Parallel()
 	worse := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictWorse))
-	undone := must(t, worse, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+	undone := must(t, worse, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"},
+		Written{Result: ResultApplied}, RolledOut{})
 	recovered := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
-		UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot", ID: "vllm-medic"}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
-	taken := must(t, applied(t, throttleStep()), Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+		UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot", ID: "vllm-medic"}}, WriteClaimed{WriteID: "w"},
+		Written{Result: ResultApplied}, RolledOut{})
+	taken := must(t, applied(t, throttleStep()), Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}},
+		WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
 	for name, tc := range map[string]struct {
 		inc  Incident
 		step Step
@@ -161,7 +170,8 @@ func TestTheEndOfAnAlertThatWasNeverHeardOfIsNoNews(t *testing.T) {
 	}
 }
 
-// The words for a person name readings, which are others at every look. They are shown as they are now, and the plan stays the one that a click answers.
+// The words for a person name readings, which are others at every look. They are shown as they are now, and the plan
+// stays the one that a click answers.
 func TestTheReadingsInAManualStepMakeNoNewPlan(t *testing.T) {
 	t.Parallel()
 	advice := func(text string) Step {
@@ -171,9 +181,10 @@ func TestTheReadingsInAManualStepMakeNoNewPlan(t *testing.T) {
 	}
 	asked := deciding(t, scaleStep("2", "3"), advice("prompts have 1000 tokens"))
 	for name, begin := range map[string]Incident{
-		"people are asked":    asked,
-		"nothing can be run":  must(t, investigating(t), found("queueing", advice("prompts have 1000 tokens"))),
-		"a person said no":    must(t, asked, Decided{Decision: Decision{Step: "p1-s1", Digest: asked.Plan.Digest, Verb: Deny, By: alice}}),
+		"people are asked":   asked,
+		"nothing can be run": must(t, investigating(t), found("queueing", advice("prompts have 1000 tokens"))),
+		"a person said no": must(t, asked,
+			Decided{Decision: Decision{Step: "p1-s1", Digest: asked.Plan.Digest, Verb: Deny, By: alice}}),
 		"the same once again": must(t, asked, found("queueing", scaleStep("2", "3"), advice("prompts have 1001 tokens"))),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +196,8 @@ func TestTheReadingsInAManualStepMakeNoNewPlan(t *testing.T) {
 			steps[len(steps)-1] = advice("prompts have 1002 tokens")
 			inc, entries := at(t, begin, time.Second, found("queueing", steps...))
 			if inc.Plan.Revision != begin.Plan.Revision || inc.Plan.Digest != begin.Plan.Digest || len(entries) > 0 {
-				t.Errorf("plan %d %s, want %d %s; said %v", inc.Plan.Revision, inc.Plan.Digest, begin.Plan.Revision, begin.Plan.Digest, entries)
+				t.Errorf("plan %d %s, want %d %s; said %v", inc.Plan.Revision, inc.Plan.Digest, begin.Plan.Revision,
+					begin.Plan.Digest, entries)
 			}
 			if got := inc.Plan.Steps[len(steps)-1].Title; got != "prompts have 1002 tokens" {
 				t.Errorf("the message says: %s", got)
@@ -194,7 +206,8 @@ func TestTheReadingsInAManualStepMakeNoNewPlan(t *testing.T) {
 	}
 }
 
-// Rules that fire for each pod send one alert for each. A line that leaves the pods out would say that an alert is over which goes on elsewhere.
+// Rules that fire for each pod send one alert for each. A line that leaves the pods out would say that an alert is over
+// which goes on elsewhere.
 func TestALineNamesThePodsOfAnAlertAndWhatStillFires(t *testing.T) {
 	t.Parallel()
 	on := func(name, fingerprint string, labels ...string) Alert {
@@ -211,19 +224,23 @@ func TestALineNamesThePodsOfAnAlertAndWhatStillFires(t *testing.T) {
 		}
 		return alerts
 	}
-	a, b, c := on("Slow", "1", "pod", "m-0", "instance", "10.0.0.1:8000"), on("Slow", "2", "pod", "m-1"), on("Queue", "3", "instance", "10.0.0.3:8000")
+	a, b, c := on("Slow", "1", "pod", "m-0", "instance", "10.0.0.1:8000"), on("Slow", "2", "pod", "m-1"),
+		on("Queue", "3", "instance", "10.0.0.3:8000")
 	d, e, plain := on("Slow", "4", "pod", "m-3"), on("Slow", "5", "pod", "m-4"), on("Gate", "6")
 	last := func(entries []Entry) Note { return entries[len(entries)-1].Said }
 	inc, entries := at(t, investigating(t), time.Second, AlertsReceived{Alerts: []Alert{b, a, c, d, e, plain}})
-	if got, want := last(entries), (Note{Kind: NoteJoined, Names: "Gate, Queue (10.0.0.3:8000), Slow (m-0, m-1, m-3 and 1 more)"}); got != want {
+	if got, want := last(entries),
+		(Note{Kind: NoteJoined, Names: "Gate, Queue (10.0.0.3:8000), Slow (m-0, m-1, m-3 and 1 more)"}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(a, c)})
-	if got, want := last(entries), (Note{Kind: NoteResolved, Names: "Queue (10.0.0.3:8000), Slow (m-0)", Count: 5, Pool: inc.Pool}); got != want {
+	if got, want := last(entries),
+		(Note{Kind: NoteResolved, Names: "Queue (10.0.0.3:8000), Slow (m-0)", Count: 5, Pool: inc.Pool}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(b, d, e, plain)})
-	if got, want := last(entries), (Note{Kind: NoteResolved, Names: "Gate, Slow (m-1, m-3, m-4)", Count: 1, Pool: inc.Pool}); got != want {
+	if got, want := last(entries),
+		(Note{Kind: NoteResolved, Names: "Gate, Slow (m-1, m-3, m-4)", Count: 1, Pool: inc.Pool}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	_, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(inc.Firing()[0])})
@@ -241,7 +258,8 @@ func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
 		return a
 	}
 	a, b, c, bare := of("1", "phi", "phi-0"), of("2", "phi", "phi-1"), of("3", "olmo", ""), of("4", "", "")
-	inc := must(t, New("inc-2", "", ModeApprove, false, now), AlertsReceived{Alerts: []Alert{a}}, Muted{Note: Text("no pool")})
+	inc := must(t, New("inc-2", "", ModeApprove, false, now), AlertsReceived{Alerts: []Alert{a}},
+		Muted{Note: Text("no pool")})
 	for _, tc := range []struct {
 		alerts []Alert
 		end    bool
@@ -272,7 +290,8 @@ func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
 
 func TestAnAbortDuringTheRolloutOfAnUndoLeavesItUndone(t *testing.T) {
 	t.Parallel()
-	undoing := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied})
+	undoing := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"},
+		Written{Result: ResultApplied})
 	inc := must(t, undoing, Aborted{By: bob, Reason: "enough"})
 	if s, _ := inc.Step("p1-s1"); s.State != StepUndone {
 		t.Errorf("the object has its old value and the step is %s", s.State)
@@ -302,7 +321,8 @@ func TestGuardrailsFreeAndRefuseStepsOfAnOpenPlan(t *testing.T) {
 	}
 }
 
-// An autoscaler that moves makes a new plan at every look. That neither puts off the end of the question nor floods the thread.
+// An autoscaler that moves makes a new plan at every look. That neither puts off the end of the question nor floods the
+// thread.
 func TestAPlanThatFollowsLiveValuesKeepsItsEnd(t *testing.T) {
 	t.Parallel()
 	inc := deciding(t, scaleStep("2", "3"))
@@ -347,7 +367,8 @@ func TestEveryDecisionThatCannotBeTakenHasASentence(t *testing.T) {
 	quiet := must(t, inc, deny(inc, "p1-s1"))
 	refused(t, quiet, deny(quiet, "p1-s2"))
 	left := must(t, verifying(t, scaleStep("2", "3"), throttleStep()), verdict(VerdictWorse),
-		Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"}, Written{Result: ResultApplied}, RolledOut{})
+		Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w"},
+		Written{Result: ResultApplied}, RolledOut{})
 	refused(t, left, approve(left, "p1-s2", bob))
 }
 
@@ -356,7 +377,8 @@ func TestAStepThatEndsLateLeavesTimeToDecideOnTheOthers(t *testing.T) {
 	inc := applying(t, scaleStep("2", "3"), throttleStep())
 	inc.Plan.ExpiresAt = time.Time{} // policy approved; nobody was asked
 	until := now.Add(time.Hour)
-	if got := must(t, inc, Stopped{Reason: "drift", ExpiresAt: until}); got.State != StateDeciding || !got.Plan.ExpiresAt.Equal(until) {
+	if got := must(t, inc, Stopped{Reason: "drift", ExpiresAt: until}); got.State != StateDeciding ||
+		!got.Plan.ExpiresAt.Equal(until) {
 		t.Errorf("after a stop it is %s until %s", got.State, got.Plan.ExpiresAt)
 	}
 	got := must(t, inc, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Note: "no", ExpiresAt: until})
@@ -368,7 +390,10 @@ func TestAStepThatEndsLateLeavesTimeToDecideOnTheOthers(t *testing.T) {
 func TestSilenceIsNoRecovery(t *testing.T) {
 	t.Parallel()
 	read := func(v *float64) map[string]Reading {
-		return map[string]Reading{"ttft_p95": {Signal: "ttft_p95", Value: v, Unit: UnitSeconds, Direction: HigherIsWorse, Threshold: num(1)}}
+		return map[string]Reading{"ttft_p95": {
+			Signal: "ttft_p95", Value: v, Unit: UnitSeconds, Direction: HigherIsWorse,
+			Threshold: num(1),
+		}}
 	}
 	if v, why := VerdictOf(read(num(7)), read(nil), []string{"ttft_p95"}, True); v != VerdictInconclusive {
 		t.Errorf("no requests at all is %s: %s", v, why)
@@ -380,14 +405,17 @@ func TestSilenceIsNoRecovery(t *testing.T) {
 
 func TestTheNewerOfTwoChangesToOneValueIsUndoneFirst(t *testing.T) {
 	t.Parallel()
-	inc := must(t, verifying(t, throttleFrom("184", "129")), verdict(VerdictImproved), found("queueing", throttleFrom("129", "90")), Asked{ExpiresAt: now.Add(time.Hour)})
+	inc := must(t, verifying(t, throttleFrom("184", "129")), verdict(VerdictImproved),
+		found("queueing", throttleFrom("129", "90")), Asked{ExpiresAt: now.Add(time.Hour)})
 	inc = must(t, inc, approve(inc, "p2-s1", alice), WriteClaimed{WriteID: "w2"})
 	inc, _ = at(t, inc, time.Minute, Written{Result: ResultApplied})
 	inc = must(t, inc, RolledOut{SettleUntil: now}, Settled{}, verdict(VerdictImproved))
-	if why := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(why, "first") {
+	if why := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(why,
+		"first") {
 		t.Errorf("got %q", why)
 	}
-	inc = must(t, inc, Decided{Decision: Decision{Step: "p2-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w3"}, Written{Result: ResultApplied}, RolledOut{})
+	inc = must(t, inc, Decided{Decision: Decision{Step: "p2-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w3"},
+		Written{Result: ResultApplied}, RolledOut{})
 	must(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
 }
 
@@ -410,7 +438,8 @@ func TestTwoApprovalsComeThroughOneChannel(t *testing.T) {
 	s.Needs.Approvals = 2
 	inc := deciding(t, s)
 	inc = must(t, inc, approve(inc, "p1-s1", alice))
-	if why := refused(t, inc, approve(inc, "p1-s1", Actor{Kind: "kubernetes", ID: "alice"})); !strings.HasPrefix(why, string(NoteSameChannel)) {
+	if why := refused(t, inc, approve(inc, "p1-s1", Actor{Kind: "kubernetes", ID: "alice"})); !strings.HasPrefix(why,
+		string(NoteSameChannel)) {
 		t.Errorf("got %q", why)
 	}
 	if inc = must(t, inc, approve(inc, "p1-s1", bob)); inc.State != StateApplying {

@@ -17,7 +17,8 @@ func refires(mode Mode) AlertsReceived {
 func life(t *testing.T, mode Mode, s Step) Incident {
 	t.Helper()
 	inc := New("inc-1", "llama", mode, mode == ModeDryRun, now)
-	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", s), Asked{ExpiresAt: now.Add(time.Hour)})
+	inc = must(t, inc, AlertsReceived{Alerts: []Alert{firing("a")}}, InvestigationStarted{}, found("queueing", s),
+		Asked{ExpiresAt: now.Add(time.Hour)})
 	inc = must(t, inc, approve(inc, "p1-s1", alice), WriteClaimed{WriteID: "w"})
 	if mode == ModeDryRun {
 		return must(t, inc, Written{Result: ResultDryRun}, verdict(VerdictInconclusive))
@@ -53,7 +54,8 @@ func TestAnIncidentThatIsOpenedAgainTakesThePresentMode(t *testing.T) {
 	}
 }
 
-// The mode of an incident that is open is the more careful of its own and the pool's, which the guardrails see to. A delivery makes it no bolder.
+// The mode of an incident that is open is the more careful of its own and the pool's, which the guardrails see to. A
+// delivery makes it no bolder.
 func TestADeliveryChangesNotTheModeOfAnOpenIncident(t *testing.T) {
 	t.Parallel()
 	if inc := must(t, inState(t, StateDeciding), refires(ModeAuto)); inc.Mode != ModeApprove {
@@ -62,12 +64,14 @@ func TestADeliveryChangesNotTheModeOfAnOpenIncident(t *testing.T) {
 	closed := must(t, life(t, ModeDryRun, scaleStep("2", "3")), Closed{By: alice, Reason: "fine"})
 	old := firing("a")
 	old.Firing, old.EndsAt = false, now
-	if inc := must(t, closed, AlertsReceived{Alerts: []Alert{old}, Mode: ModeApprove}); inc.State != StateClosed || !inc.DryRun {
+	if inc := must(t, closed, AlertsReceived{Alerts: []Alert{old}, Mode: ModeApprove}); inc.State != StateClosed ||
+		!inc.DryRun {
 		t.Errorf("a delivery that opens nothing made it %s, dry run %t", inc.State, inc.DryRun)
 	}
 }
 
-// What a dry run did not write is not done when the incident is none any more: there is nothing to undo, and the step can be proposed.
+// What a dry run did not write is not done when the incident is none any more: there is nothing to undo, and the step
+// can be proposed.
 func TestWhatADryRunDidNotWriteIsNotTakenForDone(t *testing.T) {
 	t.Parallel()
 	inc := must(t, life(t, ModeDryRun, throttleStep()), Closed{By: alice, Reason: "fine"})
@@ -77,11 +81,13 @@ func TestWhatADryRunDidNotWriteIsNotTakenForDone(t *testing.T) {
 	}
 	inc = must(t, inc, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
 	if inc.State != StateDeciding || len(inc.AppliedEarlier) != 0 || inc.Plan.Steps[0].Tried != "" {
-		t.Errorf("the incident is %s, %d earlier steps, the step was %q", inc.State, len(inc.AppliedEarlier), inc.Plan.Steps[0].Tried)
+		t.Errorf("the incident is %s, %d earlier steps, the step was %q", inc.State, len(inc.AppliedEarlier),
+			inc.Plan.Steps[0].Tried)
 	}
 }
 
-// What was written before an incident became a dry run stands, and is told as that, and is undone when the incident is none any more.
+// What was written before an incident became a dry run stands, and is told as that, and is undone when the incident is
+// none any more.
 func TestWhatWasWrittenBeforeADryRunStillStands(t *testing.T) {
 	t.Parallel()
 	inc := must(t, life(t, ModeApprove, scaleStep("2", "3")), Closed{By: alice, Reason: "fine"})

@@ -6,11 +6,15 @@ import (
 	"time"
 )
 
-// Replicas of two versions share a store while an update rolls out. What only the newer one knows, the older one refuses, and says so.
+// Replicas of two versions share a store while an update rolls out. What only the newer one knows, the older one
+// refuses, and says so.
 func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 	t.Parallel()
 	held := scaleStep("2", "3")
-	held.Guardrails = []Guardrail{{Name: "bounds", Verdict: GuardPass}, {Name: "capacity", Verdict: "hold", Reason: "no GPU is free"}}
+	held.Guardrails = []Guardrail{
+		{Name: "bounds", Verdict: GuardPass},
+		{Name: "capacity", Verdict: "hold", Reason: "no GPU is free"},
+	}
 	kind := scaleStep("2", "3")
 	kind.Kind = "quarantine"
 	unsaid := scaleStep("2", "3")
@@ -55,7 +59,8 @@ func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 	}
 }
 
-// How far an undo was is not known when a newer version has led it. It may not have been made, so its step still stands.
+// How far an undo was is not known when a newer version has led it. It may not have been made, so its step still
+// stands.
 func TestAnAbortedUndoInAPhaseOfANewerVersionStillStands(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"})

@@ -85,8 +85,8 @@ const (
 	NoteStepGone       NoteKind = "step_gone"
 )
 
-// Note is something to tell people, as facts: what it is, and what it is about. internal/present has the words, so that each place
-// shows a person, a time and a value in its own way. Which of the fields are set depends on Kind.
+// Note is something to tell people, as facts: what it is, and what it is about. internal/present has the words, so that
+// each place shows a person, a time and a value in its own way. Which of the fields are set depends on Kind.
 type Note struct {
 	Kind NoteKind `json:"kind,omitempty"`
 	// By did it; Other is a second person.
@@ -116,7 +116,8 @@ type Note struct {
 	// Setback says how the bot's own work failed, Parked that it waits for a person.
 	Setback SetbackKind `json:"setback,omitempty"`
 	Parked  bool        `json:"parked,omitempty"`
-	// Why is what somebody gave as the reason, or what a guardrail, the API server or an error says: a clause or a sentence.
+	// Why is what somebody gave as the reason, or what a guardrail, the API server or an error says: a clause or a
+	// sentence.
 	Why string `json:"why,omitempty"`
 	// Hint is what to do about it.
 	Hint string `json:"hint,omitempty"`

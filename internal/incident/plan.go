@@ -140,7 +140,8 @@ func (g Guardrail) Refuses() bool {
 // refusal says why the check refuses, in words that are never empty.
 func (g Guardrail) refusal() string {
 	if g.Verdict != GuardRefuse {
-		return strings.TrimSpace(fmt.Sprintf("this version doesn't know the verdict %q of the check %q. %s", g.Verdict, g.Name, g.Reason))
+		return strings.TrimSpace(fmt.Sprintf("this version doesn't know the verdict %q of the check %q. %s", g.Verdict,
+			g.Name, g.Reason))
 	}
 	return cmp.Or(g.Reason, fmt.Sprintf("the check %q refuses it", g.Name))
 }
@@ -256,7 +257,9 @@ func (s Step) Counting(now Approvers) []Actor {
 	if s.ApprovedUnder == now.Rule() {
 		return s.Approvals
 	}
-	return slices.DeleteFunc(slices.Clone(s.Approvals), func(by Actor) bool { return by.Kind == "slack" && !slices.Contains(now.Users, by.ID) })
+	return slices.DeleteFunc(slices.Clone(s.Approvals), func(by Actor) bool {
+		return by.Kind == "slack" && !slices.Contains(now.Users, by.ID)
+	})
 }
 
 // Executable says whether the bot can run the step at all: it is not advice and nothing refuses it.

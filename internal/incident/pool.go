@@ -31,7 +31,8 @@ func (p Pool) ApproversFor(kind StepKind) Approvers {
 	return p.Approvers[""]
 }
 
-// FieldManager is the name under which the bot writes to Kubernetes; the API server keeps it beside each field that the bot has set.
+// FieldManager is the name under which the bot writes to Kubernetes; the API server keeps it beside each field that the
+// bot has set.
 const FieldManager = "vllm-medic"
 
 // WorkloadRef names one Kubernetes workload. Container is the container whose arguments are vLLM's.
@@ -98,7 +99,8 @@ type ArgumentKnob struct {
 	Min     int64 `json:"min"`
 	Max     int64 `json:"max"`
 	MaxStep int64 `json:"max_step,omitempty"`
-	// Default is what the engine uses when the flag is not given, in tokens; 0: not known, so an absent flag is not turned.
+	// Default is what the engine uses when the flag is not given, in tokens; 0: not known, so an absent flag is not
+	// turned.
 	Default int64 `json:"default,omitempty"`
 	// ChunkedPrefill says whether the engine cuts prompts into chunks where no flag says it; nil: not known.
 	ChunkedPrefill *bool `json:"chunked_prefill,omitempty"`
@@ -128,7 +130,8 @@ type Approvers struct {
 	Expire time.Duration `json:"expire,omitempty"`
 }
 
-// Rule identifies who may approve. It is the same for the same people and groups, in whatever order; how many are needed is not in it.
+// Rule identifies who may approve. It is the same for the same people and groups, in whatever order; how many are
+// needed is not in it.
 func (a Approvers) Rule() string {
 	return digest([][]string{slices.Sorted(slices.Values(a.Users)), slices.Sorted(slices.Values(a.Groups))})
 }

@@ -20,8 +20,8 @@ type Reversal struct {
 	Gone string `json:"gone,omitempty"`
 }
 
-// Text is the clause about it, for a change that was made at a time: "argocd-controller set it back to 184 after 6 s". from is the value before that
-// change, to the one that it set.
+// Text is the clause about it, for a change that was made at a time: "argocd-controller set it back to 184 after 6 s".
+// from is the value before that change, to the one that it set.
 func (r Reversal) Text(from, to Value, made time.Time) string {
 	who := r.By
 	if who == "" {

@@ -39,7 +39,8 @@ func TestSetbacksAreCountedToldAndForgotten(t *testing.T) {
 	apply(incident.SetBack{How: incident.SetbackPanic, Detail: "index out of range", RetryAt: at}, 2, true, true,
 		"internal error. (index out of range) Next attempt at 03:01 UTC.")
 	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at}, 3, true, false,
-		"was given up. The same replica tries again only after that work ends or after a restart. Other replicas: at 03:01 UTC.")
+		"was given up. The same replica tries again only after that work ends or after a restart. Other replicas: "+
+			"at 03:01 UTC.")
 	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 4, true, true,
 		"attempt 4 in a row, so this incident is parked. Needs a human. The same replica tries again only after")
 	apply(incident.SetBack{How: incident.SetbackHung, RetryAt: at, Parked: true}, 5, true, false,

@@ -1,7 +1,8 @@
 package incident
 
-// The signals that Go asks for by name; all others are the catalog's own business. A catalog without one of them is read, and
-// what rests on it is not known then. A test holds that the built-in catalog has every one, and another that Go names no other.
+// The signals that Go asks for by name; all others are the catalog's own business. A catalog without one of them is
+// read, and what rests on it is not known then. A test holds that the built-in catalog has every one, and another that
+// Go names no other.
 const (
 	// SignalWaiting is how many requests wait; while some do, no step may take capacity away.
 	SignalWaiting      = "waiting"
@@ -18,6 +19,7 @@ const (
 func NamedSignals() map[string]Unit {
 	return map[string]Unit{
 		SignalWaiting: UnitCount, SignalEngineAge: UnitSeconds, SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds,
-		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond, SignalPromptLength: UnitTokens,
+		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond,
+		SignalPromptLength: UnitTokens,
 	}
 }

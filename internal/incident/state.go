@@ -37,7 +37,8 @@ func States() []State {
 	}
 }
 
-// Running says whether a step is being written, settled, verified or undone in this state, so that no plan may be replaced.
+// Running says whether a step is being written, settled, verified or undone in this state, so that no plan may be
+// replaced.
 func (s State) Running() bool {
 	return slices.Contains([]State{StateApplying, StateSettling, StateVerifying, StateUndoing}, s)
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The JSON of an incident only gains fields. Where a fact was once a sentence, the sentence is still written beside it, for
-// older versions and for readers of the API; and where a stored incident has nothing but the sentence, the fact is read out of
-// it here. No other code may do that. What was called a drill is a dry run, and is read under both names.
+// The JSON of an incident only gains fields. Where a fact was once a sentence, the sentence is still written beside it,
+// for older versions and for readers of the API; and where a stored incident has nothing but the sentence, the fact is
+// read out of it here. No other code may do that. What was called a drill is a dry run, and is read under both names.
 
 // What "checked" of a step has always said.
 const (
@@ -178,8 +178,8 @@ func (i *Incident) findNoteStep() {
 	}
 }
 
-// FillFacts reads out of the reasons of pods what an older version has written only there: a newer one always writes the phase.
-// Tests of playbooks may say a pod's reason alone, too. It may be called twice.
+// FillFacts reads out of the reasons of pods what an older version has written only there: a newer one always writes
+// the phase. Tests of playbooks may say a pod's reason alone, too. It may be called twice.
 func (c *Cluster) FillFacts() {
 	for n := range c.Pods {
 		if p := &c.Pods[n]; p.Phase == "" {
@@ -188,8 +188,8 @@ func (c *Cluster) FillFacts() {
 	}
 }
 
-// fromReason reads "terminating; CrashLoopBackOff; last ended: OOMKilled, exit code 137". Parts that begin with "container NAME: "
-// are of a container beside the engine, and parts with "init container NAME: " of one before it.
+// fromReason reads "terminating; CrashLoopBackOff; last ended: OOMKilled, exit code 137". Parts that begin with
+// "container NAME: " are of a container beside the engine, and parts with "init container NAME: " of one before it.
 func (p *Pod) fromReason() {
 	for n, part := range strings.Split(p.Reason, "; ") {
 		if of, why, named := strings.Cut(part, ": "); named && strings.HasPrefix(of, "init container ") {

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stored reads an incident that was written down before facts had fields of their own: the code of commit 9fc3f5d wrote it.
+// stored reads an incident that was written down before facts had fields of their own: the code of commit 9fc3f5d wrote
+// it.
 func stored(t *testing.T, name string) (inc Incident, raw map[string]any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "before-facts-"+name+".json"))
@@ -68,7 +69,10 @@ func TestFactsAreReadFromAnIncidentThatHasOnlyTheirSentences(t *testing.T) {
 		}
 		got := map[string]Pod{}
 		for _, p := range inc.Cluster.Pods {
-			got[p.Name] = Pod{Waiting: p.Waiting, CrashLooping: p.CrashLooping, Terminating: p.Terminating, Unschedulable: p.Unschedulable}
+			got[p.Name] = Pod{
+				Waiting: p.Waiting, CrashLooping: p.CrashLooping, Terminating: p.Terminating,
+				Unschedulable: p.Unschedulable,
+			}
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("-want +got:\n%s", d)

@@ -20,7 +20,8 @@ func secondApproved(t *testing.T) Incident {
 // undoOf is a person's wish to have a step undone.
 func undoOf(step string) Decided { return Decided{Decision: Decision{Step: step, Verb: Undo, By: bob}} }
 
-// The check before a write reads for seconds. What it found is about the step that it was made for, and about no other that waits by the time it ends.
+// The check before a write reads for seconds. What it found is about the step that it was made for, and about no other
+// that waits by the time it ends.
 func TestAnEndedCheckSaysNothingAboutTheStepThatWaitsNow(t *testing.T) {
 	t.Parallel()
 	second := secondApproved(t)
@@ -41,7 +42,10 @@ func TestAnEndedCheckSaysNothingAboutTheStepThatWaitsNow(t *testing.T) {
 		{"no step", first, "", "", "apply p1-s1"},
 		{"a step of which only the operation is not said", first, "p1-s1", "", "apply p1-s1"},
 		{"a step that was aborted", must(t, first, Aborted{By: bob, Reason: "no"}), "p1-s1", OpApply, "does not apply"},
-		{"a step that was claimed before", must(t, first, WriteClaimed{WriteID: "w1"}), "p1-s1", OpApply, "No step is waiting"},
+		{
+			"a step that was claimed before", must(t, first, WriteClaimed{WriteID: "w1"}), "p1-s1", OpApply,
+			"No step is waiting",
+		},
 	} {
 		for _, ev := range []Event{
 			WriteClaimed{Step: tc.step, Op: tc.op, WriteID: "w9"},
@@ -66,8 +70,9 @@ func TestAnEndedCheckSaysNothingAboutTheStepThatWaitsNow(t *testing.T) {
 	}
 }
 
-// Written, RolledOut, Settled and Verified do not name their step: they speak of a write that was claimed, and whatever people and alerts do, the step that
-// is active afterwards is the same one in the same phase, or one that waits for its check.
+// Written, RolledOut, Settled and Verified do not name their step: they speak of a write that was claimed, and whatever
+// people and alerts do, the step that is active afterwards is the same one in the same phase, or one that waits for its
+// check.
 func TestNobodyButTheEngineTakesAStepPastItsCheck(t *testing.T) {
 	t.Parallel()
 	second := secondApproved(t)
@@ -99,8 +104,8 @@ func TestNobodyButTheEngineTakesAStepPastItsCheck(t *testing.T) {
 	}
 }
 
-// fromOutside tries everything that people and alerts can do, one after the other, up to a depth, and shows what each makes of the incident. Time passes in
-// between: a write that takes long may be aborted.
+// fromOutside tries everything that people and alerts can do, one after the other, up to a depth, and shows what each
+// makes of the incident. Time passes in between: a write that takes long may be aborted.
 func fromOutside(inc Incident, at time.Time, depth int, show func(Incident)) {
 	if depth == 0 {
 		return

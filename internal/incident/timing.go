@@ -66,8 +66,10 @@ func (t Timing) WithDefaults() Timing {
 func (t Timing) Validate() error {
 	var errs []error
 	for name, d := range map[string]time.Duration{
-		"sweep": t.Sweep, "lease": t.Lease, "group_wait": t.GroupWait, "refresh": t.Refresh, "watch": t.Watch, "expire": t.Expire,
-		"retry": t.Retry, "give_up": t.GiveUp, "rollout_poll": t.RolloutPoll, "rollout_limit": t.RolloutLimit, "settle": t.Settle,
+		"sweep": t.Sweep, "lease": t.Lease, "group_wait": t.GroupWait, "refresh": t.Refresh, "watch": t.Watch,
+		"expire": t.Expire,
+		"retry":  t.Retry, "give_up": t.GiveUp, "rollout_poll": t.RolloutPoll, "rollout_limit": t.RolloutLimit,
+		"settle":       t.Settle,
 		"verify_every": t.VerifyEvery, "verify_for": t.VerifyFor, "hold": t.Hold, "stale": t.Stale,
 	} {
 		if d < 0 {

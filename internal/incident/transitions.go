@@ -1,7 +1,7 @@
 package incident
 
-// transitions is the state machine: for each state, the events that it takes and the states that may follow. An event that is not listed
-// is refused. docs/states.md shows this table; a test compares them.
+// transitions is the state machine: for each state, the events that it takes and the states that may follow. An event
+// that is not listed is refused. docs/states.md shows this table; a test compares them.
 var transitions = map[State]map[EventKind][]State{
 	StateReceived: {
 		KindAlerts:  {StateReceived},

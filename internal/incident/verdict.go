@@ -35,7 +35,8 @@ func VerdictOf(before, after map[string]Reading, signals []string, healthy Truth
 	all := strings.Join(append(append(append(append([]string{}, worse...), better...), same...), blind...), "; ")
 	switch {
 	case healthy == True && len(silent) > 0:
-		return VerdictInconclusive, sentence("The signals are within their thresholds, but some went silent: without traffic nothing is proven", all)
+		return VerdictInconclusive,
+			sentence("The signals are within their thresholds, but some went silent: without traffic nothing is proven", all)
 	case healthy == True:
 		return VerdictRecovered, sentence("All signals are within their thresholds", all)
 	case len(better)+len(worse)+len(same) == 0:

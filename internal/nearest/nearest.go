@@ -3,7 +3,8 @@ package nearest
 
 import "strings"
 
-// Name is the known name with the fewest changed letters, as long as those are few for its length; else one that begins like it; else "".
+// Name is the known name with the fewest changed letters, as long as those are few for its length; else one that begins
+// like it; else "".
 func Name(name string, known []string) string {
 	length := len([]rune(name))
 	best, at := length/3+1, ""
@@ -26,7 +27,8 @@ func Name(name string, known []string) string {
 	return ""
 }
 
-// Distance is how many letters have to be put in, left out, changed, or swapped with their neighbor (optimal string alignment).
+// Distance is how many letters have to be put in, left out, changed, or swapped with their neighbor (optimal string
+// alignment).
 func Distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	before, row := make([]int, len(to)+1), make([]int, len(to)+1)

@@ -120,7 +120,8 @@ func recoveryText(conditions []incident.Condition) string {
 
 func samePlan(want []planDoc, got []incident.StepRequest) bool {
 	return slices.EqualFunc(want, got, func(w planDoc, g incident.StepRequest) bool {
-		return w.Kind == string(g.Kind) && (w.Ask.Factor == nil || *w.Ask.Factor == g.Factor) && (w.Ask.Add == nil || *w.Ask.Add == g.Add) &&
+		return w.Kind == string(g.Kind) && (w.Ask.Factor == nil || *w.Ask.Factor == g.Factor) &&
+			(w.Ask.Add == nil || *w.Ask.Add == g.Add) &&
 			strings.Contains(g.Advice, w.Ask.Advice)
 	})
 }

@@ -331,7 +331,8 @@ func (r *reader) alerts(path string, list []alertDoc, t test) []incident.Alert {
 			Labels: map[string]string{"alertname": d.Name, "severity": "warning"},
 		}
 		if d.Full != nil {
-			a.Labels, a.Annotations, a.GeneratorURL, a.Firing = d.Full.Labels, d.Full.Annotations, d.Full.GeneratorURL, !d.Full.Resolved
+			a.Labels, a.Annotations, a.GeneratorURL, a.Firing = d.Full.Labels, d.Full.Annotations, d.Full.GeneratorURL,
+				!d.Full.Resolved
 			if d.Full.Expr != "" {
 				a.GeneratorURL = "http://prometheus.invalid/graph?" + url.Values{"g0.expr": {d.Full.Expr}}.Encode()
 			}

@@ -30,7 +30,8 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 		"a list":          {"- a\n", []string{"x.yaml:1:1: the file must be a mapping, not a list"}},
 		"two documents":   {sound + "---\na: 1\n", []string{"the file holds several documents"}},
 		"nothing to test": {"interval: 15s\n", []string{"x.yaml:1:1: tests is missing"}},
-		"shape, all of it": {"tests:\n  - nam: x\n    at: soon\n    expect: {diagnosis: queueing, readings: {waiting: many}}\nfoo: 1\n", []string{
+		"shape, all of it": {"tests:\n  - nam: x\n    at: soon\n    expect: {diagnosis: queueing, readings: {waiting: " +
+			"many}}\nfoo: 1\n", []string{
 			`x.yaml:2:5: unknown field "nam"`, `x.yaml:3:9: "soon" is not a duration`,
 			`x.yaml:4:55: "many" is not a number with a unit`, `x.yaml:5:1: unknown field "foo"`,
 		}},
@@ -123,8 +124,10 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
       plan: [{throttle: {}, replicas: {}}, {throttle: {by: 2}}]
       readings: {a: {value: 1s, tolerance: 1%}, b: {value: no data, tolerance: 1}}
 `, []string{
-			"x.yaml:3:14: the alert has no label alertname", "x.yaml:3:42: give expr or generatorURL", `x.yaml:3:96: unknown field "lables"`,
-			`x.yaml:4:39: the buckets are v1, old or a list of numbers, not "v7"`, "x.yaml:4:65: the bounds of buckets must rise",
+			"x.yaml:3:14: the alert has no label alertname", "x.yaml:3:42: give expr or generatorURL",
+			`x.yaml:3:96: unknown field "lables"`,
+			`x.yaml:4:39: the buckets are v1, old or a list of numbers, not "v7"`,
+			"x.yaml:4:65: the bounds of buckets must rise",
 			`x.yaml:5:18: unknown field "tfft"`,
 			"x.yaml:9:14: a step is its kind, or one kind with what it asks for", `x.yaml:9:56: unknown field "by"`,
 			"x.yaml:10:21: tolerance: 1% is not a distance from 1s", "x.yaml:10:52: no data has no tolerance",
@@ -205,11 +208,14 @@ func TestPlaybooksOfOnesOwnAreTested(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(sound)
-	f.Add("playbooks: []\ninterval: 1m\ntests: [{name: a, dialects: [all], histograms: [{series: x, buckets: [1], spans: [{observe: {1s: 2}}]}], at: 1m, cluster: {pods: [{started: 5m ago}]}, expect: {diagnosis: none, plan: [manual]}}]\n")
+	f.Add("playbooks: []\ninterval: 1m\ntests: [{name: a, dialects: [all], histograms: [{series: x, buckets: [1], " +
+		"spans: [{observe: {1s: 2}}]}], at: 1m, cluster: {pods: [{started: 5m ago}]}, expect: {diagnosis: none, plan: " +
+		"[manual]}}]\n")
 	f.Add("tests: &a\n  - *a\n")
 	f.Add("tests: [{cluster: 1, pool: {knobs: []}, alerts: [{}], expect: {readings: {a: {}}}}]")
 	own := []playbooks.File{{Name: "own.yaml", Data: []byte(
-		"signals: [{name: waiting, title: w, query: sum(vllm:num_requests_waiting), unit: count, direction: higher_is_worse, source: us}]\n" +
+		"signals: [{name: waiting, title: w, query: sum(vllm:num_requests_waiting), unit: count, direction: " +
+			"higher_is_worse, source: us}]\n" +
 			"name: mine\ntitle: Ours\ndoc: mine.md\nalerts: [Ours]\nhealthy: [{rule: waiting <= 5}]\n" +
 			"diagnoses: [{name: ours, rank: 900, summary: Ours., source: us, when: waiting > 60, no_action: we know it}]\n",
 	)}}

@@ -175,7 +175,8 @@ func TestKubernetesAndDeadAlertsArePartOfTheEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := ev.Cluster
-	if c.NotConfigured || c.Workload.Name != "x" || *c.Replicas != 2 || len(c.Pods) != 1 || ev.At.Sub(c.Pods[0].Started) != 5*time.Minute {
+	if c.NotConfigured || c.Workload.Name != "x" || *c.Replicas != 2 || len(c.Pods) != 1 ||
+		ev.At.Sub(c.Pods[0].Started) != 5*time.Minute {
 		t.Errorf("got %+v at %v", c, ev.At)
 	}
 	if p := f.tests[0].pool; p.Knobs.Replicas == nil || p.Knobs.Replicas.Max != 4 || p.Matchers["namespace"] != "llm" {
@@ -341,10 +342,12 @@ func TestAReportForACISystemHasEveryFailure(t *testing.T) {
 		t.Fatalf("%v\n%s", err, b.String())
 	}
 	s := got.Suites
-	if len(s) != 2 || s[0].Errors != 1 || s[0].Cases[0].Error != "a.yaml:1:1: wrong <here>" || s[1].Tests != 3 || s[1].Failures != 1 || s[1].Errors != 1 {
+	if len(s) != 2 || s[0].Errors != 1 || s[0].Cases[0].Error != "a.yaml:1:1: wrong <here>" || s[1].Tests != 3 ||
+		s[1].Failures != 1 || s[1].Errors != 1 {
 		t.Fatalf("got %+v", s)
 	}
-	if c := s[1].Cases; c[0].Name != "good (vllm)" || c[1].Error != "no time" || c[2].Failure[0] != "- diagnosis: a\n+ diagnosis: b\n    one\n    two" {
+	if c := s[1].Cases; c[0].Name != "good (vllm)" || c[1].Error != "no time" ||
+		c[2].Failure[0] != "- diagnosis: a\n+ diagnosis: b\n    one\n    two" {
 		t.Errorf("got %+v", c)
 	}
 	if (FileResult{Mistakes: []string{"x"}}).Passed() || !(FileResult{Results: []Result{{Passed: true}}}).Passed() {

@@ -143,7 +143,8 @@ func TestSchemaOfTestsIsCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/playbook-test.schema.json is not what the types say; go test ./internal/playbooktest -run Schema -update\n-want +got:\n%s", d)
+		t.Errorf("docs/playbook-test.schema.json is not what the types say; go test ./internal/playbooktest -run Schema "+
+			"-update\n-want +got:\n%s", d)
 	}
 }
 

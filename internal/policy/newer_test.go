@@ -18,7 +18,10 @@ func TestWhatANewerVersionWroteRefuses(t *testing.T) {
 		t.Errorf("an operation: %q", got)
 	}
 	in = sound()
-	in.Writes = []incident.Write{{Target: in.Step.Target.Key(), StartedAt: in.Now.Add(-time.Minute), EndedAt: in.Now.Add(-time.Minute), Result: "partly"}}
+	in.Writes = []incident.Write{{
+		Target: in.Step.Target.Key(), StartedAt: in.Now.Add(-time.Minute),
+		EndedAt: in.Now.Add(-time.Minute), Result: "partly",
+	}}
 	if got := Refusal(Check(in, Defaults())); !strings.Contains(got, "was changed 1 min ago") {
 		t.Errorf("the result of a write, which may have changed the object: %q", got)
 	}
@@ -26,9 +29,15 @@ func TestWhatANewerVersionWroteRefuses(t *testing.T) {
 	auto.Automatic = []incident.StepKind{incident.StepThrottle}
 	approvers := incident.Approvers{Users: []string{"U1"}}
 	for name, step := range map[string]incident.Step{
-		"a verdict":                {Kind: incident.StepThrottle, Guardrails: []incident.Guardrail{{Name: "capacity", Verdict: "hold"}}},
-		"a refusal without reason": {Kind: incident.StepThrottle, Guardrails: []incident.Guardrail{{Name: "bounds", Verdict: incident.GuardRefuse}}},
-		"a kind of step":           {Kind: "quarantine"},
+		"a verdict": {
+			Kind:       incident.StepThrottle,
+			Guardrails: []incident.Guardrail{{Name: "capacity", Verdict: "hold"}},
+		},
+		"a refusal without reason": {
+			Kind:       incident.StepThrottle,
+			Guardrails: []incident.Guardrail{{Name: "bounds", Verdict: incident.GuardRefuse}},
+		},
+		"a kind of step": {Kind: "quarantine"},
 	} {
 		for _, mode := range incident.Modes() {
 			if got, why := Decide(mode, step, approvers, auto); got != Refused || why == "" {

@@ -42,7 +42,8 @@ func (s Settings) Validate() []string {
 		errs = append(errs, "hourly_budget must be at least 1; to stop all writes use mode: observe or dry-run")
 	}
 	if s.DailyBudget < s.HourlyBudget {
-		errs = append(errs, fmt.Sprintf("daily_budget (%d) must not be below hourly_budget (%d)", s.DailyBudget, s.HourlyBudget))
+		errs = append(errs,
+			fmt.Sprintf("daily_budget (%d) must not be below hourly_budget (%d)", s.DailyBudget, s.HourlyBudget))
 	}
 	for _, k := range s.Automatic {
 		if _, knob := k.Knob(); !knob {

@@ -23,7 +23,10 @@ func sound() Input {
 }
 
 func write(ago time.Duration, change func(*incident.Write)) incident.Write {
-	w := incident.Write{Target: "Deployment/llm/llama", Op: incident.OpApply, StartedAt: now.Add(-ago), EndedAt: now.Add(-ago), Result: incident.ResultApplied}
+	w := incident.Write{
+		Target: "Deployment/llm/llama", Op: incident.OpApply, StartedAt: now.Add(-ago),
+		EndedAt: now.Add(-ago), Result: incident.ResultApplied,
+	}
 	if change != nil {
 		change(&w)
 	}
@@ -69,8 +72,12 @@ func TestGuardrailsRefuse(t *testing.T) {
 		{"global pause", "paused for all pools by slack:U1: freeze", func(in *Input) {
 			in.Pauses = []incident.Pause{{Reason: "freeze", By: incident.Actor{Kind: "slack", ID: "U1"}}}
 		}},
-		{"pool pause", "paused for pool llama", func(in *Input) { in.Pauses = []incident.Pause{{Pool: "llama", Reason: "x"}} }},
-		{"lock of another incident", "incident inc-2", func(in *Input) { in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"} }},
+		{"pool pause", "paused for pool llama", func(in *Input) {
+			in.Pauses = []incident.Pause{{Pool: "llama", Reason: "x"}}
+		}},
+		{"lock of another incident", "incident inc-2", func(in *Input) {
+			in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"}
+		}},
 		{"cool-down", "allowed in 5 min", func(in *Input) { in.Writes = []incident.Write{write(5*time.Minute, nil)} }},
 		{"cool-down of an undo too", "was changed 1 min ago", func(in *Input) {
 			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Op = incident.OpUndo })}
@@ -80,7 +87,9 @@ func TestGuardrailsRefuse(t *testing.T) {
 		{"a write without an end counts for the cool-down", "was changed", func(in *Input) {
 			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.EndedAt = time.Time{}; w.Result = "" })}
 		}},
-		{"hourly budget, failures included", "4 of 4 changes in the last hour", func(in *Input) { in.Writes = many(4, 59*time.Minute) }},
+		{"hourly budget, failures included", "4 of 4 changes in the last hour", func(in *Input) {
+			in.Writes = many(4, 59*time.Minute)
+		}},
 		{"daily budget", "12 of 12 changes in the last day", func(in *Input) { in.Writes = many(12, 23*time.Hour) }},
 		{"history unknown", "cannot be read", func(in *Input) { in.WritesUnknown = true }},
 		{"restart with a pod missing", "only 1 of 2", func(in *Input) { in.Cluster.ReadyReplicas = new(int64(1)) }},
@@ -119,9 +128,15 @@ func TestGuardrailsLetPass(t *testing.T) {
 			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.Result = incident.ResultDrift })}
 		}},
 		{"dry run write does not slow the real thing", func(in *Input) {
-			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) { w.DryRun = true; w.Result = incident.ResultDryRun })}
+			in.Writes = []incident.Write{write(time.Minute, func(w *incident.Write) {
+				w.DryRun = true
+				w.Result = incident.ResultDryRun
+			})}
 		}},
-		{"no restart needs no ready pods", func(in *Input) { in.Step.Needs = incident.Needs{}; in.Cluster = incident.Cluster{Error: "x"} }},
+		{"no restart needs no ready pods", func(in *Input) {
+			in.Step.Needs = incident.Needs{}
+			in.Cluster = incident.Cluster{Error: "x"}
+		}},
 		{"undo ignores cool-down and budget", func(in *Input) {
 			in.Op = incident.OpUndo
 			in.Writes = []incident.Write{write(time.Second, nil)}
@@ -150,12 +165,17 @@ func TestAnUndoAsksModeAndLock(t *testing.T) {
 	}{
 		{"a person in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, alice }, ""},
 		{"the bot in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, bot }, "mode observe"},
-		{"policy in observe", func(in *Input) { in.Mode, in.By = incident.ModeObserve, incident.Actor{Kind: "policy", ID: "undo"} }, "mode observe"},
+		{"policy in observe", func(in *Input) {
+			in.Mode, in.By = incident.ModeObserve, incident.Actor{Kind: "policy", ID: "undo"}
+		}, "mode observe"},
 		{"nobody in observe", func(in *Input) { in.Mode = incident.ModeObserve }, "mode observe"},
 		{"a person in mode dry-run", func(in *Input) { in.Mode, in.By = incident.ModeDryRun, alice }, "mode dry-run"},
 		{"the bot in approve", func(in *Input) { in.Mode, in.By = incident.ModeApprove, bot }, ""},
 		{"an unknown mode", func(in *Input) { in.Mode, in.By = "wild", alice }, "not known"},
-		{"another incident's lock", func(in *Input) { in.By = alice; in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"} }, "inc-2"},
+		{"another incident's lock", func(in *Input) {
+			in.By = alice
+			in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"}
+		}, "inc-2"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -175,7 +195,8 @@ func TestPolicyNeverRepeatsWhatWasTried(t *testing.T) {
 	s := Defaults()
 	s.Automatic = []incident.StepKind{incident.StepThrottle}
 	step := incident.Step{Kind: incident.StepThrottle, Attempt: &incident.Attempt{Verdict: incident.VerdictWorse}}
-	if got, why := Decide(incident.ModeAuto, step, incident.Approvers{Users: []string{"U1"}}, s); got != NeedsApproval || !strings.Contains(why, "already tried") {
+	if got, why := Decide(incident.ModeAuto, step, incident.Approvers{Users: []string{"U1"}}, s); got != NeedsApproval ||
+		!strings.Contains(why, "already tried") {
 		t.Errorf("%s: %s", got, why)
 	}
 }
@@ -185,7 +206,10 @@ func TestPolicySaysWhichCautionKeptItFromRunning(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	s.Automatic = []incident.StepKind{incident.StepReplicas}
-	step := incident.Step{Kind: incident.StepReplicas, Guardrails: []incident.Guardrail{{Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"}}}
+	step := incident.Step{
+		Kind:       incident.StepReplicas,
+		Guardrails: []incident.Guardrail{{Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"}},
+	}
 	if !step.Executable() {
 		t.Error("a caution refuses the step")
 	}
@@ -209,7 +233,10 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	throttle := incident.Step{Kind: incident.StepThrottle}
 	restart := incident.Step{Kind: incident.StepReplicas, Needs: incident.Needs{Restart: true}}
-	refused := incident.Step{Kind: incident.StepThrottle, Guardrails: []incident.Guardrail{{Verdict: incident.GuardRefuse, Reason: "no"}}}
+	refused := incident.Step{
+		Kind:       incident.StepThrottle,
+		Guardrails: []incident.Guardrail{{Verdict: incident.GuardRefuse, Reason: "no"}},
+	}
 	cautious := incident.Step{Kind: incident.StepThrottle, Guardrails: []incident.Guardrail{
 		{Verdict: incident.GuardPass, Reason: "fine"}, {Verdict: incident.GuardCaution, Reason: "Argo CD may set it back"},
 	}}
@@ -245,7 +272,10 @@ func TestDecide(t *testing.T) {
 
 func TestValidateNamesEveryMistake(t *testing.T) {
 	t.Parallel()
-	bad := Settings{CoolDown: -1, HourlyBudget: 0, DailyBudget: -1, Automatic: []incident.StepKind{"manual", "max_num_batched_tokens", "reboot"}}
+	bad := Settings{
+		CoolDown: -1, HourlyBudget: 0, DailyBudget: -1,
+		Automatic: []incident.StepKind{"manual", "max_num_batched_tokens", "reboot"},
+	}
 	if errs := bad.Validate(); len(errs) != 6 {
 		t.Errorf("%d errors, want 6: %v", len(errs), errs)
 	}

@@ -83,7 +83,8 @@ func Entry(e incident.Entry) []Span {
 		out = append([]Span{{Text: "Closed: "}}, out...)
 	}
 	if e.Line > 0 {
-		out = append(out, Span{Text: fmt.Sprintf(" (Line %d of this kind; most of the others are omitted from the journal.)", e.Line)})
+		out = append(out,
+			Span{Text: fmt.Sprintf(" (Line %d of this kind; most of the others are omitted from the journal.)", e.Line)})
 	}
 	return out
 }
@@ -141,8 +142,8 @@ func FillRefusal(err error) error {
 	return err
 }
 
-// Tried says what came of the same change earlier in the incident: "tried at 03:12 UTC: worse, rolled back by ada". Empty when it is
-// new.
+// Tried says what came of the same change earlier in the incident: "tried at 03:12 UTC: worse, rolled back by ada".
+// Empty when it is new.
 func Tried(s incident.Step) []Span {
 	t := s.Attempt
 	if t == nil {

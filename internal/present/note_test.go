@@ -35,12 +35,16 @@ func kinds(t *testing.T) []incident.NoteKind {
 
 func full(k incident.NoteKind) incident.Note {
 	return incident.Note{
-		Kind: k, By: incident.Actor{Kind: "slack", ID: "U0ALICE"}, Other: incident.Actor{Kind: "kubernetes", ID: "bob"}, Step: "Scale 2 → 3",
-		StepKind: incident.StepReplicas, Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"},
-		Value: incident.Set("2"), Names: "High TTFT (llama-0)", Pool: "llama", Mode: incident.ModeApprove, WasMode: incident.ModeDryRun,
+		Kind: k, By: incident.Actor{Kind: "slack", ID: "U0ALICE"}, Other: incident.Actor{Kind: "kubernetes", ID: "bob"},
+		Step:     "Scale 2 → 3",
+		StepKind: incident.StepReplicas,
+		Target:   incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"},
+		Value:    incident.Set("2"), Names: "High TTFT (llama-0)", Pool: "llama", Mode: incident.ModeApprove,
+		WasMode: incident.ModeDryRun,
 		Verdict: incident.VerdictWorse, Verb: incident.Approve, State: incident.StepApplied, Count: 2, Of: 3,
-		At: time.Date(2026, 3, 1, 3, 40, 0, 0, time.UTC), For: 10 * time.Minute, Silent: 24 * time.Hour, Setback: incident.SetbackHung,
-		Parked: true, Why: "paused by the on-call", Hint: "change it in Git",
+		At: time.Date(2026, 3, 1, 3, 40, 0, 0, time.UTC), For: 10 * time.Minute, Silent: 24 * time.Hour,
+		Setback: incident.SetbackHung,
+		Parked:  true, Why: "paused by the on-call", Hint: "change it in Git",
 	}
 }
 
@@ -72,28 +76,62 @@ func TestNotesSayWhatHappened(t *testing.T) {
 		"Healthy for 10 min. Alertmanager has sent nothing about these alerts for 24 h.": {
 			Kind: incident.NoteUnheard, For: 10 * time.Minute, Silent: 24 * time.Hour,
 		},
-		"Resolved: A, B. 2 alerts still firing.":                    {Kind: incident.NoteResolved, Names: "A, B", Count: 2, Pool: "p"},
-		"Resolved: A. 1 alert still firing.":                        {Kind: incident.NoteResolved, Names: "A", Count: 1, Pool: "p"},
-		"Resolved: A. Waiting for metrics to confirm.":              {Kind: incident.NoteResolved, Names: "A", Pool: "p"},
-		"Resolved: A. No alerts are firing.":                        {Kind: incident.NoteResolved, Names: "A"},
-		"Approval expired; nothing was changed.":                    {Kind: incident.NoteExpired},
-		"Approval expired. Still in place: Scale 2 → 3.":            {Kind: incident.NoteExpired, Names: "Scale 2 → 3"},
-		"alice denied: Scale 2 → 3. Reason: too late":               {Kind: incident.NoteDenied, By: alice, Step: "Scale 2 → 3", Why: "too late"},
-		"Rolling back: Scale to 2 (it didn't help: worse).":         {Kind: incident.NoteUndoing, Step: "Scale", Value: incident.Set("2"), Verdict: incident.VerdictWorse},
-		"Rolling back: Throttle to unset (healthy for 10 min).":     {Kind: incident.NoteUndoing, Step: "Throttle", For: 10 * time.Minute},
-		"Rolling back: Scale to 2 (requested by alice: too early).": {Kind: incident.NoteUndoing, Step: "Scale", Value: incident.Set("2"), By: alice, Why: "too early"},
-		"Applied: Scale. Waiting for the rollout.":                  {Kind: incident.NoteDone, Step: "Scale", StepKind: incident.StepReplicas},
-		"Applied: Throttle. Waiting for the gateway to accept it.":  {Kind: incident.NoteDone, Step: "Throttle", StepKind: incident.StepThrottle},
-		"Live. Accepted. Metrics catching up until 03:01:00 UTC.":   {Kind: incident.NoteRolledOut, StepKind: incident.StepThrottle, Why: "Accepted.", At: at},
-		"The change did not take effect: Invalid: x":                {Kind: incident.NoteNotRolledOut, StepKind: incident.StepThrottle, Why: "Invalid: x"},
-		"Not applied: paused. Nothing was written.":                 {Kind: incident.NoteNotDone, Why: "paused."},
-		"Fixed: all metrics within limits":                          {Kind: incident.NoteVerified, Verdict: incident.VerdictRecovered, Why: "all metrics within limits"},
-		"Moved to pool phi: A (phi-0).":                             {Kind: incident.NoteMoved, Names: "A (phi-0)", Pool: "phi"},
+		"Resolved: A, B. 2 alerts still firing.": {
+			Kind: incident.NoteResolved, Names: "A, B", Count: 2,
+			Pool: "p",
+		},
+		"Resolved: A. 1 alert still firing.": {
+			Kind: incident.NoteResolved, Names: "A", Count: 1,
+			Pool: "p",
+		},
+		"Resolved: A. Waiting for metrics to confirm.":   {Kind: incident.NoteResolved, Names: "A", Pool: "p"},
+		"Resolved: A. No alerts are firing.":             {Kind: incident.NoteResolved, Names: "A"},
+		"Approval expired; nothing was changed.":         {Kind: incident.NoteExpired},
+		"Approval expired. Still in place: Scale 2 → 3.": {Kind: incident.NoteExpired, Names: "Scale 2 → 3"},
+		"alice denied: Scale 2 → 3. Reason: too late": {
+			Kind: incident.NoteDenied, By: alice,
+			Step: "Scale 2 → 3", Why: "too late",
+		},
+		"Rolling back: Scale to 2 (it didn't help: worse).": {
+			Kind: incident.NoteUndoing, Step: "Scale",
+			Value: incident.Set("2"), Verdict: incident.VerdictWorse,
+		},
+		"Rolling back: Throttle to unset (healthy for 10 min).": {
+			Kind: incident.NoteUndoing, Step: "Throttle",
+			For: 10 * time.Minute,
+		},
+		"Rolling back: Scale to 2 (requested by alice: too early).": {
+			Kind: incident.NoteUndoing, Step: "Scale",
+			Value: incident.Set("2"), By: alice, Why: "too early",
+		},
+		"Applied: Scale. Waiting for the rollout.": {
+			Kind: incident.NoteDone, Step: "Scale",
+			StepKind: incident.StepReplicas,
+		},
+		"Applied: Throttle. Waiting for the gateway to accept it.": {
+			Kind: incident.NoteDone, Step: "Throttle",
+			StepKind: incident.StepThrottle,
+		},
+		"Live. Accepted. Metrics catching up until 03:01:00 UTC.": {
+			Kind:     incident.NoteRolledOut,
+			StepKind: incident.StepThrottle, Why: "Accepted.", At: at,
+		},
+		"The change did not take effect: Invalid: x": {
+			Kind: incident.NoteNotRolledOut, StepKind: incident.StepThrottle,
+			Why: "Invalid: x",
+		},
+		"Not applied: paused. Nothing was written.": {Kind: incident.NoteNotDone, Why: "paused."},
+		"Fixed: all metrics within limits": {
+			Kind: incident.NoteVerified, Verdict: incident.VerdictRecovered,
+			Why: "all metrics within limits",
+		},
+		"Moved to pool phi: A (phi-0).": {Kind: incident.NoteMoved, Names: "A (phi-0)", Pool: "phi"},
 		"Work on this incident failed with an internal error. (boom) Next attempt at 03:01 UTC.": {
 			Kind: incident.NoteWorkFailed, Setback: incident.SetbackPanic, Why: "boom", At: at,
 		},
 		"Rolled back: BackendTrafficPolicy llm/m limit is 184 again, but that did not take effect. Invalid: x": {
-			Kind: incident.NoteUndone, StepKind: incident.StepThrottle, Target: throttle, Value: incident.Set("184"), Failed: true, Why: "Invalid: x",
+			Kind: incident.NoteUndone, StepKind: incident.StepThrottle, Target: throttle, Value: incident.Set("184"),
+			Failed: true, Why: "Invalid: x",
 		},
 		"Firing again, reopened: A. The pool is now in mode dry-run: nothing will be changed.": {
 			Kind: incident.NoteReopened, Names: "A", WasMode: incident.ModeApprove, Mode: incident.ModeDryRun,
@@ -149,14 +187,18 @@ func TestFillWritesTheWordsBesideTheFacts(t *testing.T) {
 		res.Incident.Note:                "Aborted by alice: enough.",
 		res.Incident.Active.Why:          "requested by alice",
 		res.Incident.Plan.Steps[0].Tried: "tried at 03:00 UTC: worse, rolled back by alice",
-		res.Entries[0].Text:              "Closed: None of these alerts is firing. (Line 400 of this kind; most of the others are omitted from the journal.)",
-		res.Entries[1].Text:              "No pool matches these alerts, so there is nothing to investigate. Add one like this:\npools:",
+		res.Entries[0].Text: "Closed: None of these alerts is firing. (Line 400 of this kind; most of the " +
+			"others are omitted from the journal.)",
+		res.Entries[1].Text: "No pool matches these alerts, so there is nothing to investigate. Add one like this:\npools:",
 	} {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if err := FillRefusal(&incident.RefusedError{Said: incident.Note{Kind: incident.NoteDecidedBefore, By: by, Verb: incident.Deny, State: incident.StepDenied}}); err == nil ||
+	if err := FillRefusal(&incident.RefusedError{Said: incident.Note{
+		Kind: incident.NoteDecidedBefore, By: by,
+		Verb: incident.Deny, State: incident.StepDenied,
+	}}); err == nil ||
 		err.Error() != "Already denied by alice. The step is denied. Your click changed nothing." {
 		t.Errorf("the refusal is %v", err)
 	}

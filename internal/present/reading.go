@@ -11,7 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Limit is what a reading should keep to: "limit 2 s", "should be 100/s or more". Empty when nothing was compared with it.
+// Limit is what a reading should keep to: "limit 2 s", "should be 100/s or more". Empty when nothing was compared with
+// it.
 func Limit(r incident.Reading) string {
 	if r.Threshold == nil {
 		return ""
@@ -19,8 +20,8 @@ func Limit(r incident.Reading) string {
 	return Limits(r.Direction, incident.FormatValue(*r.Threshold, r.Unit))
 }
 
-// Limits is Limit for thresholds that are written already, each different one once. What has no bad side is compared with a
-// neutral "limit".
+// Limits is Limit for thresholds that are written already, each different one once. What has no bad side is compared
+// with a neutral "limit".
 func Limits(d incident.Direction, thresholds ...string) string {
 	var texts []string
 	for _, text := range thresholds {
@@ -70,8 +71,8 @@ func excess(r incident.Reading) float64 {
 	return mostBeyond
 }
 
-// Worst is the reading to name first: of those that must recover the first that is beyond its threshold, else the one furthest
-// beyond. ok is false when none is.
+// Worst is the reading to name first: of those that must recover the first that is beyond its threshold, else the one
+// furthest beyond. ok is false when none is.
 func Worst(inc incident.Incident) (worst incident.Reading, ok bool) {
 	if inc.Diagnosis != nil {
 		for _, name := range inc.Diagnosis.Healthy {
@@ -92,8 +93,8 @@ func Worst(inc incident.Incident) (worst incident.Reading, ok bool) {
 	return worst, most > 0
 }
 
-// Pods are the pods of a reading with the worst first, and what that one is: "worst", or "highest" for a signal without a bad
-// side. mark is empty where all are the same, because then none stands out, and where there are none.
+// Pods are the pods of a reading with the worst first, and what that one is: "worst", or "highest" for a signal without
+// a bad side. mark is empty where all are the same, because then none stands out, and where there are none.
 func Pods(r incident.Reading) (pods []incident.PodValue, mark string) {
 	if len(r.Pods) == 0 {
 		return nil, ""
@@ -122,8 +123,8 @@ func WorstPod(r incident.Reading) string {
 	return mark + " " + pods[0].Pod + ": " + incident.FormatValue(pods[0].Value, r.Unit)
 }
 
-// Usually compares a reading with its own past: "usually 400 ms, 6.1 sigma above, 380 ms at this hour yesterday". Empty when
-// there is no past.
+// Usually compares a reading with its own past: "usually 400 ms, 6.1 sigma above, 380 ms at this hour yesterday". Empty
+// when there is no past.
 func Usually(r incident.Reading) string {
 	b := r.Baseline
 	if b == nil || !r.HasValue() {

@@ -18,16 +18,20 @@ func TestBeyondIsTheBadSideOfAnyThreshold(t *testing.T) {
 		beyond bool
 		limit  string
 	}{
-		"above":                     {read(incident.HigherIsWorse, 3, 2), true, "limit 2"},
-		"at it":                     {read(incident.HigherIsWorse, 2, 2), false, "limit 2"},
-		"above a threshold of 0":    {read(incident.HigherIsWorse, 1, 0), true, "limit 0"},
-		"at a threshold of 0":       {read(incident.HigherIsWorse, 0, 0), false, "limit 0"},
-		"below where lower is bad":  {read(incident.LowerIsWorse, 0, 5), true, "should be 5 or more"},
-		"above where lower is bad":  {read(incident.LowerIsWorse, 6, 5), false, "should be 5 or more"},
-		"no bad side":               {read(incident.Neutral, 9, 5), false, "limit 5"},
-		"no number":                 {read(incident.HigherIsWorse, math.NaN(), 5), false, "limit 5"},
-		"without a limit":           {incident.Reading{Value: new(1.0), Direction: incident.HigherIsWorse}, false, ""},
-		"without a value":           {incident.Reading{Threshold: new(1.0), Direction: incident.LowerIsWorse}, false, "should be 1 or more"},
+		"above":                    {read(incident.HigherIsWorse, 3, 2), true, "limit 2"},
+		"at it":                    {read(incident.HigherIsWorse, 2, 2), false, "limit 2"},
+		"above a threshold of 0":   {read(incident.HigherIsWorse, 1, 0), true, "limit 0"},
+		"at a threshold of 0":      {read(incident.HigherIsWorse, 0, 0), false, "limit 0"},
+		"below where lower is bad": {read(incident.LowerIsWorse, 0, 5), true, "should be 5 or more"},
+		"above where lower is bad": {read(incident.LowerIsWorse, 6, 5), false, "should be 5 or more"},
+		"no bad side":              {read(incident.Neutral, 9, 5), false, "limit 5"},
+		"no number":                {read(incident.HigherIsWorse, math.NaN(), 5), false, "limit 5"},
+		"without a limit":          {incident.Reading{Value: new(1.0), Direction: incident.HigherIsWorse}, false, ""},
+		"without a value": {
+			incident.Reading{Threshold: new(1.0), Direction: incident.LowerIsWorse},
+			false,
+			"should be 1 or more",
+		},
 		"an error beside the value": {incident.Reading{Value: new(9.0), Threshold: new(1.0), Error: "x"}, false, "limit 1"},
 	} {
 		if got := Beyond(tt.r); got != tt.beyond {
@@ -53,7 +57,10 @@ func TestTheWorstReadingIsNamedFirst(t *testing.T) {
 	}{
 		"a threshold of 0 is the furthest away": {incident.Incident{Readings: readings}, "aborts"},
 		"what must recover comes first": {
-			incident.Incident{Readings: readings, Diagnosis: &incident.Diagnosis{Healthy: []string{"fine", "waiting", "tokens"}}}, "waiting",
+			incident.Incident{
+				Readings:  readings,
+				Diagnosis: &incident.Diagnosis{Healthy: []string{"fine", "waiting", "tokens"}},
+			}, "waiting",
 		},
 		"nothing is beyond": {incident.Incident{Readings: map[string]incident.Reading{"fine": readings["fine"]}}, ""},
 	} {
@@ -88,8 +95,9 @@ func TestThePodThatStandsOutIsNamed(t *testing.T) {
 func TestAPersonIsNamedByWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	for want, a := range map[string]incident.Actor{
-		"policy": {Kind: "policy", ID: "undo"}, "vllm-medic": {Kind: "bot", ID: "vllm-medic"}, "ada@example.com": {Kind: "kubernetes", ID: "ada@example.com"},
-		"slack:U0ALICE": {Kind: "slack", ID: "U0ALICE"},
+		"policy": {Kind: "policy", ID: "undo"}, "vllm-medic": {Kind: "bot", ID: "vllm-medic"},
+		"ada@example.com": {Kind: "kubernetes", ID: "ada@example.com"},
+		"slack:U0ALICE":   {Kind: "slack", ID: "U0ALICE"},
 	} {
 		if got := Person(a); got != want {
 			t.Errorf("%+v is %q, want %q", a, got, want)

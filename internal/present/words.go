@@ -97,8 +97,8 @@ func newMode(n incident.Note) string {
 	return fmt.Sprintf(" The pool is now in mode %s.", n.Mode)
 }
 
-// workFailed says how the bot's own work failed, and who tries again when. Work that hangs cannot be stopped: the replica that gave it
-// up keeps away from the incident until that work has ended, and the end of the process ends it.
+// workFailed says how the bot's own work failed, and who tries again when. Work that hangs cannot be stopped: the
+// replica that gave it up keeps away from the incident until that work has ended, and the end of the process ends it.
 func workFailed(n incident.Note) string {
 	text := "Work on this incident failed."
 	switch n.Setback {
@@ -174,7 +174,8 @@ func ofDecision(n incident.Note) string {
 	case incident.NoteAllDenied:
 		return "Denied. Nothing was changed. No further proposals until it recovers or the diagnosis changes."
 	case incident.NoteSameChannel:
-		return markBy + " approved first. The second approver must use the same channel (Slack or CLI): the bot can't tell whether " +
+		return markBy +
+			" approved first. The second approver must use the same channel (Slack or CLI): the bot can't tell whether " +
 			markBy + " and " + markOther + " are two people."
 	case incident.NoteDecidedBefore:
 		return fmt.Sprintf("Already %s by "+markBy+". The step is %s. Your click changed nothing.", past(n.Verb), n.State)
@@ -191,7 +192,8 @@ func ofStep(n incident.Note) string {
 		return "Claimed the write " + n.Why + "."
 	case incident.NoteNoAnswer:
 		if n.Count <= 1 {
-			return fmt.Sprintf("No clear answer to the write of %s: %s. Checking the object before trying again.", n.Target, clause(n.Why))
+			return fmt.Sprintf("No clear answer to the write of %s: %s. Checking the object before trying again.", n.Target,
+				clause(n.Why))
 		}
 		return fmt.Sprintf("No clear answer to %d tries of the write of %s: %s. Checking the object before each try.",
 			n.Count, n.Target, clause(n.Why))

@@ -24,7 +24,8 @@ var errTruncated = errors.New("results truncated due to limit")
 func (p *Prometheus) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for path, f := range map[string]func(*http.Request) (any, annotations.Annotations, error){
-		"/api/v1/query": p.query, "/api/v1/query_range": p.queryRange, "/api/v1/series": p.series, "/api/v1/labels": p.labelNames,
+		"/api/v1/query": p.query, "/api/v1/query_range": p.queryRange, "/api/v1/series": p.series,
+		"/api/v1/labels": p.labelNames,
 	} {
 		mux.HandleFunc("GET "+path, answering(f))
 		mux.HandleFunc("POST "+path, answering(f))
@@ -60,9 +61,13 @@ func (p *Prometheus) queryRange(r *http.Request) (any, annotations.Annotations, 
 	case end.Before(start):
 		return nil, nil, badParam("end", errors.New("end timestamp must not be before start time"))
 	case step <= 0:
-		return nil, nil, badParam("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
+		return nil, nil,
+			badParam("step",
+				errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
 	case end.Sub(start)/step > maxPoints:
-		return nil, nil, badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
+		return nil, nil,
+			badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query " +
+				"resolution (?step=XX)"))
 	}
 	return p.evaluate(r, func(ctx context.Context, o promql.QueryOpts) (promql.Query, error) {
 		return p.engine.NewRangeQuery(ctx, p.samples, o, r.FormValue("query"), start, end, step)
@@ -70,7 +75,9 @@ func (p *Prometheus) queryRange(r *http.Request) (any, annotations.Annotations, 
 }
 
 // evaluate runs a query under its own timeout, with the parameters that both kinds have.
-func (p *Prometheus) evaluate(r *http.Request, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (any, annotations.Annotations, error) {
+func (p *Prometheus) evaluate(r *http.Request,
+	prepare func(context.Context, promql.QueryOpts) (promql.Query, error),
+) (any, annotations.Annotations, error) {
 	limit, err := limitParam(r)
 	if err != nil {
 		return nil, nil, err
@@ -170,7 +177,10 @@ func (p *Prometheus) labelValues(r *http.Request) (any, annotations.Annotations,
 }
 
 // strings joins the answers for all sets of matchers, each text once.
-func (p *Prometheus) strings(r *http.Request, f func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) (any, annotations.Annotations, error) {
+func (p *Prometheus) strings(r *http.Request,
+	f func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) (any, annotations.Annotations,
+	error,
+) {
 	s, err := p.search(r, false)
 	if err != nil {
 		return nil, nil, err

@@ -94,7 +94,10 @@ func TestAQueryEndsWithItsOwnTimeout(t *testing.T) {
 func TestASeriesWithoutASampleInTheTimeIsNotListed(t *testing.T) {
 	t.Parallel()
 	p := loaded(t, promembed.Series{Series: "x", Values: "_x3 1 _x4"})
-	for times, want := range map[string]bool{"start=1767322800&end=1767322844": false, "start=1767322845&end=1767322845": true, "start=1767322846": false} {
+	for times, want := range map[string]bool{
+		"start=1767322800&end=1767322844": false,
+		"start=1767322845&end=1767322845": true, "start=1767322846": false,
+	} {
 		_, body := get(t, p, "/api/v1/series?match[]=x&"+times)
 		if got := body == `{"status":"success","data":[{"__name__":"x"}]}`; got != want {
 			t.Errorf("%s: %s", times, body)
@@ -185,13 +188,15 @@ func TestOptionsBoundAQuery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Load(start, interval, []promembed.Series{{Series: "x", Values: "1x9"}, {Series: "y", Values: "1"}}); err != nil {
+	if err := p.Load(start, interval,
+		[]promembed.Series{{Series: "x", Values: "1x9"}, {Series: "y", Values: "1"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := vector(t, p, "y", start.Add(21*time.Second)); len(got) > 0 {
 		t.Errorf("beyond the lookback: %v", got)
 	}
-	if status, body := get(t, p, "/api/v1/query?query=x[1d]&time=1767322900"); status != 422 || !strings.Contains(body, "too many samples") {
+	if status, body := get(t, p, "/api/v1/query?query=x[1d]&time=1767322900"); status != 422 ||
+		!strings.Contains(body, "too many samples") {
 		t.Errorf("got %d %s", status, body)
 	}
 }

@@ -22,7 +22,8 @@ const valuesHead = "{} "
 type Series struct {
 	// Series is a metric with its labels: vllm:num_requests_waiting{pod="a"}.
 	Series string
-	// Values are the samples, an interval apart: '1 2 3', '0+1x10' (0 to 10), '5x3' (5 four times), '_x5' (five times none), 'stale'.
+	// Values are the samples, an interval apart: '1 2 3', '0+1x10' (0 to 10), '5x3' (5 four times), '_x5' (five times
+	// none), 'stale'.
 	Values string
 }
 
@@ -52,8 +53,9 @@ func (e *SeriesError) Error() string {
 // Unwrap is the mistake.
 func (e *SeriesError) Unwrap() error { return e.Err }
 
-// Load puts series in whose first value is of start. Several calls add up; for one series each must begin after the last one's end. Either all
-// series are loaded or none; the error joins all mistakes, each a *SeriesError when it is in a text.
+// Load puts series in whose first value is of start. Several calls add up; for one series each must begin after the
+// last one's end. Either all series are loaded or none; the error joins all mistakes, each a *SeriesError when it is in
+// a text.
 func (p *Prometheus) Load(start time.Time, interval time.Duration, series []Series) error {
 	if interval < time.Millisecond {
 		return fmt.Errorf("the interval between two values is %v: it must be at least 1 ms", interval)
@@ -119,7 +121,8 @@ func pointsOf(start time.Time, interval time.Duration, values []parser.SequenceV
 	return points, nil
 }
 
-// repeats matches the number of repetitions. Inside a name (a label in a native histogram) it would be no harm to match too much.
+// repeats matches the number of repetitions. Inside a name (a label in a native histogram) it would be no harm to match
+// too much.
 var repeats = regexp.MustCompile(`x([0-9]+)`)
 
 // tooMany finds a repetition that the parser would write out into more memory than there is.

@@ -56,7 +56,8 @@ func one(v string) map[string]string { return map[string]string{"{}": v} }
 func TestSeveralLoadsAddUp(t *testing.T) {
 	t.Parallel()
 	p := loaded(t, promembed.Series{Series: `x{pod="a"}`, Values: "1 2"})
-	if err := p.Load(start.Add(time.Minute), time.Minute, []promembed.Series{{Series: `x{pod="a"}`, Values: "3"}, {Series: `x{pod="b"}`, Values: "4"}}); err != nil {
+	if err := p.Load(start.Add(time.Minute), time.Minute,
+		[]promembed.Series{{Series: `x{pod="a"}`, Values: "3"}, {Series: `x{pod="b"}`, Values: "4"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{`{pod="a"}`: "6", `{pod="b"}`: "4"}
@@ -101,7 +102,8 @@ func TestWhatCannotBeLoadedIsNamedWithItsPlace(t *testing.T) {
 		if !ok {
 			t.Fatalf("%v is no SeriesError", joined.Unwrap()[i])
 		}
-		if got.Index != w.index || got.InValues != w.inValues || got.Offset != w.offset || !strings.Contains(got.Error(), w.text) {
+		if got.Index != w.index || got.InValues != w.inValues || got.Offset != w.offset ||
+			!strings.Contains(got.Error(), w.text) {
 			t.Errorf("got %d %v %d: %v\nwant %+v", got.Index, got.InValues, got.Offset, got, w)
 		}
 	}
@@ -113,7 +115,12 @@ func TestWhatCannotBeLoadedIsNamedWithItsPlace(t *testing.T) {
 func TestASeriesGivenTwiceIsRefusedWhole(t *testing.T) {
 	t.Parallel()
 	p := loaded(t)
-	err := p.Load(start, interval, []promembed.Series{{Series: `x{a="1",b="2"}`, Values: "1"}, {Series: "y", Values: "1"}, {Series: `x{b="2",a="1"}`, Values: "1"}})
+	err := p.Load(start, interval,
+		[]promembed.Series{
+			{Series: `x{a="1",b="2"}`, Values: "1"},
+			{Series: "y", Values: "1"},
+			{Series: `x{b="2",a="1"}`, Values: "1"},
+		})
 	if err == nil || !strings.Contains(err.Error(), "given twice") || !strings.Contains(err.Error(), `a="1", b="2"`) {
 		t.Errorf("got %v", err)
 	}

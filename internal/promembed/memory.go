@@ -73,7 +73,8 @@ func newMemory() *memory {
 	return &memory{byKey: map[string]*stream{}, byName: map[string][]*stream{}}
 }
 
-// add takes all batches or none. A series' samples must rise in time, as a storage of Prometheus without an out-of-order window demands.
+// add takes all batches or none. A series' samples must rise in time, as a storage of Prometheus without an
+// out-of-order window demands.
 func (m *memory) add(batches []batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +97,9 @@ func (m *memory) add(batches []batch) error {
 		}
 		for _, p := range b.points {
 			if known && p.t <= newest {
-				errs = append(errs, fmt.Errorf("%s: a sample at %d ms does not come after the one at %d ms: is the series given twice?", b.labels, p.t, newest))
+				errs = append(errs,
+					fmt.Errorf("%s: a sample at %d ms does not come after the one at %d ms: is the series given twice?", b.labels, p.t,
+						newest))
 				break
 			}
 			newest, known = p.t, true
@@ -202,12 +205,16 @@ type querier struct {
 }
 
 // Select implements storage.Querier.
-func (q *querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q *querier) Select(_ context.Context, _ bool, _ *storage.SelectHints,
+	matchers ...*labels.Matcher,
+) storage.SeriesSet {
 	return &found{streams: q.memory.find(q.mint, q.maxt, matchers), at: -1}
 }
 
 // LabelValues implements storage.LabelQuerier.
-func (q *querier) LabelValues(_ context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelValues(_ context.Context, name string, hints *storage.LabelHints,
+	matchers ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
 	values := map[string]bool{}
 	for _, s := range q.memory.find(q.mint, q.maxt, matchers) {
 		if v := s.labels.Get(name); v != "" {
@@ -218,7 +225,9 @@ func (q *querier) LabelValues(_ context.Context, name string, hints *storage.Lab
 }
 
 // LabelNames implements storage.LabelQuerier.
-func (q *querier) LabelNames(_ context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelNames(_ context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string,
+	annotations.Annotations, error,
+) {
 	names := map[string]bool{}
 	for _, s := range q.memory.find(q.mint, q.maxt, matchers) {
 		s.labels.Range(func(l labels.Label) { names[l.Name] = true })

@@ -97,7 +97,8 @@ func limitParam(r *http.Request) (int, error) {
 	return n, nil
 }
 
-// labelParam is the label's name in the path, which may be escaped as Prometheus' clients do with names that are not ASCII.
+// labelParam is the label's name in the path, which may be escaped as Prometheus' clients do with names that are not
+// ASCII.
 func labelParam(r *http.Request) (string, error) {
 	name := r.PathValue("name")
 	if strings.HasPrefix(name, "U__") {

@@ -11,14 +11,16 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// The defaults of Options are those of Prometheus' own flags --query.lookback-delta, --query.timeout and --query.max-samples.
+// The defaults of Options are those of Prometheus' own flags --query.lookback-delta, --query.timeout and
+// --query.max-samples.
 const (
 	DefaultLookback   = 5 * time.Minute
 	DefaultTimeout    = 2 * time.Minute
 	DefaultMaxSamples = 50_000_000
 )
 
-// defaultStep is the resolution of a subquery that names none: Prometheus uses its global evaluation interval, whose default is this.
+// defaultStep is the resolution of a subquery that names none: Prometheus uses its global evaluation interval, whose
+// default is this.
 const defaultStep = time.Minute
 
 var errClosed = errors.New("this Prometheus is closed")
@@ -70,8 +72,9 @@ type Sample struct {
 	V float64
 }
 
-// Append adds samples to one series, the oldest first, each later than the last one that the series has. Either all are added or, with an
-// error, none. A value that is Prometheus' staleness marker (value.StaleNaN) ends the series until its next sample.
+// Append adds samples to one series, the oldest first, each later than the last one that the series has. Either all are
+// added or, with an error, none. A value that is Prometheus' staleness marker (value.StaleNaN) ends the series until
+// its next sample.
 func (p *Prometheus) Append(ls labels.Labels, samples []Sample) error {
 	points := make([]point, len(samples))
 	for i, s := range samples {

@@ -42,7 +42,8 @@ func copied(t *testing.T) (theirs http.RoundTripper, ours *promembed.Prometheus,
 	for _, pod := range []string{"a", "b"} {
 		e := promtest.NewExporter(t, fmt.Sprintf(page, 1, 100))
 		exporters = append(exporters, e)
-		targets = append(targets, promtest.Target{Address: e.Address(), Labels: map[string]string{"pod": pod, "instance": pod}})
+		targets = append(targets,
+			promtest.Target{Address: e.Address(), Labels: map[string]string{"pod": pod, "instance": pod}})
 	}
 	running := promtest.StartWith(t, promtest.Options{Targets: targets})
 	running.WaitFor(t, `count(vllm:prompt_tokens_total == 100) == 2`)
@@ -58,7 +59,8 @@ func copied(t *testing.T) (theirs http.RoundTripper, ours *promembed.Prometheus,
 // copyOf asks for all raw samples and puts them into ours.
 func copyOf(t *testing.T, theirs http.RoundTripper, at time.Time) *promembed.Prometheus {
 	t.Helper()
-	_, body := get(t, theirs, "/api/v1/query?"+form("query", `{__name__=~"vllm:.+|not_a_number"}[1h]`, "time", seconds(at)))
+	_, body := get(t, theirs,
+		"/api/v1/query?"+form("query", `{__name__=~"vllm:.+|not_a_number"}[1h]`, "time", seconds(at)))
 	var answer struct {
 		Data struct {
 			Result []struct {
@@ -97,7 +99,8 @@ func TestARealPrometheusGivesTheSameAnswers(t *testing.T) {
 		return "/api/v1/query?" + form(append([]string{"query", query, "time", now}, more...)...)
 	}
 	span := func(query string, more ...string) string {
-		return "/api/v1/query_range?" + form(append([]string{"query", query, "start", before, "end", now, "step", "1"}, more...)...)
+		return "/api/v1/query_range?" +
+			form(append([]string{"query", query, "start", before, "end", now, "step", "1"}, more...)...)
 	}
 	list := func(path string, more ...string) string {
 		return path + "?" + form(append([]string{"start", before, "end", now}, more...)...)
@@ -109,17 +112,21 @@ func TestARealPrometheusGivesTheSameAnswers(t *testing.T) {
 		instant(`vllm:num_requests_waiting{pod="a"}[1m]`),
 		instant(`max_over_time(vllm:num_requests_waiting[1m:1s]) @ ` + now),
 		instant(`timestamp(vllm:num_requests_waiting)`),
-		instant(`not_a_number`), instant(`vllm:num_requests_waiting / 0`), instant(`missing`), instant(`1`), instant(`"text"`),
+		instant(`not_a_number`), instant(`vllm:num_requests_waiting / 0`), instant(`missing`), instant(`1`),
+		instant(`"text"`),
 		instant(`rate(vllm:num_requests_waiting[1m])`),                            // an info: not a counter by its name
 		instant(`histogram_quantile(7, vllm:time_to_first_token_seconds_bucket)`), // a warning
 		instant(`vllm:num_requests_waiting{pod="a"} or vllm:num_requests_waiting{pod="b"}`, "limit", "1"),
 		instant(`vllm:num_requests_waiting`, "limit", "-1"), instant(`vllm:num_requests_waiting`, "limit", "x"),
-		instant(`sum(`), instant(``), instant(`{pod=""}`), instant(`vllm:num_requests_waiting + on() vllm:prompt_tokens_total`),
+		instant(`sum(`), instant(``), instant(`{pod=""}`),
+		instant(`vllm:num_requests_waiting + on() vllm:prompt_tokens_total`),
 		instant(`label_replace(vllm:num_requests_waiting, "a b", "<&>", "pod", ".*")`),
 		instant(`vllm:num_requests_waiting`, "timeout", "soon"),
-		instant(`vllm:num_requests_waiting`, "lookback_delta", "1ms"), instant(`vllm:num_requests_waiting`, "lookback_delta", "x"),
+		instant(`vllm:num_requests_waiting`, "lookback_delta", "1ms"),
+		instant(`vllm:num_requests_waiting`, "lookback_delta", "x"),
 		"/api/v1/query?" + form("query", "1", "time", "yesterday"),
-		span(`sum by (pod) (vllm:num_requests_waiting)`), span(`vllm:prompt_tokens_total`, "limit", "1"), span(`missing`), span(`1`), span(`"text"`),
+		span(`sum by (pod) (vllm:num_requests_waiting)`), span(`vllm:prompt_tokens_total`, "limit", "1"), span(`missing`),
+		span(`1`), span(`"text"`),
 		span(`vllm:num_requests_waiting[1m]`),
 		"/api/v1/query_range?" + form("query", "1", "start", now, "end", before, "step", "1"),
 		"/api/v1/query_range?" + form("query", "1", "start", before, "end", now, "step", "0"),
@@ -127,10 +134,15 @@ func TestARealPrometheusGivesTheSameAnswers(t *testing.T) {
 		"/api/v1/query_range?" + form("query", "1", "start", "0", "end", now, "step", "1"),
 		"/api/v1/query_range?" + form("query", "1", "end", now, "step", "1"),
 		list("/api/v1/series", "match[]", "vllm:num_requests_waiting", "match[]", `vllm:prompt_tokens_total{pod="b"}`),
-		list("/api/v1/series", "match[]", `vllm:num_requests_waiting{pod="a"}`, "match[]", `vllm:num_requests_waiting{pod="b"}`, "limit", "1"),
-		list("/api/v1/series", "match[]", "missing"), list("/api/v1/series"), list("/api/v1/series", "match[]", `{a=""}`), list("/api/v1/series", "match[]", `{`),
-		list("/api/v1/labels", "match[]", `{__name__=~"vllm:.+"}`), list("/api/v1/labels", "match[]", "missing"), list("/api/v1/labels", "match[]", "{"), list("/api/v1/labels", "match[]", `{a=""}`), list("/api/v1/labels", "match[]", "vllm:num_requests_waiting", "limit", "2"),
-		list("/api/v1/label/pod/values", "match[]", "vllm:num_requests_waiting"), list("/api/v1/label/le/values", "match[]", `{pod="a"}`, "match[]", `{pod="b"}`),
+		list("/api/v1/series", "match[]", `vllm:num_requests_waiting{pod="a"}`, "match[]",
+			`vllm:num_requests_waiting{pod="b"}`, "limit", "1"),
+		list("/api/v1/series", "match[]", "missing"), list("/api/v1/series"), list("/api/v1/series", "match[]", `{a=""}`),
+		list("/api/v1/series", "match[]", `{`),
+		list("/api/v1/labels", "match[]", `{__name__=~"vllm:.+"}`), list("/api/v1/labels", "match[]", "missing"),
+		list("/api/v1/labels", "match[]", "{"), list("/api/v1/labels", "match[]", `{a=""}`),
+		list("/api/v1/labels", "match[]", "vllm:num_requests_waiting", "limit", "2"),
+		list("/api/v1/label/pod/values", "match[]", "vllm:num_requests_waiting"),
+		list("/api/v1/label/le/values", "match[]", `{pod="a"}`, "match[]", `{pod="b"}`),
 		list("/api/v1/label/missing/values"),
 		"/api/v1/nothing",
 	} {

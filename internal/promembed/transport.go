@@ -11,8 +11,8 @@ import (
 // ServeHTTP implements http.Handler: Prometheus' API below /api/v1.
 func (p *Prometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
 
-// RoundTrip implements http.RoundTripper: the request is answered in the process, whatever host it names. As a network would, it ends with the
-// request's context.
+// RoundTrip implements http.RoundTripper: the request is answered in the process, whatever host it names. As a network
+// would, it ends with the request's context.
 func (p *Prometheus) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	if req.Body != nil {

@@ -49,7 +49,8 @@ func TestValidateNamesEveryError(t *testing.T) {
 func TestValidateRefusesAddressesWithoutShowingSecrets(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
-		"", "prometheus", "ftp://u:hunter2@prometheus", "http://u:hunter2@", "http://u:hunter2@prometheus/?token=hunter2", "http://u:hunter2@prometheus:port", "http://u:hunter2@prometheus/#x",
+		"", "prometheus", "ftp://u:hunter2@prometheus", "http://u:hunter2@", "http://u:hunter2@prometheus/?token=hunter2",
+		"http://u:hunter2@prometheus:port", "http://u:hunter2@prometheus/#x",
 	} {
 		err := Config{URL: raw}.Validate()
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -159,7 +160,10 @@ func TestCredentialsAreSentAndNeverShown(t *testing.T) {
 
 func TestUnreachableAddressShowsNoSecret(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"http://bot:" + secret + "@127.0.0.1:1", "http://bot:" + secret + "@no-such-host.invalid"} {
+	for _, address := range []string{
+		"http://bot:" + secret + "@127.0.0.1:1",
+		"http://bot:" + secret + "@no-such-host.invalid",
+	} {
 		c := newClient(t, Config{URL: address, Attempts: 1, ExtraParams: url.Values{"key": {secret}}})
 		if got := ask(t, c); got.err == "" || strings.Contains(got.err, secret) {
 			t.Errorf("got %+v", got)

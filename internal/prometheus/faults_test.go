@@ -72,11 +72,40 @@ func TestFinalFailuresAreNotTriedAgain(t *testing.T) {
 		answer reply
 		want   string
 	}{
-		{"bad_data", reply{status: http.StatusBadRequest, body: `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\""}`}, `Prometheus answered 400 Bad Request: bad_data: invalid parameter "query"`},
-		{"execution", reply{status: http.StatusUnprocessableEntity, body: `{"status":"error","errorType":"execution","error":"many-to-many matching"}`}, "Prometheus answered 422 Unprocessable Entity: execution: many-to-many matching"},
-		{"Prometheus' own timeout", reply{status: http.StatusServiceUnavailable, body: `{"status":"error","errorType":"timeout","error":"query timed out"}`}, "Prometheus answered 503 Service Unavailable: timeout: query timed out"},
-		{"401", reply{status: http.StatusUnauthorized, body: "token s3cret is wrong"}, "Prometheus answered 401 Unauthorized: check the credentials in prometheus.http_config"},
-		{"404", reply{status: http.StatusNotFound, body: "404 page not found"}, "Prometheus answered 404 Not Found: check the path in prometheus.url"},
+		{
+			"bad_data",
+			reply{
+				status: http.StatusBadRequest,
+				body:   `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\""}`,
+			},
+			`Prometheus answered 400 Bad Request: bad_data: invalid parameter "query"`,
+		},
+		{
+			"execution",
+			reply{
+				status: http.StatusUnprocessableEntity,
+				body:   `{"status":"error","errorType":"execution","error":"many-to-many matching"}`,
+			},
+			"Prometheus answered 422 Unprocessable Entity: execution: many-to-many matching",
+		},
+		{
+			"Prometheus' own timeout",
+			reply{
+				status: http.StatusServiceUnavailable,
+				body:   `{"status":"error","errorType":"timeout","error":"query timed out"}`,
+			},
+			"Prometheus answered 503 Service Unavailable: timeout: query timed out",
+		},
+		{
+			"401",
+			reply{status: http.StatusUnauthorized, body: "token s3cret is wrong"},
+			"Prometheus answered 401 Unauthorized: check the credentials in prometheus.http_config",
+		},
+		{
+			"404",
+			reply{status: http.StatusNotFound, body: "404 page not found"},
+			"Prometheus answered 404 Not Found: check the path in prometheus.url",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +192,8 @@ func TestARedirectNamesTheNewAddressAndIsNotFollowedElsewhere(t *testing.T) {
 				header: map[string]string{"Location": "https://user:hunter2@login.example.com/oauth?token=hunter2"},
 			},
 		)
-		want := "Prometheus answered 307 Temporary Redirect and leads to https://login.example.com/oauth: set prometheus.url to the address that answers itself"
+		want := "Prometheus answered 307 Temporary Redirect and leads to https://login.example.com/oauth: set " +
+			"prometheus.url to the address that answers itself"
 		if got.err != want {
 			t.Errorf("follow %v: error = %q", follow, got.err)
 		}

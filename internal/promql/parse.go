@@ -1,8 +1,10 @@
-// Package promql parses PromQL that others wrote: the expressions of alerts and of loaded rules, of playbooks and their tests.
+// Package promql parses PromQL that others wrote: the expressions of alerts and of loaded rules, of playbooks and their
+// tests.
 //
-// Prometheus' parser takes time in the square of how deep an expression nests (40 kB: seconds, 1 MB: more than an hour), compiles every regular
-// expression on its way, and cannot be interrupted. So what is beyond the bounds of this package is refused before the parser sees it, with
-// *TooLargeError: it may be right, and nothing is known about it. The package is pure.
+// Prometheus' parser takes time in the square of how deep an expression nests (40 kB: seconds, 1 MB: more than an
+// hour), compiles every regular expression on its way, and cannot be interrupted. So what is beyond the bounds of this
+// package is refused before the parser sees it, with *TooLargeError: it may be right, and nothing is known about it.
+// The package is pure.
 package promql
 
 import (
@@ -53,7 +55,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("too long to analyze: at least %d %s, and the limit is %d", e.Got, e.What, e.Max)
 }
 
-// Parse is the parser's ParseExpr within the bounds. Its errors end the sentence "the expression is": *TooLargeError, or why it is not PromQL.
+// Parse is the parser's ParseExpr within the bounds. Its errors end the sentence "the expression is": *TooLargeError,
+// or why it is not PromQL.
 func Parse(text string, options parser.Options) (parser.Expr, error) {
 	if err := Check(text); err != nil {
 		return nil, err
@@ -141,8 +144,8 @@ func (x *extent) add(item parser.Item) error {
 	return nil
 }
 
-// patternSize is how large a quoted regular expression becomes, just above MaxPattern when it is larger; 0 for what is none, which is refused without
-// being compiled.
+// patternSize is how large a quoted regular expression becomes, just above MaxPattern when it is larger; 0 for what is
+// none, which is refused without being compiled.
 func patternSize(quoted string) int {
 	text, err := strutil.Unquote(quoted)
 	if err != nil {

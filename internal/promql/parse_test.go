@@ -36,7 +36,8 @@ func TestWhatIsTooLargeIsRefusedBeforeItIsParsed(t *testing.T) {
 	for name, build := range nested() {
 		for _, n := range []int{20_000, 1_000_000} {
 			_, err := promql.Parse(build(n), parser.Options{})
-			if _, ok := errors.AsType[*promql.TooLargeError](err); !ok || !strings.HasPrefix(err.Error(), "too long to analyze: ") {
+			if _, ok := errors.AsType[*promql.TooLargeError](err); !ok ||
+				!strings.HasPrefix(err.Error(), "too long to analyze: ") {
 				t.Errorf("%s, %d times: %v", name, n, err)
 			}
 		}
@@ -71,11 +72,15 @@ func TestWhatIsNotPromQLIsNotTooLarge(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "(", `a{b=~"("}`, `"`, "a[", "}}}"} {
 		_, err := promql.Parse(text, parser.Options{})
-		if _, ok := errors.AsType[*promql.TooLargeError](err); err == nil || ok || !strings.HasPrefix(err.Error(), "not PromQL: ") {
+		if _, ok := errors.AsType[*promql.TooLargeError](err); err == nil || ok ||
+			!strings.HasPrefix(err.Error(), "not PromQL: ") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if many, ok := errors.AsType[parser.ParseErrors](func() error { _, err := promql.Parse("a +", parser.Options{}); return err }()); !ok || len(many) == 0 {
+	if many, ok := errors.AsType[parser.ParseErrors](func() error {
+		_, err := promql.Parse("a +", parser.Options{})
+		return err
+	}()); !ok || len(many) == 0 {
 		t.Error("the parser's own errors, with their places, are lost")
 	}
 }
@@ -91,7 +96,8 @@ func TestAMetricIsBoundedToo(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that whatever passes the bounds is parsed without a panic, printed, and parsed again when it is within the bounds still.
+// FuzzParse holds that whatever passes the bounds is parsed without a panic, printed, and parsed again when it is
+// within the bounds still.
 func FuzzParse(f *testing.F) {
 	for _, build := range nested() {
 		f.Add(build(3))
@@ -99,7 +105,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name=~"llama|qwen"}[5m] offset 1m))) > 2`)
 	f.Fuzz(func(t *testing.T, text string) {
-		options := parser.Options{EnableExperimentalFunctions: true, ExperimentalDurationExpr: true, EnableExtendedRangeSelectors: true}
+		options := parser.Options{
+			EnableExperimentalFunctions: true, ExperimentalDurationExpr: true,
+			EnableExtendedRangeSelectors: true,
+		}
 		expr, err := promql.Parse(text, options)
 		if err != nil {
 			return

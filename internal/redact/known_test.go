@@ -12,17 +12,24 @@ import (
 func TestNamesThatSpeakOfSecrets(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
-		"--api-key": true, "--api_key": true, "--hf-token": true, "HF_TOKEN": true, "HUGGING_FACE_HUB_TOKEN": true, "VLLM_API_KEY": true,
-		"AWS_SECRET_ACCESS_KEY": true, "AWS_ACCESS_KEY_ID": true, "AWS_SESSION_TOKEN": true, "S3_SECRET": true, "DB_PASS": true,
-		"MYSQL_PWD": true, "PGPASSWORD": true, "passwd": true, "passphrase": true, "credentials": true, "--cred": true, "NGC_CREDS": true,
-		"--auth": true, "OAUTH": true, "sig": true, "X-Amz-Signature": true, "Authorization": true, "PROXY_AUTHORIZATION": true,
-		"Set-Cookie": true, "SESSION_COOKIE": true, "WANDB_KEY": true, "MYTOKEN": true, "SSHKEY": true, "licensekey": true, "API_KEYS": true,
+		"--api-key": true, "--api_key": true, "--hf-token": true, "HF_TOKEN": true, "HUGGING_FACE_HUB_TOKEN": true,
+		"VLLM_API_KEY":          true,
+		"AWS_SECRET_ACCESS_KEY": true, "AWS_ACCESS_KEY_ID": true, "AWS_SESSION_TOKEN": true, "S3_SECRET": true,
+		"DB_PASS":   true,
+		"MYSQL_PWD": true, "PGPASSWORD": true, "passwd": true, "passphrase": true, "credentials": true, "--cred": true,
+		"NGC_CREDS": true,
+		"--auth":    true, "OAUTH": true, "sig": true, "X-Amz-Signature": true, "Authorization": true,
+		"PROXY_AUTHORIZATION": true,
+		"Set-Cookie":          true, "SESSION_COOKIE": true, "WANDB_KEY": true, "MYTOKEN": true, "SSHKEY": true,
+		"licensekey": true, "API_KEYS": true,
 		"ENCRYPTION_KEYS": true, "--ssl-keyfile": true, "--ssl_keyfile_password": true,
 		// Counts of tokens, and the model's own.
-		"--max-num-batched-tokens": false, "--max_tokens": false, "num_tokens": false, "--long-prefill-token-threshold": false,
+		"--max-num-batched-tokens": false, "--max_tokens": false, "num_tokens": false,
+		"--long-prefill-token-threshold": false,
 		// A tokenizer is a model's name, which a message about it must show.
 		"--tokenizer": false, "--tokenizer-mode": false, "--skip-tokenizer-init": false, "TOKENIZERS_PARALLELISM": false,
-		"--model": false, "--port": false, "HOME": false, "VLLM_LOGGING_LEVEL": false, "--kv-cache-dtype": false, "passfile": false,
+		"--model": false, "--port": false, "HOME": false, "VLLM_LOGGING_LEVEL": false, "--kv-cache-dtype": false,
+		"passfile":                 false,
 		"--enable-expert-parallel": false, "bypass": false, "author": false, "keyboard": false,
 	} {
 		if got := Suspicious(name); got != want {
@@ -44,7 +51,10 @@ func TestValuesOfACommandLine(t *testing.T) {
 		{"too short to search for", []string{"--api-key", "abc"}, nil},
 		{
 			"in a shell",
-			[]string{"sh", "-c", `API_KEY="first-key" exec vllm serve m --hf-token 'the-token' && echo done; curl --token=curl-token x`},
+			[]string{
+				"sh", "-c",
+				`API_KEY="first-key" exec vllm serve m --hf-token 'the-token' && echo done; curl --token=curl-token x`,
+			},
 			[]string{"first-key", "the-token", "curl-token"},
 		},
 		{"with blanks", []string{"--api-key", "two words"}, []string{"two words"}},

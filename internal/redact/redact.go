@@ -34,7 +34,8 @@ func atMost(s string) string {
 
 // terminalCodes are the escape sequences of ECMA-48: with parameters, strings up to their end or the line's, and those
 // of two characters.
-var terminalCodes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" + "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?" + "|\x1b[^\n]?")
+var terminalCodes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" +
+	"|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?" + "|\x1b[^\n]?")
 
 // Clean makes a text valid UTF-8 of printable characters and line ends. A carriage return ends a line too: progress
 // bars are drawn with it.
@@ -118,11 +119,13 @@ var (
 		`|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_\-]{16,}|A(?:KI|SI|GP|ID|RO|NP|NV|BI|CC)A[A-Z0-9]{12,}|nvapi-[A-Za-z0-9_\-]{16,}|AIza[A-Za-z0-9_\-]{20,}` +
 		`|ya29\.[A-Za-z0-9_\-]{16,}|dckr_pat_[A-Za-z0-9_\-]{16,}`)
 	jsonWebToken = regexp.MustCompile(`eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?`)
-	wordAndValue = regexp.MustCompile(`(?i)(\b(?:tokens?|secrets?|passwords?|passwd|keys?|credentials?)(?: (?:is|was|of))?[\s"':=]{1,3})([A-Za-z0-9+/=_]{20,})`)
-	secretValue  = regexp.MustCompile(`[A-Za-z0-9+/=_.\-]{16,}`)
-	flagWord     = regexp.MustCompile(`(?m)(?:^|[\s"'\[(,=])(--?[A-Za-z][A-Za-z0-9_.\-]*)["', ]+`)
-	nextFlag     = regexp.MustCompile(`(?:^|["', ]+)--?[A-Za-z]`)
-	nameBefore   = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.\-]*)["'\])]{0,2}[ \t]*(?::=|=>|[:=])[ \t]*`)
+	wordAndValue = regexp.MustCompile(
+		`(?i)(\b(?:tokens?|secrets?|passwords?|passwd|keys?|credentials?)(?: (?:is|was|of))?[\s"':=]{1,3})([A-Za-z0-9+/=_]{20,})`,
+	)
+	secretValue = regexp.MustCompile(`[A-Za-z0-9+/=_.\-]{16,}`)
+	flagWord    = regexp.MustCompile(`(?m)(?:^|[\s"'\[(,=])(--?[A-Za-z][A-Za-z0-9_.\-]*)["', ]+`)
+	nextFlag    = regexp.MustCompile(`(?:^|["', ]+)--?[A-Za-z]`)
+	nameBefore  = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.\-]*)["'\])]{0,2}[ \t]*(?::=|=>|[:=])[ \t]*`)
 )
 
 // basicAuth hides what follows "Basic" when it cannot be a word.
@@ -258,8 +261,10 @@ func suspicion(name string) int {
 	name = strings.ToLower(name)
 	joined := strings.NewReplacer("-", "", "_", "", ".", "").Replace(name)
 	for _, word := range []string{
-		"password", "passwd", "passphrase", "secret", "credential", "apikey", "accesskey", "privatekey", "hftoken", "authtoken", "accesstoken",
-		"accountkey", "sharedkey", "refreshtoken", "sessiontoken", "securitytoken", "bearertoken", "githubtoken", "xamzsignature", "xgoogsignature",
+		"password", "passwd", "passphrase", "secret", "credential", "apikey", "accesskey", "privatekey", "hftoken",
+		"authtoken", "accesstoken",
+		"accountkey", "sharedkey", "refreshtoken", "sessiontoken", "securitytoken", "bearertoken", "githubtoken",
+		"xamzsignature", "xgoogsignature",
 	} {
 		if strings.Contains(joined, word) {
 			return certain

@@ -15,7 +15,11 @@ func TestRedact(t *testing.T) {
 			"nothing", "ValueError: max_num_batched_tokens (512) must be greater than or equal to max_num_seqs (1024).",
 			"ValueError: max_num_batched_tokens (512) must be greater than or equal to max_num_seqs (1024).",
 		},
-		{"words of a model", "tokenizer='meta-llama/Llama-3.1-70B', eos_token_id=128009, num_tokens: 8192, prompt_token_ids: [1, 2]", "tokenizer='meta-llama/Llama-3.1-70B', eos_token_id=128009, num_tokens: 8192, prompt_token_ids: [1, 2]"},
+		{
+			"words of a model",
+			"tokenizer='meta-llama/Llama-3.1-70B', eos_token_id=128009, num_tokens: 8192, prompt_token_ids: [1, 2]",
+			"tokenizer='meta-llama/Llama-3.1-70B', eos_token_id=128009, num_tokens: 8192, prompt_token_ids: [1, 2]",
+		},
 		{"a KeyError", "KeyError: 'layers_0_self_attn_q_proj'", "KeyError: 'layers_0_self_attn_q_proj'"},
 		{
 			"the name of a Secret", `MountVolume.SetUp failed for volume "x" : secret "llama-70b-huggingface-token" not found`,

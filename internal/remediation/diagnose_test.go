@@ -20,7 +20,8 @@ func TestDiagnoseKeepsNothingAndWritesNothing(t *testing.T) {
 		t.Fatalf("got %v, %v", got, err)
 	}
 	inc := got[0]
-	if inc.Diagnosis == nil || inc.Diagnosis.Name != "overload" || len(inc.Plan.Steps) != 1 || !inc.DryRun || inc.ID != "" {
+	if inc.Diagnosis == nil || inc.Diagnosis.Name != "overload" || len(inc.Plan.Steps) != 1 || !inc.DryRun ||
+		inc.ID != "" {
 		t.Errorf("got %+v", inc)
 	}
 	if g := guard(t, inc.Plan.Steps[0], "mode"); g.Verdict != incident.GuardPass {
@@ -52,7 +53,8 @@ func TestDiagnoseProposesAsTheModeOfThePoolDoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := got[0].Plan.Steps[0]
-			if strings.Contains(s.Reason, "lacks permission to patch") != refused || refused && s.State != incident.StepRefused ||
+			if strings.Contains(s.Reason, "lacks permission to patch") != refused ||
+				refused && s.State != incident.StepRefused ||
 				!got[0].DryRun {
 				t.Errorf("the step is %s (%s)", s.State, s.Reason)
 			}

@@ -19,8 +19,8 @@ type Incidents interface {
 }
 
 // Inbox is what the engine needs of the store to fold deliveries in. A claim keeps the order of a group: no delivery is
-// given out while an earlier one of its group is claimed by somebody else or waits to be tried again. Yield returns when
-// deliveries do not come in a storm, or after the limit.
+// given out while an earlier one of its group is claimed by somebody else or waits to be tried again. Yield returns
+// when deliveries do not come in a storm, or after the limit.
 type Inbox interface {
 	ClaimDeliveries(
 		ctx context.Context, owner string, now time.Time, lease time.Duration, limit int,

@@ -366,7 +366,8 @@ func TestFoldingGivesWayToIntake(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(s.claims) != 2 || s.yielded[0] != x.yields || s.claims[1].Sub(s.claims[0]) != x.next {
-					t.Errorf("claims at %v, gave way for %v; want %s and the next claim after %s", s.claims, s.yielded, x.yields, x.next)
+					t.Errorf("claims at %v, gave way for %v; want %s and the next claim after %s", s.claims, s.yielded, x.yields,
+						x.next)
 				}
 			})
 		})

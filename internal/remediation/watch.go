@@ -54,9 +54,9 @@ func (e *Engine) closeIncident(ctx context.Context, t *turn, why incident.Note) 
 	return e.commit(ctx, t, incident.Closed{By: bot, Note: why}, extra{asRead: true})
 }
 
-// undoMitigation undoes the newest mitigation whose time has come. What holds it (a guardrail, a later change of the same
-// value) is said once and asked again at every turn; after a refused undo it is tried ever more rarely. One that is
-// held does not hold the others.
+// undoMitigation undoes the newest mitigation whose time has come. What holds it (a guardrail, a later change of the
+// same value) is said once and asked again at every turn; after a refused undo it is tried ever more rarely. One that
+// is held does not hold the others.
 func (e *Engine) undoMitigation(ctx context.Context, t *turn, active []incident.Step, healthy time.Duration) error {
 	var held incident.Note
 	for _, s := range slices.Backward(active) {

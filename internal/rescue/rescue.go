@@ -1,9 +1,10 @@
-// Package rescue turns a panic in a piece of work into its error, so that one incident, message or click that meets an error in the program does not end
-// the process for all others.
+// Package rescue turns a panic in a piece of work into its error, so that one incident, message or click that meets an
+// error in the program does not end the process for all others.
 //
-// Do and Group catch; whoever asked for the work decides what the error means for it. Goroutines that a piece of work starts belong into a Group, whose
-// Wait hands their panic on to the work itself: recover does not reach other goroutines. What ends the whole process in Go (out of memory, stack
-// overflow, concurrent use of a map) cannot be caught here.
+// Do and Group catch; whoever asked for the work decides what the error means for it. Goroutines that a piece of work
+// starts belong into a Group, whose Wait hands their panic on to the work itself: recover does not reach other
+// goroutines. What ends the whole process in Go (out of memory, stack overflow, concurrent use of a map) cannot be
+// caught here.
 package rescue
 
 import (
@@ -86,7 +87,8 @@ type Log struct {
 	counts map[string]int64
 }
 
-// NewLog returns a Log that counts for these parts of the program; one that is not named here is counted from its first panic on.
+// NewLog returns a Log that counts for these parts of the program; one that is not named here is counted from its first
+// panic on.
 func NewLog(logger *slog.Logger, parts ...string) *Log {
 	l := &Log{logger: logger, counts: map[string]int64{}}
 	for _, p := range parts {
@@ -116,7 +118,8 @@ const (
 	lastPause  = time.Minute
 )
 
-// Keep runs fn, which lasts as long as the context, and begins it again when it panics, after a pause that grows. It returns what fn returns.
+// Keep runs fn, which lasts as long as the context, and begins it again when it panics, after a pause that grows. It
+// returns what fn returns.
 func (l *Log) Keep(ctx context.Context, part string, fn func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		begun := time.Now()

@@ -31,11 +31,14 @@ func TestAPanicBecomesAnErrorWithItsStack(t *testing.T) {
 		fn   func() error
 		want string
 	}{
-		"a runtime error":       {broken, "panic: assignment to entry in nil map"},
-		"a text":                {func() error { panic("no") }, "panic: no"},
-		"an error":              {func() error { panic(io.ErrUnexpectedEOF) }, "panic: unexpected EOF"},
-		"nil":                   {func() error { panic(nil) }, "panic called with nil argument"},
-		"one inside of another": {func() error { return rescue.Do(func() error { panic(errors.New("inner")) }) }, "panic: inner"},
+		"a runtime error": {broken, "panic: assignment to entry in nil map"},
+		"a text":          {func() error { panic("no") }, "panic: no"},
+		"an error":        {func() error { panic(io.ErrUnexpectedEOF) }, "panic: unexpected EOF"},
+		"nil":             {func() error { panic(nil) }, "panic called with nil argument"},
+		"one inside of another": {
+			func() error { return rescue.Do(func() error { panic(errors.New("inner")) }) },
+			"panic: inner",
+		},
 	} {
 		err := rescue.Do(tt.fn)
 		caught, ok := errors.AsType[*rescue.PanicError](err)

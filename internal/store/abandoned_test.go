@@ -37,7 +37,10 @@ func TestAClaimSaysWhetherTheOneBeforeWasGivenBack(t *testing.T) {
 			}
 			claim(false)
 			third := claim(true)
-			change := incident.Change{Incident: third.Incident, Expect: third.Incident.Version, Fence: third.Fence, DueAt: at, Release: true}
+			change := incident.Change{
+				Incident: third.Incident, Expect: third.Incident.Version, Fence: third.Fence, DueAt: at,
+				Release: true,
+			}
 			if err := s.Commit(t.Context(), change); err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +55,8 @@ func TestANewProcessOnSQLiteKnowsWhatWasCutOff(t *testing.T) {
 	url := "sqlite://" + filepath.Join(t.TempDir(), "medic.db")
 	s := storetest.Open(t, url)
 	at := s.Now()
-	if err := s.Commit(t.Context(), incident.Change{Incident: incident.New("inc-1", "llama", incident.ModeApprove, false, at), DueAt: at}); err != nil {
+	if err := s.Commit(t.Context(),
+		incident.Change{Incident: incident.New("inc-1", "llama", incident.ModeApprove, false, at), DueAt: at}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.ClaimDue(t.Context(), "me", at, time.Hour, 1); err != nil || len(got) != 1 || got[0].Abandoned {

@@ -14,13 +14,16 @@ import (
 // ClaimDue takes incidents that are due and that nobody works on, the longest due first. Each claim raises the fence,
 // so that a late commit of an earlier holder is refused. One that cannot be read is logged and left alone until the
 // next start; it holds nobody up.
-func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
+func (s *Store) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Claimed, error) {
 	s.clock.lease(lease)
 	var out []incident.Claimed
 	bad := map[string]error{}
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		found, err := list(ctx, s, tx, scanClaim, `SELECT id, fence, lease_until, body FROM incidents
-			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? AND unreadable = 0 ORDER BY due_at LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
+			WHERE due_at > 0 AND due_at <= ? AND lease_until <= ? AND unreadable = 0 ORDER BY due_at LIMIT ?`+s.skipLocked(),
+			nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
 		}
@@ -72,7 +75,8 @@ func scanBody(r *sql.Rows) (body, error) {
 // incident.ErrFenced says that the claim was lost. When somebody committed since the version that was read, their due
 // time stays: they had a reason to look.
 func (s *Store) ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error {
-	n, err := s.changed(ctx, s.write, `UPDATE incidents SET lease_until = 0, due_at = CASE WHEN version = ? THEN ? ELSE due_at END WHERE id = ? AND fence = ?`,
+	n, err := s.changed(ctx, s.write,
+		`UPDATE incidents SET lease_until = 0, due_at = CASE WHEN version = ? THEN ? ELSE due_at END WHERE id = ? AND fence = ?`,
 		version, nanos(dueAt), id, fence)
 	if err != nil {
 		return fmt.Errorf("release incident %s: %w", id, err)

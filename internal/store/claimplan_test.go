@@ -23,7 +23,10 @@ func TestAClaimReadsDeliveriesInTheOrderOfAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(plan, "\n")
-	for _, want := range []string{"SEARCH d USING INDEX deliveries_free (held_until=?)", "INDEX deliveries_held (grp=? AND id<?)", "INDEX deliveries_cut (grp=? AND id<?)"} {
+	for _, want := range []string{
+		"SEARCH d USING INDEX deliveries_free (held_until=?)",
+		"INDEX deliveries_held (grp=? AND id<?)", "INDEX deliveries_cut (grp=? AND id<?)",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the plan lacks %q:\n%s", want, text)
 		}

@@ -23,7 +23,8 @@ func TestClicksAreTakenOnceAndForgottenWhenDone(t *testing.T) {
 		if !found || !strings.Contains(string(first.Payload), "secret") || !first.ReceivedAt.Equal(now) {
 			t.Fatalf("claimed %v %v", found, first)
 		}
-		if text := fmt.Sprintf("%v %+v %#v %s", first, first, first, first); strings.Contains(text, "secret") || strings.Contains(text, "[123") {
+		if text := fmt.Sprintf("%v %+v %#v %s", first, first, first, first); strings.Contains(text, "secret") ||
+			strings.Contains(text, "[123") {
 			t.Errorf("the payload shows: %s", text)
 		}
 		second, found, err := s.ClaimClick(ctx, "other", now, time.Minute)

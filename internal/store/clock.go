@@ -78,7 +78,8 @@ func (s *Store) watchClock(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := s.lookAtClock(ctx); err != nil && ctx.Err() == nil {
-				s.opts.Logger.DebugContext(ctx, "the time could not be asked for", "err", err) // that the database is away is said elsewhere
+				// that the database is away is said elsewhere
+				s.opts.Logger.DebugContext(ctx, "the time could not be asked for", "err", err)
 			}
 		}
 	}
@@ -94,7 +95,8 @@ func (s *Store) lookAtClock(ctx context.Context) error {
 	step := s.clock.set(told, at, exact)
 	stale := s.clock.mayBeStale(at, step <= -clockStep)
 	if step <= -clockStep {
-		s.opts.Logger.WarnContext(ctx, "the clock was set back; what it had put off is looked at now", "by", (-step).Round(time.Second))
+		s.opts.Logger.WarnContext(ctx, "the clock was set back; what it had put off is looked at now", "by",
+			(-step).Round(time.Second))
 	}
 	if s.postgres {
 		s.reportOffset(ctx, at)
@@ -114,7 +116,8 @@ func (s *Store) ask(ctx context.Context) (told, at time.Time, exact bool, err er
 		return told, before, time.Since(before) < clockStep/2, nil
 	}
 	var micros int64
-	if err := s.row(ctx, s.read, []any{&micros}, `SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint`); err != nil {
+	if err := s.row(ctx, s.read, []any{&micros},
+		`SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint`); err != nil {
 		return told, at, false, fmt.Errorf("ask for the time: %w", err)
 	}
 	took := time.Since(before)
@@ -147,7 +150,8 @@ func (s *Store) reportOffset(ctx context.Context, at time.Time) {
 	c.mu.Unlock()
 	switch {
 	case apart && !was:
-		s.opts.Logger.WarnContext(ctx, "this machine's clock differs from PostgreSQL's; the bot goes by PostgreSQL's", "ahead", offset,
+		s.opts.Logger.WarnContext(ctx, "this machine's clock differs from PostgreSQL's; the bot goes by PostgreSQL's",
+			"ahead", offset,
 			"reason", "is the time synchronized on both machines?")
 	case was && !apart:
 		s.opts.Logger.InfoContext(ctx, "this machine's clock agrees with PostgreSQL's again", "ahead", offset)
@@ -180,12 +184,14 @@ func (s *Store) heal(ctx context.Context) error {
 			return fmt.Errorf("make due what waits in %s: %w", table, err)
 		}
 	}
-	if err := s.lower(ctx, "deliveries", "held_until", `state = 'new' AND held_until > ? AND lease_owner = ''`, 0, now); err != nil {
+	if err := s.lower(ctx, "deliveries", "held_until", `state = 'new' AND held_until > ? AND lease_owner = ''`, 0,
+		now); err != nil {
 		return fmt.Errorf("make due what waits in deliveries: %w", err)
 	}
 	end := now + int64(longest)
 	if longest > 0 { // else nothing was claimed here yet
-		if err := s.lower(ctx, "deliveries", "held_until", `state = 'new' AND held_until > ? AND lease_owner <> ''`, end, end); err != nil {
+		if err := s.lower(ctx, "deliveries", "held_until", `state = 'new' AND held_until > ? AND lease_owner <> ''`, end,
+			end); err != nil {
 			return fmt.Errorf("shorten the claims on deliveries: %w", err)
 		}
 		for _, table := range leased {
@@ -214,7 +220,9 @@ func (s *Store) lower(ctx context.Context, table, column, where string, to, limi
 	if table == "messages" {
 		key = "incident"
 	}
-	_, err := s.changed(ctx, s.write, "UPDATE "+table+" SET "+column+" = ? WHERE "+key+" IN (SELECT "+key+" FROM "+table+" WHERE "+where+s.skipLocked()+")", to, limit)
+	_, err := s.changed(ctx, s.write,
+		"UPDATE "+table+" SET "+column+" = ? WHERE "+key+" IN (SELECT "+key+" FROM "+table+" WHERE "+where+s.skipLocked()+")",
+		to, limit)
 	return err
 }
 

@@ -205,10 +205,14 @@ func TestAStartDoesNotWaitForRowsThatSomebodyHolds(t *testing.T) {
 	}
 	one := storetest.Open(t, u)
 	for _, id := range []string{"inc-1", "inc-2"} {
-		ok(t, one.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: one.Now().Add(time.Hour), Render: true}))
+		ok(t, one.Commit(t.Context(),
+			incident.Change{Incident: fresh(id, id), DueAt: one.Now().Add(time.Hour), Render: true}))
 	}
 	ok(t, store.InTx(one, t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-		for _, q := range []string{`UPDATE incidents SET fence = 9 WHERE id = 'inc-1'`, `UPDATE messages SET fence = 9 WHERE incident = 'inc-1'`} {
+		for _, q := range []string{
+			`UPDATE incidents SET fence = 9 WHERE id = 'inc-1'`,
+			`UPDATE messages SET fence = 9 WHERE incident = 'inc-1'`,
+		} {
 			if _, err := tx.ExecContext(ctx, q); err != nil {
 				return err
 			}

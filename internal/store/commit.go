@@ -23,7 +23,9 @@ func (s *Store) Commit(ctx context.Context, changes ...incident.Change) error {
 }
 
 // commit makes the changes and whatever goes with them, all or nothing.
-func (s *Store) commit(ctx context.Context, changes []incident.Change, with func(ctx context.Context, tx *sql.Tx) error) error {
+func (s *Store) commit(ctx context.Context, changes []incident.Change,
+	with func(ctx context.Context, tx *sql.Tx) error,
+) error {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, ch := range changes {
 			if err := s.commitOne(ctx, tx, ch); err != nil {
@@ -70,7 +72,8 @@ func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error 
 		return fmt.Errorf("write as JSON: %w", err)
 	}
 	if ch.Expect == 0 {
-		_, err := s.changed(ctx, tx, `INSERT INTO incidents (id, pool, state, version, opened_at, closed_at, due_at, body) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
+		_, err := s.changed(ctx, tx,
+			`INSERT INTO incidents (id, pool, state, version, opened_at, closed_at, due_at, body) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
 			inc.ID, inc.Pool, string(inc.State), nanos(inc.OpenedAt), nanos(inc.ClosedAt), nanos(ch.DueAt), string(body))
 		return existing(err)
 	}
@@ -78,7 +81,10 @@ func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error 
 	query := `UPDATE incidents SET state = ?, version = ?, closed_at = ?, body = ?,
 		due_at = CASE WHEN ? = 1 AND due_at > 0 AND (CAST(? AS BIGINT) = 0 OR due_at < ?) THEN due_at ELSE ? END,
 		lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE id = ? AND version = ?`
-	args := []any{string(inc.State), inc.Version, nanos(inc.ClosedAt), string(body), flag(ch.Sooner), due, due, due, flag(ch.Fence != 0 && ch.Release), inc.ID, ch.Expect}
+	args := []any{
+		string(inc.State), inc.Version, nanos(inc.ClosedAt), string(body), flag(ch.Sooner), due, due, due,
+		flag(ch.Fence != 0 && ch.Release), inc.ID, ch.Expect,
+	}
 	if ch.Fence != 0 {
 		query, args = query+` AND fence = ?`, append(args, ch.Fence)
 	}
@@ -127,7 +133,8 @@ func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) 
 		return 0, nil
 	}
 	var seq, lastThread int64
-	if err := s.row(ctx, tx, []any{&seq}, `SELECT COALESCE(MAX(seq), 0) FROM journal WHERE incident = ?`, ch.Incident.ID); err != nil {
+	if err := s.row(ctx, tx, []any{&seq}, `SELECT COALESCE(MAX(seq), 0) FROM journal WHERE incident = ?`,
+		ch.Incident.ID); err != nil {
 		return 0, err
 	}
 	for _, e := range ch.Entries {
@@ -137,7 +144,8 @@ func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) 
 		if err != nil {
 			return 0, fmt.Errorf("write a journal entry as JSON: %w", err)
 		}
-		if _, err := s.changed(ctx, tx, `INSERT INTO journal (incident, seq, thread, body) VALUES (?, ?, ?, ?)`, ch.Incident.ID, seq, flag(e.Thread), string(body)); err != nil {
+		if _, err := s.changed(ctx, tx, `INSERT INTO journal (incident, seq, thread, body) VALUES (?, ?, ?, ?)`,
+			ch.Incident.ID, seq, flag(e.Thread), string(body)); err != nil {
 			return 0, fmt.Errorf("add to the journal: %w", err)
 		}
 		if e.Thread {
@@ -163,13 +171,16 @@ func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) er
 				return &incident.PausedError{Pause: p}
 			}
 		}
-		if _, err := s.changed(ctx, tx, `INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.DryRun), nanos(w.StartedAt)); err != nil {
+		if _, err := s.changed(ctx, tx,
+			`INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.DryRun),
+			nanos(w.StartedAt)); err != nil {
 			return fmt.Errorf("claim write %s: %w", w.ID, err)
 		}
 	}
 	if w := ch.Finish; w != nil {
-		n, err := s.changed(ctx, tx, `UPDATE writes SET ended_at = ?, result = ? WHERE id = ?`, nanos(w.EndedAt), string(w.Result), w.ID)
+		n, err := s.changed(ctx, tx, `UPDATE writes SET ended_at = ?, result = ? WHERE id = ?`, nanos(w.EndedAt),
+			string(w.Result), w.ID)
 		if err != nil {
 			return fmt.Errorf("end write %s: %w", w.ID, err)
 		}
@@ -183,7 +194,8 @@ func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) er
 func (s *Store) locksOf(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
 	if ch.Lock != "" {
 		// The insert waits for a concurrent one, so that the row read after it is the truth.
-		if _, err := s.changed(ctx, tx, `INSERT INTO locks (target, incident) VALUES (?, ?) ON CONFLICT (target) DO NOTHING`, ch.Lock, ch.Incident.ID); err != nil {
+		if _, err := s.changed(ctx, tx, `INSERT INTO locks (target, incident) VALUES (?, ?) ON CONFLICT (target) DO NOTHING`,
+			ch.Lock, ch.Incident.ID); err != nil {
 			return fmt.Errorf("lock %s: %w", ch.Lock, err)
 		}
 		var holder string
@@ -195,7 +207,8 @@ func (s *Store) locksOf(ctx context.Context, tx *sql.Tx, ch incident.Change) err
 		}
 	}
 	if ch.Unlock != "" {
-		if _, err := s.changed(ctx, tx, `DELETE FROM locks WHERE target = ? AND incident = ?`, ch.Unlock, ch.Incident.ID); err != nil {
+		if _, err := s.changed(ctx, tx, `DELETE FROM locks WHERE target = ? AND incident = ?`, ch.Unlock,
+			ch.Incident.ID); err != nil {
 			return fmt.Errorf("unlock %s: %w", ch.Unlock, err)
 		}
 	}

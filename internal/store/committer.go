@@ -65,7 +65,10 @@ type waiting struct {
 }
 
 func newCommitter(s *Store) *committer {
-	return &committer{store: s, queue: make(chan *waiting, queueLimit), done: make(chan struct{}), state: commitState{patience: s.timeout() / 2, logger: s.opts.Logger}}
+	return &committer{
+		store: s, queue: make(chan *waiting, queueLimit), done: make(chan struct{}),
+		state: commitState{patience: s.timeout() / 2, logger: s.opts.Logger},
+	}
 }
 
 // run commits what waits until the context ends; what waits then gets ErrClosed.
@@ -170,7 +173,8 @@ func (c *committer) try(ctx context.Context) {
 	// The state has the error, and logs it.
 	_ = c.within(ctx, time.Now(), size, func(ctx context.Context, tx *sql.Tx) error {
 		var id int64
-		if err := s.row(ctx, tx, []any{&id}, `INSERT INTO trials (body) VALUES (?) RETURNING id`, strings.Repeat("-", size)); err != nil {
+		if err := s.row(ctx, tx, []any{&id}, `INSERT INTO trials (body) VALUES (?) RETURNING id`,
+			strings.Repeat("-", size)); err != nil {
 			return err
 		}
 		_, err := s.changed(ctx, tx, `DELETE FROM trials WHERE id = ?`, id)
@@ -179,7 +183,9 @@ func (c *committer) try(ctx context.Context) {
 }
 
 // within runs one commit and notes how it went.
-func (c *committer) within(ctx context.Context, since time.Time, size int, fn func(ctx context.Context, tx *sql.Tx) error) error {
+func (c *committer) within(ctx context.Context, since time.Time, size int,
+	fn func(ctx context.Context, tx *sql.Tx) error,
+) error {
 	c.state.begin(since)
 	commit, cancel := context.WithTimeoutCause(ctx, c.state.patience, ErrTimeout)
 	defer cancel()
@@ -203,7 +209,10 @@ func (s *Store) AddDelivery(ctx context.Context, d incident.Delivery) (int64, er
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.commits.state.patience, ErrTimeout)
 	defer cancel()
-	w := &waiting{receivedAt: nanos(d.ReceivedAt), group: groupOf(d), body: body, since: time.Now(), ready: make(chan struct{})}
+	w := &waiting{
+		receivedAt: nanos(d.ReceivedAt), group: groupOf(d), body: body, since: time.Now(),
+		ready: make(chan struct{}),
+	}
 	select {
 	case s.commits.queue <- w:
 	case <-s.commits.done:

@@ -28,10 +28,12 @@ func (s *Store) cutOff(ctx context.Context, tx *sql.Tx, now time.Time, until int
 	for _, c := range all {
 		switch {
 		case c.times >= int64(s.opts.FreeCuts+lastCuts):
-			dead[c.id] = fmt.Sprintf("the process ended, or did not answer, %d times in a row while it worked on this delivery", c.times)
+			dead[c.id] = fmt.Sprintf("the process ended, or did not answer, %d times in a row while it worked on this delivery",
+				c.times)
 			_, err = s.changed(ctx, tx, `UPDATE deliveries SET state = 'dead', reason = ? WHERE id = ?`, dead[c.id], c.id)
 		case c.times >= int64(s.opts.FreeCuts):
-			_, err = s.changed(ctx, tx, `UPDATE deliveries SET held_until = ? WHERE id = ?`, nanos(now.Add(time.Minute<<(c.times-int64(s.opts.FreeCuts)))), c.id)
+			_, err = s.changed(ctx, tx, `UPDATE deliveries SET held_until = ? WHERE id = ?`,
+				nanos(now.Add(time.Minute<<(c.times-int64(s.opts.FreeCuts)))), c.id)
 		}
 		if err != nil {
 			return nil, err

@@ -21,7 +21,8 @@ func written(t *testing.T) []byte {
 	for n := range 20 {
 		id := fmt.Sprintf("inc-%d", n)
 		entry := incident.Entry{Thread: true, Text: strings.Repeat("word ", 200)}
-		ok(t, s.Commit(t.Context(), incident.Change{Incident: fresh(id, id), DueAt: now, Render: true, Entries: []incident.Entry{entry}}))
+		ok(t, s.Commit(t.Context(),
+			incident.Change{Incident: fresh(id, id), DueAt: now, Render: true, Entries: []incident.Entry{entry}}))
 		_, err := s.AddDelivery(t.Context(), incident.Delivery{ReceivedAt: now, GroupKey: id})
 		ok(t, err)
 	}

@@ -34,7 +34,9 @@ const claimLock = pauseLock + 1
 // ClaimDeliveries takes the oldest deliveries that nobody works on and that are not behind an earlier one of their
 // group, oldest first. One whose claims were cut off more than once comes after all others and alone. One that cannot
 // be read, or whose claims were cut off too often, is logged and parked as dead.
-func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Delivery, error) {
 	s.clock.lease(lease)
 	for {
 		out, dead, err := s.claimDeliveries(ctx, owner, now, lease, limit)
@@ -52,7 +54,9 @@ func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time
 
 // claimDeliveries claims once; dead says which deliveries were parked, and why. The claim is committed before a body is
 // read: when that ends the process, it counts.
-func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) (out []incident.Delivery, dead map[int64]string, err error) {
+func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) (out []incident.Delivery, dead map[int64]string, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if s.postgres {
 			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, claimLock); err != nil {
@@ -77,7 +81,8 @@ func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time
 		err = s.parkUnreadable(ctx, bad)
 	}
 	if err != nil {
-		return nil, dead, errors.Join(err, s.release(context.WithoutCancel(ctx), out...)) // what was claimed in vain is not held up by it
+		// what was claimed in vain is not held up by it
+		return nil, dead, errors.Join(err, s.release(context.WithoutCancel(ctx), out...))
 	}
 	for id, why := range bad {
 		dead[id] = why.Error()
@@ -87,7 +92,9 @@ func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time
 
 func (s *Store) parkUnreadable(ctx context.Context, bad map[int64]error) error {
 	for id, why := range bad {
-		if _, err := s.changed(ctx, s.write, `UPDATE deliveries SET state = 'dead', reason = ?, held_until = 0, lease_owner = '' WHERE id = ?`, why.Error(), id); err != nil {
+		if _, err := s.changed(ctx, s.write,
+			`UPDATE deliveries SET state = 'dead', reason = ?, held_until = 0, lease_owner = '' WHERE id = ?`, why.Error(),
+			id); err != nil {
 			return err
 		}
 	}
@@ -109,7 +116,9 @@ const alone = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d
 
 // nextDeliveries lists what may be claimed now.
 func (s *Store) nextDeliveries(ctx context.Context, tx *sql.Tx, now time.Time, limit int) ([]int64, error) {
-	if _, err := s.exec(ctx, tx, `UPDATE deliveries SET held_until = 0 WHERE state = 'new' AND held_until > 0 AND held_until <= ?`, nanos(now)); err != nil {
+	if _, err := s.exec(ctx, tx,
+		`UPDATE deliveries SET held_until = 0 WHERE state = 'new' AND held_until > 0 AND held_until <= ?`,
+		nanos(now)); err != nil {
 		return nil, err
 	}
 	type candidate struct{ id, size int64 }
@@ -136,11 +145,14 @@ func (s *Store) nextDeliveries(ctx context.Context, tx *sql.Tx, now time.Time, l
 }
 
 // hold claims deliveries and returns them without their alerts, in order.
-func (s *Store) hold(ctx context.Context, tx *sql.Tx, ids []int64, owner string, until time.Time) ([]incident.Delivery, error) {
+func (s *Store) hold(ctx context.Context, tx *sql.Tx, ids []int64, owner string, until time.Time) ([]incident.Delivery,
+	error,
+) {
 	out, err := list(ctx, s, tx, func(r *sql.Rows) (incident.Delivery, error) {
 		var d incident.Delivery
 		return d, r.Scan(&d.ID, &d.Attempts, &d.Fence)
-	}, `UPDATE deliveries SET attempts = attempts + 1, fence = fence + 1, lease_owner = ?, held_until = ? WHERE `+s.listed("id")+`
+	}, `UPDATE deliveries SET attempts = attempts + 1, fence = fence + 1, lease_owner = ?, held_until = ? WHERE `+
+		s.listed("id")+`
 		RETURNING id, attempts, fence`, owner, nanos(until), s.ids(ids))
 	slices.SortFunc(out, func(a, b incident.Delivery) int { return cmp.Compare(a.ID, b.ID) })
 	return out, err
@@ -158,7 +170,8 @@ func (s *Store) readBodies(ctx context.Context, out []incident.Delivery) (map[in
 	}
 	ctx, cancel := s.bound(ctx, s.read)
 	defer cancel()
-	rows, err := s.query(ctx, s.read, `SELECT delivery, body FROM delivery_bodies WHERE `+s.listed("delivery")+` ORDER BY delivery`, s.ids(ids))
+	rows, err := s.query(ctx, s.read,
+		`SELECT delivery, body FROM delivery_bodies WHERE `+s.listed("delivery")+` ORDER BY delivery`, s.ids(ids))
 	if err != nil {
 		return nil, s.late(ctx, err)
 	}
@@ -248,7 +261,9 @@ func (s *Store) claimed(ctx context.Context, tx *sql.Tx, ds []incident.Delivery,
 	if !s.postgres {
 		from = `(SELECT CAST(key AS INTEGER) AS id, value AS fence FROM json_each(?)) AS c`
 	}
-	n, err := s.changed(ctx, tx, `UPDATE deliveries SET `+set+` FROM `+from+` WHERE deliveries.id = c.id AND deliveries.fence = c.fence AND deliveries.state = 'new'`,
+	n, err := s.changed(ctx, tx,
+		`UPDATE deliveries SET `+set+` FROM `+from+
+			` WHERE deliveries.id = c.id AND deliveries.fence = c.fence AND deliveries.state = 'new'`,
 		append(args, string(list))...)
 	if err != nil {
 		return err
@@ -263,7 +278,8 @@ func (s *Store) claimed(ctx context.Context, tx *sql.Tx, ds []incident.Delivery,
 // those of Commit, and incident.ErrFenced when somebody else has one of the deliveries.
 func (s *Store) CommitFolded(ctx context.Context, f incident.Folded) error {
 	return s.commit(ctx, f.Changes, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.claimed(ctx, tx, f.Deliveries, `state = 'done', reason = '', held_until = 0, lease_owner = ''`); err != nil {
+		if err := s.claimed(ctx, tx, f.Deliveries,
+			`state = 'done', reason = '', held_until = 0, lease_owner = ''`); err != nil {
 			return err
 		}
 		ids := make([]int64, len(f.Deliveries))
@@ -286,7 +302,8 @@ func (s *Store) FailDelivery(ctx context.Context, d incident.Delivery, reason st
 		state, until = "dead", 0
 	}
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return s.claimed(ctx, tx, []incident.Delivery{d}, `state = ?, reason = ?, held_until = ?, lease_owner = '', cut = 0`, state, reason, until)
+		return s.claimed(ctx, tx, []incident.Delivery{d}, `state = ?, reason = ?, held_until = ?, lease_owner = '', cut = 0`,
+			state, reason, until)
 	})
 	if err != nil {
 		return fmt.Errorf("put delivery %d back: %w", d.ID, err)

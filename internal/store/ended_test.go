@@ -14,7 +14,10 @@ import (
 )
 
 func ended(f string, end time.Time) incident.Alert {
-	return incident.Alert{Fingerprint: f, Labels: map[string]string{"a": "b"}, StartsAt: now, EndsAt: end, LastEnd: end, SeenAt: now, EndedBy: []string{"x"}}
+	return incident.Alert{
+		Fingerprint: f, Labels: map[string]string{"a": "b"}, StartsAt: now, EndsAt: end, LastEnd: end,
+		SeenAt: now, EndedBy: []string{"x"},
+	}
 }
 
 // foldEnds folds a delivery in that brought nothing but the ends of unknown alerts.
@@ -99,14 +102,16 @@ func TestEndsAreRememberedInOneOrder(t *testing.T) {
 	defer tx.Rollback() //nolint:errcheck // it is over, one way or the other
 	insert := func(f string) {
 		t.Helper()
-		_, err := tx.ExecContext(t.Context(), `INSERT INTO ended_alerts (fingerprint, ended_at, seen_at, body) VALUES ($1, 0, 0, '{}')`, f)
+		_, err := tx.ExecContext(t.Context(),
+			`INSERT INTO ended_alerts (fingerprint, ended_at, seen_at, body) VALUES ($1, 0, 0, '{}')`, f)
 		ok(t, err)
 	}
 	insert("a")
 	go func() { folded <- foldEnds(t.Context(), t, s, ended("b", now), ended("a", now)) }()
 	eventually(t, "the store waits for the first one", func() bool {
 		var n int
-		ok(t, other.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n))
+		ok(t, other.QueryRowContext(t.Context(),
+			`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n))
 		return n > 0
 	})
 	insert("b")
@@ -128,7 +133,8 @@ func TestForgettingEndsIsDoneInBatches(t *testing.T) {
 			after time.Duration
 			want  int64
 		}{{time.Minute, 0}, {2 * time.Hour, 1000}, {2 * time.Hour, 1}, {2 * time.Hour, 0}} {
-			if got, err := s.Prune(ctx, now.Add(tc.after), store.DefaultKeep); err != nil || got.Ended != tc.want || got.All() != tc.want {
+			if got, err := s.Prune(ctx, now.Add(tc.after), store.DefaultKeep); err != nil || got.Ended != tc.want ||
+				got.All() != tc.want {
 				t.Errorf("after %s: removed %+v, %v; want %d", tc.after, got, err, tc.want)
 			}
 		}

@@ -106,9 +106,12 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 		"RenewDeliveries": func(ctx context.Context) error {
 			return s.RenewDeliveries(ctx, []incident.Delivery{{ID: 1}}, now)
 		},
-		"ClaimDue":      func(ctx context.Context) error { _, err := s.ClaimDue(ctx, "me", now, time.Minute, 1); return err },
-		"ClaimMessages": func(ctx context.Context) error { _, err := s.ClaimMessages(ctx, "me", now, time.Minute, 1); return err },
-		"ClearPause":    func(ctx context.Context) error { _, err := s.ClearPause(ctx, ""); return err },
+		"ClaimDue": func(ctx context.Context) error { _, err := s.ClaimDue(ctx, "me", now, time.Minute, 1); return err },
+		"ClaimMessages": func(ctx context.Context) error {
+			_, err := s.ClaimMessages(ctx, "me", now, time.Minute, 1)
+			return err
+		},
+		"ClearPause": func(ctx context.Context) error { _, err := s.ClearPause(ctx, ""); return err },
 		"Commit": func(ctx context.Context) error {
 			return s.Commit(ctx, incident.Change{Incident: inc, Expect: inc.Version})
 		},
@@ -133,10 +136,12 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 		"Prune":        func(ctx context.Context) error { _, err := s.Prune(ctx, now, store.DefaultKeep); return err },
 		"Ready":        func(ctx context.Context) error { return s.Ready(ctx) },
 		"ReleaseClaim": func(ctx context.Context) error { return s.ReleaseClaim(ctx, "inc-1", 1, 1, now) },
-		"SaveMessage":  func(ctx context.Context) error { return s.SaveMessage(ctx, incident.Message{Incident: "inc-1"}, true) },
-		"SetPause":     func(ctx context.Context) error { return s.SetPause(ctx, incident.Pause{At: now}) },
-		"Stats":        func(ctx context.Context) error { _, err := s.Stats(ctx); return err },
-		"WritesSince":  func(ctx context.Context) error { _, err := s.WritesSince(ctx, "llama", now); return err },
+		"SaveMessage": func(ctx context.Context) error {
+			return s.SaveMessage(ctx, incident.Message{Incident: "inc-1"}, true)
+		},
+		"SetPause":    func(ctx context.Context) error { return s.SetPause(ctx, incident.Pause{At: now}) },
+		"Stats":       func(ctx context.Context) error { _, err := s.Stats(ctx); return err },
+		"WritesSince": func(ctx context.Context) error { _, err := s.WritesSince(ctx, "llama", now); return err },
 	}
 	typ := reflect.TypeFor[*store.Store]()
 	for m := range typ.Methods() {
@@ -186,10 +191,13 @@ func TestAServerThatHangsIsSaidAndComesBack(t *testing.T) {
 		return
 	}
 	proxy.Hang()
-	if err := within(t, "AddDelivery", func() error { return deliver(t.Context(), s) }); !errors.Is(err, store.ErrTimeout) {
+	if err := within(t, "AddDelivery", func() error { return deliver(t.Context(), s) }); !errors.Is(err,
+		store.ErrTimeout) {
 		t.Errorf("AddDelivery = %v, want that the database did not answer in time", err)
 	}
-	eventually(t, "the store says that nothing answers", func() bool { return reason(s.Ready(t.Context())) == "the database does not answer" })
+	eventually(t, "the store says that nothing answers", func() bool {
+		return reason(s.Ready(t.Context())) == "the database does not answer"
+	})
 	// Whoever comes now does not wait: a context that is over would be the answer otherwise.
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -229,7 +237,8 @@ func TestAReadOnlyDatabaseIsSaidAndComesBack(t *testing.T) {
 		ok(t, err)
 	}
 	do("ALTER DATABASE " + name + " SET default_transaction_read_only = on")
-	do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> " +
+		"pg_backend_pid()")
 	eventually(t, "it is said", func() bool { return reason(s.Ready(t.Context())) == "the database is read-only" })
 	if deliver(t.Context(), s) == nil {
 		t.Error("a delivery was taken")

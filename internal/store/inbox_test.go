@@ -22,7 +22,11 @@ import (
 func add(ctx context.Context, t testing.TB, s *store.Store, groups ...string) {
 	t.Helper()
 	for n, g := range groups {
-		_, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now.Add(time.Duration(n) * time.Second), Receiver: "r", GroupKey: g, Reason: fmt.Sprint(n)})
+		_, err := s.AddDelivery(ctx,
+			incident.Delivery{
+				ReceivedAt: now.Add(time.Duration(n) * time.Second), Receiver: "r", GroupKey: g,
+				Reason: fmt.Sprint(n),
+			})
 		ok(t, err)
 	}
 }
@@ -35,7 +39,9 @@ func keys(ds []incident.Delivery) []string {
 	return out
 }
 
-func claimMany(ctx context.Context, t testing.TB, s *store.Store, owner string, at time.Time, limit int) []incident.Delivery {
+func claimMany(ctx context.Context, t testing.TB, s *store.Store, owner string, at time.Time,
+	limit int,
+) []incident.Delivery {
 	t.Helper()
 	ds, err := s.ClaimDeliveries(ctx, owner, at, time.Minute, limit)
 	ok(t, err)
@@ -86,7 +92,8 @@ func TestAGroupGoesOnWithoutWhatKeepsFailing(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			s, err := store.Open(ctx, e.URL(t), store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})
+			s, err := store.Open(ctx, e.URL(t),
+				store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})
 			ok(t, err)
 			t.Cleanup(func() { ok(t, s.Close()) })
 			add(ctx, t, s, "a", "a")
@@ -164,7 +171,10 @@ func TestAClaimIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, _ string) {
 		ctx := t.Context()
-		large := incident.Delivery{ReceivedAt: now, Alerts: []incident.Alert{{Annotations: map[string]string{"a": strings.Repeat("x", 3<<20)}}}}
+		large := incident.Delivery{
+			ReceivedAt: now,
+			Alerts:     []incident.Alert{{Annotations: map[string]string{"a": strings.Repeat("x", 3<<20)}}},
+		}
 		for range 4 {
 			_, err := s.AddDelivery(ctx, large)
 			ok(t, err)

@@ -13,7 +13,8 @@ func (s *Store) insertDeliveries(ctx context.Context, tx *sql.Tx, batch []*waiti
 		return s.insertAtOnce(ctx, tx, batch)
 	}
 	for _, w := range batch {
-		res, err := s.exec(ctx, tx, `INSERT INTO deliveries (received_at, grp, size) VALUES (?, ?, ?)`, w.receivedAt, w.group, len(w.body))
+		res, err := s.exec(ctx, tx, `INSERT INTO deliveries (received_at, grp, size) VALUES (?, ?, ?)`, w.receivedAt, w.group,
+			len(w.body))
 		if err != nil {
 			return err
 		}

@@ -12,11 +12,13 @@ import (
 // writeResult is how a write ended. A dry run's was once called "drilled", and rows of older versions still say so.
 const writeResult = `CASE result WHEN 'drilled' THEN 'dry-run' ELSE result END`
 
-const writeColumns = `SELECT id, incident, step, pool, kind, target, op, drill, started_at, ended_at, ` + writeResult + ` FROM writes`
+const writeColumns = `SELECT id, incident, step, pool, kind, target, op, drill, started_at, ended_at, ` + writeResult +
+	` FROM writes`
 
 // WritesSince returns the writes of a pool that began at or after since, the oldest first, dry runs included.
 func (s *Store) WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error) {
-	return s.listWrites(ctx, writeColumns+` WHERE pool = ? AND started_at >= ? ORDER BY started_at, id`, pool, nanos(since))
+	return s.listWrites(ctx, writeColumns+` WHERE pool = ? AND started_at >= ? ORDER BY started_at, id`, pool,
+		nanos(since))
 }
 
 // OpenWrites returns the writes that were claimed and have not ended.

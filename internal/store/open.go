@@ -210,7 +210,8 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	if have > SchemaVersion {
-		return fmt.Errorf("the schema has version %d and this program knows %d: a newer vllm-medic has used this database; run that one", have, SchemaVersion)
+		return fmt.Errorf("the schema has version %d and this program knows %d: a newer vllm-medic has used this database; "+
+			"run that one", have, SchemaVersion)
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("bring the schema to version %d: %w", SchemaVersion, err)

@@ -14,19 +14,23 @@ const messageColumns = `SELECT incident, channel, ts, wanted, sent, thread_sent,
 func scanMessage(r *sql.Rows) (incident.Message, error) {
 	var m incident.Message
 	var intent, next, gaveUp int64
-	err := r.Scan(&m.Incident, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent, &m.IntentThread, &m.Attempts, &next, &m.LastError, &gaveUp, &m.Fence)
+	err := r.Scan(&m.Incident, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent, &m.IntentThread, &m.Attempts,
+		&next, &m.LastError, &gaveUp, &m.Fence)
 	m.IntentAt, m.NextAt, m.GaveUp = moment(intent), moment(next), gaveUp == 1
 	return m, err
 }
 
 // ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back
 // when something newer is wanted; one whose incident cannot be read waits with it.
-func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Message, error) {
 	s.clock.lease(lease)
 	var out []incident.Message
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var err error
-		out, err = list(ctx, s, tx, scanMessage, messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
+		out, err = list(ctx, s, tx, scanMessage,
+			messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
 			AND (gave_up = 0 OR wanted > gave_up_wanted) AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1) ORDER BY next_at, incident LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
@@ -34,7 +38,8 @@ func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, leas
 		for n := range out {
 			out[n].Fence++
 			out[n].GaveUp = false
-			if _, err := s.changed(ctx, tx, `UPDATE messages SET fence = ?, lease_until = ? WHERE incident = ?`, out[n].Fence, nanos(now.Add(lease)), out[n].Incident); err != nil {
+			if _, err := s.changed(ctx, tx, `UPDATE messages SET fence = ?, lease_until = ? WHERE incident = ?`, out[n].Fence,
+				nanos(now.Add(lease)), out[n].Incident); err != nil {
 				return err
 			}
 		}
@@ -49,9 +54,11 @@ func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, leas
 // SaveMessage keeps what became of a claimed message; what is wanted is never lowered by it. incident.ErrFenced says
 // that the claim was lost.
 func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release bool) error {
-	n, err := s.changed(ctx, s.write, `UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
+	n, err := s.changed(ctx, s.write,
+		`UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
 			last_error = ?, gave_up = ?, gave_up_wanted = ?, lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE incident = ? AND fence = ?`,
-		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError, flag(m.GaveUp), m.Wanted, flag(release), m.Incident, m.Fence)
+		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError,
+		flag(m.GaveUp), m.Wanted, flag(release), m.Incident, m.Fence)
 	if err != nil {
 		return fmt.Errorf("save the message of %s: %w", m.Incident, err)
 	}

@@ -28,7 +28,8 @@ func TestAPanicInATransactionLetsTheWriterGo(t *testing.T) {
 		}
 	})
 	broken := func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := s.changed(ctx, tx, `INSERT INTO pauses (pool, reason, by_kind, by_id, at) VALUES ('x', '', '', '', 0)`); err != nil {
+		if _, err := s.changed(ctx, tx,
+			`INSERT INTO pauses (pool, reason, by_kind, by_id, at) VALUES ('x', '', '', '', 0)`); err != nil {
 			return err
 		}
 		panic("in the middle")
@@ -44,7 +45,8 @@ func TestAPanicInATransactionLetsTheWriterGo(t *testing.T) {
 	if _, ok := errors.AsType[*rescue.PanicError](err); !ok || s.opts.Panics.Counts()[Part] != 1 {
 		t.Errorf("a panic of the committer: %v, counted %v", err, s.opts.Panics.Counts())
 	}
-	if _, err := s.AddDelivery(t.Context(), incident.Delivery{Receiver: "medic", GroupKey: "g", ReceivedAt: s.Now()}); err != nil {
+	if _, err := s.AddDelivery(t.Context(),
+		incident.Delivery{Receiver: "medic", GroupKey: "g", ReceivedAt: s.Now()}); err != nil {
 		t.Errorf("the next delivery: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func (s *Store) openPostgres(ctx context.Context, rawURL string) error {
 	s.write.SetConnMaxLifetime(connLife)
 	s.read = s.write
 	if err := s.ping(ctx, s.write); err != nil {
-		return errors.Join(fmt.Errorf("PostgreSQL at %s does not answer: %s", cfg.Host, redact.Without(err.Error(), cfg.Password)), s.write.Close())
+		return errors.Join(fmt.Errorf("PostgreSQL at %s does not answer: %s", cfg.Host,
+			redact.Without(err.Error(), cfg.Password)), s.write.Close())
 	}
 	return nil
 }
@@ -63,7 +64,8 @@ func (s *Store) limit(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, ErrTimeout) // database/sql may connect without a deadline
 	defer cancel()
 	ms := s.timeout().Milliseconds()
-	return conn.PgConn().Exec(ctx, fmt.Sprintf("SET statement_timeout = %d; SET idle_in_transaction_session_timeout = %d", ms, ms)).Close()
+	return conn.PgConn().Exec(ctx,
+		fmt.Sprintf("SET statement_timeout = %d; SET idle_in_transaction_session_timeout = %d", ms, ms)).Close()
 }
 
 // renew gives up the idle connections when the server they lead to only reads: after a failover the name leads to

@@ -45,14 +45,17 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, er
 		var err error
 		done, old := nanos(now.Add(-keep.Done)), nanos(now.Add(-keep.Incidents))
 		if out.Deliveries, err = s.changed(ctx, tx, `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
-			WHERE (state = 'done' AND received_at < ?) OR (state = 'dead' AND received_at < ?) ORDER BY id LIMIT ?)`, done, old, pruneBatch); err != nil {
+			WHERE (state = 'done' AND received_at < ?) OR (state = 'dead' AND received_at < ?) ORDER BY id LIMIT ?)`, done, old,
+			pruneBatch); err != nil {
 			return err
 		}
-		if out.Ended, err = s.changed(ctx, tx, `DELETE FROM ended_alerts WHERE fingerprint IN (SELECT fingerprint FROM ended_alerts
+		if out.Ended,
+			err = s.changed(ctx, tx, `DELETE FROM ended_alerts WHERE fingerprint IN (SELECT fingerprint FROM ended_alerts
 			WHERE seen_at < ? ORDER BY seen_at LIMIT ?)`, nanos(now.Add(-endedFor)), pruneEnded); err != nil {
 			return err
 		}
-		out.Clicks, err = s.changed(ctx, tx, `DELETE FROM clicks WHERE id IN (SELECT id FROM clicks WHERE state = 'done' AND received_at < ? ORDER BY id LIMIT ?)`, done, pruneBatch)
+		out.Clicks, err = s.changed(ctx, tx,
+			`DELETE FROM clicks WHERE id IN (SELECT id FROM clicks WHERE state = 'done' AND received_at < ? ORDER BY id LIMIT ?)`, done, pruneBatch)
 		return err
 	})
 	if err != nil {
@@ -86,13 +89,15 @@ func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, k
 	}, `SELECT id FROM incidents WHERE state = 'closed' AND closed_at > 0 AND closed_at < ?
 			AND NOT EXISTS (SELECT 1 FROM locks l WHERE l.incident = incidents.id)
 			AND NOT EXISTS (SELECT 1 FROM writes w WHERE w.incident = incidents.id AND (w.ended_at = 0 OR w.started_at >= ?))
-		ORDER BY opened_at, id LIMIT ?`+s.skipLocked(), nanos(now.Add(-keep.Incidents)), nanos(now.Add(-keep.Writes)), pruneBatch)
+		ORDER BY opened_at, id LIMIT ?`+s.skipLocked(), nanos(now.Add(-keep.Incidents)), nanos(now.Add(-keep.Writes)),
+		pruneBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
 		for _, q := range []string{
-			`DELETE FROM messages WHERE incident = ?`, `DELETE FROM writes WHERE incident = ?`, `DELETE FROM incidents WHERE id = ?`,
+			`DELETE FROM messages WHERE incident = ?`, `DELETE FROM writes WHERE incident = ?`,
+			`DELETE FROM incidents WHERE id = ?`,
 			`DELETE FROM journal WHERE incident = ?`,
 		} {
 			if _, err := s.changed(ctx, tx, q, id); err != nil {

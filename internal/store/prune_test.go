@@ -21,8 +21,12 @@ const day = 24 * time.Hour
 func closed(t *testing.T, s *store.Store, id string, at time.Time, wrote time.Time) {
 	t.Helper()
 	inc := create(t, s, id, "pool-"+id)
-	w := &incident.Write{ID: "w-" + id, Incident: id, Step: "s", Pool: inc.Pool, Kind: incident.StepReplicas, Target: "t", Op: incident.OpApply, StartedAt: wrote}
-	ok(t, s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 1, Claim: w, Entries: []incident.Entry{{Text: "said", Thread: true}}}))
+	w := &incident.Write{
+		ID: "w-" + id, Incident: id, Step: "s", Pool: inc.Pool, Kind: incident.StepReplicas, Target: "t",
+		Op: incident.OpApply, StartedAt: wrote,
+	}
+	ok(t, s.Commit(t.Context(),
+		incident.Change{Incident: inc, Expect: 1, Claim: w, Entries: []incident.Entry{{Text: "said", Thread: true}}}))
 	w.EndedAt, w.Result = wrote.Add(time.Second), incident.ResultApplied
 	inc.State, inc.ClosedAt = incident.StateClosed, at
 	ok(t, s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 2, Finish: w, Render: true}))
@@ -115,7 +119,8 @@ func TestPruningIsDoneInBatches(t *testing.T) {
 		for n := range 450 {
 			values = append(values, fmt.Sprintf("(%d, 'done')", now.Add(-8*day).UnixNano()+int64(n)))
 		}
-		_, err := raw(t, url).ExecContext(ctx, `INSERT INTO deliveries (received_at, state) VALUES `+strings.Join(values, ","))
+		_, err := raw(t, url).ExecContext(ctx,
+			`INSERT INTO deliveries (received_at, state) VALUES `+strings.Join(values, ","))
 		ok(t, err)
 		var counts []int64
 		for range 4 {
@@ -142,7 +147,11 @@ func TestDeliveriesAreForgottenWhenTheyAreDone(t *testing.T) {
 		ok(t, finish(ctx, s, finished))
 		committed, _, err := claimDelivery(ctx, s, "me", now)
 		ok(t, err)
-		ok(t, s.CommitFolded(ctx, incident.Folded{Changes: []incident.Change{{Incident: fresh("inc-a", "p")}}, Deliveries: []incident.Delivery{committed}}))
+		ok(t, s.CommitFolded(ctx,
+			incident.Folded{
+				Changes:    []incident.Change{{Incident: fresh("inc-a", "p")}},
+				Deliveries: []incident.Delivery{committed},
+			}))
 		var kept int
 		ok(t, raw(t, url).QueryRowContext(ctx, `SELECT COUNT(*) FROM delivery_bodies`).Scan(&kept))
 		if kept != 1 {
@@ -201,7 +210,10 @@ func orphan(ctx context.Context, db *sql.DB, lite bool) error {
 	if lite {
 		setup = `PRAGMA defer_foreign_keys = ON`
 	}
-	for _, q := range []string{setup, `DELETE FROM messages`, `DELETE FROM writes`, `DELETE FROM incidents WHERE id = 'inc-a'`} {
+	for _, q := range []string{
+		setup, `DELETE FROM messages`, `DELETE FROM writes`,
+		`DELETE FROM incidents WHERE id = 'inc-a'`,
+	} {
 		if _, err := tx.ExecContext(ctx, q); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}

@@ -51,7 +51,9 @@ func (s *Store) OpenIncident(ctx context.Context, pool string) (incident.Inciden
 
 // LastClosed returns the incident of a pool that was closed last, when that was not before since.
 func (s *Store) LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error) {
-	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state = 'closed' AND closed_at >= ? ORDER BY closed_at DESC LIMIT 1`, pool, nanos(since))
+	return s.one(ctx,
+		`SELECT body FROM incidents WHERE pool = ? AND state = 'closed' AND closed_at >= ? ORDER BY closed_at DESC LIMIT 1`,
+		pool, nanos(since))
 }
 
 // Incidents lists incidents without their journals, the newest first. One that cannot be read is logged and left out.
@@ -94,7 +96,8 @@ func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.In
 	for _, b := range found {
 		inc, err := decode(b.body)
 		if err != nil && s.opts.Logger == nil {
-			return nil, fmt.Errorf("incident %s: %w", b.id, err) // a reader has no log, and must not leave something out without a word
+			// a reader has no log, and must not leave something out without a word
+			return nil, fmt.Errorf("incident %s: %w", b.id, err)
 		}
 		if err != nil {
 			s.unreadable(ctx, b.id, err)

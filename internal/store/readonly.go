@@ -74,11 +74,13 @@ func (r *Reader) known(ctx context.Context) error {
 	err := r.s.row(ctx, r.s.read, []any{&have}, `SELECT MAX(version_id) FROM goose_db_version`)
 	switch {
 	case err != nil && r.s.postgres:
-		return fmt.Errorf("PostgreSQL does not answer, or no vllm-medic has used this database: %s", redact.Without(err.Error(), r.password))
+		return fmt.Errorf("PostgreSQL does not answer, or no vllm-medic has used this database: %s",
+			redact.Without(err.Error(), r.password))
 	case err != nil:
 		return fmt.Errorf("the file cannot be read, or no vllm-medic has used it: %w", err)
 	case have.Int64 != SchemaVersion:
-		return fmt.Errorf("the schema has version %d and this program reads version %d; use the vllm-medic that runs the bot", have.Int64, SchemaVersion)
+		return fmt.Errorf("the schema has version %d and this program reads version %d; use the vllm-medic that runs the bot",
+			have.Int64, SchemaVersion)
 	}
 	return nil
 }

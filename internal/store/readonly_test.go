@@ -86,7 +86,8 @@ func TestAReaderRefusesASchemaOfAnotherVersion(t *testing.T) {
 	ok(t, err)
 	_, err = db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
 	ok(t, errors.Join(err, db.Close()))
-	if _, err := store.OpenReadOnly(t.Context(), "sqlite://"+path); err == nil || !strings.Contains(err.Error(), "the schema has version 99") {
+	if _, err := store.OpenReadOnly(t.Context(), "sqlite://"+path); err == nil ||
+		!strings.Contains(err.Error(), "the schema has version 99") {
 		t.Errorf("got %v, want a refusal that names both versions", err)
 	}
 }

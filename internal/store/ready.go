@@ -80,7 +80,8 @@ func (s *commitState) end(ctx context.Context, size int, err error) {
 		s.failed.Since = before.Since
 	}
 	if before == nil || before.Reason != s.failed.Reason {
-		s.logger.ErrorContext(ctx, "the store takes no commits; deliveries are answered 503 and sent again by Alertmanager", "reason", s.failed.Reason, "err", err)
+		s.logger.ErrorContext(ctx, "the store takes no commits; deliveries are answered 503 and sent again by Alertmanager",
+			"reason", s.failed.Reason, "err", err)
 	}
 }
 
@@ -103,7 +104,10 @@ func (s *commitState) trouble(now time.Time) error {
 	defer s.mu.Unlock()
 	switch {
 	case !s.since.IsZero() && now.Sub(s.since) > s.patience:
-		return &NotReadyError{Reason: fmt.Sprintf("a commit has waited for %s", now.Sub(s.since).Round(time.Second)), Since: s.since}
+		return &NotReadyError{
+			Reason: fmt.Sprintf("a commit has waited for %s", now.Sub(s.since).Round(time.Second)),
+			Since:  s.since,
+		}
 	case s.failed != nil:
 		return s.failed
 	}
@@ -157,7 +161,8 @@ func notReady(err error) *NotReadyError {
 		e.Reason = "the database is read-only"
 	case errors.As(err, &pg) && pg.Code == diskFull:
 		e.Reason = "the disk of the database is full"
-	case errors.As(err, &pg) && pg.Code == queryCanceled, errors.Is(err, ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &pg) && pg.Code == queryCanceled, errors.Is(err, ErrTimeout),
+		errors.Is(err, context.DeadlineExceeded):
 		e.Reason, e.hangs = silent, true
 	case errors.As(err, &lite) && reasons[lite.Code()&0xff] != "":
 		e.Reason = reasons[lite.Code()&0xff]

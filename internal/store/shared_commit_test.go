@@ -144,7 +144,8 @@ func TestASenderWhoLeavesTakesTheBodyAlong(t *testing.T) {
 	if err := errors.Join(err, <-first); err != nil {
 		t.Error(err)
 	}
-	if found, err := s.ClaimDeliveries(t.Context(), "me", time.Now(), time.Minute, 10); err != nil || len(found) != 1 || found[0].GroupKey != "first" {
+	if found, err := s.ClaimDeliveries(t.Context(), "me", time.Now(), time.Minute, 10); err != nil || len(found) != 1 ||
+		found[0].GroupKey != "first" {
 		t.Errorf("stored: %v %v", found, err)
 	}
 }

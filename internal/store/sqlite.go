@@ -23,7 +23,8 @@ func (s *Store) openSQLite(ctx context.Context, path string) error {
 		return errors.New("sqlite:// needs a path")
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("the folder %s does not exist or cannot be read; create it, writable for the bot", filepath.Dir(path))
+		return fmt.Errorf("the folder %s does not exist or cannot be read; create it, writable for the bot",
+			filepath.Dir(path))
 	}
 	if err := s.lock(path); err != nil {
 		return err
@@ -57,7 +58,10 @@ func (s *Store) openFile(ctx context.Context, path string) error {
 		return err
 	}
 	busy := s.opts.Timeout / 2 // SQLite does not notice the end of a context while it waits for a lock of another process
-	q := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")", "foreign_keys(1)"}, "_txlock": {"immediate"}}
+	q := url.Values{"_pragma": {
+		"journal_mode(WAL)", "synchronous(FULL)",
+		"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")", "foreign_keys(1)",
+	}, "_txlock": {"immediate"}}
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	if s.write, err = sql.Open("sqlite", dsn); err != nil {
 		return err
@@ -103,7 +107,8 @@ func (s *Store) check(ctx context.Context, path string) error {
 	took := time.Since(begin)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		s.opts.Logger.WarnContext(ctx, "the database file is too large to be checked for damage at the start; it is used unchecked", "limit", limit,
+		s.opts.Logger.WarnContext(ctx,
+			"the database file is too large to be checked for damage at the start; it is used unchecked", "limit", limit,
 			"reason", "check it yourself: sqlite3 "+path+" 'PRAGMA quick_check'")
 		return nil
 	case err != nil:
@@ -119,8 +124,10 @@ func (s *Store) check(ctx context.Context, path string) error {
 // broken says what to do about a file that cannot be used.
 func broken(path string, err error) error {
 	var lite *sqlite.Error
-	if errors.Is(err, errDamaged) || (errors.As(err, &lite) && (lite.Code()&0xff == sqliteCorrupt || lite.Code()&0xff == sqliteNotADB)) {
-		return fmt.Errorf("%s: %w; restore a backup, save what is left with sqlite3's .recover, or move the file and its -wal away to begin with an empty store, "+
+	if errors.Is(err, errDamaged) ||
+		(errors.As(err, &lite) && (lite.Code()&0xff == sqliteCorrupt || lite.Code()&0xff == sqliteNotADB)) {
+		return fmt.Errorf("%s: %w; restore a backup, save what is left with sqlite3's .recover, or move the file and its "+
+			"-wal away to begin with an empty store, "+
 			"which knows nothing of changes that are still in force", path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -41,7 +41,8 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	var oldest int64
 	err := s.row(ctx, tx, []any{
-		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.ClicksWaiting, &out.Pauses, &out.Unreadable,
+		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.ClicksWaiting,
+		&out.Pauses, &out.Unreadable,
 	}, `SELECT
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'new'),
 		`+oldestWaiting+`,
@@ -55,10 +56,12 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		return err
 	}
 	out.OldestWaiting = moment(oldest)
-	if out.Incidents, err = s.counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents WHERE state <> 'closed' GROUP BY state`); err != nil {
+	if out.Incidents,
+		err = s.counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents WHERE state <> 'closed' GROUP BY state`); err != nil {
 		return err
 	}
-	out.Writes, err = s.counts(ctx, tx, `SELECT CASE WHEN ended_at = 0 THEN 'open' ELSE `+writeResult+` END, COUNT(*) FROM writes GROUP BY 1`)
+	out.Writes, err = s.counts(ctx, tx,
+		`SELECT CASE WHEN ended_at = 0 THEN 'open' ELSE `+writeResult+` END, COUNT(*) FROM writes GROUP BY 1`)
 	return err
 }
 

@@ -71,7 +71,10 @@ func TestDeliveriesAreTakenOnceAndInOrder(t *testing.T) {
 		ctx := t.Context()
 		want := incident.Delivery{
 			ReceivedAt: now, Receiver: "r", GroupKey: "g", Truncated: 2, Reason: "x",
-			Alerts: []incident.Alert{{Fingerprint: "f", Labels: map[string]string{"a": "<!b>"}, Firing: true, StartsAt: now, SeenAt: now}},
+			Alerts: []incident.Alert{{
+				Fingerprint: "f", Labels: map[string]string{"a": "<!b>"}, Firing: true, StartsAt: now,
+				SeenAt: now,
+			}},
 		}
 		id, err := s.AddDelivery(ctx, want)
 		ok(t, err)
@@ -196,12 +199,16 @@ func TestIncidentsComeBackAsTheyWere(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store, _ string) {
 		want := filled()
 		ok(t, s.Commit(t.Context(), incident.Change{Incident: want, Entries: []incident.Entry{
-			{At: now, Kind: incident.KindAlerts, Text: "one", By: &incident.Actor{Kind: "slack", ID: "U1"}, Step: "s", Thread: true, Data: []byte(`{"a":1}`)},
+			{
+				At: now, Kind: incident.KindAlerts, Text: "one", By: &incident.Actor{Kind: "slack", ID: "U1"}, Step: "s",
+				Thread: true, Data: []byte(`{"a":1}`),
+			},
 			{At: now, Kind: incident.KindAlerts, Text: "two"},
 		}}))
 		got, err := s.IncidentWithJournal(t.Context(), want.ID)
 		ok(t, err)
-		if len(got.Journal) != 2 || got.Journal[0].Seq != 1 || got.Journal[1].Seq != 2 || got.Journal[0].Text != "one" || string(got.Journal[0].Data) != `{"a":1}` {
+		if len(got.Journal) != 2 || got.Journal[0].Seq != 1 || got.Journal[1].Seq != 2 || got.Journal[0].Text != "one" ||
+			string(got.Journal[0].Data) != `{"a":1}` {
 			t.Errorf("journal %+v", got.Journal)
 		}
 		got.Journal = []incident.Entry{}
@@ -227,7 +234,8 @@ func TestCommitRefusesWhatIsOld(t *testing.T) {
 		if err := s.Commit(ctx, incident.Change{Incident: fresh("inc-b", "p")}); !errors.Is(err, incident.ErrPoolOpen) {
 			t.Errorf("a second open incident for the pool: %v", err)
 		}
-		if err := s.Commit(ctx, incident.Change{Incident: fresh("inc-x", "q"), Expect: 4}); !errors.Is(err, incident.ErrNotFound) {
+		if err := s.Commit(ctx, incident.Change{Incident: fresh("inc-x", "q"), Expect: 4}); !errors.Is(err,
+			incident.ErrNotFound) {
 			t.Errorf("an incident that is not there: %v", err)
 		}
 		inc.State = incident.StateClosed
@@ -245,7 +253,8 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store, _ string) {
 		ctx := t.Context()
 		create(t, s, "inc-a", "p")
-		err := s.Commit(ctx, incident.Change{Incident: fresh("inc-n", "new"), Entries: []incident.Entry{{Text: "x"}}}, incident.Change{Incident: fresh("inc-b", "p")})
+		err := s.Commit(ctx, incident.Change{Incident: fresh("inc-n", "new"), Entries: []incident.Entry{{Text: "x"}}},
+			incident.Change{Incident: fresh("inc-b", "p")})
 		if !errors.Is(err, incident.ErrPoolOpen) {
 			t.Fatalf("got %v", err)
 		}
@@ -265,13 +274,15 @@ func TestClaimsAreFenced(t *testing.T) {
 			t.Fatalf("claimed twice: %v %v", cs, err)
 		}
 		second := claimOne(t, s, now.Add(2*time.Minute))
-		if err := s.Commit(ctx, incident.Change{Incident: first.Incident, Expect: 1, Fence: first.Fence}); !errors.Is(err, incident.ErrFenced) {
+		if err := s.Commit(ctx, incident.Change{Incident: first.Incident, Expect: 1, Fence: first.Fence}); !errors.Is(err,
+			incident.ErrFenced) {
 			t.Errorf("the late holder committed: %v", err)
 		}
 		if err := s.ReleaseClaim(ctx, "inc-a", first.Fence, 1, now); !errors.Is(err, incident.ErrFenced) {
 			t.Errorf("the late holder released: %v", err)
 		}
-		ok(t, s.Commit(ctx, incident.Change{Incident: second.Incident, Expect: 1, Fence: second.Fence, DueAt: now, Release: true}))
+		ok(t, s.Commit(ctx,
+			incident.Change{Incident: second.Incident, Expect: 1, Fence: second.Fence, DueAt: now, Release: true}))
 		claimOne(t, s, now)
 	})
 }
@@ -349,7 +360,8 @@ func TestLocksAreOnTargets(t *testing.T) {
 		ok(t, s.Commit(ctx, incident.Change{Incident: a, Expect: 1, Lock: "Deployment/x/y"}))
 		ok(t, s.Commit(ctx, incident.Change{Incident: a, Expect: 2, Lock: "Deployment/x/y"}))
 		var locked *incident.LockedError
-		if err := s.Commit(ctx, incident.Change{Incident: b, Expect: 1, Lock: "Deployment/x/y"}); !errors.As(err, &locked) || locked.Incident != "inc-a" {
+		if err := s.Commit(ctx, incident.Change{Incident: b, Expect: 1, Lock: "Deployment/x/y"}); !errors.As(err, &locked) ||
+			locked.Incident != "inc-a" {
 			t.Errorf("got %v", err)
 		}
 		ok(t, s.Commit(ctx, incident.Change{Incident: b, Expect: 1, Unlock: "Deployment/x/y"}))
@@ -373,7 +385,10 @@ func TestAPauseRefusesClaimsOfItsScope(t *testing.T) {
 				inc := create(t, s, "inc-a", tc.pool)
 				p := incident.Pause{Pool: tc.scope, Reason: "freeze", By: incident.Actor{Kind: "kubernetes", ID: "anna"}, At: now}
 				ok(t, s.SetPause(t.Context(), p))
-				w := incident.Write{ID: "w1", Incident: "inc-a", Step: "s", Pool: tc.pool, Kind: incident.StepThrottle, Target: "t", Op: incident.OpApply, StartedAt: now}
+				w := incident.Write{
+					ID: "w1", Incident: "inc-a", Step: "s", Pool: tc.pool, Kind: incident.StepThrottle, Target: "t",
+					Op: incident.OpApply, StartedAt: now,
+				}
 				err := s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 1, Claim: &w})
 				var paused *incident.PausedError
 				if errors.As(err, &paused) != tc.refused {
@@ -473,9 +488,12 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, url string) {
 		ok(t, s.Close())
-		_, err := raw(t, url).ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, `+map[bool]string{true: "1", false: "true"}[strings.HasPrefix(url, "sqlite")]+`)`)
+		_, err := raw(t, url).ExecContext(t.Context(),
+			`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, `+
+				map[bool]string{true: "1", false: "true"}[strings.HasPrefix(url, "sqlite")]+`)`)
 		ok(t, err)
-		_, err = store.Open(t.Context(), url, store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})
+		_, err = store.Open(t.Context(), url,
+			store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || !strings.Contains(err.Error(), "version 99") {
 			t.Errorf("got %v", err)
 		}
@@ -497,7 +515,8 @@ func TestMessagesWaitUntilSent(t *testing.T) {
 		}
 		inc := create(t, s, "inc-a", "p")
 		take(now, 0)
-		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 1, Render: true, Entries: []incident.Entry{{Text: "t", Thread: true}}}))
+		ok(t, s.Commit(ctx,
+			incident.Change{Incident: inc, Expect: 1, Render: true, Entries: []incident.Entry{{Text: "t", Thread: true}}}))
 		m := take(now, 1)[0]
 		if m.Wanted != 2 || m.Channel != "C1" || m.Sent != 0 {
 			t.Errorf("got %+v", m)
@@ -599,7 +618,8 @@ func TestOpenRefusesClearly(t *testing.T) {
 		{"postgres://u:" + password + "@127.0.0.1:1/x?connect_timeout=2", "does not answer"},
 		{"postgres://u:" + password + "@[::bad/x", "cannot be read"},
 	} {
-		_, err := store.Open(t.Context(), tc.url, store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})
+		_, err := store.Open(t.Context(), tc.url,
+			store.Options{ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", url.PathEscape(tc.url), err, tc.want)
 		}
@@ -641,7 +661,8 @@ func TestARestartGoesOnWithoutWaitingForLeases(t *testing.T) {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
 			u := engine.URL(t)
-			s, err := store.Open(t.Context(), u, store.Options{ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler)})
+			s, err := store.Open(t.Context(), u,
+				store.Options{ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler)})
 			ok(t, err)
 			create(t, s, "inc-a", "p")
 			claimOne(t, s, now)

@@ -130,7 +130,9 @@ func (s *Store) inSnapshot(ctx context.Context, fn func(ctx context.Context, tx 
 // transact runs fn in a transaction on a connection of db. A transaction that does not end as it should takes its
 // connection with it: SQLite leaves one open whose commit it refuses, and what is written next on that connection would
 // be part of it, and lost.
-func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(ctx context.Context, tx *sql.Tx) error) error {
+func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions,
+	fn func(ctx context.Context, tx *sql.Tx) error,
+) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -146,7 +148,9 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions, f
 	return err
 }
 
-func (s *Store) transactOn(ctx context.Context, conn *sql.Conn, prepared bool, opts *sql.TxOptions, fn func(ctx context.Context, tx *sql.Tx) error) error {
+func (s *Store) transactOn(ctx context.Context, conn *sql.Conn, prepared bool, opts *sql.TxOptions,
+	fn func(ctx context.Context, tx *sql.Tx) error,
+) error {
 	tx, err := conn.BeginTx(ctx, opts)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -236,7 +240,9 @@ func (s *Store) row(ctx context.Context, db querier, dest []any, query string, a
 }
 
 // list reads every row of a query.
-func list[T any](ctx context.Context, s *Store, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, s *Store, db querier, scan func(*sql.Rows) (T, error), query string,
+	args ...any,
+) ([]T, error) {
 	ctx, cancel := s.bound(ctx, db)
 	defer cancel()
 	rows, err := s.query(ctx, db, query, args...)

@@ -77,7 +77,8 @@ func TestTextsFromOutsideAreKept(t *testing.T) {
 // A transaction may end after the store was closed.
 func TestAStoreMayBeClosedInsideATransaction(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "medic.db"), store.Options{ChannelFor: func(string) string { return "" }, Logger: (&lines{}).logger()})
+	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "medic.db"),
+		store.Options{ChannelFor: func(string) string { return "" }, Logger: (&lines{}).logger()})
 	ok(t, err)
 	store.PrepareAfterClose(t.Context(), s, "SELECT 1")
 	ok(t, s.Close())

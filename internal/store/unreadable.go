@@ -28,11 +28,14 @@ func (s *Store) unreadable(ctx context.Context, id string, err error) {
 	if !s.named.first(id) {
 		return
 	}
-	s.opts.Logger.ErrorContext(ctx, "an incident in the store cannot be read; nothing is done for it until the next start", "incident", id, "err", err,
+	s.opts.Logger.ErrorContext(ctx, "an incident in the store cannot be read; nothing is done for it until the next start",
+		"incident", id, "err", err,
 		"reason", "a newer vllm-medic may have written it; start that one")
 }
 
 // gaveUp logs a delivery whose alerts are lost to the bot.
 func (s *Store) gaveUp(ctx context.Context, id int64, reason string) {
-	s.opts.Logger.ErrorContext(ctx, "a delivery was given up; its alerts are not looked at unless Alertmanager sends them again", "delivery", id, "reason", reason)
+	s.opts.Logger.ErrorContext(ctx,
+		"a delivery was given up; its alerts are not looked at unless Alertmanager sends them again", "delivery", id,
+		"reason", reason)
 }

@@ -97,7 +97,8 @@ func TestAnUnreadableIncidentDoesNotHoldUpTheOthers(t *testing.T) {
 		}
 		r, err := store.OpenReadOnly(ctx, url)
 		ok(t, err)
-		if _, err := r.Incidents(ctx, incident.Filter{AllPools: true}); err == nil || !strings.Contains(err.Error(), "inc-bad") {
+		if _, err := r.Incidents(ctx, incident.Filter{AllPools: true}); err == nil ||
+			!strings.Contains(err.Error(), "inc-bad") {
 			t.Errorf("a reader, which logs nothing, leaves it out without a word: %v", err)
 		}
 		ok(t, r.Close())

@@ -45,8 +45,10 @@ func TestAStoreOfVersion2KeepsItsIncidents(t *testing.T) {
 		} {
 			inc, err := s.IncidentWithJournal(ctx, id)
 			ok(t, err)
-			if inc.State != want.state || inc.Version != want.version || len(inc.Alerts) != 1 || inc.Plan.Steps[0].State != want.step {
-				t.Errorf("%s: %s, version %d, %d alerts, the step %s", id, inc.State, inc.Version, len(inc.Alerts), inc.Plan.Steps[0].State)
+			if inc.State != want.state || inc.Version != want.version || len(inc.Alerts) != 1 ||
+				inc.Plan.Steps[0].State != want.step {
+				t.Errorf("%s: %s, version %d, %d alerts, the step %s", id, inc.State, inc.Version, len(inc.Alerts),
+					inc.Plan.Steps[0].State)
 			}
 			if n := int64(len(inc.Journal)); n != want.entries || inc.Journal[n-1].Seq != n {
 				t.Errorf("%s: %d entries, the last one %d, want %d", id, n, inc.Journal[n-1].Seq, want.entries)
@@ -74,7 +76,11 @@ func TestAStoreOfVersion2KeepsItsIncidents(t *testing.T) {
 			if c.Abandoned {
 				t.Errorf("%s counts as cut off", c.Incident.ID)
 			}
-			ok(t, s.Commit(ctx, incident.Change{Incident: c.Incident, Expect: c.Incident.Version, Fence: c.Fence, Entries: []incident.Entry{{Text: "on"}}, Release: true}))
+			ok(t, s.Commit(ctx,
+				incident.Change{
+					Incident: c.Incident, Expect: c.Incident.Version, Fence: c.Fence,
+					Entries: []incident.Entry{{Text: "on"}}, Release: true,
+				}))
 		}
 	})
 }
@@ -122,7 +128,11 @@ func TestAStoreOfVersion2KeepsItsInbox(t *testing.T) {
 		}
 		inc, err := s.Incident(ctx, settling)
 		ok(t, err)
-		ok(t, s.CommitFolded(ctx, incident.Folded{Deliveries: got, Changes: []incident.Change{{Incident: inc, Expect: inc.Version, DueAt: later, Sooner: true}}}))
+		ok(t, s.CommitFolded(ctx,
+			incident.Folded{
+				Deliveries: got,
+				Changes:    []incident.Change{{Incident: inc, Expect: inc.Version, DueAt: later, Sooner: true}},
+			}))
 		id, err := s.AddDelivery(ctx, incident.Delivery{ReceivedAt: later, GroupKey: "new"})
 		ok(t, err)
 		if next := claimMany(ctx, t, s, "me", later, 10); id <= got[2].ID || len(next) != 1 || next[0].ID != id {

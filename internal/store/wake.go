@@ -57,7 +57,8 @@ func (s *Store) listen(ctx context.Context) {
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
-			s.opts.Logger.WarnContext(ctx, "cannot listen to other replicas", "err", redact.Without(err.Error(), s.server.Password))
+			s.opts.Logger.WarnContext(ctx, "cannot listen to other replicas", "err",
+				redact.Without(err.Error(), s.server.Password))
 		}
 	}
 }

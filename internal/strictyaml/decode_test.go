@@ -281,8 +281,10 @@ func TestPlacesAreFoundByTheirPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"": "1:1", "pools": "2:3", "pools[0]": "2:5", "pools[0].name": "2:11", "pools[0].labels.a.b": "3:19", "pools[0].labels.a": "3:25",
-		"pools[0].nothing": "2:5", "pools[0].name.x": "2:11", "pools[7].name": "2:3", "pools[1]": "5:5", "pools[1][1]": "4:19", "pools.x": "2:3",
+		"": "1:1", "pools": "2:3", "pools[0]": "2:5", "pools[0].name": "2:11", "pools[0].labels.a.b": "3:19",
+		"pools[0].labels.a": "3:25",
+		"pools[0].nothing":  "2:5", "pools[0].name.x": "2:11", "pools[7].name": "2:3", "pools[1]": "5:5",
+		"pools[1][1]": "4:19", "pools.x": "2:3",
 	} {
 		p := v.Find(path).Problem("")
 		if got := fmt.Sprintf("%d:%d", p.Line, p.Col); got != want {
@@ -290,7 +292,8 @@ func TestPlacesAreFoundByTheirPath(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"": "1:1", "pools": "1:1", "pools[0]": "2:5", "pools[0].name": "2:5", "pools[0].labels.a.b": "3:14", "pools[0].nothing": "2:5",
+		"": "1:1", "pools": "1:1", "pools[0]": "2:5", "pools[0].name": "2:5", "pools[0].labels.a.b": "3:14",
+		"pools[0].nothing":  "2:5",
 		"pools[0].labels.c": "3:5", "pools[7]": "1:1", "pools[1][1]": "4:19",
 	} {
 		p := v.Name(path).Problem("")
@@ -348,7 +351,10 @@ func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
 		},
 		{NotThere("signal", "zebra", nil), `unknown signal "zebra"`},
 		{NotThere("signal", "zebra", make([]string, 51)), `unknown signal "zebra"`},
-		{NotOneOf("dry_run", []word{"dry-run", "observe"}), `"dry_run" is not one of dry-run, observe; did you mean "dry-run"?`},
+		{
+			NotOneOf("dry_run", []word{"dry-run", "observe"}),
+			`"dry_run" is not one of dry-run, observe; did you mean "dry-run"?`,
+		},
 		{NotOneOf("zebra", []word{"dry-run", "observe"}), `"zebra" is not one of dry-run, observe`},
 		{Twice("a"), `duplicate "a"`},
 	} {

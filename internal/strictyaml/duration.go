@@ -56,7 +56,8 @@ var (
 // shown and none is chosen.
 func durationHint(text string) string {
 	if bareNumber.MatchString(text) {
-		return fmt.Sprintf("%q has no unit; write %[2]sms for milliseconds, %[2]ss for seconds, %[2]sm for minutes", text, text)
+		return fmt.Sprintf("%q has no unit; write %[2]sms for milliseconds, %[2]ss for seconds, %[2]sm for minutes", text,
+			text)
 	}
 	if m := longUnit.FindStringSubmatch(text); m != nil {
 		short := map[string]string{

@@ -13,8 +13,10 @@ func TestDurationsAreWrittenAsPrometheusWritesThem(t *testing.T) {
 	t.Parallel()
 	pattern := regexp.MustCompile(DurationPattern)
 	for text, want := range map[string]time.Duration{
-		"0": 0, "0s": 0, "500ms": 500 * time.Millisecond, "2500ms": 2500 * time.Millisecond, "30s": 30 * time.Second, "1h30m": 90 * time.Minute,
-		"1d": 24 * time.Hour, "1d12h": 36 * time.Hour, "2w": 14 * 24 * time.Hour, "1y": 365 * 24 * time.Hour, "90m": 90 * time.Minute,
+		"0": 0, "0s": 0, "500ms": 500 * time.Millisecond, "2500ms": 2500 * time.Millisecond, "30s": 30 * time.Second,
+		"1h30m": 90 * time.Minute,
+		"1d":    24 * time.Hour, "1d12h": 36 * time.Hour, "2w": 14 * 24 * time.Hour, "1y": 365 * 24 * time.Hour,
+		"90m": 90 * time.Minute,
 		// Go writes these, and files of before have them.
 		"1.5h": 90 * time.Minute, "0.25s": 250 * time.Millisecond, "30m1h": 90 * time.Minute, "10m0s": 10 * time.Minute,
 	} {

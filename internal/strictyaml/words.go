@@ -52,8 +52,8 @@ func meant(name string, known []string) string {
 	return "; known: " + strings.Join(known, ", ")
 }
 
-// unknownField says what is wrong with a field that a struct has not. The struct says what a field was called before in a
-// tag of its own: `yaml:"revert_after" was:"lift_after"`.
+// unknownField says what is wrong with a field that a struct has not. The struct says what a field was called before in
+// a tag of its own: `yaml:"revert_after" was:"lift_after"`.
 func unknownField(name string, t reflect.Type) string {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Tag.Get("was") == name && name != "" {

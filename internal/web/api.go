@@ -1,6 +1,7 @@
 // Package web serves incidents to people: JSON with the same fields as -o json, the on-call verbs, and two pages.
 //
-// Every route asks who is there first. Answers never hold secrets; what a page shows of alerts is escaped. It is safe for concurrent use.
+// Every route asks who is there first. Answers never hold secrets; what a page shows of alerts is escaped. It is safe
+// for concurrent use.
 package web
 
 import (
@@ -55,7 +56,8 @@ type Deps struct {
 	Gate      Gate
 	// KnowsPool says whether a pool is configured.
 	KnowsPool func(name string) bool
-	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when there is nothing.
+	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when
+	// there is nothing.
 	Notice func() string
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -67,8 +69,10 @@ type Handler struct{ deps Deps }
 // New refuses a missing dependency by name.
 func New(deps Deps) (*Handler, error) {
 	for name, missing := range map[string]bool{
-		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil, "Gate": deps.Gate == nil,
-		"KnowsPool": deps.KnowsPool == nil, "Notice": deps.Notice == nil, "Logger": deps.Logger == nil, "Now": deps.Now == nil,
+		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil,
+		"Gate":      deps.Gate == nil,
+		"KnowsPool": deps.KnowsPool == nil, "Notice": deps.Notice == nil, "Logger": deps.Logger == nil,
+		"Now": deps.Now == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("web: %s is missing", name)
@@ -89,8 +93,9 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.POST("/api/v1/resume", h.resume)
 }
 
-// who checks the token of a request: a bearer token, or, to read, the password of basic authentication so that a browser can show the pages.
-// A browser sends a password by itself, also when a foreign page makes it send the request; so a password does nothing but read.
+// who checks the token of a request: a bearer token, or, to read, the password of basic authentication so that a
+// browser can show the pages. A browser sends a password by itself, also when a foreign page makes it send the request;
+// so a password does nothing but read.
 func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error) {
 	header := c.Request().Header.Get("Authorization")
 	scheme, token, _ := strings.Cut(header, " ")
@@ -110,15 +115,21 @@ func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error
 		c.Response().Header().Set("WWW-Authenticate", `Basic realm="vllm-medic: the token is the password"`)
 		return actor, echo.NewHTTPError(http.StatusUnauthorized, err.Error())
 	}
-	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its token could not be checked", "err", err)
-	return actor, echo.NewHTTPError(http.StatusServiceUnavailable, "your token could not be checked, so the request is refused; try again")
+	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its token could not be checked", "err",
+		err)
+	return actor,
+		echo.NewHTTPError(http.StatusServiceUnavailable,
+			"your token could not be checked, so the request is refused; try again")
 }
 
 func (h *Handler) list(c echo.Context) error {
 	if _, err := h.who(c, access.Read); err != nil {
 		return err
 	}
-	f := incident.Filter{State: c.QueryParam("state"), Pool: c.QueryParam("pool"), AllPools: !c.QueryParams().Has("pool"), After: c.QueryParam("after"), Limit: 50}
+	f := incident.Filter{
+		State: c.QueryParam("state"), Pool: c.QueryParam("pool"), AllPools: !c.QueryParams().Has("pool"),
+		After: c.QueryParam("after"), Limit: 50,
+	}
 	if raw := c.QueryParam("limit"); raw != "" {
 		n, err := strconv.Atoi(raw)
 		if err != nil || n < 1 {
@@ -130,7 +141,8 @@ func (h *Handler) list(c echo.Context) error {
 	case s == "all":
 		f.State = "" // the command line's word for it
 	case s != "" && s != "open" && !slices.Contains(incident.States(), s):
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("state must be open, all or one of %v", incident.States()))
+		return echo.NewHTTPError(http.StatusBadRequest,
+			fmt.Sprintf("state must be open, all or one of %v", incident.States()))
 	}
 	list, err := h.deps.Incidents.Incidents(c.Request().Context(), f)
 	if err != nil {
@@ -208,7 +220,8 @@ func (h *Handler) verb(c echo.Context) error {
 		if b.Step == "" {
 			return echo.NewHTTPError(http.StatusBadRequest, "step is required")
 		}
-		return h.act(c, incident.Decided{Decision: incident.Decision{Step: b.Step, Verb: incident.Undo, By: actor, Reason: b.Reason}})
+		return h.act(c,
+			incident.Decided{Decision: incident.Decision{Step: b.Step, Verb: incident.Undo, By: actor, Reason: b.Reason}})
 	default:
 		return echo.NewHTTPError(http.StatusNotFound, "the verbs are ack, abort, close, undo and decision")
 	}
@@ -229,7 +242,8 @@ const bodyLimit = 64 << 10
 func body(c echo.Context, into any) error {
 	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, bodyLimit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return echo.NewHTTPError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must not be longer than %d bytes", bodyLimit))
+		return echo.NewHTTPError(http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("the body must not be longer than %d bytes", bodyLimit))
 	}
 	raw = bytes.TrimSpace(raw)
 	switch {
@@ -252,7 +266,8 @@ func body(c echo.Context, into any) error {
 }
 
 func wrongBody(why string) error {
-	return echo.NewHTTPError(http.StatusBadRequest, "the body must be one small JSON object with the documented fields: "+why)
+	return echo.NewHTTPError(http.StatusBadRequest,
+		"the body must be one small JSON object with the documented fields: "+why)
 }
 
 // fail answers with what a person may read; anything else goes to the log.

@@ -57,12 +57,14 @@ func TestEveryRouteAsksWhoIsThere(t *testing.T) {
 	}
 }
 
-// A browser sends a password by itself wherever a foreign page makes it send a request. So a password shows pages and does nothing.
+// A browser sends a password by itself wherever a foreign page makes it send a request. So a password shows pages and
+// does nothing.
 func TestAPasswordOfABrowserReadsAndDoesNothing(t *testing.T) {
 	t.Parallel()
 	for _, r := range routes {
 		s := newSite(t)
-		s.always["list"], s.always["show"], s.always["pauses"] = []incident.Incident{}, incident.Incident{ID: "inc-1"}, []incident.Pause{}
+		s.always["list"], s.always["show"], s.always["pauses"] = []incident.Incident{}, incident.Incident{ID: "inc-1"},
+			[]incident.Pause{}
 		req := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
 		req.SetBasicAuth("anybody", "ada-token")
 		rec := s.send(req)
@@ -80,7 +82,8 @@ func TestOtherSchemesAreNobody(t *testing.T) {
 	s := newSite(t)
 	for _, header := range []string{
 		"ada-token", "Token ada-token", "Bearer", "Bearer ", "Basic ada-token", "Digest ada-token",
-		"Basic " + base64.StdEncoding.EncodeToString([]byte("ada-token:")), "Basic " + base64.StdEncoding.EncodeToString([]byte("ada-token")),
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("ada-token:")),
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("ada-token")),
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), get, "/api/v1/incidents", nil)
 		req.Header.Set("Authorization", header)
@@ -111,7 +114,10 @@ func TestListingPassesItsFilterOn(t *testing.T) {
 func TestAListingThatCannotBeMeantIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for _, query := range []string{"?limit=0", "?limit=-1", "?limit=many", "?limit=1e3", "?limit=99999999999999999999", "?state=opne"} {
+	for _, query := range []string{
+		"?limit=0", "?limit=-1", "?limit=many", "?limit=1e3", "?limit=99999999999999999999",
+		"?state=opne",
+	} {
 		s.refused(s.ask(get, "/api/v1/incidents"+query, "viewer-token", ""), http.StatusBadRequest)
 	}
 }
@@ -140,9 +146,12 @@ func TestTheVerbsBecomeEvents(t *testing.T) {
 		verb, body string
 		want       incident.Event
 	}{
-		{"decision", `{"step":"p1-s1","digest":"abc","decision":"approve","reason":"go","confirmed":true}`, incident.Decided{Decision: incident.Decision{
-			Step: "p1-s1", Digest: "abc", Verb: incident.Approve, By: ada, Reason: "go", Confirm: true,
-		}}},
+		{
+			"decision", `{"step":"p1-s1","digest":"abc","decision":"approve","reason":"go","confirmed":true}`,
+			incident.Decided{Decision: incident.Decision{
+				Step: "p1-s1", Digest: "abc", Verb: incident.Approve, By: ada, Reason: "go", Confirm: true,
+			}},
+		},
 		{"decision", `{"step":"p1-s1","digest":"abc","decision":"deny"}`, incident.Decided{Decision: incident.Decision{
 			Step: "p1-s1", Digest: "abc", Verb: incident.Deny, By: ada,
 		}}},
@@ -150,11 +159,15 @@ func TestTheVerbsBecomeEvents(t *testing.T) {
 		{"ack", `{}`, incident.Acked{By: ada}},
 		{"abort", `{"reason":"wrong pool"}`, incident.Aborted{By: ada, Reason: "wrong pool"}},
 		{"close", `{"reason":"looked at"}`, incident.Closed{By: ada, Reason: "looked at"}},
-		{"undo", `{"step":"p1-s1","reason":"no help"}`, incident.Decided{Decision: incident.Decision{Step: "p1-s1", Verb: incident.Undo, By: ada, Reason: "no help"}}},
+		{
+			"undo", `{"step":"p1-s1","reason":"no help"}`,
+			incident.Decided{Decision: incident.Decision{Step: "p1-s1", Verb: incident.Undo, By: ada, Reason: "no help"}},
+		},
 	} {
 		s := newSite(t)
 		s.expect("act", acted{"inc-1", tt.want}, incident.New("inc-1", "llama", incident.ModeApprove, false, now), nil)
-		if rec := s.ask(post, "/api/v1/incidents/inc-1/"+tt.verb, "ada-token", tt.body); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"id":"inc-1"`) {
+		if rec := s.ask(post, "/api/v1/incidents/inc-1/"+tt.verb, "ada-token", tt.body); rec.Code != http.StatusOK ||
+			!strings.Contains(rec.Body.String(), `"id":"inc-1"`) {
 			t.Errorf("%s: %d %s", tt.verb, rec.Code, rec.Body)
 		}
 	}
@@ -181,7 +194,10 @@ func TestBodiesThatCannotBeMeantAreRefused(t *testing.T) {
 		{"a list", decide, `[{"step":"p1-s1","digest":"d","decision":"approve"}]`, 400},
 		{"null", "ack", `null`, 400},
 		{"a form", "ack", `step=p1-s1`, 400},
-		{"too long", decide, `{"step":"p1-s1","digest":"d","decision":"approve","reason":"` + strings.Repeat("x", 64<<10) + `"}`, 413},
+		{
+			"too long", decide,
+			`{"step":"p1-s1","digest":"d","decision":"approve","reason":"` + strings.Repeat("x", 64<<10) + `"}`, 413,
+		},
 		{"too long behind", "ack", `{}` + strings.Repeat(" ", 64<<10), 413},
 		{"an unknown field", "ack", `{"force":true}`, 400},
 		{"no reason", "abort", `{}`, 400},
@@ -254,8 +270,10 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 
 func FuzzDecisionBody(f *testing.F) {
 	for _, body := range []string{
-		``, `{}`, `null`, `{"step":"p1-s1","digest":"d","decision":"approve"}`, `{"step":"p1-s1","digest":"d","decision":"deny","confirmed":true}`,
-		`{"Step":"p1-s1","DIGEST":"d","decision":"approve"}`, `{"step":"a","step":"b","digest":"d","decision":"deny"}`, `{"x":1}`, `[1]`, "\xff", `{"step":"p1-s1"}{}`,
+		``, `{}`, `null`, `{"step":"p1-s1","digest":"d","decision":"approve"}`,
+		`{"step":"p1-s1","digest":"d","decision":"deny","confirmed":true}`,
+		`{"Step":"p1-s1","DIGEST":"d","decision":"approve"}`, `{"step":"a","step":"b","digest":"d","decision":"deny"}`,
+		`{"x":1}`, `[1]`, "\xff", `{"step":"p1-s1"}{}`,
 	} {
 		f.Add(body)
 	}

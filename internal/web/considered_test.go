@@ -11,9 +11,15 @@ import (
 func TestWhatNobodyLookedAtSharesARow(t *testing.T) {
 	t.Parallel()
 	got := considered([]incident.Other{
-		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not checked: a, because x", NotEvaluated: "no Kubernetes is configured"},
+		{
+			Name: "engine-dead", Verdict: incident.Undecided, Why: "not checked: a, because x",
+			NotEvaluated: "no Kubernetes is configured",
+		},
 		{Name: "queueing", Verdict: incident.False, Why: "nobody waits"},
-		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not checked: b, because x", NotEvaluated: "no Kubernetes is configured"},
+		{
+			Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not checked: b, because x",
+			NotEvaluated: "no Kubernetes is configured",
+		},
 		{Name: "stalled", Verdict: incident.Undecided, Why: "no data"},
 	})
 	want := []consideredRow{

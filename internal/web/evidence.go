@@ -52,7 +52,8 @@ func strange(r incident.Reading) bool {
 // breakdown is a reading pod by pod, the worst first.
 type breakdown struct {
 	Title, Limit string
-	// Worst names the first pod with its value when it stands out; Mark says how: "worst", or "highest" for a signal without a bad side.
+	// Worst names the first pod with its value when it stands out; Mark says how: "worst", or "highest" for a signal
+	// without a bad side.
 	Worst, Mark string
 	// Open shows it at once: it is part of the diagnosis or beyond its threshold.
 	Open bool
@@ -91,7 +92,9 @@ const ranksLast = math.MaxInt
 // rankOf orders the breakdowns: first the readings of the diagnosis in its order, then those beyond their thresholds.
 func rankOf(inc incident.Incident, name string) int {
 	if inc.Diagnosis != nil {
-		if at := slices.IndexFunc(inc.Diagnosis.Evidence, func(c incident.Condition) bool { return c.Signal == name }); at >= 0 {
+		if at := slices.IndexFunc(inc.Diagnosis.Evidence, func(c incident.Condition) bool {
+			return c.Signal == name
+		}); at >= 0 {
 			return at
 		}
 	}

@@ -35,8 +35,8 @@ type expected struct {
 	err    error
 }
 
-// fake is everything behind the routes. It takes calls only in the order in which the test expects them, with these arguments; any other call
-// fails the test, and so does one that was expected and did not come.
+// fake is everything behind the routes. It takes calls only in the order in which the test expects them, with these
+// arguments; any other call fails the test, and so does one that was expected and did not come.
 type fake struct {
 	t testing.TB
 
@@ -121,7 +121,8 @@ func (f *fake) OpenWrites(context.Context) ([]incident.Write, error) {
 	return list, err
 }
 
-// gate knows three tokens: ada's may do everything, the viewer's may read, and for "nobody-can-tell" the question cannot be asked.
+// gate knows three tokens: ada's may do everything, the viewer's may read, and for "nobody-can-tell" the question
+// cannot be asked.
 type gate struct{}
 
 func (gate) Check(_ context.Context, token string, right access.Right) (incident.Actor, error) {
@@ -152,7 +153,8 @@ func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{fake: &fake{t: t, always: map[string]any{}}, log: &bytes.Buffer{}, echo: echo.New()}
 	h, err := web.New(web.Deps{
-		Incidents: s, Engine: s, Switch: s, Gate: gate{}, KnowsPool: func(name string) bool { return name == "llama" }, Notice: func() string { return s.notice },
+		Incidents: s, Engine: s, Switch: s, Gate: gate{}, KnowsPool: func(name string) bool { return name == "llama" },
+		Notice: func() string { return s.notice },
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Now: func() time.Time { return now },
 	})
 	if err != nil {

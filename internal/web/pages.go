@@ -36,7 +36,8 @@ func (h *Handler) listPage(c echo.Context) error {
 	if _, err := h.who(c, access.Read); err != nil {
 		return err
 	}
-	list, err := h.deps.Incidents.Incidents(c.Request().Context(), incident.Filter{AllPools: true, Limit: shownIncidents + 1})
+	list, err := h.deps.Incidents.Incidents(c.Request().Context(),
+		incident.Filter{AllPools: true, Limit: shownIncidents + 1})
 	if err != nil {
 		return h.fail(c, err)
 	}
@@ -45,7 +46,8 @@ func (h *Handler) listPage(c echo.Context) error {
 	if err != nil {
 		return h.fail(c, err)
 	}
-	return h.page(c, "list.html", map[string]any{"Incidents": shown, "More": len(list) > len(shown), "Pauses": ps, "Notice": h.deps.Notice()})
+	return h.page(c, "list.html",
+		map[string]any{"Incidents": shown, "More": len(list) > len(shown), "Pauses": ps, "Notice": h.deps.Notice()})
 }
 
 func (h *Handler) incidentPage(c echo.Context) error {
@@ -64,9 +66,11 @@ func (h *Handler) page(c echo.Context, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
 		h.deps.Logger.ErrorContext(c.Request().Context(), "a page could not be rendered", "page", name, "err", err)
-		return echo.NewHTTPError(http.StatusInternalServerError, "the page could not be rendered; the JSON is at /api/v1/incidents")
+		return echo.NewHTTPError(http.StatusInternalServerError,
+			"the page could not be rendered; the JSON is at /api/v1/incidents")
 	}
-	c.Response().Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	c.Response().Header().Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	c.Response().Header().Set("X-Content-Type-Options", "nosniff")
 	return c.HTMLBlob(http.StatusOK, b.Bytes())
 }

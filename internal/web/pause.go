@@ -12,7 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// pauseWait is how long a pause waits for the writes that were claimed before it. A write takes a second or two; one that takes longer is listed.
+// pauseWait is how long a pause waits for the writes that were claimed before it. A write takes a second or two; one
+// that takes longer is listed.
 const pauseWait = 20 * time.Second
 
 type pauseBody struct {
@@ -20,13 +21,15 @@ type pauseBody struct {
 	Reason string `json:"reason"`
 }
 
-// pauseAnswer says what a pause found. Waiting lists the writes that were claimed before it and had not ended when it answered.
+// pauseAnswer says what a pause found. Waiting lists the writes that were claimed before it and had not ended when it
+// answered.
 type pauseAnswer struct {
 	Pauses  []incident.Pause `json:"pauses"`
 	Waiting []incident.Write `json:"waiting"`
 }
 
-// pause stops writes and answers when the earlier claims in its scope have ended, or after pauseWait with those that have not.
+// pause stops writes and answers when the earlier claims in its scope have ended, or after pauseWait with those that
+// have not.
 func (h *Handler) pause(c echo.Context) error {
 	ctx := c.Request().Context()
 	actor, err := h.who(c, access.Pause)
@@ -43,7 +46,8 @@ func (h *Handler) pause(c echo.Context) error {
 	if b.Pool != "" && !h.deps.KnowsPool(b.Pool) {
 		return echo.NewHTTPError(http.StatusNotFound, "there is no such pool; nothing was paused")
 	}
-	if err := h.deps.Switch.SetPause(ctx, incident.Pause{Pool: b.Pool, Reason: b.Reason, By: actor, At: h.deps.Now()}); err != nil {
+	if err := h.deps.Switch.SetPause(ctx,
+		incident.Pause{Pool: b.Pool, Reason: b.Reason, By: actor, At: h.deps.Now()}); err != nil {
 		return h.fail(c, err)
 	}
 	waiting, err := h.drained(ctx, b.Pool)

@@ -84,7 +84,8 @@ func TestAPauseThatCannotBeMeantPausesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t) // SetPause is not expected
 	for body, code := range map[string]int{
-		``: 400, `{}`: 400, `{"reason":""}`: 400, `{"reason":" "}`: 400, `{"reason":"r","pool":"lama"}`: 404, `{"reason":"r","pools":"llama"}`: 400, `{"reason":"r"} {}`: 400,
+		``: 400, `{}`: 400, `{"reason":""}`: 400, `{"reason":" "}`: 400, `{"reason":"r","pool":"lama"}`: 404,
+		`{"reason":"r","pools":"llama"}`: 400, `{"reason":"r"} {}`: 400,
 	} {
 		s.refused(s.ask(post, "/api/v1/pause", "ada-token", body), code)
 	}

@@ -32,7 +32,8 @@ const (
 const maxAnswers = 5
 
 // tooLate is said to a person whose click was kept while nobody could handle it.
-const tooLate = "The bot was unavailable when you clicked, and the click has expired. Nothing was changed. Check the message and click again."
+const tooLate = "The bot was unavailable when you clicked, and the click has expired. Nothing was changed. Check the " +
+	"message and click again."
 
 // Part is the part of the program for whose work a panic is counted.
 const Part = "clicks"
@@ -41,12 +42,15 @@ const Part = "clicks"
 const clickTries = 3
 
 // brokenClick is said to a person whose click the program fails over.
-const brokenClick = "An internal error stopped this click, several times in a row, and it will not be tried again. Check the message for what has been recorded; the log of the bot has the details."
+const brokenClick = "An internal error stopped this click, several times in a row, and it will not be tried again. " +
+	"Check the message for what has been recorded; the log of the bot has the details."
 
-// Enqueue keeps a payload whose origin has been proven, and hands it to Run, here or in another replica. After an error the sender must not be told that
-// the click was taken. It may be called twice with the same payload: the second time changes nothing in effect.
+// Enqueue keeps a payload whose origin has been proven, and hands it to Run, here or in another replica. After an error
+// the sender must not be told that the click was taken. It may be called twice with the same payload: the second time
+// changes nothing in effect.
 func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, keepTimeout, fmt.Errorf("keeping a click took longer than %s", keepTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, keepTimeout,
+		fmt.Errorf("keeping a click took longer than %s", keepTimeout))
 	defer cancel()
 	if err := i.clicks.AddClick(ctx, i.now(), payload); err != nil {
 		return err
@@ -58,8 +62,8 @@ func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
 	return nil
 }
 
-// Run handles clicks until ctx ends, waits for those under way (InteractionsConfig.Drain), and returns nil. What is not handled then stays kept. It is
-// called once.
+// Run handles clicks until ctx ends, waits for those under way (InteractionsConfig.Drain), and returns nil. What is not
+// handled then stays kept. It is called once.
 func (i *Interactions) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -175,7 +179,8 @@ func (i *Interactions) giveUp(ctx context.Context, c incident.Click) {
 
 // refuseLate tells the person that nothing came of a click.
 func (i *Interactions) refuseLate(ctx context.Context, c incident.Click, age time.Duration) {
-	i.logger.WarnContext(ctx, "a click came too late and was not acted on", "click", c.ID, "reason", fmt.Sprintf("it is %s old", age.Round(time.Second)))
+	i.logger.WarnContext(ctx, "a click came too late and was not acted on", "click", c.ID, "reason",
+		fmt.Sprintf("it is %s old", age.Round(time.Second)))
 	if got, err := decodeClick(c.Payload); err == nil {
 		i.answer(ctx, c, Answer{Text: tooLate, ResponseURL: got.ResponseURL})
 	}
@@ -184,7 +189,8 @@ func (i *Interactions) refuseLate(ctx context.Context, c incident.Click, age tim
 // answer tells the person, unless earlier claims may have used up what Slack takes of answers to one click.
 func (i *Interactions) answer(ctx context.Context, c incident.Click, a Answer) {
 	if c.Fence > maxAnswers {
-		i.logger.WarnContext(ctx, "a click is not answered any more", "click", c.ID, "attempt", c.Fence, "reason", "the bot ended again and again while it handled it")
+		i.logger.WarnContext(ctx, "a click is not answered any more", "click", c.ID, "attempt", c.Fence, "reason",
+			"the bot ended again and again while it handled it")
 		return
 	}
 	i.respond(ctx, a)

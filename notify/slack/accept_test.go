@@ -39,7 +39,9 @@ func (s *shelf) AddClick(ctx context.Context, at time.Time, payload []byte) erro
 	return nil
 }
 
-func (s *shelf) ClaimClick(_ context.Context, _ string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
+func (s *shelf) ClaimClick(_ context.Context, _ string, now time.Time, lease time.Duration) (incident.Click, bool,
+	error,
+) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
@@ -210,7 +212,8 @@ func TestAClickIsNotAnsweredForEver(t *testing.T) {
 	f.run(f.another(InteractionsConfig{}))
 	f.shelf.age(0)
 	until(t, "the click is forgotten", func() bool { return f.shelf.waiting() == 0 })
-	if answers, err := f.WaitAnswers(t.Context(), res.ID, maxAnswers); err != nil || len(answers) != maxAnswers || len(f.desk.decisions()) != 1 {
+	if answers, err := f.WaitAnswers(t.Context(), res.ID, maxAnswers); err != nil || len(answers) != maxAnswers ||
+		len(f.desk.decisions()) != 1 {
 		t.Errorf("%d answers, %d decisions, %v", len(answers), len(f.desk.decisions()), err)
 	}
 }

@@ -22,7 +22,8 @@ func refuse(reason, text string, args ...any) *refusal {
 	return &refusal{reason: reason, text: fmt.Sprintf(text, args...)}
 }
 
-// authorise says whether the person who clicked may decide on such a step; nil means yes. Whatever cannot be found out is a no.
+// authorise says whether the person who clicked may decide on such a step; nil means yes. Whatever cannot be found out
+// is a no.
 func (i *Interactions) authorise(ctx context.Context, c click, a incident.Approvers) *refusal {
 	if r := i.allowed(ctx, c.User, a); r != nil {
 		return r
@@ -48,12 +49,14 @@ func (i *Interactions) allowed(ctx context.Context, user string, a incident.Appr
 	}
 	switch {
 	case cause != nil:
-		r := refuse("a usergroup could not be read", "Could not read the usergroup %s from Slack, so approvals are refused for now. Nothing was changed. "+
-			"Click again in a minute, or decide with `vllm-medic incidents`.", escape(unread, 40))
+		r := refuse("a usergroup could not be read",
+			"Could not read the usergroup %s from Slack, so approvals are refused for now. Nothing was changed. "+
+				"Click again in a minute, or decide with `vllm-medic incidents`.", escape(unread, 40))
 		r.err = cause
 		return r
 	case len(a.Users) == 0 && len(a.Groups) == 0:
-		return refuse("nobody may approve", "No one can approve this step: its list of approvers is empty. Nothing was changed.")
+		return refuse("nobody may approve",
+			"No one can approve this step: its list of approvers is empty. Nothing was changed.")
 	default:
 		return refuse("the user is not an approver", "You are not an approver of this step. Nothing was changed.")
 	}
@@ -63,8 +66,9 @@ func (i *Interactions) allowed(ctx context.Context, user string, a incident.Appr
 func (i *Interactions) member(ctx context.Context, c click) *refusal {
 	u, err := i.client.account(ctx, c.User)
 	if err != nil {
-		r := refuse("the user could not be looked up", "Could not read your account from Slack, so your decision was not recorded. Nothing was changed. "+
-			"Click again in a minute, or decide with `vllm-medic incidents`.")
+		r := refuse("the user could not be looked up",
+			"Could not read your account from Slack, so your decision was not recorded. Nothing was changed. "+
+				"Click again in a minute, or decide with `vllm-medic incidents`.")
 		r.err = err
 		return r
 	}
@@ -76,13 +80,14 @@ func (i *Interactions) member(ctx context.Context, c click) *refusal {
 	case u.Guest:
 		return refuse("the user is a guest", "Guests can't approve or deny. Nothing was changed.")
 	case u.Stranger || !i.sameWorkspace(c, u):
-		return refuse("the user is of another workspace", "People from other workspaces can't approve or deny here. Nothing was changed.")
+		return refuse("the user is of another workspace",
+			"People from other workspaces can't approve or deny here. Nothing was changed.")
 	}
 	return nil
 }
 
-// sameWorkspace compares the account's workspace with the one that the click came from, which was checked before. In an organisation the
-// account names the organisation, and the workspaces that it belongs to.
+// sameWorkspace compares the account's workspace with the one that the click came from, which was checked before. In an
+// organisation the account names the organisation, and the workspaces that it belongs to.
 func (i *Interactions) sameWorkspace(c click, u account) bool {
 	if c.Team != "" && u.Team == c.Team && (c.UserTeam == "" || c.UserTeam == c.Team || c.UserTeam == c.Enterprise) {
 		return true

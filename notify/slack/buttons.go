@@ -13,8 +13,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// The action ids of the buttons: the verb, and the step after a colon so that each is unique. actionConfirmed is the approval of a step that asks
-// for a confirmation of its own: its button has a dialog, so that the click is the confirmation.
+// The action ids of the buttons: the verb, and the step after a colon so that each is unique. actionConfirmed is the
+// approval of a step that asks for a confirmation of its own: its button has a dialog, so that the click is the
+// confirmation.
 const (
 	actionApprove   = "approve"
 	actionConfirmed = "approve_confirmed"
@@ -89,9 +90,11 @@ func decideButtons(inc incident.Incident, s incident.Step) []slackgo.BlockElemen
 	return []slackgo.BlockElement{yes, button(actionDeny, s.ID, value, "Deny", slackgo.StyleDefault)}
 }
 
-// undoButton is shown on a step that is in effect, as long as the incident takes an undo. It stands out when the undo is offered.
+// undoButton is shown on a step that is in effect, as long as the incident takes an undo. It stands out when the undo
+// is offered.
 func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockElement, bool) {
-	if s.State != incident.StepApplied || inc.DryRun || (inc.Active != nil && inc.Active.Step != s.ID) || !takesUndo(inc.State) {
+	if s.State != incident.StepApplied || inc.DryRun || (inc.Active != nil && inc.Active.Step != s.ID) ||
+		!takesUndo(inc.State) {
 		return nil, false
 	}
 	value, ok := buttonValue{inc.ID, s.ID, s.Digest}.encode()
@@ -113,7 +116,8 @@ func takesUndo(s incident.State) bool {
 	switch s {
 	case incident.StateDeciding, incident.StateSettling, incident.StateVerifying, incident.StateWatching:
 		return true
-	case incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateApplying, incident.StateUndoing,
+	case incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateApplying,
+		incident.StateUndoing,
 		incident.StateClosed:
 	}
 	return false
@@ -130,7 +134,8 @@ func restartDialog(s incident.Step, label string) *slackgo.ConfirmationBlockObje
 	if s.Cost != "" {
 		text += " Cost: " + s.Cost
 	}
-	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(clip(line(text), maxConfirm)), plain("Restart pods"), plain("Cancel"))
+	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(clip(line(text), maxConfirm)),
+		plain("Restart pods"), plain("Cancel"))
 	d.Style = slackgo.StyleDanger
 	return d
 }

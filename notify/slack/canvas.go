@@ -59,8 +59,8 @@ func mrkdwn(text string) *slackgo.TextBlockObject {
 	return slackgo.NewTextBlockObject(slackgo.MarkdownType, text, false, true)
 }
 
-// fit joins lines as far as they fit into most characters and says how many are left out. A single line that is too long is dropped to
-// its plain beginning, without links.
+// fit joins lines as far as they fit into most characters and says how many are left out. A single line that is too
+// long is dropped to its plain beginning, without links.
 func fit(lines []string, most int) string {
 	lines = nonEmpty(lines)
 	out, n := "", 0

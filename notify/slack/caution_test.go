@@ -25,24 +25,28 @@ func TestCautionsStandUnderTheDiagnosisAtMostThreeOfAKind(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["09-deciding-cautions"]
 	text := shownText(Render(inc, links))
-	if never, unusual := strings.Count(text, "✋ *Do not* "), strings.Count(text, "🔎 *Unusual:* "); never != 3 || unusual != 3 {
+	if never, unusual := strings.Count(text, "✋ *Do not* "),
+		strings.Count(text, "🔎 *Unusual:* "); never != 3 || unusual != 3 {
 		t.Errorf("%d and %d lines:\n%s", never, unusual, text)
 	}
 	for _, want := range []string{
 		"*Do not* raise max_num_seqs: more requests at once in a full KV cache lead to preemption\n",
-		"*Unusual:* 12 min ago: Deployment llm/llama-70b: image", "prefix caches _…and 1 more_\n", "in 15 min). _…and 2 more_", "*41 (llama-70b-6d5f-x2x7k)*",
+		"*Unusual:* 12 min ago: Deployment llm/llama-70b: image", "prefix caches _…and 1 more_\n",
+		"in 15 min). _…and 2 more_", "*41 (llama-70b-6d5f-x2x7k)*",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}
 	}
-	cause, never, unusual, plan := strings.Index(text, "The KV cache is full"), strings.Index(text, "✋"), strings.Index(text, "🔎"), strings.Index(text, "1 · Throttle")
+	cause, never, unusual, plan := strings.Index(text, "The KV cache is full"), strings.Index(text, "✋"),
+		strings.Index(text, "🔎"), strings.Index(text, "1 · Throttle")
 	if cause < 0 || never < cause || unusual < never || plan < unusual {
 		t.Errorf("the order is %d, %d, %d, %d", cause, never, unusual, plan)
 	}
 }
 
-// Symptoms of the chosen cause are named, so that nobody takes them for something that was overlooked; what does not hold is not.
+// Symptoms of the chosen cause are named, so that nobody takes them for something that was overlooked; what does not
+// hold is not.
 func TestWhatHoldsTooIsNamed(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["09-deciding-cautions"]
@@ -55,7 +59,8 @@ func TestWhatHoldsTooIsNamed(t *testing.T) {
 		{Name: "e", Verdict: incident.True},
 	}
 	text := shownText(Render(inc, links))
-	if !strings.Contains(text, "Also seen, likely a symptom: queueing, &lt;b&gt;, c, d, ") || strings.Contains(text, "idle") {
+	if !strings.Contains(text, "Also seen, likely a symptom: queueing, &lt;b&gt;, c, d, ") ||
+		strings.Contains(text, "idle") {
 		t.Errorf("shown:\n%s", text)
 	}
 }
@@ -95,17 +100,22 @@ func TestWhatNotToDoStaysAfterAStepThatDidNotHelp(t *testing.T) {
 func TestCautionsAreHarmlessAndOnOneLine(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["09-deciding-cautions"]
-	inc.Diagnosis.Never = nevers("restart <!channel> <@U0ALICE>\n<https://evil.example|click>: " + strings.Repeat("&", 500))
-	inc.Diagnosis.Unusual = []string{"2 min ago: <script>alert(1)</script>\n\n```*_~`@here " + strings.Repeat("long ", 500)}
+	inc.Diagnosis.Never = nevers("restart <!channel> <@U0ALICE>\n<https://evil.example|click>: " +
+		strings.Repeat("&", 500))
+	inc.Diagnosis.Unusual = []string{"2 min ago: <script>alert(1)</script>\n\n```*_~`@here " +
+		strings.Repeat("long ", 500)}
 	mustKeepLimits(t, inc)
 	for l := range strings.SplitSeq(shownText(Render(inc, links)), "\n") {
 		if len([]rune(l)) > 2000 {
 			t.Errorf("a line of %d characters", len([]rune(l)))
 		}
-		if strings.HasPrefix(l, "✋") && !strings.HasPrefix(l, "✋ *Do not* restart &lt;!channel&gt; &lt;@U0ALICE&gt; &lt;https://evil.example|click&gt;: &amp;") {
+		if strings.HasPrefix(l, "✋") &&
+			!strings.HasPrefix(l,
+				"✋ *Do not* restart &lt;!channel&gt; &lt;@U0ALICE&gt; &lt;https://evil.example|click&gt;: &amp;") {
 			t.Errorf("got %q", l)
 		}
-		if strings.HasPrefix(l, "🔎") && !strings.HasPrefix(l, "🔎 *Unusual:* 2 min ago: &lt;script&gt;alert(1)&lt;/script&gt; ```*_~`@here long") {
+		if strings.HasPrefix(l, "🔎") &&
+			!strings.HasPrefix(l, "🔎 *Unusual:* 2 min ago: &lt;script&gt;alert(1)&lt;/script&gt; ```*_~`@here long") {
 			t.Errorf("got %q", l)
 		}
 		if strings.ContainsAny(l, "✋🔎") && (!strings.HasSuffix(l, "…") || len([]rune(l)) > maxCaution+20) {
@@ -114,7 +124,8 @@ func TestCautionsAreHarmlessAndOnOneLine(t *testing.T) {
 	}
 }
 
-// The longer the rest, the less stands beside the cause: first what is unusual goes, then what not to do, and only then evidence.
+// The longer the rest, the less stands beside the cause: first what is unusual goes, then what not to do, and only then
+// evidence.
 func TestALongMessageDropsUnusualThenNeverThenEvidence(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["09-deciding-cautions"]
@@ -126,7 +137,8 @@ func TestALongMessageDropsUnusualThenNeverThenEvidence(t *testing.T) {
 		inc.Diagnosis.Unusual[n] = long(inc.Diagnosis.Unusual[n])
 	}
 	for n := range 3 {
-		inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence, incident.Condition{Text: fmt.Sprintf("other_%d > 1", n), Truth: incident.True})
+		inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence,
+			incident.Condition{Text: fmt.Sprintf("other_%d > 1", n), Truth: incident.True})
 	}
 	base := inc.Plan.Steps[0]
 	inc.Plan.Steps = nil
@@ -143,11 +155,13 @@ func TestALongMessageDropsUnusualThenNeverThenEvidence(t *testing.T) {
 			inc.Plan.Steps[n].Diff = strings.Repeat("d", 3*filler)
 		}
 		text := shownText(Render(inc, links))
-		unusual, never, evidence := strings.Contains(text, "🔎"), strings.Contains(text, "✋ *Do not* "), strings.Contains(text, "other_2")
+		unusual, never, evidence := strings.Contains(text, "🔎"), strings.Contains(text, "✋ *Do not* "),
+			strings.Contains(text, "other_2")
 		if unusual && !never || never && !evidence {
 			t.Fatalf("filler %d: unusual %v, never %v, evidence %v", filler, unusual, never, evidence)
 		}
-		if !never && !strings.Contains(text, "✋ <https://medic.example.com/incidents/inc-7kq2mz4a|Do not do this now>: 4 on the incident's page") {
+		if !never && !strings.Contains(text,
+			"✋ <https://medic.example.com/incidents/inc-7kq2mz4a|Do not do this now>: 4 on the incident's page") {
 			t.Fatalf("filler %d hides that there is something not to do:\n%s", filler, text)
 		}
 		if stage := fmt.Sprint(unusual, never, evidence); !seen[stage] {

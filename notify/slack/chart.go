@@ -32,7 +32,8 @@ type curve struct {
 	worst  float64
 }
 
-// curves returns the signals that can be drawn, the worst first. Only those with a threshold and a past count; nothing is made up.
+// curves returns the signals that can be drawn, the worst first. Only those with a threshold and a past count; nothing
+// is made up.
 func curves(readings map[string]incident.Reading) []curve {
 	var out []curve
 	for _, name := range slices.Sorted(maps.Keys(readings)) {
@@ -40,7 +41,10 @@ func curves(readings map[string]incident.Reading) []curve {
 		if r.Threshold == nil || !usable(*r.Threshold) || *r.Threshold <= 0 {
 			continue
 		}
-		c := curve{name: shortName(name, r), title: cmp.Or(line(r.Title), line(name)), lower: r.Direction == incident.LowerIsWorse}
+		c := curve{
+			name: shortName(name, r), title: cmp.Or(line(r.Title), line(name)),
+			lower: r.Direction == incident.LowerIsWorse,
+		}
 		for _, p := range r.Series {
 			if v := p.Value / *r.Threshold; usable(v) && !p.At.IsZero() {
 				c.points = append(c.points, incident.Point{At: p.At, Value: v})
@@ -106,8 +110,8 @@ type grid struct {
 	values [][]float64 // by curve, then by label
 }
 
-// align puts curves on one grid of at most maxPoints bins and drops every bin in which one of them has no point. When too little is
-// left, the curve with the fewest points goes, until the rest can be drawn.
+// align puts curves on one grid of at most maxPoints bins and drops every bin in which one of them has no point. When
+// too little is left, the curve with the fewest points goes, until the rest can be drawn.
 func align(cs []curve) (grid, bool) {
 	cs = slices.Clone(cs[:min(len(cs), maxSeries-1)])
 	for len(cs) > 0 {
@@ -152,7 +156,8 @@ func gridOf(cs []curve) grid {
 func roundBins(start, end time.Time, most int) (time.Time, time.Duration, int) {
 	span := end.Sub(start)
 	for _, width := range []time.Duration{
-		time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+		time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute,
+		5 * time.Minute,
 		10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 24 * time.Hour,
 	} {
 		first := start.Truncate(width)
@@ -191,8 +196,8 @@ func complete(cs []curve, binned []map[int]float64, start time.Time, width time.
 	return g
 }
 
-// chart draws each signal as a multiple of its threshold, so that they share an axis, with the threshold itself at 1. It is nil when
-// there is too little to draw.
+// chart draws each signal as a multiple of its threshold, so that they share an axis, with the threshold itself at 1.
+// It is nil when there is too little to draw.
 func chart(readings map[string]incident.Reading) *slackgo.DataVisualizationBlock {
 	g, ok := align(curves(readings))
 	if !ok {
@@ -211,7 +216,8 @@ func chart(readings map[string]incident.Reading) *slackgo.DataVisualizationBlock
 	}
 	all = append(all, series(limitName, func(int) float64 { return 1 }))
 	axis := slackgo.NewDataVisualizationAxisConfig(g.labels...).WithYLabel("times the limit").WithXLabel("UTC")
-	b := slackgo.NewDataVisualizationBlock("Signals as multiples of their limits", slackgo.NewDataVisualizationLineChart(axis, all...))
+	b := slackgo.NewDataVisualizationBlock("Signals as multiples of their limits",
+		slackgo.NewDataVisualizationLineChart(axis, all...))
 	if b.Validate() != nil {
 		return nil // the text stands in for it
 	}
@@ -229,7 +235,9 @@ func sparklines(readings map[string]incident.Reading) []string {
 		}
 		g := gridOf([]curve{c})
 		first, last := g.values[0][0], g.values[0][len(g.values[0])-1]
-		out = append(out, fmt.Sprintf("`%s` %s: %s → %s times its limit", spark(g.values[0]), escape(c.title, maxTitle), multiple(first), multiple(last)))
+		out = append(out,
+			fmt.Sprintf("`%s` %s: %s → %s times its limit", spark(g.values[0]), escape(c.title, maxTitle), multiple(first),
+				multiple(last)))
 	}
 	return out
 }

@@ -43,12 +43,16 @@ func shown(t *testing.T, readings map[string]incident.Reading) (fakeslack.Chart,
 func TestChartShowsMultiplesOfTheThreshold(t *testing.T) {
 	t.Parallel()
 	got, ok := shown(t, map[string]incident.Reading{
-		"ttft": signal("TTFT p95", 2, past(1, 2, 7)), "waiting": signal("Waiting", 10, past(5, 10, 41)), "no_limit": {Series: past(9, 9, 9)},
+		"ttft": signal("TTFT p95", 2, past(1, 2, 7)), "waiting": signal("Waiting", 10, past(5, 10, 41)),
+		"no_limit": {Series: past(9, 9, 9)},
 	})
 	want := fakeslack.Chart{
-		Title: "Signals as multiples of their limits", Type: "line", Labels: []string{"03:08", "03:09", "03:10"}, XLabel: "UTC", YLabel: "times the limit",
+		Title: "Signals as multiples of their limits", Type: "line", Labels: []string{"03:08", "03:09", "03:10"},
+		XLabel: "UTC", YLabel: "times the limit",
 		Series: []fakeslack.ChartSeries{
-			{Name: "Waiting", Values: []float64{0.5, 1, 4.1}}, {Name: "TTFT p95", Values: []float64{0.5, 1, 3.5}}, {Name: "limit", Values: []float64{1, 1, 1}},
+			{Name: "Waiting", Values: []float64{0.5, 1, 4.1}},
+			{Name: "TTFT p95", Values: []float64{0.5, 1, 3.5}},
+			{Name: "limit", Values: []float64{1, 1, 1}},
 		},
 	}
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
@@ -59,7 +63,8 @@ func TestChartShowsMultiplesOfTheThreshold(t *testing.T) {
 func TestChartLeavesOutTimesWhereASignalIsMissingAndFillsNothing(t *testing.T) {
 	t.Parallel()
 	holes := past(1, 2, math.NaN(), 4, math.Inf(1), 6)
-	got, ok := shown(t, map[string]incident.Reading{"a": signal("a", 1, past(9, 9, 9, 9, 9, 9)), "b": signal("b", 1, holes)})
+	got, ok := shown(t,
+		map[string]incident.Reading{"a": signal("a", 1, past(9, 9, 9, 9, 9, 9)), "b": signal("b", 1, holes)})
 	if !ok {
 		t.Fatal("no chart")
 	}
@@ -108,7 +113,8 @@ func TestChartKeepsTheWorstPointOfABin(t *testing.T) {
 func TestChartDropsTheSparsestSignalRatherThanEverything(t *testing.T) {
 	t.Parallel()
 	late := []incident.Point{{At: start.Add(-time.Hour), Value: 3}}
-	got, ok := shown(t, map[string]incident.Reading{"a": signal("a", 1, past(1, 2, 3, 4)), "late": signal("late", 1, late)})
+	got, ok := shown(t,
+		map[string]incident.Reading{"a": signal("a", 1, past(1, 2, 3, 4)), "late": signal("late", 1, late)})
 	if !ok || len(got.Series) != 2 || got.Series[0].Name != "a" {
 		t.Errorf("chart = %+v, %t", got, ok)
 	}
@@ -154,11 +160,13 @@ func TestSparklinesStandInForTheChart(t *testing.T) {
 	inc := asked(t, incident.ModeApprove).inc
 	r := inc.Readings["ttft_p95"]
 	// In the text is room for a title that is too long for a legend.
-	inc.Readings = map[string]incident.Reading{"ttft_p95": signal("Time to first token, 95th percentile", *r.Threshold, past(1, 7))}
+	inc.Readings = map[string]incident.Reading{"ttft_p95": signal("Time to first token, 95th percentile", *r.Threshold,
+		past(1, 7))}
 	s := newValidator(t)
 	v := Render(inc, ViewOptions{})
 	m, _ := s.s.Message("C0INCIDENTS", s.send("chat.postMessage", "", "", v.Text, v.Blocks))
-	if text := m.VisibleText(); len(m.Charts()) != 0 || !strings.Contains(text, "▂█` Time to first token, 95th percentile: 0.5 → 3.5 times its limit") {
+	if text := m.VisibleText(); len(m.Charts()) != 0 ||
+		!strings.Contains(text, "▂█` Time to first token, 95th percentile: 0.5 → 3.5 times its limit") {
 		t.Errorf("text:\n%s", text)
 	}
 }

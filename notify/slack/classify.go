@@ -45,7 +45,8 @@ func nextStep(code string) string {
 		return "The bot token has expired: turn token rotation off for the app, or set a new token."
 	case "missing_scope", "no_permission":
 		return "Add the scope to the app (deploy/slack/manifest.yaml) and install it again."
-	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "restricted_action_non_threadable_channel":
+	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
+		"restricted_action_non_threadable_channel":
 		return "The workspace does not let the app post here: ask an admin to allow it."
 	case "restricted_action_thread_locked":
 		return "The thread is locked: ask an admin to unlock it."
@@ -67,8 +68,8 @@ func ambiguous(code string) bool {
 	return false
 }
 
-// classify turns an error of slack-go into those that notify.Sink documents. posting says that the call would have shown something to
-// people, so that a lost answer is ambiguous; otherwise it can simply be made again.
+// classify turns an error of slack-go into those that notify.Sink documents. posting says that the call would have
+// shown something to people, so that a lost answer is ambiguous; otherwise it can simply be made again.
 func classify(err error, posting bool) error {
 	var limited *slackgo.RateLimitedError
 	var status slackgo.StatusCodeError
@@ -105,7 +106,10 @@ func ofStatus(s slackgo.StatusCodeError, posting bool) error {
 	case s.Code >= 500 || s.Code == http.StatusRequestTimeout:
 		return lost(err, posting)
 	}
-	return &notify.PermanentError{Err: err, Next: "Something between the bot and Slack answers: check api_url, proxies and certificates."}
+	return &notify.PermanentError{
+		Err:  err,
+		Next: "Something between the bot and Slack answers: check api_url, proxies and certificates.",
+	}
 }
 
 func ofAnswer(r slackgo.SlackErrorResponse, posting bool) error {
@@ -128,7 +132,8 @@ func neverSent(err error) bool {
 	return (errors.As(err, &op) && op.Op == "dial") || errors.As(err, &name)
 }
 
-// cause leaves the address of the call out of an error: it may hold what is not for logs. What stays says what went wrong.
+// cause leaves the address of the call out of an error: it may hold what is not for logs. What stays says what went
+// wrong.
 func cause(err error) error {
 	var at *url.Error
 	var syntax *json.SyntaxError
@@ -148,7 +153,8 @@ func refusedContent(err error) bool {
 		return false
 	}
 	switch a.code {
-	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "block_mismatch", "metadata_too_large", "invalid_metadata_format":
+	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "block_mismatch",
+		"metadata_too_large", "invalid_metadata_format":
 		return true
 	}
 	return false

@@ -213,7 +213,12 @@ func TestConfigurationHidesItsSecrets(t *testing.T) {
 		t.Error("nothing was logged")
 	}
 	mustHide(t, fmt.Sprintf("%v %+v %#v %s %v %+v %#v", c, c, c, c, i, i, i), "xoxb-secret", "sign-secret")
-	for _, bad := range []Config{{}, {Token: "xoxb-secret", APIURL: "slack.com"}, {Token: "xoxb-secret", APIURL: "ftp://xoxb-secret/"}, {Token: "xoxb-secret", APIURL: "https://%zz"}} {
+	for _, bad := range []Config{
+		{},
+		{Token: "xoxb-secret", APIURL: "slack.com"},
+		{Token: "xoxb-secret", APIURL: "ftp://xoxb-secret/"},
+		{Token: "xoxb-secret", APIURL: "https://%zz"},
+	} {
 		_, err := NewClient(bad)
 		if err == nil {
 			t.Errorf("%v was taken", bad)

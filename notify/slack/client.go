@@ -43,8 +43,8 @@ func (c Config) String() string { return fmt.Sprintf("{APIURL:%s Timeout:%s}", c
 // GoString shows the configuration without its secret.
 func (c Config) GoString() string { return c.String() }
 
-// Client calls the Web API. It obeys rate limits per method, bounds every call, follows no redirect, and its errors hold no secret and
-// are those that notify.Sink documents. It is safe for concurrent use.
+// Client calls the Web API. It obeys rate limits per method, bounds every call, follows no redirect, and its errors
+// hold no secret and are those that notify.Sink documents. It is safe for concurrent use.
 type Client struct {
 	api    *slackgo.Client
 	http   *http.Client
@@ -77,7 +77,8 @@ func NewClient(cfg Config) (*Client, error) {
 		// A redirect would carry the token to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	api := slackgo.New(cfg.Token, slackgo.OptionAPIURL(strings.TrimRight(cfg.APIURL, "/")+"/"), slackgo.OptionHTTPClient(hc))
+	api := slackgo.New(cfg.Token, slackgo.OptionAPIURL(strings.TrimRight(cfg.APIURL, "/")+"/"),
+		slackgo.OptionHTTPClient(hc))
 	return &Client{api: api, http: hc, host: u.Host, plain: u.Scheme == "http", secret: cfg.Token}, nil
 }
 

@@ -39,11 +39,18 @@ func TestASignalWithoutDataOnBothSidesIsNotCompared(t *testing.T) {
 	inc := stories(t)["20-recovered"]
 	inc.Diagnosis.Healthy = []string{"queue", "waiting", "lost"}
 	v := incident.Verification{
-		Before: map[string]incident.Reading{"queue": {Title: "Queue"}, "waiting": {Title: "Waiting", Value: &before}, "lost": {Title: "Lost", Value: &before}},
-		After:  map[string]incident.Reading{"queue": {Title: "Queue"}, "waiting": {Title: "Waiting", Value: &after}, "lost": {Title: "Lost"}},
+		Before: map[string]incident.Reading{
+			"queue": {Title: "Queue"}, "waiting": {Title: "Waiting", Value: &before},
+			"lost": {Title: "Lost", Value: &before},
+		},
+		After: map[string]incident.Reading{
+			"queue": {Title: "Queue"}, "waiting": {Title: "Waiting", Value: &after},
+			"lost": {Title: "Lost"},
+		},
 	}
 	text := strings.Join((&canvas{detail: details()[0]}).beforeAfter(inc, v), "\n")
-	if strings.Contains(text, "Queue") || !strings.Contains(text, "Waiting 40 → *0*") || !strings.Contains(text, "Lost 40 → *no data*") {
+	if strings.Contains(text, "Queue") || !strings.Contains(text, "Waiting 40 → *0*") ||
+		!strings.Contains(text, "Lost 40 → *no data*") {
 		t.Errorf("got\n%s", text)
 	}
 }
@@ -52,9 +59,11 @@ func TestAStepThatWasTriedSaysSo(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["04-deciding"]
 	inc.Plan.Steps[0].Attempt = &incident.Attempt{
-		At: time.Date(2026, 3, 1, 3, 12, 0, 0, time.UTC), Verdict: incident.VerdictWorse, UndoneBy: &incident.Actor{Kind: "slack", ID: "U0ALICE"},
+		At: time.Date(2026, 3, 1, 3, 12, 0, 0, time.UTC), Verdict: incident.VerdictWorse,
+		UndoneBy: &incident.Actor{Kind: "slack", ID: "U0ALICE"},
 	}
-	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text), "The same change was tried at 03:12 UTC: worse, rolled back by <@U0ALICE>") {
+	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(strings.NewReplacer(`\u003c`, "<",
+		`\u003e`, ">").Replace(text), "The same change was tried at 03:12 UTC: worse, rolled back by <@U0ALICE>") {
 		t.Errorf("the message does not say it:\n%s", text)
 	}
 }
@@ -63,7 +72,8 @@ func TestAdviceForAPersonIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["04-deciding"]
 	advice := strings.Repeat("look at one pod beside the others, and ", 6) + "plan capacity"
-	inc.Plan.Steps = append(inc.Plan.Steps, incident.Step{ID: "p1-s9", Kind: incident.StepManual, Title: advice, State: incident.StepProposed})
+	inc.Plan.Steps = append(inc.Plan.Steps,
+		incident.Step{ID: "p1-s9", Kind: incident.StepManual, Title: advice, State: incident.StepProposed})
 	if text := string(golden(t, Render(inc, ViewOptions{}))); !strings.Contains(text, advice) {
 		t.Errorf("the advice is cut off:\n%s", text)
 	}
@@ -72,7 +82,10 @@ func TestAdviceForAPersonIsNotCutOff(t *testing.T) {
 func TestWhatManyPoolsDoNotHaveIsNoGap(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["04-deciding"]
-	inc.Readings = map[string]incident.Reading{"gpu": {Title: "GPU busy", Optional: true}, "queue": {Title: "Queue"}, "spec": {Title: "Drafts", Optional: true, Error: "timeout"}}
+	inc.Readings = map[string]incident.Reading{
+		"gpu": {Title: "GPU busy", Optional: true}, "queue": {Title: "Queue"},
+		"spec": {Title: "Drafts", Optional: true, Error: "timeout"},
+	}
 	got := strings.Join((&canvas{detail: details()[0]}).gaps(inc), "\n")
 	if want := "⚠️ No data: Queue\n⚠️ Drafts could not be read: timeout"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -84,12 +97,21 @@ func TestWhatNobodyLookedAtIsOneLine(t *testing.T) {
 	inc := stories(t)["04-deciding"]
 	inc.Others = []incident.Other{
 		{Name: "stalled", Verdict: incident.Undecided, Why: "no data for prompt_tokens_rate"},
-		{Name: "engine-dead", Verdict: incident.Undecided, Why: "not looked at: recent_crashes, because no Kubernetes is configured", NotEvaluated: "no Kubernetes is configured"},
-		{Name: "oom-at-batch-expansion", Verdict: incident.Undecided, Why: "not looked at: recent_gpu_ooms, because no Kubernetes is configured", NotEvaluated: "no Kubernetes is configured"},
+		{
+			Name: "engine-dead", Verdict: incident.Undecided,
+			Why:          "not looked at: recent_crashes, because no Kubernetes is configured",
+			NotEvaluated: "no Kubernetes is configured",
+		},
+		{
+			Name: "oom-at-batch-expansion", Verdict: incident.Undecided,
+			Why:          "not looked at: recent_gpu_ooms, because no Kubernetes is configured",
+			NotEvaluated: "no Kubernetes is configured",
+		},
 	}
 	text := string(golden(t, Render(inc, ViewOptions{})))
 	for _, want := range []string{
-		"Not checked (no Kubernetes is configured): engine dead, oom at batch expansion", "Can't rule out stalled (no data for prompt_tokens_rate)",
+		"Not checked (no Kubernetes is configured): engine dead, oom at batch expansion",
+		"Can't rule out stalled (no data for prompt_tokens_rate)",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("the message does not say once: %s\n%s", want, text)

@@ -17,9 +17,11 @@ const (
 	maxPages = 10
 )
 
-// Find looks for a message of ours, or a thread entry when entrySeq is not 0, that was posted at or after oldest. A nil error promises
-// that all of the channel since then was seen.
-func (s *Sink) Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (string, bool, error) {
+// Find looks for a message of ours, or a thread entry when entrySeq is not 0, that was posted at or after oldest. A nil
+// error promises that all of the channel since then was seen.
+func (s *Sink) Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64,
+	oldest time.Time,
+) (string, bool, error) {
 	me, err := s.client.identity(ctx)
 	if err != nil {
 		return "", false, err
@@ -40,10 +42,14 @@ func (s *Sink) Find(ctx context.Context, channel, parentTS, incidentID string, e
 		}
 		cursor = next
 	}
-	return "", false, fmt.Errorf("slack: more than %d messages since %s; the search was stopped", pageSize*maxPages, oldest.UTC().Format(time.RFC3339))
+	return "", false,
+		fmt.Errorf("slack: more than %d messages since %s; the search was stopped", pageSize*maxPages,
+			oldest.UTC().Format(time.RFC3339))
 }
 
-func (s *Sink) page(ctx context.Context, channel, parentTS, cursor string, oldest time.Time) (page []slackgo.Message, next string, err error) {
+func (s *Sink) page(ctx context.Context, channel, parentTS, cursor string, oldest time.Time) (page []slackgo.Message,
+	next string, err error,
+) {
 	if parentTS != "" {
 		err = s.client.repeat(ctx, "conversations.replies", func(ctx context.Context) error {
 			var err error
@@ -58,7 +64,8 @@ func (s *Sink) page(ctx context.Context, channel, parentTS, cursor string, oldes
 	}
 	err = s.client.repeat(ctx, "conversations.history", func(ctx context.Context) error {
 		h, err := s.client.api.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-			ChannelID: channel, Cursor: cursor, Inclusive: true, Limit: pageSize, Oldest: stamp(oldest), IncludeAllMetadata: true,
+			ChannelID: channel, Cursor: cursor, Inclusive: true, Limit: pageSize, Oldest: stamp(oldest),
+			IncludeAllMetadata: true,
 		})
 		if err != nil {
 			return err

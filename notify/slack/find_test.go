@@ -28,7 +28,8 @@ func TestFindSeesOnlyItsOwnMessage(t *testing.T) {
 			if got, found, err := w.sink.Find(t.Context(), channel, "", s.inc.ID, 0, oldest); !found || err != nil || got != ts {
 				t.Errorf("Find = %q, %t, %v; want %q", got, found, err, ts)
 			}
-			if _, found, err := w.sink.Find(t.Context(), channel, "", s.inc.ID, 0, time.Now().Add(time.Hour)); found || err != nil {
+			if _, found, err := w.sink.Find(t.Context(), channel, "", s.inc.ID, 0, time.Now().Add(time.Hour)); found ||
+				err != nil {
 				t.Errorf("found %t, %v although it is older", found, err)
 			}
 			e := incident.Entry{Seq: 4, Text: "An entry."}
@@ -38,7 +39,9 @@ func TestFindSeesOnlyItsOwnMessage(t *testing.T) {
 			if err := w.sink.Reply(t.Context(), channel, ts, s.inc, e); err != nil {
 				t.Fatal(err)
 			}
-			if got, found, err := w.sink.Find(t.Context(), channel, ts, s.inc.ID, 4, oldest); !found || err != nil || got != w.Thread(channel, ts)[0].TS {
+			if got, found,
+				err := w.sink.Find(t.Context(), channel, ts, s.inc.ID, 4, oldest); !found || err != nil ||
+				got != w.Thread(channel, ts)[0].TS {
 				t.Errorf("Find of the entry = %q, %t, %v", got, found, err)
 			}
 			if _, found, _ := w.sink.Find(t.Context(), channel, ts, s.inc.ID, 14, oldest); found {
@@ -92,7 +95,8 @@ func TestFindDoesNotSayNoWhenItCannotLook(t *testing.T) {
 		for range pageSize*maxPages + 1 {
 			w.PostAs("U0BOB", channel, "chatter", "")
 		}
-		if _, _, err := w.sink.Find(t.Context(), channel, "", "inc-1", 0, time.Now().Add(-time.Minute)); kind(err) != "transient" {
+		if _, _, err := w.sink.Find(t.Context(), channel, "", "inc-1", 0,
+			time.Now().Add(-time.Minute)); kind(err) != "transient" {
 			t.Errorf("%v is %s", err, kind(err))
 		}
 	})

@@ -31,12 +31,13 @@ func (a Answer) LogValue() slog.Value { return slog.StringValue(a.String()) }
 
 // String leaves the address out.
 func (a Answer) String() string {
-	return fmt.Sprintf("{Incident:%s Step:%s User:%s Decided:%t Reason:%s}", a.Incident, a.Step, a.User, a.Decided, a.Reason)
+	return fmt.Sprintf("{Incident:%s Step:%s User:%s Decided:%t Reason:%s}", a.Incident, a.Step, a.User, a.Decided,
+		a.Reason)
 }
 
-// Handle takes one interaction payload whose origin has been proven (by signature, or by the Socket Mode connection), checks it in the
-// order that contracts with Slack demand, and records the decision. It may be called twice with the same payload: the second time changes
-// nothing. It never fails; what went wrong is in the Answer.
+// Handle takes one interaction payload whose origin has been proven (by signature, or by the Socket Mode connection),
+// checks it in the order that contracts with Slack demand, and records the decision. It may be called twice with the
+// same payload: the second time changes nothing. It never fails; what went wrong is in the Answer.
 func (i *Interactions) Handle(ctx context.Context, payload []byte) Answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.cfg.Timeout, fmt.Errorf("the click took longer than %s", i.cfg.Timeout))
 	defer cancel()
@@ -59,16 +60,18 @@ func (i *Interactions) Handle(ctx context.Context, payload []byte) Answer {
 	}
 	if no != nil {
 		a.Text, a.Reason = no.text, no.reason
-		i.logger.InfoContext(ctx, "a click changed nothing", "incident", a.Incident, "step", a.Step, "user", a.User, "reason", no.reason, "err", no.err)
+		i.logger.InfoContext(ctx, "a click changed nothing", "incident", a.Incident, "step", a.Step, "user", a.User, "reason",
+			no.reason, "err", no.err)
 		return a
 	}
 	a.Decided, a.Text = true, confirmation(inc, d)
-	i.logger.InfoContext(ctx, "a decision was taken", "incident", a.Incident, "step", a.Step, "user", a.User, "decision", d.Verb)
+	i.logger.InfoContext(ctx, "a decision was taken", "incident", a.Incident, "step", a.Step, "user", a.User, "decision",
+		d.Verb)
 	return a
 }
 
-// check goes through everything that must hold before a decision is passed on. The order matters: nothing of an incident is told to
-// somebody who clicked from elsewhere.
+// check goes through everything that must hold before a decision is passed on. The order matters: nothing of an
+// incident is told to somebody who clicked from elsewhere.
 func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.Incident, incident.Decision, *refusal) {
 	var none incident.Incident
 	if no := i.origin(ctx, c); no != nil {
@@ -118,7 +121,8 @@ func verbOf(action string) (verb incident.Verb, confirmed, known bool) {
 	return "", false, false
 }
 
-// origin checks app and workspace. The app's id is only compared when it is configured: the signature proves the app as well.
+// origin checks app and workspace. The app's id is only compared when it is configured: the signature proves the app as
+// well.
 func (i *Interactions) origin(ctx context.Context, c click) *refusal {
 	if i.cfg.AppID != "" && c.App != i.cfg.AppID {
 		return refuse("another app", "This button belongs to another app. Nothing was changed.")
@@ -127,7 +131,8 @@ func (i *Interactions) origin(ctx context.Context, c click) *refusal {
 	if team == "" && enterprise == "" {
 		me, err := i.client.identity(ctx)
 		if err != nil {
-			no := refuse("the own workspace is not known", "Could not ask Slack which workspace this bot belongs to. Nothing was changed. Click again in a minute.")
+			no := refuse("the own workspace is not known",
+				"Could not ask Slack which workspace this bot belongs to. Nothing was changed. Click again in a minute.")
 			no.err = err
 			return no
 		}
@@ -158,9 +163,11 @@ func (i *Interactions) place(ctx context.Context, c click, id string) *refusal {
 	case c.Private || c.Channel != m.Channel:
 		return refuse("another channel", "This is not the incident's channel. Nothing was changed. Decide in that channel.")
 	case m.TS == "":
-		return refuse("the message is not known yet", "This message is still being posted. Nothing was changed. Try again in a moment.")
+		return refuse("the message is not known yet",
+			"This message is still being posted. Nothing was changed. Try again in a moment.")
 	case c.MessageTS != m.TS:
-		return refuse("another message", "This message is out of date. Nothing was changed. Use the latest one for this incident.")
+		return refuse("another message",
+			"This message is out of date. Nothing was changed. Use the latest one for this incident.")
 	}
 	return nil
 }
@@ -194,7 +201,8 @@ func notTaken(err error) *refusal {
 		r.err = err
 		return r
 	}
-	r := refuse("the decision could not be stored", "Could not store your decision. If the message does not change within a minute, click again.")
+	r := refuse("the decision could not be stored",
+		"Could not store your decision. If the message does not change within a minute, click again.")
 	r.err = err
 	return r
 }

@@ -23,8 +23,8 @@ const maxBody = 1 << 20
 
 // Decider takes decisions in.
 type Decider interface {
-	// Decide records a decision and returns the incident as it is then. *incident.RefusedError carries the text for the person. It may be
-	// called twice: the second time is refused or changes nothing.
+	// Decide records a decision and returns the incident as it is then. *incident.RefusedError carries the text for the
+	// person. It may be called twice: the second time is refused or changes nothing.
 	Decide(ctx context.Context, incidentID string, d incident.Decision) (incident.Incident, error)
 }
 
@@ -43,8 +43,8 @@ type Approvers func(pool string, kind incident.StepKind) incident.Approvers
 type InteractionsConfig struct {
 	// SigningSecret proves requests.
 	SigningSecret string
-	// AppID, Team and Enterprise are compared with the click's. An empty AppID is not compared, because the signature is the app's own. When
-	// Team and Enterprise are both empty, the workspace of the bot token is the only one.
+	// AppID, Team and Enterprise are compared with the click's. An empty AppID is not compared, because the signature is
+	// the app's own. When Team and Enterprise are both empty, the workspace of the bot token is the only one.
 	AppID, Team, Enterprise string
 	// GroupsFor is how long the members of a usergroup are remembered (2 m).
 	GroupsFor time.Duration
@@ -56,7 +56,8 @@ type InteractionsConfig struct {
 	Workers int
 	// Window is how long after a click something may still come of it (5 m, which is how old a signature of Slack may be).
 	Window time.Duration
-	// Lease is how long a claim on a click holds (1 m), Sweep how often is looked for clicks of a process that is gone (2 s).
+	// Lease is how long a claim on a click holds (1 m), Sweep how often is looked for clicks of a process that is gone (2
+	// s).
 	Lease, Sweep time.Duration
 	// Drain is how long clicks under way may still take when Run is told to stop (10 s).
 	Drain time.Duration
@@ -64,7 +65,8 @@ type InteractionsConfig struct {
 
 // LogValue shows the configuration without its secrets.
 func (c InteractionsConfig) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("app", c.AppID), slog.String("team", c.Team), slog.String("enterprise", c.Enterprise))
+	return slog.GroupValue(slog.String("app", c.AppID), slog.String("team", c.Team),
+		slog.String("enterprise", c.Enterprise))
 }
 
 // String shows the configuration without its secrets.
@@ -96,12 +98,13 @@ type InteractionsDeps struct {
 	Logger    *slog.Logger
 	// Panics logs and counts what was caught; nil only catches.
 	Panics *rescue.Log
-	// Now is the time that clicks and their claims are told in; nil is time.Now. Those who work on one store of clicks must agree about it.
+	// Now is the time that clicks and their claims are told in; nil is time.Now. Those who work on one store of clicks
+	// must agree about it.
 	Now func() time.Time
 }
 
-// Interactions takes the clicks on our buttons. It is the http.Handler for Slack's interactivity URL; Run does the work. Handle is what
-// other transports call. It is safe for concurrent use.
+// Interactions takes the clicks on our buttons. It is the http.Handler for Slack's interactivity URL; Run does the
+// work. Handle is what other transports call. It is safe for concurrent use.
 type Interactions struct {
 	cfg       InteractionsConfig
 	client    *Client
@@ -119,8 +122,8 @@ type Interactions struct {
 	broken string // the store's last error
 }
 
-// NewInteractions returns Interactions, or an error that names everything that is missing. Without a signing secret ServeHTTP takes
-// nothing, which is right for Socket Mode.
+// NewInteractions returns Interactions, or an error that names everything that is missing. Without a signing secret
+// ServeHTTP takes nothing, which is right for Socket Mode.
 func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactions, error) {
 	var errs []error
 	for _, need := range []struct {
@@ -142,21 +145,24 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	if cfg.GroupsFor < 0 || cfg.Timeout < 0 || cfg.Workers < 0 || cfg.Window < 0 || cfg.Lease < 0 || cfg.Sweep < 0 || cfg.Drain < 0 {
+	if cfg.GroupsFor < 0 || cfg.Timeout < 0 || cfg.Workers < 0 || cfg.Window < 0 || cfg.Lease < 0 || cfg.Sweep < 0 ||
+		cfg.Drain < 0 {
 		errs = append(errs, errors.New("slack interactions: no number may be negative"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return &Interactions{
-		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks, approvers: deps.Approvers,
-		logger: deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor}, wake: make(chan struct{}, cfg.Workers),
+		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks,
+		approvers: deps.Approvers,
+		logger:    deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor},
+		wake: make(chan struct{}, cfg.Workers),
 	}, nil
 }
 
-// ServeHTTP answers 200 to every request that Slack signed, as soon as the click is kept: the work is done by Run, because Slack waits three seconds
-// only. It answers 503 when the click cannot be kept, which Slack shows to the person, 401 to a bad or old signature, 413 to a body that is too large,
-// 405 to other methods.
+// ServeHTTP answers 200 to every request that Slack signed, as soon as the click is kept: the work is done by Run,
+// because Slack waits three seconds only. It answers 503 when the click cannot be kept, which Slack shows to the
+// person, 401 to a bad or old signature, 413 to a body that is too large, 405 to other methods.
 func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -195,7 +201,8 @@ func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // errSignature is deliberately silent about what was wrong with a signature.
 var errSignature = errors.New("bad, missing or old signature")
 
-// verify checks the signature over the raw body; NewSecretsVerifier holds the window of five minutes and compares in constant time.
+// verify checks the signature over the raw body; NewSecretsVerifier holds the window of five minutes and compares in
+// constant time.
 func (i *Interactions) verify(header http.Header, body []byte) error {
 	if i.cfg.SigningSecret == "" {
 		return errSignature
@@ -222,6 +229,7 @@ func (i *Interactions) respond(ctx context.Context, a Answer) {
 		return
 	}
 	if err := i.client.respond(ctx, a.ResponseURL, a.Text); err != nil {
-		i.logger.WarnContext(ctx, "a private answer could not be delivered", "incident", a.Incident, "step", a.Step, "err", err)
+		i.logger.WarnContext(ctx, "a private answer could not be delivered", "incident", a.Incident, "step", a.Step, "err",
+			err)
 	}
 }

@@ -146,9 +146,10 @@ func TestAllowedPersonDecides(t *testing.T) {
 			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
 		},
 		{
-			name: "by group", user: "U0BOB", action: "approve:p1-s3", want: "Approved", approvers: incident.Approvers{Groups: []string{"S0ONCALL"}},
-			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc },
-			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
+			name: "by group", user: "U0BOB", action: "approve:p1-s3", want: "Approved",
+			approvers: incident.Approvers{Groups: []string{"S0ONCALL"}},
+			inc:       func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc },
+			decision:  incident.Decision{Step: "p1-s3", Verb: incident.Approve},
 		},
 		{
 			name: "deny", user: "U0ALICE", action: "deny:p1-s1", want: "Denied: *Throttle",
@@ -189,7 +190,8 @@ func TestAllowedPersonDecides(t *testing.T) {
 				t.Errorf("answer = %q, want %q in it", got, tt.want)
 			}
 			got := f.desk.decisions()
-			if len(got) != 1 || got[0].Step != tt.decision.Step || got[0].Verb != tt.decision.Verb || got[0].Confirm != tt.decision.Confirm {
+			if len(got) != 1 || got[0].Step != tt.decision.Step || got[0].Verb != tt.decision.Verb ||
+				got[0].Confirm != tt.decision.Confirm {
 				t.Fatalf("decisions = %+v", got)
 			}
 			if by := (incident.Actor{Kind: "slack", ID: tt.user}); got[0].By != by {
@@ -210,7 +212,8 @@ func TestSecondClickAndReplayChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]fakeslack.ClickRequest{
-		"second click": f.request("U0BOB", "approve:p1-s3"), "other button": f.request("U0BOB", "deny:p1-s3"), "replay": {Replay: first.ID},
+		"second click": f.request("U0BOB", "approve:p1-s3"), "other button": f.request("U0BOB", "deny:p1-s3"),
+		"replay": {Replay: first.ID},
 	} {
 		if got := f.click(c); !strings.Contains(got, "Already approved by <@U0ALICE>") {
 			t.Errorf("%s: answer = %q", name, got)
@@ -263,7 +266,11 @@ func TestUndoOfAnEarlierStepOutlivesItsPlan(t *testing.T) {
 	s := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false)
 	diagnosis := diagnosisOf()
 	diagnosis.Name = "other_cause"
-	s.do(time.Minute, incident.Investigated{Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()}, Healthy: incident.False}).
+	s.do(time.Minute,
+		incident.Investigated{
+			Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()},
+			Healthy: incident.False,
+		}).
 		do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
 	if len(s.inc.AppliedEarlier) != 1 {
 		t.Fatalf("applied earlier: %+v", s.inc.AppliedEarlier)

@@ -11,8 +11,8 @@ import (
 // (docs.slack.dev/reference/block-kit; contracts are checked against test/fakeslack).
 const (
 	maxBlocks = 50
-	// maxTotal bounds all text of one message. Slack documents no number; its staff names 12,000 with a buffer (slackapi/bolt-js#2509), and
-	// a message of 11,341 was once refused.
+	// maxTotal bounds all text of one message. Slack documents no number; its staff names 12,000 with a buffer
+	// (slackapi/bolt-js#2509), and a message of 11,341 was once refused.
 	maxTotal   = 10000
 	maxSection = 2900  // of 3000
 	maxHeader  = 145   // of 150

@@ -30,7 +30,10 @@ func newValidator(t *testing.T, links ...string) validator {
 // send posts or updates what was rendered and returns the timestamp.
 func (v validator) send(method, ts, threadTS string, text string, blocks []slackgo.Block) string {
 	v.t.Helper()
-	body, err := json.Marshal(map[string]any{"channel": "C0INCIDENTS", "text": text, "blocks": blocks, "ts": ts, "thread_ts": threadTS})
+	body, err := json.Marshal(map[string]any{
+		"channel": "C0INCIDENTS", "text": text, "blocks": blocks, "ts": ts,
+		"thread_ts": threadTS,
+	})
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -72,7 +75,8 @@ func mustKeepLimits(t *testing.T, inc incident.Incident) {
 	for _, opts := range []ViewOptions{{}, {NoChart: true}, {Brief: true, NoChart: true}} {
 		v := Render(inc, opts)
 		n, err := size(v.Blocks)
-		if err != nil || n > maxTotal || len(v.Blocks) > maxBlocks || len(v.Blocks) == 0 || utf8.RuneCountInString(v.Text) > maxText {
+		if err != nil || n > maxTotal || len(v.Blocks) > maxBlocks || len(v.Blocks) == 0 ||
+			utf8.RuneCountInString(v.Text) > maxText {
 			t.Fatalf("size %d (%v), %d blocks, text of %d", n, err, len(v.Blocks), utf8.RuneCountInString(v.Text))
 		}
 		if !strings.HasSuffix(v.Text, reference(inc.ID, 0)) {
@@ -89,13 +93,15 @@ func mustKeepLimits(t *testing.T, inc incident.Incident) {
 	mustBeTame(t, s.s)
 }
 
-// mustOfferDecisions holds that no button is missing from a question because of its size, and that none is shown without one.
+// mustOfferDecisions holds that no button is missing from a question because of its size, and that none is shown
+// without one.
 func mustOfferDecisions(t *testing.T, inc incident.Incident, m fakeslack.Message) {
 	t.Helper()
 	want := map[string]string{}
 	if inc.State == incident.StateDeciding && inc.Pool != "" && inc.HealthySince.IsZero() {
 		for _, s := range planned(inc) {
-			if s.State == incident.StepProposed && s.Executable() && s.ID != inc.UndoOffered && (inc.Active == nil || inc.Active.Step != s.ID) {
+			if s.State == incident.StepProposed && s.Executable() && s.ID != inc.UndoOffered &&
+				(inc.Active == nil || inc.Active.Step != s.ID) {
 				want["deny:"+s.ID] = s.ID
 			}
 		}
@@ -205,7 +211,8 @@ func TestLargestIncidentStillOffersItsDecisions(t *testing.T) {
 	huge := strings.Repeat("&", 3000)
 	inc := asked(t, incident.ModeApprove, batchStep()).inc
 	inc.Pool, inc.Note, inc.Dialect = huge, huge, huge
-	inc.Diagnosis.Summary, inc.Diagnosis.Never, inc.Diagnosis.Unusual = huge, slices.Repeat([]incident.Never{{Why: huge}}, 20), slices.Repeat([]string{huge}, 20)
+	inc.Diagnosis.Summary, inc.Diagnosis.Never, inc.Diagnosis.Unusual = huge,
+		slices.Repeat([]incident.Never{{Why: huge}}, 20), slices.Repeat([]string{huge}, 20)
 	for n := range inc.Diagnosis.Evidence {
 		inc.Diagnosis.Evidence[n].Text, inc.Diagnosis.Evidence[n].Seen, inc.Diagnosis.Evidence[n].Threshold = huge, huge, huge
 	}

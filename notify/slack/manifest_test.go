@@ -65,7 +65,9 @@ func TestManifestKeepsSlacksLimits(t *testing.T) {
 	if len(m.Display.Name) > 35 || len(m.Display.About) > 140 || len(m.Features.Bot.Name) > 80 || m.Metadata.Major != 1 {
 		t.Errorf("display: %+v, bot: %+v", m.Display, m.Features.Bot)
 	}
-	if !m.Settings.Interactivity.On || m.Settings.Interactivity.URL != "https://vllm-medic.example.com/api/v1/slack/interactions" || m.Settings.Socket || m.Settings.Rotation {
+	if !m.Settings.Interactivity.On ||
+		m.Settings.Interactivity.URL != "https://vllm-medic.example.com/api/v1/slack/interactions" || m.Settings.Socket ||
+		m.Settings.Rotation {
 		t.Errorf("settings: %+v", m.Settings)
 	}
 	for _, s := range m.OAuth.Scopes.Optional {
@@ -75,8 +77,8 @@ func TestManifestKeepsSlacksLimits(t *testing.T) {
 	}
 }
 
-// TestManifestAsksForTheScopesThatTheCodeUsesAndNoOther makes every call with exactly the manifest's scopes, and then shows for each scope
-// that something fails without it.
+// TestManifestAsksForTheScopesThatTheCodeUsesAndNoOther makes every call with exactly the manifest's scopes, and then
+// shows for each scope that something fails without it.
 func TestManifestAsksForTheScopesThatTheCodeUsesAndNoOther(t *testing.T) {
 	t.Parallel()
 	scopes := readManifest(t).OAuth.Scopes.Bot

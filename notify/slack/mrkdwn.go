@@ -14,8 +14,8 @@ import (
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// clean drops what a reader cannot see and what turns the direction of text around, and keeps line ends. Foreign text goes through it
-// before anything else.
+// clean drops what a reader cannot see and what turns the direction of text around, and keeps line ends. Foreign text
+// goes through it before anything else.
 func clean(s string) string {
 	if len(s) > maxRaw {
 		s = s[:maxRaw]
@@ -92,7 +92,8 @@ func fence(s string, lines, most int) string {
 	return out
 }
 
-// link is a live link of our own making; without a target, or with one that is too long, it is only the label. Label must be escaped.
+// link is a live link of our own making; without a target, or with one that is too long, it is only the label. Label
+// must be escaped.
 func link(target, label string) string {
 	if target == "" || label == "" || len(target) > maxURL || strings.ContainsAny(target, "<>| \n") {
 		return label
@@ -120,8 +121,8 @@ func who(a incident.Actor) string {
 	}
 }
 
-// sentence shows one whose people are values: its text is escaped, its people are mentioned. Only they are: an alert that says
-// "slack:U0123" must not call anybody.
+// sentence shows one whose people are values: its text is escaped, its people are mentioned. Only they are: an alert
+// that says "slack:U0123" must not call anybody.
 func sentence(spans []present.Span, most int) string {
 	var b strings.Builder
 	room := most
@@ -157,7 +158,8 @@ func oneLine(s string) string {
 }
 
 // unlink breaks bare URLs and @channel with a zero-width space, where Slack would make them live.
-var unlink = strings.NewReplacer("://", ":\u200b//", "@channel", "@\u200bchannel", "@here", "@\u200bhere", "@everyone", "@\u200beveryone")
+var unlink = strings.NewReplacer("://", ":\u200b//", "@channel", "@\u200bchannel", "@here", "@\u200bhere", "@everyone",
+	"@\u200beveryone")
 
 // defuse makes foreign text harmless in text that is not verbatim: the top-level text and private answers.
 func defuse(s string, most int) string {

@@ -75,7 +75,10 @@ func TestFitCountsWhatIsLeftOut(t *testing.T) {
 
 func TestLinkRefusesTargetsThatWouldBreakIt(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", "https://a|b", "https://a>b", "https://a b", "https://" + strings.Repeat("a", maxURL)} {
+	for _, bad := range []string{
+		"", "https://a|b", "https://a>b", "https://a b",
+		"https://" + strings.Repeat("a", maxURL),
+	} {
 		if got := link(bad, "label"); got != "label" {
 			t.Errorf("link(%q) = %q", bad, got)
 		}
@@ -88,7 +91,10 @@ func TestLinkRefusesTargetsThatWouldBreakIt(t *testing.T) {
 func TestOnlyPeopleWhoAreValuesAreMentioned(t *testing.T) {
 	t.Parallel()
 	alice := incident.Actor{Kind: "slack", ID: "U0ALICE"}
-	spans := present.Spans(incident.Note{Kind: incident.NoteDenied, By: alice, Step: "Scale <2> to 3", Why: "\x00 slack:U0BOSS says so"})
+	spans := present.Spans(incident.Note{
+		Kind: incident.NoteDenied, By: alice, Step: "Scale <2> to 3",
+		Why: "\x00 slack:U0BOSS says so",
+	})
 	for most, want := range map[int]string{
 		200: "<@U0ALICE> denied: Scale &lt;2&gt; to 3. Reason: slack:U0BOSS says so",
 		30:  "<@U0ALICE> denied: Scale &lt;…",
@@ -98,7 +104,11 @@ func TestOnlyPeopleWhoAreValuesAreMentioned(t *testing.T) {
 			t.Errorf("%d: sentence = %q, want %q", most, got, want)
 		}
 	}
-	for _, a := range []incident.Actor{{Kind: "slack", ID: "!channel"}, {Kind: "slack", ID: "U0 <@U1>"}, {Kind: "kubernetes", ID: "<@U0ALICE>"}} {
+	for _, a := range []incident.Actor{
+		{Kind: "slack", ID: "!channel"},
+		{Kind: "slack", ID: "U0 <@U1>"},
+		{Kind: "kubernetes", ID: "<@U0ALICE>"},
+	} {
 		if got := who(a); strings.Contains(got, "<") {
 			t.Errorf("who(%v) = %q", a, got)
 		}

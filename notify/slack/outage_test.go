@@ -24,7 +24,9 @@ type outbox struct {
 
 func (o *outbox) complete() bool { return o.m.Wanted <= o.m.Sent && o.thread <= o.m.ThreadSent }
 
-func (o *outbox) ClaimMessages(_ context.Context, _ string, now time.Time, _ time.Duration, _ int) ([]incident.Message, error) {
+func (o *outbox) ClaimMessages(_ context.Context, _ string, now time.Time, _ time.Duration, _ int) ([]incident.Message,
+	error,
+) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.m.GaveUp || o.complete() || o.m.NextAt.After(now) {
@@ -53,8 +55,10 @@ func (o oneIncident) IncidentWithJournal(context.Context, string) (incident.Inci
 func TestOutagesLeaveOneMessageAndOneThread(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]fakeslack.Fault{
-		"cut after": {DropAfter: true}, "cut before": {DropBefore: true}, "500 and done": {HTTPStatus: 500, Performed: true}, "503": {HTTPStatus: 503},
-		"internal_error and done": {Error: "internal_error", Performed: true}, "rate limit": {HTTPStatus: 429, RetryAfter: time.Second},
+		"cut after": {DropAfter: true}, "cut before": {DropBefore: true}, "500 and done": {HTTPStatus: 500, Performed: true},
+		"503":                     {HTTPStatus: 503},
+		"internal_error and done": {Error: "internal_error", Performed: true},
+		"rate limit":              {HTTPStatus: 429, RetryAfter: time.Second},
 	} {
 		for skip := range 3 {
 			t.Run(fmt.Sprintf("%s at call %d", name, skip+1), func(t *testing.T) {
@@ -68,7 +72,8 @@ func TestOutagesLeaveOneMessageAndOneThread(t *testing.T) {
 					}
 				}
 				now := time.Now()
-				d, err := notify.New(notify.Config{Owner: "me", Now: func() time.Time { return now }}, o, oneIncident{inc}, w.sink, w.log)
+				d, err := notify.New(notify.Config{Owner: "me", Now: func() time.Time { return now }}, o, oneIncident{inc}, w.sink,
+					w.log)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -22,7 +22,8 @@ func (m mined) Incident(context.Context, string) (incident.Incident, error) {
 	panic("nil map")
 }
 
-// A click that the program fails over is tried some times, because a decision must not be lost over a hiccup. Then the person is told, and the workers go on.
+// A click that the program fails over is tried some times, because a decision must not be lost over a hiccup. Then the
+// person is told, and the workers go on.
 func TestAClickThatPanicsIsGivenUpAndSaid(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// click is what is needed of a block_actions payload. It is decoded with own types: slack-go's refuse a whole payload for one block they
-// do not know, and take an incomplete one without a word.
+// click is what is needed of a block_actions payload. It is decoded with own types: slack-go's refuse a whole payload
+// for one block they do not know, and take an incomplete one without a word.
 type click struct {
 	App           string
 	Team          string // empty on an installation for a whole organisation
@@ -63,8 +63,9 @@ func decodeClick(payload []byte) (click, error) {
 	}
 	a := p.Actions[0]
 	c := click{
-		App: p.App, User: p.User.ID, UserTeam: p.User.TeamID, Channel: p.Container.ChannelID, MessageTS: p.Container.MessageTS,
-		Private: p.Container.Ephemeral, Action: a.ActionID, Value: a.Value, ResponseURL: p.ResponseURL,
+		App: p.App, User: p.User.ID, UserTeam: p.User.TeamID, Channel: p.Container.ChannelID,
+		MessageTS: p.Container.MessageTS,
+		Private:   p.Container.Ephemeral, Action: a.ActionID, Value: a.Value, ResponseURL: p.ResponseURL,
 	}
 	if p.Team != nil {
 		c.Team = p.Team.ID

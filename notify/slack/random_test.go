@@ -12,9 +12,12 @@ import (
 
 // nasty are texts as an attacker, or an unlucky label, would write them.
 var nasty = []string{
-	"", " ", "x", "<!channel>", "<!here|x>", "<@U0ALICE>", "<#C0INCIDENTS>", "<https://evil.example|click>", "https://evil.example/a?b=c&d", "@channel @here @everyone",
-	"&lt;!channel&gt;", "*bold* _it_ ~s~ `code`", "```\nfence", "line\nbreak\r\n\ttab", "\u202eright to left", "\x00\x07", "\xff\xfe broken", "🔥🧯👩‍👩‍👧‍👧", "<!subteam^S0ONCALL>",
-	"mailto:a@b.c", "<mailto:a@b.c|mail>", strings.Repeat("&", 5000), strings.Repeat("long ", 2000), strings.Repeat("<", 30000), strings.Repeat("line\n", 400), "]] > | ^ <", "<!date^1^{time}|x>",
+	"", " ", "x", "<!channel>", "<!here|x>", "<@U0ALICE>", "<#C0INCIDENTS>", "<https://evil.example|click>",
+	"https://evil.example/a?b=c&d", "@channel @here @everyone",
+	"&lt;!channel&gt;", "*bold* _it_ ~s~ `code`", "```\nfence", "line\nbreak\r\n\ttab", "\u202eright to left", "\x00\x07",
+	"\xff\xfe broken", "🔥🧯👩‍👩‍👧‍👧", "<!subteam^S0ONCALL>",
+	"mailto:a@b.c", "<mailto:a@b.c|mail>", strings.Repeat("&", 5000), strings.Repeat("long ", 2000),
+	strings.Repeat("<", 30000), strings.Repeat("line\n", 400), "]] > | ^ <", "<!date^1^{time}|x>",
 	"slack:U0ALICE approved", "[inc-1/3]", "absent", "0", "256", "8192 → 4096",
 }
 
@@ -62,8 +65,10 @@ func several[T any](c chaos, most int, one func() T) []T {
 
 func (c chaos) reading() incident.Reading {
 	r := incident.Reading{
-		Signal: c.text(), Title: c.text(), Unit: incident.Unit(pick(c, "seconds", "ratio", "count", c.text())), Query: c.text(), Error: pick(c, "", "", c.text()),
-		Direction: pick(c, incident.HigherIsWorse, incident.LowerIsWorse, incident.Neutral, ""), Bound: pick(c, incident.Exact, incident.AtMost, incident.AtLeast),
+		Signal: c.text(), Title: c.text(), Unit: incident.Unit(pick(c, "seconds", "ratio", "count", c.text())),
+		Query: c.text(), Error: pick(c, "", "", c.text()),
+		Direction: pick(c, incident.HigherIsWorse, incident.LowerIsWorse, incident.Neutral, ""),
+		Bound:     pick(c, incident.Exact, incident.AtMost, incident.AtLeast),
 	}
 	if c.IntN(4) > 0 {
 		r.Value = new(c.float())
@@ -84,7 +89,10 @@ func (c chaos) readings() map[string]incident.Reading {
 }
 
 func (c chaos) actor() incident.Actor {
-	return incident.Actor{Kind: pick(c, "slack", "kubernetes", "policy", "bot", c.text()), ID: pick(c, "U0ALICE", c.text())}
+	return incident.Actor{
+		Kind: pick(c, "slack", "kubernetes", "policy", "bot", c.text()),
+		ID:   pick(c, "U0ALICE", c.text()),
+	}
 }
 
 func (c chaos) value() incident.Value {
@@ -93,7 +101,8 @@ func (c chaos) value() incident.Value {
 
 func (c chaos) step(id string) incident.Step {
 	s := incident.Step{
-		ID: id, Digest: pick(c, "abcdef012345", c.text()), Kind: pick(c, append(incident.StepKinds(), incident.StepKind(c.text()))...), Title: c.text(), Why: c.text(),
+		ID: id, Digest: pick(c, "abcdef012345", c.text()),
+		Kind: pick(c, append(incident.StepKinds(), incident.StepKind(c.text()))...), Title: c.text(), Why: c.text(),
 		Target: incident.Target{
 			Kind: c.text(), Namespace: c.text(), Name: c.text(), Field: c.text(), Setting: c.text(), Container: c.text(),
 		},
@@ -102,19 +111,28 @@ func (c chaos) step(id string) incident.Step {
 		Cost: c.text(), Speed: c.text(), Risk: c.text(), Reason: c.text(),
 		Needs: incident.Needs{Confirm: c.IntN(2) == 0, Restart: c.IntN(2) == 0, Approvals: c.IntN(4)},
 		State: pick(
-			c, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
-			incident.StepRefused, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone, incident.StepReverted, "odd",
+			c, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepProposed, incident.StepApproved,
+			incident.StepDenied, incident.StepExpired, incident.StepSuperseded,
+			incident.StepRefused, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing,
+			incident.StepUndone, incident.StepReverted, "odd",
 		),
 		RevertAfter: time.Duration(c.Int64N(1e13)), AppliedAt: c.time(), Approvals: several(c, 8, c.actor),
 		Guardrails: several(c, 14, func() incident.Guardrail {
-			return incident.Guardrail{Name: c.text(), Verdict: pick(c, incident.GuardPass, incident.GuardShrink, incident.GuardPass, incident.GuardVerdict("")), Reason: c.text()}
+			return incident.Guardrail{
+				Name:    c.text(),
+				Verdict: pick(c, incident.GuardPass, incident.GuardShrink, incident.GuardPass, incident.GuardVerdict("")),
+				Reason:  c.text(),
+			}
 		}),
 	}
 	if c.IntN(5) == 0 {
 		s.Guardrails = append(s.Guardrails, incident.Guardrail{Name: "x", Verdict: incident.GuardRefuse, Reason: c.text()})
 	}
 	if c.IntN(3) == 0 {
-		s.Verification = &incident.Verification{Verdict: pick(c, incident.VerdictWorse, incident.Verdict(c.text())), Why: c.text(), Before: c.readings(), After: c.readings(), At: c.time()}
+		s.Verification = &incident.Verification{
+			Verdict: pick(c, incident.VerdictWorse, incident.Verdict(c.text())),
+			Why:     c.text(), Before: c.readings(), After: c.readings(), At: c.time(),
+		}
 	}
 	return s
 }
@@ -126,29 +144,45 @@ func (c chaos) steps(prefix string, most int) []incident.Step {
 
 func (c chaos) incident() incident.Incident {
 	inc := incident.Incident{
-		ID: "inc-abc", Pool: pick(c, "llama", "llama", c.text()), State: pick(c, incident.StateDeciding, pick(c, append(incident.States(), "odd")...)), DryRun: c.IntN(3) == 0,
-		Note: c.text(), OpenedAt: c.time(), ClosedAt: c.time(), Reopened: c.IntN(3), ReadAt: c.time(), Dialect: c.text(), Readings: c.readings(),
-		HealthySince: pick(c, time.Time{}, time.Time{}, time.Time{}, c.time()), MuteReason: pick(c, incident.NotMuted, incident.MutedDenied, incident.MutedExpired, incident.MutedDryRun),
+		ID: "inc-abc", Pool: pick(c, "llama", "llama", c.text()),
+		State: pick(c, incident.StateDeciding, pick(c, append(incident.States(), "odd")...)), DryRun: c.IntN(3) == 0,
+		Note: c.text(), OpenedAt: c.time(), ClosedAt: c.time(), Reopened: c.IntN(3), ReadAt: c.time(), Dialect: c.text(),
+		Readings:     c.readings(),
+		HealthySince: pick(c, time.Time{}, time.Time{}, time.Time{}, c.time()),
+		MuteReason:   pick(c, incident.NotMuted, incident.MutedDenied, incident.MutedExpired, incident.MutedDryRun),
 		Alerts: several(c, 30, func() incident.Alert {
 			return incident.Alert{
-				Fingerprint: c.text(), Firing: c.IntN(2) == 0, Labels: map[string]string{"alertname": c.text(), "severity": c.text(), "instance": c.text(), "pod": c.text()},
+				Fingerprint: c.text(), Firing: c.IntN(2) == 0,
+				Labels:      map[string]string{"alertname": c.text(), "severity": c.text(), "instance": c.text(), "pod": c.text()},
 				Annotations: map[string]string{"summary": c.text(), "description": c.text()},
 			}
 		}),
 		Others: several(c, 5, func() incident.Other {
 			return incident.Other{Name: c.text(), Verdict: incident.Undecided, Why: c.text()}
 		}),
-		Cluster: incident.Cluster{Error: pick(c, "", c.text()), Workload: incident.WorkloadRef{Kind: c.text(), Namespace: c.text(), Name: c.text()}, Autoscaler: c.text()},
+		Cluster: incident.Cluster{
+			Error:    pick(c, "", c.text()),
+			Workload: incident.WorkloadRef{Kind: c.text(), Namespace: c.text(), Name: c.text()}, Autoscaler: c.text(),
+		},
 		Decisions: several(c, 8, func() incident.Decision {
-			return incident.Decision{Step: fmt.Sprintf("p1-s%d", 1+c.IntN(4)), Verb: pick(c, incident.Approve, incident.Deny), By: c.actor(), At: c.time(), Reason: c.text()}
+			return incident.Decision{
+				Step: fmt.Sprintf("p1-s%d", 1+c.IntN(4)), Verb: pick(c, incident.Approve, incident.Deny),
+				By: c.actor(), At: c.time(), Reason: c.text(),
+			}
 		}),
 		AppliedEarlier: c.steps("p0", 5), UndoOffered: pick(c, "", "p1-s1", "p0-s1", "none"),
 	}
 	if c.IntN(4) > 0 {
 		inc.Diagnosis = &incident.Diagnosis{
-			Summary: c.text(), Name: c.text(), Doc: c.text(), Healthy: several(c, 8, c.text), Never: several(c, 6, func() incident.Never { return incident.Never{Change: c.text(), Knob: c.text(), Why: c.text()} }), Unusual: several(c, 8, c.text),
+			Summary: c.text(), Name: c.text(), Doc: c.text(), Healthy: several(c, 8, c.text),
+			Never: several(c, 6, func() incident.Never {
+				return incident.Never{Change: c.text(), Knob: c.text(), Why: c.text()}
+			}), Unusual: several(c, 8, c.text),
 			Evidence: several(c, 15, func() incident.Condition {
-				return incident.Condition{Text: c.text(), Truth: pick(c, incident.True, incident.Undecided, incident.False), Signal: c.text(), Seen: c.text(), Threshold: c.text()}
+				return incident.Condition{
+					Text: c.text(), Truth: pick(c, incident.True, incident.Undecided, incident.False),
+					Signal: c.text(), Seen: c.text(), Threshold: c.text(),
+				}
 			}),
 		}
 	}
@@ -157,8 +191,10 @@ func (c chaos) incident() incident.Incident {
 	}
 	if c.IntN(3) == 0 {
 		inc.Active = &incident.Active{
-			Step: pick(c, "p1-s1", "p0-s1", "none"), Op: pick(c, incident.OpApply, incident.OpUndo), By: c.actor(), Why: c.text(), SettleUntil: c.time(),
-			Phase: pick(c, incident.PhaseRecheck, incident.PhaseClaimed, incident.PhaseRollout, incident.PhaseSettle, incident.PhaseVerify, "odd"), WorseInRow: c.IntN(2), Readings: c.IntN(3),
+			Step: pick(c, "p1-s1", "p0-s1", "none"), Op: pick(c, incident.OpApply, incident.OpUndo), By: c.actor(),
+			Why: c.text(), SettleUntil: c.time(),
+			Phase: pick(c, incident.PhaseRecheck, incident.PhaseClaimed, incident.PhaseRollout, incident.PhaseSettle,
+				incident.PhaseVerify, "odd"), WorseInRow: c.IntN(2), Readings: c.IntN(3),
 		}
 	}
 	if c.IntN(4) == 0 {

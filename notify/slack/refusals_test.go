@@ -84,10 +84,12 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 			prepare: func(_ *office, c *fakeslack.ClickRequest) { c.TeamID, c.UserTeamID = "T0OTHER", "T0OTHER" },
 		},
 		{
-			name: "another workspace than configured", user: "U0ALICE", cfg: InteractionsConfig{Team: "T0CONFIGURED"}, want: "another workspace",
+			name: "another workspace than configured", user: "U0ALICE", cfg: InteractionsConfig{Team: "T0CONFIGURED"},
+			want: "another workspace",
 		},
 		{
-			name: "another organisation", user: "U0ALICE", cfg: InteractionsConfig{Team: "T0FAKE", Enterprise: "E0OURS"}, want: "another workspace",
+			name: "another organisation", user: "U0ALICE", cfg: InteractionsConfig{Team: "T0FAKE", Enterprise: "E0OURS"},
+			want:    "another workspace",
 			prepare: func(_ *office, c *fakeslack.ClickRequest) { c.EnterpriseID = "E0OTHER" },
 		},
 		{
@@ -108,12 +110,27 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 			name: "message not known yet", user: "U0ALICE", want: "still being posted",
 			prepare: func(f *office, c *fakeslack.ClickRequest) { c.MessageTS = f.desk.msg.TS; f.desk.msg.TS = "" },
 		},
-		{name: "value of another incident", user: "U0ALICE", prepare: value(`{"i":"inc-other","s":"p1-s3","d":"x"}`), want: "Unknown incident"},
-		{name: "value with more in it", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"x","to":"9"}`), want: "Unknown action"},
+		{
+			name: "value of another incident", user: "U0ALICE", prepare: value(`{"i":"inc-other","s":"p1-s3","d":"x"}`),
+			want: "Unknown incident",
+		},
+		{
+			name: "value with more in it", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"x","to":"9"}`),
+			want: "Unknown action",
+		},
 		{name: "value that is no JSON", user: "U0ALICE", prepare: value("approve"), want: "Unknown action"},
-		{name: "value with something behind", user: "U0ALICE", prepare: value(`{"i":"a","s":"b","d":"c"}{}`), want: "Unknown action"},
-		{name: "step that is not there", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p9-s9","d":"x"}`), want: "plan changed"},
-		{name: "digest of another plan", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"000000000000"}`), want: "plan changed"},
+		{
+			name: "value with something behind", user: "U0ALICE", prepare: value(`{"i":"a","s":"b","d":"c"}{}`),
+			want: "Unknown action",
+		},
+		{
+			name: "step that is not there", user: "U0ALICE", prepare: value(`{"i":"inc-7kq2mz4a","s":"p9-s9","d":"x"}`),
+			want: "plan changed",
+		},
+		{
+			name: "digest of another plan", user: "U0ALICE",
+			prepare: value(`{"i":"inc-7kq2mz4a","s":"p1-s3","d":"000000000000"}`), want: "plan changed",
+		},
 		{
 			name: "refused step", user: "U0ALICE", want: "This step is blocked",
 			prepare: func(f *office, c *fakeslack.ClickRequest) {

@@ -14,8 +14,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/notify"
 )
 
-// respond answers a click privately and leaves the message as it is. A lost answer is not repeated: seeing it twice is worse than not
-// at all, and the message itself shows what happened.
+// respond answers a click privately and leaves the message as it is. A lost answer is not repeated: seeing it twice is
+// worse than not at all, and the message itself shows what happened.
 func (c *Client) respond(ctx context.Context, responseURL, text string) error {
 	if err := c.trusted(responseURL); err != nil {
 		return err
@@ -39,13 +39,17 @@ func (c *Client) respond(ctx context.Context, responseURL, text string) error {
 			return err
 		}
 		if resp.StatusCode != http.StatusOK {
-			return &notify.PermanentError{Err: fmt.Errorf("HTTP status %d", resp.StatusCode), Next: "Nothing is to be done: the click is too old to be answered."}
+			return &notify.PermanentError{
+				Err:  fmt.Errorf("HTTP status %d", resp.StatusCode),
+				Next: "Nothing is to be done: the click is too old to be answered.",
+			}
 		}
 		return nil
 	})
 }
 
-// trusted refuses addresses that Slack does not hand out. The address comes from a signed payload; this holds should that ever fail.
+// trusted refuses addresses that Slack does not hand out. The address comes from a signed payload; this holds should
+// that ever fail.
 func (c *Client) trusted(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || u.User != nil {

@@ -17,8 +17,8 @@ const (
 	patience = 3 * time.Second
 )
 
-// repeat makes a call that may be made any number of times, and makes it again on failures that pass by themselves. The error is the last
-// real one, also when ctx ends in between.
+// repeat makes a call that may be made any number of times, and makes it again on failures that pass by themselves. The
+// error is the last real one, also when ctx ends in between.
 func (c *Client) repeat(ctx context.Context, method string, call func(context.Context) error) error {
 	var last error
 	attempt := func(ctx context.Context) error {

@@ -71,14 +71,15 @@ func (s *Sink) Update(ctx context.Context, channel, ts string, inc incident.Inci
 func (s *Sink) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
 	blocks, text := renderEntry(inc, e)
 	return s.client.once(ctx, "chat.postMessage", func(ctx context.Context) error {
-		_, _, err := s.client.api.PostMessageContext(ctx, channel, slackgo.MsgOptionTS(ts), slackgo.MsgOptionText(text, false),
+		_, _, err := s.client.api.PostMessageContext(ctx, channel, slackgo.MsgOptionTS(ts),
+			slackgo.MsgOptionText(text, false),
 			slackgo.MsgOptionBlocks(blocks...), quiet(), metadata(inc.ID, e.Seq))
 		return err
 	})
 }
 
-// simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart, then shorter, then as text. A
-// refused message was not shown, so that this cannot double it.
+// simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart, then shorter,
+// then as text. A refused message was not shown, so that this cannot double it.
 func (s *Sink) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
 	full := s.view
 	refused := s.chartless.Load()
@@ -96,14 +97,18 @@ func (s *Sink) simplify(ctx context.Context, inc incident.Incident, send func([]
 		if n == 3 {
 			v = textOnly(inc, s.view)
 		}
-		if err = send([]slackgo.MsgOption{slackgo.MsgOptionText(v.Text, false), slackgo.MsgOptionBlocks(v.Blocks...)}); !refusedContent(err) {
+		if err = send([]slackgo.MsgOption{
+			slackgo.MsgOptionText(v.Text, false),
+			slackgo.MsgOptionBlocks(v.Blocks...),
+		}); !refusedContent(err) {
 			if n == 1 && err == nil {
 				now := time.Now() // counted from by the monotonic clock, which nobody sets
 				s.chartless.Store(&now)
 			}
 			return err
 		}
-		s.logger.WarnContext(ctx, "slack refused how an incident looks; a simpler form is sent", "incident", inc.ID, "attempt", n+1, "err", err)
+		s.logger.WarnContext(ctx, "slack refused how an incident looks; a simpler form is sent", "incident", inc.ID,
+			"attempt", n+1, "err", err)
 	}
 	return err
 }

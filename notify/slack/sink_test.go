@@ -69,7 +69,10 @@ func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 	w := &workspace{Server: s}
 	w.logs, w.log = newLogs(t, s.Token(), s.SigningSecret(), "/actions/")
 	var err error
-	if w.client, err = NewClient(Config{Token: s.Token(), APIURL: s.APIURL(), Timeout: 500 * time.Millisecond}); err != nil {
+	if w.client, err = NewClient(Config{
+		Token: s.Token(), APIURL: s.APIURL(),
+		Timeout: 500 * time.Millisecond,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if w.sink, err = NewSink(w.client, ViewOptions{}, w.log); err != nil {
@@ -115,7 +118,8 @@ func TestUpdateEditsInPlaceAndKeepsTheIDs(t *testing.T) {
 	}
 	m, _ := w.Message(channel, ts)
 	if len(w.Messages(channel)) != 1 || !m.Edited || m.Metadata == nil || len(m.Buttons()) != 0 {
-		t.Errorf("%d messages, edited %t, metadata %v, %d buttons", len(w.Messages(channel)), m.Edited, m.Metadata, len(m.Buttons()))
+		t.Errorf("%d messages, edited %t, metadata %v, %d buttons", len(w.Messages(channel)), m.Edited, m.Metadata,
+			len(m.Buttons()))
 	}
 	if text := m.VisibleText(); !strings.Contains(text, "approved by") || !strings.Contains(text, "U0ALICE") {
 		t.Errorf("no record of the decision:\n%s", text)
@@ -160,7 +164,8 @@ func TestReplyStandsInTheThreadWithItsIDs(t *testing.T) {
 	if len(thread) != 1 || thread[0].Broadcast || thread[0].Metadata.EventPayload["seq"] != float64(e.Seq) {
 		t.Fatalf("thread = %+v", thread)
 	}
-	if text := thread[0].VisibleText(); !strings.Contains(text, "approved: Scale Deployment") || !strings.Contains(text, "U0ALICE") {
+	if text := thread[0].VisibleText(); !strings.Contains(text, "approved: Scale Deployment") ||
+		!strings.Contains(text, "U0ALICE") {
 		t.Errorf("text = %q", text)
 	}
 }
@@ -201,7 +206,8 @@ func TestRefusedBlocksEndInPlainText(t *testing.T) {
 	inc := asked(t, incident.ModeApprove).inc
 	w.Fail("chat.postMessage", 3, fakeslack.Fault{Error: "invalid_blocks"})
 	m, _ := w.Message(channel, w.post(t, inc))
-	if len(m.Blocks) != 0 || !strings.Contains(m.Text, "vllm-medic incidents show "+inc.ID) || !strings.Contains(m.Text, "TTFT p95 7.2 s") {
+	if len(m.Blocks) != 0 || !strings.Contains(m.Text, "vllm-medic incidents show "+inc.ID) ||
+		!strings.Contains(m.Text, "TTFT p95 7.2 s") {
 		t.Errorf("text = %q, blocks = %s", m.Text, m.Blocks)
 	}
 	if len(w.Messages(channel)) != 1 {

@@ -15,7 +15,8 @@ func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"asked": {
-			"⚠️ diff not checked by the API server", "✓ diff checked by the API server", "✋ *Do not* raise max_num_seqs: more requests at once",
+			"⚠️ diff not checked by the API server", "✓ diff checked by the API server",
+			"✋ *Do not* raise max_num_seqs: more requests at once",
 			"Scale 2 → 3", "Raise minimum 2 → 3",
 		},
 		"drift":      {"A step could not be written: Deployment llm/llama-70b: the server does not allow it: forbidden"},
@@ -38,7 +39,8 @@ func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(text, strings.Trim(string(quoted), `"`)) && !strings.Contains(shownText(Render(inc, links)), want) {
+			if !strings.Contains(text, strings.Trim(string(quoted), `"`)) &&
+				!strings.Contains(shownText(Render(inc, links)), want) {
 				t.Errorf("%s: %q is missing in\n%s", name, want, shownText(Render(inc, links)))
 			}
 		}

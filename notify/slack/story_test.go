@@ -63,9 +63,11 @@ func alertOf(name, severity, summary string) incident.Alert {
 // reading is a signal with a threshold and a past that ends in value.
 func reading(name, title string, unit incident.Unit, before, value, threshold float64) incident.Reading {
 	r := incident.Reading{
-		Signal: name, Title: title, Unit: unit, Direction: incident.HigherIsWorse, Value: new(value), Threshold: new(threshold),
-		Query: `histogram_quantile(0.95, sum by (le) (rate(vllm:` + name + `_bucket{namespace="llm",model_name="llama-70b"}[5m])))`,
-		At:    start.Add(time.Minute),
+		Signal: name, Title: title, Unit: unit, Direction: incident.HigherIsWorse, Value: new(value),
+		Threshold: new(threshold),
+		Query: `histogram_quantile(0.95, sum by (le) (rate(vllm:` + name +
+			`_bucket{namespace="llm",model_name="llama-70b"}[5m])))`,
+		At: start.Add(time.Minute),
 	}
 	for n := range 31 {
 		at := start.Add(time.Duration(n-30) * 30 * time.Second)
@@ -76,7 +78,10 @@ func reading(name, title string, unit incident.Unit, before, value, threshold fl
 }
 
 func troubled() map[string]incident.Reading {
-	gone := incident.Reading{Signal: "abort_rate", Title: "Aborts", Unit: incident.UnitPerSecond, Direction: incident.HigherIsWorse, At: start}
+	gone := incident.Reading{
+		Signal: "abort_rate", Title: "Aborts", Unit: incident.UnitPerSecond,
+		Direction: incident.HigherIsWorse, At: start,
+	}
 	return map[string]incident.Reading{
 		"ttft_p95":       reading("ttft_p95", "TTFT p95", incident.UnitSeconds, 0.6, 7.2, 2),
 		"queue_time_p95": reading("queue_time_p95", "Queue time p95", incident.UnitSeconds, 0.3, 5.1, 1),
@@ -100,7 +105,10 @@ func evidenceOf(readings map[string]incident.Reading) incident.Evidence {
 	return incident.Evidence{
 		At: start.Add(time.Minute), Readings: readings, Dialect: "vLLM V1 names (vllm:...)",
 		Cluster: incident.Cluster{
-			Workload: incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
+			Workload: incident.WorkloadRef{
+				APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b",
+				Container: "vllm",
+			},
 			Replicas: new(int64(2)), ReadyReplicas: new(int64(2)),
 		},
 	}
@@ -129,11 +137,13 @@ func cautious(d *incident.Diagnosis) *incident.Diagnosis {
 		"raise max_num_seqs: more requests at once in a full KV cache lead to preemption",
 		"lower gpu_memory_utilization: it makes the KV cache smaller, which is what is missing",
 		"restart pods: it takes away capacity, and empties the prefix caches",
-		"raise max_num_batched_tokens: longer prefill steps hold up every running answer for longer (vLLM docs/configuration/optimization.md)",
+		"raise max_num_batched_tokens: longer prefill steps hold up every running answer for longer (vLLM "+
+			"docs/configuration/optimization.md)",
 	)
 	out.Unusual = []string{
 		"12 min ago: Deployment llm/llama-70b: image vllm/vllm-openai:v0.9.2 -> v0.10.1; --max-model-len 32768 -> 131072.",
-		"TTFT p95 7.2 s is 6.1 standard deviations above the hour before (400 ms on average); at this hour yesterday it was 380 ms.",
+		"TTFT p95 7.2 s is 6.1 standard deviations above the hour before (400 ms on average); at this hour yesterday it " +
+			"was 380 ms.",
 		"KV cache usage and TTFT p95 rise and fall together (correlation 0.97 over 30 points in 15 min).",
 		"Waiting requests and TTFT p95 rise and fall together (correlation 0.93 over 30 points in 15 min).",
 		"Waiting requests 41 is 5.2 standard deviations above the hour before (1.2 on average).",
@@ -179,14 +189,19 @@ func throttleStep() incident.Step {
 		Kind: incident.StepThrottle, Title: "Throttle BackendTrafficPolicy llm/llama-70b maxParallelRequests from 256 to 128",
 		Why: "Fewer requests at a time let those that run finish.",
 		Target: incident.Target{
-			APIVersion: "gateway.envoyproxy.io/v1alpha1", Kind: "BackendTrafficPolicy", Namespace: "llm", Name: "llama-70b", UID: "77aa",
+			APIVersion: "gateway.envoyproxy.io/v1alpha1", Kind: "BackendTrafficPolicy", Namespace: "llm", Name: "llama-70b",
+			UID:   "77aa",
 			Field: "spec.circuitBreaker.maxParallelRequests", Setting: "maxParallelRequests",
 		},
-		From: incident.Set("256"), To: incident.Set("128"), Undo: incident.Set("256"), Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
-		Diff: "-    maxParallelRequests: 256\n+    maxParallelRequests: 128",
-		Cost: "callers above the limit get 503", Speed: "seconds", Risk: "callers that do not retry see errors",
+		From: incident.Set("256"), To: incident.Set("128"), Undo: incident.Set("256"),
+		Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
+		Diff:    "-    maxParallelRequests: 256\n+    maxParallelRequests: 128",
+		Cost:    "callers above the limit get 503", Speed: "seconds", Risk: "callers that do not retry see errors",
 		Needs: incident.Needs{Approvals: 1}, RevertAfter: 10 * time.Minute,
-		Guardrails: passes(incident.Guardrail{Name: "step", Verdict: incident.GuardShrink, Reason: "asked for 64; one step may go to half of the present value"}),
+		Guardrails: passes(incident.Guardrail{
+			Name: "step", Verdict: incident.GuardShrink,
+			Reason: "asked for 64; one step may go to half of the present value",
+		}),
 	})
 }
 
@@ -196,23 +211,31 @@ func scaleStep() incident.Step {
 		Why: "More cache and more slots for the same load.", Target: deployment(incident.Target{
 			Field: "spec.replicas (scale)", Setting: incident.SettingReplicas, Subresource: incident.SubresourceScale,
 		}),
-		From: incident.Set("2"), To: incident.Set("3"), Undo: incident.Set("2"), Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
-		Cost: "one more pod with its GPUs", Speed: "5 to 10 minutes until it serves", Risk: "the new pod starts with an empty cache",
+		From: incident.Set("2"), To: incident.Set("3"), Undo: incident.Set("2"),
+		Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
+		Cost:    "one more pod with its GPUs", Speed: "5 to 10 minutes until it serves",
+		Risk:  "the new pod starts with an empty cache",
 		Needs: incident.Needs{Approvals: 1}, Guardrails: passes(),
 	})
 }
 
 func batchStep() incident.Step {
 	return digested(incident.Step{
-		Kind: incident.StepMaxNumBatchedTokens, Title: "Set --max-num-batched-tokens of Deployment llm/llama-70b from 8192 to 4096",
-		Why: "Smaller batches need less memory at a time.", Target: deployment(incident.Target{
+		Kind:  incident.StepMaxNumBatchedTokens,
+		Title: "Set --max-num-batched-tokens of Deployment llm/llama-70b from 8192 to 4096",
+		Why:   "Smaller batches need less memory at a time.", Target: deployment(incident.Target{
 			Field: "args[vllm] --max-num-batched-tokens", Setting: "max-num-batched-tokens", Container: "vllm",
 		}),
-		From: incident.Set("8192"), To: incident.Set("4096"), Undo: incident.Set("8192"), Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
-		Diff: "-  - --max-num-batched-tokens=8192\n+  - --max-num-batched-tokens=4096",
-		Cost: "a rollout, a cold compile, lost prefix caches", Speed: "10 to 20 minutes", Risk: "running requests are cut off",
-		Needs:      incident.Needs{Approvals: 1, Confirm: true, Restart: true},
-		Guardrails: passes(incident.Guardrail{Name: "availability", Verdict: incident.GuardPass, Reason: "all 2 pods are ready and nothing waits"}),
+		From: incident.Set("8192"), To: incident.Set("4096"), Undo: incident.Set("8192"),
+		Checked: incident.Checked{OK: true, By: incident.CheckedByServer},
+		Diff:    "-  - --max-num-batched-tokens=8192\n+  - --max-num-batched-tokens=4096",
+		Cost:    "a rollout, a cold compile, lost prefix caches", Speed: "10 to 20 minutes",
+		Risk:  "running requests are cut off",
+		Needs: incident.Needs{Approvals: 1, Confirm: true, Restart: true},
+		Guardrails: passes(incident.Guardrail{
+			Name: "availability", Verdict: incident.GuardPass,
+			Reason: "all 2 pods are ready and nothing waits",
+		}),
 	})
 }
 
@@ -228,7 +251,8 @@ func refusedBatchStep() incident.Step {
 
 func manualStep() incident.Step {
 	return digested(incident.Step{
-		Kind: incident.StepManual, Title: "Move the long-prompt clients to a pool of their own", Why: "Long prompts push the short ones out of the cache.",
+		Kind: incident.StepManual, Title: "Move the long-prompt clients to a pool of their own",
+		Why: "Long prompts push the short ones out of the cache.",
 	})
 }
 
@@ -242,12 +266,16 @@ func proposed(t *testing.T, mode incident.Mode, steps ...incident.Step) *story {
 	}
 	return tell(t, mode, "llama-70b").
 		do(0, incident.AlertsReceived{Alerts: []incident.Alert{
-			alertOf("vLLMHighTTFT", "critical", "P95 time to first token is above 3 s"), alertOf("vLLMQueueBacklog", "warning", "More than 20 requests wait"),
+			alertOf("vLLMHighTTFT", "critical", "P95 time to first token is above 3 s"),
+			alertOf("vLLMQueueBacklog", "warning", "More than 20 requests wait"),
 		}}).
 		do(10*time.Second, incident.InvestigationStarted{}).
 		do(5*time.Second, incident.Investigated{
 			Evidence: evidenceOf(troubled()), Diagnosis: diagnosisOf(), Steps: steps, Healthy: incident.False,
-			Others: []incident.Other{{Name: "abort_spike", Verdict: incident.Undecided, Why: "no data for Aborts"}, {Name: "slow_decode", Verdict: incident.False, Why: "TPOT is fine"}},
+			Others: []incident.Other{
+				{Name: "abort_spike", Verdict: incident.Undecided, Why: "no data for Aborts"},
+				{Name: "slow_decode", Verdict: incident.False, Why: "TPOT is fine"},
+			},
 		})
 }
 
@@ -272,7 +300,10 @@ func verification(v incident.Verdict, after map[string]incident.Reading) inciden
 			m[n] = r
 		}
 	}
-	return incident.Verification{Verdict: v, Why: "The signals were compared.", Before: before, After: after, At: start.Add(12 * time.Minute)}
+	return incident.Verification{
+		Verdict: v, Why: "The signals were compared.", Before: before, After: after,
+		At: start.Add(12 * time.Minute),
+	}
 }
 
 // ran tells the story up to the verdict on the step.
@@ -283,18 +314,21 @@ func (s *story) ran(step string, v incident.Verification, undoNow bool) *story {
 		do(time.Second, incident.Written{Result: incident.ResultApplied}).
 		do(4*time.Minute, incident.RolledOut{Note: "3 of 3 pods are ready.", SettleUntil: s.now.Add(10 * time.Minute)}).
 		do(6*time.Minute, incident.Settled{}).
-		do(time.Second, incident.Verified{Verification: v, Final: true, UndoNow: undoNow, ExpiresAt: start.Add(50 * time.Minute)})
+		do(time.Second,
+			incident.Verified{Verification: v, Final: true, UndoNow: undoNow, ExpiresAt: start.Add(50 * time.Minute)})
 }
 
 // stories are all states that people see, by name of the golden file.
 func stories(t *testing.T) map[string]incident.Incident {
 	t.Helper()
 	bot := incident.Actor{Kind: "bot", ID: "vllm-medic"}
-	alerts := incident.AlertsReceived{Alerts: []incident.Alert{alertOf("vLLMHighTTFT", "critical", "P95 time to first token is above 3 s")}}
+	alerts := incident.AlertsReceived{Alerts: []incident.Alert{alertOf("vLLMHighTTFT", "critical",
+		"P95 time to first token is above 3 s")}}
 	out := map[string]incident.Incident{}
 	received := tell(t, incident.ModeApprove, "llama-70b").do(0, alerts)
 	out["01-received"] = received.inc
-	out["02-investigating"] = received.do(10*time.Second, incident.InvestigationStarted{}).do(time.Second, incident.Acked{By: alice()}).inc
+	out["02-investigating"] = received.do(10*time.Second, incident.InvestigationStarted{}).do(time.Second,
+		incident.Acked{By: alice()}).inc
 	out["03-proposed"] = proposed(t, incident.ModeApprove).inc
 	out["04-deciding"] = asked(t, incident.ModeApprove).inc
 	out["05-deciding-dry-run"] = asked(t, incident.ModeDryRun).inc
@@ -310,33 +344,47 @@ func stories(t *testing.T) map[string]incident.Incident {
 
 	run := asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s3")
 	out["10-applying"] = run.inc
-	run.do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+	run.do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second,
+		incident.Written{Result: incident.ResultApplied})
 	out["11-rollout"] = run.inc
 	run.do(4*time.Minute, incident.RolledOut{Note: "3 of 3 pods are ready.", SettleUntil: start.Add(12 * time.Minute)})
 	out["12-settling"] = run.inc
 	run.do(10*time.Minute, incident.Settled{})
-	out["13-verifying"] = run.do(time.Minute, incident.Verified{Verification: verification(incident.VerdictImproved, cured())}).inc
+	out["13-verifying"] = run.do(time.Minute,
+		incident.Verified{Verification: verification(incident.VerdictImproved, cured())}).inc
 
-	out["20-recovered"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()), false).inc
-	out["21-improved"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false).inc
-	out["22-undo-offered"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictUnchanged, troubled()), false).inc
+	out["20-recovered"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()),
+		false).inc
+	out["21-improved"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()),
+		false).inc
+	out["22-undo-offered"] = asked(t, incident.ModeApprove).ran("p1-s3",
+		verification(incident.VerdictUnchanged, troubled()), false).inc
 	undoing := asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictWorse, troubled()), true)
 	out["23-undoing"] = undoing.inc
-	undoing.do(time.Second, incident.WriteClaimed{WriteID: "w-2"}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+	undoing.do(time.Second, incident.WriteClaimed{WriteID: "w-2"}).do(time.Second,
+		incident.Written{Result: incident.ResultApplied})
 	out["24-undone"] = undoing.do(time.Second, incident.RolledOut{}).inc
-	out["25-mitigation"] = asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictRecovered, cured()), false).inc
+	out["25-mitigation"] = asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictRecovered, cured()),
+		false).inc
 	out["26-drift"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").
 		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
-		do(time.Second, incident.Written{Result: incident.ResultFailed, Note: "Deployment llm/llama-70b: the server does not allow it: forbidden"}).inc
+		do(time.Second,
+			incident.Written{
+				Result: incident.ResultFailed,
+				Note:   "Deployment llm/llama-70b: the server does not allow it: forbidden",
+			}).inc
 	out["27-dry-run-ended"] = asked(t, incident.ModeDryRun, scaleStep()).decide(incident.Approve, "p1-s1").
-		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).do(time.Second, incident.Written{Result: incident.ResultDryRun}).
-		do(time.Second, incident.Verified{Verification: verification(incident.VerdictInconclusive, troubled()), Final: true}).inc
+		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).do(time.Second,
+		incident.Written{Result: incident.ResultDryRun}).
+		do(time.Second,
+			incident.Verified{Verification: verification(incident.VerdictInconclusive, troubled()), Final: true}).inc
 	tried := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictUnchanged, troubled()), false)
 	tried.inc.Diagnosis = cautious(tried.inc.Diagnosis)
 	out["28-undo-offered-cautions"] = tried.inc
 
 	reverted := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").
-		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second,
+		incident.Written{Result: incident.ResultApplied})
 	reverted.do(time.Minute, incident.Reverted{Step: "p1-s1", Reversal: incident.Reversal{
 		Value: incident.Set("2"), By: "argocd-controller", At: reverted.now.Add(6 * time.Second), Hint: "change it in Git",
 	}})
@@ -344,29 +392,41 @@ func stories(t *testing.T) map[string]incident.Incident {
 
 	out["30-denied"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Deny, "p1-s1").inc
 	out["31-expired"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).inc
-	out["32-no-diagnosis"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second, incident.InvestigationStarted{}).
+	out["32-no-diagnosis"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second,
+		incident.InvestigationStarted{}).
 		do(time.Second, incident.Investigated{
 			Evidence: blind(), Healthy: incident.Undecided, Note: "Prometheus did not answer; retrying.",
 		}).inc
-	out["34-healthy-while-it-fires"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second, incident.InvestigationStarted{}).
+	out["34-healthy-while-it-fires"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second,
+		incident.InvestigationStarted{}).
 		do(time.Second, incident.Investigated{
-			Evidence: evidenceOf(cured()), Healthy: incident.True, Note: "Nothing is to be done: a full batch without preemptions is what the cache is for.",
+			Evidence: evidenceOf(cured()), Healthy: incident.True,
+			Note: "Nothing is to be done: a full batch without preemptions is what the cache is for.",
 		}).inc
 	out["33-observe"] = proposed(t, incident.ModeObserve, refusedBatchStep(), manualStep()).inc
 
-	out["40-closed"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()), false).
-		do(10*time.Minute, incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteHealthyFor, For: 10 * time.Minute}}).inc
+	out["40-closed"] = asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictRecovered, cured()),
+		false).
+		do(10*time.Minute,
+			incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteHealthyFor, For: 10 * time.Minute}}).inc
 	out["41-closed-nothing-done"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).
 		do(time.Hour, incident.Closed{By: alice(), Reason: "known load test"}).inc
-	failed := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).
-		do(time.Second, incident.Written{Result: incident.ResultFailed, Note: "Deployment llm/llama-70b: the server does not allow it: forbidden"})
+	failed := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").do(time.Second,
+		incident.WriteClaimed{WriteID: "w-1"}).
+		do(time.Second,
+			incident.Written{
+				Result: incident.ResultFailed,
+				Note:   "Deployment llm/llama-70b: the server does not allow it: forbidden",
+			})
 	out["42-closed-after-a-failure"] = failed.do(time.Hour, incident.Closed{By: alice(), Reason: "scaled by hand"}).inc
 
 	out["43-closed-after-a-revert"] = reverted.do(time.Hour, incident.Closed{By: alice(), Reason: "changed in Git"}).inc
 
-	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0, incident.Muted{Note: incident.Note{Kind: incident.NoteNoPool, Config: advice}})
+	none := tell(t, incident.ModeApprove, "").do(0, alerts).do(0,
+		incident.Muted{Note: incident.Note{Kind: incident.NoteNoPool, Config: advice}})
 	out["50-no-pool"] = none.inc
-	out["51-no-pool-closed"] = none.do(time.Hour, incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteNoneFires}}).inc
+	out["51-no-pool-closed"] = none.do(time.Hour,
+		incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteNoneFires}}).inc
 	return out
 }
 
@@ -379,7 +439,10 @@ const advice = `pools:
 func blind() incident.Evidence {
 	e := evidenceOf(map[string]incident.Reading{})
 	for name, r := range troubled() {
-		e.Readings[name] = incident.Reading{Signal: name, Title: r.Title, Unit: r.Unit, Error: "dial tcp 10.0.0.9:9090: connect: connection refused", At: start}
+		e.Readings[name] = incident.Reading{
+			Signal: name, Title: r.Title, Unit: r.Unit,
+			Error: "dial tcp 10.0.0.9:9090: connect: connection refused", At: start,
+		}
 	}
 	e.Cluster = incident.Cluster{Error: "the API server cannot be reached: connection refused"}
 	return e

@@ -33,7 +33,10 @@ func TestUnsignedOldAndForeignRequestsAreRefused(t *testing.T) {
 	if n := f.desk.decisions(); len(n) != 0 || len(f.Ephemerals()) != 0 {
 		t.Errorf("decisions %+v, answers %+v", n, f.Ephemerals())
 	}
-	if got := f.click(fakeslack.ClickRequest{User: "U0ALICE", Channel: channel, MessageTS: f.desk.msg.TS, ActionID: "approve:p1-s3", Age: 4 * time.Minute}); !strings.Contains(got, "Approved") {
+	if got := f.click(fakeslack.ClickRequest{
+		User: "U0ALICE", Channel: channel, MessageTS: f.desk.msg.TS,
+		ActionID: "approve:p1-s3", Age: 4 * time.Minute,
+	}); !strings.Contains(got, "Approved") {
 		t.Errorf("a click within the five minutes: %q", got)
 	}
 }
@@ -70,15 +73,19 @@ func TestSignedRequestsThatAreNoClicksAreAnsweredAndIgnored(t *testing.T) {
 	t.Parallel()
 	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
 	for _, body := range []string{
-		"", "payload=", "payload=%zz", "a=b", "payload=null", "payload={}", "payload=[]", "payload=" + url.QueryEscape(`{"type":"view_submission"}`),
-		"payload=" + url.QueryEscape(`{"type":"block_actions","container":{"type":"message"},"actions":[{"type":"button","action_id":"approve:p1-s3"}]}`),
+		"", "payload=", "payload=%zz", "a=b", "payload=null", "payload={}", "payload=[]",
+		"payload=" + url.QueryEscape(`{"type":"view_submission"}`),
+		"payload=" + url.QueryEscape(
+			`{"type":"block_actions","container":{"type":"message"},"actions":[{"type":"button","action_id":"approve:p1-s3"}]}`,
+		),
 		"payload=" + url.QueryEscape(`{"type":"block_actions","container":{"type":"message"},"actions":[]}`),
 	} {
 		if got := send(t, f.bot, f.SigningSecret(), body); got.Code != http.StatusOK || got.Body.Len() != 0 {
 			t.Errorf("%q: %d %q", body, got.Code, got.Body)
 		}
 	}
-	if got := send(t, f.bot, f.SigningSecret(), "payload="+strings.Repeat("x", maxBody)); got.Code != http.StatusRequestEntityTooLarge {
+	if got := send(t, f.bot, f.SigningSecret(),
+		"payload="+strings.Repeat("x", maxBody)); got.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body that is too large: %d", got.Code)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
@@ -134,8 +141,10 @@ func TestAnswersGoToSlackOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{
-		"https://evil.example/actions/T/secretpath", "http://hooks.slack.com/actions/secretpath", "https://hooks.slack.com.evil.example/secretpath", "https://u:p@hooks.slack.com/secretpath",
-		"http://169.254.169.254/secretpath", "%zz", "file:///etc/passwd", "https://slack.com.evil/secretpath", "http://slack.com/secretpath",
+		"https://evil.example/actions/T/secretpath", "http://hooks.slack.com/actions/secretpath",
+		"https://hooks.slack.com.evil.example/secretpath", "https://u:p@hooks.slack.com/secretpath",
+		"http://169.254.169.254/secretpath", "%zz", "file:///etc/passwd", "https://slack.com.evil/secretpath",
+		"http://slack.com/secretpath",
 	} {
 		err := c.respond(t.Context(), bad, "text")
 		if err == nil {
@@ -143,7 +152,10 @@ func TestAnswersGoToSlackOnly(t *testing.T) {
 		}
 		mustHide(t, err.Error(), "secretpath", "evil")
 	}
-	for _, good := range []string{"https://hooks.slack.com/actions/T/1/x", "https://hooks.slack-gov.com/a", "https://slack.com/api/x"} {
+	for _, good := range []string{
+		"https://hooks.slack.com/actions/T/1/x", "https://hooks.slack-gov.com/a",
+		"https://slack.com/api/x",
+	} {
 		if err := c.trusted(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -165,7 +177,8 @@ func TestNewInteractionsNamesEverythingThatIsMissing(t *testing.T) {
 
 func FuzzHandle(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `null`, `{"type":"block_actions","actions":[{"type":"button","action_id":"approve:x","block_id":"b","value":"{\"i\":\"inc-1\",\"s\":\"p1-s1\",\"d\":\"x\"}"}],` +
+		`{}`, `null`,
+		`{"type":"block_actions","actions":[{"type":"button","action_id":"approve:x","block_id":"b","value":"{\"i\":\"inc-1\",\"s\":\"p1-s1\",\"d\":\"x\"}"}],` +
 			`"user":{"id":"U1"},"team":{"id":"T1"},"api_app_id":"A1","container":{"type":"message","message_ts":"1.1","channel_id":"C1"},"response_url":"https://evil.example"}`,
 	} {
 		f.Add([]byte(s))
@@ -179,7 +192,8 @@ func FuzzHandle(f *testing.F) {
 		inc := asked(t, incident.ModeApprove).inc
 		d := &desk{inc: inc, msg: incident.Message{Incident: inc.ID, Channel: "C1", TS: "1.1"}}
 		i, err := NewInteractions(InteractionsConfig{Team: "T1"}, InteractionsDeps{
-			Client: c, Decider: d, Lookup: d, Clicks: &shelf{}, Logger: log, Approvers: func(string, incident.StepKind) incident.Approvers { return incident.Approvers{} },
+			Client: c, Decider: d, Lookup: d, Clicks: &shelf{}, Logger: log,
+			Approvers: func(string, incident.StepKind) incident.Approvers { return incident.Approvers{} },
 		})
 		if err != nil {
 			t.Fatal(err)

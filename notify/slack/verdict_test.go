@@ -15,13 +15,16 @@ const setBack = "Argo CD application models manages it and may set it back"
 func warned(t *testing.T) incident.Incident {
 	t.Helper()
 	with := func(s incident.Step) incident.Step {
-		s.Guardrails = append(s.Guardrails, incident.Guardrail{Name: "ownership", Verdict: incident.GuardCaution, Reason: setBack})
+		s.Guardrails = append(s.Guardrails,
+			incident.Guardrail{Name: "ownership", Verdict: incident.GuardCaution, Reason: setBack})
 		return s
 	}
-	return proposed(t, incident.ModeApprove, with(scaleStep()), with(batchStep())).do(0, incident.Asked{ExpiresAt: start.Add(30 * time.Minute)}).inc
+	return proposed(t, incident.ModeApprove, with(scaleStep()), with(batchStep())).do(0,
+		incident.Asked{ExpiresAt: start.Add(30 * time.Minute)}).inc
 }
 
-// An approver must see a caution however long the message is: it is never one of the ticks, and no level of detail leaves it out.
+// An approver must see a caution however long the message is: it is never one of the ticks, and no level of detail
+// leaves it out.
 func TestACautionIsShownAtEveryLevelOfDetail(t *testing.T) {
 	t.Parallel()
 	inc := warned(t)
@@ -45,16 +48,22 @@ func TestManyCautionsLeaveRoomForTheStep(t *testing.T) {
 	s := &inc.Plan.Steps[0]
 	s.Guardrails = nil
 	for range 40 {
-		s.Guardrails = append(s.Guardrails, incident.Guardrail{Name: "ownership", Verdict: incident.GuardCaution, Reason: strings.Repeat("somebody else keeps it <!channel> ", 20)})
+		s.Guardrails = append(s.Guardrails,
+			incident.Guardrail{
+				Name: "ownership", Verdict: incident.GuardCaution,
+				Reason: strings.Repeat("somebody else keeps it <!channel> ", 20),
+			})
 	}
 	mustKeepLimits(t, inc)
 	text := shownText(Render(inc, links))
-	if got := strings.Count(text, "⚠️ *Caution:* somebody"); got != maxCautions || !strings.Contains(text, "_…and 37 more_") {
+	if got := strings.Count(text, "⚠️ *Caution:* somebody"); got != maxCautions ||
+		!strings.Contains(text, "_…and 37 more_") {
 		t.Errorf("%d cautions:\n%s", got, text)
 	}
 }
 
-// The verdicts are in a fixed order, but a step may have many of them: no refusal, no limit and no caution may fall off the end.
+// The verdicts are in a fixed order, but a step may have many of them: no refusal, no limit and no caution may fall off
+// the end.
 func TestWhatIsNoPassIsNeverCutOff(t *testing.T) {
 	t.Parallel()
 	inc := warned(t)
@@ -78,7 +87,8 @@ func TestWhatIsWaitedForAfterAWriteFitsTheStep(t *testing.T) {
 		"p1-s1": {"Waiting for the gateway to accept it.", "in effect"}, "p1-s3": {"*Rolling out.*", "rolled out"},
 	} {
 		run := asked(t, incident.ModeApprove).decide(incident.Approve, step).
-			do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second, incident.Written{Result: incident.ResultApplied})
+			do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second,
+			incident.Written{Result: incident.ResultApplied})
 		text := shownText(Render(run.inc, links))
 		if !strings.Contains(text, want[0]) || !strings.Contains(text, "⏳ "+want[1]) {
 			t.Errorf("%s: %v is missing:\n%s", step, want, text)
@@ -106,10 +116,16 @@ func TestANotificationIsMadeOfWholeSentences(t *testing.T) {
 func TestAVerdictOfANewerVersionIsARefusal(t *testing.T) {
 	t.Parallel()
 	inc := warned(t)
-	inc.Plan.Steps[0].Guardrails = []incident.Guardrail{{Name: "bounds", Verdict: incident.GuardPass}, {Name: "capacity", Verdict: "hold", Reason: "no GPU is free"}}
+	inc.Plan.Steps[0].Guardrails = []incident.Guardrail{
+		{Name: "bounds", Verdict: incident.GuardPass},
+		{Name: "capacity", Verdict: "hold", Reason: "no GPU is free"},
+	}
 	inc.Plan.Steps[1].Kind = "quarantine"
 	text := shownText(Render(inc, links))
-	for _, want := range []string{`⛔ *1 · `, "no GPU is free", `⛔ *2 · `, `this version doesn't know steps of the kind "quarantine"`} {
+	for _, want := range []string{
+		`⛔ *1 · `, "no GPU is free", `⛔ *2 · `,
+		`this version doesn't know steps of the kind "quarantine"`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}

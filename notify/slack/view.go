@@ -13,7 +13,8 @@ import (
 
 // ViewOptions are the addresses for links; an empty one makes no link.
 type ViewOptions struct {
-	// BaseURL is where people reach the bot's pages, DocsURL where the runbook pages are, PrometheusURL where people reach Prometheus.
+	// BaseURL is where people reach the bot's pages, DocsURL where the runbook pages are, PrometheusURL where people reach
+	// Prometheus.
 	BaseURL, DocsURL, PrometheusURL string
 	// NoChart shows sparklines in place of the chart, for a Slack that refuses it.
 	NoChart bool
@@ -47,7 +48,8 @@ type detail struct {
 // details drop what is unusual before what not to do, and that before the evidence.
 func details() []detail {
 	full := detail{
-		evidence: 6, never: 3, unusual: 3, alerts: 4, steps: 8, diff: 12, text: 300, name: 150, passes: true, chart: true, queries: true, undecided: 2,
+		evidence: 6, never: 3, unusual: 3, alerts: 4, steps: 8, diff: 12, text: 300, name: 150, passes: true, chart: true,
+		queries: true, undecided: 2,
 	}
 	short := full
 	short.diff, short.text, short.passes, short.queries, short.undecided = 5, 200, false, false, 1
@@ -65,8 +67,8 @@ func details() []detail {
 // briefFrom is the first of the details that ViewOptions.Brief allows.
 const briefFrom = 4
 
-// Render draws an incident for Slack. It is pure, never fails, and its result keeps every documented limit: what is too much is
-// shortened with a count of what is missing.
+// Render draws an incident for Slack. It is pure, never fails, and its result keeps every documented limit: what is too
+// much is shortened with a count of what is missing.
 func Render(inc incident.Incident, opts ViewOptions) View {
 	text := fallback(inc)
 	levels := details()

@@ -7,12 +7,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
-// maxCaution bounds one entry of the never list or one unusual thing, in characters: a long line on a wide screen, and longer than any entry of the
-// built-in playbooks, so that the reason stays.
+// maxCaution bounds one entry of the never list or one unusual thing, in characters: a long line on a wide screen, and
+// longer than any entry of the built-in playbooks, so that the reason stays.
 const maxCaution = 180
 
-// cautions shows in one block what would make it worse and what is unusual. The first keeps a person from a change that suggests itself, also after a
-// step that did not help; the second is only as old as the diagnosis.
+// cautions shows in one block what would make it worse and what is unusual. The first keeps a person from a change that
+// suggests itself, also after a step that did not help; the second is only as old as the diagnosis.
 func (c *canvas) cautions(inc incident.Incident) {
 	d := inc.Diagnosis
 	if d == nil || inc.State.Running() || !inc.HealthySince.IsZero() {
@@ -25,7 +25,8 @@ func (c *canvas) cautions(inc incident.Incident) {
 	c.section(lines...)
 }
 
-// nevers says that there is a list even where it is too long to be shown: whoever does not see it must not think that everything is allowed.
+// nevers says that there is a list even where it is too long to be shown: whoever does not see it must not think that
+// everything is allowed.
 func (c *canvas) nevers(inc incident.Incident, all []string) []string {
 	if c.detail.never > 0 || len(all) == 0 {
 		return listed("✋ *Do not* ", all, c.detail.never)

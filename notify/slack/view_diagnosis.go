@@ -38,16 +38,16 @@ func (c *canvas) diagnosis(inc incident.Incident) {
 	c.section(lines...)
 }
 
-// outdated says that the evidence is older than what is known by now: a step is being run, the newest readings are those of its
-// verification, or it is healthy.
+// outdated says that the evidence is older than what is known by now: a step is being run, the newest readings are
+// those of its verification, or it is healthy.
 func outdated(inc incident.Incident) bool {
 	verified := func(s incident.Step) bool { return s.Verification != nil && s.Verification.At.Equal(inc.ReadAt) }
 	return inc.State.Running() || !inc.HealthySince.IsZero() || slices.ContainsFunc(inc.AppliedEarlier, verified) ||
 		(inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, verified))
 }
 
-// evidence shows the conditions that decided, each with the value seen and what it was compared with. Conditions on the same signal with the same
-// truth share a line.
+// evidence shows the conditions that decided, each with the value seen and what it was compared with. Conditions on the
+// same signal with the same truth share a line.
 func (c *canvas) evidence(inc incident.Incident) []string {
 	var decided, open []string
 	all := inc.Diagnosis.Evidence
@@ -172,7 +172,8 @@ func boolCompare(a, b bool) int {
 	}
 }
 
-// gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a line.
+// gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a
+// line.
 func (c *canvas) gaps(inc incident.Incident) []string {
 	byError := map[string][]string{}
 	var missing []string
@@ -253,9 +254,11 @@ func (c *canvas) undecided(inc incident.Incident) ([]incident.Other, []incident.
 	return open[:min(len(open), c.detail.undecided)], notEvaluated[:min(len(notEvaluated), c.detail.undecided)]
 }
 
-// picture is the chart, or the same as text where it cannot be shown. While a step is being run, the readings are older than the change.
+// picture is the chart, or the same as text where it cannot be shown. While a step is being run, the readings are older
+// than the change.
 func (c *canvas) picture(inc incident.Incident) {
-	if !c.detail.chart || inc.State == incident.StateReceived || (inc.State.Running() && inc.State != incident.StateVerifying) {
+	if !c.detail.chart || inc.State == incident.StateReceived ||
+		(inc.State.Running() && inc.State != incident.StateVerifying) {
 		return
 	}
 	if b := chart(inc.Readings); b != nil && !c.opts.NoChart {

@@ -67,7 +67,8 @@ func (c *canvas) beforeAfter(inc incident.Incident, v incident.Verification) []s
 			continue // nothing was seen on either side; the thread says so
 		}
 		label := escape(cmp.Or(after.Title, before.Title, n), 60)
-		out = append(out, "• "+label+" "+readingText(before, hasBefore)+" → *"+readingText(after, hasAfter)+"* "+escape(limitText(after), 60))
+		out = append(out,
+			"• "+label+" "+readingText(before, hasBefore)+" → *"+readingText(after, hasAfter)+"* "+escape(limitText(after), 60))
 	}
 	return capped(out, c.detail.evidence)
 }
@@ -102,14 +103,17 @@ func (c *canvas) done(inc incident.Incident) []string {
 	for _, s := range steps {
 		switch s.State {
 		case incident.StepApplied, incident.StepUndone, incident.StepFailed, incident.StepReverted:
-			lines = append(lines, stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+change(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
+			lines = append(lines,
+				stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+
+					change(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
 			if s.Reason != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
 				lines = append(lines, escape(s.Reason, c.detail.text))
 			}
 			lines = append(lines, c.verified(inc, s)...)
 		case incident.StepDenied:
 			lines = append(lines, "🚫 *"+escape(name(s), c.detail.name)+"*"+record(inc, s, incident.Deny))
-		case incident.StepProposed, incident.StepApproved, incident.StepExpired, incident.StepSuperseded, incident.StepRefused,
+		case incident.StepProposed, incident.StepApproved, incident.StepExpired, incident.StepSuperseded,
+			incident.StepRefused,
 			incident.StepApplying, incident.StepUndoing:
 		}
 	}

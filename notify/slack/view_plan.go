@@ -9,8 +9,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
-// plan shows the steps in their order: what would be turned, what it costs, what speaks against it, and the buttons. The step in
-// focus stands above. Steps on which nothing hangs any more share one line of small print.
+// plan shows the steps in their order: what would be turned, what it costs, what speaks against it, and the buttons.
+// The step in focus stands above. Steps on which nothing hangs any more share one line of small print.
 func (c *canvas) plan(inc incident.Incident) {
 	if inc.Plan == nil {
 		return
@@ -61,7 +61,8 @@ func (c *canvas) focus(inc incident.Incident) {
 	}
 }
 
-// focusOf is the step that matters most now: the one being run, or the one whose undo is offered. Empty when there is none.
+// focusOf is the step that matters most now: the one being run, or the one whose undo is offered. Empty when there is
+// none.
 func focusOf(inc incident.Incident) string {
 	if inc.Active != nil {
 		return inc.Active.Step
@@ -76,7 +77,8 @@ func aside(inc incident.Incident, s incident.Step) bool {
 		return true
 	case incident.StepProposed, incident.StepRefused, incident.StepDenied, incident.StepExpired:
 		return inc.State.Running() || !inc.HealthySince.IsZero()
-	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone,
+	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing,
+		incident.StepUndone,
 		incident.StepReverted:
 	}
 	return false
@@ -138,7 +140,8 @@ func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string 
 		return reason("⌛", "approval expired")
 	case incident.StepSuperseded:
 		return reason("➖", "no longer needed")
-	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing, incident.StepUndone,
+	case incident.StepApproved, incident.StepApplying, incident.StepApplied, incident.StepFailed, incident.StepUndoing,
+		incident.StepUndone,
 		incident.StepReverted:
 		return ""
 	default:
@@ -217,7 +220,8 @@ func (c *canvas) price(s incident.Step) []string {
 	return append(out, "*Undo:* "+undoText(s))
 }
 
-// undoText says when the way back is taken. Whether policy takes it by itself when a step did not help is not known here: it is offered at least.
+// undoText says when the way back is taken. Whether policy takes it by itself when a step did not help is not known
+// here: it is offered at least.
 func undoText(s incident.Step) string {
 	text := "roll back to " + escape(valueText(s.Undo), 40) + "; offered if it doesn't help"
 	if s.Mitigation() {
@@ -229,13 +233,15 @@ func undoText(s incident.Step) string {
 // maxChecks bounds the verdicts of a kind shown for a step; there are fewer guardrails than that.
 const maxChecks = 12
 
-// maxCautions bounds the cautions of a step, leastCaution how far one is shortened at most: the reason has to be understood at every level of detail.
+// maxCautions bounds the cautions of a step, leastCaution how far one is shortened at most: the reason has to be
+// understood at every level of detail.
 const (
 	maxCautions  = 3
 	leastCaution = 120
 )
 
-// stepCautions are what an approver should know first, as lines of the step itself: never among the ticks of the small print.
+// stepCautions are what an approver should know first, as lines of the step itself: never among the ticks of the small
+// print.
 func (c *canvas) stepCautions(s incident.Step) []string {
 	all := s.Cautions()
 	shown := all[:min(len(all), maxCautions)]
@@ -249,8 +255,8 @@ func (c *canvas) stepCautions(s incident.Step) []string {
 	return lines
 }
 
-// checks are the guardrails' verdicts, first those that are no pass; the cautions stand with the step itself. What an earlier step said in the same words
-// is not said again.
+// checks are the guardrails' verdicts, first those that are no pass; the cautions stand with the step itself. What an
+// earlier step said in the same words is not said again.
 func (c *canvas) checks(s incident.Step, told map[incident.Guardrail]bool) []string {
 	var hard, out, same []string
 	for _, g := range s.Guardrails {
@@ -311,7 +317,8 @@ func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
 	if n > 0 {
 		title = fmt.Sprintf("%d · %s", n, title)
 	}
-	lines := []string{stepIcon(inc, s) + " *" + title + "*" + change(s) + stateWord(inc, s) + record(inc, s, incident.Approve)}
+	lines := []string{stepIcon(inc, s) + " *" + title + "*" +
+		change(s) + stateWord(inc, s) + record(inc, s, incident.Approve)}
 	if s.Reason != "" && inc.NoteStep != s.ID {
 		lines = append(lines, escape(s.Reason, c.detail.text))
 	}

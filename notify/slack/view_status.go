@@ -48,7 +48,8 @@ func (c *canvas) stateLine(inc incident.Incident) string {
 	case incident.StateWatching:
 		return watchingLine(inc)
 	case incident.StateClosed:
-		return "*Closed* at " + clock(inc.ClosedAt) + " (open for " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + ")."
+		return "*Closed* at " + clock(inc.ClosedAt) + " (open for " +
+			incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + ")."
 	default:
 		return "The incident is " + bold(string(inc.State), 40) + "."
 	}
@@ -123,7 +124,8 @@ func progress(inc incident.Incident) string {
 	}
 	stages := []string{"approved", "applied", effect, "metrics caught up", "verified"}
 	at := map[incident.Phase]int{
-		incident.PhaseRecheck: 1, incident.PhaseClaimed: 1, incident.PhaseRollout: 2, incident.PhaseSettle: 3, incident.PhaseVerify: 4,
+		incident.PhaseRecheck: 1, incident.PhaseClaimed: 1, incident.PhaseRollout: 2, incident.PhaseSettle: 3,
+		incident.PhaseVerify: 4,
 	}[inc.Active.Phase]
 	switch {
 	case inc.Active.Op == incident.OpUndo:
@@ -180,7 +182,8 @@ func watchingLine(inc incident.Incident) string {
 
 // takenBack says that somebody else changed the value of a step of the present plan.
 func takenBack(inc incident.Incident) bool {
-	return inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, func(s incident.Step) bool { return s.State == incident.StepReverted })
+	return inc.Plan != nil &&
+		slices.ContainsFunc(inc.Plan.Steps, func(s incident.Step) bool { return s.State == incident.StepReverted })
 }
 
 // failed says that a step ended badly and nobody has looked after it since.

@@ -15,7 +15,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 var links = ViewOptions{
-	BaseURL: "https://medic.example.com", DocsURL: "https://docs.example.com/vllm-medic", PrometheusURL: "https://prometheus.example.com",
+	BaseURL: "https://medic.example.com", DocsURL: "https://docs.example.com/vllm-medic",
+	PrometheusURL: "https://prometheus.example.com",
 }
 
 // golden is how a view is written down: as it is sent, readable.
@@ -69,7 +70,8 @@ func TestRenderLooksAsAgreedInEveryState(t *testing.T) {
 // When the incident is over nobody looks for the reason elsewhere: the last message must name it.
 func TestASummaryNamesWhyAStepFailed(t *testing.T) {
 	t.Parallel()
-	if got := string(golden(t, Render(stories(t)["42-closed-after-a-failure"], links))); !strings.Contains(got, "the server does not allow it: forbidden") {
+	if got := string(golden(t, Render(stories(t)["42-closed-after-a-failure"], links))); !strings.Contains(got,
+		"the server does not allow it: forbidden") {
 		t.Errorf("the reason is missing: %s", got)
 	}
 }

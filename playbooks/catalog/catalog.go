@@ -1,4 +1,5 @@
-// Package catalog holds the built-in signals, profiles and playbooks as YAML, embedded in the program. It reads nothing else.
+// Package catalog holds the built-in signals, profiles and playbooks as YAML, embedded in the program. It reads nothing
+// else.
 package catalog
 
 import (
@@ -13,8 +14,8 @@ import (
 //go:embed *.yaml
 var embedded embed.FS
 
-// Files returns the built-in files for playbooks.Load, in a fixed order. The names begin with "builtin/", so that a problem in one is
-// not taken for a problem in a file of the user's.
+// Files returns the built-in files for playbooks.Load, in a fixed order. The names begin with "builtin/", so that a
+// problem in one is not taken for a problem in a file of the user's.
 func Files() ([]playbooks.File, error) {
 	entries, err := fs.ReadDir(embedded, ".")
 	if err != nil {

@@ -65,12 +65,17 @@ func TestEveryQueryIsPromQLForTheVectorOfOneSeries(t *testing.T) {
 	}
 }
 
-// readFrom are the metrics that signals are made of: vLLM's own, and those of others that are joined to its pods or carry their namespace.
+// readFrom are the metrics that signals are made of: vLLM's own, and those of others that are joined to its pods or
+// carry their namespace.
 func readFrom() []string {
-	return []string{"vllm:", "up", "http_requests_total", "process_resident_memory_bytes", "DCGM_FI_DEV_", "namespace_httproute:gateway_cancels"}
+	return []string{
+		"vllm:", "up", "http_requests_total", "process_resident_memory_bytes", "DCGM_FI_DEV_",
+		"namespace_httproute:gateway_cancels",
+	}
 }
 
-// Dialects are found and renamed by name, so every metric must be spelled as vLLM V1 spells it, and no pool's matcher may be in it.
+// Dialects are found and renamed by name, so every metric must be spelled as vLLM V1 spells it, and no pool's matcher
+// may be in it.
 func TestEveryQueryUsesCanonicalNamesAndNoMatcherOfAPool(t *testing.T) {
 	t.Parallel()
 	for _, s := range load(t, playbooks.Options{}).AllSignals() {

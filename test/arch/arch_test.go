@@ -17,38 +17,53 @@ const module = "github.com/vllm-medic/vllm-medic/"
 
 // inside says which packages of ours a package may import. One that is not listed may import none of ours.
 var inside = map[string][]string{
-	"internal/incident":     {},
-	"playbooks":             {"internal/incident", "internal/promql", "internal/strictyaml"},
-	"playbooks/catalog":     {"playbooks"},
-	"actions":               {"actions/engineargs", "actions/kube", "actions/live", "actions/replicas", "actions/throttle", "internal/incident", "internal/redact"},
-	"actions/engineargs":    {"actions/kube", "actions/live", "internal/cluster", "internal/incident", "internal/redact", "internal/vllm"},
-	"actions/replicas":      {"actions/kube", "actions/live", "internal/cluster", "internal/incident", "internal/vllm"},
-	"actions/throttle":      {"actions/kube", "actions/live", "internal/cluster", "internal/incident"},
-	"actions/live":          {"actions/kube", "internal/cluster", "internal/incident"},
-	"actions/kube":          {"internal/incident"},
-	"webhook":               {"internal/credential", "internal/incident"},
-	"notify":                {"internal/incident", "internal/rescue"},
-	"notify/slack":          {"internal/incident", "internal/present", "internal/redact", "internal/rescue", "notify"},
-	"internal/policy":       {"internal/incident"},
-	"internal/present":      {"internal/incident"},
-	"internal/access":       {"internal/incident"},
-	"internal/alertrules":   {"internal/nearest", "internal/promql", "internal/vllm"},
-	"internal/evidence":     {"internal/alertrules", "internal/cluster", "internal/incident", "internal/prometheus", "internal/promql", "internal/redact", "internal/rescue", "internal/vllm"},
-	"internal/cluster":      {"internal/incident", "internal/redact", "internal/rescue", "internal/vllm"},
-	"internal/prometheus":   {"internal/incident", "internal/redact"},
-	"internal/credential":   {},
-	"internal/redact":       {},
-	"internal/promembed":    {},
-	"internal/promql":       {},
-	"internal/rescue":       {},
-	"internal/vllm":         {},
-	"internal/nearest":      {},
-	"internal/strictyaml":   {"internal/incident", "internal/nearest"},
-	"internal/playbooktest": {"internal/cluster", "internal/evidence", "internal/incident", "internal/nearest", "internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks"},
-	"internal/store":        {"internal/incident", "internal/redact", "internal/rescue"},
-	"internal/web":          {"internal/incident", "internal/access", "internal/present"},
-	"internal/remediation":  {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
-	"internal/config":       {"internal/credential", "internal/incident", "internal/nearest", "internal/policy", "internal/redact", "internal/strictyaml"},
+	"internal/incident": {},
+	"playbooks":         {"internal/incident", "internal/promql", "internal/strictyaml"},
+	"playbooks/catalog": {"playbooks"},
+	"actions": {
+		"actions/engineargs", "actions/kube", "actions/live", "actions/replicas", "actions/throttle",
+		"internal/incident", "internal/redact",
+	},
+	"actions/engineargs": {
+		"actions/kube", "actions/live", "internal/cluster", "internal/incident", "internal/redact",
+		"internal/vllm",
+	},
+	"actions/replicas":    {"actions/kube", "actions/live", "internal/cluster", "internal/incident", "internal/vllm"},
+	"actions/throttle":    {"actions/kube", "actions/live", "internal/cluster", "internal/incident"},
+	"actions/live":        {"actions/kube", "internal/cluster", "internal/incident"},
+	"actions/kube":        {"internal/incident"},
+	"webhook":             {"internal/credential", "internal/incident"},
+	"notify":              {"internal/incident", "internal/rescue"},
+	"notify/slack":        {"internal/incident", "internal/present", "internal/redact", "internal/rescue", "notify"},
+	"internal/policy":     {"internal/incident"},
+	"internal/present":    {"internal/incident"},
+	"internal/access":     {"internal/incident"},
+	"internal/alertrules": {"internal/nearest", "internal/promql", "internal/vllm"},
+	"internal/evidence": {
+		"internal/alertrules", "internal/cluster", "internal/incident", "internal/prometheus",
+		"internal/promql", "internal/redact", "internal/rescue", "internal/vllm",
+	},
+	"internal/cluster":    {"internal/incident", "internal/redact", "internal/rescue", "internal/vllm"},
+	"internal/prometheus": {"internal/incident", "internal/redact"},
+	"internal/credential": {},
+	"internal/redact":     {},
+	"internal/promembed":  {},
+	"internal/promql":     {},
+	"internal/rescue":     {},
+	"internal/vllm":       {},
+	"internal/nearest":    {},
+	"internal/strictyaml": {"internal/incident", "internal/nearest"},
+	"internal/playbooktest": {
+		"internal/cluster", "internal/evidence", "internal/incident", "internal/nearest",
+		"internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks",
+	},
+	"internal/store":       {"internal/incident", "internal/redact", "internal/rescue"},
+	"internal/web":         {"internal/incident", "internal/access", "internal/present"},
+	"internal/remediation": {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
+	"internal/config": {
+		"internal/credential", "internal/incident", "internal/nearest", "internal/policy",
+		"internal/redact", "internal/strictyaml",
+	},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
@@ -59,9 +74,18 @@ var outside = map[string]struct {
 	only []string
 	why  string
 }{
-	"github.com/labstack/echo":                {[]string{"webhook", "internal/web", "internal/app"}, "HTTP routing stays at the edge"},
-	"github.com/slack-go/slack":               {[]string{"notify/slack"}, "Slack's client breaks often and stays in one place"},
-	"k8s.io/":                                 {[]string{"actions", "actions/engineargs", "actions/kube", "actions/live", "actions/replicas", "actions/throttle", "internal/cluster", "internal/access", "internal/app"}, "reading and writing the cluster stay apart from deciding"},
+	"github.com/labstack/echo": {
+		[]string{"webhook", "internal/web", "internal/app"},
+		"HTTP routing stays at the edge",
+	},
+	"github.com/slack-go/slack": {[]string{"notify/slack"}, "Slack's client breaks often and stays in one place"},
+	"k8s.io/": {
+		[]string{
+			"actions", "actions/engineargs", "actions/kube", "actions/live",
+			"actions/replicas", "actions/throttle", "internal/cluster", "internal/access", "internal/app",
+		},
+		"reading and writing the cluster stay apart from deciding",
+	},
 	"github.com/prometheus/client_golang/api": {[]string{"internal/prometheus"}, "one place knows how Prometheus answers"},
 	"github.com/prometheus/alertmanager":      {[]string{"webhook"}, "the payload is normalised once"},
 	"database/sql":                            {[]string{"internal/store"}, "one place knows the schema"},
@@ -69,11 +93,15 @@ var outside = map[string]struct {
 
 // pure packages take values and return values.
 var pure = []string{
-	"internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present", "internal/alertrules", "internal/promql", "internal/redact",
+	"internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present", "internal/alertrules",
+	"internal/promql", "internal/redact",
 	"internal/strictyaml", "internal/vllm",
 }
 
-var impure = []string{"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil", "log", "log/slog"}
+var impure = []string{
+	"net/http", "net", "os", "os/exec", "math/rand", "math/rand/v2", "crypto/rand", "io/ioutil",
+	"log", "log/slog",
+}
 
 // file is one parsed Go file.
 type file struct {
@@ -97,7 +125,8 @@ func parse(t *testing.T) []file {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if path != root && (strings.HasPrefix(name, ".") || name == "testdata") || path == filepath.Join(root, "tools") || path == filepath.Join(root, "bin") {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata") || path == filepath.Join(root, "tools") ||
+				path == filepath.Join(root, "bin") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -117,7 +146,11 @@ func parse(t *testing.T) []file {
 		if err != nil {
 			return err
 		}
-		out = append(out, file{path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), test: strings.HasSuffix(name, "_test.go"), ast: f, lines: strings.Count(string(src), "\n")})
+		out = append(out,
+			file{
+				path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), test: strings.HasSuffix(name, "_test.go"), ast: f,
+				lines: strings.Count(string(src), "\n"),
+			})
 		return nil
 	})
 	if err != nil || len(out) == 0 {
@@ -157,7 +190,8 @@ func TestPackagesImportOnlyWhatTheHouseAllows(t *testing.T) {
 	}
 }
 
-// A table that allows more than is used lets the next arrow in without a word, so each entry is one that the code needs.
+// A table that allows more than is used lets the next arrow in without a word, so each entry is one that the code
+// needs.
 func TestEveryAllowedImportIsUsed(t *testing.T) {
 	t.Parallel()
 	used := map[string][]string{} // package to all that it imports, tests apart
@@ -204,7 +238,8 @@ func TestPurePackagesReachNothing(t *testing.T) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				id, named := sel.X.(*ast.Ident)
-				if named && id.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer", "NewTicker"}, sel.Sel.Name) {
+				if named && id.Name == "time" &&
+					slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer", "NewTicker"}, sel.Sel.Name) {
 					t.Errorf("%s uses time.%s; the present time is an argument there", f.path, sel.Sel.Name)
 				}
 			}
@@ -217,7 +252,8 @@ func TestPurePackagesReachNothing(t *testing.T) {
 func TestPromQLIsParsedInOneRoom(t *testing.T) {
 	t.Parallel()
 	for _, f := range parse(t) {
-		if f.test || strings.HasPrefix(f.dir, "test/") || slices.Contains([]string{"internal/promql", "internal/promembed"}, f.dir) {
+		if f.test || strings.HasPrefix(f.dir, "test/") ||
+			slices.Contains([]string{"internal/promql", "internal/promembed"}, f.dir) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -232,7 +268,8 @@ func TestPromQLIsParsedInOneRoom(t *testing.T) {
 func TestNoProductionCodeRunsPrograms(t *testing.T) {
 	t.Parallel()
 	for _, f := range parse(t) {
-		if !f.test && !strings.HasPrefix(f.dir, "test/") && !strings.HasPrefix(f.dir, "scripts/") && slices.Contains(imports(f), "os/exec") {
+		if !f.test && !strings.HasPrefix(f.dir, "test/") && !strings.HasPrefix(f.dir, "scripts/") &&
+			slices.Contains(imports(f), "os/exec") {
 			t.Errorf("%s imports os/exec", f.path)
 		}
 	}
@@ -262,7 +299,10 @@ func TestFoldersAreNamedForWhatTheyHold(t *testing.T) {
 	t.Parallel()
 	for _, f := range parse(t) {
 		for part := range strings.SplitSeq(f.dir, "/") {
-			if slices.Contains([]string{"util", "utils", "common", "types", "models", "model", "helpers", "shared", "core", "manager", "misc"}, part) {
+			if slices.Contains([]string{
+				"util", "utils", "common", "types", "models", "model", "helpers", "shared", "core",
+				"manager", "misc",
+			}, part) {
 				t.Errorf("%s: the name %q says nothing", f.dir, part)
 			}
 		}
@@ -281,8 +321,8 @@ func TestFilesStaySmall(t *testing.T) {
 	}
 }
 
-// A signal that Go asks for by name is a constant of incident, which a test binds to the catalog: renamed there, it would be
-// missing here without a sound.
+// A signal that Go asks for by name is a constant of incident, which a test binds to the catalog: renamed there, it
+// would be missing here without a sound.
 func TestSignalsThatGoNamesAreConstants(t *testing.T) {
 	t.Parallel()
 	for _, f := range parse(t) {

@@ -31,8 +31,8 @@ const (
 	envStore  = "CRASH_STORE"
 )
 
-// gauge is the one signal of the child: the last value that was scraped. On a busy machine a scrape comes too late now and then, and a gap would be read as
-// "no data", which is another verdict than that of the run that was left alone.
+// gauge is the one signal of the child: the last value that was scraped. On a busy machine a scrape comes too late now
+// and then, and a gap would be read as "no data", which is another verdict than that of the run that was left alone.
 const gauge = `
 signals:
   - name: waiting_lately
@@ -43,8 +43,9 @@ signals:
     source: vLLM vllm/v1/metrics/loggers.py
 `
 
-// played is the one playbook of the child: the steps of the built-in queue-backlog on that gauge. The built-in ones make fifty queries at each look, which
-// is most of what such a short incident costs, and they add no point at which anything is committed or changed.
+// played is the one playbook of the child: the steps of the built-in queue-backlog on that gauge. The built-in ones
+// make fifty queries at each look, which is most of what such a short incident costs, and they add no point at which
+// anything is committed or changed.
 const played = `
 name: crash
 title: Requests queue up
@@ -75,7 +76,8 @@ func catalogOf() (*playbooks.Catalog, error) {
 		return nil, err
 	}
 	files = slices.DeleteFunc(files, func(f playbooks.File) bool { return f.Name != "builtin/profiles.yaml" })
-	files = append(files, playbooks.File{Name: "signals.yaml", Data: []byte(gauge)}, playbooks.File{Name: "crash.yaml", Data: []byte(played)})
+	files = append(files, playbooks.File{Name: "signals.yaml", Data: []byte(gauge)},
+		playbooks.File{Name: "crash.yaml", Data: []byte(played)})
 	return playbooks.Load(files, playbooks.Options{Window: 2 * time.Second, MaxWarmUp: time.Nanosecond})
 }
 
@@ -206,8 +208,8 @@ func (s failing) FinishClick(ctx context.Context, c incident.Click) error {
 	return s.around("finish click", func() error { return s.Store.FinishClick(ctx, c) })
 }
 
-// The claims commit too, but one that finds nothing changes nothing: it is no point. So the database is asked first, with the claim's own condition, and
-// nothing else is committed in between.
+// The claims commit too, but one that finds nothing changes nothing: it is no point. So the database is asked first,
+// with the claim's own condition, and nothing else is committed in between.
 
 func (s failing) before(ctx context.Context, what, query string, args ...any) {
 	var state string
@@ -219,10 +221,13 @@ func (s failing) before(ctx context.Context, what, query string, args ...any) {
 	}
 }
 
-func (s failing) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Claimed, error) {
+func (s failing) ClaimDue(ctx context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Claimed, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.before(ctx, "incident", `SELECT state FROM incidents WHERE due_at > 0 AND due_at <= ? AND lease_until <= ?`, now.UnixNano(), now.UnixNano())
+	s.before(ctx, "incident", `SELECT state FROM incidents WHERE due_at > 0 AND due_at <= ? AND lease_until <= ?`,
+		now.UnixNano(), now.UnixNano())
 	got, err := s.Store.ClaimDue(ctx, owner, now, lease, limit)
 	if len(got) > 0 {
 		s.f.in(string(got[0].Incident.State))
@@ -231,7 +236,9 @@ func (s failing) ClaimDue(ctx context.Context, owner string, now time.Time, leas
 	return got, err
 }
 
-func (s failing) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Delivery, error) {
+func (s failing) ClaimDeliveries(ctx context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Delivery, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.before(ctx, "delivery", `SELECT '' FROM deliveries WHERE state = 'new' AND held_until <= ?`, now.UnixNano())
@@ -242,10 +249,14 @@ func (s failing) ClaimDeliveries(ctx context.Context, owner string, now time.Tim
 	return ds, err
 }
 
-func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message, error) {
+func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration,
+	limit int,
+) ([]incident.Message, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.before(ctx, "message", `SELECT '' FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?`, now.UnixNano(), now.UnixNano())
+	s.before(ctx, "message",
+		`SELECT '' FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?`,
+		now.UnixNano(), now.UnixNano())
 	got, err := s.Store.ClaimMessages(ctx, owner, now, lease, limit)
 	if len(got) > 0 {
 		s.f.reach("after", "store claim message")
@@ -253,7 +264,9 @@ func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time,
 	return got, err
 }
 
-func (s failing) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error) {
+func (s failing) ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click,
+	bool, error,
+) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.before(ctx, "click", `SELECT '' FROM clicks WHERE state = 'new' AND lease_until <= ?`, now.UnixNano())

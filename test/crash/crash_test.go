@@ -29,15 +29,17 @@ func stories() []story {
 	}
 }
 
-// undoing are the points of the way back that a person asked for: the second click, the second write to the policy, what is committed and claimed in
-// between, and the second plan that follows.
+// undoing are the points of the way back that a person asked for: the second click, the second write to the policy,
+// what is committed and claimed in between, and the second plan that follows.
 func undoing(point string) bool {
-	second := strings.HasSuffix(point, " #2") && (strings.Contains(point, "click") || strings.Contains(point, "PATCH") || strings.Contains(point, "commit proposed"))
+	second := strings.HasSuffix(point, " #2") &&
+		(strings.Contains(point, "click") || strings.Contains(point, "PATCH") || strings.Contains(point, "commit proposed"))
 	return second || strings.Contains(point, "undoing") || strings.Contains(point, "store commit watching")
 }
 
-// TestNobodyCanTellThatTheBotWasKilled plays each incident again and again: once left alone, once for each commit and each call that changes something
-// outside with one death there, and once with a death at every point, the reads included.
+// TestNobodyCanTellThatTheBotWasKilled plays each incident again and again: once left alone, once for each commit and
+// each call that changes something outside with one death there, and once with a death at every point, the reads
+// included.
 func TestNobodyCanTellThatTheBotWasKilled(t *testing.T) {
 	t.Parallel()
 	f, p := newFleet(t)
@@ -48,7 +50,9 @@ func TestNobodyCanTellThatTheBotWasKilled(t *testing.T) {
 			s.play(alone)
 			want := alone.outcome()
 			want.sound(t, s.says)
-			points := slices.DeleteFunc(deaths(t, lines(t, alone.pointsFile())), func(point string) bool { return !s.deadly(point) })
+			points := slices.DeleteFunc(deaths(t, lines(t, alone.pointsFile())), func(point string) bool {
+				return !s.deadly(point)
+			})
 			if len(points) < s.least {
 				t.Fatalf("these cannot be all points: %q", points)
 			}
@@ -89,11 +93,12 @@ func TestNobodyCanTellThatTheBotWasKilled(t *testing.T) {
 //   - the claims that find something, of an incident (in each state), a delivery, a click and a message: the first time, those of a click twice;
 //   - the calls: a write to the cluster and an answer to a click, twice; a dry-run, a post and an update in Slack, the first time.
 //
-// Not covered with a run of its own is a later repeat of the same point, such as the third look of a watched incident or the ninth edit of the message. It
-// is the same code between the same rows; and how many there are differs between two runs that are left alone (edits are merged), so a death could not be
-// placed there. Reads, and the same points in other states of the incident, are the business of mode everywhere, which dies once at each. The way back that
-// a person asked for has its deaths from the click on. Before it serves, a process has no points: it commits nothing but the schema. PostgreSQL is not killed
-// here; its commits pass the same suite as SQLite's.
+// Not covered with a run of its own is a later repeat of the same point, such as the third look of a watched incident
+// or the ninth edit of the message. It is the same code between the same rows; and how many there are differs between
+// two runs that are left alone (edits are merged), so a death could not be placed there. Reads, and the same points in
+// other states of the incident, are the business of mode everywhere, which dies once at each. The way back that a
+// person asked for has its deaths from the click on. Before it serves, a process has no points: it commits nothing but
+// the schema. PostgreSQL is not killed here; its commits pass the same suite as SQLite's.
 func deaths(t *testing.T, passed []string) []string {
 	t.Helper()
 	var out []string

@@ -84,7 +84,8 @@ func (f *failpoint) write(line string) {
 	}
 }
 
-// die ends the process as the kernel's out-of-memory killer would. The point's lock is still held, so nothing else passes a point meanwhile.
+// die ends the process as the kernel's out-of-memory killer would. The point's lock is still held, so nothing else
+// passes a point meanwhile.
 func die() {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		panic(err)

@@ -21,7 +21,10 @@ import (
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
+	policies    = schema.GroupVersionResource{
+		Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backendtrafficpolicies",
+	}
 )
 
 // The sizes that every run begins with.
@@ -30,8 +33,9 @@ const (
 	limit    = 184
 )
 
-// fleet is what Prometheus scrapes: one overloaded engine for each run, which feels what was done to its objects at the next scrape. A step in the
-// metrics at once, instead of a model of an engine, makes the runs short and alike. One watch on all objects serves every run.
+// fleet is what Prometheus scrapes: one overloaded engine for each run, which feels what was done to its objects at the
+// next scrape. A step in the metrics at once, instead of a model of an engine, makes the runs short and alike. One
+// watch on all objects serves every run.
 type fleet struct {
 	mu sync.Mutex
 	// models are the namespaces of the engines, by model.
@@ -57,7 +61,8 @@ func newFleet(t *testing.T) (*fleet, *promtest.Prometheus) {
 	return f, p
 }
 
-// follow watches all objects of a resource until the context ends. A watch begins with what is there, so one that breaks is begun again.
+// follow watches all objects of a resource until the context ends. A watch begins with what is there, so one that
+// breaks is begun again.
 func (f *fleet) follow(ctx context.Context, client dynamic.ResourceInterface, resource string) {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
@@ -103,7 +108,8 @@ func (f *fleet) waiting() map[string]int {
 	for model, ns := range f.models {
 		d, p := f.objects[deployments.Resource+"/"+ns+"/"+model], f.objects[policies.Resource+"/"+ns+"/"+model]
 		if d != nil && p != nil {
-			out[model] = waitingWith(number(d, "status", "readyReplicas"), number(p, "spec", "circuitBreaker", "maxParallelRequests"))
+			out[model] = waitingWith(number(d, "status", "readyReplicas"),
+				number(p, "spec", "circuitBreaker", "maxParallelRequests"))
 		}
 	}
 	return out

@@ -58,7 +58,8 @@ func (r *run) outcome() outcome {
 func (r *run) kept() (incidents, ledger []string) {
 	r.t.Helper()
 	ctx := context.WithoutCancel(r.t.Context())
-	s, err := store.Open(ctx, "sqlite://"+r.database(), store.Options{ChannelFor: func(string) string { return channel }, Logger: slog.New(slog.DiscardHandler)})
+	s, err := store.Open(ctx, "sqlite://"+r.database(),
+		store.Options{ChannelFor: func(string) string { return channel }, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -115,10 +116,12 @@ func (r *run) plain(text string) string {
 	return text
 }
 
-// sound holds what every undisturbed run must be, so that two wrong ones are not taken for right because they are alike. says is in its thread.
+// sound holds what every undisturbed run must be, so that two wrong ones are not taken for right because they are
+// alike. says is in its thread.
 func (o outcome) sound(t *testing.T, says string) {
 	t.Helper()
-	if o.Replicas != replicas+1 || o.Limit != limit || len(o.Messages) != 1 || len(o.Writes) != 3 || len(o.Incidents) != 1 || len(o.Ledger) != 3 ||
+	if o.Replicas != replicas+1 || o.Limit != limit || len(o.Messages) != 1 || len(o.Writes) != 3 ||
+		len(o.Incidents) != 1 || len(o.Ledger) != 3 ||
 		!strings.Contains(strings.Join(o.Thread, "\n"), says) {
 		t.Errorf("the undisturbed run is not what it should be: %+v", o)
 	}

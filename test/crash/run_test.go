@@ -74,7 +74,8 @@ func newRun(t *testing.T, f *fleet, p *promtest.Prometheus, mode, at string) *ru
 	config := filepath.Join(r.dir, "medic.yaml")
 	r.file("am-token", token)
 	r.file("medic.yaml", r.config(p.URL, slackAddr))
-	r.env = append(os.Environ(), envConfig+"="+config, envMode+"="+mode, envAt+"="+at, envPoints+"="+r.pointsFile(), envStore+"="+r.database(),
+	r.env = append(os.Environ(), envConfig+"="+config, envMode+"="+mode, envAt+"="+at, envPoints+"="+r.pointsFile(),
+		envStore+"="+r.database(),
 		"SLACK_BOT_TOKEN="+r.slack.Token(), "SLACK_SIGNING_SECRET="+r.slack.SigningSecret())
 	if mode == everywhere {
 		r.patience = 5 * time.Minute // every point once more from the start
@@ -128,7 +129,8 @@ pools:
 func (r *run) create(g schema.GroupVersionResource, o map[string]any) {
 	r.t.Helper()
 	u := &unstructured.Unstructured{Object: o}
-	if _, err := r.c.Dynamic(r.t).Resource(g).Namespace(r.ns).Create(r.t.Context(), u, metav1.CreateOptions{}); err != nil {
+	if _, err := r.c.Dynamic(r.t).Resource(g).Namespace(r.ns).Create(r.t.Context(), u,
+		metav1.CreateOptions{}); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -141,8 +143,11 @@ func deployment(ns, name string) map[string]any {
 			"template": map[string]any{
 				"metadata": map[string]any{"labels": map[string]any{"app": name}},
 				"spec": map[string]any{
-					"nodeName":   kubetest.Node,
-					"containers": []any{map[string]any{"name": "vllm", "image": "vllm/vllm-openai:v0.20.0", "args": []any{"--model=m"}}},
+					"nodeName": kubetest.Node,
+					"containers": []any{map[string]any{
+						"name": "vllm", "image": "vllm/vllm-openai:v0.20.0",
+						"args": []any{"--model=m"},
+					}},
 				},
 			},
 		},
@@ -151,7 +156,8 @@ func deployment(ns, name string) map[string]any {
 
 func policy(ns, name string) map[string]any {
 	return map[string]any{
-		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "metadata": map[string]any{"name": name, "namespace": ns},
+		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy",
+		"metadata": map[string]any{"name": name, "namespace": ns},
 		"spec": map[string]any{
 			"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": name}},
 			"circuitBreaker": map[string]any{"maxParallelRequests": int64(limit)},
@@ -159,7 +165,8 @@ func policy(ns, name string) map[string]any {
 	}
 }
 
-// supervise starts the bot, and again whenever it was killed, as the kubelet would. A child of mode once has its point behind it then.
+// supervise starts the bot, and again whenever it was killed, as the kubelet would. A child of mode once has its point
+// behind it then.
 func (r *run) supervise() {
 	defer close(r.ended)
 	for {
@@ -189,7 +196,8 @@ func (r *run) supervise() {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		// One that is asked to stop in its first moments, before it listens for that, dies of the signal. It has said and done nothing yet.
+		// One that is asked to stop in its first moments, before it listens for that, dies of the signal. It has said and
+		// done nothing yet.
 		newborn := by == syscall.SIGTERM && r.out.Len() == began
 		if !r.done || err != nil && !newborn {
 			r.t.Errorf("the bot ended by itself: %v", err)
@@ -254,7 +262,8 @@ func (r *run) post(status string, ends time.Time) {
 "labels":{"alertname":"vLLMQueueBacklog","model_name":%q,"severity":"warning"},"annotations":{},"startsAt":%q,"endsAt":%q,"fingerprint":"00000000000000f1"}]}`,
 		r.name, status, status, r.name, r.began.Format(time.RFC3339Nano), ends.Format(time.RFC3339Nano))
 	r.until("the webhook", func(ctx context.Context) bool {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.api+"/api/v1/alertmanager", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.api+"/api/v1/alertmanager",
+			strings.NewReader(body))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -307,7 +316,8 @@ func (r *run) press(button, words string) {
 func (r *run) click(ctx context.Context, m fakeslack.Message, b fakeslack.Button, words string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	res, err := r.slack.Click(ctx, fakeslack.ClickRequest{User: alice, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+	res, err := r.slack.Click(ctx,
+		fakeslack.ClickRequest{User: alice, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
 	if err != nil {
 		return // the bot is dead, or the message has just changed: the person looks again
 	}
@@ -341,7 +351,8 @@ func (r *run) story() string {
 	return b.String()
 }
 
-// healed is the whole incident: throttle, which helps a little; scale out, which heals; the bot reverts the throttle; it closes.
+// healed is the whole incident: throttle, which helps a little; scale out, which heals; the bot reverts the throttle;
+// it closes.
 func (r *run) healed() {
 	r.t.Helper()
 	r.post("firing", time.Time{})
@@ -369,7 +380,9 @@ func (r *run) ends() {
 	r.t.Helper()
 	r.post("resolved", time.Now())
 	// The message is drawn a last time after the thread is complete.
-	r.until("the end", func(context.Context) bool { return r.says("Closed: ") && strings.Contains(r.story(), "*Closed* at") })
+	r.until("the end", func(context.Context) bool {
+		return r.says("Closed: ") && strings.Contains(r.story(), "*Closed* at")
+	})
 	r.settled()
 	r.stop()
 }
@@ -388,7 +401,8 @@ func (r *run) settled() {
 			r.t.Fatal(err)
 		}
 		var waiting int
-		err = db.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE wanted > sent OR thread_wanted > thread_sent").Scan(&waiting)
+		err = db.QueryRowContext(ctx,
+			"SELECT count(*) FROM messages WHERE wanted > sent OR thread_wanted > thread_sent").Scan(&waiting)
 		if err := errors.Join(err, db.Close()); err != nil {
 			r.t.Fatal(err)
 		}

@@ -1,5 +1,6 @@
-// The program demo shows a whole incident on this machine, as a dry run: a real Prometheus and Alertmanager, a fleet of simulated vLLM engines in
-// trouble, the bot, and a page that stands for Slack. Nothing is reached beyond loopback. It runs until it is interrupted.
+// The program demo shows a whole incident on this machine, as a dry run: a real Prometheus and Alertmanager, a fleet of
+// simulated vLLM engines in trouble, the bot, and a page that stands for Slack. Nothing is reached beyond loopback. It
+// runs until it is interrupted.
 package main
 
 import (
@@ -106,10 +107,15 @@ func (d *demo) start(ctx context.Context) error {
 		}
 		*a = addr
 	}
-	secrets := []string{"SLACK_BOT_TOKEN=" + botToken, "SLACK_SIGNING_SECRET=" + signingSecret, "VIEWER_TOKEN=" + viewerToken}
+	secrets := []string{
+		"SLACK_BOT_TOKEN=" + botToken, "SLACK_SIGNING_SECRET=" + signingSecret,
+		"VIEWER_TOKEN=" + viewerToken,
+	}
 	var err error
-	d.slack, err = d.program(ctx, secrets, filepath.Join(d.dir, "fakeslack"), "--listen", "127.0.0.1:0", "--interactivity-url",
-		"http://"+d.slackAddr+"/api/v1/slack/interactions", "--signing-secret-env", "SLACK_SIGNING_SECRET", "--token-env", "SLACK_BOT_TOKEN")
+	d.slack, err = d.program(ctx, secrets, filepath.Join(d.dir, "fakeslack"), "--listen", "127.0.0.1:0",
+		"--interactivity-url",
+		"http://"+d.slackAddr+"/api/v1/slack/interactions", "--signing-secret-env", "SLACK_SIGNING_SECRET", "--token-env",
+		"SLACK_BOT_TOKEN")
 	if err != nil {
 		return err
 	}
@@ -124,8 +130,20 @@ func (d *demo) start(ctx context.Context) error {
 		ready string
 		args  []string
 	}{
-		{"http://" + am + "/-/ready", []string{filepath.Join(d.bin, "alertmanager"), "--config.file=" + d.path("alertmanager.yml"), "--storage.path=" + d.path("am"), "--web.listen-address=" + am, "--cluster.listen-address="}},
-		{"http://" + prom + "/-/ready", []string{filepath.Join(d.bin, "prometheus"), "--config.file=" + d.path("prometheus.yml"), "--storage.tsdb.path=" + d.path("prom"), "--web.listen-address=" + prom, "--rules.alert.resend-delay=1s"}},
+		{
+			"http://" + am + "/-/ready",
+			[]string{
+				filepath.Join(d.bin, "alertmanager"), "--config.file=" + d.path("alertmanager.yml"),
+				"--storage.path=" + d.path("am"), "--web.listen-address=" + am, "--cluster.listen-address=",
+			},
+		},
+		{
+			"http://" + prom + "/-/ready",
+			[]string{
+				filepath.Join(d.bin, "prometheus"), "--config.file=" + d.path("prometheus.yml"),
+				"--storage.tsdb.path=" + d.path("prom"), "--web.listen-address=" + prom, "--rules.alert.resend-delay=1s",
+			},
+		},
 		{"http://" + ops + "/readyz", []string{d.path("vllm-medic"), "serve", "--dry-run", "--config", d.path("medic.yaml")}},
 	} {
 		if err := d.background(ctx, secrets, p.args...); err != nil {
@@ -169,13 +187,15 @@ func (d *demo) fleet(ctx context.Context, targets string) error {
 
 func (d *demo) path(name string) string { return filepath.Join(d.dir, name) }
 
-// files writes what the programs read. The shipped rules look back five minutes; the fleet runs thirty times as fast, so ten seconds do.
+// files writes what the programs read. The shipped rules look back five minutes; the fleet runs thirty times as fast,
+// so ten seconds do.
 func (d *demo) files(prom, am, ops, targets string) error {
 	raw, err := os.ReadFile("deploy/prometheus/rules/vllm-alerts.yaml")
 	if err != nil {
 		return err
 	}
-	rules := strings.NewReplacer("[5m]", "[10s]", "for: 5m", "for: 1s", "for: 2m", "for: 1s", "for: 1m", "for: 1s").Replace(string(raw))
+	rules := strings.NewReplacer("[5m]", "[10s]", "for: 5m", "for: 1s", "for: 2m", "for: 1s", "for: 1m",
+		"for: 1s").Replace(string(raw))
 	for name, text := range map[string]string{
 		"rules.yml": rules,
 		"prometheus.yml": fmt.Sprintf(`

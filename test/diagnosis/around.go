@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// apiServer writes what the process in front of the engines exports: requests by status class, durations, memory. It has no model_name.
+// apiServer writes what the process in front of the engines exports: requests by status class, durations, memory. It
+// has no model_name.
 func (f *fleet) apiServer(w *scribe, t target, ms []*machine) {
 	const handler = "/v1/chat/completions"
 	tp := ms[0].tp
@@ -26,7 +27,10 @@ func (f *fleet) apiServer(w *scribe, t target, ms []*machine) {
 		}
 		w.series(t, "http_requests_total", []string{"handler", handler, "method", "POST", "status", status}, values)
 	}
-	for name, rec := range map[string]string{"http_request_duration_seconds": histHTTP, "http_request_duration_highr_seconds": histHTTPHigh} {
+	for name, rec := range map[string]string{
+		"http_request_duration_seconds":       histHTTP,
+		"http_request_duration_highr_seconds": histHTTPHigh,
+	} {
 		extra := []string{"handler", handler, "method", "POST"}
 		if rec == histHTTPHigh {
 			extra = nil
@@ -42,7 +46,9 @@ func (f *fleet) apiServer(w *scribe, t target, ms []*machine) {
 	w.series(t, "process_start_time_seconds", nil, ms[0].born())
 	w.series(t, "process_open_fds", nil, ms[0].flat(78))
 	w.series(t, "process_max_fds", nil, ms[0].flat(1048576))
-	w.series(t, "python_info", []string{"implementation", "CPython", "major", "3", "minor", "12", "patchlevel", "11", "version", "3.12.11"}, ms[0].flat(1))
+	w.series(t, "python_info",
+		[]string{"implementation", "CPython", "major", "3", "minor", "12", "patchlevel", "11", "version", "3.12.11"},
+		ms[0].flat(1))
 }
 
 func (tp *tape) scaled(in []float64, by float64) []float64 {
@@ -135,11 +141,14 @@ func (f *fleet) gpu(w *scribe, i int, pod string) {
 		prefix = "exported_"
 	}
 	more := []string{
-		"gpu", "0", "device", "nvidia0", "UUID", fmt.Sprintf("GPU-%08x", uint32(seed(pod))), "modelName", "NVIDIA H100 80GB HBM3",
-		"Hostname", fmt.Sprintf("gpu-node-%d", i), prefix + "container", container, prefix + "namespace", namespace, prefix + "pod", pod,
+		"gpu", "0", "device", "nvidia0", "UUID", fmt.Sprintf("GPU-%08x", uint32(seed(pod))), "modelName",
+		"NVIDIA H100 80GB HBM3",
+		"Hostname", fmt.Sprintf("gpu-node-%d", i), prefix + "container", container, prefix + "namespace", namespace,
+		prefix + "pod", pod,
 	}
 	if prefix != "" { // the exporter's own pod then takes the names
-		t.labels = append(t.labels, "namespace", "gpu-operator", "pod", fmt.Sprintf("nvidia-dcgm-exporter-%04x", seed(pod)&0xffff), "container", "nvidia-dcgm-exporter")
+		t.labels = append(t.labels, "namespace", "gpu-operator", "pod",
+			fmt.Sprintf("nvidia-dcgm-exporter-%04x", seed(pod)&0xffff), "container", "nvidia-dcgm-exporter")
 	}
 	util := m.series(func(p Physics) *quantity { return p.GPUUtil })
 	used := m.series(func(p Physics) *quantity { return p.GPUMem })
@@ -171,7 +180,8 @@ func (f *fleet) gpu(w *scribe, i int, pod string) {
 // memory writes the node agent's view of the container.
 func (f *fleet) memory(w *scribe, i int, pod string) {
 	m := f.machines[pod][0]
-	t := f.steady("job", "kubelet", "instance", fmt.Sprintf("10.0.%d.%d:10250", i/200, 5+i%200), "metrics_path", "/metrics/cadvisor")
+	t := f.steady("job", "kubelet", "instance", fmt.Sprintf("10.0.%d.%d:10250", i/200, 5+i%200), "metrics_path",
+		"/metrics/cadvisor")
 	rss := m.series(func(p Physics) *quantity { return p.RSS })
 	for s := range rss {
 		rss[s] = math.Round(rss[s] * (1 << 30) * 1.8)
@@ -179,13 +189,15 @@ func (f *fleet) memory(w *scribe, i int, pod string) {
 			rss[s] = math.NaN()
 		}
 	}
-	w.series(t, "container_memory_working_set_bytes", []string{"namespace", namespace, "pod", pod, "container", container}, rss)
+	w.series(t, "container_memory_working_set_bytes", []string{"namespace", namespace, "pod", pod, "container", container},
+		rss)
 }
 
-// gateway writes Envoy's counters for the model's route. A client that goes away shows as a reset from below and, because vLLM speaks HTTP/1.1,
-// as a connection that Envoy closed with a request on it.
+// gateway writes Envoy's counters for the model's route. A client that goes away shows as a reset from below and,
+// because vLLM speaks HTTP/1.1, as a connection that Envoy closed with a request on it.
 func (f *fleet) gateway(w *scribe) {
-	t := f.steady("job", "envoy", "instance", "10.42.9.3:19001", "namespace", "envoy-gateway-system", "pod", "envoy-llm-gateway-5d9c7bb6f4-x2x7p")
+	t := f.steady("job", "envoy", "instance", "10.42.9.3:19001", "namespace", "envoy-gateway-system", "pod",
+		"envoy-llm-gateway-5d9c7bb6f4-x2x7p")
 	cluster := []string{"envoy_cluster_name", "httproute/" + namespace + "/" + model + "/rule/0"}
 	sum := func(recs ...string) []float64 {
 		var total []float64
@@ -217,15 +229,17 @@ func (f *fleet) gateway(w *scribe) {
 	w.series(t, "envoy_cluster_upstream_rq_rx_reset", cluster, sum("never"))
 	w.series(t, "envoy_cluster_upstream_rq_timeout", cluster, sum("never"))
 	w.series(t, "envoy_cluster_upstream_rq_pending_overflow", cluster, sum("never"))
-	w.series(t, "envoy_http_downstream_rq_rx_reset", []string{"envoy_http_conn_manager_prefix", "http-10080"}, sum(recLeft))
+	w.series(t, "envoy_http_downstream_rq_rx_reset", []string{"envoy_http_conn_manager_prefix", "http-10080"},
+		sum(recLeft))
 	if f.inc.Recorded {
-		w.series(f.steady(), "namespace_httproute:gateway_cancels:ratio_increase5m", []string{"namespace", namespace, "httproute", model},
+		w.series(f.steady(), "namespace_httproute:gateway_cancels:ratio_increase5m",
+			[]string{"namespace", namespace, "httproute", model},
 			f.recorded(sum(recLeft), sum(recArrived, recFailed)))
 	}
 }
 
-// recorded is what the rule of deploy/prometheus makes of the gateway's counters: the part that left among the requests of five minutes, and nothing below
-// ten requests.
+// recorded is what the rule of deploy/prometheus makes of the gateway's counters: the part that left among the requests
+// of five minutes, and nothing below ten requests.
 func (f *fleet) recorded(left, all []float64) []float64 {
 	window := int(math.Round(300 / float64(f.inc.Scrape)))
 	out := make([]float64, len(all))
@@ -243,7 +257,8 @@ func (f *fleet) recorded(left, all []float64) []float64 {
 
 // router writes production-stack's own gauges, which have the engines' names and a label server.
 func (f *fleet) router(w *scribe) {
-	t := f.steady("job", "vllm-router", "instance", "10.42.3.3:8001", "namespace", namespace, "pod", "vllm-deployment-router-6f7d8c9b4-kq8zt", "container", "router-container")
+	t := f.steady("job", "vllm-router", "instance", "10.42.3.3:8001", "namespace", namespace, "pod",
+		"vllm-deployment-router-6f7d8c9b4-kq8zt", "container", "router-container")
 	w.up(t)
 	for i, pod := range f.inc.Pods {
 		m := f.machines[pod][0]

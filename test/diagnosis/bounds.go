@@ -6,7 +6,10 @@ type bounds struct{ ttft, itl, latency, tokens []float64 }
 // bounds of the latency histograms became longer with 0.8.4.
 func (e edition) bounds() bounds {
 	b := bounds{
-		ttft:    []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560},
+		ttft: []float64{
+			.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
+			2560,
+		},
 		itl:     []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80},
 		latency: []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680},
 		tokens:  oneTwoFive(131072),

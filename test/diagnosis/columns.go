@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// column is one exported series of one engine: its name after the prefix, the labels that the metric adds, and its value at each scrape.
+// column is one exported series of one engine: its name after the prefix, the labels that the metric adds, and its
+// value at each scrape.
 type column struct {
 	name   string
 	extra  []string // names and values in turn
@@ -200,7 +201,10 @@ func (w *writer) cache() {
 		}
 	}
 	if w.e.from(11, 1) {
-		for _, name := range []string{"external_prefix_cache_queries", "external_prefix_cache_hits", "mm_cache_queries", "mm_cache_hits"} {
+		for _, name := range []string{
+			"external_prefix_cache_queries", "external_prefix_cache_hits", "mm_cache_queries",
+			"mm_cache_hits",
+		} {
 			w.counter(name, "never")
 		}
 	}
@@ -302,7 +306,8 @@ func (w *writer) optional() {
 	}
 	if w.m.inc.LoRA > 0 {
 		w.out = append(w.out, column{name: "lora_requests_info", values: w.m.now(), extra: []string{
-			"max_lora", strconv.Itoa(w.m.inc.LoRA), "running_lora_adapters", "sql,legal", "waiting_lora_adapters", "support,medical,code",
+			"max_lora", strconv.Itoa(w.m.inc.LoRA), "running_lora_adapters", "sql,legal", "waiting_lora_adapters",
+			"support,medical,code",
 		}})
 	}
 }
@@ -318,7 +323,8 @@ func (m *machine) now() []float64 {
 
 // speculative writes drafts so that the generated tokens are those that were accepted plus one for each draft.
 func (w *writer) speculative() {
-	drafts, draftTokens, accepted := make([]float64, w.m.tp.steps), make([]float64, w.m.tp.steps), make([]float64, w.m.tp.steps)
+	drafts, draftTokens, accepted := make([]float64, w.m.tp.steps), make([]float64, w.m.tp.steps),
+		make([]float64, w.m.tp.steps)
 	k := float64(w.m.inc.Draft)
 	for i, tokens := range w.m.tp.counters[recDecoded] {
 		t := (float64(i) - 0.5) * w.m.tp.interval
@@ -364,7 +370,8 @@ func (w *writer) config() {
 		caching = "False"
 	}
 	extra := []string{
-		"block_size", "16", "cache_dtype", "auto", "calculate_kv_scales", "False", "cpu_offload_gb", "0", "enable_prefix_caching", caching,
+		"block_size", "16", "cache_dtype", "auto", "calculate_kv_scales", "False", "cpu_offload_gb", "0",
+		"enable_prefix_caching", caching,
 		"gpu_memory_utilization", w.e.memory(), "is_attention_free", "False", "num_cpu_blocks", "None",
 		"num_gpu_blocks", strconv.Itoa(int(tokens / 16)), "num_gpu_blocks_override", "None", "sliding_window", "None",
 	}
@@ -375,7 +382,8 @@ func (w *writer) config() {
 		extra = append(extra, "kv_cache_memory_bytes", "None", "prefix_caching_hash_algo", "sha256")
 	}
 	if w.e.from(24, 0) {
-		extra = append(extra, "kv_cache_size_tokens", fmt.Sprint(int(tokens)), "kv_cache_max_concurrency", strconv.FormatFloat(tokens/131072, 'f', 2, 64))
+		extra = append(extra, "kv_cache_size_tokens", fmt.Sprint(int(tokens)), "kv_cache_max_concurrency",
+			strconv.FormatFloat(tokens/131072, 'f', 2, 64))
 	}
 	w.out = append(w.out, column{name: "cache_config_info", extra: extra, values: w.m.flat(1)})
 }

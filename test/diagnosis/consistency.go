@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Check says what in an incident is physically impossible. The requests are simulated, so that times add up by themselves; what an incident
-// states beside them (cache usage, slots, arguments, versions) is held against them here.
+// Check says what in an incident is physically impossible. The requests are simulated, so that times add up by
+// themselves; what an incident states beside them (cache usage, slots, arguments, versions) is held against them here.
 func (inc *Incident) Check() []string {
 	out := inc.editionProblems()
 	f := inc.simulate()
@@ -37,7 +37,8 @@ func (inc *Incident) editionProblems() []string {
 	say(inc.Draft > 0 && (e.v0 || !e.from(8, 5)), "the counters of speculative decoding exist from 0.8.5")
 	say(inc.Dialect == kserveTwins && !e.from(8, 0), "the twins came with llm-d, after 0.8")
 	seqs, budget := inc.Args["max_num_seqs"], inc.Args["max_num_batched_tokens"]
-	say(seqs > 0 && budget > 0 && budget < seqs, "vLLM does not start with max_num_batched_tokens %g below max_num_seqs %g", budget, seqs)
+	say(seqs > 0 && budget > 0 && budget < seqs,
+		"vLLM does not start with max_num_batched_tokens %g below max_num_seqs %g", budget, seqs)
 	for i, p := range inc.Phases {
 		all := []Physics{p.Physics}
 		for _, x := range p.Only {
@@ -46,11 +47,15 @@ func (inc *Incident) editionProblems() []string {
 		for _, x := range all {
 			say(x.Slots != nil && seqs > 0 && x.Slots.most() > seqs, "phase %d: more slots than max_num_seqs %g", i+1, seqs)
 			say(x.KV != nil && (x.KV.most() > 1 || x.KV.least() < 0), "phase %d: a cache usage outside 0 to 1", i+1)
-			say(x.ErrorShare != nil && x.ErrorShare.most() > 0 && !e.from(13, 0), "phase %d: finished_reason error exists from 0.13", i+1)
-			say(x.Deferred != nil && x.Deferred.most() > 0 && !e.from(20, 0), "phase %d: the reason of waiting exists from 0.20", i+1)
-			say(x.Expired != nil && x.Expired.most() > 0 && (!inc.NIXL || !e.from(15, 0)), "phase %d: expired leases are counted by NIXL from 0.15", i+1)
+			say(x.ErrorShare != nil && x.ErrorShare.most() > 0 && !e.from(13, 0),
+				"phase %d: finished_reason error exists from 0.13", i+1)
+			say(x.Deferred != nil && x.Deferred.most() > 0 && !e.from(20, 0), "phase %d: the reason of waiting exists from 0.20",
+				i+1)
+			say(x.Expired != nil && x.Expired.most() > 0 && (!inc.NIXL || !e.from(15, 0)),
+				"phase %d: expired leases are counted by NIXL from 0.15", i+1)
 			say(x.XferFailed != nil && x.XferFailed.most() > 0 && !inc.NIXL, "phase %d: transfers need nixl", i+1)
-			say(x.Fail != nil && x.Fail.most() > 0 && !e.from(8, 3) && !inc.Gateway, "phase %d: nobody counts 5xx before 0.8.3 without a gateway", i+1)
+			say(x.Fail != nil && x.Fail.most() > 0 && !e.from(8, 3) && !inc.Gateway,
+				"phase %d: nobody counts 5xx before 0.8.3 without a gateway", i+1)
 			say(x.GPUUtil != nil && (x.GPUUtil.most() > 1 || x.GPUUtil.least() < 0), "phase %d: a GPU busier than wholly", i+1)
 		}
 	}
@@ -83,8 +88,8 @@ func (m *machine) problems() []string {
 	return out
 }
 
-// tolerance is how far the stated cache usage may be from that of the requests in flight, either way: shared prefixes and blocks that are kept
-// for running requests make the two differ in reality too.
+// tolerance is how far the stated cache usage may be from that of the requests in flight, either way: shared prefixes
+// and blocks that are kept for running requests make the two differ in reality too.
 const tolerance = 2.6
 
 // cacheProblems compare the stated usage of each phase with the tokens in flight, for one size of the cache.
@@ -111,7 +116,9 @@ func (m *machine) cacheProblems(running, usage []float64) []string {
 		}
 		held, stated = held/n, stated/n
 		if held > stated*tolerance+0.05 || stated > held*tolerance+0.05 {
-			out = append(out, fmt.Sprintf("phase %d states a cache usage of %.2f, and the requests in flight fill %.2f of %.0f tokens", i+1, stated, held, capacity))
+			out = append(out,
+				fmt.Sprintf("phase %d states a cache usage of %.2f, and the requests in flight fill %.2f of %.0f tokens", i+1,
+					stated, held, capacity))
 		}
 		if s.Preempt.most() > 0 && stated < 0.85 {
 			out = append(out, fmt.Sprintf("phase %d preempts at a cache usage of %.2f", i+1, stated))
@@ -155,7 +162,9 @@ func (inc *Incident) clusterProblems(pod string, m *machine) []string {
 			young = float64(facts.Crash)
 		}
 		if !facts.Gone && last.from > 0 && math.IsInf(last.to, 1) && (young == 0 || young+1 < end-last.from) {
-			out = append(out, fmt.Sprintf("%s: its process began %.0f s before the look, and the cluster does not know of it", pod, end-last.from))
+			out = append(out,
+				fmt.Sprintf("%s: its process began %.0f s before the look, and the cluster does not know of it", pod,
+					end-last.from))
 		}
 	}
 	if facts.Crash > 0 && facts.Restarts == 0 {

@@ -64,11 +64,16 @@ func TestCheckRefusesTheImpossible(t *testing.T) {
 		"reasons of waiting in 0.14": func(i *Incident) { i.Generation = "0.14.0"; i.Phases[0].Deferred = q(0.5) },
 		"leases without NIXL":        func(i *Incident) { i.Phases[0].Expired = q(0.5) },
 		"V0 in 0.24":                 func(i *Incident) { i.Engine = "V0" },
-		"a budget below the batch":   func(i *Incident) { i.Args = map[string]float64{"max_num_seqs": 512, "max_num_batched_tokens": 256} },
-		"requests to the dead":       func(i *Incident) { i.Phases[0].Target = &down },
-		"a restart nobody saw":       func(i *Incident) { i.Phases = append(i.Phases, Phase{For: 120, Physics: Physics{Restart: &yes}}) },
+		"a budget below the batch": func(i *Incident) {
+			i.Args = map[string]float64{"max_num_seqs": 512, "max_num_batched_tokens": 256}
+		},
+		"requests to the dead": func(i *Incident) { i.Phases[0].Target = &down },
+		"a restart nobody saw": func(i *Incident) {
+			i.Phases = append(i.Phases, Phase{For: 120, Physics: Physics{Restart: &yes}})
+		},
 		"a stall that ends by itself": func(i *Incident) {
-			i.Phases = append(i.Phases, Phase{For: 300, Physics: Physics{Stall: &frozen}}, Phase{For: 60, Physics: Physics{Stall: &none}})
+			i.Phases = append(i.Phases, Phase{For: 300, Physics: Physics{Stall: &frozen}},
+				Phase{For: 60, Physics: Physics{Stall: &none}})
 		},
 		"a crash without a restart":    func(i *Incident) { i.Cluster.Pods = map[string]PodFacts{"a": {Crash: 60}} },
 		"a scraped pod that is gone":   func(i *Incident) { i.Cluster.Pods = map[string]PodFacts{"a": {Gone: true}} },

@@ -186,11 +186,14 @@ func (m *machine) request(t float64) {
 	m.tp.add(recQueried, start, prompt)
 	m.tp.add(recHit, start, hit)
 	prefill := m.draw(now, now.Prefill, start)
-	m.decode(&p, request{t: t, queued: queued, start: start, prefill: prefill, prompt: prompt, gen: gen, hit: hit, patience: patience, cut: cut})
+	m.decode(&p, request{
+		t: t, queued: queued, start: start, prefill: prefill, prompt: prompt, gen: gen, hit: hit,
+		patience: patience, cut: cut,
+	})
 }
 
-// kept is until when a request counts in a gauge: what a stalled engine held, it goes on to hold; one that still steps lets go of requests whose
-// clients went away.
+// kept is until when a request counts in a gauge: what a stalled engine held, it goes on to hold; one that still steps
+// lets go of requests whose clients went away.
 func (m *machine) kept(end, cut, patience float64) float64 {
 	switch {
 	case end <= cut || cut != m.life.stall:
@@ -259,8 +262,8 @@ func (m *machine) decode(p *passage, r request) {
 	m.finish(r, first, end)
 }
 
-// hold keeps how many tokens of the cache the running requests fill, for the check of the usage. Blocks from the prefix cache are in use too; half
-// of them, say, by several requests at once.
+// hold keeps how many tokens of the cache the running requests fill, for the check of the usage. Blocks from the prefix
+// cache are in use too; half of them, say, by several requests at once.
 func (m *machine) hold(r request, end, gone float64) {
 	to := min(end, gone, m.life.to)
 	m.tp.spreadOver(recTokens, r.start, to, (r.prompt-r.hit/2+r.gen/2)*(to-r.start))
@@ -330,14 +333,18 @@ func (m *machine) tokens(r request, first, itl float64, waits []float64, gone fl
 func (m *machine) finish(r request, first, end float64) {
 	s := m.tl.at(end)
 	for name, v := range map[string]float64{
-		histE2E: end - r.t, histQueue: r.start - r.queued, histPrefill: first - r.start, histDecode: end - first, histInference: end - r.start,
+		histE2E: end - r.t, histQueue: r.start - r.queued, histPrefill: first - r.start, histDecode: end - first,
+		histInference: end - r.start,
 	} {
 		m.tp.observe(name, m.b.latency, end, v, 1)
 	}
 	if r.gen > 1 {
 		m.tp.observe(histTPOT, m.b.itl, end, (end-first)/(r.gen-1), 1)
 	}
-	for name, v := range map[string]float64{histPrompt: r.prompt, histGen: r.gen, histMaxGen: r.gen, histComputed: r.prompt - r.hit, histMaxTokens: 4096} {
+	for name, v := range map[string]float64{
+		histPrompt: r.prompt, histGen: r.gen, histMaxGen: r.gen,
+		histComputed: r.prompt - r.hit, histMaxTokens: 4096,
+	} {
 		m.tp.observe(name, m.b.tokens, end, v, 1)
 	}
 	m.tp.observe(histN, []float64{1, 2, 5, 10, 20}, end, 1, 1)

@@ -2,7 +2,8 @@ package diagnosis
 
 import "math"
 
-// rates writes what is given as a rate and not as part of a request: answers with 5xx, transfers that fail, leases that run out.
+// rates writes what is given as a rate and not as part of a request: answers with 5xx, transfers that fail, leases that
+// run out.
 func (m *machine) rates() {
 	for i := 1; i < m.tp.steps; i++ {
 		t := (float64(i) - 0.5) * m.tp.interval
@@ -37,7 +38,8 @@ func (m *machine) stalled(t float64) bool {
 	return false
 }
 
-// steps writes what the engine does step by step: one observation for each token after the first, and how many tokens a step had.
+// steps writes what the engine does step by step: one observation for each token after the first, and how many tokens a
+// step had.
 func (m *machine) steps() {
 	running, decoded, computed := m.tp.gauge(recRunning), m.tp.counters[recDecoded], m.tp.counters[recComputed]
 	m.tp.tally(histITL, m.b.itl)

@@ -78,8 +78,11 @@ func (inc *Incident) instance(i int) string { return fmt.Sprintf("10.42.%d.%d:80
 func (f *fleet) target(i int, pod, job string) target {
 	m := f.machines[pod][0]
 	t := target{
-		labels: []string{"job", job, "instance", f.inc.instance(i), "namespace", namespace, "pod", pod, "container", container},
-		state:  make([]string, m.tp.steps), offset: math.Mod(float64(i)*4.7+1.3, float64(f.inc.Scrape)),
+		labels: []string{
+			"job", job, "instance", f.inc.instance(i), "namespace", namespace, "pod", pod, "container",
+			container,
+		},
+		state: make([]string, m.tp.steps), offset: math.Mod(float64(i)*4.7+1.3, float64(f.inc.Scrape)),
 	}
 	for s := range t.state {
 		t.state[s] = *m.tl.at(float64(s) * m.tp.interval).Target

@@ -27,7 +27,8 @@ func TestSameIncidentGivesTheSameSeries(t *testing.T) {
 	}
 }
 
-// TestMetricsAreThoseOfTheVersion holds the exported names against facts 1.2, some that begin and some that end with each version.
+// TestMetricsAreThoseOfTheVersion holds the exported names against facts 1.2, some that begin and some that end with
+// each version.
 func TestMetricsAreThoseOfTheVersion(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -37,8 +38,14 @@ func TestMetricsAreThoseOfTheVersion(t *testing.T) {
 	}{
 		{
 			"0.6.6",
-			[]string{"vllm:num_requests_swapped", "vllm:gpu_cache_usage_perc", "vllm:cpu_cache_usage_perc", "vllm:time_per_output_token_seconds_bucket", "vllm:num_preemptions_total"},
-			[]string{"vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total", "vllm:inter_token_latency_seconds_bucket", "http_requests_total"},
+			[]string{
+				"vllm:num_requests_swapped", "vllm:gpu_cache_usage_perc", "vllm:cpu_cache_usage_perc",
+				"vllm:time_per_output_token_seconds_bucket", "vllm:num_preemptions_total",
+			},
+			[]string{
+				"vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total",
+				"vllm:inter_token_latency_seconds_bucket", "http_requests_total",
+			},
 		},
 		{
 			"0.8.5",
@@ -47,7 +54,10 @@ func TestMetricsAreThoseOfTheVersion(t *testing.T) {
 		},
 		{
 			"0.10.0",
-			[]string{"vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total", "vllm:time_per_output_token_seconds_bucket"},
+			[]string{
+				"vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits_total",
+				"vllm:gpu_prefix_cache_hits_total", "vllm:time_per_output_token_seconds_bucket",
+			},
 			[]string{"vllm:inter_token_latency_seconds_bucket", "vllm:engine_sleep_state"},
 		},
 		{
@@ -57,12 +67,21 @@ func TestMetricsAreThoseOfTheVersion(t *testing.T) {
 		},
 		{
 			"0.14.0",
-			[]string{"vllm:inter_token_latency_seconds_bucket", "vllm:kv_cache_usage_perc", "vllm:request_prefill_kv_computed_tokens_bucket", "vllm:engine_sleep_state"},
-			[]string{"vllm:gpu_cache_usage_perc", "vllm:time_per_output_token_seconds_bucket", "vllm:prompt_tokens_by_source_total", "vllm:num_requests_waiting_by_reason"},
+			[]string{
+				"vllm:inter_token_latency_seconds_bucket", "vllm:kv_cache_usage_perc",
+				"vllm:request_prefill_kv_computed_tokens_bucket", "vllm:engine_sleep_state",
+			},
+			[]string{
+				"vllm:gpu_cache_usage_perc", "vllm:time_per_output_token_seconds_bucket",
+				"vllm:prompt_tokens_by_source_total", "vllm:num_requests_waiting_by_reason",
+			},
 		},
 		{
 			"0.24.0",
-			[]string{"vllm:prompt_tokens_by_source_total", "vllm:num_requests_waiting_by_reason", "vllm:cache_config_info", "vllm:iteration_tokens_total_bucket"},
+			[]string{
+				"vllm:prompt_tokens_by_source_total", "vllm:num_requests_waiting_by_reason", "vllm:cache_config_info",
+				"vllm:iteration_tokens_total_bucket",
+			},
 			[]string{"vllm:spec_decode_num_drafts_total", "vllm:nixl_xfer_time_seconds_bucket", "vllm:num_requests_swapped"},
 		},
 	} {
@@ -140,14 +159,19 @@ func TestBucketsAreThoseOfTheVersion(t *testing.T) {
 	}
 }
 
-// TestSeriesBehaveAsPrometheusKnowsThem: counters fall only with a new process, buckets are cumulative, and the last one is the count.
+// TestSeriesBehaveAsPrometheusKnowsThem: counters fall only with a new process, buckets are cumulative, and the last
+// one is the count.
 func TestSeriesBehaveAsPrometheusKnowsThem(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"thrash-native", "oom-logprobs", "stalled-frozen-resolved", "nixl-failing-fabric", "spec-decode-domain-shift"} {
+	for _, name := range []string{
+		"thrash-native", "oom-logprobs", "stalled-frozen-resolved", "nixl-failing-fabric",
+		"spec-decode-domain-shift",
+	} {
 		c := generate(t, named(t, name))
 		for _, s := range c.series {
 			metric := s.labels.Get(prommodel.MetricNameLabel)
-			counts := strings.HasSuffix(metric, "_total") || strings.HasSuffix(metric, "_bucket") || strings.HasSuffix(metric, "_count")
+			counts := strings.HasSuffix(metric, "_total") || strings.HasSuffix(metric, "_bucket") ||
+				strings.HasSuffix(metric, "_count")
 			for _, life := range s.lives() {
 				if counts && !slices.IsSorted(life) {
 					t.Errorf("%s: %s falls within one process", name, s.labels)

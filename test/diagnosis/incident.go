@@ -37,10 +37,12 @@ type Incident struct {
 	// GPU says that a DCGM exporter is scraped, Gateway that an Envoy in front is.
 	GPU     bool `yaml:"gpu,omitempty"`
 	Gateway bool `yaml:"gateway,omitempty"`
-	// Recorded says that Prometheus evaluates the gateway's recording rule of deploy/prometheus; HTTPRoute is the pool's http_route, empty: not set.
+	// Recorded says that Prometheus evaluates the gateway's recording rule of deploy/prometheus; HTTPRoute is the pool's
+	// http_route, empty: not set.
 	Recorded  bool   `yaml:"recorded,omitempty"`
 	HTTPRoute string `yaml:"http_route,omitempty"`
-	// GPULabels is "exported" when the scrape of the DCGM exporter does not honour its labels, so that they are exported_pod and so on.
+	// GPULabels is "exported" when the scrape of the DCGM exporter does not honour its labels, so that they are
+	// exported_pod and so on.
 	GPULabels string `yaml:"gpu_labels,omitempty"`
 	// Draft is the number of draft tokens of speculative decoding; 0: off.
 	Draft int `yaml:"draft,omitempty"`
@@ -158,7 +160,8 @@ type Physics struct {
 	// Leave is the part of clients that go away when the answer is not complete after Patience.
 	Leave    *quantity `yaml:"leave,omitempty"`
 	Patience *spread   `yaml:"patience,omitempty"`
-	// Fail is requests in a second that are answered with 5xx. ErrorShare and LengthShare are parts of the finished requests.
+	// Fail is requests in a second that are answered with 5xx. ErrorShare and LengthShare are parts of the finished
+	// requests.
 	Fail        *quantity `yaml:"fail,omitempty"`
 	ErrorShare  *quantity `yaml:"error_share,omitempty"`
 	LengthShare *quantity `yaml:"length_share,omitempty"`
@@ -174,10 +177,11 @@ type Physics struct {
 	GPUUtil *quantity `yaml:"gpu_util,omitempty"`
 	GPUMem  *quantity `yaml:"gpu_mem,omitempty"`
 	RSS     *quantity `yaml:"rss,omitempty"`
-	// Stall is "frozen" (the engine does not step: gauges stay, counters are flat) or "piling" (it steps, but nothing gets on) or "none".
+	// Stall is "frozen" (the engine does not step: gauges stay, counters are flat) or "piling" (it steps, but nothing gets
+	// on) or "none".
 	Stall *string `yaml:"stall,omitempty"`
-	// Target is "up"; "down" (the process is dead), "lost" (it lives and the scrape fails), "gone" (no longer discovered), "silent"
-	// (Prometheus itself takes no samples).
+	// Target is "up"; "down" (the process is dead), "lost" (it lives and the scrape fails), "gone" (no longer discovered),
+	// "silent" (Prometheus itself takes no samples).
 	Target *string `yaml:"target,omitempty"`
 	// Restart says that the process begins anew with the phase.
 	Restart *bool `yaml:"restart,omitempty"`

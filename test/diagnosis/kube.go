@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// kube is a Kubernetes API that only answers reads, with an incident's objects. Whatever would write is refused and remembered: diagnose promises
-// that it writes nothing.
+// kube is a Kubernetes API that only answers reads, with an incident's objects. Whatever would write is refused and
+// remembered: diagnose promises that it writes nothing.
 type kube struct {
 	objects []object
 	logs    map[string][]string // of the container before, by pod
@@ -34,11 +34,20 @@ type object struct {
 // resources are the kinds that the API has.
 func resources() map[string][]metav1.APIResource {
 	r := func(name, kind string) metav1.APIResource {
-		return metav1.APIResource{Name: name, Kind: kind, Namespaced: kind != "Node", Verbs: metav1.Verbs{"get", "list", "watch"}}
+		return metav1.APIResource{
+			Name: name, Kind: kind, Namespaced: kind != "Node",
+			Verbs: metav1.Verbs{"get", "list", "watch"},
+		}
 	}
 	return map[string][]metav1.APIResource{
-		"v1":             {r("pods", "Pod"), r("pods/log", "Pod"), r("events", "Event"), r("nodes", "Node"), r("services", "Service"), r("endpoints", "Endpoints")},
-		"apps/v1":        {r("deployments", "Deployment"), r("deployments/scale", "Scale"), r("replicasets", "ReplicaSet"), r("statefulsets", "StatefulSet"), r("controllerrevisions", "ControllerRevision")},
+		"v1": {
+			r("pods", "Pod"), r("pods/log", "Pod"), r("events", "Event"), r("nodes", "Node"),
+			r("services", "Service"), r("endpoints", "Endpoints"),
+		},
+		"apps/v1": {
+			r("deployments", "Deployment"), r("deployments/scale", "Scale"), r("replicasets", "ReplicaSet"),
+			r("statefulsets", "StatefulSet"), r("controllerrevisions", "ControllerRevision"),
+		},
 		"autoscaling/v2": {r("horizontalpodautoscalers", "HorizontalPodAutoscaler")},
 	}
 }
@@ -71,7 +80,8 @@ func discovery(path string) (any, bool) {
 		for _, gv := range []string{"apps/v1", "autoscaling/v2"} {
 			group, v, _ := strings.Cut(gv, "/")
 			known := metav1.GroupVersionForDiscovery{GroupVersion: gv, Version: v}
-			list.Groups = append(list.Groups, metav1.APIGroup{Name: group, Versions: []metav1.GroupVersionForDiscovery{known}, PreferredVersion: known})
+			list.Groups = append(list.Groups,
+				metav1.APIGroup{Name: group, Versions: []metav1.GroupVersionForDiscovery{known}, PreferredVersion: known})
 		}
 		return list, true
 	}
@@ -80,7 +90,10 @@ func discovery(path string) (any, bool) {
 		gv, ok = strings.CutPrefix(path, "api/")
 	}
 	if known, has := resources()[gv]; ok && has {
-		return metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv, APIResources: known}, true
+		return metav1.APIResourceList{
+			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv,
+			APIResources: known,
+		}, true
 	}
 	return nil, false
 }
@@ -141,7 +154,8 @@ func (k *kube) sub(w http.ResponseWriter, resource, name, sub string) {
 		return
 	}
 	if !ok {
-		status(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, fmt.Sprintf("previous terminated container %q in pod %q not found", container, name))
+		status(w, http.StatusBadRequest, metav1.StatusReasonBadRequest,
+			fmt.Sprintf("previous terminated container %q in pod %q not found", container, name))
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain")
@@ -163,7 +177,8 @@ func (k *kube) list(w http.ResponseWriter, r *http.Request, gv string, kind meta
 	}
 	items := []any{}
 	for _, o := range k.objects {
-		if o.resource == gv+"/"+kind.Name && (namespace == "" || o.namespace == namespace) && byLabel.Matches(labels.Set(o.labels)) && byField.Matches(o.fields) {
+		if o.resource == gv+"/"+kind.Name && (namespace == "" || o.namespace == namespace) &&
+			byLabel.Matches(labels.Set(o.labels)) && byField.Matches(o.fields) {
 			items = append(items, o.body)
 		}
 	}
@@ -174,7 +189,8 @@ func (k *kube) list(w http.ResponseWriter, r *http.Request, gv string, kind meta
 
 func status(w http.ResponseWriter, code int, reason metav1.StatusReason, text string) {
 	write(w, code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: text,
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code),
+		Reason: reason, Message: text,
 	})
 }
 

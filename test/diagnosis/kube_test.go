@@ -38,7 +38,8 @@ func TestClusterShowsTheIncidentsPods(t *testing.T) {
 	if b.RestartCount != 4 || b.Ready || b.State.Waiting == nil || b.LastTerminationState.Terminated == nil {
 		t.Errorf("pod b does not show its crash: %+v", b)
 	}
-	byIP, err := c.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "status.podIP=" + pods.Items[0].Status.PodIP})
+	byIP, err := c.CoreV1().Pods("").List(t.Context(),
+		metav1.ListOptions{FieldSelector: "status.podIP=" + pods.Items[0].Status.PodIP})
 	if err != nil || len(byIP.Items) != 1 || byIP.Items[0].Name != pods.Items[0].Name {
 		t.Errorf("by address: %d pods, %v", len(byIP.Items), err)
 	}
@@ -55,12 +56,14 @@ func TestClusterHasTheEndOfTheLog(t *testing.T) {
 		t.Errorf("the log is %q", text)
 	}
 	w := httptest.NewRecorder()
-	k.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/namespaces/llm/pods/b/log?previous=true", nil))
+	k.ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/namespaces/llm/pods/b/log?previous=true", nil))
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "CUDA out of memory") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	w = httptest.NewRecorder()
-	k.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/namespaces/llm/pods/a/log?previous=true", nil))
+	k.ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/namespaces/llm/pods/a/log?previous=true", nil))
 	if w.Code != http.StatusBadRequest {
 		t.Errorf("a pod that never crashed has a previous log: %d", w.Code)
 	}
@@ -85,7 +88,10 @@ func TestClusterRefusesAndRemembersWrites(t *testing.T) {
 func TestClusterKnowsNoOtherKinds(t *testing.T) {
 	t.Parallel()
 	_, k := client(t, "dead-one-of-two")
-	for _, path := range []string{"/apis/keda.sh/v1alpha1/namespaces/llm/scaledobjects", "/api/v1/namespaces/llm/secrets", "/api/v1/namespaces/llm/pods/nobody", "/apis/apps/v1/namespaces/llm/deployments/x/scale"} {
+	for _, path := range []string{
+		"/apis/keda.sh/v1alpha1/namespaces/llm/scaledobjects", "/api/v1/namespaces/llm/secrets",
+		"/api/v1/namespaces/llm/pods/nobody", "/apis/apps/v1/namespaces/llm/deployments/x/scale",
+	} {
 		w := httptest.NewRecorder()
 		k.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		if w.Code != http.StatusNotFound {

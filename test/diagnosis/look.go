@@ -10,7 +10,8 @@ import (
 // window is how much of the end of an incident a Look sums up, in seconds: that of the usual rates.
 const window = 300
 
-// Look is one engine in the last five minutes of an incident, from the simulated requests themselves and not from any metric.
+// Look is one engine in the last five minutes of an incident, from the simulated requests themselves and not from any
+// metric.
 type Look struct {
 	Engine                               string
 	Rate, Waiting, Running, KV           float64
@@ -56,9 +57,12 @@ func (m *machine) look() Look {
 	running, waiting, usage := m.inBatch(), tp.gauge(recWaiting), m.usage()
 	n := tp.steps - 1
 	return Look{
-		Rate: m.over5(recArrived), Waiting: waiting[n], Running: running[n], KV: usage[n], TTFT50: quantile(ttft, .5), TTFT95: quantile(ttft, .95),
-		Queue95: quantile(queue, .95), Prefill95: quantile(prefill, .95), E2E95: quantile(e2e, .95), ITL50: itl.quantile(.5), ITL99: itl.quantile(.99),
-		Preemptions: m.over5(recPreempt), HitRate: m.over5(recHit) / m.over5(recQueried), Finished: m.over5(recServed), Left: m.over5(recLeft),
+		Rate: m.over5(recArrived), Waiting: waiting[n], Running: running[n], KV: usage[n], TTFT50: quantile(ttft, .5),
+		TTFT95:  quantile(ttft, .95),
+		Queue95: quantile(queue, .95), Prefill95: quantile(prefill, .95), E2E95: quantile(e2e, .95), ITL50: itl.quantile(.5),
+		ITL99:       itl.quantile(.99),
+		Preemptions: m.over5(recPreempt), HitRate: m.over5(recHit) / m.over5(recQueried), Finished: m.over5(recServed),
+		Left:        m.over5(recLeft),
 		MostRunning: slices.Max(running), Capacity: m.capacity(),
 	}
 }
@@ -98,13 +102,16 @@ func (m mix) quantile(q float64) float64 {
 // Table lays looks out for a person.
 func Table(looks []Look) (string, error) {
 	rows := [][]string{{
-		"engine", "req/s", "waiting", "running", "max run", "kv", "ttft50", "ttft95", "queue95", "prefill95", "itl50", "itl99", "e2e95", "preempt/s", "hit", "done/s",
+		"engine", "req/s", "waiting", "running", "max run", "kv", "ttft50", "ttft95", "queue95", "prefill95", "itl50",
+		"itl99", "e2e95", "preempt/s", "hit", "done/s",
 		"left/s", "kv tokens",
 	}}
 	for _, l := range looks {
-		rows = append(rows, strings.Fields(fmt.Sprintf("%s %.2f %.0f %.0f %.0f %.2f %.3f %.3f %.3f %.3f %.3f %.3f %.1f %.3f %.2f %.2f %.2f %.0f",
-			l.Engine, l.Rate, l.Waiting, l.Running, l.MostRunning, l.KV, l.TTFT50, l.TTFT95, l.Queue95, l.Prefill95, l.ITL50, l.ITL99, l.E2E95, l.Preemptions,
-			l.HitRate, l.Finished, l.Left, l.Capacity)))
+		rows = append(rows,
+			strings.Fields(fmt.Sprintf("%s %.2f %.0f %.0f %.0f %.2f %.3f %.3f %.3f %.3f %.3f %.3f %.1f %.3f %.2f %.2f %.2f %.0f",
+				l.Engine, l.Rate, l.Waiting, l.Running, l.MostRunning, l.KV, l.TTFT50, l.TTFT95, l.Queue95, l.Prefill95, l.ITL50,
+				l.ITL99, l.E2E95, l.Preemptions,
+				l.HitRate, l.Finished, l.Left, l.Capacity)))
 	}
 	return aligned(rows, true)
 }

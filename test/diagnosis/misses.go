@@ -57,7 +57,8 @@ func (s Score) Known(before []Miss) []Miss {
 // Section is what README.md says between its marks: the table by truth and the wrong answers with their reasons.
 func (s Score) Section(before []Miss) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "\n%s.\n\n| truth | incidents | right | dialects | generations |\n|---|---|---|---|---|\n", s.summary())
+	fmt.Fprintf(&out, "\n%s.\n\n| truth | incidents | right | dialects | generations |\n|---|---|---|---|---|\n",
+		s.summary())
 	for _, truth := range Truths() {
 		own := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return r.Incident.Truth != truth })
 		var dialects, generations []string
@@ -94,7 +95,8 @@ func readme(path string) (head, section, tail string, err error) {
 	return head, section, tail, nil
 }
 
-// Update writes README.md's section and the committed number of right answers. Reasons are kept; new misses wait for theirs.
+// Update writes README.md's section and the committed number of right answers. Reasons are kept; new misses wait for
+// theirs.
 func (s Score) Update(readmePath, number string) error {
 	before, err := KnownMisses(readmePath)
 	if err != nil {
@@ -111,8 +113,8 @@ func (s Score) Update(readmePath, number string) error {
 	)
 }
 
-// Holds compares a run of the whole corpus with what is committed: fewer right answers, another list of misses, or a miss without a reason is an error that says
-// what to do.
+// Holds compares a run of the whole corpus with what is committed: fewer right answers, another list of misses, or a
+// miss without a reason is an error that says what to do.
 func (s Score) Holds(readmePath, number string) error {
 	var errs []error
 	floor, _, err := Committed(number)
@@ -131,7 +133,9 @@ func (s Score) Holds(readmePath, number string) error {
 		return err
 	}
 	if d := cmp.Diff(section, s.Section(before)); d != "" {
-		errs = append(errs, fmt.Errorf("%s does not say what this run says; see go run ./test/diagnosis/cmd/accuracy --update (-committed +run):\n%s", readmePath, d))
+		errs = append(errs,
+			fmt.Errorf("%s does not say what this run says; see go run ./test/diagnosis/cmd/accuracy --update "+
+				"(-committed +run):\n%s", readmePath, d))
 	}
 	for _, m := range before {
 		if m.Reason == noReason {

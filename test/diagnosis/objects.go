@@ -43,7 +43,10 @@ func (inc *Incident) kube() *kube {
 		pod := inc.podObject(i, name)
 		k.objects = append(k.objects, object{
 			resource: "v1/pods", namespace: namespace, name: name, labels: pod.Labels, body: pod,
-			fields: fields.Set{"status.podIP": pod.Status.PodIP, "metadata.name": name, "metadata.namespace": namespace, "spec.nodeName": pod.Spec.NodeName},
+			fields: fields.Set{
+				"status.podIP": pod.Status.PodIP, "metadata.name": name, "metadata.namespace": namespace,
+				"spec.nodeName": pod.Spec.NodeName,
+			},
 		})
 		if f := inc.Cluster.Pods[name]; f.Crash > 0 {
 			k.logs[name] = f.Log
@@ -125,13 +128,21 @@ func (inc *Incident) deployment() *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		TypeMeta: metav1.TypeMeta{Kind: "Deployment", APIVersion: "apps/v1"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: model, Namespace: namespace, UID: uid("deployment"), Generation: 3, ResourceVersion: "1201", CreationTimestamp: inc.ago(age), Labels: selected(),
+			Name: model, Namespace: namespace, UID: uid("deployment"), Generation: 3, ResourceVersion: "1201",
+			CreationTimestamp: inc.ago(age), Labels: selected(),
 			Annotations: map[string]string{"deployment.kubernetes.io/revision": "3"},
 		},
-		Spec: appsv1.DeploymentSpec{Replicas: &want, Selector: &metav1.LabelSelector{MatchLabels: selected()}, Template: inc.template(inc.newImage(), "")},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &want, Selector: &metav1.LabelSelector{MatchLabels: selected()},
+			Template: inc.template(inc.newImage(), ""),
+		},
 		Status: appsv1.DeploymentStatus{
-			ObservedGeneration: 3, Replicas: want, UpdatedReplicas: want, ReadyReplicas: ready, AvailableReplicas: ready, UnavailableReplicas: want - ready,
-			Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}},
+			ObservedGeneration: 3, Replicas: want, UpdatedReplicas: want, ReadyReplicas: ready, AvailableReplicas: ready,
+			UnavailableReplicas: want - ready,
+			Conditions: []appsv1.DeploymentCondition{{
+				Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue,
+				Reason: "NewReplicaSetAvailable",
+			}},
 		},
 	}
 	return d
@@ -144,9 +155,13 @@ func (inc *Incident) replicaSets() []*appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{
 			TypeMeta: metav1.TypeMeta{Kind: "ReplicaSet", APIVersion: "apps/v1"},
 			ObjectMeta: metav1.ObjectMeta{
-				Name: name, Namespace: namespace, UID: uid(name), CreationTimestamp: inc.ago(born), Labels: map[string]string{"app": model, "pod-template-hash": hash},
-				Annotations:     map[string]string{"deployment.kubernetes.io/revision": revision},
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: model, UID: uid("deployment"), Controller: &yes}},
+				Name: name, Namespace: namespace, UID: uid(name), CreationTimestamp: inc.ago(born),
+				Labels:      map[string]string{"app": model, "pod-template-hash": hash},
+				Annotations: map[string]string{"deployment.kubernetes.io/revision": revision},
+				OwnerReferences: []metav1.OwnerReference{{
+					APIVersion: "apps/v1", Kind: "Deployment", Name: model,
+					UID: uid("deployment"), Controller: &yes,
+				}},
 			},
 			Spec: appsv1.ReplicaSetSpec{
 				Replicas: &n, Template: inc.template(image, hash),
@@ -155,7 +170,10 @@ func (inc *Incident) replicaSets() []*appsv1.ReplicaSet {
 			Status: appsv1.ReplicaSetStatus{Replicas: n, ReadyReplicas: min(n, inc.ready()), ObservedGeneration: 1},
 		}
 	}
-	return []*appsv1.ReplicaSet{rs(hashOld, inc.image(), "2", 0, age), rs(hashNew, inc.newImage(), "3", inc.replicas(), inc.newest())}
+	return []*appsv1.ReplicaSet{
+		rs(hashOld, inc.image(), "2", 0, age),
+		rs(hashNew, inc.newImage(), "3", inc.replicas(), inc.newest()),
+	}
 }
 
 // newest is the age of the newest revision.
@@ -195,7 +213,10 @@ func (inc *Incident) podObject(i int, name string) *corev1.Pod {
 }
 
 func (inc *Incident) containerStatus(f PodFacts, born metav1.Time) corev1.ContainerStatus {
-	s := corev1.ContainerStatus{Name: container, Image: inc.newImage(), Ready: !f.NotReady, RestartCount: int32(f.Restarts)}
+	s := corev1.ContainerStatus{
+		Name: container, Image: inc.newImage(), Ready: !f.NotReady,
+		RestartCount: int32(f.Restarts),
+	}
 	began := born
 	if f.Crash > 0 {
 		ended := inc.ago(f.Crash)

@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// quantity is a number that may move in a straight line over a phase ("2 -> 6") or swing around its middle ("0.9..1.0 every 90s").
+// quantity is a number that may move in a straight line over a phase ("2 -> 6") or swing around its middle ("0.9..1.0
+// every 90s").
 type quantity struct {
 	from, to float64
 	low      float64 // of a swing

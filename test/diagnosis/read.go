@@ -67,7 +67,8 @@ func Parse(name string, data []byte) ([]Incident, error) {
 		}
 		inc.defaults()
 		for _, text := range inc.problems() {
-			mistakes = append(mistakes, fmt.Errorf("%s:%d:1: %s: %s", name, inc.line, cmp.Or(inc.Name, "an incident without a name"), text))
+			mistakes = append(mistakes,
+				fmt.Errorf("%s:%d:1: %s: %s", name, inc.line, cmp.Or(inc.Name, "an incident without a name"), text))
 		}
 	}
 	return out, errors.Join(mistakes...)
@@ -116,14 +117,17 @@ func (inc *Incident) problems() []string {
 		say(!slices.Contains(Truths(), other) || other == inc.Truth, "accept: %q is not another truth", other)
 		say(why == "", "accept: %s needs its reason", other)
 	}
-	say(!slices.Contains(Dialects(), inc.Dialect), "dialect %q is not one of %s", inc.Dialect, strings.Join(Dialects(), ", "))
+	say(!slices.Contains(Dialects(), inc.Dialect), "dialect %q is not one of %s", inc.Dialect,
+		strings.Join(Dialects(), ", "))
 	_, err := parseVersion(inc.Generation)
 	say(err != nil, "generation: %v", err)
 	say(!slices.Contains([]string{"", "V0", "V1"}, inc.Engine), "engine %q is not V0 or V1", inc.Engine)
 	say(len(inc.Pods) == 0, "pods is needed")
-	say(!slices.Contains([]string{"agentic", "batch", "chat", "completion", "rag"}, inc.SLO), "slo %q is not a profile", inc.SLO)
+	say(!slices.Contains([]string{"agentic", "batch", "chat", "completion", "rag"}, inc.SLO), "slo %q is not a profile",
+		inc.SLO)
 	say(!slices.Contains([]string{"", "exported"}, inc.GPULabels), "gpu_labels %q is not exported", inc.GPULabels)
-	say(!slices.Contains([]string{"Deployment", "StatefulSet"}, inc.Workload), "workload %q is not Deployment or StatefulSet", inc.Workload)
+	say(!slices.Contains([]string{"Deployment", "StatefulSet"}, inc.Workload),
+		"workload %q is not Deployment or StatefulSet", inc.Workload)
 	say(inc.Scrape <= 0, "scrape must be above 0")
 	say(len(inc.Phases) == 0, "phases is needed")
 	for i, a := range inc.Alerts {
@@ -148,7 +152,8 @@ func (inc *Incident) phaseProblems(i int, p Phase) []string {
 		if x.Stall != nil && !slices.Contains([]string{stallFrozen, stallPiling, None}, *x.Stall) {
 			out = append(out, fmt.Sprintf("%s: stall %q is not frozen, piling or none", where, *x.Stall))
 		}
-		if x.Target != nil && !slices.Contains([]string{targetUp, targetDown, targetLost, targetGone, targetSilent}, *x.Target) {
+		if x.Target != nil &&
+			!slices.Contains([]string{targetUp, targetDown, targetLost, targetGone, targetSilent}, *x.Target) {
 			out = append(out, fmt.Sprintf("%s: target %q is not up, down, lost, gone or silent", where, *x.Target))
 		}
 	}

@@ -88,7 +88,8 @@ func TestSpreadsHaveTheirPercentiles(t *testing.T) {
 			t.Fatalf("%s: %v", tc.text, err)
 		}
 		m := s.at(0)
-		if p50, p95 := m.quantile(0.499), m.quantile(0.95); math.Abs(p50-tc.p50) > 0.01*tc.p50 || math.Abs(p95-tc.p95) > 0.01*tc.p95 {
+		if p50, p95 := m.quantile(0.499),
+			m.quantile(0.95); math.Abs(p50-tc.p50) > 0.01*tc.p50 || math.Abs(p95-tc.p95) > 0.01*tc.p95 {
 			t.Errorf("%s: %g/%g, want %g/%g", tc.text, p50, p95, tc.p50, tc.p95)
 		}
 	}

@@ -53,7 +53,8 @@ func NewReplayer() (*Replayer, error) {
 	return &Replayer{catalog: c}, nil
 }
 
-// Replay generates an incident's metrics and cluster and asks what is wrong, at the time of the incident. folder is for what has to be a file.
+// Replay generates an incident's metrics and cluster and asks what is wrong, at the time of the incident. folder is for
+// what has to be a file.
 func (r *Replayer) Replay(ctx context.Context, inc Incident, folder string) (_ Answer, err error) {
 	prom, err := promembed.New(promembed.Options{})
 	if err != nil {
@@ -137,8 +138,12 @@ func (inc *Incident) matchers() map[string]string {
 // config writes the bot's configuration as a user would, and reads it.
 func (r *Replayer) config(inc Incident, api, folder string) (config.Config, error) {
 	pool := map[string]any{
-		"name": model, "match": map[string]string{"namespace": namespace, "model_name": model}, "matchers": inc.matchers(), "slo": inc.SLO,
-		"workload": map[string]string{"apiVersion": "apps/v1", "kind": inc.Workload, "namespace": namespace, "name": model, "container": container},
+		"name": model, "match": map[string]string{"namespace": namespace, "model_name": model}, "matchers": inc.matchers(),
+		"slo": inc.SLO,
+		"workload": map[string]string{
+			"apiVersion": "apps/v1", "kind": inc.Workload, "namespace": namespace, "name": model,
+			"container": container,
+		},
 	}
 	if inc.HTTPRoute != "" {
 		pool["http_route"] = map[string]string{"name": inc.HTTPRoute}
@@ -160,15 +165,19 @@ func (r *Replayer) config(inc Incident, api, folder string) (config.Config, erro
 		return config.Config{}, fmt.Errorf("write the configuration: %w", err)
 	}
 	nothing := func(string) (string, bool) { return "", false }
-	return config.Parse("medic.yaml", data, config.Options{Getenv: nothing, Profiles: r.catalog, DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true})
+	return config.Parse("medic.yaml", data,
+		config.Options{Getenv: nothing, Profiles: r.catalog, DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true})
 }
 
 func kubeconfig(folder, name, api string) (string, error) {
 	data, err := yaml.Dump(map[string]any{
 		"apiVersion": "v1", "kind": "Config", "current-context": "incident",
 		"clusters": []any{map[string]any{"name": "incident", "cluster": map[string]string{"server": api}}},
-		"contexts": []any{map[string]any{"name": "incident", "context": map[string]string{"cluster": "incident", "user": "medic"}}},
-		"users":    []any{map[string]any{"name": "medic", "user": map[string]any{}}},
+		"contexts": []any{map[string]any{
+			"name":    "incident",
+			"context": map[string]string{"cluster": "incident", "user": "medic"},
+		}},
+		"users": []any{map[string]any{"name": "medic", "user": map[string]any{}}},
 	})
 	if err != nil {
 		return "", fmt.Errorf("write the kubeconfig: %w", err)
@@ -189,7 +198,10 @@ func (inc *Incident) alerts() []incident.Alert {
 			pod = inc.Pods[0]
 		}
 		i := slices.Index(inc.Pods, pod)
-		labels := map[string]string{"instance": inc.instance(i), "namespace": namespace, "pod": pod, "model_name": model, "job": "vllm"}
+		labels := map[string]string{
+			"instance": inc.instance(i), "namespace": namespace, "pod": pod, "model_name": model,
+			"job": "vllm",
+		}
 		switch {
 		case a.Labels != nil:
 			labels = maps.Clone(a.Labels)
@@ -205,7 +217,8 @@ func (inc *Incident) alerts() []incident.Alert {
 			ago = 180
 		}
 		alert := incident.Alert{
-			Fingerprint: fmt.Sprintf("%016x", seed(inc.Name+a.Name+pod)), Labels: labels, Firing: !a.Resolved, StartsAt: inc.At.Add(-ago.duration()), SeenAt: inc.At,
+			Fingerprint: fmt.Sprintf("%016x", seed(inc.Name+a.Name+pod)), Labels: labels, Firing: !a.Resolved,
+			StartsAt: inc.At.Add(-ago.duration()), SeenAt: inc.At,
 		}
 		if a.Resolved {
 			alert.EndsAt = inc.At.Add(-30 * time.Second)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAccuracyDoesNotFall replays the whole corpus. The number of right answers may only rise, and every wrong one stands in README.md with
-// its reason.
+// TestAccuracyDoesNotFall replays the whole corpus. The number of right answers may only rise, and every wrong one
+// stands in README.md with its reason.
 func TestAccuracyDoesNotFall(t *testing.T) {
 	t.Parallel()
 	r, err := NewReplayer()
@@ -37,16 +37,25 @@ func TestHoldsNamesWhatIsNotCommitted(t *testing.T) {
 		reason string
 		want   string
 	}{
-		"as committed":     {known, "two things at once", ""},
-		"worse":            {Score{result("a", "queueing", "idle"), known[1]}, "two things at once", "0 of 2 are right, fewer than the committed 1"},
-		"better":           {Score{known[0], result("b", "queueing", "queueing")}, "two things at once", "does not say what this run says"},
+		"as committed": {known, "two things at once", ""},
+		"worse": {
+			Score{result("a", "queueing", "idle"), known[1]},
+			"two things at once",
+			"0 of 2 are right, fewer than the committed 1",
+		},
+		"better": {
+			Score{known[0], result("b", "queueing", "queueing")},
+			"two things at once",
+			"does not say what this run says",
+		},
 		"without a reason": {known, noReason, "gives no reason for b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			readme, number := filepath.Join(t.TempDir(), "README.md"), filepath.Join(t.TempDir(), "accuracy.txt")
 			text := missesBegin + known.Section([]Miss{{"b", "queueing", "at-capacity", tt.reason}}) + missesEnd
-			if err := errors.Join(os.WriteFile(readme, []byte(text), 0o600), os.WriteFile(number, []byte("1 of 2\n"), 0o600)); err != nil {
+			if err := errors.Join(os.WriteFile(readme, []byte(text), 0o600),
+				os.WriteFile(number, []byte("1 of 2\n"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			err := tt.run.Holds(readme, number)
@@ -57,7 +66,8 @@ func TestHoldsNamesWhatIsNotCommitted(t *testing.T) {
 	}
 }
 
-// TestAnswersFollowTheMetrics: the same incident without its trouble must not get the same diagnosis, else the replay shows nothing.
+// TestAnswersFollowTheMetrics: the same incident without its trouble must not get the same diagnosis, else the replay
+// shows nothing.
 func TestAnswersFollowTheMetrics(t *testing.T) {
 	t.Parallel()
 	r, err := NewReplayer()
@@ -101,16 +111,24 @@ func TestPoolIsFoundByInstanceAlone(t *testing.T) {
 func TestReportNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	result := func(name, truth, got, dialect string) Result {
-		return Result{Incident{Name: name, Truth: truth, Dialect: dialect, Accept: map[string]string{"at-capacity": "as good"}}, Answer{Got: got, Why: "because"}}
+		return Result{Incident{
+			Name: name, Truth: truth, Dialect: dialect,
+			Accept: map[string]string{"at-capacity": "as good"},
+		}, Answer{Got: got, Why: "because"}}
 	}
 	s := Score{
-		result("a", "queueing", "queueing", native), result("b", "queueing", "at-capacity", native), result("c", "kv-thrash", "queueing", underscore), result("d", "idle", "idle", ray),
+		result("a", "queueing", "queueing", native), result("b", "queueing", "at-capacity", native),
+		result("c", "kv-thrash", "queueing", underscore), result("d", "idle", "idle", ray),
 	}
 	var out strings.Builder
 	if err := s.Report(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"c: expected kv-thrash, got queueing: because", "3 of 4 right, 75.0%; without the accepted other answers 2, 50.0%", "native      2 of 2  100%", "underscore  0 of 1  0%"} {
+	for _, want := range []string{
+		"c: expected kv-thrash, got queueing: because",
+		"3 of 4 right, 75.0%; without the accepted other answers 2, 50.0%", "native      2 of 2  100%",
+		"underscore  0 of 1  0%",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report does not say %q:\n%s", want, out.String())
 		}

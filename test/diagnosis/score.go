@@ -25,7 +25,9 @@ func (r Result) Right() bool {
 type Score []Result
 
 // Run replays all incidents, workers at a time, and tells each as it is done. folder is for files.
-func (r *Replayer) Run(ctx context.Context, incidents []Incident, workers int, folder string, done func(Result)) (Score, error) {
+func (r *Replayer) Run(ctx context.Context, incidents []Incident, workers int, folder string, done func(Result)) (Score,
+	error,
+) {
 	type outcome struct {
 		i   int
 		res Result
@@ -92,7 +94,8 @@ func (s Score) summary() string {
 	right, all := s.Accuracy()
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(1, all)) }
 	strict := right - s.Lenient()
-	return fmt.Sprintf("%d of %d right, %.1f%%; without the accepted other answers %d, %.1f%%", right, all, share(right), strict, share(strict))
+	return fmt.Sprintf("%d of %d right, %.1f%%; without the accepted other answers %d, %.1f%%", right, all, share(right),
+		strict, share(strict))
 }
 
 // Misses are the wrong answers, by the incident's name.
@@ -119,11 +122,13 @@ func (s Score) Report(w io.Writer) error {
 		fmt.Fprintf(&out, "\n%d wrong:\n", len(misses))
 	}
 	for _, r := range misses {
-		fmt.Fprintf(&out, "  %s: expected %s, got %s: %s\n", r.Incident.Name, r.Incident.Truth, r.Answer.Got, cut(r.Answer.Why, 160))
+		fmt.Fprintf(&out, "  %s: expected %s, got %s: %s\n", r.Incident.Name, r.Incident.Truth, r.Answer.Got,
+			cut(r.Answer.Why, 160))
 	}
 	fmt.Fprintf(&out, "\n%s\n", dialects)
 	// The incidents that the rules were fitted to say less than those that they were not.
-	if held := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return !r.Incident.heldOut() }); len(held) > 0 && len(held) < len(s) {
+	if held := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return !r.Incident.heldOut() }); len(held) > 0 &&
+		len(held) < len(s) {
 		fmt.Fprintf(&out, "held out: %s\n", held.summary())
 	}
 	fmt.Fprintf(&out, "all:      %s\n", s.summary())
@@ -138,7 +143,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// confusion is a table with a row for each truth and a column for each wrong answer; an accepted answer counts as the truth.
+// confusion is a table with a row for each truth and a column for each wrong answer; an accepted answer counts as the
+// truth.
 func (s Score) confusion() (string, error) {
 	count, columns, totals := map[string]map[string]int{}, map[string]bool{}, map[string]int{}
 	for _, r := range s {
@@ -179,7 +185,8 @@ func (s Score) byDialect() (string, error) {
 	for _, d := range Dialects() {
 		own := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return r.Incident.Dialect != d })
 		if right, all := own.Accuracy(); all > 0 {
-			table = append(table, []string{d, fmt.Sprintf("%d of %d", right, all), fmt.Sprintf("%.0f%%", 100*float64(right)/float64(all))})
+			table = append(table,
+				[]string{d, fmt.Sprintf("%d of %d", right, all), fmt.Sprintf("%.0f%%", 100*float64(right)/float64(all))})
 		}
 	}
 	return aligned(table, false)

@@ -34,19 +34,26 @@ func (inc *Incident) spelling() spelling {
 	case nim:
 		s.prefix, s.engine, s.server = "", false, false
 		s.only = []string{
-			"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "prompt_tokens_total", "generation_tokens_total",
-			"time_to_first_token_seconds", "time_per_output_token_seconds", "e2e_request_latency_seconds", "request_prompt_tokens",
+			"num_requests_running", "num_requests_waiting", "gpu_cache_usage_perc", "prompt_tokens_total",
+			"generation_tokens_total",
+			"time_to_first_token_seconds", "time_per_output_token_seconds", "e2e_request_latency_seconds",
+			"request_prompt_tokens",
 			"request_generation_tokens", "request_success_total",
 		}
 		s.renamed = map[string]string{"request_success_total": "request_finish_total"}
 	case simulator:
 		s.engine, s.server = false, false
 		s.only = []string{
-			"num_requests_running", "num_requests_waiting", "kv_cache_usage_perc", "prompt_tokens_total", "generation_tokens_total",
-			"time_to_first_token_seconds", "time_per_output_token_seconds", "inter_token_latency_seconds", "e2e_request_latency_seconds",
-			"request_queue_time_seconds", "request_inference_time_seconds", "request_prefill_time_seconds", "request_decode_time_seconds",
-			"request_prompt_tokens", "request_generation_tokens", "request_params_max_tokens", "request_max_num_generation_tokens",
-			"request_success_total", "cache_config_info", "prefix_cache_hits", "prefix_cache_queries_total", "lora_requests_info",
+			"num_requests_running", "num_requests_waiting", "kv_cache_usage_perc", "prompt_tokens_total",
+			"generation_tokens_total",
+			"time_to_first_token_seconds", "time_per_output_token_seconds", "inter_token_latency_seconds",
+			"e2e_request_latency_seconds",
+			"request_queue_time_seconds", "request_inference_time_seconds", "request_prefill_time_seconds",
+			"request_decode_time_seconds",
+			"request_prompt_tokens", "request_generation_tokens", "request_params_max_tokens",
+			"request_max_num_generation_tokens",
+			"request_success_total", "cache_config_info", "prefix_cache_hits", "prefix_cache_queries_total",
+			"lora_requests_info",
 		}
 	}
 	return s
@@ -79,7 +86,8 @@ func (s spelling) labels(c column, rank string, pod int) []string {
 		out = append(out, "engine", rank)
 	}
 	if s.dialect == ray || s.dialect == rayColon {
-		out = append(out, "WorkerId", fmt.Sprintf("%032x", seed("worker"+strconv.Itoa(pod))), "SessionName", "session_2026-11-15_08-12-44_120031_1",
+		out = append(out, "WorkerId", fmt.Sprintf("%032x", seed("worker"+strconv.Itoa(pod))), "SessionName",
+			"session_2026-11-15_08-12-44_120031_1",
 			"Component", "core_worker", "Version", "2.49.1", "NodeAddress", fmt.Sprintf("10.42.0.%d", 17+pod))
 		if s.dialect == ray {
 			out = append(out, "ReplicaId", fmt.Sprintf("%08x", uint32(seed("replica"+strconv.Itoa(pod)))))

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// z95 is the 95th percentile of the standard normal distribution. widest cuts the tails: beyond it a draw of one request in two hundred would
-// rule a percentile.
+// z95 is the 95th percentile of the standard normal distribution. widest cuts the tails: beyond it a draw of one
+// request in two hundred would rule a percentile.
 const (
 	z95    = 1.6448536269514722
 	widest = 2.6

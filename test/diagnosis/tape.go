@@ -24,7 +24,8 @@ type tally struct {
 
 func newTape(steps int, interval float64, epochs []epoch) *tape {
 	return &tape{
-		steps: steps, interval: interval, epochs: epochs, counters: map[string][]float64{}, levels: map[string][]float64{}, tallies: map[string]*tally{},
+		steps: steps, interval: interval, epochs: epochs, counters: map[string][]float64{}, levels: map[string][]float64{},
+		tallies: map[string]*tally{},
 	}
 }
 

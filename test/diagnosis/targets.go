@@ -27,7 +27,8 @@ func targetsOf(slo string) targets {
 // calm are the truths whose stories say that requests are served as they should be.
 func calm() []string {
 	return []string{
-		None, "idle", "light-load", "dead-alert", "gpu-memory-by-design", "healthy-full-batch", "cancels-without-overload", "gpu-underutilised", "memory-leak",
+		None, "idle", "light-load", "dead-alert", "gpu-memory-by-design", "healthy-full-batch", "cancels-without-overload",
+		"gpu-underutilised", "memory-leak",
 		"nixl-lease-expiring",
 	}
 }
@@ -47,9 +48,15 @@ func (m *machine) calmProblems() []string {
 	for _, x := range []struct {
 		what      string
 		got, most float64
-	}{{"time to first token", l.TTFT95, want.ttft}, {"time between tokens", itl, want.itl}, {"end-to-end time", l.E2E95, want.e2e}} {
+	}{
+		{"time to first token", l.TTFT95, want.ttft},
+		{"time between tokens", itl, want.itl},
+		{"end-to-end time", l.E2E95, want.e2e},
+	} {
 		if x.got > x.most {
-			out = append(out, fmt.Sprintf("the story is calm, and the 95th percentile of the %s is %.3g s, above the %g s of %s", x.what, x.got, x.most, m.inc.SLO))
+			out = append(out,
+				fmt.Sprintf("the story is calm, and the 95th percentile of the %s is %.3g s, above the %g s of %s", x.what, x.got,
+					x.most, m.inc.SLO))
 		}
 	}
 	return out

@@ -14,7 +14,8 @@ type stretch struct {
 // timeline is what one engine does, from the first phase to the last.
 type timeline []stretch
 
-// timelineOf resolves the inheritance: an engine's own settings over its pod's over those of all, each staying until it is named again.
+// timelineOf resolves the inheritance: an engine's own settings over its pod's over those of all, each staying until it
+// is named again.
 func (inc *Incident) timelineOf(pod, rank string) timeline {
 	var out timeline
 	state, t := ordinary(), 0.0
@@ -42,8 +43,10 @@ func ordinary() Physics {
 	up, none := targetUp, None
 	return Physics{
 		Rate: q(0), Prompt: s(600, 1800), Gen: s(180, 450), Hit: q(0.3), Overhead: s(0.004, 0.012), Queue: s(0.004, 0.02),
-		Prefill: s(0.09, 0.2), ITL: s(0.024, 0.034), KV: q(0), Preempt: q(0), PreemptWait: s(3, 8), Leave: q(0), Patience: s(30, 60),
-		Fail: q(0), ErrorShare: q(0), LengthShare: q(0.15), Deferred: q(0), Xfer: s(0.03, 0.07), XferFailed: q(0), Expired: q(0),
+		Prefill: s(0.09, 0.2), ITL: s(0.024, 0.034), KV: q(0), Preempt: q(0), PreemptWait: s(3, 8), Leave: q(0),
+		Patience: s(30, 60),
+		Fail:     q(0), ErrorShare: q(0), LengthShare: q(0.15), Deferred: q(0), Xfer: s(0.03, 0.07), XferFailed: q(0),
+		Expired:    q(0),
 		Acceptance: q(0.7), GPUUtil: q(0.7), GPUMem: q(0.92), RSS: q(6), Stall: &none, Target: &up,
 	}
 }
@@ -96,7 +99,8 @@ func (s stretch) value(q *quantity, t float64) float64 { return q.at(s.passed(t)
 
 func (s stretch) mix(sp *spread, t float64) mix { return sp.at(s.passed(t)) }
 
-// epoch is the life of one process; it stalls at stall and never moves again before its end. Infinity: it does not, and it lives on after the look.
+// epoch is the life of one process; it stalls at stall and never moves again before its end. Infinity: it does not, and
+// it lives on after the look.
 type epoch struct{ from, to, stall float64 }
 
 // epochs cut the timeline where a process dies or begins.

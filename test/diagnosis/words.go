@@ -6,10 +6,14 @@ const None = "none"
 // Truths are the labels that an incident may have.
 func Truths() []string {
 	return []string{
-		"engine-errors", "engine-dead", "oom-at-batch-expansion", "stalled", "nixl-transfer-failing", "nixl-lease-expiring", "kv-thrash",
-		"at-capacity", "one-bad-replica", "deferred-waits", "warming-up", "prefix-cache-miss", "queueing", "long-prefill", "prefill-saturation",
-		"prefill-starvation", "prefill-interference", "big-decode-batch", "batch-capped", "client-timeouts", "cancels-without-overload", "scattered-errors",
-		"long-answers", "healthy-full-batch", "gpu-underutilised", "idle", "light-load", "memory-leak", "gpu-memory-by-design", "spec-decode-unprofitable",
+		"engine-errors", "engine-dead", "oom-at-batch-expansion", "stalled", "nixl-transfer-failing", "nixl-lease-expiring",
+		"kv-thrash",
+		"at-capacity", "one-bad-replica", "deferred-waits", "warming-up", "prefix-cache-miss", "queueing", "long-prefill",
+		"prefill-saturation",
+		"prefill-starvation", "prefill-interference", "big-decode-batch", "batch-capped", "client-timeouts",
+		"cancels-without-overload", "scattered-errors",
+		"long-answers", "healthy-full-batch", "gpu-underutilised", "idle", "light-load", "memory-leak",
+		"gpu-memory-by-design", "spec-decode-unprofitable",
 		"dead-alert", None,
 	}
 }

@@ -108,7 +108,8 @@ func TestEveryCommandInTheDocumentsIsRun(t *testing.T) {
 					// The scenarios get their tokens from the same API (TokenRequest), without kubectl.
 				case first == "vllm-medic":
 					if !run[form(line)] {
-						t.Errorf("no scenario runs %q (%s); they run:\n%s", line, form(line), strings.Join(slices.Sorted(maps.Keys(run)), "\n"))
+						t.Errorf("no scenario runs %q (%s); they run:\n%s", line, form(line),
+							strings.Join(slices.Sorted(maps.Keys(run)), "\n"))
 					}
 				case first == "promtool" || first == "amtool":
 					tool(t, filepath.Join("..", "..", filepath.Dir(name)), line)

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// fresh says whether a line brings the sources to a machine that has nothing, as they can be had. No such machine is at hand, so the line is held against
-// what the project says of itself: the path of its module, and the packages that its own tests ask for.
+// fresh says whether a line brings the sources to a machine that has nothing, as they can be had. No such machine is at
+// hand, so the line is held against what the project says of itself: the path of its module, and the packages that its
+// own tests ask for.
 func fresh(t *testing.T, line string) bool {
 	t.Helper()
 	module := strings.Fields(read(t, "go.mod"))[1]
@@ -24,7 +25,8 @@ func fresh(t *testing.T, line string) bool {
 		return false
 	}
 	var asked []string
-	for _, m := range regexp.MustCompile(`need (\S+) |missing\+=\((\S+)\)`).FindAllStringSubmatch(read(t, "scripts/prepare.sh"), -1) {
+	for _, m := range regexp.MustCompile(`need (\S+) |missing\+=\((\S+)\)`).FindAllStringSubmatch(read(t,
+		"scripts/prepare.sh"), -1) {
 		asked = append(asked, m[1]+m[2])
 	}
 	for p := range strings.FieldsSeq(packages) {
@@ -57,7 +59,8 @@ func TestEverythingThatTheTestsMissIsListedAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(bin, "id"), []byte("#!"+filepath.Join(bin, "bash")+"\necho 1000\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "id"), []byte("#!"+filepath.Join(bin, "bash")+"\necho 1000\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "bash"), "scripts/prepare.sh")

@@ -17,7 +17,10 @@ import (
 // routed is the receivers that Alertmanager's own tool finds for an alert in the example.
 func routed(t *testing.T, labels ...string) []string {
 	t.Helper()
-	args := append([]string{"config", "routes", "test", "--config.file", "../../deploy/prometheus/alertmanager.example.yml"}, labels...)
+	args := append([]string{
+		"config", "routes", "test", "--config.file",
+		"../../deploy/prometheus/alertmanager.example.yml",
+	}, labels...)
 	out, err := exec.CommandContext(t.Context(), tools.Binary(t, "amtool"), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("amtool %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -60,7 +63,8 @@ func answered(t *testing.T) []string {
 	return out
 }
 
-// The example is what people copy: an alert that it does not route is one that the medic never hears of, whatever its playbooks know.
+// The example is what people copy: an alert that it does not route is one that the medic never hears of, whatever its
+// playbooks know.
 func TestTheExampleRoutesEveryAlertThatAPlaybookAnswers(t *testing.T) {
 	t.Parallel()
 	for _, name := range answered(t) {
@@ -73,7 +77,8 @@ func TestTheExampleRoutesEveryAlertThatAPlaybookAnswers(t *testing.T) {
 	}
 }
 
-// Alerts whose name other programs have too are the medic's only in the namespaces of the models; all others are not its business.
+// Alerts whose name other programs have too are the medic's only in the namespaces of the models; all others are not
+// its business.
 func TestTheExampleLeavesOtherAlertsAlone(t *testing.T) {
 	t.Parallel()
 	for _, labels := range [][]string{

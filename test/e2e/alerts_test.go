@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// Each of the five alerts of the runbook, from Prometheus' own rule to the recovery that PromQL confirms; two of them stand in loop_test.go.
+// Each of the five alerts of the runbook, from Prometheus' own rule to the recovery that PromQL confirms; two of them
+// stand in loop_test.go.
 
 func TestAQueueIsHealedByScalingOut(t *testing.T) {
 	t.Parallel()
@@ -22,7 +23,8 @@ func TestAQueueIsHealedByScalingOut(t *testing.T) {
 
 func TestAFullCacheIsHealed(t *testing.T) {
 	t.Parallel()
-	// 1000: else the policy keeps the cache from filling. A chat would ask for a third step: three replicas take 50 to 75 ms for a token.
+	// 1000: else the policy keeps the cache from filling. A chat would ask for a third step: three replicas take 50 to 75
+	// ms for a token.
 	w := newWorld(t, letting(1000), replace("    knobs:", "    slo: batch\n    knobs:"))
 	w.scenario("cache-full")
 	w.message("vLLMGPUCacheFull", "2 → 3")

@@ -57,8 +57,8 @@ func (w *world) ready(ctx context.Context) ([]fakevllm.Pod, error) {
 	return out, nil
 }
 
-// followed waits until the fleet has done what the objects say. A scenario counts the replicas that are there as the way it should be, and the fleet follows
-// a moment later than the bot reads: in between it would count what is over.
+// followed waits until the fleet has done what the objects say. A scenario counts the replicas that are there as the
+// way it should be, and the fleet follows a moment later than the bot reads: in between it would count what is over.
 func (w *world) followed() {
 	w.t.Helper()
 	w.until("the fleet does what the objects say", func() bool {

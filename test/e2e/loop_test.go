@@ -20,7 +20,8 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 	w := newWorld(t)
 	w.scenario("high-ttft")
 	w.message("vLLMHighTTFT", "2 → 3")
-	if answers := w.click("U0BOB", "Scale"); w.replicas() != 2 || !strings.Contains(answers[0].Text, "not among the people") {
+	if answers := w.click("U0BOB", "Scale"); w.replicas() != 2 ||
+		!strings.Contains(answers[0].Text, "not among the people") {
 		t.Errorf("somebody who is not on the list was obeyed, or not told why: %s", answers[0].Text)
 	}
 	w.click("U0ALICE", "Scale")
@@ -31,13 +32,16 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 	w.says("Closed: ")
 }
 
-// The alert that the seed calls swapping fires on preemptions. The runbook's first step reduces the load, and the throttle is reverted when it is over.
+// The alert that the seed calls swapping fires on preemptions. The runbook's first step reduces the load, and the
+// throttle is reverted when it is over.
 func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, letting(160)) // seven tenths of it fit into the cache with room to spare; of 184 a few are still thrown out now and then
+	// seven tenths of it fit into the cache with room to spare; of 184 a few are still thrown out now and then
+	w := newWorld(t, letting(160))
 	w.scenario("swapping")
 	m := w.message("vLLMRequestSwapping", "160 → 112")
-	if text := m.VisibleText(); strings.Index(text, "hrottle") > strings.Index(text, "Scale") && strings.Contains(text, "Scale") {
+	if text := m.VisibleText(); strings.Index(text, "hrottle") > strings.Index(text, "Scale") &&
+		strings.Contains(text, "Scale") {
 		t.Error("scaling out is proposed before the load is reduced")
 	}
 	w.click("U0ALICE", "Throttle")
@@ -113,7 +117,8 @@ func TestAChangeByAHumanBetweenProposalAndClickWins(t *testing.T) {
 	w.scenario("high-ttft")
 	w.message("2 → 3")
 	patch := []byte(`{"spec":{"replicas":4}}`)
-	if _, err := w.c.Dynamic(t).Resource(deployments).Namespace(w.ns).Patch(t.Context(), model, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := w.c.Dynamic(t).Resource(deployments).Namespace(w.ns).Patch(t.Context(), model, types.MergePatchType,
+		patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w.click("U0ALICE", "Scale")
@@ -152,7 +157,10 @@ func TestAnAlertThatCarriesOnlyAnInstanceFindsItsPool(t *testing.T) {
 	if err != nil || len(pods.Items) == 0 {
 		t.Fatalf("no pods: %v", err)
 	}
-	w.push(map[string]string{"alertname": "HighTTFT", "severity": "warning", "instance": pods.Items[0].Status.PodIP + ":8000"})
+	w.push(map[string]string{
+		"alertname": "HighTTFT", "severity": "warning",
+		"instance": pods.Items[0].Status.PodIP + ":8000",
+	})
 	m := w.message("HighTTFT")
 	if !strings.Contains(m.VisibleText(), model) {
 		t.Errorf("the alert did not lead to the pool:\n%s", m.VisibleText())
@@ -179,7 +187,9 @@ func TestSlackIsDownWhenItBegins(t *testing.T) {
 	w.scenario("high-ttft")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool { return len(s.CallsTo("chat.postMessage")) > 0 }); err != nil {
+	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {
+		return len(s.CallsTo("chat.postMessage")) > 0
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.slack.Outage(0)
@@ -196,8 +206,10 @@ func (w *world) push(labels map[string]string) {
 	for k, v := range labels {
 		pairs = append(pairs, fmt.Sprintf("%q:%q", k, v))
 	}
-	body := fmt.Sprintf(`[{"labels":{%s},"endsAt":%q}]`, strings.Join(pairs, ","), time.Now().Add(time.Hour).Format(time.RFC3339))
-	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.amAddr+"/api/v2/alerts", strings.NewReader(body))
+	body := fmt.Sprintf(`[{"labels":{%s},"endsAt":%q}]`, strings.Join(pairs, ","),
+		time.Now().Add(time.Hour).Format(time.RFC3339))
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.amAddr+"/api/v2/alerts",
+		strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 
 // kube is one API server with controllers and ready pods, shared by all scenarios; each has a namespace of its own.
 var kube = kubetest.Share(kubetest.Options{
-	Controllers: true, Kwok: true, AuditLog: true, Users: []kubetest.User{{Name: dryRunUser, Groups: []string{"system:masters"}}},
+	Controllers: true, Kwok: true, AuditLog: true,
+	Users: []kubetest.User{{Name: dryRunUser, Groups: []string{"system:masters"}}},
 })
 
 // dryRunUser is the bot's own user in the dry run, so that the audit log shows what it alone sent.
@@ -23,8 +24,8 @@ const dryRunUser = "dry-run-bot"
 // medic is the built program.
 var medic string
 
-// atOnce is how many scenarios run at a time. With twelve on two cores Prometheus misses its scrapes for twenty seconds:
-// no data is no recovery, and the bot says so.
+// atOnce is how many scenarios run at a time. With twelve on two cores Prometheus misses its scrapes for twenty
+// seconds: no data is no recovery, and the bot says so.
 const atOnce = 6
 
 func TestMain(m *testing.M) {

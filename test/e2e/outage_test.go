@@ -9,7 +9,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// Approved, but Prometheus does not answer: what the person saw cannot be checked again, so nothing is written until it can.
+// Approved, but Prometheus does not answer: what the person saw cannot be checked again, so nothing is written until it
+// can.
 func TestPrometheusIsDownAfterTheApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -44,7 +45,9 @@ func TestTheAPIServerIsDownAfterTheApproval(t *testing.T) {
 		w.button("Scale")
 		w.c.StopServer(t)
 	}
-	w.until("the bot tried in vain", func() bool { return strings.Contains(w.bot.out.String(), "the check before the write is tried again") })
+	w.until("the bot tried in vain", func() bool {
+		return strings.Contains(w.bot.out.String(), "the check before the write is tried again")
+	})
 	w.c.StartServer(t)
 	w.clickUntil("U0ALICE", "Scale", "Fixed: ")
 	if got := w.replicas(); got != 3 {
@@ -79,7 +82,9 @@ func TestAlertmanagerIsRestarted(t *testing.T) {
 	}
 	told := strings.Count(w.bot.out.String(), "delivery stored")
 	w.startAlertmanager()
-	w.until("Alertmanager notified again", func() bool { return strings.Count(w.bot.out.String(), "delivery stored") > told })
+	w.until("Alertmanager notified again", func() bool {
+		return strings.Count(w.bot.out.String(), "delivery stored") > told
+	})
 	w.click("U0ALICE", "Scale")
 	w.says("Fixed: ")
 	w.says("Closed: ")

@@ -15,8 +15,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
 )
 
-// longPrompts come to engines that read them in steps so small that what each step costs before it reads anything is most of it. Nothing waits, and the
-// cache is far from full. Twice the budget needs half the steps.
+// longPrompts come to engines that read them in steps so small that what each step costs before it reads anything is
+// most of it. Nothing waits, and the cache is far from full. Twice the budget needs half the steps.
 func longPrompts(t *testing.T) fakevllm.Scenario {
 	t.Helper()
 	s, err := fakevllm.ScenarioNamed("long-prefill")
@@ -27,13 +27,16 @@ func longPrompts(t *testing.T) fakevllm.Scenario {
 	return s
 }
 
-// The Deployment runs without a prefix cache (a cold one would explain the long prefill, and pass by itself) and with vLLM's own budget, which only the
-// configuration knows; that prompts are read in chunks is said, or no budget would be known to be large enough. Raising it restarts the pods, so Slack asks
-// twice; the real controller replaces them, each with the new argument; Prometheus says that it helped.
+// The Deployment runs without a prefix cache (a cold one would explain the long prefill, and pass by itself) and with
+// vLLM's own budget, which only the configuration knows; that prompts are read in chunks is said, or no budget would be
+// known to be large enough. Raising it restarts the pods, so Slack asks twice; the real controller replaces them, each
+// with the new argument; Prometheus says that it helped.
 func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(
-		t, serving("--max-num-seqs=64", "--enable-chunked-prefill", "--no-enable-prefix-caching"), replace("max_num_batched_tokens: {min: 2048, max: 16384}", "max_num_batched_tokens: {min: 2048, max: 16384, default: 1024}"),
+		t, serving("--max-num-seqs=64", "--enable-chunked-prefill", "--no-enable-prefix-caching"),
+		replace("max_num_batched_tokens: {min: 2048, max: 16384}",
+			"max_num_batched_tokens: {min: 2048, max: 16384, default: 1024}"),
 		replace("    knobs:", "    slo: {profile: agentic, ttft: 2500ms}\n    knobs:"),
 	)
 	before := w.podNames()
@@ -44,14 +47,19 @@ func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	if b.Confirm == nil || !strings.Contains(b.Confirm.Text, "replaces the pods") {
 		t.Fatalf("the button asks nothing: %+v", b)
 	}
-	click := fakeslack.ClickRequest{User: "U0ALICE", Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID, Decline: true}
-	if _, err := w.slack.Click(t.Context(), click); !errors.Is(err, fakeslack.ErrDeclined) || slices.ContainsFunc(w.engineArgs(), tokensArg) {
+	click := fakeslack.ClickRequest{
+		User: "U0ALICE", Channel: channel, MessageTS: m.TS, BlockID: b.BlockID,
+		ActionID: b.ActionID, Decline: true,
+	}
+	if _, err := w.slack.Click(t.Context(), click); !errors.Is(err, fakeslack.ErrDeclined) ||
+		slices.ContainsFunc(w.engineArgs(), tokensArg) {
 		t.Fatalf("declined in the dialog: %v, and the arguments are %q", err, w.engineArgs())
 	}
 	w.click("U0ALICE", "Set batched tokens")
 	w.says("Fixed: ")
 	want := []string{
-		"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret", "--max-num-seqs=64", "--enable-chunked-prefill", "--no-enable-prefix-caching", "--max-num-batched-tokens=2048",
+		"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret", "--max-num-seqs=64", "--enable-chunked-prefill",
+		"--no-enable-prefix-caching", "--max-num-batched-tokens=2048",
 	}
 	if got := w.engineArgs(); !slices.Equal(got, want) {
 		t.Errorf("the Deployment has the arguments %q, want %q", got, want)
@@ -80,12 +88,14 @@ func (w *world) engineArgs() []string {
 	return d.Spec.Template.Spec.Containers[0].Args
 }
 
-// upFor makes the pods look as old as those of a pool that has served for a while: what restarts pods is not proposed for new ones.
+// upFor makes the pods look as old as those of a pool that has served for a while: what restarts pods is not proposed
+// for new ones.
 func (w *world) upFor(d time.Duration) {
 	w.t.Helper()
 	patch := fmt.Appendf(nil, `{"status":{"startTime":%q}}`, time.Now().Add(-d).UTC().Format(time.RFC3339))
 	for _, name := range w.podNames() {
-		if _, err := w.c.Client(w.t).CoreV1().Pods(w.ns).Patch(w.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+		if _, err := w.c.Client(w.t).CoreV1().Pods(w.ns).Patch(w.t.Context(), name, types.MergePatchType, patch,
+			metav1.PatchOptions{}, "status"); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
-// patience bounds every wait of a scenario. It is only ever reached by a failure; the longest wait is that for a verdict, verify_for and what comes before it.
+// patience bounds every wait of a scenario. It is only ever reached by a failure; the longest wait is that for a
+// verdict, verify_for and what comes before it.
 const patience = 5 * time.Minute
 
 // message waits until the incident's message says all the words, and returns it.
@@ -29,11 +30,12 @@ func (w *world) message(words ...string) fakeslack.Message {
 	return m
 }
 
-// planChanged is what the bot answers to a click on a plan that it has replaced meanwhile, because another alert joined.
+// planChanged is what the bot answers to a click on a plan that it has replaced meanwhile, because another alert
+// joined.
 const planChanged = "The plan has changed since this was shown."
 
-// click clicks the first button that begins with the text, and returns what the person is told. A person who is told that the plan has changed, or whose button
-// went away under the finger, looks again and clicks on the new one.
+// click clicks the first button that begins with the text, and returns what the person is told. A person who is told
+// that the plan has changed, or whose button went away under the finger, looks again and clicks on the new one.
 func (w *world) click(user, text string) []fakeslack.Ephemeral {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -53,9 +55,12 @@ func (w *world) click(user, text string) []fakeslack.Ephemeral {
 }
 
 // press clicks one button and returns what the person is told; ok is false when the button was gone.
-func (w *world) press(ctx context.Context, user string, m fakeslack.Message, b fakeslack.Button) (_ []fakeslack.Ephemeral, ok bool) {
+func (w *world) press(ctx context.Context, user string, m fakeslack.Message,
+	b fakeslack.Button,
+) (_ []fakeslack.Ephemeral, ok bool) {
 	w.t.Helper()
-	res, err := w.slack.Click(ctx, fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
+	res, err := w.slack.Click(ctx,
+		fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID})
 	if errors.Is(err, fakeslack.ErrNotVisible) {
 		return nil, false
 	}
@@ -69,7 +74,8 @@ func (w *world) press(ctx context.Context, user string, m fakeslack.Message, b f
 	return answers, true
 }
 
-// approved clicks the button that begins with the text, if there is one at the moment, and says whether the approval counts.
+// approved clicks the button that begins with the text, if there is one at the moment, and says whether the approval
+// counts.
 func (w *world) approved(user, text string) bool {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -82,8 +88,8 @@ func (w *world) approved(user, text string) bool {
 	return ok && strings.HasPrefix(answers[0].Text, "Approved: ")
 }
 
-// clickUntil clicks each new button that begins with the text until the thread says the words: what was approved may be asked for anew, because the diagnosis
-// has changed before the write.
+// clickUntil clicks each new button that begins with the text until the thread says the words: what was approved may be
+// asked for anew, because the diagnosis has changed before the write.
 func (w *world) clickUntil(user, text, words string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -153,7 +159,9 @@ func (w *world) says(words string) {
 
 func inThread(s *fakeslack.Server, words string) bool {
 	return slices.ContainsFunc(s.Messages(channel), func(m fakeslack.Message) bool {
-		return slices.ContainsFunc(s.Thread(channel, m.TS), func(r fakeslack.Message) bool { return strings.Contains(r.Text, words) })
+		return slices.ContainsFunc(s.Thread(channel, m.TS), func(r fakeslack.Message) bool {
+			return strings.Contains(r.Text, words)
+		})
 	})
 }
 

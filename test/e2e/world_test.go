@@ -31,7 +31,10 @@ const speed = 30
 
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	policies    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"}
+	policies    = schema.GroupVersionResource{
+		Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backendtrafficpolicies",
+	}
 )
 
 // world is everything that one scenario runs in.
@@ -71,8 +74,9 @@ func asUser(name string) setting { return func(w *world) { w.user = name } }
 // letting sets how many requests at once the policy lets in.
 func letting(n int64) setting { return func(w *world) { w.lets = n } }
 
-// serving gives the Deployment these arguments, and lets each replica of the fleet be one of its pods and obey the pod's own arguments. Else the fleet only
-// counts the pods that are ready, and the scenario says what the engines can do.
+// serving gives the Deployment these arguments, and lets each replica of the fleet be one of its pods and obey the
+// pod's own arguments. Else the fleet only counts the pods that are ready, and the scenario says what the engines can
+// do.
 func serving(args ...string) setting { return func(w *world) { w.args = args } }
 
 // onCluster gives the scenario a cluster of its own, which it may stop.
@@ -101,7 +105,8 @@ func newWorld(t *testing.T, settings ...setting) *world {
 	w.apply(deployments, deployment(w.ns, w.args))
 	w.apply(policies, policy(w.ns, w.lets))
 	targets := filepath.Join(w.dir, "vllm.json")
-	w.vllm = fakevllm.Start(t, fakevllm.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
+	w.vllm = fakevllm.Start(t,
+		fakevllm.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
 	go w.follow(t.Context())
 	w.alertmanager()
 	w.prom = promtest.StartWith(t, promtest.Options{
@@ -133,13 +138,14 @@ func (w *world) startBot() {
 	config := filepath.Join(w.dir, "medic.yaml")
 	write(w.t, filepath.Join(w.dir, "am-token"), token)
 	write(w.t, config, w.config())
-	w.bot = start(w.t, "vllm-medic", medic, []string{"SLACK_BOT_TOKEN=" + w.slack.Token(), "SLACK_SIGNING_SECRET=" + w.slack.SigningSecret()},
+	w.bot = start(w.t, "vllm-medic", medic,
+		[]string{"SLACK_BOT_TOKEN=" + w.slack.Token(), "SLACK_SIGNING_SECRET=" + w.slack.SigningSecret()},
 		"serve", "--config", config)
 	w.bot.waitHTTP(w.t, "http://"+w.api+"/api/v1/incidents", 401)
 }
 
-// config is the bot's. verify_for is long, because on a busy machine scrapes are missed for longer than the windows: a recovery is told at once, and without data the
-// bot goes on reading until the time is up.
+// config is the bot's. verify_for is long, because on a busy machine scrapes are missed for longer than the windows: a
+// recovery is told at once, and without data the bot goes on reading until the time is up.
 func (w *world) config() string {
 	text := fmt.Sprintf(`
 listen: {api: "%s", ops: "127.0.0.1:0", slack: "%s"}
@@ -161,7 +167,8 @@ pools:
       replicas: {min: 2, max: 8}
       max_num_batched_tokens: {min: 2048, max: 16384}
       throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, revert_after: 2s}
-`, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(), w.slack.APIURL(), w.mode,
+`, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(),
+		w.slack.APIURL(), w.mode,
 		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model)
 	for n := 0; n+1 < len(w.swap); n += 2 {
 		if !strings.Contains(text, w.swap[n]) {
@@ -190,13 +197,15 @@ func (w *world) amDir() string { return filepath.Join(w.dir, "am") }
 func (w *world) startAlertmanager() {
 	w.t.Helper()
 	w.am = start(w.t, "alertmanager", tools.Binary(w.t, "alertmanager"), nil,
-		"--config.file="+filepath.Join(w.dir, "alertmanager.yml"), "--storage.path="+w.amDir(), "--web.listen-address="+w.amAddr, "--cluster.listen-address=")
+		"--config.file="+filepath.Join(w.dir, "alertmanager.yml"), "--storage.path="+w.amDir(),
+		"--web.listen-address="+w.amAddr, "--cluster.listen-address=")
 	w.am.waitHTTP(w.t, "http://"+w.amAddr+"/-/ready", 200)
 }
 
 func (w *world) apply(r schema.GroupVersionResource, o *unstructured.Unstructured) {
 	w.t.Helper()
-	if _, err := w.c.Dynamic(w.t).Resource(r).Namespace(w.ns).Create(w.t.Context(), o, metav1.CreateOptions{}); err != nil {
+	if _, err := w.c.Dynamic(w.t).Resource(r).Namespace(w.ns).Create(w.t.Context(), o,
+		metav1.CreateOptions{}); err != nil {
 		w.t.Fatalf("create %s: %v", o.GetName(), err)
 	}
 }
@@ -229,7 +238,8 @@ func deployment(ns string, args []string) *unstructured.Unstructured {
 // policy limits the pool to so many requests at once. Seven tenths of 184 are 64 for each of two replicas.
 func policy(ns string, lets int64) *unstructured.Unstructured {
 	return object(map[string]any{
-		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "metadata": map[string]any{"name": model, "namespace": ns},
+		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy",
+		"metadata": map[string]any{"name": model, "namespace": ns},
 		"spec": map[string]any{
 			"targetRefs":     []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": model}},
 			"circuitBreaker": map[string]any{"maxParallelRequests": lets},

@@ -60,7 +60,8 @@ func TestConversationInfo(t *testing.T) {
 	t.Parallel()
 	s, client := start(t, Options{})
 	s.PutChannel(Channel{ID: "G0PRIV", Private: true, BotAbsent: true, Members: []string{"U0BOB"}})
-	got, err := client.GetConversationInfoContext(t.Context(), &slack.GetConversationInfoInput{ChannelID: "G0PRIV", IncludeNumMembers: true})
+	got, err := client.GetConversationInfoContext(t.Context(),
+		&slack.GetConversationInfoInput{ChannelID: "G0PRIV", IncludeNumMembers: true})
 	if err != nil {
 		t.Fatal(err)
 	}

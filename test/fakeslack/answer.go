@@ -51,7 +51,10 @@ func jsonReply(status int, v any) reply {
 	if err != nil {
 		// Every value passed in is built here from strings, numbers and JSON that
 		// was decoded before, so this is a mistake in the double itself.
-		return reply{status: http.StatusInternalServerError, body: []byte("fakeslack: cannot encode answer: " + err.Error()), html: true}
+		return reply{
+			status: http.StatusInternalServerError, body: []byte("fakeslack: cannot encode answer: " + err.Error()),
+			html: true,
+		}
 	}
 	return reply{status: status, body: b}
 }

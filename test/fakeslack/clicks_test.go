@@ -20,7 +20,8 @@ func clicked(t *testing.T, o Options) (*Server, *bot, ClickRequest) {
 	s, _ := start(t, o)
 	b := startBot(t, s, nil)
 	ts := call(t, s, "chat.postMessage", map[string]string{
-		"channel": room, "text": "x", "blocks": oneButton, "metadata": `{"event_type":"incident","event_payload":{"incident_id":"inc1"}}`,
+		"channel": room, "text": "x", "blocks": oneButton,
+		"metadata": `{"event_type":"incident","event_payload":{"incident_id":"inc1"}}`,
 	})["ts"]
 	return s, b, ClickRequest{User: "U0ALICE", Channel: room, MessageTS: fmt.Sprint(ts), ActionID: "approve"}
 }
@@ -36,21 +37,25 @@ func TestClickIsSignedAndFaithful(t *testing.T) {
 		t.Errorf("result = %+v", res)
 	}
 	in := b.last(t) // verified by slack-go's SecretsVerifier and decoded by slack-go
-	if in.Type != slack.InteractionTypeBlockActions || in.APIAppID != s.AppID() || in.Team.ID != s.TeamID() || in.Enterprise.ID != "E0ORG" ||
-		in.User.ID != "U0ALICE" || in.User.TeamID != s.TeamID() || in.Channel.ID != room || in.TriggerID != res.TriggerID || in.ResponseURL != res.ResponseURL {
+	if in.Type != slack.InteractionTypeBlockActions || in.APIAppID != s.AppID() || in.Team.ID != s.TeamID() ||
+		in.Enterprise.ID != "E0ORG" ||
+		in.User.ID != "U0ALICE" || in.User.TeamID != s.TeamID() || in.Channel.ID != room || in.TriggerID != res.TriggerID ||
+		in.ResponseURL != res.ResponseURL {
 		t.Errorf("payload = %+v", in)
 	}
 	if c := in.Container; c.Type != "message" || c.MessageTs != click.MessageTS || c.ChannelID != room || c.IsEphemeral {
 		t.Errorf("container = %+v", c)
 	}
-	if in.Message.Timestamp != click.MessageTS || in.Message.Metadata.EventPayload["incident_id"] != "inc1" || len(in.Message.Blocks.BlockSet) != 1 {
+	if in.Message.Timestamp != click.MessageTS || in.Message.Metadata.EventPayload["incident_id"] != "inc1" ||
+		len(in.Message.Blocks.BlockSet) != 1 {
 		t.Errorf("message = %+v", in.Message)
 	}
 	if len(in.ActionCallback.BlockActions) != 1 {
 		t.Fatalf("actions = %+v, want one", in.ActionCallback)
 	}
 	action := in.ActionCallback.BlockActions[0]
-	if action.ActionID != "approve" || action.BlockID != "plan-1" || action.Value != "inc|step|digest" || action.Type != "button" || action.ActionTs == "" {
+	if action.ActionID != "approve" || action.BlockID != "plan-1" || action.Value != "inc|step|digest" ||
+		action.Type != "button" || action.ActionTs == "" {
 		t.Errorf("action = %+v", action)
 	}
 	if got := b.header[0].Get("Content-Type"); got != "application/x-www-form-urlencoded" {
@@ -72,14 +77,34 @@ func TestTamperedClicksSayWhatTheyWereToldTo(t *testing.T) {
 		{"no signature", func(c *ClickRequest) { c.Unsigned = true }, false, nil, ""},
 		{"old timestamp", func(c *ClickRequest) { c.Age = 6 * time.Minute }, false, nil, ""},
 		{"timestamp in the future", func(c *ClickRequest) { c.Age = -6 * time.Minute }, false, nil, ""},
-		{"young enough", func(c *ClickRequest) { c.Age = 4 * time.Minute }, true, func(in slack.InteractionCallback) string { return in.User.ID }, "U0ALICE"},
-		{"other app", func(c *ClickRequest) { c.AppID = "A9" }, true, func(in slack.InteractionCallback) string { return in.APIAppID }, "A9"},
-		{"other team", func(c *ClickRequest) { c.TeamID = "T9" }, true, func(in slack.InteractionCallback) string { return in.Team.ID }, "T9"},
-		{"other organisation", func(c *ClickRequest) { c.EnterpriseID = "E9" }, true, func(in slack.InteractionCallback) string { return in.Enterprise.ID }, "E9"},
-		{"user of another team", func(c *ClickRequest) { c.UserTeamID = "T9" }, true, func(in slack.InteractionCallback) string { return in.User.TeamID }, "T9"},
-		{"other channel", func(c *ClickRequest) { c.PayloadChannel = "C9" }, true, func(in slack.InteractionCallback) string { return in.Channel.ID + in.Container.ChannelID }, "C9C9"},
-		{"other message", func(c *ClickRequest) { c.PayloadMessageTS = "1.000001" }, true, func(in slack.InteractionCallback) string { return in.Container.MessageTs + in.Message.Timestamp }, "1.0000011.000001"},
-		{"other value", func(c *ClickRequest) { c.Value = &value }, true, func(in slack.InteractionCallback) string { return in.ActionCallback.BlockActions[0].Value }, value},
+		{"young enough", func(c *ClickRequest) { c.Age = 4 * time.Minute }, true, func(in slack.InteractionCallback) string {
+			return in.User.ID
+		}, "U0ALICE"},
+		{"other app", func(c *ClickRequest) { c.AppID = "A9" }, true, func(in slack.InteractionCallback) string {
+			return in.APIAppID
+		}, "A9"},
+		{"other team", func(c *ClickRequest) { c.TeamID = "T9" }, true, func(in slack.InteractionCallback) string {
+			return in.Team.ID
+		}, "T9"},
+		{
+			"other organisation", func(c *ClickRequest) { c.EnterpriseID = "E9" }, true,
+			func(in slack.InteractionCallback) string { return in.Enterprise.ID }, "E9",
+		},
+		{
+			"user of another team", func(c *ClickRequest) { c.UserTeamID = "T9" }, true,
+			func(in slack.InteractionCallback) string { return in.User.TeamID }, "T9",
+		},
+		{"other channel", func(c *ClickRequest) { c.PayloadChannel = "C9" }, true, func(in slack.InteractionCallback) string {
+			return in.Channel.ID + in.Container.ChannelID
+		}, "C9C9"},
+		{
+			"other message", func(c *ClickRequest) { c.PayloadMessageTS = "1.000001" }, true,
+			func(in slack.InteractionCallback) string { return in.Container.MessageTs + in.Message.Timestamp },
+			"1.0000011.000001",
+		},
+		{"other value", func(c *ClickRequest) { c.Value = &value }, true, func(in slack.InteractionCallback) string {
+			return in.ActionCallback.BlockActions[0].Value
+		}, value},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,14 +163,17 @@ func TestOnlyWhatIsOnTheScreenCanBeClicked(t *testing.T) {
 	s, b, click := clicked(t, Options{})
 	_, private, err := func() (string, string, error) {
 		client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
-		ts, err := client.PostEphemeralContext(t.Context(), room, "U0BOB", slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
-			slack.NewActionBlock("b", slack.NewButtonBlockElement("again", "v", slack.NewTextBlockObject("plain_text", "Again", false, false)))))
+		ts, err := client.PostEphemeralContext(t.Context(), room, "U0BOB", slack.MsgOptionText("x", false),
+			slack.MsgOptionBlocks(
+				slack.NewActionBlock("b",
+					slack.NewButtonBlockElement("again", "v", slack.NewTextBlockObject("plain_text", "Again", false, false)))))
 		return room, ts, err
 	}()
 	if err != nil {
 		t.Fatal(err)
 	}
-	double := postBlocks(t, s, `[`+oneButton[1:len(oneButton)-1]+`,`+strings.Replace(oneButton[1:len(oneButton)-1], "plan-1", "plan-2", 1)+`]`)
+	double := postBlocks(t, s,
+		`[`+oneButton[1:len(oneButton)-1]+`,`+strings.Replace(oneButton[1:len(oneButton)-1], "plan-1", "plan-2", 1)+`]`)
 	s.PutChannel(Channel{ID: room, Name: "incidents", Members: []string{"U0ALICE", "U0BOB"}})
 	change := func(f func(*ClickRequest)) ClickRequest {
 		c := click
@@ -167,10 +195,21 @@ func TestOnlyWhatIsOnTheScreenCanBeClicked(t *testing.T) {
 		{"somebody who is not in the channel", change(func(c *ClickRequest) { c.User = "U0CAROL" }), false, "is not in"},
 		{"a version that is not older", change(func(c *ClickRequest) { c.StaleVersion = 1 }), false, "not an older one"},
 		{"declining where nothing asks", change(func(c *ClickRequest) { c.Decline = true }), false, "no confirmation"},
-		{"one of two without saying which", change(func(c *ClickRequest) { c.MessageTS = double }), false, "say which block_id"},
+		{
+			"one of two without saying which", change(func(c *ClickRequest) { c.MessageTS = double }), false,
+			"say which block_id",
+		},
 		{"one of two", change(func(c *ClickRequest) { c.MessageTS, c.BlockID = double, "plan-2" }), true, ""},
-		{"another's private message", change(func(c *ClickRequest) { c.MessageTS, c.ActionID = private, "again" }), false, "private to U0BOB"},
-		{"one's own private message", ClickRequest{User: "U0BOB", Channel: room, MessageTS: private, ActionID: "again"}, true, ""},
+		{
+			"another's private message", change(func(c *ClickRequest) { c.MessageTS, c.ActionID = private, "again" }), false,
+			"private to U0BOB",
+		},
+		{
+			"one's own private message",
+			ClickRequest{User: "U0BOB", Channel: room, MessageTS: private, ActionID: "again"},
+			true,
+			"",
+		},
 	}
 	for _, tt := range tests {
 		before := b.count()
@@ -190,7 +229,8 @@ func TestOnlyWhatIsOnTheScreenCanBeClicked(t *testing.T) {
 func TestStaleClickCarriesTheOlderMessage(t *testing.T) {
 	t.Parallel()
 	s, b, click := clicked(t, Options{})
-	call(t, s, "chat.update", map[string]string{"channel": room, "ts": click.MessageTS, "text": "replaced", "blocks": `[{"type":"divider"}]`})
+	call(t, s, "chat.update",
+		map[string]string{"channel": room, "ts": click.MessageTS, "text": "replaced", "blocks": `[{"type":"divider"}]`})
 	if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNotVisible) {
 		t.Fatalf("a click on a button that is gone: %v", err)
 	}
@@ -198,7 +238,8 @@ func TestStaleClickCarriesTheOlderMessage(t *testing.T) {
 	if _, err := s.Click(t.Context(), click); err != nil {
 		t.Fatal(err)
 	}
-	if in := b.last(t); in.ActionCallback.BlockActions[0].BlockID != "plan-1" || in.Message.Text != "x" || in.Message.Edited != nil {
+	if in := b.last(t); in.ActionCallback.BlockActions[0].BlockID != "plan-1" || in.Message.Text != "x" ||
+		in.Message.Edited != nil {
 		t.Errorf("payload = %+v, want the first version", in.Message)
 	}
 }
@@ -207,7 +248,8 @@ func TestConfirmationDialog(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, Options{})
 	b := startBot(t, s, nil)
-	ts := postBlocks(t, s, strings.Replace(confirmWith(5, 5, 3, 3), `"type":"button"`, `"type":"button","action_id":"go"`, 1))
+	ts := postBlocks(t, s,
+		strings.Replace(confirmWith(5, 5, 3, 3), `"type":"button"`, `"type":"button","action_id":"go"`, 1))
 	m, _ := s.Message(room, ts)
 	if button, ok := m.Button("g"); !ok || button.Confirm == nil || button.Confirm.Title != a(5) {
 		t.Errorf("button = %+v, want its confirmation", button)
@@ -229,17 +271,25 @@ func TestSelectsSendWhatWasChosen(t *testing.T) {
 		name, element, option string
 		look                  func(slack.BlockAction) string
 	}{
-		{"static_select", `"options":[` + option("a") + `,` + option("b") + `],"initial_option":` + option("a"), "b", func(a slack.BlockAction) string { return a.SelectedOption.Value }},
-		{"overflow", `"options":[` + option("a") + `]`, "a", func(a slack.BlockAction) string { return a.SelectedOption.Value }},
-		{"checkboxes", `"options":[` + option("a") + `,` + option("b") + `]`, "b", func(a slack.BlockAction) string { return a.SelectedOptions[0].Value }},
+		{
+			"static_select", `"options":[` + option("a") + `,` + option("b") + `],"initial_option":` + option("a"), "b",
+			func(a slack.BlockAction) string { return a.SelectedOption.Value },
+		},
+		{"overflow", `"options":[` + option("a") + `]`, "a", func(a slack.BlockAction) string {
+			return a.SelectedOption.Value
+		}},
+		{"checkboxes", `"options":[` + option("a") + `,` + option("b") + `]`, "b", func(a slack.BlockAction) string {
+			return a.SelectedOptions[0].Value
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := start(t, Options{})
 			b := startBot(t, s, nil)
-			ts := postBlocks(t, s, `[{"type":"actions","block_id":"b","elements":[{"type":"`+tt.name+`","action_id":"e",`+tt.element+`},`+
-				`{"type":"static_select","action_id":"other","options":[`+option("x")+`],"initial_option":`+option("x")+`}]}]`)
+			ts := postBlocks(t, s,
+				`[{"type":"actions","block_id":"b","elements":[{"type":"`+tt.name+`","action_id":"e",`+tt.element+`},`+
+					`{"type":"static_select","action_id":"other","options":[`+option("x")+`],"initial_option":`+option("x")+`}]}]`)
 			click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "e", Option: tt.option}
 			if _, err := s.Click(t.Context(), click); err != nil {
 				t.Fatal(err)
@@ -296,7 +346,8 @@ func TestResponseURLTellsThePersonWhoClickedFiveTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range responseURLUses {
-		if got := tell(t, res.ResponseURL, `{"text":"you may not","response_type":"ephemeral","replace_original":false}`); got["ok"] != true {
+		if got := tell(t, res.ResponseURL,
+			`{"text":"you may not","response_type":"ephemeral","replace_original":false}`); got["ok"] != true {
 			t.Fatal(got)
 		}
 	}
@@ -304,10 +355,12 @@ func TestResponseURLTellsThePersonWhoClickedFiveTimes(t *testing.T) {
 		t.Errorf("unexpected = %q", s.Unexpected())
 	}
 	answers := s.Answers(res.ID)
-	if len(answers) != 5 || answers[0].Text != "you may not" || answers[0].User != "U0ALICE" || answers[0].MessageTS != click.MessageTS {
+	if len(answers) != 5 || answers[0].Text != "you may not" || answers[0].User != "U0ALICE" ||
+		answers[0].MessageTS != click.MessageTS {
 		t.Fatalf("answers = %+v", answers)
 	}
-	if got := tell(t, res.ResponseURL, `{"text":"sixth"}`); got["error"] != "used_url" || got["http_status"] != http.StatusNotFound {
+	if got := tell(t, res.ResponseURL, `{"text":"sixth"}`); got["error"] != "used_url" ||
+		got["http_status"] != http.StatusNotFound {
 		t.Errorf("the sixth use: %v", got)
 	}
 }
@@ -365,7 +418,8 @@ func TestResponseURLRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := slack.PostWebhookContext(t.Context(), fresh.ResponseURL, &slack.WebhookMessage{Text: "x"}); err == nil || len(s.Answers(fresh.ID)) != 0 {
+	if err := slack.PostWebhookContext(t.Context(), fresh.ResponseURL, &slack.WebhookMessage{Text: "x"}); err == nil ||
+		len(s.Answers(fresh.ID)) != 0 {
 		t.Errorf("with a fault: %v, %v", err, s.Answers(fresh.ID))
 	}
 }
@@ -376,11 +430,15 @@ func TestResponseURLLivesThirtyMinutesAndATriggerThreeSeconds(t *testing.T) {
 		accept := inProcess{http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 		s, client := inBubble(Options{HTTPClient: &http.Client{Transport: accept}, InteractivityURL: "http://bot.test/"})
 		_, ts, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
-			slack.NewActionBlock("b", slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
+			slack.NewActionBlock("b",
+				slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
 		if err != nil {
 			t.Fatal(err)
 		}
-		view := slack.ModalViewRequest{Type: slack.VTModal, Title: slack.NewTextBlockObject("plain_text", "T", false, false), Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewDividerBlock()}}}
+		view := slack.ModalViewRequest{
+			Type: slack.VTModal, Title: slack.NewTextBlockObject("plain_text", "T", false, false),
+			Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewDividerBlock()}},
+		}
 		click := func() ClickResult {
 			res, err := s.Click(t.Context(), ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"})
 			if err != nil {
@@ -389,7 +447,8 @@ func TestResponseURLLivesThirtyMinutesAndATriggerThreeSeconds(t *testing.T) {
 			return res
 		}
 		answer := func(res ClickResult) error {
-			return slack.PostWebhookCustomHTTPContext(t.Context(), res.ResponseURL, &http.Client{Transport: inProcess{s}}, &slack.WebhookMessage{Text: "x"})
+			return slack.PostWebhookCustomHTTPContext(t.Context(), res.ResponseURL, &http.Client{Transport: inProcess{s}},
+				&slack.WebhookMessage{Text: "x"})
 		}
 		res := click()
 		time.Sleep(triggerLife)
@@ -422,17 +481,20 @@ func TestClickThatIsNotAnswered(t *testing.T) {
 		})}
 		s, client := inBubble(Options{HTTPClient: &http.Client{Transport: hang}})
 		_, ts, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
-			slack.NewActionBlock("b", slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
+			slack.NewActionBlock("b",
+				slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"}
-		if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNoAnswer) || !strings.Contains(err.Error(), "no interactivity URL") {
+		if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNoAnswer) ||
+			!strings.Contains(err.Error(), "no interactivity URL") {
 			t.Errorf("without a URL: %v", err)
 		}
 		s.SetInteractivityURL("http://bot.test/")
 		res, err := s.Click(t.Context(), click)
-		if !errors.Is(err, ErrNoAnswer) || res.Took != 3*time.Second || !strings.Contains(err.Error(), "no answer within 3s") {
+		if !errors.Is(err, ErrNoAnswer) || res.Took != 3*time.Second ||
+			!strings.Contains(err.Error(), "no answer within 3s") {
 			t.Errorf("a bot that hangs: %+v, %v, want ErrNoAnswer after 3s", res, err)
 		}
 	})

@@ -37,7 +37,8 @@ func (s *Server) readContent(r request) (Version, *slackError) {
 	}
 	s.wantText(r, v)
 	if runes := []rune(v.Text); len(runes) > maxPostText {
-		s.unexpected = append(s.unexpected, fmt.Sprintf("%s: text of %d characters was cut off at %d", r.method, len(runes), maxPostText))
+		s.unexpected = append(s.unexpected,
+			fmt.Sprintf("%s: text of %d characters was cut off at %d", r.method, len(runes), maxPostText))
 		v.Text = string(runes[:maxPostText])
 	}
 	if r.has("metadata") {
@@ -73,7 +74,8 @@ func (s *Server) readUpdate(r request, old Version) (Version, *slackError) {
 // notifications read only the text.
 func (s *Server) wantText(r request, v Version) {
 	if v.Text == "" {
-		s.unexpected = append(s.unexpected, r.method+": blocks without text, which is all that screen readers and notifications read")
+		s.unexpected = append(s.unexpected,
+			r.method+": blocks without text, which is all that screen readers and notifications read")
 	}
 }
 

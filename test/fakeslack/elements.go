@@ -54,7 +54,8 @@ func (c *checker) actionID(o object, at string, seen map[string]bool) {
 }
 
 func (c *checker) button(o object, at string) {
-	c.keys(o, at, "type", "text", "action_id", "url", "value", "style", "confirm", "accessibility_label", "visible_to_user_ids")
+	c.keys(o, at, "type", "text", "action_id", "url", "value", "style", "confirm", "accessibility_label",
+		"visible_to_user_ids")
 	c.textField(o, at, "text", true, 75, plain)
 	c.link(o, at, "url", false)
 	c.str(o, at, "value", false, 2000)

@@ -78,7 +78,8 @@ func clone(target any) any {
 func TestFaultsHitTheCallsTheyAreMeantFor(t *testing.T) {
 	t.Parallel()
 	s, client := start(t, Options{})
-	s.Fail("chat.postMessage", 2, Fault{Error: "internal_error", Skip: 1, Match: func(c Call) bool { return c.Args["text"] == "b" }})
+	s.Fail("chat.postMessage", 2,
+		Fault{Error: "internal_error", Skip: 1, Match: func(c Call) bool { return c.Args["text"] == "b" }})
 	s.Fail("*", 1, Fault{Error: "service_unavailable", Match: func(c Call) bool { return c.Method == "users.info" }})
 	var got []string
 	for _, text := range []string{"b", "a", "b", "a", "b", "b"} {
@@ -190,8 +191,12 @@ func TestStartFailsTheTestOnUnusedAndUnexpected(t *testing.T) {
 		want []string
 	}{
 		{"nothing wrong", Options{}, func(_ *Server, c *slack.Client) { _, _ = c.AuthTestContext(t.Context()) }, nil},
-		{"a fault that never came", Options{}, func(s *Server, _ *slack.Client) { s.Fail("chat.update", 2, Fault{DropAfter: true}) }, []string{"unused: fault drop-after on chat.update: 2 left"}},
-		{"an announced error that never came", Options{}, func(s *Server, _ *slack.Client) { s.ExpectError("chat.update", "msg_too_long", 1) }, []string{"unused: expected error msg_too_long"}},
+		{"a fault that never came", Options{}, func(s *Server, _ *slack.Client) {
+			s.Fail("chat.update", 2, Fault{DropAfter: true})
+		}, []string{"unused: fault drop-after on chat.update: 2 left"}},
+		{"an announced error that never came", Options{}, func(s *Server, _ *slack.Client) {
+			s.ExpectError("chat.update", "msg_too_long", 1)
+		}, []string{"unused: expected error msg_too_long"}},
 		{"an unknown method", Options{}, func(_ *Server, c *slack.Client) {
 			_ = c.RemoveReactionContext(t.Context(), "x", slack.NewRefToMessage(room, "1"))
 		}, []string{"unexpected: reactions.remove: unknown_method"}},
@@ -206,7 +211,12 @@ func TestStartFailsTheTestOnUnusedAndUnexpected(t *testing.T) {
 		{"a wrong token", Options{}, func(s *Server, _ *slack.Client) {
 			_, _ = slack.New("xoxb-other", slack.OptionAPIURL(s.APIURL())).AuthTestContext(t.Context())
 		}, []string{"unexpected: auth.test: invalid_auth"}},
-		{"no token", Options{}, func(s *Server, _ *slack.Client) { send(t, s.APIURL()+"auth.test", "", "") }, []string{"auth.test: not_authed"}},
+		{
+			"no token",
+			Options{},
+			func(s *Server, _ *slack.Client) { send(t, s.APIURL()+"auth.test", "", "") },
+			[]string{"auth.test: not_authed"},
+		},
 		{"blocks over a limit", Options{}, func(s *Server, _ *slack.Client) {
 			call(t, s, "chat.postMessage", map[string]string{"channel": room, "text": "x", "blocks": `[{"type":"alert"}]`})
 		}, []string{"chat.postMessage: invalid_blocks: unsupported type: alert [json-pointer:/blocks/0]"}},
@@ -218,8 +228,12 @@ func TestStartFailsTheTestOnUnusedAndUnexpected(t *testing.T) {
 			send(t, s.APIURL()+"auth.test", "application/x-www-form-urlencoded", "%zz")
 		}, []string{"invalid_post_type", "missing_post_type", "json_not_object", "invalid_json", "invalid_form_data"}},
 		{"a path that is none", Options{}, func(s *Server, _ *slack.Client) { _, _ = http.Get(s.URL() + "/nowhere") }, []string{"unknown path GET /nowhere"}}, //nolint:noctx,bodyclose // the record is what counts
-		{"allowed on purpose", Options{AllowUnexpected: true}, func(s *Server, _ *slack.Client) { send(t, s.APIURL()+"auth.test", "", "") }, nil},
-		{"a refusal that is nobody's fault", Options{}, func(_ *Server, c *slack.Client) { _, _ = c.GetUserInfoContext(t.Context(), "U9") }, nil},
+		{"allowed on purpose", Options{AllowUnexpected: true}, func(s *Server, _ *slack.Client) {
+			send(t, s.APIURL()+"auth.test", "", "")
+		}, nil},
+		{"a refusal that is nobody's fault", Options{}, func(_ *Server, c *slack.Client) {
+			_, _ = c.GetUserInfoContext(t.Context(), "U9")
+		}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -258,5 +272,6 @@ func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 func inBubble(o Options) (*Server, *slack.Client) {
 	s := New(o)
 	s.SetBaseURL("http://slack.test")
-	return s, slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()), slack.OptionHTTPClient(&http.Client{Transport: inProcess{s}}))
+	return s, slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()),
+		slack.OptionHTTPClient(&http.Client{Transport: inProcess{s}}))
 }

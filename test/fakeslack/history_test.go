@@ -15,7 +15,8 @@ func posted(t *testing.T, s *Server, n int) []string {
 	out := make([]string, n)
 	for i := range out {
 		ts, ok := call(t, s, "chat.postMessage", map[string]string{
-			"channel": room, "text": fmt.Sprint(i), "metadata": fmt.Sprintf(`{"event_type":"incident","event_payload":{"n":%d}}`, i),
+			"channel": room, "text": fmt.Sprint(i),
+			"metadata": fmt.Sprintf(`{"event_type":"incident","event_payload":{"n":%d}}`, i),
 		})["ts"].(string)
 		if !ok {
 			t.Fatal("not posted")
@@ -44,13 +45,29 @@ func TestHistoryWindow(t *testing.T) {
 	}{
 		{"everything, newest first", slack.GetConversationHistoryParameters{}, []string{"4", "3", "2", "1", "0"}},
 		{"oldest is exclusive", slack.GetConversationHistoryParameters{Oldest: ts[2]}, []string{"4", "3"}},
-		{"oldest, inclusive", slack.GetConversationHistoryParameters{Oldest: ts[2], Inclusive: true}, []string{"4", "3", "2"}},
+		{
+			"oldest, inclusive",
+			slack.GetConversationHistoryParameters{Oldest: ts[2], Inclusive: true},
+			[]string{"4", "3", "2"},
+		},
 		{"latest is exclusive", slack.GetConversationHistoryParameters{Latest: ts[2]}, []string{"1", "0"}},
-		{"latest, inclusive", slack.GetConversationHistoryParameters{Latest: ts[2], Inclusive: true}, []string{"2", "1", "0"}},
+		{
+			"latest, inclusive",
+			slack.GetConversationHistoryParameters{Latest: ts[2], Inclusive: true},
+			[]string{"2", "1", "0"},
+		},
 		{"both", slack.GetConversationHistoryParameters{Oldest: ts[0], Latest: ts[4]}, []string{"3", "2", "1"}},
-		{"one message", slack.GetConversationHistoryParameters{Oldest: ts[3], Latest: ts[3], Inclusive: true, Limit: 1}, []string{"3"}},
+		{
+			"one message",
+			slack.GetConversationHistoryParameters{Oldest: ts[3], Latest: ts[3], Inclusive: true, Limit: 1},
+			[]string{"3"},
+		},
 		{"the page nearest to latest", slack.GetConversationHistoryParameters{Limit: 2}, []string{"4", "3"}},
-		{"with oldest alone, the page nearest to it", slack.GetConversationHistoryParameters{Oldest: ts[0], Limit: 2}, []string{"2", "1"}},
+		{
+			"with oldest alone, the page nearest to it",
+			slack.GetConversationHistoryParameters{Oldest: ts[0], Limit: 2},
+			[]string{"2", "1"},
+		},
 		{"a time before everything", slack.GetConversationHistoryParameters{Latest: "1"}, []string{}},
 	}
 	for _, tt := range tests {
@@ -110,14 +127,17 @@ func TestHistoryShowsMetadataOnlyWhenAsked(t *testing.T) {
 			t.Parallel()
 			s, client := start(t, Options{DropMetadata: tt.drop})
 			ts := posted(t, s, 1)[0]
-			got, err := client.GetConversationHistoryContext(t.Context(), &slack.GetConversationHistoryParameters{ChannelID: room, IncludeAllMetadata: tt.ask})
+			got, err := client.GetConversationHistoryContext(t.Context(),
+				&slack.GetConversationHistoryParameters{ChannelID: room, IncludeAllMetadata: tt.ask})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if m := got.Messages[0]; m.Metadata.EventType != tt.want || m.BotID == "" || m.User != s.BotUserID() {
 				t.Errorf("message = %+v", m)
 			}
-			replies, _, _, err := client.GetConversationRepliesContext(t.Context(), &slack.GetConversationRepliesParameters{ChannelID: room, Timestamp: ts, IncludeAllMetadata: tt.ask})
+			replies, _, _,
+				err := client.GetConversationRepliesContext(t.Context(),
+				&slack.GetConversationRepliesParameters{ChannelID: room, Timestamp: ts, IncludeAllMetadata: tt.ask})
 			if err != nil || replies[0].Metadata.EventType != tt.want {
 				t.Errorf("replies = %+v, %v", replies, err)
 			}
@@ -130,11 +150,13 @@ func TestRepliesStandInTheThreadAndNotInTheHistory(t *testing.T) {
 	s, client := start(t, Options{})
 	root := posted(t, s, 1)[0]
 	for i := range 3 {
-		if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText(fmt.Sprint("r", i), false), slack.MsgOptionTS(root)); err != nil {
+		if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText(fmt.Sprint("r", i), false),
+			slack.MsgOptionTS(root)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	history, err := client.GetConversationHistoryContext(t.Context(), &slack.GetConversationHistoryParameters{ChannelID: room})
+	history, err := client.GetConversationHistoryContext(t.Context(),
+		&slack.GetConversationHistoryParameters{ChannelID: room})
 	if err != nil || len(history.Messages) != 1 || history.Messages[0].ReplyCount != 3 {
 		t.Errorf("history = %+v, %v, want the parent with its reply count", history, err)
 	}
@@ -168,10 +190,22 @@ func TestRefusalsOfHistory(t *testing.T) {
 		{"private without its scope", "conversations.history", "missing_scope", map[string]string{"channel": "G0PRIV"}},
 		{"limit 0", "conversations.history", "invalid_limit", map[string]string{"channel": room, "limit": "0"}},
 		{"limit 1000", "conversations.history", "invalid_limit", map[string]string{"channel": room, "limit": "1000"}},
-		{"limit that is no number", "conversations.history", "invalid_limit", map[string]string{"channel": room, "limit": "all"}},
-		{"made-up cursor", "conversations.history", "invalid_cursor", map[string]string{"channel": room, "cursor": "bmV4dA=="}},
-		{"oldest that is no time", "conversations.history", "invalid_ts_oldest", map[string]string{"channel": room, "oldest": "yesterday"}},
-		{"latest that is no time", "conversations.history", "invalid_ts_latest", map[string]string{"channel": room, "latest": "1e9"}},
+		{
+			"limit that is no number", "conversations.history", "invalid_limit",
+			map[string]string{"channel": room, "limit": "all"},
+		},
+		{
+			"made-up cursor", "conversations.history", "invalid_cursor",
+			map[string]string{"channel": room, "cursor": "bmV4dA=="},
+		},
+		{
+			"oldest that is no time", "conversations.history", "invalid_ts_oldest",
+			map[string]string{"channel": room, "oldest": "yesterday"},
+		},
+		{
+			"latest that is no time", "conversations.history", "invalid_ts_latest",
+			map[string]string{"channel": room, "latest": "1e9"},
+		},
 		{"no thread", "conversations.replies", "thread_not_found", map[string]string{"channel": room, "ts": "1.000001"}},
 		{"outside the scopes", "users.info", "missing_scope", map[string]string{"user": "U0BOB"}},
 	}

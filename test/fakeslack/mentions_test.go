@@ -19,18 +19,35 @@ func TestLiveMentions(t *testing.T) {
 	}{
 		{"plain words", "all is well", mrk("a < b & *c*"), nil},
 		{"everyone in the text", "<!channel> look", "", []string{"everyone <!channel>"}},
-		{"everyone in blocks", "x", mrk("<!here|here> <!everyone>"), []string{"everyone <!here|here>", "everyone <!everyone>"}},
-		{"a user and a group", "x", mrk("<@U0BOB> <!subteam^S0ONCALL|oncall>"), []string{"user <@U0BOB>", "usergroup <!subteam^S0ONCALL|oncall>"}},
+		{
+			"everyone in blocks", "x", mrk("<!here|here> <!everyone>"),
+			[]string{"everyone <!here|here>", "everyone <!everyone>"},
+		},
+		{
+			"a user and a group", "x", mrk("<@U0BOB> <!subteam^S0ONCALL|oncall>"),
+			[]string{"user <@U0BOB>", "usergroup <!subteam^S0ONCALL|oncall>"},
+		},
 		{"a channel", "x", mrk("<#C0INCIDENTS>"), []string{"channel <#C0INCIDENTS>"}},
 		{"a link with a false label", "x", mrk("<https://evil.test/x|runbook>"), []string{"link https://evil.test/x"}},
 		{"an allowed link", "x", mrk("<https://medic.test/incidents/1|incident> https://medic.test/y"), nil},
 		{"a URL in words", "x", mrk("see https://evil.test/x."), []string{"bare_link https://evil.test/x."}},
 		{"a name in words", "x", mrk("hello @channel, mail bob@here.test"), []string{"bare_everyone @channel"}},
 		{"escaped", "x", mrk("&lt;!channel&gt; &lt;https://evil.test|x&gt;"), []string{"bare_link https://evil.test"}},
-		{"verbatim", "x", `[{"type":"section","text":{"type":"mrkdwn","verbatim":true,"text":"@here https://evil.test <!here>"}}]`, []string{"everyone <!here>"}},
-		{"plain_text is never live", "x", `[{"type":"section","text":{"type":"plain_text","text":"<!channel> https://evil.test"}}]`, nil},
+		{
+			"verbatim", "x",
+			`[{"type":"section","text":{"type":"mrkdwn","verbatim":true,"text":"@here https://evil.test <!here>"}}]`,
+			[]string{"everyone <!here>"},
+		},
+		{
+			"plain_text is never live", "x",
+			`[{"type":"section","text":{"type":"plain_text","text":"<!channel> https://evil.test"}}]`, nil,
+		},
 		{"a date is only formatting", "x", mrk("<!date^1700000000^{date}|then>"), nil},
-		{"in fields and context", "x", `[{"type":"section","fields":[{"type":"mrkdwn","text":"<!here>"}]},{"type":"context","elements":[{"type":"mrkdwn","text":"<@U1>"}]}]`, []string{"everyone <!here>", "user <@U1>"}},
+		{
+			"in fields and context", "x",
+			`[{"type":"section","fields":[{"type":"mrkdwn","text":"<!here>"}]},{"type":"context","elements":[{"type":"mrkdwn","text":"<@U1>"}]}]`,
+			[]string{"everyone <!here>", "user <@U1>"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,10 +76,12 @@ func TestLiveMentionsCoverRepliesAndPrivateAnswersButNotPeople(t *testing.T) {
 	s, client := start(t, Options{})
 	s.PostAs("U0BOB", room, "<!channel> from a person", "")
 	root := postBlocks(t, s, oneButton)
-	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("<@U1>", false), slack.MsgOptionTS(root)); err != nil {
+	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("<@U1>", false),
+		slack.MsgOptionTS(root)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.PostEphemeralContext(t.Context(), room, "U0BOB", slack.MsgOptionText("<!here>", false)); err != nil {
+	if _, err := client.PostEphemeralContext(t.Context(), room, "U0BOB",
+		slack.MsgOptionText("<!here>", false)); err != nil {
 		t.Fatal(err)
 	}
 	got := s.LiveMentions()

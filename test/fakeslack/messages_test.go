@@ -12,9 +12,13 @@ func TestPostedMessageIsKeptAndReturned(t *testing.T) {
 	t.Parallel()
 	s, client := start(t, Options{})
 	channel, ts, got, err := client.PostMessageWithResponseContext(t.Context(), room,
-		slack.MsgOptionText("llama-70b is slow", false), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
+		slack.MsgOptionText("llama-70b is slow", false), slack.MsgOptionDisableLinkUnfurl(),
+		slack.MsgOptionDisableMediaUnfurl(),
 		slack.MsgOptionBlocks(slack.NewHeaderBlock(slack.NewTextBlockObject("plain_text", "Slow & sad", true, false))),
-		slack.MsgOptionMetadata(slack.SlackMetadata{EventType: "incident", EventPayload: map[string]any{"incident_id": "inc1", "n": 2.0}}))
+		slack.MsgOptionMetadata(slack.SlackMetadata{
+			EventType:    "incident",
+			EventPayload: map[string]any{"incident_id": "inc1", "n": 2.0},
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +60,8 @@ func TestJSONBodiesAndBearerTokensAreUnderstood(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, Options{})
 	out := send(t, s.APIURL()+"chat.postMessage", "application/json; charset=utf-8",
-		`{"token":"`+s.Token()+`","channel":"#incidents","text":"hi","blocks":[{"type":"divider"}],"unfurl_links":false,"thread_ts":null}`)
+		`{"token":"`+s.Token()+
+			`","channel":"#incidents","text":"hi","blocks":[{"type":"divider"}],"unfurl_links":false,"thread_ts":null}`)
 	if out["ok"] != true {
 		t.Fatalf("answer = %v", out)
 	}
@@ -120,7 +125,8 @@ func TestUpdateAndMetadata(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := start(t, Options{})
-			ts, _ := call(t, s, "chat.postMessage", map[string]string{"channel": room, "text": "x", "metadata": first})["ts"].(string)
+			ts, _ := call(t, s, "chat.postMessage",
+				map[string]string{"channel": room, "text": "x", "metadata": first})["ts"].(string)
 			args := map[string]string{"channel": room, "ts": ts, "text": "y"}
 			if tt.metadata != "" {
 				args["metadata"] = tt.metadata
@@ -155,7 +161,10 @@ func TestMetadataFormat(t *testing.T) {
 		{"a third field", `{"event_type":"a","event_payload":{},"entities":[]}`, "invalid_metadata_format"},
 		{"not JSON", `{`, "invalid_metadata_format"},
 		{"at the size limit", `{"event_type":"a","event_payload":{"s":"` + strings.Repeat("x", maxMetadata-44) + `"}}`, ""},
-		{"over the size limit", `{"event_type":"a","event_payload":{"s":"` + strings.Repeat("x", maxMetadata) + `"}}`, "metadata_too_large"},
+		{
+			"over the size limit", `{"event_type":"a","event_payload":{"s":"` + strings.Repeat("x", maxMetadata) + `"}}`,
+			"metadata_too_large",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -203,21 +212,60 @@ func TestRefusalsOfPostAndUpdate(t *testing.T) {
 		{"not invited", "chat.postMessage", "not_in_channel", map[string]string{"channel": "C0OUT", "text": "x"}},
 		{"nothing to say", "chat.postMessage", "no_text", map[string]string{"channel": room}},
 		{"only empty blocks", "chat.postMessage", "no_text", map[string]string{"channel": room, "blocks": "[]"}},
-		{"a thread that is not there", "chat.postMessage", "thread_not_found", map[string]string{"channel": room, "text": "x", "thread_ts": "1.000001"}},
-		{"a reply as parent", "chat.postMessage", "cannot_reply_to_message", map[string]string{"channel": room, "text": "x", "thread_ts": "REPLY"}},
-		{"bad metadata", "chat.postMessage", "invalid_metadata_format", map[string]string{"channel": room, "text": "x", "metadata": "[]"}},
-		{"update of nothing", "chat.update", "message_not_found", map[string]string{"channel": room, "ts": "1.000001", "text": "x"}},
-		{"update by channel name", "chat.update", "channel_not_found", map[string]string{"channel": "#incidents", "ts": "MINE", "text": "x"}},
-		{"update of another's message", "chat.update", "cant_update_message", map[string]string{"channel": room, "ts": "THEIRS", "text": "x"}},
-		{"update in an archived channel", "chat.update", "is_inactive", map[string]string{"channel": "C0OLD", "ts": "MINE", "text": "x"}},
-		{"update with 4001 characters", "chat.update", "msg_too_long", map[string]string{"channel": room, "ts": "MINE", "text": a(4001)}},
+		{
+			"a thread that is not there", "chat.postMessage", "thread_not_found",
+			map[string]string{"channel": room, "text": "x", "thread_ts": "1.000001"},
+		},
+		{
+			"a reply as parent", "chat.postMessage", "cannot_reply_to_message",
+			map[string]string{"channel": room, "text": "x", "thread_ts": "REPLY"},
+		},
+		{
+			"bad metadata", "chat.postMessage", "invalid_metadata_format",
+			map[string]string{"channel": room, "text": "x", "metadata": "[]"},
+		},
+		{
+			"update of nothing", "chat.update", "message_not_found",
+			map[string]string{"channel": room, "ts": "1.000001", "text": "x"},
+		},
+		{
+			"update by channel name", "chat.update", "channel_not_found",
+			map[string]string{"channel": "#incidents", "ts": "MINE", "text": "x"},
+		},
+		{
+			"update of another's message", "chat.update", "cant_update_message",
+			map[string]string{"channel": room, "ts": "THEIRS", "text": "x"},
+		},
+		{
+			"update in an archived channel", "chat.update", "is_inactive",
+			map[string]string{"channel": "C0OLD", "ts": "MINE", "text": "x"},
+		},
+		{
+			"update with 4001 characters", "chat.update", "msg_too_long",
+			map[string]string{"channel": room, "ts": "MINE", "text": a(4001)},
+		},
 		{"update to nothing", "chat.update", "no_text", map[string]string{"channel": room, "ts": "MINE"}},
-		{"update with bad blocks", "chat.update", "invalid_blocks", map[string]string{"channel": room, "ts": "MINE", "text": "x", "blocks": `[{"type":"alert"}]`}},
-		{"private word to a stranger", "chat.postEphemeral", "user_not_in_channel", map[string]string{"channel": room, "user": "U9", "text": "x"}},
-		{"private word in an archived channel", "chat.postEphemeral", "is_archived", map[string]string{"channel": "C0OLD", "user": "U0BOB", "text": "x"}},
-		{"private word where the bot is not", "chat.postEphemeral", "not_in_channel", map[string]string{"channel": "C0OUT", "user": "U0BOB", "text": "x"}},
+		{
+			"update with bad blocks", "chat.update", "invalid_blocks",
+			map[string]string{"channel": room, "ts": "MINE", "text": "x", "blocks": `[{"type":"alert"}]`},
+		},
+		{
+			"private word to a stranger", "chat.postEphemeral", "user_not_in_channel",
+			map[string]string{"channel": room, "user": "U9", "text": "x"},
+		},
+		{
+			"private word in an archived channel", "chat.postEphemeral", "is_archived",
+			map[string]string{"channel": "C0OLD", "user": "U0BOB", "text": "x"},
+		},
+		{
+			"private word where the bot is not", "chat.postEphemeral", "not_in_channel",
+			map[string]string{"channel": "C0OUT", "user": "U0BOB", "text": "x"},
+		},
 		{"private word of nothing", "chat.postEphemeral", "no_text", map[string]string{"channel": room, "user": "U0BOB"}},
-		{"private word to one who left", "chat.postEphemeral", "user_not_in_channel", map[string]string{"channel": room, "user": "U0LEFT", "text": "x"}},
+		{
+			"private word to one who left", "chat.postEphemeral", "user_not_in_channel",
+			map[string]string{"channel": room, "user": "U0LEFT", "text": "x"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -270,7 +318,8 @@ func TestRepliesAreInTheThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, reply, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("step 1", false), slack.MsgOptionTS(ts), slack.MsgOptionBroadcast())
+	_, reply, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("step 1", false),
+		slack.MsgOptionTS(ts), slack.MsgOptionBroadcast())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +338,8 @@ func TestEphemeralIsForOnePersonAndNotInTheHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Ephemerals(); len(got) != 1 || got[0].User != "U0BOB" || got[0].TS != ts || got[0].VisibleText() != "only you" {
+	if got := s.Ephemerals(); len(got) != 1 || got[0].User != "U0BOB" || got[0].TS != ts ||
+		got[0].VisibleText() != "only you" {
 		t.Errorf("ephemerals = %+v", got)
 	}
 	if n := len(s.Messages(room)); n != 0 {

@@ -131,7 +131,8 @@ func (s *Server) answerCall(r request, bad *slackError) (answer, *slackError) {
 	}
 	for name := range r.args {
 		if !slices.Contains(m.args, name) {
-			s.unexpected = append(s.unexpected, fmt.Sprintf("%s: argument %q is not one that Slack documents or this double knows", r.method, name))
+			s.unexpected = append(s.unexpected,
+				fmt.Sprintf("%s: argument %q is not one that Slack documents or this double knows", r.method, name))
 		}
 	}
 	return m.run(s, r)
@@ -144,10 +145,14 @@ func (s *Server) checkToken(r request, m method) *slackError {
 	case r.token != s.opts.Token:
 		return refuse("invalid_auth")
 	}
-	if len(m.scopes) == 0 || slices.ContainsFunc(m.scopes, func(sc string) bool { return slices.Contains(s.opts.Scopes, sc) }) {
+	if len(m.scopes) == 0 ||
+		slices.ContainsFunc(m.scopes, func(sc string) bool { return slices.Contains(s.opts.Scopes, sc) }) {
 		return nil
 	}
-	return &slackError{code: "missing_scope", needed: strings.Join(m.scopes, ","), provided: strings.Join(s.opts.Scopes, ",")}
+	return &slackError{
+		code: "missing_scope", needed: strings.Join(m.scopes, ","),
+		provided: strings.Join(s.opts.Scopes, ","),
+	}
 }
 
 func (s *Server) authTest(request) (answer, *slackError) {

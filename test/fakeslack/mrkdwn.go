@@ -46,7 +46,9 @@ func (r renderer) mrkdwn(s string) template.HTML {
 	p := rendering{renderer: r}
 	s = p.takeCode(strings.ReplaceAll(s, mark, ""))
 	s = token.ReplaceAllStringFunc(s, func(hit string) string { return p.keep(p.token(hit[1 : len(hit)-1])) })
-	s = bareLink.ReplaceAllStringFunc(s, func(hit string) string { return p.keep(anchor(unescaper.Replace(hit), unescaper.Replace(hit))) })
+	s = bareLink.ReplaceAllStringFunc(s, func(hit string) string {
+		return p.keep(anchor(unescaper.Replace(hit), unescaper.Replace(hit)))
+	})
 	return p.finish(s)
 }
 
@@ -227,9 +229,13 @@ var emojis = map[string]string{
 	"no_entry": "⛔", "no_entry_sign": "🚫", "octagonal_sign": "🛑", "hourglass": "⌛", "hourglass_flowing_sand": "⏳",
 	"mag": "🔍", "fire": "🔥", "tada": "🎉", "eyes": "👀", "wrench": "🔧", "hammer_and_wrench": "🛠️", "gear": "⚙️",
 	"chart_with_upwards_trend": "📈", "chart_with_downwards_trend": "📉", "bar_chart": "📊", "bell": "🔔", "no_bell": "🔕",
-	"red_circle": "🔴", "large_yellow_circle": "🟡", "large_green_circle": "🟢", "large_orange_circle": "🟠", "white_circle": "⚪",
-	"large_blue_circle": "🔵", "black_circle": "⚫", "arrow_right": "➡️", "arrow_up": "⬆️", "arrow_down": "⬇️", "leftwards_arrow_with_hook": "↩️",
-	"pause_button": "⏸️", "double_vertical_bar": "⏸️", "test_tube": "🧪", "lock": "🔒", "unlock": "🔓", "memo": "📝", "information_source": "ℹ️",
-	"question": "❓", "exclamation": "❗", "thumbsup": "👍", "+1": "👍", "thumbsdown": "👎", "-1": "👎", "stethoscope": "🩺", "ambulance": "🚑",
+	"red_circle": "🔴", "large_yellow_circle": "🟡", "large_green_circle": "🟢", "large_orange_circle": "🟠",
+	"white_circle":      "⚪",
+	"large_blue_circle": "🔵", "black_circle": "⚫", "arrow_right": "➡️", "arrow_up": "⬆️", "arrow_down": "⬇️",
+	"leftwards_arrow_with_hook": "↩️",
+	"pause_button":              "⏸️", "double_vertical_bar": "⏸️", "test_tube": "🧪", "lock": "🔒", "unlock": "🔓",
+	"memo": "📝", "information_source": "ℹ️",
+	"question": "❓", "exclamation": "❗", "thumbsup": "👍", "+1": "👍", "thumbsdown": "👎", "-1": "👎", "stethoscope": "🩺",
+	"ambulance":  "🚑",
 	"robot_face": "🤖", "clock1": "🕐", "stopwatch": "⏱️", "link": "🔗", "book": "📖", "construction": "🚧", "zzz": "💤",
 }

@@ -25,7 +25,8 @@ func (s *Server) pageRoutes(mux *http.ServeMux) {
 
 // contentPolicy lets the page load nothing but its own files: what a message
 // says can never run or fetch anything.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' " +
+	"data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func pageTemplates() (*template.Template, error) {
 	return template.ParseFS(pageFiles, "page/*.tmpl")

@@ -51,15 +51,19 @@ func TestPageShowsTheChannel(t *testing.T) {
 		{"type":"divider"},{"type":"context","elements":[{"type":"mrkdwn","text":"small print"}]},`+
 		strings.Replace(chart[1:len(chart)-1], `"title":"a"`, `"title":"TTFT"`, 1)+`,`+
 		`{"type":"table","rows":[[{"type":"raw_text","text":"signal"}],[{"type":"raw_number","value":42}]]},`+
-		`{"type":"actions","elements":[`+buttonWith(`,"action_id":"go:1","style":"primary","confirm":{"title":`+plainText(2)+`,"text":`+plainText(2)+`,"confirm":`+plainText(2)+`,"deny":`+plainText(2)+`}`)+`]}]`)
-	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("a reply", false), slack.MsgOptionTS(ts)); err != nil {
+		`{"type":"actions","elements":[`+
+		buttonWith(`,"action_id":"go:1","style":"primary","confirm":{"title":`+plainText(2)+`,"text":`+plainText(2)+
+			`,"confirm":`+plainText(2)+`,"deny":`+plainText(2)+`}`)+`]}]`)
+	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("a reply", false),
+		slack.MsgOptionTS(ts)); err != nil {
 		t.Fatal(err)
 	}
 	s.PostAs("U0BOB", room, "a person", "")
 	resp, page := fetch(t, s, "/")
 	for _, want := range []string{
 		"llama-70b is slow</h3>", "<strong>why</strong>", ">runbook</a>", "field one", "<hr>", "small print",
-		"<figcaption>TTFT</figcaption>", `<polyline class="line" points="`, `<ul class="legend">`, "<th>signal</th>", `<td class="number">42</td>`,
+		"<figcaption>TTFT</figcaption>", `<polyline class="line" points="`, `<ul class="legend">`, "<th>signal</th>",
+		`<td class="number">42</td>`,
 		`data-element="go:1"`, `data-confirm="`, "1 reply", "a reply", "Bob Brandt", "a person",
 	} {
 		if !strings.Contains(page, want) {
@@ -69,11 +73,13 @@ func TestPageShowsTheChannel(t *testing.T) {
 	if strings.Contains(page, "(edited)") || strings.Contains(page, "ZgotmplZ") {
 		t.Error("the page says edited, or html/template refused something")
 	}
-	if policy := resp.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self'") {
+	if policy := resp.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+		!strings.Contains(policy, "script-src 'self'") {
 		t.Errorf("content policy = %q", policy)
 	}
 	call(t, s, "chat.update", map[string]string{"channel": room, "ts": ts, "text": "now"})
-	if _, feed := fetch(t, s, "/_page/feed?channel="+room); !strings.Contains(feed, "(edited)") || strings.Contains(feed, "<!DOCTYPE") {
+	if _, feed := fetch(t, s, "/_page/feed?channel="+room); !strings.Contains(feed, "(edited)") ||
+		strings.Contains(feed, "<!DOCTYPE") {
 		t.Error("the feed is no fragment, or does not say edited")
 	}
 }
@@ -81,15 +87,24 @@ func TestPageShowsTheChannel(t *testing.T) {
 func TestPageEscapesHostileText(t *testing.T) {
 	t.Parallel()
 	const hostile = `</title><script>alert(1)</script><img src=x onerror=alert(2)>"'` + "`javascript:alert(3)`"
-	s, client := start(t, Options{AllowUnexpected: true, Users: []User{{ID: "U0BOB", RealName: hostile}}, Channels: []Channel{{ID: room, Name: hostile}}})
+	s, client := start(t,
+		Options{
+			AllowUnexpected: true, Users: []User{{ID: "U0BOB", RealName: hostile}},
+			Channels: []Channel{{ID: room, Name: hostile}},
+		})
 	b, err := client.OpenViewContext(t.Context(), hostile, slack.ModalViewRequest{Type: slack.VTModal})
 	if err == nil {
 		t.Fatalf("opened %+v", b)
 	}
 	for _, kind := range []string{plain, mrkdwn} {
 		text := string(encode(object{"type": kind, "text": hostile}))
-		button := string(encode(object{"type": "button", "value": "v", "url": "https://x.test/" + hostile, "text": object{"type": plain, "text": hostile[:70]}, "action_id": hostile + kind}))
-		postBlocks(t, s, `[{"type":"section","text":`+text+`,"fields":[`+text+`]},{"type":"context","elements":[`+text+`]},{"type":"actions","elements":[`+button+`]}]`)
+		button := string(encode(object{
+			"type": "button", "value": "v", "url": "https://x.test/" + hostile,
+			"text": object{"type": plain, "text": hostile[:70]}, "action_id": hostile + kind,
+		}))
+		postBlocks(t, s,
+			`[{"type":"section","text":`+text+`,"fields":[`+text+`]},{"type":"context","elements":[`+text+
+				`]},{"type":"actions","elements":[`+button+`]}]`)
 	}
 	call(t, s, "chat.postMessage", map[string]string{"channel": room, "text": hostile, "blocks": string(encode([]any{
 		object{"type": "data_visualization", "title": "<script>", "chart": object{
@@ -100,7 +115,10 @@ func TestPageEscapesHostileText(t *testing.T) {
 	}))})
 	s.PostAs("U0BOB", room, hostile, "")
 	_, page := fetch(t, s, "/?user="+strings.ReplaceAll(hostile, " ", "+"))
-	for _, bad := range []string{"<script>", "<img", "onerror=alert(2)>", `href="javascript`, "</title><img", "</title><script", "ZgotmplZ"} {
+	for _, bad := range []string{
+		"<script>", "<img", "onerror=alert(2)>", `href="javascript`, "</title><img",
+		"</title><script", "ZgotmplZ",
+	} {
 		if strings.Contains(strings.ReplaceAll(page, `<script src="/_page/page.js" defer></script>`, ""), bad) {
 			t.Errorf("the page has %q in it", bad)
 		}
@@ -148,7 +166,8 @@ func TestPageFiles(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, Options{})
 	for path, kind := range map[string]string{"/_page/page.css": "text/css", "/_page/page.js": "text/javascript"} {
-		if resp, body := fetch(t, s, path); resp.status != http.StatusOK || !strings.HasPrefix(resp.header.Get("Content-Type"), kind) || body == "" {
+		if resp, body := fetch(t, s, path); resp.status != http.StatusOK ||
+			!strings.HasPrefix(resp.header.Get("Content-Type"), kind) || body == "" {
 			t.Errorf("%s: %d %s", path, resp.status, resp.header.Get("Content-Type"))
 		}
 	}

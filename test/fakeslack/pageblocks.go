@@ -115,7 +115,8 @@ func (r renderer) textObject(v any) template.HTML {
 func (r renderer) pageElement(o object, blockID string) pageElement {
 	e := pageElement{
 		Kind: text(o, "type"), BlockID: blockID, ActionID: text(o, "action_id"), URL: text(o, "url"), Style: text(o, "style"),
-		Confirm: confirmOf(o), Placeholder: innerText(o, "placeholder"), Multiline: o["multiline"] == true, Value: text(o, "initial_value"),
+		Confirm: confirmOf(o), Placeholder: innerText(o, "placeholder"), Multiline: o["multiline"] == true,
+		Value: text(o, "initial_value"),
 	}
 	switch e.Kind {
 	case plain, mrkdwn:
@@ -127,7 +128,8 @@ func (r renderer) pageElement(o object, blockID string) pageElement {
 		initial, _ := o["initial_option"].(object)
 		for _, opt := range optionsOf(o) {
 			value := text(opt, "value")
-			e.Options = append(e.Options, pageOption{Value: value, Text: innerText(opt, "text"), Selected: value == text(initial, "value")})
+			e.Options = append(e.Options,
+				pageOption{Value: value, Text: innerText(opt, "text"), Selected: value == text(initial, "value")})
 		}
 	case "plain_text_input", "number_input":
 		e.Kind = "input"

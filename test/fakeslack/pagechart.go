@@ -78,7 +78,8 @@ func summary(c Chart) string {
 	parts := []string{c.Type + " chart: " + c.Title}
 	for _, s := range c.Series {
 		if len(s.Values) > 0 {
-			parts = append(parts, fmt.Sprintf("%s from %s to %s", s.Name, shortNumber(s.Values[0]), shortNumber(s.Values[len(s.Values)-1])))
+			parts = append(parts,
+				fmt.Sprintf("%s from %s to %s", s.Name, shortNumber(s.Values[0]), shortNumber(s.Values[len(s.Values)-1])))
 		}
 	}
 	return strings.Join(parts, "; ")

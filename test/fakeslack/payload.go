@@ -71,7 +71,10 @@ func (s *Server) origin(kind string, u User, o origin) answer {
 	team := answer{"id": cmp.Or(o.team, s.opts.TeamID), "domain": s.opts.TeamDomain}
 	out := answer{
 		"type": kind, "token": verificationToken, "api_app_id": cmp.Or(o.app, s.opts.AppID),
-		"user":                  answer{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": cmp.Or(o.userTeam, u.TeamID)},
+		"user": answer{
+			"id": u.ID, "username": u.Name, "name": u.Name,
+			"team_id": cmp.Or(o.userTeam, u.TeamID),
+		},
 		"team":                  team,
 		"enterprise":            nil,
 		"is_enterprise_install": false,

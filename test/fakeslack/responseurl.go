@@ -25,7 +25,8 @@ type responseURL struct {
 // responseFields are the arguments of a response_url that this double knows, with
 // the one value that it takes where there is one.
 var responseFields = map[string]string{
-	"text": "", "blocks": "", "thread_ts": "", "response_type": "ephemeral", "replace_original": "false", "delete_original": "false",
+	"text": "", "blocks": "", "thread_ts": "", "response_type": "ephemeral", "replace_original": "false",
+	"delete_original": "false",
 }
 
 func (s *Server) newResponseURL(clickID, channel, messageTS, user string) string {
@@ -87,7 +88,8 @@ func (s *Server) answerClick(id string, r request, bad *slackError) (int, *slack
 	}
 	for name, value := range r.args {
 		if only, known := responseFields[name]; !known || only != "" && value != only {
-			s.unexpected = append(s.unexpected, fmt.Sprintf("response_url: argument %s=%.20q is not one that this double knows", name, value))
+			s.unexpected = append(s.unexpected,
+				fmt.Sprintf("response_url: argument %s=%.20q is not one that this double knows", name, value))
 		}
 	}
 	u.uses++

@@ -21,13 +21,19 @@ func reasonView() slack.ModalViewRequest {
 	note := slack.NewInputBlock("note", label("Note"), nil, slack.NewPlainTextInputBlockElement(nil, "text"))
 	note.Optional = true
 	return slack.ModalViewRequest{
-		Type: slack.VTModal, Title: label("Deny"), Submit: label("Deny"), CallbackID: "deny", PrivateMetadata: "inc1", NotifyOnClose: true,
-		Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewInputBlock("reason", label("Reason"), nil, reason), note}},
+		Type: slack.VTModal, Title: label("Deny"), Submit: label("Deny"), CallbackID: "deny", PrivateMetadata: "inc1",
+		NotifyOnClose: true,
+		Blocks: slack.Blocks{BlockSet: []slack.Block{
+			slack.NewInputBlock("reason", label("Reason"), nil, reason),
+			note,
+		}},
 	}
 }
 
 // opened returns a workspace in which Alice's click has opened the view.
-func opened(t *testing.T, answer func(http.ResponseWriter, slack.InteractionCallback)) (*Server, *slack.Client, *bot, View) {
+func opened(t *testing.T, answer func(http.ResponseWriter, slack.InteractionCallback)) (*Server, *slack.Client, *bot,
+	View,
+) {
 	t.Helper()
 	s, _, click := clicked(t, Options{})
 	client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
@@ -40,7 +46,8 @@ func opened(t *testing.T, answer func(http.ResponseWriter, slack.InteractionCall
 		t.Fatal(err)
 	}
 	v := s.Views()[0]
-	if v.ID != got.ID || v.Hash != got.Hash || v.User != "U0ALICE" || v.ClickID != res.ID || !v.Open || v.CallbackID != "deny" || v.PrivateMetadata != "inc1" {
+	if v.ID != got.ID || v.Hash != got.Hash || v.User != "U0ALICE" || v.ClickID != res.ID || !v.Open ||
+		v.CallbackID != "deny" || v.PrivateMetadata != "inc1" {
 		t.Fatalf("view = %+v, answer = %+v", v, got.View)
 	}
 	return s, client, startBot(t, s, answer), v
@@ -58,7 +65,8 @@ func TestSubmitCarriesTheValuesAndClosesTheView(t *testing.T) {
 		t.Fatalf("result = %+v, %v", res, err)
 	}
 	in := b.last(t)
-	if in.Type != slack.InteractionTypeViewSubmission || in.View.ID != v.ID || in.View.Hash != v.Hash || in.View.CallbackID != "deny" ||
+	if in.Type != slack.InteractionTypeViewSubmission || in.View.ID != v.ID || in.View.Hash != v.Hash ||
+		in.View.CallbackID != "deny" ||
 		in.View.PrivateMetadata != "inc1" || in.User.ID != "U0ALICE" || in.Team.ID != s.TeamID() || in.APIAppID != s.AppID() {
 		t.Errorf("payload = %+v", in)
 	}
@@ -111,7 +119,9 @@ func TestAnswersToASubmission(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s, _, _, v := opened(t, func(w http.ResponseWriter, _ slack.InteractionCallback) { _, _ = w.Write([]byte(tt.answer)) })
+			s, _, _, v := opened(t, func(w http.ResponseWriter, _ slack.InteractionCallback) {
+				_, _ = w.Write([]byte(tt.answer))
+			})
 			res, err := s.SubmitView(t.Context(), submit(v, "load test"))
 			if tt.refused != errors.Is(err, ErrRefused) || (err != nil && !tt.refused) {
 				t.Errorf("error = %v, want refused %v", err, tt.refused)
@@ -185,15 +195,45 @@ func TestViewLimits(t *testing.T) {
 	}
 	one := `[{"type":"divider"}]`
 	tests := []struct{ name, at, over, code, detail string }{
-		{"title 24", modal("", one), strings.Replace(modal("", one), a(24), a(25), 1), "invalid_arguments", "must be less than 25 characters [json-pointer:/view/title/text]"},
-		{"100 blocks", modal("", list(100, func(int) string { return one[1 : len(one)-1] })), modal("", list(101, func(int) string { return one[1 : len(one)-1] })), "invalid_arguments", "no more than 100 items"},
-		{"private_metadata 3000", modal(`,"private_metadata":"`+a(3000)+`"`, one), modal(`,"private_metadata":"`+a(3001)+`"`, one), "invalid_arguments", "/view/private_metadata"},
-		{"callback_id 255", modal(`,"callback_id":"`+a(255)+`"`, one), modal(`,"callback_id":"`+a(256)+`"`, one), "invalid_arguments", "/view/callback_id"},
-		{"submit 24", modal(`,"submit":`+plainText(24), one), modal(`,"submit":`+plainText(25), one), "invalid_arguments", "/view/submit/text"},
-		{"input needs submit", modal(`,"submit":`+plainText(3), inputBlock), modal("", inputBlock), "invalid_arguments", "missing required field: submit"},
-		{"input max_length 3000", modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3000`, 1)), modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3001`, 1)), "invalid_arguments", "element/max_length"},
-		{"alert is for modals", modal("", `[{"type":"alert","level":"warning","text":`+plainText(3)+`}]`), modal("", `[{"type":"alert","level":"loud","text":`+plainText(3)+`}]`), "invalid_arguments", "/view/blocks/0/level"},
-		{"charts are not for modals", modal("", one), modal("", charts(1)), "invalid_arguments", "unsupported type: data_visualization"},
+		{
+			"title 24", modal("", one), strings.Replace(modal("", one), a(24), a(25), 1), "invalid_arguments",
+			"must be less than 25 characters [json-pointer:/view/title/text]",
+		},
+		{
+			"100 blocks", modal("", list(100, func(int) string { return one[1 : len(one)-1] })),
+			modal("", list(101, func(int) string { return one[1 : len(one)-1] })), "invalid_arguments",
+			"no more than 100 items",
+		},
+		{
+			"private_metadata 3000", modal(`,"private_metadata":"`+a(3000)+`"`, one),
+			modal(`,"private_metadata":"`+a(3001)+`"`, one), "invalid_arguments", "/view/private_metadata",
+		},
+		{
+			"callback_id 255", modal(`,"callback_id":"`+a(255)+`"`, one), modal(`,"callback_id":"`+a(256)+`"`, one),
+			"invalid_arguments", "/view/callback_id",
+		},
+		{
+			"submit 24", modal(`,"submit":`+plainText(24), one), modal(`,"submit":`+plainText(25), one), "invalid_arguments",
+			"/view/submit/text",
+		},
+		{
+			"input needs submit", modal(`,"submit":`+plainText(3), inputBlock), modal("", inputBlock), "invalid_arguments",
+			"missing required field: submit",
+		},
+		{
+			"input max_length 3000",
+			modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3000`, 1)),
+			modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3001`, 1)),
+			"invalid_arguments", "element/max_length",
+		},
+		{
+			"alert is for modals", modal("", `[{"type":"alert","level":"warning","text":`+plainText(3)+`}]`),
+			modal("", `[{"type":"alert","level":"loud","text":`+plainText(3)+`}]`), "invalid_arguments", "/view/blocks/0/level",
+		},
+		{
+			"charts are not for modals", modal("", one), modal("", charts(1)), "invalid_arguments",
+			"unsupported type: data_visualization",
+		},
 		{"250 KiB", modal("", one), modal(`,"private_metadata":"`+a(maxView)+`"`, one), "view_too_large", ""},
 		{"an object", modal("", one), `[]`, "invalid_arguments", "must be a JSON object"},
 	}
@@ -214,7 +254,8 @@ func TestViewLimits(t *testing.T) {
 const inputBlock = `[{"type":"input","block_id":"b","label":{"type":"plain_text","text":"l"},"element":{"type":"plain_text_input","action_id":"x"}}]`
 
 func FuzzViewNeverPanics(f *testing.F) {
-	f.Add(`{"type":"modal","title":{"type":"plain_text","text":"t"},"submit":{"type":"plain_text","text":"s"},"blocks":` + inputBlock + `}`)
+	f.Add(`{"type":"modal","title":{"type":"plain_text","text":"t"},"submit":{"type":"plain_text","text":"s"},"blocks":` +
+		inputBlock + `}`)
 	f.Add(`{"blocks":[{"type":"input","element":null}]}`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		s := New(Options{})

@@ -30,21 +30,28 @@ func TestEveryKindIsTakenReadShownAndUsed(t *testing.T) {
 	b := startBot(t, s, nil)
 	ts := postBlocks(t, s, everyKind)
 	m, _ := s.Message(room, ts)
-	for _, want := range []string{"title a &amp; b", "see the runbook of @U0BOB", "small", "how many", "a number", "chart title", "ttft", "ratio", "head", "7.5", "eight", "press"} {
+	for _, want := range []string{
+		"title a &amp; b", "see the runbook of @U0BOB", "small", "how many", "a number",
+		"chart title", "ttft", "ratio", "head", "7.5", "eight", "press",
+	} {
 		if !strings.Contains(m.VisibleText(), want) {
 			t.Errorf("visible text lacks %q: %s", want, m.VisibleText())
 		}
 	}
 	_, page := fetch(t, s, "/")
 	for _, want := range []string{
-		`<h3 class="header level-2">title a &amp;amp; b</h3>`, "pick", `<option value="in">inside</option>`, `<option value="1">*one*</option>`,
+		`<h3 class="header level-2">title a &amp;amp; b</h3>`, "pick", `<option value="in">inside</option>`,
+		`<option value="1">*one*</option>`,
 		"how many", "(optional)", "a number", `value="because"`, `<td class="number">7.5</td>`, "eight", "@bob",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	chart := []Chart{{Title: "chart title", Type: "line", Labels: []string{"t1", "t2"}, XLabel: "time", YLabel: "ratio", Series: []ChartSeries{{Name: "ttft", Values: []float64{1, 2.5}}}}}
+	chart := []Chart{{
+		Title: "chart title", Type: "line", Labels: []string{"t1", "t2"}, XLabel: "time", YLabel: "ratio",
+		Series: []ChartSeries{{Name: "ttft", Values: []float64{1, 2.5}}},
+	}}
 	if diff := cmp.Diff(chart, m.Charts()); diff != "" {
 		t.Errorf("charts in the order of their categories: %s", diff)
 	}
@@ -52,7 +59,8 @@ func TestEveryKindIsTakenReadShownAndUsed(t *testing.T) {
 		t.Errorf("buttons = %+v, want one", m.Buttons())
 	}
 	for action, option := range map[string]string{"go": "", "pick": "in", "radio": "1", "n": "3", "m": "so"} {
-		if _, err := s.Click(t.Context(), ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: action, Option: option}); err != nil {
+		if _, err := s.Click(t.Context(),
+			ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: action, Option: option}); err != nil {
 			t.Errorf("%s: %v", action, err)
 			continue
 		}

@@ -10,11 +10,13 @@ import (
 
 // errTooFewTokens is vLLM's own refusal (vllm/config/scheduler.py).
 func errTooFewTokens(e Engine) error {
-	return fmt.Errorf("max_num_batched_tokens (%d) must be greater than or equal to max_num_seqs (%d)", e.MaxNumBatchedTokens, e.MaxNumSeqs)
+	return fmt.Errorf("max_num_batched_tokens (%d) must be greater than or equal to max_num_seqs (%d)",
+		e.MaxNumBatchedTokens, e.MaxNumSeqs)
 }
 
-// withArgs returns the engine as `vllm serve` would start it with these arguments: --max-num-batched-tokens, --max-num-seqs and --watermark,
-// spelled with - or _, with = or as two arguments, and the switch --[no-]enable-prefix-caching; the last one wins. Other arguments change nothing.
+// withArgs returns the engine as `vllm serve` would start it with these arguments: --max-num-batched-tokens,
+// --max-num-seqs and --watermark, spelled with - or _, with = or as two arguments, and the switch
+// --[no-]enable-prefix-caching; the last one wins. Other arguments change nothing.
 func (e Engine) withArgs(args []string) (Engine, error) {
 	defaultTokens := e.MaxNumBatchedTokens
 	for i := 0; i < len(args); i++ {
@@ -41,7 +43,9 @@ func (e Engine) withArgs(args []string) (Engine, error) {
 		return Engine{}, errTooFewTokens(e)
 	}
 	if e.KVTokens += defaultTokens - e.MaxNumBatchedTokens; e.KVTokens < maxModelLen/8 {
-		return Engine{}, errors.New("no available memory for the cache blocks, try increasing gpu_memory_utilization when initializing the engine")
+		return Engine{},
+			errors.New("no available memory for the cache blocks, try increasing gpu_memory_utilization when " +
+				"initializing the engine")
 	}
 	return e, nil
 }

@@ -78,7 +78,8 @@ func checkBooks(t *testing.T, f *Fleet) {
 		}
 	}
 	if g.total != g.completed+g.destroyed+g.lost+inFlight {
-		t.Errorf("%d admitted, but %d completed, %d cancelled, %d lost and %d in flight", g.total, g.completed, g.destroyed, g.lost, inFlight)
+		t.Errorf("%d admitted, but %d completed, %d cancelled, %d lost and %d in flight", g.total, g.completed, g.destroyed,
+			g.lost, inFlight)
 	}
 }
 
@@ -88,7 +89,8 @@ func checkEngine(t *testing.T, e *engine) {
 	for _, r := range append(append([]*request{}, e.running...), e.waiting...) {
 		blocks += r.blocks
 		if r.computed > r.known() || r.generated >= r.wanted || r.blocks*blockSize < r.computed {
-			t.Errorf("a request of %d+%d tokens has %d computed, %d generated, %d blocks", r.prompt, r.wanted, r.computed, r.generated, r.blocks)
+			t.Errorf("a request of %d+%d tokens has %d computed, %d generated, %d blocks", r.prompt, r.wanted, r.computed,
+				r.generated, r.blocks)
 		}
 	}
 	for _, r := range e.waiting {
@@ -109,7 +111,8 @@ func checkEngine(t *testing.T, e *engine) {
 	case tl.kv < 0 || tl.kv > 1:
 		t.Errorf("KV usage is %g", tl.kv)
 	case ended != tl.e2e.count || ended != tl.queue.count || ended != tl.promptLen.count:
-		t.Errorf("%d requests finished, %d end-to-end times, %d queue times, %d prompts", ended, tl.e2e.count, tl.queue.count, tl.promptLen.count)
+		t.Errorf("%d requests finished, %d end-to-end times, %d queue times, %d prompts", ended, tl.e2e.count, tl.queue.count,
+			tl.promptLen.count)
 	case tl.ttft.count < ended:
 		t.Errorf("%d first tokens, %d finished", tl.ttft.count, ended)
 	case tl.generated != tl.ttft.count+tl.itl.count:

@@ -24,7 +24,8 @@ type collector struct {
 func (f *Fleet) serveMetrics(w http.ResponseWriter, r *http.Request, rep *replica) {
 	open := strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text")
 	registry := prometheus.NewRegistry()
-	created := f.opts.Dialect == V1 || f.opts.Dialect == V1Early // V0 switched them off, OpenTelemetry collectors drop them
+	// V0 switched them off, OpenTelemetry collectors drop them
+	created := f.opts.Dialect == V1 || f.opts.Dialect == V1Early
 	if err := registry.Register(collector{fleet: f, replica: rep, created: created && !open}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -107,13 +108,15 @@ func (w writer) family(prefix string, fam family, e *engine, labels map[string]s
 }
 
 func (w writer) counter(name, help string, value float64, labels map[string]string) {
-	m, err := prometheus.NewConstMetricWithCreatedTimestamp(desc(name+"_total", help, labels), prometheus.CounterValue, value, w.born)
+	m, err := prometheus.NewConstMetricWithCreatedTimestamp(desc(name+"_total", help, labels), prometheus.CounterValue,
+		value, w.born)
 	w.send(m, err, name, labels)
 	w.createdGauge(name, help, labels)
 }
 
 func (w writer) histogram(name, help string, h *histogram, labels map[string]string) {
-	m, err := prometheus.NewConstHistogramWithCreatedTimestamp(desc(name, help, labels), h.count, h.sum, h.cumulative(), w.born)
+	m, err := prometheus.NewConstHistogramWithCreatedTimestamp(desc(name, help, labels), h.count, h.sum, h.cumulative(),
+		w.born)
 	w.send(m, err, name, labels)
 	w.createdGauge(name, help, labels)
 }

@@ -7,15 +7,16 @@ import (
 
 // Engine is what an engine can do. The times are of the order of a 70B model on one node of current GPUs.
 type Engine struct {
-	// KVTokens is the capacity of the KV cache at the default --max-num-batched-tokens. One token less in that argument frees the memory of
-	// about one token of activations at start-up, which vLLM gives to the cache.
+	// KVTokens is the capacity of the KV cache at the default --max-num-batched-tokens. One token less in that argument
+	// frees the memory of about one token of activations at start-up, which vLLM gives to the cache.
 	KVTokens int `json:"kv_tokens"`
 	// MaxNumSeqs and MaxNumBatchedTokens are the arguments' values when the arguments do not say otherwise.
 	MaxNumSeqs          int `json:"max_num_seqs"`
 	MaxNumBatchedTokens int `json:"max_num_batched_tokens"`
 	// Watermark is the part of the cache that admission leaves free (--watermark).
 	Watermark float64 `json:"watermark"`
-	// NoPrefixCaching reads every prompt in full and counts no queries of the prefix cache, as vLLM does (--no-enable-prefix-caching).
+	// NoPrefixCaching reads every prompt in full and counts no queries of the prefix cache, as vLLM does
+	// (--no-enable-prefix-caching).
 	NoPrefixCaching bool `json:"no_prefix_caching,omitempty"`
 	// Step, PerSequence and PerPromptToken make up the time of a step.
 	Step           time.Duration `json:"step"`
@@ -30,7 +31,8 @@ type Fault string
 const (
 	// NoFault: all is well.
 	NoFault Fault = ""
-	// Stalled: the engines step, but no request gets on (as with KV transfers that never arrive). Requests pile up in the queue.
+	// Stalled: the engines step, but no request gets on (as with KV transfers that never arrive). Requests pile up in the
+	// queue.
 	Stalled Fault = "stalled"
 	// Wedged: the engines do not step at all, so nothing that they export changes any more.
 	Wedged Fault = "wedged"
@@ -169,8 +171,8 @@ func (e *engine) dropImpatient() {
 	e.waiting = slices.DeleteFunc(e.waiting, left)
 }
 
-// schedule chooses what the step computes: running requests first, then new ones while budget, slots and blocks last. prompts are the tokens
-// that are not a running request's next one.
+// schedule chooses what the step computes: running requests first, then new ones while budget, slots and blocks last.
+// prompts are the tokens that are not a running request's next one.
 func (e *engine) schedule() (_ []work, prompts int) {
 	if e.fault == Stalled {
 		return nil, 0
@@ -228,8 +230,8 @@ func (e *engine) admit(r *request) {
 	e.tally.hit += uint64(r.cached)
 }
 
-// grow gives a request the blocks for so many tokens, unless fewer than reserve would be left. The last request of all gets them anyway:
-// vLLM refuses to start when not even one request fits.
+// grow gives a request the blocks for so many tokens, unless fewer than reserve would be left. The last request of all
+// gets them anyway: vLLM refuses to start when not even one request fits.
 func (e *engine) grow(r *request, tokens, reserve int) bool {
 	need := (tokens+blockSize-1)/blockSize - r.blocks
 	if need <= 0 {

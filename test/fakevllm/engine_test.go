@@ -14,7 +14,8 @@ func randomScenario(rnd *rand.Rand) Scenario {
 	s := healthy()
 	s.Name = "random"
 	s.Load = Load{
-		Rate: rnd.Float64() * 20, Prompt: 1 + rnd.IntN(3000), Generation: 1 + rnd.IntN(600), Spread: rnd.Float64() * .9, CachedShare: rnd.Float64() * .9,
+		Rate: rnd.Float64() * 20, Prompt: 1 + rnd.IntN(3000), Generation: 1 + rnd.IntN(600), Spread: rnd.Float64() * .9,
+		CachedShare:        rnd.Float64() * .9,
 		FirstTokenPatience: time.Duration(rnd.IntN(30)) * time.Second, Patience: time.Duration(rnd.IntN(60)) * time.Second,
 	}
 	s.Engine.MaxNumSeqs = 1 + rnd.IntN(256)
@@ -46,7 +47,8 @@ func TestAStepKeepsTheBudgetAndTheSlots(t *testing.T) {
 				}
 			}
 			if tokens > s.Engine.MaxNumBatchedTokens || len(e.running) > s.Engine.MaxNumSeqs {
-				t.Fatalf("%d tokens of %d, %d requests of %d", tokens, s.Engine.MaxNumBatchedTokens, len(e.running), s.Engine.MaxNumSeqs)
+				t.Fatalf("%d tokens of %d, %d requests of %d", tokens, s.Engine.MaxNumBatchedTokens, len(e.running),
+					s.Engine.MaxNumSeqs)
 			}
 			if e.used > e.blocks {
 				t.Fatalf("%d blocks of %d", e.used, e.blocks)
@@ -168,7 +170,8 @@ func TestArgumentsAreReadAsVLLMReadsThem(t *testing.T) {
 			continue
 		}
 		if got.MaxNumBatchedTokens != c.tokens || got.MaxNumSeqs != c.seqs {
-			t.Errorf("%q gives %d tokens and %d requests, want %d and %d", c.args, got.MaxNumBatchedTokens, got.MaxNumSeqs, c.tokens, c.seqs)
+			t.Errorf("%q gives %d tokens and %d requests, want %d and %d", c.args, got.MaxNumBatchedTokens, got.MaxNumSeqs,
+				c.tokens, c.seqs)
 		}
 		if want := base.KVTokens + base.MaxNumBatchedTokens - c.tokens; got.KVTokens != want {
 			t.Errorf("%q gives a cache of %d tokens, want %d", c.args, got.KVTokens, want)
@@ -179,7 +182,8 @@ func TestArgumentsAreReadAsVLLMReadsThem(t *testing.T) {
 func TestWithoutPrefixCachingNothingIsAskedOrFound(t *testing.T) {
 	t.Parallel()
 	for args, asked := range map[string]bool{
-		"": true, "--no-enable-prefix-caching": false, "--no_enable_prefix_caching --max-num-seqs=8": false, "--no-enable-prefix-caching --enable-prefix-caching": true,
+		"": true, "--no-enable-prefix-caching": false, "--no_enable_prefix_caching --max-num-seqs=8": false,
+		"--no-enable-prefix-caching --enable-prefix-caching": true,
 	} {
 		spec, err := gpu().withArgs(strings.Fields(args))
 		if err != nil {
@@ -198,8 +202,9 @@ func TestWithoutPrefixCachingNothingIsAskedOrFound(t *testing.T) {
 func TestArgumentsThatVLLMRefusesAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"--max-num-batched-tokens 32":     "max_num_batched_tokens (32) must be greater than or equal to max_num_seqs (64)",
-		"--max-num-seqs 9000":             "max_num_batched_tokens (8192) must be greater than or equal to max_num_seqs (9000)",
+		"--max-num-batched-tokens 32": "max_num_batched_tokens (32) must be greater than or equal to max_num_seqs (64)",
+		"--max-num-seqs 9000": "max_num_batched_tokens (8192) must be greater than or equal to " +
+			"max_num_seqs (9000)",
 		"--max-num-batched-tokens":        "expected one argument",
 		"--max-num-batched-tokens many":   `"many" is not a number`,
 		"--max-num-batched-tokens 8.5K":   `"8.5K" is not a whole number`,
@@ -218,7 +223,10 @@ func TestArgumentsThatVLLMRefusesAreRefused(t *testing.T) {
 }
 
 func FuzzArguments(f *testing.F) {
-	for _, seed := range []string{"--max-num-batched-tokens=4096", "--max_num_seqs 8", "--max-num-batched-tokens 8K", "--watermark=.1", "--max-num-batched-tokens"} {
+	for _, seed := range []string{
+		"--max-num-batched-tokens=4096", "--max_num_seqs 8", "--max-num-batched-tokens 8K",
+		"--watermark=.1", "--max-num-batched-tokens",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -226,7 +234,8 @@ func FuzzArguments(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if e.MaxNumSeqs < 1 || e.MaxNumBatchedTokens < e.MaxNumSeqs || e.KVTokens < 1 || !(e.Watermark >= 0 && e.Watermark < 1) {
+		if e.MaxNumSeqs < 1 || e.MaxNumBatchedTokens < e.MaxNumSeqs || e.KVTokens < 1 ||
+			!(e.Watermark >= 0 && e.Watermark < 1) {
 			t.Errorf("%q gives an engine that cannot run: %+v", line, e)
 		}
 	})

@@ -173,14 +173,16 @@ func cacheConfig(d Dialect, e *engine) map[string]string {
 	out := map[string]string{
 		"block_size": strconv.Itoa(blockSize), "cache_dtype": "auto", "calculate_kv_scales": "False", "cpu_offload_gb": "0",
 		"enable_prefix_caching": "True", "gpu_memory_utilization": "0.9", "is_attention_free": "False",
-		"num_cpu_blocks": "None", "num_gpu_blocks": blocks, "num_gpu_blocks_override": "None", "sliding_window": "None", "swap_space": "4",
+		"num_cpu_blocks": "None", "num_gpu_blocks": blocks, "num_gpu_blocks_override": "None", "sliding_window": "None",
+		"swap_space": "4",
 	}
 	switch d {
 	case V0:
 		out["num_cpu_blocks"] = strconv.Itoa(cpuBlocks)
 	case V1, Underscore:
 		delete(out, "swap_space") // removed in 0.18
-		out["gpu_memory_utilization"], out["kv_cache_memory_bytes"], out["prefix_caching_hash_algo"] = "0.92", "None", "sha256"
+		out["gpu_memory_utilization"], out["kv_cache_memory_bytes"], out["prefix_caching_hash_algo"] = "0.92", "None",
+			"sha256"
 		out["kv_cache_size_tokens"] = strconv.Itoa(e.blocks * blockSize)
 		out["kv_cache_max_concurrency"] = strconv.FormatFloat(float64(e.blocks*blockSize)/maxModelLen, 'f', 2, 64)
 	case V1Early:

@@ -27,7 +27,8 @@ type replica struct {
 	answered uint64
 }
 
-// Fleet is a model served by some replicas behind a gateway, and its clients. It is an http.Handler and safe for use by several goroutines.
+// Fleet is a model served by some replicas behind a gateway, and its clients. It is an http.Handler and safe for use by
+// several goroutines.
 type Fleet struct {
 	opts Options
 	mux  *http.ServeMux
@@ -116,7 +117,8 @@ func (f *Fleet) run(at time.Duration) {
 	f.now = at
 }
 
-// nextArrival is when the next request arrives. Arrivals are evenly spaced: the k-th of a load comes k/demand after its begin.
+// nextArrival is when the next request arrives. Arrivals are evenly spaced: the k-th of a load comes k/demand after its
+// begin.
 func (f *Fleet) nextArrival() (at time.Duration, ok bool) {
 	if f.demand <= 0 {
 		return 0, false
@@ -161,8 +163,8 @@ func (f *Fleet) settings() settings {
 	return s
 }
 
-// spec is what an engine with these arguments can do in this scenario. The arguments were checked when they were set; a scenario in which
-// vLLM would refuse them cannot be applied.
+// spec is what an engine with these arguments can do in this scenario. The arguments were checked when they were set; a
+// scenario in which vLLM would refuse them cannot be applied.
 func (f *Fleet) spec(args []string) Engine {
 	spec, err := f.scenario.Engine.withArgs(args)
 	if err != nil {

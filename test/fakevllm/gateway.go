@@ -9,7 +9,8 @@ type gateway struct {
 	tokens   float64
 	filled   time.Duration
 
-	// total were sent to an engine; completed, destroyed (the client left) and lost (the replica went away) are how they ended.
+	// total were sent to an engine; completed, destroyed (the client left) and lost (the replica went away) are how they
+	// ended.
 	total, completed, destroyed, lost uint64
 	// rejected never reached an engine: throttle, rate limit, or no replica.
 	rejected uint64

@@ -21,8 +21,9 @@ func (f *Fleet) serveGateway(w http.ResponseWriter, r *http.Request) {
 // Describe sends nothing.
 func (gatewayCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends those of Envoy's counters (docs: cluster_stats) that the rule of deploy/prometheus reads. A client that leaves shows as a connection to the engine that
-// Envoy closed with a request on it, because vLLM speaks HTTP/1.1; upstream_rq_tx_reset is for HTTP/2 upstreams.
+// Collect sends those of Envoy's counters (docs: cluster_stats) that the rule of deploy/prometheus reads. A client that
+// leaves shows as a connection to the engine that Envoy closed with a request on it, because vLLM speaks HTTP/1.1;
+// upstream_rq_tx_reset is for HTTP/2 upstreams.
 func (c gatewayCollector) Collect(out chan<- prometheus.Metric) {
 	c.fleet.mu.Lock()
 	defer c.fleet.mu.Unlock()

@@ -33,7 +33,10 @@ func TestLabelValuesAreThoseOfVLLM(t *testing.T) {
 		name, label string
 		want        []string
 	}{
-		{fakevllm.V1, "vllm:request_success_total", "finished_reason", []string{"abort", "error", "length", "repetition", "stop"}},
+		{
+			fakevllm.V1, "vllm:request_success_total", "finished_reason",
+			[]string{"abort", "error", "length", "repetition", "stop"},
+		},
 		{fakevllm.V1Early, "vllm:request_success_total", "finished_reason", []string{"abort", "length", "stop"}},
 		{fakevllm.V0, "vllm:request_success_total", "finished_reason", []string{"length", "stop"}}, // those that happened
 		{fakevllm.V1, "vllm:num_requests_waiting_by_reason", "reason", []string{"capacity", "deferred"}},

@@ -7,7 +7,8 @@ import (
 
 // Load is what clients ask for.
 type Load struct {
-	// Rate is the arrivals per second for each replica that there is when the load begins. The demand then stays, whatever the replicas do.
+	// Rate is the arrivals per second for each replica that there is when the load begins. The demand then stays, whatever
+	// the replicas do.
 	Rate float64 `json:"rate"`
 	// Prompt and Generation are the mean tokens of a request.
 	Prompt     int `json:"prompt"`

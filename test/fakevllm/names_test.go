@@ -17,7 +17,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/unread"
 )
 
-// metric is a line of the table of vLLM's metrics, written from vLLM's sources and release history, not from this package's.
+// metric is a line of the table of vLLM's metrics, written from vLLM's sources and release history, not from this
+// package's.
 type metric struct {
 	name   string // as PromQL sees it, a histogram without suffix
 	kind   string
@@ -26,7 +27,8 @@ type metric struct {
 	bounds string // of histograms: the name in bounds
 }
 
-// vllmMetrics: "engine" and "model_name" are on every one of them, except cache_config_info (no model_name); V0 has no engine.
+// vllmMetrics: "engine" and "model_name" are on every one of them, except cache_config_info (no model_name); V0 has no
+// engine.
 func vllmMetrics() []metric {
 	return []metric{
 		{name: "num_requests_running", kind: "gauge", in: "neo"},
@@ -58,10 +60,12 @@ func vllmMetrics() []metric {
 
 // The finite bounds as Prometheus writes le. V0 stands for everything before 0.8.4 (86fc2321ff).
 const (
-	ttftBounds    = "0.001 0.005 0.01 0.02 0.04 0.06 0.08 0.1 0.25 0.5 0.75 1.0 2.5 5.0 7.5 10.0 20.0 40.0 80.0 160.0 640.0 2560.0"
+	ttftBounds = "0.001 0.005 0.01 0.02 0.04 0.06 0.08 0.1 0.25 0.5 0.75 1.0 2.5 5.0 7.5 10.0 20.0 40.0 80.0 160.0 " +
+		"640.0 2560.0"
 	itlBounds     = "0.01 0.025 0.05 0.075 0.1 0.15 0.2 0.3 0.4 0.5 0.75 1.0 2.5 5.0 7.5 10.0 20.0 40.0 80.0"
-	latencyBounds = "0.3 0.5 0.8 1.0 1.5 2.0 2.5 5.0 10.0 15.0 20.0 30.0 40.0 50.0 60.0 120.0 240.0 480.0 960.0 1920.0 7680.0"
-	tokenBounds   = "1.0 2.0 5.0 10.0 20.0 50.0 100.0 200.0 500.0 1000.0 2000.0 5000.0 10000.0 20000.0 50000.0 100000.0"
+	latencyBounds = "0.3 0.5 0.8 1.0 1.5 2.0 2.5 5.0 10.0 15.0 20.0 30.0 40.0 50.0 60.0 120.0 240.0 480.0 960.0 " +
+		"1920.0 7680.0"
+	tokenBounds = "1.0 2.0 5.0 10.0 20.0 50.0 100.0 200.0 500.0 1000.0 2000.0 5000.0 10000.0 20000.0 50000.0 100000.0"
 )
 
 func boundsOf(d fakevllm.Dialect, which string) string {
@@ -76,7 +80,10 @@ func boundsOf(d fakevllm.Dialect, which string) string {
 }
 
 func letter(d fakevllm.Dialect) string {
-	return map[fakevllm.Dialect]string{fakevllm.V1: "n", fakevllm.Underscore: "n", fakevllm.V1Early: "e", fakevllm.V0: "o"}[d]
+	return map[fakevllm.Dialect]string{
+		fakevllm.V1: "n", fakevllm.Underscore: "n", fakevllm.V1Early: "e",
+		fakevllm.V0: "o",
+	}[d]
 }
 
 // busy is a fleet in which everything has happened at least once.
@@ -98,7 +105,10 @@ func TestMetricsAreThoseOfVLLM(t *testing.T) {
 			t.Run(string(d)+"/"+format, func(t *testing.T) {
 				t.Parallel()
 				page, contentType := get(t, busy(t, fakevllm.Options{Dialect: d}), "/replica/0/metrics", accept)
-				if want := map[string]string{"text": "text/plain", "openmetrics": "application/openmetrics-text"}[format]; !strings.HasPrefix(contentType, want) {
+				if want := map[string]string{
+					"text":        "text/plain",
+					"openmetrics": "application/openmetrics-text",
+				}[format]; !strings.HasPrefix(contentType, want) {
 					t.Errorf("Content-Type is %q, want %s", contentType, want)
 				}
 				compareWithTable(t, d, format, parse(t, page, contentType))
@@ -281,7 +291,10 @@ func TestCreatedSeriesAreTheTimeAtWhichThePodBegan(t *testing.T) {
 	if err := f.SetReplicas(2); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]time.Time{"/replica/0/metrics": epoch, "/replica/1/metrics": epoch.Add(time.Minute)} {
+	for path, want := range map[string]time.Time{
+		"/replica/0/metrics": epoch,
+		"/replica/1/metrics": epoch.Add(time.Minute),
+	} {
 		for _, accept := range []string{"text/plain", openMetrics} {
 			page, contentType := get(t, f, path, accept)
 			found := false
@@ -312,7 +325,8 @@ func TestAGonePodIsNotFound(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/pod/llama-70b-0/metrics": http.StatusOK, "/pod/llama-70b-1/metrics": http.StatusNotFound,
-		"/replica/1/metrics": http.StatusNotFound, "/metrics?replica=1": http.StatusNotFound, "/metrics": http.StatusOK, "/health": http.StatusOK,
+		"/replica/1/metrics": http.StatusNotFound, "/metrics?replica=1": http.StatusNotFound, "/metrics": http.StatusOK,
+		"/health": http.StatusOK,
 	} {
 		if got, _ := request(t, f, http.MethodGet, path, ""); got != want {
 			t.Errorf("GET %s: %d, want %d", path, got, want)

@@ -39,12 +39,13 @@ type Options struct {
 	Scenario string
 	// Replicas at the start; 2 when 0.
 	Replicas int
-	// Ranks is the number of data-parallel engines behind each replica's port, the engine label; 1 when 0. V0 has one only.
+	// Ranks is the number of data-parallel engines behind each replica's port, the engine label; 1 when 0. V0 has one
+	// only.
 	Ranks int
 	// Args are the engine arguments of every replica, as for `vllm serve`.
 	Args []string
-	// CountsAborts makes request_success_total{finished_reason="abort"} count clients that went away, as vLLM's experimental Rust frontend
-	// does. The Python frontend does not (vllm-project/vllm#31503).
+	// CountsAborts makes request_success_total{finished_reason="abort"} count clients that went away, as vLLM's
+	// experimental Rust frontend does. The Python frontend does not (vllm-project/vllm#31503).
 	CountsAborts bool
 	// Speed is how many simulated seconds pass in a second of Run; 1 when 0.
 	Speed float64

@@ -81,7 +81,8 @@ func watch(t *testing.T, o fakevllm.Options, ruleFile string) *history {
 	h := &history{
 		t: t, fleet: fleet, now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
 		engine: promql.NewEngine(promql.EngineOpts{
-			MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{}),
+			MaxSamples: 10_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute,
+			Parser: parser.NewParser(parser.Options{}),
 		}),
 		series: map[string][]*samples{}, byKey: map[uint64]*samples{}, live: map[string]map[uint64]labels.Labels{},
 		since: map[string]time.Time{}, firing: map[string]bool{},
@@ -98,7 +99,8 @@ func readRules(t *testing.T, file string) []rulefmt.Rule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, errs := rulefmt.Parse(content, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	groups, errs := rulefmt.Parse(content, false, model.UTF8Validation, parser.NewParser(parser.Options{}),
+		slog.New(slog.DiscardHandler))
 	if len(errs) > 0 {
 		t.Fatal(errors.Join(errs...))
 	}
@@ -132,7 +134,11 @@ func (h *history) scrapeAll() {
 		h.scrape(path, extra)
 		seen[path] = true
 	}
-	h.scrape("/gateway/metrics", map[string]string{"job": "envoy", "namespace": "envoy-gateway-system", "pod": "envoy-0", "instance": "10.244.0.9:19001"})
+	h.scrape("/gateway/metrics",
+		map[string]string{
+			"job": "envoy", "namespace": "envoy-gateway-system", "pod": "envoy-0",
+			"instance": "10.244.0.9:19001",
+		})
 	seen["/gateway/metrics"] = true
 	for path, live := range h.live { // a target that is gone takes its series with it
 		if seen[path] {
@@ -253,7 +259,9 @@ func (h *history) value(query string) float64 {
 
 // Querier makes the history storage for PromQL.
 func (h *history) Querier(mint, maxt int64) (storage.Querier, error) {
-	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints,
+		matchers ...*labels.Matcher,
+	) storage.SeriesSet {
 		return h.find(mint, maxt, matchers)
 	}}, nil
 }
@@ -355,7 +363,8 @@ func spelled(d fakevllm.Dialect, query string) string {
 	case fakevllm.Underscore:
 		return strings.ReplaceAll(query, "vllm:", "vllm_")
 	case fakevllm.V1Early, fakevllm.V0:
-		return strings.NewReplacer("kv_cache_usage_perc", "gpu_cache_usage_perc", "inter_token_latency_seconds", "time_per_output_token_seconds").Replace(query)
+		return strings.NewReplacer("kv_cache_usage_perc", "gpu_cache_usage_perc", "inter_token_latency_seconds",
+			"time_per_output_token_seconds").Replace(query)
 	case fakevllm.V1:
 	}
 	return query

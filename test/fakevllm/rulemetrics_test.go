@@ -22,7 +22,8 @@ import (
 func TestEveryMetricInTheRulesIsExported(t *testing.T) {
 	t.Parallel()
 	for file, dialects := range map[string][]fakevllm.Dialect{
-		"vllm-alerts.yaml": {fakevllm.V1, fakevllm.V1Early}, "vllm-alerts-v0.yaml": {fakevllm.V0}, "vllm-alerts-underscore.yaml": {fakevllm.Underscore, fakevllm.V1Early},
+		"vllm-alerts.yaml": {fakevllm.V1, fakevllm.V1Early}, "vllm-alerts-v0.yaml": {fakevllm.V0},
+		"vllm-alerts-underscore.yaml": {fakevllm.Underscore, fakevllm.V1Early},
 	} {
 		exported := map[string]bool{}
 		for _, d := range dialects {

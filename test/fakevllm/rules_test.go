@@ -16,7 +16,8 @@ func ruleFiles() []string {
 func TestEveryRuleFileHasTheFiveAlertsWithTheirSeverities(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"vLLMHighTTFT": "critical", "vLLMQueueBacklog": "warning", "vLLMRequestSwapping": "critical", "vLLMGPUCacheFull": "warning",
+		"vLLMHighTTFT": "critical", "vLLMQueueBacklog": "warning", "vLLMRequestSwapping": "critical",
+		"vLLMGPUCacheFull":  "warning",
 		"vLLMHighAbortRate": "critical",
 	}
 	for _, file := range ruleFiles() {

@@ -10,7 +10,8 @@ import (
 // tick is how often Run lets time pass.
 const tick = 200 * time.Millisecond
 
-// Run lets simulated time pass with real time, Options.Speed times as fast, until the context ends. Only one Run at a time makes sense.
+// Run lets simulated time pass with real time, Options.Speed times as fast, until the context ends. Only one Run at a
+// time makes sense.
 func (f *Fleet) Run(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

@@ -21,7 +21,8 @@ type Scenario struct {
 // Scenarios returns all scenarios that have a name.
 func Scenarios() []Scenario {
 	return []Scenario{
-		healthy(), idle(), highTTFT(), queueBacklog(), swapping(), cacheFull(), abortSpike(), longPrefill(), healthyFullBatch(),
+		healthy(), idle(), highTTFT(), queueBacklog(), swapping(), cacheFull(), abortSpike(), longPrefill(),
+		healthyFullBatch(),
 		broken("stalled", "requests pile up, nothing finishes, no token comes, histograms are silent", Stalled),
 		broken("wedged", "the engines do not step: requests are running for ever and no series changes", Wedged),
 	}
@@ -39,7 +40,8 @@ func ScenarioNamed(name string) (Scenario, error) {
 	return Scenario{}, fmt.Errorf("scenario %q is not one of %q", name, names)
 }
 
-// gpu is the engine of most scenarios: about seven requests a second of 1000 prompt and 250 answer tokens, with 64 of them at a time.
+// gpu is the engine of most scenarios: about seven requests a second of 1000 prompt and 250 answer tokens, with 64 of
+// them at a time.
 func gpu() Engine {
 	return Engine{
 		KVTokens: 100_000, MaxNumSeqs: 64, MaxNumBatchedTokens: 8192,
@@ -67,7 +69,8 @@ func idle() Scenario {
 
 func highTTFT() Scenario {
 	s := healthy()
-	s.Name, s.Summary = "high-ttft", "more requests than slots: a long queue and late first tokens, cache not full, no preemption"
+	s.Name, s.Summary = "high-ttft",
+		"more requests than slots: a long queue and late first tokens, cache not full, no preemption"
 	s.Load.Rate = 9
 	return s
 }
@@ -101,7 +104,8 @@ func cacheFull() Scenario {
 
 func abortSpike() Scenario {
 	s := healthy()
-	s.Name, s.Summary = "abort-spike", "a queue, and most clients give up before their answer is complete; vLLM counts none of them"
+	s.Name, s.Summary = "abort-spike",
+		"a queue, and most clients give up before their answer is complete; vLLM counts none of them"
 	s.Load.Rate = 10
 	s.Load.FirstTokenPatience, s.Load.Patience = 0, 12*time.Second
 	return s
@@ -117,7 +121,8 @@ func longPrefill() Scenario {
 
 func healthyFullBatch() Scenario {
 	s := healthy()
-	s.Name, s.Summary = "healthy-full-batch", "a cache that is nearly full and well used: no queue, no preemption, good latencies"
+	s.Name, s.Summary = "healthy-full-batch",
+		"a cache that is nearly full and well used: no queue, no preemption, good latencies"
 	s.Load.Prompt, s.Load.Generation, s.Load.Spread, s.Load.CachedShare, s.Load.Rate = 400, 600, 0, 0, 5.98
 	s.Load.FirstTokenPatience, s.Load.Patience = time.Minute, 10*time.Minute
 	s.Engine.MaxNumSeqs = 256

@@ -47,13 +47,15 @@ const (
 
 var noValue = math.NaN()
 
-// story is what a scenario must look like after twelve minutes, and which of the shipped alerts must have fired by then, no more and no fewer.
+// story is what a scenario must look like after twelve minutes, and which of the shipped alerts must have fired by
+// then, no more and no fewer.
 type story struct {
 	bounds []bound
 	alerts []string
 }
 
-// inEveryDialect are the scenarios whose alerts depend on the spelling; the others differ from one of them in the load only.
+// inEveryDialect are the scenarios whose alerts depend on the spelling; the others differ from one of them in the load
+// only.
 func inEveryDialect() []string {
 	return []string{"healthy", "swapping", "cache-full", "abort-spike", "stalled"}
 }
@@ -61,21 +63,44 @@ func inEveryDialect() []string {
 func stories() map[string]story {
 	return map[string]story{
 		"healthy": {bounds: []bound{
-			{ttft, 0, .5}, {itl, 0, .1}, {queue, 0, .3}, {waiting, ever, 1}, {kvHigh, .05, .5}, {preempt, ever, 1}, {finished, 600, none},
+			{ttft, 0, .5},
+			{itl, 0, .1},
+			{queue, 0, .3},
+			{waiting, ever, 1},
+			{kvHigh, .05, .5},
+			{preempt, ever, 1},
+			{finished, 600, none},
 		}},
 		"idle": {bounds: []bound{{waiting, ever, 1}, {kvHigh, ever, .1}, {finished, ever, 5}}},
 		"high-ttft": {
-			bounds: []bound{{ttft, 5, none}, {queue, 5, none}, {waiting, 50, none}, {kvHigh, ever, .9}, {preempt, ever, 1}, {itl, 0, .1}},
+			bounds: []bound{
+				{ttft, 5, none},
+				{queue, 5, none},
+				{waiting, 50, none},
+				{kvHigh, ever, .9},
+				{preempt, ever, 1},
+				{itl, 0, .1},
+			},
 			// Some clients leave the queue: the gateway sees it, vLLM's metrics cannot.
 			alerts: []string{"vLLMHighAbortRate gateway", "vLLMHighTTFT", "vLLMQueueBacklog"},
 		},
 		"queue-backlog": {
-			bounds: []bound{{ttft, 5, none}, {queue, 5, none}, {waiting, 50, none}, {growth, 50, none}, {kvHigh, ever, .9}, {preempt, ever, 1}},
+			bounds: []bound{
+				{ttft, 5, none},
+				{queue, 5, none},
+				{waiting, 50, none},
+				{growth, 50, none},
+				{kvHigh, ever, .9},
+				{preempt, ever, 1},
+			},
 			alerts: []string{"vLLMHighTTFT", "vLLMQueueBacklog"},
 		},
 		"swapping": {
 			bounds: []bound{{kvHigh, .95, 1.001}, {preempt, 100, none}, {waiting, 20, none}, {itl, .049, none}},
-			alerts: []string{"vLLMGPUCacheFull", "vLLMHighAbortRate gateway", "vLLMHighTTFT", "vLLMQueueBacklog", "vLLMRequestSwapping"},
+			alerts: []string{
+				"vLLMGPUCacheFull", "vLLMHighAbortRate gateway", "vLLMHighTTFT", "vLLMQueueBacklog",
+				"vLLMRequestSwapping",
+			},
 		},
 		"cache-full": {
 			bounds: []bound{{kvLow, .95, 1}, {preempt, ever, 1}, {waiting, 50, none}},
@@ -83,7 +108,12 @@ func stories() map[string]story {
 		},
 		"abort-spike": {
 			bounds: []bound{
-				{started, 2000, none}, {started + ` / ` + finished, 2, none}, {aborted, ever, 1}, {kvHigh, ever, .9}, {preempt, ever, 1}, {ttft, 2.5, none},
+				{started, 2000, none},
+				{started + ` / ` + finished, 2, none},
+				{aborted, ever, 1},
+				{kvHigh, ever, .9},
+				{preempt, ever, 1},
+				{ttft, 2.5, none},
 			},
 			alerts: []string{"vLLMHighAbortRate gateway", "vLLMHighAbortRate inferred", "vLLMHighTTFT", "vLLMQueueBacklog"},
 		},
@@ -96,7 +126,13 @@ func stories() map[string]story {
 			alerts: []string{"vLLMGPUCacheFull"},
 		},
 		"stalled": {
-			bounds: []bound{{growth, 100, none}, {finished, ever, 1}, {tokens, ever, 1}, {ttft, noValue, 0}, {queue, noValue, 0}},
+			bounds: []bound{
+				{growth, 100, none},
+				{finished, ever, 1},
+				{tokens, ever, 1},
+				{ttft, noValue, 0},
+				{queue, noValue, 0},
+			},
 			alerts: []string{"vLLMQueueBacklog"},
 		},
 		"wedged": {
@@ -191,7 +227,8 @@ func TestAFrontendThatCountsAbortsCountsThem(t *testing.T) {
 	if ratio := h.value(aborted + ` / sum(vllm:request_success_total)`); !(ratio > .5) {
 		t.Errorf("aborts are %g of what ended, want more than half", ratio)
 	}
-	if names := h.fired(); !slices.Contains(names, "vLLMHighAbortRate counted") || slices.Contains(names, "vLLMHighAbortRate inferred") {
+	if names := h.fired(); !slices.Contains(names, "vLLMHighAbortRate counted") ||
+		slices.Contains(names, "vLLMHighAbortRate inferred") {
 		t.Errorf("fired: %q, want the abort rate as vLLM counted it and not inferred a second time", names)
 	}
 }
@@ -309,10 +346,12 @@ func TestTheWorseSwitchMakesEachChangeHurtAndTheWayBackHeal(t *testing.T) {
 		return func(f *fakevllm.Fleet) error { return f.SetArgs(list) }
 	}
 	for name, c := range map[string]struct{ there, back func(*fakevllm.Fleet) error }{
-		"replicas":   {replicas(3).turn, replicas(2).turn},
-		"throttle":   {throttle(90).turn, throttle(0).turn},
-		"rate limit": {func(f *fakevllm.Fleet) error { return f.SetRateLimit(4) }, func(f *fakevllm.Fleet) error { return f.SetRateLimit(0) }},
-		"arguments":  {args("--max-num-batched-tokens=4096"), args()},
+		"replicas": {replicas(3).turn, replicas(2).turn},
+		"throttle": {throttle(90).turn, throttle(0).turn},
+		"rate limit": {func(f *fakevllm.Fleet) error { return f.SetRateLimit(4) }, func(f *fakevllm.Fleet) error {
+			return f.SetRateLimit(0)
+		}},
+		"arguments": {args("--max-num-batched-tokens=4096"), args()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

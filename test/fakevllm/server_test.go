@@ -35,7 +35,8 @@ func newFleet(t *testing.T, o fakevllm.Options) *fakevllm.Fleet {
 func TestTheScenarioAndTheFleetChangeOverHTTP(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, fakevllm.Options{})
-	if status, answer := request(t, f, http.MethodPost, "/_fake/scenario", `{"name":"high-ttft"}`); status != http.StatusOK {
+	if status, answer := request(t, f, http.MethodPost, "/_fake/scenario",
+		`{"name":"high-ttft"}`); status != http.StatusOK {
 		t.Fatalf("%d %s", status, answer)
 	}
 	body := `{"replicas":3,"throttle":90,"rate_limit":12.5,"args":["--max-num-batched-tokens=4096"],"worse":true}`
@@ -58,13 +59,15 @@ func TestTheScenarioAndTheFleetChangeOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	switch {
-	case got.Scenario != "high-ttft", got.Throttle != 90, got.RateLimit != 12.5, !got.Hurt, got.Demand != 18, len(got.Replicas) != 3:
+	case got.Scenario != "high-ttft", got.Throttle != 90, got.RateLimit != 12.5, !got.Hurt, got.Demand != 18,
+		len(got.Replicas) != 3:
 		t.Errorf("state: %+v", got)
 	case got.Replicas[2].Name != "llama-70b-2", got.Replicas[2].MaxNumBatchedTokens != 4096:
 		t.Errorf("third replica: %+v", got.Replicas[2])
 	}
 	// What is left out stays.
-	if status, answer := request(t, f, http.MethodPost, "/_fake/fleet", `{"replicas":2}`); status != http.StatusOK || !strings.Contains(answer, `"throttle": 90`) {
+	if status, answer := request(t, f, http.MethodPost, "/_fake/fleet", `{"replicas":2}`); status != http.StatusOK ||
+		!strings.Contains(answer, `"throttle": 90`) {
 		t.Errorf("%d %s", status, answer)
 	}
 }
@@ -76,7 +79,8 @@ func TestWrongRequestsAreRefusedAndChangeNothing(t *testing.T) {
 	for path, bodies := range map[string][]string{
 		"/_fake/scenario": {`{"name":"nothing"}`, `{}`, `{"name":1}`, ``, `{"scenario":"idle"}`},
 		"/_fake/fleet": {
-			`{"replicas":-1}`, `{"throttle":-1}`, `{"rate_limit":-1}`, `{"args":["--max-num-batched-tokens=1"]}`, `{"pods":[{"name":"a"},{"name":"a"}]}`,
+			`{"replicas":-1}`, `{"throttle":-1}`, `{"rate_limit":-1}`, `{"args":["--max-num-batched-tokens=1"]}`,
+			`{"pods":[{"name":"a"},{"name":"a"}]}`,
 			`{"pods":[{"name":""}]}`, `{"pods":[{"name":"a","args":["--max-num-seqs=x"]}]}`, `{"replica":1}`, `[]`,
 		},
 	} {
@@ -263,7 +267,8 @@ func wantTargets(t *testing.T, file, address string, pods ...string) {
 	var want []fakevllm.TargetGroup
 	for i, pod := range pods {
 		want = append(want, fakevllm.TargetGroup{Targets: []string{address}, Labels: map[string]string{
-			"__metrics_path__": "/pod/" + pod + "/metrics", "job": "vllm", "namespace": "llm", "pod": pod, "instance": "10.244.1." + string(rune('1'+i)) + ":8000",
+			"__metrics_path__": "/pod/" + pod + "/metrics", "job": "vllm", "namespace": "llm", "pod": pod,
+			"instance": "10.244.1." + string(rune('1'+i)) + ":8000",
 		}})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -19,7 +19,8 @@ type State struct {
 	// Hurt says that SetWorse is on and the settings are not those from then.
 	Hurt     bool           `json:"hurt"`
 	Replicas []ReplicaState `json:"replicas"`
-	// Admitted requests passed the gateway; Completed, Cancelled (the client left) and Lost (the replica went) are how they ended.
+	// Admitted requests passed the gateway; Completed, Cancelled (the client left) and Lost (the replica went) are how
+	// they ended.
 	Admitted  uint64 `json:"admitted"`
 	Completed uint64 `json:"completed"`
 	Cancelled uint64 `json:"cancelled"`
@@ -30,7 +31,8 @@ type State struct {
 	TargetsError string `json:"targets_error,omitempty"`
 }
 
-// ReplicaState is one replica, all its engines together. Running and Waiting are what is really there, also when the exported gauges are frozen.
+// ReplicaState is one replica, all its engines together. Running and Waiting are what is really there, also when the
+// exported gauges are frozen.
 type ReplicaState struct {
 	Pod
 	Running int `json:"running"`

@@ -11,7 +11,8 @@ const (
 	reasonRepetition = "repetition"
 )
 
-// tally is what one engine has written so far: exactly what is exported, no more. Its gauges are those of the last step.
+// tally is what one engine has written so far: exactly what is exported, no more. Its gauges are those of the last
+// step.
 type tally struct {
 	running, waiting, swapped int
 	kv                        float64

@@ -10,13 +10,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TargetGroup is one scrape target as Prometheus' file_sd_configs reads it. The labels are those that a PodMonitor gives.
+// TargetGroup is one scrape target as Prometheus' file_sd_configs reads it. The labels are those that a PodMonitor
+// gives.
 type TargetGroup struct {
 	Targets []string          `json:"targets" yaml:"targets"`
 	Labels  map[string]string `json:"labels" yaml:"labels"`
 }
 
-// Targets are the scrape targets of the replicas that there are now, served at address ("127.0.0.1:1234"). The gateway is not among them.
+// Targets are the scrape targets of the replicas that there are now, served at address ("127.0.0.1:1234"). The gateway
+// is not among them.
 func (f *Fleet) Targets(address string) []TargetGroup {
 	f.mu.Lock()
 	defer f.mu.Unlock()

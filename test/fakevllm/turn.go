@@ -37,7 +37,8 @@ func (f *Fleet) Apply(s Scenario) error {
 	return nil
 }
 
-// SetReplicas sets the number of replicas, named after the model. Replicas that stay go on; a dropped one loses its requests.
+// SetReplicas sets the number of replicas, named after the model. Replicas that stay go on; a dropped one loses its
+// requests.
 func (f *Fleet) SetReplicas(n int) error {
 	if n < 0 {
 		return fmt.Errorf("replicas are %d, must not be negative", n)
@@ -49,8 +50,8 @@ func (f *Fleet) SetReplicas(n int) error {
 	return nil
 }
 
-// SetPods sets the replicas by name, as the ready pods of a real workload. A pod that was there with the same address and arguments goes on,
-// any other starts cold. Nothing changes on an error.
+// SetPods sets the replicas by name, as the ready pods of a real workload. A pod that was there with the same address
+// and arguments goes on, any other starts cold. Nothing changes on an error.
 func (f *Fleet) SetPods(pods []Pod) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,8 +114,8 @@ func (f *Fleet) drop(r *replica) {
 	}
 }
 
-// gone is called by an engine for each request that ended. A client that leaves makes Envoy close its connection to the engine, which
-// speaks HTTP/1.1. The API server has answered 200 as soon as it streams.
+// gone is called by an engine for each request that ended. A client that leaves makes Envoy close its connection to the
+// engine, which speaks HTTP/1.1. The API server has answered 200 as soon as it streams.
 func (f *Fleet) gone(r *replica, req *request, finished bool) {
 	if finished {
 		f.gateway.completed++
@@ -126,7 +127,8 @@ func (f *Fleet) gone(r *replica, req *request, finished bool) {
 	}
 }
 
-// SetThrottle sets how many requests may be in flight in the whole fleet (Envoy's circuitBreaker.maxParallelRequests); 0 is no limit.
+// SetThrottle sets how many requests may be in flight in the whole fleet (Envoy's circuitBreaker.maxParallelRequests);
+// 0 is no limit.
 func (f *Fleet) SetThrottle(n int) error {
 	if n < 0 {
 		return fmt.Errorf("throttle is %d, must not be negative", n)
@@ -150,8 +152,9 @@ func (f *Fleet) SetRateLimit(perSecond float64) error {
 	return nil
 }
 
-// SetArgs sets the engine arguments of every replica that has none of its own. A change restarts those replicas at once: requests are lost,
-// counters begin at 0, the prefix cache is cold. On arguments with which vLLM would not start nothing changes.
+// SetArgs sets the engine arguments of every replica that has none of its own. A change restarts those replicas at
+// once: requests are lost, counters begin at 0, the prefix cache is cold. On arguments with which vLLM would not start
+// nothing changes.
 func (f *Fleet) SetArgs(args []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,8 +171,9 @@ func (f *Fleet) SetArgs(args []string) error {
 	return nil
 }
 
-// SetWorse makes changes hurt: from now on, while the replicas, the limits or the arguments differ from what they are now, every step takes
-// three times as long and the limits hold nothing back. Going back heals. Turned on again it starts from what is then.
+// SetWorse makes changes hurt: from now on, while the replicas, the limits or the arguments differ from what they are
+// now, every step takes three times as long and the limits hold nothing back. Going back heals. Turned on again it
+// starts from what is then.
 func (f *Fleet) SetWorse(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

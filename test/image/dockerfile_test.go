@@ -27,7 +27,8 @@ type stage struct {
 	body       []instruction
 }
 
-// parse reads the part of the format that our Dockerfile uses: comments, continued lines, --flags. It knows no heredocs and no parser directives.
+// parse reads the part of the format that our Dockerfile uses: comments, continued lines, --flags. It knows no heredocs
+// and no parser directives.
 func parse(t *testing.T, text string) []stage {
 	t.Helper()
 	var stages []stage
@@ -69,8 +70,8 @@ func (s stage) all(word string) []string {
 	return out
 }
 
-// run carries a stage out in a folder that stands for its root, with args in place of the defaults of its ARGs. Commands get the environment of the
-// test and run as they stand, so they must use paths of their working folder only.
+// run carries a stage out in a folder that stands for its root, with args in place of the defaults of its ARGs.
+// Commands get the environment of the test and run as they stand, so they must use paths of their working folder only.
 func (s stage) run(t *testing.T, folder string, args map[string]string) {
 	t.Helper()
 	env, dir := maps.Clone(args), folder

@@ -59,7 +59,8 @@ func (e AuditEntry) DryRun() bool {
 
 // Review says that the request only asked a question: an access or token review.
 func (e AuditEntry) Review() bool {
-	return e.Verb == "create" && e.ObjectRef != nil && slices.Contains([]string{"authorization.k8s.io", "authentication.k8s.io"}, e.ObjectRef.APIGroup)
+	return e.Verb == "create" && e.ObjectRef != nil &&
+		slices.Contains([]string{"authorization.k8s.io", "authentication.k8s.io"}, e.ObjectRef.APIGroup)
 }
 
 // Code is the status of the answer; 0 when there was none.
@@ -105,7 +106,8 @@ func (c *Cluster) Audit(t testing.TB, user string) []AuditEntry {
 	return out
 }
 
-// readOn reads the complete lines that are new. A line that is being written belongs to a request that is not answered yet.
+// readOn reads the complete lines that are new. A line that is being written belongs to a request that is not answered
+// yet.
 func (a *auditLog) readOn(path string) (err error) {
 	f, err := os.Open(path) //nolint:gosec // our own file
 	if errors.Is(err, os.ErrNotExist) {
@@ -133,7 +135,8 @@ func (a *auditLog) readOn(path string) (err error) {
 	return nil
 }
 
-// Writes are the requests of a user that were meant to change something: writing verbs without dry-run, reviews left out. Refused ones count.
+// Writes are the requests of a user that were meant to change something: writing verbs without dry-run, reviews left
+// out. Refused ones count.
 func (c *Cluster) Writes(t testing.TB, user string) []AuditEntry {
 	t.Helper()
 	return slices.DeleteFunc(c.Audit(t, user), func(e AuditEntry) bool { return !e.Writing() || e.DryRun() || e.Review() })

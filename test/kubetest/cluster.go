@@ -20,7 +20,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
-// Cluster is a running control plane. Its methods are safe for concurrent use, except those that stop and start the server.
+// Cluster is a running control plane. Its methods are safe for concurrent use, except those that stop and start the
+// server.
 type Cluster struct {
 	opts  Options
 	dir   string
@@ -46,8 +47,8 @@ type Cluster struct {
 // AdminConfig is a client configuration that may do everything.
 func (c *Cluster) AdminConfig() *rest.Config { return c.ConfigFor(Admin) }
 
-// ConfigFor is a client configuration of one of the cluster's users, with its static token; of nobody when the cluster has no such user. Every call
-// returns a new one. The limits on requests per second are off.
+// ConfigFor is a client configuration of one of the cluster's users, with its static token; of nobody when the cluster
+// has no such user. Every call returns a new one. The limits on requests per second are off.
 func (c *Cluster) ConfigFor(user string) *rest.Config {
 	cfg := c.anonymous()
 	if slices.ContainsFunc(c.opts.users(), func(u User) bool { return u.Name == user }) {
@@ -114,7 +115,8 @@ func (c *Cluster) Dynamic(t testing.TB) *dynamic.DynamicClient {
 	return d
 }
 
-// StopServer kills the API server, as an outage does: connections break, and new ones are refused until StartServer. etcd keeps everything.
+// StopServer kills the API server, as an outage does: connections break, and new ones are refused until StartServer.
+// etcd keeps everything.
 func (c *Cluster) StopServer(t testing.TB) {
 	t.Helper()
 	c.mu.Lock()
@@ -122,7 +124,8 @@ func (c *Cluster) StopServer(t testing.TB) {
 	c.server.Kill()
 }
 
-// StartServer starts the API server again on the same address and waits until it is ready. Tokens and certificates are those of before.
+// StartServer starts the API server again on the same address and waits until it is ready. Tokens and certificates are
+// those of before.
 func (c *Cluster) StartServer(t testing.TB) {
 	t.Helper()
 	if err := c.startServer(t.Context()); err != nil {

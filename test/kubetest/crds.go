@@ -27,7 +27,8 @@ const (
 	BackendTrafficPolicies CRD = "backendtrafficpolicies.yaml"
 )
 
-// Kinds of the operators that serve vLLM, and the Gateway API's routes, reduced to the fields that the bot reads and to their scale.
+// Kinds of the operators that serve vLLM, and the Gateway API's routes, reduced to the fields that the bot reads and to
+// their scale.
 const (
 	PodAutoscalers    CRD = "podautoscalers.yaml"
 	StormServices     CRD = "stormservices.yaml"
@@ -84,7 +85,10 @@ func (c *Cluster) InstallCRDYAML(t testing.TB, definition []byte) {
 	if err := yaml.Unmarshal(definition, &o.Object); err != nil {
 		t.Fatalf("custom resource definition: %v", err)
 	}
-	crds := c.Dynamic(t).Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	crds := c.Dynamic(t).Resource(schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions",
+	})
 	if _, err := crds.Create(t.Context(), &o, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatalf("custom resource definition %s: %v", o.GetName(), err)
 	}

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Kubelet is a node as far as the API server asks it for logs: it answers GET /containerLogs/NAMESPACE/POD/CONTAINER over TLS, as a kubelet does, and
-// nothing else. Its methods are safe for concurrent use.
+// Kubelet is a node as far as the API server asks it for logs: it answers GET /containerLogs/NAMESPACE/POD/CONTAINER
+// over TLS, as a kubelet does, and nothing else. Its methods are safe for concurrent use.
 type Kubelet struct {
 	server *httptest.Server
 
@@ -29,8 +29,8 @@ type Kubelet struct {
 	asked []url.Values
 }
 
-// StartKubelet registers a node and answers for it until the test ends. The API server, which has been told of no authority, takes its certificate. It is
-// not for clusters with Options.Kwok: kwok takes every node for its own.
+// StartKubelet registers a node and answers for it until the test ends. The API server, which has been told of no
+// authority, takes its certificate. It is not for clusters with Options.Kwok: kwok takes every node for its own.
 func (c *Cluster) StartKubelet(t testing.TB, node string) *Kubelet {
 	t.Helper()
 	if c.opts.Kwok {
@@ -58,10 +58,11 @@ func (c *Cluster) registerNode(ctx context.Context, name, address string) error 
 	if err != nil {
 		return err
 	}
-	_, err = k.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
-		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: u.Hostname()}},
-		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
-	}}, metav1.CreateOptions{})
+	_, err = k.CoreV1().Nodes().Create(ctx,
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: u.Hostname()}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
+		}}, metav1.CreateOptions{})
 	return err
 }
 
@@ -124,7 +125,8 @@ func (k *Kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !known { // the kubelet's own words (pkg/kubelet/kubelet_pods.go, validateContainerLogStatus)
-		http.Error(w, fmt.Sprintf("previous terminated container %q in pod %q not found", parts[3], parts[2]), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("previous terminated container %q in pod %q not found", parts[3], parts[2]),
+			http.StatusBadRequest)
 		return
 	}
 	text, err := part(text, q)

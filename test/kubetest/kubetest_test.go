@@ -23,7 +23,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-var kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, AuditLog: true, Users: []kubetest.User{{Name: "sre", Groups: []string{"oncall"}}}})
+var kube = kubetest.Share(kubetest.Options{
+	Controllers: true, Kwok: true, AuditLog: true,
+	Users: []kubetest.User{{Name: "sre", Groups: []string{"oncall"}}},
+})
 
 func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
 
@@ -35,7 +38,10 @@ func deployment(name, node string, replicas int32) *appsv1.Deployment {
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "vllm", Image: "vllm/vllm-openai:v0.29.0"}}},
+				Spec: corev1.PodSpec{
+					NodeName:   node,
+					Containers: []corev1.Container{{Name: "vllm", Image: "vllm/vllm-openai:v0.29.0"}},
+				},
 			},
 		},
 	}
@@ -104,7 +110,8 @@ func TestRightsCountOnlyWhereTheyAreGranted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nobody.CoreV1().Pods(here).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+	if _, err := nobody.CoreV1().Pods(here).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) &&
+		!apierrors.IsUnauthorized(err) {
 		t.Errorf("a user that does not exist may list pods: %v", err)
 	}
 }
@@ -142,7 +149,8 @@ func TestAuditTellsWritesFromDryRuns(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)
 	ns := c.Namespace(t)
-	c.Grant(t, kubetest.Bot, ns, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create", "list"}})
+	c.Grant(t, kubetest.Bot, ns,
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create", "list"}})
 	bot, err := kubernetes.NewForConfig(c.ConfigFor(kubetest.Bot))
 	if err != nil {
 		t.Fatal(err)
@@ -179,22 +187,33 @@ func TestShippedKindsCheckTheirSchema(t *testing.T) {
 	c.InstallCRD(t, kubetest.ScaledObjects, kubetest.BackendTrafficPolicies)
 	c.InstallCRD(t, kubetest.ScaledObjects) // twice is fine
 	ns := c.Namespace(t)
-	scaled := c.Dynamic(t).Resource(schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}).Namespace(ns)
+	scaled := c.Dynamic(t).Resource(schema.GroupVersionResource{
+		Group: "keda.sh", Version: "v1alpha1",
+		Resource: "scaledobjects",
+	}).Namespace(ns)
 	good := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": map[string]any{"name": "x"},
-		"spec": map[string]any{"scaleTargetRef": map[string]any{"name": "x"}, "triggers": []any{map[string]any{"type": "cpu", "metadata": map[string]any{}}}},
+		"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"name": "x"},
+			"triggers":       []any{map[string]any{"type": "cpu", "metadata": map[string]any{}}},
+		},
 	}}
 	if _, err := scaled.Create(t.Context(), good, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := scaled.Patch(t.Context(), "x", types.MergePatchType, []byte(`{"spec":{"minReplicaCount":"three"}}`), metav1.PatchOptions{})
+	_, err := scaled.Patch(t.Context(), "x", types.MergePatchType, []byte(`{"spec":{"minReplicaCount":"three"}}`),
+		metav1.PatchOptions{})
 	if !apierrors.IsInvalid(err) {
 		t.Errorf("a text in place of a number: %v", err)
 	}
 	bad := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{},
+		"apiVersion": "gateway.envoyproxy.io/v1alpha1", "kind": "BackendTrafficPolicy",
+		"metadata": map[string]any{"name": "x"}, "spec": map[string]any{},
 	}}
-	policies := c.Dynamic(t).Resource(schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backendtrafficpolicies"})
+	policies := c.Dynamic(t).Resource(schema.GroupVersionResource{
+		Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backendtrafficpolicies",
+	})
 	if _, err := policies.Namespace(ns).Create(t.Context(), bad, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 		t.Errorf("a policy without a target: %v", err)
 	}
@@ -207,14 +226,18 @@ func TestAnOutageKeepsObjectsTokensAndAddress(t *testing.T) {
 	ns := c.Namespace(t)
 	k := c.Client(t)
 	c.StopServer(t)
-	if _, err := k.CoreV1().Namespaces().Get(t.Context(), ns, metav1.GetOptions{}); err == nil || errors.As(err, new(apierrors.APIStatus)) {
+	if _, err := k.CoreV1().Namespaces().Get(t.Context(), ns, metav1.GetOptions{}); err == nil ||
+		errors.As(err, new(apierrors.APIStatus)) {
 		t.Fatalf("the stopped server answers: %v", err)
 	}
 	c.StartServer(t)
 	if _, err := k.CoreV1().Namespaces().Get(t.Context(), ns, metav1.GetOptions{}); err != nil {
 		t.Errorf("after the outage: %v", err)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
 	if _, err := k.CoreV1().Pods(ns).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Errorf("a pod without controllers: %v", err)
 	}
@@ -222,7 +245,9 @@ func TestAnOutageKeepsObjectsTokensAndAddress(t *testing.T) {
 
 func TestABrokenStartIsReportedWithTheLastLinesOfTheProcess(t *testing.T) {
 	t.Parallel()
-	reason := failure(t, func(t testing.TB) { kubetest.Start(t, kubetest.Options{ServerArgs: []string{"--no-such-flag"}}) })
+	reason := failure(t, func(t testing.TB) {
+		kubetest.Start(t, kubetest.Options{ServerArgs: []string{"--no-such-flag"}})
+	})
 	for _, want := range []string{"readiness of kube-apiserver", "the process has ended", "unknown flag: --no-such-flag"} {
 		if !strings.Contains(reason, want) {
 			t.Errorf("%q is missing in:\n%s", want, reason)
@@ -279,14 +304,19 @@ func TestANodeAnswersForLogsAsAKubeletDoes(t *testing.T) {
 	k, ns := c.Client(t), c.Namespace(t)
 	kubelet := c.StartKubelet(t, "answering")
 	_, err := k.CoreV1().Pods(ns).Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{NodeName: "answering", Containers: []corev1.Container{{Name: "vllm", Image: "vllm"}}},
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{NodeName: "answering", Containers: []corev1.Container{{Name: "vllm", Image: "vllm"}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	kubelet.SetLog(ns, "p", "vllm", true, "one\ntwo\nthree\n")
 	read := func(previous bool, lines, limit int64) (string, error) {
-		b, err := k.CoreV1().Pods(ns).GetLogs("p", &corev1.PodLogOptions{Container: "vllm", Previous: previous, TailLines: &lines, LimitBytes: &limit}).DoRaw(t.Context())
+		b, err := k.CoreV1().Pods(ns).GetLogs("p",
+			&corev1.PodLogOptions{
+				Container: "vllm", Previous: previous, TailLines: &lines,
+				LimitBytes: &limit,
+			}).DoRaw(t.Context())
 		return string(b), err
 	}
 	for _, tt := range []struct {

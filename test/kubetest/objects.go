@@ -16,11 +16,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
-// defaultAccount is the service account that pods use which name none. The controller-manager makes it; without one, Namespace does.
+// defaultAccount is the service account that pods use which name none. The controller-manager makes it; without one,
+// Namespace does.
 const defaultAccount = "default"
 
-// Namespace makes a namespace for this test, with a name that no other test has, and waits until pods can be made in it.
-// It goes with the cluster; the autoscalers in it, which are looked at every second, go with the test.
+// Namespace makes a namespace for this test, with a name that no other test has, and waits until pods can be made in
+// it. It goes with the cluster; the autoscalers in it, which are looked at every second, go with the test.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	c.mu.Lock()
@@ -49,7 +50,8 @@ func (c *Cluster) removeAutoscalers(t testing.TB, namespace string) {
 func (c *Cluster) MakeNamespace(t testing.TB, name string) {
 	t.Helper()
 	k := c.Client(t)
-	_, err := k.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := k.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatalf("namespace %s: %v", name, err)
 	}
@@ -66,16 +68,18 @@ func (c *Cluster) MakeNamespace(t testing.TB, name string) {
 	})
 }
 
-// ServiceAccountToken makes the service account if there is none and returns a token of it for these audiences; for the API server itself when none
-// is named.
+// ServiceAccountToken makes the service account if there is none and returns a token of it for these audiences; for the
+// API server itself when none is named.
 func (c *Cluster) ServiceAccountToken(t testing.TB, namespace, name string, audiences ...string) string {
 	t.Helper()
 	accounts := c.Client(t).CoreV1().ServiceAccounts(namespace)
-	_, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatalf("service account %s/%s: %v", namespace, name, err)
 	}
-	req, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}, metav1.CreateOptions{})
+	req, err := accounts.CreateToken(t.Context(), name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("token of service account %s/%s: %v", namespace, name, err)
 	}
@@ -106,8 +110,9 @@ func (c *Cluster) makeNode(ctx context.Context) error {
 		return err
 	}
 	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("256"), corev1.ResourceMemory: resource.MustParse("4Ti"), corev1.ResourcePods: resource.MustParse("1000"),
-		"nvidia.com/gpu": resource.MustParse("64"),
+		corev1.ResourceCPU: resource.MustParse("256"), corev1.ResourceMemory: resource.MustParse("4Ti"),
+		corev1.ResourcePods: resource.MustParse("1000"),
+		"nvidia.com/gpu":    resource.MustParse("64"),
 	}
 	_, err = k.CoreV1().Nodes().Create(ctx, &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: Node, Labels: map[string]string{"kubernetes.io/hostname": Node}},

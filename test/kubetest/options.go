@@ -1,11 +1,13 @@
 package kubetest
 
-// Options are what a test wants of its cluster. The zero value is an API server with RBAC, admission and nothing that acts.
+// Options are what a test wants of its cluster. The zero value is an API server with RBAC, admission and nothing that
+// acts.
 type Options struct {
-	// Controllers starts kube-controller-manager: Deployments get ReplicaSets and pods, HorizontalPodAutoscalers are obeyed (looked at every second).
+	// Controllers starts kube-controller-manager: Deployments get ReplicaSets and pods, HorizontalPodAutoscalers are
+	// obeyed (looked at every second).
 	Controllers bool
-	// Kwok starts kwok with one node, Node: pods that name it in nodeName become ready at once. There is no scheduler, so pods without a
-	// nodeName stay Pending, as they do when no GPU is free.
+	// Kwok starts kwok with one node, Node: pods that name it in nodeName become ready at once. There is no scheduler, so
+	// pods without a nodeName stay Pending, as they do when no GPU is free.
 	Kwok bool
 	// AuditLog writes every request to a log, before it is answered; see Cluster.Audit.
 	AuditLog bool
@@ -21,7 +23,8 @@ type User struct {
 	Groups []string
 }
 
-// The users that every cluster has. Admin may do everything; the others have no rights beyond discovery and asking for their own, until Grant.
+// The users that every cluster has. Admin may do everything; the others have no rights beyond discovery and asking for
+// their own, until Grant.
 const (
 	Admin  = "admin"
 	Bot    = "bot"

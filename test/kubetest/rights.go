@@ -11,12 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Grant gives a user rights in a namespace and waits until the API server obeys them. Several grants add up. In a user's name,
-// "system:serviceaccount:NAMESPACE:NAME" is a service account.
+// Grant gives a user rights in a namespace and waits until the API server obeys them. Several grants add up. In a
+// user's name, "system:serviceaccount:NAMESPACE:NAME" is a service account.
 func (c *Cluster) Grant(t testing.TB, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	k := c.Client(t)
-	role, err := k.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{GenerateName: "grant-"}, Rules: rules}, metav1.CreateOptions{})
+	role, err := k.RbacV1().Roles(namespace).Create(t.Context(),
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{GenerateName: "grant-"}, Rules: rules}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("role for %s: %v", user, err)
 	}
@@ -34,7 +35,8 @@ func (c *Cluster) Grant(t testing.TB, user, namespace string, rules ...rbacv1.Po
 func (c *Cluster) GrantAll(t testing.TB, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	k := c.Client(t)
-	role, err := k.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "grant-"}, Rules: rules}, metav1.CreateOptions{})
+	role, err := k.RbacV1().ClusterRoles().Create(t.Context(),
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "grant-"}, Rules: rules}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("cluster role for %s: %v", user, err)
 	}
@@ -60,7 +62,10 @@ func (c *Cluster) obeyed(t testing.TB, user, namespace string, rules []rbacv1.Po
 	t.Helper()
 	k := c.Client(t)
 	for _, a := range questions(namespace, rules) {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: a}}
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               user,
+			ResourceAttributes: a,
+		}}
 		Eventually(t, fmt.Sprintf("%s's right to %s %s", user, a.Verb, a.Resource), func(ctx context.Context) error {
 			got, err := k.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 			if err != nil {

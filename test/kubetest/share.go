@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Shared is one cluster for all tests of a package. It starts with the first test that asks for it, so that a run of tests that need none stays quick.
-// Its methods are safe for concurrent use.
+// Shared is one cluster for all tests of a package. It starts with the first test that asks for it, so that a run of
+// tests that need none stays quick. Its methods are safe for concurrent use.
 type Shared struct {
 	opts Options
 
@@ -41,7 +41,8 @@ func (s *Shared) Stop() {
 	}
 }
 
-// Cluster returns the cluster and starts it the first time. When that failed, every test that asks fails with the reason.
+// Cluster returns the cluster and starts it the first time. When that failed, every test that asks fails with the
+// reason.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
 	s.mu.Lock()

@@ -18,8 +18,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
-// Start runs a cluster until the test ends and returns when it is ready. A cluster takes some seconds and some 400 MB, so tests of one package
-// better share one: see Share.
+// Start runs a cluster until the test ends and returns when it is ready. A cluster takes some seconds and some 400 MB,
+// so tests of one package better share one: see Share.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kubetest-")
@@ -80,14 +80,18 @@ func (c *Cluster) run(name string, args []string) (*process.Process, error) {
 func (c *Cluster) startStore(ctx context.Context) error {
 	client, peer := c.etcdPort.URL("http"), c.peerPort.URL("http")
 	p, err := c.run("etcd", []string{
-		"--data-dir=" + c.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client, "--listen-peer-urls=" + peer,
-		"--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--unsafe-no-fsync", "--socket-reuse-port", "--log-level=warn",
+		"--data-dir=" + c.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--unsafe-no-fsync",
+		"--socket-reuse-port", "--log-level=warn",
 	})
 	if err != nil {
 		return err
 	}
 	c.others = append(c.others, p)
-	return p.Await(ctx, "readiness of etcd", func(ctx context.Context) error { return getOK(ctx, http.DefaultClient, client+"/readyz") })
+	return p.Await(ctx, "readiness of etcd", func(ctx context.Context) error {
+		return getOK(ctx, http.DefaultClient, client+"/readyz")
+	})
 }
 
 func (c *Cluster) startServer(ctx context.Context) error {
@@ -96,13 +100,16 @@ func (c *Cluster) startServer(ctx context.Context) error {
 		"--etcd-servers=" + c.etcdPort.URL("http"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", c.apiPort.Number), "--permit-port-sharing", "--cert-dir=" + c.path("certs"),
 		"--service-cluster-ip-range=10.0.0.0/24", "--service-account-key-file=" + c.path("sa.pub"),
-		"--service-account-signing-key-file=" + c.path("sa.key"), "--service-account-issuer=" + issuer, "--api-audiences=" + issuer,
-		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--allow-privileged=true",
+		"--service-account-signing-key-file=" + c.path("sa.key"), "--service-account-issuer=" + issuer,
+		"--api-audiences=" + issuer,
+		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC", "--endpoint-reconciler-type=none",
+		"--allow-privileged=true",
 		"--service-account-extend-token-expiration=false", "--shutdown-delay-duration=0s",
 	}
 	if c.opts.AuditLog {
 		// The blocking mode, which is the default of a log file: an answered request is in the log.
-		args = append(args, "--audit-policy-file="+c.path("audit-policy.yaml"), "--audit-log-path="+c.AuditLogPath(), "--audit-log-mode=blocking")
+		args = append(args, "--audit-policy-file="+c.path("audit-policy.yaml"), "--audit-log-path="+c.AuditLogPath(),
+			"--audit-log-mode=blocking")
 	}
 	p, err := c.run("kube-apiserver", append(args, c.opts.ServerArgs...))
 	if err != nil {
@@ -127,7 +134,8 @@ func (c *Cluster) ready(ctx context.Context) error {
 	return getOK(ctx, client, c.apiPort.URL("https")+"/readyz")
 }
 
-// startActors starts what acts on objects, and makes what pods need: the node, and the service account of the default namespace.
+// startActors starts what acts on objects, and makes what pods need: the node, and the service account of the default
+// namespace.
 func (c *Cluster) startActors(ctx context.Context) error {
 	if !c.opts.Controllers && !c.opts.Kwok {
 		return nil
@@ -139,7 +147,8 @@ func (c *Cluster) startActors(ctx context.Context) error {
 	if c.opts.Controllers {
 		p, err := c.run("kube-controller-manager", []string{
 			"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--service-account-private-key-file=" + c.path("sa.key"),
-			"--use-service-account-credentials=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.controllerPort.Number),
+			"--use-service-account-credentials=false", "--bind-address=127.0.0.1",
+			fmt.Sprintf("--secure-port=%d", c.controllerPort.Number),
 			"--permit-port-sharing", "--cert-dir=" + c.path("certs-controller"), "--horizontal-pod-autoscaler-sync-period=1s",
 			// Its default of 20 requests a second is for a cluster that it shares; here every test would wait for it.
 			"--kube-api-qps=500", "--kube-api-burst=1000",
@@ -154,7 +163,8 @@ func (c *Cluster) startActors(ctx context.Context) error {
 	}
 	if c.opts.Kwok {
 		p, err := c.run("kwok", []string{
-			"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(c.tools, "kwok", "stages.yaml"), "--manage-all-nodes=true", "--node-ip=127.0.0.1",
+			"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(c.tools, "kwok", "stages.yaml"), "--manage-all-nodes=true",
+			"--node-ip=127.0.0.1",
 			"--node-lease-duration-seconds=40",
 		})
 		if err != nil {

@@ -43,7 +43,8 @@ func builtIn(t *testing.T) *playbooks.Catalog {
 	return c
 }
 
-// collect reads every signal of the catalog for a scene: those that Prometheus is asked for, and those that are worked out from them.
+// collect reads every signal of the catalog for a scene: those that Prometheus is asked for, and those that are worked
+// out from them.
 func collect(t *testing.T, c *playbooks.Catalog, s scene, e *evidence.Collector) incident.Evidence {
 	t.Helper()
 	pool := incident.Pool{Name: s.name, Matchers: s.pool()}
@@ -91,7 +92,8 @@ func embedded(t *testing.T, s scene) *evidence.Collector {
 // missing is how the collector says that a metric does not exist for a pool.
 var missing = regexp.MustCompile(`this Prometheus has no metric (.+?) for this pool \([^)]*\([^)]*\)[^)]*\)`)
 
-// line is a reading as the golden files have it: the value, its pods, the metrics that it rests on, and the rest of what was said.
+// line is a reading as the golden files have it: the value, its pods, the metrics that it rests on, and the rest of
+// what was said.
 func line(r incident.Reading) string {
 	warning := r.Warning
 	var b strings.Builder

@@ -22,7 +22,8 @@ import (
 // contentType is what vLLM answers with, without OpenMetrics.
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// The pages are the state of servers that began at start and have counted evenly until now. _created on the pages is start.
+// The pages are the state of servers that began at start and have counted evenly until now. _created on the pages is
+// start.
 const (
 	age      = 210 * time.Minute
 	interval = time.Minute
@@ -84,13 +85,14 @@ func parse(t *testing.T, page string) []sample {
 			}
 			s.grows = kind != model.MetricTypeGauge
 			out = append(out, s)
-		case textparse.EntryHelp, textparse.EntryComment, textparse.EntryUnit, textparse.EntryHistogram, textparse.EntryInvalid:
+		case textparse.EntryHelp, textparse.EntryComment, textparse.EntryUnit, textparse.EntryHistogram,
+			textparse.EntryInvalid:
 		}
 	}
 }
 
-// counting marks gauges that count all the same: production-stack's router writes totals as gauges, and Ray each counter a second time, as a gauge
-// without the suffix.
+// counting marks gauges that count all the same: production-stack's router writes totals as gauges, and Ray each
+// counter a second time, as a gauge without the suffix.
 func counting(lines []sample, types map[string]model.MetricType) []sample {
 	for i, line := range lines {
 		_, twin := types[line.name()+"_total"]

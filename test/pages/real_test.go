@@ -14,8 +14,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
-// TestARealPrometheusScrapesThePages lets one process scrape every page of every scene. What does not look back in time must be read from it
-// as from the embedded one.
+// TestARealPrometheusScrapesThePages lets one process scrape every page of every scene. What does not look back in time
+// must be read from it as from the embedded one.
 func TestARealPrometheusScrapesThePages(t *testing.T) {
 	t.Parallel()
 	exporters := map[string]*promtest.Exporter{}
@@ -29,7 +29,8 @@ func TestARealPrometheusScrapesThePages(t *testing.T) {
 			scrape := map[string]string{"namespace": s.name}
 			maps.Copy(scrape, target.labels)
 			delete(scrape, "job")
-			targets = append(targets, promtest.Target{Address: exporters[target.page].Address(), Job: target.labels["job"], Labels: scrape})
+			targets = append(targets,
+				promtest.Target{Address: exporters[target.page].Address(), Job: target.labels["job"], Labels: scrape})
 			lines[s.name] += len(parse(t, target.page))
 		}
 	}
@@ -43,7 +44,8 @@ func TestARealPrometheusScrapesThePages(t *testing.T) {
 			p.WaitFor(t, fmt.Sprintf(`sum(scrape_samples_scraped{namespace=%q}) == %d`, s.name, lines[s.name]))
 			want := collect(t, c, s, embedded(t, s))
 			got := collect(t, c, s, scraping)
-			// Where the pool has nothing of its own, the other pools of this Prometheus spell the queries and are named in the reason.
+			// Where the pool has nothing of its own, the other pools of this Prometheus spell the queries and are named in the
+			// reason.
 			alone := want.Absent != ""
 			if got.Dialect != want.Dialect && !alone || (got.Absent != "") != alone {
 				t.Errorf("dialect %q, absent %q; want %q, %q", got.Dialect, got.Absent, want.Dialect, want.Absent)
@@ -71,5 +73,6 @@ func TestARealPrometheusScrapesThePages(t *testing.T) {
 
 // timeless readings rest on the newest samples alone.
 func timeless(r incident.Reading) bool {
-	return r.Query != "" && !strings.ContainsAny(r.Query, "[") && !strings.Contains(r.Query, "time()") && !strings.Contains(r.Query, " offset ")
+	return r.Query != "" && !strings.ContainsAny(r.Query, "[") && !strings.Contains(r.Query, "time()") &&
+		!strings.Contains(r.Query, " offset ")
 }

@@ -1,4 +1,5 @@
-// Package ports gives tests addresses for programs that are yet to be started: free when they are given out, and nobody else's until they are released.
+// Package ports gives tests addresses for programs that are yet to be started: free when they are given out, and nobody
+// else's until they are released.
 package ports
 
 import (
@@ -9,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Port is a TCP port of 127.0.0.1 that is held: bound and never listened on. Nobody who asks for any free port is given it, and a server that is told
-// its number may have it, again and again. Use Hold or HoldShared.
+// Port is a TCP port of 127.0.0.1 that is held: bound and never listened on. Nobody who asks for any free port is given
+// it, and a server that is told its number may have it, again and again. Use Hold or HoldShared.
 type Port struct {
 	// Number is the port.
 	Number int
@@ -20,7 +21,8 @@ type Port struct {
 // Hold is for servers that set SO_REUSEADDR, as Go's listeners do.
 func Hold() (Port, error) { return hold(unix.SO_REUSEADDR) }
 
-// HoldShared is for servers that set SO_REUSEPORT and must not share with others: kube-apiserver with --permit-port-sharing.
+// HoldShared is for servers that set SO_REUSEPORT and must not share with others: kube-apiserver with
+// --permit-port-sharing.
 func HoldShared() (Port, error) { return hold(unix.SO_REUSEPORT) }
 
 func hold(option int) (Port, error) {

@@ -63,8 +63,8 @@ type Prometheus struct {
 	once   sync.Once
 }
 
-// Start runs Prometheus with these targets and rule files until the test ends, and returns its address when it is ready. The targets are scraped
-// every second; use WaitFor before relying on a sample.
+// Start runs Prometheus with these targets and rule files until the test ends, and returns its address when it is
+// ready. The targets are scraped every second; use WaitFor before relying on a sample.
 func Start(t testing.TB, targets []Target, rules ...string) string {
 	t.Helper()
 	return StartWith(t, Options{Targets: targets, Rules: rules}).URL
@@ -146,7 +146,8 @@ func (p *Prometheus) Stop() {
 	})
 }
 
-// WaitFor polls until the query gives at least one series. Comparisons filter, so "up == 1" and "sum(x) > 3" say what to wait for.
+// WaitFor polls until the query gives at least one series. Comparisons filter, so "up == 1" and "sum(x) > 3" say what
+// to wait for.
 func (p *Prometheus) WaitFor(t testing.TB, query string) {
 	t.Helper()
 	WaitFor(t, p.URL, query)
@@ -232,7 +233,8 @@ func writeConfig(dir, path string, o Options) error {
 		})
 	}
 	if len(o.TargetsFiles) > 0 {
-		scrapes = append(scrapes, m{"job_name": "vllm", "file_sd_configs": []m{{"files": o.TargetsFiles, "refresh_interval": "1s"}}})
+		scrapes = append(scrapes,
+			m{"job_name": "vllm", "file_sd_configs": []m{{"files": o.TargetsFiles, "refresh_interval": "1s"}}})
 	}
 	var rules []string
 	for i, text := range o.Rules {
@@ -243,7 +245,10 @@ func writeConfig(dir, path string, o Options) error {
 		rules = append(rules, file)
 	}
 	config := m{
-		"global":         m{"scrape_interval": interval.String(), "scrape_timeout": interval.String(), "evaluation_interval": interval.String()},
+		"global": m{
+			"scrape_interval": interval.String(), "scrape_timeout": interval.String(),
+			"evaluation_interval": interval.String(),
+		},
 		"scrape_configs": scrapes, "rule_files": rules,
 	}
 	if len(o.Alertmanagers) > 0 {

@@ -11,7 +11,8 @@ func TestARealPrometheusScrapesAndEvaluates(t *testing.T) {
 	e := promtest.NewExporter(t, "vllm:num_requests_running{model_name=\"m\"} 3\n")
 	p := promtest.StartWith(t, promtest.Options{
 		Targets: []promtest.Target{{Address: e.Address(), Labels: map[string]string{"namespace": "llm", "pod": "m-0"}}},
-		Rules:   []string{"groups: [{name: g, rules: [{record: twice, expr: 'vllm:num_requests_running * 2'}, {alert: A, expr: 'twice > 100'}]}]"},
+		Rules: []string{"groups: [{name: g, rules: [{record: twice, expr: 'vllm:num_requests_running * 2'}, {alert: A, " +
+			"expr: 'twice > 100'}]}]"},
 	})
 	p.WaitFor(t, `up{job="vllm",namespace="llm",pod="m-0",instance="`+e.Address()+`"} == 1`)
 	p.WaitFor(t, `twice{model_name="m"} == 6`)

@@ -53,7 +53,10 @@ func flat(roles map[string][]rbacv1.PolicyRule) map[authorizationv1.ResourceAttr
 				for _, resource := range r.Resources {
 					for _, verb := range r.Verbs {
 						of, sub, _ := strings.Cut(resource, "/")
-						out[authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: of, Subresource: sub, Namespace: namespace}] = true
+						out[authorizationv1.ResourceAttributes{
+							Verb: verb, Group: group, Resource: of, Subresource: sub,
+							Namespace: namespace,
+						}] = true
 					}
 				}
 			}
@@ -62,7 +65,8 @@ func flat(roles map[string][]rbacv1.PolicyRule) map[authorizationv1.ResourceAttr
 	return out
 }
 
-// What check --live asks for is what the manifest grants: a right in one of them only would be found out in an incident.
+// What check --live asks for is what the manifest grants: a right in one of them only would be found out in an
+// incident.
 func TestCheckLiveAsksForEveryRightOfTheManifest(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)
@@ -86,7 +90,10 @@ func TestCheckLiveAsksForEveryRightOfTheManifest(t *testing.T) {
 	c.InstallCRD(t, kubetest.ScaledObjects)
 	custom := pool()
 	custom.Knobs = incident.Knobs{}
-	custom.Workload = incident.WorkloadRef{APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject", Namespace: "llm", Name: "x"}
+	custom.Workload = incident.WorkloadRef{
+		APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject", Namespace: "llm",
+		Name: "x",
+	}
 	rights, err := app.Rights(t.Context(), registry, custom)
 	must(t, err)
 	for _, r := range rights {
@@ -108,7 +115,9 @@ func TestCheckLiveAsksForEveryRightOfTheManifest(t *testing.T) {
 }
 
 // checked is what check --live says of Kubernetes to an account with these rules, by Where.
-func checked(t *testing.T, c *kubetest.Cluster, namespace, pools string, roles map[string][]rbacv1.PolicyRule) map[string]app.Finding {
+func checked(t *testing.T, c *kubetest.Cluster, namespace, pools string,
+	roles map[string][]rbacv1.PolicyRule,
+) map[string]app.Finding {
 	t.Helper()
 	rc := c.ConfigWithToken(c.ServiceAccountToken(t, namespace, "bot"))
 	user := "system:serviceaccount:" + namespace + ":bot"
@@ -124,7 +133,10 @@ func checked(t *testing.T, c *kubetest.Cluster, namespace, pools string, roles m
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	must(t, clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:  map[string]*clientcmdapi.Cluster{"c": {Server: rc.Host, CertificateAuthorityData: rc.CAData, CertificateAuthority: rc.CAFile}},
+		Clusters: map[string]*clientcmdapi.Cluster{"c": {
+			Server: rc.Host, CertificateAuthorityData: rc.CAData,
+			CertificateAuthority: rc.CAFile,
+		}},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{"u": {Token: rc.BearerToken}},
 		Contexts:  map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}}, CurrentContext: "x",
 	}, kubeconfig))
@@ -142,7 +154,8 @@ pools:
 %s`, kubeconfig, strings.ReplaceAll(pools, "NS", namespace))), 0o600))
 	cfg, err := config.Load(path, config.Options{Profiles: cat})
 	must(t, err)
-	found, err := app.Live(context.WithoutCancel(t.Context()), app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
+	found, err := app.Live(context.WithoutCancel(t.Context()),
+		app.Options{Config: cfg, Catalog: cat, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	out := map[string]app.Finding{}
 	for _, f := range found {
@@ -166,7 +179,8 @@ spec:
   selector: {matchLabels: {app: %s}}
   template: {metadata: {labels: {app: %s}}, spec: {containers: [%s]}}`, name, annotations, name, name, container)), &o))
 	where := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	_, err := c.Dynamic(t).Resource(where).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: o}, metav1.CreateOptions{})
+	_, err := c.Dynamic(t).Resource(where).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: o},
+		metav1.CreateOptions{})
 	must(t, err)
 }
 
@@ -178,7 +192,8 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 	deploy(t, c, ns, "plain", "", serving)
 	deploy(t, c, ns, "full", "", serving)
 	deploy(t, c, ns, "argo", `"argocd.argoproj.io/tracking-id": "models:apps/Deployment:llm/argo"`, serving)
-	deploy(t, c, ns, "shell", "", `{name: vllm, image: x, command: [sh, -c, "vllm serve m --max-num-batched-tokens 8192"]}`)
+	deploy(t, c, ns, "shell", "",
+		`{name: vllm, image: x, command: [sh, -c, "vllm serve m --max-num-batched-tokens 8192"]}`)
 	got := checked(t, c, ns, `
   - {name: plain, match: {a: plain}, matchers: {a: plain}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: plain, container: vllm},
      knobs: {replicas: {min: 1, max: 4}, max_num_batched_tokens: {min: 2048, max: 16384}, throttle: {kind: envoy-gateway, namespace: NS, name: gone, field: maxParallelRequests, min: 16, max: 1024}}}
@@ -191,21 +206,44 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 		good, caution bool
 		text, more    string
 	}{
-		"knob replicas, pool plain":               {true, false, "Deployment " + ns + "/plain spec.replicas (scale): 2 now, 3 accepted as a dry run", "owner: "},
-		"knob max_num_batched_tokens, pool plain": {true, false, "args[vllm] --max-num-batched-tokens: 8192 now, 4096 accepted as a dry run", "owner: "},
-		"knob throttle, pool plain":               {false, false, "can't be adjusted: BackendTrafficPolicy", "apiVersion: gateway.envoyproxy.io/v1alpha1"},
-		"rights, pool plain":                      {true, false, "all that mode approve needs for replicas, max_num_batched_tokens; nothing was asked for the knobs that can't be adjusted", ""},
-		"knob replicas, pool argo":                {true, true, "2 now, 3 accepted as a dry run", "caution: Argo CD application models"},
-		"rights, pool argo":                       {true, false, "all that mode approve needs", ""},
-		"knob replicas, pool full":                {true, false, "can be adjusted, but not right now: already at the limit: 2 (the maximum is 2)", ""},
+		"knob replicas, pool plain": {
+			true, false,
+			"Deployment " + ns + "/plain spec.replicas (scale): 2 now, 3 accepted as a dry run", "owner: ",
+		},
+		"knob max_num_batched_tokens, pool plain": {
+			true, false,
+			"args[vllm] --max-num-batched-tokens: 8192 now, 4096 accepted as a dry run", "owner: ",
+		},
+		"knob throttle, pool plain": {
+			false, false, "can't be adjusted: BackendTrafficPolicy",
+			"apiVersion: gateway.envoyproxy.io/v1alpha1",
+		},
+		"rights, pool plain": {
+			true, false,
+			"all that mode approve needs for replicas, max_num_batched_tokens; nothing was asked for the knobs that can't " +
+				"be adjusted", "",
+		},
+		"knob replicas, pool argo": {
+			true, true, "2 now, 3 accepted as a dry run",
+			"caution: Argo CD application models",
+		},
+		"rights, pool argo": {true, false, "all that mode approve needs", ""},
+		"knob replicas, pool full": {
+			true, false,
+			"can be adjusted, but not right now: already at the limit: 2 (the maximum is 2)", "",
+		},
 		"knob max_num_batched_tokens, pool shell": {false, false, "can't be adjusted: ", ""},
-		"rights, pool shell":                      {true, false, "all that reading needs; nothing was asked for the knobs that can't be adjusted", ""},
-		"knob replicas, pool kserve":              {false, false, "can't be adjusted: this cluster has no kind InferenceService", ""},
-		"rights, people":                          {true, false, "approvals, pauses and reads with a Kubernetes token work", ""},
+		"rights, pool shell": {
+			true, false,
+			"all that reading needs; nothing was asked for the knobs that can't be adjusted", "",
+		},
+		"knob replicas, pool kserve": {false, false, "can't be adjusted: this cluster has no kind InferenceService", ""},
+		"rights, people":             {true, false, "approvals, pauses and reads with a Kubernetes token work", ""},
 	} {
 		f, ok := got[where]
 		more := strings.Join(f.More, "\n")
-		if !ok || f.Good != want.good || f.Caution != want.caution || !strings.Contains(f.Text, want.text) || !strings.Contains(more, want.more) {
+		if !ok || f.Good != want.good || f.Caution != want.caution || !strings.Contains(f.Text, want.text) ||
+			!strings.Contains(more, want.more) {
 			t.Errorf("%s: %+v, want %+v", where, f, want)
 		}
 	}
@@ -258,7 +296,8 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 			of := got["rights, pool plain"]
 			said := strings.Join(append(slices.Clone(of.More), got["rights, people"].More...), "\n")
 			for _, r := range rights {
-				if line := actions.RightText(r.ResourceAttributes) + ". Without it, " + r.Without; strings.Contains(said, line) == tt.has(r) {
+				if line := actions.RightText(r.ResourceAttributes) + ". Without it, " +
+					r.Without; strings.Contains(said, line) == tt.has(r) {
 					t.Errorf("it has it: %v. %s\n%s", tt.has(r), line, said)
 				}
 			}
@@ -269,11 +308,15 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 				return
 			}
 			for where, want := range map[string]string{
-				"knob replicas, pool plain":   "not checked by the API server\nrefused: the bot lacks permission to patch deployments.apps/scale",
-				"knob replicas, pool dry-run": "not checked by the API server\ncaution: the bot lacks permission to patch deployments.apps/scale",
+				"knob replicas, pool plain": "not checked by the API server\nrefused: the bot lacks permission to patch " +
+					"deployments.apps/scale",
+				"knob replicas, pool dry-run": "not checked by the API server\ncaution: the bot lacks permission to patch " +
+					"deployments.apps/scale",
 			} {
 				f := got[where]
-				if text := f.Text + "\n" + strings.Join(f.More, "\n"); !strings.Contains(strings.ReplaceAll(text, ownerLine(f), ""), want) || f.Good != f.Caution {
+				if text := f.Text + "\n" +
+					strings.Join(f.More, "\n"); !strings.Contains(strings.ReplaceAll(text, ownerLine(f), ""), want) ||
+					f.Good != f.Caution {
 					t.Errorf("%s: %+v, want %q", where, f, want)
 				}
 			}

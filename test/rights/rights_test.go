@@ -43,11 +43,17 @@ func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
 func pool() incident.Pool {
 	return incident.Pool{
 		Name: "llama-70b", Mode: incident.ModeApprove, Matchers: map[string]string{"model_name": "llama-70b"},
-		Workload:  incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b", Container: "vllm"},
+		Workload: incident.WorkloadRef{
+			APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: "llama-70b",
+			Container: "vllm",
+		},
 		HTTPRoute: incident.RouteRef{Namespace: "llm", Name: "llama-70b"},
 		Knobs: incident.Knobs{
 			Replicas: &incident.IntKnob{Min: 2, Max: 8}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 2048, Max: 16384},
-			Throttle: &incident.ThrottleKnob{Kind: "envoy-gateway", Namespace: "llm", Name: "llama-70b", Field: "maxParallelRequests", Min: 16, Max: 1024},
+			Throttle: &incident.ThrottleKnob{
+				Kind: "envoy-gateway", Namespace: "llm", Name: "llama-70b",
+				Field: "maxParallelRequests", Min: 16, Max: 1024,
+			},
 		},
 	}
 }
@@ -164,20 +170,25 @@ spec:
     subresources: {scale: {specReplicasPath: .spec.engines.number, statusReplicasPath: .status.number}}
 `
 
-// managedByFlux asks for a step on a kind whose definition alone says where it keeps its replicas. With the rights of the manifests, and those that the
-// platform's page adds, the bot knows that Flux leaves them alone.
+// managedByFlux asks for a step on a kind whose definition alone says where it keeps its replicas. With the rights of
+// the manifests, and those that the platform's page adds, the bot knows that Flux leaves them alone.
 func managedByFlux(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	t.Helper()
 	c.InstallCRDYAML(t, []byte(engineSets))
 	engines := schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "enginesets"}
-	_, err := c.Dynamic(t).Resource(engines).Namespace("llm").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.org/v1", "kind": "EngineSet",
-		"metadata": map[string]any{"name": "llama-70b", "labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}},
-		"spec":     map[string]any{"engines": map[string]any{"number": int64(2)}},
-	}}, metav1.CreateOptions{FieldManager: "somebody"})
+	_, err := c.Dynamic(t).Resource(engines).Namespace("llm").Create(t.Context(),
+		&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.org/v1", "kind": "EngineSet",
+			"metadata": map[string]any{
+				"name":   "llama-70b",
+				"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"},
+			},
+			"spec": map[string]any{"engines": map[string]any{"number": int64(2)}},
+		}}, metav1.CreateOptions{FieldManager: "somebody"})
 	must(t, err)
 	c.Grant(t, "system:serviceaccount:vllm-medic:vllm-medic", "llm", rbacv1.PolicyRule{
-		APIGroups: []string{engines.Group}, Resources: []string{"enginesets", "enginesets/scale"}, Verbs: []string{"get", "patch"},
+		APIGroups: []string{engines.Group}, Resources: []string{"enginesets", "enginesets/scale"},
+		Verbs: []string{"get", "patch"},
 	})
 	registry, err := actions.New(actions.Config{}, rc, slog.New(slog.DiscardHandler))
 	must(t, err)
@@ -199,12 +210,14 @@ func looks(ctx context.Context, rc *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	c, err := evidence.New(evidence.Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1"}}, k, slog.New(slog.DiscardHandler))
+	c, err := evidence.New(evidence.Config{Prometheus: prometheus.Config{URL: "http://127.0.0.1:1"}}, k,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	got := c.Collect(ctx, pool(), nil, evidence.CollectOptions{}).Cluster
-	if got.Error != "" || got.Unread != nil || got.Replicas == nil || len(got.Changes) != 3 || len(got.Crashes) != 1 || got.Crashes[0].Log == nil {
+	if got.Error != "" || got.Unread != nil || got.Replicas == nil || len(got.Changes) != 3 || len(got.Crashes) != 1 ||
+		got.Crashes[0].Log == nil {
 		return fmt.Errorf("the workload: %+v", got)
 	}
 	if got := k.Cluster(ctx, setRef(), time.Now()); got.Error != "" || got.Unread != nil || len(got.Changes) != 1 {
@@ -221,7 +234,8 @@ func setRef() incident.WorkloadRef {
 	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
 }
 
-// eachIsNeeded takes the rights to look at changes away one by one: what cannot be read is named with the right that is missing, and the rest is there.
+// eachIsNeeded takes the rights to look at changes away one by one: what cannot be read is named with the right that is
+// missing, and the rest is there.
 func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	roles := readRoles(t)
@@ -231,10 +245,22 @@ func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 		want      string
 		changes   int
 	}{
-		"logs":     {"llm", rule("", "pods/log", "get"), "the log of a crashed container: the right to get pods/log in namespace llm is missing: grant it to the bot", 4},
-		"sets":     {"llm", rule("apps", "replicasets", "list"), "recent rollouts: the right to list replicasets.apps in namespace llm is missing: grant it to the bot", 3},
-		"history":  {"llm", rule("apps", "controllerrevisions", "list"), "recent rollouts: the right to list controllerrevisions.apps in namespace llm is missing: grant it to the bot", 3},
-		"of nodes": {"default", rule("", "events", "list"), "events of the nodes: the right to list events in namespace default is missing: grant it to the bot", 3},
+		"logs": {
+			"llm", rule("", "pods/log", "get"),
+			"the log of a crashed container: the right to get pods/log in namespace llm is missing: grant it to the bot", 4,
+		},
+		"sets": {
+			"llm", rule("apps", "replicasets", "list"),
+			"recent rollouts: the right to list replicasets.apps in namespace llm is missing: grant it to the bot", 3,
+		},
+		"history": {
+			"llm", rule("apps", "controllerrevisions", "list"),
+			"recent rollouts: the right to list controllerrevisions.apps in namespace llm is missing: grant it to the bot", 3,
+		},
+		"of nodes": {
+			"default", rule("", "events", "list"),
+			"events of the nodes: the right to list events in namespace default is missing: grant it to the bot", 3,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +288,8 @@ func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 			kubetest.Eventually(t, "the evidence without "+name, func(ctx context.Context) error {
 				deployment, set := k.Cluster(ctx, pool().Workload, time.Now()), k.Cluster(ctx, setRef(), time.Now())
 				unread := slices.Concat(deployment.Unread, set.Unread)
-				if deployment.Error != "" || set.Error != "" || fmt.Sprint(unread) != "["+tt.want+"]" || len(deployment.Changes)+len(set.Changes) != tt.changes {
+				if deployment.Error != "" || set.Error != "" || fmt.Sprint(unread) != "["+tt.want+"]" ||
+					len(deployment.Changes)+len(set.Changes) != tt.changes {
 					return fmt.Errorf("unread %q\n%+v\n%+v", unread, deployment, set)
 				}
 				return nil
@@ -353,24 +380,34 @@ func makeWorkload(t *testing.T, c *kubetest.Cluster) {
 	labels := map[string]string{"app": "llama-70b"}
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm", Image: "vllm/vllm-openai:v0.20.0", Args: []string{"--max-num-batched-tokens=8192"}}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "vllm", Image: "vllm/vllm-openai:v0.20.0",
+			Args: []string{"--max-num-batched-tokens=8192"},
+		}}},
 	}
 	template.Spec.NodeName = "gpu-1"
 	two := int32(2)
 	k := c.Client(t)
 	d, err := k.AppsV1().Deployments("llm").Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "llama-70b"},
-		Spec:       appsv1.DeploymentSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: template,
+		},
 	}, metav1.CreateOptions{})
 	must(t, err)
 	rs, err := k.AppsV1().ReplicaSets("llm").Create(t.Context(), &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "llama-70b-7d4", Labels: labels, OwnerReferences: owned("Deployment", d.Name, d.UID), Annotations: map[string]string{"deployment.kubernetes.io/revision": "1"},
+			Name: "llama-70b-7d4", Labels: labels, OwnerReferences: owned("Deployment", d.Name, d.UID),
+			Annotations: map[string]string{"deployment.kubernetes.io/revision": "1"},
 		},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "llama-70b-1", Labels: labels, OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID)}, Spec: template.Spec}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "llama-70b-1", Labels: labels,
+		OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID),
+	}, Spec: template.Spec}
 	pod, err = k.CoreV1().Pods("llm").Create(t.Context(), pod, metav1.CreateOptions{})
 	must(t, err)
 	makeTrouble(t, c, pod)
@@ -386,14 +423,18 @@ func owned(kind, name string, uid types.UID) []metav1.OwnerReference {
 func makeTrouble(t *testing.T, c *kubetest.Cluster, pod *corev1.Pod) {
 	t.Helper()
 	k, now := c.Client(t), metav1.Now()
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "vllm", RestartCount: 1, LastTerminationState: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: now},
-	}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "vllm", RestartCount: 1,
+		LastTerminationState: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: now},
+		},
+	}}
 	_, err := k.CoreV1().Pods("llm").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
 	must(t, err)
 	c.StartKubelet(t, pod.Spec.NodeName).SetLog("llm", pod.Name, "vllm", true, "EngineDeadError\n")
 	_, err = k.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}, Type: corev1.EventTypeWarning, Reason: "Rebooted", LastTimestamp: now,
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}, Type: corev1.EventTypeWarning, Reason: "Rebooted",
+		LastTimestamp:  now,
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: pod.Spec.NodeName},
 	}, metav1.CreateOptions{})
 	must(t, err)
@@ -406,11 +447,17 @@ func makeSet(t *testing.T, c *kubetest.Cluster, template corev1.PodTemplateSpec)
 	template.Labels = map[string]string{"app": "set"}
 	set, err := k.AppsV1().StatefulSets("llm").Create(t.Context(), &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "set"},
-		Spec:       appsv1.StatefulSetSpec{Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: template.Labels},
+			Template: template,
+		},
 	}, metav1.CreateOptions{})
 	must(t, err)
 	_, err = k.AppsV1().ControllerRevisions("llm").Create(t.Context(), &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{Name: "set-1", Labels: template.Labels, OwnerReferences: owned("StatefulSet", set.Name, set.UID)}, Revision: 1,
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "set-1", Labels: template.Labels,
+			OwnerReferences: owned("StatefulSet", set.Name, set.UID),
+		}, Revision: 1,
 		Data: runtime.RawExtension{Raw: []byte(`{"spec":{"template":{}}}`)},
 	}, metav1.CreateOptions{})
 	must(t, err)

@@ -44,8 +44,9 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// routes lets the whole bot, with the manifests' rights, take one delivery in which some alerts lead to what it may not read: a namespace of others, and the
-// operators above its own Deployments. Each alert finds the pool that can be known; none hides another.
+// routes lets the whole bot, with the manifests' rights, take one delivery in which some alerts lead to what it may not
+// read: a namespace of others, and the operators above its own Deployments. Each alert finds the pool that can be
+// known; none hides another.
 func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	t.Helper()
 	c.InstallCRDYAML(t, []byte(runtimes))
@@ -54,15 +55,20 @@ func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	makeOwned(t, c, "served", "serving.kserve.io/v1beta1", "InferenceService") // there is no such kind here
 	b := startBot(t, rc)
 	b.deliver(t, "a", map[string]string{"namespace": "others", "pod": "somebody-1"})
-	b.deliver(t, "bb", map[string]string{"namespace": "others", "pod": "somebody-1"}, map[string]string{"namespace": "llm", "pod": "stacked-1"},
+	b.deliver(t, "bb", map[string]string{"namespace": "others", "pod": "somebody-1"},
+		map[string]string{"namespace": "llm", "pod": "stacked-1"},
 		map[string]string{"namespace": "llm", "pod": "served-1"}, map[string]string{"namespace": "llm", "pod": "llama-70b-1"})
 	for pool, said := range map[string]string{
-		"":          "The pool of vLLMHighTTFT could not be found: the right to get pods in namespace others is missing",
-		"stacked":   "However, the owners above Deployment llm/stacked are not known: the right to get vllmruntimes.production-stack.vllm.ai in namespace llm is missing",
-		"served":    "However, the owners above Deployment llm/served are not known: this cluster has no kind InferenceService in serving.kserve.io/v1beta1",
+		"": "The pool of vLLMHighTTFT could not be found: the right to get pods in namespace others is missing",
+		"stacked": "However, the owners above Deployment llm/stacked are not known: the right to get " +
+			"vllmruntimes.production-stack.vllm.ai in namespace llm is missing",
+		"served": "However, the owners above Deployment llm/served are not known: this cluster has no kind " +
+			"InferenceService in serving.kserve.io/v1beta1",
 		"llama-70b": "which belongs to ReplicaSet llama-70b-7d4, then Deployment llama-70b.",
 	} {
-		kubetest.Eventually(t, "the incident of pool "+pool, func(ctx context.Context) error { return b.told(ctx, pool, said) })
+		kubetest.Eventually(t, "the incident of pool "+pool, func(ctx context.Context) error {
+			return b.told(ctx, pool, said)
+		})
 	}
 }
 
@@ -71,9 +77,13 @@ func makeOwned(t *testing.T, c *kubetest.Cluster, name, apiVersion, kind string)
 	t.Helper()
 	labels, yes := map[string]string{"app": name}, true
 	template := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm", Image: "vllm/vllm-openai:v0.20.0"}}},
+		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm", Image: "vllm/vllm-openai:v0.20.0"}}},
 	}
-	above := []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID("11111111-1111-1111-1111-111111111111"), Controller: &yes}}
+	above := []metav1.OwnerReference{{
+		APIVersion: apiVersion, Kind: kind, Name: name,
+		UID: types.UID("11111111-1111-1111-1111-111111111111"), Controller: &yes,
+	}}
 	k := c.Client(t)
 	d, err := k.AppsV1().Deployments("llm").Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: above},
@@ -81,12 +91,18 @@ func makeOwned(t *testing.T, c *kubetest.Cluster, name, apiVersion, kind string)
 	}, metav1.CreateOptions{})
 	must(t, err)
 	rs, err := k.AppsV1().ReplicaSets("llm").Create(t.Context(), &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: name + "-7d4", Labels: labels, OwnerReferences: owned("Deployment", d.Name, d.UID)},
-		Spec:       appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name + "-7d4", Labels: labels,
+			OwnerReferences: owned("Deployment", d.Name, d.UID),
+		},
+		Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
 	}, metav1.CreateOptions{})
 	must(t, err)
 	_, err = k.CoreV1().Pods("llm").Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name + "-1", Labels: labels, OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID)}, Spec: template.Spec,
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name + "-1", Labels: labels,
+			OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID),
+		}, Spec: template.Spec,
 	}, metav1.CreateOptions{})
 	must(t, err)
 }
@@ -106,7 +122,9 @@ func startBot(t *testing.T, rc *rest.Config) bot {
 	}, kubeconfig))
 	var pools strings.Builder
 	for _, name := range []string{"llama-70b", "stacked", "served"} {
-		fmt.Fprintf(&pools, "  - {name: %s, match: {model_name: %s}, matchers: {model_name: %s}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: llm, name: %s, container: vllm}}\n", name, name, name, name)
+		fmt.Fprintf(&pools,
+			"  - {name: %s, match: {model_name: %s}, matchers: {model_name: %s}, workload: {apiVersion: apps/v1, kind: "+
+				"Deployment, namespace: llm, name: %s, container: vllm}}\n", name, name, name, name)
 	}
 	must(t, os.WriteFile(path, []byte(`
 listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}
@@ -141,9 +159,16 @@ func (b bot) deliver(t *testing.T, group string, labels ...map[string]string) {
 	var alerts []map[string]any
 	for n, l := range labels {
 		l["alertname"] = "vLLMHighTTFT"
-		alerts = append(alerts, map[string]any{"status": "firing", "fingerprint": fmt.Sprintf("%016x", len(group)*100+n), "startsAt": "2026-11-21T03:00:00Z", "labels": l})
+		alerts = append(alerts,
+			map[string]any{
+				"status": "firing", "fingerprint": fmt.Sprintf("%016x", len(group)*100+n),
+				"startsAt": "2026-11-21T03:00:00Z", "labels": l,
+			})
 	}
-	body, err := json.Marshal(map[string]any{"version": "4", "groupKey": group, "status": "firing", "receiver": "medic", "alerts": alerts})
+	body, err := json.Marshal(map[string]any{
+		"version": "4", "groupKey": group, "status": "firing", "receiver": "medic",
+		"alerts": alerts,
+	})
 	must(t, err)
 	if _, err := b.ask(t.Context(), http.MethodPost, "/api/v1/alertmanager", "HOOK", string(body)); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,9 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-var listening = regexp.MustCompile(`msg=listening listener=api address=(\S+)\n(?:.*\n)*?.*msg=listening listener=ops address=(\S+)`)
+var listening = regexp.MustCompile(
+	`msg=listening listener=api address=(\S+)\n(?:.*\n)*?.*msg=listening listener=ops address=(\S+)`,
+)
 
 // serve starts the bot and waits until it answers; API and OPS are then its addresses: serve [FLAGS].
 func serve(ts *testscript.TestScript, neg bool, args []string) {
@@ -53,7 +55,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: serve [FLAGS], while no bot runs; for one that refuses use ! exec vllm-medic serve")
 	}
 	p := &process{out: &output{}, exited: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.WithoutCancel(j.t.Context()), filepath.Join(bin, "vllm-medic"), append([]string{"serve", "--config", "medic.yaml"}, args...)...)
+	p.cmd = exec.CommandContext(context.WithoutCancel(j.t.Context()), filepath.Join(bin, "vllm-medic"),
+		append([]string{"serve", "--config", "medic.yaml"}, args...)...)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = ts.MkAbs("."), p.out, p.out
 	p.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
 	for _, name := range []string{"GORACE", "AM_TOKEN", "VIEWER_TOKEN", "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET"} {

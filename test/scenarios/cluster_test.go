@@ -46,7 +46,8 @@ func (j *journey) ready(ctx context.Context) error {
 	return nil
 }
 
-// token sets an environment variable to a Kubernetes token: token VARIABLE ACCOUNT [AUDIENCE]; without an audience one for the API server itself.
+// token sets an environment variable to a Kubernetes token: token VARIABLE ACCOUNT [AUDIENCE]; without an audience one
+// for the API server itself.
 func token(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: token VARIABLE ACCOUNT [AUDIENCE]")

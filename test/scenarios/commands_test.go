@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usage runs vllm-medic, which must exit with 2, print one line that has the pattern on standard error, and nothing else: usage PATTERN ARGS...
+// usage runs vllm-medic, which must exit with 2, print one line that has the pattern on standard error, and nothing
+// else: usage PATTERN ARGS...
 func usage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: usage PATTERN ARGS...")
@@ -22,8 +23,10 @@ func usage(ts *testscript.TestScript, neg bool, args []string) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		ts.Fatalf("vllm-medic %q ended with %v, want exit code 2", args[1:], err)
 	}
-	if out, text := ts.ReadFile("stdout"), ts.ReadFile("stderr"); out != "" || strings.Count(text, "\n") != 1 || !re.MatchString(text) {
-		ts.Fatalf("vllm-medic %q prints %q and on standard error %q, want one line there with %q", args[1:], out, text, args[0])
+	if out, text := ts.ReadFile("stdout"),
+		ts.ReadFile("stderr"); out != "" || strings.Count(text, "\n") != 1 || !re.MatchString(text) {
+		ts.Fatalf("vllm-medic %q prints %q and on standard error %q, want one line there with %q", args[1:], out, text,
+			args[0])
 	}
 }
 

@@ -13,8 +13,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// request asks the bot, with headers, and returns the status and the body. What is not of the API is on the listener for probes.
-func request(ts *testscript.TestScript, method, path string, body []byte, headers map[string]string) (int, []byte, error) {
+// request asks the bot, with headers, and returns the status and the body. What is not of the API is on the listener
+// for probes.
+func request(ts *testscript.TestScript, method, path string, body []byte, headers map[string]string) (int, []byte,
+	error,
+) {
 	base := ts.Getenv("API")
 	if slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path) {
 		base = ts.Getenv("OPS")
@@ -37,7 +40,8 @@ func request(ts *testscript.TestScript, method, path string, body []byte, header
 	return resp.StatusCode, raw, err
 }
 
-// post sends a file as Alertmanager does and checks the status: post STATUS FILE [Header=VALUE]... [method=GET]. "-" as the file sends 11 MiB.
+// post sends a file as Alertmanager does and checks the status: post STATUS FILE [Header=VALUE]... [method=GET]. "-" as
+// the file sends 11 MiB.
 func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: post STATUS FILE [Header=VALUE]...")
@@ -66,7 +70,8 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 
 // look reads the API with the viewer token. JSON comes indented.
 func look(ts *testscript.TestScript, path string) (int, string) {
-	code, raw, err := request(ts, http.MethodGet, path, nil, map[string]string{"Authorization": "Bearer " + ts.Getenv("VIEWER_TOKEN")})
+	code, raw, err := request(ts, http.MethodGet, path, nil,
+		map[string]string{"Authorization": "Bearer " + ts.Getenv("VIEWER_TOKEN")})
 	ts.Check(err)
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

@@ -23,7 +23,8 @@ const speed = 30
 // journey asks once, and must find data on a busy machine, too.
 const scrape = 3 * time.Second
 
-// metrics is one Prometheus with two models: llama-70b, which has more requests than it can serve, and mixtral, which is well.
+// metrics is one Prometheus with two models: llama-70b, which has more requests than it can serve, and mixtral, which
+// is well.
 type metrics struct {
 	t       *testing.T
 	once    sync.Once
@@ -43,22 +44,28 @@ func (m *metrics) address() string {
 		for model, scenario := range map[string]string{"llama-70b": "high-ttft", "mixtral": "healthy"} {
 			file := filepath.Join(dir, model+".json")
 			m.targets = append(m.targets, file)
-			fakevllm.Start(m.t, fakevllm.Options{Model: model, Namespace: "llm", Scenario: scenario, Replicas: 2, Speed: speed, TargetsFile: file})
+			fakevllm.Start(m.t,
+				fakevllm.Options{Model: model, Namespace: "llm", Scenario: scenario, Replicas: 2, Speed: speed, TargetsFile: file})
 		}
 		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets, ScrapeInterval: scrape})
 		p.WaitFor(m.t, `sum(rate(vllm:time_to_first_token_seconds_count{model_name="mixtral"}[10s])) > 0`)
-		p.WaitFor(m.t, `histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama-70b"}[10s]))) > 5`)
+		p.WaitFor(m.t,
+			`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama-70b"}[10s]))) > 5`)
 		m.url = p.URL
 	})
 	return m.url
 }
 
-// ruled is a second Prometheus over the same models that has loaded alert rules: those of two widely read guides, and ours.
+// ruled is a second Prometheus over the same models that has loaded alert rules: those of two widely read guides, and
+// ours.
 func (m *metrics) ruled() string {
 	m.address()
 	m.ruledOnce.Do(func() {
 		var rules []string
-		for _, path := range []string{"../../internal/evidence/testdata/guide-rules.yaml", "../../deploy/prometheus/rules/vllm-alerts.yaml"} {
+		for _, path := range []string{
+			"../../internal/evidence/testdata/guide-rules.yaml",
+			"../../deploy/prometheus/rules/vllm-alerts.yaml",
+		} {
 			b, err := os.ReadFile(filepath.FromSlash(path))
 			if err != nil {
 				m.t.Fatal(err)

@@ -48,7 +48,8 @@ func setup(env *testscript.Env, m *metrics) error {
 	env.Values[journeyKey{}] = j
 	env.Defer(func() { j.end() })
 	env.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	// A program with the race detector sleeps a second before it ends, to let races show; the journeys run it two hundred times.
+	// A program with the race detector sleeps a second before it ends, to let races show; the journeys run it two hundred
+	// times.
 	env.Setenv("GORACE", "atexit_sleep_ms=10")
 	env.Setenv("AM_TOKEN", secret)
 	env.Setenv("VIEWER_TOKEN", secret+"-viewer")
@@ -86,8 +87,9 @@ func setup(env *testscript.Env, m *metrics) error {
 	})
 }
 
-// provide puts the files that most journeys need into the folder: the webhook's token, an alert, and medic.yaml. A journey brings its own file of the
-// same name, or a medic.yaml with nothing but "# shared: NAME", which becomes testdata/shared/NAME.
+// provide puts the files that most journeys need into the folder: the webhook's token, an alert, and medic.yaml. A
+// journey brings its own file of the same name, or a medic.yaml with nothing but "# shared: NAME", which becomes
+// testdata/shared/NAME.
 func provide(dir string) error {
 	config := "medic.yaml"
 	if own, err := os.ReadFile(filepath.Join(dir, config)); err == nil {
@@ -133,7 +135,10 @@ func (j *journey) cluster(env *testscript.Env) string {
 	if err := os.Symlink(c.Kubeconfig(j.t, kubetest.Admin), filepath.Join(env.WorkDir, "kubeconfig")); err != nil {
 		j.t.Fatal(err)
 	}
-	j.watch = c.Dynamic(j.t).Resource(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}).Namespace(j.ns)
+	j.watch = c.Dynamic(j.t).Resource(schema.GroupVersionResource{
+		Group: "apps", Version: "v1",
+		Resource: "deployments",
+	}).Namespace(j.ns)
 	if _, err := j.watch.Create(j.t.Context(), deployment(), metav1.CreateOptions{}); err != nil {
 		j.t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func File(t testing.TB, name string) string {
 	return path
 }
 
-// Path is File for a program that is not a test. It builds nothing: building takes minutes, and a test has a time limit.
+// Path is File for a program that is not a test. It builds nothing: building takes minutes, and a test has a time
+// limit.
 func Path(name string) (string, error) {
 	folder, err := folder()
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package voice holds what nothing that a person reads may say, and finds it. The texts of Slack, the pages, the terminal and the
-// documents are held against one list, so that a word which has gone from one of them does not stay in another.
+// Package voice holds what nothing that a person reads may say, and finds it. The texts of Slack, the pages, the
+// terminal and the documents are held against one list, so that a word which has gone from one of them does not stay in
+// another.
 package voice
 
 import (
@@ -62,27 +63,36 @@ var idioms = []rule{
 	idiom(`gone on there`, `"moved to"`),
 	idiom(`through the same door`, `"the same channel"`),
 	idiom(`takes? nobody's word`, `"refuses"`),
-	{regexp.MustCompile(`(?:^|[^\w/&'’.-])I(?: [a-z]|['’](?:m|ll|ve|d)\b)`), `name the bot, or leave the subject out: "Monitoring."`},
+	{
+		regexp.MustCompile(`(?:^|[^\w/&'’.-])I(?: [a-z]|['’](?:m|ll|ve|d)\b)`),
+		`name the bot, or leave the subject out: "Monitoring."`,
+	},
 }
 
 // figures are notations that are for machines.
 var figures = []rule{
-	{regexp.MustCompile(`\b\d+h(?:\d+m)?(?:\d+(?:\.\d+)?s)\b|\b\d+m\d+(?:\.\d+)?s\b`), `write the duration as people do: "10 min"`},
+	{
+		regexp.MustCompile(`\b\d+h(?:\d+m)?(?:\d+(?:\.\d+)?s)\b|\b\d+m\d+(?:\.\d+)?s\b`),
+		`write the duration as people do: "10 min"`,
+	},
 	{regexp.MustCompile(`[^./\s]\.\.(?:$|[^./\w{])`), "end the sentence once"},
 }
 
 // inside are a playbook's expressions and the names by which the code knows steps and diagnoses.
 var inside = []rule{
 	{regexp.MustCompile(`\bp\d+-s\d+\b`), "call the step by its title"},
-	{regexp.MustCompile(`\bsignals(?:\.\w+|\[)|&&|\|\||\w\)? (?:==|!=|>=|<=) \S`), "say what the rule means, not its source"},
+	{
+		regexp.MustCompile(`\bsignals(?:\.\w+|\[)|&&|\|\||\w\)? (?:==|!=|>=|<=) \S`),
+		"say what the rule means, not its source",
+	},
 	{regexp.MustCompile(`(?i)\b(?:higher|lower)_is_worse\b|\bno_data\b|\bat_(?:least|most)\b`), "use words"},
 }
 
 // Prose finds what no text for people may say, documents included.
 func Prose(text string) []Finding { return find(text, idioms, figures) }
 
-// Message finds what no message may say: beside what Prose finds, the source of a rule, and names that only the code knows. internal
-// are more of these names: of diagnoses and signals, as playbooks call them.
+// Message finds what no message may say: beside what Prose finds, the source of a rule, and names that only the code
+// knows. internal are more of these names: of diagnoses and signals, as playbooks call them.
 func Message(text string, internal ...string) []Finding {
 	found := find(text, idioms, figures, inside)
 	for _, name := range internal {

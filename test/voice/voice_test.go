@@ -5,10 +5,14 @@ import "testing"
 func TestTheOldVoiceIsFound(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"2 mistakes in medic.yaml", "medic.yaml is sound.", "Beware: x", "A stop-gap stands.", "no answer means no", "and that means no.",
-		"Restart it (for a person)", "👀 I watch and ask nothing for now.", "*Looking.* I read the metrics", "I'm away", "A person must look.",
-		"no change in the last 10m0s", "waited 1h2m3s", "1.5 s, not 2m0.5s", "It failed..", `said "no".. then`, "At the last look: 2 of 3 ready.",
-		"nothing can be turned", "as the rule demands: x", "What holds: the way back", "found to belong to the pool x, and gone on there",
+		"2 mistakes in medic.yaml", "medic.yaml is sound.", "Beware: x", "A stop-gap stands.", "no answer means no",
+		"and that means no.",
+		"Restart it (for a person)", "👀 I watch and ask nothing for now.", "*Looking.* I read the metrics", "I'm away",
+		"A person must look.",
+		"no change in the last 10m0s", "waited 1h2m3s", "1.5 s, not 2m0.5s", "It failed..", `said "no".. then`,
+		"At the last look: 2 of 3 ready.",
+		"nothing can be turned", "as the rule demands: x", "What holds: the way back",
+		"found to belong to the pool x, and gone on there",
 	} {
 		if len(Prose(text)) == 0 {
 			t.Errorf("%q passes", text)
@@ -19,15 +23,18 @@ func TestTheOldVoiceIsFound(t *testing.T) {
 func TestTheVoiceOfTheFieldPasses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"Monitoring. No action needed.", "Approve by 03:40. If no one responds, nothing changes.", "no change in the last 10 min",
-		"Live. Metrics catching up; first check at 03:22.", "TTFT p95 7.8 s (target ≤ 300 ms)", "capped at 128 (max 50% per step)",
+		"Monitoring. No action needed.", "Approve by 03:40. If no one responds, nothing changes.",
+		"no change in the last 10 min",
+		"Live. Metrics catching up; first check at 03:22.", "TTFT p95 7.8 s (target ≤ 300 ms)",
+		"capped at 128 (max 50% per step)",
 	} {
 		for _, f := range Message(text) {
 			t.Errorf("%q: %s", text, f)
 		}
 	}
 	for _, text := range []string{
-		"no change in the last 10 min", "The reader understands", "see ../docs and ../../x", "and so on...", "[0..3]", "Part I",
+		"no change in the last 10 min", "The reader understands", "see ../docs and ../../x", "and so on...", "[0..3]",
+		"Part I",
 		"vllm:num_requests_waiting", "I/O error", "for: 5m", "--for 1h30m", "./...", "git log a..b", "AI, UI and ID",
 	} {
 		for _, f := range Prose(text) {

@@ -24,7 +24,8 @@ type Proxy struct {
 // passage is one connection; forgotten says that nothing of it gets through any more.
 type passage struct{ forgotten chan struct{} }
 
-// Through returns a proxy in front of the server of a postgres:// URL, and the URL that leads through it. It ends with the test.
+// Through returns a proxy in front of the server of a postgres:// URL, and the URL that leads through it. It ends with
+// the test.
 func Through(t testing.TB, rawURL string) (*Proxy, string) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -59,7 +60,8 @@ func Through(t testing.TB, rawURL string) (*Proxy, string) {
 	return p, u.String()
 }
 
-// Hang lets nothing through any more. Connections stay open and new ones are taken, as behind a firewall that drops what it gets.
+// Hang lets nothing through any more. Connections stay open and new ones are taken, as behind a firewall that drops
+// what it gets.
 func (p *Proxy) Hang() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +75,8 @@ func (p *Proxy) Resume() {
 	close(p.open)
 }
 
-// Forget lets nothing through any more on the connections that are open now; new ones work. It returns how many that were.
+// Forget lets nothing through any more on the connections that are open now; new ones work. It returns how many that
+// were.
 func (p *Proxy) Forget() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,11 +26,13 @@ type Engine struct {
 	URL func(t testing.TB) string
 }
 
-// Engines lists SQLite first, then PostgreSQL, if the run is not told to do without: see postgres.Wanted. A package that
-// opens stores on PostgreSQL has a TestMain that calls postgres.Main.
+// Engines lists SQLite first, then PostgreSQL, if the run is not told to do without: see postgres.Wanted. A package
+// that opens stores on PostgreSQL has a TestMain that calls postgres.Main.
 func Engines(t testing.TB) []Engine {
 	t.Helper()
-	out := []Engine{{Name: "sqlite", URL: func(t testing.TB) string { return "sqlite://" + filepath.Join(t.TempDir(), "medic.db") }}}
+	out := []Engine{{Name: "sqlite", URL: func(t testing.TB) string {
+		return "sqlite://" + filepath.Join(t.TempDir(), "medic.db")
+	}}}
 	if !postgres.Wanted() {
 		t.Log("this run does without PostgreSQL")
 		return out
@@ -41,10 +43,14 @@ func Engines(t testing.TB) []Engine {
 	}})
 }
 
-// Open opens a store on the URL with a channel for every pool, and closes it after the test. change may change the options before.
+// Open opens a store on the URL with a channel for every pool, and closes it after the test. change may change the
+// options before.
 func Open(t testing.TB, rawURL string, change ...func(*store.Options)) *store.Store {
 	t.Helper()
-	opts := store.Options{ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler), MaxDeliveryAttempts: 3}
+	opts := store.Options{
+		ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler),
+		MaxDeliveryAttempts: 3,
+	}
 	for _, fn := range change {
 		fn(&opts)
 	}
@@ -75,7 +81,8 @@ func database(t testing.TB, server string) string {
 	return made
 }
 
-// create makes a database whose name nobody else has or had. It needs nothing on the server, and leaves nothing there when it is dropped.
+// create makes a database whose name nobody else has or had. It needs nothing on the server, and leaves nothing there
+// when it is dropped.
 func create(ctx context.Context, server string) (made string, drop func(context.Context) error, err error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -87,7 +94,11 @@ func create(ctx context.Context, server string) (made string, drop func(context.
 		return "", nil, err
 	}
 	u.Path = "/" + name
-	return u.String(), func(ctx context.Context) error { return do(ctx, server, "DROP DATABASE "+name+" WITH (FORCE)") }, nil
+	return u.String(), func(ctx context.Context) error {
+		return do(
+			ctx, server, "DROP DATABASE "+name+" WITH (FORCE)",
+		)
+	}, nil
 }
 
 // do runs one statement on a connection of its own.

@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
 
-// On a server on which nothing ever ran, many tests ask for a database in the same instant, and each gets one of its own.
+// On a server on which nothing ever ran, many tests ask for a database in the same instant, and each gets one of its
+// own.
 func TestManyDatabasesAtOnceOnAServerThatHasNeverBeenUsed(t *testing.T) {
 	t.Parallel()
 	if !postgres.Wanted() {
@@ -53,7 +54,8 @@ func TestManyDatabasesAtOnceOnAServerThatHasNeverBeenUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left int
-	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`).Scan(&left); err != nil || left != 0 {
+	if err := conn.QueryRow(t.Context(),
+		`SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d objects are left in the server's own database: %v", left, err)
 	}
 	if err := conn.Close(t.Context()); err != nil {

@@ -84,7 +84,9 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	}
 }
 
-func replay(ctx context.Context, incidents []diagnosis.Incident, workers int, folder string, full bool, out, progress io.Writer) (diagnosis.Score, error) {
+func replay(ctx context.Context, incidents []diagnosis.Incident, workers int, folder string, full bool, out,
+	progress io.Writer,
+) (diagnosis.Score, error) {
 	r, err := diagnosis.NewReplayer()
 	if err != nil {
 		return nil, err
@@ -98,7 +100,8 @@ func replay(ctx context.Context, incidents []diagnosis.Incident, workers int, fo
 			wrong++
 		}
 		if tty {
-			say(progress, "\r\x1b[K%d of %d, %d wrong, %s  %s", n, len(incidents), wrong, time.Since(began).Round(time.Second), res.Incident.Name)
+			say(progress, "\r\x1b[K%d of %d, %d wrong, %s  %s", n, len(incidents), wrong, time.Since(began).Round(time.Second),
+				res.Incident.Name)
 		}
 	})
 	if tty {

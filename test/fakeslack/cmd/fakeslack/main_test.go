@@ -80,7 +80,8 @@ func TestProgramRefusesBadArguments(t *testing.T) {
 			}
 		})
 	}
-	if err := run(t.Context(), []string{"--help"}, environment(nil), io.Discard, io.Discard); !errors.Is(err, flag.ErrHelp) {
+	if err := run(t.Context(), []string{"--help"}, environment(nil), io.Discard, io.Discard); !errors.Is(err,
+		flag.ErrHelp) {
 		t.Errorf("--help = %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Command fakevllm serves a simulated fleet of vLLM engines: the metrics of each replica, the gateway's metrics, and JSON under /_fake/ to look
-// at it and to change it while it runs. The first line it prints is its address.
+// Command fakevllm serves a simulated fleet of vLLM engines: the metrics of each replica, the gateway's metrics, and
+// JSON under /_fake/ to look at it and to change it while it runs. The first line it prints is its address.
 package main
 
 import (

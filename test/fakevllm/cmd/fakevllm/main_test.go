@@ -21,7 +21,11 @@ func TestItPrintsItsAddressThenTheScrapeConfigurationAndServes(t *testing.T) {
 	ended := make(chan error, 1)
 	targets := filepath.Join(t.TempDir(), "targets.json")
 	go func() {
-		err := run(ctx, []string{"--scenario", "high-ttft", "--replicas", "3", "--speed", "60", "--print-scrape-config", "--targets-file", targets}, writer, io.Discard)
+		err := run(ctx,
+			[]string{
+				"--scenario", "high-ttft", "--replicas", "3", "--speed", "60", "--print-scrape-config", "--targets-file",
+				targets,
+			}, writer, io.Discard)
 		ended <- errors.Join(err, writer.Close())
 	}()
 	lines := bufio.NewReader(reader)
@@ -75,7 +79,8 @@ func checkScrapeConfig(t *testing.T, config []byte, address string) {
 		t.Fatalf("want one job with three targets:\n%s", config)
 	}
 	first := got.ScrapeConfigs[0].StaticConfigs[0]
-	if first.Targets[0] != address || first.Labels["pod"] != "llama-70b-0" || first.Labels["namespace"] != "llm" || first.Labels["instance"] == "" {
+	if first.Targets[0] != address || first.Labels["pod"] != "llama-70b-0" || first.Labels["namespace"] != "llm" ||
+		first.Labels["instance"] == "" {
 		t.Errorf("first target: %+v", first)
 	}
 }
