@@ -23,9 +23,9 @@ type story struct {
 
 func stories() []story {
 	return []story{
-		{"healed", (*run).healed, "the mitigation is no longer needed", func(string) bool { return true }, 100},
+		{"healed", (*run).healed, "(healthy for ", func(string) bool { return true }, 100},
 		// Up to the click on Undo it is the other story.
-		{"taken back", (*run).takenBack, "asked for by slack:" + alice, undoing, 24},
+		{"taken back", (*run).takenBack, "requested by slack:" + alice, undoing, 24},
 	}
 }
 

@@ -45,7 +45,7 @@ func TestASpikeOfAbortsIsHealedInTwoSteps(t *testing.T) {
 	w.message("vLLMHighAbortRate", "2 → 3")
 	w.click("U0ALICE", "Scale")
 	w.says("Improved: ")
-	w.message("Clients give up", "184 → 129")
+	w.message("Clients time out", "184 → 129")
 	w.click("U0ALICE", "Throttle")
 	w.says("Fixed: ")
 	w.scenario("healthy") // the rush is over
@@ -85,7 +85,7 @@ func TestAFireThatComesBackOpensTheSameMessage(t *testing.T) {
 	w.scenario("healthy")
 	w.says("Closed: ")
 	w.scenario("high-ttft")
-	w.says("opened again")
+	w.says("Firing again, reopened")
 	w.message("2 → 3", "Approve or deny")
 	w.click("U0ALICE", "Scale")
 	w.says("Fixed: ")

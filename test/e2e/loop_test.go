@@ -21,7 +21,7 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 	w.scenario("high-ttft")
 	w.message("vLLMHighTTFT", "2 → 3")
 	if answers := w.click("U0BOB", "Scale"); w.replicas() != 2 ||
-		!strings.Contains(answers[0].Text, "not among the people") {
+		!strings.Contains(answers[0].Text, "not an approver of this step") {
 		t.Errorf("somebody who is not on the list was obeyed, or not told why: %s", answers[0].Text)
 	}
 	w.click("U0ALICE", "Scale")
@@ -50,7 +50,7 @@ func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 		t.Errorf("the policy lets %d requests in, want 112", got)
 	}
 	w.scenario("healthy")
-	w.says("the mitigation is no longer needed")
+	w.says("(healthy for ")
 	w.says("Rolled back: ")
 	if got := w.limit(); got != 160 {
 		t.Errorf("after the undo the policy lets %d requests in, want 160", got)
@@ -66,7 +66,7 @@ func TestADenialLeavesEverythingAsItIs(t *testing.T) {
 	w.click("U0ALICE", "Deny")
 	w.message("denied by") // the message shows the first one before the second is clicked
 	w.click("U0ALICE", "Deny")
-	w.says("nothing more is asked until it is healthy or the diagnosis changes")
+	w.says("No further proposals until it recovers or the diagnosis changes")
 	w.scenario("healthy")
 	w.says("Closed: ")
 	if r, l := w.replicas(), w.limit(); r != 2 || l != 184 {

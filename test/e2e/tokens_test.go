@@ -42,7 +42,7 @@ func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	before := w.podNames()
 	w.upFor(time.Hour)
 	w.begin(longPrompts(t))
-	m := w.message("vLLMHighTTFT", "prompts take long to read", "from vLLM's default of 1024 to 2048")
+	m := w.message("vLLMHighTTFT", "prefill takes long", "from vLLM's default of 1024 to 2048")
 	b := w.button("Set batched tokens not set → 2048")
 	if b.Confirm == nil || !strings.Contains(b.Confirm.Text, "replaces the pods") {
 		t.Fatalf("the button asks nothing: %+v", b)
