@@ -14,7 +14,7 @@ import (
 const chunkedSetting = "knobs.max_num_batched_tokens.chunked_prefill"
 
 // tokensDefault is the setting that says what vLLM uses where the flag is not given.
-const tokensDefault = "knobs.max_num_batched_tokens.default"
+const tokensDefault = "knobs.max_num_batched_tokens.default" //nolint:gosec // tokens of text
 
 // defaultSeqs is the highest default of max_num_seqs in any version and on any GPU
 // (docs/actions/max-num-batched-tokens.md lists them).

@@ -198,7 +198,7 @@ func (m *ownerMinimum) Rollout(ctx context.Context, op incident.Op, want inciden
 		return live.RolloutRunning("%s wants %d of at least %d replicas so far.%s", m.ownerName(), m.replicas, n,
 			m.troubleText()), nil
 	}
-	return m.workload.rollout(ctx, m.c, m.replicas)
+	return m.rollout(ctx, m.c, m.replicas)
 }
 
 // troubleText is what the autoscaler says when it cannot scale (autoscaling/v2 condition AbleToScale, KEDA's

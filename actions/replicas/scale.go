@@ -148,5 +148,5 @@ func (s *plainScale) Rollout(ctx context.Context, _ incident.Op, want incident.V
 	if err != nil {
 		return incident.Rollout{}, err
 	}
-	return s.workload.rollout(ctx, s.c, n)
+	return s.rollout(ctx, s.c, n)
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// errorList is everything that is wrong with a configuration and its playbooks, one line each.
-type errorList []string
+// configErrors is everything that is wrong with a configuration and its playbooks, one line each.
+type configErrors []string
 
 // Error has one error per line.
-func (m errorList) Error() string { return strings.Join(m, "\n") }
+func (m configErrors) Error() string { return strings.Join(m, "\n") }
 
 // add adds what was found in files.
-func (m *errorList) add(found strictyaml.Problems) {
+func (m *configErrors) add(found strictyaml.Problems) {
 	for _, p := range found {
 		*m = append(*m, p.String())
 	}
@@ -51,7 +51,7 @@ func check(t terminal) *cobra.Command {
 
 func checkFile(ctx context.Context, t terminal, path string, opts config.Options, live bool) error {
 	l, err := load(path, opts, t)
-	var bad errorList
+	var bad configErrors
 	switch {
 	case errors.As(err, &bad):
 		say(t.out, "%s\n\n%s in %s; `serve` will not start.\n", bad, count(len(bad), "error"), path)
@@ -254,7 +254,7 @@ func routeText(r incident.RouteRef) string {
 	return "; HTTPRoute " + r.String()
 }
 
-// count is "1 mistake" or "3 errorList".
+// count is "1 mistake" or "3 configErrors".
 func count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

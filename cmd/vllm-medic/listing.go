@@ -47,15 +47,15 @@ func (s sourceFlags) open(cmd *cobra.Command, t terminal) (source, error) {
 	}
 	raw, err := config.StoreURL(*s.config, config.Options{Getenv: t.getenv})
 	if err != nil {
-		return nil, asMistakes(err)
+		return nil, asConfigErrors(err)
 	}
 	return store.OpenReadOnly(cmd.Context(), raw)
 }
 
-// asMistakes lets a configuration's errorList be printed one a line.
-func asMistakes(err error) error {
+// asConfigErrors lets the errors of a configuration be printed one a line.
+func asConfigErrors(err error) error {
 	if bad, ok := errors.AsType[strictyaml.Problems](err); ok {
-		var found errorList
+		var found configErrors
 		found.add(bad)
 		return found
 	}

@@ -26,7 +26,7 @@ func (l loaded) options(t terminal) app.Options {
 	}
 }
 
-// load reads the configuration and the playbooks that it names. Mistakes in both come together, as errorList.
+// load reads the configuration and the playbooks that it names. Errors in both come together, as configErrors.
 func load(path string, opts config.Options, t terminal) (loaded, error) {
 	if path == "" {
 		return loaded{}, usageError{"--config FILE is required, or set VLLM_MEDIC_CONFIG"}
@@ -41,7 +41,7 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 	}
 	opts.Getenv, opts.Profiles, opts.Kubeconfig = t.getenv, builtin, app.CheckKubeconfig
 	l := loaded{builtin: len(builtin.Playbooks())}
-	var found errorList
+	var found configErrors
 	if l.Config, err = config.Load(path, opts); err != nil {
 		bad, ok := errors.AsType[strictyaml.Problems](err)
 		if !ok {

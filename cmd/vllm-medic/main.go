@@ -64,7 +64,7 @@ func report(err error, t terminal) int {
 		return exitUsage
 	case errors.Is(err, errFound):
 		return exitFail
-	case errors.As(err, new(errorList)):
+	case errors.As(err, new(configErrors)):
 		say(t.err, "%v\n", err)
 		return exitFail
 	default:

@@ -85,7 +85,7 @@ func test(t terminal) *cobra.Command {
 	return cmd
 }
 
-// runTests reads and runs every file; one with errorList does not stop the others.
+// runTests reads and runs every file; one with errors does not stop the others.
 func runTests(ctx context.Context, paths []string, only *regexp.Regexp) ([]playbooktest.FileResult, error) {
 	builtin, err := catalog.Files()
 	if err != nil {

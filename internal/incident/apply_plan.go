@@ -278,7 +278,7 @@ func (a *applier) aborted(e Aborted) error {
 				"has finished; " +
 				"if it hasn't by " + until.UTC().Format("15:04:05 UTC") + ", abort again."}
 		}
-		a.endActive(e)
+		a.endActive()
 	}
 	a.supersede("aborted")
 	aborted := Note{Kind: NoteAborted, By: e.By, Why: e.Reason}
@@ -290,7 +290,7 @@ func (a *applier) aborted(e Aborted) error {
 }
 
 // endActive gives the step that was being run the state that is true when nobody looks after it any more.
-func (a *applier) endActive(e Aborted) {
+func (a *applier) endActive() {
 	id := a.inc.Active.Step
 	_, err := a.edit(id, func(s *Step) {
 		const unknown = "unknown whether the last write took effect; check the object"

@@ -21,7 +21,7 @@ func words(n incident.Note) string {
 
 // ofIncident has what is said of alerts and of an incident as a whole.
 func ofIncident(n incident.Note) string {
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteStarted:
 		return "Investigation started."
 	case incident.NoteAcked:
@@ -128,7 +128,7 @@ func workFailed(n incident.Note) string {
 
 // ofPlan has what is said of a diagnosis and a plan.
 func ofPlan(n incident.Note) string {
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteText:
 		return n.Why
 	case incident.NoteHealthyAgain:
@@ -158,7 +158,7 @@ func ofPlan(n incident.Note) string {
 
 // ofDecision has what is said of approvals and denials.
 func ofDecision(n incident.Note) string {
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteApprovalVoid:
 		return "The approval by " + markBy + " no longer counts: the approvers of this step changed."
 	case incident.NoteApprovalsLowered:
@@ -185,7 +185,7 @@ func ofDecision(n incident.Note) string {
 
 // ofStep has what is said of a step up to its write.
 func ofStep(n incident.Note) string {
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteNotDone:
 		return "Not applied: " + clause(n.Why) + ". Nothing was written."
 	case incident.NoteClaimed:
@@ -211,7 +211,7 @@ func ofStep(n incident.Note) string {
 
 // ofEffect has what is said of a step after its write.
 func ofEffect(n incident.Note) string {
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteRolledOut:
 		text := "Live." + more(n.Why)
 		if n.StepKind.RollsOut() {
@@ -246,13 +246,13 @@ func ofEffect(n incident.Note) string {
 
 // ofUndo has what is said of an undo.
 func ofUndo(n incident.Note) string {
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteUndoing:
-		why := ""
+		var why strings.Builder
 		for _, s := range undoReason(n) {
-			why += cmp.Or(s.Text, markBy)
+			why.WriteString(cmp.Or(s.Text, markBy))
 		}
-		return fmt.Sprintf("Rolling back: %s to %s (%s).", n.Step, value(n.Value), why)
+		return fmt.Sprintf("Rolling back: %s to %s (%s).", n.Step, value(n.Value), why.String())
 	case incident.NoteRestored:
 		return fmt.Sprintf("Restored %s to %s. %s%s", n.Target, value(n.Value), waiting(n.StepKind), more(n.Why))
 	case incident.NoteUndone:
@@ -280,7 +280,7 @@ func ofUndo(n incident.Note) string {
 
 // ofObstacle has what keeps the bot from going on for the moment.
 func ofObstacle(n incident.Note) string {
-	switch n.Kind {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteMitigationHeld:
 		return n.Step + " stays in place for now: " + clause(n.Why) + "."
 	case incident.NoteUndoOnHold:

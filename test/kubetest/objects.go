@@ -38,7 +38,7 @@ func (c *Cluster) removeAutoscalers(t testing.TB, namespace string) {
 	if !c.opts.Controllers {
 		return // nobody looks at them
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), process.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), process.Patience)
 	defer cancel()
 	all := c.Client(t).AutoscalingV2().HorizontalPodAutoscalers(namespace)
 	if err := all.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
