@@ -86,9 +86,13 @@ func (o Options) withDefaults() Options {
 		o.Scopes = DefaultScopes()
 	}
 	if o.HTTPClient == nil {
-		o.HTTPClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}}
+		o.HTTPClient = &http.Client{
+			// One of its own: a test server that closes ends what is idle, or just begins, on the default one.
+			Transport: &http.Transport{DisableKeepAlives: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error {
+				return http.ErrUseLastResponse
+			},
+		}
 	}
 	return o
 }
