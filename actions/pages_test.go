@@ -15,7 +15,7 @@ import (
 func TestEachKnobHasItsPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	want := []string{"What it changes", "Cost and speed", "When it is refused", "How it is undone", "Rights it needs"}
+	want := []string{"What it changes", "Cost and speed", "When it is blocked", "How it is undone", "Permissions"}
 	for _, kind := range incident.StepKinds() {
 		if kind == incident.StepManual {
 			continue
@@ -41,7 +41,7 @@ func TestEachKnobHasItsPage(t *testing.T) {
 		if err != nil || len(rules) != 1 {
 			t.Fatalf("%+v, %v", rules, err)
 		}
-		_, table, _ := strings.Cut(string(page), "## Rights it needs")
+		_, table, _ := strings.Cut(string(page), "## Permissions")
 		for _, r := range rules[0].Rules {
 			if !told(table, r.Resources[0], strings.Join(r.Verbs, ", ")) {
 				t.Errorf("%s lacks %s: %s", name, r.Resources[0], strings.Join(r.Verbs, ", "))
