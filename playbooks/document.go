@@ -28,22 +28,22 @@ func (d document) isPlaybook() bool {
 // signalDoc is a signal. It is read from Prometheus (query), from what is known of the cluster (fact), or worked out
 // from two others (ratio).
 type signalDoc struct {
-	// The name by which rules call it.
+	// The name that rules use.
 	Name string `yaml:"name"`
-	// What it measures, written out: Time to first token (TTFT), p95.
+	// What it measures, spelled out: Time to first token (TTFT), p95.
 	Title string `yaml:"title"`
-	// Its name in messages and charts, at most 20 characters: TTFT p95. The title when it is left out.
+	// Its name in messages and charts, at most 20 characters: TTFT p95. Default: the title.
 	Short string `yaml:"short"`
-	// PromQL in today's names of vLLM. It must give at most one series; $window is the range of rates. No matcher of a
-	// pool.
+	// PromQL in vLLM's current metric names. It must return at most one series; $window is the range of rates. Without
+	// a pool's matchers.
 	Query string `yaml:"query"`
-	// The same quantity for each pod: PromQL with one series for each value of the label pod.
+	// The same quantity per pod: PromQL with one series for each value of the label pod.
 	Pods string `yaml:"pods"`
-	// Compares the value with the pool's own past; shown as evidence, no rule sees it.
+	// Compares the value with the pool's own history; shown as evidence, not available to rules.
 	Baseline bool `yaml:"baseline"`
-	// Labels whose numbers are multiplied; the result, and not the sample, is the value.
+	// Labels whose numbers are multiplied; the result is the value, not the sample.
 	Product []string `yaml:"product"`
-	// Something that Kubernetes or the alerts tell, instead of a query.
+	// Something known from Kubernetes or the alerts, instead of a query.
 	Fact string `yaml:"fact"`
 	// The quotient of two other signals, instead of a query.
 	Ratio *ratioDoc `yaml:"ratio"`
@@ -57,7 +57,7 @@ type signalDoc struct {
 	Ceiling *float64 `yaml:"ceiling"`
 	// The field of the pool's SLO that is its target: ttft, tpot, queue_time or e2e.
 	Target string `yaml:"target"`
-	// Many pools do not have it; a person is not told that it has no data.
+	// Many pools don't have it; without data it isn't shown.
 	Optional bool `yaml:"optional"`
 	// Where the definition comes from.
 	Source string `yaml:"source"`
@@ -65,11 +65,11 @@ type signalDoc struct {
 
 // ratioDoc is times x of / per.
 type ratioDoc struct {
-	// The signal above the line.
+	// The numerator: another signal.
 	Of string `yaml:"of"`
-	// The signal below the line.
+	// The denominator: another signal.
 	Per string `yaml:"per"`
-	// A factor; 1 when it is left out.
+	// A factor. Default 1.
 	Times *float64 `yaml:"times"`
 }
 
@@ -92,9 +92,9 @@ type diagnosisDoc struct {
 	Rank    int    `yaml:"rank"`
 	Summary string `yaml:"summary"`
 	Source  string `yaml:"source"`
-	// Weighed for every alert, whichever playbook answers it.
+	// Evaluated for every alert, whichever playbook handles it.
 	Always bool `yaml:"always"`
-	// Weighed only for the alerts that its playbook answers, and not for alerts that nobody knows.
+	// Evaluated only for the alerts of its own playbook, not for unknown alerts.
 	OwnAlerts bool       `yaml:"own_alerts"`
 	When      string     `yaml:"when"`
 	Explains  []string   `yaml:"explains"`
@@ -111,8 +111,8 @@ type stepDoc struct {
 
 	Why string `yaml:"why"`
 	If  string `yaml:"if"`
-	// When the step is undone: offer asks for it when the step made things worse or changed nothing; on_recovery
-	// undoes it automatically when the pool has been healthy for revert_after.
+	// When the step is undone: offer asks for approval if the step made things worse or had no effect; on_recovery
+	// undoes it automatically once the pool has been healthy for revert_after.
 	Undo        string               `yaml:"undo"`
 	RevertAfter *strictyaml.Duration `yaml:"revert_after" was:"lift_after"`
 	WarmUp      *strictyaml.Duration `yaml:"warm_up"`
@@ -134,6 +134,6 @@ type neverDoc struct {
 	Knob   string `yaml:"knob"`
 	Change string `yaml:"change"`
 	Why    string `yaml:"why"`
-	// For restart: the steps that may cost one all the same, such as max_num_batched_tokens.
+	// For restart: the steps that are still allowed, such as max_num_batched_tokens.
 	Except []string `yaml:"except"`
 }

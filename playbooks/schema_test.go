@@ -24,51 +24,51 @@ const schemaFile = "../docs/playbook.schema.json"
 // said describes the fields of a file that have no comment in document.go, by "type.Field".
 func said() map[string]string {
 	return map[string]string{
-		"document.Signals":     "Signals: what is read, for the rules of this file and of all others.",
+		"document.Signals":     "Signals: the values that rules use, in this file and in all others.",
 		"document.Profiles":    "Profiles: named sets of targets, for pools to choose from.",
 		"document.Name":        "The playbook's name: lower-case letters and digits, with single dashes between.",
-		"document.Title":       "What the playbook is about, for people.",
-		"document.Doc":         "The path or address of its page.",
-		"document.Alerts":      "The names of the alerts that it answers.",
-		"document.Healthy":     "Rules that must all be true before the trouble is over.",
-		"document.Never":       "Changes that make this kind of trouble worse, whatever its cause is.",
-		"document.Reads":       "Signals that are read and shown although no rule needs them.",
-		"document.Also":        "Diagnoses of other playbooks that are weighed too.",
-		"document.Diagnoses":   "The causes that it can tell.",
-		"profileDoc.Name":      "The name by which pools choose it.",
-		"profileDoc.TTFT":      "Time to first token, 95th percentile: 500ms.",
-		"profileDoc.TPOT":      "Time per output token, 95th percentile: 50ms.",
-		"profileDoc.QueueTime": "Time in the queue, 95th percentile: 1s.",
-		"profileDoc.E2E":       "The whole request, 95th percentile: 10s.",
+		"document.Title":       "The title in messages and pages.",
+		"document.Doc":         "The path or URL of its runbook.",
+		"document.Alerts":      "The names of the alerts that it handles.",
+		"document.Healthy":     "Rules that must all be true once the pool has recovered.",
+		"document.Never":       "Changes that make this kind of problem worse, whatever the cause.",
+		"document.Reads":       "Additional signals to read and show, although no rule needs them.",
+		"document.Also":        "Diagnoses of other playbooks to evaluate too.",
+		"document.Diagnoses":   "The causes that it can diagnose.",
+		"profileDoc.Name":      "The name that pools use in slo.",
+		"profileDoc.TTFT":      "Time to first token (TTFT), p95: 500ms.",
+		"profileDoc.TPOT":      "Time per output token (TPOT), p95: 50ms.",
+		"profileDoc.QueueTime": "Queue time, p95: 1s.",
+		"profileDoc.E2E":       "End-to-end (E2E) latency, p95: 10s.",
 		"profileDoc.Source":    "Where the targets come from.",
 		"healthyDoc.Rule":      "A rule in CEL over signals and slo.*.",
-		"healthyDoc.Or":        "Another rule; where it is true, the first one does not matter.",
+		"healthyDoc.Or":        "Another rule; if it is true, the first one doesn't matter.",
 		"diagnosisDoc.Name": "Its name: lower-case letters and digits, with single dashes between; unique " +
 			"among all files.",
-		"diagnosisDoc.Rank":    "1 is nearest to the root cause, 1000 farthest; the nearest that holds is chosen.",
-		"diagnosisDoc.Summary": "What is wrong, in plain words.",
+		"diagnosisDoc.Rank":    "1 is nearest to the root cause, 1000 farthest; the nearest one that is true is chosen.",
+		"diagnosisDoc.Summary": "What is wrong, in one or two sentences.",
 		"diagnosisDoc.Source":  "Where the rule and its numbers come from.",
 		"diagnosisDoc.When": "The rule in CEL over signals and slo.*; numbers carry their units: ttft_p95 > " +
 			"slo.ttft.or(2500ms).",
-		"diagnosisDoc.Explains":       "Diagnoses farther from the cause that it brings about.",
+		"diagnosisDoc.Explains":       "Diagnoses that are symptoms of this one; their rank must be higher.",
 		"diagnosisDoc.Never":          "Changes that would make it worse.",
 		"diagnosisDoc.NoAction":       "Why no action is needed; for a diagnosis without steps.",
-		"diagnosisDoc.Steps":          "What to do, in this order.",
-		"stepDoc.Throttle":            "Lets fewer requests in at once.",
+		"diagnosisDoc.Steps":          "The steps, in this order.",
+		"stepDoc.Throttle":            "Admits fewer requests.",
 		"stepDoc.Replicas":            "Adds replicas.",
-		"stepDoc.MaxNumBatchedTokens": "Changes vLLM's budget of tokens for each step, which restarts the pods.",
-		"stepDoc.Manual":              "Something that a person does.",
+		"stepDoc.MaxNumBatchedTokens": "Changes vLLM's token budget per step, which restarts the pods.",
+		"stepDoc.Manual":              "A step for a human.",
 		"stepDoc.Why":                 "Why the step helps and what it costs.",
-		"stepDoc.If":                  "A rule; the step is proposed only where it is true.",
-		"stepDoc.RevertAfter": "Makes the step a mitigation: it is undone when the pool has been healthy " +
+		"stepDoc.If":                  "A rule; the step is proposed only if it is true.",
+		"stepDoc.RevertAfter": "Makes the step a mitigation: it is undone once the pool has been healthy " +
 			"for this long.",
-		"stepDoc.WarmUp":   "How long after the rollout its effect cannot be judged yet.",
-		"factorDoc.Factor": "What the present value is multiplied with.",
-		"addDoc.Add":       "What is added to the present value.",
-		"adviceDoc.Advice": "What to do, in plain words.",
+		"stepDoc.WarmUp":   "How long to wait after the rollout before its effect is judged.",
+		"factorDoc.Factor": "The factor that the current value is multiplied by.",
+		"addDoc.Add":       "The number that is added to the current value.",
+		"adviceDoc.Advice": "What to do, in one or a few sentences.",
 		"neverDoc.Knob":    "The setting.",
-		"neverDoc.Change":  "Which way it must not be turned.",
-		"neverDoc.Why":     "What would come of it.",
+		"neverDoc.Change":  "The direction in which it must not change.",
+		"neverDoc.Why":     "Why: the consequence of such a change.",
 	}
 }
 
@@ -155,7 +155,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 		s.Definitions[def].Required = fields
 	}
 	s.Title = "A playbook, signals or profiles for vllm-medic"
-	s.Description = "One YAML file; the built-in ones stand in playbooks/catalog."
+	s.Description = "One YAML file; the built-in ones are in playbooks/catalog."
 	return s
 }
 

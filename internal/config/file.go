@@ -13,37 +13,39 @@ type file struct {
 	Prometheus prometheusFile `yaml:"prometheus"`
 	// The Alertmanager that posts alerts.
 	Alertmanager alertmanagerFile `yaml:"alertmanager,omitempty"`
-	// The cluster of the pools. Without this section nothing can be changed: the modes approve and auto need it.
+	// The Kubernetes cluster of the pools. Required in modes approve and auto: without it nothing can be changed.
 	Kubernetes *kubernetesFile `yaml:"kubernetes,omitempty"`
-	// Where people are asked. Without this section the messages go to the log and to the incident's JSON.
+	// The Slack app that posts incidents and asks for approval. Without it messages go to the log and to the
+	// incident's JSON.
 	Slack *slackFile `yaml:"slack,omitempty"`
-	// Who may read and decide over HTTP, beside Slack.
+	// Who can read and decide over HTTP, in addition to Slack.
 	Access accessFile `yaml:"access,omitempty"`
-	// How far the bot may go: observe proposes nothing, dry-run asks and changes nothing, approve asks and then changes,
-	// auto may also run the kinds of steps that policy.automatic lists. Default dry-run.
+	// How far the bot may go: observe proposes nothing, dry-run asks and changes nothing, approve makes changes after
+	// approval, auto also runs the kinds of steps in policy.automatic without it. Default dry-run.
 	Mode string `yaml:"mode,omitempty" jsonschema:"enum=observe,enum=dry-run,enum=approve,enum=auto,default=dry-run"`
 	// Limits for the steps of every pool.
 	Policy policyFile `yaml:"policy,omitempty"`
-	// How long the bot waits for what. The defaults suit five-minute rates and models that take minutes to load.
+	// Intervals and timeouts. The defaults suit five-minute rates and models that take minutes to load.
 	Timing timingFile `yaml:"timing,omitempty"`
-	// Who may approve, by kind of step (replicas, max_num_batched_tokens, throttle) or default. An empty list is nobody.
+	// Who can approve, per kind of step (replicas, max_num_batched_tokens, throttle) or default. An empty list means
+	// no one.
 	Approvers map[string]approversFile `yaml:"approvers,omitempty"`
-	// Addresses for the links in messages.
+	// Base URLs of the links in messages.
 	Links linksFile `yaml:"links,omitempty"`
-	// Playbooks beside the built-in ones.
+	// Playbooks in addition to the built-in ones.
 	Playbooks playbooksFile `yaml:"playbooks,omitempty"`
-	// The served models, one each.
+	// The pools, one per served model.
 	Pools []poolFile `yaml:"pools"`
 }
 
 type listenFile struct {
-	// Alertmanager's webhook, the API and the pages. Default :8080.
+	// Alertmanager's webhook, the API and the web pages. Default :8080.
 	API string `yaml:"api,omitempty" jsonschema:"default=:8080"`
 	// /metrics, /healthz and /readyz, without authentication. Default :8081.
 	Ops string `yaml:"ops,omitempty" jsonschema:"default=:8081"`
-	// Slack's clicks, in Slack mode http. Default :8082.
+	// Button clicks from Slack, in Slack mode http. Default :8082.
 	Slack string `yaml:"slack,omitempty" jsonschema:"default=:8082"`
-	// Certificates by listener: api, ops or slack. A listener that is not named speaks plain HTTP.
+	// Certificates per listener: api, ops or slack. A listener without an entry serves plain HTTP.
 	TLS map[string]tlsFile `yaml:"tls,omitempty"`
 }
 
@@ -52,32 +54,32 @@ type tlsFile struct {
 	CertFile string `yaml:"cert_file"`
 	// Its key, PEM.
 	KeyFile string `yaml:"key_file"`
-	// Clients must show a certificate of this authority. On the listener api it counts as authentication of the webhook.
+	// The CA of client certificates, which clients must present. On the listener api this authenticates the webhook.
 	ClientCAFile string `yaml:"client_ca_file,omitempty"`
 }
 
 type storeFile struct {
-	// sqlite:///path for one bot, or postgres://user@host/database for several replicas. It must not hold a password.
-	// Default sqlite:///var/lib/vllm-medic/medic.db.
+	// sqlite:///path for one bot, or postgres://user@host/database for several replicas. It must not contain a
+	// password. Default sqlite:///var/lib/vllm-medic/medic.db.
 	URL string `yaml:"url,omitempty" jsonschema:"default=sqlite:///var/lib/vllm-medic/medic.db"`
-	// The environment variable that holds the URL, for one with a password. Not together with url.
+	// The environment variable that holds the URL, for a URL with a password. Not together with url.
 	URLEnv string `yaml:"url_env,omitempty"`
 }
 
 type prometheusFile struct {
-	// Its address, without /api/v1. It must not hold a password.
+	// The URL of Prometheus, without /api/v1. It must not contain a password.
 	URL string `yaml:"url"`
-	// How to connect, as Prometheus itself writes it; secrets only by file or environment variable.
+	// How to connect, in the same format as in Prometheus; secrets only from a file or environment variable.
 	HTTPConfig httpFile `yaml:"http_config,omitempty"`
-	// Further headers, without secrets: X-Scope-OrgID for Mimir.
+	// Additional headers, without secrets: X-Scope-OrgID for Mimir.
 	Headers map[string]string `yaml:"headers,omitempty"`
-	// Further query parameters: partial_response=false for Thanos.
+	// Additional query parameters: partial_response=false for Thanos.
 	ExtraParams map[string]string `yaml:"extra_params,omitempty"`
-	// How long one query may take. Default 10s.
+	// The timeout of one query. Default 10s.
 	Timeout strictyaml.Duration `yaml:"timeout,omitempty"`
-	// How long all queries of one look may take. Default 25s.
+	// The deadline for all queries of one investigation. Default 25s.
 	Deadline strictyaml.Duration `yaml:"deadline,omitempty"`
-	// How many queries run at a time, at most 20. Default 20.
+	// How many queries run in parallel, at most 20. Default 20.
 	Concurrency int `yaml:"concurrency,omitempty" jsonschema:"minimum=0,maximum=20"`
 }
 
@@ -86,9 +88,9 @@ type httpFile struct {
 	BasicAuth *basicAuthFile `yaml:"basic_auth,omitempty"`
 	// A bearer token, or other credentials for the Authorization header.
 	Authorization *authorizationFile `yaml:"authorization,omitempty"`
-	// How to know the server, and how to be known.
+	// TLS settings: how to verify the server, and the client certificate.
 	TLSConfig *clientTLSFile `yaml:"tls_config,omitempty"`
-	// A proxy on the way: http, https, socks5 or socks5h. It must not hold a password.
+	// The URL of a proxy: http, https, socks5 or socks5h. It must not contain a password.
 	ProxyURL string `yaml:"proxy_url,omitempty"`
 }
 
@@ -111,23 +113,23 @@ type authorizationFile struct {
 }
 
 type clientTLSFile struct {
-	// The authority that signed the server's certificate, PEM. Default: those of the system.
+	// The CA of the server's certificate, PEM. Default: the system's CAs.
 	CAFile string `yaml:"ca_file,omitempty"`
-	// The bot's own certificate, PEM.
+	// The client certificate, PEM.
 	CertFile string `yaml:"cert_file,omitempty"`
 	// Its key, PEM.
 	KeyFile string `yaml:"key_file,omitempty"`
-	// The name in the server's certificate, when it is not the one in the URL.
+	// The name in the server's certificate, if it differs from the URL.
 	ServerName string `yaml:"server_name,omitempty"`
-	// Take any certificate. Whoever is on the way can then invent metrics.
+	// Accept any certificate. This allows man-in-the-middle attacks, such as forged metrics.
 	InsecureSkipVerify bool `yaml:"insecure_skip_verify,omitempty"`
 }
 
 type alertmanagerFile struct {
-	// Its address. Nothing is sent there yet.
+	// The URL of Alertmanager. Not used yet.
 	URL string `yaml:"url,omitempty"`
-	// What Alertmanager must present: a bearer token, or a user with a password. It is needed where listen.api can be
-	// reached from other machines.
+	// The credentials that Alertmanager must send: a bearer token, or a user with a password. Required if other
+	// machines can reach listen.api.
 	Auth authFile `yaml:"auth,omitempty"`
 }
 
@@ -147,20 +149,20 @@ type authFile struct {
 type kubernetesFile struct {
 	// The path of a kubeconfig. Empty: the service account of the pod that the bot runs in.
 	Kubeconfig string `yaml:"kubeconfig,omitempty"`
-	// The context in it. Empty: its current one.
+	// The kubeconfig's context. Empty: its current context.
 	Context string `yaml:"context,omitempty"`
 }
 
 type slackFile struct {
-	// How clicks arrive. Only http is built so far: Slack posts them to listen.slack.
+	// How clicks arrive. Only http is supported so far: Slack sends them to listen.slack.
 	Mode string `yaml:"mode,omitempty" jsonschema:"enum=socket,enum=http"`
-	// The id of the channel, such as C0123456789. A pool may name its own.
+	// The ID of the channel, such as C0123456789. A pool can set its own.
 	Channel string `yaml:"channel"`
-	// The id of the workspace whose clicks are taken, such as T0123.
+	// The ID of the workspace whose clicks are accepted, such as T0123.
 	Team string `yaml:"team,omitempty"`
-	// The id of the organisation whose clicks are taken, for an app that is installed in a whole organisation.
+	// The ID of the organization whose clicks are accepted, for an app that is installed organization-wide.
 	Enterprise string `yaml:"enterprise,omitempty"`
-	// The id of the app whose clicks are taken, such as A0123.
+	// The ID of the app whose clicks are accepted, such as A0123.
 	AppID string `yaml:"app_id,omitempty"`
 	// The environment variable that holds the bot token (xoxb-...).
 	TokenEnv string `yaml:"token_env,omitempty"`
@@ -172,34 +174,34 @@ type slackFile struct {
 	SigningSecretEnv string `yaml:"signing_secret_env,omitempty"`
 	// The file that holds the signing secret.
 	SigningSecretFile string `yaml:"signing_secret_file,omitempty"`
-	// Another address of the Web API, for tests and proxies. Default https://slack.com/api/.
+	// The URL of Slack's Web API. Change it only for tests and proxies. Default https://slack.com/api/.
 	APIURL string `yaml:"api_url,omitempty" jsonschema:"default=https://slack.com/api/"`
 }
 
 type accessFile struct {
 	// The audience that Kubernetes tokens must carry: kubectl create token NAME --audience vllm-medic. Default vllm-medic.
 	Audience string `yaml:"audience,omitempty" jsonschema:"default=vllm-medic"`
-	// The environment variable that holds a token that may read and nothing else.
+	// The environment variable that holds a token for read-only access.
 	ViewerTokenEnv string `yaml:"viewer_token_env,omitempty"`
-	// The file that holds it.
+	// The file that holds the token.
 	ViewerTokenFile string `yaml:"viewer_token_file,omitempty"`
 }
 
 type linksFile struct {
-	// Where people reach this bot's pages. Empty: messages have no link to them.
+	// The URL of this bot's web pages. Empty: messages don't link to them.
 	BaseURL string `yaml:"base_url,omitempty"`
-	// The folder that has docs/playbooks, for the link to the runbook. Default: the public pages. none, or an empty text:
-	// messages have no such link.
+	// The base URL of the runbook links, which has docs/playbooks. Default: the public pages. none, or an empty value,
+	// disables the links.
 	DocsURL *string `yaml:"docs_url,omitempty" jsonschema:"default=https://github.com/vllm-medic/vllm-medic/blob/main"`
-	// Where people reach Prometheus. Default: prometheus.url.
+	// The URL of Prometheus for users. Default: prometheus.url.
 	PrometheusURL string `yaml:"prometheus_url,omitempty"`
 }
 
 type playbooksFile struct {
-	// Folders whose *.yaml and *.yml files are read after the built-in playbooks.
+	// Folders whose *.yaml and *.yml files are loaded after the built-in playbooks.
 	Dirs []string `yaml:"dirs,omitempty"`
-	// The window of the rates in the built-in queries. Default 5m, as in the shipped alert rules.
+	// The range of the rates in the built-in queries. Default 5m, as in the shipped alert rules.
 	Window strictyaml.Duration `yaml:"window,omitempty"`
-	// The longest warm-up of a step, for tests in which nothing real warms up. Default: no bound.
+	// The longest warm-up of a step, for tests only. Default: unlimited.
 	MaxWarmUp strictyaml.Duration `yaml:"max_warm_up,omitempty"`
 }

@@ -77,8 +77,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	s := r.Reflect(file{})
 	s.Title = "The configuration of vllm-medic"
-	s.Description = "One YAML file; docs/config.md has all of it with comments. Secrets come only by reference to " +
-		"environment variables or files."
+	s.Description = "One YAML file; docs/config.md describes every setting. Secrets come only from environment " +
+		"variables or files."
 	return s
 }
 

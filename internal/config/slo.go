@@ -14,15 +14,15 @@ type sloFile struct {
 }
 
 type sloInline struct {
-	// The built-in profile whose targets hold where none is given here.
+	// The built-in profile that provides the targets not set here.
 	Profile string `yaml:"profile,omitempty"`
-	// Time to first token, 95th percentile.
+	// Time to first token (TTFT), p95.
 	TTFT strictyaml.Duration `yaml:"ttft,omitempty"`
-	// Time per output token, 95th percentile.
+	// Time per output token (TPOT), p95.
 	TPOT strictyaml.Duration `yaml:"tpot,omitempty"`
-	// Time in the queue, 95th percentile.
+	// Queue time, p95.
 	QueueTime strictyaml.Duration `yaml:"queue_time,omitempty"`
-	// The whole request, 95th percentile.
+	// End-to-end (E2E) latency, p95.
 	E2E strictyaml.Duration `yaml:"e2e,omitempty"`
 }
 

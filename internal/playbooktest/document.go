@@ -14,9 +14,9 @@ import (
 type document struct {
 	// Playbooks of your own, loaded after the built-in ones: folders or files, relative to this file.
 	Playbooks []string `yaml:"playbooks,omitempty"`
-	// The range of rates in the signals; 5m when it is left out, as for the bot.
+	// The range of rates in the signals. Default 5m, as for the bot.
 	Window strictyaml.Duration `yaml:"window,omitempty"`
-	// The time between two values of the input series; 15s when it is left out.
+	// The interval between two values of the input series. Default 15s.
 	Interval strictyaml.Duration `yaml:"interval,omitempty"`
 	// The tests.
 	Tests []testDoc `yaml:"tests"`
@@ -26,58 +26,59 @@ type testDoc struct {
 	// What is tested, in a few words; unique in the file.
 	Name string `yaml:"name"`
 	// The spellings of vLLM's metrics that the test runs in, once in each: all, or names such as vllm, vllm-0.9,
-	// underscore, ray. Only vllm when it is left out.
+	// underscore, ray. Default: vllm only.
 	Dialects []string `yaml:"dialects,omitempty"`
-	// What Prometheus holds, in Prometheus' own notation and in today's names of vLLM.
+	// What Prometheus holds, in promtool's notation and in vLLM's current metric names.
 	InputSeries []seriesDoc `yaml:"input_series,omitempty"`
-	// Histograms in short; each stands for its bucket, sum and count series.
+	// Histograms in short form; each expands to its bucket, sum and count series.
 	Histograms []histogramDoc `yaml:"histograms,omitempty"`
-	// The alerts that fire: names, or alerts with their labels and the query of their rule. Without any, every playbook is
-	// asked.
+	// The alerts that fire: names, or alerts with their labels and the expression of their rule. Without any, every
+	// playbook is evaluated.
 	Alerts []alertDoc `yaml:"alerts,omitempty"`
-	// The pool that is looked at. Left out, it has no targets, and the namespace and model_name that all series share as
-	// matchers.
+	// The pool under test. By default it has no targets, and its matchers are the namespace and model_name that all
+	// series share.
 	Pool poolDoc `yaml:"pool,omitempty"`
-	// What Kubernetes says, with the fields of cluster in an incident's JSON; times may be written as "5m ago". Left out:
-	// no Kubernetes.
+	// What Kubernetes reports, in the format of cluster in an incident's JSON; times may be written as "5m ago".
+	// Default: no Kubernetes.
 	Cluster strictyaml.Value `yaml:"cluster,omitempty"`
-	// When it is looked, counted from the first value of the series.
+	// The time of the investigation, counted from the first value of the series.
 	At strictyaml.Duration `yaml:"at"`
-	// What must come out.
+	// The expected result.
 	Expect expectDoc `yaml:"expect"`
 }
 
 type seriesDoc struct {
 	// A metric with its labels: vllm:num_requests_waiting{pod="a"}.
 	Series string `yaml:"series"`
-	// Its values, an interval apart: '1 2 3', '0+1x10' (0 to 10), '5x3' (5 four times), '_x5' (five times none), 'stale'.
+	// Its values, one per interval: '1 2 3', '0+1x10' (0 to 10), '5x3' (5 four times), '_x5' (no sample five times),
+	// 'stale'.
 	Values string `yaml:"values"`
 }
 
 type histogramDoc struct {
 	// The histogram with its labels, without _bucket: vllm:time_to_first_token_seconds{pod="a"}.
 	Series string `yaml:"series"`
-	// The bucket bounds: v1 (vLLM 0.8.4 and later, also when it is left out), old, or a list of numbers.
+	// The bucket bounds: v1 (vLLM 0.8.4 and later, the default), old, or a list of numbers.
 	Buckets bucketsDoc `yaml:"buckets,omitempty"`
-	// What it observes, one stretch of time after the other.
+	// What it observes, one period after the other.
 	Spans []spanDoc `yaml:"spans"`
 }
 
 type spanDoc struct {
-	// How long it lasts, a multiple of the interval; the last one may leave it out and lasts until the test looks.
+	// How long the span lasts, a multiple of the interval. Optional for the last one, which lasts until the end.
 	For strictyaml.Duration `yaml:"for,omitempty"`
-	// How many observations of which size come in each interval: {200ms: 10, 8s: 2}. Nothing: no traffic.
+	// How many observations of which size arrive per interval: {200ms: 10, 8s: 2}. Without it there is no traffic.
 	Observe map[string]float64 `yaml:"observe,omitempty"`
 }
 
 type poolDoc struct {
-	// Its targets: a profile (chat, completion, batch), or targets of its own.
+	// Its targets: a profile (chat, completion, batch), or its own targets.
 	SLO sloDoc `yaml:"slo,omitempty"`
-	// The labels that belong to the pool; they are put into every query.
+	// Label matchers added to every query.
 	Matchers map[string]string `yaml:"matchers,omitempty"`
-	// The HTTPRoute at the gateway that leads to the pool, as http_route in an incident's pool.
+	// The HTTPRoute that routes to the pool, in the format of http_route in an incident's pool.
 	HTTPRoute strictyaml.Value `yaml:"http_route,omitempty"`
-	// The knobs with their bounds, as knobs in an incident's pool.
+	// The knobs with their bounds, in the format of knobs in an incident's pool.
 	Knobs strictyaml.Value `yaml:"knobs,omitempty"`
 }
 
@@ -85,21 +86,21 @@ type poolDoc struct {
 type expectDoc struct {
 	// The diagnosis, or none.
 	Diagnosis string `yaml:"diagnosis"`
-	// A part of the dialect that was found: "underscore names".
+	// A substring of the detected dialect: "underscore names".
 	Dialect string `yaml:"dialect,omitempty"`
 	// Readings by signal, as precise as they are written: 70, 7.2s, 97%, at most 300ms, no data, error.
 	Readings map[string]readingDoc `yaml:"readings,omitempty"`
 	// Other diagnoses and what their rules say: true, false or undecided.
 	Others map[string]string `yaml:"others,omitempty"`
-	// The steps in their order: kinds, or kinds with what they ask for. [] is no step.
+	// The steps in order: kinds, or kinds with their parameters. [] means no steps.
 	Plan []planDoc `yaml:"plan,omitempty"`
-	// Parts of the changes that would make it worse, each of another one or of the same.
+	// Substrings of the changes that would make it worse.
 	Never []string `yaml:"never,omitempty"`
-	// Whether the trouble is over: true, false or undecided.
+	// Whether the pool has recovered: true, false or undecided.
 	Healthy string `yaml:"healthy,omitempty"`
-	// Parts of the note.
+	// A substring of the note.
 	Note string `yaml:"note,omitempty"`
-	// Parts of what is unusual beside the diagnosis.
+	// Substrings of what is unusual.
 	Unusual []string `yaml:"unusual,omitempty"`
 }
 
@@ -110,16 +111,16 @@ type alertDoc struct {
 }
 
 type fullAlertDoc struct {
-	// All labels, alertname among them.
+	// All labels, including alertname.
 	Labels map[string]string `yaml:"labels"`
 	// The annotations.
 	Annotations map[string]string `yaml:"annotations,omitempty"`
-	// The query of the alert's rule, to see whether it is about this pool at all; Prometheus sends it in the address
-	// below.
+	// The expression of the alert's rule, to check whether it applies to this pool at all. Prometheus sends it in the
+	// URL below.
 	Expr string `yaml:"expr,omitempty"`
-	// The address of the rule as Prometheus sends it.
+	// The URL of the rule as Prometheus sends it.
 	GeneratorURL string `yaml:"generatorURL,omitempty"`
-	// Says that the alert is over.
+	// Whether the alert is resolved.
 	Resolved bool `yaml:"resolved,omitempty"`
 }
 
@@ -174,13 +175,13 @@ type sloDoc struct {
 }
 
 type targetsDoc struct {
-	// Time to first token, 95th percentile.
+	// Time to first token (TTFT), p95.
 	TTFT strictyaml.Duration `yaml:"ttft,omitempty"`
-	// Time per output token, 95th percentile.
+	// Time per output token (TPOT), p95.
 	TPOT strictyaml.Duration `yaml:"tpot,omitempty"`
-	// Time in the queue, 95th percentile.
+	// Queue time, p95.
 	QueueTime strictyaml.Duration `yaml:"queue_time,omitempty"`
-	// The whole request, 95th percentile.
+	// End-to-end (E2E) latency, p95.
 	E2E strictyaml.Duration `yaml:"e2e,omitempty"`
 }
 
@@ -206,11 +207,11 @@ type planDoc struct {
 }
 
 type askDoc struct {
-	// By how much the present value is multiplied.
+	// The factor that the current value is multiplied by.
 	Factor *float64 `yaml:"factor,omitempty"`
-	// How much is added to the present value.
+	// The number that is added to the current value.
 	Add *int64 `yaml:"add,omitempty"`
-	// A part of the advice.
+	// A substring of the advice.
 	Advice string `yaml:"advice,omitempty"`
 }
 

@@ -22,9 +22,9 @@ type readingDoc struct {
 }
 
 type toleranceDoc struct {
-	// The value, as it would be written alone.
+	// The value, in the same format as without a tolerance.
 	Value string `yaml:"value"`
-	// How far off it may be, in the same unit.
+	// The allowed difference, in the same unit.
 	Tolerance string `yaml:"tolerance"`
 }
 
