@@ -40,7 +40,7 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 		}
 	}
 	want := []incident.Condition{
-		{Text: "kv_usage_peak > 95%", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99 %", Threshold: "95 %"},
+		{Text: "kv_usage_peak > 95%", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99%", Threshold: "95%"},
 		{
 			Text: "preemption_rate > 0", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s", Threshold: "0/s",
 		},
@@ -69,7 +69,7 @@ func TestWithoutTheCauseTheSymptomIsChosen(t *testing.T) {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
 	if o := verdictOf(t, got, "kv-thrash"); o.Verdict != incident.False ||
-		o.Why != "kv_usage_peak is 70 %, not above 95 %" {
+		o.Why != "kv_usage_peak is 70%, not above 95%" {
 		t.Errorf("kv-thrash: %+v", o)
 	}
 	if got.Note != "" {
@@ -369,7 +369,7 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 		{
 			"a prefix cache that finds less than usual",
 			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prefix_hit_rate": 0.38})), without,
-			"prefix_hit_rate is 38 %, not at least 40 %",
+			"prefix_hit_rate is 38%, not at least 40%",
 		},
 		{"a pool without prefix caching", func() incident.Evidence {
 			ev := readings(with(maps.Clone(prefill)))

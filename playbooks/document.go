@@ -51,9 +51,9 @@ type signalDoc struct {
 	Unit string `yaml:"unit"`
 	// higher_is_worse, lower_is_worse or neutral.
 	Direction string `yaml:"direction"`
-	// The first bucket of a histogram: at or below it the reading is "at most".
+	// The first bucket of a histogram: at or below it the reading is a bound, such as "≤ 300 ms".
 	Floor *float64 `yaml:"floor"`
-	// The last finite bucket of a histogram: at or above it the reading is "at least".
+	// The last finite bucket of a histogram: at or above it the reading is a bound, such as "≥ 60 s".
 	Ceiling *float64 `yaml:"ceiling"`
 	// The field of the pool's SLO that is its target: ttft, tpot, queue_time or e2e.
 	Target string `yaml:"target"`

@@ -12,7 +12,7 @@ import (
 )
 
 // quantity is what a rule compares: a reading or a target, known to lie between lo and hi, both included. An exact
-// reading has lo == hi; "at most 0.3 s" goes from minus infinity to 0.3. When known is false nothing is known, and why
+// reading has lo == hi; "≤ 300 ms" goes from minus infinity to 0.3. When known is false nothing is known, and why
 // says in which way.
 type quantity struct {
 	kind   *types.Type
@@ -85,9 +85,9 @@ func (q quantity) text(unit incident.Unit) string {
 	case !q.known:
 		return q.why
 	case math.IsInf(q.lo, -1):
-		return "at most " + incident.FormatValue(q.hi, unit)
+		return incident.AtMost.Text(incident.FormatValue(q.hi, unit))
 	case math.IsInf(q.hi, 1):
-		return "at least " + incident.FormatValue(q.lo, unit)
+		return incident.AtLeast.Text(incident.FormatValue(q.lo, unit))
 	default:
 		return incident.FormatValue(q.lo, unit)
 	}

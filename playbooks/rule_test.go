@@ -235,12 +235,12 @@ func TestRulesSayWhy(t *testing.T) {
 		{
 			name: "every part of a false or", rule: "count > 5.0 || use >= 95%",
 			readings: map[string]incident.Reading{"count": value(0), "use": value(0.5)},
-			want:     "count is 0, not above 5; use is 50 %, not at least 95 %",
+			want:     "count is 0, not above 5; use is 50%, not at least 95%",
 		},
 		{
 			name: "first true part of or", rule: "count > 5.0 || use >= 95% || lat > 1.0s",
 			readings: map[string]incident.Reading{"count": value(0), "use": value(0.97), "lat": value(9)},
-			want:     "use is 97 %, at least 95 %",
+			want:     "use is 97%, at least 95%",
 		},
 		{
 			name: "only what leaves it open", rule: "count <= 0.0 && use > 50% && (lat > 1.0s || other > 1.0s)",
@@ -259,7 +259,7 @@ func TestRulesSayWhy(t *testing.T) {
 		},
 		{
 			name: "bound", rule: "lat > 0.1s", readings: map[string]incident.Reading{"lat": bounded(0.3, incident.AtMost)},
-			want: "lat is at most 300 ms, which does not settle whether it is above 100 ms",
+			want: "lat is ≤ 300 ms, which does not settle whether it is above 100 ms",
 		},
 		{
 			name: "target", rule: "lat > slo.ttft", readings: map[string]incident.Reading{"lat": value(1)},
@@ -315,10 +315,10 @@ func TestEvidenceShowsEachConditionWithWhatWasSeen(t *testing.T) {
 	got := r.ask(l.catalog.factsOf(incident.Evidence{Readings: readings}, incident.SLO{TTFT: 0.5})).evidence()
 	want := []incident.Condition{
 		{Text: "lat > slo.ttft.or(3.0s)", Truth: incident.True, Signal: "lat", Seen: "7.2 s", Threshold: "500 ms"},
-		{Text: "use > 95%", Truth: incident.Undecided, Signal: "use", Seen: "no data", Threshold: "95 %"},
+		{Text: "use > 95%", Truth: incident.Undecided, Signal: "use", Seen: "no data", Threshold: "95%"},
 		{Text: "5 < count", Truth: incident.True, Signal: "count", Seen: "12", Threshold: "5"},
 		{
-			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Seen: "at most 300 ms",
+			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Seen: "≤ 300 ms",
 			Threshold: "3.6 s (0.5 * lat)",
 		},
 		{Text: "present(use)", Truth: incident.False, Signal: "use", Seen: "no data"},

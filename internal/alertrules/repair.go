@@ -246,7 +246,7 @@ func (r *repair) threshold(n *parser.BinaryExpr, left value) {
 		r.about = once(r.about, fmt.Sprintf("%g itself is the most there is", limit))
 	case left.full && left.hi == 1 && limit <= 100:
 		n.RHS = &parser.NumberLiteral{Val: percent(limit)}
-		r.about = once(r.about, fmt.Sprintf("%g %% is %g", limit, percent(limit)))
+		r.about = once(r.about, fmt.Sprintf("%g%% is %g", limit, percent(limit)))
 	case !left.full:
 		n.Op, n.RHS = parser.GTE, &parser.NumberLiteral{Val: left.hi}
 		r.about = once(r.about, fmt.Sprintf("%g means \"%g or more\": the buckets tell no more", left.hi, left.hi))

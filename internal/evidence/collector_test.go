@@ -46,7 +46,7 @@ func TestAllQueriesAreAskedForOneTime(t *testing.T) {
 		t.Errorf("times = %v", times)
 	}
 	got := ev.Readings["kv_usage"]
-	if got.Text() != "97 %" || !got.At.Equal(ev.At) || got.Title != "KV cache" ||
+	if got.Text() != "97%" || !got.At.Equal(ev.At) || got.Title != "KV cache" ||
 		got.Direction != incident.HigherIsWorse || got.Signal != "kv_usage" ||
 		got.Query != `max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})` {
 		t.Errorf("reading = %+v", got)

@@ -32,7 +32,7 @@ func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
 			f.once(`max(`+tt.metric+`{model_name="llama",namespace="llm"})`, valueReply("0.5"))
 			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{usage},
 				CollectOptions{})
-			if ev.Dialect != tt.dialect || ev.Readings["kv_usage"].Text() != "50 %" {
+			if ev.Dialect != tt.dialect || ev.Readings["kv_usage"].Text() != "50%" {
 				t.Errorf("dialect %q, reading %+v", ev.Dialect, ev.Readings["kv_usage"])
 			}
 		})
@@ -205,7 +205,7 @@ func TestUnknownBucketsAreSaidAndAskedForAgain(t *testing.T) {
 		t.Errorf("a reading without bounds: %+v", r)
 	}
 	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{ttft},
-		CollectOptions{}).Readings["ttft_p95"]; r.Text() != "at least 10 s" || r.Warning != "" {
+		CollectOptions{}).Readings["ttft_p95"]; r.Text() != "≥ 10 s" || r.Warning != "" {
 		t.Errorf("then: %+v", r)
 	}
 }
@@ -223,10 +223,10 @@ func TestTheRealBucketsDecideTheBounds(t *testing.T) {
 		value   string
 		want    string
 	}{
-		{"before 0.8.4 the histogram ends at 10 s", []string{"0.001", "5.0", "10.0", "+Inf"}, "10", "at least 10 s"},
+		{"before 0.8.4 the histogram ends at 10 s", []string{"0.001", "5.0", "10.0", "+Inf"}, "10", "≥ 10 s"},
 		{"today 10 s is a value", []string{"0.001", "10.0", "2560.0", "+Inf"}, "10", "10 s"},
-		{"buckets unknown: the signal's own edge", nil, "2560", "at least 2560 s"},
-		{"the lowest bucket", []string{"0.05", "10.0", "+Inf"}, "0.04", "at most 50 ms"},
+		{"buckets unknown: the signal's own edge", nil, "2560", "≥ 2560 s"},
+		{"the lowest bucket", []string{"0.05", "10.0", "+Inf"}, "0.04", "≤ 50 ms"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -259,7 +259,7 @@ func TestTheBoundsOfLengthsAreThoseOfTheModel(t *testing.T) {
 		valueReply("100000"))
 	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{length},
 		CollectOptions{})
-	if got := ev.Readings["prompt_len_p95"].Text(); got != "at least 100000 tokens" {
+	if got := ev.Readings["prompt_len_p95"].Text(); got != "≥ 100000 tokens" {
 		t.Errorf("reading = %q", got)
 	}
 }

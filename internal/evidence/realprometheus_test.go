@@ -195,12 +195,12 @@ func TestAgainstARealPrometheus(t *testing.T) {
 		for _, tt := range []struct {
 			namespace, route, want, note string
 		}{
-			{"v1", "llama", "2 %", ""},
-			{"v1", "web", "60 %", ""},
+			{"v1", "llama", "2%", ""},
+			{"v1", "web", "60%", ""},
 			{"v1", "gone", "no data", "has no series for HTTPRoute v1/gone"},
 			{"v1", "", "no data", SeveralRoutes},
-			{"middle", "", "30 %", "may include other pools"},
-			{"middle", "llama", "30 %", ""},
+			{"middle", "", "30%", "may include other pools"},
+			{"middle", "llama", "30%", ""},
 			{"early", "", "no data", ""},
 		} {
 			pool := realPool(tt.namespace)

@@ -139,10 +139,10 @@ func TestWhatTheReadingOfTheGatewaySays(t *testing.T) {
 		// told says that a person must hear that there is no data.
 		told bool
 	}{
-		{"one route in the namespace", llmPool(), asked, vectorReply(ratio, one), "30 %", wide, false},
+		{"one route in the namespace", llmPool(), asked, vectorReply(ratio, one), "30%", wide, false},
 		{"several routes", llmPool(), asked, vectorReply(two), "no data", wide + "; " + SeveralRoutes, true},
 		{"no route at all", llmPool(), asked, vectorReply(), "no data", wide, false},
-		{"the pool's own route", named, own, valueReply("0.3"), "30 %", "", false},
+		{"the pool's own route", named, own, valueReply("0.3"), "30%", "", false},
 		{"the pool's own route without series", named, own, vectorReply(), "no data", nothing, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,11 +21,11 @@ func TestBoundedSaysWhatANumberProves(t *testing.T) {
 		note  bool
 	}{
 		{"inside", 7.5, histogram, "7.5 s", false},
-		{"at the first bucket", 0.3, histogram, "at most 300 ms", false},
-		{"interpolated inside the first bucket", 0.285, histogram, "at most 300 ms", false},
-		{"zero in a histogram is a bound", 0, histogram, "at most 300 ms", false},
-		{"at the last bucket", 60, histogram, "at least 60 s", false},
-		{"above the last bucket", math.Inf(1), histogram, "at least 60 s", false},
+		{"at the first bucket", 0.3, histogram, "≤ 300 ms", false},
+		{"interpolated inside the first bucket", 0.285, histogram, "≤ 300 ms", false},
+		{"zero in a histogram is a bound", 0, histogram, "≤ 300 ms", false},
+		{"at the last bucket", 60, histogram, "≥ 60 s", false},
+		{"above the last bucket", math.Inf(1), histogram, "≥ 60 s", false},
 		{"no samples", math.NaN(), histogram, "no data", false},
 		{"a true zero", 0, edges{}, "0 s", false},
 		{"division by zero", math.Inf(1), edges{}, "no data", true},

@@ -60,7 +60,7 @@ type Condition struct {
 	Text   string `json:"text"`
 	Truth  Truth  `json:"truth"`
 	Signal string `json:"signal,omitempty"`
-	// Seen is the value as a person reads it: "7.2 s", "at most 0.3 s", "no data".
+	// Seen is the value as a person reads it: "7.2 s", "≤ 300 ms", "no data".
 	Seen string `json:"seen,omitempty"`
 	// Threshold is the other side as a person reads it.
 	Threshold string `json:"threshold,omitempty"`

@@ -7,22 +7,19 @@ import (
 	"time"
 )
 
-// FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97 %", "12", "340/s". It is made for messages,
+// FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97%", "12", "104k/s". It is made for messages,
 // not for parsing.
 func FormatValue(v float64, u Unit) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
 	switch u {
 	case UnitSeconds:
-		switch {
-		case v != 0 && math.Abs(v) < 1:
-			return number(v*1000) + " ms"
-		case v >= 3600 && v < math.MaxInt32:
-			return FormatDuration(time.Duration(v) * time.Second)
-		}
-		return number(v) + " s"
+		return seconds(v)
 	case UnitRatio:
-		return number(v*100) + " %"
+		return number(v*100) + "%"
 	case UnitPerSecond:
-		return number(v) + "/s"
+		return rate(v) + "/s"
 	case UnitTokens:
 		return number(v) + " tokens"
 	case UnitBytes:
@@ -34,15 +31,48 @@ func FormatValue(v float64, u Unit) string {
 	}
 }
 
-// number keeps three significant digits and drops what says nothing.
+func seconds(v float64) string {
+	switch {
+	case v != 0 && math.Abs(v) < 0.9995: // what is more is 1000 ms, rounded
+		return number(v*1000) + " ms"
+	case v >= 3600 && v < math.MaxInt32:
+		return FormatDuration(time.Duration(v) * time.Second)
+	}
+	return number(v) + " s"
+}
+
+// rate shortens what has more digits than a reader compares: "9800", "104k", "2.5M".
+func rate(v float64) string {
+	switch abs := math.Abs(v); {
+	case abs >= huge:
+	case abs >= 999_500:
+		return number(v/1e6) + "M"
+	case abs >= 9_999.5:
+		return number(v/1e3) + "k"
+	}
+	return number(v)
+}
+
+// The values beyond which more digits, or more zeros, would say nothing.
+const (
+	tiny = 1e-4
+	huge = 1e15
+)
+
+// number keeps three significant digits, or the whole part, and drops what says nothing. What is not zero is never
+// written as zero: a rule may ask for "more than 0".
 func number(v float64) string {
-	if math.Abs(v) >= 100 {
+	switch abs := math.Abs(v); {
+	case v > 0 && v < tiny:
+		return "<0.0001"
+	case v < 0 && v > -tiny:
+		return ">-0.0001"
+	case abs >= huge:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	case abs >= 99.95: // what is less keeps a digit behind the point
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	s := strconv.FormatFloat(v, 'g', 3, 64)
-	if strings.ContainsAny(s, "e") {
-		s = strconv.FormatFloat(v, 'f', 3, 64)
-	}
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
@@ -68,7 +98,7 @@ func FormatDuration(d time.Duration) string {
 	return strconv.Itoa(minutes/60) + " h " + strconv.Itoa(minutes%60) + " min"
 }
 
-// Text is the reading as a person reads it: the value, "at most 0.3 s", "at least 10 s", "no data", or "error: ...".
+// Text is the reading as a person reads it: the value, "≤ 300 ms", "≥ 10 s", "no data", or "error: ...".
 func (r Reading) Text() string {
 	switch {
 	case r.Error != "":
@@ -76,15 +106,19 @@ func (r Reading) Text() string {
 	case r.Value == nil:
 		return "no data"
 	}
-	v := FormatValue(*r.Value, r.Unit)
-	switch r.Bound {
+	return r.Bound.Text(FormatValue(*r.Value, r.Unit))
+}
+
+// Text puts the bound before a value that is written already: "≤ 300 ms".
+func (b Bound) Text(value string) string {
+	switch b {
 	case AtMost:
-		return "at most " + v
+		return "≤ " + value
 	case AtLeast:
-		return "at least " + v
+		return "≥ " + value
 	case Exact:
-		return v
+		return value
 	default:
-		return v
+		return value
 	}
 }

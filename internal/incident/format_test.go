@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -15,6 +16,61 @@ func TestDurationsAreWrittenAsPeopleWriteThem(t *testing.T) {
 	} {
 		if got := FormatDuration(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestValuesAreWrittenAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		value float64
+		unit  Unit
+		want  string
+	}{
+		{0, UnitSeconds, "0 s"},
+		{0.085, UnitSeconds, "85 ms"},
+		{0.0000123, UnitSeconds, "0.0123 ms"},
+		{1e-9, UnitSeconds, "<0.0001 ms"},
+		{0.9994, UnitSeconds, "999 ms"},
+		{0.9999, UnitSeconds, "1 s"},
+		{7.2, UnitSeconds, "7.2 s"},
+		{7.846, UnitSeconds, "7.85 s"},
+		{-0.5, UnitSeconds, "-500 ms"},
+		{2560, UnitSeconds, "2560 s"},
+		{7200, UnitSeconds, "2 h"},
+		{1e300, UnitSeconds, "1e+300 s"},
+		{0, UnitRatio, "0%"},
+		{0.97, UnitRatio, "97%"},
+		{0.1329, UnitRatio, "13.3%"},
+		{0.9996, UnitRatio, "100%"},
+		{1e-9, UnitRatio, "<0.0001%"},
+		{-1e-9, UnitRatio, ">-0.0001%"},
+		{0, UnitPerSecond, "0/s"},
+		{0.05, UnitPerSecond, "0.05/s"},
+		{340, UnitPerSecond, "340/s"},
+		{9800, UnitPerSecond, "9800/s"},
+		{9999.7, UnitPerSecond, "10k/s"},
+		{104_306, UnitPerSecond, "104k/s"},
+		{-104_306, UnitPerSecond, "-104k/s"},
+		{999_700, UnitPerSecond, "1M/s"},
+		{2_540_000, UnitPerSecond, "2.54M/s"},
+		{1e300, UnitPerSecond, "1e+300/s"},
+		{0, UnitCount, "0"},
+		{12, UnitCount, "12"},
+		{1.5, UnitCount, "1.5"},
+		{99.96, UnitCount, "100"},
+		{538.4, UnitCount, "538"},
+		{123_456, UnitCount, "123456"},
+		{32_768, UnitTokens, "32768 tokens"},
+		{80 << 30, UnitBytes, "80 GiB"},
+		{0.5 * (1 << 30), UnitBytes, "0.5 GiB"},
+		{3, "", "3"},
+		{math.NaN(), UnitRatio, "NaN"},
+		{math.Inf(1), UnitSeconds, "+Inf"},
+		{math.Inf(-1), UnitPerSecond, "-Inf"},
+	} {
+		if got := FormatValue(tt.value, tt.unit); got != tt.want {
+			t.Errorf("%g %s is %q, want %q", tt.value, tt.unit, got, tt.want)
 		}
 	}
 }

@@ -52,18 +52,18 @@ func AllKnobs() []Knob {
 			has: func(k Knobs) bool { return k.Replicas != nil }, without: func(k *Knobs) { k.Replicas = nil },
 		},
 		argumentKnob(
-			StepMaxNumBatchedTokens, "Set batched tokens",
+			StepMaxNumBatchedTokens,
 			func(k *Knobs) **ArgumentKnob { return &k.MaxNumBatchedTokens },
 		),
 		{
 			Kind: StepThrottle, Lowers: true,
 			Title: func(r StepRequest) string {
-				return fmt.Sprintf("Throttle to %.0f %% of the present limit", r.Factor*100)
+				return fmt.Sprintf("Throttle to %.0f%% of the present limit", r.Factor*100)
 			},
 			Doing: func(StepRequest) string { return "throttling" },
 			Verb: func(s Step) string {
 				if s.raises() {
-					return "Loosen throttle"
+					return "Relax rate limit"
 				}
 				return "Throttle"
 			},
@@ -73,11 +73,11 @@ func AllKnobs() []Knob {
 }
 
 // argumentKnob is one of vLLM's engine arguments, which is read at the start of a pod only.
-func argumentKnob(kind StepKind, verb string, setting func(*Knobs) **ArgumentKnob) Knob {
+func argumentKnob(kind StepKind, setting func(*Knobs) **ArgumentKnob) Knob {
 	return Knob{
 		Kind: kind, Raises: true, Lowers: true, Restarts: true, RollsOut: true,
 		Title: func(r StepRequest) string {
-			return fmt.Sprintf("Set %s to %.0f %% of its value", kind, r.Factor*100)
+			return fmt.Sprintf("Set %s to %.0f%% of its value", kind, r.Factor*100)
 		},
 		Doing: func(r StepRequest) string {
 			if r.Factor < 1 {
@@ -85,7 +85,7 @@ func argumentKnob(kind StepKind, verb string, setting func(*Knobs) **ArgumentKno
 			}
 			return "raising " + string(kind)
 		},
-		Verb:     func(Step) string { return verb },
+		Verb:     func(Step) string { return "Set " + string(kind) },
 		argument: setting,
 		has:      func(k Knobs) bool { return *setting(&k) != nil },
 		without:  func(k *Knobs) { *setting(k) = nil },

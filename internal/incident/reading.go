@@ -41,9 +41,9 @@ type Signal struct {
 	Query     string    `json:"query,omitempty"`
 	Unit      Unit      `json:"unit"`
 	Direction Direction `json:"direction"`
-	// Floor is the lowest value that a histogram can tell: at or below it the reading is "at most Floor". 0: none.
+	// Floor is the lowest value that a histogram can tell: at or below it the reading is "≤ Floor". 0: none.
 	Floor float64 `json:"floor,omitempty"`
-	// Ceiling is the highest value that a histogram can tell: at or above it the reading is "at least Ceiling". 0: none.
+	// Ceiling is the highest value that a histogram can tell: at or above it the reading is "≥ Ceiling". 0: none.
 	Ceiling float64 `json:"ceiling,omitempty"`
 	// Pods is PromQL that gives the same quantity for each pod, one series each with the label pod (or instance). Empty:
 	// no breakdown.

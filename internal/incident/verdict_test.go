@@ -117,12 +117,12 @@ func TestReadingsSpeakPlainly(t *testing.T) {
 		{Reading{Value: new(7.24), Unit: UnitSeconds}, "7.24 s"},
 		{Reading{Value: new(0.085), Unit: UnitSeconds}, "85 ms"},
 		{Reading{Value: num(0), Unit: UnitSeconds}, "0 s"},
-		{Reading{Value: new(0.3), Unit: UnitSeconds, Bound: AtMost}, "at most 300 ms"},
-		{Reading{Value: num(2560), Unit: UnitSeconds, Bound: AtLeast}, "at least 2560 s"},
-		{Reading{Value: new(0.971), Unit: UnitRatio}, "97.1 %"},
+		{Reading{Value: new(0.3), Unit: UnitSeconds, Bound: AtMost}, "≤ 300 ms"},
+		{Reading{Value: num(2560), Unit: UnitSeconds, Bound: AtLeast}, "≥ 2560 s"},
+		{Reading{Value: new(0.971), Unit: UnitRatio}, "97.1%"},
 		{Reading{Value: num(340), Unit: UnitPerSecond}, "340/s"},
 		{Reading{Value: num(12), Unit: UnitCount}, "12"},
-		{Reading{Value: new(0.00001), Unit: UnitCount}, "0"},
+		{Reading{Value: new(0.00001), Unit: UnitCount}, "<0.0001"},
 	} {
 		if got := tc.r.Text(); got != tc.want || strings.Contains(got, "e-") {
 			t.Errorf("got %q, want %q", got, tc.want)

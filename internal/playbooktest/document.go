@@ -88,7 +88,7 @@ type expectDoc struct {
 	Diagnosis string `yaml:"diagnosis"`
 	// A substring of the detected dialect: "underscore names".
 	Dialect string `yaml:"dialect,omitempty"`
-	// Readings by signal, as precise as they are written: 70, 7.2s, 97%, at most 300ms, no data, error.
+	// Readings by signal, as precise as they are written: 70, 7.2s, 97%, ≤ 300 ms, no data, error.
 	Readings map[string]readingDoc `yaml:"readings,omitempty"`
 	// Other diagnoses and what their rules say: true, false or undecided.
 	Others map[string]string `yaml:"others,omitempty"`

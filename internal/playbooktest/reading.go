@@ -28,7 +28,7 @@ type toleranceDoc struct {
 	Tolerance string `yaml:"tolerance"`
 }
 
-// FromYAML reads "70", "at most 300ms", "no data", "error: refused", or a value with a tolerance.
+// FromYAML reads "70", "at most 300ms" or "≤ 300 ms", "no data", "error: refused", or a value with a tolerance.
 func (r *readingDoc) FromYAML(v strictyaml.Value) error {
 	if text, ok := v.Text(); ok {
 		return r.parse(text)
@@ -65,7 +65,9 @@ func (r *readingDoc) parse(text string) error {
 		return nil
 	}
 	rest := r.text
-	for words, bound := range map[string]incident.Bound{"at most ": incident.AtMost, "at least ": incident.AtLeast} {
+	for words, bound := range map[string]incident.Bound{
+		"at most ": incident.AtMost, "≤": incident.AtMost, "at least ": incident.AtLeast, "≥": incident.AtLeast,
+	} {
 		if after, ok := strings.CutPrefix(r.text, words); ok {
 			rest, r.bound = after, bound
 		}

@@ -112,7 +112,7 @@ func dropped(inc incident.Incident, s incident.Step, found Investigation) string
 
 // replaced says why the runbook asks for another step than this one by now, or "": an approval binds to the same value
 // on the same field of the same object, with the same way back. It holds for another cause that asks for the same
-// change: under load two neighbouring causes take turns (a cache at 95 % and the queue before it). An error means that
+// change: under load two neighbouring causes take turns (a cache at 95% and the queue before it). An error means that
 // the live values could not be read from which a step is worked out.
 func (e *Engine) replaced(
 	ctx context.Context, t *turn, exec Executor, s incident.Step, found Investigation,

@@ -11,7 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Quantity is a number with its unit as people write it: 70, 7.2s, 85 ms, 97%, 340/s, 4096 tokens, 12 GiB, 1h30m.
+// Quantity is a number with its unit as people write it: 70, 7.2s, 85 ms, 97%, 340/s, 104k/s, 4096 tokens, 12 GiB,
+// 1h30m.
 type Quantity struct {
 	// Value is in the unit: seconds, a share of 1, each second, tokens or bytes.
 	Value float64
@@ -44,6 +45,8 @@ func suffixes() []suffix {
 		{"y", incident.UnitSeconds, 365 * 86400, 1},
 		{"%", incident.UnitRatio, 1, 100},
 		{"/s", incident.UnitPerSecond, 1, 1},
+		{"k/s", incident.UnitPerSecond, 1e3, 1},
+		{"M/s", incident.UnitPerSecond, 1e6, 1},
 		{"tokens", incident.UnitTokens, 1, 1},
 		{"KiB", incident.UnitBytes, 1 << 10, 1},
 		{"MiB", incident.UnitBytes, 1 << 20, 1},

@@ -62,6 +62,7 @@ func TestQuantitiesAreAsPreciseAsTheyAreWritten(t *testing.T) {
 	for text, want := range map[string]Quantity{
 		"70": {70, .5, ""}, "7.2s": {7.2, .05, "seconds"}, "85 ms": {.085, .0005, "seconds"}, "97%": {.97, .005, "ratio"},
 		"97.50 %": {.975, .00005, "ratio"}, "340/s": {340, .5, "per_second"}, "4096 tokens": {4096, .5, "tokens"},
+		"104k/s": {104e3, 500, "per_second"}, "2.5M/s": {2.5e6, 5e4, "per_second"},
 		"2m": {120, 30, "seconds"}, "10 min": {600, 30, "seconds"}, "1d": {86400, 43200, "seconds"}, "1h30m": {
 			5400, 30,
 			"seconds",

@@ -87,7 +87,7 @@ func rich() incident.Incident {
 				Text: "ttft_worst_pod > slo.ttft", Truth: incident.True, Signal: "ttft_worst_pod", Seen: "7.2 s (" + pod(7) + ")",
 				Threshold: "2 s",
 			},
-			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97 % (" + pod(7) + ")", Threshold: "90 %"},
+			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97% (" + pod(7) + ")", Threshold: "90%"},
 		},
 		Never: []incident.Never{
 			{Change: "raise", Knob: "replicas", Why: "the pool has room; new replicas hide the bad one"},
@@ -102,7 +102,7 @@ func rich() incident.Incident {
 		},
 	}
 	inc.Others = []incident.Other{
-		{Name: "kv_cache_full", Verdict: incident.False, Why: "kv_usage is 58 % on average"},
+		{Name: "kv_cache_full", Verdict: incident.False, Why: "kv_usage is 58% on average"},
 		{Name: "abort_spike", Verdict: incident.Undecided, Why: "no data for Aborts"},
 	}
 	inc.Plan = &incident.Plan{Digest: "0a1b2c3d4e5f", ExpiresAt: now.Add(30 * time.Minute), Steps: []incident.Step{
@@ -271,7 +271,7 @@ func TestThePageShowsEverythingThatIsKnown(t *testing.T) {
 		"torch.OutOfMemoryError: CUDA out of memory", "Completed, exit code 0",
 		"Pod by pod", "worst " + pod(7) + ": 7.2 s", "worst " + pod(1) + ": 12/s", "highest " + pod(7) + ": 64", "3 more",
 		"usually 400 ms, 6.1 sigma above, 380 ms at this hour yesterday", "usually 600/s, more than 100 sigma below",
-		"usually 97 %<", "usually 1.8, 0.2 sigma above",
+		"usually 97%<", "usually 1.8, 0.2 sigma above",
 		"Alerts that can never fire for this pool",
 		"<code>vllm:gpu_cache_usage_perc</code>, which this pool's vLLM does not export. vLLM&#39;s V1",
 		"There is no replacement.",

@@ -119,7 +119,7 @@ func diagnosisOf() *incident.Diagnosis {
 		Playbook: "high-ttft", Name: "kv_cache_full", Rule: "kv > 0.9 && waiting > 10", Doc: "docs/playbooks/high-ttft.md",
 		Summary: "The KV cache is full, so new requests wait for memory.",
 		Evidence: []incident.Condition{
-			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97 %", Threshold: "90 %"},
+			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97%", Threshold: "90%"},
 			{Text: "waiting > 10", Truth: incident.True, Signal: "waiting", Seen: "41", Threshold: "10"},
 			{Text: "ttft_p95 > slo.ttft", Truth: incident.True, Signal: "ttft_p95", Seen: "7.2 s", Threshold: "2 s"},
 			{Text: "abort_rate < 1", Truth: incident.Undecided, Signal: "abort_rate", Seen: "no data", Threshold: "1/s"},

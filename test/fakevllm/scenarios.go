@@ -94,7 +94,7 @@ func swapping() Scenario {
 
 func cacheFull() Scenario {
 	s := healthy()
-	s.Name, s.Summary = "cache-full", "the cache decides who may run: more than 95 % full, a growing queue, no preemption"
+	s.Name, s.Summary = "cache-full", "the cache decides who may run: more than 95% full, a growing queue, no preemption"
 	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Rate = 750, 150, 0, 17
 	s.Load.Spread = .2
 	s.Load.FirstTokenPatience, s.Load.Patience = 20*time.Second, 10*time.Minute

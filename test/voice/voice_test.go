@@ -13,6 +13,7 @@ func TestTheOldVoiceIsFound(t *testing.T) {
 		"At the last look: 2 of 3 ready.",
 		"nothing can be turned", "as the rule demands: x", "What holds: the way back",
 		"found to belong to the pool x, and gone on there",
+		"KV cache 97 %", "97 % (limit 90%)", "usually 50 %; more",
 	} {
 		if len(Prose(text)) == 0 {
 			t.Errorf("%q passes", text)
@@ -34,7 +35,7 @@ func TestTheVoiceOfTheFieldPasses(t *testing.T) {
 	}
 	for _, text := range []string{
 		"no change in the last 10 min", "The reader understands", "see ../docs and ../../x", "and so on...", "[0..3]",
-		"Part I",
+		"Part I", "97%", "5 %d", "%s is %g%%",
 		"vllm:num_requests_waiting", "I/O error", "for: 5m", "--for 1h30m", "./...", "git log a..b", "AI, UI and ID",
 	} {
 		for _, f := range Prose(text) {

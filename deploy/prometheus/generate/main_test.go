@@ -105,9 +105,9 @@ func spelling(variant string) *strings.Replacer {
 		"Expect queueing or preemption soon.", "Expect queueing or swapping soon.",
 		"vLLM preempts requests on 10.0.0.1:8000: the KV cache is full",
 		"vLLM is swapping or preempting requests on 10.0.0.1:8000",
-		"About 20 preemptions in 5 minutes with the KV cache above 95 %. vLLM (V1) does not swap: it throws requests out "+
+		"About 20 preemptions in 5 minutes with the KV cache above 95%. vLLM (V1) does not swap: it throws requests out "+
 			"and computes them again. This alert keeps its old name and counts preemptions. It causes latency spikes.",
-		"20 swapped requests now, or preemptions in 5 minutes with the KV cache above 95 %. This indicates severe KV cache "+
+		"20 swapped requests now, or preemptions in 5 minutes with the KV cache above 95%. This indicates severe KV cache "+
 			"pressure and causes latency spikes.",
 	)
 }
