@@ -199,7 +199,9 @@ type Cluster struct {
 	// or that cannot be read with certainty, is not in it.
 	Args map[string]float64 `json:"args,omitempty"`
 	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read; it does not speak against the rest.
-	Unread []Unread `json:"unread,omitempty"`
+	Unread []Unread `json:"notRead,omitempty"`
+	// UnreadText is all that an older version has written of Unread. FillFacts reads it and empties it.
+	UnreadText []string `json:"unread,omitempty"`
 }
 
 // ReadyText says how many replicas are ready: "2 of 3 ready", and "3 ready, 2 wanted" while some have to end. Empty
@@ -267,7 +269,7 @@ const (
 	PartWarnings    Part = "warnings"
 )
 
-// partTitles are what the parts hold, in words. Stored incidents have these words, so an old title stays readable.
+// partTitles are what the parts hold, in words. Incidents of older versions have nothing else: FillFacts reads them.
 var partTitles = map[Part]string{
 	PartRollouts:    "recent rollouts",
 	PartScaling:     "recent scaling",
@@ -283,11 +285,11 @@ var partTitles = map[Part]string{
 // Title is what a part holds, in words. A part that a newer version has read is called by its name.
 func (p Part) Title() string { return cmp.Or(partTitles[p], string(p)) }
 
-// Unread is a part of a cluster that could not be read, with one of the reasons. In JSON it is its String.
+// Unread is a part of a cluster that could not be read, with one of the reasons.
 type Unread struct {
-	Part Part
+	Part Part `json:"part"`
 	// Why is one reason on one line, without a full stop; empty when it is not known.
-	Why string
+	Why string `json:"why,omitempty"`
 }
 
 // String is "recent rollouts: list replicasets in llm is not allowed".

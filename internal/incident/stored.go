@@ -74,19 +74,30 @@ func (t *Target) fromPath() {
 	t.Setting = path[strings.LastIndex(path, ".")+1:]
 }
 
-// MarshalText is "recent rollouts: list replicasets in llm is not allowed", which is what "unread" has always held.
-func (u Unread) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+// MarshalJSON writes the cluster with "unread", the sentences for what could not be read: "recent rollouts: list
+// replicasets in llm is not allowed".
+func (c Cluster) MarshalJSON() ([]byte, error) {
+	type plain Cluster
+	out := struct {
+		plain
+		Texts []string `json:"unread,omitempty"`
+	}{plain: plain(c)}
+	for _, u := range c.Unread {
+		out.Texts = append(out.Texts, u.String())
+	}
+	return json.Marshal(out)
+}
 
-// UnmarshalText reads what MarshalText wrote. A part that has no name here is called by its words.
-func (u *Unread) UnmarshalText(b []byte) error {
-	title, why, _ := strings.Cut(string(b), ": ")
-	*u = Unread{Part: Part(title), Why: why}
+// readUnread reads a sentence of "unread". A part that has no name here is called by its words.
+func readUnread(text string) Unread {
+	title, why, _ := strings.Cut(text, ": ")
+	u := Unread{Part: Part(title), Why: why}
 	for p, known := range partTitles {
 		if known == title {
 			u.Part = p
 		}
 	}
-	return nil
+	return u
 }
 
 // MarshalJSON writes the diagnosis with "never", the sentences for what is against it: "raise max_num_seqs: why".
@@ -178,9 +189,16 @@ func (i *Incident) findNoteStep() {
 	}
 }
 
-// FillFacts reads out of the reasons of pods what an older version has written only there: a newer one always writes
-// the phase. Tests of playbooks may say a pod's reason alone, too. It may be called twice.
+// FillFacts reads out of the sentences about what could not be read, and of the reasons of pods, what an older version
+// has written only there: a newer one always writes the parts, and the phase. Tests of playbooks may have the sentences
+// alone, too. It may be called twice.
 func (c *Cluster) FillFacts() {
+	if len(c.Unread) == 0 {
+		for _, text := range c.UnreadText {
+			c.Unread = append(c.Unread, readUnread(text))
+		}
+	}
+	c.UnreadText = nil
 	for n := range c.Pods {
 		if p := &c.Pods[n]; p.Phase == "" {
 			p.fromReason()

@@ -139,6 +139,32 @@ func TestAStoredDrillIsADryRun(t *testing.T) {
 	}
 }
 
+// The sentence of what could not be read is written beside its fields, and is not read where these are.
+func TestWhatCouldNotBeReadIsStoredAsFacts(t *testing.T) {
+	t.Parallel()
+	why := "pod llama-b: container vllm: there is none"
+	inc := Incident{Cluster: Cluster{Unread: []Unread{{PartCrashLog, why}, {Part: "of_a_newer_version"}}}}
+	b, err := json.Marshal(inc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"notRead":[{"part":"crash_log","why":"` + why + `"},{"part":"of_a_newer_version"}]`,
+		`"unread":["the log of a crashed container: ` + why + `","of_a_newer_version"]`,
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s is not in %s", want, b)
+		}
+	}
+	var again Incident
+	if err := json.Unmarshal(b, &again); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(inc.Cluster, again.Cluster); d != "" {
+		t.Errorf("read again (-first +second):\n%s", d)
+	}
+}
+
 // An older version, and whoever reads the API, finds everything where it was.
 func TestTheJSONOfAnIncidentOnlyGainsFields(t *testing.T) {
 	t.Parallel()
