@@ -208,6 +208,11 @@ func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("step (-want +got):\n%s", d)
 	}
+	for _, v := range []incident.Value{s.From, s.To} {
+		if v.Present && !strings.Contains(s.Title, v.Text) {
+			t.Errorf("the title %q does not name %s", s.Title, v.Text)
+		}
+	}
 	if s.Target.UID != string(b.get(tt.in).GetUID()) || s.Digest != s.ComputeDigest() {
 		t.Errorf("uid %s, digest %s", s.Target.UID, s.Digest)
 	}

@@ -246,10 +246,10 @@ func (a *applier) verified(e Verified) error {
 		return err
 	}
 	if !e.Final {
-		a.note(Note{Kind: NoteReading, Count: act.Readings, Verdict: v.Verdict, Why: v.Why})
+		a.note(Note{Kind: NoteReading, Count: act.Readings, Verdict: v.Verdict, Check: v.Comparison})
 		return nil
 	}
-	a.add(nil, s.ID, true, v, Note{Kind: NoteVerified, Verdict: v.Verdict, Why: v.Why})
+	a.add(nil, s.ID, true, v, Note{Kind: NoteVerified, Verdict: v.Verdict, Check: v.Comparison})
 	return a.concluded(e, s)
 }
 

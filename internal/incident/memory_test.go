@@ -395,8 +395,9 @@ func TestSilenceIsNoRecovery(t *testing.T) {
 			Threshold: num(1),
 		}}
 	}
-	if v, why := VerdictOf(read(num(7)), read(nil), []string{"ttft_p95"}, True); v != VerdictInconclusive {
-		t.Errorf("no requests at all is %s: %s", v, why)
+	v, shown := VerdictOf(read(num(7)), read(nil), []string{"ttft_p95"}, True)
+	if v != VerdictInconclusive || shown.Finding != FoundSilent {
+		t.Errorf("no requests at all is %s: %s", v, shown.Finding)
 	}
 	if v, _ := VerdictOf(read(nil), read(nil), []string{"ttft_p95"}, True); v != VerdictRecovered {
 		t.Errorf("a signal that never had data made it %s", v)

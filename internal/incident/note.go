@@ -105,6 +105,8 @@ type Note struct {
 	Verdict Verdict   `json:"verdict,omitempty"`
 	Verb    Verb      `json:"verb,omitempty"`
 	State   StepState `json:"state,omitempty"`
+	// Check is what a reading after the change shows.
+	Check *Comparison `json:"check,omitempty"`
 	// Count of Of: approvals, readings, tries, alerts that fire.
 	Count int           `json:"count,omitempty"`
 	Of    int           `json:"of,omitempty"`
@@ -133,7 +135,7 @@ func Text(text string) Note {
 	return Note{Kind: NoteText, Why: text}
 }
 
-// Same says whether two notes say the same.
+// Same says whether two notes say the same. Two readings never do: each is a fact of its own.
 func (n Note) Same(o Note) bool {
 	if !n.At.Equal(o.At) {
 		return false

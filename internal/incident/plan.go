@@ -187,11 +187,12 @@ type Step struct {
 	ID     string   `json:"id"`
 	Digest string   `json:"digest"`
 	Kind   StepKind `json:"kind"`
-	Title  string   `json:"title"`
-	Why    string   `json:"why,omitempty"`
-	Target Target   `json:"target,omitzero"`
-	From   Value    `json:"from"`
-	To     Value    `json:"to"`
+	// Title names the change with both values, "Scale llama-70b from 2 to 3 replicas", or is the advice.
+	Title  string `json:"title"`
+	Why    string `json:"why,omitempty"`
+	Target Target `json:"target,omitzero"`
+	From   Value  `json:"from"`
+	To     Value  `json:"to"`
 	// Assumed is what an absent From is taken to mean where only the configuration says it. Absent: nothing is assumed.
 	Assumed Value `json:"assumed,omitzero"`
 	// Undo is the value that the way back restores.
@@ -343,11 +344,14 @@ func digest(v any) string {
 
 // Verification is the signals read again after the change has settled.
 type Verification struct {
-	Verdict Verdict            `json:"verdict"`
-	Why     string             `json:"why"`
-	Before  map[string]Reading `json:"before"`
-	After   map[string]Reading `json:"after"`
-	At      time.Time          `json:"at"`
+	Verdict Verdict `json:"verdict"`
+	// Comparison says why, Why the same in words, as in Incident. Of verifications of older versions there is nothing but
+	// Why.
+	Comparison *Comparison        `json:"comparison,omitempty"`
+	Why        string             `json:"why"`
+	Before     map[string]Reading `json:"before"`
+	After      map[string]Reading `json:"after"`
+	At         time.Time          `json:"at"`
 	// SampledAt is the time of the newest sample among the readings; zero: not known.
 	SampledAt time.Time `json:"sampledAt,omitzero"`
 }

@@ -1,9 +1,8 @@
 package incident
 
 import (
-	"fmt"
 	"math"
-	"strings"
+	"slices"
 )
 
 // noticeable is the share by which a signal must move before it counts as better or worse. A tenth is above the noise
@@ -11,108 +10,117 @@ import (
 // so that tiny values do not count.
 const noticeable = 0.10
 
-// VerdictOf compares the readings before and after a change. healthy is what the playbook says of the readings after. A
-// signal without a value on either side never counts as better or worse.
-func VerdictOf(before, after map[string]Reading, signals []string, healthy Truth) (Verdict, string) {
-	var better, worse, same, blind, silent []string
-	for _, name := range signals {
-		b, a := before[name], after[name]
-		line := title(a, b, name) + " " + moved(b, a)
-		switch direction(b, a) {
-		case moveBetter:
-			better = append(better, line)
-		case moveWorse:
-			worse = append(worse, line)
-		case moveSame:
-			same = append(same, line)
-		case moveUnknown:
-			blind = append(blind, line)
-			if b.HasValue() && !a.HasValue() {
-				silent = append(silent, line)
-			}
-		}
-	}
-	all := strings.Join(append(append(append(append([]string{}, worse...), better...), same...), blind...), "; ")
-	switch {
-	case healthy == True && len(silent) > 0:
-		return VerdictInconclusive,
-			sentence("The signals are within their thresholds, but some went silent: without traffic nothing is proven", all)
-	case healthy == True:
-		return VerdictRecovered, sentence("All signals are within their thresholds", all)
-	case len(better)+len(worse)+len(same) == 0:
-		return VerdictInconclusive, sentence("There are no data to compare", all)
-	case len(worse) > 0 && len(better) == 0:
-		return VerdictWorse, sentence("It got worse", all)
-	case len(better) > 0 && len(worse) == 0:
-		return VerdictImproved, sentence("It is better, not yet healthy", all)
-	case len(better) > 0:
-		return VerdictInconclusive, sentence("Some signals are better and some worse", all)
-	case len(blind) > 0:
-		return VerdictInconclusive, sentence("Nothing moved, and some signals have no data", all)
-	default:
-		return VerdictUnchanged, sentence("Nothing moved noticeably", all)
-	}
-}
+// Finding is what the readings around a change show, and with that why the verdict is what it is.
+type Finding string
 
-// moved compares two readings. An arrow is for two values; what is not there is said in words.
-func moved(b, a Reading) string {
-	switch {
-	case b.HasValue() && a.HasValue():
-		return b.Text() + " -> " + a.Text()
-	case b.missing() && a.missing():
-		return "had no data before or after"
-	case b.Error != "" && b.Error == a.Error:
-		return "could not be read before or after (" + a.Error + ")"
-	case b.Error != "" && a.Error != "":
-		return fmt.Sprintf("could not be read before (%s) or after (%s)", b.Error, a.Error)
-	}
-	before, after := "was "+b.Text()+" before", "is "+a.Text()+" after"
-	switch {
-	case b.Error != "":
-		before = "could not be read before (" + b.Error + ")"
-	case b.missing():
-		before = "had no data before"
-	}
-	switch {
-	case a.Error != "":
-		after = "could not be read after (" + a.Error + ")"
-	case a.missing():
-		after = "has no data after"
-	}
-	return before + " and " + after
-}
-
-// missing says that there was no value and no error.
-func (r Reading) missing() bool { return r.Value == nil && r.Error == "" }
-
-func title(a, b Reading, name string) string {
-	for _, t := range []string{a.Title, b.Title} {
-		if t != "" {
-			return t
-		}
-	}
-	return name
-}
-
-func sentence(head, all string) string {
-	if all == "" {
-		return head + "."
-	}
-	return head + ": " + all + "."
-}
-
-type move int
-
+// The findings.
 const (
-	moveUnknown move = iota
-	moveSame
-	moveBetter
-	moveWorse
+	// FoundHealthy: the playbook calls the readings after the change healthy.
+	FoundHealthy Finding = "healthy"
+	// FoundSilent: it does, but a signal that had a value before has none now; without traffic nothing is proven.
+	FoundSilent Finding = "silent"
+	// FoundNoData: no signal has a value on both sides.
+	FoundNoData Finding = "no_data"
+	// FoundWorse and FoundBetter: some signals moved, all of them in one direction.
+	FoundWorse  Finding = "worse"
+	FoundBetter Finding = "better"
+	// FoundMixed: some got better and some worse.
+	FoundMixed Finding = "mixed"
+	// FoundUnchanged: every signal has values and none moved noticeably; FoundUnseen: none of those that have values did.
+	FoundUnchanged Finding = "unchanged"
+	FoundUnseen    Finding = "unseen"
 )
 
-func direction(b, a Reading) move {
+// NoEffect is why a change can have no effect on the readings.
+type NoEffect string
+
+// The reasons.
+const (
+	NoEffectDryRun     NoEffect = "dry_run"
+	NoEffectNoRollout  NoEffect = "rollout_failed"
+	NoEffectNotApplied NoEffect = "not_in_effect"
+)
+
+// Comparison is what the readings before and after a change show. internal/present has the words.
+type Comparison struct {
+	Finding Finding `json:"finding"`
+	// Moves are the signals: those that got worse, then better, then those that stayed, then those without values.
+	Moves []Move `json:"moves,omitempty"`
+	// NoEffect is empty where the change may have had an effect.
+	NoEffect NoEffect `json:"noEffect,omitempty"`
+	// Unconfirmed says that it could not be checked whether the change is still in place.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
+}
+
+// Movement says which way a signal moved.
+type Movement string
+
+// The movements. MovedUnknown: it has no value on one side at least, and its readings say why.
+const (
+	MovedUnknown Movement = "unknown"
+	MovedNot     Movement = "same"
+	MovedBetter  Movement = "better"
+	MovedWorse   Movement = "worse"
+)
+
+// Move is how one signal moved over a change. The readings are without their series, pods and past.
+type Move struct {
+	Signal string   `json:"signal"`
+	Moved  Movement `json:"moved"`
+	Before Reading  `json:"before"`
+	After  Reading  `json:"after"`
+}
+
+// VerdictOf compares the readings before and after a change. healthy is what the playbook says of the readings after. A
+// signal without a value on either side never counts as better or worse.
+func VerdictOf(before, after map[string]Reading, signals []string, healthy Truth) (Verdict, Comparison) {
+	moves := map[Movement][]Move{}
+	silent := false
+	for _, name := range signals {
+		b, a := before[name], after[name]
+		m := moved(b, a)
+		moves[m] = append(moves[m], Move{Signal: name, Moved: m, Before: b.alone(), After: a.alone()})
+		silent = silent || b.HasValue() && !a.HasValue()
+	}
+	verdict, found := find(len(moves[MovedBetter]), len(moves[MovedWorse]), len(moves[MovedNot]), len(moves[MovedUnknown]))
+	switch {
+	case healthy == True && silent:
+		verdict, found = VerdictInconclusive, FoundSilent
+	case healthy == True:
+		verdict, found = VerdictRecovered, FoundHealthy
+	}
+	return verdict, Comparison{
+		Finding: found,
+		Moves:   slices.Concat(moves[MovedWorse], moves[MovedBetter], moves[MovedNot], moves[MovedUnknown]),
+	}
+}
+
+// find weighs how many signals moved which way.
+func find(better, worse, same, unknown int) (Verdict, Finding) {
+	switch {
+	case better+worse+same == 0:
+		return VerdictInconclusive, FoundNoData
+	case better > 0 && worse > 0:
+		return VerdictInconclusive, FoundMixed
+	case worse > 0:
+		return VerdictWorse, FoundWorse
+	case better > 0:
+		return VerdictImproved, FoundBetter
+	case unknown > 0:
+		return VerdictInconclusive, FoundUnseen
+	}
+	return VerdictUnchanged, FoundUnchanged
+}
+
+// alone is the reading without what is drawn of it.
+func (r Reading) alone() Reading {
+	r.Query, r.Series, r.Pods, r.Baseline = "", nil, nil, nil
+	return r
+}
+
+func moved(b, a Reading) Movement {
 	if !b.HasValue() || !a.HasValue() {
-		return moveUnknown
+		return MovedUnknown
 	}
 	scale := math.Abs(*b.Value)
 	if a.Threshold != nil {
@@ -124,10 +132,10 @@ func direction(b, a Reading) move {
 	}
 	switch {
 	case a.Direction == Neutral || math.Abs(delta) <= noticeable*scale:
-		return moveSame
+		return MovedNot
 	case delta > 0:
-		return moveWorse
+		return MovedWorse
 	default:
-		return moveBetter
+		return MovedBetter
 	}
 }

@@ -3,106 +3,106 @@ package incident
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-func TestJudge(t *testing.T) {
+func TestVerdictOf(t *testing.T) {
 	t.Parallel()
 	rd := func(v float64) Reading {
 		return Reading{Value: new(v), Unit: UnitSeconds, Direction: HigherIsWorse, Threshold: num(3)}
 	}
 	low := func(v float64) Reading { return Reading{Value: new(v), Direction: LowerIsWorse, Threshold: num(100)} }
+	type reads = map[string]Reading
 	none, broken := Reading{}, Reading{Value: num(1), Error: "timeout"}
 	for _, tc := range []struct {
 		name          string
-		before, after map[string]Reading
+		before, after reads
 		healthy       Truth
 		want          Verdict
+		found         Finding
 	}{
-		{"healthy wins", map[string]Reading{"a": rd(9)}, map[string]Reading{"a": rd(1)}, True, VerdictRecovered},
-		{"better, not yet healthy", map[string]Reading{"a": rd(9)}, map[string]Reading{"a": rd(4)}, False, VerdictImproved},
-		{"worse", map[string]Reading{"a": rd(4)}, map[string]Reading{"a": rd(9)}, False, VerdictWorse},
+		{"healthy wins", reads{"a": rd(9)}, reads{"a": rd(1)}, True, VerdictRecovered, FoundHealthy},
+		{"better, not yet healthy", reads{"a": rd(9)}, reads{"a": rd(4)}, False, VerdictImproved, FoundBetter},
+		{"worse", reads{"a": rd(4)}, reads{"a": rd(9)}, False, VerdictWorse, FoundWorse},
 		{
 			"less than a tenth of the threshold is noise",
-			map[string]Reading{"a": rd(0.1)},
-			map[string]Reading{"a": rd(0.3)},
-			False, VerdictUnchanged,
+			reads{"a": rd(0.1)},
+			reads{"a": rd(0.3)},
+			False, VerdictUnchanged, FoundUnchanged,
 		},
 		{
 			"less than a tenth of the value is noise",
-			map[string]Reading{"a": rd(100)},
-			map[string]Reading{"a": rd(109)},
+			reads{"a": rd(100)},
+			reads{"a": rd(109)},
 			False,
-			VerdictUnchanged,
+			VerdictUnchanged, FoundUnchanged,
 		},
-		{"lower is worse", map[string]Reading{"a": low(200)}, map[string]Reading{"a": low(50)}, False, VerdictWorse},
+		{"lower is worse", reads{"a": low(200)}, reads{"a": low(50)}, False, VerdictWorse, FoundWorse},
 		{
 			"one better and one worse",
-			map[string]Reading{"a": rd(9), "b": rd(4)},
-			map[string]Reading{"a": rd(4), "b": rd(9)},
-			False, VerdictInconclusive,
+			reads{"a": rd(9), "b": rd(4)},
+			reads{"a": rd(4), "b": rd(9)},
+			False, VerdictInconclusive, FoundMixed,
 		},
 		{
 			"no data after is not better",
-			map[string]Reading{"a": rd(9)},
-			map[string]Reading{"a": none},
+			reads{"a": rd(9)},
+			reads{"a": none},
 			Undecided,
-			VerdictInconclusive,
+			VerdictInconclusive, FoundNoData,
 		},
-		{"no data before", map[string]Reading{"a": none}, map[string]Reading{"a": rd(9)}, False, VerdictInconclusive},
+		{"no data before", reads{"a": none}, reads{"a": rd(9)}, False, VerdictInconclusive, FoundNoData},
 		{
 			"an error is no value",
-			map[string]Reading{"a": rd(9)},
-			map[string]Reading{"a": broken},
+			reads{"a": rd(9)},
+			reads{"a": broken},
 			Undecided,
-			VerdictInconclusive,
+			VerdictInconclusive, FoundNoData,
 		},
 		{
-			"unchanged with a blind signal",
-			map[string]Reading{"a": rd(9), "b": rd(9)},
-			map[string]Reading{"a": rd(9), "b": none},
-			Undecided, VerdictInconclusive,
+			"unchanged with a signal that has no data",
+			reads{"a": rd(9), "b": rd(9)},
+			reads{"a": rd(9), "b": none},
+			Undecided, VerdictInconclusive, FoundUnseen,
 		},
-		{"nothing to compare", nil, nil, Undecided, VerdictInconclusive},
+		{"nothing to compare", nil, nil, Undecided, VerdictInconclusive, FoundNoData},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, why := VerdictOf(tc.before, tc.after, []string{"a", "b"}[:max(1, len(tc.before))], tc.healthy)
-			if got != tc.want || why == "" {
-				t.Errorf("%s (%s), want %s", got, why, tc.want)
+			got, shown := VerdictOf(tc.before, tc.after, []string{"a", "b"}[:max(1, len(tc.before))], tc.healthy)
+			if got != tc.want || shown.Finding != tc.found {
+				t.Errorf("%s (%s), want %s (%s)", got, shown.Finding, tc.want, tc.found)
 			}
 		})
 	}
 }
 
-func TestAVerdictSaysInWordsWhatWasNotThere(t *testing.T) {
+func TestAComparisonHoldsEachSignalWithItsReadings(t *testing.T) {
 	t.Parallel()
-	nine := Reading{Title: "Waiting", Value: num(9), Unit: UnitCount}
-	none := Reading{Title: "Waiting"}
-	away := Reading{Title: "Waiting", Error: "timeout"}
-	slow := Reading{Title: "Waiting", Error: "refused"}
-	for _, tc := range []struct {
-		name          string
-		before, after Reading
-		want          string
-	}{
-		{"values", nine, Reading{Title: "Waiting", Value: num(4), Unit: UnitCount}, "Waiting 9 -> 4"},
-		{"never", none, none, "Waiting had no data before or after"},
-		{"gone", nine, none, "Waiting was 9 before and has no data after"},
-		{"new", none, nine, "Waiting had no data before and is 9 after"},
-		{"an error all along", away, away, "Waiting could not be read before or after (timeout)"},
-		{"two errors", away, slow, "Waiting could not be read before (timeout) or after (refused)"},
-		{"an error after", nine, away, "Waiting was 9 before and could not be read after (timeout)"},
-		{"an error before", away, nine, "Waiting could not be read before (timeout) and is 9 after"},
-		{"an error, then nothing", away, none, "Waiting could not be read before (timeout) and has no data after"},
-		{"nothing, then an error", none, away, "Waiting had no data before and could not be read after (timeout)"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			_, why := VerdictOf(map[string]Reading{"a": tc.before}, map[string]Reading{"a": tc.after}, []string{"a"}, Undecided)
-			if !strings.HasSuffix(why, ": "+tc.want+".") {
-				t.Errorf("got %q, want %q in it", why, tc.want)
-			}
-		})
+	rd := func(v float64) Reading {
+		return Reading{
+			Signal: "s", Short: "S", Value: new(v), Direction: HigherIsWorse, Query: "q", Series: []Point{{Value: v}},
+			Pods: []PodValue{{Pod: "p", Value: v}}, Baseline: &Baseline{Mean: v},
+		}
+	}
+	before := map[string]Reading{"better": rd(9), "same": rd(4), "unknown": {Error: "timeout"}, "worse": rd(1)}
+	after := map[string]Reading{"better": rd(3), "same": rd(4), "unknown": rd(2), "worse": rd(7)}
+	verdict, got := VerdictOf(before, after, []string{"better", "same", "unknown", "worse"}, False)
+	if verdict != VerdictInconclusive || got.Finding != FoundMixed {
+		t.Errorf("%s, %s", verdict, got.Finding)
+	}
+	alone := func(v float64) Reading {
+		return Reading{Signal: "s", Short: "S", Value: new(v), Direction: HigherIsWorse}
+	}
+	want := []Move{
+		{"worse", MovedWorse, alone(1), alone(7)},
+		{"better", MovedBetter, alone(9), alone(3)},
+		{"same", MovedNot, alone(4), alone(4)},
+		{"unknown", MovedUnknown, Reading{Error: "timeout"}, alone(2)},
+	}
+	if d := cmp.Diff(want, got.Moves); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"reflect"
 	"strconv"
 	"testing"
 	"time"
@@ -12,21 +13,26 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/voice"
 )
 
-// kinds are all kinds of notes that the domain declares.
-func kinds(t *testing.T) []incident.NoteKind {
+// declared are all constants of a type that a file of the domain declares.
+func declared[T ~string](t *testing.T, name string) []T {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../incident/note.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../incident/"+name, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []incident.NoteKind
+	kind := reflect.TypeFor[T]().Name()
+	var out []T
 	ast.Inspect(file, func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if of, ok := v.Type.(*ast.Ident); ok && of.Name == kind {
 			text, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, incident.NoteKind(text))
+			out = append(out, T(text))
 		}
 		return true
 	})
@@ -41,7 +47,7 @@ func full(k incident.NoteKind) incident.Note {
 		Target:   incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"},
 		Value:    incident.Set("2"), Names: "High TTFT (llama-0)", Pool: "llama", Mode: incident.ModeApprove,
 		WasMode: incident.ModeDryRun,
-		Verdict: incident.VerdictWorse, Verb: incident.Approve, State: incident.StepApplied, Count: 2, Of: 3,
+		Verdict: incident.VerdictWorse, Check: &incident.Comparison{Finding: incident.FoundWorse}, Verb: incident.Approve, State: incident.StepApplied, Count: 2, Of: 3,
 		At: time.Date(2026, 3, 1, 3, 40, 0, 0, time.UTC), For: 10 * time.Minute, Silent: 24 * time.Hour,
 		Setback: incident.SetbackHung,
 		Parked:  true, Why: "paused by the on-call", Hint: "change it in Git",
@@ -50,7 +56,7 @@ func full(k incident.NoteKind) incident.Note {
 
 func TestEveryKindOfNoteHasWordsInTheVoice(t *testing.T) {
 	t.Parallel()
-	all := kinds(t)
+	all := declared[incident.NoteKind](t, "note.go")
 	if len(all) < 60 {
 		t.Fatalf("only %d kinds were found", len(all))
 	}

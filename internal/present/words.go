@@ -226,9 +226,13 @@ func ofEffect(n incident.Note) string {
 	case incident.NoteSettled:
 		return "Metrics have caught up."
 	case incident.NoteReading:
-		return fmt.Sprintf("Check %d after the change: %s. %s", n.Count, n.Verdict, n.Why)
+		text := n.Why
+		if n.Check != nil {
+			text = capital(comparison(*n.Check))
+		}
+		return fmt.Sprintf("Check %d after the change: %s.", n.Count, n.Verdict) + more(text)
 	case incident.NoteVerified:
-		return Verdict(n.Verdict) + ": " + n.Why
+		return verified(n.Verdict, n.Check, n.Why)
 	case incident.NoteDryRunEnded:
 		return "Dry run finished. Nothing was changed."
 	case incident.NoteRecovered:
@@ -303,10 +307,7 @@ func Verdict(v incident.Verdict) string {
 	if v == incident.VerdictRecovered {
 		return "Fixed"
 	}
-	if v == "" {
-		return ""
-	}
-	return strings.ToUpper(string(v[:1])) + string(v[1:])
+	return capital(string(v))
 }
 
 // waiting says what has to follow a write.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // settle waits for the rollout, then for the signals' window and the step's warm-up.
@@ -97,14 +98,15 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	}
 	read := found.Evidence
 	v := incident.Verification{Before: act.Before, After: read.Readings, At: read.At, SampledAt: read.SampledAt}
-	v.Verdict, v.Why = incident.VerdictOf(act.Before, found.Evidence.Readings, signals, found.Result.Healthy)
+	var shown incident.Comparison
+	v.Verdict, shown = incident.VerdictOf(act.Before, read.Readings, signals, found.Result.Healthy)
+	v.Comparison = &shown
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
 	case t.inc.DryRun:
-		v.Verdict, v.Why, ev.Final = incident.VerdictInconclusive,
-			"A dry run changes nothing, so there is no effect to check. "+v.Why, true
+		v.Verdict, shown.NoEffect, ev.Final = incident.VerdictInconclusive, incident.NoEffectDryRun, true
 	case act.SettleUntil.IsZero():
-		v.Verdict, v.Why, ev.Final = incident.VerdictWorse, notInEffect(s.Kind)+v.Why, true
+		v.Verdict, shown.NoEffect, ev.Final = incident.VerdictWorse, notInEffect(s.Kind), true
 	case v.Verdict == incident.VerdictWorse && v.Repeats(last):
 		return e.retryLater(ctx, t, e.cfg.Timing.VerifyEvery)
 	default:
@@ -114,18 +116,19 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo checks the value once
 		// more.
 		ev.Final = ev.Final && t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor+e.cfg.Timing.GiveUp
-		v.Why += " Could not check whether the change is still in place."
+		shown.Unconfirmed = true
 	}
+	v.Why = present.Verification(v)
 	ev.Verification = v
 	return e.commit(ctx, t, ev, extra{})
 }
 
-// notInEffect says that what was written has not come into effect.
-func notInEffect(k incident.StepKind) string {
+// notInEffect is why what was written has no effect.
+func notInEffect(k incident.StepKind) incident.NoEffect {
 	if k.RollsOut() {
-		return "The rollout failed. "
+		return incident.NoEffectNoRollout
 	}
-	return "The change did not take effect. "
+	return incident.NoEffectNotApplied
 }
 
 // isFinal says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else

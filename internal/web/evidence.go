@@ -19,10 +19,10 @@ func evidenceFuncs() template.FuncMap {
 		"usually": present.Usually, "strange": strange, "breakdowns": breakdowns,
 		"before": before, "failed": failed, "beyond": present.Beyond, "unused": unused,
 		"unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
-		"considered": considered,
-		"lines":      func(all []string) string { return strings.Join(all, "\n") },
-		"rest":       func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
-		"first":      func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
+		"considered": considered, "verification": present.Verification,
+		"lines": func(all []string) string { return strings.Join(all, "\n") },
+		"rest":  func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
+		"first": func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
 	}
 }
 

@@ -170,18 +170,6 @@ func name(s incident.Step) string {
 	return verb(s, incident.OpApply)
 }
 
-// change is from -> to, where the title does not say it already.
-func change(s incident.Step) string {
-	if s.Kind == incident.StepManual || (!s.From.Present && !s.To.Present) {
-		return ""
-	}
-	from, to := valueText(s.From), valueText(s.To)
-	if strings.Contains(s.Title, from) && strings.Contains(s.Title, to) {
-		return ""
-	}
-	return " `" + escape(strings.ReplaceAll(from+" → "+to, "`", "'"), 100) + "`"
-}
-
 // incidentURL is the incident's page.
 func incidentURL(opts ViewOptions, inc incident.Incident) string {
 	return strings.TrimRight(opts.BaseURL, "/") + "/incidents/" + url.PathEscape(inc.ID)

@@ -300,9 +300,12 @@ func verification(v incident.Verdict, after map[string]incident.Reading) inciden
 			m[n] = r
 		}
 	}
+	_, shown := incident.VerdictOf(before, after, []string{"ttft_p95", "waiting"}, incident.Undecided)
+	if v == incident.VerdictRecovered {
+		shown.Finding = incident.FoundHealthy
+	}
 	return incident.Verification{
-		Verdict: v, Why: "The signals were compared.", Before: before, After: after,
-		At: start.Add(12 * time.Minute),
+		Verdict: v, Comparison: &shown, Before: before, After: after, At: start.Add(12 * time.Minute),
 	}
 }
 

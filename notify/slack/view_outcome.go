@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func (c *canvas) verified(inc incident.Incident, s incident.Step) []string {
 	}
 	changes := c.beforeAfter(inc, *v)
 	if len(changes) == 0 {
-		return []string{head + ": " + escape(v.Why, c.detail.text)}
+		return []string{head + ". " + escape(present.Verification(*v), c.detail.text)}
 	}
 	return append([]string{head + ":"}, changes...)
 }
@@ -66,7 +65,7 @@ func (c *canvas) beforeAfter(inc incident.Incident, v incident.Verification) []s
 		if silent {
 			continue // nothing was seen on either side; the thread says so
 		}
-		label := escape(cmp.Or(after.Title, before.Title, n), 60)
+		label := escape(present.Label(n, before, after), 60)
 		out = append(out,
 			"• "+label+" "+readingText(before, hasBefore)+" → *"+readingText(after, hasAfter)+"* "+escape(limitText(after), 60))
 	}
@@ -105,7 +104,7 @@ func (c *canvas) done(inc incident.Incident) []string {
 		case incident.StepApplied, incident.StepUndone, incident.StepFailed, incident.StepReverted:
 			lines = append(lines,
 				stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+
-					change(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
+					stateWord(inc, s)+record(inc, s, incident.Approve))
 			if s.Reason != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
 				lines = append(lines, escape(s.Reason, c.detail.text))
 			}

@@ -186,7 +186,7 @@ func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[in
 		c.ran(inc, s, n)
 		return
 	}
-	lines := []string{fmt.Sprintf("*%d · %s*%s", n, escape(name(s), c.detail.name), change(s))}
+	lines := []string{fmt.Sprintf("*%d · %s*", n, escape(name(s), c.detail.name))}
 	if s.Why != "" {
 		lines = append(lines, escape(s.Why, c.detail.text))
 	}
@@ -317,8 +317,7 @@ func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
 	if n > 0 {
 		title = fmt.Sprintf("%d · %s", n, title)
 	}
-	lines := []string{stepIcon(inc, s) + " *" + title + "*" +
-		change(s) + stateWord(inc, s) + record(inc, s, incident.Approve)}
+	lines := []string{stepIcon(inc, s) + " *" + title + "*" + stateWord(inc, s) + record(inc, s, incident.Approve)}
 	if s.Reason != "" && inc.NoteStep != s.ID {
 		lines = append(lines, escape(s.Reason, c.detail.text))
 	}

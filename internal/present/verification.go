@@ -1,0 +1,130 @@
+package present
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Verification says why the verdict of a check after a change is what it is, as sentences: "All metrics within limits.
+// TTFT p95 7.2 s → 300 ms." One of an older version has nothing but its text.
+func Verification(v incident.Verification) string {
+	if v.Comparison == nil {
+		return v.Why
+	}
+	return capital(comparison(*v.Comparison))
+}
+
+// verified is Verification after the verdict: "Fixed: all metrics within limits. TTFT p95 7.2 s → 300 ms."
+func verified(verdict incident.Verdict, c *incident.Comparison, text string) string {
+	if c != nil {
+		text = comparison(*c)
+	}
+	return strings.TrimSuffix(Verdict(verdict)+": "+text, ": ")
+}
+
+// comparison is the sentences about it, to be put after a colon.
+func comparison(c incident.Comparison) string {
+	var parts []string
+	for _, part := range []string{noEffect(c.NoEffect), finding(c.Finding), moves(c.Moves)} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if c.Unconfirmed {
+		parts = append(parts, "could not check whether the change is still in place")
+	}
+	for n := 1; n < len(parts); n++ {
+		parts[n] = capital(parts[n])
+	}
+	return strings.Join(parts, ". ") + "."
+}
+
+func finding(f incident.Finding) string {
+	switch f {
+	case incident.FoundHealthy:
+		return "all metrics within limits"
+	case incident.FoundSilent:
+		return "metrics are within limits, but some have no data anymore, so the recovery is not confirmed"
+	case incident.FoundNoData:
+		return "no data to compare"
+	case incident.FoundWorse:
+		return "no metric improved"
+	case incident.FoundBetter:
+		return "better, but not within limits yet"
+	case incident.FoundMixed:
+		return "some metrics improved, some got worse"
+	case incident.FoundUnchanged:
+		return "no metric moved noticeably"
+	case incident.FoundUnseen:
+		return "no metric moved noticeably, and some have no data"
+	}
+	return "" // of a newer version: the values are there
+}
+
+func noEffect(n incident.NoEffect) string {
+	switch n {
+	case incident.NoEffectDryRun:
+		return "a dry run changes nothing, so there is no effect to check"
+	case incident.NoEffectNoRollout:
+		return "the rollout failed"
+	case incident.NoEffectNotApplied:
+		return "the change did not take effect"
+	}
+	return ""
+}
+
+// moves are the signals with the values before and after: "TTFT p95 9 s → 1 s; KV cache 97 % → 40 %".
+func moves(all []incident.Move) string {
+	texts := make([]string, len(all))
+	for n, m := range all {
+		texts[n] = Label(m.Signal, m.Before, m.After) + " " + beforeAfter(m.Before, m.After)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// beforeAfter compares two readings. An arrow is for two values; what is not there is said in words.
+func beforeAfter(b, a incident.Reading) string {
+	switch {
+	case b.HasValue() && a.HasValue():
+		return b.Text() + " → " + a.Text()
+	case noData(b) && noData(a):
+		return "had no data before or after"
+	case b.Error != "" && b.Error == a.Error:
+		return "could not be read before or after (" + a.Error + ")"
+	case b.Error != "" && a.Error != "":
+		return fmt.Sprintf("could not be read before (%s) or after (%s)", b.Error, a.Error)
+	}
+	before, after := "was "+b.Text()+" before", "is "+a.Text()+" after"
+	switch {
+	case b.Error != "":
+		before = "could not be read before (" + b.Error + ")"
+	case noData(b):
+		before = "had no data before"
+	}
+	switch {
+	case a.Error != "":
+		after = "could not be read after (" + a.Error + ")"
+	case noData(a):
+		after = "has no data after"
+	}
+	return before + " and " + after
+}
+
+// noData says that there was no value and no error.
+func noData(r incident.Reading) bool { return r.Value == nil && r.Error == "" }
+
+// Label is what a message calls a signal that was read before and after a change: one of the readings may be empty.
+func Label(signal string, before, after incident.Reading) string {
+	return cmp.Or(after.Short, before.Short, after.Title, before.Title, signal)
+}
+
+// capital begins a sentence with text that was a clause.
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,124 @@
+package present
+
+import (
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/voice"
+)
+
+func TestEveryFindingOfAVerificationHasWordsInTheVoice(t *testing.T) {
+	t.Parallel()
+	findings := declared[incident.Finding](t, "verdict.go")
+	reasons := declared[incident.NoEffect](t, "verdict.go")
+	if len(findings) < 8 || len(reasons) < 3 {
+		t.Fatalf("only %d findings and %d reasons were found", len(findings), len(reasons))
+	}
+	for _, f := range findings {
+		if finding(f) == "" {
+			t.Errorf("%s has no words", f)
+		}
+		text := Verification(incident.Verification{Comparison: &incident.Comparison{Finding: f, Unconfirmed: true}})
+		voice.Check(t, string(f), voice.Message(text))
+	}
+	for _, n := range reasons {
+		if noEffect(n) == "" {
+			t.Errorf("%s has no words", n)
+		}
+		text := Verification(incident.Verification{Comparison: &incident.Comparison{NoEffect: n}})
+		voice.Check(t, string(n), voice.Message(text))
+	}
+}
+
+func TestAVerificationSaysWhatTheReadingsShow(t *testing.T) {
+	t.Parallel()
+	ttft := func(v float64) incident.Reading {
+		return incident.Reading{
+			Title: "Time to first token, 95th percentile", Short: "TTFT p95", Value: new(v), Unit: incident.UnitSeconds,
+		}
+	}
+	moved := []incident.Move{{Signal: "ttft_p95", Moved: incident.MovedBetter, Before: ttft(9), After: ttft(2)}}
+	for want, c := range map[string]incident.Comparison{
+		"All metrics within limits. TTFT p95 9 s → 2 s.": {Finding: incident.FoundHealthy, Moves: moved},
+		"The rollout failed. Better, but not within limits yet. TTFT p95 9 s → 2 s.": {
+			Finding: incident.FoundBetter, Moves: moved, NoEffect: incident.NoEffectNoRollout,
+		},
+		"No metric improved. TTFT p95 9 s → 2 s. Could not check whether the change is still in place.": {
+			Finding: incident.FoundWorse, Moves: moved, Unconfirmed: true,
+		},
+		"No data to compare.": {Finding: incident.FoundNoData},
+		"TTFT p95 9 s → 2 s.": {Finding: "of a newer version", Moves: moved},
+	} {
+		v := incident.Verification{Verdict: incident.VerdictRecovered, Comparison: &c, Why: "not this"}
+		if got := Verification(v); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	notes := map[string]incident.Note{
+		"Fixed: all metrics within limits. TTFT p95 9 s → 2 s.": {
+			Kind: incident.NoteVerified, Verdict: incident.VerdictRecovered,
+			Check: &incident.Comparison{Finding: incident.FoundHealthy, Moves: moved},
+		},
+		"Check 2 after the change: improved. Better, but not within limits yet. TTFT p95 9 s → 2 s.": {
+			Kind: incident.NoteReading, Verdict: incident.VerdictImproved, Count: 2,
+			Check: &incident.Comparison{Finding: incident.FoundBetter, Moves: moved},
+		},
+	}
+	for want, n := range notes {
+		if got := Said(n); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestAVerificationOfAnOlderVersionSaysItsText(t *testing.T) {
+	t.Parallel()
+	v := incident.Verification{Verdict: incident.VerdictWorse, Why: "It got worse: Waiting 9 -> 12."}
+	if got := Verification(v); got != v.Why {
+		t.Errorf("got %q", got)
+	}
+	for want, n := range map[string]incident.Note{
+		"Worse: It got worse.": {Kind: incident.NoteVerified, Verdict: v.Verdict, Why: "It got worse."},
+		"Check 1 after the change: worse. It got worse.": {
+			Kind: incident.NoteReading, Verdict: v.Verdict, Count: 1, Why: "It got worse.",
+		},
+	} {
+		if got := Said(n); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestWhatWasNotThereIsSaidInWords(t *testing.T) {
+	t.Parallel()
+	nine := incident.Reading{Title: "Waiting", Value: new(9.0), Unit: incident.UnitCount}
+	four := incident.Reading{Title: "Waiting", Value: new(4.0), Unit: incident.UnitCount}
+	none := incident.Reading{Title: "Waiting"}
+	away := incident.Reading{Title: "Waiting", Error: "timeout"}
+	slow := incident.Reading{Title: "Waiting", Error: "refused"}
+	for _, tc := range []struct {
+		name          string
+		before, after incident.Reading
+		want          string
+	}{
+		{"values", nine, four, "Waiting 9 → 4"},
+		{"never", none, none, "Waiting had no data before or after"},
+		{"gone", nine, none, "Waiting was 9 before and has no data after"},
+		{"new", none, nine, "Waiting had no data before and is 9 after"},
+		{"an error all along", away, away, "Waiting could not be read before or after (timeout)"},
+		{"two errors", away, slow, "Waiting could not be read before (timeout) or after (refused)"},
+		{"an error after", nine, away, "Waiting was 9 before and could not be read after (timeout)"},
+		{"an error before", away, nine, "Waiting could not be read before (timeout) and is 9 after"},
+		{"an error, then nothing", away, none, "Waiting could not be read before (timeout) and has no data after"},
+		{"nothing, then an error", none, away, "Waiting had no data before and could not be read after (timeout)"},
+		{"never asked for", incident.Reading{}, incident.Reading{}, "waiting had no data before or after"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			got := moves([]incident.Move{{Signal: "waiting", Before: tc.before, After: tc.after}})
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
