@@ -86,16 +86,6 @@ func containerDifference(before, after *corev1.Container) []string {
 	return append(out, quantities("requests", before.Resources.Requests, after.Resources.Requests)...)
 }
 
-// harmlessFlags are the flags whose values may be shown.
-func harmlessFlags() []string {
-	return []string{
-		"max-num-seqs", "max-num-batched-tokens", "max-model-len", "gpu-memory-utilization", "tensor-parallel-size",
-		"data-parallel-size", "enable-prefix-caching", "no-enable-prefix-caching", "enable-chunked-prefill",
-		"no-enable-chunked-prefill", "kv-cache-dtype", "block-size", "swap-space", "num-speculative-tokens",
-		"quantization", "dtype", "served-model-name",
-	}
-}
-
 // argsDifference compares two command lines flag by flag. A script is not taken apart.
 func argsDifference(before, after []string) []string {
 	if slices.Equal(before, after) {
@@ -171,7 +161,7 @@ var flagName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.\-]*$`)
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9._:/+\- ]{0,80}$`)
 
 func showable(flag, value string) bool {
-	return slices.Contains(harmlessFlags(), flag) && plainValue.MatchString(value) && redact.Text(value) == value
+	return vllm.Harmless(flag) && plainValue.MatchString(value) && redact.Text(value) == value
 }
 
 // flagText is the flag with its value where that may be shown. A name that is no flag's name may be anything, so it is

@@ -45,6 +45,8 @@ type Argument struct {
 	Auto bool
 	// Shared says that other servers have the flag as well, SGLang above all: it proves nothing.
 	Shared bool
+	// Harmless says that its value is no secret, so that people may be shown it.
+	Harmless bool
 }
 
 // Key is the argument's name as vLLM's Python and the rules of playbooks write it: max_num_seqs.
@@ -58,16 +60,18 @@ func (a Argument) number() bool {
 // arguments is the table: a row makes an argument known to everybody who reads command lines. Source:
 // vllm/engine/arg_utils.py.
 var arguments = []Argument{
-	{Name: MaxNumSeqs, Kind: Count},
-	{Name: MaxNumBatchedTokens, Kind: ReadableCount},
+	{Name: MaxNumSeqs, Kind: Count, Harmless: true},
+	{Name: MaxNumBatchedTokens, Kind: ReadableCount, Harmless: true},
 	{Name: MaxNumScheduledTokens, Kind: ReadableCount},
-	{Name: MaxModelLen, Kind: ReadableCount, Auto: true},
-	{Name: "gpu-memory-utilization", Kind: Fraction},
-	{Name: "tensor-parallel-size", Short: "-tp", Kind: Count, Shared: true},
-	{Name: "data-parallel-size", Short: "-dp", Kind: Count, Shared: true},
-	{Name: EnableChunkedPrefill, Kind: Switch},
+	{Name: MaxModelLen, Kind: ReadableCount, Auto: true, Harmless: true},
+	{Name: "gpu-memory-utilization", Kind: Fraction, Harmless: true},
+	{Name: "tensor-parallel-size", Short: "-tp", Kind: Count, Shared: true, Harmless: true},
+	{Name: "data-parallel-size", Short: "-dp", Kind: Count, Shared: true, Harmless: true},
+	{Name: EnableChunkedPrefill, Kind: Switch, Harmless: true},
+	{Name: "enable-prefix-caching", Kind: Switch, Harmless: true},
 
 	{Name: "api-key", Shared: true},
+	{Name: "block-size", Harmless: true},
 	{Name: "chat-template", Shared: true},
 	{Name: "data-parallel-address", Short: "-dpa"},
 	{Name: "data-parallel-rank", Short: "-dpn"},
@@ -75,17 +79,28 @@ var arguments = []Argument{
 	{Name: "data-parallel-size-local", Short: "-dpl"},
 	{Name: "data-parallel-start-rank", Short: "-dpr"},
 	{Name: "download-dir", Shared: true},
-	{Name: "dtype", Shared: true},
+	{Name: "dtype", Shared: true, Harmless: true},
 	{Name: "hf-token"},
 	{Name: "host", Shared: true},
+	{Name: "kv-cache-dtype", Shared: true, Harmless: true},
 	{Name: "model", Shared: true},
+	{Name: "num-speculative-tokens", Harmless: true},
 	{Name: "pipeline-parallel-size", Short: "-pp", Shared: true},
 	{Name: "port", Shared: true},
+	{Name: "quantization", Shared: true, Harmless: true},
 	{Name: "revision", Shared: true},
 	{Name: "root-path", Shared: true},
-	{Name: "served-model-name", Shared: true},
+	{Name: "served-model-name", Shared: true, Harmless: true},
 	{Name: speculativeConfig, Short: "-sc"},
+	{Name: "swap-space", Harmless: true},
 	{Name: "tokenizer", Shared: true},
+}
+
+// Harmless says whether people may be shown the value of a flag, by its long name: --NAME, or --no-NAME of a switch.
+func Harmless(name string) bool {
+	positive, negated := strings.CutPrefix(name, "no-")
+	a, _ := argument(positive)
+	return a.Harmless && (!negated || a.Kind == Switch)
 }
 
 // argument finds a row by its name. An argument that is not in the table is one with a value.

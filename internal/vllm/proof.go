@@ -51,14 +51,14 @@ func isFlag(name string) bool {
 // vllm/entrypoints/openai/cli_args.py).
 var ownFlags = strings.Fields(`
 	additional-config all2all-backend allow-credentials allowed-headers allowed-local-media-path allowed-methods
-	allowed-origins api-server-count async-scheduling block-size calculate-kv-scales chat-template-content-format
+	allowed-origins api-server-count async-scheduling calculate-kv-scales chat-template-content-format
 	code-revision collect-detailed-traces compilation-config config-format convert cuda-graph-sizes
 	data-parallel-backend data-parallel-external-lb data-parallel-hybrid-lb decode-context-parallel-size
 	disable-async-output-proc disable-cascade-attn disable-chunked-mm-input disable-fastapi-docs
 	disable-frontend-multiprocessing disable-hybrid-kv-cache-manager disable-log-requests disable-log-stats
 	disable-mm-preprocessor-cache disable-sliding-window disable-uvicorn-access-log distributed-executor-backend
 	enable-auto-tool-choice enable-dbo enable-expert-parallel enable-force-include-usage enable-log-outputs
-	enable-log-requests enable-lora-bias enable-prefix-caching enable-prompt-adapter enable-prompt-embeds
+	enable-log-requests enable-lora-bias enable-prompt-adapter enable-prompt-embeds
 	enable-prompt-tokens-details enable-reasoning enable-request-id-headers enable-server-load-tracking
 	enable-sleep-mode enable-ssl-refresh enable-tokenizer-info-endpoint enforce-eager engine-use-ray eplb-config
 	exclude-tools-when-tool-choice-none expert-placement-strategy fully-sharded-loras generation-config
@@ -70,13 +70,13 @@ var ownFlags = strings.Fields(`
 	max-log-len max-logprobs max-long-partial-prefills max-num-partial-prefills max-parallel-loading-workers
 	max-prompt-adapter-token max-prompt-adapters max-seq-len-to-capture media-io-kwargs middleware mm-encoder-tp-mode
 	mm-processor-cache-gb mm-processor-kwargs multi-step-stream-outputs num-gpu-blocks-override num-lookahead-slots
-	num-scheduler-steps num-speculative-tokens optimization-level otlp-traces-endpoint override-attention-dtype
+	num-scheduler-steps optimization-level otlp-traces-endpoint override-attention-dtype
 	override-generation-config override-neuron-config override-pooler-config performance-mode pooler-config
 	preemption-mode prefix-caching-hash-algo prompt-adapters pt-load-map-location qlora-adapter-name-or-path
 	quantization-param-path ray-workers-use-nsight response-role return-tokens-as-token-ids rope-scaling rope-theta
 	runner scheduler-cls scheduler-delay-factor scheduling-policy seed show-hidden-metrics-for-version
 	skip-mm-profiling speculative-disable-by-batch-size speculative-max-model-len speculative-model ssl-cert-reqs
-	structured-outputs-config swap-space task tokenizer-pool-extra-config tokenizer-pool-size tokenizer-pool-type
+	structured-outputs-config task tokenizer-pool-extra-config tokenizer-pool-size tokenizer-pool-type
 	tokenizer-revision tool-parser-plugin use-tqdm-on-load use-v2-block-manager uvicorn-log-level worker-cls
 	worker-extension-cls worker-use-ray
 `)
@@ -84,7 +84,7 @@ var ownFlags = strings.Fields(`
 // sharedFlags are the other flags of vLLM that other servers have as well, SGLang above all: they prove nothing.
 var sharedFlags = strings.Fields(`
 	attention-backend config cpu-offload-gb device disable-custom-all-reduce enable-eplb enable-lora enable-metrics
-	kv-cache-dtype load-format log-level max-lora-rank max-loras model-impl model-loader-extra-config nnodes
-	node-rank num-redundant-experts quantization reasoning-parser skip-tokenizer-init ssl-ca-certs ssl-certfile
+	load-format log-level max-lora-rank max-loras model-impl model-loader-extra-config nnodes
+	node-rank num-redundant-experts reasoning-parser skip-tokenizer-init ssl-ca-certs ssl-certfile
 	ssl-keyfile stream-interval tokenizer-mode tool-call-parser trust-remote-code
 `)
