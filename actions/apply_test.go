@@ -104,7 +104,7 @@ func turns() []turn {
 		},
 		{
 			name: "flag that is not given, at the end of args", make: func(b *bench) {
-				b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+				b.tokens().Default = 8192
 				b.serve(2, nil, ungiven())
 			}, req: halve, in: deployments, from: incident.Value{}, to: incident.Set("4096"),
 			title:  "Lower max_num_batched_tokens of llama-70b from vLLM's default of 8192 to 4096",
@@ -112,7 +112,7 @@ func turns() []turn {
 		},
 		{
 			name: "flag that is not given, at the end of command where there are no args", make: func(b *bench) {
-				b.pool.Knobs.MaxNumBatchedTokens.Default = 2048
+				b.tokens().Default = 2048
 				b.serve(2, append([]string{"vllm", "serve", "meta-llama/Llama-70B"}, ungiven()...), nil)
 			}, req: double, in: deployments, from: incident.Value{}, to: incident.Set("4096"),
 			title:  "Raise max_num_batched_tokens of llama-70b from vLLM's default of 2048 to 4096",

@@ -50,7 +50,7 @@ func meddlings() []meddling {
 		},
 		{
 			"argument that was not given", func(b *bench) {
-				b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+				b.tokens().Default = 8192
 				b.serve(2, nil, ungiven())
 			}, halve, deployments,
 			`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0",` +

@@ -71,7 +71,9 @@ func newBench(t *testing.T) *bench {
 			Container: "vllm",
 		},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 1, Max: 8}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 2048, Max: 16384},
+			Replicas: &incident.IntKnob{Min: 1, Max: 8}, Arguments: incident.ArgumentKnobs{
+				incident.StepMaxNumBatchedTokens: {Min: 2048, Max: 16384},
+			},
 			Throttle: &incident.ThrottleKnob{
 				Kind: "envoy-gateway", Namespace: b.ns, Name: model, Field: "maxParallelRequests",
 				Min: 16, Max: 1024, RevertAfter: 15 * time.Minute,
@@ -81,6 +83,11 @@ func newBench(t *testing.T) *bench {
 	b.bot = b.as(kubetest.Bot, nil)
 	b.grant(kubetest.Bot, incident.ModeApprove)
 	return b
+}
+
+// tokens is the pool's setting of max_num_batched_tokens.
+func (b *bench) tokens() *incident.ArgumentKnob {
+	return b.pool.Knobs.Argument(incident.StepMaxNumBatchedTokens)
 }
 
 // as is the bot with another identity, and with something between it and the API server.
@@ -244,7 +251,7 @@ func deployment(replicas int64, command, args []string) map[string]any {
 func leaderWorkerSet(b *bench) {
 	b.t.Helper()
 	b.pool.Workload.APIVersion, b.pool.Workload.Kind = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"
-	b.pool.Knobs.MaxNumBatchedTokens = nil
+	b.pool.Knobs = b.pool.Knobs.Without(incident.StepMaxNumBatchedTokens)
 	b.grant(kubetest.Bot, incident.ModeApprove)
 	b.create(groups, object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
 		map[string]any{"replicas": int64(2), "size": int64(4)}))

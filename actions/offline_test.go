@@ -20,7 +20,9 @@ func nowhere() incident.Pool {
 			Container: "vllm",
 		},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 1, Max: 2}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 1, Max: 2},
+			Replicas: &incident.IntKnob{Min: 1, Max: 2}, Arguments: incident.ArgumentKnobs{
+				incident.StepMaxNumBatchedTokens: {Min: 1, Max: 2},
+			},
 			Throttle: &incident.ThrottleKnob{
 				Kind: "envoy-gateway", Namespace: "n", Name: "x", Field: "requests", Min: 1,
 				Max: 2,

@@ -36,7 +36,7 @@ func TestEachKnobHasItsPage(t *testing.T) {
 			t.Errorf("%s: headings (-want +got):\n%s", name, d)
 		}
 		pool := b.pool
-		pool.Knobs = only(pool.Knobs, kind)
+		pool.Knobs = pool.Knobs.Only(kind)
 		rules, err := b.bot.Rules(t.Context(), []incident.Pool{pool}, incident.ModeApprove)
 		if err != nil || len(rules) != 1 {
 			t.Fatalf("%+v, %v", rules, err)

@@ -107,8 +107,8 @@ func TestTokensAreLoweredOnTheManifestsOfRealPlatformsAndRestored(t *testing.T) 
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
-			b.pool.Knobs.MaxNumBatchedTokens.ChunkedPrefill = new(true)
+			b.tokens().Default = 8192
+			b.tokens().ChunkedPrefill = new(true)
 			b.run(p)
 			s := b.propose(halve)
 			if s.To != incident.Set("4096") || s.From.Present {
@@ -147,14 +147,14 @@ func TestTokensAreNotLoweredWhereNobodySaysWhetherPromptsAreCut(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+			b.tokens().Default = 8192
 			b.run(p)
 			_, err := b.bot.Propose(t.Context(), b.pool, halve)
 			if outcome(err) != "refused" || !strings.Contains(err.Error(), "knobs.max_num_batched_tokens.chunked_prefill") {
 				t.Errorf("nothing is said: %v", err)
 			}
 			// Without chunks vLLM would have raised its default to the length of the context, and would not start with less.
-			b.pool.Knobs.MaxNumBatchedTokens.ChunkedPrefill = new(false)
+			b.tokens().ChunkedPrefill = new(false)
 			if _, err = b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" ||
 				!strings.Contains(err.Error(), "chunked prefill is off") {
 				t.Errorf("it is off: %v", err)
@@ -168,11 +168,11 @@ func TestTokensAreNotLoweredWhereNobodySaysWhetherPromptsAreCut(t *testing.T) {
 func TestChunkedPrefillIsAskedForAgainAtTheClick(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
-	b.pool.Knobs.MaxNumBatchedTokens.ChunkedPrefill = new(true)
+	b.tokens().Default = 8192
+	b.tokens().ChunkedPrefill = new(true)
 	b.run(platforms()[2])
 	s := b.propose(halve)
-	b.pool.Knobs.MaxNumBatchedTokens.ChunkedPrefill = nil
+	b.tokens().ChunkedPrefill = nil
 	for what, err := range map[string]error{
 		"recheck": b.bot.Recheck(t.Context(), b.pool, s), "apply": b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),
 	} {
@@ -217,8 +217,8 @@ func TestAFlagIsNotAddedToAnotherServerThanVLLM(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
-			b.pool.Knobs.MaxNumBatchedTokens.ChunkedPrefill = new(true)
+			b.tokens().Default = 8192
+			b.tokens().ChunkedPrefill = new(true)
 			tt.container = "vllm"
 			b.run(tt.platform)
 			for _, req := range []incident.StepRequest{halve, double} {
@@ -235,7 +235,7 @@ func TestAFlagIsNotAddedToAnotherServerThanVLLM(t *testing.T) {
 func TestAContainerNamedByMistakeIsToldAsThat(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+	b.tokens().Default = 8192
 	o := deployment(0, []string{"vllm", "serve", "m"}, []string{"--port=8200"})
 	boxes := o["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
 	boxes[0] = map[string]any{

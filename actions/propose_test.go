@@ -68,7 +68,7 @@ func TestACheckIsMadeAgainWhenTheObjectMoves(t *testing.T) {
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+			b.tokens().Default = 8192
 			b.create(deployments, deployment(2, nil, ungiven()))
 			s := b.propose(halve)
 			var n atomic.Int64

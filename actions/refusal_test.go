@@ -167,8 +167,8 @@ func TestAValueOutsideOfTheBoundsIsNotWritten(t *testing.T) {
 			s := b.propose(tt.req)
 			k := &b.pool.Knobs
 			k.Replicas = &incident.IntKnob{Min: 1, Max: 2}
-			if k.MaxNumBatchedTokens != nil {
-				k.MaxNumBatchedTokens.Min = 6000
+			if tokens := b.tokens(); tokens != nil {
+				tokens.Min = 6000
 			}
 			k.Throttle.Min = 1000
 			for what, err := range map[string]error{

@@ -17,20 +17,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// only keeps the knob of one kind.
-func only(k incident.Knobs, kind incident.StepKind) incident.Knobs {
-	switch kind {
-	case incident.StepReplicas:
-		return incident.Knobs{Replicas: k.Replicas}
-	case incident.StepMaxNumBatchedTokens:
-		return incident.Knobs{MaxNumBatchedTokens: k.MaxNumBatchedTokens}
-	case incident.StepThrottle:
-		return incident.Knobs{Throttle: k.Throttle}
-	case incident.StepManual:
-	}
-	return incident.Knobs{}
-}
-
 // single splits rules into one for each verb.
 func single(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
@@ -62,7 +48,7 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 				for n := -1; ; n++ {
 					b := newBench(t)
 					tt.make(b)
-					b.pool.Knobs = only(b.pool.Knobs, tt.req.Kind)
+					b.pool.Knobs = b.pool.Knobs.Only(tt.req.Kind)
 					rules, err := b.bot.Rules(t.Context(), []incident.Pool{b.pool}, incident.ModeApprove)
 					if err != nil || len(rules) != 1 {
 						t.Fatalf("%+v, %v", rules, err)

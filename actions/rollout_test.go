@@ -241,7 +241,7 @@ func TestArgumentsOfOtherKindsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	leaderWorkerSet(b)
-	b.pool.Knobs.MaxNumBatchedTokens = &incident.ArgumentKnob{Min: 1024, Max: 8192}
+	b.pool.Knobs.Arguments = incident.ArgumentKnobs{incident.StepMaxNumBatchedTokens: {Min: 1024, Max: 8192}}
 	if _, err := b.bot.Propose(t.Context(), b.pool, halve); outcome(err) != "refused" ||
 		!strings.Contains(err.Error(), "LeaderWorkerSet") {
 		t.Errorf("%v", err)

@@ -49,7 +49,7 @@ func (b *bench) custom(crd kubetest.CRD, r schema.GroupVersionResource, kind str
 	b.c.InstallCRD(b.t, crd)
 	version := r.GroupVersion().String()
 	b.pool.Workload.APIVersion, b.pool.Workload.Kind = version, kind
-	b.pool.Knobs.MaxNumBatchedTokens = nil
+	b.pool.Knobs = b.pool.Knobs.Without(incident.StepMaxNumBatchedTokens)
 	b.grant(kubetest.Bot, incident.ModeApprove)
 	o := object(version, kind, spec)
 	for _, f := range change {

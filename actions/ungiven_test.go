@@ -17,7 +17,7 @@ import (
 func unset(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+	b.tokens().Default = 8192
 	b.serve(2, nil, ungiven())
 	return b
 }
@@ -89,7 +89,7 @@ func TestAFlagThatIsNotGivenIsRefusedWhenItsMeaningIsNotKnown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.pool.Knobs.MaxNumBatchedTokens.Default = tt.says
+			b.tokens().Default = tt.says
 			b.serve(2, tt.command, tt.args)
 			_, err := b.bot.Propose(t.Context(), b.pool, double)
 			if outcome(err) != "refused" || !strings.Contains(err.Error(), tt.want) {
@@ -139,7 +139,7 @@ func TestAConfiguredDefaultProvesNothingAboutChunkedPrefill(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+			b.tokens().Default = 8192
 			b.serve(2, nil, tt.args)
 			if tt.want == "" {
 				s := b.propose(tt.req)
@@ -220,7 +220,7 @@ func TestAFlagThatTheEnvironmentMayGiveIsNotBelievedToBeAbsent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+			b.tokens().Default = 8192
 			b.create(deployments, with(deployment(0, nil, tt.args), tt.more))
 			if tt.want == "" {
 				b.propose(double)
@@ -273,7 +273,7 @@ func TestACorrectedDefaultIsDriftAndDoesNotStopTheUndo(t *testing.T) {
 	if s.Digest != s.ComputeDigest() || other.ComputeDigest() == s.Digest {
 		t.Error("the approval does not bind to the assumed default")
 	}
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 16384
+	b.tokens().Default = 16384
 	for what, err := range map[string]error{
 		"recheck": b.bot.Recheck(t.Context(), b.pool, s), "apply": b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),
 	} {
@@ -285,9 +285,9 @@ func TestACorrectedDefaultIsDriftAndDoesNotStopTheUndo(t *testing.T) {
 	if got := b.writes(kubetest.Bot); len(got) > 0 {
 		t.Fatalf("written: %v", got)
 	}
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+	b.tokens().Default = 8192
 	b.do(s, incident.OpApply)
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 16384
+	b.tokens().Default = 16384
 	b.do(s, incident.OpUndo)
 	if d := cmp.Diff(anys(ungiven()), b.arguments()); d != "" {
 		t.Errorf("args after the undo (-want +got):\n%s", d)
@@ -308,7 +308,7 @@ func TestAStepThatAssumesNothingKeepsItsDigest(t *testing.T) {
 		t.Errorf("digest %s", got)
 	}
 	b := newBench(t)
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+	b.tokens().Default = 8192
 	b.serve(2, nil, served())
 	if s := b.propose(halve); s.Assumed.Present {
 		t.Errorf("the flag is given, and %s is assumed", s.Assumed)
@@ -319,7 +319,7 @@ func TestADefaultThatIsNoLongerConfiguredStopsTheStepAndNotItsUndo(t *testing.T)
 	t.Parallel()
 	b := unset(t)
 	s := b.propose(halve)
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 0
+	b.tokens().Default = 0
 	for what, err := range map[string]error{
 		"recheck": b.bot.Recheck(t.Context(), b.pool, s), "apply": b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w1"),
 	} {
@@ -330,9 +330,9 @@ func TestADefaultThatIsNoLongerConfiguredStopsTheStepAndNotItsUndo(t *testing.T)
 	if got := b.writes(kubetest.Bot); len(got) > 0 {
 		t.Fatalf("written: %v", got)
 	}
-	b.pool.Knobs.MaxNumBatchedTokens.Default = 8192
+	b.tokens().Default = 8192
 	b.do(s, incident.OpApply)
-	b.pool.Knobs.MaxNumBatchedTokens = nil
+	b.pool.Knobs = b.pool.Knobs.Without(incident.StepMaxNumBatchedTokens)
 	b.do(s, incident.OpUndo)
 	if d := cmp.Diff(anys(ungiven()), b.arguments()); d != "" {
 		t.Errorf("args after the undo (-want +got):\n%s", d)

@@ -1,6 +1,9 @@
 package playbooks
 
-import "github.com/vllm-medic/vllm-medic/internal/strictyaml"
+import (
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+)
 
 // document is one file as people write it. A file holds signals, profiles, or one playbook; a playbook may bring
 // signals of its own.
@@ -104,10 +107,9 @@ type diagnosisDoc struct {
 }
 
 type stepDoc struct {
-	Throttle            *factorDoc `yaml:"throttle"`
-	Replicas            *addDoc    `yaml:"replicas"`
-	MaxNumBatchedTokens *factorDoc `yaml:"max_num_batched_tokens"`
-	Manual              *adviceDoc `yaml:"manual"`
+	Adds    addsDoc    `yaml:",inline"`
+	Factors factorsDoc `yaml:",inline"`
+	Manual  *adviceDoc `yaml:"manual"`
 
 	Why string `yaml:"why"`
 	If  string `yaml:"if"`
@@ -118,12 +120,28 @@ type stepDoc struct {
 	WarmUp      *strictyaml.Duration `yaml:"warm_up"`
 }
 
-type factorDoc struct {
-	Factor float64 `yaml:"factor"`
+// addsDoc has a key for each knob to whose value a step adds.
+type addsDoc map[incident.StepKind]*addDoc
+
+// Keys are those of incident's table of knobs.
+func (addsDoc) Keys() []string {
+	return kindsOf(func(k incident.Knob) bool { return k.Adds })
 }
 
 type addDoc struct {
 	Add int64 `yaml:"add"`
+}
+
+// factorsDoc has a key for each knob whose value a step multiplies.
+type factorsDoc map[incident.StepKind]*factorDoc
+
+// Keys are those of incident's table of knobs.
+func (factorsDoc) Keys() []string {
+	return kindsOf(func(k incident.Knob) bool { return !k.Adds })
+}
+
+type factorDoc struct {
+	Factor float64 `yaml:"factor"`
 }
 
 type adviceDoc struct {

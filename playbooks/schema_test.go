@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
 
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
@@ -23,7 +24,7 @@ const schemaFile = "../docs/playbook.schema.json"
 
 // said describes the fields of a file that have no comment in document.go, by "type.Field".
 func said() map[string]string {
-	return map[string]string{
+	out := map[string]string{
 		"document.Signals":     "Signals: the values that rules use, in this file and in all others.",
 		"document.Profiles":    "Profiles: named sets of targets, for pools to choose from.",
 		"document.Name":        "The playbook's name: lower-case letters and digits, with single dashes between.",
@@ -50,16 +51,13 @@ func said() map[string]string {
 		"diagnosisDoc.Source":  "Where the rule and its numbers come from.",
 		"diagnosisDoc.When": "The rule in CEL over signals and slo.*; numbers carry their units: ttft_p95 > " +
 			"slo.ttft.or(2500ms).",
-		"diagnosisDoc.Explains":       "Diagnoses that are symptoms of this one; their rank must be higher.",
-		"diagnosisDoc.Never":          "Changes that would make it worse.",
-		"diagnosisDoc.NoAction":       "Why no action is needed; for a diagnosis without steps.",
-		"diagnosisDoc.Steps":          "The steps, in this order.",
-		"stepDoc.Throttle":            "Admits fewer requests.",
-		"stepDoc.Replicas":            "Adds replicas.",
-		"stepDoc.MaxNumBatchedTokens": "Changes vLLM's token budget per step, which restarts the pods.",
-		"stepDoc.Manual":              "A step for a human.",
-		"stepDoc.Why":                 "Why the step helps and what it costs.",
-		"stepDoc.If":                  "A rule; the step is proposed only if it is true.",
+		"diagnosisDoc.Explains": "Diagnoses that are symptoms of this one; their rank must be higher.",
+		"diagnosisDoc.Never":    "Changes that would make it worse.",
+		"diagnosisDoc.NoAction": "Why no action is needed; for a diagnosis without steps.",
+		"diagnosisDoc.Steps":    "The steps, in this order.",
+		"stepDoc.Manual":        "A step for a human.",
+		"stepDoc.Why":           "Why the step helps and what it costs.",
+		"stepDoc.If":            "A rule; the step is proposed only if it is true.",
 		"stepDoc.RevertAfter": "Makes the step a mitigation: it is undone once the pool has been healthy " +
 			"for this long.",
 		"stepDoc.WarmUp":   "How long to wait after the rollout before its effect is judged.",
@@ -70,6 +68,31 @@ func said() map[string]string {
 		"neverDoc.Change":  "The direction in which it must not change.",
 		"neverDoc.Why":     "Why: the consequence of such a change.",
 	}
+	for _, k := range incident.AllKnobs() {
+		out["stepDoc."+fieldOf(k)] = k.Does
+	}
+	return out
+}
+
+// fieldOf is the field that stepDoc would have for a knob.
+func fieldOf(k incident.Knob) string { return "Knob_" + string(k.Kind) }
+
+// knobFields are the fields that stepDoc has by the table of knobs.
+func knobFields(in reflect.Type) []reflect.StructField {
+	if in != reflect.TypeFor[stepDoc]() {
+		return nil
+	}
+	var out []reflect.StructField
+	for _, k := range incident.AllKnobs() {
+		f := reflect.StructField{
+			Name: fieldOf(k), Type: reflect.TypeFor[*factorDoc](), Tag: reflect.StructTag(`yaml:"` + string(k.Kind) + `"`),
+		}
+		if k.Adds {
+			f.Type = reflect.TypeFor[*addDoc]()
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // comments are the doc comments of the fields, by "type.Field".
@@ -123,8 +146,9 @@ func schema(t *testing.T) *jsonschema.Schema {
 	docs := comments(t)
 	r := &jsonschema.Reflector{
 		FieldNameTag: "yaml", Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
-		LookupComment: func(in reflect.Type, field string) string { return docs[in.Name()+"."+field] },
-		Namer:         func(in reflect.Type) string { return strings.TrimSuffix(in.Name(), "Doc") },
+		AdditionalFields: knobFields,
+		LookupComment:    func(in reflect.Type, field string) string { return docs[in.Name()+"."+field] },
+		Namer:            func(in reflect.Type) string { return strings.TrimSuffix(in.Name(), "Doc") },
 		Mapper: func(in reflect.Type) *jsonschema.Schema {
 			if in == reflect.TypeFor[strictyaml.Duration]() {
 				return &jsonschema.Schema{

@@ -42,24 +42,31 @@ const (
 	fieldWarmUp      = "warm_up"
 )
 
-// knobs are the names that a never may have.
-func knobs() []string {
+// kindsOf are the knobs of a sort.
+func kindsOf(sort func(incident.Knob) bool) []string {
 	var out []string
 	for _, k := range incident.AllKnobs() {
-		out = append(out, string(k.Kind))
-	}
-	return append(out, knobSeqs, knobGPUMemory, knobRestart)
-}
-
-// restarting are the kinds of steps that restart pods.
-func restarting() []string {
-	var out []string
-	for _, k := range incident.AllKnobs() {
-		if k.Restarts {
+		if sort(k) {
 			out = append(out, string(k.Kind))
 		}
 	}
 	return out
+}
+
+// knobs are the names that a never may have.
+func knobs() []string {
+	out := kindsOf(func(incident.Knob) bool { return true })
+	for _, name := range []string{knobSeqs, knobGPUMemory, knobRestart} {
+		if !slices.Contains(out, name) { // else it has become one of the bot's
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// restarting are the kinds of steps that restart pods.
+func restarting() []string {
+	return kindsOf(func(k incident.Knob) bool { return k.Restarts })
 }
 
 // way says when a step is undone. Every step of the bot's restores the fields that it touched; this says when.
@@ -244,16 +251,13 @@ func stepFields() []string {
 // requests are the kinds of steps that a step names, each with what it asks for.
 func (d stepDoc) requests() []incident.StepRequest {
 	var out []incident.StepRequest
-	if d.Throttle != nil {
-		out = append(out, incident.StepRequest{Kind: incident.StepThrottle, Factor: d.Throttle.Factor})
-	}
-	if d.Replicas != nil {
-		out = append(out, incident.StepRequest{Kind: incident.StepReplicas, Add: d.Replicas.Add})
-	}
-	if d.MaxNumBatchedTokens != nil {
-		out = append(out, incident.StepRequest{
-			Kind: incident.StepMaxNumBatchedTokens, Factor: d.MaxNumBatchedTokens.Factor,
-		})
+	for _, k := range incident.AllKnobs() {
+		if doc := d.Adds[k.Kind]; doc != nil {
+			out = append(out, incident.StepRequest{Kind: k.Kind, Add: doc.Add})
+		}
+		if doc := d.Factors[k.Kind]; doc != nil {
+			out = append(out, incident.StepRequest{Kind: k.Kind, Factor: doc.Factor})
+		}
 	}
 	if d.Manual != nil {
 		out = append(out, incident.StepRequest{Kind: incident.StepManual, Advice: strings.TrimSpace(d.Manual.Advice)})

@@ -14,23 +14,24 @@ import (
 
 // argument is one of vLLM's engine arguments that the bot may set.
 type argument struct {
+	// kind and flag are those of its row in incident.EngineArguments.
 	kind incident.StepKind
-	// flag is its name on vLLM's command line, without dashes.
 	flag string
 	// least works out how far the value may be lowered, and why no further, from what else is on the command line.
 	least func(lowering) (lowerBound, error)
 	// checkDefault refuses a configured default that the other arguments prove wrong.
 	checkDefault func(line *vllm.CommandLine, n int64, says *bool) error
+	// example is a value that vLLM often has by itself.
+	example int64
 	// cost is what a new value costs beside the rollout, and raising what a higher one risks.
 	cost, raising string
 }
 
-// arguments has a row for each of them.
-func arguments() []argument {
-	return []argument{
-		{
-			kind: incident.StepMaxNumBatchedTokens, flag: vllm.MaxNumBatchedTokens,
-			least: leastTokens, checkDefault: possibleDefault,
+// arguments has a row for each row of incident.EngineArguments: what the bot has to know to set it.
+func arguments() map[incident.StepKind]argument {
+	return map[incident.StepKind]argument{
+		incident.StepMaxNumBatchedTokens: {
+			least: leastTokens, checkDefault: possibleDefault, example: 8192,
 			cost:    "the first start compiles again because the value is part of vLLM's compile key",
 			raising: "A larger batch needs more GPU memory, which leaves less for the KV cache.",
 		},

@@ -35,9 +35,9 @@ func (s *setting) defaultValue() (int64, error) {
 					"without %s",
 				s.argument.flag, s.defaultSetting(),
 			),
-			Hint: fmt.Sprintf("Set %s of pool %s to the max_num_batched_tokens that vLLM logs at its start, for "+
-				"example %s: {..., default: 8192}. Or give the flag by hand.",
-				s.defaultSetting(), s.pool.Name, s.kind),
+			Hint: fmt.Sprintf("Set %s of pool %s to the %[3]s that vLLM logs at its start, for example "+
+				"%[3]s: {..., default: %d}. Or give the flag by hand.",
+				s.defaultSetting(), s.pool.Name, s.kind, s.example),
 		}
 	}
 	return n, s.checkDefault(s.box.line, n, s.knob().ChunkedPrefill)

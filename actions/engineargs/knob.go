@@ -19,9 +19,12 @@ type Knob struct{ argument argument }
 
 // Knobs are those of the table, by the kind of their steps.
 func Knobs() map[incident.StepKind]Knob {
-	out := map[incident.StepKind]Knob{}
-	for _, a := range arguments() {
-		out[a.kind] = Knob{a}
+	known, out := arguments(), map[incident.StepKind]Knob{}
+	for _, row := range incident.EngineArguments() {
+		if a, ok := known[row.Kind]; ok {
+			a.kind, a.flag = row.Kind, row.Flag()
+			out[row.Kind] = Knob{a}
+		}
 	}
 	return out
 }

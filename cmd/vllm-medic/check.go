@@ -223,28 +223,7 @@ func slackText(s *config.Slack) string {
 }
 
 func knobsText(k incident.Knobs) string {
-	var out []string
-	if k.Replicas != nil {
-		out = append(out, fmt.Sprintf("replicas %d to %d", k.Replicas.Min, k.Replicas.Max))
-	}
-	for _, kind := range k.Kinds() {
-		b := k.Argument(kind)
-		if b == nil {
-			continue
-		}
-		text := fmt.Sprintf("%s %d to %d", kind, b.Min, b.Max)
-		if b.Default > 0 {
-			text += fmt.Sprintf(" (%d where the flag is not given)", b.Default)
-		}
-		out = append(out, text)
-	}
-	if k.Throttle != nil {
-		out = append(out, fmt.Sprintf("throttle %s %d to %d", k.Throttle.Field, k.Throttle.Min, k.Throttle.Max))
-	}
-	if len(out) == 0 {
-		return "no knobs (read-only)"
-	}
-	return strings.Join(out, ", ")
+	return cmp.Or(strings.Join(k.Bounds(), ", "), "no knobs (read-only)")
 }
 
 func routeText(r incident.RouteRef) string {

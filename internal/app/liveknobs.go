@@ -40,7 +40,7 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 				usable.Knobs = usable.Knobs.Without(kind)
 			}
 		}
-		if !p.Workload.IsZero() || p.Knobs != (incident.Knobs{}) {
+		if !p.Workload.IsZero() || len(p.Knobs.Kinds()) > 0 {
 			out = append(out, poolRights(ctx, registry, p, usable))
 		}
 	}

@@ -140,7 +140,7 @@ func poolRights(ctx context.Context, registry *actions.Registry, p, usable incid
 	}
 	complete := fmt.Sprintf("all that mode %s needs", p.Mode)
 	switch left := usable.Knobs.Kinds(); {
-	case p.Knobs == (incident.Knobs{}):
+	case len(p.Knobs.Kinds()) == 0:
 		complete = "all that reading needs"
 	case len(left) == len(p.Knobs.Kinds()):
 	case len(left) == 0:

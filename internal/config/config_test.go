@@ -58,7 +58,7 @@ func TestASoundConfiguration(t *testing.T) {
 	}
 	p := c.Pools[0]
 	if p.Mode != incident.ModeApprove || p.SLO.TTFT != 0.5 || p.Knobs.Throttle.RevertAfter != 0 ||
-		p.Knobs.MaxNumBatchedTokens != nil {
+		p.Knobs.Has(incident.StepMaxNumBatchedTokens) {
 		t.Errorf("%+v", p)
 	}
 	if a := p.ApproversFor(incident.StepReplicas); len(a.Users)+len(a.Groups) != 0 {
@@ -79,7 +79,7 @@ func TestWhatTheTokensAreByDefaultIsOptional(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(&want, c.Pools[0].Knobs.MaxNumBatchedTokens); diff != "" {
+		if diff := cmp.Diff(&want, c.Pools[0].Knobs.Argument(incident.StepMaxNumBatchedTokens)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", setting, diff)
 		}
 	}

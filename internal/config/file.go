@@ -27,8 +27,7 @@ type file struct {
 	Policy policyFile `yaml:"policy,omitempty"`
 	// Intervals and timeouts. The defaults suit five-minute rates and models that take minutes to load.
 	Timing timingFile `yaml:"timing,omitempty"`
-	// Who can approve, per kind of step (replicas, max_num_batched_tokens, throttle) or default. An empty list means
-	// no one.
+	// Who can approve, per kind of step (the name of a knob) or default. An empty list means no one.
 	Approvers map[string]approversFile `yaml:"approvers,omitempty"`
 	// Base URLs of the links in messages.
 	Links linksFile `yaml:"links,omitempty"`

@@ -1,6 +1,9 @@
 package config
 
-import "github.com/vllm-medic/vllm-medic/internal/strictyaml"
+import (
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+)
 
 type policyFile struct {
 	// The minimum time between two steps on the same object (a Deployment, an autoscaler, a traffic policy). Default
@@ -97,7 +100,7 @@ type workloadFile struct {
 	Namespace string `yaml:"namespace"`
 	// Its name.
 	Name string `yaml:"name"`
-	// The container that runs vLLM. Required for max_num_batched_tokens.
+	// The container that runs vLLM. Required for engine arguments.
 	Container string `yaml:"container,omitempty"`
 }
 
@@ -111,9 +114,8 @@ type httpRouteFile struct {
 type knobsFile struct {
 	// The number of replicas. If an HPA or a KEDA ScaledObject controls it, the autoscaler's minimum is changed
 	// instead.
-	Replicas *intKnobFile `yaml:"replicas,omitempty"`
-	// vLLM's --max-num-batched-tokens. A change restarts the pods.
-	MaxNumBatchedTokens *tokensKnobFile `yaml:"max_num_batched_tokens,omitempty"`
+	Replicas  *intKnobFile      `yaml:"replicas,omitempty"`
+	Arguments argumentKnobsFile `yaml:",inline"`
 	// A limit on admitted requests. A mitigation: it is undone after recovery.
 	Throttle *throttleFile `yaml:"throttle,omitempty"`
 }
@@ -127,16 +129,22 @@ type intKnobFile struct {
 	MaxStep int64 `yaml:"max_step,omitempty" jsonschema:"minimum=0"`
 }
 
-type tokensKnobFile struct {
+// argumentKnobsFile has a key for each engine argument of incident's table.
+type argumentKnobsFile map[incident.StepKind]*argumentKnobFile
+
+// Keys are those that the bot can set.
+func (argumentKnobsFile) Keys() []string { return incident.ArgumentKnobs{}.Keys() }
+
+type argumentKnobFile struct {
 	// Never below this.
 	Min int64 `yaml:"min" jsonschema:"minimum=1"`
 	// Never above this.
 	Max int64 `yaml:"max" jsonschema:"minimum=1"`
 	// The largest change in one step. Default: what the playbook says.
 	MaxStep int64 `yaml:"max_step,omitempty" jsonschema:"minimum=0"`
-	// What the engine uses if the flag is not set: the max_num_batched_tokens that vLLM logs at startup. If neither is
-	// set, the step is blocked.
-	Default *int64 `yaml:"default,omitempty" jsonschema:"minimum=256,maximum=1048576"`
+	// What the engine uses if the flag is not set: the value that vLLM logs at startup. If neither is set, the step is
+	// blocked.
+	Default *int64 `yaml:"default,omitempty"`
 	// Whether the engine splits prompts into chunks if --enable-chunked-prefill is not set: vLLM logs "Chunked prefill
 	// is enabled" at startup. Without it a step may be blocked, because the minimum that vLLM starts with is unknown.
 	ChunkedPrefill *bool `yaml:"chunked_prefill,omitempty"`

@@ -174,15 +174,21 @@ func knobNames() []string {
 
 func (l *loader) knobs(path string, f knobsFile, w incident.WorkloadRef) incident.Knobs {
 	k := incident.Knobs{
-		Replicas:            l.intKnob(path+".replicas", f.Replicas),
-		MaxNumBatchedTokens: l.tokensKnob(path+".max_num_batched_tokens", f.MaxNumBatchedTokens),
+		Replicas:  l.intKnob(path+".replicas", f.Replicas),
+		Arguments: incident.ArgumentKnobs{},
 	}
-	if (k.Replicas != nil || k.MaxNumBatchedTokens != nil) && w.IsZero() {
-		l.at(path, "replicas and max_num_batched_tokens need the pool's workload")
+	if (k.Replicas != nil || len(f.Arguments) > 0) && w.IsZero() {
+		l.at(path, "%s need the pool's workload", strings.Join(append([]string{"replicas"}, f.Arguments.Keys()...), " and "))
 	}
-	for _, kind := range k.Kinds() {
-		if k.Argument(kind) != nil && w.Container == "" && !w.IsZero() {
-			l.at(path+"."+string(kind), "needs workload.container: the container whose arguments are vLLM's")
+	for _, a := range incident.EngineArguments() {
+		below := path + "." + string(a.Kind)
+		own := f.Arguments[a.Kind]
+		if own == nil {
+			continue
+		}
+		k.Arguments[a.Kind] = l.argumentKnob(below, a, *own)
+		if w.Container == "" && !w.IsZero() {
+			l.at(below, "needs workload.container: the container whose arguments are vLLM's")
 		}
 	}
 	if t := f.Throttle; t != nil {
@@ -206,27 +212,18 @@ func (l *loader) intKnob(path string, f *intKnobFile) *incident.IntKnob {
 	return &incident.IntKnob{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep}
 }
 
-// leastDefault and mostDefault bound what can be vLLM's own max_num_batched_tokens: 256 is its smallest default
-// (data-parallel MoE in batches), and a million is beyond every default that is known, also where vLLM raises it to the
-// model's context. What lies outside is a slip, such as 8 for 8k.
-const (
-	leastDefault = 256
-	mostDefault  = 1 << 20
-)
-
-func (l *loader) tokensKnob(path string, f *tokensKnobFile) *incident.ArgumentKnob {
-	if f == nil {
-		return nil
-	}
+func (l *loader) argumentKnob(path string, a incident.EngineArgument, f argumentKnobFile) *incident.ArgumentKnob {
 	k := l.intKnob(path, &intKnobFile{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep})
 	out := &incident.ArgumentKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep, ChunkedPrefill: f.ChunkedPrefill}
+	if f.ChunkedPrefill != nil && !a.ChunkedPrefill {
+		l.at(path+".chunked_prefill", "is no setting of %s", a.Kind)
+	}
 	if f.Default == nil {
 		return out
 	}
-	if out.Default = *f.Default; out.Default < leastDefault || out.Default > mostDefault {
-		l.at(path+".default",
-			"%d is not from %d to %d; it is the max_num_batched_tokens that vLLM logs at its start when the flag is not given",
-			out.Default, leastDefault, mostDefault)
+	if out.Default = *f.Default; out.Default < a.LeastDefault || out.Default > a.MostDefault {
+		l.at(path+".default", "%d is not from %d to %d; it is the %s that vLLM logs at its start when the flag is not given",
+			out.Default, a.LeastDefault, a.MostDefault, a.Kind)
 	}
 	return out
 }

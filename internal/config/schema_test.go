@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,10 +77,27 @@ func schema(t *testing.T) *jsonschema.Schema {
 		}
 	}
 	s := r.Reflect(file{})
+	for _, a := range incident.EngineArguments() {
+		s.Definitions["knobs"].Properties.Set(string(a.Kind), argumentSchema(r, a))
+	}
 	s.Title = "The configuration of vllm-medic"
 	s.Description = "One YAML file; docs/config.md describes every setting. Secrets come only from environment " +
 		"variables or files."
 	return s
+}
+
+// argumentSchema is what the configuration takes for an engine argument, by its row.
+func argumentSchema(r *jsonschema.Reflector, a incident.EngineArgument) *jsonschema.Schema {
+	out := r.Reflect(argumentKnobFile{})
+	out.Version = ""
+	out.Description = "vLLM's --" + a.Flag() + ". A change restarts the pods."
+	inForce, _ := out.Properties.Get("default")
+	inForce.Minimum = json.Number(strconv.FormatInt(a.LeastDefault, 10))
+	inForce.Maximum = json.Number(strconv.FormatInt(a.MostDefault, 10))
+	if !a.ChunkedPrefill {
+		out.Properties.Delete("chunked_prefill")
+	}
+	return out
 }
 
 func TestSchemaOfTheConfigurationIsCommitted(t *testing.T) {

@@ -18,77 +18,73 @@ type Knob struct {
 	// RollsOut says that pods follow a change. Of one that they do not follow, such as a traffic policy, the gateway says
 	// whether it is in effect.
 	RollsOut bool
+	// Does says what a step does, for people who write a playbook.
+	Does string
 	// Title says what a playbook asks for, without the live values.
 	Title func(StepRequest) string
 	// Doing is the change in the middle of a sentence: "adding replicas".
 	Doing func(StepRequest) string
 	// Verb begins the text of a button, before the values: "Scale".
 	Verb func(Step) string
-	// has and without look at a pool's setting of the knob, and take it away. argument is where that of an engine argument
-	// is; nil for any other knob.
-	has      func(Knobs) bool
-	without  func(*Knobs)
-	argument func(*Knobs) **ArgumentKnob
+	// has says whether a pool allows the knob, bounds how far, in words, and without takes that away.
+	has     func(Knobs) bool
+	bounds  func(Knobs) string
+	without func(*Knobs)
 }
 
-// AllKnobs has a row for each of them.
+// AllKnobs has a row for each of them, and those of the table of engine arguments.
 func AllKnobs() []Knob {
-	return []Knob{
-		{
-			Kind: StepReplicas, Adds: true, Raises: true, RollsOut: true,
-			Title: func(r StepRequest) string {
-				if r.Add == 1 {
-					return "Add 1 replica"
-				}
-				return fmt.Sprintf("Add %d replicas", r.Add)
-			},
-			Doing: func(StepRequest) string { return "adding replicas" },
-			Verb: func(s Step) string {
-				if s.Target.Setting != "" && s.Target.Setting != SettingReplicas {
-					return "Raise minimum"
-				}
-				return "Scale"
-			},
-			has: func(k Knobs) bool { return k.Replicas != nil }, without: func(k *Knobs) { k.Replicas = nil },
+	out := []Knob{replicasKnob()}
+	for _, a := range EngineArguments() {
+		out = append(out, a.knob())
+	}
+	return append(out, throttleKnob())
+}
+
+func replicasKnob() Knob {
+	return Knob{
+		Kind: StepReplicas, Adds: true, Raises: true, RollsOut: true,
+		Does: "Adds replicas.",
+		Title: func(r StepRequest) string {
+			if r.Add == 1 {
+				return "Add 1 replica"
+			}
+			return fmt.Sprintf("Add %d replicas", r.Add)
 		},
-		argumentKnob(
-			StepMaxNumBatchedTokens,
-			func(k *Knobs) **ArgumentKnob { return &k.MaxNumBatchedTokens },
-		),
-		{
-			Kind: StepThrottle, Lowers: true,
-			Title: func(r StepRequest) string {
-				return fmt.Sprintf("Throttle to %.0f%% of the present limit", r.Factor*100)
-			},
-			Doing: func(StepRequest) string { return "throttling" },
-			Verb: func(s Step) string {
-				if s.raises() {
-					return "Relax rate limit"
-				}
-				return "Throttle"
-			},
-			has: func(k Knobs) bool { return k.Throttle != nil }, without: func(k *Knobs) { k.Throttle = nil },
+		Doing: func(StepRequest) string { return "adding replicas" },
+		Verb: func(s Step) string {
+			if s.Target.Setting != "" && s.Target.Setting != SettingReplicas {
+				return "Raise minimum"
+			}
+			return "Scale"
 		},
+		has: func(k Knobs) bool { return k.Replicas != nil },
+		bounds: func(k Knobs) string {
+			return fmt.Sprintf("replicas %d to %d", k.Replicas.Min, k.Replicas.Max)
+		},
+		without: func(k *Knobs) { k.Replicas = nil },
 	}
 }
 
-// argumentKnob is one of vLLM's engine arguments, which is read at the start of a pod only.
-func argumentKnob(kind StepKind, setting func(*Knobs) **ArgumentKnob) Knob {
+func throttleKnob() Knob {
 	return Knob{
-		Kind: kind, Raises: true, Lowers: true, Restarts: true, RollsOut: true,
+		Kind: StepThrottle, Lowers: true,
+		Does: "Admits fewer requests.",
 		Title: func(r StepRequest) string {
-			return fmt.Sprintf("Set %s to %.0f%% of its value", kind, r.Factor*100)
+			return fmt.Sprintf("Throttle to %.0f%% of the present limit", r.Factor*100)
 		},
-		Doing: func(r StepRequest) string {
-			if r.Factor < 1 {
-				return "lowering " + string(kind)
+		Doing: func(StepRequest) string { return "throttling" },
+		Verb: func(s Step) string {
+			if s.raises() {
+				return "Relax rate limit"
 			}
-			return "raising " + string(kind)
+			return "Throttle"
 		},
-		Verb:     func(Step) string { return "Set " + string(kind) },
-		argument: setting,
-		has:      func(k Knobs) bool { return *setting(&k) != nil },
-		without:  func(k *Knobs) { *setting(k) = nil },
+		has: func(k Knobs) bool { return k.Throttle != nil },
+		bounds: func(k Knobs) string {
+			return fmt.Sprintf("throttle %s %d to %d", k.Throttle.Field, k.Throttle.Min, k.Throttle.Max)
+		},
+		without: func(k *Knobs) { k.Throttle = nil },
 	}
 }
 
@@ -130,20 +126,23 @@ func (k Knobs) Has(kind StepKind) bool {
 	return ok && knob.has(k)
 }
 
-// Argument is the pool's setting of an engine argument; nil where it has none.
-func (k Knobs) Argument(kind StepKind) *ArgumentKnob {
-	if knob, ok := kind.Knob(); ok && knob.argument != nil {
-		return *knob.argument(&k)
-	}
-	return nil
-}
-
 // Kinds are the kinds of steps that the pool allows.
 func (k Knobs) Kinds() []StepKind {
 	var out []StepKind
 	for _, knob := range AllKnobs() {
 		if knob.has(k) {
 			out = append(out, knob.Kind)
+		}
+	}
+	return out
+}
+
+// Bounds says how far the pool allows each of its knobs, in words.
+func (k Knobs) Bounds() []string {
+	var out []string
+	for _, knob := range AllKnobs() {
+		if knob.has(k) {
+			out = append(out, knob.bounds(k))
 		}
 	}
 	return out

@@ -14,12 +14,11 @@ import (
 // StepKind names what a step adjusts.
 type StepKind string
 
-// The kinds of steps. StepManual is advice for a person: it has no target and is never executed.
+// The kinds of steps, with those in argument.go. StepManual is advice for a person: it has no target and is never executed.
 const (
-	StepReplicas            StepKind = "replicas"
-	StepMaxNumBatchedTokens StepKind = "max_num_batched_tokens" //nolint:gosec // tokens of text, no credential
-	StepThrottle            StepKind = "throttle"
-	StepManual              StepKind = "manual"
+	StepReplicas StepKind = "replicas"
+	StepThrottle StepKind = "throttle"
+	StepManual   StepKind = "manual"
 )
 
 // Value is a knob's setting as text, or absent. In JSON an absent value is null.
@@ -60,7 +59,7 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 // StepRequest is a step as a playbook asks for it, before anything of the cluster is known.
 type StepRequest struct {
 	Kind StepKind `json:"kind"`
-	// Factor multiplies the present value (throttle, max_num_batched_tokens); 0 when Add is used.
+	// Factor multiplies the present value (a throttle, an engine argument); 0 when Add is used.
 	Factor float64 `json:"factor,omitempty"`
 	// Add is added to the present value (replicas); 0 when Factor is used.
 	Add int64  `json:"add,omitempty"`

@@ -80,11 +80,11 @@ type SLO struct {
 	E2E float64 `json:"e2e,omitempty"`
 }
 
-// Knobs are the settings of a pool that may be turned, with their bounds. A nil knob may not be turned.
+// Knobs are the settings of a pool that may be turned, with their bounds. A knob that is not there may not be turned.
 type Knobs struct {
-	Replicas            *IntKnob      `json:"replicas,omitempty"`
-	MaxNumBatchedTokens *ArgumentKnob `json:"max_num_batched_tokens,omitempty"`
-	Throttle            *ThrottleKnob `json:"throttle,omitempty"`
+	Replicas  *IntKnob      `json:"replicas,omitempty"`
+	Arguments ArgumentKnobs `json:",inline"`
+	Throttle  *ThrottleKnob `json:"throttle,omitempty"`
 }
 
 // IntKnob bounds a whole number. MaxStep bounds how far one step may go (0: no bound of its own).
@@ -92,18 +92,6 @@ type IntKnob struct {
 	Min     int64 `json:"min"`
 	Max     int64 `json:"max"`
 	MaxStep int64 `json:"max_step,omitempty"`
-}
-
-// ArgumentKnob bounds one of vLLM's engine arguments. MaxStep bounds how far one step may go (0: no bound of its own).
-type ArgumentKnob struct {
-	Min     int64 `json:"min"`
-	Max     int64 `json:"max"`
-	MaxStep int64 `json:"max_step,omitempty"`
-	// Default is what the engine uses when the flag is not given, in tokens; 0: not known, so an absent flag is not
-	// turned.
-	Default int64 `json:"default,omitempty"`
-	// ChunkedPrefill says whether the engine cuts prompts into chunks where no flag says it; nil: not known.
-	ChunkedPrefill *bool `json:"chunked_prefill,omitempty"`
 }
 
 // ThrottleKnob bounds one field of one object in front of the pool.

@@ -179,27 +179,6 @@ func (d *decoder) text(n *yaml.Node, out reflect.Value) bool {
 	return true
 }
 
-// mapping fills a struct.
-func (d *decoder) mapping(n *yaml.Node, out reflect.Value) bool {
-	if !d.is(yaml.MappingNode, n, out.Type()) {
-		return false
-	}
-	n = resolved(n)
-	known := tags(out.Type())
-	for _, f := range d.fields(n) {
-		index, ok := known[f.key.Value]
-		if !ok {
-			d.add(f.key, Unknown, "%s", unknownField(f.key.Value, out.Type()))
-			d.source.torn[n] = true
-			continue
-		}
-		if !d.value(f.value, out.FieldByIndex(index)) {
-			d.source.torn[n] = true
-		}
-	}
-	return true
-}
-
 // pairs fills a map.
 func (d *decoder) pairs(n *yaml.Node, out reflect.Value) bool {
 	if !d.is(yaml.MappingNode, n, out.Type()) {
@@ -358,38 +337,4 @@ func (d *decoder) moment(text string) (time.Time, error) {
 		return moment, fmt.Errorf("%q is not a time such as %s", text, example)
 	}
 	return moment, nil
-}
-
-// tags are the fields of a struct by the names that a file has for them.
-func tags(t reflect.Type) map[string][]int {
-	out := map[string][]int{}
-	for _, f := range reflect.VisibleFields(t) {
-		if name := tag(f); name != "" && f.IsExported() {
-			out[name] = f.Index
-		}
-	}
-	return out
-}
-
-func tag(f reflect.StructField) string {
-	text, ok := f.Tag.Lookup("yaml")
-	if !ok {
-		text = f.Tag.Get("json")
-	}
-	name, _, _ := strings.Cut(text, ",")
-	if name == "-" {
-		return ""
-	}
-	return name
-}
-
-// fieldNames are the names of a struct's fields in its order.
-func fieldNames(t reflect.Type) []string {
-	var out []string
-	for _, f := range reflect.VisibleFields(t) {
-		if name := tag(f); name != "" && f.IsExported() {
-			out = append(out, name)
-		}
-	}
-	return out
 }

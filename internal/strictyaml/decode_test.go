@@ -73,6 +73,44 @@ type likeJSON struct {
 	Never  string        `json:"-"`
 }
 
+// table takes two keys, which are fields of the struct that holds it.
+type table map[word]*item
+
+func (table) Keys() []string { return []string{"left", "right"} }
+
+type tableDoc struct {
+	First string `yaml:"first"`
+	Sides table  `yaml:",inline"`
+	Last  string `yaml:"last"`
+}
+
+func TestTheKeysOfATableAreFieldsOfItsStruct(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"lift: {name: x}":              `1:1: unknown field "lift"; did you mean "left"?`,
+		"middle: {name: x}":            `1:1: unknown field "middle"; known: first, left, right, last`,
+		"left: {}\nleft: {}":           `2:1: the field "left" is given twice, first on line 1`,
+		"first: a\nright: {nam: x}":    `2:9: unknown field "nam"; did you mean "name"?`,
+		"right: [x]\nleft: {count: 1}": `1:8: expected a mapping, got a list`,
+	} {
+		if got, count := decode(in, &tableDoc{}); got != want || count != 1 {
+			t.Errorf("%q:\n got %s (%d)\nwant %s", in, got, count, want)
+		}
+	}
+	v, err := Parse("x", []byte("last: c\nright: {name: b, count: 2}\nleft: ~\nfirst: a"), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got tableDoc
+	if err := v.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := tableDoc{First: "a", Sides: table{"right": {Name: "b", Count: 2}}, Last: "c"}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(item{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // decode is the first problem, and how many there are.
 func decode(text string, out any) (first string, count int) {
 	v, err := Parse("x", []byte(text), limit)

@@ -49,7 +49,9 @@ func pool() incident.Pool {
 		},
 		HTTPRoute: incident.RouteRef{Namespace: "llm", Name: "llama-70b"},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 2, Max: 8}, MaxNumBatchedTokens: &incident.ArgumentKnob{Min: 2048, Max: 16384},
+			Replicas: &incident.IntKnob{Min: 2, Max: 8}, Arguments: incident.ArgumentKnobs{
+				incident.StepMaxNumBatchedTokens: {Min: 2048, Max: 16384},
+			},
 			Throttle: &incident.ThrottleKnob{
 				Kind: "envoy-gateway", Namespace: "llm", Name: "llama-70b",
 				Field: "maxParallelRequests", Min: 16, Max: 1024,
@@ -194,7 +196,7 @@ func managedByFlux(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	must(t, err)
 	p := pool()
 	p.Workload = incident.WorkloadRef{APIVersion: "example.org/v1", Kind: "EngineSet", Namespace: "llm", Name: "llama-70b"}
-	p.Knobs.MaxNumBatchedTokens = nil
+	p.Knobs = p.Knobs.Without(incident.StepMaxNumBatchedTokens)
 	kubetest.Eventually(t, "the step on an EngineSet", func(ctx context.Context) error {
 		step, err := registry.Propose(ctx, p, incident.StepRequest{Kind: incident.StepReplicas, Add: 1})
 		if err == nil && !step.Executable() {
