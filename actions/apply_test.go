@@ -251,11 +251,10 @@ func TestTheArgumentsThatAreNotTurnedStayByteForByte(t *testing.T) {
 	}
 	want := served()
 	want[4] = "--max-num-batched-tokens=4096"
-	boxes := b.get(deployments).Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
-	if d := cmp.Diff(anys(want), boxes[1].(map[string]any)["args"]); d != "" {
+	if d := cmp.Diff(want, b.list("vllm", "args")); d != "" {
 		t.Errorf("args of vllm (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]any{"--max-num-batched-tokens=1"}, boxes[0].(map[string]any)["args"]); d != "" {
+	if d := cmp.Diff([]string{"--max-num-batched-tokens=1"}, b.list("proxy", "args")); d != "" {
 		t.Errorf("args of the other container (-want +got):\n%s", d)
 	}
 	if got := b.get(deployments).GetAnnotations()[actions.Annotation]; got != "w1" {

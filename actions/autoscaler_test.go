@@ -248,7 +248,13 @@ func TestWhoElseKeepsAnObjectIsSaidOrRefused(t *testing.T) {
 		verdict incident.GuardVerdict
 		words   string
 	}{
-		{"Argo CD", map[string]any{"annotations": map[string]any{"argocd.argoproj.io/tracking-id": "chat:gateway/BackendTrafficPolicy:llm/x"}}, "argocd-controller", incident.GuardCaution, "Argo CD application chat"},
+		{
+			"Argo CD",
+			map[string]any{"annotations": map[string]any{
+				"argocd.argoproj.io/tracking-id": "chat:gateway/BackendTrafficPolicy:llm/x",
+			}},
+			"argocd-controller", incident.GuardCaution, "Argo CD application chat",
+		},
 		{
 			"Flux sets the field",
 			map[string]any{"labels": map[string]any{"kustomize.toolkit.fluxcd.io/name": "apps"}},

@@ -45,7 +45,8 @@ func meddlings() []meddling {
 		},
 		{
 			"argument", func(b *bench) { b.serve(2, nil, served()) }, halve, deployments,
-			`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0",` +
+			`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},` +
+				`{"name":"vllm","image":"vllm/vllm-openai:v0.29.0",` +
 				`"args":["--max-num-seqs=256","--enable-chunked-prefill","--max-num-batched-tokens=12288"]}]}}}}`, "12288",
 		},
 		{
@@ -53,7 +54,8 @@ func meddlings() []meddling {
 				b.tokens().Default = 8192
 				b.serve(2, nil, ungiven())
 			}, halve, deployments,
-			`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0",` +
+			`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},` +
+				`{"name":"vllm","image":"vllm/vllm-openai:v0.29.0",` +
 				`"args":["--max-num-seqs=256","--enable-chunked-prefill","--max_num_batched_tokens","12k"]}]}}}}`, "12k",
 		},
 		{

@@ -280,7 +280,8 @@ func TestARefusedProgramOfAnOperatorSaysWhereTheArgumentsAre(t *testing.T) {
 	if outcome(err) != "refused" || !strings.Contains(err.Error(), "runs python3 -m dynamo.vllm") {
 		t.Errorf("%v", err)
 	}
-	if want := "It belongs to DynamoComponentDeployment decode: change spec.extraPodSpec.mainContainer.args there."; hintOf(err) != want {
+	want := "It belongs to DynamoComponentDeployment decode: change spec.extraPodSpec.mainContainer.args there."
+	if hintOf(err) != want {
 		t.Errorf("hint %q, want %q", hintOf(err), want)
 	}
 }

@@ -87,9 +87,12 @@ func TestAPolicyThatAnotherOverridesIsNotInForce(t *testing.T) {
 	say := func(overridden string) {
 		t.Helper()
 		b.patch(policies,
-			fmt.Sprintf(`{"status":{"ancestors":[{"ancestorRef":{"name":"gw"},"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
-			{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9},
-			{"type":"Overridden","status":%q,"reason":"Overridden","message":"by a policy of the route","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9}]}]}}`, overridden), "status")
+			fmt.Sprintf(`{"status":{"ancestors":[{"ancestorRef":{"name":"gw"},
+				"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
+			{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-11-21T00:00:00Z",
+				"observedGeneration":9},
+			{"type":"Overridden","status":%q,"reason":"Overridden","message":"by a policy of the route",
+				"lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9}]}]}}`, overridden), "status")
 	}
 	say("True")
 	b.refusedFor(shed, "by a policy of the route")

@@ -55,7 +55,9 @@ func TestARankOfDataParallelEnginesIsNotScaled(t *testing.T) {
 		b := newBench(t)
 		b.custom(kubetest.LeaderWorkerSets, groups, "LeaderWorkerSet",
 			map[string]any{"replicas": int64(2), "leaderWorkerTemplate": map[string]any{
-				"workerTemplate": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"args": []any{"--data-parallel-start-rank=2"}}}}},
+				"workerTemplate": map[string]any{"spec": map[string]any{"containers": []any{
+					map[string]any{"args": []any{"--data-parallel-start-rank=2"}},
+				}}},
 			}})
 		b.propose(addOne)
 	})
@@ -127,7 +129,8 @@ func TestAnAutoscalerThatFailsIsACaution(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{
 		`{"conditions":[{"type":"Ready","status":"False","reason":"ScaledObjectCheckFailed","message":"no such trigger"}]}`,
-		`{"conditions":[{"type":"Ready","status":"True"},{"type":"Fallback","status":"True","reason":"FallbackExists","message":"no such trigger"}]}`,
+		`{"conditions":[{"type":"Ready","status":"True"},{"type":"Fallback","status":"True","reason":"FallbackExists",` +
+			`"message":"no such trigger"}]}`,
 	} {
 		b := newBench(t)
 		b.serve(2, nil, served())

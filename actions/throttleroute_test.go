@@ -213,9 +213,12 @@ func TestAPolicyThatAnotherOverridesForAnotherRouteIsInForce(t *testing.T) {
 	b := newBench(t)
 	b.routed([]any{gateway()}, limiting(map[string]any{"targetRefs": []any{gateway()}}))
 	b.patch(policies,
-		`{"status":{"ancestors":[{"ancestorRef":{"name":"eg"},"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
-		{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9},
-		{"type":"Overridden","status":"True","reason":"Overridden","message":"for these routes","lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9}]}]}}`, "status")
+		`{"status":{"ancestors":[{"ancestorRef":{"name":"eg"},
+			"controllerName":"gateway.envoyproxy.io/gatewayclass-controller","conditions":[
+		{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":"2026-11-21T00:00:00Z",
+			"observedGeneration":9},
+		{"type":"Overridden","status":"True","reason":"Overridden","message":"for these routes",
+			"lastTransitionTime":"2026-11-21T00:00:00Z","observedGeneration":9}]}]}}`, "status")
 	b.refusedFor(shed, "for these routes") // which routes that are is not known without the right to look
 	b.c.Grant(t, kubetest.Bot, b.ns, rbacv1.PolicyRule{
 		APIGroups: []string{policies.Group},

@@ -37,7 +37,8 @@ func (b *bench) setArgs(args ...string) {
 		quoted[i] = fmt.Sprintf("%q", a)
 	}
 	b.patch(deployments,
-		`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},{"name":"vllm","image":"vllm/vllm-openai:v0.29.0","args":[`+
+		`{"spec":{"template":{"spec":{"containers":[{"name":"proxy","image":"envoy:v1"},`+
+			`{"name":"vllm","image":"vllm/vllm-openai:v0.29.0","args":[`+
 			strings.Join(quoted, ",")+`]}]}}}}`)
 }
 

@@ -31,7 +31,8 @@ func groupOf(alerts, text int) []byte {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b,
-			`{"status":"firing","labels":{"alertname":"A","instance":"%d"},"annotations":{"text":"%s"},"startsAt":"2026-11-21T02:55:00Z","fingerprint":"%016x"}`,
+			`{"status":"firing","labels":{"alertname":"A","instance":"%d"},"annotations":{"text":"%s"},`+
+				`"startsAt":"2026-11-21T02:55:00Z","fingerprint":"%016x"}`,
 			n, strings.Repeat("x", text), n)
 	}
 	b.WriteString(`],"version":"4","groupKey":"g"}`)

@@ -59,7 +59,8 @@ func DecodeFrom(r io.Reader, now time.Time) (incident.Delivery, error) {
 func (d *decoder) result() (incident.Delivery, error) {
 	if d.version != Version {
 		return incident.Delivery{},
-			fmt.Errorf("$.version: is %.20q; only %q is understood. A custom payload in webhook_config cannot be read: remove it", d.version, Version)
+			fmt.Errorf("$.version: is %.20q; only %q is understood. "+
+				"A custom payload in webhook_config cannot be read: remove it", d.version, Version)
 	}
 	if !status(d.status) {
 		d.bad("$.status", "is %.20q, not firing or resolved", d.status)

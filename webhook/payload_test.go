@@ -190,7 +190,9 @@ func theirs(t *testing.T, raw []byte, got incident.Delivery) {
 func FuzzDecode(f *testing.F) {
 	f.Add(body(f, nil))
 	f.Add([]byte(
-		`{"version":"4","status":"firing","alerts":[{"status":"resolved","labels":{"a":"\u00e9\\n\xff","a":"2"},"annotations":{"\\u0061":"<!channel>"},"startsAt":"2026-11-21T02:55:00+01:00","endsAt":"2026-11-21T02:58:00.5Z","fingerprint":"0011223344556677"}]}`,
+		`{"version":"4","status":"firing","alerts":[{"status":"resolved","labels":{"a":"\u00e9\\n\xff","a":"2"},` +
+			`"annotations":{"\\u0061":"<!channel>"},"startsAt":"2026-11-21T02:55:00+01:00","endsAt":"2026-11-21T02:58:00.5Z",` +
+			`"fingerprint":"0011223344556677"}]}`,
 	))
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[null]}`))
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[{"labels":{"a":"<!channel>"}}]} x`))

@@ -118,7 +118,8 @@ func writeJUnit(path string, files []playbooktest.FileResult) error {
 	if err := playbooktest.WriteJUnit(&b, files); err != nil {
 		return fmt.Errorf("write JUnit: %w", err)
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil { //nolint:gosec // a report for a CI system, which may run as somebody else
+	//nolint:gosec // a report for a CI system, which may run as somebody else
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write JUnit: %w", err)
 	}
 	return nil

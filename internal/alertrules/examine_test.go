@@ -292,26 +292,39 @@ func TestTheRoutersSeriesAreNotVLLMs(t *testing.T) {
 
 func TestNotesAreNoVerdict(t *testing.T) {
 	t.Parallel()
-	for expr, want := range map[string]string{
-		`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 3`:   "3 lies inside the bucket from 2.5 to 5 of vllm:time_to_first_token_seconds",
-		`histogram_quantile(0.95, sum by (le) (rate(vllm:request_queue_time_seconds_bucket[5m]))) > 0.1`:  "0.1 lies inside the bucket from 0 to 0.3",
-		`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5`: "",
-		`sum(rate(vllm:generation_tokens_total[5m])) < 100`:                                               "is true on every idle server",
-		`increase(vllm:request_success_total[5m]) == 0`:                                                   "is true on every idle server",
-		`increase(vllm:request_success_total[5m]) == 0 and vllm:num_requests_waiting > 0`:                 "",
-		`rate(vllm:generation_tokens_total[5m]) < 0.5 * rate(vllm:generation_tokens_total[5m] offset 1d)`: "",
-		`rate(vllm:prefix_cache_hits_total[5m]) / rate(vllm:prefix_cache_queries_total[5m]) < 0.1`:        "",
-		`rate(vllm:generation_tokens_total[5m]) / rate(vllm:request_success_total[5m]) < 10`:              "",
-		`rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`:                               "does not count clients that went away",
-		`absent(vllm:num_requests_swapped)`:                                                               "absent(vllm:num_requests_swapped) fires all the time: vllm:num_requests_swapped has no series",
-		`vllm:num_requests_waiting > 5`:                                                                   "",
+	for _, c := range []struct{ expr, note string }{
+		{
+			`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 3`,
+			"3 lies inside the bucket from 2.5 to 5 of vllm:time_to_first_token_seconds",
+		},
+		{
+			`histogram_quantile(0.95, sum by (le) (rate(vllm:request_queue_time_seconds_bucket[5m]))) > 0.1`,
+			"0.1 lies inside the bucket from 0 to 0.3",
+		},
+		{`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5`, ""},
+		{`sum(rate(vllm:generation_tokens_total[5m])) < 100`, "is true on every idle server"},
+		{`increase(vllm:request_success_total[5m]) == 0`, "is true on every idle server"},
+		{`increase(vllm:request_success_total[5m]) == 0 and vllm:num_requests_waiting > 0`, ""},
+		{`rate(vllm:generation_tokens_total[5m]) < 0.5 * rate(vllm:generation_tokens_total[5m] offset 1d)`, ""},
+		{`rate(vllm:prefix_cache_hits_total[5m]) / rate(vllm:prefix_cache_queries_total[5m]) < 0.1`, ""},
+		{`rate(vllm:generation_tokens_total[5m]) / rate(vllm:request_success_total[5m]) < 10`, ""},
+		{`rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`, "does not count clients that went away"},
+		{
+			`absent(vllm:num_requests_swapped)`,
+			"absent(vllm:num_requests_swapped) fires all the time: vllm:num_requests_swapped has no series",
+		},
+		{`vllm:num_requests_waiting > 5`, ""},
 		// about the correction
-		`histogram_quantile(0.95, sum by (le) (rate(vllm_time_to_first_token_seconds_bucket[5m]))) > 3`:       "3 lies inside the bucket",
-		`rate(vllm:generation_tokens_total[5m]) <= 0 unless sum without (a) (vllm:num_requests_running) == 0`: "",
+		{
+			`histogram_quantile(0.95, sum by (le) (rate(vllm_time_to_first_token_seconds_bucket[5m]))) > 3`,
+			"3 lies inside the bucket",
+		},
+		{`rate(vllm:generation_tokens_total[5m]) <= 0 unless sum without (a) (vllm:num_requests_running) == 0`, ""},
 	} {
-		v, err := Examine(expr, here())
-		if got := strings.Join(v.Notes, "; "); err != nil || (want == "") != (got == "") || !strings.Contains(got, want) {
-			t.Errorf("%s: %q, want %q (%v)", expr, got, want, err)
+		v, err := Examine(c.expr, here())
+		got := strings.Join(v.Notes, "; ")
+		if err != nil || (c.note == "") != (got == "") || !strings.Contains(got, c.note) {
+			t.Errorf("%s: %q, want %q (%v)", c.expr, got, c.note, err)
 		}
 	}
 }

@@ -93,8 +93,9 @@ func answer(t *testing.T, method, url, token, body string) (int, string, http.He
 	return resp.StatusCode, string(raw), resp.Header
 }
 
-const payload = `{"version":"4","groupKey":"g","status":"firing","receiver":"r","alerts":[{"status":"firing","fingerprint":"00112233aabbccdd",
-"startsAt":"2026-11-21T03:00:00Z","labels":{"alertname":"vLLMHighTTFT","model_name":"llama","note":"<script>alert(1)</script>"}}]}`
+const payload = `{"version":"4","groupKey":"g","status":"firing","receiver":"r",
+"alerts":[{"status":"firing","fingerprint":"00112233aabbccdd","startsAt":"2026-11-21T03:00:00Z",
+"labels":{"alertname":"vLLMHighTTFT","model_name":"llama","note":"<script>alert(1)</script>"}}]}`
 
 func TestTheListenersAnswer(t *testing.T) {
 	t.Parallel()

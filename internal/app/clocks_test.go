@@ -53,7 +53,8 @@ func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 	t.Cleanup(both.Wait)
 	t.Cleanup(stop)
 	begin := func(wrong time.Duration) *looks {
-		s := storetest.Open(t, u, func(o *store.Options) { o.Clock = func() time.Time { return time.Now().Add(wrong) } }) //nolint:contextcheck // the store outlives the call
+		//nolint:contextcheck // the store outlives the call
+		s := storetest.Open(t, u, func(o *store.Options) { o.Clock = func() time.Time { return time.Now().Add(wrong) } })
 		l := &looks{Store: s}
 		d, err := notify.New(notify.Config{Owner: wrong.String(), Now: s.Now, Sweep: 20 * time.Millisecond}, l, s, slack,
 			slog.New(slog.DiscardHandler))

@@ -36,17 +36,21 @@ const storm, alertsEach = 64, 5
 func groupBody(group int) []byte {
 	alerts := make([]string, alertsEach)
 	for n := range alerts {
-		alerts[n] = fmt.Sprintf(`{"status":"firing","labels":{"alertname":"vLLMHighTTFT","cluster":"eu-1","container":"vllm","endpoint":"metrics",
-"instance":"10.0.%d.%d:8000","job":"vllm","model_name":"llama","namespace":"llm","pod":"llama-%d-%d","severity":"warning"},
-"annotations":{"description":"The 95th percentile of the time to first token of llama is 4.2s for five minutes, above 2s.",
+		alerts[n] = fmt.Sprintf(`{"status":"firing","labels":{"alertname":"vLLMHighTTFT","cluster":"eu-1",
+"container":"vllm","endpoint":"metrics","instance":"10.0.%d.%d:8000","job":"vllm","model_name":"llama",
+"namespace":"llm","pod":"llama-%d-%d","severity":"warning"},"annotations":{
+"description":"The 95th percentile of the time to first token of llama is 4.2s for five minutes, above 2s.",
 "runbook_url":"https://runbooks.example.com/vllm/high-ttft","summary":"llama is slow to answer"},
 "startsAt":"2026-11-21T02:55:00.123Z","endsAt":"0001-01-01T00:00:00Z",
-"generatorURL":"http://prometheus:9090/graph?g0.expr=histogram_quantile%%280.95%%2C+sum+by+%%28le%%29+%%28rate%%28vllm%%3Atime_to_first_token_seconds_bucket%%5B5m%%5D%%29%%29%%29+%%3E+2&g0.tab=1",
+"generatorURL":"http://prometheus:9090/graph?g0.expr=histogram_quantile%%280.95%%2C`+
+			`+sum+by+%%28le%%29+%%28rate%%28vllm%%3Atime_to_first_token_seconds_bucket%%5B5m%%5D%%29%%29%%29+%%3E+2&g0.tab=1",
 "fingerprint":"%08x%08x"}`, group, n, group, n, group, n)
 	}
 	return fmt.Appendf(nil,
-		`{"version":"4","groupKey":"{}/{team=\"inference\"}:{alertname=\"vLLMHighTTFT\", group=\"%d\"}","truncatedAlerts":0,"status":"firing","receiver":"vllm-medic",
-"notification_reason":"first notification","groupLabels":{"alertname":"vLLMHighTTFT"},"commonLabels":{"alertname":"vLLMHighTTFT","cluster":"eu-1","job":"vllm","model_name":"llama","namespace":"llm","severity":"warning"},
+		`{"version":"4","groupKey":"{}/{team=\"inference\"}:{alertname=\"vLLMHighTTFT\", group=\"%d\"}","truncatedAlerts":0,
+"status":"firing","receiver":"vllm-medic","notification_reason":"first notification",
+"groupLabels":{"alertname":"vLLMHighTTFT"},"commonLabels":{"alertname":"vLLMHighTTFT","cluster":"eu-1","job":"vllm",
+"model_name":"llama","namespace":"llm","severity":"warning"},
 "commonAnnotations":{"summary":"llama is slow to answer"},"externalURL":"http://alertmanager:9093","alerts":[%s]}`,
 		group, strings.Join(alerts, ","))
 }
@@ -197,7 +201,8 @@ func debianWebhook(b *testing.B, status string) {
 	}
 	hooks := filepath.Join(b.TempDir(), "hooks.json")
 	config := fmt.Sprintf(
-		`[{"id":"am","execute-command":"/bin/true","trigger-rule":{"match":{"type":"value","value":%q,"parameter":{"source":"payload","name":"status"}}}}]`, status,
+		`[{"id":"am","execute-command":"/bin/true","trigger-rule":{"match":{"type":"value","value":%q,`+
+			`"parameter":{"source":"payload","name":"status"}}}}]`, status,
 	)
 	if err := os.WriteFile(hooks, []byte(config), 0o600); err != nil {
 		b.Fatal(err)

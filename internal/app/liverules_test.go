@@ -30,8 +30,10 @@ func TestLiveJudgesAlertRules(t *testing.T) {
 			"1\nvllm:num_requests_waiting{model_name=\"m\",engine=\"0\"} "+
 			"1\nvllm:kv_cache_usage_perc{model_name=\"m\",engine=\"0\"} 0.5\n")
 	targets := []promtest.Target{{Address: server.Address()}}
-	const alive = `groups: [{name: g, rules: [{alert: A, expr: "vllm:num_requests_waiting > 5"}, {alert: B, expr: "vllm:kv_cache_usage_perc * on (job) vllm:num_requests_running{job=\"x\"} > 1"}]}]`
-	const notes = `groups: [{name: g, rules: [{alert: A, expr: "absent(vllm:num_requests_swapped)"}, {alert: B, expr: "rate(vllm:nixl_num_failed_transfers_total[5m]) > 0"}]}]`
+	const alive = `groups: [{name: g, rules: [{alert: A, expr: "vllm:num_requests_waiting > 5"}, ` +
+		`{alert: B, expr: "vllm:kv_cache_usage_perc * on (job) vllm:num_requests_running{job=\"x\"} > 1"}]}]`
+	const notes = `groups: [{name: g, rules: [{alert: A, expr: "absent(vllm:num_requests_swapped)"}, ` +
+		`{alert: B, expr: "rate(vllm:nixl_num_failed_transfers_total[5m]) > 0"}]}]`
 	for _, tc := range []struct {
 		name    string
 		url     func(*testing.T) string

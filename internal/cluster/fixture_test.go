@@ -82,7 +82,10 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
     subresources:
       status: {}
-      scale: {specReplicasPath: .spec.deploymentConfig.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
+      scale:
+        specReplicasPath: .spec.deploymentConfig.replicas
+        statusReplicasPath: .status.replicas
+        labelSelectorPath: .status.selector
 `
 
 func must(t *testing.T, err error) {

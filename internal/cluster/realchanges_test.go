@@ -139,7 +139,8 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		patch(`{"spec":{"replicas":3}}`)
 		finished("1", 3, scaledTo3)
 		patch(
-			`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm:v2","args":["--model","m","--max-num-seqs=128","--api-key=x"]}]}}}}`,
+			`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm:v2",` +
+				`"args":["--model","m","--max-num-seqs=128","--api-key=x"]}]}}}}`,
 		)
 		// When the first revision was complete is no longer known once there is a second one: growing counts as part of
 		// its rollout then.
@@ -149,7 +150,8 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		rollouts(finished("2", 4, scaledTo4), map[string]float64{"max_num_seqs": 128}, second, first)
 		afterTick(t)
 		patch(
-			`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm","args":["--model","m","--max-num-seqs=256"]}]}}}}`,
+			`{"spec":{"template":{"spec":{"containers":[{"name":"vllm","image":"vllm",` +
+				`"args":["--model","m","--max-num-seqs=256"]}]}}}}`,
 		)
 		got := finished("3", 4)
 		rollouts(got, map[string]float64{"max_num_seqs": 256}, back, second)

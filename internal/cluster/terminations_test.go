@@ -225,7 +225,10 @@ func TestAnInitContainerCountsWhileItKeepsThePodFromStarting(t *testing.T) {
 		{"failed now", corev1.ContainerStatus{State: failed}, false, "init container fetch: last ended: Error, exit code 1"},
 		{
 			"waits for another try",
-			corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: failed},
+			corev1.ContainerStatus{
+				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: failed,
+			},
 			false, "init container fetch: CrashLoopBackOff; init container fetch: last ended: Error, exit code 1",
 		},
 		{

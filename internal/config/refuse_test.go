@@ -23,7 +23,8 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 	for _, tc := range []struct{ name, old, with, want string }{
 		{
 			"a channel by its name", "mode: approve\n", "mode: approve\n" + fmt.Sprintf(slackSection, `"#incidents"`),
-			`medic.yaml:6:21: slack.channel: "#incidents" is not the id of a channel, such as C0123456789; in Slack open the channel, click its name: the id is at the end of About`,
+			`medic.yaml:6:21: slack.channel: "#incidents" is not the id of a channel, ` +
+				`such as C0123456789; in Slack open the channel, click its name: the id is at the end of About`,
 		},
 		{
 			"a channel without #", "mode: approve\n", "mode: approve\n" + fmt.Sprintf(slackSection, "CHATOPS"),
@@ -43,7 +44,8 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		},
 		{
 			"a user by a name", "mode: approve\n", "mode: approve\napprovers: {default: {users: [U0123, alice]}}\n",
-			`medic.yaml:6:38: approvers.default.users[1]: "alice" is not the id of a user, such as U0123456789; in Slack open the person's profile`,
+			`medic.yaml:6:38: approvers.default.users[1]: "alice" is not the id of a user, ` +
+				`such as U0123456789; in Slack open the person's profile`,
 		},
 		{
 			"a user by mention", "mode: approve\n", "mode: approve\napprovers: {default: {users: ['@alice']}}\n",

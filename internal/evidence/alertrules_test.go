@@ -33,7 +33,8 @@ groups:
       - {alert: OnARecord, expr: "vllm:swapped:sum > 0"}
       - {alert: WrongJob, expr: 'vllm:num_requests_waiting{job="elsewhere"} > 5'}
       - {alert: Percent, expr: "vllm:kv_cache_usage_perc > 95", for: 90s, labels: {team: llm}}
-      - {alert: BeyondTheBuckets, expr: "histogram_quantile(0.99, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 5000"}
+      - alert: BeyondTheBuckets
+        expr: "histogram_quantile(0.99, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 5000"
       - {alert: NoNIXLHere, expr: "rate(vllm:nixl_num_failed_transfers_total[5m]) > 0"}
       - {alert: Failing, expr: "vllm:num_requests_running * on (namespace) vllm:num_requests_waiting > 1"}
       - {alert: OnTheRouter, expr: "vllm:num_requests_swapped > 0"}

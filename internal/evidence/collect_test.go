@@ -92,15 +92,17 @@ func TestOtherExportersAreJoinedToThePoolsPods(t *testing.T) {
 		`avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running))`,
 		d, llmMatchers,
 	)
-	want := `avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () group by (namespace, pod) (vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`
+	want := `avg(DCGM_FI_DEV_GPU_UTIL * on (namespace, pod) group_left () ` +
+		`group by (namespace, pod) (vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`
 	if err != nil || got != want {
 		t.Errorf("rewritten:\n%s\nwant:\n%s\n%v", got, want, err)
 	}
 	for name, query := range map[string]string{
-		"without a join":     `avg(DCGM_FI_DEV_GPU_UTIL)`,
-		"kept by or":         `avg(DCGM_FI_DEV_GPU_UTIL or on (pod) vllm:num_requests_running)`,
-		"joined to another":  `avg(DCGM_FI_DEV_GPU_UTIL * on (pod) group_left () kube_pod_info)`,
-		"joined without pod": `avg(DCGM_FI_DEV_GPU_UTIL * on (namespace) group_left () group by (namespace) (vllm:num_requests_running))`,
+		"without a join":    `avg(DCGM_FI_DEV_GPU_UTIL)`,
+		"kept by or":        `avg(DCGM_FI_DEV_GPU_UTIL or on (pod) vllm:num_requests_running)`,
+		"joined to another": `avg(DCGM_FI_DEV_GPU_UTIL * on (pod) group_left () kube_pod_info)`,
+		"joined without pod": `avg(DCGM_FI_DEV_GPU_UTIL * on (namespace) group_left () ` +
+			`group by (namespace) (vllm:num_requests_running))`,
 	} {
 		got, err := Rewrite(query, d, llmMatchers)
 		if err != nil || !strings.Contains(got, `DCGM_FI_DEV_GPU_UTIL{model_name="llama",namespace="llm"}`) {

@@ -72,7 +72,10 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 	}{
 		{
 			"others have them, without this metric and in older names", respelled(v0Names(), "vllm_"),
-			`sum(rate(vllm_prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m])) / max(vllm_gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, "underscore names (vllm_...), vLLM V0", `no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`,
+			`sum(rate(vllm_prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m])) ` +
+				`/ max(vllm_gpu_cache_usage_perc{model_name="llama",namespace="llm"})`,
+			"underscore names (vllm_...), vLLM V0",
+			`no vLLM metric carries this pool's labels {model_name="llama", namespace="llm"} now`,
 		},
 		{
 			"others have them", respelled(v1Names(), "vllm_"),
@@ -193,7 +196,8 @@ func TestUnknownBucketsAreSaidAndAskedForAgain(t *testing.T) {
 	f.dialect(llmMatchers, v1Names(), map[string][]string{"vllm:time_to_first_token_seconds": {"0.001", "10.0"}})
 	d, _ := DialectOf(v1Names())
 	f.once(mustBucketsQuery(t, d, llmMatchers), reply{status: http.StatusUnprocessableEntity})
-	f.always(`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",namespace="llm"}[5m])))`, valueReply("10"))
+	f.always(`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",`+
+		`namespace="llm"}[5m])))`, valueReply("10"))
 	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
 	c := newCollector(t, asking(f.serve()), nil)
 	first := c.Collect(t.Context(), llmPool(), []incident.Signal{ttft, running}, CollectOptions{}).Readings
@@ -216,7 +220,8 @@ func TestTheRealBucketsDecideTheBounds(t *testing.T) {
 		Name: "ttft_p95", Query: "histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[5m])))",
 		Unit: incident.UnitSeconds, Floor: 0.001, Ceiling: 2560,
 	}
-	query := `histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",namespace="llm"}[5m])))`
+	query := `histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",` +
+		`namespace="llm"}[5m])))`
 	for _, tt := range []struct {
 		name    string
 		buckets []string

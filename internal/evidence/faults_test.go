@@ -8,7 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 )
 
-var running = incident.Signal{Name: "running", Query: "sum(vllm:num_requests_running)", Unit: incident.UnitCount} //nolint:gochecknoglobals // read only
+//nolint:gochecknoglobals // read only
+var running = incident.Signal{Name: "running", Query: "sum(vllm:num_requests_running)", Unit: incident.UnitCount}
 
 func TestAnAnswerBecomesAReading(t *testing.T) {
 	t.Parallel()
@@ -35,9 +36,11 @@ func TestAnAnswerBecomesAReading(t *testing.T) {
 		},
 		{
 			"a harmless warning",
-			`{"status":"success","warnings":["PromQL warning: mixed"],"data":{"resultType":"vector","result":[{"metric":{},"value":[1,"12"]}]}}`, "12", "mixed",
+			`{"status":"success","warnings":["PromQL warning: mixed"],"data":{"resultType":"vector",` +
+				`"result":[{"metric":{},"value":[1,"12"]}]}}`, "12", "mixed",
 		},
-		{"an info", `{"status":"success","infos":["PromQL info: not a counter"],"data":{"resultType":"vector","result":[{"metric":{},"value":[1,"12"]}]}}`, "12", ""},
+		{"an info", `{"status":"success","infos":["PromQL info: not a counter"],` +
+			`"data":{"resultType":"vector","result":[{"metric":{},"value":[1,"12"]}]}}`, "12", ""},
 		{
 			"a warning without data",
 			`{"status":"success","warnings":["No StoreAPIs matched for this query"],"data":{"resultType":"vector","result":[]}}`,
@@ -45,7 +48,8 @@ func TestAnAnswerBecomesAReading(t *testing.T) {
 		},
 		{
 			"a truncated answer",
-			`{"status":"success","warnings":["results truncated due to limit"],"data":{"resultType":"vector","result":[{"metric":{},"value":[1,"12"]}]}}`, "error: the answer is partial: results truncated", "",
+			`{"status":"success","warnings":["results truncated due to limit"],"data":{"resultType":"vector",` +
+				`"result":[{"metric":{},"value":[1,"12"]}]}}`, "error: the answer is partial: results truncated", "",
 		},
 		{
 			"VictoriaMetrics without a node",
@@ -54,11 +58,14 @@ func TestAnAnswerBecomesAReading(t *testing.T) {
 		},
 		{
 			"two series",
-			`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"1"},"value":[1,"12"]},{"metric":{"a":"2"},"value":[1,"13"]}]}}`, "error: the query gives 2 series", "",
+			`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"1"},"value":[1,"12"]},` +
+				`{"metric":{"a":"2"},"value":[1,"13"]}]}}`, "error: the query gives 2 series", "",
 		},
 		{
 			"a native histogram",
-			`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"histogram":[1,{"count":"1","sum":"2","buckets":[[0,"1","2","1"]]}]}]}}`, "error: the query gives a native histogram", "",
+			`{"status":"success","data":{"resultType":"vector","result":[{"metric":{},` +
+				`"histogram":[1,{"count":"1","sum":"2","buckets":[[0,"1","2","1"]]}]}]}}`,
+			"error: the query gives a native histogram", "",
 		},
 		{
 			"a text", `{"status":"success","data":{"resultType":"string","result":[1,"12"]}}`, "error: the query gives a text",

@@ -36,7 +36,8 @@ func TestRewriteSpellsEachDialect(t *testing.T) {
 		{"0.8 usage", v0_8Names(), usage, `max(vllm:gpu_cache_usage_perc{namespace="llm"})`},
 		{
 			"0.8 hit rate leaves the router's gauge out", v0_8Names(), hitRate,
-			`sum(rate(vllm:gpu_prefix_cache_hits_total{namespace="llm",server=""}[5m])) / sum(rate(vllm:gpu_prefix_cache_queries_total{namespace="llm",server=""}[5m]))`,
+			`sum(rate(vllm:gpu_prefix_cache_hits_total{namespace="llm",server=""}[5m])) ` +
+				`/ sum(rate(vllm:gpu_prefix_cache_queries_total{namespace="llm",server=""}[5m]))`,
 		},
 		{"V0", v0Names(), usage, `max(vllm:gpu_cache_usage_perc{namespace="llm"})`},
 		{
@@ -73,7 +74,8 @@ func TestRewriteSpellsEachDialect(t *testing.T) {
 		{
 			"subqueries, offsets and binary operators", v0Names(),
 			`max_over_time(vllm:kv_cache_usage_perc[10m:1m] offset 5m) and on () (vllm:num_preemptions_total > 0)`,
-			`max_over_time(vllm:gpu_cache_usage_perc{namespace="llm"}[10m:1m] offset 5m) and on () (vllm:num_preemptions_total{namespace="llm"} > 0)`,
+			`max_over_time(vllm:gpu_cache_usage_perc{namespace="llm"}[10m:1m] offset 5m) ` +
+				`and on () (vllm:num_preemptions_total{namespace="llm"} > 0)`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

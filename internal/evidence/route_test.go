@@ -168,8 +168,9 @@ func TestTheNumberOfRoutesComesWithAPastToo(t *testing.T) {
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
 	query := `label_replace(max(` + cancels +
-		`{namespace="llm"}), "medic_part", "value", "", "") or label_replace(count(group by (namespace, httproute) (last_over_time(` +
-		cancels + `{namespace="llm"}[1d]))), "medic_part", "routes", "", "")`
+		`{namespace="llm"}), "medic_part", "value", "", "") or label_replace(count(` +
+		`group by (namespace, httproute) (last_over_time(` + cancels +
+		`{namespace="llm"}[1d]))), "medic_part", "routes", "", "")`
 	f.standing[rangePath+" "+query] = reply{before: func(w http.ResponseWriter, r *http.Request) {
 		end := r.Form.Get("end")
 		write(w, success("matrix",

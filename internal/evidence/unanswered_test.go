@@ -23,7 +23,8 @@ func TestOnlySilenceOfPrometheusIsNoAnswer(t *testing.T) {
 	}{
 		"a query that is refused": {reply{status: http.StatusBadRequest}, false},
 		"a proxy that forbids it": {reply{status: http.StatusForbidden}, false},
-		"an answer in part":       {reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`}, false},
+		"an answer in part": {reply{body: `{"status":"success","isPartial":true,` +
+			`"data":{"resultType":"vector","result":[]}}`}, false},
 		"credentials":             {reply{status: http.StatusUnauthorized}, true},
 		"a proxy without backend": {reply{status: http.StatusBadGateway}, true},
 		"too many requests":       {reply{status: http.StatusTooManyRequests}, true},

@@ -14,7 +14,8 @@ import (
 
 const sound = `tests:
   - name: one
-    input_series: [{series: 'vllm:num_requests_waiting{pod="a"}', values: '70x20'}, {series: 'vllm:num_requests_running{pod="a"}', values: '7x20'}]
+    input_series: [{series: 'vllm:num_requests_waiting{pod="a"}', values: '70x20'}, ` +
+	`{series: 'vllm:num_requests_running{pod="a"}', values: '7x20'}]
     alerts: [vLLMQueueBacklog]
     at: 5m
     expect: {diagnosis: queueing}
@@ -105,7 +106,8 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 `, []string{
 			`x.yaml:4:18: no signal reads vllm:num_request_waiting; did you mean vllm:num_requests_waiting?`,
 			`x.yaml:6:18: no signal reads node_load1`,
-			`x.yaml:9:18: no signal reads vllm:time_to_first_token_secnds_bucket; did you mean vllm:time_to_first_token_seconds_bucket?`,
+			`x.yaml:9:18: no signal reads vllm:time_to_first_token_secnds_bucket; did you mean ` +
+				`vllm:time_to_first_token_seconds_bucket?`,
 			`x.yaml:14:18: unknown diagnosis "zebra"; known: at-capacity`,
 			`x.yaml:15:26: unknown diagnosis "kv-trash"; did you mean "kv-thrash"?`,
 			`x.yaml:16:26: unknown signal "wating"; did you mean "waiting"?`,

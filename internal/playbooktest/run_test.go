@@ -163,7 +163,8 @@ func TestKubernetesAndDeadAlertsArePartOfTheEvidence(t *testing.T) {
   - name: pods
     alerts: [{labels: {alertname: A}, resolved: true}]
     at: 10m
-    cluster: {replicas: 2, pods: [{name: a, ready: true, started: 5m ago}], workload: {kind: StatefulSet, namespace: llm, name: x}}
+    cluster: {replicas: 2, pods: [{name: a, ready: true, started: 5m ago}],
+      workload: {kind: StatefulSet, namespace: llm, name: x}}
     pool: {knobs: {replicas: {min: 1, max: 4}}, matchers: {namespace: llm}}
     expect: {diagnosis: none}
 `), builtin(t))

@@ -121,7 +121,8 @@ func workFailed(n incident.Note) string {
 		at += ", or after any action on the incident"
 	}
 	if n.Setback == incident.SetbackHung {
-		return text + " The same replica tries again only after that work ends or after a restart. Other replicas: at " + at + "."
+		return text + " The same replica tries again only after that work ends or after a restart. " +
+			"Other replicas: at " + at + "."
 	}
 	return text + " Next attempt at " + at + "."
 }

@@ -103,7 +103,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(build(3))
 		f.Add(build(70))
 	}
-	f.Add(`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name=~"llama|qwen"}[5m] offset 1m))) > 2`)
+	f.Add(`histogram_quantile(0.95, ` +
+		`sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name=~"llama|qwen"}[5m] offset 1m))) > 2`)
 	f.Fuzz(func(t *testing.T, text string) {
 		options := parser.Options{
 			EnableExperimentalFunctions: true, ExperimentalDurationExpr: true,

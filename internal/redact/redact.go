@@ -115,12 +115,14 @@ var (
 	plainPassword = regexp.MustCompile(`(?i)(\b(?:password|passwd|passphrase)[ \t]+)[^\s\[=:]\S*`)
 	skToken       = regexp.MustCompile(`(^|[^A-Za-z0-9])sk-[A-Za-z0-9_\-]{4,}`)
 	// Hugging Face, Slack, GitHub, GitLab, AWS, NVIDIA, Google, Docker.
-	knownToken = regexp.MustCompile(`hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}|xox[a-z]-[A-Za-z0-9\-]{6,}|xapp-[A-Za-z0-9\-]{6,}|gh[pousr]_[A-Za-z0-9]{16,}` +
-		`|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_\-]{16,}|A(?:KI|SI|GP|ID|RO|NP|NV|BI|CC)A[A-Z0-9]{12,}|nvapi-[A-Za-z0-9_\-]{16,}|AIza[A-Za-z0-9_\-]{20,}` +
+	knownToken = regexp.MustCompile(`hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}|xox[a-z]-[A-Za-z0-9\-]{6,}` +
+		`|xapp-[A-Za-z0-9\-]{6,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_\-]{16,}` +
+		`|A(?:KI|SI|GP|ID|RO|NP|NV|BI|CC)A[A-Z0-9]{12,}|nvapi-[A-Za-z0-9_\-]{16,}|AIza[A-Za-z0-9_\-]{20,}` +
 		`|ya29\.[A-Za-z0-9_\-]{16,}|dckr_pat_[A-Za-z0-9_\-]{16,}`)
 	jsonWebToken = regexp.MustCompile(`eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?`)
 	wordAndValue = regexp.MustCompile(
-		`(?i)(\b(?:tokens?|secrets?|passwords?|passwd|keys?|credentials?)(?: (?:is|was|of))?[\s"':=]{1,3})([A-Za-z0-9+/=_]{20,})`,
+		`(?i)(\b(?:tokens?|secrets?|passwords?|passwd|keys?|credentials?)(?: (?:is|was|of))?[\s"':=]{1,3})` +
+			`([A-Za-z0-9+/=_]{20,})`,
 	)
 	secretValue = regexp.MustCompile(`[A-Za-z0-9+/=_.\-]{16,}`)
 	flagWord    = regexp.MustCompile(`(?m)(?:^|[\s"'\[(,=])(--?[A-Za-z][A-Za-z0-9_.\-]*)["', ]+`)

@@ -76,7 +76,8 @@ func scanBody(r *sql.Rows) (body, error) {
 // time stays: they had a reason to look.
 func (s *Store) ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error {
 	n, err := s.changed(ctx, s.write,
-		`UPDATE incidents SET lease_until = 0, due_at = CASE WHEN version = ? THEN ? ELSE due_at END WHERE id = ? AND fence = ?`,
+		`UPDATE incidents SET lease_until = 0, due_at = CASE WHEN version = ? THEN ? ELSE due_at END
+			WHERE id = ? AND fence = ?`,
 		version, nanos(dueAt), id, fence)
 	if err != nil {
 		return fmt.Errorf("release incident %s: %w", id, err)

@@ -29,7 +29,8 @@ func (s *Store) ClaimClick(ctx context.Context, owner string, now time.Time, lea
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var at int64
 		row := tx.QueryRowContext(ctx,
-			s.q(`SELECT id, received_at, payload, fence FROM clicks WHERE state = 'new' AND lease_until <= ? ORDER BY id LIMIT 1`+s.skipLocked()), nanos(now))
+			s.q(`SELECT id, received_at, payload, fence FROM clicks WHERE state = 'new' AND lease_until <= ?
+				ORDER BY id LIMIT 1`+s.skipLocked()), nanos(now))
 		switch err := row.Scan(&c.ID, &at, &c.Payload, &c.Fence); {
 		case errors.Is(err, sql.ErrNoRows):
 			return nil

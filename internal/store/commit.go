@@ -73,7 +73,8 @@ func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error 
 	}
 	if ch.Expect == 0 {
 		_, err := s.changed(ctx, tx,
-			`INSERT INTO incidents (id, pool, state, version, opened_at, closed_at, due_at, body) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
+			`INSERT INTO incidents (id, pool, state, version, opened_at, closed_at, due_at, body)
+				VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
 			inc.ID, inc.Pool, string(inc.State), nanos(inc.OpenedAt), nanos(inc.ClosedAt), nanos(ch.DueAt), string(body))
 		return existing(err)
 	}
@@ -172,7 +173,8 @@ func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) er
 			}
 		}
 		if _, err := s.changed(ctx, tx,
-			`INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			`INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.DryRun),
 			nanos(w.StartedAt)); err != nil {
 			return fmt.Errorf("claim write %s: %w", w.ID, err)
@@ -223,7 +225,8 @@ func (s *Store) want(ctx context.Context, tx *sql.Tx, ch incident.Change, thread
 	}
 	_, err := s.changed(ctx, tx, `INSERT INTO messages (incident, channel, wanted, thread_wanted) VALUES (?, ?, ?, ?)
 		ON CONFLICT (incident) DO UPDATE SET wanted = excluded.wanted,
-			thread_wanted = CASE WHEN excluded.thread_wanted > messages.thread_wanted THEN excluded.thread_wanted ELSE messages.thread_wanted END`,
+			thread_wanted = CASE WHEN excluded.thread_wanted > messages.thread_wanted
+				THEN excluded.thread_wanted ELSE messages.thread_wanted END`,
 		ch.Incident.ID, channel, ch.Expect+1, thread)
 	if err != nil {
 		return fmt.Errorf("the message: %w", err)

@@ -19,7 +19,8 @@ func (s *Store) cutOff(ctx context.Context, tx *sql.Tx, now time.Time, until int
 	all, err := list(ctx, s, tx, func(r *sql.Rows) (cut, error) {
 		var c cut
 		return c, r.Scan(&c.id, &c.times)
-	}, `UPDATE deliveries SET cut = cut + 1, held_until = 0, lease_owner = '' WHERE state = 'new' AND held_until > 0 AND held_until <= ? AND lease_owner <> ''
+	}, `UPDATE deliveries SET cut = cut + 1, held_until = 0, lease_owner = ''
+		WHERE state = 'new' AND held_until > 0 AND held_until <= ? AND lease_owner <> ''
 		RETURNING id, cut`, until)
 	if err != nil {
 		return nil, err

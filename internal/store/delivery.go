@@ -103,15 +103,21 @@ func (s *Store) parkUnreadable(ctx context.Context, bad map[int64]error) error {
 
 // claimable lists the oldest deliveries that are free and not behind one of their group that is held or goes alone. The
 // index deliveries_free answers in order, however many wait; deliveries_held and deliveries_cut hold the few others.
-const claimable = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.held_until = 0 AND d.cut < 2 AND NOT EXISTS (
-		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id AND (b.lease_owner <> '' OR b.attempts < ?))
-	AND NOT EXISTS (SELECT 1 FROM deliveries c WHERE c.state = 'new' AND c.cut >= 2 AND c.grp = d.grp AND c.id < d.id AND c.attempts < ?)
+const claimable = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.held_until = 0 AND d.cut < 2
+	AND NOT EXISTS (
+		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id
+			AND (b.lease_owner <> '' OR b.attempts < ?))
+	AND NOT EXISTS (
+		SELECT 1 FROM deliveries c WHERE c.state = 'new' AND c.cut >= 2 AND c.grp = d.grp AND c.id < d.id
+			AND c.attempts < ?)
 	ORDER BY d.id LIMIT ?`
 
 // alone finds the delivery that goes alone: the one that was cut off the least often of those that are free, and not
 // behind a held one of its group.
-const alone = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.cut >= 2 AND d.held_until = 0 AND NOT EXISTS (
-		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id AND (b.lease_owner <> '' OR b.attempts < ?))
+const alone = `SELECT d.id, d.size FROM deliveries d WHERE d.state = 'new' AND d.cut >= 2 AND d.held_until = 0
+	AND NOT EXISTS (
+		SELECT 1 FROM deliveries b WHERE b.state = 'new' AND b.held_until > 0 AND b.grp = d.grp AND b.id < d.id
+			AND (b.lease_owner <> '' OR b.attempts < ?))
 	ORDER BY d.cut, d.id LIMIT 1`
 
 // nextDeliveries lists what may be claimed now.

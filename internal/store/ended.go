@@ -42,12 +42,15 @@ func (s *Store) keepEnded(ctx context.Context, tx *sql.Tx, alerts []incident.Ale
 	if err != nil {
 		return fmt.Errorf("write alerts as JSON: %w", err)
 	}
-	from := `SELECT r->>0, CAST(r->>1 AS BIGINT), CAST(r->>2 AS BIGINT), r->>3 FROM json_array_elements(CAST(? AS json)) AS r`
+	from := `SELECT r->>0, CAST(r->>1 AS BIGINT), CAST(r->>2 AS BIGINT), r->>3
+			FROM json_array_elements(CAST(? AS json)) AS r`
 	if !s.postgres {
 		from = `SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?) WHERE true`
 	}
 	if _, err := s.exec(ctx, tx, `INSERT INTO ended_alerts (fingerprint, ended_at, seen_at, body) `+from+`
-		ON CONFLICT (fingerprint) DO UPDATE SET ended_at = excluded.ended_at, seen_at = excluded.seen_at, body = excluded.body WHERE excluded.ended_at >= ended_alerts.ended_at`,
+		ON CONFLICT (fingerprint) DO UPDATE
+			SET ended_at = excluded.ended_at, seen_at = excluded.seen_at, body = excluded.body
+			WHERE excluded.ended_at >= ended_alerts.ended_at`,
 		string(all)); err != nil {
 		return fmt.Errorf("remember the end of an alert: %w", err)
 	}

@@ -44,7 +44,8 @@ func (s *Store) insertAtOnce(ctx context.Context, tx *sql.Tx, batch []*waiting) 
 	_, err = tx.ExecContext(ctx, `WITH new AS (
 			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) AS u (id, received_at, grp, body)
 		), stored AS (
-			INSERT INTO deliveries (id, received_at, grp, size) OVERRIDING SYSTEM VALUE SELECT id, received_at, grp, length(body) FROM new
+			INSERT INTO deliveries (id, received_at, grp, size) OVERRIDING SYSTEM VALUE
+				SELECT id, received_at, grp, length(body) FROM new
 		)
 		INSERT INTO delivery_bodies (delivery, body) SELECT id, body FROM new`, ids, received, groups, bodies)
 	return err

@@ -68,7 +68,8 @@ func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
 			}
 		}
 		_, err := s.changed(ctx, tx, `INSERT INTO pauses (pool, reason, by_kind, by_id, at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (pool) DO UPDATE SET reason = excluded.reason, by_kind = excluded.by_kind, by_id = excluded.by_id, at = excluded.at`,
+			ON CONFLICT (pool) DO UPDATE
+				SET reason = excluded.reason, by_kind = excluded.by_kind, by_id = excluded.by_id, at = excluded.at`,
 			p.Pool, p.Reason, p.By.Kind, p.By.ID, nanos(p.At))
 		return err
 	})

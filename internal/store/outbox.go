@@ -9,7 +9,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-const messageColumns = `SELECT incident, channel, ts, wanted, sent, thread_sent, intent_at, intent_thread, attempts, next_at, last_error, gave_up, fence FROM messages`
+const messageColumns = `SELECT incident, channel, ts, wanted, sent, thread_sent, intent_at, intent_thread, attempts,
+	next_at, last_error, gave_up, fence FROM messages`
 
 func scanMessage(r *sql.Rows) (incident.Message, error) {
 	var m incident.Message
@@ -31,7 +32,9 @@ func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, leas
 		var err error
 		out, err = list(ctx, s, tx, scanMessage,
 			messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
-			AND (gave_up = 0 OR wanted > gave_up_wanted) AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1) ORDER BY next_at, incident LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
+				AND (gave_up = 0 OR wanted > gave_up_wanted)
+				AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1)
+				ORDER BY next_at, incident LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
 		}
@@ -56,7 +59,8 @@ func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, leas
 func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release bool) error {
 	n, err := s.changed(ctx, s.write,
 		`UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
-			last_error = ?, gave_up = ?, gave_up_wanted = ?, lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE incident = ? AND fence = ?`,
+			last_error = ?, gave_up = ?, gave_up_wanted = ?, lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END
+			WHERE incident = ? AND fence = ?`,
 		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError,
 		flag(m.GaveUp), m.Wanted, flag(release), m.Incident, m.Fence)
 	if err != nil {

@@ -55,7 +55,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, er
 			return err
 		}
 		out.Clicks, err = s.changed(ctx, tx,
-			`DELETE FROM clicks WHERE id IN (SELECT id FROM clicks WHERE state = 'done' AND received_at < ? ORDER BY id LIMIT ?)`, done, pruneBatch)
+			`DELETE FROM clicks WHERE id IN (
+				SELECT id FROM clicks WHERE state = 'done' AND received_at < ? ORDER BY id LIMIT ?)`, done, pruneBatch)
 		return err
 	})
 	if err != nil {

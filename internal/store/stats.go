@@ -25,7 +25,8 @@ type Stats struct {
 
 // oldestWaiting asks an index for the first of those that are free, and looks only at the few that are held one by one.
 const oldestWaiting = `(SELECT COALESCE(MIN(received_at), 0) FROM (
-			SELECT received_at FROM (SELECT received_at FROM deliveries WHERE state = 'new' AND held_until = 0 ORDER BY id LIMIT 1) AS free
+			SELECT received_at FROM (
+				SELECT received_at FROM deliveries WHERE state = 'new' AND held_until = 0 ORDER BY id LIMIT 1) AS free
 			UNION ALL SELECT received_at FROM deliveries WHERE state = 'new' AND held_until > 0) AS waiting)`
 
 // Stats counts in one transaction, so that the numbers fit each other.
@@ -48,7 +49,8 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		`+oldestWaiting+`,
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'dead'),
 		(SELECT COUNT(*) FROM messages WHERE wanted > sent OR thread_wanted > thread_sent),
-		(SELECT COUNT(*) FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up = 1 AND wanted <= gave_up_wanted),
+		(SELECT COUNT(*) FROM messages
+			WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up = 1 AND wanted <= gave_up_wanted),
 		(SELECT COUNT(*) FROM clicks WHERE state = 'new'),
 		(SELECT COUNT(*) FROM pauses),
 		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`)

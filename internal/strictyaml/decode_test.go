@@ -157,10 +157,12 @@ func TestEachErrorOfTheShapeHasItsPlaceAndNoGoType(t *testing.T) {
 		"items:\n\t- name: x":             `2:1: there is a tab; YAML is indented with spaces only`,
 		"items:\n  - name: x\n\tcount: 1": `3:1: there is a tab; YAML is indented with spaces only`,
 		"words: [a]\nyes: @x":             `2:6: a value cannot begin with '@'; put it in quotes`,
-		"one: name: x":                    `1:10: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
-		"my items: []":                    `1:1: unknown field "my items"; known: items, words, yes, one, share`,
-		"items: [{the name: x}]":          `1:10: unknown field "the name"; known: name, count, small, labels, kind`,
-		"yes: true\n  words: []":          `2:8: ": " in the middle of a value; indent the line like its neighbors, or put the value in quotes`,
+		"one: name: x": `1:10: ": " in the middle of a value; indent the line like its neighbors, ` +
+			`or put the value in quotes`,
+		"my items: []":           `1:1: unknown field "my items"; known: items, words, yes, one, share`,
+		"items: [{the name: x}]": `1:10: unknown field "the name"; known: name, count, small, labels, kind`,
+		"yes: true\n  words: []": `2:8: ": " in the middle of a value; indent the line like its neighbors, ` +
+			`or put the value in quotes`,
 		"items:\n  - name: x\n yes: true": `3:2: the indentation fits none of the lines above`,
 		"words: [a,\nb\n":                 `3:1: did not find expected ',' or ']', in what begins on line 1`,
 		"words: *nowhere":                 `1:8: unknown anchor 'nowhere' referenced`,
@@ -177,8 +179,9 @@ func TestEachErrorOfTheShapeHasItsPlaceAndNoGoType(t *testing.T) {
 func TestEachErrorOfANotationHasItsPlace(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"for: [1s]":                              `1:6: expected a duration, such as 500ms, 30s or 5m`,
-		"least: 30":                              `1:8: "30" has no unit; write 30ms for milliseconds, 30s for seconds, 30m for minutes`,
+		"for: [1s]": `1:6: expected a duration, such as 500ms, 30s or 5m`,
+		"least: 30": `1:8: "30" has no unit; write 30ms for milliseconds, 30s for seconds, ` +
+			`30m for minutes`,
 		"near: [x]":                              `1:7: expected a mapping, got a list`,
 		"near: {nam: x}":                         `1:8: unknown field "nam"; did you mean "name"?`,
 		"near: {count: 1}":                       `1:7: a near thing has a name`,

@@ -33,16 +33,17 @@ func TestDurationsAreWrittenAsPrometheusWritesThem(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                `"" is not a duration`,
-		"30":              `"30" has no unit; write 30ms for milliseconds, 30s for seconds, 30m for minutes`,
-		"2.5":             `"2.5" has no unit; write 2.5ms`,
-		"2500 ms":         `"2500 ms" is not a duration; write 2500ms, without a space`,
-		"1h 30m":          `write 1h30m, without a space`,
-		"2 days":          `"2 days" is not a duration; write 2d`,
-		"10min":           `"10min" is not a duration; write 10m`,
-		"3 seconds":       `"3 seconds" is not a duration; write 3s`,
-		"1.5 hours":       `write 1.5h`,
-		"1 fortnight":     `"1 fortnight" is not a duration; write it with a unit (ms, s, m, h, d, w), such as 500ms, 30s or 5m`,
+		"":          `"" is not a duration`,
+		"30":        `"30" has no unit; write 30ms for milliseconds, 30s for seconds, 30m for minutes`,
+		"2.5":       `"2.5" has no unit; write 2.5ms`,
+		"2500 ms":   `"2500 ms" is not a duration; write 2500ms, without a space`,
+		"1h 30m":    `write 1h30m, without a space`,
+		"2 days":    `"2 days" is not a duration; write 2d`,
+		"10min":     `"10min" is not a duration; write 10m`,
+		"3 seconds": `"3 seconds" is not a duration; write 3s`,
+		"1.5 hours": `write 1.5h`,
+		"1 fortnight": `"1 fortnight" is not a duration; write it with a unit (ms, s, m, h, d, w), such as 500ms, ` +
+			`30s or 5m`,
 		"soon":            `"soon" is not a duration`,
 		"1M":              `"1M" is not a duration`,
 		"-1s":             `"-1s" is negative`,

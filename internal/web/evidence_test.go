@@ -275,7 +275,8 @@ func TestThePageShowsEverythingThatIsKnown(t *testing.T) {
 		"Alerts that can never fire for this pool",
 		"<code>vllm:gpu_cache_usage_perc</code>, which this pool's vLLM does not export. vLLM&#39;s V1",
 		"There is no replacement.",
-		`<pre class="copy">max by (namespace, model_name, pod) (vllm:kv_cache_usage_perc{namespace=&#34;llm&#34;}) &gt; 0.9</pre>`,
+		`<pre class="copy">max by (namespace, model_name, pod) ` +
+			`(vllm:kv_cache_usage_perc{namespace=&#34;llm&#34;}) &gt; 0.9</pre>`,
 		"No data (feature not in use): Draft tokens accepted<",
 		"Not read: the log of a crashed container: get pods/log in llm is not allowed; events of the nodes",
 	} {

@@ -178,8 +178,10 @@ func TestNewInteractionsNamesEverythingThatIsMissing(t *testing.T) {
 func FuzzHandle(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`,
-		`{"type":"block_actions","actions":[{"type":"button","action_id":"approve:x","block_id":"b","value":"{\"i\":\"inc-1\",\"s\":\"p1-s1\",\"d\":\"x\"}"}],` +
-			`"user":{"id":"U1"},"team":{"id":"T1"},"api_app_id":"A1","container":{"type":"message","message_ts":"1.1","channel_id":"C1"},"response_url":"https://evil.example"}`,
+		`{"type":"block_actions","actions":[{"type":"button","action_id":"approve:x","block_id":"b",` +
+			`"value":"{\"i\":\"inc-1\",\"s\":\"p1-s1\",\"d\":\"x\"}"}],` +
+			`"user":{"id":"U1"},"team":{"id":"T1"},"api_app_id":"A1","container":{"type":"message","message_ts":"1.1",` +
+			`"channel_id":"C1"},"response_url":"https://evil.example"}`,
 	} {
 		f.Add([]byte(s))
 	}

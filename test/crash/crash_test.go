@@ -87,11 +87,14 @@ func TestNobodyCanTellThatTheBotWasKilled(t *testing.T) {
 }
 
 // deaths are the points of a run at which something is committed or changed outside, each with a before and an after:
-//   - the commits on the incident, by what they bring (its state, the phase of its step, the claim or the end of a write), and those on a click: the first
-//     and the second time, because an incident has two steps and an undo;
-//   - every other commit: a delivery taken in or ended, a claim given back, each kind of save in the outbox: the first time;
-//   - the claims that find something, of an incident (in each state), a delivery, a click and a message: the first time, those of a click twice;
-//   - the calls: a write to the cluster and an answer to a click, twice; a dry-run, a post and an update in Slack, the first time.
+//   - the commits on the incident, by what they bring (its state, the phase of its step, the claim or the end of a
+//     write), and those on a click: the first and the second time, because an incident has two steps and an undo;
+//   - every other commit: a delivery taken in or ended, a claim given back, each kind of save in the outbox: the first
+//     time;
+//   - the claims that find something, of an incident (in each state), a delivery, a click and a message: the first
+//     time, those of a click twice;
+//   - the calls: a write to the cluster and an answer to a click, twice; a dry-run, a post and an update in Slack, the
+//     first time.
 //
 // Not covered with a run of its own is a later repeat of the same point, such as the third look of a watched incident
 // or the ninth edit of the message. It is the same code between the same rows; and how many there are differs between

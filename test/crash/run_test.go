@@ -110,10 +110,14 @@ store: {url: "sqlite://%s"}
 prometheus: {url: "%s"}
 alertmanager: {auth: {bearer_token_file: am-token}}
 kubernetes: {kubeconfig: "%s"}
-slack: {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s"}
+slack:
+  {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET,
+   api_url: "%s"}
 mode: approve
 approvers: {default: {users: [%s], expire: 30m}}
-timing: {sweep: 200ms, group_wait: 10ms, refresh: 1h, watch: 400ms, settle: 600ms, verify_every: 400ms, verify_for: 1200ms, hold: 1s, rollout_poll: 200ms, retry: 300ms}
+timing:
+  {sweep: 200ms, group_wait: 10ms, refresh: 1h, watch: 400ms, settle: 600ms, verify_every: 400ms, verify_for: 1200ms,
+   hold: 1s, rollout_poll: 200ms, retry: 300ms}
 pools:
   - name: %s
     match: {model_name: %s}
@@ -121,7 +125,9 @@ pools:
     workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}
     knobs:
       replicas: {min: 2, max: 8}
-      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, revert_after: 600ms}
+      throttle:
+        {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests,
+         min: 16, max: 1024, revert_after: 600ms}
 `, r.api, slackAddr, r.database(), prometheus, r.c.Kubeconfig(r.t, bot), channel, r.slack.TeamID(), r.slack.AppID(),
 		r.slack.APIURL(), alice, r.name, r.name, r.name, r.ns, r.name, r.ns, r.name)
 }
@@ -259,7 +265,8 @@ func (r *run) post(status string, ends time.Time) {
 		r.began = time.Now()
 	}
 	body := fmt.Sprintf(`{"version":"4","groupKey":"{}:%s","receiver":"medic","status":%q,"alerts":[{"status":%q,
-"labels":{"alertname":"vLLMQueueBacklog","model_name":%q,"severity":"warning"},"annotations":{},"startsAt":%q,"endsAt":%q,"fingerprint":"00000000000000f1"}]}`,
+"labels":{"alertname":"vLLMQueueBacklog","model_name":%q,"severity":"warning"},"annotations":{},
+"startsAt":%q,"endsAt":%q,"fingerprint":"00000000000000f1"}]}`,
 		r.name, status, status, r.name, r.began.Format(time.RFC3339Nano), ends.Format(time.RFC3339Nano))
 	r.until("the webhook", func(ctx context.Context) bool {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.api+"/api/v1/alertmanager",

@@ -65,8 +65,9 @@ func run(ctx context.Context) error {
 The page that stands for Slack:  %s
 The bot's own page:              http://%s/   (any user, password %q)
 
-The fleet is overloaded. Within a minute Prometheus' rules fire, Alertmanager posts, and the incident appears on the first page.
-It is a dry run without Kubernetes: every reading is real, the steps say what could not be read, and nothing is changed.
+The fleet is overloaded. Within a minute Prometheus's rules fire, Alertmanager posts, and the incident appears on the
+first page. It is a dry run without Kubernetes: every reading is real, the steps say what could not be read, and
+nothing is changed.
 Ctrl-C ends it.
 `, d.slack, d.api, viewerToken)
 	select {
@@ -212,7 +213,9 @@ receivers: [{name: vllm-medic, webhook_configs: [{url: "http://%s/api/v1/alertma
 listen: {api: "%s", ops: "%s", slack: "%s"}
 store: {url: "sqlite://%s/medic.db"}
 prometheus: {url: "http://%s"}
-slack: {mode: http, channel: C0INCIDENTS, team: T0FAKE, app_id: A0FAKE, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s/api/"}
+slack:
+  {mode: http, channel: C0INCIDENTS, team: T0FAKE, app_id: A0FAKE, token_env: SLACK_BOT_TOKEN,
+   signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s/api/"}
 access: {viewer_token_env: VIEWER_TOKEN}
 approvers: {default: {users: [U0ALICE]}}
 playbooks: {window: 10s, max_warm_up: 1s}

@@ -76,7 +76,10 @@ type finishes []float64
 func (f finishes) Len() int           { return len(f) }
 func (f finishes) Less(i, j int) bool { return f[i] < f[j] }
 func (f finishes) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-func (f *finishes) Push(x any)        { *f = append(*f, x.(float64)) } //nolint:forcetypeassert // container/heap's own shape
+
+//nolint:forcetypeassert // container/heap's own shape
+func (f *finishes) Push(x any) { *f = append(*f, x.(float64)) }
+
 func (f *finishes) Pop() any {
 	old := *f
 	x := old[len(old)-1]
@@ -94,7 +97,8 @@ func (inc *Incident) machine(pod, rank string) *machine {
 	}
 	return &machine{
 		inc: inc, tl: tl, tp: newTape(steps, interval, tl.epochs()), b: inc.edition().bounds(), budget: budget,
-		rng: rand.New(rand.NewPCG(seed(inc.Name), seed(pod+"/"+rank))), //nolint:gosec // the same name gives the same incident
+		//nolint:gosec // the same name gives the same incident
+		rng: rand.New(rand.NewPCG(seed(inc.Name), seed(pod+"/"+rank))),
 	}
 }
 

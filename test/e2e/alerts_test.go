@@ -51,7 +51,7 @@ func TestASpikeOfAbortsIsHealedInTwoSteps(t *testing.T) {
 	w.scenario("healthy") // the rush is over
 	w.says("Closed: ")
 	if r, l := w.replicas(), w.limit(); r != 3 || l != 184 {
-		t.Errorf("in the end there are %d replicas and a limit of %d, want 3 and 184: a mitigation is undone on recovery", r, l)
+		t.Errorf("at the end %d replicas and a limit of %d, want 3 and 184: a mitigation is undone on recovery", r, l)
 	}
 }
 

@@ -153,11 +153,15 @@ store: {url: "sqlite://%s/medic.db"}
 prometheus: {url: "%s"}
 alertmanager: {auth: {bearer_token_file: am-token}}
 kubernetes: {kubeconfig: "%s"}
-slack: {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s"}
+slack:
+  {mode: http, channel: %s, team: %s, app_id: %s, token_env: SLACK_BOT_TOKEN, signing_secret_env: SLACK_SIGNING_SECRET,
+   api_url: "%s"}
 mode: %s
 approvers: {default: {users: [U0ALICE], expire: 5m}}
 playbooks: {window: 10s, max_warm_up: 1s}
-timing: {group_wait: 1s, refresh: 2s, watch: 1s, settle: 12s, verify_every: 1s, verify_for: 2m, hold: 3s, rollout_poll: 500ms, retry: 500ms}
+timing:
+  {group_wait: 1s, refresh: 2s, watch: 1s, settle: 12s, verify_every: 1s, verify_for: 2m, hold: 3s, rollout_poll: 500ms,
+   retry: 500ms}
 pools:
   - name: %s
     match: {namespace: %s, model_name: %s}
@@ -166,7 +170,9 @@ pools:
     knobs:
       replicas: {min: 2, max: 8}
       max_num_batched_tokens: {min: 2048, max: 16384}
-      throttle: {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests, min: 16, max: 1024, revert_after: 2s}
+      throttle:
+        {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests,
+         min: 16, max: 1024, revert_after: 2s}
 `, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(),
 		w.slack.APIURL(), w.mode,
 		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model)
@@ -182,11 +188,14 @@ pools:
 func (w *world) alertmanager() {
 	w.t.Helper()
 	write(w.t, filepath.Join(w.dir, "alertmanager.yml"), fmt.Sprintf(`
-route: {receiver: vllm-medic, group_by: [namespace, model_name], group_wait: 1s, group_interval: 2s, repeat_interval: 1h}
+route:
+  {receiver: vllm-medic, group_by: [namespace, model_name], group_wait: 1s, group_interval: 2s, repeat_interval: 1h}
 receivers:
   - name: vllm-medic
     webhook_configs:
-      - {url: "http://%s/api/v1/alertmanager", send_resolved: true, http_config: {authorization: {type: Bearer, credentials: "%s"}}}
+      - url: "http://%s/api/v1/alertmanager"
+        send_resolved: true
+        http_config: {authorization: {type: Bearer, credentials: "%s"}}
 `, w.api, token))
 	w.startAlertmanager()
 }

@@ -47,7 +47,8 @@ func chartWith(kind string, title, series, points, label, axisLabel int) string 
 	name := padded
 	categories := list(points, func(i int) string { return fmt.Sprintf("%q", name("c", i, label)) })
 	data := list(points, func(i int) string { return fmt.Sprintf(`{"label":%q,"value":%d}`, name("c", i, label), i) })
-	return fmt.Sprintf(`[{"type":"data_visualization","title":%q,"chart":{"type":%q,"series":%s,"axis_config":{"categories":%s,"x_label":%q,"y_label":%q}}}]`,
+	return fmt.Sprintf(`[{"type":"data_visualization","title":%q,"chart":{"type":%q,"series":%s,`+
+		`"axis_config":{"categories":%s,"x_label":%q,"y_label":%q}}}]`,
 		a(title), kind,
 		list(series, func(i int) string { return fmt.Sprintf(`{"name":%q,"data":%s}`, name("s", i, label), data) }),
 		categories, a(axisLabel), a(axisLabel))
@@ -312,15 +313,19 @@ func TestBlocksThatSlackRejects(t *testing.T) {
 		},
 		{
 			"rows of different width",
-			`[{"type":"table","rows":[[{"type":"raw_text","text":"a"}],[{"type":"raw_text","text":"a"},{"type":"raw_text","text":"b"}]]}]`, "invalid_blocks", "as many cells as the first row",
+			`[{"type":"table","rows":[[{"type":"raw_text","text":"a"}],[{"type":"raw_text","text":"a"},` +
+				`{"type":"raw_text","text":"b"}]]}]`, "invalid_blocks", "as many cells as the first row",
 		},
 		{
 			"series with one name",
-			`[{"type":"data_visualization","title":"t","chart":{"type":"line","axis_config":{"categories":["a"]},"series":[{"name":"x","data":[{"label":"a","value":1}]},{"name":"x","data":[{"label":"a","value":1}]}]}}]`, "invalid_blocks", "series names must be unique",
+			`[{"type":"data_visualization","title":"t","chart":{"type":"line","axis_config":{"categories":["a"]},` +
+				`"series":[{"name":"x","data":[{"label":"a","value":1}]},{"name":"x","data":[{"label":"a","value":1}]}]}}]`,
+			"invalid_blocks", "series names must be unique",
 		},
 		{
 			"a value that is text",
-			`[{"type":"data_visualization","title":"t","chart":{"type":"line","axis_config":{"categories":["a"]},"series":[{"name":"x","data":[{"label":"a","value":"1"}]}]}}]`, "invalid_blocks", "must be a number",
+			`[{"type":"data_visualization","title":"t","chart":{"type":"line","axis_config":{"categories":["a"]},` +
+				`"series":[{"name":"x","data":[{"label":"a","value":"1"}]}]}}]`, "invalid_blocks", "must be a number",
 		},
 		{"not JSON", `[{`, "invalid_blocks_format", ""},
 		{"not a list", `{"type":"divider"}`, "invalid_blocks_format", ""},

@@ -74,7 +74,8 @@ func postBlocks(t *testing.T, s *Server, blocks string) string {
 }
 
 const oneButton = `[{"type":"actions","block_id":"plan-1","elements":[
-	{"type":"button","action_id":"approve","value":"inc|step|digest","style":"primary","text":{"type":"plain_text","text":"Scale 2 to 4"}}]}]`
+	{"type":"button","action_id":"approve","value":"inc|step|digest","style":"primary",
+		"text":{"type":"plain_text","text":"Scale 2 to 4"}}]}]`
 
 // bot receives clicks, checks their signature with slack-go and keeps them.
 type bot struct {

@@ -227,7 +227,9 @@ func TestStartFailsTheTestOnUnusedAndUnexpected(t *testing.T) {
 			send(t, s.APIURL()+"auth.test", "application/json", "{")
 			send(t, s.APIURL()+"auth.test", "application/x-www-form-urlencoded", "%zz")
 		}, []string{"invalid_post_type", "missing_post_type", "json_not_object", "invalid_json", "invalid_form_data"}},
-		{"a path that is none", Options{}, func(s *Server, _ *slack.Client) { _, _ = http.Get(s.URL() + "/nowhere") }, []string{"unknown path GET /nowhere"}}, //nolint:noctx,bodyclose // the record is what counts
+		{"a path that is none", Options{}, func(s *Server, _ *slack.Client) {
+			_, _ = http.Get(s.URL() + "/nowhere") //nolint:noctx,bodyclose // the record is what counts
+		}, []string{"unknown path GET /nowhere"}},
 		{"allowed on purpose", Options{AllowUnexpected: true}, func(s *Server, _ *slack.Client) {
 			send(t, s.APIURL()+"auth.test", "", "")
 		}, nil},

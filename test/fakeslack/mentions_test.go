@@ -45,7 +45,8 @@ func TestLiveMentions(t *testing.T) {
 		{"a date is only formatting", "x", mrk("<!date^1700000000^{date}|then>"), nil},
 		{
 			"in fields and context", "x",
-			`[{"type":"section","fields":[{"type":"mrkdwn","text":"<!here>"}]},{"type":"context","elements":[{"type":"mrkdwn","text":"<@U1>"}]}]`,
+			`[{"type":"section","fields":[{"type":"mrkdwn","text":"<!here>"}]},{"type":"context",` +
+				`"elements":[{"type":"mrkdwn","text":"<@U1>"}]}]`,
 			[]string{"everyone <!here>", "user <@U1>"},
 		},
 	}

@@ -37,7 +37,8 @@ func TestMrkdwnIsRenderedSafely(t *testing.T) {
 		{"bare URL", "see https://x.test now", `see <a href="https://x.test"` + link + "https://x.test</a> now"},
 		{
 			"mentions", "<@U0BOB> <#C0INCIDENTS> <!subteam^S0ONCALL> <!here> <@U9|nine>",
-			`<span class="mention">@bob</span> <span class="mention">#incidents</span> <span class="mention">@oncall</span> <span class="mention">@here</span> <span class="mention">@nine</span>`,
+			`<span class="mention">@bob</span> <span class="mention">#incidents</span> <span class="mention">@oncall</span> ` +
+				`<span class="mention">@here</span> <span class="mention">@nine</span>`,
 		},
 		{"date", "<!date^1^{date}|1970>", "1970"},
 		{"emoji", ":white_check_mark: :no_such: 10:30:15", "✅ :no_such: 10:30:15"},
@@ -59,7 +60,8 @@ func TestPlainTextHasNoMarkupButEmoji(t *testing.T) {
 
 // ownTag is every tag that the renderers write.
 var ownTag = regexp.MustCompile(
-	`^</?(strong|em|s|code|pre|blockquote|br|span|a)( class="mention"| href="(https?|mailto):[^"<>]*" target="_blank" rel="noopener noreferrer")?>`,
+	`^</?(strong|em|s|code|pre|blockquote|br|span|a)( class="mention"| href="(https?|mailto):[^"<>]*" target="_blank" ` +
+		`rel="noopener noreferrer")?>`,
 )
 
 func FuzzRenderingWritesNoForeignTags(f *testing.F) {

@@ -47,7 +47,8 @@ func TestPageShowsTheChannel(t *testing.T) {
 	}
 	chart := charts(1)
 	ts := postBlocks(t, s, `[{"type":"header","text":{"type":"plain_text","text":"llama-70b is slow"}},
-		{"type":"section","text":{"type":"mrkdwn","text":"*why* <https://medic.test/r|runbook>"},"fields":[{"type":"mrkdwn","text":"field one"}]},
+		{"type":"section","text":{"type":"mrkdwn","text":"*why* <https://medic.test/r|runbook>"},
+			"fields":[{"type":"mrkdwn","text":"field one"}]},
 		{"type":"divider"},{"type":"context","elements":[{"type":"mrkdwn","text":"small print"}]},`+
 		strings.Replace(chart[1:len(chart)-1], `"title":"a"`, `"title":"TTFT"`, 1)+`,`+
 		`{"type":"table","rows":[[{"type":"raw_text","text":"signal"}],[{"type":"raw_number","value":42}]]},`+

@@ -251,7 +251,8 @@ func TestViewLimits(t *testing.T) {
 	}
 }
 
-const inputBlock = `[{"type":"input","block_id":"b","label":{"type":"plain_text","text":"l"},"element":{"type":"plain_text_input","action_id":"x"}}]`
+const inputBlock = `[{"type":"input","block_id":"b","label":{"type":"plain_text","text":"l"},` +
+	`"element":{"type":"plain_text_input","action_id":"x"}}]`
 
 func FuzzViewNeverPanics(f *testing.F) {
 	f.Add(`{"type":"modal","title":{"type":"plain_text","text":"t"},"submit":{"type":"plain_text","text":"s"},"blocks":` +

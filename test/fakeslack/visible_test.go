@@ -14,11 +14,18 @@ var everyKind = `[
 	{"type":"context","elements":[{"type":"plain_text","text":"small"}]},
 	{"type":"actions","block_id":"a","elements":[
 		{"type":"button","action_id":"go","text":{"type":"plain_text","text":"press"}},
-		{"type":"static_select","action_id":"pick","placeholder":{"type":"plain_text","text":"pick"},"options":[{"text":{"type":"plain_text","text":"inside"},"value":"in"}]},
-		{"type":"radio_buttons","action_id":"radio","options":[{"text":{"type":"mrkdwn","text":"*one*"},"value":"1","description":{"type":"plain_text","text":"d"}}]}]},
-	{"type":"input","block_id":"i1","label":{"type":"plain_text","text":"how many"},"hint":{"type":"plain_text","text":"a number"},"optional":true,"element":{"type":"number_input","action_id":"n","is_decimal_allowed":false,"min_value":"1"}},
-	{"type":"input","block_id":"i2","label":{"type":"plain_text","text":"why"},"element":{"type":"plain_text_input","action_id":"m","initial_value":"because"}},
-	{"type":"data_visualization","title":"chart title","chart":{"type":"line","axis_config":{"categories":["t1","t2"],"x_label":"time","y_label":"ratio"},"series":[{"name":"ttft","data":[{"label":"t2","value":2.5},{"label":"t1","value":1}]}]}},
+		{"type":"static_select","action_id":"pick","placeholder":{"type":"plain_text","text":"pick"},
+			"options":[{"text":{"type":"plain_text","text":"inside"},"value":"in"}]},
+		{"type":"radio_buttons","action_id":"radio","options":[{"text":{"type":"mrkdwn","text":"*one*"},"value":"1",
+			"description":{"type":"plain_text","text":"d"}}]}]},
+	{"type":"input","block_id":"i1","label":{"type":"plain_text","text":"how many"},
+		"hint":{"type":"plain_text","text":"a number"},"optional":true,
+		"element":{"type":"number_input","action_id":"n","is_decimal_allowed":false,"min_value":"1"}},
+	{"type":"input","block_id":"i2","label":{"type":"plain_text","text":"why"},
+		"element":{"type":"plain_text_input","action_id":"m","initial_value":"because"}},
+	{"type":"data_visualization","title":"chart title","chart":{"type":"line",
+		"axis_config":{"categories":["t1","t2"],"x_label":"time","y_label":"ratio"},
+		"series":[{"name":"ttft","data":[{"label":"t2","value":2.5},{"label":"t1","value":1}]}]}},
 	{"type":"table","rows":[
 		[{"type":"raw_text","text":"head"},{"type":"raw_text","text":"head2"}],
 		[{"type":"raw_number","value":7.5},{"type":"raw_number","value":8,"text":"eight"}]]}

@@ -9,11 +9,12 @@
 // simulated times give the same metrics, however the time between is cut into calls of Advance.
 //
 // The model of one engine, with the scheduler of vLLM V1 in mind:
-//   - A step gives every running request its next token and spends the rest of the token budget (--max-num-batched-tokens) on prompts, the
-//     oldest first, in chunks. At most --max-num-seqs requests run.
+//   - A step gives every running request its next token and spends the rest of the token budget
+//     (--max-num-batched-tokens) on prompts, the oldest first, in chunks. At most --max-num-seqs requests run.
 //   - A step lasts a fixed part, plus a part per decoding request, plus a part per prompt token; see Engine.
-//   - A request is admitted when the blocks for its whole prompt are free above the watermark. When a running request needs a block and none
-//     is free, the youngest running request is preempted: it loses its blocks, waits in front and is computed again.
+//   - A request is admitted when the blocks for its whole prompt are free above the watermark. When a running request
+//     needs a block and none is free, the youngest running request is preempted: it loses its blocks, waits in front
+//     and is computed again.
 //   - Part of each prompt comes from the prefix cache; a new engine's cache is cold and warms up in a minute.
 //
 // The gateway in front admits a request while fewer than the throttle are in flight and sends it to the engine with the

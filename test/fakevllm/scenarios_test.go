@@ -210,8 +210,9 @@ func TestCancelsShowAtTheGatewayAndOnlyThere(t *testing.T) {
 	t.Parallel()
 	h := watch(t, fakevllm.Options{Scenario: "abort-spike"}, "")
 	h.pass(10 * time.Minute)
-	ratio := h.value(`sum(increase(envoy_cluster_upstream_cx_destroy_local_with_active_rq{envoy_cluster_name="httproute/llm/llama-70b/rule/0"}[5m]))
-		/ sum(increase(envoy_cluster_upstream_rq_total{envoy_cluster_name="httproute/llm/llama-70b/rule/0"}[5m]))`)
+	const route = `{envoy_cluster_name="httproute/llm/llama-70b/rule/0"}`
+	ratio := h.value(`sum(increase(envoy_cluster_upstream_cx_destroy_local_with_active_rq` + route + `[5m]))
+		/ sum(increase(envoy_cluster_upstream_rq_total` + route + `[5m]))`)
 	if ratio < .5 {
 		t.Errorf("the gateway sees %g of the requests cancelled, want more than half", ratio)
 	}

@@ -11,7 +11,7 @@ import (
 // ServeHTTP answers
 //
 //	GET  /replica/{n}/metrics, /pod/{name}/metrics, /metrics?replica=n   one replica's metrics (n is 0 when left out)
-//	GET  /health                                                         200, as vLLM says even when it is overloaded or wedged
+//	GET  /health                                                         200, as vLLM says even when overloaded or wedged
 //	GET  /gateway/metrics                                                the gateway's
 //	GET  /_fake/state, /_fake/scenarios, /_fake/targets                  JSON
 //	POST /_fake/scenario, /_fake/fleet                                   changes; see Change

@@ -263,7 +263,8 @@ func TestKubeconfigLeadsToTheCluster(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), c.ConfigFor(kubetest.Viewer).Host) {
 		t.Errorf("%s: %v\n%s", path, err, b)
 	}
-	resp, err := http.DefaultClient.Get(c.ConfigFor(kubetest.Viewer).Host) //nolint:noctx // it must fail before anything is sent
+	//nolint:noctx // it must fail before anything is sent
+	resp, err := http.DefaultClient.Get(c.ConfigFor(kubetest.Viewer).Host)
 	if err == nil {
 		_ = resp.Body.Close()
 		t.Error("the server's certificate is trusted without its authority")

@@ -73,7 +73,8 @@ func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
 // run starts one of the tools.
 func (c *Cluster) run(name string, args []string) (*process.Process, error) {
-	return process.Start(name, c.dir, exec.Command(filepath.Join(c.tools, "bin", name), args...)) //nolint:gosec,noctx // a tool of the tests; its life is the cluster's
+	//nolint:gosec,noctx // a tool of the tests; its life is the cluster's
+	return process.Start(name, c.dir, exec.Command(filepath.Join(c.tools, "bin", name), args...))
 }
 
 // startStore starts etcd. Nothing in it has to survive the machine, so it does not wait for the disk.

@@ -59,7 +59,8 @@ func (s *server) start(ctx context.Context, bin string) (err error) {
 		return err
 	}
 	// Nothing that the tests keep is worth an fsync: the durability of PostgreSQL is not what they ask about.
-	run := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port.Number), //nolint:gosec,noctx // likewise; its life is that of the tests
+	//nolint:gosec,noctx // likewise; its life is that of the tests
+	run := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port.Number),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=400", "-c", "fsync=off")
 	run.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
 	if s.process, err = process.Start("postgres", s.dir, run); err != nil {

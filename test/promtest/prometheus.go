@@ -82,7 +82,8 @@ func StartWith(t testing.TB, o Options) *Prometheus {
 		"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0",
 		"--rules.alert.resend-delay=1s", "--web.enable-lifecycle", "--log.level=info",
 	}, o.Args...)
-	cmd := exec.Command(tools.Binary(t, "prometheus"), args...) //nolint:gosec,noctx // the binary is ours; its life is the test's, ended by Stop
+	//nolint:gosec,noctx // the binary is ours; its life is the test's, ended by Stop
+	cmd := exec.Command(tools.Binary(t, "prometheus"), args...)
 	process.Tie(cmd)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

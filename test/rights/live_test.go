@@ -164,7 +164,8 @@ pools:
 	return out
 }
 
-const serving = `{name: vllm, image: "vllm/vllm-openai:v0.20.0", args: ["--max-num-batched-tokens=8192", "--max-num-seqs=256", "--enable-chunked-prefill"]}`
+const serving = `{name: vllm, image: "vllm/vllm-openai:v0.20.0", args: ["--max-num-batched-tokens=8192", ` +
+	`"--max-num-seqs=256", "--enable-chunked-prefill"]}`
 
 // deploy makes a Deployment of two replicas with one container.
 func deploy(t *testing.T, c *kubetest.Cluster, namespace, name, annotations, container string) {
@@ -195,12 +196,22 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 	deploy(t, c, ns, "shell", "",
 		`{name: vllm, image: x, command: [sh, -c, "vllm serve m --max-num-batched-tokens 8192"]}`)
 	got := checked(t, c, ns, `
-  - {name: plain, match: {a: plain}, matchers: {a: plain}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: plain, container: vllm},
-     knobs: {replicas: {min: 1, max: 4}, max_num_batched_tokens: {min: 2048, max: 16384}, throttle: {kind: envoy-gateway, namespace: NS, name: gone, field: maxParallelRequests, min: 16, max: 1024}}}
-  - {name: argo, match: {a: argo}, matchers: {a: argo}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: argo, container: vllm}, knobs: {replicas: {min: 1, max: 4}}}
-  - {name: full, match: {a: full}, matchers: {a: full}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: full, container: vllm}, knobs: {replicas: {min: 1, max: 2}}}
-  - {name: shell, match: {a: shell}, matchers: {a: shell}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: shell, container: vllm}, knobs: {max_num_batched_tokens: {min: 2048, max: 16384}}}
-  - {name: kserve, match: {a: kserve}, matchers: {a: kserve}, workload: {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, namespace: NS, name: m, container: vllm}, knobs: {replicas: {min: 1, max: 4}}}
+  - {name: plain, match: {a: plain}, matchers: {a: plain},
+     workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: plain, container: vllm},
+     knobs: {replicas: {min: 1, max: 4}, max_num_batched_tokens: {min: 2048, max: 16384},
+       throttle: {kind: envoy-gateway, namespace: NS, name: gone, field: maxParallelRequests, min: 16, max: 1024}}}
+  - {name: argo, match: {a: argo}, matchers: {a: argo},
+     workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: argo, container: vllm},
+     knobs: {replicas: {min: 1, max: 4}}}
+  - {name: full, match: {a: full}, matchers: {a: full},
+     workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: full, container: vllm},
+     knobs: {replicas: {min: 1, max: 2}}}
+  - {name: shell, match: {a: shell}, matchers: {a: shell},
+     workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: shell, container: vllm},
+     knobs: {max_num_batched_tokens: {min: 2048, max: 16384}}}
+  - {name: kserve, match: {a: kserve}, matchers: {a: kserve},
+     workload: {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, namespace: NS, name: m, container: vllm},
+     knobs: {replicas: {min: 1, max: 4}}}
 `, botsRoles(t))
 	for where, want := range map[string]struct {
 		good, caution bool
@@ -257,9 +268,12 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 	registry, err := actions.New(actions.Config{}, c.AdminConfig(), slog.New(slog.DiscardHandler))
 	must(t, err)
 	const pools = `
-  - {name: plain, match: {a: plain}, matchers: {a: plain}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: plain, container: vllm},
+  - {name: plain, match: {a: plain}, matchers: {a: plain},
+     workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: plain, container: vllm},
      knobs: {replicas: {min: 1, max: 4}, max_num_batched_tokens: {min: 2048, max: 16384}}}
-  - {name: dry-run, mode: dry-run, match: {a: dry-run}, matchers: {a: dry-run}, workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: dry-run, container: vllm}, knobs: {replicas: {min: 1, max: 4}}}
+  - {name: dry-run, mode: dry-run, match: {a: dry-run}, matchers: {a: dry-run},
+     workload: {apiVersion: apps/v1, kind: Deployment, namespace: NS, name: dry-run, container: vllm},
+     knobs: {replicas: {min: 1, max: 4}}}
 `
 	p := pool()
 	p.Workload.Name, p.Knobs.Throttle = "plain", nil

@@ -50,7 +50,8 @@ func (m *metrics) address() string {
 		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets, ScrapeInterval: scrape})
 		p.WaitFor(m.t, `sum(rate(vllm:time_to_first_token_seconds_count{model_name="mixtral"}[10s])) > 0`)
 		p.WaitFor(m.t,
-			`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama-70b"}[10s]))) > 5`)
+			`histogram_quantile(0.95, `+
+				`sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama-70b"}[10s]))) > 5`)
 		m.url = p.URL
 	})
 	return m.url

@@ -1,8 +1,8 @@
 // Command accuracy replays the corpus of labelled incidents and says how often the bot is right.
 //
-//	go run ./test/diagnosis/cmd/accuracy            # all of it; fails when README.md and accuracy.txt do not say the same
+//	go run ./test/diagnosis/cmd/accuracy            # all; fails unless README.md and accuracy.txt say the same
 //	go run ./test/diagnosis/cmd/accuracy --run kv   # incidents whose name matches
-//	go run ./test/diagnosis/cmd/accuracy --look kv  # what the simulated fleet did in the last five minutes, without the bot
+//	go run ./test/diagnosis/cmd/accuracy --look kv  # the simulated fleet's last five minutes, without the bot
 //	go run ./test/diagnosis/cmd/accuracy --full kv  # the bot's whole answer as JSON
 //	go run ./test/diagnosis/cmd/accuracy --update   # all of it, and write README.md's list of misses and accuracy.txt
 package main
