@@ -19,7 +19,7 @@ import (
 func (b *bench) settled(replicas int64) {
 	b.t.Helper()
 	kubetest.Eventually(b.t, fmt.Sprintf("%d ready replicas", replicas), func(ctx context.Context) error {
-		o, err := b.look(ctx, deployments)
+		o, err := b.tryGet(ctx, deployments)
 		if err != nil {
 			return err
 		}

@@ -130,7 +130,7 @@ func (b *bench) serve(replicas int64, command, args []string) {
 	b.t.Helper()
 	b.create(deployments, deployment(replicas, command, args))
 	kubetest.Eventually(b.t, "the workload", func(ctx context.Context) error {
-		o, err := b.look(ctx, deployments)
+		o, err := b.tryGet(ctx, deployments)
 		if err != nil {
 			return err
 		}
@@ -147,14 +147,14 @@ func (b *bench) serve(replicas int64, command, args []string) {
 
 func (b *bench) get(r schema.GroupVersionResource) *unstructured.Unstructured {
 	b.t.Helper()
-	got, err := b.look(b.t.Context(), r)
+	got, err := b.tryGet(b.t.Context(), r)
 	if err != nil {
 		b.t.Fatalf("get %s: %v", r.Resource, err)
 	}
 	return got
 }
 
-func (b *bench) look(ctx context.Context, r schema.GroupVersionResource) (*unstructured.Unstructured, error) {
+func (b *bench) tryGet(ctx context.Context, r schema.GroupVersionResource) (*unstructured.Unstructured, error) {
 	b.t.Helper()
 	return b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Get(ctx, model, metav1.GetOptions{})
 }

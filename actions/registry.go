@@ -103,7 +103,7 @@ func (a *adjuster) Propose(ctx context.Context, pool incident.Pool, req incident
 		return incident.Step{}, err
 	}
 	var step incident.Step
-	err := settledLook(ctx, func(ctx context.Context) (err error) {
+	err := retryMoved(ctx, func(ctx context.Context) (err error) {
 		step, err = a.propose(ctx, pool, req)
 		return err
 	})
@@ -113,12 +113,12 @@ func (a *adjuster) Propose(ctx context.Context, pool incident.Pool, req incident
 	return step, nil
 }
 
-// settledLook looks again when somebody changed the object between the look and the dry-run. Nothing is decided yet,
-// so looking once more is harmless.
-func settledLook(ctx context.Context, look func(context.Context) error) error {
+// retryMoved tries again when somebody changed the object between the read and the dry-run. Nothing is decided yet,
+// so reading once more is harmless.
+func retryMoved(ctx context.Context, try func(context.Context) error) error {
 	var last error
 	err := retry.Do(ctx, retry.WithMaxRetries(2, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
-		if last = look(ctx); errors.Is(last, errMoved) {
+		if last = try(ctx); errors.Is(last, errMoved) {
 			return retry.RetryableError(last)
 		}
 		return last
@@ -205,7 +205,7 @@ func (a *adjuster) checkByServer(
 // and the API server. *incident.DriftError and *incident.RefusedError say what has changed; any other error means
 // that the cluster could not be asked. It writes nothing.
 func (a *adjuster) Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {
-	return settledLook(ctx, func(ctx context.Context) error { return a.recheck(ctx, pool, step) })
+	return retryMoved(ctx, func(ctx context.Context) error { return a.recheck(ctx, pool, step) })
 }
 
 func (a *adjuster) recheck(ctx context.Context, pool incident.Pool, step incident.Step) error {

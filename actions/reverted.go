@@ -9,7 +9,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Mark looks at the field just before a write, so that a later look can tell whether the write took effect. What keeps
+// Mark reads the field just before a write, so that a later read can tell whether the write took effect. What keeps
 // the field from being written is for the write to say; an error means that the cluster could not be asked.
 func (a *adjuster) Mark(ctx context.Context, pool incident.Pool, step incident.Step) (incident.Mark, error) {
 	s, err := a.find(ctx, step.Kind, pool, step.Target)

@@ -16,12 +16,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// restore writes the spec of an earlier look again, as a GitOps tool does. What else the object has by now stays,
+// restore writes an earlier spec again, as a GitOps tool does. What else the object has by now stays,
 // unless all is replaced.
 func (b *bench) restore(r schema.GroupVersionResource, was *unstructured.Unstructured, manager string, all bool) {
 	b.t.Helper()
 	kubetest.Eventually(b.t, "the old spec", func(ctx context.Context) error {
-		o, err := b.look(ctx, r)
+		o, err := b.tryGet(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func TestALookSaysWhoHasChangedTheValueSince(t *testing.T) {
 			was := b.get(tt.in)
 			s := b.propose(tt.req)
 			b.do(s, incident.OpApply)
-			look := func(bot interface {
+			reversal := func(bot interface {
 				Reversal(context.Context, incident.Pool, incident.Step, incident.Op) (*incident.Reversal, error)
 			},
 			) *incident.Reversal {
@@ -196,19 +196,19 @@ func TestALookSaysWhoHasChangedTheValueSince(t *testing.T) {
 				}
 				return r
 			}
-			if r := look(b.bot); r != nil {
+			if r := reversal(b.bot); r != nil {
 				t.Errorf("the bot's own write: %+v", r)
 			}
 			b.patch(tt.in, `{"metadata":{"labels":{"team":"llm"}}}`)
-			if r := look(b.bot); r != nil {
+			if r := reversal(b.bot); r != nil {
 				t.Errorf("a change of something else: %+v", r)
 			}
 			b.patch(tt.in, tt.merge)
-			if r := look(b.bot); r == nil || r.Value.Text != tt.got || r.By == "" {
+			if r := reversal(b.bot); r == nil || r.Value.Text != tt.got || r.By == "" {
 				t.Errorf("somebody's value: %+v", r)
 			}
 			b.restore(tt.in, was, "argocd-controller", false)
-			if r := look(b.bot); r == nil || r.Value != s.From || r.Hint != "change it in Git" && s.From.Present {
+			if r := reversal(b.bot); r == nil || r.Value != s.From || r.Hint != "change it in Git" && s.From.Present {
 				t.Errorf("set back: %+v", r)
 			}
 			away := b.as(kubetest.Bot, func(http.RoundTripper) http.RoundTripper {

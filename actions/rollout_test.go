@@ -89,18 +89,18 @@ func TestAThrottleIsInForceWhenTheGatewayAcceptsIt(t *testing.T) {
 	say("True", 1)
 	s := b.propose(shed)
 	b.do(s, incident.OpApply)
-	look := func(want incident.RolloutState, words string) {
+	expect := func(want incident.RolloutState, words string) {
 		t.Helper()
 		r, err := b.bot.Rollout(t.Context(), b.pool, s, incident.OpApply)
 		if err != nil || r.State != want || !strings.Contains(r.Note, words) {
 			t.Errorf("%+v, %v; want %s", r, err, want)
 		}
 	}
-	look(incident.RolloutRunning, "has not seen")
+	expect(incident.RolloutRunning, "has not seen")
 	say("False", 2)
-	look(incident.RolloutFailed, "the target was not found")
+	expect(incident.RolloutFailed, "the target was not found")
 	say("True", 2)
-	look(incident.RolloutDone, "accepted")
+	expect(incident.RolloutDone, "accepted")
 	say("False", 2)
 	if _, err := b.bot.Propose(t.Context(), b.pool, shed); outcome(err) != "refused" ||
 		!strings.Contains(err.Error(), "not in force") {

@@ -196,7 +196,7 @@ func TestPodsAreCountedWhereAKindDoesNotSayHowManyAreReady(t *testing.T) {
 	})
 	s := b.propose(addOne)
 	b.do(s, incident.OpApply)
-	look := func(want incident.RolloutState, words string) {
+	expect := func(want incident.RolloutState, words string) {
 		t.Helper()
 		if r, err := b.bot.Rollout(t.Context(), b.pool, s, incident.OpApply); err != nil || r.State != want ||
 			!strings.Contains(r.Note, words) {
@@ -204,9 +204,9 @@ func TestPodsAreCountedWhereAKindDoesNotSayHowManyAreReady(t *testing.T) {
 		}
 	}
 	b.patch(runtimes, `{"status":{"replicas":3,"selector":"app=runtime"}}`, "status")
-	look(incident.RolloutRunning, "0 of 3")
+	expect(incident.RolloutRunning, "0 of 3")
 	for i := range 3 {
 		b.readyPod(fmt.Sprintf("runtime-%d", i), map[string]string{"app": "runtime"})
 	}
-	look(incident.RolloutDone, "3 of 3")
+	expect(incident.RolloutDone, "3 of 3")
 }

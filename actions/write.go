@@ -133,7 +133,7 @@ func (a *adjuster) send(ctx context.Context, w kube.Writer, s live.Setting, to i
 	now := s.Live()
 	answer, err := w.Patch(ctx, now.Place(), patch)
 	if err != nil {
-		return classify(err, now)
+		return writeError(err, now)
 	}
 	got, err := now.Read(answer)
 	switch {
@@ -154,22 +154,22 @@ func (a *adjuster) send(ctx context.Context, w kube.Writer, s live.Setting, to i
 	return fmt.Errorf("%w: %s in place of %s", errElsewhere, got, to)
 }
 
-// classify sorts the API server's answers to a write. What is not known to be a refusal may have taken effect.
-func classify(err error, now live.Field) error {
-	said := withoutSecrets(err, now.Secrets)
+// writeError sorts the API server's answers to a write. What is not known to be a refusal may have taken effect.
+func writeError(err error, now live.Field) error {
+	safe := withoutSecrets(err, now.Secrets)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), failedTest(err):
-		return fmt.Errorf("%w: %w", errMoved, said)
+		return fmt.Errorf("%w: %w", errMoved, safe)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w: %w", errForbidden, said)
+		return fmt.Errorf("%w: %w", errForbidden, safe)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
 		apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsUnsupportedMediaType(err), apierrors.IsUnauthorized(err):
-		return live.Refused("the API server refuses it: %s", said)
+		return live.Refused("the API server refuses it: %s", safe)
 	case errors.Is(err, kube.ErrNotSent):
-		return live.Refused("%s", said)
+		return live.Refused("%s", safe)
 	}
-	return said
+	return safe
 }
 
 // failedTest recognises a patch that does not fit the object: a failed test, or a path that is not there. It is a 422

@@ -14,8 +14,8 @@ import (
 const (
 	// maxReplies bounds the thread entries of one turn, so that a turn fits into its lease.
 	maxReplies = 20
-	// lookBack is added to the time searched for a lost post: the sink's clock may be behind, and a repeated post has an
-	// elder.
+	// lookBack is added to the time searched for a lost post: the notifier's clock may be behind, and a repeated post has
+	// an elder.
 	lookBack = 10 * time.Minute
 	// saveTimeout bounds one write to the store.
 	saveTimeout = 5 * time.Second
@@ -114,7 +114,8 @@ func (v *delivery) settle(ctx context.Context) error {
 	if v.m.IntentThread > 0 {
 		parent = v.m.TS
 	}
-	ts, found, err := v.d.sink.Find(ctx, v.m.Channel, parent, v.m.Incident, v.m.IntentThread, v.m.IntentAt.Add(-lookBack))
+	ts, found, err := v.d.notifier.FindPosted(ctx, v.m.Channel, parent, v.m.Incident, v.m.IntentThread,
+		v.m.IntentAt.Add(-lookBack))
 	switch {
 	case err != nil:
 		return v.unreadable(err)
@@ -152,7 +153,7 @@ func (v *delivery) post(ctx context.Context) error {
 	if err := v.begin(ctx, 0); err != nil {
 		return err
 	}
-	ts, err := v.d.sink.Post(ctx, v.m.Channel, v.inc)
+	ts, err := v.d.notifier.Post(ctx, v.m.Channel, v.inc)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (v *delivery) update(ctx context.Context) error {
 	if v.drawn || v.m.Wanted <= v.m.Sent {
 		return nil
 	}
-	if err := v.d.sink.Update(ctx, v.m.Channel, v.m.TS, v.inc); err != nil {
+	if err := v.d.notifier.Update(ctx, v.m.Channel, v.m.TS, v.inc); err != nil {
 		return err
 	}
 	v.drawn = true
@@ -187,7 +188,7 @@ func (v *delivery) thread(ctx context.Context) (bool, error) {
 		if err := v.begin(ctx, e.Seq); err != nil {
 			return false, err
 		}
-		if err := v.d.sink.Reply(ctx, v.m.Channel, v.m.TS, v.inc, e); err != nil {
+		if err := v.d.notifier.Reply(ctx, v.m.Channel, v.m.TS, v.inc, e); err != nil {
 			return false, err
 		}
 		v.m.ThreadSent = e.Seq

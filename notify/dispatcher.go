@@ -31,19 +31,19 @@ type Incidents interface {
 	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
 }
 
-// Sink is where messages go. Its errors are *AmbiguousError, *RateLimitedError, *PermanentError and *GoneError; any
+// Notifier is where messages go. Its errors are *AmbiguousError, *RateLimitedError, *PermanentError and *GoneError; any
 // other error says that nothing was sent and that it may be tried again. Only Post and Reply may be ambiguous; Update
-// and Find may be called any number of times.
-type Sink interface {
+// and FindPosted may be called any number of times.
+type Notifier interface {
 	// Post puts up the incident's message and returns what identifies it.
 	Post(ctx context.Context, channel string, inc incident.Incident) (ts string, err error)
 	// Update draws the message again.
 	Update(ctx context.Context, channel, ts string, inc incident.Incident) error
 	// Reply adds a journal entry to the message's thread.
 	Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error
-	// Find looks for a message (parentTS empty, entrySeq 0) or a thread entry that was posted at or after oldest. A nil
-	// error promises that the channel could be read: not found then means that it is not there.
-	Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (ts string,
+	// FindPosted looks for a message (parentTS empty, entrySeq 0) or a thread entry that was posted at or after oldest. A
+	// nil error promises that the channel could be read: not found then means that it is not there.
+	FindPosted(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (ts string,
 		found bool, err error)
 }
 
@@ -52,12 +52,12 @@ type Dispatcher struct {
 	cfg       Config
 	outbox    Outbox
 	incidents Incidents
-	sink      Sink
+	notifier  Notifier
 	logger    *slog.Logger
 }
 
 // New returns a Dispatcher, or an error that names everything that is missing or wrong.
-func New(cfg Config, outbox Outbox, incidents Incidents, sink Sink, logger *slog.Logger) (*Dispatcher, error) {
+func New(cfg Config, outbox Outbox, incidents Incidents, notifier Notifier, logger *slog.Logger) (*Dispatcher, error) {
 	var errs []error
 	for _, need := range []struct {
 		name    string
@@ -65,7 +65,7 @@ func New(cfg Config, outbox Outbox, incidents Incidents, sink Sink, logger *slog
 	}{
 		{"outbox", outbox == nil},
 		{"incidents", incidents == nil},
-		{"sink", sink == nil},
+		{"notifier", notifier == nil},
 		{"logger", logger == nil},
 	} {
 		if need.missing {
@@ -76,7 +76,7 @@ func New(cfg Config, outbox Outbox, incidents Incidents, sink Sink, logger *slog
 	if err := errors.Join(append(errs, cfg.validate())...); err != nil {
 		return nil, err
 	}
-	return &Dispatcher{cfg: cfg, outbox: outbox, incidents: incidents, sink: sink, logger: logger}, nil
+	return &Dispatcher{cfg: cfg, outbox: outbox, incidents: incidents, notifier: notifier, logger: logger}, nil
 }
 
 // Run delivers until ctx ends, then waits for the calls in flight (Config.Drain) and returns nil. A store that cannot
@@ -90,7 +90,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	wake, look := d.outbox.Wake(), true
 	for {
 		if look {
-			wake = d.outbox.Wake() // before the look, so that nothing falls in between
+			wake = d.outbox.Wake() // before the claim, so that nothing falls in between
 			_, err := w.claim(ctx)
 			if ctx.Err() != nil {
 				return nil
@@ -111,8 +111,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 }
 
-// Deliver makes one pass over the outbox and returns how many messages it worked on. Failures of the sink are stored
-// with the message and are not errors here; the error is the store's.
+// Deliver makes one pass over the outbox and returns how many messages it worked on. Failures of the notifier are
+// stored with the message and are not errors here; the error is the store's.
 func (d *Dispatcher) Deliver(ctx context.Context) (int, error) {
 	w := d.newWork()
 	n, err := w.claim(ctx)

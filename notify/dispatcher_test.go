@@ -20,7 +20,7 @@ func TestNewNamesEverythingThatIsMissing(t *testing.T) {
 	if err == nil {
 		t.Fatal("New took nothing at all")
 	}
-	for _, want := range []string{"outbox", "incidents", "sink", "logger", "Owner", "Sweep", "RetryMax"} {
+	for _, want := range []string{"outbox", "incidents", "notifier", "logger", "Owner", "Sweep", "RetryMax"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}
@@ -39,11 +39,11 @@ func TestMessageIsPostedThenEditedThenItsThreadGrows(t *testing.T) {
 	if diff := cmp.Diff(want, got, ignoreFence); diff != "" {
 		t.Errorf("row after the first pass (-want +got):\n%s", diff)
 	}
-	b.sink.expect(expected{call: "update v4"}, expected{call: "reply 4"})
+	b.notifier.expect(expected{call: "update v4"}, expected{call: "reply 4"})
 	b.change(4, 4)
 	b.pass(time.Second)
 	if diff := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/3 in ts1", "inc-1/4 in ts1", "ts1 v4"},
-		b.sink.seen()); diff != "" {
+		b.notifier.sent()); diff != "" {
 		t.Errorf("channel (-want +got):\n%s", diff)
 	}
 	if got := b.pass(time.Hour); got.Sent != 4 {
@@ -95,7 +95,7 @@ func TestBurstOfEditsBecomesOneAndTheLatestWins(t *testing.T) {
 	b.change(3)
 	b.pass(100 * time.Millisecond) // within the gap: nothing is sent yet
 	b.change(9)
-	b.sink.expect(expected{call: "update v9"})
+	b.notifier.expect(expected{call: "update v9"})
 	if got := b.pass(time.Second); got.Sent != 9 {
 		t.Errorf("sent = %d, want 9", got.Sent)
 	}
@@ -109,15 +109,15 @@ func TestLostAnswerIsLookedUpAndAdopted(t *testing.T) {
 		t.Fatalf("after the cut: %+v", got)
 	}
 	b.pass(time.Second) // too early to look: nothing happens
-	b.sink.expect(expected{call: "find 0"}, expected{call: "update v1"})
+	b.notifier.expect(expected{call: "find 0"}, expected{call: "update v1"})
 	got = b.pass(20 * time.Second)
 	if got.TS != "ts1" || !got.IntentAt.IsZero() || got.Sent != 1 || got.LastError != "" {
 		t.Errorf("after the look: %+v", got)
 	}
-	if b.sink.oldest.After(noon.Add(-5 * time.Minute)) {
-		t.Errorf("searched from %s on only: a clock that is behind would hide the message", b.sink.oldest)
+	if b.notifier.oldest.After(noon.Add(-5 * time.Minute)) {
+		t.Errorf("searched from %s on only: a clock that is behind would hide the message", b.notifier.oldest)
 	}
-	if diff := cmp.Diff([]string{"inc-1 v1", "ts1 v1"}, b.sink.seen()); diff != "" {
+	if diff := cmp.Diff([]string{"inc-1 v1", "ts1 v1"}, b.notifier.sent()); diff != "" {
 		t.Errorf("channel (-want +got):\n%s", diff)
 	}
 }
@@ -126,7 +126,7 @@ func TestPostThatIsNotInTheChannelIsPostedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, expected{call: "post v1", err: &AmbiguousError{errors.New("cut")}})
 	b.pass(0)
-	b.sink.expect(expected{call: "find 0"}, expected{call: "post v1"})
+	b.notifier.expect(expected{call: "find 0"}, expected{call: "post v1"})
 	if got := b.pass(20 * time.Second); got.TS != "ts1" || got.Sent != 1 {
 		t.Errorf("after the look: %+v", got)
 	}
@@ -138,11 +138,11 @@ func TestLostAnswerOfAThreadEntryIsLookedUp(t *testing.T) {
 		expected{call: "reply 1", err: &AmbiguousError{errors.New("cut")}, done: true})
 	b.change(1, 1, 2)
 	b.pass(0)
-	b.sink.expect(expected{call: "find 1"}, expected{call: "reply 2"})
+	b.notifier.expect(expected{call: "find 1"}, expected{call: "reply 2"})
 	if got := b.pass(20 * time.Second); got.ThreadSent != 2 || got.Sent != 1 {
 		t.Errorf("after the look: %+v", got)
 	}
-	if diff := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/2 in ts1"}, b.sink.seen()); diff != "" {
+	if diff := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/2 in ts1"}, b.notifier.sent()); diff != "" {
 		t.Errorf("channel (-want +got):\n%s", diff)
 	}
 }
@@ -153,18 +153,18 @@ func TestUnreadableChannelIsRepeatedOnceAfterTheWaitAndNeverTwice(t *testing.T) 
 	unreadable := &PermanentError{Err: errors.New("missing_scope"), Next: "Add the scope."}
 	b := newBench(t, expected{call: "post v1", err: cut, done: true})
 	b.pass(0)
-	b.sink.expect(expected{call: "find 0", err: unreadable})
+	b.notifier.expect(expected{call: "find 0", err: unreadable})
 	if got := b.pass(time.Minute); got.GaveUp || got.IntentAt.IsZero() {
 		t.Fatalf("before the wait is over: %+v", got)
 	}
-	b.sink.expect(expected{call: "find 0", err: unreadable}, expected{call: "post v1", err: cut, done: true})
+	b.notifier.expect(expected{call: "find 0", err: unreadable}, expected{call: "post v1", err: cut, done: true})
 	got := b.pass(3 * time.Minute)
 	if !got.GaveUp {
 		t.Fatalf("after the repeat: %+v", got)
 	}
 	b.pass(time.Hour) // a third post would be an unexpected call
 	b.change(2)       // a new version may try again; the channel is readable by then
-	b.sink.expect(expected{call: "find 0"}, expected{call: "update v2"})
+	b.notifier.expect(expected{call: "find 0"}, expected{call: "update v2"})
 	if got := b.pass(time.Hour); got.Sent != 2 || got.GaveUp {
 		t.Errorf("after a new version: %+v", got)
 	}
@@ -174,7 +174,7 @@ func TestCrashDuringTheRepeatDoesNotRepeatAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, expected{call: "post v1", err: &AmbiguousError{errors.New("cut")}})
 	b.pass(0)
-	b.sink.expect(expected{call: "find 0", err: errors.New("unreadable")}, expected{call: "post v1"})
+	b.notifier.expect(expected{call: "find 0", err: errors.New("unreadable")}, expected{call: "post v1"})
 	b.now = b.now.Add(4 * time.Minute)
 	saves := 0
 	b.outbox.onSave = func(incident.Message, bool) error {
@@ -197,12 +197,12 @@ func TestRepeatThatIsKnownNotToBeSentMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, expected{call: "post v1", err: &AmbiguousError{errors.New("cut")}})
 	b.pass(0)
-	b.sink.expect(expected{call: "find 0", err: errors.New("unreadable")},
+	b.notifier.expect(expected{call: "find 0", err: errors.New("unreadable")},
 		expected{call: "post v1", err: &RateLimitedError{time.Minute}})
 	if got := b.pass(4 * time.Minute); got.GaveUp || got.IntentAt.IsZero() {
 		t.Fatalf("after the rate limit: %+v", got)
 	}
-	b.sink.expect(expected{call: "find 0", err: errors.New("unreadable")}, expected{call: "post v1"})
+	b.notifier.expect(expected{call: "find 0", err: errors.New("unreadable")}, expected{call: "post v1"})
 	if got := b.pass(10 * time.Minute); got.TS != "ts1" {
 		t.Errorf("after the second try: %+v", got)
 	}
@@ -216,7 +216,7 @@ func TestRateLimitIsObeyed(t *testing.T) {
 		t.Fatalf("after the limit: %+v", got)
 	}
 	b.pass(29 * time.Second) // nothing may be sent
-	b.sink.expect(expected{call: "post v1"})
+	b.notifier.expect(expected{call: "post v1"})
 	if got := b.pass(2 * time.Second); got.TS == "" {
 		t.Errorf("not posted after the wait: %+v", got)
 	}
@@ -227,7 +227,7 @@ func TestTransientFailuresBackOffAndNeverGiveUp(t *testing.T) {
 	b := newBench(t)
 	var waits []time.Duration
 	for n := 1; n <= 12; n++ {
-		b.sink.expect(expected{call: "post v1", err: errors.New("connection refused")})
+		b.notifier.expect(expected{call: "post v1", err: errors.New("connection refused")})
 		got := b.pass(0)
 		if got.Attempts != n || got.GaveUp || !got.IntentAt.IsZero() {
 			t.Fatalf("after failure %d: %+v", n, got)
@@ -241,7 +241,7 @@ func TestTransientFailuresBackOffAndNeverGiveUp(t *testing.T) {
 	if n := b.logs.count("connection refused"); n != 1 {
 		t.Errorf("the same failure was logged %d times", n)
 	}
-	b.sink.expect(expected{call: "post v1"})
+	b.notifier.expect(expected{call: "post v1"})
 	if got := b.pass(0); got.Attempts != 0 || got.LastError != "" {
 		t.Errorf("after success: %+v", got)
 	}
@@ -257,13 +257,13 @@ func TestPermanentFailureGivesUpSaysTheNextStepOnceAndTriesANewVersion(t *testin
 	}
 	b.pass(24 * time.Hour) // given up: nothing is sent
 	b.change(2)
-	b.sink.expect(expected{call: "post v2", err: perm})
+	b.notifier.expect(expected{call: "post v2", err: perm})
 	b.pass(0)
 	if n := b.logs.count("Invite the app."); n != 1 {
 		t.Errorf("the next step was logged %d times", n)
 	}
 	b.change(3)
-	b.sink.expect(expected{call: "post v3"})
+	b.notifier.expect(expected{call: "post v3"})
 	if got := b.pass(0); got.GaveUp || got.Sent != 3 {
 		t.Errorf("after the repair: %+v", got)
 	}
@@ -276,9 +276,9 @@ func TestDeletedMessageOfAnOpenIncidentIsPostedAnew(t *testing.T) {
 	b.change(1, 1)
 	b.pass(0)
 	b.change(2)
-	b.sink.expect(expected{call: "update v2", err: gone})
+	b.notifier.expect(expected{call: "update v2", err: gone})
 	b.pass(time.Second)
-	b.sink.expect(expected{call: "post v2"})
+	b.notifier.expect(expected{call: "post v2"})
 	if got := b.pass(time.Second); got.TS != "ts2" || got.Sent != 2 || got.ThreadSent != 1 {
 		t.Errorf("after the deletion: %+v", got)
 	}
@@ -295,7 +295,7 @@ func TestDeletedMessageOfAClosedIncidentStaysDeleted(t *testing.T) {
 	inc.State = incident.StateClosed
 	b.incidents.put(inc)
 	b.change(2, 5)
-	b.sink.expect(expected{call: "update v2", err: &GoneError{errors.New("message_not_found")}})
+	b.notifier.expect(expected{call: "update v2", err: &GoneError{errors.New("message_not_found")}})
 	b.pass(time.Second)
 	if got := b.pass(time.Hour); got.Sent != 2 || got.ThreadSent != 5 || got.TS != "" {
 		t.Errorf("after the deletion: %+v", got)
@@ -309,14 +309,14 @@ func TestLongThreadIsSentInSeveralTurns(t *testing.T) {
 	for n := int64(1); n <= maxReplies+2; n++ {
 		seqs = append(seqs, n)
 		if n <= maxReplies {
-			b.sink.expect(expected{call: fmt.Sprint("reply ", n)})
+			b.notifier.expect(expected{call: fmt.Sprint("reply ", n)})
 		}
 	}
 	b.change(1, seqs...)
 	if got := b.pass(0); got.Sent != 1 || got.ThreadSent != maxReplies {
 		t.Fatalf("after the first turn: %+v", got)
 	}
-	b.sink.expect(expected{call: "reply 21"}, expected{call: "reply 22"})
+	b.notifier.expect(expected{call: "reply 21"}, expected{call: "reply 22"})
 	if got := b.pass(time.Second); got.Sent != 1 || got.ThreadSent != maxReplies+2 {
 		t.Errorf("after the second turn: %+v", got)
 	}
@@ -329,7 +329,7 @@ func TestRateLimitInTheThreadDoesNotDrawTheMessageAgain(t *testing.T) {
 	if got := b.pass(0); got.Sent != 1 || got.ThreadSent != 0 {
 		t.Fatalf("after the limit: %+v", got)
 	}
-	b.sink.expect(expected{call: "reply 1"})
+	b.notifier.expect(expected{call: "reply 1"})
 	if got := b.pass(5 * time.Second); got.ThreadSent != 1 {
 		t.Errorf("after the wait: %+v", got)
 	}
@@ -362,7 +362,7 @@ func TestReplicaThatLostItsClaimDuringAPostStoresNothing(t *testing.T) {
 		_, err := b.Deliver(t.Context())
 		done <- err
 	}()
-	<-b.sink.waiting
+	<-b.notifier.waiting
 	b.outbox.steal("inc-1")
 	close(hold)
 	if err := <-done; err != nil {
@@ -397,7 +397,7 @@ func TestRunSweepsWakesAndReportsABrokenStoreOnce(t *testing.T) {
 		b.outbox.broken = nil
 		b.outbox.mu.Unlock()
 
-		b.sink.expect(expected{call: "update v2"})
+		b.notifier.expect(expected{call: "update v2"})
 		b.change(2)
 		start := time.Now()
 		b.outbox.wake <- struct{}{}
@@ -422,7 +422,7 @@ func TestStopLetsACallInFlightFinishButNotForever(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- b.Run(ctx) }()
-			<-b.sink.waiting
+			<-b.notifier.waiting
 			cancel()
 			start := time.Now()
 			if answers {

@@ -52,7 +52,7 @@ type laterError struct {
 
 func (e *laterError) Error() string { return e.reason }
 
-// saveError is a failure of the store, told apart from failures of the sink.
+// saveError is a failure of the store, told apart from failures of the notifier.
 type saveError struct{ err error }
 
 func (e *saveError) Error() string { return e.err.Error() }

@@ -183,7 +183,7 @@ func (i *incidents) put(inc incident.Incident) {
 	i.all[inc.ID] = inc
 }
 
-// expected is one call that the sink is prepared for. done carries the call out although it answers err.
+// expected is one call that the notifier is prepared for. done carries the call out although it answers err.
 type expected struct {
 	call string // "post v1", "update v2", "reply 3", "find 0"
 	err  error
@@ -194,8 +194,8 @@ type expected struct {
 	takes, shows time.Duration
 }
 
-// sink is a channel that takes exactly the calls that were announced, in order.
-type sink struct {
+// fakeNotifier is a channel that takes exactly the calls that were announced, in order.
+type fakeNotifier struct {
 	t       *testing.T
 	mu      sync.Mutex
 	want    []expected
@@ -207,30 +207,30 @@ type sink struct {
 	waiting chan struct{} // receives a value when a held call has begun
 }
 
-func newSink(t *testing.T, want ...expected) *sink {
-	s := &sink{t: t, want: want, waiting: make(chan struct{}, 10)}
+func newFakeNotifier(t *testing.T, want ...expected) *fakeNotifier {
+	s := &fakeNotifier{t: t, want: want, waiting: make(chan struct{}, 10)}
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, e := range s.want {
-			t.Errorf("the sink was not called: %s", e.call)
+			t.Errorf("the notifier was not called: %s", e.call)
 		}
 	})
 	return s
 }
 
-func (s *sink) expect(want ...expected) {
+func (s *fakeNotifier) expect(want ...expected) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.want = append(s.want, want...)
 }
 
-func (s *sink) take(call string) expected {
+func (s *fakeNotifier) take(call string) expected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.want) == 0 || s.want[0].call != call {
-		s.t.Errorf("unexpected call of the sink: %s; prepared for %v", call, s.want)
-		return expected{err: errors.New("fake sink: unexpected " + call)}
+		s.t.Errorf("unexpected call of the notifier: %s; prepared for %v", call, s.want)
+		return expected{err: errors.New("fake notifier: unexpected " + call)}
 	}
 	e := s.want[0]
 	s.want = s.want[1:]
@@ -243,12 +243,12 @@ func (s *sink) take(call string) expected {
 }
 
 // put adds to the channel; the caller holds the lock.
-func (s *sink) put(e expected, what string) {
+func (s *fakeNotifier) put(e expected, what string) {
 	s.posted = append(s.posted, what)
 	s.shown = append(s.shown, time.Now().Add(e.shows))
 }
 
-func (s *sink) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
+func (s *fakeNotifier) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
 	e := s.take(fmt.Sprintf("post v%d", inc.Version))
 	if channel != "C1" {
 		s.t.Errorf("posted to channel %q", channel)
@@ -270,7 +270,7 @@ func (s *sink) Post(ctx context.Context, channel string, inc incident.Incident) 
 	return fmt.Sprintf("ts%d", s.lastTS), e.err
 }
 
-func (s *sink) Update(_ context.Context, _, ts string, inc incident.Incident) error {
+func (s *fakeNotifier) Update(_ context.Context, _, ts string, inc incident.Incident) error {
 	e := s.take(fmt.Sprintf("update v%d", inc.Version))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ func (s *sink) Update(_ context.Context, _, ts string, inc incident.Incident) er
 	return e.err
 }
 
-func (s *sink) Reply(_ context.Context, _, ts string, inc incident.Incident, entry incident.Entry) error {
+func (s *fakeNotifier) Reply(_ context.Context, _, ts string, inc incident.Incident, entry incident.Entry) error {
 	e := s.take(fmt.Sprintf("reply %d", entry.Seq))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,7 +290,9 @@ func (s *sink) Reply(_ context.Context, _, ts string, inc incident.Incident, ent
 	return e.err
 }
 
-func (s *sink) Find(_ context.Context, _, parentTS, id string, seq int64, oldest time.Time) (string, bool, error) {
+func (s *fakeNotifier) FindPosted(_ context.Context, _, parentTS, id string, seq int64, oldest time.Time) (string, bool,
+	error,
+) {
 	e := s.take(fmt.Sprintf("find %d", seq))
 	if e.err != nil {
 		return "", false, e.err
@@ -312,7 +314,7 @@ func (s *sink) Find(_ context.Context, _, parentTS, id string, seq int64, oldest
 	return "", false, nil
 }
 
-func (s *sink) seen() []string {
+func (s *fakeNotifier) sent() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Concat(s.posted, s.edits)
@@ -346,7 +348,7 @@ type bench struct {
 	t         *testing.T
 	outbox    *outbox
 	incidents *incidents
-	sink      *sink
+	notifier  *fakeNotifier
 	logs      *logs
 	now       time.Time
 	// clock is the dispatcher's; it shows now unless the test lives in a bubble.
@@ -359,13 +361,13 @@ func newBench(t *testing.T, want ...expected) *bench {
 	t.Helper()
 	b := &bench{
 		t: t, outbox: newOutbox(incident.Message{Incident: "inc-1", Channel: "C1", Wanted: 1, NextAt: noon}),
-		incidents: &incidents{}, sink: newSink(t, want...), logs: &logs{}, now: noon,
+		incidents: &incidents{}, notifier: newFakeNotifier(t, want...), logs: &logs{}, now: noon,
 	}
 	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, noon)
 	inc.Version = 1
 	b.incidents.put(inc)
 	b.clock = func() time.Time { return b.now }
-	d, err := New(Config{Owner: "me", Now: func() time.Time { return b.clock() }}, b.outbox, b.incidents, b.sink,
+	d, err := New(Config{Owner: "me", Now: func() time.Time { return b.clock() }}, b.outbox, b.incidents, b.notifier,
 		b.logs.logger())
 	if err != nil {
 		t.Fatal(err)

@@ -11,48 +11,48 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// LogSink shows incidents in the log, for a bot without Slack: one line per state, one per journal entry. It never
+// LogNotifier shows incidents in the log, for a bot without Slack: one line per state, one per journal entry. It never
 // fails. It is safe for concurrent use.
-type LogSink struct {
+type LogNotifier struct {
 	logger *slog.Logger
 	mu     sync.Mutex
 	// shown holds the last line of each open incident, so that nothing is said twice.
 	shown map[string]string
 }
 
-// NewLogSink returns a LogSink that writes to logger.
-func NewLogSink(logger *slog.Logger) (*LogSink, error) {
+// NewLogNotifier returns a LogNotifier that writes to logger.
+func NewLogNotifier(logger *slog.Logger) (*LogNotifier, error) {
 	if logger == nil {
 		return nil, errors.New("notify: the logger is nil")
 	}
-	return &LogSink{logger: logger, shown: map[string]string{}}, nil
+	return &LogNotifier{logger: logger, shown: map[string]string{}}, nil
 }
 
 // Post logs the incident as it is. The returned id is made from the incident's.
-func (s *LogSink) Post(ctx context.Context, _ string, inc incident.Incident) (string, error) {
+func (s *LogNotifier) Post(ctx context.Context, _ string, inc incident.Incident) (string, error) {
 	s.show(ctx, inc)
 	return "log-" + inc.ID, nil
 }
 
 // Update logs the incident when something that people decide on has changed since the last line.
-func (s *LogSink) Update(ctx context.Context, _, _ string, inc incident.Incident) error {
+func (s *LogNotifier) Update(ctx context.Context, _, _ string, inc incident.Incident) error {
 	s.show(ctx, inc)
 	return nil
 }
 
 // Reply logs a journal entry.
-func (s *LogSink) Reply(ctx context.Context, _, _ string, inc incident.Incident, e incident.Entry) error {
+func (s *LogNotifier) Reply(ctx context.Context, _, _ string, inc incident.Incident, e incident.Entry) error {
 	s.logger.InfoContext(ctx, "incident journal", "incident", inc.ID, "pool", inc.Pool, "step", e.Step, "reason",
 		oneLine(e.Text))
 	return nil
 }
 
-// Find never finds anything: a log cannot be read back, and a line that is written twice does no harm.
-func (s *LogSink) Find(context.Context, string, string, string, int64, time.Time) (string, bool, error) {
+// FindPosted never finds anything: a log cannot be read back, and a line that is written twice does no harm.
+func (s *LogNotifier) FindPosted(context.Context, string, string, string, int64, time.Time) (string, bool, error) {
 	return "", false, nil
 }
 
-func (s *LogSink) show(ctx context.Context, inc incident.Incident) {
+func (s *LogNotifier) show(ctx context.Context, inc incident.Incident) {
 	attrs := describe(inc)
 	var line strings.Builder
 	for _, a := range attrs {
@@ -64,7 +64,7 @@ func (s *LogSink) show(ctx context.Context, inc incident.Incident) {
 	s.logger.LogAttrs(ctx, slog.LevelInfo, "incident", attrs...)
 }
 
-func (s *LogSink) news(inc incident.Incident, line string) bool {
+func (s *LogNotifier) news(inc incident.Incident, line string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shown[inc.ID] == line {

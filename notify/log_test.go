@@ -7,10 +7,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-func TestLogSinkSaysEachStateOnce(t *testing.T) {
+func TestLogNotifierSaysEachStateOnce(t *testing.T) {
 	t.Parallel()
 	l := &logs{}
-	s, err := NewLogSink(l.logger())
+	s, err := NewLogNotifier(l.logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +53,10 @@ func TestLogSinkSaysEachStateOnce(t *testing.T) {
 		l.count("Approved.") != 1 {
 		t.Errorf("Reply = %v, logged %d times", err, l.count("Approved."))
 	}
-	if _, found, err := s.Find(t.Context(), "", "", "inc-1", 0, time.Time{}); found || err != nil {
-		t.Errorf("Find = %t, %v", found, err)
+	if _, found, err := s.FindPosted(t.Context(), "", "", "inc-1", 0, time.Time{}); found || err != nil {
+		t.Errorf("FindPosted = %t, %v", found, err)
 	}
-	if _, err := NewLogSink(nil); err == nil {
+	if _, err := NewLogNotifier(nil); err == nil {
 		t.Error("a nil logger was taken")
 	}
 }
@@ -65,7 +65,7 @@ func TestLogSinkSaysEachStateOnce(t *testing.T) {
 func TestTheLogShowsCautions(t *testing.T) {
 	t.Parallel()
 	l := &logs{}
-	s, err := NewLogSink(l.logger())
+	s, err := NewLogNotifier(l.logger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// mine is a sink that panics while it draws one incident.
+// mine is a notifier that panics while it draws one incident.
 type mine struct {
-	*sink
+	*fakeNotifier
 	incident string
 }
 
@@ -21,14 +21,14 @@ func (m mine) Post(ctx context.Context, channel string, inc incident.Incident) (
 	if inc.ID == m.incident {
 		panic("index out of range")
 	}
-	return m.sink.Post(ctx, channel, inc)
+	return m.fakeNotifier.Post(ctx, channel, inc)
 }
 
 func (m mine) Update(ctx context.Context, channel, ts string, inc incident.Incident) error {
 	if inc.ID == m.incident {
 		panic("index out of range")
 	}
-	return m.sink.Update(ctx, channel, ts, inc)
+	return m.fakeNotifier.Update(ctx, channel, ts, inc)
 }
 
 func TestAMessageThatPanicsIsParkedAndHoldsUpNobody(t *testing.T) {
@@ -39,9 +39,10 @@ func TestAMessageThatPanicsIsParkedAndHoldsUpNobody(t *testing.T) {
 	b.incidents.put(other)
 	b.outbox.put(incident.Message{Incident: "inc-2", Channel: "C1", Wanted: 1, NextAt: noon})
 	b.cfg.Panics = rescue.NewLog(slog.New(slog.NewTextHandler(b.logs, nil)), Part)
-	b.Dispatcher.sink = mine{b.sink, "inc-1"}
+	b.Dispatcher.notifier = mine{b.notifier, "inc-1"}
 	// What was being posted when the program failed may be there: the channel is searched before it is tried again.
-	b.sink.expect(expected{call: "find 0"}, expected{call: "find 0"}, expected{call: "find 0"}, expected{call: "find 0"})
+	b.notifier.expect(expected{call: "find 0"}, expected{call: "find 0"}, expected{call: "find 0"},
+		expected{call: "find 0"})
 	got := b.pass(0)
 	if got.Attempts != 1 || got.IntentAt.IsZero() || !strings.Contains(got.LastError, "panic: index out of range") {
 		t.Fatalf("after the first turn: %+v", got)
@@ -58,8 +59,8 @@ func TestAMessageThatPanicsIsParkedAndHoldsUpNobody(t *testing.T) {
 	if m := b.outbox.rows["inc-2"]; m.Sent != 1 {
 		t.Errorf("the other message: %+v", m)
 	}
-	b.Dispatcher.sink = b.sink // a version without the error
-	b.sink.expect(expected{call: "find 0"}, expected{call: "post v2"})
+	b.Dispatcher.notifier = b.notifier // a version without the error
+	b.notifier.expect(expected{call: "find 0"}, expected{call: "post v2"})
 	b.change(2)
 	if got := b.pass(10 * time.Minute); got.Sent != 2 || got.GaveUp {
 		t.Errorf("after the next change: %+v", got)
@@ -70,13 +71,13 @@ func TestAnEditThatPanicsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, expected{call: "post v1"})
 	b.pass(0)
-	b.Dispatcher.sink = mine{b.sink, "inc-1"}
+	b.Dispatcher.notifier = mine{b.notifier, "inc-1"}
 	b.change(2)
 	if got := b.pass(time.Minute); got.Attempts != 1 || !got.IntentAt.IsZero() || !got.NextAt.After(b.now) {
 		t.Errorf("after the panic: %+v", got)
 	}
-	b.Dispatcher.sink = b.sink
-	b.sink.expect(expected{call: "update v2"})
+	b.Dispatcher.notifier = b.notifier
+	b.notifier.expect(expected{call: "update v2"})
 	if got := b.pass(time.Minute); got.Sent != 2 || got.Attempts != 0 {
 		t.Errorf("after it: %+v", got)
 	}

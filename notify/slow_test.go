@@ -34,7 +34,7 @@ func (b *bench) run() (stop func()) {
 
 // A search before Slack shows a post finds nothing, and the post is made again. It must wait LookAfter from the lost
 // answer, however slow the calls before it were.
-func TestASlowSinkDoesNotBringTheSearchForwards(t *testing.T) {
+func TestASlowNotifierDoesNotBringTheSearchForwards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lost := expected{
@@ -48,7 +48,8 @@ func TestASlowSinkDoesNotBringTheSearchForwards(t *testing.T) {
 		stop := b.run()
 		time.Sleep(5 * time.Minute)
 		stop()
-		if d := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/2 in ts1", "inc-1/3 in ts1"}, b.sink.seen()); d != "" {
+		if d := cmp.Diff([]string{"inc-1 v1", "inc-1/1 in ts1", "inc-1/2 in ts1", "inc-1/3 in ts1"},
+			b.notifier.sent()); d != "" {
 			t.Errorf("channel (-want +got):\n%s", d)
 		}
 	})
@@ -82,7 +83,7 @@ func TestALaterRoundHoldsItsClaimWhileItPosts(t *testing.T) {
 		b := newBench(t)
 		cfg := b.cfg
 		cfg.Parallel = 1
-		d, err := New(cfg, b.outbox, b.incidents, b.sink, b.logs.logger())
+		d, err := New(cfg, b.outbox, b.incidents, b.notifier, b.logs.logger())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestALaterRoundHoldsItsClaimWhileItPosts(t *testing.T) {
 			b.outbox.rows[inc.ID] = incident.Message{Incident: inc.ID, Channel: "C1", Wanted: 1, NextAt: time.Now()}
 		}
 		for range 4 {
-			b.sink.expect(expected{call: "post v1", takes: 40 * time.Second})
+			b.notifier.expect(expected{call: "post v1", takes: 40 * time.Second})
 		}
 		stop := b.run()
 		for range 160 {
@@ -117,18 +118,18 @@ func TestASlowMessageHoldsUpOnlyItself(t *testing.T) {
 		b := newBench(t, expected{call: "post v1", hold: hold})
 		b.due()
 		stop := b.run()
-		<-b.sink.waiting
+		<-b.notifier.waiting
 		inc := incident.New("inc-2", "llama", incident.ModeApprove, false, time.Now())
 		inc.Version = 1
 		b.incidents.put(inc)
-		b.sink.expect(expected{call: "post v1"}, expected{call: "update v2"})
+		b.notifier.expect(expected{call: "post v1"}, expected{call: "update v2"})
 		b.outbox.put(incident.Message{Incident: "inc-2", Channel: "C1", Wanted: 1, NextAt: time.Now()})
 		time.Sleep(2 * time.Second)
 		inc.Version = 2
 		b.incidents.put(inc)
 		b.outbox.want("inc-2", 2)
 		time.Sleep(5 * time.Second)
-		if d := cmp.Diff([]string{"inc-2 v1", "ts1 v2"}, b.sink.seen()); d != "" {
+		if d := cmp.Diff([]string{"inc-2 v1", "ts1 v2"}, b.notifier.sent()); d != "" {
 			t.Errorf("channel while the first post waits (-want +got):\n%s", d)
 		}
 		close(hold)
@@ -152,7 +153,7 @@ func TestAClockThatWasSetBackDoesNotHoldUpTheSearch(t *testing.T) {
 	if got := b.pass(0); got.IntentAt != noon || got.NextAt.After(noon.Add(time.Minute)) {
 		t.Errorf("the row waits for %s, its intent is of %s", got.NextAt, got.IntentAt)
 	}
-	b.sink.expect(expected{call: "find 0"}, expected{call: "post v1"})
+	b.notifier.expect(expected{call: "find 0"}, expected{call: "post v1"})
 	if got := b.pass(20 * time.Second); got.TS == "" {
 		t.Errorf("after the search: %+v", got)
 	}

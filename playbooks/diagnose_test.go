@@ -465,7 +465,7 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 	if diff := cmp.Diff(before, ev.Readings); diff != "" {
 		t.Errorf("the evidence was changed: %s", diff)
 	}
-	// A threshold of an earlier look is not carried on.
+	// A threshold of an earlier investigation is not carried on.
 	stale := 99.0
 	r := ev.Readings["running"]
 	r.Threshold = &stale

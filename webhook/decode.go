@@ -33,11 +33,11 @@ type pair struct{ name, value string }
 // namesKept bounds how many different names of labels are remembered, so that each is in memory once.
 const namesKept = 1024
 
-var decoders pool
+var decoders decoderPool
 
-type pool struct{ free sync.Pool }
+type decoderPool struct{ free sync.Pool }
 
-func (p *pool) take(r io.Reader) *decoder {
+func (p *decoderPool) get(r io.Reader) *decoder {
 	d, ok := p.free.Get().(*decoder)
 	if !ok {
 		d = &decoder{json: &jsontext.Decoder{}, names: map[string]string{}}
@@ -46,7 +46,7 @@ func (p *pool) take(r io.Reader) *decoder {
 	return d
 }
 
-func (p *pool) giveBack(d *decoder) {
+func (p *decoderPool) put(d *decoder) {
 	if d.json.InputOffset() > smallBody {
 		return // it has grown with what it read
 	}

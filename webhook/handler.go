@@ -42,7 +42,7 @@ type Handler struct {
 	count  *prometheus.CounterVec
 	// accepted is the one of count that is counted with each delivery.
 	accepted prometheus.Counter
-	quiet    quiet
+	refusals logLimiter
 	room     *room
 }
 
@@ -64,7 +64,7 @@ func New(
 	}
 	return &Handler{
 		auth: auth, inbox: inbox, logger: logger, now: now, count: count,
-		accepted: count.WithLabelValues("accepted"), quiet: quiet{last: map[string]time.Time{}}, room: newRoom(),
+		accepted: count.WithLabelValues("accepted"), refusals: logLimiter{last: map[string]time.Time{}}, room: newRoom(),
 	}, nil
 }
 
@@ -133,24 +133,24 @@ func (h *Handler) tooLarge(ctx context.Context) error {
 func (h *Handler) refuse(ctx context.Context, code int, answer, text string) error {
 	h.count.WithLabelValues(answer).Inc()
 	// A wrong body comes again every group_interval, for ever: say it once in ten minutes.
-	if h.quiet.may(answer, h.now()) {
+	if h.refusals.allow(answer, h.now()) {
 		h.logger.WarnContext(ctx, "delivery refused", "code", code, "reason", text)
 	}
 	return echo.NewHTTPError(code, text)
 }
 
-// quiet lets each key through once in ten minutes.
-type quiet struct {
+// logLimiter lets each key through once in ten minutes.
+type logLimiter struct {
 	mu   sync.Mutex
 	last map[string]time.Time
 }
 
-func (q *quiet) may(key string, now time.Time) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if last, ok := q.last[key]; ok && now.Sub(last) < 10*time.Minute {
+func (l *logLimiter) allow(key string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, ok := l.last[key]; ok && now.Sub(last) < 10*time.Minute {
 		return false
 	}
-	q.last[key] = now
+	l.last[key] = now
 	return true
 }

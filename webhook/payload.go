@@ -39,8 +39,8 @@ func Decode(body []byte, now time.Time) (incident.Delivery, error) {
 // says of it, its external URL. Fields that are not known are ignored, because Alertmanager adds some from time to
 // time.
 func DecodeFrom(r io.Reader, now time.Time) (incident.Delivery, error) {
-	d := decoders.take(r)
-	defer decoders.giveBack(d)
+	d := decoders.get(r)
+	defer decoders.put(d)
 	d.now, d.out = now, incident.Delivery{ReceivedAt: now}
 	if err := d.payload(); err != nil {
 		return incident.Delivery{}, syntax(err)

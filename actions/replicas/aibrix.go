@@ -25,7 +25,7 @@ func podAutoscalers(ctx context.Context, c *kube.Reader, w *workload) ([]unstruc
 	all, err := c.Installed(ctx, cluster.PodAutoscalers, cluster.PodAutoscalerKind, "")
 	var no *incident.RefusedError
 	if errors.As(err, &no) && no.Cause == incident.CauseRight {
-		w.unseen = no.Reason
+		w.unlisted = no.Reason
 		return c.List(ctx, cluster.PodAutoscalers, w.ref.Namespace)
 	}
 	if err != nil {
@@ -47,14 +47,14 @@ func podAutoscalers(ctx context.Context, c *kube.Reader, w *workload) ([]unstruc
 	return here, nil
 }
 
-// warnUnseen warns that autoscalers of other namespaces could not be looked for.
-func (w workload) warnUnseen() []incident.Guardrail {
-	if w.unseen == "" {
+// cautionUnlisted warns that autoscalers of other namespaces could not be looked for.
+func (w workload) cautionUnlisted() []incident.Guardrail {
+	if w.unlisted == "" {
 		return nil
 	}
 	return []incident.Guardrail{live.Caution("other autoscalers",
 		"whether a %s of another namespace scales %s is not known: %s in all namespaces",
-		cluster.PodAutoscalerKind, w.ref.Name, w.unseen)}
+		cluster.PodAutoscalerKind, w.ref.Name, w.unlisted)}
 }
 
 // aibrix is AIBrix' PodAutoscaler.

@@ -94,7 +94,7 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 			m.ownerName(), m.maximumText(), count(to-m.replicas, m.unit()), to),
 		Speed:      scaleSpeed,
 		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
-		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.warnFailing(), m.warnUnseen()),
+		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.warnFailing(), m.cautionUnlisted()),
 	}, nil
 }
 

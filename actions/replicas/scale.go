@@ -94,9 +94,10 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 			fmt.Sprintf("spec.replicas: %d", to)),
 		Cost: fmt.Sprintf("%s, if the cluster has the GPUs. The new pods start with cold caches.",
 			count(to-s.replicas, s.unit())),
-		Speed:      scaleSpeed,
-		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
-		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)}, s.warnUnseen()),
+		Speed: scaleSpeed,
+		Risk:  "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
+		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)},
+			s.cautionUnlisted()),
 	}, nil
 }
 

@@ -24,8 +24,8 @@ type workload struct {
 	replicas int64
 	// path is where the kind keeps the replicas.
 	path scalePath
-	// unseen says why autoscalers of other namespaces could not be looked for; empty when they were.
-	unseen string
+	// unlisted says why autoscalers of other namespaces could not be looked for; empty when they were.
+	unlisted string
 }
 
 // readWorkload reads a workload, without its scale.

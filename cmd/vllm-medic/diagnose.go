@@ -52,7 +52,7 @@ func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format stri
 		return err
 	}
 	for n := range found {
-		// A look without an alert has none; the contract says that this is a list.
+		// An investigation without an alert has none; the contract says that this is a list.
 		found[n].Alerts = append([]incident.Alert{}, found[n].Alerts...)
 	}
 	nothing := len(found) > 0 && !slices.ContainsFunc(found, func(inc incident.Incident) bool { return !unread(inc) })

@@ -18,7 +18,7 @@ type loaded struct {
 	builtin int
 }
 
-// options are for the commands that look and change nothing.
+// options are for the commands that only read.
 func (l loaded) options(t terminal) app.Options {
 	return app.Options{
 		Config: l.Config, Catalog: l.catalog, Logger: slog.New(slog.DiscardHandler),

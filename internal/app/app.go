@@ -56,21 +56,21 @@ type Options struct {
 
 // App is the bot. Use New, then Run; or Start and Stop.
 type App struct {
-	opts      Options
-	store     Store
-	collector *evidence.Collector
-	playbooks *playbookSet
-	engine    *remediation.Engine
-	notifier  *notify.Dispatcher
-	slack     *slackParts
-	gate      *access.Gate
-	registry  *prometheus.Registry
-	panics    *rescue.Log
-	liveness  *liveness
-	servers   []*server
-	stop      context.CancelFunc
-	wg        sync.WaitGroup
-	failed    chan error
+	opts       Options
+	store      Store
+	collector  *evidence.Collector
+	playbooks  *playbookSet
+	engine     *remediation.Engine
+	dispatcher *notify.Dispatcher
+	slack      *slackParts
+	gate       *access.Gate
+	registry   *prometheus.Registry
+	panics     *rescue.Log
+	liveness   *liveness
+	servers    []*server
+	stop       context.CancelFunc
+	wg         sync.WaitGroup
+	failed     chan error
 }
 
 // New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed
@@ -177,7 +177,7 @@ func (a *App) Start(ctx context.Context) {
 	}
 	a.liveness.begin()
 	background("engine", a.engine.Run)
-	background("notify", a.notifier.Run)
+	background("notify", a.dispatcher.Run)
 	background("prune", func(ctx context.Context) error {
 		return prune(ctx, rescued{a.store, a.panics}, a.opts.Logger.With("part", "store"), a.store.Now)
 	})

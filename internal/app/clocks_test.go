@@ -19,7 +19,7 @@ import (
 
 // channel takes posts. The first ends when the test says so.
 type channel struct {
-	notify.Sink
+	notify.Notifier
 	posts atomic.Int64
 	begun chan struct{}
 	end   chan struct{}
@@ -33,8 +33,8 @@ func (c *channel) Post(context.Context, string, incident.Incident) (string, erro
 	return "ts1", nil
 }
 
-// Find sees nothing: the post that is under way is not in the channel yet.
-func (c *channel) Find(context.Context, string, string, string, int64, time.Time) (string, bool, error) {
+// FindPosted sees nothing: the post that is under way is not in the channel yet.
+func (c *channel) FindPosted(context.Context, string, string, string, int64, time.Time) (string, bool, error) {
 	return "", false, nil
 }
 
@@ -52,10 +52,10 @@ func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 	var both sync.WaitGroup
 	t.Cleanup(both.Wait)
 	t.Cleanup(stop)
-	begin := func(wrong time.Duration) *looks {
+	begin := func(wrong time.Duration) *claimCounter {
 		//nolint:contextcheck // the store outlives the call
 		s := storetest.Open(t, u, func(o *store.Options) { o.Clock = func() time.Time { return time.Now().Add(wrong) } })
-		l := &looks{Store: s}
+		l := &claimCounter{Store: s}
 		d, err := notify.New(notify.Config{Owner: wrong.String(), Now: s.Now, Sweep: 20 * time.Millisecond}, l, s, slack,
 			slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -75,7 +75,7 @@ func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 	}
 	<-slack.begun
 	fast := begin(4 * time.Minute)
-	until(t, "the other replica has looked three times", func() bool { return fast.n.Load() >= 3 })
+	until(t, "the other replica has looked three times", func() bool { return fast.claims.Load() >= 3 })
 	close(slack.end)
 	until(t, "the message is on record", func() bool {
 		stats, err := slow.Stats(t.Context())
@@ -84,25 +84,25 @@ func TestTwoReplicasWhoseClocksDifferPostOnce(t *testing.T) {
 		}
 		return stats.MessagesWaiting == 0
 	})
-	after := fast.n.Load()
-	until(t, "the other replica has looked again", func() bool { return fast.n.Load() >= after+3 })
+	after := fast.claims.Load()
+	until(t, "the other replica has looked again", func() bool { return fast.claims.Load() >= after+3 })
 	if n := slack.posts.Load(); n != 1 || fast.claimed.Load() != 0 {
 		t.Errorf("the message was posted %d times, and the other replica claimed %d", n, fast.claimed.Load())
 	}
 }
 
-// looks is a store that counts who asks for messages, and how many they were given.
-type looks struct {
+// claimCounter is a store that counts the claims of messages, and how many messages they were given.
+type claimCounter struct {
 	*store.Store
-	n, claimed atomic.Int64
+	claims, claimed atomic.Int64
 }
 
-func (l *looks) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration,
+func (l *claimCounter) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {
 	out, err := l.Store.ClaimMessages(ctx, owner, now, lease, limit)
 	l.claimed.Add(int64(len(out)))
-	l.n.Add(1)
+	l.claims.Add(1)
 	return out, err
 }
 

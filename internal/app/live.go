@@ -136,7 +136,7 @@ func liveSlack(ctx context.Context, opts Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	sink, err := slack.NewSink(client, slack.ViewOptions{}, opts.Logger)
+	notifier, err := slack.NewNotifier(client, slack.ViewOptions{}, opts.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func liveSlack(ctx context.Context, opts Options) ([]Finding, error) {
 	}
 	for _, channel := range channels {
 		f := Finding{Where: "slack, channel " + channel, Good: true, Text: "can be read"}
-		if _, _, err := sink.Find(ctx, channel, "", "none", 0, time.Now()); err != nil {
+		if _, _, err := notifier.FindPosted(ctx, channel, "", "none", 0, time.Now()); err != nil {
 			f.Good, f.Text = false, err.Error()
 		}
 		out = append(out, f)

@@ -11,7 +11,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// deaf answers every look with an error, once its channel is closed.
+// deaf answers every claim with an error, once its channel is closed.
 type deaf struct {
 	Store
 	answer chan struct{}

@@ -13,22 +13,22 @@ type slackParts struct{ interactions *slack.Interactions }
 
 func (a *App) buildNotify(owner string, outbox notify.Outbox) error {
 	cfg, log := a.opts.Config, a.opts.Logger.With("part", "notify")
-	sink, err := a.sink(owner)
+	notifier, err := a.newNotifier(owner)
 	if err != nil {
 		return err
 	}
-	a.notifier, err = notify.New(notify.Config{
+	a.dispatcher, err = notify.New(notify.Config{
 		Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter,
 		Panics: a.panics, Now: a.store.Now,
-	}, outbox, a.store, sink, log)
+	}, outbox, a.store, notifier, log)
 	return err
 }
 
-// sink is Slack, or the log when no slack section is there.
-func (a *App) sink(owner string) (notify.Sink, error) {
+// newNotifier is Slack, or the log when no slack section is there.
+func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 	cfg, log := a.opts.Config, a.opts.Logger.With("part", "slack")
 	if cfg.Slack == nil {
-		return notify.NewLogSink(a.opts.Logger)
+		return notify.NewLogNotifier(a.opts.Logger)
 	}
 	client, err := slack.NewClient(slackConfig(a.opts))
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *App) sink(owner string) (notify.Sink, error) {
 		return nil, err
 	}
 	a.slack = &slackParts{interactions: interactions}
-	return slack.NewSink(client,
+	return slack.NewNotifier(client,
 		slack.ViewOptions{BaseURL: cfg.Links.BaseURL, DocsURL: cfg.Links.DocsURL, PrometheusURL: cfg.Links.PrometheusURL},
 		log)
 }

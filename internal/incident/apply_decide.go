@@ -43,7 +43,7 @@ func (a *applier) decided(e Decided) error {
 }
 
 // approve counts an approval under the approvers of now, if they are known. It never asks for less than what was shown:
-// a count that was lowered applies from the next look, which shows it.
+// a count that was lowered applies from the next investigation, which shows it.
 func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	need, counting := max(1, s.Needs.Approvals), s.Approvals
 	if now != nil {

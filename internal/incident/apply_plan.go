@@ -99,7 +99,7 @@ func (a *applier) samePlan(e Investigated) bool {
 	return a.inc.Plan.Digest == p.ComputeDigest()
 }
 
-// sameDiagnosis says whether a look shows the diagnosis of the plan at hand.
+// sameDiagnosis says whether an investigation shows the diagnosis of the plan at hand.
 func (a *applier) sameDiagnosis(e Investigated) bool {
 	return a.inc.Plan != nil && a.inc.Diagnosis != nil && e.Diagnosis != nil && a.inc.Diagnosis.Name == e.Diagnosis.Name
 }

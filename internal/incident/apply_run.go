@@ -7,7 +7,7 @@ import (
 
 // waiting is the active step when it is the very one that was checked. The check before a write takes seconds;
 // meanwhile a person may abort that step and ask for the undo of another one, which then waits unchecked. Later phases
-// need no such look: only the engine, under its claim, leads to them.
+// need no such check: only the engine, under its claim, leads to them.
 func (a *applier) waiting(step string, op Op) (*Active, error) {
 	act := a.inc.Active
 	switch {

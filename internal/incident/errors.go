@@ -46,7 +46,7 @@ func (e *DriftError) Error() string {
 	return fmt.Sprintf("%s changed since the proposal: it was %s and is %s now", e.Target, e.Want, e.Got)
 }
 
-// Mark is what the API server says of a field just before a write. The claim of the write keeps it: by it a later look
+// Mark is what the API server says of a field just before a write. The claim of the write keeps it: by it a later read
 // can tell whether the field was written since, also where the object cannot carry the id of the write.
 type Mark struct {
 	// Version is the object's resource version.

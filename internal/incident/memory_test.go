@@ -26,7 +26,7 @@ func throttleFrom(from, to string) Step {
 	return s
 }
 
-// unexplained is a look that is not healthy and finds no cause.
+// unexplained is an investigation that is not healthy and finds no cause.
 func unexplained() Investigated {
 	e := found("")
 	e.Diagnosis, e.Note = nil, "No known cause."
@@ -170,8 +170,8 @@ func TestTheEndOfAnAlertThatWasNeverHeardOfIsNoNews(t *testing.T) {
 	}
 }
 
-// The words for a person name readings, which are others at every look. They are shown as they are now, and the plan
-// stays the one that a click answers.
+// The words for a person name readings, which are others in every investigation. They are shown as they are now, and
+// the plan stays the one that a click answers.
 func TestTheReadingsInAManualStepMakeNoNewPlan(t *testing.T) {
 	t.Parallel()
 	advice := func(text string) Step {
@@ -321,8 +321,8 @@ func TestGuardrailsFreeAndRefuseStepsOfAnOpenPlan(t *testing.T) {
 	}
 }
 
-// An autoscaler that moves makes a new plan at every look. That neither puts off the end of the question nor floods the
-// thread.
+// An autoscaler that moves makes a new plan in every investigation. That neither puts off the end of the question nor
+// floods the thread.
 func TestAPlanThatFollowsLiveValuesKeepsItsEnd(t *testing.T) {
 	t.Parallel()
 	inc := deciding(t, scaleStep("2", "3"))

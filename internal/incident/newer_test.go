@@ -53,7 +53,7 @@ func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 			inc.Plan.Steps[0].Kind = tc.step.Kind
 			inc = must(t, inc, again)
 			if s := inc.Plan.Steps[0]; s.State != StepRefused || !strings.Contains(s.Reason, tc.why) {
-				t.Errorf("after another look the step is %s: %q", s.State, s.Reason)
+				t.Errorf("after another investigation the step is %s: %q", s.State, s.Reason)
 			}
 		})
 	}

@@ -290,7 +290,7 @@ func (s Step) Mitigation() bool { return s.RevertAfter > 0 }
 
 // ComputeDigest hashes what an approval binds to: target with UID, field, from, to and undo, and what is assumed, if
 // anything. Twelve hex digits of SHA-256. The words of a manual step are not in it: nobody approves them, and they hold
-// readings, so that every look would make a new plan and refuse the click on the one that is shown.
+// readings, so that every investigation would make a new plan and refuse the click on the one that is shown.
 func (s Step) ComputeDigest() string {
 	// What is hashed of a target is what a target was when the first digests were stored: they stay.
 	type target struct {

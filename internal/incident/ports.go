@@ -56,7 +56,7 @@ type Change struct {
 	Entries []Entry
 	// DueAt is when the engine should look again; zero: not by itself.
 	DueAt time.Time
-	// Sooner says that DueAt may only bring the next look forward: an earlier one that is set stays. Alerts that come in
+	// Sooner says that DueAt may only bring the next turn forward: an earlier one that is set stays. Alerts that come in
 	// all the time must not put off what waits for its time.
 	Sooner bool
 	// Release gives the claim back. Without it the claim stays, with the same fence.

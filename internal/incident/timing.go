@@ -142,8 +142,8 @@ func (t Timing) NextTry(act *Active) time.Time {
 	return act.TriedAt.Add(min(t.Retry<<min(act.Tries-1, 16), max(t.Watch, t.Retry)))
 }
 
-// Patience is the pause after a look that failed, when that has gone on for so long: ever longer, from Retry up to
-// Watch.
+// Patience is the pause after an investigation that failed, when that has gone on for so long: ever longer, from Retry
+// up to Watch.
 func (t Timing) Patience(since time.Duration) time.Duration {
 	return max(t.Retry, min(since, t.Watch))
 }

@@ -394,7 +394,7 @@ func TestTheEndOfTheTimeIsNoticedWhenItComes(t *testing.T) {
 	p.Approvers = map[incident.StepKind]incident.Approvers{"": {Users: []string{"U-ADA"}, Expire: 90 * time.Second}}
 	b := newBench(t, []incident.Pool{p})
 	inc := b.asked(sick(5, addReplica()))
-	b.pass(time.Minute) // a look, after which the next one would come at two minutes
+	b.pass(time.Minute) // an investigation, after which the next one would come at two minutes
 	b.pass(30 * time.Second)
 	if got := b.read(inc.ID); got.MuteReason != incident.MutedExpired {
 		t.Errorf("state %s, muted for %q", got.State, got.MuteReason)

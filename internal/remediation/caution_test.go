@@ -53,7 +53,7 @@ func TestAPersonMayTakeBackInObserve(t *testing.T) {
 	}
 }
 
-// A refused undo neither ends the incident on an active throttle nor is tried at every look.
+// A refused undo neither ends the incident on an active throttle nor is tried in every investigation.
 func TestARefusedUndoIsTriedEverMoreRarely(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})

@@ -16,7 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
-// finding is what a look shows, and what the playbooks say of it.
+// finding is what an investigation shows, and what the playbooks say of it.
 type finding struct {
 	diagnosis string
 	steps     []incident.StepRequest
@@ -33,7 +33,7 @@ func sick(ttft float64, steps ...incident.StepRequest) finding {
 
 func well() finding { return finding{healthy: incident.True, ttft: new(0.2)} }
 
-// blind is a look that brought nothing: no data, no diagnosis.
+// blind is an investigation that brought nothing: no data, no diagnosis.
 func blind() finding { return finding{healthy: incident.Undecided, note: "The readings are missing."} }
 
 func (f finding) readings() map[string]incident.Reading {
@@ -56,14 +56,14 @@ type sight struct {
 	t testing.TB
 
 	mu     sync.Mutex
-	pools  map[string]*seen
-	looks  map[string]finding // by the tag that the evidence carries
+	pools  map[string]*shownFinding
+	given  map[string]finding // by the tag that the evidence carries
 	owners map[string]*ownersAnswer
-	during func() // once, while somebody looks
+	during func() // once, while somebody collects
 	now    func() time.Time
 }
 
-type seen struct {
+type shownFinding struct {
 	finding finding
 	used    int
 }
@@ -76,7 +76,7 @@ type ownersAnswer struct {
 }
 
 func newSight(t *testing.T) *sight {
-	s := &sight{t: t, pools: map[string]*seen{}, looks: map[string]finding{}, owners: map[string]*ownersAnswer{}}
+	s := &sight{t: t, pools: map[string]*shownFinding{}, given: map[string]finding{}, owners: map[string]*ownersAnswer{}}
 	t.Cleanup(func() {
 		for pool := range s.pools {
 			s.supersede(pool)
@@ -90,7 +90,7 @@ func newSight(t *testing.T) *sight {
 	return s
 }
 
-// see says what the next looks at llama show.
+// see says what the next investigations of llama show.
 func (s *sight) see(f finding) { s.seeAt("llama", f) }
 
 func (s *sight) seeAt(pool string, f finding) {
@@ -98,7 +98,7 @@ func (s *sight) seeAt(pool string, f finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.supersede(pool)
-	s.pools[pool] = &seen{finding: f}
+	s.pools[pool] = &shownFinding{finding: f}
 }
 
 func (s *sight) supersede(pool string) {
@@ -130,17 +130,17 @@ func (s *sight) Collect(
 	if during := s.during; during != nil {
 		s.during = nil
 		s.mu.Unlock()
-		during() // others may look meanwhile
+		during() // others may collect meanwhile
 		s.mu.Lock()
 	}
 	cur := s.pools[pool.Name]
 	if cur == nil || len(signals) != 1 || signals[0].Name != "ttft" {
-		s.t.Errorf("an unexpected look at %s for %v", pool.Name, signals)
+		s.t.Errorf("an unexpected collection for %s of %v", pool.Name, signals)
 		return incident.Evidence{}
 	}
 	cur.used++
-	tag := fmt.Sprintf("look %d", len(s.looks)+1)
-	s.looks[tag] = cur.finding
+	tag := fmt.Sprintf("evidence %d", len(s.given)+1)
+	s.given[tag] = cur.finding
 	return incident.Evidence{
 		At: s.now(), Readings: cur.finding.readings(), Dialect: tag, Cluster: cur.finding.cluster,
 		SampledAt: cur.finding.sampled,
@@ -164,7 +164,7 @@ func (s *sight) Signals([]string) []incident.Signal { return []incident.Signal{{
 func (s *sight) Diagnose(in playbooks.Input) playbooks.Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, ok := s.looks[in.Evidence.Dialect]
+	f, ok := s.given[in.Evidence.Dialect]
 	if !ok {
 		s.t.Errorf("a diagnosis from evidence that nobody collected: %+v", in.Evidence)
 		return playbooks.Result{Healthy: incident.Undecided}
@@ -198,9 +198,9 @@ type cluster struct {
 	needs   map[incident.StepKind]incident.Needs
 	script  map[string][]answer
 	log     []string
-	// unmarked fails every Mark, unseen every Look; looks counts these.
-	unmarked, unseen error
-	looks            int
+	// markErr fails every Mark, reversalErr every Reversal; reversals counts these.
+	markErr, reversalErr error
+	reversals            int
 }
 
 type object struct {
@@ -273,7 +273,7 @@ func (c *cluster) set(kind incident.StepKind, v int) {
 	o.generation++
 }
 
-// reversal is what Look says of an object whose value is not the wanted one.
+// reversal is what Reversal says of an object whose value is not the wanted one.
 func (o *object) reversal(want incident.Value) *incident.Reversal {
 	if value(o.value) == want {
 		return nil
@@ -291,7 +291,7 @@ func wanted(s incident.Step, op incident.Op) incident.Value {
 func (c *cluster) Mark(_ context.Context, _ incident.Pool, s incident.Step) (incident.Mark, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return incident.Mark{Generation: c.objects[s.Kind].generation + 1}, c.unmarked
+	return incident.Mark{Generation: c.objects[s.Kind].generation + 1}, c.markErr
 }
 
 func (c *cluster) Reversal(
@@ -299,9 +299,9 @@ func (c *cluster) Reversal(
 ) (*incident.Reversal, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looks++
-	if c.unseen != nil {
-		return nil, c.unseen
+	c.reversals++
+	if c.reversalErr != nil {
+		return nil, c.reversalErr
 	}
 	return c.objects[s.Kind].reversal(wanted(s, op)), nil
 }

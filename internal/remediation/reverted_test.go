@@ -114,12 +114,12 @@ func TestWhatMovedOnlyBecauseItCannotBeReadDidNotMove(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	inc := settled(b, sick(5, addReplica()))
-	b.live.unseen = errAway
+	b.live.reversalErr = errAway
 	b.sight.see(well())
 	b.pass(time.Second)
 	if s, _ := b.read(inc.ID).Step("p1-s1"); s.State != incident.StepApplied || s.Verification == nil ||
-		b.live.looks == 0 {
-		t.Errorf("the step is %s, verification %+v after %d looks", s.State, s.Verification, b.live.looks)
+		b.live.reversals == 0 {
+		t.Errorf("the step is %s, verification %+v after %d reads", s.State, s.Verification, b.live.reversals)
 	}
 }
 
@@ -137,21 +137,21 @@ func TestABadVerdictWaitsForALookAtTheValue(t *testing.T) {
 			inc := settled(b, sick(5, addReplica()))
 			b.sight.see(tt.after)
 			b.live.scale(2)
-			b.live.unseen = errAway
+			b.live.reversalErr = errAway
 			b.pass(5*time.Minute + 30*time.Second)
 			if got := b.read(inc.ID); got.State != incident.StateVerifying {
 				t.Fatalf("the incident is %s while nobody can say whether the change stands", got.State)
 			}
-			b.live.unseen = nil
+			b.live.reversalErr = nil
 			b.pass(time.Minute)
 			b.reverted(inc.ID, setBack)
 		})
 	}
-	t.Run("it stays unseen", func(t *testing.T) {
+	t.Run("it stays unread", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t, []incident.Pool{llama()})
 		inc := settled(b, sick(5, addReplica()))
-		b.live.unseen = errAway
+		b.live.reversalErr = errAway
 		b.pass(10 * time.Minute)
 		s, _ := b.read(inc.ID).Step("p1-s1")
 		if v := s.Verification; v == nil || v.Verdict != incident.VerdictUnchanged ||
@@ -167,8 +167,8 @@ func TestTheValueIsLookedAtWhileTheSignalsSettle(t *testing.T) {
 	b := newBench(t, []incident.Pool{llama()})
 	applied(b, sick(5, addReplica()), rolled(incident.RolloutDone))
 	b.pass(5*time.Minute - time.Second)
-	if n := b.live.looks; n < 9 || n > 11 {
-		t.Errorf("%d looks in five minutes, want one each 30 s", n)
+	if n := b.live.reversals; n < 9 || n > 11 {
+		t.Errorf("%d reads in five minutes, want one each 30 s", n)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestAnObjectThatCannotBeLookedAtIsNotWritten(t *testing.T) {
 	b := newBench(t, []incident.Pool{llama()})
 	inc := b.asked(sick(5, addReplica()))
 	b.approve(inc)
-	b.live.unmarked = errAway
+	b.live.markErr = errAway
 	b.live.expect("recheck", slices.Repeat([]answer{{}}, 5)...)
 	for range 5 {
 		b.sweep()

@@ -42,8 +42,8 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// onLook has the next look do something first.
-func (s *sight) onLook(do func()) {
+// onCollect has the next collection do something first.
+func (s *sight) onCollect(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.during = do
@@ -55,7 +55,7 @@ func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := impatient(t)
 	hang := make(chan struct{})
-	b.sight.onLook(func() { <-hang })
+	b.sight.onCollect(func() { <-hang })
 	b.sweep()
 	inc := b.open("llama")
 	if got := b.engine.Turns(); got.Hung != 1 || got.GivenUp != 1 || inc.Setback == nil ||
@@ -67,13 +67,13 @@ func TestATurnThatDoesNotEndIsGivenUp(t *testing.T) {
 	if !strings.Contains(inc.Note, want) || !strings.Contains(b.log.String(), "a turn does not end and was given up") {
 		t.Errorf("note %q, log %s", inc.Note, b.log)
 	}
-	b.sight.onLook(func() { t.Error("the incident is begun again while its turn is under way") })
+	b.sight.onCollect(func() { t.Error("the incident is begun again while its turn is under way") })
 	b.deliver(alert("QueueBuildUp", "llama")) // wakes it
 	for range 3 {
 		b.skip(10 * time.Minute)
 		b.sweep()
 	}
-	b.sight.onLook(nil)
+	b.sight.onCollect(nil)
 	if got := b.open("llama"); got.Setback.Count != 1 || got.State != incident.StateInvestigating {
 		t.Errorf("%s, setback %+v", got.State, got.Setback)
 	}
@@ -101,15 +101,15 @@ func TestAfterARestartAHungIncidentWaitsItsTime(t *testing.T) {
 	b := impatient(t)
 	hang := make(chan struct{})
 	defer close(hang)
-	b.sight.onLook(func() { <-hang })
+	b.sight.onCollect(func() { <-hang })
 	b.sweep()
 	b.restart(llama(), qwen())
-	b.sight.onLook(func() { t.Error("it is begun again at once") })
+	b.sight.onCollect(func() { t.Error("it is begun again at once") })
 	b.sweep()
 	b.skip(30 * time.Second)
 	b.deliver(alert("QueueBuildUp", "llama"))
 	b.sweep()
-	b.sight.onLook(nil)
+	b.sight.onCollect(nil)
 	b.pass(time.Minute)
 	if got := b.open("llama"); got.State != incident.StateDeciding || got.Setback != nil {
 		t.Errorf("%s, %+v", got.State, got.Setback)
@@ -330,7 +330,7 @@ func TestAnIncidentThatEndsTheProcessIsNotBegunAgainForever(t *testing.T) {
 		}
 	}
 	b.cutOff(t)
-	b.sweep() // a look would fail the test
+	b.sweep() // an investigation would fail the test
 	got := b.open("llama")
 	if got.Setback.Count != 6 || got.Setback.RetryAt.Sub(b.clock()) != time.Hour ||
 		!strings.Contains(got.Note,

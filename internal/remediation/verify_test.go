@@ -308,7 +308,7 @@ func TestTheNextStepIsAskedAboutAfterOneThatDidNotSuffice(t *testing.T) {
 	if got.State != incident.StateDeciding || len(got.Proposed()) == 0 || !got.Plan.ExpiresAt.After(b.clock()) {
 		t.Fatalf("state %s, %d proposed, expires %s", got.State, len(got.Proposed()), got.Plan.ExpiresAt)
 	}
-	b.pass(time.Minute) // the look works the plan out from what is true now
+	b.pass(time.Minute) // the investigation works the plan out from what is true now
 	got = b.read(inc.ID)
 	if len(got.Applied()) != 1 {
 		t.Errorf("the applied step is lost: %+v", got.AppliedEarlier)

@@ -77,7 +77,7 @@ func (s *Store) watchClock(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.lookAtClock(ctx); err != nil && ctx.Err() == nil {
+			if err := s.measureClock(ctx); err != nil && ctx.Err() == nil {
 				// that the database is away is said elsewhere
 				s.opts.Logger.DebugContext(ctx, "the time could not be asked for", "err", err)
 			}
@@ -85,9 +85,10 @@ func (s *Store) watchClock(ctx context.Context) {
 	}
 }
 
-// lookAtClock measures. A clock that was set back makes due what was put off by it: what waits for a time that will not
-// come for hours would wait without a word. Being early is harmless, everybody who is woken looks whether it is time.
-func (s *Store) lookAtClock(ctx context.Context) error {
+// measureClock asks for the time. A clock that was set back makes due what was put off by it: what waits for a time
+// that will not come for hours would wait without a word. Being early is harmless, everybody who is woken looks whether
+// it is time.
+func (s *Store) measureClock(ctx context.Context) error {
 	told, at, exact, err := s.ask(ctx)
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
 			back := func() { machine.set(-3 * time.Hour) }
 			if e.Name == "postgres" {
 				store.ShiftClock(s, 3*time.Hour) // as a primary whose clock is ahead, and whose standby takes its place
-				back = func() { ok(t, store.LookAtClock(s, t.Context())) }
+				back = func() { ok(t, store.MeasureClock(s, t.Context())) }
 			}
 			putOff(t, s)
 			back()
@@ -174,7 +174,7 @@ func TestClaimsOfAClockThatWasAheadBeforeTheStartEnd(t *testing.T) {
 	if claim(s.Now()) != 0 {
 		t.Error("what somebody may be working on was taken at once")
 	}
-	ok(t, store.LookAtClock(s, t.Context()))
+	ok(t, store.MeasureClock(s, t.Context()))
 	if claim(s.Now().Add(2*time.Minute)) != 1 {
 		t.Error("a claim that was told by another clock does not end")
 	}

@@ -70,7 +70,7 @@ func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		out, err = s.hold(ctx, tx, ids, owner, now.Add(lease))
+		out, err = s.leaseDeliveries(ctx, tx, ids, owner, now.Add(lease))
 		return err
 	})
 	if err != nil {
@@ -150,8 +150,9 @@ func (s *Store) nextDeliveries(ctx context.Context, tx *sql.Tx, now time.Time, l
 	return ids, nil
 }
 
-// hold claims deliveries and returns them without their alerts, in order.
-func (s *Store) hold(ctx context.Context, tx *sql.Tx, ids []int64, owner string, until time.Time) ([]incident.Delivery,
+// leaseDeliveries claims deliveries and returns them without their alerts, in order.
+func (s *Store) leaseDeliveries(ctx context.Context, tx *sql.Tx, ids []int64, owner string,
+	until time.Time) ([]incident.Delivery,
 	error,
 ) {
 	out, err := list(ctx, s, tx, func(r *sql.Rows) (incident.Delivery, error) {

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// InTx is for tests that need a transaction that lasts, LookAtClock for those that cannot wait for the next look.
+// InTx is for tests that need a transaction that lasts, MeasureClock for those that cannot wait for the next
+// measurement.
 var (
-	InTx        = (*Store).inTx
-	LookAtClock = (*Store).lookAtClock
+	InTx         = (*Store).inTx
+	MeasureClock = (*Store).measureClock
 )
 
 // ShiftClock has the store believe that PostgreSQL's clock was so far ahead when it was asked last.

@@ -151,13 +151,13 @@ func (s *Store) provider(db *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(dialect, db, dir, opts...)
 }
 
-// prepare brings the schema up to date, gives incidents that could not be read another look, and frees what a process
+// prepare brings the schema up to date, tries incidents that could not be read once more, and frees what a process
 // that is gone had claimed. Only SQLite knows that it is gone; on PostgreSQL the leases run out.
 func (s *Store) prepare(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	if err := s.lookAtClock(ctx); err != nil {
+	if err := s.measureClock(ctx); err != nil {
 		return err
 	}
 	if err := s.heal(ctx); err != nil { // the clock may have been set back since the last process ended

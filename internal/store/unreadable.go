@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// seen remembers what was logged, so that a row that cannot be read is named once and not at every look.
+// seen remembers what was logged, so that a row that cannot be read is named once and not on every read.
 type seen struct {
 	mu  sync.Mutex
 	ids map[string]bool

@@ -281,7 +281,7 @@ func FuzzDecisionBody(f *testing.F) {
 		s := newSite(t)
 		var got []acted
 		s.always["act"] = incident.Incident{ID: "inc-1"}
-		s.seen = func(call string, args any) {
+		s.onCall = func(call string, args any) {
 			if a, ok := args.(acted); ok && call == "act" {
 				got = append(got, a)
 			}

@@ -44,8 +44,8 @@ type fake struct {
 	queue []expected
 	// always answers these calls, as often as they come.
 	always map[string]any
-	// seen hears of every call.
-	seen func(call string, args any)
+	// onCall hears of every call.
+	onCall func(call string, args any)
 }
 
 func (f *fake) expect(call string, args, answer any, err error) {
@@ -57,8 +57,8 @@ func (f *fake) expect(call string, args, answer any, err error) {
 func (f *fake) take(call string, args any) (any, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.seen != nil {
-		f.seen(call, args)
+	if f.onCall != nil {
+		f.onCall(call, args)
 	}
 	if a, ok := f.always[call]; ok {
 		return a, nil

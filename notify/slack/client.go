@@ -44,7 +44,7 @@ func (c Config) String() string { return fmt.Sprintf("{APIURL:%s Timeout:%s}", c
 func (c Config) GoString() string { return c.String() }
 
 // Client calls the Web API. It obeys rate limits per method, bounds every call, follows no redirect, and its errors
-// hold no secret and are those that notify.Sink documents. It is safe for concurrent use.
+// hold no secret and are those that notify.Notifier documents. It is safe for concurrent use.
 type Client struct {
 	api    *slackgo.Client
 	http   *http.Client
@@ -155,7 +155,7 @@ func (c *Client) once(ctx context.Context, method string, call func(context.Cont
 	if wait := c.gate.wait(method); wait > 0 {
 		return fmt.Errorf("slack %s: %w", method, &notify.RateLimitedError{After: wait})
 	}
-	err := classify(call(ctx), true)
+	err := notifyError(call(ctx), true)
 	return c.wrap(method, err)
 }
 

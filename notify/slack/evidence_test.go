@@ -23,7 +23,7 @@ func TestASignalHasOneLineOfEvidence(t *testing.T) {
 		{Text: "queue > 0.5 * ttft", Truth: incident.True, Signal: "queue", Seen: "29.5 s", Threshold: "19.5 s (0.5 * ttft)"},
 		{Text: "queue < 1.0", Truth: incident.False, Signal: "queue", Seen: "29.5 s", Threshold: "1 s"},
 	}
-	got := (&canvas{detail: details()[0]}).evidence(inc)
+	got := (&composer{detail: details()[0]}).evidence(inc)
 	want := []string{
 		"• Time in the queue *29.5 s*, limit 5 s and 19.5 s (0.5 * ttft)",
 		"• Requests running *247*, needs: running &gt; 0.0",
@@ -48,7 +48,7 @@ func TestASignalWithoutDataOnBothSidesIsNotCompared(t *testing.T) {
 			"lost": {Title: "Lost"},
 		},
 	}
-	text := strings.Join((&canvas{detail: details()[0]}).beforeAfter(inc, v), "\n")
+	text := strings.Join((&composer{detail: details()[0]}).beforeAfter(inc, v), "\n")
 	if strings.Contains(text, "Queue") || !strings.Contains(text, "Waiting 40 → *0*") ||
 		!strings.Contains(text, "Lost 40 → *no data*") {
 		t.Errorf("got\n%s", text)
@@ -86,7 +86,7 @@ func TestWhatManyPoolsDoNotHaveIsNoGap(t *testing.T) {
 		"gpu": {Title: "GPU busy", Optional: true}, "queue": {Title: "Queue"},
 		"spec": {Title: "Drafts", Optional: true, Error: "timeout"},
 	}
-	got := strings.Join((&canvas{detail: details()[0]}).gaps(inc), "\n")
+	got := strings.Join((&composer{detail: details()[0]}).gaps(inc), "\n")
 	if want := "⚠️ No data: Queue\n⚠️ Drafts could not be read: timeout"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

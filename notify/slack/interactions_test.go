@@ -245,7 +245,7 @@ func TestClickOnAnOldVersionOfTheMessageIsRefused(t *testing.T) {
 	fresh := asked(t, incident.ModeApprove, scaleStep()).inc
 	fresh.Plan.Revision, fresh.Plan.ExpiresAt = 2, time.Now().Add(time.Hour)
 	f.desk.inc = fresh
-	if err := f.sink.Update(t.Context(), channel, f.desk.msg.TS, fresh); err != nil {
+	if err := f.notifier.Update(t.Context(), channel, f.desk.msg.TS, fresh); err != nil {
 		t.Fatal(err)
 	}
 	c := f.request("U0ALICE", "approve:p1-s1")

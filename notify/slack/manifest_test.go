@@ -106,15 +106,15 @@ func everyCall(t *testing.T, scopes []string) map[string]error {
 	inc := tell(t, incident.ModeApprove, "llama").inc
 	out := map[string]error{}
 	for _, ch := range []string{channel, "C0PRIVATE"} {
-		ts, err := w.sink.Post(t.Context(), ch, inc)
+		ts, err := w.notifier.Post(t.Context(), ch, inc)
 		out["post in "+ch] = err
 		if err != nil {
 			continue
 		}
-		out["update in "+ch] = w.sink.Update(t.Context(), ch, ts, inc)
-		out["reply in "+ch] = w.sink.Reply(t.Context(), ch, ts, inc, incident.Entry{Seq: 1, Text: "x"})
-		_, _, out["find in "+ch] = w.sink.Find(t.Context(), ch, "", inc.ID, 0, time.Now().Add(-time.Minute))
-		_, _, out["find reply in "+ch] = w.sink.Find(t.Context(), ch, ts, inc.ID, 1, time.Now().Add(-time.Minute))
+		out["update in "+ch] = w.notifier.Update(t.Context(), ch, ts, inc)
+		out["reply in "+ch] = w.notifier.Reply(t.Context(), ch, ts, inc, incident.Entry{Seq: 1, Text: "x"})
+		_, _, out["find in "+ch] = w.notifier.FindPosted(t.Context(), ch, "", inc.ID, 0, time.Now().Add(-time.Minute))
+		_, _, out["find reply in "+ch] = w.notifier.FindPosted(t.Context(), ch, ts, inc.ID, 1, time.Now().Add(-time.Minute))
 	}
 	_, out["account"] = w.client.account(t.Context(), "U0ALICE")
 	g := groups{client: w.client, ttl: time.Minute}

@@ -72,7 +72,8 @@ func TestOutagesLeaveOneMessageAndOneThread(t *testing.T) {
 					}
 				}
 				now := time.Now()
-				d, err := notify.New(notify.Config{Owner: "me", Now: func() time.Time { return now }}, o, oneIncident{inc}, w.sink,
+				d, err := notify.New(notify.Config{Owner: "me", Now: func() time.Time { return now }}, o, oneIncident{inc},
+					w.notifier,
 					w.log)
 				if err != nil {
 					t.Fatal(err)

@@ -25,7 +25,7 @@ func (c *Client) repeat(ctx context.Context, method string, call func(context.Co
 		if wait := c.gate.wait(method); wait > 0 {
 			last = &notify.RateLimitedError{After: wait}
 		} else {
-			last = classify(call(ctx), false)
+			last = notifyError(call(ctx), false)
 		}
 		if last == nil || !passing(last) {
 			return last

@@ -29,7 +29,7 @@ func TestACautionIsShownAtEveryLevelOfDetail(t *testing.T) {
 	t.Parallel()
 	inc := warned(t)
 	for n, d := range details() {
-		c := &canvas{opts: links, detail: d}
+		c := &composer{opts: links, detail: d}
 		c.draw(inc)
 		text := shownText(View{Blocks: c.blocks})
 		if got := strings.Count(text, "⚠️ *Caution:* "+setBack); got != 2 {

@@ -76,7 +76,7 @@ func Render(inc incident.Incident, opts ViewOptions) View {
 		levels = levels[briefFrom:]
 	}
 	for _, d := range levels {
-		c := &canvas{opts: opts, detail: d}
+		c := &composer{opts: opts, detail: d}
 		c.draw(inc)
 		if n, err := size(c.blocks); err == nil && n <= maxTotal && len(c.blocks) <= maxBlocks {
 			return View{Blocks: c.blocks, Text: text}
@@ -87,7 +87,7 @@ func Render(inc incident.Incident, opts ViewOptions) View {
 }
 
 // draw puts the message together: what happened, what is going on, why, and what is proposed.
-func (c *canvas) draw(inc incident.Incident) {
+func (c *composer) draw(inc incident.Incident) {
 	c.header(headline(inc))
 	c.status(inc)
 	switch {

@@ -13,7 +13,7 @@ const maxCaution = 180
 
 // cautions shows in one block what would make it worse and what is unusual. The first keeps a person from a change that
 // suggests itself, also after a step that did not help; the second is only as old as the diagnosis.
-func (c *canvas) cautions(inc incident.Incident) {
+func (c *composer) cautions(inc incident.Incident) {
 	d := inc.Diagnosis
 	if d == nil || inc.State.Running() || !inc.HealthySince.IsZero() {
 		return
@@ -27,7 +27,7 @@ func (c *canvas) cautions(inc incident.Incident) {
 
 // nevers says that there is a list even where it is too long to be shown: whoever does not see it must not think that
 // everything is allowed.
-func (c *canvas) nevers(inc incident.Incident, all []string) []string {
+func (c *composer) nevers(inc incident.Incident, all []string) []string {
 	if c.detail.never > 0 || len(all) == 0 {
 		return listed("✋ *Do not* ", all, c.detail.never)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // diagnosis shows the cause with its evidence, or the alerts while there is none, and says what could not be read.
-func (c *canvas) diagnosis(inc incident.Incident) {
+func (c *composer) diagnosis(inc incident.Incident) {
 	if d := inc.Diagnosis; d != nil && outdated(inc) {
 		c.section("*Cause:* " + escape(d.Summary, c.detail.text))
 		return
@@ -48,7 +48,7 @@ func outdated(inc incident.Incident) bool {
 
 // evidence shows the conditions that decided, each with the value seen and what it was compared with. Conditions on the
 // same signal with the same truth share a line.
-func (c *canvas) evidence(inc incident.Incident) []string {
+func (c *composer) evidence(inc incident.Incident) []string {
 	var decided, open []string
 	all := inc.Diagnosis.Evidence
 	for n, e := range all {
@@ -72,7 +72,7 @@ func (c *canvas) evidence(inc incident.Incident) []string {
 }
 
 // conditions is the line of conditions on one signal.
-func (c *canvas) conditions(inc incident.Incident, same []incident.Condition) string {
+func (c *composer) conditions(inc incident.Incident, same []incident.Condition) string {
 	e := same[0]
 	r, known := inc.Readings[e.Signal]
 	if e.Signal == "" || !known {
@@ -122,7 +122,7 @@ func queryURL(base, query string) string {
 }
 
 // alerts lists the alerts with what their rules say about them.
-func (c *canvas) alerts(inc incident.Incident) []string {
+func (c *composer) alerts(inc incident.Incident) []string {
 	all := slices.Clone(inc.Alerts)
 	slices.SortStableFunc(all, func(a, b incident.Alert) int {
 		return cmp.Or(-boolCompare(a.Firing, b.Firing), cmp.Compare(a.Name(), b.Name()))
@@ -174,7 +174,7 @@ func boolCompare(a, b bool) int {
 
 // gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a
 // line.
-func (c *canvas) gaps(inc incident.Incident) []string {
+func (c *composer) gaps(inc incident.Incident) []string {
 	byError := map[string][]string{}
 	var missing []string
 	for _, n := range sortedKeys(inc.Readings) {
@@ -248,7 +248,7 @@ func names(all []string) string {
 }
 
 // undecided are the diagnoses that could not be ruled out, and those for which nobody looked.
-func (c *canvas) undecided(inc incident.Incident) ([]incident.Other, []incident.NotEvaluated) {
+func (c *composer) undecided(inc incident.Incident) ([]incident.Other, []incident.NotEvaluated) {
 	rest, notEvaluated := incident.SplitNotEvaluated(inc.Others)
 	open := slices.DeleteFunc(rest, func(o incident.Other) bool { return o.Verdict != incident.Undecided })
 	return open[:min(len(open), c.detail.undecided)], notEvaluated[:min(len(notEvaluated), c.detail.undecided)]
@@ -256,7 +256,7 @@ func (c *canvas) undecided(inc incident.Incident) ([]incident.Other, []incident.
 
 // picture is the chart, or the same as text where it cannot be shown. While a step is being run, the readings are older
 // than the change.
-func (c *canvas) picture(inc incident.Incident) {
+func (c *composer) picture(inc incident.Incident) {
 	if !c.detail.chart || inc.State == incident.StateReceived ||
 		(inc.State.Running() && inc.State != incident.StateVerifying) {
 		return

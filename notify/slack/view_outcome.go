@@ -27,7 +27,7 @@ func verdictIcon(v incident.Verdict) string {
 }
 
 // verified is the verdict of a step's verification with the numbers before and after.
-func (c *canvas) verified(inc incident.Incident, s incident.Step) []string {
+func (c *composer) verified(inc incident.Incident, s incident.Step) []string {
 	v := s.Verification
 	if v == nil {
 		return nil
@@ -44,7 +44,7 @@ func (c *canvas) verified(inc incident.Incident, s incident.Step) []string {
 }
 
 // beforeAfter compares the signals that decide about recovery, else those with a threshold.
-func (c *canvas) beforeAfter(inc incident.Incident, v incident.Verification) []string {
+func (c *composer) beforeAfter(inc incident.Incident, v incident.Verification) []string {
 	var names []string
 	if inc.Diagnosis != nil {
 		names = slices.Clone(inc.Diagnosis.Healthy)
@@ -80,7 +80,7 @@ func readingText(r incident.Reading, known bool) string {
 }
 
 // summary is what is left to know when an incident is over.
-func (c *canvas) summary(inc incident.Incident) {
+func (c *composer) summary(inc incident.Incident) {
 	var lines []string
 	if inc.Diagnosis != nil {
 		lines = append(lines, "*Cause:* "+escape(inc.Diagnosis.Summary, c.detail.text))
@@ -93,7 +93,7 @@ func (c *canvas) summary(inc incident.Incident) {
 }
 
 // done lists what was turned, by whom, and what came of it.
-func (c *canvas) done(inc incident.Incident) []string {
+func (c *composer) done(inc incident.Incident) []string {
 	steps := slices.Clone(inc.AppliedEarlier)
 	if inc.Plan != nil {
 		steps = append(steps, inc.Plan.Steps...)
@@ -120,7 +120,7 @@ func (c *canvas) done(inc incident.Incident) []string {
 }
 
 // unrouted shows alerts that lead to no pool, and what to add to the configuration.
-func (c *canvas) unrouted(inc incident.Incident) {
+func (c *composer) unrouted(inc incident.Incident) {
 	c.section(c.alerts(inc)...)
 	if inc.State == incident.StateClosed {
 		return
@@ -129,7 +129,7 @@ func (c *canvas) unrouted(inc incident.Incident) {
 }
 
 // footer is where to read on, and what the message rests on.
-func (c *canvas) footer(inc incident.Incident) {
+func (c *composer) footer(inc incident.Incident) {
 	var out []string
 	if d := inc.Diagnosis; d != nil && d.Doc != "" && c.opts.DocsURL != "" {
 		out = append(out, link(strings.TrimRight(c.opts.DocsURL, "/")+"/"+strings.TrimLeft(line(d.Doc), "/"), "Runbook"))

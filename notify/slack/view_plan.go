@@ -11,7 +11,7 @@ import (
 
 // plan shows the steps in their order: what would be turned, what it costs, what speaks against it, and the buttons.
 // The step in focus stands above. Steps on which nothing hangs any more share one line of small print.
-func (c *canvas) plan(inc incident.Incident) {
+func (c *composer) plan(inc incident.Incident) {
 	if inc.Plan == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func (c *canvas) plan(inc incident.Incident) {
 }
 
 // focus shows the step that matters most now, above everything else.
-func (c *canvas) focus(inc incident.Incident) {
+func (c *composer) focus(inc incident.Incident) {
 	id := focusOf(inc)
 	if id == "" {
 		return
@@ -100,7 +100,7 @@ func asideWord(s incident.Step) string {
 }
 
 // appliedEarlier shows steps of earlier plans that are still in effect.
-func (c *canvas) appliedEarlier(inc incident.Incident) {
+func (c *composer) appliedEarlier(inc incident.Incident) {
 	all := slices.DeleteFunc(slices.Clone(inc.AppliedEarlier), func(s incident.Step) bool { return s.ID == focusOf(inc) })
 	shown := all[:min(len(all), 3)]
 	for _, s := range shown {
@@ -112,7 +112,7 @@ func (c *canvas) appliedEarlier(inc incident.Incident) {
 }
 
 // oneLiner is the line of a step on which nobody decides now; empty for a step that is shown in full.
-func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string {
+func (c *composer) oneLiner(inc incident.Incident, s incident.Step, n int) string {
 	most := c.detail.name
 	if s.Kind == incident.StepManual {
 		most = max(most, c.detail.text) // the advice is the step: cut off it is worth nothing
@@ -150,7 +150,7 @@ func (c *canvas) oneLiner(inc incident.Incident, s incident.Step, n int) string 
 }
 
 // waiting is the line of a proposed step without buttons; empty when it has some.
-func (c *canvas) waiting(inc incident.Incident, s incident.Step, title string) string {
+func (c *composer) waiting(inc incident.Incident, s incident.Step, title string) string {
 	switch {
 	case s.Kind == incident.StepManual:
 		why := ""
@@ -181,7 +181,7 @@ func refusals(s incident.Step) string {
 }
 
 // step shows a step on which people decide, or one that has run.
-func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[incident.Guardrail]bool) {
+func (c *composer) step(inc incident.Incident, s incident.Step, n int, told map[incident.Guardrail]bool) {
 	if s.State != incident.StepProposed {
 		c.ran(inc, s, n)
 		return
@@ -210,7 +210,7 @@ func (c *canvas) step(inc incident.Incident, s incident.Step, n int, told map[in
 }
 
 // price is what the step costs, how fast it works, what may go wrong, and the way back, which an approval includes.
-func (c *canvas) price(s incident.Step) []string {
+func (c *composer) price(s incident.Step) []string {
 	var out []string
 	for _, p := range []struct{ label, text string }{{"Time to effect", s.Speed}, {"Cost", s.Cost}, {"Risk", s.Risk}} {
 		if p.text != "" {
@@ -242,7 +242,7 @@ const (
 
 // stepCautions are what an approver should know first, as lines of the step itself: never among the ticks of the small
 // print.
-func (c *canvas) stepCautions(s incident.Step) []string {
+func (c *composer) stepCautions(s incident.Step) []string {
 	all := s.Cautions()
 	shown := all[:min(len(all), maxCautions)]
 	lines := make([]string, 0, len(shown))
@@ -257,7 +257,7 @@ func (c *canvas) stepCautions(s incident.Step) []string {
 
 // checks are the guardrails' verdicts, first those that are no pass; the cautions stand with the step itself. What an
 // earlier step said in the same words is not said again.
-func (c *canvas) checks(s incident.Step, told map[incident.Guardrail]bool) []string {
+func (c *composer) checks(s incident.Step, told map[incident.Guardrail]bool) []string {
 	var hard, out, same []string
 	for _, g := range s.Guardrails {
 		switch g.Verdict {
@@ -312,7 +312,7 @@ func approvals(s incident.Step) string {
 }
 
 // ran shows a step that was approved or run: its record in place of the buttons, its outcome, and the way back.
-func (c *canvas) ran(inc incident.Incident, s incident.Step, n int) {
+func (c *composer) ran(inc incident.Incident, s incident.Step, n int) {
 	title := escape(name(s), c.detail.name)
 	if n > 0 {
 		title = fmt.Sprintf("%d · %s", n, title)

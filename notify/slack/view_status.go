@@ -10,7 +10,7 @@ import (
 )
 
 // status says in one or two lines where the incident stands and what comes next.
-func (c *canvas) status(inc incident.Incident) {
+func (c *composer) status(inc incident.Incident) {
 	lines := []string{c.stateLine(inc)}
 	if inc.Active != nil {
 		lines = append(lines, progress(inc))
@@ -26,14 +26,14 @@ func (c *canvas) status(inc incident.Incident) {
 }
 
 // note is the domain's remark on why the incident is where it is. Without a pool it is shown as advice, further down.
-func (c *canvas) note(inc incident.Incident) string {
+func (c *composer) note(inc incident.Incident) string {
 	if inc.Pool == "" && inc.State != incident.StateClosed {
 		return ""
 	}
 	return sentence(present.Note(inc), c.detail.text)
 }
 
-func (c *canvas) stateLine(inc incident.Incident) string {
+func (c *composer) stateLine(inc incident.Incident) string {
 	switch inc.State {
 	case incident.StateReceived:
 		return "🔔 *Received.* Waiting briefly for related alerts before investigating."
@@ -71,7 +71,7 @@ func decidingLine(inc incident.Incident) string {
 }
 
 // runningLine says what is being done; the step itself is shown below it.
-func (c *canvas) runningLine(inc incident.Incident) string {
+func (c *composer) runningLine(inc incident.Incident) string {
 	a := inc.Active
 	if a == nil {
 		return "⏳ *" + escape(string(inc.State), 40) + ".*"

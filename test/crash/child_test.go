@@ -44,8 +44,8 @@ signals:
 `
 
 // played is the one playbook of the child: the steps of the built-in queue-backlog on that gauge. The built-in ones
-// make fifty queries at each look, which is most of what such a short incident costs, and they add no point at which
-// anything is committed or changed.
+// make fifty queries in each investigation, which is most of what such a short incident costs, and they add no point at
+// which anything is committed or changed.
 const played = `
 name: crash
 title: Requests queue up
@@ -97,14 +97,14 @@ func child() error {
 	if err != nil {
 		return err
 	}
-	look, err := openDatabase(os.Getenv(envStore))
+	claims, err := openDatabase(os.Getenv(envStore))
 	if err != nil {
 		return err
 	}
 	a, err := app.New(ctx, app.Options{
 		Config: cfg, Catalog: cat, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Transport: func(service string, rt http.RoundTripper) http.RoundTripper { return calls{service, rt, f} },
-		Store:     func(s app.Store) app.Store { return failing{s, f, look, &sync.Mutex{}} },
+		Store:     func(s app.Store) app.Store { return failing{s, f, claims, &sync.Mutex{}} },
 		// The double of Slack shows a post at once.
 		LookAfter: 300 * time.Millisecond,
 		// It is ended at every instruction, and never by the incident itself.
@@ -113,15 +113,16 @@ func child() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.Run(ctx), look.Close())
+	return errors.Join(a.Run(ctx), claims.Close())
 }
 
 // failing has a point before and after each commit.
 type failing struct {
 	app.Store
 	f *failpoint
-	// look is for questions about what a claim will find, asked while writing keeps everything else from being committed.
-	look    *sql.DB
+	// claims is for questions about what a claim will find, asked while writing keeps everything else from being
+	// committed.
+	claims  *sql.DB
 	writing *sync.Mutex
 }
 
@@ -213,7 +214,7 @@ func (s failing) FinishClick(ctx context.Context, c incident.Click) error {
 
 func (s failing) before(ctx context.Context, what, query string, args ...any) {
 	var state string
-	switch err := s.look.QueryRowContext(ctx, query+" LIMIT 1", args...).Scan(&state); {
+	switch err := s.claims.QueryRowContext(ctx, query+" LIMIT 1", args...).Scan(&state); {
 	case err == nil:
 		s.f.reach("before", strings.TrimSpace("store claim "+what+" "+state))
 	case !errors.Is(err, sql.ErrNoRows) && ctx.Err() == nil:

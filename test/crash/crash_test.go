@@ -96,7 +96,7 @@ func TestNobodyCanTellThatTheBotWasKilled(t *testing.T) {
 //   - the calls: a write to the cluster and an answer to a click, twice; a dry-run, a post and an update in Slack, the
 //     first time.
 //
-// Not covered with a run of its own is a later repeat of the same point, such as the third look of a watched incident
+// Not covered with a run of its own is a later repeat of the same point, such as the third check of a watched incident
 // or the ninth edit of the message. It is the same code between the same rows; and how many there are differs between
 // two runs that are left alone (edits are merged), so a death could not be placed there. Reads, and the same points in
 // other states of the incident, are the business of mode everywhere, which dies once at each. The way back that a

@@ -265,7 +265,7 @@ func (f *fleet) router(w *scribe) {
 		server := []string{"server", "http://" + f.inc.instance(i)}
 		w.series(t, "vllm:num_requests_running", server, m.inBatch())
 		w.series(t, "vllm:num_requests_waiting", server, m.tp.gauge(recWaiting))
-		// The router counts requests that it holds back as swapped; a few are always between two looks at an engine.
+		// The router counts requests that it holds back as swapped; a few are always between two polls of an engine.
 		swapped := make([]float64, m.tp.steps)
 		for s := range swapped {
 			swapped[s] = float64((s*7 + i) % 5)

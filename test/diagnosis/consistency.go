@@ -163,7 +163,7 @@ func (inc *Incident) clusterProblems(pod string, m *machine) []string {
 		}
 		if !facts.Gone && last.from > 0 && math.IsInf(last.to, 1) && (young == 0 || young+1 < end-last.from) {
 			out = append(out,
-				fmt.Sprintf("%s: its process began %.0f s before the look, and the cluster does not know of it", pod,
+				fmt.Sprintf("%s: its process began %.0f s before the alert is examined, and the cluster does not know of it", pod,
 					end-last.from))
 		}
 	}

@@ -58,7 +58,7 @@ type Incident struct {
 	PrefixCaching *bool `yaml:"prefix_caching,omitempty"`
 	// Scrape is the interval; empty: 15s.
 	Scrape seconds `yaml:"scrape,omitempty"`
-	// At is the time of the look; empty: a working day at 10:30 UTC.
+	// At is the time of the investigation; empty: a working day at 10:30 UTC.
 	At time.Time `yaml:"at,omitempty"`
 	// Alerts are those that Alertmanager sent. Without any the pool is looked at by name.
 	Alerts []Alert `yaml:"alerts"`
@@ -68,7 +68,7 @@ type Incident struct {
 	Workload string `yaml:"workload,omitempty"`
 	// Cluster is what Kubernetes knows.
 	Cluster Cluster `yaml:"cluster,omitempty"`
-	// Phases follow each other; the look is at the end of the last.
+	// Phases follow each other; the investigation is at the end of the last.
 	Phases []Phase `yaml:"phases"`
 
 	file string
@@ -78,7 +78,7 @@ type Incident struct {
 // Alert is an alert that was sent.
 type Alert struct {
 	Name string `yaml:"name"`
-	// Ago is how long before the look it began to fire.
+	// Ago is how long before the investigation it began to fire.
 	Ago seconds `yaml:"ago,omitempty"`
 	// Pod is the pod that it names; empty: the first. Labels replaces the labels beside alertname and severity.
 	Pod    string            `yaml:"pod,omitempty"`

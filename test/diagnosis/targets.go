@@ -38,7 +38,7 @@ func (m *machine) calmProblems() []string {
 	if !slices.Contains(calm(), m.inc.Truth) {
 		return nil
 	}
-	l, want := m.look(), targetsOf(m.inc.SLO)
+	l, want := m.summary(), targetsOf(m.inc.SLO)
 	last := m.tl[len(m.tl)-1]
 	itl := last.mix(last.ITL, last.to).quantile(0.95)
 	if m.inBatch()[m.tp.steps-1] == 0 {

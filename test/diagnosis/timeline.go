@@ -100,7 +100,7 @@ func (s stretch) value(q *quantity, t float64) float64 { return q.at(s.passed(t)
 func (s stretch) mix(sp *spread, t float64) mix { return sp.at(s.passed(t)) }
 
 // epoch is the life of one process; it stalls at stall and never moves again before its end. Infinity: it does not, and
-// it lives on after the look.
+// it lives on after the investigation.
 type epoch struct{ from, to, stall float64 }
 
 // epochs cut the timeline where a process dies or begins.

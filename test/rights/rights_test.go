@@ -95,7 +95,7 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 	})
 	t.Run("evidence", func(t *testing.T) {
 		t.Parallel()
-		kubetest.Eventually(t, "the evidence", func(ctx context.Context) error { return looks(ctx, rc) })
+		kubetest.Eventually(t, "the evidence", func(ctx context.Context) error { return readEvidence(ctx, rc) })
 	})
 	t.Run("routing", func(t *testing.T) {
 		t.Parallel()
@@ -206,8 +206,8 @@ func managedByFlux(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	})
 }
 
-// looks reads what an incident reads: nothing may be refused.
-func looks(ctx context.Context, rc *rest.Config) error {
+// readEvidence reads what an incident reads: nothing may be refused.
+func readEvidence(ctx context.Context, rc *rest.Config) error {
 	k, err := cluster.New(rc)
 	if err != nil {
 		return err

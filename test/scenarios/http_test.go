@@ -68,8 +68,8 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	show(ts, string(raw))
 }
 
-// look reads the API with the viewer token. JSON comes indented.
-func look(ts *testscript.TestScript, path string) (int, string) {
+// readAPI reads the API with the viewer token. JSON comes indented.
+func readAPI(ts *testscript.TestScript, path string) (int, string) {
 	code, raw, err := request(ts, http.MethodGet, path, nil,
 		map[string]string{"Authorization": "Bearer " + ts.Getenv("VIEWER_TOKEN")})
 	ts.Check(err)
@@ -89,14 +89,14 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 {
 		want = args[1]
 	}
-	code, text := look(ts, args[0])
+	code, text := readAPI(ts, args[0])
 	if strconv.Itoa(code) != want {
 		ts.Fatalf("%s answers %d, want %s: %s", args[0], code, want, text)
 	}
 	show(ts, text)
 }
 
-// until waits until a look at the API or at the log shows a pattern: until PATTERN get PATH, or until PATTERN log.
+// until waits until the API or the log shows a pattern: until PATTERN get PATH, or until PATTERN log.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until PATTERN get PATH | until PATTERN log")
@@ -110,9 +110,9 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		case args[1] == "log":
 			text = of(ts).log()
 		case args[1] == "get" && len(args) == 3:
-			_, text = look(ts, args[2])
+			_, text = readAPI(ts, args[2])
 		default:
-			ts.Fatalf("until cannot look at %q", args[1:])
+			ts.Fatalf("until cannot read %q", args[1:])
 		}
 		return re.MatchString(text)
 	})

@@ -1,10 +1,10 @@
 // Command accuracy replays the corpus of labelled incidents and says how often the bot is right.
 //
-//	go run ./test/diagnosis/cmd/accuracy            # all; fails unless README.md and accuracy.txt say the same
-//	go run ./test/diagnosis/cmd/accuracy --run kv   # incidents whose name matches
-//	go run ./test/diagnosis/cmd/accuracy --look kv  # the simulated fleet's last five minutes, without the bot
-//	go run ./test/diagnosis/cmd/accuracy --full kv  # the bot's whole answer as JSON
-//	go run ./test/diagnosis/cmd/accuracy --update   # all of it, and write README.md's list of misses and accuracy.txt
+//	go run ./test/diagnosis/cmd/accuracy               # all; fails unless README.md and accuracy.txt say the same
+//	go run ./test/diagnosis/cmd/accuracy --run kv      # incidents whose name matches
+//	go run ./test/diagnosis/cmd/accuracy --engines kv  # the simulated fleet's last five minutes, without the bot
+//	go run ./test/diagnosis/cmd/accuracy --full kv     # the bot's whole answer as JSON
+//	go run ./test/diagnosis/cmd/accuracy --update      # all of it, and write README.md's list of misses and accuracy.txt
 package main
 
 import (
@@ -44,26 +44,26 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	home := fs.String("folder", "test/diagnosis", "the `FOLDER` with corpus, README.md and accuracy.txt")
 	update := fs.Bool("update", false, "write README.md's list of misses and accuracy.txt from this run")
 	only := fs.String("run", "", "only incidents whose name matches `REGEXP`")
-	look := fs.String("look", "", "print what the fleets of matching incidents did, without the bot: `REGEXP`")
+	engines := fs.String("engines", "", "print what the fleets of matching incidents did, without the bot: `REGEXP`")
 	full := fs.String("full", "", "print the bot's whole answer about matching incidents as JSON: `REGEXP`")
 	workers := fs.Int("workers", runtime.GOMAXPROCS(0), "how many incidents at a time")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	if *update && *only+*look+*full != "" {
-		return errors.New("--update needs the whole corpus: leave out --run, --look and --full")
+	if *update && *only+*engines+*full != "" {
+		return errors.New("--update needs the whole corpus: leave out --run, --engines and --full")
 	}
 	incidents, err := diagnosis.Read(filepath.Join(*home, "corpus"))
 	if err != nil {
 		return err
 	}
-	pattern, err := regexp.Compile(*only + *look + *full)
+	pattern, err := regexp.Compile(*only + *engines + *full)
 	if err != nil {
-		return fmt.Errorf("--run, --look, --full: %w", err)
+		return fmt.Errorf("--run, --engines, --full: %w", err)
 	}
 	incidents = slices.DeleteFunc(incidents, func(i diagnosis.Incident) bool { return !pattern.MatchString(i.Name) })
-	if *look != "" {
-		return looks(out, incidents)
+	if *engines != "" {
+		return summaries(out, incidents)
 	}
 	folder, err := os.MkdirTemp("", "accuracy-")
 	if err != nil {
@@ -126,9 +126,9 @@ func replay(ctx context.Context, incidents []diagnosis.Incident, workers int, fo
 	return score, nil
 }
 
-func looks(out io.Writer, incidents []diagnosis.Incident) error {
+func summaries(out io.Writer, incidents []diagnosis.Incident) error {
 	for _, inc := range incidents {
-		table, err := diagnosis.Table(inc.Looks())
+		table, err := diagnosis.Table(inc.Summaries())
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 
 const channel = "C0INCIDENTS"
 
-var _ notify.Sink = (*Sink)(nil)
+var _ notify.Notifier = (*Notifier)(nil)
 
 // logs collects log lines; every test that has one fails when a secret is in them.
 type logs struct {
@@ -54,13 +54,13 @@ func mustHide(t *testing.T, text string, secrets ...string) {
 	}
 }
 
-// workspace is a fake Slack with a sink on it.
+// workspace is a fake Slack with a notifier on it.
 type workspace struct {
 	*fakeslack.Server
-	sink   *Sink
-	client *Client
-	logs   *logs
-	log    *slog.Logger
+	notifier *Notifier
+	client   *Client
+	logs     *logs
+	log      *slog.Logger
 }
 
 func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
@@ -75,7 +75,7 @@ func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if w.sink, err = NewSink(w.client, ViewOptions{}, w.log); err != nil {
+	if w.notifier, err = NewNotifier(w.client, ViewOptions{}, w.log); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -83,7 +83,7 @@ func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 
 func (w *workspace) post(t *testing.T, inc incident.Incident) string {
 	t.Helper()
-	ts, err := w.sink.Post(t.Context(), channel, inc)
+	ts, err := w.notifier.Post(t.Context(), channel, inc)
 	if err != nil {
 		t.Fatalf("post: %v", err)
 	}
@@ -113,7 +113,7 @@ func TestUpdateEditsInPlaceAndKeepsTheIDs(t *testing.T) {
 	s := asked(t, incident.ModeApprove)
 	ts := w.post(t, s.inc)
 	before, _ := w.Message(channel, ts)
-	if err := w.sink.Update(t.Context(), channel, ts, s.decide(incident.Approve, "p1-s3").inc); err != nil {
+	if err := w.notifier.Update(t.Context(), channel, ts, s.decide(incident.Approve, "p1-s3").inc); err != nil {
 		t.Fatal(err)
 	}
 	m, _ := w.Message(channel, ts)
@@ -157,7 +157,7 @@ func TestReplyStandsInTheThreadWithItsIDs(t *testing.T) {
 	ts := w.post(t, s.inc)
 	s.decide(incident.Approve, "p1-s3")
 	e := s.inc.Journal[len(s.inc.Journal)-1]
-	if err := w.sink.Reply(t.Context(), channel, ts, s.inc, e); err != nil {
+	if err := w.notifier.Reply(t.Context(), channel, ts, s.inc, e); err != nil {
 		t.Fatal(err)
 	}
 	thread := w.Thread(channel, ts)
@@ -177,7 +177,7 @@ func TestUpdateOfADeletedMessageSaysGone(t *testing.T) {
 	ts := w.post(t, inc)
 	w.DeleteMessage(channel, ts)
 	w.ExpectError("chat.update", "message_not_found", 1)
-	if err := w.sink.Update(t.Context(), channel, ts, inc); kind(err) != "gone" {
+	if err := w.notifier.Update(t.Context(), channel, ts, inc); kind(err) != "gone" {
 		t.Errorf("%v is %s", err, kind(err))
 	}
 }
@@ -192,7 +192,7 @@ func TestRefusedChartIsReplacedByTextAndNotSentAgainForAWhile(t *testing.T) {
 	if len(m.Charts()) != 0 || !strings.Contains(m.VisibleText(), "times its limit") || len(m.Buttons()) != 4 {
 		t.Errorf("the text does not stand in:\n%s", m.VisibleText())
 	}
-	if err := w.sink.Update(t.Context(), channel, ts, inc); err != nil {
+	if err := w.notifier.Update(t.Context(), channel, ts, inc); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(w.CallsTo("chat.update")); n != 1 {

@@ -21,8 +21,8 @@ const eventType = "vllm_medic_incident"
 // chartBreak is how long no chart is sent after Slack refused one.
 const chartBreak = time.Hour
 
-// Sink shows incidents in Slack channels. It is a notify.Sink and safe for concurrent use.
-type Sink struct {
+// Notifier shows incidents in Slack channels. It is a notify.Notifier and safe for concurrent use.
+type Notifier struct {
 	client *Client
 	view   ViewOptions
 	logger *slog.Logger
@@ -30,19 +30,19 @@ type Sink struct {
 	chartless atomic.Pointer[time.Time]
 }
 
-// NewSink returns a Sink on the client.
-func NewSink(client *Client, view ViewOptions, logger *slog.Logger) (*Sink, error) {
+// NewNotifier returns a Notifier on the client.
+func NewNotifier(client *Client, view ViewOptions, logger *slog.Logger) (*Notifier, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("slack: the client is nil")
 	case logger == nil:
 		return nil, errors.New("slack: the logger is nil")
 	}
-	return &Sink{client: client, view: view, logger: logger}, nil
+	return &Notifier{client: client, view: view, logger: logger}, nil
 }
 
 // Post puts up the incident's message. It is never repeated by itself.
-func (s *Sink) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
+func (s *Notifier) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
 	var ts string
 	err := s.simplify(ctx, inc, func(opts []slackgo.MsgOption) error {
 		return s.client.once(ctx, "chat.postMessage", func(ctx context.Context) error {
@@ -58,7 +58,7 @@ func (s *Sink) Post(ctx context.Context, channel string, inc incident.Incident) 
 }
 
 // Update draws the message again. It may be called any number of times.
-func (s *Sink) Update(ctx context.Context, channel, ts string, inc incident.Incident) error {
+func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.Incident) error {
 	return s.simplify(ctx, inc, func(opts []slackgo.MsgOption) error {
 		return s.client.repeat(ctx, "chat.update", func(ctx context.Context) error {
 			_, _, _, err := s.client.api.UpdateMessageContext(ctx, channel, ts, opts...)
@@ -68,7 +68,7 @@ func (s *Sink) Update(ctx context.Context, channel, ts string, inc incident.Inci
 }
 
 // Reply adds a journal entry to the thread. It is never repeated by itself.
-func (s *Sink) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
+func (s *Notifier) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
 	blocks, text := renderEntry(inc, e)
 	return s.client.once(ctx, "chat.postMessage", func(ctx context.Context) error {
 		_, _, err := s.client.api.PostMessageContext(ctx, channel, slackgo.MsgOptionTS(ts),
@@ -80,7 +80,7 @@ func (s *Sink) Reply(ctx context.Context, channel, ts string, inc incident.Incid
 
 // simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart, then shorter,
 // then as text. A refused message was not shown, so that this cannot double it.
-func (s *Sink) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
+func (s *Notifier) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
 	full := s.view
 	refused := s.chartless.Load()
 	full.NoChart = full.NoChart || (refused != nil && time.Since(*refused) < chartBreak)
@@ -136,7 +136,7 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 
 // renderEntry is a journal entry as a reply.
 func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
-	c := &canvas{}
+	c := &composer{}
 	text := sentence(present.Entry(e), 1500)
 	if inc.DryRun && e.Said.Kind != incident.NoteDryRun {
 		text = "🧪 " + text

@@ -17,7 +17,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
-// kind names the class of an error of a sink.
+// kind names the class of an error of a notifier.
 func kind(err error) string {
 	var lost *notify.AmbiguousError
 	var limited *notify.RateLimitedError
@@ -79,7 +79,7 @@ func TestErrorsOfAPostAreTakenForWhatTheyAre(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t, fakeslack.Options{})
 			w.Fail("chat.postMessage", 1, tt.fault)
-			_, err := w.sink.Post(t.Context(), channel, tell(t, incident.ModeApprove, "llama").inc)
+			_, err := w.notifier.Post(t.Context(), channel, tell(t, incident.ModeApprove, "llama").inc)
 			if got := kind(err); got != tt.want {
 				t.Errorf("%v is %s, want %s", err, got, tt.want)
 			}
@@ -100,7 +100,7 @@ func TestPostToAClosedPortIsKnownNotToBeSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, log := newLogs(t, "xoxb-secret")
-	s, err := NewSink(c, ViewOptions{}, log)
+	s, err := NewNotifier(c, ViewOptions{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestPostCutOffByItsContextIsAmbiguous(t *testing.T) {
 	w.Fail("chat.postMessage", 1, fakeslack.Fault{DelayAnswer: 2 * time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := w.sink.Post(ctx, channel, tell(t, incident.ModeApprove, "llama").inc)
+	_, err := w.notifier.Post(ctx, channel, tell(t, incident.ModeApprove, "llama").inc)
 	if got := kind(err); got != "ambiguous" {
 		t.Errorf("%v is %s", err, got)
 	}
@@ -129,7 +129,7 @@ func TestRateLimitedMethodIsNotCalledBeforeItsTime(t *testing.T) {
 	w.Fail("chat.postMessage", 1, fakeslack.Fault{HTTPStatus: 429, RetryAfter: time.Minute})
 	inc := tell(t, incident.ModeApprove, "llama").inc
 	for range 3 {
-		_, err := w.sink.Post(t.Context(), channel, inc)
+		_, err := w.notifier.Post(t.Context(), channel, inc)
 		var limited *notify.RateLimitedError
 		if !errors.As(err, &limited) || limited.After < 50*time.Second {
 			t.Errorf("err = %v", err)
@@ -150,7 +150,7 @@ func TestUpdateIsRepeatedBecauseItIsHarmless(t *testing.T) {
 	ts := w.post(t, inc)
 	w.Fail("chat.update", 1, fakeslack.Fault{DropAfter: true})
 	w.Fail("chat.update", 1, fakeslack.Fault{HTTPStatus: 429, RetryAfter: time.Second})
-	if err := w.sink.Update(t.Context(), channel, ts, inc); err != nil {
+	if err := w.notifier.Update(t.Context(), channel, ts, inc); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(w.CallsTo("chat.update")); n != 3 {
@@ -162,7 +162,7 @@ func TestUpdateKeepsTheLastRealError(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, fakeslack.Options{})
 	w.Fail("chat.update", 3, fakeslack.Fault{HTTPStatus: 502})
-	err := w.sink.Update(t.Context(), channel, "1.000001", tell(t, incident.ModeApprove, "llama").inc)
+	err := w.notifier.Update(t.Context(), channel, "1.000001", tell(t, incident.ModeApprove, "llama").inc)
 	if kind(err) != "transient" || !strings.Contains(err.Error(), "502") {
 		t.Errorf("err = %v", err)
 	}
@@ -226,7 +226,7 @@ func TestConfigurationHidesItsSecrets(t *testing.T) {
 		}
 		mustHide(t, err.Error(), "xoxb-secret")
 	}
-	if _, err := NewSink(nil, ViewOptions{}, nil); err == nil {
+	if _, err := NewNotifier(nil, ViewOptions{}, nil); err == nil {
 		t.Error("a nil client was taken")
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// window is how much of the end of an incident a Look sums up, in seconds: that of the usual rates.
+// window is how much of the end of an incident an EngineSummary covers, in seconds: that of the usual rates.
 const window = 300
 
-// Look is one engine in the last five minutes of an incident, from the simulated requests themselves and not from any
-// metric.
-type Look struct {
+// EngineSummary is one engine in the last five minutes of an incident, from the simulated requests themselves and not
+// from any metric.
+type EngineSummary struct {
 	Engine                               string
 	Rate, Waiting, Running, KV           float64
 	TTFT50, TTFT95, Queue95, Prefill95   float64
@@ -22,13 +22,13 @@ type Look struct {
 	Capacity                             float64
 }
 
-// Looks simulates an incident and sums up every engine's last minutes: for whoever writes incidents.
-func (inc *Incident) Looks() []Look {
+// Summaries simulates an incident and sums up every engine's last minutes: for whoever writes incidents.
+func (inc *Incident) Summaries() []EngineSummary {
 	f := inc.simulate()
-	var out []Look
+	var out []EngineSummary
 	for _, pod := range inc.Pods {
 		for rank, m := range f.machines[pod] {
-			l := m.look()
+			l := m.summary()
 			l.Engine = pod
 			if inc.Ranks > 1 {
 				l.Engine = fmt.Sprintf("%s/%d", pod, rank)
@@ -39,7 +39,7 @@ func (inc *Incident) Looks() []Look {
 	return out
 }
 
-func (m *machine) look() Look {
+func (m *machine) summary() EngineSummary {
 	tp := m.tp
 	end := float64(tp.steps-1) * tp.interval
 	from := max(0, end-window)
@@ -56,7 +56,7 @@ func (m *machine) look() Look {
 	itl := last.mix(last.ITL, end)
 	running, waiting, usage := m.inBatch(), tp.gauge(recWaiting), m.usage()
 	n := tp.steps - 1
-	return Look{
+	return EngineSummary{
 		Rate: m.over5(recArrived), Waiting: waiting[n], Running: running[n], KV: usage[n], TTFT50: quantile(ttft, .5),
 		TTFT95:  quantile(ttft, .95),
 		Queue95: quantile(queue, .95), Prefill95: quantile(prefill, .95), E2E95: quantile(e2e, .95), ITL50: itl.quantile(.5),
@@ -99,14 +99,14 @@ func (m mix) quantile(q float64) float64 {
 	return high
 }
 
-// Table lays looks out for a person.
-func Table(looks []Look) (string, error) {
+// Table lays summaries out for a person.
+func Table(summaries []EngineSummary) (string, error) {
 	rows := [][]string{{
 		"engine", "req/s", "waiting", "running", "max run", "kv", "ttft50", "ttft95", "queue95", "prefill95", "itl50",
 		"itl99", "e2e95", "preempt/s", "hit", "done/s",
 		"left/s", "kv tokens",
 	}}
-	for _, l := range looks {
+	for _, l := range summaries {
 		rows = append(rows,
 			strings.Fields(fmt.Sprintf("%s %.2f %.0f %.0f %.0f %.2f %.3f %.3f %.3f %.3f %.3f %.3f %.1f %.3f %.2f %.2f %.2f %.0f",
 				l.Engine, l.Rate, l.Waiting, l.Running, l.MostRunning, l.KV, l.TTFT50, l.TTFT95, l.Queue95, l.Prefill95, l.ITL50,

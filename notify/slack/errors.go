@@ -68,9 +68,9 @@ func ambiguous(code string) bool {
 	return false
 }
 
-// classify turns an error of slack-go into those that notify.Sink documents. posting says that the call would have
-// shown something to people, so that a lost answer is ambiguous; otherwise it can simply be made again.
-func classify(err error, posting bool) error {
+// notifyError turns an error of slack-go into those that notify.Notifier documents. posting says that the call would
+// have shown something to people, so that a lost answer is ambiguous; otherwise it can simply be made again.
+func notifyError(err error, posting bool) error {
 	var limited *slackgo.RateLimitedError
 	var status slackgo.StatusCodeError
 	var refused slackgo.SlackErrorResponse

@@ -9,7 +9,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
-func TestFindSeesOnlyItsOwnMessage(t *testing.T) {
+func TestFindPostedSeesOnlyItsOwnMessage(t *testing.T) {
 	t.Parallel()
 	for _, dropped := range []bool{false, true} {
 		t.Run(fmt.Sprintf("metadata dropped %t", dropped), func(t *testing.T) {
@@ -21,37 +21,38 @@ func TestFindSeesOnlyItsOwnMessage(t *testing.T) {
 			oldest := time.Now().Add(-time.Minute)
 			w.PostAs("U0BOB", channel, "I copied it: "+reference(s.inc.ID, 0), "")
 			w.post(t, other)
-			if _, found, err := w.sink.Find(t.Context(), channel, "", s.inc.ID, 0, oldest); found || err != nil {
+			if _, found, err := w.notifier.FindPosted(t.Context(), channel, "", s.inc.ID, 0, oldest); found || err != nil {
 				t.Fatalf("found %t, %v before it was posted", found, err)
 			}
 			ts := w.post(t, s.inc)
-			if got, found, err := w.sink.Find(t.Context(), channel, "", s.inc.ID, 0, oldest); !found || err != nil || got != ts {
-				t.Errorf("Find = %q, %t, %v; want %q", got, found, err, ts)
+			if got, found,
+				err := w.notifier.FindPosted(t.Context(), channel, "", s.inc.ID, 0, oldest); !found || err != nil || got != ts {
+				t.Errorf("FindPosted = %q, %t, %v; want %q", got, found, err, ts)
 			}
-			if _, found, err := w.sink.Find(t.Context(), channel, "", s.inc.ID, 0, time.Now().Add(time.Hour)); found ||
+			if _, found, err := w.notifier.FindPosted(t.Context(), channel, "", s.inc.ID, 0, time.Now().Add(time.Hour)); found ||
 				err != nil {
 				t.Errorf("found %t, %v although it is older", found, err)
 			}
 			e := incident.Entry{Seq: 4, Text: "An entry."}
-			if _, found, err := w.sink.Find(t.Context(), channel, ts, s.inc.ID, 4, oldest); found || err != nil {
+			if _, found, err := w.notifier.FindPosted(t.Context(), channel, ts, s.inc.ID, 4, oldest); found || err != nil {
 				t.Errorf("the entry was found %t, %v before it was posted", found, err)
 			}
-			if err := w.sink.Reply(t.Context(), channel, ts, s.inc, e); err != nil {
+			if err := w.notifier.Reply(t.Context(), channel, ts, s.inc, e); err != nil {
 				t.Fatal(err)
 			}
 			if got, found,
-				err := w.sink.Find(t.Context(), channel, ts, s.inc.ID, 4, oldest); !found || err != nil ||
+				err := w.notifier.FindPosted(t.Context(), channel, ts, s.inc.ID, 4, oldest); !found || err != nil ||
 				got != w.Thread(channel, ts)[0].TS {
-				t.Errorf("Find of the entry = %q, %t, %v", got, found, err)
+				t.Errorf("FindPosted of the entry = %q, %t, %v", got, found, err)
 			}
-			if _, found, _ := w.sink.Find(t.Context(), channel, ts, s.inc.ID, 14, oldest); found {
+			if _, found, _ := w.notifier.FindPosted(t.Context(), channel, ts, s.inc.ID, 14, oldest); found {
 				t.Error("another entry was found")
 			}
 		})
 	}
 }
 
-func TestFindReadsEveryPage(t *testing.T) {
+func TestFindPostedReadsEveryPage(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, fakeslack.Options{})
 	oldest := time.Now().Add(-time.Minute)
@@ -63,18 +64,19 @@ func TestFindReadsEveryPage(t *testing.T) {
 	for range pageSize + 10 {
 		w.PostAs("U0BOB", channel, "chatter", "")
 	}
-	if got, found, err := w.sink.Find(t.Context(), channel, "", inc.ID, 0, oldest); !found || err != nil || got != ts {
-		t.Errorf("Find = %q, %t, %v", got, found, err)
+	if got, found,
+		err := w.notifier.FindPosted(t.Context(), channel, "", inc.ID, 0, oldest); !found || err != nil || got != ts {
+		t.Errorf("FindPosted = %q, %t, %v", got, found, err)
 	}
 }
 
-func TestFindDoesNotSayNoWhenItCannotLook(t *testing.T) {
+func TestFindPostedDoesNotSayNoWhenItCannotLook(t *testing.T) {
 	t.Parallel()
 	t.Run("without the right", func(t *testing.T) {
 		t.Parallel()
 		w := newWorkspace(t, fakeslack.Options{Scopes: []string{"chat:write"}})
 		w.ExpectError("conversations.history", "missing_scope", 1)
-		if _, _, err := w.sink.Find(t.Context(), channel, "", "inc-1", 0, time.Now()); kind(err) != "permanent" {
+		if _, _, err := w.notifier.FindPosted(t.Context(), channel, "", "inc-1", 0, time.Now()); kind(err) != "permanent" {
 			t.Errorf("%v is %s", err, kind(err))
 		}
 	})
@@ -85,7 +87,7 @@ func TestFindDoesNotSayNoWhenItCannotLook(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Outage(503)
-		if _, _, err := w.sink.Find(t.Context(), channel, "", "inc-1", 0, time.Now()); kind(err) != "transient" {
+		if _, _, err := w.notifier.FindPosted(t.Context(), channel, "", "inc-1", 0, time.Now()); kind(err) != "transient" {
 			t.Errorf("%v is %s", err, kind(err))
 		}
 	})
@@ -95,7 +97,7 @@ func TestFindDoesNotSayNoWhenItCannotLook(t *testing.T) {
 		for range pageSize*maxPages + 1 {
 			w.PostAs("U0BOB", channel, "chatter", "")
 		}
-		if _, _, err := w.sink.Find(t.Context(), channel, "", "inc-1", 0,
+		if _, _, err := w.notifier.FindPosted(t.Context(), channel, "", "inc-1", 0,
 			time.Now().Add(-time.Minute)); kind(err) != "transient" {
 			t.Errorf("%v is %s", err, kind(err))
 		}

@@ -6,24 +6,24 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// canvas collects the blocks of one message. Blocks without text are left out, because Slack refuses them.
-type canvas struct {
+// composer collects the blocks of one message. Blocks without text are left out, because Slack refuses them.
+type composer struct {
 	opts   ViewOptions
 	detail detail
 	blocks []slackgo.Block
 	ids    map[string]bool
 }
 
-func (c *canvas) add(b slackgo.Block) { c.blocks = append(c.blocks, b) }
+func (c *composer) add(b slackgo.Block) { c.blocks = append(c.blocks, b) }
 
-func (c *canvas) header(text string) {
+func (c *composer) header(text string) {
 	if text = clip(line(text), maxHeader); text != "" {
 		c.add(slackgo.NewHeaderBlock(plain(text)))
 	}
 }
 
 // section shows mrkdwn whose foreign parts are escaped. What does not fit is cut at a line end.
-func (c *canvas) section(lines ...string) {
+func (c *composer) section(lines ...string) {
 	if text := fit(lines, maxSection); text != "" {
 		b := slackgo.NewSectionBlock(mrkdwn(text), nil, nil)
 		b.Expand = true
@@ -32,14 +32,14 @@ func (c *canvas) section(lines ...string) {
 }
 
 // context is small print.
-func (c *canvas) context(parts ...string) {
+func (c *composer) context(parts ...string) {
 	if text := fit([]string{strings.Join(nonEmpty(parts), "  ·  ")}, maxSection); text != "" {
 		c.add(slackgo.NewContextBlock("", mrkdwn(text)))
 	}
 }
 
 // actions adds buttons under a block id that was not used before.
-func (c *canvas) actions(id string, buttons ...slackgo.BlockElement) {
+func (c *composer) actions(id string, buttons ...slackgo.BlockElement) {
 	if id = clip(id, maxID); len(buttons) == 0 || c.ids[id] {
 		return
 	}

@@ -17,9 +17,9 @@ const (
 	maxPages = 10
 )
 
-// Find looks for a message of ours, or a thread entry when entrySeq is not 0, that was posted at or after oldest. A nil
-// error promises that all of the channel since then was seen.
-func (s *Sink) Find(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64,
+// FindPosted looks for a message of ours, or a thread entry when entrySeq is not 0, that was posted at or after oldest.
+// A nil error promises that all of the channel since then was seen.
+func (s *Notifier) FindPosted(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64,
 	oldest time.Time,
 ) (string, bool, error) {
 	me, err := s.client.identity(ctx)
@@ -47,7 +47,8 @@ func (s *Sink) Find(ctx context.Context, channel, parentTS, incidentID string, e
 			oldest.UTC().Format(time.RFC3339))
 }
 
-func (s *Sink) page(ctx context.Context, channel, parentTS, cursor string, oldest time.Time) (page []slackgo.Message,
+func (s *Notifier) page(ctx context.Context, channel, parentTS, cursor string,
+	oldest time.Time) (page []slackgo.Message,
 	next string, err error,
 ) {
 	if parentTS != "" {
