@@ -17,8 +17,8 @@ type Result struct {
 }
 
 // Apply works out what an event makes of an incident at a time. It is total and pure: every pair of state and event has
-// an answer. The answer is either a Result or a *RefusedError whose text a person may read; the incident passed in is
-// never changed. The journal says everything that Apply did.
+// an answer. The answer is either a Result or a *RefusedError, for which present has the words; the incident passed in
+// is never changed. The journal says everything that Apply did.
 func Apply(inc Incident, ev Event, now time.Time) (Result, error) {
 	return ApplyAll(inc, []Event{ev}, now)
 }
@@ -104,7 +104,7 @@ func (a *applier) dispatch(ev Event) error {
 		a.by(e.By, "", Note{Kind: NoteAcked, By: e.By})
 	case Noted:
 		if e.Note.Kind == "" || a.inc.Said.Same(e.Note) {
-			return &RefusedError{Reason: "This is already noted."}
+			return refusal(Note{Kind: RefusedNoted})
 		}
 		a.setNote(e.Note)
 		a.add(nil, "", !e.Silent, nil, e.Note)
@@ -127,15 +127,15 @@ func notNow(inc Incident, ev Event) *RefusedError {
 		return decisionNotNow(inc, e.Decision)
 	case Closed:
 		if inc.State == StateClosed {
-			return &RefusedError{Reason: "The incident is already closed."}
+			return refusal(Note{Kind: RefusedClosed})
 		}
-		return &RefusedError{Reason: fmt.Sprintf("The incident is %s and can't be closed now. Abort it first.", inc.State)}
+		return refusal(Note{Kind: RefusedClose, During: inc.State})
 	case Aborted:
-		return &RefusedError{Reason: fmt.Sprintf("The incident is %s; there is nothing to abort.", inc.State)}
+		return refusal(Note{Kind: RefusedAbort, During: inc.State})
 	case Acked:
-		return &RefusedError{Reason: "The incident is closed."}
+		return refusal(Note{Kind: RefusedClosed})
 	default:
-		return &RefusedError{Reason: fmt.Sprintf("%s does not apply to an incident that is %s.", ev.Kind(), inc.State)}
+		return refusal(Note{Kind: RefusedEvent, Event: ev.Kind(), During: inc.State})
 	}
 }
 
@@ -188,7 +188,7 @@ func (a *applier) edit(id string, change func(*Step)) (Step, error) {
 		s = find(a.inc.AppliedEarlier)
 	}
 	if s == nil {
-		return Step{}, &RefusedError{Reason: fmt.Sprintf("Incident %s has no step %q.", a.inc.ID, id)}
+		return Step{}, refusal(Note{Kind: RefusedNoStep})
 	}
 	change(s)
 	return *s, nil
@@ -209,8 +209,7 @@ func (a *applier) mute(why MuteReason, note Note) {
 
 func (a *applier) closed(e Closed) error {
 	if gaps := a.inc.Mitigations(); len(gaps) > 0 {
-		return &RefusedError{Reason: fmt.Sprintf("A mitigation is still active: %s. Undo it first, then close the incident.",
-			gaps[0].Title)}
+		return refusal(Note{Kind: RefusedMitigation, Step: gaps[0].Title})
 	}
 	a.inc.State = StateClosed
 	a.inc.ClosedAt = a.now

@@ -77,7 +77,7 @@ func (a *applier) tell(joined, resolved, again []Alert, note string) {
 // rerouted lets go of alerts that have found their pool.
 func (a *applier) rerouted(e Rerouted) error {
 	if a.inc.Pool != "" {
-		return &RefusedError{Reason: "The alerts of this incident already have a pool."}
+		return refusal(Note{Kind: RefusedHasPool})
 	}
 	var found []Alert
 	a.index = nil
@@ -89,7 +89,7 @@ func (a *applier) rerouted(e Rerouted) error {
 		return gone
 	})
 	if len(found) == 0 {
-		return &RefusedError{Reason: "None of these alerts belongs to this incident."}
+		return refusal(Note{Kind: RefusedNoAlert})
 	}
 	a.say(Note{Kind: NoteMoved, Names: a.list(found), Pool: e.Pool})
 	return nil
@@ -109,7 +109,7 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 		return nil
 	}
 	if a.now.Sub(a.inc.ClosedAt) > ReopenWithin {
-		return &RefusedError{Reason: "The incident closed too long ago; this is a new one."}
+		return refusal(Note{Kind: RefusedReopen})
 	}
 	a.inc.Reopened++
 	a.inc.ClosedAt = time.Time{}

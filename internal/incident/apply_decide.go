@@ -1,20 +1,19 @@
 package incident
 
 import (
-	"fmt"
 	"slices"
 )
 
-// decided takes a decision in, or refuses it with the sentence that the person reads. It never relies on the button:
+// decided takes a decision in, or refuses it. It never relies on the button:
 // the plan's digest, the step's state and the confirmation are checked against what stands here.
 func (a *applier) decided(e Decided) error {
 	d := e.Decision
 	s, ok := a.inc.Step(d.Step)
 	if d.Verb != Undo && (a.inc.Plan == nil || d.Digest != a.inc.Plan.Digest) {
-		return &RefusedError{Reason: PlanChanged}
+		return refusal(Note{Kind: RefusedPlanChanged})
 	}
 	if !ok {
-		return &RefusedError{Reason: "This incident no longer has this step. Check the latest message."}
+		return refusal(Note{Kind: RefusedStepGone})
 	}
 	if d.Verb == Undo {
 		return a.decideUndo(d, s)
@@ -26,10 +25,10 @@ func (a *applier) decided(e Decided) error {
 		return decisionNotNow(a.inc, d)
 	}
 	if s.Kind == StepManual {
-		return &RefusedError{Reason: "This step is manual; there is nothing to " + string(d.Verb) + "."}
+		return refusal(Note{Kind: RefusedManual, Verb: d.Verb})
 	}
 	if !a.inc.Plan.ExpiresAt.IsZero() && !a.now.Before(a.inc.Plan.ExpiresAt) {
-		return &RefusedError{Reason: requestExpired}
+		return refusal(Note{Kind: RefusedExpired})
 	}
 	d.At = a.now
 	switch d.Verb {
@@ -39,7 +38,7 @@ func (a *applier) decided(e Decided) error {
 		return a.deny(d, s)
 	case Undo:
 	}
-	return &RefusedError{Reason: fmt.Sprintf("%q is not a decision; use approve, deny or undo.", d.Verb)}
+	return refusal(Note{Kind: RefusedVerb, Verb: d.Verb})
 }
 
 // approve counts an approval under the approvers of now, if they are known. It never asks for less than what was shown:
@@ -51,13 +50,13 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	}
 	switch {
 	case !s.Executable():
-		return &RefusedError{Reason: "This step is blocked: " + s.Refusal()}
+		return refusal(Note{Kind: RefusedBlocked, Why: s.Refusal()})
 	case s.Needs.Confirm && !d.Confirm:
-		return &RefusedError{Reason: "This step restarts pods and requires a separate confirmation. Nothing was changed."}
+		return refusal(Note{Kind: RefusedUnconfirmed})
 	case slices.ContainsFunc(counting, func(o Actor) bool { return o.Kind != d.By.Kind }):
-		return &RefusedError{Said: Note{Kind: NoteSameChannel, By: counting[0], Other: d.By}}
+		return refusal(Note{Kind: RefusedSameChannel, By: counting[0], Other: d.By})
 	case slices.Contains(counting, d.By):
-		return &RefusedError{Reason: "You already approved this; another approver is required."}
+		return refusal(Note{Kind: RefusedTwice})
 	}
 	for _, by := range s.Approvals {
 		if !slices.Contains(counting, by) {
@@ -107,10 +106,9 @@ func (a *applier) deny(d Decision, s Step) error {
 func (a *applier) decideUndo(d Decision, s Step) error {
 	switch {
 	case a.inc.OnlyDryRun(s):
-		return &RefusedError{Reason: "This is a dry run: nothing was changed, so there is nothing to roll back."}
+		return refusal(Note{Kind: RefusedUndoDryRun})
 	case a.inc.DryRun:
-		return &RefusedError{Reason: "This incident is now a dry run, so the bot changes nothing. Roll the step " +
-			"back manually."}
+		return refusal(Note{Kind: RefusedUndoManually})
 	}
 	d.At = a.now
 	a.inc.Decisions = append(a.inc.Decisions, d)
@@ -123,16 +121,15 @@ func (a *applier) undo(id string, by Actor, why Note) error {
 	s, ok := a.inc.Step(id)
 	switch {
 	case !ok:
-		return &RefusedError{Reason: "This incident has no such step."}
+		return refusal(Note{Kind: RefusedNoStep})
 	case s.State == StepUndone || s.State == StepUndoing:
-		return &RefusedError{Reason: "This step was already rolled back."}
+		return refusal(Note{Kind: RefusedUndone})
 	case s.State != StepApplied:
-		return &RefusedError{Reason: fmt.Sprintf("This step is %s; there is nothing to roll back.", s.State)}
+		return refusal(Note{Kind: RefusedNotApplied, State: s.State})
 	case a.inc.OnTopOf(s) != "":
-		return &RefusedError{Reason: fmt.Sprintf("A later step changed the same value (%s). Roll that one back first.",
-			a.inc.OnTopOf(s))}
+		return refusal(Note{Kind: RefusedOnTop, Step: a.inc.OnTopOf(s)})
 	case a.inc.Active != nil && a.inc.Active.Step != id:
-		return &RefusedError{Reason: "Another step is in progress. Roll this one back when it has finished."}
+		return refusal(Note{Kind: RefusedUndoBusy})
 	}
 	a.inc.State, a.inc.UndoOffered = StateUndoing, ""
 	a.setNote(Note{})
@@ -149,37 +146,30 @@ func decisionNotNow(inc Incident, d Decision) *RefusedError {
 	}
 	switch {
 	case inc.State == StateClosed:
-		return &RefusedError{Reason: "The incident is closed. Nothing was changed."}
+		return refusal(Note{Kind: RefusedDecideClosed})
 	case inc.State.Running():
-		return &RefusedError{Reason: "Another step is in progress. Decide when it has finished."}
+		return refusal(Note{Kind: RefusedDecideBusy})
 	default:
-		return &RefusedError{Reason: fmt.Sprintf("The incident is %s and takes no decisions now. Nothing was changed.",
-			inc.State)}
+		return refusal(Note{Kind: RefusedDecide, During: inc.State})
 	}
 }
-
-// What a person reads whose decision comes too late.
-const (
-	PlanChanged    = "The plan changed since you saw this. Nothing was changed. Check the latest message."
-	requestExpired = "This approval request has expired. Nothing was changed."
-)
 
 // stepNotOpen explains why a step takes no decision any more, naming who decided when somebody did.
 func stepNotOpen(inc Incident, s Step) *RefusedError {
 	for _, d := range slices.Backward(inc.Decisions) {
 		if d.Step == s.ID && d.Verb != Undo {
-			return &RefusedError{Said: Note{Kind: NoteDecidedBefore, By: d.By, Verb: d.Verb, State: s.State}}
+			return refusal(Note{Kind: RefusedDecidedBefore, By: d.By, Verb: d.Verb, State: s.State})
 		}
 	}
 	switch s.State {
 	case StepExpired:
-		return &RefusedError{Reason: requestExpired}
+		return refusal(Note{Kind: RefusedExpired})
 	case StepSuperseded:
-		return &RefusedError{Reason: PlanChanged}
+		return refusal(Note{Kind: RefusedPlanChanged})
 	case StepRefused:
-		return &RefusedError{Reason: "This step is blocked: " + s.Reason}
+		return refusal(Note{Kind: RefusedBlocked, Why: s.Reason})
 	case StepProposed, StepApproved, StepDenied, StepApplying, StepApplied, StepFailed, StepUndoing, StepUndone,
 		StepReverted:
 	}
-	return &RefusedError{Reason: fmt.Sprintf("This step is %s. Your click changed nothing.", s.State)}
+	return refusal(Note{Kind: RefusedStepState, State: s.State})
 }

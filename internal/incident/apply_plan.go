@@ -274,9 +274,7 @@ const claimPatience = 5 * time.Minute
 func (a *applier) aborted(e Aborted) error {
 	if act := a.inc.Active; act != nil {
 		if until := act.Since.Add(claimPatience); act.Phase == PhaseClaimed && a.now.Before(until) {
-			return &RefusedError{Reason: "The write is in progress and can't be stopped. Roll the step back when it " +
-				"has finished; " +
-				"if it hasn't by " + until.UTC().Format("15:04:05 UTC") + ", abort again."}
+			return refusal(Note{Kind: RefusedAbortWrite, At: until})
 		}
 		a.endActive()
 	}

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -55,13 +54,13 @@ func (a *applier) followed(id string) (Step, error) {
 	act := a.inc.Active
 	switch {
 	case !ok:
-		return s, &RefusedError{Reason: fmt.Sprintf("Incident %s has no step %q.", a.inc.ID, id)}
+		return s, refusal(Note{Kind: RefusedNoStep})
 	case a.inc.DryRun:
-		return s, &RefusedError{Reason: "A dry run changes nothing, so nothing can be reverted."}
+		return s, refusal(Note{Kind: RefusedRevertDryRun})
 	case act != nil && (act.Step != id || act.Phase == PhaseRecheck):
-		return s, &RefusedError{Reason: fmt.Sprintf("Step %s is not being followed at the moment.", id)}
+		return s, refusal(Note{Kind: RefusedNotFollowed, Step: s.Title})
 	case act == nil && s.State != StepApplied:
-		return s, &RefusedError{Reason: fmt.Sprintf("Step %s is %s; there is nothing to revert.", id, s.State)}
+		return s, refusal(Note{Kind: RefusedNotInPlace, Step: s.Title, State: s.State})
 	}
 	return s, nil
 }
@@ -96,11 +95,11 @@ func (a *applier) undone(s Step) {
 func (a *applier) unanswered(e Unanswered) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseClaimed {
-		return &RefusedError{Reason: "No write is in progress."}
+		return refusal(Note{Kind: RefusedNoWrite})
 	}
 	s, ok := a.inc.Step(act.Step)
 	if !ok {
-		return &RefusedError{Reason: fmt.Sprintf("Incident %s has no step %q.", a.inc.ID, act.Step)}
+		return refusal(Note{Kind: RefusedNoStep})
 	}
 	act.Tries, act.TriedAt, act.LastError = act.Tries+1, a.now, e.Error
 	a.setNote(Note{Kind: NoteNoAnswer, Target: s.Target, Count: act.Tries, Why: e.Error})

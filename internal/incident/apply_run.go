@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -12,10 +11,10 @@ func (a *applier) waiting(step string, op Op) (*Active, error) {
 	act := a.inc.Active
 	switch {
 	case act == nil || act.Phase != PhaseRecheck:
-		return nil, &RefusedError{Reason: "No step is waiting to be applied."}
+		return nil, refusal(Note{Kind: RefusedNoneWaiting})
 	case act.Step != step || act.Op != op:
-		return nil, &RefusedError{Reason: fmt.Sprintf("Another step is waiting to be applied by now: %s %s, not %s %s.",
-			act.Op, act.Step, op, step)}
+		other, _ := a.inc.Step(act.Step)
+		return nil, refusal(Note{Kind: RefusedOtherWaiting, Step: other.Title})
 	}
 	return act, nil
 }
@@ -103,7 +102,7 @@ func (a *applier) claimed(e WriteClaimed) error {
 func (a *applier) written(e Written) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseClaimed {
-		return &RefusedError{Reason: "No write is in progress."}
+		return refusal(Note{Kind: RefusedNoWrite})
 	}
 	if act.Op == OpUndo {
 		return a.undoWritten(e)
@@ -134,7 +133,7 @@ func (a *applier) written(e Written) error {
 		a.noteStep = s.ID
 		a.next(Note{Kind: NoteUnknown, Why: e.Note}, e.ExpiresAt)
 	default:
-		return &RefusedError{Reason: fmt.Sprintf("A write can't end with %q.", e.Result)}
+		return refusal(Note{Kind: RefusedResult, Why: string(e.Result)})
 	}
 	return nil
 }
@@ -180,11 +179,11 @@ func (a *applier) undoWritten(e Written) error {
 		a.mute(NotMuted, Note{})
 		a.setNote(not)
 	case ResultDryRun:
-		return &RefusedError{Reason: "A dry run has nothing to roll back."}
+		return refusal(Note{Kind: RefusedUndoDryRun})
 	case ResultUnknown:
 		return a.undoUnknown(act.Step, e.Note)
 	default:
-		return &RefusedError{Reason: fmt.Sprintf("A write can't end with %q.", e.Result)}
+		return refusal(Note{Kind: RefusedResult, Why: string(e.Result)})
 	}
 	return nil
 }
@@ -192,7 +191,7 @@ func (a *applier) undoWritten(e Written) error {
 func (a *applier) rolledOut(e RolledOut) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseRollout {
-		return &RefusedError{Reason: "No rollout is in progress."}
+		return refusal(Note{Kind: RefusedNoRollout})
 	}
 	if act.Op == OpUndo {
 		s, err := a.edit(act.Step, func(s *Step) { s.State = StepUndone })
@@ -219,7 +218,7 @@ func (a *applier) rolledOut(e RolledOut) error {
 func (a *applier) settled() error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseSettle || a.now.Before(act.SettleUntil) {
-		return &RefusedError{Reason: "Metrics have not caught up yet."}
+		return refusal(Note{Kind: RefusedNotSettled})
 	}
 	a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
 	a.note(Note{Kind: NoteSettled})
@@ -231,7 +230,7 @@ func (a *applier) settled() error {
 func (a *applier) verified(e Verified) error {
 	act := a.inc.Active
 	if act == nil || act.Phase != PhaseVerify {
-		return &RefusedError{Reason: "No verification is in progress."}
+		return refusal(Note{Kind: RefusedNoCheck})
 	}
 	v := e.Verification
 	a.inc.Readings, a.inc.ReadAt = v.After, v.At

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	stdcmp "cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,8 +92,7 @@ func ofActive(inc Incident, ev Event) Event {
 	}
 }
 
-// refused applies an event that must be refused, and returns the sentence, or the kind of the note that present makes
-// one of.
+// refused applies an event that must be refused, and returns the facts of which present makes the sentence.
 func refused(t *testing.T, inc Incident, ev Event) string {
 	t.Helper()
 	_, err := Apply(inc, ev, now)
@@ -102,7 +100,7 @@ func refused(t *testing.T, inc Incident, ev Event) string {
 	if !errors.As(err, &r) {
 		t.Fatalf("%s in state %s was not refused: %v", ev.Kind(), inc.State, err)
 	}
-	return stdcmp.Or(r.Reason, strings.TrimSpace(fmt.Sprintln(r.Said.Kind, r.Said.Verb, r.Said.By)))
+	return strings.TrimSpace(fmt.Sprintln(r.Said.Kind, r.Said.Verb, r.Said.By, r.Said.Why, r.Said.Step))
 }
 
 func received() Incident { return New("inc-1", "llama", ModeApprove, false, now) }
@@ -230,7 +228,7 @@ func TestEveryPairOfStateAndEventHasAnAnswer(t *testing.T) {
 				}
 				var r *RefusedError
 				switch {
-				case errors.As(err, &r) && (r.Reason != "" || r.Said.Kind != ""):
+				case errors.As(err, &r) && r.Said.Kind != "":
 				case err != nil:
 					t.Errorf("neither a result nor a refusal: %v", err)
 				case res.Incident.UpdatedAt.IsZero():
@@ -295,23 +293,23 @@ func TestDecisionsThatChangeNothing(t *testing.T) {
 	}{
 		{"the second click", "decided_before approve slack:U1", second, approve(second, "p1-s1", bob)},
 		{"a click after a denial", "decided_before deny slack:U2", denied, approve(denied, "p1-s1", alice)},
-		{"a click on another step while one runs", "Another step is in progress", second, approve(second, "p1-s2", bob)},
-		{"the late click", "has expired", late, approve(late, "p1-s1", alice)},
-		{"a click on an old plan", "plan changed", replanned, old},
-		{"a step that does not exist", "no longer has this step", inc, approve(inc, "p9-s9", alice)},
-		{"a restart without confirmation", "confirmation", inc, approve(inc, "p1-s2", alice)},
-		{"advice", "manual", inc, approve(inc, "p1-s3", alice)},
+		{"a click on another step while one runs", "decide_busy", second, approve(second, "p1-s2", bob)},
+		{"the late click", "request_expired", late, approve(late, "p1-s1", alice)},
+		{"a click on an old plan", "plan_changed", replanned, old},
+		{"a step that does not exist", "decided_step_gone", inc, approve(inc, "p9-s9", alice)},
+		{"a restart without confirmation", "unconfirmed", inc, approve(inc, "p1-s2", alice)},
+		{"advice", "manual approve", inc, approve(inc, "p1-s3", alice)},
 		{"a refused step", "cool-down", inc, approve(inc, "p1-s4", alice)},
 		{
-			"a click on a closed incident", "losed", inState(t, StateClosed),
+			"a click on a closed incident", "decide_closed", inState(t, StateClosed),
 			Decided{Decision: Decision{Step: "p1-s1", Verb: Approve}},
 		},
 		{
-			"a word that is no decision", "not a decision", inc,
+			"a word that is no decision", "unknown_verb maybe", inc,
 			Decided{Decision: Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: "maybe"}},
 		},
 		{
-			"an undo of what was not done", "nothing to roll back", inc,
+			"an undo of what was not done", "not_applied", inc,
 			Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}},
 		},
 	} {
@@ -333,7 +331,7 @@ func TestTwoDifferentPeopleWhereTwoAreNeeded(t *testing.T) {
 	if inc.State != StateDeciding {
 		t.Fatalf("one approval was enough: %s", inc.State)
 	}
-	if got := refused(t, inc, approve(inc, "p1-s1", alice)); !strings.Contains(got, "another approver") {
+	if got := refused(t, inc, approve(inc, "p1-s1", alice)); !strings.Contains(got, "approved_twice") {
 		t.Errorf("the same person twice: %s", got)
 	}
 	if inc = must(t, inc, approve(inc, "p1-s1", bob)); inc.State != StateApplying {
@@ -444,7 +442,7 @@ func TestADryRunEndsWithoutAVerdictAndAsksOnce(t *testing.T) {
 		t.Error("the dry run asked again")
 	}
 	if got := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(got,
-		"dry run") {
+		string(RefusedUndoDryRun)) {
 		t.Error(got)
 	}
 	must(t, inc, Closed{By: alice, Reason: "a dry run leaves nothing"})
@@ -457,7 +455,7 @@ func TestAbort(t *testing.T) {
 		t.Errorf("%s %s", inc.State, inc.MuteReason)
 	}
 	claimed := must(t, inState(t, StateApplying), WriteClaimed{WriteID: "w"})
-	if got := refused(t, claimed, Aborted{By: alice}); !strings.Contains(got, "can't be stopped") {
+	if got := refused(t, claimed, Aborted{By: alice}); !strings.Contains(got, "abort_write") {
 		t.Errorf("a claimed write was aborted: %s", got)
 	}
 	if inc := must(t, inState(t, StateApplying), Aborted{By: alice, Reason: "x"}); inc.Plan.Steps[0].State != StepDenied {

@@ -8,11 +8,12 @@ import (
 // RefusedError says that a step cannot be proposed or run, for a reason that a person can act on. Hint is the next step
 // for that person, for example a manifest to apply; it may be long.
 type RefusedError struct {
+	// Reason is the reason where a guardrail or a knob gave it. Where the incident itself refuses, Said is, and present
+	// has the words.
 	Reason string
-	// Said is the reason where it names people: present has the words, and fills Reason in.
-	Said  Note
-	Hint  string
-	Cause RefusalCause
+	Said   Note
+	Hint   string
+	Cause  RefusalCause
 }
 
 // RefusalCause says what kind of reason a refusal has, where that decides what is said of it.
@@ -27,7 +28,7 @@ const (
 	CauseRight RefusalCause = "right"
 )
 
-// Error is the reason.
+// Error is the reason, or the kind of Said.
 func (e *RefusedError) Error() string { return cmp.Or(e.Reason, "refused: "+string(e.Said.Kind)) }
 
 // DriftError says that a target is no longer what the human saw.

@@ -411,8 +411,8 @@ func TestTheNewerOfTwoChangesToOneValueIsUndoneFirst(t *testing.T) {
 	inc = must(t, inc, approve(inc, "p2-s1", alice), WriteClaimed{WriteID: "w2"})
 	inc, _ = at(t, inc, time.Minute, Written{Result: ResultApplied})
 	inc = must(t, inc, RolledOut{SettleUntil: now}, Settled{}, verdict(VerdictImproved))
-	if why := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.Contains(why,
-		"first") {
+	if why := refused(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}); !strings.HasPrefix(why,
+		string(RefusedOnTop)) {
 		t.Errorf("got %q", why)
 	}
 	inc = must(t, inc, Decided{Decision: Decision{Step: "p2-s1", Verb: Undo, By: alice}}, WriteClaimed{WriteID: "w3"},
@@ -440,7 +440,7 @@ func TestTwoApprovalsComeThroughOneChannel(t *testing.T) {
 	inc := deciding(t, s)
 	inc = must(t, inc, approve(inc, "p1-s1", alice))
 	if why := refused(t, inc, approve(inc, "p1-s1", Actor{Kind: "kubernetes", ID: "alice"})); !strings.HasPrefix(why,
-		string(NoteSameChannel)) {
+		string(RefusedSameChannel)) {
 		t.Errorf("got %q", why)
 	}
 	if inc = must(t, inc, approve(inc, "p1-s1", bob)); inc.State != StateApplying {

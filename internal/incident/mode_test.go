@@ -94,7 +94,7 @@ func TestWhatWasWrittenBeforeADryRunStillStands(t *testing.T) {
 	inc = must(t, inc, refires(ModeDryRun))
 	undo := Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}}
 	inc = must(t, inc, found("queueing", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
-	if why := refused(t, inc, undo); !strings.Contains(why, "is now a dry run") {
+	if why := refused(t, inc, undo); !strings.Contains(why, "undo_manually") {
 		t.Errorf("the undo is refused: %s", why)
 	}
 	inc = must(t, inc, Expired{})

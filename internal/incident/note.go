@@ -47,8 +47,6 @@ const (
 	NoteApproved         NoteKind = "approved"
 	NoteDenied           NoteKind = "denied"
 	NoteAllDenied        NoteKind = "all_denied"
-	NoteSameChannel      NoteKind = "same_channel"
-	NoteDecidedBefore    NoteKind = "decided_before"
 )
 
 // What is said of a step that is run, and of its undo.
@@ -105,6 +103,9 @@ type Note struct {
 	Verdict Verdict   `json:"verdict,omitempty"`
 	Verb    Verb      `json:"verb,omitempty"`
 	State   StepState `json:"state,omitempty"`
+	// Event is what does not apply to an incident that is During.
+	Event  EventKind `json:"event,omitempty"`
+	During State     `json:"during,omitempty"`
 	// Check is what a reading after the change shows.
 	Check *Comparison `json:"check,omitempty"`
 	// Count of Of: approvals, readings, tries, alerts that fire.

@@ -66,7 +66,7 @@ func (a *applier) setBack(e SetBack) error {
 
 func (a *applier) recoverFrom(before *Setback) error {
 	if before == nil {
-		return &RefusedError{Reason: "There is no setback."}
+		return refusal(Note{Kind: RefusedNoSetback})
 	}
 	a.inc.Setback = nil
 	if before.Told {

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -48,7 +49,8 @@ func full(k incident.NoteKind) incident.Note {
 		Value:    incident.Set("2"), Names: "High TTFT (llama-0)", Pool: "llama", Mode: incident.ModeApprove,
 		WasMode: incident.ModeDryRun,
 		Verdict: incident.VerdictWorse, Check: &incident.Comparison{Finding: incident.FoundWorse},
-		Verb: incident.Approve, State: incident.StepApplied, Count: 2, Of: 3,
+		Verb: incident.Approve, State: incident.StepApplied, Event: incident.KindAcked, During: incident.StateWatching,
+		Count: 2, Of: 3,
 		At: time.Date(2026, 3, 1, 3, 40, 0, 0, time.UTC), For: 10 * time.Minute, Silent: 24 * time.Hour,
 		Setback: incident.SetbackHung,
 		Parked:  true, Why: "paused by the on-call", Hint: "change it in Git",
@@ -57,8 +59,8 @@ func full(k incident.NoteKind) incident.Note {
 
 func TestEveryKindOfNoteHasWordsInTheVoice(t *testing.T) {
 	t.Parallel()
-	all := declared[incident.NoteKind](t, "note.go")
-	if len(all) < 60 {
+	all := slices.Concat(declared[incident.NoteKind](t, "note.go"), declared[incident.NoteKind](t, "refusal.go"))
+	if len(all) < 100 {
 		t.Fatalf("only %d kinds were found", len(all))
 	}
 	for _, k := range all {
@@ -203,7 +205,7 @@ func TestFillWritesTheWordsBesideTheFacts(t *testing.T) {
 		}
 	}
 	if err := FillRefusal(&incident.RefusedError{Said: incident.Note{
-		Kind: incident.NoteDecidedBefore, By: by,
+		Kind: incident.RefusedDecidedBefore, By: by,
 		Verb: incident.Deny, State: incident.StepDenied,
 	}}); err == nil ||
 		err.Error() != "Already denied by alice. The step is denied. Your click changed nothing." {

@@ -11,7 +11,9 @@ import (
 
 // words is the text of a note, with marks where its people are.
 func words(n incident.Note) string {
-	for _, of := range []func(incident.Note) string{ofIncident, ofPlan, ofDecision, ofStep, ofEffect, ofUndo, ofObstacle} {
+	for _, of := range []func(incident.Note) string{
+		ofIncident, ofPlan, ofDecision, ofStep, ofEffect, ofUndo, ofObstacle, ofRefusal, ofRefusedUndo, ofStaleEvent,
+	} {
 		if text := of(n); text != "" {
 			return text
 		}
@@ -174,12 +176,6 @@ func ofDecision(n incident.Note) string {
 		return markBy + " denied: " + n.Step + "." + reason(n.Why)
 	case incident.NoteAllDenied:
 		return "Denied. Nothing was changed. No further proposals until it recovers or the diagnosis changes."
-	case incident.NoteSameChannel:
-		return markBy +
-			" approved first. The second approver must use the same channel (Slack or CLI): the bot can't tell whether " +
-			markBy + " and " + markOther + " are two people."
-	case incident.NoteDecidedBefore:
-		return fmt.Sprintf("Already %s by "+markBy+". The step is %s. Your click changed nothing.", past(n.Verb), n.State)
 	}
 	return ""
 }

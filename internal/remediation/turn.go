@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // turn is one step of one claimed incident: what was read, and the fence that its commits carry.
@@ -151,8 +152,9 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 			return fmt.Errorf("read incident again: %w", err)
 		}
 		if x.asRead {
-			return &incident.RefusedError{Reason: fmt.Sprintf("The incident changed since it was read; "+
-				"%s does not follow from an old reading.", ev.Kind())}
+			return present.FillRefusal(&incident.RefusedError{Said: incident.Note{
+				Kind: incident.RefusedStale, Event: ev.Kind(), During: t.inc.State,
+			}})
 		}
 	}
 	return fmt.Errorf("incident %s: %s: %w, %d times in a row", t.inc.ID, ev.Kind(), incident.ErrStale, staleTries)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // Incidents is what the routes read.
@@ -275,7 +276,7 @@ func (h *Handler) fail(c echo.Context, err error) error {
 	var refused *incident.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return echo.NewHTTPError(http.StatusConflict, refused.Reason)
+		return echo.NewHTTPError(http.StatusConflict, present.Plain(present.Refusal(refused)))
 	case errors.Is(err, incident.ErrNotFound):
 		return echo.NewHTTPError(http.StatusNotFound, "there is no such incident")
 	}

@@ -176,12 +176,12 @@ func (i *Interactions) place(ctx context.Context, c click, id string) *refusal {
 func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incident.Step, *refusal) {
 	s, ok := inc.Step(d.Step)
 	if !ok {
-		return s, refuse("an old plan", incident.PlanChanged)
+		return s, planChanged("an old plan")
 	}
 	if d.Verb == incident.Undo {
 		planned := inc.Plan != nil && d.Digest == inc.Plan.Digest
 		if d.Digest != s.Digest && !planned {
-			return s, refuse("an old step", incident.PlanChanged)
+			return s, planChanged("an old step")
 		}
 		if inc.Plan != nil {
 			d.Digest = inc.Plan.Digest
@@ -192,6 +192,11 @@ func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incide
 		return s, nil
 	}
 	return s, notTaken(err)
+}
+
+// planChanged is the answer to a click on what the plan no longer has.
+func planChanged(reason string) *refusal {
+	return refuse(reason, "%s", present.Said(incident.Note{Kind: incident.RefusedPlanChanged}))
 }
 
 // notTaken is the answer to a decision that the domain or the store did not take.

@@ -1,0 +1,59 @@
+package incident
+
+// What a person is told who decides on a step.
+const (
+	RefusedPlanChanged   NoteKind = "plan_changed"
+	RefusedStepGone      NoteKind = "decided_step_gone"
+	RefusedManual        NoteKind = "manual"
+	RefusedExpired       NoteKind = "request_expired"
+	RefusedVerb          NoteKind = "unknown_verb"
+	RefusedBlocked       NoteKind = "blocked"
+	RefusedUnconfirmed   NoteKind = "unconfirmed"
+	RefusedSameChannel   NoteKind = "same_channel"
+	RefusedTwice         NoteKind = "approved_twice"
+	RefusedDecidedBefore NoteKind = "decided_before"
+	RefusedStepState     NoteKind = "step_state"
+	RefusedDecideClosed  NoteKind = "decide_closed"
+	RefusedDecideBusy    NoteKind = "decide_busy"
+	RefusedDecide        NoteKind = "decide"
+)
+
+// What a person is told who undoes a step, or aborts or closes an incident.
+const (
+	RefusedUndoDryRun   NoteKind = "undo_dry_run"
+	RefusedUndoManually NoteKind = "undo_manually"
+	RefusedUndone       NoteKind = "already_undone"
+	RefusedNotApplied   NoteKind = "not_applied"
+	RefusedOnTop        NoteKind = "on_top"
+	RefusedUndoBusy     NoteKind = "undo_busy"
+	RefusedAbort        NoteKind = "abort"
+	RefusedAbortWrite   NoteKind = "abort_write"
+	RefusedClosed       NoteKind = "already_closed"
+	RefusedClose        NoteKind = "close"
+	RefusedMitigation   NoteKind = "mitigation_active"
+)
+
+// What the bot tells itself: the incident has changed since an event was worked out. A person sees it in logs only.
+const (
+	RefusedNoStep       NoteKind = "no_step_here"
+	RefusedStale        NoteKind = "stale"
+	RefusedEvent        NoteKind = "event"
+	RefusedNoted        NoteKind = "already_noted"
+	RefusedHasPool      NoteKind = "has_pool"
+	RefusedNoAlert      NoteKind = "no_alert"
+	RefusedReopen       NoteKind = "reopen"
+	RefusedRevertDryRun NoteKind = "revert_dry_run"
+	RefusedNotFollowed  NoteKind = "not_followed"
+	RefusedNotInPlace   NoteKind = "not_in_place"
+	RefusedNoneWaiting  NoteKind = "none_waiting"
+	RefusedOtherWaiting NoteKind = "other_waiting"
+	RefusedNoWrite      NoteKind = "no_write"
+	RefusedResult       NoteKind = "result"
+	RefusedNoRollout    NoteKind = "no_rollout"
+	RefusedNotSettled   NoteKind = "not_settled"
+	RefusedNoCheck      NoteKind = "no_check"
+	RefusedNoSetback    NoteKind = "no_setback"
+)
+
+// refusal is the answer to an event that the incident does not take.
+func refusal(why Note) *RefusedError { return &RefusedError{Said: why} }

@@ -1,0 +1,117 @@
+package present
+
+import (
+	"fmt"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// ofRefusal has what a person is told whose decision on a step is not taken.
+func ofRefusal(n incident.Note) string {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
+	case incident.RefusedPlanChanged:
+		return "The plan changed since you saw this. Nothing was changed. Check the latest message."
+	case incident.RefusedStepGone:
+		return "This incident no longer has this step. Check the latest message."
+	case incident.RefusedManual:
+		return fmt.Sprintf("This step is manual; there is nothing to %s.", n.Verb)
+	case incident.RefusedExpired:
+		return "This approval request has expired. Nothing was changed."
+	case incident.RefusedVerb:
+		return fmt.Sprintf("%q is not a decision; use approve, deny or undo.", n.Verb)
+	case incident.RefusedBlocked:
+		return "This step is blocked: " + n.Why
+	case incident.RefusedUnconfirmed:
+		return "This step restarts pods and requires a separate confirmation. Nothing was changed."
+	case incident.RefusedSameChannel:
+		return markBy +
+			" approved first. The second approver must use the same channel (Slack or CLI): the bot can't tell whether " +
+			markBy + " and " + markOther + " are two people."
+	case incident.RefusedTwice:
+		return "You already approved this; another approver is required."
+	case incident.RefusedDecidedBefore:
+		return fmt.Sprintf("Already %s by "+markBy+". The step is %s. Your click changed nothing.", past(n.Verb), n.State)
+	case incident.RefusedStepState:
+		return fmt.Sprintf("This step is %s. Your click changed nothing.", n.State)
+	case incident.RefusedDecideClosed:
+		return "The incident is closed. Nothing was changed."
+	case incident.RefusedDecideBusy:
+		return "Another step is in progress. Decide when it has finished."
+	case incident.RefusedDecide:
+		return fmt.Sprintf("The incident is %s and takes no decisions now. Nothing was changed.", n.During)
+	}
+	return ""
+}
+
+// ofRefusedUndo has what a person is told whose undo, abort or close is not taken.
+func ofRefusedUndo(n incident.Note) string {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
+	case incident.RefusedUndoDryRun:
+		return "This is a dry run: nothing was changed, so there is nothing to roll back."
+	case incident.RefusedUndoManually:
+		return "This incident is now a dry run, so the bot changes nothing. Roll the step back manually."
+	case incident.RefusedUndone:
+		return "This step was already rolled back."
+	case incident.RefusedNotApplied:
+		return fmt.Sprintf("This step is %s; there is nothing to roll back.", n.State)
+	case incident.RefusedOnTop:
+		return fmt.Sprintf("A later step changed the same value (%s). Roll that one back first.", n.Step)
+	case incident.RefusedUndoBusy:
+		return "Another step is in progress. Roll this one back when it has finished."
+	case incident.RefusedAbort:
+		return fmt.Sprintf("The incident is %s; there is nothing to abort.", n.During)
+	case incident.RefusedAbortWrite:
+		return "The write is in progress and can't be stopped. Roll the step back when it has finished; if it hasn't by " +
+			n.At.UTC().Format("15:04:05 UTC") + ", abort again."
+	case incident.RefusedClosed:
+		return "The incident is already closed."
+	case incident.RefusedClose:
+		return fmt.Sprintf("The incident is %s and can't be closed now. Abort it first.", n.During)
+	case incident.RefusedMitigation:
+		return fmt.Sprintf("A mitigation is still active: %s. Undo it first, then close the incident.", n.Step)
+	}
+	return ""
+}
+
+// ofStaleEvent has what is said of events that came to nothing because the incident had changed.
+func ofStaleEvent(n incident.Note) string {
+	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
+	case incident.RefusedNoStep:
+		return "This incident has no such step."
+	case incident.RefusedStale:
+		return fmt.Sprintf("The incident changed since it was read and is %s now; %s came too late.", n.During, n.Event)
+	case incident.RefusedEvent:
+		return fmt.Sprintf("%s does not apply to an incident that is %s.", n.Event, n.During)
+	case incident.RefusedNoted:
+		return "This is already noted."
+	case incident.RefusedHasPool:
+		return "The alerts of this incident already have a pool."
+	case incident.RefusedNoAlert:
+		return "None of these alerts belongs to this incident."
+	case incident.RefusedReopen:
+		return "The incident closed too long ago; this is a new one."
+	case incident.RefusedRevertDryRun:
+		return "A dry run changes nothing, so nothing can be reverted."
+	case incident.RefusedNotFollowed:
+		return fmt.Sprintf("The step %q is not being followed at the moment.", n.Step)
+	case incident.RefusedNotInPlace:
+		return fmt.Sprintf("The step %q is %s; there is nothing to revert.", n.Step, n.State)
+	case incident.RefusedNoneWaiting:
+		return "No step is waiting to be applied."
+	case incident.RefusedOtherWaiting:
+		return fmt.Sprintf("The step %q is waiting by now.", n.Step)
+	case incident.RefusedNoWrite:
+		return "No write is in progress."
+	case incident.RefusedResult:
+		return fmt.Sprintf("A write can't end with %q.", n.Why)
+	case incident.RefusedNoRollout:
+		return "No rollout is in progress."
+	case incident.RefusedNotSettled:
+		return "Metrics have not caught up yet."
+	case incident.RefusedNoCheck:
+		return "No verification is in progress."
+	case incident.RefusedNoSetback:
+		return "There is no setback."
+	}
+	return ""
+}
