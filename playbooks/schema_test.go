@@ -1,23 +1,17 @@
 package playbooks
 
 import (
-	"encoding/json"
 	"flag"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+	"github.com/vllm-medic/vllm-medic/test/schematest"
 )
 
 const schemaFile = "../docs/playbook.schema.json"
@@ -95,33 +89,6 @@ func knobFields(in reflect.Type) []reflect.StructField {
 	return out
 }
 
-// comments are the doc comments of the fields, by "type.Field".
-func comments(t *testing.T) map[string]string {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "document.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := said()
-	ast.Inspect(f, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok {
-			return true
-		}
-		if s, ok := spec.Type.(*ast.StructType); ok {
-			for _, field := range s.Fields.List {
-				for _, id := range field.Names {
-					if text := strings.Join(strings.Fields(field.Doc.Text()), " "); text != "" {
-						out[spec.Name.Name+"."+id.Name] = text
-					}
-				}
-			}
-		}
-		return false
-	})
-	return out
-}
-
 // words are the closed lists, by definition and field.
 func words() map[string][]string {
 	texts := func(n int, at func(int) string) (out []string) {
@@ -143,22 +110,10 @@ func words() map[string][]string {
 // schema makes the JSON Schema from the types that a file is decoded into.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	docs := comments(t)
-	r := &jsonschema.Reflector{
-		FieldNameTag: "yaml", Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
-		AdditionalFields: knobFields,
-		LookupComment:    func(in reflect.Type, field string) string { return docs[in.Name()+"."+field] },
-		Namer:            func(in reflect.Type) string { return strings.TrimSuffix(in.Name(), "Doc") },
-		Mapper: func(in reflect.Type) *jsonschema.Schema {
-			if in == reflect.TypeFor[strictyaml.Duration]() {
-				return &jsonschema.Schema{
-					Type: "string", Pattern: strictyaml.DurationPattern,
-					Examples: []any{"500ms", "30s", "1h30m"},
-				}
-			}
-			return nil
-		},
-	}
+	docs := said()
+	maps.Copy(docs, schematest.Comments(t, "document.go"))
+	r := schematest.Reflector(docs, "Doc", "500ms", "30s", "1h30m")
+	r.RequiredFromJSONSchemaTags, r.AdditionalFields = true, knobFields
 	s := r.Reflect(document{})
 	for place, list := range words() {
 		def, field, _ := strings.Cut(place, ".")
@@ -185,40 +140,11 @@ func schema(t *testing.T) *jsonschema.Schema {
 
 func TestSchemaOfPlaybooksIsCommitted(t *testing.T) {
 	t.Parallel()
-	want, err := json.MarshalIndent(schema(t), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
 	// load_test.go declares the flag, in the package of the other tests.
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(schemaFile, want, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/playbook.schema.json is not what the types say; go test ./playbooks -run Schema "+
-			"-update\n-want +got:\n%s", d)
-	}
+	schematest.Committed(t, schemaFile, schema(t), flag.Lookup("update").Value.String() == "true")
 }
 
 func TestSchemaSaysWhatEachFieldOfAPlaybookIs(t *testing.T) {
 	t.Parallel()
-	s := schema(t)
-	all := maps.Clone(s.Definitions)
-	all["file"] = s
-	for name, def := range all {
-		for key, below := range def.Properties.FromOldest() {
-			if below.Description == "" {
-				t.Errorf("%s.%s has no description", name, key)
-			}
-		}
-	}
-	if len(all) < 10 {
-		t.Errorf("the schema has %d kinds of things, so some are missing", len(all))
-	}
+	schematest.Described(t, schema(t), 60)
 }

@@ -3,69 +3,32 @@ package config
 import (
 	"encoding/json"
 	"flag"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+	"github.com/vllm-medic/vllm-medic/test/schematest"
 )
 
 var update = flag.Bool("update", false, "write docs/config.schema.json anew")
 
 const schemaFile = "../../docs/config.schema.json"
 
-// comments are the doc comments of this package's struct fields, by "type.Field".
-func comments(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for _, name := range []string{"file.go", "poolfile.go", "slo.go"} {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok {
-				return true
-			}
-			if s, ok := spec.Type.(*ast.StructType); ok {
-				for _, field := range s.Fields.List {
-					for _, id := range field.Names {
-						out[spec.Name.Name+"."+id.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
-					}
-				}
-			}
-			return false
-		})
-	}
-	return out
-}
-
 // schema makes the JSON Schema from the types that a configuration is decoded into.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	docs := comments(t)
-	r := &jsonschema.Reflector{
-		FieldNameTag: "yaml", Anonymous: true, ExpandedStruct: true,
-		LookupComment: func(in reflect.Type, field string) string { return docs[in.Name()+"."+field] },
-		Namer:         func(in reflect.Type) string { return strings.TrimSuffix(in.Name(), "File") },
-	}
+	docs := schematest.Comments(t, "file.go", "poolfile.go", "slo.go")
+	r := schematest.Reflector(docs, "File", "30s", "5m", "1h30m")
+	plain := r.Mapper
 	r.Mapper = func(in reflect.Type) *jsonschema.Schema {
 		switch in {
-		case reflect.TypeFor[strictyaml.Duration]():
-			return &jsonschema.Schema{Type: "string", Pattern: strictyaml.DurationPattern, Examples: []any{"30s", "5m", "1h30m"}}
 		case reflect.TypeFor[sloFile]():
 			targets := *r
 			targets.DoNotReference = true
@@ -73,7 +36,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 			own.Version = ""
 			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, own}}
 		default:
-			return nil
+			return plain(in)
 		}
 	}
 	s := r.Reflect(file{})
@@ -102,67 +65,12 @@ func argumentSchema(r *jsonschema.Reflector, a incident.EngineArgument) *jsonsch
 
 func TestSchemaOfTheConfigurationIsCommitted(t *testing.T) {
 	t.Parallel()
-	want, err := json.MarshalIndent(schema(t), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	if *update {
-		if err := os.WriteFile(schemaFile, want, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/config.schema.json is not what the types say; go test ./internal/config -run Schema "+
-			"-update\n-want +got:\n%s", d)
-	}
-}
-
-// settings calls fn for every key that a configuration can have, with the keys above it.
-func settings(t *testing.T, fn func(path []string, s *jsonschema.Schema)) {
-	t.Helper()
-	root := schema(t)
-	var walk func(path []string, s *jsonschema.Schema)
-	walk = func(path []string, s *jsonschema.Schema) {
-		if s == nil {
-			return
-		}
-		if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
-			s = root.Definitions[name]
-		}
-		walk(path, s.Items)
-		walk(path, s.AdditionalProperties)
-		for _, one := range s.OneOf {
-			walk(path, one)
-		}
-		if s.Properties == nil {
-			return
-		}
-		for key, below := range s.Properties.FromOldest() {
-			here := append(slices.Clone(path), key)
-			fn(here, below)
-			walk(here, below)
-		}
-	}
-	walk(nil, root)
+	schematest.Committed(t, schemaFile, schema(t), *update)
 }
 
 func TestSchemaSaysWhatEachSettingIs(t *testing.T) {
 	t.Parallel()
-	count := 0
-	settings(t, func(path []string, s *jsonschema.Schema) {
-		count++
-		if !strings.HasSuffix(s.Description, ".") {
-			t.Errorf("%s has no description that ends with a full stop: %q", strings.Join(path, "."), s.Description)
-		}
-	})
-	if count < 100 {
-		t.Errorf("the schema has %d settings, so the walk has missed some", count)
-	}
+	schematest.Described(t, schema(t), 100)
 }
 
 // reference is the complete configuration in docs/config.md.
@@ -207,7 +115,7 @@ func TestTheReferenceOfTheConfigurationHasEverySetting(t *testing.T) {
 		}
 		sections[section] += line
 	}
-	settings(t, func(path []string, _ *jsonschema.Schema) {
+	schematest.Fields(schema(t), func(path []string, _ *jsonschema.Schema) {
 		key := path[len(path)-1]
 		if !regexp.MustCompile(`(?m)(^|[\s{,])` + key + `:`).MatchString(sections[path[0]]) {
 			t.Errorf("docs/config.md does not show %s", strings.Join(path, "."))
