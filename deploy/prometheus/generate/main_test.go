@@ -103,11 +103,10 @@ func spelling(variant string) *strings.Replacer {
 		`engine="0", `, "",
 		"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc",
 		"Expect queueing or preemption soon.", "Expect queueing or swapping soon.",
-		"vLLM preempts requests on 10.0.0.1:8000: the KV cache is full",
-		"vLLM is swapping or preempting requests on 10.0.0.1:8000",
-		"About 20 preemptions in 5 minutes with the KV cache above 95%. vLLM (V1) does not swap: it throws requests out "+
-			"and computes them again. This alert keeps its old name and counts preemptions. It causes latency spikes.",
-		"20 swapped requests now, or preemptions in 5 minutes with the KV cache above 95%. This indicates severe KV cache "+
+		"Preemptions on 10.0.0.1:8000: the KV cache is full", "vLLM is swapping or preempting requests on 10.0.0.1:8000",
+		"About 20 preemptions in 5 minutes with KV cache usage above 95%. The V1 engine doesn''t swap: it preempts requests "+
+			"and recomputes them, which causes latency spikes. This alert keeps its old name but counts preemptions.",
+		"20 swapped requests now, or preemptions in 5 minutes with KV cache usage above 95%. This indicates severe KV cache "+
 			"pressure and causes latency spikes.",
 	)
 }
