@@ -286,7 +286,7 @@ func TestWhatCannotBeAskedIsNoVerdict(t *testing.T) {
 				return false
 			}
 			w.Header().Set("Content-Type", "application/json")
-			write(w, body)
+			promtest.Write(w, body)
 			return true
 		}
 	}

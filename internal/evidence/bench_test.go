@@ -9,6 +9,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 // BenchmarkCollect reads 40 signals with a known dialect from a Prometheus that needs 200 ms for each answer, side by
@@ -21,10 +22,10 @@ func BenchmarkCollect(b *testing.B) {
 		select {
 		case <-time.After(latency):
 			if end := r.FormValue("end"); end != "" {
-				write(w, success("matrix", `[{"metric":{"medic_part":"value"},"values":[[`+end+`,"5"]]}]`))
+				promtest.Write(w, promtest.Success("matrix", `[{"metric":{"medic_part":"value"},"values":[[`+end+`,"5"]]}]`))
 				return
 			}
-			write(w, success("vector", `[{"metric":{},"value":[1,"5"]}]`))
+			promtest.Write(w, promtest.Success("vector", `[{"metric":{},"value":[1,"5"]}]`))
 		case <-r.Context().Done():
 		}
 	}))

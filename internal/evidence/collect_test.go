@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 // The breakdown by pod comes with the value, in one request, and is the pool's own: the highest first, NaN and series
@@ -20,14 +21,14 @@ func TestTheBreakdownByPodSharesTheRequest(t *testing.T) {
 		`), "medic_part", "pods", "", "")`
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.once(query, vectorReply(
+	f.Once(query, promtest.Vector(
 		`{"metric":{"medic_part":"value"},"value":[1,"12"]}`,
 		`{"metric":{"medic_part":"pods","pod":"a"},"value":[1,"2"]}`,
 		`{"metric":{"medic_part":"pods","pod":"b"},"value":[1,"10"]}`,
 		`{"metric":{"medic_part":"pods","pod":"c"},"value":[1,"NaN"]}`,
 		`{"metric":{"medic_part":"pods"},"value":[1,"12"]}`,
 	))
-	r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
+	r := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
 		CollectOptions{}).Readings["running"]
 	if diff := cmp.Diff([]incident.PodValue{{Pod: "b", Value: 10}, {Pod: "a", Value: 2}}, r.Pods); diff != "" ||
 		r.Text() != "12" {
@@ -77,7 +78,7 @@ func TestAProductOfLabelsIsThatOfTheSmallestEngine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if r := collectOne(t, s, Config{}, vectorReply(tt.series...)); r.Text() != tt.want {
+			if r := collectOne(t, s, Config{}, promtest.Vector(tt.series...)); r.Text() != tt.want {
 				t.Errorf("reading = %s, want %s", r.Text(), tt.want)
 			}
 		})
@@ -116,16 +117,16 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 	s := running
 	s.Baseline = true
 	const plain = `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
-	parts := func(values map[string]string) reply {
+	parts := func(values map[string]string) promtest.Reply {
 		var series []string
 		for name, v := range values {
 			series = append(series, `{"metric":{"medic_part":"`+name+`"},"value":[1,"`+v+`"]}`)
 		}
-		return vectorReply(series...)
+		return promtest.Vector(series...)
 	}
 	for _, tt := range []struct {
 		name   string
-		answer reply
+		answer promtest.Reply
 		want   *incident.Baseline
 		note   string
 	}{
@@ -141,10 +142,10 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 			&incident.Baseline{Mean: 4}, "",
 		},
 		{"too young", parts(map[string]string{"mean": "4", "deviation": "0.5", "score": "6", "points": "19"}), nil, ""},
-		{"no past", vectorReply(), nil, ""},
+		{"no past", promtest.Vector(), nil, ""},
 		{
 			"refused",
-			reply{status: 422, body: `{"status":"error","errorType":"execution","error":"too many samples"}`},
+			promtest.Reply{Status: 422, Body: `{"status":"error","errorType":"execution","error":"too many samples"}`},
 			nil,
 			"its usual value could not be read: ",
 		},
@@ -153,9 +154,9 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.standing[rangePath+" "+plain] = matrixAt(t, "", map[int]string{0: "7"})
-			c := newCollector(t, asking(f.serve()), nil)
-			f.always(c.baselineQuery(plain), tt.answer)
+			f.AlwaysRange(plain, matrixAt(t, "", map[int]string{0: "7"}))
+			c := newCollector(t, asking(f.Serve()), nil)
+			f.Always(c.baselineQuery(plain), tt.answer)
 			r := c.Collect(t.Context(), llmPool(), []incident.Signal{s},
 				CollectOptions{History: true, Baseline: true}).Readings["running"]
 			if diff := cmp.Diff(tt.want, r.Baseline); diff != "" || r.Text() != "7" || !strings.Contains(r.Warning, tt.note) {
@@ -215,8 +216,8 @@ func TestThePastIsOnlyAskedWhereItIsWorthIt(t *testing.T) {
 	for query, s := range map[string]incident.Signal{where: optional, "avg_over_time(" + where + "[1h:1m])": hour} {
 		f := newFakeProm(t)
 		f.dialect(llmMatchers, v1Names(), nil)
-		f.once(query, valueReply("5"))
-		r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
+		f.Once(query, promtest.Value("5"))
+		r := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
 			CollectOptions{History: true}).Readings["running"]
 		if r.Text() != "5" || r.Series != nil {
 			t.Errorf("%s: %+v", query, r)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 // inMemory answers through the double without a socket.
@@ -30,17 +31,17 @@ func TestAllQueriesAreAskedForOneTime(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	f.once(`max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})`, valueReply("0.97"))
-	c := newCollector(t, asking(f.serve()), nil)
+	f.Once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, promtest.Value("5"))
+	f.Once(`max(vllm:kv_cache_usage_perc{model_name="llama",namespace="llm"})`, promtest.Value("0.97"))
+	c := newCollector(t, asking(f.Serve()), nil)
 	usage := incident.Signal{
 		Name: "kv_usage", Title: "KV cache", Query: "max(vllm:kv_cache_usage_perc)",
 		Unit: incident.UnitRatio, Direction: incident.HigherIsWorse,
 	}
 	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running, usage}, CollectOptions{})
 	times := map[string]bool{}
-	for _, r := range f.asked() {
-		times[r.form.Get("time")] = true
+	for _, r := range f.Requests() {
+		times[r.Form.Get("time")] = true
 	}
 	if len(times) != 1 {
 		t.Errorf("times = %v", times)
@@ -63,11 +64,11 @@ func TestABrokenSignalSpoilsOnlyItself(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
+	f.Once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, promtest.Value("5"))
 	signals := []incident.Signal{
 		running, foreign("broken", "sum("), foreign("twice", "up"), foreign("twice", "down"), foreign("empty", ""),
 	}
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), signals, CollectOptions{})
+	ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), signals, CollectOptions{})
 	if len(ev.Readings) != 4 || ev.Readings["running"].Text() != "5" {
 		t.Errorf("readings = %+v", ev.Readings)
 	}
@@ -86,7 +87,7 @@ func TestAPoolWithABadMatcherReadsNothing(t *testing.T) {
 	f := newFakeProm(t)
 	pool := llmPool()
 	pool.Matchers = map[string]string{"namespace": ""}
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), pool,
+	ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), pool,
 		[]incident.Signal{running, foreign("up", "up")}, CollectOptions{})
 	for name, r := range ev.Readings {
 		if !strings.Contains(r.Error, "matcher namespace has no value") {
@@ -109,17 +110,17 @@ func TestOldSamplesAreNoReading(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`,
-				reply{before: func(w http.ResponseWriter, r *http.Request) {
+			f.Always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`,
+				promtest.Reply{Before: func(w http.ResponseWriter, r *http.Request) {
 					var at float64
 					if _, err := fmt.Sscanf(r.Form.Get("time"), "%g", &at); err != nil {
 						t.Errorf("time %q: %v", r.Form.Get("time"), err)
 					}
-					write(w, success("vector", fmt.Sprintf(`[{"metric":{},"value":[1,"%f"]}]`, at-tt.age.Seconds())))
+					promtest.Write(w, promtest.Success("vector", fmt.Sprintf(`[{"metric":{},"value":[1,"%f"]}]`, at-tt.age.Seconds())))
 				}})
-			f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-			f.once(`sum(other{model_name="llama",namespace="llm"})`, valueReply("6"))
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(),
+			f.Once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, promtest.Value("5"))
+			f.Once(`sum(other{model_name="llama",namespace="llm"})`, promtest.Value("6"))
+			ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(),
 				[]incident.Signal{running, foreign("other", "sum(other)")}, CollectOptions{})
 			if got := ev.Readings["running"].Text(); got != tt.want {
 				t.Errorf("reading = %q; want %q", got, tt.want)
@@ -138,10 +139,10 @@ func TestAnUnknownSampleAgeIsSaid(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`,
-		reply{status: http.StatusUnprocessableEntity})
-	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
+	f.Always(`max(timestamp(vllm:num_requests_running{model_name="llama",namespace="llm",server=""}))`,
+		promtest.Reply{Status: http.StatusUnprocessableEntity})
+	f.Once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, promtest.Value("5"))
+	ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
 		CollectOptions{})
 	if !ev.SampledAt.IsZero() {
 		t.Errorf("an unknown time of the newest sample reads %s", ev.SampledAt)
@@ -174,11 +175,11 @@ func TestDifferentClocksAreSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
-			answer := valueReply("5")
-			answer.header = map[string]string{"Date": time.Now().Add(tt.theirs).UTC().Format(http.TimeFormat)}
-			f.once(query, answer)
+			answer := promtest.Value("5")
+			answer.Header = map[string]string{"Date": time.Now().Add(tt.theirs).UTC().Format(http.TimeFormat)}
+			f.Once(query, answer)
 			c := newCollector(t,
-				Config{Prometheus: prometheus.Config{URL: f.serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}},
+				Config{Prometheus: prometheus.Config{URL: f.Serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}},
 				nil)
 			if _, err := c.prom.Instant(t.Context(), query, c.now()); err != nil {
 				t.Fatal(err)
@@ -203,9 +204,9 @@ func TestSamplesThatAreOldByAnotherClockSaySo(t *testing.T) {
 
 // matrixAt answers a range with points that many steps before its end; the last of a chart's points is the value of
 // now.
-func matrixAt(t *testing.T, metric string, points map[int]string) reply {
+func matrixAt(t *testing.T, metric string, points map[int]string) promtest.Reply {
 	t.Helper()
-	return reply{before: func(w http.ResponseWriter, r *http.Request) {
+	return promtest.Reply{Before: func(w http.ResponseWriter, r *http.Request) {
 		var end, step float64
 		if _, err := fmt.Sscanf(r.Form.Get("end")+" "+r.Form.Get("step"), "%g %g", &end, &step); err != nil {
 			t.Errorf("range %v: %v", r.Form, err)
@@ -214,7 +215,7 @@ func matrixAt(t *testing.T, metric string, points map[int]string) reply {
 		for _, back := range slices.Backward(slices.Sorted(maps.Keys(points))) {
 			values = append(values, fmt.Sprintf(`[%.3f,%q]`, end-float64(back)*step, points[back]))
 		}
-		write(w, success("matrix", `[{"metric":{`+metric+`},"values":[`+strings.Join(values, ",")+`]}]`))
+		promtest.Write(w, promtest.Success("matrix", `[{"metric":{`+metric+`},"values":[`+strings.Join(values, ",")+`]}]`))
 	}}
 }
 
@@ -223,24 +224,24 @@ func TestThePastAndTheValueShareARequest(t *testing.T) {
 	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.once(query, valueReply("5"))
-	c := newCollector(t, asking(f.serve()), nil)
+	f.Once(query, promtest.Value("5"))
+	c := newCollector(t, asking(f.Serve()), nil)
 	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running},
 		CollectOptions{}).Readings["running"]; r.Series != nil {
 		t.Errorf("series without being asked: %v", r.Series)
 	}
-	f.standing[rangePath+" "+query] = matrixAt(t, "", map[int]string{2: "1", 1: "NaN", 0: "7"})
+	f.AlwaysRange(query, matrixAt(t, "", map[int]string{2: "1", 1: "NaN", 0: "7"}))
 	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true})
 	r := ev.Readings["running"]
-	if r.Text() != "7" || len(r.Series) != 2 || r.Series[1].Value != 7 || f.count(query) != 2 {
-		t.Errorf("reading = %+v after %d requests", r, f.count(query))
+	if r.Text() != "7" || len(r.Series) != 2 || r.Series[1].Value != 7 || f.Count(query) != 2 {
+		t.Errorf("reading = %+v after %d requests", r, f.Count(query))
 	}
-	for _, req := range f.asked() {
-		if req.path != rangePath {
+	for _, req := range f.Requests() {
+		if req.Path != promtest.RangePath {
 			continue
 		}
 		var start, end, step float64
-		if _, err := fmt.Sscanf(req.form.Get("start")+" "+req.form.Get("end")+" "+req.form.Get("step"), "%g %g %g", &start,
+		if _, err := fmt.Sscanf(req.Form.Get("start")+" "+req.Form.Get("end")+" "+req.Form.Get("step"), "%g %g %g", &start,
 			&end, &step); err != nil {
 			t.Fatal(err)
 		}
@@ -260,8 +261,8 @@ func TestAPastThatEndedIsNoValue(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.standing[rangePath+" "+query] = matrixAt(t, "", points)
-			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
+			f.AlwaysRange(query, matrixAt(t, "", points))
+			r := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
 				CollectOptions{History: true}).Readings["running"]
 			if r.Value != nil || r.Error != "" || len(r.Series) == 0 {
 				t.Errorf("reading = %+v", r)
@@ -273,21 +274,22 @@ func TestAPastThatEndedIsNoValue(t *testing.T) {
 func TestAMissingHistoryCostsOnlyTheChart(t *testing.T) {
 	t.Parallel()
 	query := `sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`
-	for name, answer := range map[string]reply{
+	for name, answer := range map[string]promtest.Reply{
 		"refused": {
-			status: http.StatusUnprocessableEntity,
-			body:   `{"status":"error","errorType":"execution","error":"too many samples"}`,
+			Status: http.StatusUnprocessableEntity,
+			Body:   `{"status":"error","errorType":"execution","error":"too many samples"}`,
 		},
-		"partial":    {body: `{"status":"success","isPartial":true,"data":{"resultType":"matrix","result":[]}}`},
-		"two series": {body: success("matrix", `[{"metric":{"a":"1"},"values":[]},{"metric":{"a":"2"},"values":[]}]`)},
+		"partial": {Body: `{"status":"success","isPartial":true,"data":{"resultType":"matrix","result":[]}}`},
+		"two series": {Body: promtest.Success("matrix",
+			`[{"metric":{"a":"1"},"values":[]},{"metric":{"a":"2"},"values":[]}]`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.always(query, valueReply("5"))
-			f.standing[rangePath+" "+query] = answer
-			r := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
+			f.Always(query, promtest.Value("5"))
+			f.AlwaysRange(query, answer)
+			r := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
 				CollectOptions{History: true}).Readings["running"]
 			if r.Text() != "5" || r.Series != nil || !strings.Contains(r.Warning, "its past could not be read: ") {
 				t.Errorf("reading = %+v", r)
@@ -351,7 +353,7 @@ func TestACancelledCollectionEndsAtOnceAndKeepsTheRealError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeProm(t)
-		f.always(mustNamesQuery(t, llmMatchers), reply{status: http.StatusServiceUnavailable})
+		f.Always(mustNamesQuery(t, llmMatchers), promtest.Reply{Status: http.StatusServiceUnavailable})
 		cfg := inMemory(f)
 		cfg.Prometheus.RetryBase = 2 * time.Second
 		c := newCollector(t, cfg, nil)

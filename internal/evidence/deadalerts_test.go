@@ -26,7 +26,7 @@ func TestAHostileExpressionDoesNotHoldUpALook(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	c := newCollector(t, asking(f.serve()), nil)
+	c := newCollector(t, asking(f.Serve()), nil)
 	hostile := linked("Hostile", strings.Repeat("(", 500_000)+"vllm:num_requests_waiting"+strings.Repeat(")", 500_000))
 	ev := c.Collect(t.Context(), llmPool(), nil,
 		CollectOptions{Alerts: []incident.Alert{hostile, linked("NotOurs", strings.Repeat("(", 500_000)+"up")}})
@@ -59,7 +59,7 @@ func TestOnlySoManyExpressionsAreExaminedInOneLook(t *testing.T) {
 
 func TestALoadedRuleThatIsTooLongIsUndecidedAndSaid(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, asking(newFakeProm(t).serve()), nil)
+	c := newCollector(t, asking(newFakeProm(t).Serve()), nil)
 	v := c.examine(t.Context(), strings.Repeat("-", 1000)+"vllm:num_requests_waiting", alertrules.Known{}, time.Now())
 	if v.State != alertrules.Undecided || len(v.Why) != 1 ||
 		!strings.HasPrefix(v.Why[0], "the expression is too long to analyze: ") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
@@ -29,8 +30,8 @@ func TestEachDialectIsReadWithItsOwnNames(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, tt.names, nil)
-			f.once(`max(`+tt.metric+`{model_name="llama",namespace="llm"})`, valueReply("0.5"))
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{usage},
+			f.Once(`max(`+tt.metric+`{model_name="llama",namespace="llm"})`, promtest.Value("0.5"))
+			ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{usage},
 				CollectOptions{})
 			if ev.Dialect != tt.dialect || ev.Readings["kv_usage"].Text() != "50%" {
 				t.Errorf("dialect %q, reading %+v", ev.Dialect, ev.Readings["kv_usage"])
@@ -47,9 +48,9 @@ func TestAMetricThatDoesNotExistIsSaid(t *testing.T) {
 	}
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v0Names(), nil)
-	f.once(`sum(rate(vllm:prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m]))`, vectorReply())
-	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, vectorReply())
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{tokens, running},
+	f.Once(`sum(rate(vllm:prefix_cache_hits_total{model_name="llama",namespace="llm"}[5m]))`, promtest.Vector())
+	f.Once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, promtest.Vector())
+	ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{tokens, running},
 		CollectOptions{})
 	r := ev.Readings["hit_rate"]
 	if r.Text() != "no data" ||
@@ -93,21 +94,21 @@ func TestAPoolWithoutSeriesIsSaid(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
-			f.always(mustNamesQuery(t, llmMatchers), names2reply(nil))
-			f.always(mustNamesQuery(t, nil), names2reply(tt.everywhere))
-			f.once(tt.query, vectorReply())
+			f.Always(mustNamesQuery(t, llmMatchers), names2reply(nil))
+			f.Always(mustNamesQuery(t, nil), names2reply(tt.everywhere))
+			f.Once(tt.query, promtest.Vector())
 			if d, ok := DialectOf(tt.everywhere); ok {
 				q, err := Rewrite(sampleAgeQuery, d, llmMatchers)
 				if err != nil {
 					t.Fatal(err)
 				}
-				f.always(q, vectorReply())
+				f.Always(q, promtest.Vector())
 			}
 			signal := running
 			if strings.Contains(tt.query, "prefix_cache") {
 				signal.Query = "sum(rate(vllm:prefix_cache_hits_total[5m])) / max(vllm:kv_cache_usage_perc)"
 			}
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{signal},
+			ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{signal},
 				CollectOptions{})
 			r := ev.Readings["running"]
 			if ev.Dialect != tt.dialect || r.Text() != "no data" || !strings.HasPrefix(r.Warning, tt.warning) {
@@ -132,7 +133,7 @@ func TestTheDialectIsAskedAgainOnlyWhenItExpires(t *testing.T) {
 			if ev := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}); ev.Dialect == "" {
 				t.Error("no dialect")
 			}
-			if n := f.count(names); n != step.want {
+			if n := f.Count(names); n != step.want {
 				t.Errorf("after %v asked %d times; want %d", step.wait, n, step.want)
 			}
 		}
@@ -150,9 +151,9 @@ func TestAFailedDetectionIsNotRemembered(t *testing.T) {
 	f := newFakeProm(t)
 	names := mustNamesQuery(t, llmMatchers)
 	f.dialect(llmMatchers, v1Names(), nil)
-	f.once(names, reply{status: http.StatusBadRequest})
-	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	c := newCollector(t, asking(f.serve()), nil)
+	f.Once(names, promtest.Reply{Status: http.StatusBadRequest})
+	f.Once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, promtest.Value("5"))
+	c := newCollector(t, asking(f.Serve()), nil)
 	if r := c.Collect(t.Context(), llmPool(), []incident.Signal{running},
 		CollectOptions{}).Readings["running"]; !strings.Contains(r.Error, "400 Bad Request") {
 		t.Errorf("first: %+v", r)
@@ -169,9 +170,9 @@ func TestAPoolThatLostItsPodsKeepsItsDialect(t *testing.T) {
 		f := newFakeProm(t)
 		f.dialect(llmMatchers, v0Names(), nil)
 		names := mustNamesQuery(t, llmMatchers)
-		f.once(names, names2reply(v0Names()), names2reply(nil))
-		f.standing[instantPath+" "+names] = reply{optional: true}
-		f.once(`max(vllm:gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, vectorReply())
+		f.Once(names, names2reply(v0Names()), names2reply(nil))
+		f.Always(names, promtest.Reply{Optional: true})
+		f.Once(`max(vllm:gpu_cache_usage_perc{model_name="llama",namespace="llm"})`, promtest.Vector())
 		c := newCollector(t, inMemory(f), nil)
 		c.Collect(t.Context(), llmPool(), nil, CollectOptions{})
 		time.Sleep(DefaultDialectTTL)
@@ -195,11 +196,11 @@ func TestUnknownBucketsAreSaidAndAskedForAgain(t *testing.T) {
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), map[string][]string{"vllm:time_to_first_token_seconds": {"0.001", "10.0"}})
 	d, _ := DialectOf(v1Names())
-	f.once(mustBucketsQuery(t, d, llmMatchers), reply{status: http.StatusUnprocessableEntity})
-	f.always(`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",`+
-		`namespace="llm"}[5m])))`, valueReply("10"))
-	f.once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, valueReply("5"))
-	c := newCollector(t, asking(f.serve()), nil)
+	f.Once(mustBucketsQuery(t, d, llmMatchers), promtest.Reply{Status: http.StatusUnprocessableEntity})
+	f.Always(`histogram_quantile(0.95, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket{model_name="llama",`+
+		`namespace="llm"}[5m])))`, promtest.Value("10"))
+	f.Once(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`, promtest.Value("5"))
+	c := newCollector(t, asking(f.Serve()), nil)
 	first := c.Collect(t.Context(), llmPool(), []incident.Signal{ttft, running}, CollectOptions{}).Readings
 	if r := first["ttft_p95"]; r.Text() != "10 s" ||
 		!strings.HasPrefix(r.Warning, "the server's own bucket bounds could not be read") {
@@ -237,8 +238,8 @@ func TestTheRealBucketsDecideTheBounds(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), map[string][]string{"vllm:time_to_first_token_seconds": tt.buckets})
-			f.once(query, valueReply(tt.value))
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{ttft},
+			f.Once(query, promtest.Value(tt.value))
+			ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{ttft},
 				CollectOptions{})
 			if got := ev.Readings["ttft_p95"].Text(); got != tt.want {
 				t.Errorf("reading = %q; want %q", got, tt.want)
@@ -260,9 +261,9 @@ func TestTheBoundsOfLengthsAreThoseOfTheModel(t *testing.T) {
 	}
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), map[string][]string{histogram: {"1.0", "50000.0", "100000.0", "+Inf"}})
-	f.once(`histogram_quantile(0.95, sum by (le) (rate(`+histogram+`_bucket{model_name="llama",namespace="llm"}[5m])))`,
-		valueReply("100000"))
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{length},
+	f.Once(`histogram_quantile(0.95, sum by (le) (rate(`+histogram+`_bucket{model_name="llama",namespace="llm"}[5m])))`,
+		promtest.Value("100000"))
+	ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{length},
 		CollectOptions{})
 	if got := ev.Readings["prompt_len_p95"].Text(); got != "≥ 100000 tokens" {
 		t.Errorf("reading = %q", got)

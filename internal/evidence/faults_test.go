@@ -6,6 +6,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 //nolint:gochecknoglobals // read only
@@ -98,7 +99,7 @@ func TestAnAnswerBecomesAReading(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := collectOne(t, running, Config{}, reply{body: tt.body})
+			got := collectOne(t, running, Config{}, promtest.Reply{Body: tt.body})
 			if !strings.HasPrefix(got.Text(), tt.want) || got.Error == "" && got.Text() != tt.want {
 				t.Errorf("reading = %q; want %q", got.Text(), tt.want)
 			}

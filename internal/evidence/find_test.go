@@ -13,6 +13,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 // fakeKube knows some pods, their owners and addresses. What it does not know does not exist.
@@ -83,7 +84,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		alert   map[string]string
-		answer  *reply
+		answer  *promtest.Reply
 		asked   map[string]string
 		wantHow string
 	}{
@@ -111,7 +112,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{
 			"only an instance",
 			map[string]string{"instance": instance},
-			new(vectorReply(pod)),
+			new(promtest.Vector(pod)),
 			map[string]string{"instance": instance},
 			"Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
 				"Deployment llama.",
@@ -119,7 +120,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{
 			"two jobs scrape the same pod",
 			map[string]string{"instance": instance, "job": "vllm"},
-			new(vectorReply(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))),
+			new(promtest.Vector(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))),
 			map[string]string{"instance": instance, "job": "vllm"},
 			"Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
 				"Deployment llama.",
@@ -127,7 +128,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{
 			"targets without pod labels",
 			map[string]string{"instance": instance},
-			new(vectorReply(seriesOf(`"namespace":"llm"`))),
+			new(promtest.Vector(seriesOf(`"namespace":"llm"`))),
 			map[string]string{"instance": instance},
 			"The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
 				"Deployment llama.",
@@ -135,7 +136,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{
 			"the port tells pods of one node apart",
 			map[string]string{"instance": "10.0.0.8:8000"},
-			new(vectorReply()),
+			new(promtest.Vector()),
 			map[string]string{"instance": "10.0.0.8:8000"},
 			"The address 10.0.0.8:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
 				"Deployment llama.",
@@ -143,7 +144,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{
 			"IPv6",
 			map[string]string{"instance": "[fd00::7]:8000"},
-			new(vectorReply()),
+			new(promtest.Vector()),
 			map[string]string{"instance": "[fd00::7]:8000"},
 			"The address [fd00::7]:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
 				"Deployment llama.",
@@ -151,7 +152,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{
 			"a namespace narrows the search",
 			map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"},
-			new(vectorReply()),
+			new(promtest.Vector()),
 			map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"},
 			"The address 10.0.0.9:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
 				"Deployment llama.",
@@ -159,7 +160,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		{
 			"Prometheus down, address known",
 			map[string]string{"instance": instance},
-			&reply{status: http.StatusBadRequest},
+			&promtest.Reply{Status: http.StatusBadRequest},
 			map[string]string{"instance": instance},
 			"The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
 				"Deployment llama.",
@@ -169,9 +170,9 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			if tt.answer != nil {
-				f.once(mustTargetQuery(t, tt.asked), *tt.answer)
+				f.Once(mustTargetQuery(t, tt.asked), *tt.answer)
 			}
-			ref, how, err := newCollector(t, asking(f.serve()), kube).FindWorkload(t.Context(), tt.alert)
+			ref, how, err := newCollector(t, asking(f.Serve()), kube).FindWorkload(t.Context(), tt.alert)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +183,7 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 	}
 	t.Run("a pod of its own", func(t *testing.T) {
 		t.Parallel()
-		ref, how, err := newCollector(t, asking(newFakeProm(t).serve()), kube).FindWorkload(t.Context(),
+		ref, how, err := newCollector(t, asking(newFakeProm(t).Serve()), kube).FindWorkload(t.Context(),
 			map[string]string{"namespace": "llm", "pod": "lone"})
 		if err != nil || ref.Kind != "Pod" || how != "The alert names pod llm/lone, which has no owner." {
 			t.Errorf("%v, %q, %v", ref, how, err)
@@ -202,12 +203,12 @@ func mustTargetQuery(t *testing.T, matchers map[string]string) string {
 
 func TestFindWorkloadRefuses(t *testing.T) {
 	t.Parallel()
-	twoPods := new(vectorReply(seriesOf(`"namespace":"llm"`, `"pod":"a"`), seriesOf(`"namespace":"llm"`, `"pod":"b"`)))
+	twoPods := new(promtest.Vector(seriesOf(`"namespace":"llm"`, `"pod":"a"`), seriesOf(`"namespace":"llm"`, `"pod":"b"`)))
 	instance := map[string]string{"instance": "10.0.0.7:8000"}
 	for _, tt := range []struct {
 		name          string
 		alert         map[string]string
-		answer        *reply
+		answer        *promtest.Reply
 		kube          Kube
 		none, several bool
 		want          string
@@ -245,11 +246,11 @@ func TestFindWorkloadRefuses(t *testing.T) {
 			true, false,
 			"which no pod can be called",
 		},
-		{"an unknown instance", instance, new(vectorReply()), fakeKube{}, true, false, "no pod has that address"},
+		{"an unknown instance", instance, new(promtest.Vector()), fakeKube{}, true, false, "no pod has that address"},
 		{
 			"an instance that is a name",
 			map[string]string{"instance": "llama.llm:8000"},
-			new(vectorReply()),
+			new(promtest.Vector()),
 			fakeKube{},
 			true,
 			false, "it is not an IP address",
@@ -264,7 +265,7 @@ func TestFindWorkloadRefuses(t *testing.T) {
 		},
 		{"Prometheus knows two pods", instance, twoPods, fakeKube{}, true, true, "pods llm/a, llm/b"},
 		{
-			"two pods have the address", instance, new(vectorReply()),
+			"two pods have the address", instance, new(promtest.Vector()),
 			fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {
 				{Namespace: "llm", Name: "a"},
 				{Namespace: "llm", Name: "b"},
@@ -272,25 +273,25 @@ func TestFindWorkloadRefuses(t *testing.T) {
 			true, true, "pods llm/a, llm/b",
 		},
 		{
-			"the pod at the address declares other ports", instance, new(vectorReply()),
+			"the pod at the address declares other ports", instance, new(promtest.Vector()),
 			fakeKube{byIP: map[string][]cluster.PodAddress{"|10.0.0.7": {{Namespace: "llm", Name: "a", Ports: []int32{80}}}}},
 			true, false, "no pod has that address",
 		},
 		{
-			"Prometheus could not be asked", instance, &reply{status: http.StatusBadRequest},
+			"Prometheus could not be asked", instance, &promtest.Reply{Status: http.StatusBadRequest},
 			fakeKube{},
 			false, false,
 			"ask which pod 10.0.0.7:8000 is: Prometheus answered 400",
 		},
 		{
 			"an answer in part", instance,
-			&reply{body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`},
+			&promtest.Reply{Body: `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[]}}`},
 			fakeKube{},
 			false,
 			false, "the answer is partial",
 		},
 		{
-			"Kubernetes could not be asked", instance, new(vectorReply()),
+			"Kubernetes could not be asked", instance, new(promtest.Vector()),
 			fakeKube{err: errors.New("the right to list pods is missing")},
 			false, false, "the right to list pods is missing",
 		},
@@ -300,9 +301,9 @@ func TestFindWorkloadRefuses(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			if tt.answer != nil {
-				f.once(mustTargetQuery(t, map[string]string{"instance": tt.alert["instance"]}), *tt.answer)
+				f.Once(mustTargetQuery(t, map[string]string{"instance": tt.alert["instance"]}), *tt.answer)
 			}
-			ref, how, err := newCollector(t, asking(f.serve()), tt.kube).FindWorkload(t.Context(), tt.alert)
+			ref, how, err := newCollector(t, asking(f.Serve()), tt.kube).FindWorkload(t.Context(), tt.alert)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !ref.IsZero() || how != "" {
 				t.Errorf("FindWorkload = %v, %q, %v; want an error with %q", ref, how, err, tt.want)
 			}
@@ -318,15 +319,15 @@ func TestAHostileInstanceStaysAValue(t *testing.T) {
 	t.Parallel()
 	hostile := `x"} or vector(1) or up{y="`
 	f := newFakeProm(t)
-	f.once(mustTargetQuery(t, map[string]string{"instance": hostile}), vectorReply())
-	_, _, err := newCollector(t, asking(f.serve()), fakeKube{}).FindWorkload(t.Context(),
+	f.Once(mustTargetQuery(t, map[string]string{"instance": hostile}), promtest.Vector())
+	_, _, err := newCollector(t, asking(f.Serve()), fakeKube{}).FindWorkload(t.Context(),
 		map[string]string{"instance": hostile})
 	if !errors.Is(err, incident.ErrNoWorkload) {
 		t.Errorf("err = %v", err)
 	}
-	for _, r := range f.asked() {
-		if n := len(selectorsOf(t, r.form.Get("query"))); n != 2 {
-			t.Errorf("%d selectors in %s", n, r.form.Get("query"))
+	for _, r := range f.Requests() {
+		if n := len(selectorsOf(t, r.Form.Get("query"))); n != 2 {
+			t.Errorf("%d selectors in %s", n, r.Form.Get("query"))
 		}
 	}
 }
@@ -335,7 +336,7 @@ func TestTheClusterIsReadBesideTheReadings(t *testing.T) {
 	t.Parallel()
 	f := newFakeProm(t)
 	f.dialect(llmMatchers, v1Names(), nil)
-	c := newCollector(t, asking(f.serve()), fakeKube{})
+	c := newCollector(t, asking(f.Serve()), fakeKube{})
 	if got := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}).Cluster; got.Error != "" || *got.Replicas != 1 ||
 		got.Workload != llmPool().Workload {
 		t.Errorf("cluster = %+v", got)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 // TestAnAddressLeadsToAWorkloadOfARealKubernetes follows an alert that has nothing but an address, which Prometheus
@@ -52,8 +53,8 @@ func TestAnAddressLeadsToAWorkloadOfARealKubernetes(t *testing.T) {
 	must(err)
 	f := newFakeProm(t)
 	alert := map[string]string{"instance": "10.1.0.1:8000", "namespace": "llm"}
-	f.once(mustTargetQuery(t, alert), vectorReply())
-	ref, how, err := newCollector(t, asking(f.serve()), bot).FindWorkload(t.Context(), alert)
+	f.Once(mustTargetQuery(t, alert), promtest.Vector())
+	ref, how, err := newCollector(t, asking(f.Serve()), bot).FindWorkload(t.Context(), alert)
 	want := "The address 10.1.0.1:8000 is that of pod llm/llama-0, which belongs to StatefulSet llama."
 	if err != nil || ref.String() != "StatefulSet llm/llama" || how != want {
 		t.Errorf("%v, %q, %v", ref, how, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 const (
@@ -133,24 +134,24 @@ func TestWhatTheReadingOfTheGatewaySays(t *testing.T) {
 		name  string
 		pool  incident.Pool
 		query string
-		reply reply
+		reply promtest.Reply
 		value string
 		note  string
 		// told says that a person must hear that there is no data.
 		told bool
 	}{
-		{"one route in the namespace", llmPool(), asked, vectorReply(ratio, one), "30%", wide, false},
-		{"several routes", llmPool(), asked, vectorReply(two), "no data", wide + "; " + SeveralRoutes, true},
-		{"no route at all", llmPool(), asked, vectorReply(), "no data", wide, false},
-		{"the pool's own route", named, own, valueReply("0.3"), "30%", "", false},
-		{"the pool's own route without series", named, own, vectorReply(), "no data", nothing, false},
+		{"one route in the namespace", llmPool(), asked, promtest.Vector(ratio, one), "30%", wide, false},
+		{"several routes", llmPool(), asked, promtest.Vector(two), "no data", wide + "; " + SeveralRoutes, true},
+		{"no route at all", llmPool(), asked, promtest.Vector(), "no data", wide, false},
+		{"the pool's own route", named, own, promtest.Value("0.3"), "30%", "", false},
+		{"the pool's own route without series", named, own, promtest.Vector(), "no data", nothing, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.once(tt.query, tt.reply)
-			ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), tt.pool, []incident.Signal{cancelSignal()},
+			f.Once(tt.query, tt.reply)
+			ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), tt.pool, []incident.Signal{cancelSignal()},
 				CollectOptions{History: true})
 			r := ev.Readings["gateway_cancel_ratio"]
 			if r.Text() != tt.value || r.Warning != tt.note || r.Error != "" || r.Optional == tt.told {
@@ -171,13 +172,13 @@ func TestTheNumberOfRoutesComesWithAPastToo(t *testing.T) {
 		`{namespace="llm"}), "medic_part", "value", "", "") or label_replace(count(` +
 		`group by (namespace, httproute) (last_over_time(` + cancels +
 		`{namespace="llm"}[1d]))), "medic_part", "routes", "", "")`
-	f.standing[rangePath+" "+query] = reply{before: func(w http.ResponseWriter, r *http.Request) {
+	f.AlwaysRange(query, promtest.Reply{Before: func(w http.ResponseWriter, r *http.Request) {
 		end := r.Form.Get("end")
-		write(w, success("matrix",
+		promtest.Write(w, promtest.Success("matrix",
 			`[{"metric":{"medic_part":"value"},"values":[[`+end+`,"0.4"]]},{"metric":{"medic_part":"routes"},"values":[[`+end+
 				`,"2"]]}]`))
-	}}
-	ev := newCollector(t, asking(f.serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
+	}})
+	ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{s},
 		CollectOptions{History: true})
 	r := ev.Readings["cancels"]
 	if r.Text() != "0.4" || len(r.Pods) != 0 || len(r.Series) == 0 || !strings.Contains(r.Warning, SeveralRoutes) {

@@ -12,26 +12,27 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 func TestOnlySilenceOfPrometheusIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	const instance = "vllm.llm.svc:8000"
 	for name, tt := range map[string]struct {
-		answer reply
+		answer promtest.Reply
 		silent bool
 	}{
-		"a query that is refused": {reply{status: http.StatusBadRequest}, false},
-		"a proxy that forbids it": {reply{status: http.StatusForbidden}, false},
-		"an answer in part": {reply{body: `{"status":"success","isPartial":true,` +
+		"a query that is refused": {promtest.Reply{Status: http.StatusBadRequest}, false},
+		"a proxy that forbids it": {promtest.Reply{Status: http.StatusForbidden}, false},
+		"an answer in part": {promtest.Reply{Body: `{"status":"success","isPartial":true,` +
 			`"data":{"resultType":"vector","result":[]}}`}, false},
-		"credentials":             {reply{status: http.StatusUnauthorized}, true},
-		"a proxy without backend": {reply{status: http.StatusBadGateway}, true},
-		"too many requests":       {reply{status: http.StatusTooManyRequests}, true},
+		"credentials":             {promtest.Reply{Status: http.StatusUnauthorized}, true},
+		"a proxy without backend": {promtest.Reply{Status: http.StatusBadGateway}, true},
+		"too many requests":       {promtest.Reply{Status: http.StatusTooManyRequests}, true},
 		"a query that took too long": {
-			reply{
-				status: http.StatusServiceUnavailable,
-				body:   `{"status":"error","errorType":"timeout","error":"query timed out"}`,
+			promtest.Reply{
+				Status: http.StatusServiceUnavailable,
+				Body:   `{"status":"error","errorType":"timeout","error":"query timed out"}`,
 			}, true,
 		},
 	} {
@@ -39,8 +40,8 @@ func TestOnlySilenceOfPrometheusIsNoAnswer(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			// a 403 is asked for again, by GET
-			f.standing[instantPath+" "+mustTargetQuery(t, map[string]string{"instance": instance})] = tt.answer
-			_, _, err := newCollector(t, Config{Prometheus: prometheus.Config{URL: f.serve(), Attempts: 1}},
+			f.Always(mustTargetQuery(t, map[string]string{"instance": instance}), tt.answer)
+			_, _, err := newCollector(t, Config{Prometheus: prometheus.Config{URL: f.Serve(), Attempts: 1}},
 				fakeKube{}).FindOwners(t.Context(), map[string]string{"instance": instance})
 			if err == nil || errors.Is(err, incident.ErrUnanswered) != tt.silent {
 				t.Errorf("nobody answered: want %v, got %v", tt.silent, err)
@@ -78,7 +79,7 @@ func TestTheOwnersThatWereReadComeWithTheError(t *testing.T) {
 			owners: chains("llm/a", llamaChain()),
 			above:  map[string]error{"llm/a": &cluster.UnfollowedError{After: top, Err: cause}},
 		}
-		c := newCollector(t, asking(newFakeProm(t).serve()), kube)
+		c := newCollector(t, asking(newFakeProm(t).Serve()), kube)
 		alert := map[string]string{"namespace": "llm", "pod": "a"}
 		chain, how, err := c.FindOwners(t.Context(), alert)
 		unfollowed, ok := errors.AsType[*cluster.UnfollowedError](err)

@@ -14,7 +14,8 @@ import (
 // StepKind names what a step adjusts.
 type StepKind string
 
-// The kinds of steps, with those in argument.go. StepManual is advice for a person: it has no target and is never executed.
+// The kinds of steps, with those in argument.go. StepManual is advice for a person: it has no target and is never
+// executed.
 const (
 	StepReplicas StepKind = "replicas"
 	StepThrottle StepKind = "throttle"

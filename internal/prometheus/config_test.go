@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	promconfig "github.com/prometheus/common/config"
+
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 func TestValidateNamesEveryError(t *testing.T) {
@@ -124,20 +126,20 @@ func TestCredentialsAreSentAndNeverShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// A server that repeats what it was sent, in every way that could end in an error.
-			echo := func(status int) reply {
-				return reply{before: func(w http.ResponseWriter, r *http.Request) {
+			echo := func(status int) promtest.Reply {
+				return promtest.Reply{Before: func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Location", "http://bot:"+secret+"@elsewhere/?key="+secret)
 					w.WriteHeader(status)
-					write(w, "you sent "+r.Header.Get(tt.header)+" "+secret)
+					promtest.Write(w, "you sent "+r.Header.Get(tt.header)+" "+secret)
 				}}
 			}
-			answers := []reply{valueReply("5")}
+			answers := []promtest.Reply{promtest.Value("5")}
 			statuses := []int{200, 302, 400, 401, 403, 403, 404, 422, 500, 503}
 			for _, s := range statuses {
 				answers = append(answers, echo(s))
 			}
-			f := newFake(t, answers...)
-			cfg := Config{URL: f.serve(), Attempts: 1}
+			f := promtest.NewFake(t, answers...)
+			cfg := Config{URL: f.Serve(), Attempts: 1}
 			tt.edit(&cfg)
 			var log bytes.Buffer
 			c, err := New(cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -149,8 +151,8 @@ func TestCredentialsAreSentAndNeverShown(t *testing.T) {
 					t.Errorf("the secret is shown: %s", text)
 				}
 			}
-			for _, r := range f.asked() {
-				if got := r.header.Get(tt.header); got != tt.want {
+			for _, r := range f.Requests() {
+				if got := r.Header.Get(tt.header); got != tt.want {
 					t.Errorf("sent %q; want %q", got, tt.want)
 				}
 			}
@@ -173,29 +175,29 @@ func TestUnreachableAddressShowsNoSecret(t *testing.T) {
 
 func TestABrokenGetAfterAForbiddenPostShowsNoSecret(t *testing.T) {
 	t.Parallel()
-	broken := reply{before: reset, repeated: true} // net/http itself repeats a GET once
+	broken := promtest.Reply{Before: reset, Optional: true} // net/http itself repeats a GET once
 	got, f := askOnce(
 		t,
 		Config{Attempts: 1, ExtraParams: url.Values{"key": {secret}}},
-		reply{status: http.StatusForbidden},
+		promtest.Reply{Status: http.StatusForbidden},
 		broken,
 	)
 	if strings.Contains(got.err, secret) || !strings.HasPrefix(got.err, "Prometheus could not be asked: ") {
 		t.Errorf("got %+v", got)
 	}
-	if asked := f.asked(); len(asked) < 2 || asked[1].method != http.MethodGet || asked[1].form.Get("key") != secret {
+	if asked := f.Requests(); len(asked) < 2 || asked[1].Method != http.MethodGet || asked[1].Form.Get("key") != secret {
 		t.Errorf("asked %+v", asked)
 	}
 }
 
 func TestExtraParametersAreSentOnce(t *testing.T) {
 	t.Parallel()
-	f := newFake(t, valueReply("1"))
+	f := promtest.NewFake(t, promtest.Value("1"))
 	extra := url.Values{"max_source_resolution": {"0"}, "deny_partial_response": {}}
-	if got := ask(t, newClient(t, Config{URL: f.serve() + "/", ExtraParams: extra})); got.err != "" {
+	if got := ask(t, newClient(t, Config{URL: f.Serve() + "/", ExtraParams: extra})); got.err != "" {
 		t.Fatal(got.err)
 	}
-	form := f.asked()[0].form
+	form := f.Requests()[0].Form
 	for name, want := range map[string]string{
 		"max_source_resolution": "[0]", "partial_response": "[false]", "deny_partial_response": "[]", "timeout": "[10s]",
 	} {

@@ -6,20 +6,22 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
 func TestTransientFailuresAreTriedAgain(t *testing.T) {
 	t.Parallel()
-	fine := valueReply("5")
+	fine := promtest.Value("5")
 	for _, tt := range []struct {
 		name  string
-		first reply
+		first promtest.Reply
 	}{
-		{"503", reply{status: http.StatusServiceUnavailable, body: "Service Unavailable"}},
-		{"502 of a proxy", reply{status: http.StatusBadGateway, body: "<html>"}},
-		{"429", reply{status: http.StatusTooManyRequests, header: map[string]string{"Retry-After": "0"}}},
-		{"a reset connection", reply{before: reset}},
-		{"an answer that ends early", reply{before: halfAnswer}},
+		{"503", promtest.Reply{Status: http.StatusServiceUnavailable, Body: "Service Unavailable"}},
+		{"502 of a proxy", promtest.Reply{Status: http.StatusBadGateway, Body: "<html>"}},
+		{"429", promtest.Reply{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "0"}}},
+		{"a reset connection", promtest.Reply{Before: reset}},
+		{"an answer that ends early", promtest.Reply{Before: halfAnswer}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -27,7 +29,7 @@ func TestTransientFailuresAreTriedAgain(t *testing.T) {
 			if got != (outcome{value: "5"}) {
 				t.Errorf("got %+v", got)
 			}
-			if n := len(f.asked()); n != 2 {
+			if n := len(f.Requests()); n != 2 {
 				t.Errorf("asked %d times", n)
 			}
 		})
@@ -48,15 +50,15 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 
 func halfAnswer(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "1000")
-	write(w, `{"status":`)
+	promtest.Write(w, `{"status":`)
 	panic(http.ErrAbortHandler)
 }
 
 func TestRetriesEndAndKeepTheRealError(t *testing.T) {
 	t.Parallel()
-	busy := reply{
-		status: http.StatusServiceUnavailable,
-		body:   `{"status":"error","errorType":"unavailable","error":"TSDB not ready"}`,
+	busy := promtest.Reply{
+		Status: http.StatusServiceUnavailable,
+		Body:   `{"status":"error","errorType":"unavailable","error":"TSDB not ready"}`,
 	}
 	got, _ := askOnce(t, Config{}, busy, busy, busy)
 	want := "Prometheus answered 503 Service Unavailable: unavailable: TSDB not ready (3 attempts)"
@@ -69,41 +71,41 @@ func TestFinalFailuresAreNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		answer reply
+		answer promtest.Reply
 		want   string
 	}{
 		{
 			"bad_data",
-			reply{
-				status: http.StatusBadRequest,
-				body:   `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\""}`,
+			promtest.Reply{
+				Status: http.StatusBadRequest,
+				Body:   `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\""}`,
 			},
 			`Prometheus answered 400 Bad Request: bad_data: invalid parameter "query"`,
 		},
 		{
 			"execution",
-			reply{
-				status: http.StatusUnprocessableEntity,
-				body:   `{"status":"error","errorType":"execution","error":"many-to-many matching"}`,
+			promtest.Reply{
+				Status: http.StatusUnprocessableEntity,
+				Body:   `{"status":"error","errorType":"execution","error":"many-to-many matching"}`,
 			},
 			"Prometheus answered 422 Unprocessable Entity: execution: many-to-many matching",
 		},
 		{
 			"Prometheus' own timeout",
-			reply{
-				status: http.StatusServiceUnavailable,
-				body:   `{"status":"error","errorType":"timeout","error":"query timed out"}`,
+			promtest.Reply{
+				Status: http.StatusServiceUnavailable,
+				Body:   `{"status":"error","errorType":"timeout","error":"query timed out"}`,
 			},
 			"Prometheus answered 503 Service Unavailable: timeout: query timed out",
 		},
 		{
 			"401",
-			reply{status: http.StatusUnauthorized, body: "token s3cret is wrong"},
+			promtest.Reply{Status: http.StatusUnauthorized, Body: "token s3cret is wrong"},
 			"Prometheus answered 401 Unauthorized: check the credentials in prometheus.http_config",
 		},
 		{
 			"404",
-			reply{status: http.StatusNotFound, body: "404 page not found"},
+			promtest.Reply{Status: http.StatusNotFound, Body: "404 page not found"},
 			"Prometheus answered 404 Not Found: check the path in prometheus.url",
 		},
 	} {
@@ -113,7 +115,7 @@ func TestFinalFailuresAreNotTriedAgain(t *testing.T) {
 			if got.err != tt.want {
 				t.Errorf("error = %q; want %q", got.err, tt.want)
 			}
-			if n := len(f.asked()); n != 1 {
+			if n := len(f.Requests()); n != 1 {
 				t.Errorf("asked %d times", n)
 			}
 		})
@@ -122,15 +124,15 @@ func TestFinalFailuresAreNotTriedAgain(t *testing.T) {
 
 func TestForbiddenPostIsAskedAgainByGet(t *testing.T) {
 	t.Parallel()
-	got, f := askOnce(t, Config{}, reply{status: http.StatusForbidden}, valueReply("5"))
+	got, f := askOnce(t, Config{}, promtest.Reply{Status: http.StatusForbidden}, promtest.Value("5"))
 	if got != (outcome{value: "5"}) {
 		t.Fatalf("got %+v", got)
 	}
 	var methods []string
-	for _, r := range f.asked() {
-		methods = append(methods, r.method)
-		if r.form.Get("partial_response") != "false" {
-			t.Errorf("%s without partial_response: %v", r.method, r.form)
+	for _, r := range f.Requests() {
+		methods = append(methods, r.Method)
+		if r.Form.Get("partial_response") != "false" {
+			t.Errorf("%s without partial_response: %v", r.Method, r.Form)
 		}
 	}
 	if strings.Join(methods, " ") != "POST GET" {
@@ -140,30 +142,30 @@ func TestForbiddenPostIsAskedAgainByGet(t *testing.T) {
 
 func TestASlowQueryEndsAtItsTimeout(t *testing.T) {
 	t.Parallel()
-	hang := reply{before: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
+	hang := promtest.Reply{Before: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
 	got, f := askOnce(t, Config{QueryTimeout: time.Second}, hang)
 	if got.err != "Prometheus gave no answer within 1s" {
 		t.Errorf("error = %q", got.err)
 	}
-	if n := len(f.asked()); n != 1 {
+	if n := len(f.Requests()); n != 1 {
 		t.Errorf("a query that is too slow was asked %d times", n)
 	}
-	for _, r := range f.asked() {
-		if r.form.Get("timeout") != "1s" {
-			t.Errorf("Prometheus was not told the timeout: %v", r.form)
+	for _, r := range f.Requests() {
+		if r.Form.Get("timeout") != "1s" {
+			t.Errorf("Prometheus was not told the timeout: %v", r.Form)
 		}
 	}
 }
 
 func TestALargeAnswerIsRefused(t *testing.T) {
 	t.Parallel()
-	large := success("vector", `[{"metric":{"a":"`+strings.Repeat("x", 40_000)+`"},"value":[1,"12"]}]`)
-	for name, r := range map[string]reply{
-		"announced": {body: large},
-		"streamed": {before: func(w http.ResponseWriter, _ *http.Request) {
+	large := promtest.Success("vector", `[{"metric":{"a":"`+strings.Repeat("x", 40_000)+`"},"value":[1,"12"]}]`)
+	for name, r := range map[string]promtest.Reply{
+		"announced": {Body: large},
+		"streamed": {Before: func(w http.ResponseWriter, _ *http.Request) {
 			for chunk := large; chunk != ""; {
 				n := min(len(chunk), 4096)
-				write(w, chunk[:n])
+				promtest.Write(w, chunk[:n])
 				_ = http.NewResponseController(w).Flush()
 				chunk = chunk[n:]
 			}
@@ -187,9 +189,9 @@ func TestARedirectNamesTheNewAddressAndIsNotFollowedElsewhere(t *testing.T) {
 		got, _ := askOnce(
 			t,
 			cfg,
-			reply{
-				status: http.StatusTemporaryRedirect,
-				header: map[string]string{"Location": "https://user:hunter2@login.example.com/oauth?token=hunter2"},
+			promtest.Reply{
+				Status: http.StatusTemporaryRedirect,
+				Header: map[string]string{"Location": "https://user:hunter2@login.example.com/oauth?token=hunter2"},
 			},
 		)
 		want := "Prometheus answered 307 Temporary Redirect and leads to https://login.example.com/oauth: set " +
@@ -204,12 +206,15 @@ func TestARedirectOnTheSameHostIsFollowedWhenAsked(t *testing.T) {
 	t.Parallel()
 	cfg := Config{}
 	cfg.HTTPConfig.FollowRedirects = true
-	moved := reply{status: http.StatusTemporaryRedirect, header: map[string]string{"Location": "/moved/api/v1/query"}}
-	got, f := askOnce(t, cfg, moved, valueReply("5"))
+	moved := promtest.Reply{
+		Status: http.StatusTemporaryRedirect,
+		Header: map[string]string{"Location": "/moved/api/v1/query"},
+	}
+	got, f := askOnce(t, cfg, moved, promtest.Value("5"))
 	if got != (outcome{value: "5"}) {
 		t.Errorf("got %+v", got)
 	}
-	if second := f.asked()[1]; second.path != "/moved/api/v1/query" || second.form.Get("query") != "up" {
+	if second := f.Requests()[1]; second.Path != "/moved/api/v1/query" || second.Form.Get("query") != "up" {
 		t.Errorf("followed to %+v", second)
 	}
 }
@@ -218,8 +223,8 @@ func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]time.Duration{"2": 2 * time.Second, "3600": maxBackoff} {
 		synctest.Test(t, func(t *testing.T) {
-			busy := reply{status: http.StatusTooManyRequests, header: map[string]string{"Retry-After": header}}
-			f := newFake(t, busy, valueReply("1"))
+			busy := promtest.Reply{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": header}}
+			f := promtest.NewFake(t, busy, promtest.Value("1"))
 			c := newClient(
 				t,
 				Config{URL: "http://prometheus", Transport: func(http.RoundTripper) http.RoundTripper { return f }},
