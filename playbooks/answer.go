@@ -2,7 +2,6 @@ package playbooks
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 // answer is what a rule said about some facts, with the value of every part of it.
 type answer struct {
 	rule    *rule
+	facts   facts
 	truth   incident.Truth
 	details *cel.EvalDetails
 	err     error
@@ -65,10 +65,17 @@ func (a answer) quantityOf(o operand) quantity {
 func (a answer) evidence() []incident.Condition {
 	var out []incident.Condition
 	for _, c := range a.rule.shape.conditions() {
-		cond := incident.Condition{Text: c.text, Truth: a.truthOf(c.id), Signal: c.left.signal}
-		cond.Seen = a.quantityOf(c.left).text(c.left.unit)
-		if c.kind == shapeCompare {
-			cond.Threshold = a.against(c)
+		cond := incident.Condition{
+			Text: c.text, Truth: a.truthOf(c.id), Signal: c.left.signal, Label: c.left.name,
+			Seen: a.quantityOf(c.left).text(c.left.unit),
+		}
+		switch c.kind { //nolint:exhaustive // conditions have no parts, and a rule with a constant is refused
+		case shapeCompare:
+			cond.Relation, cond.Threshold, cond.ThresholdFrom = relationOf(c.op), a.against(c), a.origin(c.right)
+		case shapePresent:
+			cond.Relation = incident.RelationPresent
+		case shapeAbsent:
+			cond.Relation = incident.RelationAbsent
 		}
 		if !slices.Contains(out, cond) {
 			out = append(out, cond)
@@ -77,12 +84,21 @@ func (a answer) evidence() []incident.Condition {
 	return out
 }
 
+// origin says whether a threshold is the pool's own target. A part or a multiple of it is none, nor is what a rule
+// takes where the pool has no target.
+func (a answer) origin(o operand) incident.Origin {
+	if o.target != "" && o.plain && a.facts[o.variable()].known {
+		return incident.OriginSLO
+	}
+	return incident.OriginRule
+}
+
 // against is the right side of a comparison as a person reads it. Where it was measured too, its own name stands behind
 // it.
 func (a answer) against(c shape) string {
 	text := a.quantityOf(c.right).text(c.left.unit)
 	if c.right.signal != "" {
-		return text + " (" + c.right.text + ")"
+		return text + " (" + c.right.name + ")"
 	}
 	return text
 }
@@ -126,7 +142,7 @@ func (a answer) reasons(s shape) []string {
 	case shapeCompare:
 		return []string{a.compareReason(s, truth)}
 	case shapePresent, shapeAbsent:
-		return []string{s.left.text + ": " + a.quantityOf(s.left).text(s.left.unit)}
+		return []string{s.left.name + ": " + a.quantityOf(s.left).text(s.left.unit)}
 	case shapeConstant:
 		return []string{s.text}
 	default:
@@ -172,47 +188,73 @@ func (a answer) compareReason(s shape, truth incident.Truth) string {
 			return missingWords(side.o, side.q)
 		}
 	}
-	seen := fmt.Sprintf("%s is %s", s.left.text, left.text(s.left.unit))
-	relation := relationWords(s.op) + " " + a.against(s)
+	seen := s.left.name + " " + left.text(s.left.unit)
 	switch truth {
 	case incident.True:
-		return seen + ", " + relation
+		return seen + ", " + relationWords(s.op) + " " + a.against(s)
 	case incident.False:
-		return seen + ", not " + relation
+		return seen + ", " + relationWords(opposite(s.op)) + " " + a.against(s)
 	case incident.Undecided:
-		return seen + ", which does not settle whether it is " + relation
+		return seen + ", so it may or may not be " + relationWords(s.op) + " " + a.against(s)
 	default:
 		return seen
 	}
 }
 
 func missingWords(o operand, q quantity) string {
-	name := o.variable()
 	switch {
 	case o.target != "":
-		return "the pool has no target " + name
+		return "the pool has no " + o.label
 	case q.empty:
-		return "no data for " + name
+		return "no data for " + o.label
 	case q.unasked:
-		return name + " was not read"
+		return o.label + " not read"
 	default:
-		return name + " could not be read (" + cmp.Or(q.failure, q.why) + ")"
+		return o.label + " could not be read (" + cmp.Or(q.failure, q.why) + ")"
 	}
 }
 
 // upward says whether a comparison is true for large values.
 func upward(op string) bool { return op == operators.Greater || op == operators.GreaterEquals }
 
+func relationOf(op string) incident.Relation {
+	switch op {
+	case operators.Less:
+		return incident.RelationBelow
+	case operators.LessEquals:
+		return incident.RelationAtMost
+	case operators.Greater:
+		return incident.RelationAbove
+	default:
+		return incident.RelationAtLeast
+	}
+}
+
+// relationWords is a comparison within a sentence about a value that is known.
 func relationWords(op string) string {
 	switch op {
 	case operators.Less:
 		return "below"
 	case operators.LessEquals:
-		return "at most"
+		return "not above"
 	case operators.Greater:
 		return "above"
 	default:
-		return "at least"
+		return "not below"
+	}
+}
+
+// opposite is the comparison that is true where this one is false.
+func opposite(op string) string {
+	switch op {
+	case operators.Less:
+		return operators.GreaterEquals
+	case operators.LessEquals:
+		return operators.Greater
+	case operators.Greater:
+		return operators.LessEquals
+	default:
+		return operators.Less
 	}
 }
 

@@ -611,11 +611,11 @@ func TestBuiltInDiagnosesAreUndecidedWithoutTheirReadings(t *testing.T) {
 					t.Errorf("%s is told without %s", tr.diagnosis, name)
 					continue
 				}
-				o := verdictOf(t, got, tr.diagnosis)
-				if o.Verdict != incident.Undecided || !strings.Contains(o.Why, name) || !strings.Contains(o.Why, how) {
+				o, label := verdictOf(t, got, tr.diagnosis), labelOf(t, c, name)
+				if o.Verdict != incident.Undecided || !strings.Contains(o.Why, label) || !strings.Contains(o.Why, how) {
 					t.Errorf("%s without %s is %s: %q, want undecided and %q", tr.diagnosis, name, o.Verdict, o.Why, how)
 				}
-				if got.Diagnosis == nil && !strings.Contains(got.Note, name) && !strings.Contains(got.Note, " more (") {
+				if got.Diagnosis == nil && !strings.Contains(got.Note, label) && !strings.Contains(got.Note, " more (") {
 					t.Errorf("%s without %s: the note does not name it: %q", tr.diagnosis, name, got.Note)
 				}
 			}

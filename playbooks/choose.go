@@ -77,6 +77,10 @@ func (d *diagnosis) turns() bool {
 func others(verdicts []verdict, chosen *verdict) []incident.Other {
 	h := holding{list: thatHold(verdicts)}
 	var out []incident.Other
+	of := ""
+	if chosen != nil {
+		of = incident.CauseWords(chosen.diagnosis.name)
+	}
 	for _, v := range verdicts {
 		if chosen != nil && v.diagnosis == chosen.diagnosis {
 			continue
@@ -88,11 +92,11 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 		if v.answer.truth == incident.True {
 			switch {
 			case h.explains(chosen.diagnosis, v.diagnosis):
-				o.Why = "symptom of " + chosen.diagnosis.name + " (" + o.Why + ")"
+				o.Why = "symptom of " + of + " (" + o.Why + ")"
 			case h.explains(v.diagnosis, chosen.diagnosis):
-				o.Why = "also true and maybe the cause of " + chosen.diagnosis.name + ", but needs no action (" + o.Why + ")"
+				o.Why = "also true and maybe the cause of " + of + ", but needs no action (" + o.Why + ")"
 			default:
-				o.Why = "also true, independent of " + chosen.diagnosis.name + " (" + o.Why + ")"
+				o.Why = "also true, independent of " + of + " (" + o.Why + ")"
 			}
 		}
 		out = append(out, o)
@@ -122,7 +126,8 @@ func besides(verdicts []verdict, chosen *verdict, sel selection, f facts) []stri
 			}
 		}
 		if len(words) > 0 {
-			out = append(out, "Also true, independently: "+d.name+". For that, consider "+strings.Join(words, ", ")+".")
+			out = append(out, "Also true, independently: "+incident.CauseWords(d.name)+". For that, consider "+
+				strings.Join(words, ", ")+".")
 		}
 	}
 	return out

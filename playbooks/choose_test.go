@@ -41,7 +41,7 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 			"failed transfers have nothing to do with tokens that stutter",
 			[]string{"vLLMHighTPOT"},
 			[]map[string]float64{stutter, {"nixl_failed_rate": 0.2}},
-			"prefill-interference", "nixl-transfer-failing", "also true, independent of prefill-interference (", "",
+			"prefill-interference", "nixl-transfer-failing", "also true, independent of prefill interference (", "",
 		},
 		{
 			"for an alert on transfers they have",
@@ -53,20 +53,20 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 			"failed transfers explain the queue",
 			[]string{"vLLMQueueBacklog"},
 			[]map[string]float64{queue, {"nixl_failed_rate": 0.2}},
-			"nixl-transfer-failing", "queueing", "symptom of nixl-transfer-failing (", "",
+			"nixl-transfer-failing", "queueing", "symptom of nixl transfer failing (", "",
 		},
 		{
 			"the queue that they explain is not chosen where they must stand back",
 			[]string{"vLLMQueueBacklog", "vLLMHighTPOT"},
 			[]map[string]float64{queue, stutter, {"nixl_failed_rate": 0.2}},
-			"nixl-transfer-failing", "prefill-interference", "also true, independent of nixl-transfer-failing (",
-			"Also true, independently: prefill-interference. For that, consider throttling.",
+			"nixl-transfer-failing", "prefill-interference", "also true, independent of nixl transfer failing (",
+			"Also true, independently: prefill interference. For that, consider throttling.",
 		},
 		{
 			"deferred requests have nothing to do with tokens that stutter",
 			[]string{"vLLMHighTPOT"},
 			[]map[string]float64{stutter, {"waiting": 12, "waiting_deferred": 10}},
-			"prefill-interference", "deferred-waits", "also true, independent of prefill-interference (", "",
+			"prefill-interference", "deferred-waits", "also true, independent of prefill interference (", "",
 		},
 		{
 			"waiting for warm caches does not stand before a queue",
@@ -78,50 +78,50 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 			"cold caches explain the long prefill, and that is waited for",
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{cold, {"prefill_p95": 3}},
-			"warming-up", "long-prefill", "symptom of warming-up (", "check again in 15 minutes",
+			"warming-up", "long-prefill", "symptom of warming up (", "check again in 15 minutes",
 		},
 		{
 			"a transfer that fails now and then does not keep a pool from warming up",
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{cold, {"prefill_p95": 3, "nixl_failed_rate": 0.12}},
-			"warming-up", "nixl-transfer-failing", "also true, independent of warming-up (", "check again in 15 minutes",
+			"warming-up", "nixl-transfer-failing", "also true, independent of warming up (", "check again in 15 minutes",
 		},
 		{
 			"waiting for warm caches does not stand before failed transfers that make a queue",
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{cold, few, {"nixl_failed_rate": 0.12}},
-			"nixl-transfer-failing", "warming-up", "also true, independent of nixl-transfer-failing (", "",
+			"nixl-transfer-failing", "warming-up", "also true, independent of nixl transfer failing (", "",
 		},
 		{
 			"waiting for warm caches does not stand before clients that leave",
 			[]string{"vLLMHighAbortRate"},
 			[]map[string]float64{cold, {"abort_ratio": 0.3}},
-			"client-timeouts", "warming-up", "also true, independent of client-timeouts (", "",
+			"client-timeouts", "warming-up", "also true, independent of client timeouts (", "",
 		},
 		{
 			"a full cache pushes out what is only cached",
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{full, {"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1}},
-			"at-capacity", "prefix-cache-miss", "symptom of at-capacity (", "",
+			"at-capacity", "prefix-cache-miss", "symptom of at capacity (", "",
 		},
 		{
 			"a cache that misses is chosen, and the queue beside it is said with what would help",
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{few, {"ttft_p95": 4, "prefix_hit_rate": 0.1}},
-			"prefix-cache-miss", "queueing", "also true, independent of prefix-cache-miss (",
+			"prefix-cache-miss", "queueing", "also true, independent of prefix cache miss (",
 			"Also true, independently: queueing. For that, consider throttling, adding replicas.",
 		},
 		{
 			"one slow pod explains that tokens stutter",
 			[]string{"vLLMHighTPOT"},
 			[]map[string]float64{stutter, {"tpot_worst_pod": 0.4, "tpot_second_pod": 0.04}},
-			"one-bad-replica", "prefill-interference", "symptom of one-bad-replica (", "",
+			"one-bad-replica", "prefill-interference", "symptom of one bad replica (", "",
 		},
 		{
 			"an engine that died explains the full caches of the others",
 			[]string{"vLLMGPUCacheFull"},
 			[]map[string]float64{full, {"engine_resets": 1}},
-			"engine-dead", "at-capacity", "symptom of engine-dead (", "",
+			"engine-dead", "at-capacity", "symptom of engine dead (", "",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,7 +172,7 @@ diagnoses:
 	}
 	stutter := map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2}
 	long := map[string]float64{"nixl_failed_rate": 0.12, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}
-	const interference = "Also true, independently: prefill-interference. For that, consider "
+	const interference = "Also true, independently: prefill interference. For that, consider "
 	for _, tt := range []struct {
 		name   string
 		alerts []string
@@ -210,7 +210,7 @@ diagnoses:
 			[]string{"Own", "vLLMHighTTFT"},
 			map[string]float64{"gpu_xid": 1, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000},
 			"own-cause",
-			"Also true, independently: long-prefill. For that, consider raising max_num_batched_tokens.",
+			"Also true, independently: long prefill. For that, consider raising max_num_batched_tokens.",
 		},
 		{"no step is left", []string{"NixlTransferFailing", "vLLMHighTTFT"}, long, "nixl-transfer-failing", ""},
 	} {

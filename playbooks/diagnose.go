@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,7 +71,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		notes = append([]string{"Nothing is known of this pool: " + sentence(in.Evidence.Absent)}, notes...)
 	}
 	if chosen == nil {
-		out.Note = joinNotes(append(notes, undiagnosed(verdicts, f)...), c.furthest(out.Readings),
+		out.Note = joinNotes(append(notes, c.undiagnosed(verdicts, f)...), c.furthest(out.Readings),
 			out.Unusual[:min(len(out.Unusual), mostChanges)], rec.notes())
 		return out
 	}
@@ -194,20 +195,20 @@ func (s selection) notes() []string {
 }
 
 // undiagnosed says why there is no diagnosis: none holds, or it cannot be told.
-func undiagnosed(verdicts []verdict, f facts) []string {
+func (c *Catalog) undiagnosed(verdicts []verdict, f facts) []string {
 	var open, names []string
 	for _, v := range verdicts {
 		if v.answer.truth != incident.Undecided {
 			continue
 		}
-		open = append(open, v.diagnosis.name)
+		open = append(open, incident.CauseWords(v.diagnosis.name))
 		for _, name := range v.answer.missing() {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
-	missing := byReason(names, f)
+	missing := c.byReason(names, f)
 	switch {
 	case len(open) == 0:
 		return []string{"No known cause: no diagnosis matches."}
@@ -222,7 +223,7 @@ func undiagnosed(verdicts []verdict, f facts) []string {
 
 // byReason lists names with why they are missing, each reason once: with Prometheus away it is the same long one for
 // all.
-func byReason(names []string, f facts) []string {
+func (c *Catalog) byReason(names []string, f facts) []string {
 	var out []string
 	for n, name := range names {
 		why := f[name].why
@@ -236,7 +237,16 @@ func byReason(names []string, f facts) []string {
 				same = append(same, o)
 			}
 		}
-		out = append(out, few(same)+" ("+why+")")
+		out = append(out, few(c.labels(same))+" ("+why+")")
+	}
+	return out
+}
+
+// labels are what people call signals.
+func (c *Catalog) labels(names []string) []string {
+	out := make([]string, 0, len(names))
+	for _, name := range names {
+		out = append(out, cmp.Or(c.byName[name].Label(), name))
 	}
 	return out
 }
@@ -258,7 +268,7 @@ func deeper(verdicts []verdict, chosen *verdict) []string {
 			break
 		}
 		if v.answer.truth == incident.Undecided {
-			out = append(out, "Can't rule out a deeper cause: "+v.diagnosis.name+" ("+v.answer.why()+").")
+			out = append(out, "Can't rule out a deeper cause: "+incident.CauseWords(v.diagnosis.name)+" ("+v.answer.why()+").")
 		}
 	}
 	return out
@@ -281,10 +291,10 @@ func joinNotes(groups ...[]string) string {
 // Neutral signals have none.
 func (c *Catalog) thresholds(in Input, f facts, chosen *verdict, rec recovery) map[string]incident.Reading {
 	out := maps.Clone(in.Evidence.Readings)
-	found := map[string]float64{}
-	keep := func(name string, v float64) {
+	found := map[string]threshold{}
+	keep := func(name string, t threshold) {
 		if _, ok := found[name]; !ok {
-			found[name] = v
+			found[name] = t
 		}
 	}
 	if chosen != nil {
@@ -295,16 +305,16 @@ func (c *Catalog) thresholds(in Input, f facts, chosen *verdict, rec recovery) m
 	}
 	for name, target := range c.targets {
 		if v, ok := f["slo."+target].exact(); ok {
-			keep(name, v)
+			keep(name, threshold{v, incident.OriginSLO})
 		}
 	}
 	if chosen != nil {
 		chosen.answer.thresholds(c.judged, keep)
 	}
 	for name, r := range out {
-		r.Threshold = nil
-		if v, ok := found[name]; ok {
-			r.Threshold = &v
+		r.Threshold, r.ThresholdFrom = nil, incident.OriginRule
+		if t, ok := found[name]; ok {
+			r.Threshold, r.ThresholdFrom = &t.value, t.from
 		}
 		out[name] = r
 	}
@@ -328,14 +338,20 @@ func (c *Catalog) badly(s shape) bool {
 	}
 }
 
+// threshold is a number that a signal is compared with, and where it comes from.
+type threshold struct {
+	value float64
+	from  incident.Origin
+}
+
 // thresholds gives the number that each signal is compared with, where it is a number or a target.
-func (a answer) thresholds(accept func(shape) bool, keep func(string, float64)) {
+func (a answer) thresholds(accept func(shape) bool, keep func(string, threshold)) {
 	for _, c := range a.rule.shape.conditions() {
 		if c.kind != shapeCompare || !c.left.plain || c.left.signal == "" || c.right.signal != "" || !accept(c) {
 			continue
 		}
 		if v, ok := a.quantityOf(c.right).exact(); ok {
-			keep(c.left.signal, v)
+			keep(c.left.signal, threshold{v, a.origin(c.right)})
 		}
 	}
 }

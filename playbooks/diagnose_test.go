@@ -35,20 +35,27 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 	}
 	for _, name := range []string{"queueing", "client-timeouts"} {
 		o := verdictOf(t, got, name)
-		if o.Verdict != incident.True || !strings.HasPrefix(o.Why, "symptom of kv-thrash (") {
+		if o.Verdict != incident.True || !strings.HasPrefix(o.Why, "symptom of kv thrash (") {
 			t.Errorf("%s: %s %q", name, o.Verdict, o.Why)
 		}
 	}
 	want := []incident.Condition{
-		{Text: "kv_usage_peak > 95%", Truth: incident.True, Signal: "kv_usage_peak", Seen: "99%", Threshold: "95%"},
 		{
-			Text: "preemption_rate > 0", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s", Threshold: "0/s",
+			Text: "kv_usage_peak > 95%", Truth: incident.True, Signal: "kv_usage_peak", Label: "KV cache peak", Seen: "99%",
+			Relation: incident.RelationAbove, Threshold: "95%",
 		},
 		{
-			Text: "preemption_rate > 0.1 * finished_rate", Truth: incident.True, Signal: "preemption_rate", Seen: "3/s",
-			Threshold: "0.6/s (0.1 * finished_rate)",
+			Text: "preemption_rate > 0", Truth: incident.True, Signal: "preemption_rate", Label: "Preemptions", Seen: "3/s",
+			Relation: incident.RelationAbove, Threshold: "0/s",
 		},
-		{Text: "absent(finished_rate)", Truth: incident.False, Signal: "finished_rate", Seen: "6/s"},
+		{
+			Text: "preemption_rate > 0.1 * finished_rate", Truth: incident.True, Signal: "preemption_rate",
+			Label: "Preemptions", Seen: "3/s", Relation: incident.RelationAbove, Threshold: "0.6/s (10% of Finished requests)",
+		},
+		{
+			Text: "absent(finished_rate)", Truth: incident.False, Signal: "finished_rate", Label: "Finished requests",
+			Seen: "6/s", Relation: incident.RelationAbsent,
+		},
 	}
 	if diff := cmp.Diff(want, got.Diagnosis.Evidence); diff != "" {
 		t.Error(diff)
@@ -69,7 +76,7 @@ func TestWithoutTheCauseTheSymptomIsChosen(t *testing.T) {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
 	if o := verdictOf(t, got, "kv-thrash"); o.Verdict != incident.False ||
-		o.Why != "kv_usage_peak is 70%, not above 95%" {
+		o.Why != "KV cache peak 70%, not above 95%" {
 		t.Errorf("kv-thrash: %+v", o)
 	}
 	if got.Note != "" {
@@ -86,7 +93,7 @@ func TestADeeperCauseThatCannotBeRuledOutIsSaid(t *testing.T) {
 	if nameOf(got.Diagnosis) != "queueing" {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
-	if !strings.Contains(got.Note, "Can't rule out a deeper cause: kv-thrash (preemption_rate was not read).") {
+	if !strings.Contains(got.Note, "Can't rule out a deeper cause: kv thrash (Preemptions not read).") {
 		t.Errorf("the note is %q", got.Note)
 	}
 }
@@ -101,22 +108,22 @@ func TestNothingHolds(t *testing.T) {
 	}{
 		{"everything is known", readings(calm()), []string{"No known cause: no diagnosis matches."}},
 		{"nothing was read", incident.Evidence{}, []string{
-			"Cannot determine the cause. Missing readings: ", "Missing readings: nixl_failed_rate, ", " more (not read)",
-			"Could be nixl-transfer-failing, nixl-lease-expiring,",
-			"Cannot confirm recovery: ttft_p95 was not read.",
+			"Cannot determine the cause. Missing readings: ", "Missing readings: Failed KV transfers, ", " more (not read)",
+			"Could be nixl transfer failing, nixl lease expiring,",
+			"Cannot confirm recovery: TTFT p95 not read.",
 		}},
 		{"a reading failed", func() incident.Evidence {
 			ev := readings(calm())
 			ev.Readings["ttft_p95"] = incident.Reading{Error: "context deadline exceeded"}
 			return ev
-		}(), []string{"Missing readings: ttft_p95 (error: context deadline exceeded).", "Could be long-prefill."}},
+		}(), []string{"Missing readings: TTFT p95 (error: context deadline exceeded).", "Could be long prefill."}},
 		{"a bound settles nothing", func() incident.Evidence {
 			ev := readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "queue_time_p95": 0.3}))
 			for name, v := range map[string]float64{"ttft_p95": 6, "prefill_p95": 2} {
 				ev.Readings[name] = incident.Reading{Value: &v, Bound: incident.AtLeast}
 			}
 			return ev
-		}(), []string{"Cannot determine the cause: long-prefill undecided because a reading is only a bound or a target " +
+		}(), []string{"Cannot determine the cause: long prefill undecided because a reading is only a bound or a target " +
 			"is missing."}},
 	}
 	for _, tt := range tests {
@@ -360,16 +367,16 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			ev := with(prefill)
 			ev["tpot_p95"] = 0.049
 			return readings(ev)
-		}(), without, "Skipped raising max_num_batched_tokens: tpot_p95 is 49 ms, not at most 40 ms."},
+		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 49 ms, above 40 ms."},
 		{"not known", func() incident.Evidence {
 			ev := with(prefill)
 			delete(ev, "tpot_p95")
 			return readings(ev)
-		}(), without, "Skipped raising max_num_batched_tokens: tpot_p95 was not read."},
+		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 not read."},
 		{
 			"a prefix cache that finds less than usual",
 			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prefix_hit_rate": 0.38})), without,
-			"prefix_hit_rate is 38%, not at least 40%",
+			"Prefix hit rate 38%, below 40% (80% of Usual prefix hits)",
 		},
 		{"a pool without prefix caching", func() incident.Evidence {
 			ev := readings(with(maps.Clone(prefill)))
@@ -380,10 +387,10 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			ev := readings(with(maps.Clone(prefill)))
 			ev.Readings["prefix_hit_rate"] = incident.Reading{Error: "timeout"}
 			return ev
-		}(), without, "prefix_hit_rate could not be read"},
+		}(), without, "Prefix hit rate could not be read"},
 		{
 			"a young engine", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "engine_age": 600})), without,
-			"engine_age is 600 s, below 900 s",
+			"Youngest engine 600 s, below 900 s",
 		},
 	}
 	for _, tt := range tests {
@@ -454,10 +461,18 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 		"e2e_p95":         10,   // the pool's target
 	}
 	have := map[string]float64{}
+	var targets []string
 	for name, r := range got.Readings {
 		if r.Threshold != nil {
 			have[name] = *r.Threshold
 		}
+		if r.ThresholdFrom == incident.OriginSLO {
+			targets = append(targets, name)
+		}
+	}
+	slices.Sort(targets)
+	if diff := cmp.Diff([]string{"e2e_p95", "tpot_p95", "ttft_p95"}, targets); diff != "" {
+		t.Errorf("what the pool's SLO sets: %s", diff)
 	}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Error(diff)
@@ -468,12 +483,12 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 	// A threshold of an earlier investigation is not carried on.
 	stale := 99.0
 	r := ev.Readings["running"]
-	r.Threshold = &stale
+	r.Threshold, r.ThresholdFrom = &stale, incident.OriginSLO
 	ev.Readings["running"] = r
 	if got := c.Diagnose(playbooks.Input{
 		Alerts: alerts("vLLMHighTTFT"), Pool: chat(),
 		Evidence: ev,
-	}); got.Readings["running"].Threshold != nil {
+	}).Readings["running"]; got.Threshold != nil || got.ThresholdFrom != incident.OriginRule {
 		t.Error("running has kept a threshold that nothing gives it")
 	}
 }
@@ -489,8 +504,9 @@ func TestAPoolWithoutTargetsIsMeasuredAgainstThePublishedThresholds(t *testing.T
 		if got.Healthy != want {
 			t.Errorf("%g s is healthy: %s, want %s", ttft, got.Healthy, want)
 		}
-		if th := got.Readings["ttft_p95"].Threshold; th == nil || *th != 2.5 {
-			t.Errorf("the threshold is %v, want 2.5", th)
+		r := got.Readings["ttft_p95"]
+		if r.Threshold == nil || *r.Threshold != 2.5 || r.ThresholdFrom != incident.OriginRule {
+			t.Errorf("the threshold is %v from %q, want 2.5 from a rule", r.Threshold, r.ThresholdFrom)
 		}
 	}
 }

@@ -229,11 +229,11 @@ func (c *Catalog) quotient(r incident.Reading, q ratio, ev incident.Evidence) in
 		parts[i] = own
 		switch {
 		case !known:
-			r.Error = name + " was not read"
+			r.Error = c.byName[name].Label() + " not read"
 		case own.Error != "":
 			r.Error = own.Error
 		case own.Value != nil && own.Bound != incident.Exact:
-			r.Error = fmt.Sprintf("%s is only known to be %s", name, own.Text())
+			r.Error = fmt.Sprintf("only a bound is known of %s: %s", c.byName[name].Label(), own.Text())
 		}
 	}
 	of, per := parts[0], parts[1]

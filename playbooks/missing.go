@@ -36,7 +36,7 @@ func (c *Catalog) markUnexamined(
 		}
 		why := missing[names[0]]
 		others[i].Verdict, others[i].NotEvaluated = incident.Undecided, why
-		others[i].Why = "not checked: " + few(names) + " (" + why + ")"
+		others[i].Why = "not checked: " + few(c.labels(names)) + " (" + why + ")"
 	}
 	return others
 }

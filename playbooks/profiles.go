@@ -10,6 +10,21 @@ import (
 // targetNames are the fields of an SLO as rules spell them after "slo.".
 func targetNames() []string { return []string{"ttft", "tpot", "queue_time", "e2e"} }
 
+// targetLabel is what people call a target.
+func targetLabel(name string) string {
+	switch name {
+	case "ttft":
+		return "TTFT target"
+	case "tpot":
+		return "TPOT target"
+	case "queue_time":
+		return "queue time target"
+	case "e2e":
+		return "E2E latency target"
+	}
+	return name + " target"
+}
+
 // targetOf returns a target in seconds by its name in rules; 0 when the pool has none.
 func targetOf(slo incident.SLO, name string) float64 {
 	switch name {

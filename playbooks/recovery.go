@@ -128,7 +128,8 @@ func (r recovery) notes() []string {
 	}
 	var out []string
 	if r.lost != "" {
-		out = append(out, "Cannot confirm recovery: the diagnosis "+r.lost+" is no longer in the catalog.")
+		out = append(out,
+			"Cannot confirm recovery: the diagnosis "+incident.CauseWords(r.lost)+" is no longer in the catalog.")
 	}
 	var open []string
 	for _, h := range r.answers {

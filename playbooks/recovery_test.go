@@ -206,7 +206,7 @@ func TestRecoveryWaitsForTheCauseToo(t *testing.T) {
 		if got.Healthy != want {
 			t.Errorf("planned for %q: healthy is %s, want %s", plannedFor, got.Healthy, want)
 		}
-		if plannedFor == "gone-playbook" && !strings.Contains(got.Note, "gone-playbook is no longer in the catalog") {
+		if plannedFor == "gone-playbook" && !strings.Contains(got.Note, "gone playbook is no longer in the catalog") {
 			t.Errorf("the note is %q", got.Note)
 		}
 	}

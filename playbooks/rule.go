@@ -223,9 +223,9 @@ func (r *rule) ask(f facts) answer {
 		}
 	}
 	value, details, err := r.program.Eval(vars)
-	a := answer{rule: r, truth: incident.Undecided, details: details}
+	a := answer{rule: r, facts: f, truth: incident.Undecided, details: details}
 	if err != nil {
-		a.err = fmt.Errorf("evaluate %q: %w", r.text, err)
+		a.err = fmt.Errorf("evaluate the rule: %w", err)
 		return a
 	}
 	a.truth = toTruth(value)

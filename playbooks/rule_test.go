@@ -217,79 +217,79 @@ func TestRulesSayWhy(t *testing.T) {
 	}{
 		{
 			name: "false comparison", rule: "count > 5.0", readings: map[string]incident.Reading{"count": value(0)},
-			want: "count is 0, not above 5",
+			want: "Count 0, not above 5",
 		},
 		{
 			name: "true comparison", rule: "lat > 3.0s", readings: map[string]incident.Reading{"lat": value(7.2)},
-			want: "lat is 7.2 s, above 3 s",
+			want: "Latency 7.2 s, above 3 s",
 		},
 		{
 			name: "mirrored", rule: "3.0s >= lat", readings: map[string]incident.Reading{"lat": value(7.2)},
-			want: "lat is 7.2 s, not at most 3 s",
+			want: "Latency 7.2 s, above 3 s",
 		},
 		{
 			name: "first false part of and", rule: "lat > 3.0s && count > 5.0 && use > 50%",
 			readings: map[string]incident.Reading{"lat": value(7.2), "count": value(0), "use": value(0.1)},
-			want:     "count is 0, not above 5",
+			want:     "Count 0, not above 5",
 		},
 		{
 			name: "every part of a false or", rule: "count > 5.0 || use >= 95%",
 			readings: map[string]incident.Reading{"count": value(0), "use": value(0.5)},
-			want:     "count is 0, not above 5; use is 50%, not at least 95%",
+			want:     "Count 0, not above 5; Use 50%, below 95%",
 		},
 		{
 			name: "first true part of or", rule: "count > 5.0 || use >= 95% || lat > 1.0s",
 			readings: map[string]incident.Reading{"count": value(0), "use": value(0.97), "lat": value(9)},
-			want:     "use is 97%, at least 95%",
+			want:     "Use 97%, not below 95%",
 		},
 		{
 			name: "only what leaves it open", rule: "count <= 0.0 && use > 50% && (lat > 1.0s || other > 1.0s)",
 			readings: map[string]incident.Reading{"count": value(0), "other": value(0.5)},
-			want:     "use was not read; lat was not read",
+			want:     "Use not read; Latency not read",
 		},
-		{name: "no data", rule: "use > 50%", readings: map[string]incident.Reading{"use": noData()}, want: "no data for use"},
+		{name: "no data", rule: "use > 50%", readings: map[string]incident.Reading{"use": noData()}, want: "no data for Use"},
 		{
 			name: "error", rule: "use > 50%", readings: map[string]incident.Reading{"use": failed("context deadline exceeded")},
-			want: "use could not be read (context deadline exceeded)",
+			want: "Use could not be read (context deadline exceeded)",
 		},
 		{
 			name: "long error is cut", rule: "use > 50%",
 			readings: map[string]incident.Reading{"use": failed(strings.Repeat("é", 500))},
-			want:     "use could not be read (" + strings.Repeat("é", 160) + "...)",
+			want:     "Use could not be read (" + strings.Repeat("é", 160) + "...)",
 		},
 		{
 			name: "bound", rule: "lat > 0.1s", readings: map[string]incident.Reading{"lat": bounded(0.3, incident.AtMost)},
-			want: "lat is ≤ 300 ms, which does not settle whether it is above 100 ms",
+			want: "Latency ≤ 300 ms, so it may or may not be above 100 ms",
 		},
 		{
 			name: "target", rule: "lat > slo.ttft", readings: map[string]incident.Reading{"lat": value(1)},
-			want: "the pool has no target slo.ttft",
+			want: "the pool has no TTFT target",
 		},
 		{
 			name: "mirrored at most", rule: "8.0s <= lat", readings: map[string]incident.Reading{"lat": value(7.2)},
-			want: "lat is 7.2 s, not at least 8 s",
+			want: "Latency 7.2 s, below 8 s",
 		},
 		{
 			name: "mirrored above", rule: "8.0s > lat", readings: map[string]incident.Reading{"lat": value(7.2)},
-			want: "lat is 7.2 s, below 8 s",
+			want: "Latency 7.2 s, below 8 s",
 		},
 		{
 			name: "not", rule: "!(lat > 3.0s)", readings: map[string]incident.Reading{"lat": value(7.2)},
-			want: "lat is 7.2 s, above 3 s",
+			want: "Latency 7.2 s, above 3 s",
 		},
 		{
 			name: "two readings", rule: "other > 0.5 * lat",
 			readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},
-			want:     "other is 1 s, not above 3.6 s (0.5 * lat)",
+			want:     "Other latency 1 s, not above 3.6 s (50% of Latency)",
 		},
 		{
 			name: "presence", rule: "present(lat) && count > 1.0",
 			readings: map[string]incident.Reading{"lat": noData(), "count": value(2)},
-			want:     "lat: no data",
+			want:     "Latency: no data",
 		},
 		{
 			name: "the same reason once", rule: "lat > 1.0s || lat > 2.0s",
-			readings: map[string]incident.Reading{"lat": noData()}, want: "no data for lat",
+			readings: map[string]incident.Reading{"lat": noData()}, want: "no data for Latency",
 		},
 	}
 	for _, tt := range tests {
@@ -314,17 +314,71 @@ func TestEvidenceShowsEachConditionWithWhatWasSeen(t *testing.T) {
 	}
 	got := r.ask(l.catalog.factsOf(incident.Evidence{Readings: readings}, incident.SLO{TTFT: 0.5})).evidence()
 	want := []incident.Condition{
-		{Text: "lat > slo.ttft.or(3.0s)", Truth: incident.True, Signal: "lat", Seen: "7.2 s", Threshold: "500 ms"},
-		{Text: "use > 95%", Truth: incident.Undecided, Signal: "use", Seen: "no data", Threshold: "95%"},
-		{Text: "5 < count", Truth: incident.True, Signal: "count", Seen: "12", Threshold: "5"},
 		{
-			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Seen: "≤ 300 ms",
-			Threshold: "3.6 s (0.5 * lat)",
+			Text: "lat > slo.ttft.or(3.0s)", Truth: incident.True, Signal: "lat", Label: "Latency", Seen: "7.2 s",
+			Relation: incident.RelationAbove, Threshold: "500 ms", ThresholdFrom: incident.OriginSLO,
 		},
-		{Text: "present(use)", Truth: incident.False, Signal: "use", Seen: "no data"},
+		{
+			Text: "use > 95%", Truth: incident.Undecided, Signal: "use", Label: "Use", Seen: "no data",
+			Relation: incident.RelationAbove, Threshold: "95%",
+		},
+		{
+			Text: "5 < count", Truth: incident.True, Signal: "count", Label: "Count", Seen: "12",
+			Relation: incident.RelationAbove, Threshold: "5",
+		},
+		{
+			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Label: "Other latency", Seen: "≤ 300 ms",
+			Relation:  incident.RelationBelow,
+			Threshold: "3.6 s (50% of Latency)",
+		},
+		{
+			Text: "present(use)", Truth: incident.False, Signal: "use", Label: "Use", Seen: "no data",
+			Relation: incident.RelationPresent,
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A part of a target, a fallback for pools without one, and a measured value are limits of the rule.
+func TestOnlyThePoolsOwnTargetIsATarget(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		rule string
+		slo  incident.SLO
+		want incident.Condition
+	}{
+		{"lat > slo.ttft", incident.SLO{TTFT: 0.5}, incident.Condition{
+			Label: "Latency", Relation: incident.RelationAbove, Threshold: "500 ms", ThresholdFrom: incident.OriginSLO,
+		}},
+		{"slo.ttft.or(3s) >= lat", incident.SLO{TTFT: 0.5}, incident.Condition{
+			Label: "Latency", Relation: incident.RelationAtMost, Threshold: "500 ms", ThresholdFrom: incident.OriginSLO,
+		}},
+		{"lat > slo.ttft.or(3s)", incident.SLO{}, incident.Condition{
+			Label: "Latency", Relation: incident.RelationAbove, Threshold: "3 s",
+		}},
+		{"lat > 2 * slo.ttft.or(3s)", incident.SLO{TTFT: 0.5}, incident.Condition{
+			Label: "Latency", Relation: incident.RelationAbove, Threshold: "1 s",
+		}},
+		{"1.5 * lat < other", incident.SLO{}, incident.Condition{
+			Label: "1.5 × Latency", Relation: incident.RelationBelow, Threshold: "9 s (Other latency)",
+		}},
+		{"-2 * lat < 0", incident.SLO{}, incident.Condition{
+			Label: "-2 × Latency", Relation: incident.RelationBelow, Threshold: "0 s",
+		}},
+		{"use >= 95%", incident.SLO{}, incident.Condition{
+			Label: "Use", Relation: incident.RelationAtLeast, Threshold: "95%",
+		}},
+	} {
+		l := newRuleLoader(t)
+		r := compileForTest(t, l, tt.rule)
+		readings := map[string]incident.Reading{"lat": value(7.2), "other": value(9), "use": value(0.5)}
+		got := r.ask(l.catalog.factsOf(incident.Evidence{Readings: readings}, tt.slo)).evidence()[0]
+		got.Text, got.Truth, got.Signal, got.Seen = "", "", "", ""
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.rule, diff)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,6 +45,8 @@ type operand struct {
 	// signal is the signal in it, target the name behind "slo."; both are empty for a number.
 	signal string
 	target string
+	// label is what people call the signal or the target, and name the operand: "TTFT p95", "50% of TTFT p95".
+	label, name string
 	// standIn is the name of a number with a unit in the program.
 	standIn string
 	unit    incident.Unit // empty for a number without one
@@ -100,6 +103,7 @@ func (s shaper) flatten(e ast.Expr, op string) []shape {
 
 func (s shaper) operand(e ast.Expr) operand {
 	out := operand{id: e.ID(), text: s.text(e)}
+	factor := 1.0
 	switch e.Kind() {
 	case ast.IdentKind:
 		if n, ok := s.literals[e.AsIdent()]; ok {
@@ -119,8 +123,13 @@ func (s shaper) operand(e ast.Expr) operand {
 			inner = append([]ast.Expr{call.Target()}, inner...)
 		}
 		for _, arg := range inner {
-			if o := s.operand(arg); !o.isNumber() {
-				out.signal, out.target = o.signal, o.target
+			switch o := s.operand(arg); {
+			case !o.isNumber():
+				out.signal, out.target, out.name = o.signal, o.target, o.name
+			case arg.Kind() == ast.LiteralKind:
+				if f, ok := number(arg.AsLiteral()); ok {
+					factor = f
+				}
 			}
 		}
 		out.plain = call.FunctionName() == fnOr
@@ -128,10 +137,24 @@ func (s shaper) operand(e ast.Expr) operand {
 	switch {
 	case out.signal != "":
 		out.unit = s.signals[out.signal].Unit
+		out.label = s.signals[out.signal].Label()
 	case out.target != "":
 		out.unit = incident.UnitSeconds
+		out.label = targetLabel(out.target)
 	}
+	out.name = multiple(factor, cmp.Or(out.name, out.label))
 	return out
+}
+
+// multiple is so many times what has a name: "50% of TTFT p95", "2 × TTFT target".
+func multiple(factor float64, name string) string {
+	switch {
+	case factor == 1:
+		return name
+	case factor > 0 && factor < 1:
+		return incident.FormatValue(factor, incident.UnitRatio) + " of " + name
+	}
+	return incident.FormatValue(factor, "") + " × " + name
 }
 
 func (s shaper) text(e ast.Expr) string {

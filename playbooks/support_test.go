@@ -1,9 +1,12 @@
 package playbooks_test
 
 import (
+	"slices"
+	"testing"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
 // at is when every evidence in these tests was read.
@@ -40,4 +43,15 @@ func readings(values map[string]float64) incident.Evidence {
 		ev.Readings[name] = incident.Reading{Signal: name, Value: &v, At: at()}
 	}
 	return ev
+}
+
+// labelOf is what messages call a signal.
+func labelOf(t *testing.T, c *playbooks.Catalog, name string) string {
+	t.Helper()
+	all := c.AllSignals()
+	i := slices.IndexFunc(all, func(s incident.Signal) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no signal %s", name)
+	}
+	return all[i].Label()
 }

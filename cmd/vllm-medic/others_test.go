@@ -25,7 +25,7 @@ func TestWhatNobodyLookedAtIsPrintedOnOneLine(t *testing.T) {
 	}
 	printOthers(&out, inc)
 	want := "\n  also considered\n    1 undecided (missing readings)\n    stalled (undecided): no data\n    not checked " +
-		"(no Kubernetes is configured): engine-dead, oom-at-batch-expansion\n    1 more ruled out\n"
+		"(no Kubernetes is configured): engine dead, oom at batch expansion\n    1 more ruled out\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -44,11 +45,8 @@ func printIncident(w io.Writer, inc incident.Incident) {
 			say(w, "  (%s)\n", d.Name)
 		}
 		for _, c := range d.Evidence {
-			limit := present.Limits(inc.Readings[c.Signal].Direction, c.Threshold)
-			if limit != "" {
-				limit = ", " + limit
-			}
-			say(w, "    %-9s %s (seen: %s%s)\n", c.Truth, c.Text, c.Seen, limit)
+			seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal].Direction))
+			say(w, "    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
 		}
 		printList(w, "", "Do not ", present.Nevers(d.Never))
 		printList(w, "unusual", "", d.Unusual)
@@ -108,13 +106,14 @@ func printOthers(w io.Writer, inc incident.Incident) {
 		for _, o := range others {
 			if o.Verdict == verdict {
 				lines = append(lines,
-					fmt.Sprintf("%s (%s): %s", o.Name,
+					fmt.Sprintf("%s (%s): %s", incident.CauseWords(o.Name),
 						map[incident.Truth]string{incident.True: "also true", incident.Undecided: "undecided"}[verdict], o.Why))
 			}
 		}
 	}
 	for _, u := range notEvaluated {
-		lines = append(lines, fmt.Sprintf("not checked (%s): %s", u.Why, strings.Join(u.Names, ", ")))
+		lines = append(lines,
+			fmt.Sprintf("not checked (%s): %s", u.Why, incident.CauseWords(strings.Join(u.Names, ", "))))
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool {
 		return o.Verdict != incident.False
@@ -245,17 +244,23 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 	var same, unused []string
 	var table strings.Builder
 	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	for _, name := range slices.Sorted(maps.Keys(rs)) {
-		r := rs[name]
+	labels := make(map[string]string, len(rs))
+	for name, r := range rs {
+		labels[name] = cmp.Or(r.Short, r.Title, name)
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(rs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(labels[a]), strings.ToLower(labels[b])), cmp.Compare(a, b))
+	}) {
+		r, label := rs[name], labels[name]
 		if shared != "" && r.Error == shared {
-			same = append(same, name)
+			same = append(same, label)
 			continue
 		}
 		if r.Optional && r.Value == nil && r.Error == "" {
-			unused = append(unused, name)
+			unused = append(unused, label)
 			continue
 		}
-		say(tw, "    %s\t%s\t%s\t%s\n", name, cell(r.Text()), present.Limit(r),
+		say(tw, "    %s\t%s\t%s\t%s\n", cell(label), cell(r.Text()), present.Limit(r),
 			strings.Join(nonEmpty(present.WorstPod(r), present.Usually(r)), "; "))
 	}
 	_ = tw.Flush() // a strings.Builder takes everything

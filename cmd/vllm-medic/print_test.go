@@ -32,33 +32,47 @@ func known() incident.Incident {
 	}
 	inc.Readings = map[string]incident.Reading{
 		"generation_tokens_rate": {
+			Short: "Output tokens",
 			Value: new(1800.0), Threshold: new(2000.0), Unit: incident.UnitPerSecond, Direction: incident.LowerIsWorse,
 			Pods:     pods(900, 880, 20),
 			Baseline: &incident.Baseline{Mean: 2600, Deviation: 100, Score: new(-8.0)},
 		},
 		"kv_usage": {
-			Value: new(0.97), Threshold: new(0.9), Unit: incident.UnitRatio,
+			Short: "KV cache", Value: new(0.97), Threshold: new(0.9), Unit: incident.UnitRatio,
 			Direction: incident.HigherIsWorse, Pods: pods(0.97, 0.4), Baseline: &incident.Baseline{Mean: 0.5},
 		},
-		"running":         {Value: new(90.0), Unit: incident.UnitCount, Direction: incident.Neutral, Pods: pods(64, 26)},
-		"spec_acceptance": {Optional: true},
-		"tpot_p95":        {Value: new(0.03), Unit: incident.UnitSeconds, Pods: pods(0.03, 0.03)},
+		"running": {
+			Short: "Running", Value: new(90.0), Unit: incident.UnitCount, Direction: incident.Neutral, Pods: pods(64, 26),
+		},
+		"spec_acceptance": {Short: "Draft acceptance", Optional: true},
+		"tpot_p95":        {Short: "TPOT p95", Value: new(0.03), Unit: incident.UnitSeconds, Pods: pods(0.03, 0.03)},
 		"ttft_p95": {
-			Value: new(7.2), Threshold: new(2.0), Unit: incident.UnitSeconds,
+			Short: "TTFT p95", Value: new(7.2), Threshold: new(2.0), ThresholdFrom: incident.OriginSLO,
+			Unit:      incident.UnitSeconds,
 			Direction: incident.HigherIsWorse, Baseline: &incident.Baseline{Mean: 0.4, Deviation: 1.1, Score: new(6.1)},
 		},
-		"waiting": {Unit: incident.UnitCount, Baseline: &incident.Baseline{Mean: 1}},
+		"waiting": {Short: "Waiting", Unit: incident.UnitCount, Baseline: &incident.Baseline{Mean: 1}},
 	}
 	inc.Diagnosis = &incident.Diagnosis{
 		Name: "bad_replica", Summary: "One pod is slow and the others are well.",
-		Evidence: []incident.Condition{{Text: "ttft_p95 > slo.ttft", Truth: incident.True, Seen: "7.2 s (llama-70b-7)"}},
+		Evidence: []incident.Condition{
+			{
+				Text: "ttft_p95 > slo.ttft", Truth: incident.True, Signal: "ttft_p95", Label: "TTFT p95",
+				Seen: "7.2 s (llama-70b-7)", Relation: incident.RelationAbove, Threshold: "2 s",
+				ThresholdFrom: incident.OriginSLO,
+			},
+			{
+				Text: "running > 0", Truth: incident.True, Signal: "running", Label: "Running", Seen: "90",
+				Relation: incident.RelationAbove, Threshold: "0",
+			},
+		},
 		Never: []incident.Never{
 			{Change: "raise", Knob: "replicas", Why: "the pool has room;\n  new replicas hide the bad one"},
 			{Change: "restart", Knob: "pods", Why: "it empties the prefix caches"},
 		},
 		Unusual: []string{
 			"9 min ago: Deployment llm/llama-70b: image v0.9.2 -> v0.10.1.",
-			"ttft_p95 7.2 s is 6.1 standard deviations above the hour before.",
+			"TTFT p95 7.2 s is 6.1 standard deviations above the hour before.",
 		},
 	}
 	inc.Plan = &incident.Plan{Digest: "0a1b2c3d4e5f", Steps: []incident.Step{

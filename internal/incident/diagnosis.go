@@ -44,6 +44,9 @@ func (n Never) String() string {
 	return n.What() + ": " + n.Why
 }
 
+// CauseWords is the name of a diagnosis in a sentence: "abort spike".
+func CauseWords(name string) string { return strings.NewReplacer("_", " ", "-", " ").Replace(name) }
+
 // Truth is three-valued: a rule over a missing reading is undecided.
 type Truth string
 
@@ -54,16 +57,36 @@ const (
 	Undecided Truth = "undecided"
 )
 
+// Relation says how a value has to lie to a threshold for a condition to hold.
+type Relation string
+
+// The relations.
+const (
+	RelationAbove   Relation = "above"
+	RelationAtLeast Relation = "at_least"
+	RelationBelow   Relation = "below"
+	RelationAtMost  Relation = "at_most"
+	// Without a threshold: there is a value, or there is none.
+	RelationPresent Relation = "present"
+	RelationAbsent  Relation = "absent"
+)
+
 // Condition is one part of a rule with the value seen.
 type Condition struct {
-	// Text is the condition as written in the playbook.
+	// Text is the condition as written in the playbook, for its author. Everybody else reads the other fields.
 	Text   string `json:"text"`
 	Truth  Truth  `json:"truth"`
 	Signal string `json:"signal,omitempty"`
+	// Label is what messages call what was compared: "TTFT p95", "50% of TTFT p95". Conditions of older versions have
+	// none.
+	Label string `json:"label,omitempty"`
 	// Seen is the value as a person reads it: "7.2 s", "≤ 300 ms", "no data".
 	Seen string `json:"seen,omitempty"`
+	// Relation is empty in conditions of older versions.
+	Relation Relation `json:"relation,omitempty"`
 	// Threshold is the other side as a person reads it.
-	Threshold string `json:"threshold,omitempty"`
+	Threshold     string `json:"threshold,omitempty"`
+	ThresholdFrom Origin `json:"thresholdFrom,omitempty"`
 }
 
 // Other is a diagnosis that was considered and not chosen.

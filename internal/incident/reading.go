@@ -58,6 +58,9 @@ type Signal struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
+// Label is what a message or a chart calls the signal.
+func (s Signal) Label() string { return cmp.Or(s.Short, s.Title, s.Name) }
+
 // Bound says how a reading's value limits the truth.
 type Bound string
 
@@ -79,9 +82,10 @@ type Reading struct {
 	Unit      Unit      `json:"unit,omitempty"`
 	Direction Direction `json:"direction,omitempty"`
 	// Threshold is what the chosen rule compared the value with; nil when no rule did.
-	Threshold *float64  `json:"threshold,omitempty"`
-	Query     string    `json:"query,omitempty"`
-	At        time.Time `json:"at"`
+	Threshold     *float64  `json:"threshold,omitempty"`
+	ThresholdFrom Origin    `json:"thresholdFrom,omitempty"`
+	Query         string    `json:"query,omitempty"`
+	At            time.Time `json:"at"`
 	// Error says why there is no value. "no data" is not an error: then Value is nil and Error is empty.
 	Error string `json:"error,omitempty"`
 	// Optional says that no data is nothing that a person must know: see Signal.
@@ -98,6 +102,17 @@ type Reading struct {
 	// Baseline is how the value compares with the pool's own past; nil when it was not asked or there is no past.
 	Baseline *Baseline `json:"baseline,omitempty"`
 }
+
+// Origin says where a threshold comes from.
+type Origin string
+
+// The origins.
+const (
+	// OriginRule is a number of a playbook. A reading of an older version has it, too: it did not say.
+	OriginRule Origin = ""
+	// OriginSLO is the pool's SLO: such a threshold is called a target, every other one a limit.
+	OriginSLO Origin = "slo"
+)
 
 // Label is what a message or a chart calls the reading. Stored readings of older versions have a title alone.
 func (r Reading) Label() string { return cmp.Or(r.Short, r.Title, r.Signal) }

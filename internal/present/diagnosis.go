@@ -1,13 +1,80 @@
 package present
 
 import (
-	"strings"
+	"cmp"
+	"slices"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Cause is the name of a diagnosis in a sentence: "abort spike".
-func Cause(name string) string { return strings.NewReplacer("_", " ", "-", " ").Replace(name) }
+// Subject is what a condition is about, by its short name: "TTFT p95". A condition of an older version has the name of
+// its reading.
+func Subject(inc incident.Incident, c incident.Condition) string {
+	r := inc.Readings[c.Signal]
+	return cmp.Or(c.Label, r.Short, r.Title, c.Signal, "Condition")
+}
+
+// Expected is what a condition compares its value with: "target 500 ms", "limit 90%", "below 50%", and "needs below 50%"
+// where that does not hold. Limits and targets are what a bad value is beyond; d is the direction of the signal. Empty
+// when there is nothing to compare with, as where a condition asks for a value and there is one.
+func Expected(c incident.Condition, d incident.Direction) string {
+	holds := c.Truth == incident.True
+	switch {
+	case c.Relation == incident.RelationPresent && !holds:
+		return "needs data"
+	case c.Relation == incident.RelationAbsent && !holds:
+		return "needs no data"
+	case c.Threshold == "":
+		return ""
+	case c.Relation == "" || beyond(c.Relation, d): // without a relation it is of an older version
+		return limit(d, c.ThresholdFrom, c.Threshold)
+	case !holds:
+		return "needs " + relation(c)
+	}
+	return relation(c)
+}
+
+func relation(c incident.Condition) string {
+	target := ""
+	if c.ThresholdFrom == incident.OriginSLO {
+		target = "target "
+	}
+	switch c.Relation {
+	case incident.RelationAbove:
+		return "above " + target + c.Threshold
+	case incident.RelationAtLeast:
+		return target + "≥ " + c.Threshold
+	case incident.RelationBelow:
+		return "below " + target + c.Threshold
+	case incident.RelationAtMost:
+		return target + "≤ " + c.Threshold
+	case incident.RelationPresent, incident.RelationAbsent:
+	}
+	return c.Threshold // of a newer version
+}
+
+// beyond says whether a condition holds for values that are bad.
+func beyond(r incident.Relation, d incident.Direction) bool {
+	switch d {
+	case incident.HigherIsWorse:
+		return r == incident.RelationAbove || r == incident.RelationAtLeast
+	case incident.LowerIsWorse:
+		return r == incident.RelationBelow || r == incident.RelationAtMost
+	case incident.Neutral:
+	}
+	return false
+}
+
+// AllExpected is what conditions on one signal compare it with, each different one once.
+func AllExpected(conditions []incident.Condition, d incident.Direction) []string {
+	var out []string
+	for _, c := range conditions {
+		if text := Expected(c, d); text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
 
 // Nevers are what would make it worse, each as what follows "Do not".
 func Nevers(all []incident.Never) []string {

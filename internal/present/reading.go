@@ -6,36 +6,29 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Limit is what a reading should keep to: "limit 2 s", "should be 100/s or more". Empty when nothing was compared with
-// it.
+// Limit is what a reading should keep to: "target 2 s" where the pool's SLO says so, else "limit 90%" or
+// "limit ≥ 100/s". Empty when nothing was compared with it.
 func Limit(r incident.Reading) string {
 	if r.Threshold == nil {
 		return ""
 	}
-	return Limits(r.Direction, incident.FormatValue(*r.Threshold, r.Unit))
+	return limit(r.Direction, r.ThresholdFrom, incident.FormatValue(*r.Threshold, r.Unit))
 }
 
-// Limits is Limit for thresholds that are written already, each different one once. What has no bad side is compared
-// with a neutral "limit".
-func Limits(d incident.Direction, thresholds ...string) string {
-	var texts []string
-	for _, text := range thresholds {
-		if text != "" && !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
+// limit is Limit for a threshold that is written already. What has no bad side is compared with a neutral "limit".
+func limit(d incident.Direction, from incident.Origin, threshold string) string {
+	text := "limit "
+	if from == incident.OriginSLO {
+		text = "target "
 	}
-	switch {
-	case len(texts) == 0:
-		return ""
-	case d == incident.LowerIsWorse:
-		return "should be " + strings.Join(texts, " and ") + " or more"
+	if d == incident.LowerIsWorse {
+		text += "≥ "
 	}
-	return "limit " + strings.Join(texts, " and ")
+	return text + threshold
 }
 
 // Beyond says that a reading is on the bad side of its threshold, whatever the threshold is.

@@ -22,15 +22,15 @@ func TestBeyondIsTheBadSideOfAnyThreshold(t *testing.T) {
 		"at it":                    {read(incident.HigherIsWorse, 2, 2), false, "limit 2"},
 		"above a threshold of 0":   {read(incident.HigherIsWorse, 1, 0), true, "limit 0"},
 		"at a threshold of 0":      {read(incident.HigherIsWorse, 0, 0), false, "limit 0"},
-		"below where lower is bad": {read(incident.LowerIsWorse, 0, 5), true, "should be 5 or more"},
-		"above where lower is bad": {read(incident.LowerIsWorse, 6, 5), false, "should be 5 or more"},
+		"below where lower is bad": {read(incident.LowerIsWorse, 0, 5), true, "limit ≥ 5"},
+		"above where lower is bad": {read(incident.LowerIsWorse, 6, 5), false, "limit ≥ 5"},
 		"no bad side":              {read(incident.Neutral, 9, 5), false, "limit 5"},
 		"no number":                {read(incident.HigherIsWorse, math.NaN(), 5), false, "limit 5"},
 		"without a limit":          {incident.Reading{Value: new(1.0), Direction: incident.HigherIsWorse}, false, ""},
 		"without a value": {
 			incident.Reading{Threshold: new(1.0), Direction: incident.LowerIsWorse},
 			false,
-			"should be 1 or more",
+			"limit ≥ 1",
 		},
 		"an error beside the value": {incident.Reading{Value: new(9.0), Threshold: new(1.0), Error: "x"}, false, "limit 1"},
 	} {

@@ -25,7 +25,7 @@ func TestWhatNobodyLookedAtSharesARow(t *testing.T) {
 	want := []consideredRow{
 		{"queueing", "false", "nobody waits"},
 		{"stalled", "undecided", "no data"},
-		{"engine-dead, oom-at-batch-expansion", "not checked", "no Kubernetes is configured"},
+		{"engine dead, oom at batch expansion", "not checked", "no Kubernetes is configured"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -19,11 +19,25 @@ func evidenceFuncs() template.FuncMap {
 		"usually": present.Usually, "strange": strange, "breakdowns": breakdowns,
 		"before": before, "failed": failed, "beyond": present.Beyond, "unused": unused,
 		"unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
-		"considered": considered, "verification": present.Verification,
+		"considered": considered, "conditions": conditions, "verification": present.Verification,
 		"lines": func(all []string) string { return strings.Join(all, "\n") },
 		"rest":  func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
 		"first": func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
 	}
+}
+
+// conditionRow is one condition of the diagnosis' rule.
+type conditionRow struct{ Subject, Seen, Expected, Truth string }
+
+func conditions(inc incident.Incident) []conditionRow {
+	out := make([]conditionRow, 0, len(inc.Diagnosis.Evidence))
+	for _, c := range inc.Diagnosis.Evidence {
+		out = append(out, conditionRow{
+			Subject: present.Subject(inc, c), Seen: c.Seen,
+			Expected: present.Expected(c, inc.Readings[c.Signal].Direction), Truth: string(c.Truth),
+		})
+	}
+	return out
 }
 
 // consideredRow is one row of what was weighed and not chosen.
@@ -34,10 +48,10 @@ func considered(others []incident.Other) []consideredRow {
 	rest, notEvaluated := incident.SplitNotEvaluated(others)
 	var out []consideredRow
 	for _, o := range rest {
-		out = append(out, consideredRow{o.Name, string(o.Verdict), o.Why})
+		out = append(out, consideredRow{incident.CauseWords(o.Name), string(o.Verdict), o.Why})
 	}
 	for _, u := range notEvaluated {
-		out = append(out, consideredRow{strings.Join(u.Names, ", "), "not checked", u.Why})
+		out = append(out, consideredRow{incident.CauseWords(strings.Join(u.Names, ", ")), "not checked", u.Why})
 	}
 	return out
 }

@@ -56,6 +56,9 @@ func rich() incident.Incident {
 		podValues(310, 290, 12), &incident.Baseline{Mean: 600, Deviation: 20, Score: new(-1e6)})
 	read("waiting", "Requests waiting", incident.UnitCount, incident.HigherIsWorse, 2, 10, podValues(1, 1),
 		&incident.Baseline{Mean: 1.8, Deviation: 1, Score: new(0.2)})
+	ttft := inc.Readings["ttft_worst_pod"]
+	ttft.ThresholdFrom = incident.OriginSLO
+	inc.Readings["ttft_worst_pod"] = ttft
 	inc.Readings["running"] = incident.Reading{
 		Signal: "running", Title: "Requests running", Unit: incident.UnitCount,
 		Direction: incident.Neutral, Value: new(90.0), Pods: podValues(64, 26),
@@ -84,10 +87,18 @@ func rich() incident.Incident {
 		Name: "bad_replica", Summary: "One pod is slow and the others are well.",
 		Evidence: []incident.Condition{
 			{
-				Text: "ttft_worst_pod > slo.ttft", Truth: incident.True, Signal: "ttft_worst_pod", Seen: "7.2 s (" + pod(7) + ")",
-				Threshold: "2 s",
+				Text: "ttft_worst_pod > slo.ttft", Truth: incident.True, Signal: "ttft_worst_pod",
+				Label: "TTFT p95 slowest pod", Seen: "7.2 s (" + pod(7) + ")",
+				Relation: incident.RelationAbove, Threshold: "2 s", ThresholdFrom: incident.OriginSLO,
 			},
-			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97% (" + pod(7) + ")", Threshold: "90%"},
+			{
+				Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Label: "KV cache",
+				Seen: "97% (" + pod(7) + ")", Relation: incident.RelationAbove, Threshold: "90%",
+			},
+			{
+				Text: "running > 0", Truth: incident.True, Signal: "running", Label: "Running", Seen: "90",
+				Relation: incident.RelationAbove, Threshold: "0",
+			},
 		},
 		Never: []incident.Never{
 			{Change: "raise", Knob: "replicas", Why: "the pool has room; new replicas hide the bad one"},
@@ -102,7 +113,7 @@ func rich() incident.Incident {
 		},
 	}
 	inc.Others = []incident.Other{
-		{Name: "kv_cache_full", Verdict: incident.False, Why: "kv_usage is 58% on average"},
+		{Name: "kv_cache_full", Verdict: incident.False, Why: "KV cache 58%, not above 90%"},
 		{Name: "abort_spike", Verdict: incident.Undecided, Why: "no data for Aborts"},
 	}
 	inc.Plan = &incident.Plan{Digest: "0a1b2c3d4e5f", ExpiresAt: now.Add(30 * time.Minute), Steps: []incident.Step{

@@ -138,7 +138,7 @@ func TestALongMessageDropsUnusualThenNeverThenEvidence(t *testing.T) {
 	}
 	for n := range 3 {
 		inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence,
-			incident.Condition{Text: fmt.Sprintf("other_%d > 1", n), Truth: incident.True})
+			incident.Condition{Label: fmt.Sprintf("other_%d", n), Truth: incident.True})
 	}
 	base := inc.Plan.Steps[0]
 	inc.Plan.Steps = nil

@@ -81,10 +81,12 @@ func (c curve) badness() float64 {
 	return c.worst - 1
 }
 
-// shortName is the title if it fits into a legend, else the signal's name.
+// shortName is the short name, or the title if that fits into a legend, else the signal's name.
 func shortName(name string, r incident.Reading) string {
-	if t := line(r.Title); t != "" && utf8.RuneCountInString(t) <= maxLabel {
-		return t
+	for _, t := range []string{line(r.Short), line(r.Title)} {
+		if t != "" && utf8.RuneCountInString(t) <= maxLabel {
+			return t
+		}
 	}
 	return cmp.Or(clip(line(name), maxLabel), "signal")
 }

@@ -14,19 +14,36 @@ func TestASignalHasOneLineOfEvidence(t *testing.T) {
 	value := 29.5
 	inc := stories(t)["04-deciding"]
 	inc.Readings = map[string]incident.Reading{
-		"queue":   {Title: "Time in the queue", Unit: incident.UnitSeconds, Value: &value, Direction: incident.HigherIsWorse},
+		"queue": {
+			Title: "Time in the queue, p95", Short: "Queue time p95", Unit: incident.UnitSeconds, Value: &value,
+			Direction: incident.HigherIsWorse,
+		},
 		"running": {Title: "Requests running", Unit: incident.UnitCount, Value: &value, Direction: incident.Neutral},
 	}
 	inc.Diagnosis.Evidence = []incident.Condition{
-		{Text: "queue > 5.0", Truth: incident.True, Signal: "queue", Seen: "29.5 s", Threshold: "5 s"},
-		{Text: "running > 0.0", Truth: incident.True, Signal: "running", Seen: "247", Threshold: "0"},
-		{Text: "queue > 0.5 * ttft", Truth: incident.True, Signal: "queue", Seen: "29.5 s", Threshold: "19.5 s (0.5 * ttft)"},
+		{
+			Text: "queue > slo.queue_time", Truth: incident.True, Signal: "queue", Label: "Queue time p95", Seen: "29.5 s",
+			Relation: incident.RelationAbove, Threshold: "5 s", ThresholdFrom: incident.OriginSLO,
+		},
+		{
+			Text: "running > 0.0", Truth: incident.True, Signal: "running", Label: "Running", Seen: "247",
+			Relation: incident.RelationAbove, Threshold: "0",
+		},
+		{
+			Text: "queue > 0.5 * ttft", Truth: incident.True, Signal: "queue", Label: "Queue time p95", Seen: "29.5 s",
+			Relation: incident.RelationAbove, Threshold: "19.5 s (50% of TTFT p95)",
+		},
 		{Text: "queue < 1.0", Truth: incident.False, Signal: "queue", Seen: "29.5 s", Threshold: "1 s"},
+		{
+			Text: "slo.ttft > 1s", Truth: incident.True, Label: "TTFT target", Seen: "3 s",
+			Relation: incident.RelationAbove, Threshold: "1 s",
+		},
 	}
 	got := (&composer{detail: details()[0]}).evidence(inc)
 	want := []string{
-		"• Time in the queue *29.5 s*, limit 5 s and 19.5 s (0.5 * ttft)",
-		"• Requests running *247*, needs: running &gt; 0.0",
+		"• Queue time p95 *29.5 s*, target 5 s and limit 19.5 s (50% of TTFT p95)",
+		"• Running *247*, above 0",
+		"• TTFT target *3 s*, above 1 s",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -96,7 +113,7 @@ func TestWhatNobodyLookedAtIsOneLine(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["04-deciding"]
 	inc.Others = []incident.Other{
-		{Name: "stalled", Verdict: incident.Undecided, Why: "no data for prompt_tokens_rate"},
+		{Name: "stalled", Verdict: incident.Undecided, Why: "no data for Prompt tokens"},
 		{
 			Name: "engine-dead", Verdict: incident.Undecided,
 			Why:          "not looked at: recent_crashes, because no Kubernetes is configured",
@@ -111,7 +128,7 @@ func TestWhatNobodyLookedAtIsOneLine(t *testing.T) {
 	text := string(golden(t, Render(inc, ViewOptions{})))
 	for _, want := range []string{
 		"Not checked (no Kubernetes is configured): engine dead, oom at batch expansion",
-		"Can't rule out stalled (no data for prompt_tokens_rate)",
+		"Can't rule out stalled (no data for Prompt tokens)",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("the message does not say once: %s\n%s", want, text)

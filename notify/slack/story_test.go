@@ -62,9 +62,13 @@ func alertOf(name, severity, summary string) incident.Alert {
 
 // reading is a signal with a threshold and a past that ends in value.
 func reading(name, title string, unit incident.Unit, before, value, threshold float64) incident.Reading {
+	from := incident.OriginRule
+	if unit == incident.UnitSeconds {
+		from = incident.OriginSLO
+	}
 	r := incident.Reading{
 		Signal: name, Title: title, Unit: unit, Direction: incident.HigherIsWorse, Value: new(value),
-		Threshold: new(threshold),
+		Threshold: new(threshold), ThresholdFrom: from,
 		Query: `histogram_quantile(0.95, sum by (le) (rate(vllm:` + name +
 			`_bucket{namespace="llm",model_name="llama-70b"}[5m])))`,
 		At: start.Add(time.Minute),
@@ -119,10 +123,22 @@ func diagnosisOf() *incident.Diagnosis {
 		Playbook: "high-ttft", Name: "kv_cache_full", Rule: "kv > 0.9 && waiting > 10", Doc: "docs/playbooks/high-ttft.md",
 		Summary: "The KV cache is full, so new requests wait for memory.",
 		Evidence: []incident.Condition{
-			{Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Seen: "97%", Threshold: "90%"},
-			{Text: "waiting > 10", Truth: incident.True, Signal: "waiting", Seen: "41", Threshold: "10"},
-			{Text: "ttft_p95 > slo.ttft", Truth: incident.True, Signal: "ttft_p95", Seen: "7.2 s", Threshold: "2 s"},
-			{Text: "abort_rate < 1", Truth: incident.Undecided, Signal: "abort_rate", Seen: "no data", Threshold: "1/s"},
+			{
+				Text: "kv_usage > 0.9", Truth: incident.True, Signal: "kv_usage", Label: "KV cache", Seen: "97%",
+				Relation: incident.RelationAbove, Threshold: "90%",
+			},
+			{
+				Text: "waiting > 10", Truth: incident.True, Signal: "waiting", Label: "Waiting", Seen: "41",
+				Relation: incident.RelationAbove, Threshold: "10",
+			},
+			{
+				Text: "ttft_p95 > slo.ttft", Truth: incident.True, Signal: "ttft_p95", Label: "TTFT p95", Seen: "7.2 s",
+				Relation: incident.RelationAbove, Threshold: "2 s", ThresholdFrom: incident.OriginSLO,
+			},
+			{
+				Text: "abort_rate < 1", Truth: incident.Undecided, Signal: "abort_rate", Label: "Aborts", Seen: "no data",
+				Relation: incident.RelationBelow, Threshold: "1/s",
+			},
 		},
 		Healthy: []string{"ttft_p95", "queue_time_p95", "waiting"},
 	}

@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -128,7 +127,7 @@ func headline(inc incident.Incident) string {
 	}
 	what := names
 	if r, ok := present.Worst(inc); ok {
-		what = clip(line(cmp.Or(r.Title, r.Signal)), 50) + " " + r.Text() + limitText(r)
+		what = clip(line(r.Label()), 50) + " " + r.Text() + limitText(r)
 	}
 	return dryRun + severityIcon(inc) + " " + pool + ": " + what
 }

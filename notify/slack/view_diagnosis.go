@@ -30,7 +30,8 @@ func (c *composer) diagnosis(inc incident.Incident) {
 	}
 	open, notEvaluated := c.undecided(inc)
 	for _, o := range open {
-		lines = append(lines, "❔ Can't rule out "+escape(present.Cause(o.Name), 60)+" ("+escape(o.Why, c.detail.text)+")")
+		cause := escape(incident.CauseWords(o.Name), 60)
+		lines = append(lines, "❔ Can't rule out "+cause+" ("+escape(o.Why, c.detail.text)+")")
 	}
 	for _, u := range notEvaluated {
 		lines = append(lines, "❔ Not checked ("+escape(u.Why, c.detail.text)+"): "+names(u.Names))
@@ -75,33 +76,22 @@ func (c *composer) evidence(inc incident.Incident) []string {
 func (c *composer) conditions(inc incident.Incident, same []incident.Condition) string {
 	e := same[0]
 	r, known := inc.Readings[e.Signal]
-	if e.Signal == "" || !known {
-		return escape(e.Text, c.detail.text) + seen(e.Seen)
-	}
-	label := escape(cmp.Or(r.Title, e.Signal), 60)
-	if c.detail.queries {
-		label = link(queryURL(c.opts.PrometheusURL, r.Query), label)
-	}
-	return label + seen(cmp.Or(e.Seen, r.Text())) + limits(r, same)
-}
-
-// limits says what a signal was compared with. A signal without a bad side has no limit, only the condition.
-func limits(r incident.Reading, same []incident.Condition) string {
-	var thresholds, rules []string
-	for _, e := range same {
-		thresholds = append(thresholds, escape(e.Threshold, 40))
-		if text := escape(e.Text, 60); text != "" && !slices.Contains(rules, text) {
-			rules = append(rules, text)
+	label, text := escape(present.Subject(inc, e), 60), e.Seen
+	if known {
+		text = cmp.Or(text, r.Text())
+		if c.detail.queries {
+			label = link(queryURL(c.opts.PrometheusURL, r.Query), label)
 		}
 	}
-	text := present.Limits(r.Direction, thresholds...)
-	if r.Direction == incident.Neutral && len(rules) > 0 {
-		text = "needs: " + strings.Join(rules, " and ")
+	line := label + seen(text)
+	var expected []string
+	for _, text := range present.AllExpected(same, r.Direction) {
+		expected = append(expected, escape(text, 60))
 	}
-	if text == "" {
-		return ""
+	if len(expected) > 0 {
+		line += ", " + strings.Join(expected, " and ")
 	}
-	return ", " + text
+	return line
 }
 
 func seen(s string) string {
@@ -183,9 +173,9 @@ func (c *composer) gaps(inc incident.Incident) []string {
 		case r.Error == "" && inEvidence(inc, n):
 			// said there
 		case r.Error != "":
-			byError[r.Error] = append(byError[r.Error], cmp.Or(r.Title, n))
+			byError[r.Error] = append(byError[r.Error], cmp.Or(r.Short, r.Title, n))
 		case r.Value == nil && !r.Optional:
-			missing = append(missing, cmp.Or(r.Title, n))
+			missing = append(missing, cmp.Or(r.Short, r.Title, n))
 		}
 	}
 	var out []string
@@ -239,7 +229,7 @@ func names(all []string) string {
 	const most = 4
 	var out []string
 	for _, name := range all[:min(len(all), most)] {
-		out = append(out, escape(present.Cause(name), 60))
+		out = append(out, escape(incident.CauseWords(name), 60))
 	}
 	if len(all) > most {
 		out = append(out, more(len(all)-most))

@@ -1,0 +1,74 @@
+package present
+
+import (
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func TestAConditionIsWrittenWithItsLimit(t *testing.T) {
+	t.Parallel()
+	const (
+		above, below    = incident.RelationAbove, incident.RelationBelow
+		atLeast, atMost = incident.RelationAtLeast, incident.RelationAtMost
+		higher, lower   = incident.HigherIsWorse, incident.LowerIsWorse
+		rule, slo       = incident.OriginRule, incident.OriginSLO
+		yes, no, open   = incident.True, incident.False, incident.Undecided
+	)
+	for _, tt := range []struct {
+		relation  incident.Relation
+		threshold string
+		from      incident.Origin
+		truth     incident.Truth
+		direction incident.Direction
+		want      string
+	}{
+		{above, "90%", rule, yes, higher, "limit 90%"},
+		{above, "90%", rule, no, higher, "limit 90%"},
+		{atLeast, "90%", rule, yes, higher, "limit 90%"},
+		{below, "50%", rule, yes, higher, "below 50%"},
+		{below, "1/s", rule, open, higher, "needs below 1/s"},
+		{atMost, "5", rule, yes, higher, "≤ 5"},
+		{atMost, "5", rule, no, higher, "needs ≤ 5"},
+		{below, "100/s", rule, yes, lower, "limit ≥ 100/s"},
+		{above, "0/s", rule, yes, lower, "above 0/s"},
+		{above, "0", rule, yes, incident.Neutral, "above 0"},
+		{atLeast, "95%", rule, yes, incident.Neutral, "≥ 95%"},
+		{above, "500 ms", slo, yes, higher, "target 500 ms"},
+		{atMost, "500 ms", slo, yes, higher, "target ≤ 500 ms"},
+		{below, "500 ms", slo, yes, higher, "below target 500 ms"},
+		{incident.RelationPresent, "", rule, yes, higher, ""},
+		{incident.RelationPresent, "", rule, no, higher, "needs data"},
+		{incident.RelationAbsent, "", rule, yes, higher, ""},
+		{incident.RelationAbsent, "", rule, no, higher, "needs no data"},
+		{"", "", rule, yes, higher, ""},
+		{"", "90%", rule, yes, higher, "limit 90%"},      // stored by an older version
+		{"", "100/s", rule, yes, lower, "limit ≥ 100/s"}, // likewise
+		{"near", "1/s", rule, yes, incident.Neutral, "1/s"},
+	} {
+		c := incident.Condition{Relation: tt.relation, Threshold: tt.threshold, ThresholdFrom: tt.from, Truth: tt.truth}
+		if got := Expected(c, tt.direction); got != tt.want {
+			t.Errorf("%+v where %s: %q, want %q", c, tt.direction, got, tt.want)
+		}
+	}
+}
+
+// The source of a rule is for its author, also where an older version has stored nothing else.
+func TestAConditionIsCalledByItsSignal(t *testing.T) {
+	t.Parallel()
+	inc := incident.Incident{Readings: map[string]incident.Reading{
+		"ttft_p95": {Short: "TTFT p95", Title: "Time to first token (TTFT), p95"},
+		"waiting":  {Title: "Requests waiting"},
+	}}
+	for want, c := range map[string]incident.Condition{
+		"50% of TTFT p95":  {Text: "0.5 * ttft_p95 > 1s", Signal: "ttft_p95", Label: "50% of TTFT p95"},
+		"TTFT p95":         {Text: "ttft_p95 > slo.ttft", Signal: "ttft_p95"},
+		"Requests waiting": {Text: "waiting > 5", Signal: "waiting"},
+		"kv_usage":         {Text: "kv_usage > 95%", Signal: "kv_usage"},
+		"Condition":        {Text: "slo.ttft > 1s"},
+	} {
+		if got := Subject(inc, c); got != want {
+			t.Errorf("%+v is called %q, want %q", c, got, want)
+		}
+	}
+}
