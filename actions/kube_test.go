@@ -97,6 +97,11 @@ func (b *bench) as(user string, wrap func(http.RoundTripper) http.RoundTripper) 
 	if wrap != nil {
 		rc.Wrap(wrap)
 	}
+	return b.registry(rc)
+}
+
+func (b *bench) registry(rc *rest.Config) *actions.Registry {
+	b.t.Helper()
 	r, err := actions.New(actions.Config{QPS: 500}, rc, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
@@ -45,26 +46,24 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 		for _, tt := range turns() {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
-				for n := -1; ; n++ {
-					b := newBench(t)
-					tt.make(b)
-					b.pool.Knobs = b.pool.Knobs.Only(tt.req.Kind)
-					rules, err := b.bot.Rules(t.Context(), []incident.Pool{b.pool}, incident.ModeApprove)
-					if err != nil || len(rules) != 1 {
-						t.Fatalf("%+v, %v", rules, err)
-					}
-					rights := single(rules[0].Rules)
-					if n == len(rights) {
-						return
-					}
-					without := "nothing"
+				b := newBench(t)
+				tt.make(b)
+				b.pool.Knobs = b.pool.Knobs.Only(tt.req.Kind)
+				rules, err := b.bot.Rules(t.Context(), []incident.Pool{b.pool}, incident.ModeApprove)
+				if err != nil || len(rules) != 1 {
+					t.Fatalf("%+v, %v", rules, err)
+				}
+				all := single(rules[0].Rules)
+				for n := -1; n < len(all); n++ {
+					without, rights := "nothing", all
 					if n >= 0 {
-						without = inWords(rights[n])
-						rights = slices.Delete(rights, n, n+1)
+						without, rights = inWords(all[n]), slices.Delete(slices.Clone(all), n, n+1)
 					}
-					b.c.Grant(t, kubetest.Viewer, b.ns, rights...)
-					b.names(kubetest.Viewer, without)
-					why := b.whyNot(kubetest.Viewer, tt.req)
+					user := fmt.Sprintf("%s-without-%d", b.ns, n)
+					b.c.Grant(t, user, b.ns, rights...)
+					bot := b.registry(b.c.ConfigAs(user))
+					b.names(bot, without)
+					why := b.whyNot(bot, user, tt.req)
 					mu.Lock()
 					missed[without] = missed[without] || why != ""
 					mu.Unlock()
@@ -82,14 +81,13 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 	}
 }
 
-// names demands that the bot names the one right that a user lacks; it allows for the moment that a grant takes to be
+// names demands that the bot names the one right that it lacks; it allows for the moment that a grant takes to be
 // obeyed.
-func (b *bench) names(user, without string) {
+func (b *bench) names(bot *actions.Registry, without string) {
 	b.t.Helper()
 	pool := b.pool
 	pool.Mode = incident.ModeApprove
 	kubetest.Eventually(b.t, "the missing right is named", func(ctx context.Context) error {
-		bot := b.as(user, nil)
 		needs, err := bot.Needs(ctx, pool)
 		var missing []string
 		for _, n := range needs {
@@ -109,10 +107,11 @@ func (b *bench) names(user, without string) {
 	})
 }
 
-// whyNot takes a step through its whole life as a user, and returns why it cannot be made.
-func (b *bench) whyNot(user string, req incident.StepRequest) string {
+// whyNot takes a step through its whole life, leaves everything as it was, and returns why the step cannot be made. The
+// writes are named after what is tried.
+func (b *bench) whyNot(bot *actions.Registry, try string, req incident.StepRequest) string {
 	b.t.Helper()
-	ctx, bot := b.t.Context(), b.as(user, nil)
+	ctx, apply, undo := b.t.Context(), try+".apply", try+".undo"
 	s, err := bot.Propose(ctx, b.pool, req)
 	if err != nil {
 		if outcome(err) != "refused" {
@@ -128,10 +127,9 @@ func (b *bench) whyNot(user string, req incident.StepRequest) string {
 	}
 	// The controllers may write to the object in the same moment.
 	kubetest.Eventually(b.t, "the write", func(ctx context.Context) error {
-		return bot.Do(ctx, b.pool, s,
-			incident.OpApply, "w1")
+		return bot.Do(ctx, b.pool, s, incident.OpApply, apply)
 	})
-	_, observed := bot.Observe(ctx, b.pool, s, incident.OpApply, "w1", nil)
+	_, observed := bot.Observe(ctx, b.pool, s, incident.OpApply, apply, nil)
 	_, rolled := bot.Rollout(ctx, b.pool, s, incident.OpApply)
 	_, marked := bot.Mark(ctx, b.pool, s)
 	_, looked := bot.Reversal(ctx, b.pool, s, incident.OpApply)
@@ -139,8 +137,17 @@ func (b *bench) whyNot(user string, req incident.StepRequest) string {
 		b.t.Errorf("after the write: %v", err)
 	}
 	kubetest.Eventually(b.t, "the undo", func(ctx context.Context) error {
-		return bot.Do(ctx, b.pool, s, incident.OpUndo,
-			"w2")
+		return bot.Do(ctx, b.pool, s, incident.OpUndo, undo)
+	})
+	if b.pool.Workload.Kind != "Deployment" {
+		return "" // no controller follows it here
+	}
+	kubetest.Eventually(b.t, "the rollout of the undo", func(ctx context.Context) error {
+		r, err := bot.Rollout(ctx, b.pool, s, incident.OpUndo)
+		if err == nil && r.State != incident.RolloutDone {
+			err = fmt.Errorf("it is %s", r.State)
+		}
+		return err
 	})
 	return ""
 }

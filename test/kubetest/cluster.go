@@ -57,6 +57,13 @@ func (c *Cluster) ConfigFor(user string) *rest.Config {
 	return cfg
 }
 
+// ConfigAs is a client configuration that acts as any user, who needs no token: the administrator impersonates.
+func (c *Cluster) ConfigAs(user string) *rest.Config {
+	cfg := c.AdminConfig()
+	cfg.Impersonate.UserName = user
+	return cfg
+}
+
 func (c *Cluster) anonymous() *rest.Config {
 	return &rest.Config{
 		Host: c.apiPort.URL("https"), TLSClientConfig: rest.TLSClientConfig{CAFile: c.path("certs/apiserver.crt")}, QPS: -1,

@@ -24,10 +24,7 @@ const defaultAccount = "default"
 // it. It goes with the cluster; the autoscalers in it, which are looked at every second, go with the test.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
-	c.mu.Lock()
-	c.names++
-	name := fmt.Sprintf("t%d", c.names)
-	c.mu.Unlock()
+	name := c.name("t")
 	c.MakeNamespace(t, name)
 	t.Cleanup(func() { c.removeAutoscalers(t, name) })
 	return name
@@ -44,6 +41,14 @@ func (c *Cluster) removeAutoscalers(t testing.TB, namespace string) {
 	if err := all.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Errorf("remove the autoscalers of namespace %s: %v", namespace, err)
 	}
+}
+
+// name is a name that nothing else in the cluster has.
+func (c *Cluster) name(prefix string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.names++
+	return fmt.Sprintf("%s%d", prefix, c.names)
 }
 
 // MakeNamespace makes a namespace of this name, if there is none, and waits until pods can be made in it.
