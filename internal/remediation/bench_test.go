@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 )
 
 // start is when the tests begin; only differences matter.
@@ -114,7 +114,7 @@ func (b *bench) restart(pools ...incident.Pool) {
 
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "medic.db"), store.Options{
+	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{
 		ChannelFor: func(string) string { return "C1" }, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

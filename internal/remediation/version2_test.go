@@ -18,7 +18,7 @@ func TestAStoreOfVersion2GoesOn(t *testing.T) {
 	for _, e := range storetest.Engines(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			url := e.URL(t)
+			url := e.Bare(t)
 			storetest.FillVersion2(t, url, os.DirFS("../store/migrations/"+e.Name))
 			b := newBench(t, []incident.Pool{llama(), qwen()})
 			b.store.Store = storetest.Open(t, url)

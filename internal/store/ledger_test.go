@@ -17,7 +17,7 @@ func TestAWriteThatEndedDrilledIsADryRun(t *testing.T) {
 	for _, e := range storetest.Engines(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			ctx, url := t.Context(), e.URL(t)
+			ctx, url := t.Context(), e.Bare(t)
 			storetest.FillVersion2(t, url, os.DirFS("migrations/"+e.Name))
 			s := storetest.Open(t, url)
 			_, err := raw(t, url).ExecContext(ctx, `UPDATE writes SET drill = 1, result = 'drilled'`)

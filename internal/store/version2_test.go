@@ -19,7 +19,7 @@ func grown(t *testing.T, fn func(ctx context.Context, t *testing.T, s *store.Sto
 	for _, e := range storetest.Engines(t) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			url := e.URL(t)
+			url := e.Bare(t)
 			storetest.FillVersion2(t, url, os.DirFS("migrations/"+e.Name))
 			fn(t.Context(), t, storetest.Open(t, url))
 		})

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -22,25 +24,63 @@ import (
 // Engine opens fresh, empty databases of one kind.
 type Engine struct {
 	Name string
-	// URL makes a fresh database that is gone after the test.
+	// URL makes a fresh database that is gone after the test. On SQLite it has the present schema already.
 	URL func(t testing.TB) string
+	// Bare is URL without any schema.
+	Bare func(t testing.TB) string
 }
 
 // Engines lists SQLite first, then PostgreSQL, if the run is not told to do without: see postgres.Wanted. A package
 // that opens stores on PostgreSQL has a TestMain that calls postgres.Main.
 func Engines(t testing.TB) []Engine {
 	t.Helper()
-	out := []Engine{{Name: "sqlite", URL: func(t testing.TB) string {
+	out := []Engine{{Name: "sqlite", URL: SQLite, Bare: func(t testing.TB) string {
 		return "sqlite://" + filepath.Join(t.TempDir(), "medic.db")
 	}}}
 	if !postgres.Wanted() {
 		t.Log("this run does without PostgreSQL")
 		return out
 	}
-	return append(out, Engine{Name: "postgres", URL: func(t testing.TB) string {
+	made := func(t testing.TB) string {
 		t.Helper()
 		return database(t, postgres.Server(t))
-	}})
+	}
+	return append(out, Engine{Name: "postgres", URL: made, Bare: made})
+}
+
+// empty is a SQLite file without data. Migrating a new one takes longer than most of what is done with it, so it is made
+// once and copied.
+var empty = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "storetest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "medic.db")
+	s, err := store.Open(context.Background(), "sqlite://"+path, store.Options{
+		ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// SQLite makes a fresh SQLite database with the present schema and returns its URL. It is gone after the test.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	file, err := empty()
+	if err != nil {
+		t.Fatalf("make an empty SQLite database: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "medic.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite://" + path
 }
 
 // Open opens a store on the URL with a channel for every pool, and closes it after the test. change may change the
