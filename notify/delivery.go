@@ -81,7 +81,7 @@ func (v *delivery) steps(ctx context.Context) error {
 	case errors.Is(err, incident.ErrNotFound):
 		return &PermanentError{
 			Err:  fmt.Errorf("read incident %s: %w", v.m.Incident, err),
-			Next: "Nothing is to be done: its incident was removed from the store.",
+			Next: "No action needed: its incident was removed from the store.",
 		}
 	case err != nil:
 		return &saveError{fmt.Errorf("read the incident: %w", err)}

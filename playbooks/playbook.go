@@ -96,7 +96,7 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 	d.steps = l.steps(at, d, doc.Steps)
 	switch {
 	case len(doc.Steps) == 0 && doc.NoAction == "":
-		l.missing(at, "the diagnosis has no steps; say why nothing is to be done in no_action")
+		l.missing(at, "the diagnosis has no steps; say in no_action why no action is needed")
 	case len(doc.Steps) > 0 && doc.NoAction != "":
 		l.add(at.Key("no_action").Problem("no_action: the diagnosis has steps"))
 	}

@@ -27,7 +27,7 @@ func (c *Client) respond(ctx context.Context, responseURL, text string) error {
 	return c.repeatUnsent(ctx, func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, responseURL, bytes.NewReader(body))
 		if err != nil {
-			return &notify.PermanentError{Err: errors.New("the address is not valid"), Next: "Nothing is to be done."}
+			return &notify.PermanentError{Err: errors.New("the address is not valid"), Next: "No action needed."}
 		}
 		req.Header.Set("Content-Type", "application/json; charset=utf-8")
 		resp, err := c.http.Do(req)
@@ -41,7 +41,7 @@ func (c *Client) respond(ctx context.Context, responseURL, text string) error {
 		if resp.StatusCode != http.StatusOK {
 			return &notify.PermanentError{
 				Err:  fmt.Errorf("HTTP status %d", resp.StatusCode),
-				Next: "Nothing is to be done: the click is too old to be answered.",
+				Next: "No action needed: the click is too old to be answered.",
 			}
 		}
 		return nil
@@ -73,6 +73,6 @@ func (c *Client) repeatUnsent(ctx context.Context, call func(context.Context) er
 		if err == nil || neverSent(err) || errors.As(err, &permanent) {
 			return err
 		}
-		return &notify.PermanentError{Err: cause(err), Next: "Nothing is to be done: the message shows what happened."}
+		return &notify.PermanentError{Err: cause(err), Next: "No action needed: the message shows what happened."}
 	})
 }

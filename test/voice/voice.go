@@ -63,10 +63,48 @@ var idioms = []rule{
 	idiom(`gone on there`, `"moved to"`),
 	idiom(`through the same door`, `"the same channel"`),
 	idiom(`takes? nobody's word`, `"refuses"`),
+	idiom(`nobody (?:asks?|knows|tells?|says?|feels)`, `"no requests" or "unknown"`),
+	idiom(`somebody(?: else)?`, `"someone"`),
+	idiom(`(?:is|are|was|were) told`, `"reported", "detected" or "notified"`),
+	idiom(`(?:go|goes|gone|went) on`, `"continues"`),
+	idiom(`beside`, `"in addition to", "besides" or "next to"`),
+	idiom(`by (?:itself|themselves)`, `"automatically" or "on its own"`),
+	idiom(`looked at`, `"checked"`),
+	idiom(`weighed`, `"evaluated"`),
+	idiom(`(?:thrown?|throws|throwing) (?:\w+ )?out`, `"preempted" or "rejected"`),
+	idiom(`in place of`, `"instead of"`),
+	idiom(`all the same`, `"anyway"`),
+	idiom(`lately`, `"recently"`),
+	idiom(`anew`, `"again" or "restarts"`),
+	idiom(`for ever`, `"never" or "forever"`),
+	idiom(`look again`, `"check again"`),
+	idiom(`holds? too`, `"also true"`),
+	idiom(`(?:it|trouble) is over`, `"recovered" or "closed"`),
+	idiom(`clients? (?:that|who) (?:goes|go|went) away`, `"disconnect"`),
+	idiom(`(?:first )?tokens? (?:come|comes|came) late`, `"TTFT is high" or "TPOT is high"`),
+	idiom(`half again as`, `"50% more"`),
+	idiom(`on each engine`, `"per engine"`),
+	idiom(`starting values, not truths`, `"starting values"`),
 	{
 		regexp.MustCompile(`(?:^|[^\w/&'’.-])I(?: [a-z]|['’](?:m|ll|ve|d)\b)`),
 		`name the bot, or leave the subject out: "Monitoring."`,
 	},
+}
+
+// formal are phrases that a document must not use. A message may: it quotes the reasons that people give.
+var formal = []rule{
+	idiom(`by hand`, `"manually" or "manual"`),
+	idiom(`nothing is to be done`, `"no action needed"`),
+	idiom(`of before|present (?:value|limit|one)`, `"previous" or "current"`),
+	idiom(`people who serve`, `"teams that run"`),
+}
+
+// spellings are those of British English, and a possessive that only grammar books know.
+var spellings = []rule{
+	idiom(`utilis\w+|organis\w+|recognis\w+|summaris\w+|neighbours?|behaviours?|(?:re)?labell\w+|cancell(?:ed|ing)`,
+		"the US spelling"),
+	idiom(`time-outs?`, `"timeout"`),
+	{regexp.MustCompile(`(?:^|[^'’\w])Prometheus['’](?:\s|$)`), `write "Prometheus's"`},
 }
 
 // figures are notations that are for machines.
@@ -90,12 +128,12 @@ var inside = []rule{
 }
 
 // Prose finds what no text for people may say, documents included.
-func Prose(text string) []Finding { return find(text, idioms, figures) }
+func Prose(text string) []Finding { return find(text, idioms, formal, spellings, figures) }
 
-// Message finds what no message may say: beside what Prose finds, the source of a rule, and names that only the code
+// Message finds what no message may say: the idioms that Prose finds, the source of a rule, and names that only the code
 // knows. internal are more of these names: of diagnoses and signals, as playbooks call them.
 func Message(text string, internal ...string) []Finding {
-	found := find(text, idioms, figures, inside)
+	found := find(text, idioms, spellings, figures, inside)
 	for _, name := range internal {
 		if !strings.Contains(name, "_") {
 			continue // a name of one word is a word

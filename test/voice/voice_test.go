@@ -13,6 +13,12 @@ func TestTheOldVoiceIsFound(t *testing.T) {
 		"At the last look: 2 of 3 ready.",
 		"nothing can be turned", "as the rule demands: x", "What holds: the way back",
 		"found to belong to the pool x, and gone on there",
+		"nobody asks any more", "somebody else's pod", "who is told", "the rollout goes on", "a proxy beside the engine",
+		"it closes by itself", "what is looked at", "weighed for every alert", "requests are thrown out of the cache",
+		"instance in place of pod", "it fires all the same", "then by hand", "clients deployed lately", "starts anew",
+		"Look again in 15 minutes.", "It is over when", "no client that goes away is counted", "first tokens come late",
+		"the value of before", "half the present limit", "half again as long", "more than 5 wait on each engine",
+		"utilisation", "relabelling", "it recognises", "time-outs", "Prometheus' engine",
 		"KV cache 97 %", "97 % (limit 90%)", "usually 50 %; more",
 	} {
 		if len(Prose(text)) == 0 {
@@ -36,6 +42,8 @@ func TestTheVoiceOfTheFieldPasses(t *testing.T) {
 	for _, text := range []string{
 		"no change in the last 10 min", "The reader understands", "see ../docs and ../../x", "and so on...", "[0..3]",
 		"Part I", "97%", "5 %d", "%s is %g%%",
+		"Prometheus's engine", "read in 'Prometheus'", "GPUUnderutilised", "batch_utilisation", "the pods can be told apart",
+		"besides Go", "a target of its own", "TTFT is over target", "The pool has recovered when", "add on",
 		"vllm:num_requests_waiting", "I/O error", "for: 5m", "--for 1h30m", "./...", "git log a..b", "AI, UI and ID",
 	} {
 		for _, f := range Prose(text) {
