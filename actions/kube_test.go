@@ -71,14 +71,15 @@ func newBench(t *testing.T) *bench {
 			Container: "vllm",
 		},
 		Knobs: incident.Knobs{
-			Replicas: &incident.IntKnob{Min: 1, Max: 8}, Arguments: incident.ArgumentKnobs{
-				incident.StepMaxNumBatchedTokens: {Min: 2048, Max: 16384},
-			},
+			Replicas: &incident.IntKnob{Min: 1, Max: 8}, Arguments: incident.ArgumentKnobs{},
 			Throttle: &incident.ThrottleKnob{
 				Kind: "envoy-gateway", Namespace: b.ns, Name: model, Field: "maxParallelRequests",
 				Min: 16, Max: 1024, RevertAfter: 15 * time.Minute,
 			},
 		},
+	}
+	for _, a := range incident.EngineArguments() {
+		b.pool.Knobs.Arguments[a.Kind] = &incident.ArgumentKnob{Min: 2048, Max: 16384}
 	}
 	b.bot = b.as(kubetest.Bot, nil)
 	b.grant(kubetest.Bot, incident.ModeApprove)

@@ -151,7 +151,7 @@ func (l *loader) approvers(path string, f map[string]approversFile) map[incident
 		if name == "default" {
 			kind = ""
 		} else if _, knob := kind.Knob(); !knob {
-			l.at(path+"."+name, "is not default or a kind of step (%s)", strings.Join(knobNames(), ", "))
+			l.at(path+"."+name, "%s", strictyaml.NotThere("kind of step", name, append(knobNames(), "default")))
 		}
 		if a.Count < 0 || (len(a.Groups) == 0 && a.Count > len(a.Users)) {
 			l.at(path+"."+name+".count", "asks for %d approvals from %d people", a.Count, len(a.Users))

@@ -113,7 +113,7 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			`x.yaml:16:26: unknown signal "wating"; did you mean "waiting"?`,
 			`x.yaml:16:84: unknown signal "zebra"`,
 			`x.yaml:17:14: unknown step "trottle"; did you mean "throttle"?`,
-			`x.yaml:17:49: unknown step "restart"; known: replicas, max_num_batched_tokens, throttle, manual`,
+			`x.yaml:17:49: unknown step "restart"; known: ` + strings.Join(stepKinds(), ", "),
 		}},
 		"alternatives of a field": {`tests:
   - name: one
