@@ -2,17 +2,12 @@ package strictyaml
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"net/netip"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v4"
 )
 
 const limit = 1 << 20
@@ -314,71 +309,6 @@ func TestAShortFileCannotStandForALongOne(t *testing.T) {
 	}
 }
 
-func TestPlacesAreFoundByTheirPath(t *testing.T) {
-	t.Parallel()
-	in := "pools:\n  - name: a\n    labels: {a.b: x, a: {b: y}}\n    alias: &x [1, 2]\n  - *x\n"
-	v, err := Parse("x", []byte(in), limit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		"": "1:1", "pools": "2:3", "pools[0]": "2:5", "pools[0].name": "2:11", "pools[0].labels.a.b": "3:19",
-		"pools[0].labels.a": "3:25",
-		"pools[0].nothing":  "2:5", "pools[0].name.x": "2:11", "pools[7].name": "2:3", "pools[1]": "5:5",
-		"pools[1][1]": "4:19", "pools.x": "2:3",
-	} {
-		p := v.Find(path).Problem("")
-		if got := fmt.Sprintf("%d:%d", p.Line, p.Col); got != want {
-			t.Errorf("%q is at %s, want %s", path, got, want)
-		}
-	}
-	for path, want := range map[string]string{
-		"": "1:1", "pools": "1:1", "pools[0]": "2:5", "pools[0].name": "2:5", "pools[0].labels.a.b": "3:14",
-		"pools[0].nothing":  "2:5",
-		"pools[0].labels.c": "3:5", "pools[7]": "1:1", "pools[1][1]": "4:19",
-	} {
-		p := v.Name(path).Problem("")
-		if got := fmt.Sprintf("%d:%d", p.Line, p.Col); got != want {
-			t.Errorf("%q is named at %s, want %s", path, got, want)
-		}
-	}
-	if got := v.Find("pools[0].labels").Fields(); !cmp.Equal(got, []string{"a.b", "a"}) {
-		t.Errorf("got %v", got)
-	}
-	if _, ok := v.Lookup("pool"); ok || !(Value{}).IsZero() || v.Find("pools[0]").Line() != 2 {
-		t.Error("a field that is not there was found")
-	}
-}
-
-func TestPlacesInsideOfTexts(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"a: waiting ! 5":                "1:12",
-		"a:   'waiting ! 5'":            "1:15",
-		`a: "waiting ! 5"`:              "1:13",
-		`a: "\x41aiting ! 5"`:           "1:16",
-		`a: "\"\u0041iting ! 5"`:        "1:19",
-		`a: 'it''s in ! 5'`:             "1:14",
-		"a: |\n  waiting ! 5":           "2:11",
-		"a: >-\n  waiting\n  ! 5":       "3:3",
-		"a: waiting\n   ! 5":            "2:4",
-		"a: 'ü, öä in ! 5'":             "1:14",
-		"a: &x waiting ! 5\nb: *x":      "1:15",
-		"a: |\n    1\n    234567 ! 5\n": "3:12",
-	} {
-		v, err := Parse("x", []byte(in), limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := v.Key("a").Text()
-		before, _, _ := strings.Cut(text, "!")
-		p := v.Key("a").ProblemInside(len([]rune(before)), "here")
-		if got := fmt.Sprintf("%d:%d", p.Line, p.Col); got != want {
-			t.Errorf("%q: ! is at %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{
@@ -401,74 +331,6 @@ func TestWordsSayWhatMayHaveBeenMeant(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("got %s\nwant %s", c.got, c.want)
-		}
-	}
-}
-
-// FuzzDecode holds the decoder against the library's: both take the same files and read the same from them. Where they
-// differ the decoder says more: it goes on behind an error, and an entry that is nothing keeps its place in a list.
-func FuzzDecode(f *testing.F) {
-	f.Add("items: [{name: x, count: 3, labels: {a: b}}]\nwords: [a, 2, true]\nyes: on\none: {<<: {name: y}}\nshare: .5\n")
-	f.Add("items: &a [{count: 0x1f}]\none: {count: 1e3, small: 07, kind: ~}\nshare: -.inf\n")
-	f.Add("yes: true\nyes: false\n")
-	f.Add("words: [~, '', !!binary aGk=]\n")
-	f.Add("%YAML 1.1\n---\nyes: y\n...\n")
-	f.Add("one:\n\tname: x")
-	f.Fuzz(func(t *testing.T, text string) {
-		var ours, theirs document
-		v, err := Parse("x", []byte(text), limit)
-		if err == nil {
-			err = v.Decode(&ours)
-		}
-		checkPlaces(t, text, err)
-		if strings.ContainsAny(text, "&*<~!") || strings.Contains(strings.ToLower(text), "null") {
-			return // aliases, merges, tags and nothing are ours to decide
-		}
-		libErr := yaml.Load([]byte(text), &theirs, yaml.WithKnownFields())
-		if (err == nil) != (libErr == nil) && !emptyValue(v) {
-			t.Fatalf("%q: ours %v, the library's %v", text, err, libErr)
-		}
-		if err == nil && libErr == nil && !emptyValue(v) {
-			if diff := cmp.Diff(theirs, ours, cmp.AllowUnexported(item{}), cmp.Comparer(sameNumber)); diff != "" {
-				t.Errorf("%q: (-library +ours)\n%s", text, diff)
-			}
-		}
-	})
-}
-
-func sameNumber(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-
-// emptyValue says whether a value is left empty somewhere: "a:" and "- ".
-func emptyValue(v Value) bool {
-	var walk func(n *yaml.Node) bool
-	walk = func(n *yaml.Node) bool {
-		if n == nil || n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag {
-			return true
-		}
-		return slices.ContainsFunc(n.Content, walk)
-	}
-	return walk(v.node)
-}
-
-func checkPlaces(t *testing.T, text string, err error) {
-	t.Helper()
-	if err == nil {
-		return
-	}
-	ps, ok := errors.AsType[Problems](err)
-	if !ok || len(ps) == 0 {
-		t.Fatalf("%q: got %v, want Problems", text, err)
-	}
-	lines := 1
-	for _, lineBreak := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} { // all that YAML knows
-		lines += strings.Count(text, lineBreak)
-	}
-	for _, p := range ps {
-		if p.Text == "" || p.File != "x" || p.Line < 1 || p.Col < 1 || p.Line > lines+1 {
-			t.Errorf("%q: a problem without a place: %#v", text, p)
-		}
-		if strings.Contains(p.Text, reflect.TypeFor[document]().String()) || strings.Contains(p.Text, "strictyaml.") {
-			t.Errorf("%q: a Go type shows: %s", text, p.Text)
 		}
 	}
 }

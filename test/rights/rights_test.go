@@ -1,11 +1,9 @@
 package rights
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -14,16 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/actions"
@@ -155,23 +149,6 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 	})
 }
 
-// engineSets is a kind that the bot has never heard of.
-const engineSets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: enginesets.example.org}
-spec:
-  group: example.org
-  scope: Namespaced
-  names: {kind: EngineSet, plural: enginesets, listKind: EngineSetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-    subresources: {scale: {specReplicasPath: .spec.engines.number, statusReplicasPath: .status.number}}
-`
-
 // managedByFlux asks for a step on a kind whose definition alone says where it keeps its replicas. With the rights of
 // the manifests, and those that the platform's page adds, the bot knows that Flux leaves them alone.
 func managedByFlux(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
@@ -230,10 +207,6 @@ func readEvidence(ctx context.Context, rc *rest.Config) error {
 		return fmt.Errorf("the owners of a pod: %v %w", chain, err)
 	}
 	return nil
-}
-
-func setRef() incident.WorkloadRef {
-	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
 }
 
 // eachIsNeeded takes the rights to look at changes away one by one: what cannot be read is named with the right that is
@@ -326,148 +299,5 @@ func resources() map[string]schema.GroupVersionResource {
 		"ServiceAccount": {Version: "v1", Resource: "serviceaccounts"},
 		"ClusterRole":    rbac.WithResource("clusterroles"), "ClusterRoleBinding": rbac.WithResource("clusterrolebindings"),
 		"Role": rbac.WithResource("roles"), "RoleBinding": rbac.WithResource("rolebindings"),
-	}
-}
-
-// manifest are the objects of the file.
-func manifest(t *testing.T) []unstructured.Unstructured {
-	t.Helper()
-	b, err := os.ReadFile("../../deploy/kubernetes/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []unstructured.Unstructured
-	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), 4096)
-	for {
-		var o unstructured.Unstructured
-		err := docs.Decode(&o)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, o)
-	}
-	if len(out) == 0 {
-		t.Fatal("the manifest is empty")
-	}
-	return out
-}
-
-func apply(t *testing.T, c *kubetest.Cluster) {
-	t.Helper()
-	for _, o := range manifest(t) {
-		where, known := resources()[o.GetKind()]
-		if !known {
-			t.Fatalf("this test does not know %s", o.GetKind())
-		}
-		client := c.Dynamic(t).Resource(where)
-		strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
-		var err error
-		if o.GetNamespace() == "" {
-			_, err = client.Create(t.Context(), &o, strict)
-		} else {
-			_, err = client.Namespace(o.GetNamespace()).Create(t.Context(), &o, strict)
-		}
-		if err != nil {
-			t.Fatalf("%s %s: %v", o.GetKind(), o.GetName(), err)
-		}
-	}
-}
-
-// makeWorkload makes a Deployment with the ReplicaSet and the pod that its controllers would make.
-func makeWorkload(t *testing.T, c *kubetest.Cluster) {
-	t.Helper()
-	labels := map[string]string{"app": "llama-70b"}
-	template := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{
-			Name: "vllm", Image: "vllm/vllm-openai:v0.20.0",
-			Args: []string{"--max-num-batched-tokens=8192"},
-		}}},
-	}
-	template.Spec.NodeName = "gpu-1"
-	two := int32(2)
-	k := c.Client(t)
-	d, err := k.AppsV1().Deployments("llm").Create(t.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "llama-70b"},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: template,
-		},
-	}, metav1.CreateOptions{})
-	must(t, err)
-	rs, err := k.AppsV1().ReplicaSets("llm").Create(t.Context(), &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "llama-70b-7d4", Labels: labels, OwnerReferences: owned("Deployment", d.Name, d.UID),
-			Annotations: map[string]string{"deployment.kubernetes.io/revision": "1"},
-		},
-		Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
-	}, metav1.CreateOptions{})
-	must(t, err)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: "llama-70b-1", Labels: labels,
-		OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID),
-	}, Spec: template.Spec}
-	pod, err = k.CoreV1().Pods("llm").Create(t.Context(), pod, metav1.CreateOptions{})
-	must(t, err)
-	makeTrouble(t, c, pod)
-	makeSet(t, c, template)
-}
-
-func owned(kind, name string, uid types.UID) []metav1.OwnerReference {
-	yes := true
-	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: uid, Controller: &yes}}
-}
-
-// makeTrouble lets the pod's container crash, with a log, and its node have an event.
-func makeTrouble(t *testing.T, c *kubetest.Cluster, pod *corev1.Pod) {
-	t.Helper()
-	k, now := c.Client(t), metav1.Now()
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: "vllm", RestartCount: 1,
-		LastTerminationState: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: now},
-		},
-	}}
-	_, err := k.CoreV1().Pods("llm").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
-	must(t, err)
-	c.StartKubelet(t, pod.Spec.NodeName).SetLog("llm", pod.Name, "vllm", true, "EngineDeadError\n")
-	_, err = k.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}, Type: corev1.EventTypeWarning, Reason: "Rebooted",
-		LastTimestamp:  now,
-		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: pod.Spec.NodeName},
-	}, metav1.CreateOptions{})
-	must(t, err)
-}
-
-// makeSet makes a StatefulSet without pods, with the revision that its controller would make.
-func makeSet(t *testing.T, c *kubetest.Cluster, template corev1.PodTemplateSpec) {
-	t.Helper()
-	k, none := c.Client(t), int32(0)
-	template.Labels = map[string]string{"app": "set"}
-	set, err := k.AppsV1().StatefulSets("llm").Create(t.Context(), &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "set"},
-		Spec: appsv1.StatefulSetSpec{
-			Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: template.Labels},
-			Template: template,
-		},
-	}, metav1.CreateOptions{})
-	must(t, err)
-	_, err = k.AppsV1().ControllerRevisions("llm").Create(t.Context(), &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "set-1", Labels: template.Labels,
-			OwnerReferences: owned("StatefulSet", set.Name, set.UID),
-		}, Revision: 1,
-		Data: runtime.RawExtension{Raw: []byte(`{"spec":{"template":{}}}`)},
-	}, metav1.CreateOptions{})
-	must(t, err)
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

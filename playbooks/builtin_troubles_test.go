@@ -1,0 +1,269 @@
+package playbooks_test
+
+import (
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// troublesOfEngines are engines and replicas that fail.
+func troublesOfEngines() []trouble {
+	return []trouble{
+		{
+			diagnosis: "stalled", alert: "vLLMNotServing",
+			readings: with(map[string]float64{
+				"running": 12, "waiting": 30, "requests_held": 42, "generation_tokens_rate": 0,
+				"prompt_tokens_rate": 0,
+			}),
+			none: []string{
+				"ttft_p95", "tpot_p95", "tpot_p50", "queue_time_p95", "prefill_p95", "e2e_p95", "abort_ratio",
+				"error_ratio", "unfinished_ratio",
+			},
+			not:   []map[string]float64{{"generation_tokens_rate": 3}, {"prompt_tokens_rate": 3}, {"requests_held": 0}},
+			needs: []string{"generation_tokens_rate", "prompt_tokens_rate"},
+		},
+		{
+			// The tokens are those of the pods that still serve.
+			diagnosis: "stalled", alert: "vLLMNotServing",
+			readings: with(map[string]float64{"stalled_pods": 6}),
+			not:      []map[string]float64{{"stalled_pods": 1}},
+		},
+		{
+			diagnosis: "engine-errors", alert: "vLLMHighAbortRate",
+			readings: with(map[string]float64{"error_ratio": 0.4, "abort_ratio": 0.4}),
+			not:      []map[string]float64{{"error_ratio": 0.1}},
+		},
+		{
+			// Refusals by vLLM's own queue limit are answers with 503, too, and no errors.
+			diagnosis: "engine-errors", alert: "HighHTTP5xx",
+			readings: with(map[string]float64{"http_5xx_ratio": 0.4}),
+			not:      []map[string]float64{{"http_5xx_ratio": 0.1}, {"rejected_rate": 3}},
+		},
+		{
+			diagnosis: "scattered-errors", alert: "HighErrorRate",
+			readings: with(map[string]float64{"error_ratio": 0.05, "abort_ratio": 0.05}),
+			not:      []map[string]float64{{"error_ratio": 0.01}},
+		},
+		{
+			diagnosis: "scattered-errors", alert: "HighHTTP5xx",
+			readings: with(map[string]float64{"http_5xx_ratio": 0.08}),
+			not:      []map[string]float64{{"http_5xx_ratio": 0.01}, {"rejected_rate": 3}},
+		},
+		{
+			diagnosis: "oom-at-batch-expansion", alert: "vLLMEngineDown",
+			readings: with(nil),
+			cluster: &incident.Cluster{
+				Pods: []incident.Pod{{Name: "a", Ready: true}, {Name: "b"}},
+				Crashes: []incident.Crash{{
+					Pod: "b", At: at().Add(-5 * time.Minute), Reason: "Error", ExitCode: 1,
+					OutOfMemory: "gpu",
+				}},
+			},
+		},
+		{
+			diagnosis: "engine-dead", alert: "vLLMEngineDown",
+			readings: with(map[string]float64{"engines_lost": 1}),
+			cluster:  &incident.Cluster{Pods: []incident.Pod{{Name: "a", Ready: true}, {Name: "b", CrashLooping: true}}},
+		},
+		{
+			// It came back; while it is young, it explains what is slow.
+			diagnosis: "engine-dead", alert: "vLLMHighTTFT",
+			readings: with(nil),
+			cluster: &incident.Cluster{
+				Pods:    []incident.Pod{{Name: "a", Ready: true, Started: at().Add(-24 * time.Hour)}},
+				Crashes: []incident.Crash{{Pod: "a", At: at().Add(-4 * time.Minute), Reason: "OOMKilled", ExitCode: 137}},
+			},
+		},
+		{
+			diagnosis: "long-answers", alert: "HighE2ELatency",
+			readings: with(map[string]float64{"e2e_p95": 60, "decode_p95": 58}),
+			not: []map[string]float64{
+				{"e2e_p95": 9},
+				{"decode_p95": 20},
+				{"ttft_p95": 3},
+				{"tpot_p95": 0.2},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+			},
+			needs: []string{"e2e_p95", "decode_p95", "ttft_p95", "tpot_p95", "waiting_per_engine"},
+		},
+		{
+			// Without Kubernetes a pool that shrank is no death as long as nothing piles up.
+			diagnosis: "engine-dead", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{
+				"engines_lost": 1, "waiting": 30, "waiting_per_engine": 15,
+				"waiting_per_engine_mean": 15, "ttft_p95": 6,
+			}),
+			not: []map[string]float64{
+				{"engines_lost": 0},
+				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "ttft_p95": 0.3},
+			},
+		},
+		{
+			diagnosis: "engine-dead", alert: "vLLMRestarting",
+			readings: with(map[string]float64{"engine_resets": 1}),
+			not:      []map[string]float64{{"engine_resets": 0}},
+		},
+		{
+			diagnosis: "one-bad-replica", alert: "vLLMQueueBacklog",
+			readings: with(map[string]float64{
+				"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5,
+				"waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3,
+			}),
+			not:   []map[string]float64{{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1}},
+			needs: []string{"waiting_second_pod", "kv_second_pod"},
+		},
+		{
+			diagnosis: "one-bad-replica", alert: "vLLMPodSlow",
+			readings: with(map[string]float64{"tpot_worst_pod": 0.4, "tpot_second_pod": 0.04}),
+			// Below twice the target one pod counts only where it puts the whole pool beyond the target.
+			not: []map[string]float64{{"tpot_second_pod": 0.2}, {"tpot_worst_pod": 0.08}},
+		},
+		{
+			diagnosis: "one-bad-replica", alert: "vLLMHighTPOT",
+			readings: with(map[string]float64{"tpot_p95": 0.06, "tpot_worst_pod": 0.08, "tpot_second_pod": 0.03}),
+			not:      []map[string]float64{{"tpot_second_pod": 0.049}, {"tpot_worst_pod": 0.05}, {"tpot_p95": 0.05}},
+		},
+		{
+			// Requests are thrown out of one cache while the others are at most half as full.
+			diagnosis: "one-bad-replica", alert: "vLLMRequestSwapping",
+			readings: with(map[string]float64{
+				"kv_usage": 0.5, "kv_usage_max": 1, "kv_usage_peak": 1, "kv_second_pod": 0.3,
+				"preemption_rate": 0.1,
+			}),
+			not: []map[string]float64{{"kv_second_pod": 0.97}, {"preemption_rate": 0}, {"kv_usage_max": 0.9}},
+		},
+		{
+			diagnosis: "one-bad-replica", alert: "vLLMBadReplica",
+			readings: with(map[string]float64{"stalled_pods": 1}),
+			not:      []map[string]float64{{"stalled_pods": 0}, {"stalled_pods": 6}},
+		},
+	}
+}
+
+// troublesOfPrefill are waits before the first token, and what the hardware and the arguments allow.
+func troublesOfPrefill() []trouble {
+	return []trouble{
+		{
+			diagnosis: "deferred-waits", alert: "vLLMQueueBacklog",
+			readings: with(map[string]float64{
+				"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20,
+				"waiting_worst_pod": 20, "waiting_second_pod": 20, "waiting_deferred": 36,
+			}),
+			not: []map[string]float64{
+				{"waiting_deferred": 10},
+				{"waiting": 6, "waiting_per_engine": 3, "waiting_per_engine_mean": 3, "waiting_deferred": 4},
+			},
+		},
+		{
+			diagnosis: "warming-up", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{
+				"ttft_p95": 4, "prefill_p95": 3, "engine_age": 300, "prefix_hit_rate": 0.1,
+				"preemption_rate": 0.1,
+			}),
+			not: []map[string]float64{
+				{"prompt_len_p95": 4000},
+				{"engine_age": 3600},
+				{"prefix_hit_rate": 0.5},
+				{"ttft_p95": 0.4},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+				{"preemption_rate": 1},
+			},
+			needs: []string{"ttft_p95", "waiting_per_engine", "preemption_rate", "finished_rate"},
+		},
+		{
+			diagnosis: "prefix-cache-miss", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1, "preemption_rate": 0.1}),
+			not: []map[string]float64{
+				{"preemption_rate": 1},
+				{"prefix_hit_rate": 0.4},
+				{"prompt_len_p95": 4000},
+				{"ttft_p95": 0.4},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+			},
+			needs: []string{"ttft_p95", "waiting_per_engine", "preemption_rate", "finished_rate"},
+		},
+		{
+			diagnosis: "nixl-transfer-failing", alert: "NixlTransferFailing",
+			readings: with(map[string]float64{"nixl_failed_rate": 0.2, "error_ratio": 0.3}),
+			not:      []map[string]float64{{"nixl_failed_rate": 0}, {"nixl_failed_rate": 0.01}},
+		},
+		{
+			diagnosis: "nixl-lease-expiring", alert: "NixlLeaseExpired",
+			readings: with(map[string]float64{"nixl_expired_rate": 0.2}),
+			not:      []map[string]float64{{"nixl_expired_rate": 0}},
+		},
+		{
+			diagnosis: "prefill-starvation", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{
+				"ttft_p95": 8, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "waiting_worst_pod": 31,
+				"waiting_second_pod": 29, "queue_time_p95": 7, "running_per_engine": 300,
+			}),
+			cluster: &incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 512}},
+			not: []map[string]float64{
+				{"running_per_engine": 40},
+				{"tpot_p50": 0.2},
+				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
+				{"ttft_p95": 4},
+			},
+			needs: []string{"ttft_p95", "tpot_p50", "waiting_per_engine"},
+		},
+		{
+			diagnosis: "prefill-saturation", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{
+				"ttft_p95": 12, "waiting": 16, "waiting_per_engine": 8, "waiting_per_engine_mean": 8, "waiting_worst_pod": 9,
+				"waiting_second_pod": 7, "queue_time_p95": 6, "prefill_p95": 5, "kv_usage": 0.32,
+			}),
+			not: []map[string]float64{
+				{"kv_usage": 0.9},
+				{"prefill_p95": 0.3},
+				{"waiting_per_engine": 5, "waiting_per_engine_mean": 5},
+				{"preemption_rate": 1},
+			},
+			needs: []string{"ttft_p95", "waiting_per_engine", "kv_usage", "prefill_p95", "preemption_rate"},
+		},
+		{
+			diagnosis: "batch-capped", alert: "GPUUnderutilized",
+			readings: with(map[string]float64{
+				"waiting": 4, "waiting_per_engine": 2, "waiting_per_engine_mean": 2,
+				"running_per_engine": 16, "kv_usage": 0.2, "gpu_util": 0.3,
+			}),
+			cluster: &incident.Cluster{Args: map[string]float64{"max_num_seqs": 16}},
+			not: []map[string]float64{
+				{"gpu_util": 0.9},
+				{"running_per_engine": 8},
+				{"kv_usage": 0.8},
+				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0},
+			},
+		},
+		{
+			diagnosis: "gpu-underutilised", alert: "GPUUnderutilized",
+			readings: with(map[string]float64{"running": 6, "running_per_engine": 3, "gpu_util": 0.1}),
+			not: []map[string]float64{
+				{"gpu_util": 0.6},
+				{"running_per_engine": 9},
+				{"waiting": 5},
+				{"ttft_p95": 6},
+				{"tpot_p95": 0.2},
+			},
+			needs: []string{"ttft_p95", "tpot_p95"},
+		},
+		{
+			diagnosis: "memory-leak", alert: "vLLMMemoryGrowing",
+			readings: with(map[string]float64{"rss_growth": 0.2}),
+			not:      []map[string]float64{{"rss_growth": 0.01}},
+		},
+		{
+			diagnosis: "gpu-memory-by-design", alert: "GPUMemoryHigh",
+			readings: with(map[string]float64{"gpu_memory_used": 0.95, "gpu_memory_growth": 0}),
+			not:      []map[string]float64{{"gpu_memory_used": 0.5}, {"gpu_memory_growth": 0.05}, {"rss_growth": 0.1}},
+		},
+		{
+			diagnosis: "spec-decode-unprofitable", alert: "vLLMHighTPOT",
+			readings: with(map[string]float64{
+				"tpot_p95": 0.2, "tpot_p50": 0.1, "spec_acceptance": 0.2,
+				"spec_acceptance_usual": 0.7,
+			}),
+			not: []map[string]float64{{"spec_acceptance": 0.6}},
+		},
+	}
+}

@@ -1,0 +1,234 @@
+package playbooks_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+func kinds(steps []incident.StepRequest) []incident.StepKind {
+	var out []incident.StepKind
+	for _, s := range steps {
+		out = append(out, s.Kind)
+	}
+	return out
+}
+
+// The runbook's order for swapping: reduce load, then memory pressure, then scale out, then separate the pools.
+func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	// The alert on a full cache fires with every one on preemptions, and warns of restarts; that cost is weighed by the
+	// playbook of the cause.
+	for _, names := range [][]string{{"vLLMRequestSwapping"}, {"vLLMRequestSwapping", "vLLMGPUCacheFull"}} {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(names...), Pool: chat(), Evidence: readings(thrash())})
+		want := []incident.StepKind{
+			incident.StepThrottle, incident.StepMaxNumBatchedTokens, incident.StepReplicas,
+			incident.StepManual,
+		}
+		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
+			t.Fatal(diff)
+		}
+		if s := got.Steps[0]; s.Factor != 0.7 || s.RevertAfter != 30*time.Minute || s.WarmUp != 2*time.Minute || s.Why == "" {
+			t.Errorf("throttle: %+v", s)
+		}
+		if s := got.Steps[1]; s.Factor != 0.5 || s.RevertAfter != 0 || s.WarmUp != 10*time.Minute {
+			t.Errorf("max_num_batched_tokens: %+v", s)
+		}
+		if s := got.Steps[2]; s.Add != 1 || s.Factor != 0 || s.RevertAfter != 0 {
+			t.Errorf("replicas: %+v", s)
+		}
+		if s := got.Steps[3]; !strings.HasPrefix(s.Advice, "Send long prompts") {
+			t.Errorf("manual: %+v", s)
+		}
+		for _, worse := range []string{"raise max_num_seqs", "restart pods"} {
+			if !slices.ContainsFunc(got.Diagnosis.Never, func(n incident.Never) bool { return n.What() == worse }) {
+				t.Errorf("that %q makes it worse is not said: %q", worse, got.Diagnosis.Never)
+			}
+		}
+	}
+}
+
+// What an alert's playbook says never to do to a knob holds whoever owns the diagnosis: slow first tokens and a smaller
+// budget do not go together, also when the alert on preemptions fires as well.
+func TestWhatOneAlertForbidsAnotherDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, other := range []string{"vLLMHighTTFT", "vLLMQueueBacklog"} {
+		got := c.Diagnose(playbooks.Input{
+			Alerts: alerts("vLLMRequestSwapping", other), Pool: chat(),
+			Evidence: readings(thrash()),
+		})
+		want := []incident.StepKind{incident.StepThrottle, incident.StepReplicas, incident.StepManual}
+		if diff := cmp.Diff(want, kinds(got.Steps)); nameOf(got.Diagnosis) != "kv-thrash" || diff != "" {
+			t.Errorf("%s: %s %s", other, nameOf(got.Diagnosis), diff)
+		}
+		if !strings.Contains(got.Note,
+			"Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+			t.Errorf("%s: the note does not say what was left out: %q", other, got.Note)
+		}
+	}
+}
+
+// Who is asked only because nothing better is known forbids nothing: what helps against a queue is proposed, although
+// the playbook on pods that stand still says never to add replicas.
+func TestPlaybooksThatAnswerNoAlertForbidNothing(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, names := range [][]string{nil, {"SomethingOfOurOwn"}} {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(names...), Pool: chat(), Evidence: readings(with(map[string]float64{
+			"ttft_p95": 9, "queue_time_p95": 6, "waiting": 60, "waiting_mean": 60, "waiting_per_engine": 30,
+			"waiting_per_engine_mean": 30, "waiting_worst_pod": 32, "waiting_second_pod": 28,
+		}))})
+		want := []incident.StepKind{incident.StepThrottle, incident.StepReplicas, incident.StepManual}
+		if diff := cmp.Diff(want, kinds(got.Steps)); nameOf(got.Diagnosis) != "queueing" || diff != "" {
+			t.Errorf("%q: %s %s\n%s", names, nameOf(got.Diagnosis), diff, got.Note)
+		}
+	}
+}
+
+// Whatever the readings are, an incident that is about slow first tokens never leads to a smaller token budget.
+func TestHighTTFTNeverLowersMaxNumBatchedTokens(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	lowered := func(r playbooks.Result) bool {
+		return slices.ContainsFunc(r.Steps, func(s incident.StepRequest) bool {
+			return s.Kind == incident.StepMaxNumBatchedTokens && s.Factor < 1
+		})
+	}
+	for _, alert := range []string{"vLLMHighTTFT", "HighTTFT"} {
+		for _, tr := range troubles() {
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(alert), Pool: chat(), Evidence: tr.evidence(nil)})
+			if lowered(got) {
+				t.Errorf("%s with the readings of %s: %s lowers it", alert, tr.diagnosis, nameOf(got.Diagnosis))
+			}
+		}
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(alert), Pool: chat(), Evidence: readings(thrash())})
+		want := []incident.StepKind{incident.StepThrottle, incident.StepReplicas, incident.StepManual}
+		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
+			t.Error(diff)
+		}
+		if !strings.Contains(got.Note,
+			"Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+			t.Errorf("the note does not say what was left out: %q", got.Note)
+		}
+	}
+}
+
+func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	prefill := map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5}
+	withRaise := []incident.StepKind{incident.StepManual, incident.StepMaxNumBatchedTokens, incident.StepManual}
+	without := []incident.StepKind{incident.StepManual, incident.StepManual}
+	tests := []struct {
+		name string
+		ev   incident.Evidence
+		want []incident.StepKind
+		note string
+	}{
+		{"room in the time per token", readings(with(maps.Clone(prefill))), withRaise, ""},
+		{"no room", func() incident.Evidence {
+			ev := with(prefill)
+			ev["tpot_p95"] = 0.049
+			return readings(ev)
+		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 49 ms, above 40 ms."},
+		{"not known", func() incident.Evidence {
+			ev := with(prefill)
+			delete(ev, "tpot_p95")
+			return readings(ev)
+		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 not read."},
+		{
+			"a prefix cache that finds less than usual",
+			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prefix_hit_rate": 0.38})), without,
+			"Prefix hit rate 38%, below 40% (80% of Usual prefix hits)",
+		},
+		{"a pool without prefix caching", func() incident.Evidence {
+			ev := readings(with(maps.Clone(prefill)))
+			ev.Readings["prefix_hit_rate"], ev.Readings["prefix_hit_rate_usual"] = incident.Reading{}, incident.Reading{}
+			return ev
+		}(), withRaise, ""},
+		{"a hit rate that could not be read", func() incident.Evidence {
+			ev := readings(with(maps.Clone(prefill)))
+			ev.Readings["prefix_hit_rate"] = incident.Reading{Error: "timeout"}
+			return ev
+		}(), without, "Prefix hit rate could not be read"},
+		{
+			"a young engine", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "engine_age": 600})), without,
+			"Youngest engine 600 s, below 900 s",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: tt.ev})
+			if diff := cmp.Diff(tt.want, kinds(got.Steps)); diff != "" {
+				t.Errorf("%s: %s", nameOf(got.Diagnosis), diff)
+			}
+			if !strings.Contains(got.Note, tt.note) {
+				t.Errorf("the note is %q", got.Note)
+			}
+			for _, s := range got.Steps {
+				if s.Kind == incident.StepMaxNumBatchedTokens && s.Factor <= 1 {
+					t.Errorf("the factor is %g", s.Factor)
+				}
+			}
+		})
+	}
+}
+
+func TestDiagnosesWithoutActionProposeNothingAndSayWhy(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, tr := range troubles() {
+		if !slices.Contains([]string{"idle", "light-load", "healthy-full-batch"}, tr.diagnosis) {
+			continue
+		}
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(tr.alert), Pool: chat(), Evidence: tr.evidence(nil)})
+		if len(got.Steps) != 0 || !strings.Contains(got.Note, "No action needed: ") {
+			t.Errorf("%s: %d steps, note %q", tr.diagnosis, len(got.Steps), got.Note)
+		}
+	}
+}
+
+// A stalled or failing engine is not cured by more of them.
+func TestStallsAndErrorsNeverScale(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, tr := range troubles() {
+		if tr.diagnosis != "stalled" && tr.diagnosis != "engine-errors" {
+			continue
+		}
+		for _, p := range c.Playbooks() {
+			if !slices.Contains(p.Diagnoses, tr.diagnosis) {
+				continue
+			}
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(p.Alerts...), Pool: chat(), Evidence: tr.evidence(nil)})
+			if diff := cmp.Diff([]incident.StepKind{incident.StepManual},
+				kinds(got.Steps)); nameOf(got.Diagnosis) != tr.diagnosis || diff != "" {
+				t.Errorf("%s: %s %s", p.Name, nameOf(got.Diagnosis), diff)
+			}
+		}
+	}
+}
+
+func TestTheLongestWarmUpBoundsEveryStep(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{MaxWarmUp: 5 * time.Second})
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMRequestSwapping"), Pool: chat(), Evidence: readings(thrash())})
+	if len(got.Steps) == 0 {
+		t.Fatal("no steps")
+	}
+	for _, s := range got.Steps {
+		if s.WarmUp > 5*time.Second {
+			t.Errorf("%s warms up for %s", s.Kind, s.WarmUp)
+		}
+	}
+}
