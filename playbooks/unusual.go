@@ -49,7 +49,7 @@ func (c *Catalog) departures(ev incident.Evidence) []string {
 			side = "below"
 		}
 		text := fmt.Sprintf("%s %s is %.1f standard deviations %s the hour before (%s on average)",
-			r.Label(), r.Text(), math.Abs(*b.Score), side, incident.FormatValue(b.Mean, r.Unit))
+			s.Label(), r.Text(), math.Abs(*b.Score), side, incident.FormatValue(b.Mean, r.Unit))
 		if y := b.Yesterday; y != nil {
 			text += "; at this hour yesterday it was " + incident.FormatValue(*y, r.Unit)
 			if *y > 0 && *r.Value < yesterdayDeparture**y && *r.Value > *y/yesterdayDeparture {
@@ -193,7 +193,7 @@ func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 		if !(times > 0) {
 			continue
 		}
-		text := fmt.Sprintf("%s %s (%s)", lowerFirst(r.Label()), r.Text(), incident.FormatValue(*r.Threshold, r.Unit))
+		text := fmt.Sprintf("%s %s (%s)", lowerFirst(s.Label()), r.Text(), incident.FormatValue(*r.Threshold, r.Unit))
 		found = append(found, distance{times, text})
 	}
 	slices.SortStableFunc(found, func(a, b distance) int { return cmp.Compare(b.times, a.times) })

@@ -8,6 +8,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/vllm-medic/vllm-medic/test/voice"
 )
 
 // usage runs vllm-medic, which must exit with 2, print one line that has the pattern on standard error, and nothing
@@ -41,4 +43,15 @@ func disk(ts *testscript.TestScript, neg bool, args []string) {
 		limit.Cur = unix.RLIM_INFINITY
 	}
 	ts.Check(unix.Prlimit(j.bot.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
+}
+
+// keepsToTheVoice holds what a command has printed against the words that nothing for people may say: voice stdout, with
+// the names of signals that must not be in it.
+func keepsToTheVoice(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 || (args[0] != "stdout" && args[0] != "stderr") {
+		ts.Fatalf("usage: voice stdout|stderr [NAME...]")
+	}
+	for _, f := range voice.Terminal(ts.ReadFile(args[0]), args[1:]...) {
+		ts.Fatalf("%s: %s", args[0], f)
+	}
 }

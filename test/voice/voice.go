@@ -113,7 +113,7 @@ var figures = []rule{
 		regexp.MustCompile(`\b\d+h(?:\d+m)?(?:\d+(?:\.\d+)?s)\b|\b\d+m\d+(?:\.\d+)?s\b`),
 		`write the duration as people do: "10 min"`,
 	},
-	{regexp.MustCompile(`\d[\s\x{a0}]%(?:$|[^\w%])`), `write the percentage without a space: "97%"`},
+	{regexp.MustCompile(`\d[\s\x{a0}]+%(?:$|[^\w%])`), `write the percentage without a space: "97%"`},
 	{regexp.MustCompile(`[^./\s]\.\.(?:$|[^./\w{])`), "end the sentence once"},
 }
 
