@@ -24,7 +24,7 @@ func TestDocumentsKeepToTheVoice(t *testing.T) {
 func TestWhatIsShippedKeepsToTheVoice(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{
-		"deploy/*/*.y*ml", "deploy/prometheus/rules/*.yaml", "playbooks/catalog/*.yaml",
+		"deploy/*/*.y*ml", "deploy/prometheus/rules/*.yaml", "playbooks/catalog/*.yaml", "playbooks/catalog/tests/*.yaml",
 		"docs/*.schema.json",
 	} {
 		found, err := filepath.Glob(filepath.Join("..", "..", pattern))
