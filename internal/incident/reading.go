@@ -214,9 +214,8 @@ type Cluster struct {
 	// or that cannot be read with certainty, is not in it.
 	Args map[string]float64 `json:"args,omitempty"`
 	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read; it does not speak against the rest.
+	// "unread" in JSON holds its sentences.
 	Unread []Unread `json:"notRead,omitempty"`
-	// UnreadText is all that an older version has written of Unread. FillFacts reads it and empties it.
-	UnreadText []string `json:"unread,omitempty"`
 }
 
 // ReadyText says how many replicas are ready: "2 of 3 ready", and "3 ready, 2 wanted" while some have to end. Empty
@@ -284,7 +283,7 @@ const (
 	PartWarnings    Part = "warnings"
 )
 
-// partTitles are what the parts hold, in words. Incidents of older versions have nothing else: FillFacts reads them.
+// partTitles are what the parts hold, in words. Incidents of older versions have nothing else.
 var partTitles = map[Part]string{
 	PartRollouts:    "recent rollouts",
 	PartScaling:     "recent scaling",

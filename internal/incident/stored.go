@@ -88,6 +88,25 @@ func (c Cluster) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// UnmarshalJSON reads what MarshalJSON wrote, and clusters that have only the sentences.
+func (c *Cluster) UnmarshalJSON(b []byte) error {
+	type plain Cluster
+	in := struct {
+		*plain
+		Texts []string `json:"unread"`
+	}{plain: (*plain)(c)}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	if len(c.Unread) > 0 {
+		return nil
+	}
+	for _, text := range in.Texts {
+		c.Unread = append(c.Unread, readUnread(text))
+	}
+	return nil
+}
+
 // readUnread reads a sentence of "unread". A part that has no name here is called by its words.
 func readUnread(text string) Unread {
 	title, why, _ := strings.Cut(text, ": ")
@@ -189,16 +208,9 @@ func (i *Incident) findNoteStep() {
 	}
 }
 
-// FillFacts reads out of the sentences about what could not be read, and of the reasons of pods, what an older version
-// has written only there: a newer one always writes the parts, and the phase. Tests of playbooks may have the sentences
-// alone, too. It may be called twice.
+// FillFacts reads out of the reasons of pods what an older version has written only there: a newer one always writes
+// the phase. Tests of playbooks may say a pod's reason alone, too. It may be called twice.
 func (c *Cluster) FillFacts() {
-	if len(c.Unread) == 0 {
-		for _, text := range c.UnreadText {
-			c.Unread = append(c.Unread, readUnread(text))
-		}
-	}
-	c.UnreadText = nil
 	for n := range c.Pods {
 		if p := &c.Pods[n]; p.Phase == "" {
 			p.fromReason()

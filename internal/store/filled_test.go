@@ -7,14 +7,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// filled is an incident in which no field is zero, made by reflection so that a new field cannot be forgotten; but for
-// the one that only older versions wrote, which is emptied when it is read.
+// filled is an incident in which no field is zero, made by reflection so that a new field cannot be forgotten.
 func filled() incident.Incident {
 	var inc incident.Incident
 	fill(reflect.ValueOf(&inc).Elem(), 0)
 	inc.State = incident.StateDeciding
 	inc.Journal = []incident.Entry{}
-	inc.Cluster.UnreadText = nil
 	return inc
 }
 
