@@ -14,8 +14,8 @@ func printStep(w io.Writer, s incident.Step) {
 		mark = "manual"
 	}
 	say(w, "    [%s] %s  %s\n", mark, s.ID, s.Title)
-	if s.Reason != "" {
-		say(w, "        %s\n", s.Reason)
+	if why := present.Reason(s); why != "" {
+		say(w, "        %s\n", why)
 	}
 	if s.Kind == incident.StepManual {
 		return
@@ -49,7 +49,7 @@ func printGuardrails(w io.Writer, s incident.Step) {
 		case g.Verdict == incident.GuardCaution:
 		case g.Verdict == incident.GuardPass:
 			passed = append(passed, g.Name)
-		case g.Reason != s.Reason:
+		case g.Reason != present.Reason(s):
 			say(w, "        %s: %s (%s)\n", g.Name, g.Reason, g.Verdict)
 		}
 	}

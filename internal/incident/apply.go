@@ -218,20 +218,21 @@ func (a *applier) closed(e Closed) error {
 		why = Note{Kind: NoteClosedBy, By: e.By, Why: e.Reason}
 	}
 	a.setNote(why)
-	a.supersede("the incident is closed")
+	a.supersede(ReasonClosed)
 	a.by(e.By, "", why)
 	return nil
 }
 
 // supersede marks every step that still waits for a decision as superseded.
-func (a *applier) supersede(why string) {
+func (a *applier) supersede(why ReasonKind) {
 	if a.inc.Plan == nil {
 		return
 	}
 	for n := range a.inc.Plan.Steps {
 		s := &a.inc.Plan.Steps[n]
 		if s.State == StepProposed || s.State == StepApproved {
-			s.State, s.Reason = StepSuperseded, why
+			s.State = StepSuperseded
+			s.because(Reason{Kind: why})
 		}
 	}
 	a.inc.Plan.ExpiresAt = time.Time{}

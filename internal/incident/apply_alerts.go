@@ -142,7 +142,8 @@ func (a *applier) takeMode(m Mode) {
 	default:
 		a.eachApplied(func(s *Step) {
 			if !s.Written {
-				s.State, s.Reason = StepSuperseded, "it was a dry run; nothing was written"
+				s.State = StepSuperseded
+				s.because(Reason{Kind: ReasonDryRun})
 			}
 			s.Written = false
 		})

@@ -92,7 +92,8 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 func (a *applier) deny(d Decision, s Step) error {
 	a.inc.Decisions = append(a.inc.Decisions, d)
 	if _, err := a.edit(s.ID, func(s *Step) {
-		s.State, s.Reason = StepDenied, "denied"
+		s.State = StepDenied
+		s.because(Reason{Kind: ReasonDenied})
 	}); err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func stepNotOpen(inc Incident, s Step) *RefusedError {
 	case StepSuperseded:
 		return refusal(Note{Kind: RefusedPlanChanged})
 	case StepRefused:
-		return refusal(Note{Kind: RefusedBlocked, Why: s.Reason})
+		return refusal(Note{Kind: RefusedBlocked, Cause: s.Cause, Why: s.Reason})
 	case StepProposed, StepApproved, StepDenied, StepApplying, StepApplied, StepFailed, StepUndoing, StepUndone,
 		StepReverted:
 	}

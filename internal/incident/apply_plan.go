@@ -18,7 +18,7 @@ func (a *applier) investigated(e Investigated) error {
 
 	switch {
 	case e.Healthy == True && before.State == StateDeciding:
-		a.supersede("metrics are healthy again")
+		a.supersede(ReasonHealthy)
 		a.mute(NotMuted, Note{Kind: NoteHealthyAgain})
 		return nil
 	case before.State == StateWatching && a.staysMuted(e, !before.HealthySince.IsZero()):
@@ -117,11 +117,13 @@ func (a *applier) refresh(e Investigated) error {
 		a.require(s, e.Steps[n].Needs.Approvals)
 		if s.Executable() {
 			if s.State == StepRefused {
-				s.State, s.Reason, s.Approvals = StepProposed, "", nil
+				s.State, s.Approvals = StepProposed, nil
+				s.because(Reason{})
 			}
 			continue
 		}
-		s.State, s.Reason, s.Approvals = StepRefused, s.Refusal(), nil
+		s.State, s.Approvals = StepRefused, nil
+		s.because(Because(s.Refusal()))
 	}
 	a.render = true
 	if len(a.inc.Proposed()) == 0 && a.inc.UndoOffered == "" {
@@ -148,7 +150,7 @@ func (a *applier) require(s *Step, approvals int) {
 // replan puts a new plan in the place of the old one. Applied steps of the old plan are kept and can be undone.
 func (a *applier) replan(e Investigated) error {
 	asked := a.askedUntil(e)
-	a.supersede("the plan was replaced")
+	a.supersede(ReasonReplaced)
 	a.inc.AppliedEarlier = a.inc.Applied()
 	a.inc.Diagnosis = e.Diagnosis
 	a.inc.Plan = nil
@@ -167,7 +169,8 @@ func (a *applier) replan(e Investigated) error {
 		s.ID = fmt.Sprintf("p%d-s%d", a.inc.Revision, n+1)
 		s.State, s.Attempt = StepProposed, a.tried(*s)
 		if !s.Executable() && s.Kind != StepManual {
-			s.State, s.Reason = StepRefused, s.Refusal()
+			s.State = StepRefused
+			s.because(Because(s.Refusal()))
 		}
 	}
 	p.Digest = p.ComputeDigest()
@@ -250,7 +253,8 @@ func (a *applier) expired() {
 	if a.inc.Plan != nil {
 		for n := range a.inc.Plan.Steps {
 			if s := &a.inc.Plan.Steps[n]; s.State == StepProposed && s.Executable() {
-				s.State, s.Reason, s.Approvals = StepExpired, "approval expired", nil
+				s.State, s.Approvals = StepExpired, nil
+				s.because(Reason{Kind: ReasonExpired})
 			}
 		}
 	}
@@ -278,7 +282,7 @@ func (a *applier) aborted(e Aborted) error {
 		}
 		a.endActive()
 	}
-	a.supersede("aborted")
+	a.supersede(ReasonAborted)
 	aborted := Note{Kind: NoteAborted, By: e.By, Why: e.Reason}
 	a.by(e.By, "", aborted)
 	a.inc.UndoOffered = ""
@@ -291,13 +295,15 @@ func (a *applier) aborted(e Aborted) error {
 func (a *applier) endActive() {
 	id := a.inc.Active.Step
 	_, err := a.edit(id, func(s *Step) {
-		const unknown = "unknown whether the last write took effect; check the object"
+		unknown := Reason{Kind: ReasonWriteUnknown}
 		switch s.State {
 		case StepApproved:
-			s.State, s.Reason = StepDenied, "aborted"
+			s.State = StepDenied
+			s.because(Reason{Kind: ReasonAborted})
 		case StepApplying:
 			// It may be in effect, so it can be undone; the undo looks at the object first.
-			s.State, s.AppliedAt, s.Reason = StepApplied, a.now, unknown
+			s.State, s.AppliedAt = StepApplied, a.now
+			s.because(unknown)
 		case StepUndoing:
 			switch a.inc.Active.Phase {
 			case PhaseRollout:

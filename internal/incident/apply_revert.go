@@ -23,18 +23,19 @@ func (a *applier) reverted(e Reverted) error {
 	if made.IsZero() {
 		made = act.Since
 	}
-	advice := e.Reversal.Advice(s.From, s.To, made)
+	became := e.Reversal.reason(s.From, s.To, made)
 	s, err = a.edit(s.ID, func(s *Step) {
-		s.State, s.Reason, s.AppliedAt, s.Reverted, s.Verification = StepReverted, advice, made, &e.Reversal, nil
+		s.State, s.AppliedAt, s.Reverted, s.Verification = StepReverted, made, &e.Reversal, nil
+		s.because(became)
 	})
 	if err != nil {
 		return err
 	}
-	a.remember(s, Attempt{Why: e.Reversal.Text(s.From, s.To, made)})
+	a.remember(s, Attempt{Cause: became.withoutHint()})
 	a.add(nil, s.ID, true, e.Reversal, Note{
-		Kind: NoteReverted, Target: s.Target, Why: e.Reversal.Text(s.From, s.To, made), Hint: e.Reversal.Hint,
+		Kind: NoteReverted, Target: s.Target, Cause: became.withoutHint(), Hint: became.Hint,
 	})
-	note := Note{Kind: NoteStepReverted, Step: s.Title, Why: advice}
+	note := Note{Kind: NoteStepReverted, Step: s.Title, Cause: became}
 	a.noteStep = s.ID
 	if a.inc.UndoOffered == s.ID {
 		a.inc.UndoOffered = ""
@@ -68,17 +69,22 @@ func (a *applier) followed(id string) (Step, error) {
 // undoReverted says that an undo was made, and that its value does not stand either.
 func (a *applier) undoReverted(s Step, r Reversal) error {
 	act := a.inc.Active
+	became := r.reason(s.To, s.Undo, act.Since)
 	s, err := a.edit(s.ID, func(s *Step) {
-		s.State, s.Reason, s.Reverted = StepUndone, "rolled back, but "+r.Advice(s.To, s.Undo, act.Since), &r
+		s.State, s.Reverted = StepUndone, &r
+		why := became
+		why.Undone = true
+		s.because(why)
 	})
 	if err != nil {
 		return err
 	}
-	text := r.Text(s.To, s.Undo, act.Since)
-	a.add(nil, s.ID, true, r, Note{Kind: NoteUndoneReverted, Target: s.Target, Value: s.Undo, Why: text, Hint: r.Hint})
+	a.add(nil, s.ID, true, r, Note{
+		Kind: NoteUndoneReverted, Target: s.Target, Value: s.Undo, Cause: became.withoutHint(), Hint: became.Hint,
+	})
 	a.undone(s)
 	a.mute(a.inc.MuteReason, Note{})
-	a.setNote(Note{Kind: NoteUndoneChanged, Target: s.Target, Why: r.Advice(s.To, s.Undo, act.Since)})
+	a.setNote(Note{Kind: NoteUndoneChanged, Target: s.Target, Cause: became})
 	return nil
 }
 
@@ -113,19 +119,22 @@ func (a *applier) unanswered(e Unanswered) error {
 
 // unknown ends a write of which nobody can tell whether it took effect. It is not made again without a person.
 func (a *applier) unknown(s Step, why string) {
-	s, err := a.edit(s.ID, func(s *Step) { s.State, s.Reason, s.Approvals = StepFailed, why, nil })
+	s, err := a.edit(s.ID, func(s *Step) {
+		s.State, s.Approvals = StepFailed, nil
+		s.because(Because(why))
+	})
 	if err != nil {
 		a.note(Note{Kind: NoteStepGone, Why: s.ID})
 		return
 	}
-	a.remember(s, Attempt{Why: "unknown whether it took effect"})
+	a.remember(s, Attempt{Cause: Reason{Kind: ReasonUnknown}})
 	a.step(s.ID, Note{Kind: NoteUnknown, Why: why})
 }
 
 // undoUnknown is unknown for an undo: what it should have restored may still stand, so a person may ask for it again.
 func (a *applier) undoUnknown(id, why string) error {
 	s, err := a.edit(id, func(s *Step) {
-		a.keepApplied(s, why)
+		a.keepApplied(s, Because(why))
 		s.UndoUnsure = true
 	})
 	if err != nil {

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -37,25 +36,25 @@ func TestAValueThatIsSetBackIsToldAsThat(t *testing.T) {
 				t.Errorf("the incident is %s, active %+v, undo offered %q, applied %v", got.State, got.Active, got.UndoOffered,
 					got.Applied())
 			}
-			const want = "argocd-controller set it back to 2 after 6 s; change it in Git"
-			if s.State != StepReverted || s.Reason != want || s.Verification != nil || s.Reverted == nil ||
-				s.Reverted.By != "argocd-controller" {
-				t.Errorf("the step is %s (%s), verification %+v, reverted %+v", s.State, s.Reason, s.Verification, s.Reverted)
-			}
-			if got.Said != (Note{Kind: NoteStepReverted, Step: s.Title, Why: want}) {
-				t.Errorf("the note is %+v", got.Said)
-			}
-			said := Note{
-				Kind: NoteReverted, Target: s.Target, Why: "argocd-controller set it back to 2 after 6 s",
+			want := Reason{
+				Kind: ReasonSetBack, By: "argocd-controller", Value: Set("2"), After: 6 * time.Second,
 				Hint: "change it in Git",
 			}
+			if s.State != StepReverted || s.Cause != want || s.Verification != nil || s.Reverted == nil ||
+				s.Reverted.By != "argocd-controller" {
+				t.Errorf("the step is %s (%+v), verification %+v, reverted %+v", s.State, s.Cause, s.Verification, s.Reverted)
+			}
+			if got.Said != (Note{Kind: NoteStepReverted, Step: s.Title, Cause: want}) {
+				t.Errorf("the note is %+v", got.Said)
+			}
+			said := Note{Kind: NoteReverted, Target: s.Target, Cause: want.withoutHint(), Hint: "change it in Git"}
 			if len(res.Entries) != 1 || !res.Entries[0].Thread || res.Entries[0].Said != said {
 				t.Errorf("the journal says %+v", res.Entries)
 			}
 			refused(t, got, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
 			again := must(t, got, found("relapse", scaleStep("2", "3")))
 			if tried := again.Plan.Steps[0].Attempt; tried == nil ||
-				tried.Why != "argocd-controller set it back to 2 after 6 s" {
+				tried.Cause != want.withoutHint() {
 				t.Errorf("tried: %+v", tried)
 			}
 		})
@@ -94,8 +93,8 @@ func TestAnUndoThatIsSetBackIsUndoneAllTheSame(t *testing.T) {
 				Reverted{Step: "p1-s1", Reversal: Reversal{Value: Set("129"), By: "helm", At: now.Add(3 * time.Second)}})
 			s, _ := inc.Step("p1-s1")
 			if s.State != StepUndone || inc.State != StateWatching || len(inc.Mitigations()) != 0 ||
-				!strings.Contains(s.Reason, "helm set it back to 129 after 3 s") {
-				t.Errorf("%s, the step is %s (%s)", inc.State, s.State, s.Reason)
+				s.Cause != (Reason{Kind: ReasonSetBack, Undone: true, By: "helm", Value: Set("129"), After: 3 * time.Second}) {
+				t.Errorf("%s, the step is %s (%+v)", inc.State, s.State, s.Cause)
 			}
 		})
 	}
@@ -127,35 +126,38 @@ func TestOnlyAChangeThatIsFollowedCanBeReverted(t *testing.T) {
 	}
 }
 
-func TestAReversalInWords(t *testing.T) {
+func TestWhatBecameOfAChange(t *testing.T) {
 	t.Parallel()
 	at := now.Add(6 * time.Second)
-	for want, tc := range map[string]struct {
-		r        Reversal
-		from, to Value
+	up, down := [2]Value{Set("2"), Set("3")}, [2]Value{Set("256"), Set("128")}
+	for name, tc := range map[string]struct {
+		r      Reversal
+		change [2]Value
+		want   Reason
 	}{
-		"argocd-controller set it back to 2 after 6 s": {
-			Reversal{Value: Set("2"), By: "argocd-controller", At: at},
-			Set("2"), Set("3"),
+		"set back": {
+			Reversal{Value: Set("2"), By: "argocd-controller", At: at, Hint: "change it in Git"},
+			up,
+			Reason{
+				Kind: ReasonSetBack, By: "argocd-controller", Value: Set("2"), After: 6 * time.Second,
+				Hint: "change it in Git",
+			},
 		},
-		"another client set it back to 2": {Reversal{Value: Set("2")}, Set("2"), Set("3")},
-		"kubectl-edit moved it further, to 5 after 6 s": {
-			Reversal{Value: Set("5"), By: "kubectl-edit", At: at},
-			Set("2"),
-			Set("3"),
+		"by nobody knows whom": {Reversal{Value: Set("2")}, up, Reason{Kind: ReasonSetBack, Value: Set("2")}},
+		"further up":           {Reversal{Value: Set("5")}, up, Reason{Kind: ReasonMovedFurther, Value: Set("5")}},
+		"further down":         {Reversal{Value: Set("32")}, down, Reason{Kind: ReasonMovedFurther, Value: Set("32")}},
+		"part of the way back": {Reversal{Value: Set("200")}, down, Reason{Kind: ReasonSet, Value: Set("200")}},
+		"the other way":        {Reversal{Value: Set("1")}, up, Reason{Kind: ReasonSet, Value: Set("1")}},
+		"no number":            {Reversal{Value: Set("12k")}, down, Reason{Kind: ReasonSet, Value: Set("12k")}},
+		"removed again":        {Reversal{By: "helm"}, [2]Value{{}, Set("3")}, Reason{Kind: ReasonRemovedAgain, By: "helm"}},
+		"removed":              {Reversal{By: "helm"}, up, Reason{Kind: ReasonRemoved, By: "helm"}},
+		"the object is gone":   {Reversal{Gone: "it was deleted"}, up, Reason{Kind: ReasonGone, Text: "it was deleted"}},
+		"the clocks differ": {
+			Reversal{Value: Set("2"), At: now.Add(-time.Minute)}, up, Reason{Kind: ReasonSetBack, Value: Set("2")},
 		},
-		"kubectl-edit moved it further, to 32": {Reversal{Value: Set("32"), By: "kubectl-edit"}, Set("256"), Set("128")},
-		"kubectl-edit set it to 200":           {Reversal{Value: Set("200"), By: "kubectl-edit"}, Set("256"), Set("128")},
-		"kubectl-edit set it to 1":             {Reversal{Value: Set("1"), By: "kubectl-edit"}, Set("2"), Set("3")},
-		"helm removed it again":                {Reversal{By: "helm"}, Value{}, Set("3")},
-		"helm removed it":                      {Reversal{By: "helm"}, Set("2"), Set("3")},
-		"helm set it to 12k":                   {Reversal{Value: Set("12k"), By: "helm"}, Set("8192"), Set("4096")},
-		"the object was deleted":               {Reversal{Gone: "the object was deleted"}, Set("2"), Set("3")},
-		// The clocks differ.
-		"helm set it back to 2": {Reversal{Value: Set("2"), By: "helm", At: now.Add(-time.Minute)}, Set("2"), Set("3")},
 	} {
-		if got := tc.r.Text(tc.from, tc.to, now); got != want {
-			t.Errorf("%q, want %q", got, want)
+		if got := tc.r.reason(tc.change[0], tc.change[1], now); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
 }
@@ -187,7 +189,7 @@ func TestTriesWithoutAnAnswerAreCountedAndSaidOnce(t *testing.T) {
 		t.Errorf("%s, the step is %s", given.State, s.State)
 	}
 	again := must(t, given, found("relapse", scaleStep("2", "3")))
-	if tried := again.Plan.Steps[0].Attempt; tried == nil || !strings.Contains(tried.Why, "no clear answer") {
+	if tried := again.Plan.Steps[0].Attempt; tried == nil || tried.Cause.Kind != ReasonNoAnswer {
 		t.Errorf("policy may try again: %+v", tried)
 	}
 	if done := must(t, inc, Written{Result: ResultApplied}); done.Said.Kind != "" {

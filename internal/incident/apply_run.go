@@ -28,10 +28,11 @@ func (a *applier) stopped(e Stopped) error {
 	}
 	s, err := a.edit(act.Step, func(s *Step) {
 		if act.Op == OpUndo {
-			a.keepApplied(s, e.Reason)
+			a.keepApplied(s, Because(e.Reason))
 			return
 		}
-		s.State, s.Reason, s.Approvals = StepRefused, e.Reason, nil
+		s.State, s.Approvals = StepRefused, nil
+		s.because(Because(e.Reason))
 		if len(e.Guardrails) > 0 {
 			s.Guardrails = e.Guardrails
 		}
@@ -52,8 +53,10 @@ func (a *applier) stopped(e Stopped) error {
 
 // keepApplied notes on a step that its undo was refused: the change is still in effect, so the incident stays open
 // until it is gone.
-func (a *applier) keepApplied(s *Step, why string) {
-	s.State, s.Reason = StepApplied, "not rolled back: "+why
+func (a *applier) keepApplied(s *Step, why Reason) {
+	why.NotUndone = true
+	s.State = StepApplied
+	s.because(why)
 	s.UndoTries, s.UndoRefusedAt = s.UndoTries+1, a.now
 }
 
@@ -122,7 +125,7 @@ func (a *applier) written(e Written) error {
 		a.step(s.ID, Note{Kind: NoteDryRun, Step: s.Title, Why: e.Note})
 	case ResultDrift, ResultFailed:
 		if act.Tries > 0 {
-			a.remember(s, Attempt{Why: "the API server gave no clear answer"})
+			a.remember(s, Attempt{Cause: Reason{Kind: ReasonNoAnswer}})
 		}
 		not := Note{Kind: NoteNotDone, Why: e.Note}
 		a.step(s.ID, not)
@@ -143,9 +146,11 @@ func setWritten(s *Step, e Written, now time.Time) {
 	case ResultApplied, ResultDryRun:
 		s.State, s.AppliedAt = StepApplied, now
 	case ResultDrift:
-		s.State, s.Reason, s.Approvals = StepRefused, e.Note, nil
+		s.State, s.Approvals = StepRefused, nil
+		s.because(Because(e.Note))
 	case ResultFailed:
-		s.State, s.Reason, s.Approvals = StepFailed, e.Note, nil
+		s.State, s.Approvals = StepFailed, nil
+		s.because(Because(e.Note))
 	case ResultUnknown: // the caller says so
 	}
 }
@@ -163,14 +168,17 @@ func (a *applier) undoWritten(e Written) error {
 		}
 		a.step(s.ID, Note{Kind: NoteRestored, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Why: e.Note})
 	case ResultFailed:
-		s, err := a.edit(act.Step, func(s *Step) { a.keepApplied(s, e.Note) })
+		s, err := a.edit(act.Step, func(s *Step) { a.keepApplied(s, Because(e.Note)) })
 		if err != nil {
 			return err
 		}
 		a.notUndone(s, e.Note)
 	case ResultDrift:
 		// Somebody else has changed the object: this step's value is not in place any more, and theirs is not ours to undo.
-		s, err := a.edit(act.Step, func(s *Step) { s.State, s.Reason = StepFailed, "not rolled back: "+e.Note })
+		s, err := a.edit(act.Step, func(s *Step) {
+			s.State = StepFailed
+			s.because(Reason{Kind: ReasonText, Text: e.Note, NotUndone: true})
+		})
 		if err != nil {
 			return err
 		}
@@ -265,7 +273,7 @@ func (a *applier) concluded(e Verified, s Step) error {
 		a.setNote(Note{Kind: NoteDryRunEnded})
 	case verdict == VerdictRecovered:
 		a.inc.HealthySince = e.Verification.At
-		a.supersede("recovered")
+		a.supersede(ReasonRecovered)
 		a.mute(NotMuted, Note{})
 		a.setNote(Note{Kind: NoteRecovered, Step: s.Title})
 	case bad && e.UndoNow:

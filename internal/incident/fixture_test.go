@@ -98,7 +98,7 @@ func refused(t *testing.T, inc Incident, ev Event) string {
 	if !errors.As(err, &r) {
 		t.Fatalf("%s in state %s was not refused: %v", ev.Kind(), inc.State, err)
 	}
-	return strings.TrimSpace(fmt.Sprintln(r.Said.Kind, r.Said.Verb, r.Said.By, r.Said.Why, r.Said.Step))
+	return strings.TrimSpace(fmt.Sprintln(r.Said.Kind, r.Said.Verb, r.Said.By, r.Said.Why, r.Said.Cause.Text, r.Said.Step))
 }
 
 func received() Incident { return New("inc-1", "llama", ModeApprove, false, now) }

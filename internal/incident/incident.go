@@ -90,8 +90,10 @@ type Attempt struct {
 	At      time.Time `json:"at"`
 	// UndoneBy is nil while the change stands.
 	UndoneBy *Actor `json:"undoneBy,omitempty"`
-	// Why says in other cases why it is not repeated: somebody set it back, or nobody knows what became of it.
-	Why string `json:"why,omitempty"`
+	// Cause says in other cases why it is not repeated: somebody set it back, or nobody knows what became of it. Attempts
+	// of older versions have Why, the same in words.
+	Cause Reason `json:"cause,omitzero"`
+	Why   string `json:"why,omitempty"`
 }
 
 // MuteReason says why an open incident asks nothing.

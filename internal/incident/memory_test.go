@@ -79,9 +79,9 @@ func TestADriftEndsAnUndo(t *testing.T) {
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
 		UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"},
 		Written{Result: ResultDrift, Note: "somebody set it to 64"})
-	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Reason, "64") ||
-		len(inc.Mitigations()) != 0 {
-		t.Errorf("the step is %s (%s)", s.State, s.Reason)
+	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Cause.Text, "64") ||
+		!s.Cause.NotUndone || len(inc.Mitigations()) != 0 {
+		t.Errorf("the step is %s (%+v)", s.State, s.Cause)
 	}
 }
 
@@ -181,16 +181,16 @@ func TestGuardrailsFreeAndRefuseStepsOfAnOpenPlan(t *testing.T) {
 	cooling := scaleStep("2", "3")
 	cooling.Guardrails = []Guardrail{{Name: "cool-down", Verdict: GuardRefuse, Reason: "allowed in 4m"}}
 	inc := deciding(t, throttleStep(), cooling)
-	if s := inc.Plan.Steps[1]; s.State != StepRefused || s.Reason != "allowed in 4m" {
-		t.Fatalf("the step is %s (%s)", s.State, s.Reason)
+	if s := inc.Plan.Steps[1]; s.State != StepRefused || s.Cause != Because("allowed in 4m") {
+		t.Fatalf("the step is %s (%+v)", s.State, s.Cause)
 	}
 	inc = must(t, inc, found("queueing", throttleStep(), scaleStep("2", "3")))
-	if s := inc.Plan.Steps[1]; s.State != StepProposed || s.Reason != "" {
-		t.Errorf("after the cool-down the step is %s (%s)", s.State, s.Reason)
+	if s := inc.Plan.Steps[1]; s.State != StepProposed || s.Cause != (Reason{}) {
+		t.Errorf("after the cool-down the step is %s (%+v)", s.State, s.Cause)
 	}
 	inc = must(t, inc, found("queueing", throttleStep(), cooling))
-	if s := inc.Plan.Steps[1]; s.State != StepRefused || s.Reason != "allowed in 4m" {
-		t.Errorf("when the guardrail refuses again the step is %s (%s)", s.State, s.Reason)
+	if s := inc.Plan.Steps[1]; s.State != StepRefused || s.Cause != Because("allowed in 4m") {
+		t.Errorf("when the guardrail refuses again the step is %s (%+v)", s.State, s.Cause)
 	}
 	stuck := throttleStep()
 	stuck.Guardrails = cooling.Guardrails

@@ -43,8 +43,8 @@ func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 			}
 			// A plan of this version's own.
 			inc = must(t, investigating(t), found("queueing", tc.step))
-			if s := inc.Plan.Steps[0]; s.State != StepRefused || !strings.Contains(s.Reason, tc.why) {
-				t.Errorf("the step is %s: %q", s.State, s.Reason)
+			if s := inc.Plan.Steps[0]; s.State != StepRefused || !strings.Contains(s.Cause.Text, tc.why) {
+				t.Errorf("the step is %s: %+v", s.State, s.Cause)
 			}
 			// The same plan, looked at again.
 			inc = deciding(t, scaleStep("2", "3"), throttleStep())
@@ -52,8 +52,8 @@ func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 			again.Steps[0].Guardrails = tc.step.Guardrails
 			inc.Plan.Steps[0].Kind = tc.step.Kind
 			inc = must(t, inc, again)
-			if s := inc.Plan.Steps[0]; s.State != StepRefused || !strings.Contains(s.Reason, tc.why) {
-				t.Errorf("after another investigation the step is %s: %q", s.State, s.Reason)
+			if s := inc.Plan.Steps[0]; s.State != StepRefused || !strings.Contains(s.Cause.Text, tc.why) {
+				t.Errorf("after another investigation the step is %s: %+v", s.State, s.Cause)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestAnAbortedUndoInAPhaseOfANewerVersionStillStands(t *testing.T) {
 	inc := must(t, verifying(t, throttleStep()), UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"})
 	inc.Active.Phase = "draining"
 	inc, _ = at(t, inc, time.Hour, Aborted{By: alice, Reason: "too slow"})
-	if s, _ := inc.Step("p1-s1"); len(inc.Mitigations()) != 1 || !strings.Contains(s.Reason, "not rolled back") {
-		t.Errorf("the step is %s: %q", s.State, s.Reason)
+	if s, _ := inc.Step("p1-s1"); len(inc.Mitigations()) != 1 || !s.Cause.NotUndone {
+		t.Errorf("the step is %s: %+v", s.State, s.Cause)
 	}
 }

@@ -119,6 +119,8 @@ type Note struct {
 	// Setback says how the bot's own work failed, Parked that it waits for a person.
 	Setback SetbackKind `json:"setback,omitempty"`
 	Parked  bool        `json:"parked,omitempty"`
+	// Cause is why, where the incident itself knows it; else Why is.
+	Cause Reason `json:"cause,omitzero"`
 	// Why is what somebody gave as the reason, or what a guardrail, the API server or an error says: a clause or a
 	// sentence.
 	Why string `json:"why,omitempty"`

@@ -206,7 +206,8 @@ type Step struct {
 	Needs      Needs       `json:"needs"`
 	Guardrails []Guardrail `json:"guardrails"`
 	State      StepState   `json:"state"`
-	// Reason says why the step is refused, failed, denied or superseded.
+	// Cause says why the step is refused, failed, denied or superseded, Reason the same in words, as in Incident.
+	Cause       Reason        `json:"cause,omitzero"`
 	Reason      string        `json:"reason,omitempty"`
 	RevertAfter time.Duration `json:"liftAfter,omitempty"`
 	WarmUp      time.Duration `json:"warmUp,omitempty"`

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"fmt"
 	"math/big"
 	"time"
 )
@@ -20,42 +19,33 @@ type Reversal struct {
 	Gone string `json:"gone,omitempty"`
 }
 
-// Text is the clause about it, for a change that was made at a time: "argocd-controller set it back to 184 after 6 s".
-// from is the value before that change, to the one that it set.
-func (r Reversal) Text(from, to Value, made time.Time) string {
-	who := r.By
-	if who == "" {
-		who = "another client"
+// reason says what became of a change that was made at a time, from a value to another.
+func (r Reversal) reason(from, to Value, made time.Time) Reason {
+	if r.Gone != "" {
+		return Reason{Kind: ReasonGone, Text: r.Gone, Hint: r.Hint}
 	}
-	var text string
+	out := Reason{Kind: ReasonSet, By: r.By, Value: r.Value, Hint: r.Hint}
 	switch {
-	case r.Gone != "":
-		return r.Gone
 	case r.Value == from && !from.Present:
-		text = who + " removed it again"
+		out.Kind = ReasonRemovedAgain
 	case r.Value == from:
-		text = fmt.Sprintf("%s set it back to %s", who, r.Value)
+		out.Kind = ReasonSetBack
 	case !r.Value.Present:
-		text = who + " removed it"
+		out.Kind = ReasonRemoved
 	case further(from, to, r.Value):
-		text = fmt.Sprintf("%s moved it further, to %s", who, r.Value)
-	default:
-		text = fmt.Sprintf("%s set it to %s", who, r.Value)
+		out.Kind = ReasonMovedFurther
 	}
 	// The clocks of the API server and of the bot differ: what seems to come before the change has no "after".
 	if after := r.At.Sub(made).Round(time.Second); !r.At.IsZero() && !made.IsZero() && after > 0 {
-		text += " after " + FormatDuration(after)
+		out.After = after
 	}
-	return text
+	return out
 }
 
-// Advice is Text with what to do about it.
-func (r Reversal) Advice(from, to Value, made time.Time) string {
-	text := r.Text(from, to, made)
-	if r.Hint != "" {
-		text += "; " + r.Hint
-	}
-	return text
+// withoutHint is what became of a change without what to do about it.
+func (r Reason) withoutHint() Reason {
+	r.Hint = ""
+	return r
 }
 
 // further says whether a value lies beyond the wanted one, seen from the value before.

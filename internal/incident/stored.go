@@ -195,7 +195,7 @@ func (i *Incident) findConfig() {
 
 // findNoteStep finds the step whose reason an older version's note says.
 func (i *Incident) findNoteStep() {
-	if i.NoteStep != "" || i.Note == "" {
+	if i.NoteStep != "" || i.Note == "" || i.Said.Kind != "" {
 		return
 	}
 	steps := i.AppliedEarlier

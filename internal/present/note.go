@@ -20,10 +20,15 @@ const (
 	markOther = "\x01"
 )
 
+var unmark = strings.NewReplacer(markBy, "", markOther, "")
+
 // Spans are the sentences of a note. Text that comes from elsewhere is in them as it is.
 func Spans(n incident.Note) []Span {
-	for _, text := range []*string{&n.Step, &n.Names, &n.Pool, &n.Why, &n.Hint, &n.Config} {
-		*text = strings.NewReplacer(markBy, "", markOther, "").Replace(*text)
+	for _, text := range []*string{
+		&n.Step, &n.Names, &n.Pool, &n.Why, &n.Hint, &n.Config,
+		&n.Cause.Text, &n.Cause.By, &n.Cause.Value.Text, &n.Cause.Hint,
+	} {
+		*text = unmark.Replace(*text)
 	}
 	var out []Span
 	text := words(n)
@@ -111,17 +116,27 @@ func Fill(res incident.Result) incident.Result {
 	if inc.LastLeftOut != nil {
 		inc.LastLeftOut.Text = entryText(*inc.LastLeftOut)
 	}
+	for n := range inc.Attempts {
+		inc.Attempts[n].Why = attemptWhy(inc.Attempts[n])
+	}
+	fillSteps(inc.AppliedEarlier)
 	if inc.Plan != nil {
-		for n := range inc.Plan.Steps {
-			if s := &inc.Plan.Steps[n]; s.Attempt != nil {
-				s.Tried = Plain(Tried(*s))
-			}
-		}
+		fillSteps(inc.Plan.Steps)
 	}
 	for n := range res.Entries {
 		res.Entries[n].Text = entryText(res.Entries[n])
 	}
 	return res
+}
+
+func fillSteps(steps []incident.Step) {
+	for n := range steps {
+		s := &steps[n]
+		s.Reason = Reason(*s)
+		if s.Attempt != nil {
+			s.Tried = Plain(Tried(*s))
+		}
+	}
 }
 
 func entryText(e incident.Entry) string {
@@ -157,8 +172,8 @@ func Tried(s incident.Step) []Span {
 	if t.UndoneBy != nil {
 		out = append(out, Span{Text: ", rolled back by "}, Span{Person: *t.UndoneBy})
 	}
-	if t.Why != "" {
-		out = append(out, Span{Text: ": " + t.Why})
+	if why := attemptWhy(*t); why != "" {
+		out = append(out, Span{Text: ": " + why})
 	}
 	return out
 }

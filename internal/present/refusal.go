@@ -20,7 +20,7 @@ func ofRefusal(n incident.Note) string {
 	case incident.RefusedVerb:
 		return fmt.Sprintf("%q is not a decision; use approve, deny or undo.", n.Verb)
 	case incident.RefusedBlocked:
-		return "This step is blocked: " + n.Why
+		return "This step is blocked: " + why(n)
 	case incident.RefusedUnconfirmed:
 		return "This step restarts pods and requires a separate confirmation. Nothing was changed."
 	case incident.RefusedSameChannel:

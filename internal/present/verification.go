@@ -39,7 +39,7 @@ func comparison(c incident.Comparison) string {
 	for n := 1; n < len(parts); n++ {
 		parts[n] = capital(parts[n])
 	}
-	return strings.Join(parts, ". ") + "."
+	return unmark.Replace(strings.Join(parts, ". ")) + "."
 }
 
 func finding(f incident.Finding) string {

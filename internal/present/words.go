@@ -184,7 +184,7 @@ func ofDecision(n incident.Note) string {
 func ofStep(n incident.Note) string {
 	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteNotDone:
-		return "Not applied: " + clause(n.Why) + ". Nothing was written."
+		return "Not applied: " + clause(why(n)) + ". Nothing was written."
 	case incident.NoteClaimed:
 		return "Claimed the write " + n.Why + "."
 	case incident.NoteNoAnswer:
@@ -238,9 +238,9 @@ func ofEffect(n incident.Note) string {
 		return "After " + n.Step + ": " + string(n.Verdict) + "."
 	case incident.NoteReverted:
 		return fmt.Sprintf("Reverted: %s (%s).%s The effect can't be verified, and there is nothing to roll back.",
-			n.Why, n.Target, toKeep(n.Hint))
+			why(n), n.Target, toKeep(n.Hint))
 	case incident.NoteStepReverted:
-		return n.Step + " was reverted: " + clause(n.Why) + "."
+		return n.Step + " was reverted: " + clause(why(n)) + "."
 	}
 	return ""
 }
@@ -272,9 +272,9 @@ func ofUndo(n incident.Note) string {
 	case incident.NoteUndoDrift:
 		return fmt.Sprintf("Not rolled back: %s. Check %s manually.", clause(n.Why), n.Target)
 	case incident.NoteUndoneReverted:
-		return fmt.Sprintf("Rolled back: %s was %s again, but %s.%s", n.Target, value(n.Value), n.Why, toKeep(n.Hint))
+		return fmt.Sprintf("Rolled back: %s was %s again, but %s.%s", n.Target, value(n.Value), why(n), toKeep(n.Hint))
 	case incident.NoteUndoneChanged:
-		return fmt.Sprintf("Rolled back, but %s: %s.", n.Why, n.Target)
+		return fmt.Sprintf("Rolled back, but %s: %s.", why(n), n.Target)
 	}
 	return ""
 }

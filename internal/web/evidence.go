@@ -20,9 +20,10 @@ func evidenceFuncs() template.FuncMap {
 		"before": before, "failed": failed, "beyond": present.Beyond, "unused": unused,
 		"unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
 		"considered": considered, "conditions": conditions, "verification": present.Verification,
-		"lines": func(all []string) string { return strings.Join(all, "\n") },
-		"rest":  func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
-		"first": func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
+		"reason": present.Reason,
+		"lines":  func(all []string) string { return strings.Join(all, "\n") },
+		"rest":   func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
+		"first":  func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
 	}
 }
 

@@ -105,8 +105,8 @@ func (c *composer) done(inc incident.Incident) []string {
 			lines = append(lines,
 				stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+
 					stateWord(inc, s)+record(inc, s, incident.Approve))
-			if s.Reason != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
-				lines = append(lines, escape(s.Reason, c.detail.text))
+			if why := present.Reason(s); why != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
+				lines = append(lines, escape(why, c.detail.text))
 			}
 			lines = append(lines, c.verified(inc, s)...)
 		case incident.StepDenied:

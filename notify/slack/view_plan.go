@@ -119,7 +119,7 @@ func (c *composer) oneLiner(inc incident.Incident, s incident.Step, n int) strin
 	}
 	title := fmt.Sprintf("*%d · %s*", n, escape(name(s), most))
 	reason := func(icon, other string) string {
-		text := escape(s.Reason, c.detail.text)
+		text := escape(present.Reason(s), c.detail.text)
 		if text == "" {
 			text = other
 		}
@@ -318,8 +318,8 @@ func (c *composer) ran(inc incident.Incident, s incident.Step, n int) {
 		title = fmt.Sprintf("%d · %s", n, title)
 	}
 	lines := []string{stepIcon(inc, s) + " *" + title + "*" + stateWord(inc, s) + record(inc, s, incident.Approve)}
-	if s.Reason != "" && inc.NoteStep != s.ID {
-		lines = append(lines, escape(s.Reason, c.detail.text))
+	if why := present.Reason(s); why != "" && inc.NoteStep != s.ID {
+		lines = append(lines, escape(why, c.detail.text))
 	}
 	lines = append(lines, c.verified(inc, s)...)
 	c.section(lines...)
