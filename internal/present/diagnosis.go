@@ -14,9 +14,9 @@ func Subject(inc incident.Incident, c incident.Condition) string {
 	return cmp.Or(c.Label, r.Short, r.Title, c.Signal, "Condition")
 }
 
-// Expected is what a condition compares its value with: "target 500 ms", "limit 90%", "below 50%", and "needs below 50%"
-// where that does not hold. Limits and targets are what a bad value is beyond; d is the direction of the signal. Empty
-// when there is nothing to compare with, as where a condition asks for a value and there is one.
+// Expected is what a condition compares its value with: "target 500 ms", "limit 90%", "below 50%", and "needs below
+// 50%" where that does not hold. Limits and targets are what a bad value is beyond; d is the direction of the signal.
+// Empty when there is nothing to compare with, as where a condition asks for a value and there is one.
 func Expected(c incident.Condition, d incident.Direction) string {
 	holds := c.Truth == incident.True
 	switch {

@@ -130,8 +130,8 @@ var inside = []rule{
 // Prose finds what no text for people may say, documents included.
 func Prose(text string) []Finding { return find(text, idioms, formal, spellings, figures) }
 
-// Message finds what no message may say: the idioms that Prose finds, the source of a rule, and names that only the code
-// knows. internal are more of these names: of diagnoses and signals, as playbooks call them.
+// Message finds what no message may say: the idioms that Prose finds, the source of a rule, and names that only the
+// code knows. internal are more of these names: of diagnoses and signals, as playbooks call them.
 func Message(text string, internal ...string) []Finding {
 	found := find(text, idioms, spellings, figures, inside)
 	for _, name := range internal {

@@ -48,8 +48,8 @@ func Engines(t testing.TB) []Engine {
 	return append(out, Engine{Name: "postgres", URL: made, Bare: made})
 }
 
-// empty is a SQLite file without data. Migrating a new one takes longer than most of what is done with it, so it is made
-// once and copied.
+// empty is a SQLite file without data. Migrating a new one takes longer than most of what is done with it, so it is
+// made once and copied.
 var empty = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "storetest-")
 	if err != nil {
