@@ -9,7 +9,7 @@ func TestEveryIncidentIsPossible(t *testing.T) {
 	t.Parallel()
 	for _, inc := range corpus(t) {
 		for _, problem := range inc.Check() {
-			t.Errorf("%s:%d: %s: %s", inc.file, inc.line, inc.Name, problem)
+			t.Error(inc.place.Problem("%s: %s", inc.Name, problem))
 		}
 	}
 }

@@ -1,10 +1,9 @@
 package diagnosis
 
 import (
-	"fmt"
 	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // Incident is one labelled incident of the corpus.
@@ -71,8 +70,7 @@ type Incident struct {
 	// Phases follow each other; the investigation is at the end of the last.
 	Phases []Phase `yaml:"phases"`
 
-	file string
-	line int
+	place strictyaml.Value
 }
 
 // Alert is an alert that was sent.
@@ -108,8 +106,6 @@ type Cluster struct {
 	// Rollout is the time since the newest revision was made, with its image; zero: days ago.
 	Rollout      seconds `yaml:"rollout,omitempty"`
 	RolloutImage string  `yaml:"rollout_image,omitempty"`
-	// Replicas is what the Deployment asks for; 0: as many as there are pods.
-	Replicas int `yaml:"replicas,omitempty"`
 }
 
 // PodFacts are those of one pod.
@@ -190,13 +186,13 @@ type Physics struct {
 // seconds is a time with a unit.
 type seconds float64
 
-// UnmarshalYAML refuses bare numbers.
-func (s *seconds) UnmarshalYAML(n *yaml.Node) error {
-	d, err := time.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil {
-		return fmt.Errorf("%q is not a time; write it with a unit, such as 30s or 5m", n.Value)
+// FromYAML reads a duration.
+func (s *seconds) FromYAML(v strictyaml.Value) error {
+	var d strictyaml.Duration
+	if err := d.FromYAML(v); err != nil {
+		return err
 	}
-	*s = seconds(d.Seconds())
+	*s = seconds(time.Duration(d).Seconds())
 	return nil
 }
 

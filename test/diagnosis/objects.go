@@ -111,9 +111,6 @@ func (inc *Incident) ready() int32 {
 }
 
 func (inc *Incident) replicas() int32 {
-	if inc.Cluster.Replicas > 0 {
-		return int32(inc.Cluster.Replicas)
-	}
 	n := int32(0)
 	for _, pod := range inc.Pods {
 		if !inc.Cluster.Pods[pod].Gone {

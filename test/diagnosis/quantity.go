@@ -5,9 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // quantity is a number that may move in a straight line over a phase ("2 -> 6") or swing around its middle ("0.9..1.0
@@ -19,16 +18,17 @@ type quantity struct {
 	every    float64 // seconds; 0: no swing
 }
 
-// UnmarshalYAML reads the notation above. A number may have a unit of time (250ms, 3s, 2m) or be a percentage (40%).
-func (q *quantity) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.ScalarNode {
+// FromYAML reads the notation above. A number may have a unit of time (250ms, 3s, 2m) or be a percentage (40%).
+func (q *quantity) FromYAML(v strictyaml.Value) error {
+	text, ok := v.Text()
+	if !ok {
 		return fmt.Errorf("a number such as 3, 250ms, 40%% or \"2 -> 6\" is needed")
 	}
-	v, err := parseQuantity(n.Value)
+	got, err := parseQuantity(text)
 	if err != nil {
 		return err
 	}
-	*q = v
+	*q = got
 	return nil
 }
 
@@ -78,7 +78,7 @@ func parseNumber(s string) (float64, error) {
 	if v, err := strconv.ParseFloat(s, 64); err == nil {
 		return v, nil
 	}
-	d, err := time.ParseDuration(s)
+	d, err := strictyaml.ParseDuration(s)
 	return d.Seconds(), bad(s, err)
 }
 

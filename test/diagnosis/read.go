@@ -10,13 +10,16 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // usualTime is when incidents are looked at that name no time: a working day, in the morning.
 var usualTime = time.Date(2026, time.November, 18, 10, 30, 0, 0, time.UTC)
 
-// Read reads every *.yaml file of a folder. All mistakes come at once, one a line: file:line:col, what is wrong.
+// maxFileSize is far above that of any file of the corpus.
+const maxFileSize = 1 << 20
+
+// Read reads every *.yaml file of a folder. All errors come at once, one a line: file:line:col, what is wrong.
 func Read(dir string) ([]Incident, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -27,69 +30,53 @@ func Read(dir string) ([]Incident, error) {
 	}
 	slices.Sort(paths)
 	var all []Incident
-	var mistakes []error
+	var wrong []error
 	for _, path := range paths {
 		data, err := os.ReadFile(path) //nolint:gosec // the corpus is our own
 		if err != nil {
 			return nil, fmt.Errorf("read the corpus: %w", err)
 		}
 		found, err := Parse(filepath.Base(path), data)
-		mistakes = append(mistakes, err)
+		wrong = append(wrong, err)
 		all = append(all, found...)
 	}
-	at := map[string]string{}
+	named := map[string]strictyaml.Problem{}
 	for _, inc := range all {
-		here := fmt.Sprintf("%s:%d:1", inc.file, inc.line)
-		if first, twice := at[inc.Name]; twice {
-			mistakes = append(mistakes, fmt.Errorf("%s: %s is the name of the incident at %s too", here, inc.Name, first))
+		if first, twice := named[inc.Name]; twice {
+			wrong = append(wrong, strictyaml.Problems{
+				inc.place.Problem("%s is the name of the incident at %s:%d too", inc.Name, first.File, first.Line),
+			})
 		}
-		at[inc.Name] = here
+		named[inc.Name] = inc.place.Problem("%s", inc.Name)
 	}
-	return all, errors.Join(mistakes...)
+	return all, errors.Join(wrong...)
 }
 
-// Parse reads one file of the corpus: a list of incidents.
+// corpusFile is one file of the corpus.
+type corpusFile struct {
+	Incidents []Incident `yaml:"incidents"`
+}
+
+// Parse reads one file of the corpus.
 func Parse(name string, data []byte) ([]Incident, error) {
-	var root yaml.Node
-	if err := yaml.Load(data, &root); err != nil {
-		return nil, located(name, err)
+	var f corpusFile
+	root, err := strictyaml.Parse(name, data, maxFileSize)
+	if err == nil {
+		err = root.Decode(&f)
 	}
-	var out []Incident
-	if err := yaml.Load(data, &out, yaml.WithKnownFields()); err != nil {
-		return nil, located(name, err)
+	if err != nil {
+		return nil, err
 	}
-	var mistakes []error
-	for i := range out {
-		inc := &out[i]
-		inc.file = name
-		if len(root.Content) == 1 && i < len(root.Content[0].Content) {
-			inc.line = root.Content[0].Content[i].Line
-		}
+	var wrong strictyaml.Problems
+	for i := range f.Incidents {
+		inc := &f.Incidents[i]
+		inc.place = root.Key("incidents").Item(i)
 		inc.defaults()
 		for _, text := range inc.problems() {
-			mistakes = append(mistakes,
-				fmt.Errorf("%s:%d:1: %s: %s", name, inc.line, cmp.Or(inc.Name, "an incident without a name"), text))
+			wrong = append(wrong, inc.place.Problem("%s: %s", cmp.Or(inc.Name, "an incident without a name"), text))
 		}
 	}
-	return out, errors.Join(mistakes...)
-}
-
-func located(name string, err error) error {
-	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
-		var out []error
-		for _, e := range many.Errors {
-			out = append(out, at(name, e))
-		}
-		return errors.Join(out...)
-	}
-	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		return at(name, one)
-	}
-	return fmt.Errorf("%s:1:1: %w", name, err)
-}
-
-func at(name string, e *yaml.LoadError) error {
-	return fmt.Errorf("%s:%d:%d: %s", name, max(1, e.Mark.Line), max(1, e.Mark.Column), cmp.Or(e.Message, e.Error()))
+	return f.Incidents, wrong.Err()
 }
 
 func (inc *Incident) defaults() {

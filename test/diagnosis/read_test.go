@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-const sound = `- name: x
+const sound = `incidents:
+- name: x
   truth: idle
   story: Nobody asks.
   source: facts 5
@@ -25,22 +26,22 @@ func TestMistakesNameTheirPlace(t *testing.T) {
 		t.Fatalf("the sound one is refused: %v", err)
 	}
 	for _, tc := range []struct{ from, to, want string }{
-		{"  slo: chat", "  slow: chat", "x.yaml:8:3: field slow not found"},
-		{"rate: 1", "rat: 1", "x.yaml:11:"},
-		{"rate: 1", "rate: fast", `x.yaml:11:`},
-		{"rate: 1", "prompt: 500/200", "x.yaml:11:"},
-		{"for: 5m", "for: 5", "x.yaml:11:"},
-		{"for: 5m, ", "", "x.yaml:1:1: x: phases[0]: for is needed"},
-		{"truth: idle", "truth: lazy", `x.yaml:1:1: x: truth "lazy" is not one of`},
-		{"slo: chat", "slo: fast", `x.yaml:1:1: x: slo "fast" is not a profile`},
-		{`generation: "0.24.0"`, `generation: new`, "x.yaml:1:1: x: generation"},
-		{"dialect: native", "dialect: klingon", `x.yaml:1:1: x: dialect "klingon"`},
-		{"rate: 1}", "rate: 1, only: {z: {rate: 2}}}", `x.yaml:1:1: x: phases[0].only: "z" is not a pod`},
-		{"rate: 1}", "stall: maybe}", `x.yaml:1:1: x: phases[0]: stall "maybe"`},
-		{"rate: 1}", "target: away}", `x.yaml:1:1: x: phases[0]: target "away"`},
-		{"pods: [a]", "pods: []", "x.yaml:1:1: x: pods is needed"},
-		{"story: Nobody asks.", "story: ''", "x.yaml:1:1: x: story is needed"},
-		{"alerts: []", "accept: {queueing: ''}\n  alerts: []", "x.yaml:1:1: x: accept: queueing needs its reason"},
+		{"  slo: chat", "  slow: chat", "x.yaml:9:3: unknown field \"slow\""},
+		{"rate: 1", "rat: 1", "x.yaml:12:"},
+		{"rate: 1", "rate: fast", `x.yaml:12:`},
+		{"rate: 1", "prompt: 500/200", "x.yaml:12:"},
+		{"for: 5m", "for: 5", "x.yaml:12:"},
+		{"for: 5m, ", "", "x.yaml:2:3: x: phases[0]: for is needed"},
+		{"truth: idle", "truth: lazy", `x.yaml:2:3: x: truth "lazy" is not one of`},
+		{"slo: chat", "slo: fast", `x.yaml:2:3: x: slo "fast" is not a profile`},
+		{`generation: "0.24.0"`, `generation: new`, "x.yaml:2:3: x: generation"},
+		{"dialect: native", "dialect: klingon", `x.yaml:2:3: x: dialect "klingon"`},
+		{"rate: 1}", "rate: 1, only: {z: {rate: 2}}}", `x.yaml:2:3: x: phases[0].only: "z" is not a pod`},
+		{"rate: 1}", "stall: maybe}", `x.yaml:2:3: x: phases[0]: stall "maybe"`},
+		{"rate: 1}", "target: away}", `x.yaml:2:3: x: phases[0]: target "away"`},
+		{"pods: [a]", "pods: []", "x.yaml:2:3: x: pods is needed"},
+		{"story: Nobody asks.", "story: ''", "x.yaml:2:3: x: story is needed"},
+		{"alerts: []", "accept: {queueing: ''}\n  alerts: []", "x.yaml:2:3: x: accept: queueing needs its reason"},
 		{"- name: x", "- name: [x", "x.yaml:"},
 	} {
 		_, err := Parse("x.yaml", []byte(strings.Replace(sound, tc.from, tc.to, 1)))
@@ -98,7 +99,7 @@ func TestSpreadsHaveTheirPercentiles(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(sound)
 	f.Add(strings.Replace(sound, "rate: 1", "rate: 2 -> 6, kv: 0.9..1.0 every 90s, itl: 90% 20ms/40ms + 10% 1s/2s", 1))
-	f.Add("- {")
+	f.Add("incidents: [{")
 	f.Fuzz(func(t *testing.T, text string) {
 		incidents, err := Parse("x.yaml", []byte(text))
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // z95 is the 95th percentile of the standard normal distribution. widest cuts the tails: beyond it a draw of one
@@ -25,16 +25,17 @@ type mix []part
 // spread is a mix that may move over a phase: "200ms/500ms -> 4s/9s".
 type spread struct{ from, to mix }
 
-// UnmarshalYAML reads the notation of mix and spread.
-func (s *spread) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.ScalarNode {
+// FromYAML reads the notation of mix and spread.
+func (s *spread) FromYAML(v strictyaml.Value) error {
+	text, ok := v.Text()
+	if !ok {
 		return errors.New("a distribution such as 200ms/500ms is needed")
 	}
-	v, err := parseSpread(n.Value)
+	got, err := parseSpread(text)
 	if err != nil {
 		return err
 	}
-	*s = v
+	*s = got
 	return nil
 }
 
