@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// apiServer writes what the process in front of the engines exports: requests by status class, durations, memory. It
-// has no model_name.
+// apiServer writes what the process in front of the engines exports: requests by status class and memory. It has
+// no model_name.
 func (f *fleet) apiServer(w *scribe, t target, ms []*machine) {
 	const handler = "/v1/chat/completions"
 	tp := ms[0].tp
@@ -27,66 +27,11 @@ func (f *fleet) apiServer(w *scribe, t target, ms []*machine) {
 		}
 		w.series(t, "http_requests_total", []string{"handler", handler, "method", "POST", "status", status}, values)
 	}
-	for name, rec := range map[string]string{
-		"http_request_duration_seconds":       histHTTP,
-		"http_request_duration_highr_seconds": histHTTPHigh,
-	} {
-		extra := []string{"handler", handler, "method", "POST"}
-		if rec == histHTTPHigh {
-			extra = nil
-		}
-		f.serverHistogram(w, t, ms, name, rec, extra)
-	}
 	rss := ms[0].series(func(p Physics) *quantity { return p.RSS })
 	for i := range rss {
 		rss[i] = math.Round(rss[i] * (1 << 30))
 	}
 	w.series(t, "process_resident_memory_bytes", nil, rss)
-	w.series(t, "process_virtual_memory_bytes", nil, tp.scaled(rss, 3))
-	w.series(t, "process_start_time_seconds", nil, ms[0].born())
-	w.series(t, "process_open_fds", nil, ms[0].flat(78))
-	w.series(t, "process_max_fds", nil, ms[0].flat(1048576))
-	w.series(t, "python_info",
-		[]string{"implementation", "CPython", "major", "3", "minor", "12", "patchlevel", "11", "version", "3.12.11"},
-		ms[0].flat(1))
-}
-
-func (tp *tape) scaled(in []float64, by float64) []float64 {
-	out := make([]float64, len(in))
-	for i, v := range in {
-		out[i] = v * by
-	}
-	return out
-}
-
-func (f *fleet) serverHistogram(w *scribe, t target, ms []*machine, name, rec string, extra []string) {
-	bounds := []float64{.1, .5, 1}
-	if rec == histHTTPHigh {
-		bounds = httpBounds()
-	}
-	all := newTape(ms[0].tp.steps, ms[0].tp.interval, ms[0].tp.epochs)
-	h := all.tally(rec, bounds)
-	for _, m := range ms {
-		own := m.tp.tally(rec, bounds)
-		for b := range own.buckets {
-			for i, v := range own.buckets[b] {
-				h.buckets[b][i] += v
-			}
-		}
-		for i, v := range own.sum {
-			h.sum[i] += v
-		}
-	}
-	buckets := all.cumulative(h)
-	for b := range buckets {
-		bound := "+Inf"
-		if b < len(bounds) {
-			bound = le(bounds[b])
-		}
-		w.series(t, name+"_bucket", append([]string{"le", bound}, extra...), buckets[b])
-	}
-	w.series(t, name+"_count", extra, buckets[len(bounds)])
-	w.series(t, name+"_sum", extra, all.sums(h))
 }
 
 // around writes what others export: the GPUs, the node's agent, the gateway, the router.
@@ -217,20 +162,10 @@ func (f *fleet) gateway(w *scribe) {
 		whole := newTape(len(total), float64(f.inc.Scrape), []epoch{{to: math.Inf(1), stall: math.Inf(1)}})
 		return whole.total(total)
 	}
-	class := func(n string) []string { return append([]string{"envoy_response_code_class", n}, cluster...) }
 	w.up(t)
 	w.series(t, "envoy_cluster_upstream_rq_total", cluster, sum(recArrived, recFailed))
-	w.series(t, "envoy_cluster_upstream_rq_completed", cluster, sum(recServed, recFailed))
-	w.series(t, "envoy_cluster_upstream_rq_xx", class("2"), sum(recServed))
-	w.series(t, "envoy_cluster_upstream_rq_xx", class("5"), sum(recFailed))
 	w.series(t, "envoy_cluster_upstream_cx_destroy_local_with_active_rq", cluster, sum(recLeft))
-	w.series(t, "envoy_cluster_upstream_cx_destroy_remote_with_active_rq", cluster, sum("never"))
 	w.series(t, "envoy_cluster_upstream_rq_tx_reset", cluster, sum("never"))
-	w.series(t, "envoy_cluster_upstream_rq_rx_reset", cluster, sum("never"))
-	w.series(t, "envoy_cluster_upstream_rq_timeout", cluster, sum("never"))
-	w.series(t, "envoy_cluster_upstream_rq_pending_overflow", cluster, sum("never"))
-	w.series(t, "envoy_http_downstream_rq_rx_reset", []string{"envoy_http_conn_manager_prefix", "http-10080"},
-		sum(recLeft))
 	if f.inc.Recorded {
 		w.series(f.steady(), "namespace_httproute:gateway_cancels:ratio_increase5m",
 			[]string{"namespace", namespace, "httproute", model},

@@ -36,10 +36,6 @@ func iterationBounds() []float64 {
 	return []float64{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
 }
 
-func httpBounds() []float64 {
-	return []float64{.01, .025, .05, .075, .1, .25, .5, .75, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 7.5, 10, 30, 60}
-}
-
 func xferBounds() []float64 { return []float64{.005, .01, .025, .05, .075, .1, .2, .3, .5, .75, 1, 5} }
 
 func byteBounds() []float64 {

@@ -44,8 +44,6 @@ const (
 	histMaxTokens = "max tokens"
 	histComputed  = "computed length"
 	histIteration = "iteration"
-	histHTTP      = "http"
-	histHTTPHigh  = "http highr"
 	histXfer      = "xfer"
 	histBytes     = "bytes"
 )
@@ -361,6 +359,4 @@ func (m *machine) finish(r request, first, end float64) {
 	}
 	m.tp.add(recFinish+reason, end, 1)
 	m.tp.add(recServed, end, 1)
-	m.tp.observe(histHTTP, []float64{.1, .5, 1}, end, end-r.t, 1)
-	m.tp.observe(histHTTPHigh, httpBounds(), end, end-r.t, 1)
 }
