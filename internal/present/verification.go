@@ -17,7 +17,7 @@ func Verification(v incident.Verification) string {
 	return capital(comparison(*v.Comparison))
 }
 
-// verified is Verification after the verdict: "Fixed: all metrics within limits. TTFT p95 7.2 s → 300 ms."
+// verified is Verification after the verdict, such as "Fixed: all metrics within limits. TTFT p95 7.2 s → 300 ms".
 func verified(verdict incident.Verdict, c *incident.Comparison, text string) string {
 	if c != nil {
 		text = comparison(*c)

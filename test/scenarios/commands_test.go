@@ -45,8 +45,8 @@ func disk(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(unix.Prlimit(j.bot.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
 }
 
-// keepsToTheVoice holds what a command has printed against the words that nothing for people may say: voice stdout, with
-// the names of signals that must not be in it.
+// keepsToTheVoice holds what a command has printed against the words that nothing for people may say: voice stdout,
+// with the names of signals that must not be in it.
 func keepsToTheVoice(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || (args[0] != "stdout" && args[0] != "stderr") {
 		ts.Fatalf("usage: voice stdout|stderr [NAME...]")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// typed is what a terminal shows because it is what a person types there: the ids of steps, whole commands, and the query
-// that an alert's rule should have.
+// typed is what a terminal shows because it is what a person types there: the ids of steps, whole commands, and the
+// query that an alert's rule should have.
 var typed = regexp.MustCompile(`(?m)\bp\d+-s\d+\b|vllm-medic incidents .*$|^ +use instead: .*$`)
 
 // Terminal is Message for what a command prints for people.

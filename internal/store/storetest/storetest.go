@@ -66,7 +66,7 @@ var empty = sync.OnceValues(func() (file []byte, err error) {
 	if err := s.Close(); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	return os.ReadFile(path) //nolint:gosec // the file was made above
 })
 
 // SQLite makes a fresh SQLite database with the present schema and returns its URL. It is gone after the test.
