@@ -20,7 +20,7 @@ func TestANoThatRestsOnWhatNobodyLookedAtIsNone(t *testing.T) {
 	}{
 		"no Kubernetes": {incident.Cluster{
 			NotConfigured: true,
-			Error:         "no Kubernetes is configured, so the workload was not looked at",
+			Error:         "no Kubernetes is configured, so the workload was not checked",
 		}, "Kubernetes is not configured"},
 		"no workload": {
 			incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool has no workload"},

@@ -115,7 +115,7 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 		return incident.Cluster{
 			Workload:      ref,
 			NotConfigured: true,
-			Error:         "no Kubernetes is configured, so the workload was not looked at",
+			Error:         "no Kubernetes is configured, so the workload was not checked",
 		}
 	case ref.IsZero():
 		return incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool names no workload"}

@@ -308,7 +308,7 @@ func TestNothingEmptyIsShown(t *testing.T) {
 	inc.Diagnosis = &incident.Diagnosis{Summary: "The pool has too little room."}
 	inc.Cluster = incident.Cluster{
 		NotConfigured: true,
-		Error:         "no Kubernetes is configured, so the workload was not looked at",
+		Error:         "no Kubernetes is configured, so the workload was not checked",
 	}
 	inc.Readings = map[string]incident.Reading{"a": {Title: "A", Value: new(1.0), Pods: []incident.PodValue{}}}
 	page := show(t, inc)
