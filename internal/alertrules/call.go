@@ -86,7 +86,7 @@ func still(n *parser.Call) string {
 		metric, _ := metricOf(vs)
 		if m, ok := vllm.ParseMetric(metric); ok && m.Suffix == vllm.SuffixCreated {
 			return fmt.Sprintf(
-				"%s is the time at which a counter was made: it stands still until the server restarts, so its rate "+
+				"%s is the time at which a counter was made: it stays constant until the server restarts, so its rate "+
 					"says nothing about requests",
 				metric,
 			)
@@ -171,7 +171,7 @@ func bucketless(e parser.Expr) string {
 		n, parsed := vllm.ParseMetric(metric)
 		if parsed && (n.Suffix == vllm.SuffixCount || n.Suffix == vllm.SuffixSum) {
 			why = fmt.Sprintf(
-				"histogram_quantile needs buckets, and %s has none: %s%s is meant", metric, n.Prefix+n.Base,
+				"histogram_quantile needs buckets, and %s has none; did you mean %s%s?", metric, n.Prefix+n.Base,
 				vllm.SuffixBucket,
 			)
 			return nil
@@ -182,7 +182,7 @@ func bucketless(e parser.Expr) string {
 		for _, above := range path {
 			if a, is := above.(*parser.AggregateExpr); is && drops(a, "le") {
 				why = fmt.Sprintf(
-					"histogram_quantile needs the label le, which %q takes away",
+					"histogram_quantile needs the label le, which %q removes",
 					cut(strings.TrimSpace(a.ShortString())),
 				)
 			}

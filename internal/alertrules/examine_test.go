@@ -109,7 +109,7 @@ func TestConditionsThatNoValueCanMeet(t *testing.T) {
 		{"histogram_quantile(0.95, rate(vllm:e2e_request_latency_seconds_bucket[5m])) > 1e9", "", "", Can},
 		{
 			"histogram_quantile(0.95, sum by (instance) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5",
-			`needs the label le, which "sum by (instance)" takes away`,
+			`needs the label le, which "sum by (instance)" removes`,
 			"histogram_quantile(0.95, sum by (le, instance) (rate(vllm:time_to_first_token_seconds_bucket[5m]))) > 2.5", Never,
 		},
 		{
@@ -135,11 +135,11 @@ func TestConditionsThatNoValueCanMeet(t *testing.T) {
 			"(rate(vllm:time_to_first_token_seconds_sum[10m]) / rate(vllm:time_to_first_token_seconds_count[10m])) > 3", Never,
 		},
 		{
-			"rate(vllm:generation_tokens_created[5m]) > 5", "stands still until the server restarts",
+			"rate(vllm:generation_tokens_created[5m]) > 5", "stays constant until the server restarts",
 			"rate(vllm:generation_tokens_total[5m]) > 5", Never,
 		},
 		{
-			"rate(vllm:time_to_first_token_seconds_created[5m]) > 5", "stands still",
+			"rate(vllm:time_to_first_token_seconds_created[5m]) > 5", "stays constant",
 			"rate(vllm:time_to_first_token_seconds_count[5m]) > 5", Never,
 		},
 		{"vllm:generation_tokens_created > 5", "", "", Undecided},
@@ -148,7 +148,7 @@ func TestConditionsThatNoValueCanMeet(t *testing.T) {
 		{"deriv(vllm:kv_cache_usage_perc[5m]) > 2", "", "", Can},
 		{"sum_over_time(vllm:kv_cache_usage_perc[5m]) > 2", "", "", Can},
 		{
-			"vllm:num_request_waiting > 5", "no vLLM has it; num_requests_waiting is meant?", "vllm:num_requests_waiting > 5",
+			"vllm:num_request_waiting > 5", "no version of vLLM has it; did you mean num_requests_waiting?", "vllm:num_requests_waiting > 5",
 			Never,
 		},
 	} {
@@ -184,7 +184,7 @@ func TestNotesAreNoVerdict(t *testing.T) {
 		{`rate(vllm:generation_tokens_total[5m]) < 0.5 * rate(vllm:generation_tokens_total[5m] offset 1d)`, ""},
 		{`rate(vllm:prefix_cache_hits_total[5m]) / rate(vllm:prefix_cache_queries_total[5m]) < 0.1`, ""},
 		{`rate(vllm:generation_tokens_total[5m]) / rate(vllm:request_success_total[5m]) < 10`, ""},
-		{`rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`, "does not count clients that went away"},
+		{`rate(vllm:request_success_total{finished_reason="abort"}[5m]) > 0`, "does not count clients that disconnected"},
 		{
 			`absent(vllm:num_requests_swapped)`,
 			"absent(vllm:num_requests_swapped) fires all the time: vllm:num_requests_swapped has no series",

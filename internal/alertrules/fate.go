@@ -18,7 +18,7 @@ func Fate(metric string) string {
 	}
 	text := "no version of vLLM has a metric " + metric
 	if like := near(n.Base); like != "" {
-		text += "; is " + n.Prefix + like + n.Suffix + " meant?"
+		text += "; did you mean " + n.Prefix + like + n.Suffix + "?"
 	}
 	return text
 }

@@ -34,7 +34,7 @@ func TestLabelsDecideToo(t *testing.T) {
 		// a model that sleeps comes back
 		`vllm:num_requests_waiting{job="old"} > 5`: {
 			Undecided,
-			"is the value right, or is it away for a while?", "",
+			"is the value wrong, or temporarily absent?", "",
 		},
 		`vllm:num_requests_waiting{namespace="llm"} > 5`: {Can, "", ""},
 		`rate(vllm:request_success_total{finish_reason="abort"}[5m]) > 0`: {
@@ -48,7 +48,7 @@ func TestLabelsDecideToo(t *testing.T) {
 		},
 		`rate(vllm:request_success_total{finished_reason="aborted"}[5m]) > 0`: {
 			Never,
-			`finished_reason is never "aborted": vLLM knows stop, length, abort, error, repetition`, "",
+			`finished_reason is never "aborted": vLLM uses stop, length, abort, error, repetition`, "",
 		},
 		`vllm:lora_requests_info{running_lora_adapters="a"} > 0`: {
 			Undecided,
@@ -68,7 +68,7 @@ func TestLabelsDecideToo(t *testing.T) {
 		},
 		`rate(vllm:request_success_total{finished_reason="error",namespace="nope"}[5m]) > 0`: {
 			Never,
-			"none in the last 24 h that meets", "",
+			"none in the last 24 h matches", "",
 		},
 		`rate(vllm:request_success_total{finish_reason="abort"}[5m]) > 0 or vllm:num_requests_waiting`: {Can, "", ""},
 	} {

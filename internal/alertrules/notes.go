@@ -25,7 +25,7 @@ func notes(e parser.Expr, known Known) []string {
 			out = once(
 				out,
 				fmt.Sprintf(
-					"%s is true on every idle server: ask for running or waiting requests as well", cut(b.String()),
+					"%s is true on every idle server: require running or waiting requests as well", cut(b.String()),
 				),
 			)
 		}
@@ -36,7 +36,7 @@ func notes(e parser.Expr, known Known) []string {
 			return m.Name == labelReason && m.Matches("error")
 		})
 		if aborted(vs) && !guarded(e) && !failures {
-			out = once(out, "vLLM's Python frontend does not count clients that went away as \"abort\" "+
+			out = once(out, "vLLM's Python frontend does not count clients that disconnected as \"abort\" "+
 				"(vllm-project/vllm#31503): the gateway knows them, and the "+
 				"rules in deploy/prometheus/rules infer them")
 		}
@@ -62,7 +62,7 @@ func interpolated(b *parser.BinaryExpr, known Known) string {
 		if i > 0 {
 			below = bounds[i-1]
 		}
-		return fmt.Sprintf("%g lies inside the bucket from %g to %g of %s: between them a percentile is guessed, so "+
+		return fmt.Sprintf("%g lies inside the bucket from %g to %g of %s: in between a percentile is interpolated, so "+
 			"compare with one of the two",
 			limit, below, bounds[i], strings.TrimSuffix(metric, vllm.SuffixBucket))
 	}

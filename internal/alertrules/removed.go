@@ -45,8 +45,8 @@ type past struct {
 	caveat string
 }
 
-const custom = "is not vLLM's: the guide that uses it also has a Python class that would export it, and nobody here " +
-	"runs that"
+const custom = "is not a vLLM metric: it comes from a guide's own Python exporter, which is not running " +
+	"here"
 
 // removed are the metrics that are in alert rules but not in current vLLM, by their name without prefix: removed ones,
 // and names in widely read guides that no version had. Sources: vLLM's own history (commits beside the entries); the
@@ -76,7 +76,7 @@ var removed = sync.OnceValue(func() map[string]past {
 		"model_forward_time_milliseconds": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
 		"model_execute_time_milliseconds": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
 		"tokens_total": {
-			what: "was removed in vLLM 0.8: prompt_tokens_total and generation_tokens_total count apart",
+			what: "was removed in vLLM 0.8: prompt_tokens_total and generation_tokens_total count them separately",
 		},
 		"avg_prompt_throughput_toks_per_s": {
 			what: "was removed in vLLM 0.7", shape: flowing, into: "prompt_tokens_total",
@@ -124,7 +124,7 @@ var removed = sync.OnceValue(func() map[string]past {
 		"kv_cache_utilization": {what: custom, shape: renamed, into: "kv_cache_usage_perc"},
 		"kv_cache_evictions_total": {
 			what: custom, shape: renamed, into: "num_preemptions_total", caveat: "it counts preempted requests, not " +
-				"evicted blocks: choose the threshold anew",
+				"evicted blocks: choose a new threshold",
 		},
 		"prefix_cache_hit_rate": {
 			what: custom, shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total",

@@ -243,13 +243,13 @@ func (r *repair) threshold(n *parser.BinaryExpr, left value) {
 	switch {
 	case limit == left.hi:
 		n.Op = parser.GTE
-		r.about = once(r.about, fmt.Sprintf("%g itself is the most there is", limit))
+		r.about = once(r.about, fmt.Sprintf("%g is the maximum", limit))
 	case left.full && left.hi == 1 && limit <= 100:
 		n.RHS = &parser.NumberLiteral{Val: percent(limit)}
 		r.about = once(r.about, fmt.Sprintf("%g%% is %g", limit, percent(limit)))
 	case !left.full:
 		n.Op, n.RHS = parser.GTE, &parser.NumberLiteral{Val: left.hi}
-		r.about = once(r.about, fmt.Sprintf("%g means \"%g or more\": the buckets tell no more", left.hi, left.hi))
+		r.about = once(r.about, fmt.Sprintf("%g means \"%g or more\": that is where the buckets end", left.hi, left.hi))
 	default:
 		return
 	}
@@ -283,7 +283,7 @@ func (r *repair) regroup(e parser.Expr) {
 }
 
 func (r *repair) lose(metric string) {
-	r.lost = once(r.lost, "no metric here takes the place of "+metric)
+	r.lost = once(r.lost, "no metric here replaces "+metric)
 }
 
 // rename changes a selector's metric in place.

@@ -51,8 +51,8 @@ func (r *repair) aborts(n *parser.BinaryExpr) parser.Expr {
 	}
 	r.about = once(
 		r.about,
-		"its second half infers clients that went away, which vLLM does not count: requests that began, neither "+
-			"finished nor run nor wait",
+		"its second half infers clients that disconnected, which vLLM does not count: requests that started and are "+
+			"neither finished, running nor waiting",
 	)
 	return &parser.ParenExpr{Expr: e}
 }
@@ -123,7 +123,7 @@ func (r *repair) busy(n *parser.BinaryExpr) parser.Expr {
 	if err != nil {
 		return nil
 	}
-	r.about = once(r.about, "it also asks for running requests: without that it fires on every idle server")
+	r.about = once(r.about, "it also requires running requests: otherwise it fires on every idle server")
 	return &parser.ParenExpr{Expr: e}
 }
 

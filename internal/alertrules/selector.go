@@ -38,7 +38,7 @@ func (x *examiner) selector(vs *parser.VectorSelector) value {
 			x.notes = once(
 				x.notes,
 				fmt.Sprintf(
-					"only production-stack's router exports %s here; it is not vLLM's own number. Of vLLM's: %s %s",
+					"only production-stack's router exports %s here; it is not a vLLM metric. Of vLLM's own: %s %s",
 					metric, metric, x.fate(n),
 				),
 			)
@@ -48,7 +48,7 @@ func (x *examiner) selector(vs *parser.VectorSelector) value {
 		out.state = Undecided
 		if x.known.Selectors[bare(vs)] == Absent {
 			text := fmt.Sprintf(
-				"%s has series, but none%s that meets %s: is the value right, or is it away for a while?", metric,
+				"%s has series, but none%s matches %s: is the value wrong, or temporarily absent?", metric,
 				x.known.since(), cut(bare(vs)),
 			)
 			x.doubts, x.notes = once(x.doubts, text), once(x.notes, text)
@@ -116,7 +116,7 @@ func (x *examiner) recorded(metric string, sources []string, out value) value {
 	var why []reason
 	for _, source := range sources {
 		if *x.followed++; *x.followed > mostFollowed {
-			x.doubts = once(x.doubts, fmt.Sprintf("it rests on more than %d recording rules", mostFollowed))
+			x.doubts = once(x.doubts, fmt.Sprintf("it depends on more than %d recording rules", mostFollowed))
 			return out
 		}
 		e, err := parse(source)
@@ -153,21 +153,21 @@ func (x *examiner) recorded(metric string, sources []string, out value) value {
 // doubtful says why a selector without series may still get some; empty when it cannot.
 func doubtful(n vllm.MetricName, vs *parser.VectorSelector, parsed bool) string {
 	if !parsed {
-		return "it is not vLLM's own"
+		return "it is not a vLLM metric"
 	}
 	if vllm.RouterOnly(n.Base) {
-		return "it is production-stack's router's, not vLLM's own"
+		return "it belongs to production-stack's router, not to vLLM"
 	}
 	if n.Suffix == vllm.SuffixCreated {
-		return "the times at which counters were made are often dropped by relabelling"
+		return "the times at which counters were made are often dropped by relabeling"
 	}
 	is, known := vllm.CurrentMetric(n.Base)
 	_, past := removed()[n.Base]
 	switch {
 	case vllm.OfConnector(n.Base) && is.Only == "":
-		return "it would be a KV connector's own"
+		return "it would belong to a KV connector"
 	case !known && !past && near(n.Base) == "":
-		return "no vLLM known here has it: it may be newer, or recorded elsewhere"
+		return "no known version of vLLM exports it: it may be newer, or recorded elsewhere"
 	case !known:
 		return ""
 	case is.Only != "":
@@ -175,7 +175,7 @@ func doubtful(n vllm.MetricName, vs *parser.VectorSelector, parsed bool) string 
 	}
 	for _, m := range wanted(vs) {
 		if slices.Contains(is.Lazy, m.Name) {
-			return "its label " + m.Name + " gets values only with events"
+			return "its label " + m.Name + " gets values only when such events happen"
 		}
 	}
 	return ""
@@ -200,11 +200,11 @@ func (x *examiner) fate(n vllm.MetricName) string {
 	case past:
 		return none + ": it " + was.what
 	case now && is.Since != "":
-		return none + ": it came with vLLM " + is.Since + ", and the servers here do not have it"
+		return none + ": it was added in vLLM " + is.Since + ", and the servers here do not export it"
 	case now:
-		return none + ": the servers here do not have it"
+		return none + ": the servers here do not export it"
 	}
-	return none + ": no vLLM has it; " + near(n.Base) + " is meant?"
+	return none + ": no version of vLLM has it; did you mean " + near(n.Base) + "?"
 }
 
 var knownReasons = regexp.MustCompile("^(" + strings.Join(vllm.FinishReasons(), "|") + ")$")
@@ -221,11 +221,11 @@ func (x *examiner) misfit(metric string, n vllm.MetricName, vs *parser.VectorSel
 		}
 		if m.Name == labelReason && m.Type == labels.MatchEqual && !knownReasons.MatchString(m.Value) {
 			return fmt.Sprintf(
-				"%s is never %q: vLLM knows %s", m.Name, m.Value, strings.Join(vllm.FinishReasons(), ", "),
+				"%s is never %q: vLLM uses %s", m.Name, m.Value, strings.Join(vllm.FinishReasons(), ", "),
 			)
 		}
 	}
-	return fmt.Sprintf("%s has series, but none%s that meets %s", metric, x.known.since(), cut(bare(vs)))
+	return fmt.Sprintf("%s has series, but none%s matches %s", metric, x.known.since(), cut(bare(vs)))
 }
 
 const labelReason = "finished_reason"

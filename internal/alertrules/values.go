@@ -203,7 +203,7 @@ func compared(n *parser.BinaryExpr, l, r value) value {
 // !=.
 func impossible(n *parser.BinaryExpr, l, r value) string {
 	if (l.nan || r.nan) && n.Op != parser.NEQ {
-		return fmt.Sprintf("%s compares with what is not a number", cut(n.String()))
+		return fmt.Sprintf("%s compares with something that is not a number", cut(n.String()))
 	}
 	no := false
 	switch n.Op {

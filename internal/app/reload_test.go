@@ -92,5 +92,5 @@ func TestChangedPlaybooksComeIntoForceAndBadOnesDoNot(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	holds("8", "is not a folder that can be read", 0)
+	holds("8", "is not a readable directory", 0)
 }

@@ -131,19 +131,19 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{
 			"a default that is nothing", "replicas: {min: 2, max: 8}",
 			"max_num_batched_tokens: {min: 2048, max: 8192, default: 0}",
-			"pools[0].knobs.max_num_batched_tokens.default: 0 is not from 256 to 1048576",
+			"pools[0].knobs.max_num_batched_tokens.default: 0 is not between 256 and 1048576",
 		},
 		{
 			"a negative default", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: -8192}",
-			"default: -8192 is not from",
+			"default: -8192 is not between",
 		},
 		{
 			"8 for 8k", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 8192, default: 8}",
-			"default: 8 is not from",
+			"default: 8 is not between",
 		},
 		{
 			"a default too big", "replicas: {min: 2, max: 8}",
-			"max_num_batched_tokens: {min: 2048, max: 8192, default: 8192000}", "default: 8192000 is not from",
+			"max_num_batched_tokens: {min: 2048, max: 8192, default: 8192000}", "default: 8192000 is not between",
 		},
 		{
 			"bounds of the tokens", "replicas: {min: 2, max: 8}", "max_num_batched_tokens: {min: 2048, max: 1024}",
@@ -163,7 +163,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"empty matcher", "matchers: {model_name: llama}", `matchers: {model_name: ""}`, "must not be empty"},
 		{
 			"two pools of one name", "pools:", "pools:\n  - {name: llama, match: {a: b}, matchers: {a: b}}",
-			"is the name of pools[0] too",
+			"(also pools[0])",
 		},
 		{
 			"two pools that match alike", "pools:", "pools:\n  - {name: other, match: {namespace: x}, matchers: {a: b}}",
@@ -173,13 +173,13 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			"one workload in two pools, as two containers", "pools:",
 			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, workload: {apiVersion: apps/v1, kind: Deployment, " +
 				"namespace: llm, name: llama, container: side}}",
-			"is the workload of pools[0] too",
+			"duplicate workload Deployment llm/llama (also pools[0])",
 		},
 		{
 			"one throttle in two pools", "pools:",
 			"pools:\n  - {name: other, match: {a: b}, matchers: {a: b}, knobs: {throttle: {kind: envoy-gateway, namespace: " +
 				"llm, name: llama, field: requests, min: 1, max: 9}}}",
-			"is the throttle of pools[0] (other) too",
+			"duplicate throttle llm/llama (also pools[0], other)",
 		},
 		{
 			"socket mode", "mode: approve",
@@ -191,8 +191,8 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, signing_secret_env: TOKEN}",
 			"slack.token_env: is required",
 		},
-		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is not set or empty"},
-		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is not set or empty"},
+		{"variable not set", "mode: approve", "mode: approve\naccess: {viewer_token_env: NOPE}", "NOPE is unset or empty"},
+		{"empty variable", "mode: approve", "mode: approve\naccess: {viewer_token_env: EMPTY}", "EMPTY is unset or empty"},
 		{"file missing", "mode: approve", "mode: approve\naccess: {viewer_token_file: /no/such}", "cannot be read"},
 		{
 			"duration without a unit", "mode: approve", "mode: approve\ntiming: {settle: 30}",
@@ -202,7 +202,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"profile", "    knobs:", "    slo: fast\n    knobs:", `unknown profile "fast"; known: batch, chat`},
 		{
 			"more approvals than people", "mode: approve", "mode: approve\napprovers: {default: {users: [U1], count: 2}}",
-			"asks for 2 approvals from 1 people",
+			"requires 2 approvals, and users lists 1",
 		},
 		{"approvers of nothing", "mode: approve", "mode: approve\napprovers: {reboot: {users: [U1]}}", "approvers.reboot"},
 		{
@@ -253,7 +253,7 @@ func TestStoreURLNeedsNothingButTheStore(t *testing.T) {
 		},
 		{"the default", "mode: dry-run\n", "sqlite:///var/lib/vllm-medic/medic.db", ""},
 		{"an unknown kind", "store: {url: 'mysql://h/db'}\n", "", "medic.yaml:1:9: store.url: must begin with"},
-		{"a variable that is not set", "store: {url_env: NOPE}\n", "", "NOPE is not set"},
+		{"a variable that is not set", "store: {url_env: NOPE}\n", "", "NOPE is unset or empty"},
 		{"no YAML", "store: {url\n", "", "medic.yaml:"},
 	} {
 		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {

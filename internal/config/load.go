@@ -124,7 +124,7 @@ func (l *loader) config(f file) Config {
 	}
 	for n, d := range f.Playbooks.Dirs {
 		if info, err := os.Stat(l.file(d)); err != nil || !info.IsDir() { //nolint:gosec // the path is the operator's own
-			l.at(fmt.Sprintf("playbooks.dirs[%d]", n), "%s is not a folder that can be read", d)
+			l.at(fmt.Sprintf("playbooks.dirs[%d]", n), "%s is not a readable directory", d)
 			continue
 		}
 		cfg.Playbooks.Dirs = append(cfg.Playbooks.Dirs, l.file(d))
@@ -173,7 +173,7 @@ func (l *loader) store(f storeFile) string {
 		l.at("store.url", "must not hold a password; put the URL in an environment variable and name it in url_env")
 	case scheme != "sqlite" && unreadable(raw):
 		// Whatever it holds, a password included, could not be told. The parser's own words repeat it.
-		l.at("store.url", "cannot be read as a URL: a %% must be written %%25, other odd characters likewise")
+		l.at("store.url", "is not a valid URL: percent-encode special characters (%% is %%25)")
 	}
 	return raw
 }
@@ -218,7 +218,7 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 		l.at(path, "%v", err)
 	}
 	if f.Concurrency < 0 || f.Concurrency > 20 {
-		l.at("prometheus.concurrency", "is %d; Prometheus answers 20 queries at a time by default", f.Concurrency)
+		l.at("prometheus.concurrency", "is %d; the maximum is 20, the default concurrency of Prometheus", f.Concurrency)
 	}
 	return p
 }
@@ -260,10 +260,10 @@ func (l *loader) slack(f *slackFile) *Slack {
 		l.at("slack.channel", "is required: the id of the channel, such as C0123456789")
 	}
 	if f.Team == "" && f.Enterprise == "" {
-		l.at("slack.team", "is required: the id of the workspace whose clicks are taken, such as T0123")
+		l.at("slack.team", "is required: the id of the workspace whose clicks are accepted, such as T0123")
 	}
 	if f.AppID == "" {
-		l.at("slack.app_id", "is required: the id of the app whose clicks are taken, such as A0123")
+		l.at("slack.app_id", "is required: the id of the app whose clicks are accepted, such as A0123")
 	}
 	l.slackID("slack.channel", f.Channel, channelID)
 	l.slackID("slack.team", f.Team, teamID)

@@ -18,7 +18,7 @@ func PlaybookFiles(dirs []string) ([]PlaybookFile, error) {
 	var out []PlaybookFile
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("playbooks.dirs: %s is not a folder that can be read", dir)
+			return nil, fmt.Errorf("playbooks.dirs: %s is not a readable directory", dir)
 		}
 		var names []string
 		for _, pattern := range []string{"*.yaml", "*.yml"} {

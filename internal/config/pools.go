@@ -25,18 +25,18 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 		for m, b := range out[:n] {
 			path := fmt.Sprintf("pools[%d]", n)
 			if a.Name == b.Name {
-				l.at(path+".name", "%q is the name of pools[%d] too", a.Name, m)
+				l.at(path+".name", "duplicate name %q (also pools[%d])", a.Name, m)
 			}
 			if incident.Ambiguous(a, b) {
 				l.at(path+".match", "ambiguous with pools[%d] (%s): add a label to the match of one of the two", m,
 					b.Name)
 			}
 			if sameObject(a.Workload, b.Workload) {
-				l.at(path+".workload", "%s is the workload of pools[%d] too", a.Workload, m)
+				l.at(path+".workload", "duplicate workload %s (also pools[%d])", a.Workload, m)
 			}
 			if s, t := a.Knobs.Throttle,
 				b.Knobs.Throttle; s != nil && t != nil && s.Kind == t.Kind && s.Namespace == t.Namespace && s.Name == t.Name {
-				l.at(path+".knobs.throttle", "%s/%s is the throttle of pools[%d] (%s) too; one object belongs to one pool",
+				l.at(path+".knobs.throttle", "duplicate throttle %s/%s (also pools[%d], %s); one object belongs to one pool",
 					s.Namespace, s.Name, m, b.Name)
 			}
 		}
@@ -67,7 +67,7 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 		l.at(path+".name", "is required")
 	}
 	if len(f.Match) == 0 && f.Workload == nil {
-		l.at(path, "needs match labels or a workload, else no alert can lead to it")
+		l.at(path, "needs match labels or a workload, or no alert can match it")
 	}
 	if len(f.Matchers) == 0 {
 		l.at(path+".matchers", "is required: without matchers every query would read all models")
@@ -154,7 +154,7 @@ func (l *loader) approvers(path string, f map[string]approversFile) map[incident
 			l.at(path+"."+name, "%s", strictyaml.NotThere("kind of step", name, append(knobNames(), "default")))
 		}
 		if a.Count < 0 || (len(a.Groups) == 0 && a.Count > len(a.Users)) {
-			l.at(path+"."+name+".count", "asks for %d approvals from %d people", a.Count, len(a.Users))
+			l.at(path+"."+name+".count", "requires %d approvals, and users lists %d", a.Count, len(a.Users))
 		}
 		l.slackIDs(path+"."+name+".users", a.Users, userID)
 		l.slackIDs(path+"."+name+".groups", a.Groups, groupID)
@@ -216,13 +216,13 @@ func (l *loader) argumentKnob(path string, a incident.EngineArgument, f argument
 	k := l.intKnob(path, &intKnobFile{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep})
 	out := &incident.ArgumentKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep, ChunkedPrefill: f.ChunkedPrefill}
 	if f.ChunkedPrefill != nil && !a.ChunkedPrefill {
-		l.at(path+".chunked_prefill", "is no setting of %s", a.Kind)
+		l.at(path+".chunked_prefill", "is not a setting of %s", a.Kind)
 	}
 	if f.Default == nil {
 		return out
 	}
 	if out.Default = *f.Default; out.Default < a.LeastDefault || out.Default > a.MostDefault {
-		l.at(path+".default", "%d is not from %d to %d; it is the %s that vLLM logs at its start when the flag is not given",
+		l.at(path+".default", "%d is not between %d and %d; use the %s that vLLM logs at startup when the flag is not set",
 			out.Default, a.LeastDefault, a.MostDefault, a.Kind)
 	}
 	return out

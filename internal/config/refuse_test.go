@@ -57,11 +57,11 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		},
 		{
 			"a group among the users", "mode: approve\n", "mode: approve\napprovers: {default: {users: [S0123]}}\n",
-			`"S0123" is the id of a user group, not of a user; it goes into groups`,
+			`"S0123" is the id of a user group, not of a user; put it in groups`,
 		},
 		{
 			"a user among the groups", "mode: approve\n", "mode: approve\napprovers: {default: {groups: [U0123]}}\n",
-			`"U0123" is the id of a user, not of a user group; it goes into users`,
+			`"U0123" is the id of a user, not of a user group; put it in users`,
 		},
 		{
 			"a group by its name", "    knobs:\n", "    approvers: {replicas: {groups: [sre]}}\n    knobs:\n",

@@ -22,7 +22,7 @@ func (l *loader) secret(path, env, file string, needed bool) string {
 	case env != "":
 		v, ok := l.opts.Getenv(env)
 		if !ok || strings.TrimSpace(v) == "" {
-			l.at(path+"_env", "the environment variable %s is not set or empty", env)
+			l.at(path+"_env", "the environment variable %s is unset or empty", env)
 			return ""
 		}
 		return strings.TrimSpace(v)

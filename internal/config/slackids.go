@@ -53,7 +53,7 @@ func (l *loader) slackID(path, id string, k slackKind) {
 	if id == "" || k.is(id) {
 		return
 	}
-	for other, hint := range map[*slackKind]string{&userID: "; it goes into users", &groupID: "; it goes into groups"} {
+	for other, hint := range map[*slackKind]string{&userID: "; put it in users", &groupID: "; put it in groups"} {
 		if other.is(id) && (k == userID || k == groupID) {
 			l.at(path, "%q is the id of %s, not of %s%s", id, other.what, k.what, hint)
 			return

@@ -22,7 +22,7 @@ func (l *loader) docs(raw *string) string {
 
 // link is an address that people or the bot open without a password.
 func (l *loader) link(path, raw string) string {
-	return l.address(path, raw, "this address has to do without")
+	return l.address(path, raw, "this address takes no credentials")
 }
 
 // address takes http and https. What is wrong with it is said without repeating it: it may hold a secret.
@@ -51,7 +51,7 @@ func (l *loader) base(path, raw string) {
 	switch {
 	case end == "":
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		l.at(path, "ends in %s, which the bot adds itself; give the address of the server alone", end)
+		l.at(path, "ends in %s, which the bot adds itself; give only the address of the server", end)
 	default:
 		u.Path = before
 		l.at(path, "ends in %s, which the bot adds itself; write %s", end, u)
@@ -95,7 +95,7 @@ func (l *loader) proxy(path, raw string) *url.URL {
 		l.at(path, "must be a URL that begins with http://, https://, socks5:// or socks5h://")
 		return nil
 	case hasPassword(raw):
-		l.at(path, "must not hold a password; the bot can only use a proxy that asks for none")
+		l.at(path, "must not hold a password; only a proxy without authentication is supported")
 		return nil
 	}
 	return u

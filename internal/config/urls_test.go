@@ -57,7 +57,7 @@ func TestNoURLOfTheFileHoldsAPassword(t *testing.T) {
 		},
 		{
 			"store, in a URL that cannot be read", soundStore, `store: {url: "postgres://medic:s3cr3t-value%zz@h/db"}`,
-			"store.url: cannot be read as a URL",
+			"store.url: is not a valid URL",
 		},
 		{
 			"prometheus", soundPrometheus, `prometheus: {url: "http://prometheus:9090?password=s3cr3t-value"}`,

@@ -152,7 +152,7 @@ func examineAll(t *testing.T, p *promtest.Prometheus, c *Collector) {
 			}
 		case "own/WrongJob":
 			if r.Verdict.State != alertrules.Undecided || len(r.Verdict.Notes) != 1 ||
-				!strings.Contains(r.Verdict.Notes[0], "is the value right, or is it away for a while?") {
+				!strings.Contains(r.Verdict.Notes[0], "is the value wrong, or temporarily absent?") {
 				t.Errorf("%s: %+v", name, r.Verdict)
 			}
 		case "own/OnTheRouter":

@@ -28,7 +28,7 @@ func compare(want expectDoc, ev incident.Evidence, got playbooks.Result) []Diffe
 		r, asked := got.Readings[name]
 		if !asked {
 			differ("readings."+name, want.Readings[name].text, "not read",
-				"no playbook that answers the alerts uses a signal of this name; reads lists more")
+				"no playbook for these alerts uses this signal; list it under reads")
 			continue
 		}
 		if ok, text := want.Readings[name].matches(r); !ok {
@@ -90,7 +90,7 @@ func reasons(wanted string, got playbooks.Result) string {
 				seen = append(seen, c.Text+" ("+c.Seen+")")
 			}
 		}
-		parts = append(parts, d.Name+" holds: "+strings.Join(seen, ", "))
+		parts = append(parts, d.Name+" is true: "+strings.Join(seen, ", "))
 	} else if got.Note != "" {
 		parts = append(parts, got.Note)
 	}
@@ -107,7 +107,7 @@ func verdictOf(name string, got playbooks.Result) (verdict, why string) {
 			return string(o.Verdict), o.Why
 		}
 	}
-	return "not weighed", "no playbook that answers the alerts weighs it; also lists more"
+	return "not evaluated", "no playbook for these alerts evaluates it; list its playbook under also"
 }
 
 func recoveryText(conditions []incident.Condition) string {

@@ -138,7 +138,7 @@ func (a *alertDoc) FromYAML(v strictyaml.Value) error {
 		return fmt.Errorf("the alert has no label alertname")
 	}
 	if a.Full.Expr != "" && a.Full.GeneratorURL != "" {
-		return fmt.Errorf("give expr or generatorURL: one is made from the other")
+		return fmt.Errorf("give expr or generatorURL, not both")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (b *bucketsDoc) FromYAML(v strictyaml.Value) error {
 			return err
 		}
 		if len(b.Bounds) == 0 || !slices.IsSorted(b.Bounds) || len(slices.Compact(slices.Clone(b.Bounds))) < len(b.Bounds) {
-			return fmt.Errorf("the bounds of buckets must rise, and +Inf is not among them")
+			return fmt.Errorf("bucket bounds must increase, and must not include +Inf")
 		}
 		return nil
 	}

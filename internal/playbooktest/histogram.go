@@ -41,7 +41,7 @@ func (h histogramDoc) series(metric labels.Labels, interval, at time.Duration) (
 		}
 	}
 	if len(h.Spans) == 0 {
-		return nil, -1, errors.New("the histogram has no spans: it would hold nothing")
+		return nil, -1, errors.New("the histogram has no spans, so it would be empty")
 	}
 	buckets := make([]tape, len(bounds)+1)
 	var sum, count tape
@@ -86,10 +86,10 @@ func (s spanDoc) length(interval, left time.Duration, last bool) (time.Duration,
 		return 0, errors.New("for is missing: only the last span may leave it out")
 	case length == 0:
 		if length = left.Truncate(interval); length <= 0 {
-			return 0, errors.New("nothing is left for the last span: the ones before it last until the test looks")
+			return 0, errors.New("no time is left for the last span: the earlier ones fill all of it")
 		}
 	case length%interval != 0:
-		return 0, fmt.Errorf("for: %s is no multiple of the interval %s", s.For, model.Duration(interval))
+		return 0, fmt.Errorf("for: %s is not a multiple of the interval %s", s.For, model.Duration(interval))
 	}
 	if length/interval > maxSpanValues {
 		return 0, fmt.Errorf("for: %s is more than %d intervals", model.Duration(length), maxSpanValues)

@@ -164,7 +164,7 @@ func (r *reader) tests(doc document) []test {
 		case d.Name == "":
 			r.missing(path, "name is missing")
 		case slices.ContainsFunc(doc.Tests[:i], same):
-			r.at(path+".name", "there is a test %q already", d.Name)
+			r.at(path+".name", "duplicate test %q", d.Name)
 		}
 		out = append(out, r.test(path, d))
 	}
@@ -173,7 +173,7 @@ func (r *reader) tests(doc document) []test {
 
 func (r *reader) test(path string, d testDoc) test {
 	if d.At == 0 {
-		r.missing(path, "at is missing: when is it looked?")
+		r.missing(path, "at is missing: the time of the diagnosis")
 	}
 	t := test{
 		name: d.Name, line: r.root.Find(path).Line(), after: d.At, at: start().Add(time.Duration(d.At)),
@@ -275,7 +275,7 @@ func (r *reader) trial(in []input, from []string) {
 	for i, one := range in {
 		name := nameOf(one.labels)
 		if seen[name] {
-			r.at(from[i], "the series %s is there already", name)
+			r.at(from[i], "duplicate series %s", name)
 			continue
 		}
 		seen[name] = true
@@ -355,7 +355,7 @@ const none = "none"
 
 func (r *reader) expectations(path string, e expectDoc) {
 	if e.Diagnosis == "" {
-		r.missing(path, "diagnosis is missing: a test says which one must come out, or none")
+		r.missing(path, "diagnosis is missing: name the expected one, or none")
 	} else if e.Diagnosis != none {
 		r.diagnosis(path+".diagnosis", e.Diagnosis)
 	}

@@ -70,7 +70,7 @@ func TestEveryDifferenceIsSaidWithItsReason(t *testing.T) {
 		"readings.waiting | 80 ± 9 | 70",
 		"diagnosis | none | queueing",
 		"others.kv-thrash | true | undecided",
-		"others.memory-leak | false | not weighed",
+		"others.memory-leak | false | not evaluated",
 		"plan | [throttle {factor: 0.5}, manual] | [throttle {factor: 0.7}, replicas {add: 1}, manual]",
 		"never[1] | ...sing loudly...",
 		"healthy | true | false",
@@ -91,7 +91,7 @@ func TestEveryDifferenceIsSaidWithItsReason(t *testing.T) {
 			t.Errorf("%s should say why with %q", field, part)
 		}
 	}
-	because("diagnosis", "queueing holds: waiting_per_engine_mean > 5")
+	because("diagnosis", "queueing is true: waiting_per_engine_mean > 5")
 	because("readings.kv_usage", "no metric vllm:kv_cache_usage_perc")
 	because("others.kv-thrash", "no data for")
 	because("healthy", "waiting_per_engine <= 5 is false (70)")
