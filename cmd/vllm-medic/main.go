@@ -1,4 +1,4 @@
-// The program vllm-medic is the on-call colleague of people who serve models with vLLM on Kubernetes.
+// The program vllm-medic is an on-call assistant for teams running vLLM on Kubernetes.
 package main
 
 import (

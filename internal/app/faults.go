@@ -24,8 +24,8 @@ const (
 var (
 	descPanics = desc("panics_total", "Internal errors that were caught, by the part of the program.", "part")
 	descHung   = desc("turns_hung",
-		"Turns on incidents that were given up because they did not end, and have not ended since.")
-	descGivenUp = desc("turns_given_up_total", "Turns on incidents that were given up because they did not end.")
+		"Turns on incidents that timed out and are still running.")
+	descGivenUp = desc("turns_given_up_total", "Turns on incidents that timed out.")
 )
 
 // faults counts what goes wrong in the program itself.

@@ -27,7 +27,7 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 	if _, err := KubernetesConfig(opts.Config); err != nil {
 		out = append(out,
 			Finding{
-				Where: "rights", Unasked: true,
+				Where: "permissions", Unasked: true,
 				Text: "asked as the user of KUBECONFIG; run this in the bot's pod to ask as the bot",
 			})
 	}
@@ -45,17 +45,17 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 		}
 	}
 	return append(out,
-		askRights(ctx, registry, "rights, people", "approvals, pauses and reads with a Kubernetes token work",
+		askRights(ctx, registry, "permissions, users", "approvals, pauses and reads with a Kubernetes token work",
 			PeopleRights())), nil
 }
 
-// noAnswer says that the API server does not answer: each line about knobs and rights would say the same.
+// noAnswer says that the API server does not answer: each line about knobs and permissions would say the same.
 func noAnswer(ctx context.Context, registry *actions.Registry) (Finding, bool) {
 	_, err := registry.Lacks(ctx, PeopleRights()[0].ResourceAttributes)
 	if err == nil {
 		return Finding{}, false
 	}
-	return Finding{Where: "kubernetes, knobs and rights", Text: err.Error()}, true
+	return Finding{Where: "kubernetes, knobs and permissions", Text: err.Error()}, true
 }
 
 // samples are small steps of a kind. A knob that is at one of its bounds may still go the other way.

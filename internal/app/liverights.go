@@ -133,7 +133,7 @@ func PeopleRights() []Right {
 // poolRights asks for the rights that a pool needs. usable is the pool without the knobs that can't be adjusted anyway:
 // nobody should grant anything for those.
 func poolRights(ctx context.Context, registry *actions.Registry, p, usable incident.Pool) Finding {
-	where := "rights, pool " + p.Name
+	where := "permissions, pool " + p.Name
 	rights, err := Rights(ctx, registry, usable)
 	if err != nil {
 		return Finding{Where: where, Text: err.Error()}
@@ -193,7 +193,7 @@ func askRights(ctx context.Context, registry *actions.Registry, where, complete 
 
 func rightsCount(n int) string {
 	if n == 1 {
-		return "1 right"
+		return "1 permission"
 	}
-	return fmt.Sprintf("%d rights", n)
+	return fmt.Sprintf("%d permissions", n)
 }

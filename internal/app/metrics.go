@@ -45,14 +45,14 @@ var (
 		"1 when the store takes commits and could be counted for this scrape, else 0; without a count the other metrics of "+
 			"the store are missing.")
 	descDeliveriesWaiting = desc("deliveries_waiting", "Deliveries of Alertmanager that are not yet part of an incident.")
-	descDeliveriesDead    = desc("deliveries_dead", "Deliveries of Alertmanager that were given up.")
+	descDeliveriesDead    = desc("deliveries_dead", "Alertmanager deliveries that failed permanently.")
 	descOldest            = desc("deliveries_oldest_waiting_seconds",
 		"Age of the oldest waiting delivery; 0 when none waits.")
 	descIncidents       = desc("incidents_open", "Open incidents by state.", "state")
 	descUnreadable      = desc("incidents_unreadable", "Incidents in the store that this program cannot read.")
 	descWrites          = desc("writes", "Writes in the store by result; open are those that have not ended.", "result")
 	descMessages        = desc("messages_waiting", "Incident messages that are not up to date.")
-	descMessagesGivenUp = desc("messages_given_up", "Incident messages that are not up to date and wait for a person.")
+	descMessagesGivenUp = desc("messages_given_up", "Incident messages that are out of date and need a human.")
 	descClicks          = desc("clicks_waiting", "Clicks that were accepted and not yet handled.")
 	descPauses          = desc("pauses", "Pauses in force.")
 	descClock           = desc("store_clock_offset_seconds",

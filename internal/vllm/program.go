@@ -17,7 +17,7 @@ func (c *CommandLine) program() *UnclearError {
 	lead := leading(c.text)
 	if i := slices.IndexFunc(lead, isShell); i >= 0 {
 		return unclear(
-			"the container runs a shell (%s), and its arguments are inside of a script: write command and args as "+
+			"the container runs a shell (%s), and its arguments are in a shell script: write command and args as "+
 				"lists",
 			path.Base(lead[i]),
 		)

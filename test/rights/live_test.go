@@ -229,7 +229,7 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 			false, false, "can't be adjusted: BackendTrafficPolicy",
 			"apiVersion: gateway.envoyproxy.io/v1alpha1",
 		},
-		"rights, pool plain": {
+		"permissions, pool plain": {
 			true, false,
 			"all that mode approve needs for replicas, max_num_batched_tokens; nothing was asked for the knobs that can't " +
 				"be adjusted", "",
@@ -238,18 +238,18 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 			true, true, "2 now, 3 accepted as a dry run",
 			"caution: Argo CD application models",
 		},
-		"rights, pool argo": {true, false, "all that mode approve needs", ""},
+		"permissions, pool argo": {true, false, "all that mode approve needs", ""},
 		"knob replicas, pool full": {
 			true, false,
 			"can be adjusted, but not right now: already at the limit: 2 (the maximum is 2)", "",
 		},
 		"knob max_num_batched_tokens, pool shell": {false, false, "can't be adjusted: ", ""},
-		"rights, pool shell": {
+		"permissions, pool shell": {
 			true, false,
 			"all that reading needs; nothing was asked for the knobs that can't be adjusted", "",
 		},
 		"knob replicas, pool kserve": {false, false, "can't be adjusted: this cluster has no kind InferenceService", ""},
-		"rights, people":             {true, false, "approvals, pauses and reads with a Kubernetes token work", ""},
+		"permissions, users":             {true, false, "approvals, pauses and reads with a Kubernetes token work", ""},
 	} {
 		f, ok := got[where]
 		more := strings.Join(f.More, "\n")
@@ -307,8 +307,8 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 				}
 			}
 			got := checked(t, c, ns, pools, roles)
-			of := got["rights, pool plain"]
-			said := strings.Join(append(slices.Clone(of.More), got["rights, people"].More...), "\n")
+			of := got["permissions, pool plain"]
+			said := strings.Join(append(slices.Clone(of.More), got["permissions, users"].More...), "\n")
 			for _, r := range rights {
 				if line := actions.RightText(r.ResourceAttributes) + ". Without it, " +
 					r.Without; strings.Contains(said, line) == tt.has(r) {
