@@ -90,7 +90,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 		incident.InvestigationStarted{}).
 		do(time.Second, incident.Investigated{
 			Evidence: evidenceOf(cured()), Healthy: incident.True,
-			Note: "Nothing is to be done: a full batch without preemptions is what the cache is for.",
+			Note: "No action needed: a full batch without preemptions is what the cache is for.",
 		}).inc
 	out["33-observe"] = proposed(t, incident.ModeObserve, refusedBatchStep(), manualStep()).inc
 

@@ -216,7 +216,7 @@ func throttleStep() incident.Step {
 		Needs: incident.Needs{Approvals: 1}, RevertAfter: 10 * time.Minute,
 		Guardrails: passes(incident.Guardrail{
 			Name: "step", Verdict: incident.GuardShrink,
-			Reason: "asked for 64; one step may go to half of the present value",
+			Reason: "capped at 128 (max 50% per step; playbook asked for 64)",
 		}),
 	})
 }

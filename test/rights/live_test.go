@@ -249,7 +249,7 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
 			"all that reading needs; nothing was asked for the knobs that can't be adjusted", "",
 		},
 		"knob replicas, pool kserve": {false, false, "can't be adjusted: this cluster has no kind InferenceService", ""},
-		"permissions, users":             {true, false, "approvals, pauses and reads with a Kubernetes token work", ""},
+		"permissions, users":         {true, false, "approvals, pauses and reads with a Kubernetes token work", ""},
 	} {
 		f, ok := got[where]
 		more := strings.Join(f.More, "\n")
