@@ -148,7 +148,8 @@ func TestConditionsThatNoValueCanMeet(t *testing.T) {
 		{"deriv(vllm:kv_cache_usage_perc[5m]) > 2", "", "", Can},
 		{"sum_over_time(vllm:kv_cache_usage_perc[5m]) > 2", "", "", Can},
 		{
-			"vllm:num_request_waiting > 5", "no version of vLLM has it; did you mean num_requests_waiting?", "vllm:num_requests_waiting > 5",
+			"vllm:num_request_waiting > 5", "no version of vLLM has it; did you mean num_requests_waiting?",
+			"vllm:num_requests_waiting > 5",
 			Never,
 		},
 	} {
