@@ -102,13 +102,13 @@ func (c *Cluster) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	for _, text := range in.Texts {
-		c.Unread = append(c.Unread, readUnread(text))
+		c.Unread = append(c.Unread, UnreadOf(text))
 	}
 	return nil
 }
 
-// readUnread reads a sentence of "unread". A part that has no name here is called by its words.
-func readUnread(text string) Unread {
+// UnreadOf reads a sentence of "unread". A part that has no name here is called by its words.
+func UnreadOf(text string) Unread {
 	title, why, _ := strings.Cut(text, ": ")
 	u := Unread{Part: Part(title), Why: why}
 	for p, known := range partTitles {

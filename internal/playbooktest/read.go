@@ -184,9 +184,7 @@ func (r *reader) test(path string, d testDoc) test {
 	t.pool = r.pool(path+".pool", d.Pool, t.input)
 	t.alerts = r.alerts(path, d.Alerts, t)
 	if !d.Cluster.IsZero() {
-		t.cluster = &incident.Cluster{}
-		r.later(d.Cluster, t.at, t.cluster)
-		t.cluster.FillFacts()
+		t.cluster = r.cluster(d.Cluster, t.at)
 		t.pool.Workload = t.cluster.Workload
 		if t.pool.Workload.IsZero() {
 			t.pool.Workload = incident.WorkloadRef{
@@ -200,6 +198,24 @@ func (r *reader) test(path string, d testDoc) test {
 }
 
 // later decodes a part of the file whose fields are those of an incident's JSON.
+// cluster reads the cluster of an incident's JSON: what could not be read is in notRead, and as sentences in unread,
+// which is all that older versions print.
+func (r *reader) cluster(v strictyaml.Value, now time.Time) *incident.Cluster {
+	var doc struct {
+		incident.Cluster
+		Texts []string `yaml:"unread"`
+	}
+	r.later(v, now, &doc)
+	out := doc.Cluster
+	if len(out.Unread) == 0 {
+		for _, text := range doc.Texts {
+			out.Unread = append(out.Unread, incident.UnreadOf(text))
+		}
+	}
+	out.FillFacts()
+	return &out
+}
+
 func (r *reader) later(v strictyaml.Value, now time.Time, out any) {
 	err := v.DecodeAt(now, out)
 	if found, ok := errors.AsType[strictyaml.Problems](err); ok {
