@@ -187,7 +187,8 @@ type Step struct {
 	ID     string   `json:"id"`
 	Digest string   `json:"digest"`
 	Kind   StepKind `json:"kind"`
-	// Title names the change with both values, "Scale llama-70b from 2 to 3 replicas", or is the advice.
+	// Title names the change with both values, "Scale llama-70b from 2 to 3 replicas", or is the advice. Of an absent From
+	// it has what that means.
 	Title  string `json:"title"`
 	Why    string `json:"why,omitempty"`
 	Target Target `json:"target,omitzero"`

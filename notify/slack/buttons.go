@@ -162,6 +162,15 @@ func valueText(v incident.Value) string {
 	return clip(line(v.Text), 40)
 }
 
+// unset shows the values of a step when one of them is not set. The title has what that means then, such as vLLM's
+// default, while the rollback says "not set".
+func unset(s incident.Step) string {
+	if s.Kind == incident.StepManual || s.From.Present == s.To.Present {
+		return ""
+	}
+	return " `" + escape(strings.ReplaceAll(valueText(s.From)+" → "+valueText(s.To), "`", "'"), 100) + "`"
+}
+
 // name is a step's title, or what it does where it has none.
 func name(s incident.Step) string {
 	if t := line(s.Title); t != "" {

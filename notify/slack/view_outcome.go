@@ -104,7 +104,7 @@ func (c *composer) done(inc incident.Incident) []string {
 		case incident.StepApplied, incident.StepUndone, incident.StepFailed, incident.StepReverted:
 			lines = append(lines,
 				stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+
-					stateWord(inc, s)+record(inc, s, incident.Approve))
+					unset(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
 			if why := present.Reason(s); why != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
 				lines = append(lines, escape(why, c.detail.text))
 			}

@@ -186,7 +186,7 @@ func (c *composer) step(inc incident.Incident, s incident.Step, n int, told map[
 		c.ran(inc, s, n)
 		return
 	}
-	lines := []string{fmt.Sprintf("*%d · %s*", n, escape(name(s), c.detail.name))}
+	lines := []string{fmt.Sprintf("*%d · %s*%s", n, escape(name(s), c.detail.name), unset(s))}
 	if s.Why != "" {
 		lines = append(lines, escape(s.Why, c.detail.text))
 	}
@@ -317,7 +317,9 @@ func (c *composer) ran(inc incident.Incident, s incident.Step, n int) {
 	if n > 0 {
 		title = fmt.Sprintf("%d · %s", n, title)
 	}
-	lines := []string{stepIcon(inc, s) + " *" + title + "*" + stateWord(inc, s) + record(inc, s, incident.Approve)}
+	lines := []string{
+		stepIcon(inc, s) + " *" + title + "*" + unset(s) + stateWord(inc, s) + record(inc, s, incident.Approve),
+	}
 	if why := present.Reason(s); why != "" && inc.NoteStep != s.ID {
 		lines = append(lines, escape(why, c.detail.text))
 	}
