@@ -361,6 +361,9 @@ func TestOnlyThePoolsOwnTargetIsATarget(t *testing.T) {
 		{"lat > 2 * slo.ttft.or(3s)", incident.SLO{TTFT: 0.5}, incident.Condition{
 			Label: "Latency", Relation: incident.RelationAbove, Threshold: "1 s",
 		}},
+		{"lat > (2 * slo.ttft).or(5s)", incident.SLO{TTFT: 0.5}, incident.Condition{
+			Label: "Latency", Relation: incident.RelationAbove, Threshold: "1 s",
+		}},
 		{"1.5 * lat < other", incident.SLO{}, incident.Condition{
 			Label: "1.5 × Latency", Relation: incident.RelationBelow, Threshold: "9 s (Other latency)",
 		}},

@@ -125,14 +125,14 @@ func (s shaper) operand(e ast.Expr) operand {
 		for _, arg := range inner {
 			switch o := s.operand(arg); {
 			case !o.isNumber():
-				out.signal, out.target, out.name = o.signal, o.target, o.name
+				out.signal, out.target, out.name, out.plain = o.signal, o.target, o.name, o.plain
 			case arg.Kind() == ast.LiteralKind:
 				if f, ok := number(arg.AsLiteral()); ok {
 					factor = f
 				}
 			}
 		}
-		out.plain = call.FunctionName() == fnOr
+		out.plain = out.plain && call.FunctionName() == fnOr
 	}
 	switch {
 	case out.signal != "":
