@@ -144,5 +144,8 @@ func (n Note) Same(o Note) bool {
 		return false
 	}
 	n.At, o.At = time.Time{}, time.Time{}
+	if n.Cause.Kind != "" { // of a stored note Why has the words for it
+		n.Why, o.Why = "", ""
+	}
 	return n == o
 }

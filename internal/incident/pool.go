@@ -82,8 +82,9 @@ type SLO struct {
 
 // Knobs are the settings of a pool that may be turned, with their bounds. A knob that is not there may not be turned.
 type Knobs struct {
-	Replicas  *IntKnob      `json:"replicas,omitempty"`
-	Arguments ArgumentKnobs `json:",inline"`
+	Replicas *IntKnob `json:"replicas,omitempty"`
+	// Arguments are fields of their own in files: strictyaml.Keyed.
+	Arguments ArgumentKnobs `json:"-"`
 	Throttle  *ThrottleKnob `json:"throttle,omitempty"`
 }
 

@@ -108,12 +108,14 @@ func spansOr(n incident.Note, text string) []Span {
 func Fill(res incident.Result) incident.Result {
 	inc := &res.Incident
 	if inc.Said.Kind != "" {
+		inc.Said = worded(inc.Said)
 		inc.Note = Said(inc.Said)
 	}
 	if inc.Active != nil {
 		inc.Active.Why = Plain(Why(*inc.Active))
 	}
 	if inc.LastLeftOut != nil {
+		inc.LastLeftOut.Said = worded(inc.LastLeftOut.Said)
 		inc.LastLeftOut.Text = entryText(*inc.LastLeftOut)
 	}
 	for n := range inc.Attempts {
@@ -124,9 +126,21 @@ func Fill(res incident.Result) incident.Result {
 		fillSteps(inc.Plan.Steps)
 	}
 	for n := range res.Entries {
+		res.Entries[n].Said = worded(res.Entries[n].Said)
 		res.Entries[n].Text = entryText(res.Entries[n])
 	}
 	return res
+}
+
+// worded is a note whose reason is there in words, too. A replica of an older version knows the kind and not the facts.
+func worded(n incident.Note) incident.Note {
+	switch {
+	case n.Cause.Kind != "":
+		n.Why = cause(n.Cause)
+	case n.Check != nil:
+		n.Why = capital(comparison(*n.Check))
+	}
+	return n
 }
 
 func fillSteps(steps []incident.Step) {

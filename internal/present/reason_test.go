@@ -95,3 +95,37 @@ func TestFillWritesReasonsInWords(t *testing.T) {
 		}
 	}
 }
+
+// A replica of an older version shows a row of this one by its kind and its text.
+func TestFillLeavesOlderVersionsSomethingToShow(t *testing.T) {
+	t.Parallel()
+	back := incident.Reason{Kind: incident.ReasonSetBack, By: "helm", Value: incident.Set("2")}
+	reverted := incident.Note{Kind: incident.NoteStepReverted, Step: "Scale", Cause: back}
+	verified := incident.Note{
+		Kind: incident.NoteVerified, Verdict: incident.VerdictRecovered,
+		Check: &incident.Comparison{Finding: incident.FoundHealthy},
+	}
+	res := Fill(incident.Result{
+		Incident: incident.Incident{Said: reverted, LastLeftOut: &incident.Entry{Said: reverted}},
+		Entries:  []incident.Entry{{Said: verified}},
+	})
+	for got, want := range map[*incident.Note]string{
+		&res.Incident.Said:             "Scale was reverted: helm set it back to 2.",
+		&res.Incident.LastLeftOut.Said: "Scale was reverted: helm set it back to 2.",
+		&res.Entries[0].Said:           "Fixed: All metrics within limits.",
+	} {
+		older := *got
+		older.Cause, older.Check = incident.Reason{}, nil
+		if text := Said(older); text != want {
+			t.Errorf("without the facts it says %q, want %q", text, want)
+		}
+	}
+	if !res.Incident.Said.Same(reverted) {
+		t.Error("a note that was filled is not the same any more")
+	}
+	other := reverted
+	other.Cause.Value = incident.Set("3")
+	if res.Incident.Said.Same(other) {
+		t.Error("another cause counts as the same")
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -28,16 +30,20 @@ func verified(verdict incident.Verdict, c *incident.Comparison, text string) str
 // comparison is the sentences about it, to be put after a colon.
 func comparison(c incident.Comparison) string {
 	var parts []string
-	for _, part := range []string{noEffect(c.NoEffect), finding(c.Finding), moves(c.Moves)} {
-		if part != "" {
-			parts = append(parts, part)
+	for _, clause := range []string{noEffect(c.NoEffect), finding(c.Finding)} {
+		switch {
+		case clause == "":
+		case len(parts) > 0:
+			parts = append(parts, capital(clause))
+		default:
+			parts = append(parts, clause)
 		}
 	}
-	if c.Unconfirmed {
-		parts = append(parts, "could not check whether the change is still in place")
+	if len(c.Moves) > 0 {
+		parts = append(parts, moves(c.Moves)) // begins with a name, which is as it is
 	}
-	for n := 1; n < len(parts); n++ {
-		parts[n] = capital(parts[n])
+	if c.Unconfirmed {
+		parts = append(parts, "Could not check whether the change is still in place")
 	}
 	return unmark.Replace(strings.Join(parts, ". ")) + "."
 }
@@ -76,7 +82,7 @@ func noEffect(n incident.NoEffect) string {
 	return ""
 }
 
-// moves are the signals with the values before and after: "TTFT p95 9 s → 1 s; KV cache 97 % → 40 %".
+// moves are the signals with the values before and after: "TTFT p95 9 s → 1 s; KV cache 97% → 40%".
 func moves(all []incident.Move) string {
 	texts := make([]string, len(all))
 	for n, m := range all {
@@ -123,8 +129,9 @@ func Label(signal string, before, after incident.Reading) string {
 
 // capital begins a sentence with text that was a clause.
 func capital(text string) string {
-	if text == "" {
-		return ""
+	first, size := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
 	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return string(unicode.ToUpper(first)) + text[size:]
 }

@@ -122,3 +122,26 @@ func TestWhatWasNotThereIsSaidInWords(t *testing.T) {
 		})
 	}
 }
+
+// A signal's name is written as its author writes it, in whatever script.
+func TestASentenceBeginsWithNamesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"队列时间":         "All metrics within limits. 队列时间 9 s → 2 s.",
+		"überlast":     "All metrics within limits. überlast 9 s → 2 s.",
+		"max_num_seqs": "All metrics within limits. max_num_seqs 9 s → 2 s.",
+	} {
+		read := func(v float64) incident.Reading {
+			return incident.Reading{Title: name, Value: new(v), Unit: incident.UnitSeconds}
+		}
+		got := Verification(incident.Verification{Comparison: &incident.Comparison{
+			Finding: incident.FoundHealthy, Moves: []incident.Move{{Before: read(9), After: read(2)}},
+		}})
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if got := capital("übrig"); got != "Übrig" {
+		t.Errorf("capital: %q", got)
+	}
+}
