@@ -9,8 +9,8 @@ run: ## a dry run on this machine: Prometheus, Alertmanager, a fleet in trouble,
 	@scripts/tools.sh prom && CGO_ENABLED=0 go run ./test/demo
 
 # Whole scenarios with processes of their own. They wait more than they compute, so they run beside each other, as far
-# as test/machine lets them, and after what only computes. The end-to-end tests run the whole bot with the race detector;
-# the others start it many hundred times, which takes three times as long with it.
+# as test/machine lets them, and after what only computes. The end-to-end tests run the whole bot with the race detector,
+# which what it talks to does without; the others start it many hundred times, which takes three times as long with it.
 loops := ./test/e2e
 plain := ./test/crash ./test/demo ./test/scenarios
 
@@ -39,8 +39,8 @@ test: ## everything but lint and long fuzzing; installs what it needs on Debian 
 test-units: ## what is not below, with the race detector
 	@$(gotest) $(race) -p 4 $$(go list ./... | grep -vE '/test/(e2e|scenarios|crash|demo|diagnosis)(/|$$)') && scripts/tools.sh --compiled
 
-test-loops: ## whole incidents on real components, with the race detector
-	@$(gotest) $(race) $(loops)
+test-loops: ## whole incidents on real components, the bot with the race detector
+	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(loops)
 
 test-plain: ## the bot killed at every commit and every outside call, journeys through its commands, and the demo
 	@CGO_ENABLED=0 $(gotest) -p 3 $(plain)
@@ -49,7 +49,7 @@ test-arithmetic: ## the labelled incidents and other tests that only compute
 	@CGO_ENABLED=0 nice -n 19 $(gotest) $(arithmetic)
 
 test-under-load: ## the whole incidents five times on a machine that is busy with something else (apt-get install stress-ng)
-	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; $(gotest) $(race) -count 5 -timeout 3h ./test/e2e
+	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TEST_RACE=1 $(gotest) -count 5 -timeout 3h ./test/e2e
 
 accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
 	@go run ./test/diagnosis/cmd/accuracy
