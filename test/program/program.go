@@ -13,8 +13,8 @@ import (
 
 // Build builds the package of a command, such as ../../cmd/vllm-medic, into the folder and returns the program's path.
 // VLLM_MEDIC_TEST_RACE=1 gives it the race detector, where the Makefile uses it. Without, it is static, as the shipped
-// one is: what Go has compiled for the image and for the linters serves here, too. The test itself needs no detector for
-// that: it would slow down the fleets and the Slack that the program talks to.
+// one is: what Go has compiled for the image and for the linters serves here, too. The test itself needs no detector
+// for that: it would slow down the fleets and the Slack that the program talks to.
 func Build(ctx context.Context, folder, pkg string) (string, error) {
 	path := filepath.Join(folder, filepath.Base(pkg))
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg) //nolint:gosec // a package of ours
