@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// failed stores what a failure of the notifier means for the message: when to try again, or that a person must act.
+// failed stores what a failure of the notifier means for the message: when to try again, or that it needs a human.
 func (v *delivery) failed(ctx context.Context, err error) error {
 	var later *laterError
 	var limited *RateLimitedError
