@@ -2,171 +2,192 @@ package fakeslack
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-type surface string
-
-const (
-	inMessage surface = "message"
-	inModal   surface = "modal"
-)
-
-// object is one JSON object while it is being checked.
+// object is one decoded JSON object.
 type object = map[string]any
 
-// checker collects everything that is wrong with one payload. Lengths are
+// checker holds one payload against the rules of schema.go and collects everything that is wrong with it. Lengths are
 // counted in characters (code points), as Slack's messages say.
 type checker struct {
-	surface  surface
-	details  []string
-	blockIDs map[string]bool
-
-	text   int // all text of the payload
-	charts int
-	tables int
-	inputs int
-}
-
-func newChecker(on surface) *checker {
-	return &checker{surface: on, blockIDs: map[string]bool{}}
+	details []string
+	text    int // characters that a person reads
 }
 
 func (c *checker) fail(at, format string, args ...any) {
 	c.details = append(c.details, fmt.Sprintf(format, args...)+" [json-pointer:"+at+"]")
 }
 
-// keys reports every property that the object must not have.
-func (c *checker) keys(o object, at string, allowed ...string) {
-	for _, key := range sortedKeys(o) {
-		if !slices.Contains(allowed, key) {
-			c.fail(at, "invalid additional property: %s", key)
-		}
-	}
+// rule says what one JSON value must be.
+type rule interface {
+	check(c *checker, v any, at string)
 }
 
-func sortedKeys(o object) []string {
-	keys := make([]string, 0, len(o))
-	for k := range o {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+// str is a string of 1 to most characters. What is shown counts towards the text of the whole payload.
+type str struct {
+	most  int
+	shown bool
 }
 
-// child returns a property that must be an object; ok is false when it is
-// absent or something else, which is reported.
-func (c *checker) child(o object, at, key string, required bool) (object, bool) {
-	v, present := o[key]
-	if !present || v == nil {
-		if required {
-			c.fail(at, "missing required field: %s", key)
-		}
-		return nil, false
-	}
-	child, ok := v.(object)
+func (r str) check(c *checker, v any, at string) {
+	s, ok := v.(string)
 	if !ok {
-		c.fail(at+"/"+key, "must be an object")
-	}
-	return child, ok
-}
-
-// str checks a property that must be a string of 1 to most characters.
-func (c *checker) str(o object, at, key string, required bool, most int) string {
-	v, present := o[key]
-	if !present {
-		if required {
-			c.fail(at, "missing required field: %s", key)
-		}
-		return ""
-	}
-	text, ok := v.(string)
-	if !ok {
-		c.fail(at+"/"+key, "must be a string")
-		return ""
-	}
-	c.length(text, at+"/"+key, 1, most)
-	return text
-}
-
-func (c *checker) length(text, at string, least, most int) {
-	n := utf8.RuneCountInString(text)
-	if n < least {
-		c.fail(at, "must be more than %d characters", least-1)
-	}
-	if n > most {
-		c.fail(at, "must be less than %d characters", most+1)
-	}
-}
-
-// list checks a property that must be a list of least to most items.
-func (c *checker) list(o object, at, key string, required bool, least, most int) []any {
-	v, present := o[key]
-	if !present {
-		if required {
-			c.fail(at, "missing required field: %s", key)
-		}
-		return nil
-	}
-	items, ok := v.([]any)
-	if !ok {
-		c.fail(at+"/"+key, "must be an array")
-		return nil
-	}
-	if len(items) < least {
-		c.fail(at+"/"+key, "no less than %d items allowed", least)
-	}
-	if len(items) > most {
-		c.fail(at+"/"+key, "no more than %d items allowed", most)
-	}
-	return items
-}
-
-// objects calls check for each item of a list that is an object.
-func (c *checker) objects(items []any, at string, check func(o object, at string)) {
-	for i, item := range items {
-		where := fmt.Sprintf("%s/%d", at, i)
-		if o, ok := item.(object); ok {
-			check(o, where)
-		} else {
-			c.fail(where, "must be an object")
-		}
-	}
-}
-
-func (c *checker) boolean(o object, at, key string) {
-	if v, present := o[key]; present {
-		if _, ok := v.(bool); !ok {
-			c.fail(at+"/"+key, "must be a boolean")
-		}
-	}
-}
-
-func (c *checker) oneOf(o object, at, key string, required bool, allowed ...string) string {
-	v, present := o[key]
-	if !present {
-		if required {
-			c.fail(at, "missing required field: %s", key)
-		}
-		return ""
-	}
-	text, _ := v.(string)
-	if !slices.Contains(allowed, text) {
-		c.fail(at+"/"+key, "must be a valid enum value: %s", strings.Join(allowed, ", "))
-	}
-	return text
-}
-
-// whole checks a property that must be a whole number from least to most.
-func (c *checker) whole(o object, at, key string, least, most int) {
-	v, present := o[key]
-	if !present {
+		c.fail(at, "must be a string")
 		return
 	}
-	n, ok := v.(float64)
-	if !ok || n != float64(int(n)) || int(n) < least || int(n) > most {
-		c.fail(at+"/"+key, "must be a whole number from %d to %d", least, most)
+	n := utf8.RuneCountInString(s)
+	if n == 0 {
+		c.fail(at, "must be more than 0 characters")
 	}
+	if n > r.most {
+		c.fail(at, "must be less than %d characters", r.most+1)
+	}
+	if r.shown {
+		c.text += n
+	}
+}
+
+// simple is anything for which holds is true.
+type simple struct {
+	must  string
+	holds func(v any) bool
+}
+
+func (r simple) check(c *checker, v any, at string) {
+	if !r.holds(v) {
+		c.fail(at, "must be %s", r.must)
+	}
+}
+
+var (
+	flag = simple{"a boolean", func(v any) bool { _, ok := v.(bool); return ok }}
+	// number needs no bounds: JSON has no NaN and no infinity, so one that decodes is finite.
+	number = simple{"a number", func(v any) bool { _, ok := v.(float64); return ok }}
+	link   = simple{fmt.Sprintf("a valid URL of less than %d characters", maxURL+1), func(v any) bool {
+		s, _ := v.(string)
+		u, err := url.Parse(s)
+		return err == nil && u.Scheme != "" && (u.Host != "" || u.Opaque != "") && utf8.RuneCountInString(s) <= maxURL
+	}}
+)
+
+func enum(words ...string) simple {
+	return simple{"a valid enum value: " + strings.Join(words, ", "), func(v any) bool {
+		s, ok := v.(string)
+		return ok && slices.Contains(words, s)
+	}}
+}
+
+func whole(least, most int) simple {
+	return simple{fmt.Sprintf("a whole number from %d to %d", least, most), func(v any) bool {
+		n, ok := v.(float64)
+		return ok && n >= float64(least) && n <= float64(most) && n == float64(int(n))
+	}}
+}
+
+// array is a list of least to most items. No two of them may have the same string in the property unique.
+type array struct {
+	least, most int
+	of          rule
+	unique      string
+}
+
+func (r array) check(c *checker, v any, at string) {
+	items, ok := v.([]any)
+	if !ok {
+		c.fail(at, "must be an array")
+		return
+	}
+	if len(items) < r.least {
+		c.fail(at, "no less than %d items allowed", r.least)
+	}
+	if len(items) > r.most {
+		c.fail(at, "no more than %d items allowed", r.most)
+	}
+	seen := map[string]bool{}
+	for i, item := range items {
+		where := fmt.Sprintf("%s/%d", at, i)
+		r.of.check(c, item, where)
+		o, _ := item.(object)
+		if id := text(o, r.unique); id != "" {
+			if seen[id] {
+				c.fail(where+"/"+r.unique, "`%s` already exists", r.unique)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// props are the properties of an object by their names.
+type props map[string]rule
+
+// shape is an object with properties that it must have, others that it may have, and none besides.
+type shape struct {
+	must, may props
+	// also checks what no property shows by itself.
+	also func(c *checker, o object, at string)
+}
+
+func (r shape) check(c *checker, v any, at string) {
+	o, ok := v.(object)
+	if !ok {
+		c.fail(at, "must be an object")
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.must)) {
+		if _, has := o[key]; !has {
+			c.fail(at, "missing required field: %s", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		property, known := r.must[key]
+		if !known {
+			property, known = r.may[key]
+		}
+		if !known {
+			c.fail(at, "invalid additional property: %s", key)
+			continue
+		}
+		property.check(c, o[key], at+"/"+key)
+	}
+	if r.also != nil {
+		r.also(c, o, at)
+	}
+}
+
+// variants are objects that their property "type" tells apart.
+type variants map[string]shape
+
+func (r variants) check(c *checker, v any, at string) {
+	o, ok := v.(object)
+	if !ok {
+		c.fail(at, "must be an object")
+		return
+	}
+	kind := text(o, "type")
+	s, known := r[kind]
+	if !known {
+		c.fail(at, "unsupported type: %s", kind)
+		return
+	}
+	s.check(c, v, at)
+}
+
+// variantsOf adds "type", and what all of them may have, to the shapes.
+func variantsOf(shared props, shapes ...map[string]shape) variants {
+	out := variants{}
+	for _, more := range shapes {
+		for kind, s := range more {
+			may := props{"type": enum(kind)}
+			maps.Copy(may, s.may)
+			maps.Copy(may, shared)
+			s.may = may
+			out[kind] = s
+		}
+	}
+	return out
 }

@@ -29,8 +29,7 @@ type ClickRequest struct {
 	ActionID  string `json:"action_id"`
 	// BlockID is needed when several blocks have this ActionID.
 	BlockID string `json:"block_id,omitempty"`
-	// Option is the value chosen in a select, overflow menu, checkboxes or radio
-	// buttons, or the id, date or time given to the other elements.
+	// Option is the value chosen in a select or overflow menu.
 	Option string `json:"option,omitempty"`
 	// StaleVersion clicks on what the message was: 1 is its first version. 0 is now.
 	StaleVersion int `json:"stale_version,omitempty"`

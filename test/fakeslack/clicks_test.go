@@ -248,13 +248,13 @@ func TestConfirmationDialog(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, Options{})
 	b := startBot(t, s, nil)
-	ts := postBlocks(t, s,
-		strings.Replace(confirmWith(5, 5, 3, 3), `"type":"button"`, `"type":"button","action_id":"go"`, 1))
+	ts := postBlocks(t, s, everyKind)
 	m, _ := s.Message(room, ts)
-	if button, ok := m.Button("g"); !ok || button.Confirm == nil || button.Confirm.Title != a(5) {
+	want := &Confirm{Title: "Sure?", Text: "really", Confirm: "Yes", Deny: "No", Style: "danger"}
+	if button, ok := m.Button("as"); !ok || !cmp.Equal(button.Confirm, want) {
 		t.Errorf("button = %+v, want its confirmation", button)
 	}
-	click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go", Decline: true}
+	click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "ask", Decline: true}
 	if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrDeclined) || b.count() != 0 {
 		t.Errorf("declined: %v, %d sent, want nothing sent", err, b.count())
 	}
@@ -266,51 +266,25 @@ func TestConfirmationDialog(t *testing.T) {
 
 func TestSelectsSendWhatWasChosen(t *testing.T) {
 	t.Parallel()
-	option := func(v string) string { return optionWith(plainText(3), v) }
-	tests := []struct {
-		name, element, option string
-		look                  func(slack.BlockAction) string
-	}{
-		{
-			"static_select", `"options":[` + option("a") + `,` + option("b") + `],"initial_option":` + option("a"), "b",
-			func(a slack.BlockAction) string { return a.SelectedOption.Value },
-		},
-		{"overflow", `"options":[` + option("a") + `]`, "a", func(a slack.BlockAction) string {
-			return a.SelectedOption.Value
-		}},
-		{"checkboxes", `"options":[` + option("a") + `,` + option("b") + `]`, "b", func(a slack.BlockAction) string {
-			return a.SelectedOptions[0].Value
-		}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s, _ := start(t, Options{})
-			b := startBot(t, s, nil)
-			ts := postBlocks(t, s,
-				`[{"type":"actions","block_id":"b","elements":[{"type":"`+tt.name+`","action_id":"e",`+tt.element+`},`+
-					`{"type":"static_select","action_id":"other","options":[`+option("x")+`],"initial_option":`+option("x")+`}]}]`)
-			click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "e", Option: tt.option}
-			if _, err := s.Click(t.Context(), click); err != nil {
-				t.Fatal(err)
-			}
-			in := b.last(t)
-			if got := tt.look(*in.ActionCallback.BlockActions[0]); got != tt.option {
-				t.Errorf("action says %q, want %q", got, tt.option)
-			}
-			state := in.BlockActionState.Values["b"]
-			if tt.name != "overflow" && tt.look(state["e"]) != tt.option {
-				t.Errorf("state = %+v, want the new choice", state)
-			}
-			if state["other"].SelectedOption.Value != "x" {
-				t.Errorf("state = %+v, want the untouched element's first choice", state)
-			}
-			if click.Option = "nonsense"; strings.Contains(tt.element, "options") {
-				if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNotVisible) {
-					t.Errorf("an option that is not there: %v", err)
-				}
-			}
-		})
+	s, _ := start(t, Options{})
+	b := startBot(t, s, nil)
+	click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: postBlocks(t, s, everyKind)}
+	for _, tt := range []struct{ action, option, picked string }{{"pick", "in", "in"}, {"more", "z", "out"}} {
+		click.ActionID, click.Option = tt.action, tt.option
+		if _, err := s.Click(t.Context(), click); err != nil {
+			t.Fatal(err)
+		}
+		in := b.last(t)
+		if got := in.ActionCallback.BlockActions[0]; got.ActionID != tt.action || got.SelectedOption.Value != tt.option {
+			t.Errorf("action = %+v, want %s of %s", got, tt.option, tt.action)
+		}
+		if got := in.BlockActionState.Values["a"]["pick"].SelectedOption.Value; got != tt.picked {
+			t.Errorf("after %s the select says %q, want %q", tt.action, got, tt.picked)
+		}
+		click.Option = "nonsense"
+		if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNotVisible) {
+			t.Errorf("an option that is not there: %v", err)
+		}
 	}
 }
 

@@ -3,7 +3,9 @@ package fakeslack
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -69,7 +71,7 @@ func (s *Server) scanTree(at Mention, where string, v any, out *[]Mention) {
 		if text(v, "type") == mrkdwn {
 			s.scanText(at, where+"/text", text(v, "text"), v["verbatim"] == true, out)
 		}
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			s.scanTree(at, where+"/"+key, v[key], out)
 		}
 	}

@@ -45,16 +45,7 @@ func TestPageShowsTheChannel(t *testing.T) {
 	if !strings.Contains(empty, "Nothing has been posted in #incidents yet") {
 		t.Error("an empty channel does not say so")
 	}
-	chart := charts(1)
-	ts := postBlocks(t, s, `[{"type":"header","text":{"type":"plain_text","text":"llama-70b is slow"}},
-		{"type":"section","text":{"type":"mrkdwn","text":"*why* <https://medic.test/r|runbook>"},
-			"fields":[{"type":"mrkdwn","text":"field one"}]},
-		{"type":"divider"},{"type":"context","elements":[{"type":"mrkdwn","text":"small print"}]},`+
-		strings.Replace(chart[1:len(chart)-1], `"title":"a"`, `"title":"TTFT"`, 1)+`,`+
-		`{"type":"table","rows":[[{"type":"raw_text","text":"signal"}],[{"type":"raw_number","value":42}]]},`+
-		`{"type":"actions","elements":[`+
-		buttonWith(`,"action_id":"go:1","style":"primary","confirm":{"title":`+plainText(2)+`,"text":`+plainText(2)+
-			`,"confirm":`+plainText(2)+`,"deny":`+plainText(2)+`}`)+`]}]`)
+	ts := postBlocks(t, s, everyKind)
 	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("a reply", false),
 		slack.MsgOptionTS(ts)); err != nil {
 		t.Fatal(err)
@@ -62,10 +53,10 @@ func TestPageShowsTheChannel(t *testing.T) {
 	s.PostAs("U0BOB", room, "a person", "")
 	resp, page := fetch(t, s, "/")
 	for _, want := range []string{
-		"llama-70b is slow</h3>", "<strong>why</strong>", ">runbook</a>", "field one", "<hr>", "small print",
-		"<figcaption>TTFT</figcaption>", `<polyline class="line" points="`, `<ul class="legend">`, "<th>signal</th>",
-		`<td class="number">42</td>`,
-		`data-element="go:1"`, `data-confirm="`, "1 reply", "a reply", "Bob Brandt", "a person",
+		`<h3 class="header level-2">title a &amp;amp; b</h3>`, ">the runbook</a>", "@bob", "field <strong>one</strong>", "<hr>",
+		"small", "<figcaption>chart title</figcaption>", `<polyline class="line" points="`, `<ul class="legend">`, "<th>head</th>",
+		`<td class="number">7.5</td>`, "eight", `data-element="go"`, `data-confirm="Sure?`, "choose",
+		`<option value="out" selected>outside</option>`, "1 reply", "a reply", "Bob Brandt", "a person",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -138,13 +129,15 @@ func TestPageShowsPrivateAnswersOnlyToTheirPerson(t *testing.T) {
 	}
 	tell(t, res.ResponseURL, `{"text":"you may not approve"}`)
 	call(t, s, "chat.postEphemeral", map[string]string{"channel": room, "user": "U0ALICE", "text": "beside everything"})
-	client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
-	if _, err := client.OpenViewContext(t.Context(), res.TriggerID, reasonView()); err != nil {
-		t.Fatal(err)
+	if out := call(t, s, "views.open", map[string]string{"trigger_id": res.TriggerID, "view": everyInput}); out["ok"] != true {
+		t.Fatal(out)
 	}
 	_, alice := fetch(t, s, "/?user=U0ALICE")
 	_, bob := fetch(t, s, "/?user=U0BOB")
-	for _, text := range []string{"you may not approve", "beside everything", "Only visible to you", `class="modal"`} {
+	for _, text := range []string{
+		"you may not approve", "beside everything", "Only visible to you", `class="modal"`, "how many", "(optional)",
+		"for the journal", ">because</textarea>", `<option value="1h">an hour</option>`, "it restarts pods",
+	} {
 		if !strings.Contains(alice, text) {
 			t.Errorf("Alice does not see %q", text)
 		}

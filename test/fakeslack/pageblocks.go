@@ -123,7 +123,7 @@ func (r renderer) pageElement(o object, blockID string) pageElement {
 		e.Kind, e.Text = "text", r.textObject(o)
 	case "button":
 		e.Text, e.Label = r.textObject(o["text"]), text(o, "accessibility_label")
-	case "static_select", "radio_buttons", "overflow", "checkboxes":
+	case "static_select", "overflow":
 		e.Kind = "select"
 		initial, _ := o["initial_option"].(object)
 		for _, opt := range optionsOf(o) {

@@ -118,10 +118,7 @@ func valueOf(o object, value string) (answer, error) {
 	switch text(o, "type") {
 	case "plain_text_input", "number_input":
 		return answer{"value": value}, nil
-	case "checkboxes":
-		option, err := findOption(o, value)
-		return answer{"selected_options": []any{option}}, err
-	default: // static_select, radio_buttons, overflow
+	default: // static_select, overflow
 		option, err := findOption(o, value)
 		return answer{"selected_option": option}, err
 	}
@@ -174,5 +171,5 @@ func stateOf(all []placed, used placed, action answer) answer {
 }
 
 var initialValues = map[string]string{
-	"initial_option": "selected_option", "initial_options": "selected_options", "initial_value": "value",
+	"initial_option": "selected_option", "initial_value": "value",
 }

@@ -133,21 +133,8 @@ func checkView(raw string) (object, *slackError) {
 	if len(raw) > maxView {
 		return nil, refuse("view_too_large")
 	}
-	c := newChecker(inModal)
-	const at = "/view"
-	c.keys(o, at, "type", "title", "blocks", "submit", "close", "private_metadata", "callback_id",
-		"notify_on_close", "submit_disabled")
-	c.oneOf(o, at, "type", true, "modal")
-	c.textField(o, at, "title", true, 24, plain)
-	c.textField(o, at, "submit", false, 24, plain)
-	c.textField(o, at, "close", false, 24, plain)
-	c.str(o, at, "private_metadata", false, maxText)
-	c.str(o, at, "callback_id", false, maxID)
-	c.boolean(o, at, "notify_on_close")
-	c.blocks(c.list(o, at, "blocks", true, 1, maxModalBlocks), at+"/blocks", maxModalBlocks)
-	if _, has := o["submit"]; c.inputs > 0 && !has {
-		c.fail(at, "missing required field: submit (there are input blocks)")
-	}
+	var c checker
+	modal.check(&c, o, "/view")
 	if len(c.details) > 0 {
 		return nil, refuse("invalid_arguments", c.details...)
 	}

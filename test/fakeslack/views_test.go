@@ -2,7 +2,6 @@ package fakeslack
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -186,88 +185,4 @@ func TestTamperedSubmissionsAreRefused(t *testing.T) {
 			t.Errorf("error = %v, want a refusal and the view open", err)
 		}
 	}
-}
-
-func TestViewLimits(t *testing.T) {
-	t.Parallel()
-	modal := func(fields, blocks string) string {
-		return `{"type":"modal","title":` + plainText(24) + `,"blocks":` + blocks + fields + `}`
-	}
-	one := `[{"type":"divider"}]`
-	tests := []struct{ name, at, over, code, detail string }{
-		{
-			"title 24", modal("", one), strings.Replace(modal("", one), a(24), a(25), 1), "invalid_arguments",
-			"must be less than 25 characters [json-pointer:/view/title/text]",
-		},
-		{
-			"100 blocks", modal("", list(100, func(int) string { return one[1 : len(one)-1] })),
-			modal("", list(101, func(int) string { return one[1 : len(one)-1] })), "invalid_arguments",
-			"no more than 100 items",
-		},
-		{
-			"private_metadata 3000", modal(`,"private_metadata":"`+a(3000)+`"`, one),
-			modal(`,"private_metadata":"`+a(3001)+`"`, one), "invalid_arguments", "/view/private_metadata",
-		},
-		{
-			"callback_id 255", modal(`,"callback_id":"`+a(255)+`"`, one), modal(`,"callback_id":"`+a(256)+`"`, one),
-			"invalid_arguments", "/view/callback_id",
-		},
-		{
-			"submit 24", modal(`,"submit":`+plainText(24), one), modal(`,"submit":`+plainText(25), one), "invalid_arguments",
-			"/view/submit/text",
-		},
-		{
-			"input needs submit", modal(`,"submit":`+plainText(3), inputBlock), modal("", inputBlock), "invalid_arguments",
-			"missing required field: submit",
-		},
-		{
-			"input max_length 3000",
-			modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3000`, 1)),
-			modal(`,"submit":`+plainText(3), strings.Replace(inputBlock, `"x"`, `"x","max_length":3001`, 1)),
-			"invalid_arguments", "element/max_length",
-		},
-		{
-			"alert is for modals", modal("", `[{"type":"alert","level":"warning","text":`+plainText(3)+`}]`),
-			modal("", `[{"type":"alert","level":"loud","text":`+plainText(3)+`}]`), "invalid_arguments", "/view/blocks/0/level",
-		},
-		{
-			"charts are not for modals", modal("", one), modal("", charts(1)), "invalid_arguments",
-			"unsupported type: data_visualization",
-		},
-		{"250 KiB", modal("", one), modal(`,"private_metadata":"`+a(maxView)+`"`, one), "view_too_large", ""},
-		{"an object", modal("", one), `[]`, "invalid_arguments", "must be a JSON object"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if _, e := checkView(tt.at); e != nil {
-				t.Errorf("at the limit: %s %v", e.code, e.details)
-			}
-			_, e := checkView(tt.over)
-			if e == nil || e.code != tt.code || !strings.Contains(fmt.Sprint(e.details), tt.detail) {
-				t.Errorf("one over: %+v, want %s with %q", e, tt.code, tt.detail)
-			}
-		})
-	}
-}
-
-const inputBlock = `[{"type":"input","block_id":"b","label":{"type":"plain_text","text":"l"},` +
-	`"element":{"type":"plain_text_input","action_id":"x"}}]`
-
-func FuzzViewNeverPanics(f *testing.F) {
-	f.Add(`{"type":"modal","title":{"type":"plain_text","text":"t"},"submit":{"type":"plain_text","text":"s"},"blocks":` +
-		inputBlock + `}`)
-	f.Add(`{"blocks":[{"type":"input","element":null}]}`)
-	f.Fuzz(func(t *testing.T, raw string) {
-		s := New(Options{})
-		content, e := s.readView(raw)
-		if e != nil {
-			return
-		}
-		s.views = append(s.views, &view{id: "V1", user: "U0BOB", open: true, content: content})
-		_, _ = fillIn(content, map[string]map[string]string{"b": {"x": "value"}})
-		if s.pageView("", "U0BOB").Views[0].ID != "V1" {
-			t.Fatal("the view is not on the page")
-		}
-	})
 }
