@@ -44,19 +44,19 @@ func podIn(get func(string) string) (podName, bool) {
 	return podName{}, false
 }
 
-// FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. how is a sentence for the
-// message. An error that is incident.ErrNoWorkload is an answer (nothing there, or, with cluster.ErrAmbiguous, more
+// FindWorkload follows the labels of an alert to the workload at the top of a pod's owners. An error that is
+// incident.ErrNoWorkload is an answer (nothing there, or, with cluster.ErrAmbiguous, more
 // than one). incident.ErrUnanswered says that nobody answered, so that it is worth asking again; any other error is an
 // answer about this one alert: what it leads to may not be read.
 func (c *Collector) FindWorkload(
 	ctx context.Context,
 	alert map[string]string,
-) (ref incident.WorkloadRef, how string, err error) {
-	chain, how, err := c.FindOwners(ctx, alert)
+) (incident.WorkloadRef, incident.Trail, error) {
+	chain, trail, err := c.FindOwners(ctx, alert)
 	if err != nil {
-		return incident.WorkloadRef{}, "", err
+		return incident.WorkloadRef{}, incident.Trail{}, err
 	}
-	return chain[len(chain)-1], how, nil
+	return chain[len(chain)-1], trail, nil
 }
 
 // FindOwners is FindWorkload with the whole chain: the pod's nearest owner first, the top one last; never empty without
@@ -65,74 +65,65 @@ func (c *Collector) FindWorkload(
 func (c *Collector) FindOwners(
 	ctx context.Context,
 	alert map[string]string,
-) (chain []incident.WorkloadRef, how string, err error) {
+) ([]incident.WorkloadRef, incident.Trail, error) {
 	if c.kube == nil {
-		return nil, "", fmt.Errorf(
+		return nil, incident.Trail{}, fmt.Errorf(
 			"%w: no Kubernetes is configured, so labels cannot be followed to a workload",
 			incident.ErrNoWorkload,
 		)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
-	pod, how, err := c.findPod(ctx, alert)
+	pod, trail, err := c.findPod(ctx, alert)
 	if err != nil {
-		return nil, "", err
+		return nil, incident.Trail{}, err
 	}
-	chain, err = c.kube.Owners(ctx, pod.namespace, pod.name)
+	trail.Pod = pod.String()
+	chain, err := c.kube.Owners(ctx, pod.namespace, pod.name)
 	if len(chain) == 0 && err == nil {
 		err = fmt.Errorf("%w: pod %s has no owners", incident.ErrNoWorkload, pod)
 	}
 	if len(chain) == 0 {
-		return nil, "", err
+		return nil, incident.Trail{}, err
 	}
-	return chain, how + belongs(chain), err
+	return chain, trail, err
 }
 
-func belongs(chain []incident.WorkloadRef) string {
-	if chain[0].Kind == "Pod" {
-		return ", which has no owner."
-	}
-	names := make([]string, 0, len(chain))
-	for _, o := range chain {
-		names = append(names, o.Kind+" "+o.Name)
-	}
-	return ", which belongs to " + strings.Join(names, ", then ") + "."
-}
-
-func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podName, string, error) {
+func (c *Collector) findPod(ctx context.Context, alert map[string]string) (podName, incident.Trail, error) {
+	var none incident.Trail
 	if p, ok := podIn(func(l string) string { return alert[l] }); ok {
 		if !cluster.CanNamePod(p.namespace, p.name) {
-			return podName{}, "", fmt.Errorf(
+			return podName{}, none, fmt.Errorf(
 				"%w: the alert names pod %q in namespace %q, which no pod can be called",
 				incident.ErrNoWorkload,
 				redact.Line(p.name),
 				redact.Line(p.namespace),
 			)
 		}
-		return p, "The alert names pod " + p.String(), nil
+		return p, incident.Trail{Kind: incident.TrailLabels}, nil
 	}
 	instance := alert[model.InstanceLabel]
 	if instance == "" {
-		return podName{}, "", fmt.Errorf(
+		return podName{}, none, fmt.Errorf(
 			"%w: the alert has no labels that lead to a pod (namespace and pod, or instance)",
 			incident.ErrNoWorkload,
 		)
 	}
 	p, found, askErr := c.podOfInstance(ctx, instance, alert)
 	if askErr != nil && errors.Is(askErr, incident.ErrNoWorkload) {
-		return podName{}, "", askErr
+		return podName{}, none, askErr
 	}
 	if found {
-		return p, fmt.Sprintf("Prometheus scrapes %s from pod %s", instance, p), nil
+		return p, incident.Trail{Kind: incident.TrailScrape, Instance: instance}, nil
 	}
 	p, err := c.podOfAddress(ctx, instance, alert["namespace"])
 	switch {
 	case err == nil:
-		return p, fmt.Sprintf("The address %s is that of pod %s", instance, p), nil
+		return p, incident.Trail{Kind: incident.TrailAddress, Instance: instance}, nil
 	case askErr != nil && (errors.Is(err, incident.ErrNoWorkload) || errors.Is(askErr, incident.ErrUnanswered)):
-		return podName{}, "", askErr // Prometheus might have known
+		return podName{}, none, askErr // Prometheus might have known
 	}
-	return podName{}, "", err
+	return podName{}, none, err
 }
 
 // podOfInstance asks Prometheus which pod it scrapes under this instance. Labels of the alert that scrapes have too

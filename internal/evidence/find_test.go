@@ -82,17 +82,17 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 		},
 	}
 	for _, tt := range []struct {
-		name    string
-		alert   map[string]string
-		answer  *promtest.Reply
-		asked   map[string]string
-		wantHow string
+		name   string
+		alert  map[string]string
+		answer *promtest.Reply
+		asked  map[string]string
+		want   incident.Trail
 	}{
 		{
 			"namespace and pod",
 			map[string]string{"namespace": "llm", "pod": "llama-abc-1"},
 			nil, nil,
-			"The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama.",
+			incident.Trail{Kind: incident.TrailLabels, Pod: "llm/llama-abc-1"},
 		},
 		{
 			"an exporter speaks of another pod",
@@ -101,69 +101,63 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 				"exported_pod": "llama-abc-1",
 			},
 			nil, nil,
-			"The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama.",
+			incident.Trail{Kind: incident.TrailLabels, Pod: "llm/llama-abc-1"},
 		},
 		{
 			"older scrape labels",
 			map[string]string{"kubernetes_namespace": "llm", "kubernetes_pod_name": "llama-abc-1"},
 			nil,
-			nil, "The alert names pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then Deployment llama.",
+			nil,
+			incident.Trail{Kind: incident.TrailLabels, Pod: "llm/llama-abc-1"},
 		},
 		{
 			"only an instance",
 			map[string]string{"instance": instance},
 			new(promtest.Vector(pod)),
 			map[string]string{"instance": instance},
-			"Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
-				"Deployment llama.",
+			incident.Trail{Kind: incident.TrailScrape, Instance: "10.0.0.7:8000", Pod: "llm/llama-abc-1"},
 		},
 		{
 			"two jobs scrape the same pod",
 			map[string]string{"instance": instance, "job": "vllm"},
 			new(promtest.Vector(pod, seriesOf(`"namespace":"llm"`, `"pod":"llama-abc-1"`, `"exported_pod":""`))),
 			map[string]string{"instance": instance, "job": "vllm"},
-			"Prometheus scrapes 10.0.0.7:8000 from pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
-				"Deployment llama.",
+			incident.Trail{Kind: incident.TrailScrape, Instance: "10.0.0.7:8000", Pod: "llm/llama-abc-1"},
 		},
 		{
 			"targets without pod labels",
 			map[string]string{"instance": instance},
 			new(promtest.Vector(seriesOf(`"namespace":"llm"`))),
 			map[string]string{"instance": instance},
-			"The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
-				"Deployment llama.",
+			incident.Trail{Kind: incident.TrailAddress, Instance: "10.0.0.7:8000", Pod: "llm/llama-abc-1"},
 		},
 		{
 			"the port tells pods of one node apart",
 			map[string]string{"instance": "10.0.0.8:8000"},
 			new(promtest.Vector()),
 			map[string]string{"instance": "10.0.0.8:8000"},
-			"The address 10.0.0.8:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
-				"Deployment llama.",
+			incident.Trail{Kind: incident.TrailAddress, Instance: "10.0.0.8:8000", Pod: "llm/llama-abc-1"},
 		},
 		{
 			"IPv6",
 			map[string]string{"instance": "[fd00::7]:8000"},
 			new(promtest.Vector()),
 			map[string]string{"instance": "[fd00::7]:8000"},
-			"The address [fd00::7]:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
-				"Deployment llama.",
+			incident.Trail{Kind: incident.TrailAddress, Instance: "[fd00::7]:8000", Pod: "llm/llama-abc-1"},
 		},
 		{
 			"a namespace narrows the search",
 			map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"},
 			new(promtest.Vector()),
 			map[string]string{"instance": "10.0.0.9:8000", "namespace": "llm"},
-			"The address 10.0.0.9:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
-				"Deployment llama.",
+			incident.Trail{Kind: incident.TrailAddress, Instance: "10.0.0.9:8000", Pod: "llm/llama-abc-1"},
 		},
 		{
 			"Prometheus down, address known",
 			map[string]string{"instance": instance},
 			&promtest.Reply{Status: http.StatusBadRequest},
 			map[string]string{"instance": instance},
-			"The address 10.0.0.7:8000 is that of pod llm/llama-abc-1, which belongs to ReplicaSet llama-abc, then " +
-				"Deployment llama.",
+			incident.Trail{Kind: incident.TrailAddress, Instance: "10.0.0.7:8000", Pod: "llm/llama-abc-1"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,21 +166,21 @@ func TestFindWorkloadFollowsLabels(t *testing.T) {
 			if tt.answer != nil {
 				f.Once(mustTargetQuery(t, tt.asked), *tt.answer)
 			}
-			ref, how, err := newCollector(t, asking(f.Serve()), kube).FindWorkload(t.Context(), tt.alert)
+			ref, trail, err := newCollector(t, asking(f.Serve()), kube).FindWorkload(t.Context(), tt.alert)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(llamaChain()[1], ref); diff != "" || how != tt.wantHow {
-				t.Errorf("how = %q\n%s", how, diff)
+			if diff := cmp.Diff(llamaChain()[1], ref); diff != "" || trail != tt.want {
+				t.Errorf("trail %+v\n%s", trail, diff)
 			}
 		})
 	}
 	t.Run("a pod of its own", func(t *testing.T) {
 		t.Parallel()
-		ref, how, err := newCollector(t, asking(newFakeProm(t).Serve()), kube).FindWorkload(t.Context(),
+		ref, trail, err := newCollector(t, asking(newFakeProm(t).Serve()), kube).FindWorkload(t.Context(),
 			map[string]string{"namespace": "llm", "pod": "lone"})
-		if err != nil || ref.Kind != "Pod" || how != "The alert names pod llm/lone, which has no owner." {
-			t.Errorf("%v, %q, %v", ref, how, err)
+		if err != nil || ref.Kind != "Pod" || trail != (incident.Trail{Kind: incident.TrailLabels, Pod: "llm/lone"}) {
+			t.Errorf("%v, %+v, %v", ref, trail, err)
 		}
 	})
 }
@@ -303,9 +297,10 @@ func TestFindWorkloadRefuses(t *testing.T) {
 			if tt.answer != nil {
 				f.Once(mustTargetQuery(t, map[string]string{"instance": tt.alert["instance"]}), *tt.answer)
 			}
-			ref, how, err := newCollector(t, asking(f.Serve()), tt.kube).FindWorkload(t.Context(), tt.alert)
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !ref.IsZero() || how != "" {
-				t.Errorf("FindWorkload = %v, %q, %v; want an error with %q", ref, how, err, tt.want)
+			ref, trail, err := newCollector(t, asking(f.Serve()), tt.kube).FindWorkload(t.Context(), tt.alert)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !ref.IsZero() ||
+				trail != (incident.Trail{}) {
+				t.Errorf("FindWorkload = %v, %+v, %v; want an error with %q", ref, trail, err, tt.want)
 			}
 			if errors.Is(err, incident.ErrNoWorkload) != tt.none || errors.Is(err, cluster.ErrAmbiguous) != tt.several {
 				t.Errorf("none %v, ambiguous %v: %v", errors.Is(err, incident.ErrNoWorkload), errors.Is(err, cluster.ErrAmbiguous),

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
@@ -54,9 +55,9 @@ func TestAnAddressLeadsToAWorkloadOfARealKubernetes(t *testing.T) {
 	f := newFakeProm(t)
 	alert := map[string]string{"instance": "10.1.0.1:8000", "namespace": "llm"}
 	f.Once(mustTargetQuery(t, alert), promtest.Vector())
-	ref, how, err := newCollector(t, asking(f.Serve()), bot).FindWorkload(t.Context(), alert)
-	want := "The address 10.1.0.1:8000 is that of pod llm/llama-0, which belongs to StatefulSet llama."
-	if err != nil || ref.String() != "StatefulSet llm/llama" || how != want {
-		t.Errorf("%v, %q, %v", ref, how, err)
+	ref, trail, err := newCollector(t, asking(f.Serve()), bot).FindWorkload(t.Context(), alert)
+	want := incident.Trail{Kind: incident.TrailAddress, Instance: "10.1.0.1:8000", Pod: "llm/llama-0"}
+	if err != nil || ref.String() != "StatefulSet llm/llama" || trail != want {
+		t.Errorf("%v, %+v, %v", ref, trail, err)
 	}
 }

@@ -268,11 +268,11 @@ func TestAgainstARealPrometheus(t *testing.T) {
 	t.Run("an instance leads to its pod", func(t *testing.T) {
 		t.Parallel()
 		kube := fakeKube{owners: map[string][]incident.WorkloadRef{"v1/v1-1": llamaChain()}}
-		ref, how, err := newCollector(t, asking(p.URL), kube).FindWorkload(t.Context(),
+		ref, trail, err := newCollector(t, asking(p.URL), kube).FindWorkload(t.Context(),
 			map[string]string{"alertname": "vLLMHighTTFT", "instance": targets[1].Address})
-		if err != nil || ref != llamaChain()[1] ||
-			!strings.Contains(how, "from pod v1/v1-1, which belongs to ReplicaSet llama-abc, then Deployment llama") {
-			t.Errorf("%v, %q, %v", ref, how, err)
+		want := incident.Trail{Kind: incident.TrailScrape, Instance: targets[1].Address, Pod: "v1/v1-1"}
+		if err != nil || ref != llamaChain()[1] || trail != want {
+			t.Errorf("%v, %+v, %v", ref, trail, err)
 		}
 		_, _, err = newCollector(t, asking(p.URL), kube).FindWorkload(t.Context(),
 			map[string]string{"instance": "10.1.2.3:8000"})

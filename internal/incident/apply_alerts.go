@@ -54,7 +54,7 @@ func (a *applier) alerts(e AlertsReceived) error {
 	return nil
 }
 
-func (a *applier) tell(joined, resolved, again []Alert, note string) {
+func (a *applier) tell(joined, resolved, again []Alert, note Note) {
 	if len(joined) > 0 {
 		kind := NoteJoined
 		if len(joined) == len(a.inc.Alerts) {
@@ -68,9 +68,9 @@ func (a *applier) tell(joined, resolved, again []Alert, note string) {
 	if len(resolved) > 0 {
 		a.say(Note{Kind: NoteResolved, Names: a.list(resolved), Count: len(a.inc.Firing()), Pool: a.inc.Pool})
 	}
-	said := func(x Entry) bool { return x.Said.Same(Text(note)) }
-	if note != "" && len(joined) > 0 && !slices.ContainsFunc(a.entries, said) {
-		a.say(Text(note))
+	said := func(x Entry) bool { return x.Said.Same(note) }
+	if note.Kind != "" && len(joined) > 0 && !slices.ContainsFunc(a.entries, said) {
+		a.say(note)
 	}
 }
 

@@ -47,8 +47,8 @@ type Event interface{ Kind() EventKind }
 // AlertsReceived brings alerts of one delivery that belong to the incident's pool.
 type AlertsReceived struct {
 	Alerts []Alert
-	// Note is said once, in the thread: truncated groups, how the pool was found.
-	Note string
+	// Note is said once, in the thread: a Routing, or nothing.
+	Note Note
 	// Mode is the pool's present mode, for an incident that is opened again; empty: it keeps its own.
 	Mode Mode
 	// Source is Delivery.Source.

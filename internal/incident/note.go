@@ -16,6 +16,7 @@ const (
 	NoteRefired     NoteKind = "refired"
 	NoteResolved    NoteKind = "resolved"
 	NoteMoved       NoteKind = "moved"
+	NoteRouting     NoteKind = "routing"
 	NoteNothingNew  NoteKind = "nothing_new"
 	NoteReopened    NoteKind = "reopened"
 	NoteClosedBy    NoteKind = "closed_by"
@@ -128,6 +129,8 @@ type Note struct {
 	Hint string `json:"hint,omitempty"`
 	// Config is an example for the configuration.
 	Config string `json:"config,omitempty"`
+	// Routing is how alerts led to their pool.
+	Routing *Routing `json:"routing,omitempty"`
 }
 
 // Text is a note of nothing but text that comes from elsewhere.
@@ -140,12 +143,13 @@ func Text(text string) Note {
 
 // Same says whether two notes say the same. Two readings never do: each is a fact of its own.
 func (n Note) Same(o Note) bool {
-	if !n.At.Equal(o.At) {
+	if !n.At.Equal(o.At) || !n.Routing.same(o.Routing) {
 		return false
 	}
 	n.At, o.At = time.Time{}, time.Time{}
-	if n.Cause.Kind != "" { // of a stored note Why has the words for it
+	if n.Cause.Kind != "" || n.Routing != nil { // of a stored note Why has the words for it
 		n.Why, o.Why = "", ""
 	}
+	n.Routing, o.Routing = nil, nil
 	return n == o
 }

@@ -139,6 +139,8 @@ func worded(n incident.Note) incident.Note {
 		n.Why = cause(n.Cause)
 	case n.Check != nil:
 		n.Why = capital(comparison(*n.Check))
+	case n.Routing != nil:
+		n.Why = routing(n.Routing)
 	}
 	return n
 }

@@ -54,6 +54,7 @@ func full(k incident.NoteKind) incident.Note {
 		At: time.Date(2026, 3, 1, 3, 40, 0, 0, time.UTC), For: 10 * time.Minute, Silent: 24 * time.Hour,
 		Setback: incident.SetbackHung,
 		Parked:  true, Why: "paused by the on-call", Hint: "change it in Git",
+		Routing: &incident.Routing{LeftOut: 7},
 	}
 }
 

@@ -105,17 +105,19 @@ func TestFillLeavesOlderVersionsSomethingToShow(t *testing.T) {
 		Kind: incident.NoteVerified, Verdict: incident.VerdictRecovered,
 		Check: &incident.Comparison{Finding: incident.FoundHealthy},
 	}
+	routed := incident.Note{Kind: incident.NoteRouting, Routing: &incident.Routing{LeftOut: 7}}
 	res := Fill(incident.Result{
 		Incident: incident.Incident{Said: reverted, LastLeftOut: &incident.Entry{Said: reverted}},
-		Entries:  []incident.Entry{{Said: verified}},
+		Entries:  []incident.Entry{{Said: verified}, {Said: routed}},
 	})
 	for got, want := range map[*incident.Note]string{
 		&res.Incident.Said:             "Scale was reverted: helm set it back to 2.",
 		&res.Incident.LastLeftOut.Said: "Scale was reverted: helm set it back to 2.",
 		&res.Entries[0].Said:           "Fixed: All metrics within limits.",
+		&res.Entries[1].Said:           "Alertmanager left 7 more alerts out of this group (max_alerts).",
 	} {
 		older := *got
-		older.Cause, older.Check = incident.Reason{}, nil
+		older.Cause, older.Check, older.Routing = incident.Reason{}, nil, nil
 		if text := Said(older); text != want {
 			t.Errorf("without the facts it says %q, want %q", text, want)
 		}

@@ -38,6 +38,8 @@ func ofIncident(n incident.Note) string {
 		return "Resolved: " + n.Names + ". " + remaining(n)
 	case incident.NoteMoved:
 		return "Moved to pool " + n.Pool + ": " + n.Names + "."
+	case incident.NoteRouting:
+		return routing(n.Routing)
 	case incident.NoteNothingNew:
 		return "Notification after close: no newly firing alerts."
 	case incident.NoteReopened:

@@ -31,7 +31,7 @@ var errSlow = errors.New("the owners of its alerts could not all be asked in tim
 type routed struct {
 	delivery incident.Delivery
 	byPool   map[string][]incident.Alert
-	said     notes
+	said     routes
 }
 
 // batch are claimed deliveries, until they are folded or given back.
@@ -148,7 +148,7 @@ func (b *batch) byLabels(d incident.Delivery) (r routed, ok bool) {
 
 // byLabels routes a delivery without asking anybody, when that can be done.
 func (e *Engine) byLabels(d incident.Delivery) (routed, bool) {
-	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: notes{}}
+	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: routes{}}
 	for _, a := range d.Alerts {
 		p, ok := incident.MatchPool(e.cfg.Pools, a.Labels)
 		if !ok {
@@ -156,7 +156,6 @@ func (e *Engine) byLabels(d incident.Delivery) (routed, bool) {
 		}
 		r.byPool[p.Name] = append(r.byPool[p.Name], a)
 	}
-	r.noteTruncation()
 	return r, true
 }
 
@@ -175,15 +174,15 @@ func (b *batch) foldOne(ctx context.Context, d incident.Delivery) error {
 // not let another replica begin anew.
 func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) {
 	e, lease := b.e, b.e.cfg.Timing.Lease
-	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: notes{}}
+	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: routes{}}
 	begun := e.deps.Now()
 	for _, a := range d.Alerts {
 		if err := b.renew(ctx); err != nil {
 			return routed{}, err
 		}
-		pool, note, err := "", "", errSlow
+		pool, route, err := "", incident.Route{}, errSlow
 		if e.deps.Now().Sub(begun) < askLeases*lease {
-			pool, note, err = b.askPool(ctx, a)
+			pool, route, err = b.askPool(ctx, a)
 		}
 		if pool == "" {
 			home, readErr := b.homePool(ctx, a)
@@ -191,19 +190,18 @@ func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) 
 				return routed{}, readErr
 			}
 			if home != "" {
-				pool, note, err = home, "", nil
+				pool, route, err = home, incident.Route{}, nil
 			}
 		}
 		if err != nil {
 			if d.Attempts < askTries && !errors.Is(err, errSlow) {
 				return routed{}, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
 			}
-			note = unansweredNote(a, pool, err)
+			route = unansweredRoute(a, pool, err)
 		}
 		r.byPool[pool] = append(r.byPool[pool], a)
-		r.said.add(pool, note)
+		r.said.add(pool, route)
 	}
-	r.noteTruncation()
 	return r, b.renew(ctx)
 }
 
@@ -230,7 +228,7 @@ func (b *batch) homePool(ctx context.Context, a incident.Alert) (string, error) 
 }
 
 // askPool finds the pool of one alert, in a part of a lease.
-func (b *batch) askPool(ctx context.Context, a incident.Alert) (pool, note string, err error) {
+func (b *batch) askPool(ctx context.Context, a incident.Alert) (string, incident.Route, error) {
 	limit := b.e.cfg.Timing.Lease / askShare
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
@@ -249,16 +247,6 @@ func (b *batch) renew(ctx context.Context) error {
 	}
 	b.until = until
 	return nil
-}
-
-func (r *routed) noteTruncation() {
-	if r.delivery.Truncated == 0 {
-		return
-	}
-	for pool := range r.byPool {
-		r.said[pool] = slices.Insert(r.said[pool], 0,
-			fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", r.delivery.Truncated))
-	}
 }
 
 // putBack has a delivery tried again later. One that was lost to somebody else is theirs now, and no error here.

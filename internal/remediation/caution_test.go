@@ -134,7 +134,7 @@ func TestAlertsFindTheirPoolWhenTheAPIServerIsBack(t *testing.T) {
 		b.skip(5 * time.Second)
 	}
 	stray := b.open("")
-	b.sight.owned(where, ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}, how: "by its address"})
+	b.sight.owned(where, ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}})
 	b.sight.see(sick(5, addReplica()))
 	b.pass(2 * time.Minute)
 	if got := b.open("llama"); len(got.Alerts) != 1 || got.State != incident.StateDeciding {

@@ -42,11 +42,13 @@ func die() { panic(fmt.Sprint(endless(0))) }
 
 func endless(n int) int { return endless(n+1) + 1 } //nolint:staticcheck // that it does not end is what it is for
 
-func (m mortal) FindOwners(_ context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+func (m mortal) FindOwners(
+	_ context.Context, labels map[string]string,
+) ([]incident.WorkloadRef, incident.Trail, error) {
 	if labels["instance"] == "poison" && m.at == "owners" {
 		die()
 	}
-	return []incident.WorkloadRef{llama().Workload}, "", nil
+	return []incident.WorkloadRef{llama().Workload}, incident.Trail{}, nil
 }
 
 func (m mortal) CommitFolded(ctx context.Context, f incident.Folded) error {

@@ -16,7 +16,7 @@ func (i *Investigator) Diagnose(
 	ctx context.Context, pool string, alerts []incident.Alert,
 ) ([]incident.Incident, error) {
 	byPool := map[string][]incident.Alert{}
-	said := notes{}
+	said := routes{}
 	if pool != "" {
 		if _, ok := i.router.pool(pool); !ok {
 			return nil, fmt.Errorf("there is no pool %q in the configuration", pool)
@@ -25,16 +25,16 @@ func (i *Investigator) Diagnose(
 	}
 	asked := &owners{}
 	for _, a := range alerts {
-		name, note, err := i.router.poolOf(ctx, a.Labels, asked)
+		name, route, err := i.router.poolOf(ctx, a.Labels, asked)
 		if err != nil {
-			note = unansweredNote(a, name, err)
+			route = unansweredRoute(a, name, err)
 		}
 		byPool[name] = append(byPool[name], a)
-		said.add(name, note)
+		said.add(name, route)
 	}
 	var out []incident.Incident
 	for _, name := range slices.Sorted(maps.Keys(byPool)) {
-		out = append(out, i.diagnoseOne(ctx, name, byPool[name], said.of(name)))
+		out = append(out, i.diagnoseOne(ctx, name, byPool[name], present.Said(said.of(name, 0))))
 	}
 	return out, nil
 }

@@ -163,9 +163,9 @@ type slowly struct {
 	asked func()
 }
 
-func (s slowly) FindOwners(context.Context, map[string]string) ([]incident.WorkloadRef, string, error) {
+func (s slowly) FindOwners(context.Context, map[string]string) ([]incident.WorkloadRef, incident.Trail, error) {
 	s.asked()
-	return []incident.WorkloadRef{llama().Workload}, "", nil
+	return []incident.WorkloadRef{llama().Workload}, incident.Trail{}, nil
 }
 
 // replicas are two engines on one store, whose clock moves on by some time with each question.

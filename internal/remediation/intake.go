@@ -84,7 +84,7 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, erro
 			byPool[pool] = append(byPool[pool], news{
 				origin: strconv.FormatInt(r.delivery.ID, 10),
 				event: incident.AlertsReceived{
-					Alerts: alerts, Note: r.said.of(pool), Source: r.delivery.Source(), Mode: e.modeOf(pool),
+					Alerts: alerts, Note: r.said.of(pool, r.delivery.Truncated), Source: r.delivery.Source(), Mode: e.modeOf(pool),
 				},
 			})
 		}

@@ -52,7 +52,7 @@ type Collector interface {
 	Collect(
 		ctx context.Context, pool incident.Pool, signals []incident.Signal, scope incident.Scope,
 	) incident.Evidence
-	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
+	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, incident.Trail, error)
 }
 
 // Proposer works out the step that a playbook asks for, from the live values. *incident.RefusedError says why there is

@@ -33,23 +33,23 @@ func (e *Engine) watchUnrouted(ctx context.Context, t *turn) error {
 // as after the last try of its delivery; one about which nothing is known waits. The questions get a part of the turn
 // only, so that what they found is still moved.
 func (e *Engine) reroute(ctx context.Context, t *turn) error {
-	byPool, said := map[string][]string{}, notes{}
+	byPool, said := map[string][]string{}, routes{}
 	asked := &owners{}
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Timing.Lease/askShare)
 	defer cancel()
 	for _, a := range t.inc.Firing() {
-		pool, note, err := e.router.poolOf(limited, a.Labels, asked)
+		pool, route, err := e.router.poolOf(limited, a.Labels, asked)
 		if pool == "" {
 			continue
 		}
 		if err != nil {
-			note = unansweredNote(a, pool, err)
+			route = unansweredRoute(a, pool, err)
 		}
 		byPool[pool] = append(byPool[pool], a.Fingerprint)
-		said.add(pool, note)
+		said.add(pool, route)
 	}
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		if err := e.move(ctx, t, pool, byPool[pool], said.of(pool)); err != nil {
+		if err := e.move(ctx, t, pool, byPool[pool], said.of(pool, 0)); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func (e *Engine) reroute(ctx context.Context, t *turn) error {
 // move hands alerts over to the incident of their pool. One commit does both, so that it happens once, and the version
 // of the incident that lets them go names the episode that begins: a pool may be found again and again while that one
 // is open.
-func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []string, note string) error {
+func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []string, note incident.Note) error {
 	for range staleTries {
 		alerts := slices.DeleteFunc(t.inc.Firing(),
 			func(a incident.Alert) bool { return !slices.Contains(fingerprints, a.Fingerprint) })

@@ -67,7 +67,7 @@ func TestAnAlertGoesToThePoolThatIsKnownBelowWhatIsNotAnswered(t *testing.T) {
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}, err: errSilent})
 	b.sight.see(well())
 	b.pass(2 * time.Minute)
-	want := "Whether HighTTFT belongs to another pool could not be found out: the API server is away"
+	want := "Could not check whether HighTTFT belongs to another pool: the API server is away"
 	if got := b.open("llama"); !slices.Equal(got.AlertNames(), []string{"HighTTFT"}) ||
 		!strings.Contains(said(got), want) {
 		t.Errorf("%v; the journal lacks %q:\n%s", got.AlertNames(), want, said(got))
@@ -83,10 +83,12 @@ type dull struct {
 	instance string
 }
 
-func (d dull) FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+func (d dull) FindOwners(
+	ctx context.Context, labels map[string]string,
+) ([]incident.WorkloadRef, incident.Trail, error) {
 	if labels["instance"] == d.instance {
 		<-ctx.Done()
-		return nil, "", ctx.Err()
+		return nil, incident.Trail{}, ctx.Err()
 	}
 	return d.sight.FindOwners(ctx, labels)
 }

@@ -18,7 +18,7 @@ type router struct {
 }
 
 type ownerFinder interface {
-	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error)
+	FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, incident.Trail, error)
 }
 
 // pool finds a configured pool by name.
@@ -32,40 +32,42 @@ func (r router) pool(name string) (incident.Pool, bool) {
 }
 
 // poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod ->
-// owner. The empty name means that they lead nowhere. An error says that nobody answered; a name that comes with it is
-// that of a pool below what was not answered.
-func (r router) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, string, error) {
+// owner. The empty name means that they lead nowhere. The route is what there is to say about it: nothing when it has
+// no kind. An error says that nobody answered; a name that comes with it is that of a pool below what was not answered.
+func (r router) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, incident.Route, error) {
 	if p, ok := incident.MatchPool(r.pools, labels); ok {
-		return p.Name, "", nil
+		return p.Name, incident.Route{}, nil
 	}
 	found := asked.find(ctx, r.owners, labels)
 	pool := r.poolAmong(found.refs)
 	if errors.Is(found.err, incident.ErrUnanswered) {
-		return pool, "", found.err
+		return pool, incident.Route{}, found.err
 	}
-	note := found.how
+	var route incident.Route
 	switch {
 	case pool != "":
-	case len(found.refs) > 0:
-		note = fmt.Sprintf("The alert leads to %s, which no pool names.", found.refs[len(found.refs)-1])
+		route = incident.Route{Kind: incident.RouteOwners, Trail: found.trail, Owners: found.refs}
+	case len(found.refs) > 0: // the same for every pod below
+		route = incident.Route{Kind: incident.RouteNoPool, Owners: found.refs[len(found.refs)-1:]}
 	case found.err == nil || errors.Is(found.err, incident.ErrNoWorkload):
-		return "", "", nil
+		return "", incident.Route{}, nil
 	default:
-		return "", fmt.Sprintf("The pool of %s could not be found: %s.", labels["alertname"], found.err), nil
+		route = incident.Route{Kind: incident.RouteUnknown, Alert: labels["alertname"]}
 	}
 	if found.err != nil {
-		note = strings.TrimSpace(fmt.Sprintf("%s However, %s.", note, found.err))
+		route.Why = found.err.Error()
 	}
-	return pool, note, nil
+	return pool, route, nil
 }
 
-// unansweredNote says what is not known of an alert after an unanswered question: its pool, or, when the owners that
+// unansweredRoute says what is not known of an alert after an unanswered question: its pool, or, when the owners that
 // were read name one, whether an owner above them belongs to another.
-func unansweredNote(a incident.Alert, pool string, err error) string {
+func unansweredRoute(a incident.Alert, pool string, err error) incident.Route {
+	route := incident.Route{Kind: incident.RouteUnknown, Alert: a.Name(), Why: err.Error()}
 	if pool != "" {
-		return fmt.Sprintf("Whether %s belongs to another pool could not be found out: %v.", a.Name(), err)
+		route.Kind = incident.RouteUnsure
 	}
-	return fmt.Sprintf("The pool of %s could not be found: %v.", a.Name(), err)
+	return route
 }
 
 // poolAmong is the pool that names one of the owners, the highest first.
@@ -90,9 +92,9 @@ type owners struct {
 
 // owner is where labels lead. refs are the owners that could be read, also with an error.
 type owner struct {
-	refs []incident.WorkloadRef
-	how  string
-	err  error
+	refs  []incident.WorkloadRef
+	trail incident.Trail
+	err   error
 }
 
 func (o *owners) find(ctx context.Context, c ownerFinder, labels map[string]string) owner {
@@ -109,7 +111,7 @@ func (o *owners) find(ctx context.Context, c ownerFinder, labels map[string]stri
 	case o.down != nil:
 		return owner{err: o.down}
 	}
-	answer.refs, answer.how, answer.err = c.FindOwners(ctx, labels)
+	answer.refs, answer.trail, answer.err = c.FindOwners(ctx, labels)
 	if o.known == nil {
 		o.known = map[string]owner{}
 	}
@@ -120,26 +122,33 @@ func (o *owners) find(ctx context.Context, c ownerFinder, labels map[string]stri
 	return answer
 }
 
-// notesSaid bounds the different notes that go into the journal with one delivery: a thousand alerts may lead to a
+// factsSaid bounds the different facts that go into the journal with one delivery: a thousand alerts may lead to a
 // thousand objects that may not be read.
-const notesSaid = 3
+const factsSaid = 3
 
-// notes gathers what there is to say about the alerts of each pool, each sentence once.
-type notes map[string][]string
+// routes gathers what there is to say about the alerts of each pool, each fact once.
+type routes map[string][]incident.Route
 
-func (n notes) add(pool, note string) {
-	if note != "" && !slices.Contains(n[pool], note) {
-		n[pool] = append(n[pool], note)
+func (r routes) add(pool string, route incident.Route) {
+	if route.Kind != "" && !slices.ContainsFunc(r[pool], route.Same) {
+		r[pool] = append(r[pool], route)
 	}
 }
 
-// of is what is said about the alerts of a pool.
-func (n notes) of(pool string) string {
-	said := n[pool]
-	if more := len(said) - notesSaid; more > 0 {
-		said = append(said[:notesSaid:notesSaid], fmt.Sprintf("%d more of the alerts have a reason of their own.", more))
+// of is what is said about the alerts of a pool, of whose group Alertmanager left some out; the zero Note when there is
+// nothing to say.
+func (r routes) of(pool string, leftOut uint64) incident.Note {
+	said, room := r[pool], factsSaid
+	if leftOut > 0 {
+		room--
 	}
-	return strings.Join(said, " ")
+	if leftOut == 0 && len(said) == 0 {
+		return incident.Note{}
+	}
+	room = min(room, len(said))
+	return incident.Note{Kind: incident.NoteRouting, Routing: &incident.Routing{
+		LeftOut: leftOut, Routes: said[:room], Unsaid: len(said) - room,
+	}}
 }
 
 func sameWorkload(a, b incident.WorkloadRef) bool {

@@ -29,7 +29,7 @@ func TestAnAlertWithOnlyAnInstanceLeadsToTheOwner(t *testing.T) {
 	}{
 		{
 			"the top owner",
-			ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}, how: "by the pod's address"},
+			ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment}},
 			"llama",
 		},
 		{"an operator above it", ownersAnswer{owners: []incident.WorkloadRef{replicaSet, deployment, foreign}}, "llama"},
@@ -91,11 +91,10 @@ func TestAnOwnerThatMayNotBeReadHidesNoOtherAlert(t *testing.T) {
 	b.sight.owned("10.0.0.1:8000", ownersAnswer{err: errForbidden})
 	b.sight.owned("10.0.0.2:8000", ownersAnswer{
 		owners: []incident.WorkloadRef{replicaSet, llama().Workload},
-		how:    "It belongs to llama.", err: errForbidden,
+		trail:  incident.Trail{Kind: incident.TrailAddress, Instance: "10.0.0.2:8000", Pod: "llm/llama-0"}, err: errForbidden,
 	})
 	b.sight.owned("10.0.0.3:8000", ownersAnswer{
 		owners: []incident.WorkloadRef{qwen().Workload},
-		how:    "It belongs to qwen.",
 	})
 	b.deliver(from("PodRestarts", "10.0.0.1:8000"), from("HighTTFT", "10.0.0.2:8000"), from("HighTTFT", "10.0.0.3:8000"))
 	b.sweep()
@@ -103,7 +102,9 @@ func TestAnOwnerThatMayNotBeReadHidesNoOtherAlert(t *testing.T) {
 	if !strings.Contains(said(stray), "The pool of PodRestarts could not be found: "+errForbidden.Error()) {
 		t.Errorf("what may not be read is not said: %s", said(stray))
 	}
-	if got := said(b.open("llama")); !strings.Contains(got, "It belongs to llama. However, "+errForbidden.Error()) {
+	want := "The address 10.0.0.2:8000 is that of pod llm/llama-0, which belongs to ReplicaSet llama-7d4, then " +
+		"Deployment llama. However, " + errForbidden.Error()
+	if got := said(b.open("llama")); !strings.Contains(got, want) {
 		t.Errorf("it is not said that the owners above are not known: %s", got)
 	}
 	if got := b.open("qwen"); len(got.Alerts) != 1 {
@@ -149,7 +150,7 @@ func TestAPoolBelowSilenceIsTakenWhenThePatienceIsOver(t *testing.T) {
 		b.skip(5 * time.Second)
 	}
 	if got := said(b.open("llama")); !strings.Contains(got,
-		"Whether HighTTFT belongs to another pool could not be found out: the API server is away") {
+		"Could not check whether HighTTFT belongs to another pool: the API server is away") {
 		t.Errorf("the journal: %s", got)
 	}
 }
@@ -169,7 +170,7 @@ func TestOneDeliverySaysOnlySomeOfManyReasons(t *testing.T) {
 	got := said(b.open(""))
 	for _, want := range []string{
 		"left 7 more alerts out", "namespace 0 may not be read", "namespace 1 may not be read",
-		"7 more of the alerts have a reason of their own.",
+		"Details of 7 more alerts are omitted.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the journal lacks %q: %s", want, got)

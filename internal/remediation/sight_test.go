@@ -66,7 +66,7 @@ type shownFinding struct {
 
 type ownersAnswer struct {
 	owners []incident.WorkloadRef
-	how    string
+	trail  incident.Trail
 	err    error
 	used   int
 }
@@ -143,16 +143,18 @@ func (s *sight) Collect(
 	}
 }
 
-func (s *sight) FindOwners(_ context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+func (s *sight) FindOwners(
+	_ context.Context, labels map[string]string,
+) ([]incident.WorkloadRef, incident.Trail, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.owners[labels["instance"]]
 	if a == nil {
 		s.t.Errorf("nobody was expected to ask for the owners of %v", labels)
-		return nil, "", errors.New("unexpected")
+		return nil, incident.Trail{}, errors.New("unexpected")
 	}
 	a.used++
-	return a.owners, a.how, a.err
+	return a.owners, a.trail, a.err
 }
 
 func (s *sight) Signals([]string) []incident.Signal { return []incident.Signal{{Name: "ttft"}} }

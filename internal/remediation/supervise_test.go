@@ -185,7 +185,9 @@ func (x exploding) Collect(
 	return x.sight.Collect(ctx, pool, signals, scope)
 }
 
-func (x exploding) FindOwners(ctx context.Context, labels map[string]string) ([]incident.WorkloadRef, string, error) {
+func (x exploding) FindOwners(
+	ctx context.Context, labels map[string]string,
+) ([]incident.WorkloadRef, incident.Trail, error) {
 	if labels["instance"] == x.instance {
 		panic(errors.New("nil map"))
 	}

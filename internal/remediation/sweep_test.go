@@ -220,10 +220,10 @@ type stuck struct {
 	asked chan struct{}
 }
 
-func (s stuck) FindOwners(ctx context.Context, _ map[string]string) ([]incident.WorkloadRef, string, error) {
+func (s stuck) FindOwners(ctx context.Context, _ map[string]string) ([]incident.WorkloadRef, incident.Trail, error) {
 	close(s.asked)
 	<-ctx.Done()
-	return nil, "", context.Cause(ctx)
+	return nil, incident.Trail{}, context.Cause(ctx)
 }
 
 func TestAnOwnerThatIsSlowToFindDoesNotHoldUpAnApprovedStep(t *testing.T) {
