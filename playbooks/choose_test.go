@@ -227,7 +227,7 @@ diagnoses:
 	}
 }
 
-func TestALimitOfZeroDoesNotStandBeforeWhatIsFarBeyondItsLimit(t *testing.T) {
+func TestWhatIsPastALimitOfZeroIsNamedAfterWhatIsFarPastItsTarget(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	// Preemptions with room in the cache are no known cause, and neither is a late first token without a queue and a
@@ -242,9 +242,26 @@ func TestALimitOfZeroDoesNotStandBeforeWhatIsFarBeyondItsLimit(t *testing.T) {
 	if got.Diagnosis != nil {
 		t.Fatalf("got %s", nameOf(got.Diagnosis))
 	}
-	_, furthest, found := strings.Cut(got.Note, "Furthest past their limits: ")
+	_, furthest, found := strings.Cut(got.Note, "Furthest past target or limit: ")
 	late, preempted := strings.Index(furthest, "10 (0.5)"), strings.Index(furthest, "3 (0)")
 	if !found || late < 0 || preempted < 0 || late > preempted {
+		t.Errorf("the note is %q", got.Note)
+	}
+}
+
+func TestWhatIsPastItsTargetIsNamedBeforeWhatIsCloseToIt(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	got := c.Diagnose(playbooks.Input{
+		Alerts: alerts("vLLMHighTTFT"), Pool: chat(),
+		Evidence: readings(with(map[string]float64{"ttft_p95": 10, "ttft_worst_pod": 10, "ttft_second_pod": 10})),
+	})
+	if got.Diagnosis != nil {
+		t.Fatalf("got %s", nameOf(got.Diagnosis))
+	}
+	past, closest := strings.Index(got.Note, "Furthest past target or limit: "), strings.Index(got.Note,
+		"Closest to target or limit: ")
+	if past < 0 || closest < past {
 		t.Errorf("the note is %q", got.Note)
 	}
 }

@@ -169,7 +169,8 @@ func deadNotes(ev incident.Evidence) []string {
 	return out
 }
 
-// furthest names the signals that are furthest from their thresholds, for an incident without a known cause.
+// furthest names the signals that are furthest past their target or limit, and those closest to it, for an incident
+// without a known cause.
 func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 	type distance struct {
 		times float64
@@ -184,7 +185,7 @@ func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 		}
 		times := *r.Value / *r.Threshold
 		if *r.Threshold == 0 && *r.Value > 0 {
-			// Above a limit of zero anything is infinitely far, which tells nothing: it stands behind what is far by a number.
+			// Anything is infinitely far past a limit of zero, which says nothing: it comes after what is far by a number.
 			times = justBeyond
 		}
 		if r.Direction == incident.LowerIsWorse {
@@ -200,18 +201,20 @@ func (c *Catalog) furthest(readings map[string]incident.Reading) []string {
 	found = found[:min(len(found), most)]
 	beyond := countOf(found, func(d distance) bool { return d.times > 1 })
 	var out []string
-	for title, list := range map[string][]distance{
-		"Furthest past their limits: ": found[:beyond],
-		"Closest to their limits: ":    found[beyond:],
+	for _, group := range []struct {
+		title string
+		list  []distance
+	}{
+		{"Furthest past target or limit: ", found[:beyond]},
+		{"Closest to target or limit: ", found[beyond:]},
 	} {
 		var texts []string
-		for _, d := range list {
+		for _, d := range group.list {
 			texts = append(texts, d.text)
 		}
 		if len(texts) > 0 {
-			out = append(out, title+strings.Join(texts, "; ")+".")
+			out = append(out, group.title+strings.Join(texts, "; ")+".")
 		}
 	}
-	slices.Sort(out) // "Furthest" before "Nearest"
 	return out
 }
