@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// here is a Prometheus with today's servers, one foreign metric that has series and one that has none.
+// here is a Prometheus with servers of current vLLM, one foreign metric that has series and one that has none.
 func here() Known {
 	k := knows("vllm:", v1Names()...)
 	k.Metrics["up"] = Present
@@ -297,9 +297,9 @@ func FuzzExamine(f *testing.F) {
 		f.Add(expr, true)
 		f.Add(expr, false)
 	}
-	f.Fuzz(func(t *testing.T, expr string, today bool) {
+	f.Fuzz(func(t *testing.T, expr string, current bool) {
 		known := here()
-		if !today {
+		if !current {
 			known = knows("ray_vllm_", respelled(v0Names(), "ray_vllm_")...)
 		}
 		known.Recorded = map[string][]string{"vllm:a:b": {expr}}

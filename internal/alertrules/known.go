@@ -201,8 +201,8 @@ func (k Known) elsewhere(n vllm.MetricName) (vllm.MetricName, bool) {
 	return vllm.MetricName{}, false
 }
 
-// spelled finds a metric of today's vLLM here, by its base: in the given prefix before the usual one, under today's
-// name before the older one. ok is false when it is known that none of them has series.
+// spelled finds a metric of current vLLM here, by its base: in the given prefix before the usual one, under its
+// current name before the older one. ok is false when it is known that none of them has series.
 func (k Known) spelled(prefix, base, suffix string) (vllm.MetricName, bool) {
 	bases := []string{base}
 	if older, renamed := vllm.OlderName(base); renamed {

@@ -15,7 +15,7 @@ func isVLLM(metric string) bool {
 	return ok
 }
 
-// typeOf is the type of a metric of today's vLLM.
+// typeOf is the type of a metric of current vLLM.
 func typeOf(base string) vllm.MetricType {
 	m, _ := vllm.CurrentMetric(base)
 	return m.Type

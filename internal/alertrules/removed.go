@@ -9,34 +9,34 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// shape is how a metric that is not there turns into one that is.
+// shape is how an expression of a removed metric becomes one of its replacement.
 type shape int
 
 const (
-	// nothing: no metric takes its place.
-	nothing shape = iota
+	// noReplacement: no metric takes its place.
+	noReplacement shape = iota
 	// renamed: another name, the same type.
 	renamed
-	// counted: a gauge of how many there are becomes what a counter grew by in five minutes.
-	counted
-	// flowing: a gauge of so many in a second becomes the rate of a counter.
-	flowing
-	// divided: a gauge becomes the rate of one counter through that of another.
-	divided
-	// batch: a histogram becomes the quantiles of a gauge over time.
-	batch
+	// asIncrease: a gauge of how many there are becomes the increase of a counter over five minutes.
+	asIncrease
+	// asRate: a gauge of so many per second becomes the rate of a counter.
+	asRate
+	// asRatio: a gauge becomes the rate of one counter divided by that of another.
+	asRatio
+	// asQuantile: a histogram becomes the quantiles of a gauge over time.
+	asQuantile
 	// scaled: another gauge in another unit.
 	scaled
 )
 
-// past is what became of a metric that today's vLLM does not have.
-type past struct {
-	// what completes "<metric> ...".
+// removedMetric is a metric that current vLLM does not have, and what takes its place.
+type removedMetric struct {
+	// what says why it is not there; it completes "<metric> ...".
 	what  string
 	shape shape
-	// into is the base of today's name, over the one to divide by, foreign a whole name that is not vLLM's.
+	// into is the base of the current name, over the one to divide by, foreign a whole name that is not vLLM's.
 	into, over, foreign string
-	// scale is what a foreign gauge is multiplied with; below 1 it is printed as a division.
+	// scale is what a foreign gauge is multiplied by; below 1 it is printed as a division.
 	scale float64
 	// label is the old label that became finished_reason, and values what its values became.
 	label  string
@@ -51,21 +51,20 @@ const custom = "is not a vLLM metric: it comes from a guide's own Python exporte
 // removed are the metrics that are in alert rules but not in current vLLM, by their name without prefix: removed ones,
 // and names in widely read guides that no version had. Sources: vLLM's own history (commits beside the entries); the
 // names marked custom come from the exporter in "vLLM v1 Performance Profiling".
-var removed = sync.OnceValue(func() map[string]past {
-	out := map[string]past{
+var removed = sync.OnceValue(func() map[string]removedMetric {
+	out := map[string]removedMetric{
 		"num_requests_swapped": { // 98d7367b61, 0e98964e94
-			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine never swaps, it preempts " +
-				"requests and computes them again",
-			shape: counted, into: "num_preemptions_total", caveat: "it counts preemptions in 5 minutes instead of " +
+			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: V1 never swaps requests, it preempts and " +
+				"recomputes them",
+			shape: asIncrease, into: "num_preemptions_total", caveat: "it counts preemptions in 5 minutes instead of " +
 				"swapped requests now",
 		},
 		"cpu_cache_usage_perc": {
-			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine has no swap space on " +
-				"the CPU",
+			what: "belonged to the V0 engine and was removed in vLLM 0.9.1: V1 has no CPU swap space",
 		},
 		"gpu_prefix_cache_hit_rate": {
-			what:  "belonged to the V0 engine and was removed in vLLM 0.9.1: today's engine counts hits and queries",
-			shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the " +
+			what:  "belonged to the V0 engine and was removed in vLLM 0.9.1: V1 counts hits and queries",
+			shape: asRatio, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total", caveat: "it is the " +
 				"hit rate of the last 5 minutes",
 		},
 		"cpu_prefix_cache_hit_rate": {what: "belonged to the V0 engine and was removed in vLLM 0.9.1"},
@@ -79,17 +78,16 @@ var removed = sync.OnceValue(func() map[string]past {
 			what: "was removed in vLLM 0.8: prompt_tokens_total and generation_tokens_total count them separately",
 		},
 		"avg_prompt_throughput_toks_per_s": {
-			what: "was removed in vLLM 0.7", shape: flowing, into: "prompt_tokens_total",
+			what: "was removed in vLLM 0.7", shape: asRate, into: "prompt_tokens_total",
 			caveat: "it is the rate of the last 5 minutes",
 		},
 		"avg_generation_throughput_toks_per_s": {
-			what: "was removed in vLLM 0.7", shape: flowing, into: "generation_tokens_total",
+			what: "was removed in vLLM 0.7", shape: asRate, into: "generation_tokens_total",
 			caveat: "it is the rate of the last 5 minutes",
 		},
 		"spec_decode_draft_acceptance_rate": { // dd572c0ab3
-			what: "belonged to the V0 engine and was removed in vLLM 0.10: today's engine counts drafted and " +
-				"accepted tokens",
-			shape: divided, into: "spec_decode_num_accepted_tokens_total", over: "spec_decode_num_draft_tokens_total",
+			what:  "belonged to the V0 engine and was removed in vLLM 0.10: V1 counts drafted and accepted tokens",
+			shape: asRatio, into: "spec_decode_num_accepted_tokens_total", over: "spec_decode_num_draft_tokens_total",
 			caveat: "it is the acceptance of the last 5 minutes",
 		},
 		"spec_decode_efficiency":               {what: "belonged to the V0 engine and was removed in vLLM 0.10"},
@@ -127,11 +125,11 @@ var removed = sync.OnceValue(func() map[string]past {
 				"evicted blocks: choose a new threshold",
 		},
 		"prefix_cache_hit_rate": {
-			what: custom, shape: divided, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total",
+			what: custom, shape: asRatio, into: "prefix_cache_hits_total", over: "prefix_cache_queries_total",
 			caveat: "it is the hit rate of the last 5 minutes",
 		},
 		"decode_batch_size": {
-			what: custom, shape: batch, into: "num_requests_running",
+			what: custom, shape: asQuantile, into: "num_requests_running",
 			caveat: "it is the number of running requests over time",
 		},
 		"requests_completed_total": {
@@ -141,13 +139,13 @@ var removed = sync.OnceValue(func() map[string]past {
 	}
 	for _, r := range vllm.Renames() {
 		what := fmt.Sprintf("was renamed to %s in vLLM %s and removed in %s", r.New, r.Since, r.Removed)
-		out[r.Old] = past{what: what, shape: renamed, into: r.New}
+		out[r.Old] = removedMetric{what: what, shape: renamed, into: r.New}
 	}
 	// The documentation writes counters without the suffix that their series carry.
 	for _, base := range vllm.CurrentMetrics() {
 		m, _ := vllm.CurrentMetric(base)
 		if written, is := strings.CutSuffix(base, vllm.SuffixTotal); is && m.Type == vllm.Counter {
-			out[written] = past{
+			out[written] = removedMetric{
 				what: "is what the documentation calls it; the series carry _total", shape: renamed, into: base,
 			}
 		}
@@ -155,9 +153,9 @@ var removed = sync.OnceValue(func() map[string]past {
 	return out
 })
 
-// near is the one name of today's vLLM that a misspelled one may have meant: at most two letters away, and no other
+// closest is the one name of current vLLM that a misspelled one may have meant: at most two letters away, and no other
 // as close.
-func near(base string) string {
+func closest(base string) string {
 	best, distance, tie := "", 3, false
 	for _, other := range vllm.CurrentMetrics() {
 		switch d := nearest.Distance(base, other); {

@@ -139,7 +139,7 @@ func (r *repair) stand(n *parser.Call, vs *parser.VectorSelector) {
 // quantile repairs what is below histogram_quantile, and lets the buckets through.
 func (r *repair) quantile(n *parser.Call) parser.Expr {
 	for _, vs := range selectors(n.Args[1]) {
-		if t, ok := r.replacement(vs); ok && t.was.shape == batch {
+		if t, ok := r.replacement(vs); ok && t.was.shape == asQuantile {
 			return r.batch(n, t, vs)
 		}
 	}

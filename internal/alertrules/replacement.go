@@ -14,7 +14,7 @@ import (
 // replacement is what takes the place of a metric.
 type replacement struct {
 	from vllm.MetricName
-	was  past
+	was  removedMetric
 	// into and over are whole names.
 	into, over string
 	// kind is that of into.
@@ -33,19 +33,19 @@ func (r *repair) replacement(vs *parser.VectorSelector) (t replacement, ok bool)
 		return replacement{}, false
 	}
 	if r.known.metric(metric) == Present {
-		r.labels(vs, from.Base, past{})
+		r.labels(vs, from.Base, removedMetric{})
 		return replacement{}, false
 	}
 	if there, ok := r.known.elsewhere(from); ok {
 		return replacement{
-			from: from, was: past{shape: renamed}, into: there.Prefix + there.Base, kind: typeOf(from.Base),
+			from: from, was: removedMetric{shape: renamed}, into: there.Prefix + there.Base, kind: typeOf(from.Base),
 		}, true
 	}
 	was, old := removed()[from.Base]
 	if !old {
-		was = past{shape: renamed, into: from.Base}
+		was = removedMetric{shape: renamed, into: from.Base}
 		if _, now := vllm.CurrentMetric(from.Base); !now {
-			was.into = near(from.Base)
+			was.into = closest(from.Base)
 		}
 	}
 	t, ok = r.resolve(from, was)
@@ -57,9 +57,9 @@ func (r *repair) replacement(vs *parser.VectorSelector) (t replacement, ok bool)
 }
 
 // resolve finds the names of this Prometheus for what takes a metric's place.
-func (r *repair) resolve(from vllm.MetricName, was past) (replacement, bool) {
+func (r *repair) resolve(from vllm.MetricName, was removedMetric) (replacement, bool) {
 	t := replacement{from: from, was: was, kind: typeOf(was.into), into: was.foreign}
-	if was.shape == nothing {
+	if was.shape == noReplacement {
 		return replacement{}, false
 	}
 	if was.foreign != "" {
@@ -67,7 +67,7 @@ func (r *repair) resolve(from vllm.MetricName, was past) (replacement, bool) {
 	}
 	suffix := from.Suffix
 	switch {
-	case was.shape == batch:
+	case was.shape == asQuantile:
 		suffix = ""
 	case suffix == "" && t.kind == vllm.Histogram:
 		suffix = vllm.SuffixBucket
@@ -102,15 +102,15 @@ func (r *repair) put(
 	r.rename(vs, t.into+t.from.Suffix)
 	growing := call != nil && slices.Contains([]string{"rate", "increase", "irate"}, call.Func.Name)
 	switch t.was.shape {
-	case counted:
+	case asIncrease:
 		if !growing {
 			return ranged5("increase", vs, over)
 		}
-	case flowing:
+	case asRate:
 		if !growing {
 			return ranged5("rate", vs, over)
 		}
-	case divided:
+	case asRatio:
 		through := clone(vs)
 		r.rename(through, t.over)
 		return bracketed(parser.DIV, ranged5("rate", vs, over), ranged5("rate", through, over))
@@ -126,9 +126,9 @@ func (r *repair) put(
 			return bracketed(parser.DIV, inner, &parser.NumberLiteral{Val: 1 / t.was.scale})
 		}
 		return bracketed(parser.MUL, inner, &parser.NumberLiteral{Val: t.was.scale})
-	case batch:
+	case asQuantile:
 		r.lose(t.from.String())
-	case nothing, renamed:
+	case noReplacement, renamed:
 	}
 	if call != nil {
 		return call
@@ -182,7 +182,7 @@ func (r *repair) batch(n *parser.Call, t replacement, vs *parser.VectorSelector)
 }
 
 // labels renames the labels of a selector as its metric's did.
-func (r *repair) labels(vs *parser.VectorSelector, base string, was past) {
+func (r *repair) labels(vs *parser.VectorSelector, base string, was removedMetric) {
 	to := base
 	if was.into != "" {
 		to = was.into

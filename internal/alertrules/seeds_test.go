@@ -50,7 +50,7 @@ func respelled(names []string, prefix string) []string {
 	return out
 }
 
-// today's Prometheus knows all of these names and no other of vLLM's.
+// knows is what is known of a Prometheus that has all of these names and no other of vLLM's.
 func knows(prefix string, names ...string) Known {
 	k := Known{Metrics: map[string]Presence{}, Complete: true, Prefix: prefix, Since: "in the last 24 h"}
 	k.Selectors = map[string]Presence{}

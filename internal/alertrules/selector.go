@@ -86,9 +86,9 @@ func ranged(metric string) value {
 	if !parsed {
 		return out
 	}
-	_, past := removed()[n.Base]
+	_, gone := removed()[n.Base]
 	is, now := vllm.CurrentMetric(n.Base)
-	if !past && !now {
+	if !gone && !now {
 		return out // somebody's own
 	}
 	out.lo = 0
@@ -162,11 +162,11 @@ func doubtful(n vllm.MetricName, vs *parser.VectorSelector, parsed bool) string 
 		return "the times at which counters were made are often dropped by relabeling"
 	}
 	is, known := vllm.CurrentMetric(n.Base)
-	_, past := removed()[n.Base]
+	_, gone := removed()[n.Base]
 	switch {
 	case vllm.OfConnector(n.Base) && is.Only == "":
 		return "it would belong to a KV connector"
-	case !known && !past && near(n.Base) == "":
+	case !known && !gone && closest(n.Base) == "":
 		return "no known version of vLLM exports it: it may be newer, or recorded elsewhere"
 	case !known:
 		return ""
@@ -184,7 +184,7 @@ func doubtful(n vllm.MetricName, vs *parser.VectorSelector, parsed bool) string 
 // fate says what became of a metric that has no series here: a sentence without its subject.
 func (x *examiner) fate(n vllm.MetricName) string {
 	none := "has no series" + x.known.since()
-	was, past := removed()[n.Base]
+	was, gone := removed()[n.Base]
 	is, now := vllm.CurrentMetric(n.Base)
 	if now && is.Type == vllm.Histogram && n.Suffix == "" {
 		return none + ": it is a histogram, whose series end in _bucket, _sum and _count"
@@ -197,14 +197,14 @@ func (x *examiner) fate(n vllm.MetricName) string {
 		return text
 	}
 	switch {
-	case past:
+	case gone:
 		return none + ": it " + was.what
 	case now && is.Since != "":
 		return none + ": it was added in vLLM " + is.Since + ", and the servers here do not export it"
 	case now:
 		return none + ": the servers here do not export it"
 	}
-	return none + ": no version of vLLM has it; did you mean " + near(n.Base) + "?"
+	return none + ": no version of vLLM has it; did you mean " + closest(n.Base) + "?"
 }
 
 var knownReasons = regexp.MustCompile("^(" + strings.Join(vllm.FinishReasons(), "|") + ")$")
