@@ -35,21 +35,21 @@ type Options struct {
 	Job string
 	// Dialect is V1 when empty.
 	Dialect Dialect
-	// Scenario names what is going on at the start; "healthy" when empty.
+	// Scenario is the name of the scenario at the start; "healthy" when empty.
 	Scenario string
 	// Replicas at the start; 2 when 0.
 	Replicas int
-	// Ranks is the number of data-parallel engines behind each replica's port, the engine label; 1 when 0. V0 has one
-	// only.
+	// Ranks is the number of data-parallel engines behind each replica's port, each with its own engine label; 1 when 0.
+	// V0 has only one.
 	Ranks int
 	// Args are the engine arguments of every replica, as for `vllm serve`.
 	Args []string
-	// CountsAborts makes request_success_total{finished_reason="abort"} count clients that went away, as vLLM's
+	// CountsAborts counts clients that disconnect in request_success_total{finished_reason="abort"}, as vLLM's
 	// experimental Rust frontend does. The Python frontend does not (vllm-project/vllm#31503).
 	CountsAborts bool
 	// Speed is how many simulated seconds pass in a second of Run; 1 when 0.
 	Speed float64
-	// TargetsFile, when set, is kept up to date with the scrape targets in Prometheus' file_sd format.
+	// TargetsFile, when set, is kept up to date with the scrape targets in Prometheus's file_sd format.
 	TargetsFile string
 	// Epoch is the wall-clock time of simulated time 0, seen in the _created series; 2026-01-01 when zero.
 	Epoch time.Time
