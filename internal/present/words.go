@@ -151,10 +151,11 @@ func ofPlan(n incident.Note) string {
 	case incident.NoteAsked:
 		return "Requested approval of plan " + n.Why + " by " + n.At.UTC().Format(time.RFC3339) + "."
 	case incident.NoteExpired:
+		expired := capital(cause(incident.Reason{Kind: incident.ReasonExpired}))
 		if n.Names == "" {
-			return "Approval expired; nothing was changed."
+			return expired + "; nothing was changed."
 		}
-		return "Approval expired. Still in place: " + n.Names + "."
+		return expired + ". Still in place: " + n.Names + "."
 	case incident.NoteAborted:
 		return "Aborted by " + markBy + because(n.Why) + "."
 	}
