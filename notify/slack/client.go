@@ -51,7 +51,7 @@ type Client struct {
 	host   string // of the Web API, where response URLs may lead to beside Slack's own
 	plain  bool   // the Web API is reached without TLS
 	secret string
-	gate   gate
+	limits rateLimits
 
 	mu sync.Mutex
 	me *Identity
@@ -127,32 +127,34 @@ func (c *Client) identity(ctx context.Context) (Identity, error) {
 	return c.Check(ctx)
 }
 
-// gate remembers until when a method may not be called (Slack limits each method by itself).
-type gate struct {
+// rateLimits are the times until which a method may not be called. Slack limits each method separately.
+type rateLimits struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-func (g *gate) wait(method string) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return time.Until(g.until[method])
+// remaining is how long the method may still not be called; not positive when it may.
+func (l *rateLimits) remaining(method string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Until(l.until[method])
 }
 
-func (g *gate) close(method string, after time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.until == nil {
-		g.until = map[string]time.Time{}
+// extend notes a rate limit that Slack has answered with. A shorter one than is known changes nothing.
+func (l *rateLimits) extend(method string, after time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.until == nil {
+		l.until = map[string]time.Time{}
 	}
-	if until := time.Now().Add(after); until.After(g.until[method]) {
-		g.until[method] = until
+	if until := time.Now().Add(after); until.After(l.until[method]) {
+		l.until[method] = until
 	}
 }
 
 // once calls a method that must not be repeated by itself, because it posts.
 func (c *Client) once(ctx context.Context, method string, call func(context.Context) error) error {
-	if wait := c.gate.wait(method); wait > 0 {
+	if wait := c.limits.remaining(method); wait > 0 {
 		return fmt.Errorf("slack %s: %w", method, &notify.RateLimitedError{After: wait})
 	}
 	err := notifyError(call(ctx), true)
@@ -165,7 +167,7 @@ func (c *Client) wrap(method string, err error) error {
 		return nil
 	}
 	if limited, ok := errors.AsType[*notify.RateLimitedError](err); ok {
-		c.gate.close(method, limited.After)
+		c.limits.extend(method, limited.After)
 	}
 	return &clientError{method: method, text: redact.Without(err.Error(), c.secret), err: err}
 }

@@ -89,7 +89,7 @@ func TestOutagesLeaveOneMessageAndOneThread(t *testing.T) {
 						break
 					}
 					now = now.Add(20 * time.Second)
-					w.client.gate.until = nil // the time of the rate limit has passed in this test's time
+					w.client.limits.until = nil // the time of the rate limit has passed in this test's time
 				}
 				mustBeWhole(t, w, inc)
 			})

@@ -22,7 +22,7 @@ const (
 func (c *Client) repeat(ctx context.Context, method string, call func(context.Context) error) error {
 	var last error
 	attempt := func(ctx context.Context) error {
-		if wait := c.gate.wait(method); wait > 0 {
+		if wait := c.limits.remaining(method); wait > 0 {
 			last = &notify.RateLimitedError{After: wait}
 		} else {
 			last = notifyError(call(ctx), false)
@@ -31,7 +31,7 @@ func (c *Client) repeat(ctx context.Context, method string, call func(context.Co
 			return last
 		}
 		if limited, ok := errors.AsType[*notify.RateLimitedError](last); ok {
-			c.gate.close(method, limited.After)
+			c.limits.extend(method, limited.After)
 		}
 		return retry.RetryableError(last)
 	}
