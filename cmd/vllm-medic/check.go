@@ -233,7 +233,7 @@ func routeText(r incident.RouteRef) string {
 	return "; HTTPRoute " + r.String()
 }
 
-// count is "1 mistake" or "3 configErrors".
+// count is "1 error" or "3 errors".
 func count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -29,7 +29,7 @@ type tested struct {
 func outcome(files []playbooktest.FileResult) tested {
 	out := tested{Files: files}
 	for _, f := range files {
-		if len(f.Mistakes) > 0 {
+		if len(f.Problems) > 0 {
 			out.Failed++
 		}
 		for _, r := range f.Results {
@@ -97,7 +97,7 @@ func runTests(ctx context.Context, paths []string, only *regexp.Regexp) ([]playb
 		if bad, ok := errors.AsType[strictyaml.Problems](err); ok {
 			r := playbooktest.FileResult{File: path, Results: []playbooktest.Result{}}
 			for _, p := range bad {
-				r.Mistakes = append(r.Mistakes, p.String())
+				r.Problems = append(r.Problems, p.String())
 			}
 			out = append(out, r)
 			continue
@@ -166,8 +166,8 @@ func printTests(t terminal, all tested, series bool) {
 		} else {
 			p.line(red, "  FAILED:")
 		}
-		for _, m := range f.Mistakes {
-			say(t.out, "    %s\n", m)
+		for _, problem := range f.Problems {
+			say(t.out, "    %s\n", problem)
 		}
 		printFailures(p, f)
 		say(t.out, "\n")

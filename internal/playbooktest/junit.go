@@ -12,8 +12,8 @@ import (
 // FileResult is what became of one file.
 type FileResult struct {
 	File string `json:"file"`
-	// Mistakes say why the file could not be read; then there are no results.
-	Mistakes []string `json:"mistakes,omitempty"`
+	// Problems say why the file could not be read; then there are no results.
+	Problems []string `json:"problems,omitempty"`
 	Results  []Result `json:"results"`
 }
 
@@ -24,7 +24,7 @@ func (f FileResult) Passed() bool {
 			return false
 		}
 	}
-	return len(f.Mistakes) == 0
+	return len(f.Problems) == 0
 }
 
 // SameFailure says that two results are of one test and differ only in the dialect.
@@ -38,9 +38,9 @@ func WriteJUnit(w io.Writer, files []FileResult) error {
 	var doc junitxml.JUnitXML
 	for _, f := range files {
 		suite := doc.Suite(f.File)
-		if len(f.Mistakes) > 0 {
+		if len(f.Problems) > 0 {
 			suite.Case("read the file")
-			suite.Abort(fmt.Errorf("%s", strings.Join(f.Mistakes, "\n")))
+			suite.Abort(fmt.Errorf("%s", strings.Join(f.Problems, "\n")))
 		}
 		for _, r := range f.Results {
 			suite.Case(r.Test + " (" + r.Dialect + ")")

@@ -23,7 +23,7 @@ import (
 
 const defaultInterval = 15 * time.Second
 
-// File is a file of tests without a mistake in its form, with the playbooks that it tests.
+// File is a file of tests without an error in its form, with the playbooks that it tests.
 type File struct {
 	// Name is the path as it was given.
 	Name     string
@@ -46,7 +46,7 @@ type test struct {
 	expect    expectDoc
 }
 
-// Read reads a file of tests and the playbooks that it names, which are loaded after the built-in ones. With mistakes
+// Read reads a file of tests and the playbooks that it names, which are loaded after the built-in ones. With errors
 // in either it returns no File and an error of type strictyaml.Problems with all of them.
 func Read(path string, builtin []playbooks.File) (*File, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the path is the user's own
@@ -92,7 +92,7 @@ func diagnoses(c *playbooks.Catalog) []string {
 type reader struct {
 	*problems
 	interval time.Duration
-	// catalog is nil when the playbooks have mistakes.
+	// catalog is nil when the playbooks have errors.
 	catalog *playbooks.Catalog
 	// metrics are those that something may look at.
 	metrics []string

@@ -21,7 +21,7 @@ const sound = `tests:
     expect: {diagnosis: queueing}
 `
 
-func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
+func TestErrorsAreReportedAllAtOnceWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text string
@@ -144,11 +144,11 @@ func TestMistakesComeAllAtOnceWithTheirPlace(t *testing.T) {
 			}
 			for i, w := range c.want {
 				if i >= len(got) || !strings.Contains(got[i].String(), w) {
-					t.Errorf("mistake %d should have %q", i+1, w)
+					t.Errorf("problem %d should have %q", i+1, w)
 				}
 			}
 			if len(got) != len(c.want) || t.Failed() {
-				t.Errorf("got %d mistakes, want %d:\n%v", len(got), len(c.want), got)
+				t.Errorf("got %d problems, want %d:\n%v", len(got), len(c.want), got)
 			}
 		})
 	}
@@ -229,13 +229,13 @@ func FuzzRead(f *testing.F) {
 		bad, ok := errors.AsType[strictyaml.Problems](err)
 		switch {
 		case err == nil && len(file.tests) == 0:
-			t.Error("a file without tests is a mistake")
+			t.Error("a file without tests was accepted")
 		case err != nil && (!ok || len(bad) == 0):
 			t.Errorf("got %v, want Problems", err)
 		}
 		for _, p := range bad {
 			if p.File == "x.yaml" && (p.Line < 1 || p.Col < 1 || p.Text == "") {
-				t.Errorf("a mistake without a place: %+v", p)
+				t.Errorf("a problem without a place: %+v", p)
 			}
 		}
 	})

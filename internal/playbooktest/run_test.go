@@ -317,7 +317,7 @@ func TestAReportForACISystemHasEveryFailure(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	err := WriteJUnit(&b, []FileResult{
-		{File: "a.yaml", Mistakes: []string{"a.yaml:1:1: wrong <here>"}},
+		{File: "a.yaml", Problems: []string{"a.yaml:1:1: wrong <here>"}},
 		{File: "b.yaml", Results: []Result{
 			{Test: "good", Dialect: "vllm", Passed: true},
 			{Test: "gone", Dialect: "ray", Error: "no time"},
@@ -355,7 +355,7 @@ func TestAReportForACISystemHasEveryFailure(t *testing.T) {
 		c[2].Failure[0] != "- diagnosis: a\n+ diagnosis: b\n    one\n    two" {
 		t.Errorf("got %+v", c)
 	}
-	if (FileResult{Mistakes: []string{"x"}}).Passed() || !(FileResult{Results: []Result{{Passed: true}}}).Passed() {
-		t.Error("a file with mistakes has not passed, one whose tests passed has")
+	if (FileResult{Problems: []string{"x"}}).Passed() || !(FileResult{Results: []Result{{Passed: true}}}).Passed() {
+		t.Error("a file with problems must not pass, and one whose tests passed must")
 	}
 }
