@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,12 @@ func versionText() string {
 }
 
 func versionLine() string {
-	return fmt.Sprintf("vllm-medic %s, %s, store schema %d", versionText(), runtime.Version(), store.SchemaVersion)
+	number, err := store.SchemaVersion()
+	schema := strconv.FormatInt(number, 10)
+	if err != nil {
+		schema = "unknown: " + err.Error()
+	}
+	return fmt.Sprintf("vllm-medic %s, %s, store schema %s", versionText(), runtime.Version(), schema)
 }
 
 func version(t terminal) *cobra.Command {

@@ -205,22 +205,36 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	want, err := SchemaVersion()
+	if err != nil {
+		return err
+	}
 	have, err := p.GetDBVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	if have > SchemaVersion {
+	if have > want {
 		return fmt.Errorf("the schema has version %d and this program knows %d: a newer vllm-medic has used this database; "+
-			"run that one", have, SchemaVersion)
+			"run that one", have, want)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("bring the schema to version %d: %w", SchemaVersion, err)
+		return fmt.Errorf("bring the schema to version %d: %w", want, err)
 	}
 	return nil
 }
 
-// SchemaVersion is the version of the schema that this program makes.
-const SchemaVersion = 5
+// SchemaVersion is the version of the schema that this program makes: the number of its last migration, which both
+// databases have.
+func SchemaVersion() (int64, error) {
+	names, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
+	if err != nil {
+		return 0, fmt.Errorf("list the migrations: %w", err)
+	}
+	if len(names) == 0 {
+		return 0, errors.New("this program was built without migrations")
+	}
+	return goose.NumericComponent(names[len(names)-1])
+}
 
 // Wake returns a channel that is closed when something may be due. Take it before looking, so that nothing falls in
 // between.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -42,6 +44,32 @@ func raw(t *testing.T, rawURL string) *sql.DB {
 		}
 	})
 	return db
+}
+
+// The version of the schema is the number of the last migration.
+func TestMigrationsAreNumberedAlikeAndWithoutGaps(t *testing.T) {
+	t.Parallel()
+	listed := func(database string) []string {
+		files, err := os.ReadDir(filepath.Join("migrations", database))
+		ok(t, err)
+		var names []string
+		for _, f := range files {
+			names = append(names, f.Name())
+		}
+		return names
+	}
+	names := listed("sqlite")
+	if diff := cmp.Diff(names, listed("postgres")); diff != "" {
+		t.Errorf("the databases have different migrations (-sqlite +postgres):\n%s", diff)
+	}
+	for n, name := range names {
+		if want := fmt.Sprintf("%05d_", n+1); !strings.HasPrefix(name, want) {
+			t.Errorf("migration %s should begin with %s", name, want)
+		}
+	}
+	if got, err := store.SchemaVersion(); err != nil || got != int64(len(names)) {
+		t.Errorf("the schema has version %d (%v); want %d", got, err, len(names))
+	}
 }
 
 func TestANewerSchemaIsRefused(t *testing.T) {

@@ -78,11 +78,13 @@ func (r *Reader) known(ctx context.Context) error {
 			redact.Without(err.Error(), r.password))
 	case err != nil:
 		return fmt.Errorf("the file cannot be read, or no vllm-medic has used it: %w", err)
-	case have.Int64 != SchemaVersion:
-		return fmt.Errorf("the schema has version %d and this program reads version %d; use the vllm-medic that runs the bot",
-			have.Int64, SchemaVersion)
 	}
-	return nil
+	want, err := SchemaVersion()
+	if err == nil && have.Int64 != want {
+		return fmt.Errorf("the schema has version %d and this program reads version %d; use the vllm-medic that runs the bot",
+			have.Int64, want)
+	}
+	return err
 }
 
 // Incidents lists incidents without their journals, the newest first.
