@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"html/template"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,8 +16,8 @@ import (
 func evidenceFuncs() template.FuncMap {
 	return template.FuncMap{
 		"usually": present.Usually, "strange": strange, "breakdowns": breakdowns,
-		"before": before, "failed": failed, "beyond": present.Beyond, "unused": unused,
-		"unusedOnes": unusedOnes, "away": away, "unread": present.Unread,
+		"before": before, "failed": failed, "beyond": present.Beyond, "measured": measured,
+		"unusedTitles": unusedTitles, "away": away, "unread": present.Unread,
 		"considered": considered, "conditions": conditions, "verification": present.Verification,
 		"reason": present.Reason,
 		"lines":  func(all []string) string { return strings.Join(all, "\n") },
@@ -64,6 +63,37 @@ func strange(r incident.Reading) bool {
 	return r.HasValue() && r.Baseline != nil && r.Baseline.Score != nil && math.Abs(*r.Baseline.Score) >= strangeScore
 }
 
+// titledReading is a reading with the name of its signal and what the page calls it.
+type titledReading struct {
+	Signal, Title string
+	Reading       incident.Reading
+}
+
+// titled are the readings in the order in which a page lists them: first those past their target or limit, then by
+// title.
+func titled(readings map[string]incident.Reading) []titledReading {
+	out := make([]titledReading, 0, len(readings))
+	for signal, r := range readings {
+		out = append(out, titledReading{Signal: signal, Title: cmp.Or(r.Title, signal), Reading: r})
+	}
+	place := func(r titledReading) int {
+		if present.Beyond(r.Reading) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(out, func(a, b titledReading) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)),
+			cmp.Compare(a.Signal, b.Signal))
+	})
+	return out
+}
+
+// measured are the readings of what the pool uses.
+func measured(readings map[string]incident.Reading) []titledReading {
+	return slices.DeleteFunc(titled(readings), func(r titledReading) bool { return unused(r.Reading) })
+}
+
 // breakdown is a reading pod by pod, the worst first.
 type breakdown struct {
 	Title, Limit string
@@ -85,15 +115,16 @@ type podRow struct {
 // breakdowns are the readings that are known pod by pod, those of the diagnosis first.
 func breakdowns(inc incident.Incident) []breakdown {
 	var out []breakdown
-	for _, name := range slices.Sorted(maps.Keys(inc.Readings)) {
-		r := inc.Readings[name]
-		if len(r.Pods) == 0 {
+	for _, r := range titled(inc.Readings) {
+		if len(r.Reading.Pods) == 0 {
 			continue
 		}
-		b := breakdown{Title: cmp.Or(r.Title, name), Limit: present.Limit(r), Rows: podRows(r), rank: rankOf(inc, name)}
+		b := breakdown{
+			Title: r.Title, Limit: present.Limit(r.Reading), Rows: podRows(r.Reading), rank: rankOf(inc, r.Signal),
+		}
 		b.Open = b.rank < ranksLast
 		if b.Rows[0].Mark != "" {
-			b.Mark, b.Worst = b.Rows[0].Mark, present.WorstPod(r)
+			b.Mark, b.Worst = b.Rows[0].Mark, present.WorstPod(r.Reading)
 		}
 		out = append(out, b)
 	}
@@ -145,12 +176,12 @@ func share(v, full float64) int {
 // unused says that a reading without data tells nothing: the pool does not use what it measures.
 func unused(r incident.Reading) bool { return r.Optional && r.Value == nil && r.Error == "" }
 
-// unusedOnes names them.
-func unusedOnes(readings map[string]incident.Reading) string {
+// unusedTitles names them.
+func unusedTitles(readings map[string]incident.Reading) string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(readings)) {
-		if r := readings[name]; unused(r) {
-			out = append(out, cmp.Or(r.Title, name))
+	for _, r := range titled(readings) {
+		if unused(r.Reading) {
+			out = append(out, r.Title)
 		}
 	}
 	return strings.Join(out, ", ")

@@ -99,6 +99,27 @@ func TestAReadingWithoutDataIsNotShownAsAValue(t *testing.T) {
 	}
 }
 
+func TestReadingsPastTheirLimitComeFirstAndTheOthersByTitle(t *testing.T) {
+	t.Parallel()
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, now)
+	inc.Readings = map[string]incident.Reading{
+		"a": {Title: "Waiting", Value: new(2.0), Threshold: new(10.0), Direction: incident.HigherIsWorse},
+		"b": {Title: "engine restarts", Value: new(0.0)},
+		"c": {Title: "TTFT p95", Value: new(7.0), Threshold: new(2.0), Direction: incident.HigherIsWorse},
+		"d": {Title: "Aborts"},
+		"e": {Title: "KV cache", Value: new(0.97), Threshold: new(0.9), Direction: incident.HigherIsWorse},
+		"f": {Title: "Running", Value: new(90.0), Threshold: new(1.0), Direction: incident.Neutral},
+	}
+	page, at := show(t, inc), -1
+	for _, title := range []string{"KV cache", "TTFT p95", "Aborts", "engine restarts", "Running", "Waiting"} {
+		next := strings.Index(page, "<td>"+title+"</td>")
+		if next <= at {
+			t.Errorf("%s is not listed, or too early", title)
+		}
+		at = next
+	}
+}
+
 // What everybody should know about the bot itself stands above the list.
 func TestANoticeStandsAboveTheList(t *testing.T) {
 	t.Parallel()
