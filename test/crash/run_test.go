@@ -26,6 +26,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/ports"
+	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -184,14 +185,14 @@ func (r *run) supervise() {
 			return
 		}
 		began := r.out.Len()
-		err := cmd.Start()
+		ended, err := process.Spawn(cmd)
 		r.cmd = cmd
 		r.mu.Unlock()
 		if err != nil {
 			r.t.Errorf("start the bot: %v", err)
 			return
 		}
-		err = cmd.Wait()
+		err = <-ended
 		by := endedBy(err)
 		if by == syscall.SIGKILL {
 			r.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/program"
 )
 
@@ -31,6 +32,7 @@ func TestTheDemoShowsAnIncident(t *testing.T) {
 	cmd := exec.CommandContext(ctx, demo)
 	cmd.Dir = filepath.Join("..", "..") // as make runs it
 	cmd.Stderr = os.Stderr
+	process.Tie(cmd)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/program"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
@@ -269,15 +270,15 @@ func (d *demo) background(ctx context.Context, env []string, args ...string) err
 }
 
 func (d *demo) launch(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the demo, which ends the others in order
-	if err := cmd.Start(); err != nil {
+	ended, err := process.Spawn(cmd) // a Ctrl-C reaches only the demo, which ends the others in order
+	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running = append(d.running, cmd)
 	d.wg.Go(func() {
-		err := cmd.Wait()
+		err := <-ended
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if !d.ending {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // process is a program that a scenario started. It ends with the test; when the test failed its output is shown.
@@ -44,11 +46,12 @@ func start(t *testing.T, name, path string, env []string, args ...string) *proce
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, args...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	if err := p.cmd.Start(); err != nil {
+	ended, err := programs.Spawn(p.cmd)
+	if err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
 	go func() {
-		_ = p.cmd.Wait()
+		<-ended // the exit status after the test's own signal says nothing
 		close(p.exited)
 	}()
 	t.Cleanup(func() {

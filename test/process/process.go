@@ -48,30 +48,37 @@ func Start(name, dir string, cmd *exec.Cmd) (*Process, error) {
 		return nil, fmt.Errorf("log of %s: %w", name, err)
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	Tie(cmd)
-	started := make(chan error, 1)
-	go p.run(started)
-	err = <-started
+	ended, err := Spawn(cmd)
 	_ = log.Close() // the process has its own copy
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
+	go func() {
+		<-ended // its exit status after our own signal says nothing; an end of its own shows in the log
+		close(p.exited)
+	}()
 	return p, nil
 }
 
-// run starts the process and waits for its end on one thread: Linux ties the process's life to the thread that
-// started it.
-func (p *Process) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
+// Spawn starts a command that ends with this process, even when that is killed, for a caller that keeps the command
+// itself. The channel gives what Wait returned, once.
+func Spawn(cmd *exec.Cmd) (<-chan error, error) {
+	Tie(cmd)
+	started, ended := make(chan error, 1), make(chan error, 1)
+	go func() {
+		// Linux ties the command's life to the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			ended <- cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
 	}
-	// Its exit status after our own signal says nothing; an end of its own shows in the log.
-	_ = p.cmd.Wait()
-	close(p.exited)
+	return ended, nil
 }
 
 // Stop sends the signal, kills the process when it has not ended after a while, and waits for its end. It may be

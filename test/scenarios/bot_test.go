@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // patience bounds every wait. It is only ever reached by a failure.
@@ -64,10 +66,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			p.cmd.Env = append(p.cmd.Env, name+"="+v)
 		}
 	}
-	ts.Check(p.cmd.Start())
+	ended, err := programs.Spawn(p.cmd)
+	ts.Check(err)
 	j.bot = p
 	go func() {
-		p.err = p.cmd.Wait()
+		p.err = <-ended
 		close(p.exited)
 	}()
 	poll(ts, "the bot to answer", func() bool {
