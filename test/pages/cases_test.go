@@ -1,6 +1,9 @@
 package pages
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // target is one scraped page with the labels of its scrape.
 type target struct {
@@ -12,6 +15,8 @@ type target struct {
 type scene struct {
 	name    string
 	targets []target
+	// everySignal has the golden file record every signal of the catalog, and not only those of perMetric.
+	everySignal bool
 	// matchers are the pool's beside its namespace; nil is vLLM's model_name.
 	matchers map[string]string
 	// exact are values that must be read whatever the golden file says: each would be another if something were counted
@@ -65,8 +70,27 @@ func alone(page string, exact map[string]float64) scene {
 	return scene{name: page, targets: []target{pod(page, "a-0")}, exact: exact}
 }
 
+// scenes are all of them. A new signal is a line in the golden files of four: an engine of V0, one of V1, other
+// spellings of the names, and two replicas, which have signals of single pods.
 func scenes() []scene {
-	return append(generations(), fleets()...)
+	all := append(generations(), fleets()...)
+	for i, s := range all {
+		all[i].everySignal = slices.Contains([]string{"v0.6.6", "v0.24.0", "ray-serve", "two-replicas"}, s.name)
+	}
+	return all
+}
+
+// perMetric are the signals that every golden file records, so that it has each metric that the catalog reads, with the
+// name that these servers have for it: one signal for most metrics, more where labels, pods or ranks decide the value.
+func perMetric() []string {
+	return []string{
+		"abort_ratio", "decode_p95", "e2e_p95", "engine_age", "engine_resets", "engines", "error_ratio", "finished_rate",
+		"generation_len_p95", "generation_tokens_rate", "http_5xx_ratio", "kv_capacity", "kv_usage", "kv_usage_max",
+		"nixl_expired_rate", "nixl_failed_rate", "nixl_xfer_p90", "preemption_rate", "prefill_p95", "prefix_hit_rate",
+		"prompt_len_p95", "prompt_tokens_rate", "queue_time_p95", "rejected_rate", "rss_growth", "running",
+		"spec_acceptance", "tokens_per_request", "tpot_p95", "ttft_p95", "unfinished_ratio", "up", "waiting",
+		"waiting_capacity", "waiting_deferred", "waiting_per_engine", "waiting_second_pod", "waiting_worst_pod",
+	}
 }
 
 // generations are single servers.
