@@ -70,7 +70,7 @@ func liveOptions(t *testing.T, s *fakeslack.Server, team, channel, token, more s
 		t.Fatal(err)
 	}
 	if team == "" {
-		team = s.TeamID()
+		team = fakeslack.TeamID
 	}
 	env := map[string]string{"TOKEN": s.Token(), "SECRET": s.SigningSecret()}
 	if token != "" {

@@ -129,7 +129,7 @@ pools:
       throttle:
         {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests,
          min: 16, max: 1024, revert_after: 600ms}
-`, r.api, slackAddr, r.database(), prometheus, r.c.Kubeconfig(r.t, bot), channel, r.slack.TeamID(), r.slack.AppID(),
+`, r.api, slackAddr, r.database(), prometheus, r.c.Kubeconfig(r.t, bot), channel, fakeslack.TeamID, fakeslack.AppID,
 		r.slack.APIURL(), alice, r.name, r.name, r.name, r.ns, r.name, r.ns, r.name)
 }
 

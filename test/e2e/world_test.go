@@ -173,7 +173,7 @@ pools:
       throttle:
         {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests,
          min: 16, max: 1024, revert_after: 2s}
-`, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, w.slack.TeamID(), w.slack.AppID(),
+`, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, fakeslack.TeamID, fakeslack.AppID,
 		w.slack.APIURL(), w.mode,
 		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model)
 	for n := 0; n+1 < len(w.swap); n += 2 {

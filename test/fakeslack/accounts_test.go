@@ -4,35 +4,34 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/slack-go/slack"
 )
 
 func TestAuthTestNamesTheBot(t *testing.T) {
 	t.Parallel()
-	s, client := start(t, Options{EnterpriseID: "E0ORG"})
+	_, client := start(t, Options{EnterpriseID: "E0ORG"})
 	got, err := client.AuthTestContext(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.UserID != s.BotUserID() || got.TeamID != s.TeamID() || got.BotID != "B0MEDIC" || got.EnterpriseID != "E0ORG" {
+	if got.UserID != BotUserID || got.TeamID != TeamID || got.BotID != "B0MEDIC" || got.EnterpriseID != "E0ORG" {
 		t.Errorf("answer = %+v", got)
 	}
 }
 
 func TestUserInfoHasTheFlagsThatDecide(t *testing.T) {
 	t.Parallel()
-	s, client := start(t, Options{})
+	_, client := start(t, Options{})
 	type flags struct{ Deleted, Bot, Guest, Stranger, Elsewhere bool }
 	want := map[string]flags{
 		"U0ALICE": {}, "U0GUEST": {Guest: true}, "U0LEFT": {Deleted: true}, "U0ROBOT": {Bot: true},
-		"U0STRANGER": {Stranger: true, Elsewhere: true}, s.BotUserID(): {Bot: true},
+		"U0STRANGER": {Stranger: true, Elsewhere: true}, BotUserID: {Bot: true},
 	}
 	for id, w := range want {
 		u, err := client.GetUserInfoContext(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := flags{u.Deleted, u.IsBot, u.IsRestricted || u.IsUltraRestricted, u.IsStranger, u.TeamID != s.TeamID()}
+		got := flags{u.Deleted, u.IsBot, u.IsRestricted || u.IsUltraRestricted, u.IsStranger, u.TeamID != TeamID}
 		if got != w {
 			t.Errorf("%s = %+v, want %+v", id, got, w)
 		}
@@ -54,20 +53,4 @@ func TestUsergroupMembers(t *testing.T) {
 	}
 	_, err = client.GetUserGroupMembersContext(t.Context(), "S9")
 	wantSlackError(t, err, "no_such_subteam")
-}
-
-func TestConversationInfo(t *testing.T) {
-	t.Parallel()
-	s, client := start(t, Options{})
-	s.PutChannel(Channel{ID: "G0PRIV", Private: true, BotAbsent: true, Members: []string{"U0BOB"}})
-	got, err := client.GetConversationInfoContext(t.Context(),
-		&slack.GetConversationInfoInput{ChannelID: "G0PRIV", IncludeNumMembers: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Name != "G0PRIV" || !got.IsPrivate || got.IsMember || got.NumMembers != 1 {
-		t.Errorf("channel = %+v", got)
-	}
-	_, err = client.GetConversationInfoContext(t.Context(), &slack.GetConversationInfoInput{ChannelID: "C9"})
-	wantSlackError(t, err, "channel_not_found")
 }

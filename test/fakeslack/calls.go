@@ -99,7 +99,7 @@ func (s *Server) judgeRefusal(method string, e *slackError) {
 			return
 		}
 	}
-	if !preventable[e.code] {
+	if !slices.Contains(preventable, e.code) {
 		return
 	}
 	line := method + ": " + e.code
@@ -112,33 +112,10 @@ func (s *Server) judgeRefusal(method string, e *slackError) {
 // preventable are the refusals that a bot has to prevent by checking before it
 // sends. The others (a deleted message, an archived channel, a missing scope)
 // can happen to a correct bot.
-var preventable = map[string]bool{
-	"unknown_method":          true,
-	"invalid_auth":            true,
-	"not_authed":              true,
-	"invalid_arguments":       true,
-	"invalid_arg_name":        true,
-	"invalid_form_data":       true,
-	"invalid_post_type":       true,
-	"missing_post_type":       true,
-	"invalid_json":            true,
-	"json_not_object":         true,
-	"invalid_blocks":          true,
-	"invalid_blocks_format":   true,
-	"invalid_attachments":     true,
-	"msg_blocks_too_long":     true,
-	"msg_too_long":            true,
-	"no_text":                 true,
-	"invalid_metadata_format": true,
-	"metadata_too_large":      true,
-	"invalid_cursor":          true,
-	"invalid_limit":           true,
-	"invalid_ts_latest":       true,
-	"invalid_ts_oldest":       true,
-	"invalid_thread_ts":       true,
-	"cannot_reply_to_message": true,
-	"cant_update_message":     true,
-	"view_too_large":          true,
-	"used_url":                true,
-	"invalid_payload":         true,
+var preventable = []string{
+	"unknown_method", "invalid_auth", "not_authed", "invalid_arguments", "invalid_arg_name", "invalid_form_data",
+	"invalid_post_type", "missing_post_type", "invalid_json", "json_not_object", "invalid_blocks", "invalid_blocks_format",
+	"invalid_attachments", "msg_blocks_too_long", "msg_too_long", "no_text", "invalid_metadata_format",
+	"metadata_too_large", "invalid_cursor", "invalid_limit", "invalid_ts_oldest", "invalid_thread_ts",
+	"cannot_reply_to_message", "cant_update_message", "view_too_large", "used_url", "invalid_payload",
 }

@@ -238,7 +238,7 @@ func TestWhatSlackRejects(t *testing.T) {
 		{"/blocks/4/elements/0/text/type", mrkdwn, "elements/0/text]"},
 		{"/blocks/4/elements/0/disabled", true, "invalid additional property: disabled [json-pointer:/blocks/4/elements/0]"},
 		{"/blocks/4/elements/0/action_id", 7, "must be a string"},
-		{"/blocks/4/elements/0/action_id", "pick", "`action_id` already exists [json-pointer:/blocks/4/elements/1/action_id]"},
+		{"/blocks/4/elements/0/action_id", "pick", "`action_id` already exists [json-pointer:/blocks/4/elements/1"},
 		{"/blocks/5/chart/type", "bar", "must be a valid enum value: line [json-pointer:/blocks/5/chart/type]"},
 		{"/blocks/5/chart/series/1/name", "ttft", "`name` already exists [json-pointer:/blocks/5/chart/series/1/name]"},
 		{"/blocks/5/chart/series/1/data/0/value", "1", "must be a number"},

@@ -37,9 +37,9 @@ func TestClickIsSignedAndFaithful(t *testing.T) {
 		t.Errorf("result = %+v", res)
 	}
 	in := b.last(t) // verified by slack-go's SecretsVerifier and decoded by slack-go
-	if in.Type != slack.InteractionTypeBlockActions || in.APIAppID != s.AppID() || in.Team.ID != s.TeamID() ||
+	if in.Type != slack.InteractionTypeBlockActions || in.APIAppID != AppID || in.Team.ID != TeamID ||
 		in.Enterprise.ID != "E0ORG" ||
-		in.User.ID != "U0ALICE" || in.User.TeamID != s.TeamID() || in.Channel.ID != room || in.TriggerID != res.TriggerID ||
+		in.User.ID != "U0ALICE" || in.User.TeamID != TeamID || in.Channel.ID != room || in.TriggerID != res.TriggerID ||
 		in.ResponseURL != res.ResponseURL {
 		t.Errorf("payload = %+v", in)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -16,8 +17,6 @@ const (
 	// metadata_too_large but no number; this is a guess on the strict side.
 	maxMetadata = 16 << 10
 )
-
-var metadataName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // Metadata is what a message carries for apps.
 type Metadata struct {
@@ -36,10 +35,8 @@ func (s *Server) readContent(r request) (Version, *slackError) {
 		return v, refuse("no_text")
 	}
 	s.wantText(r, v)
-	if runes := []rune(v.Text); len(runes) > maxPostText {
-		s.unexpected = append(s.unexpected,
-			fmt.Sprintf("%s: text of %d characters was cut off at %d", r.method, len(runes), maxPostText))
-		v.Text = string(runes[:maxPostText])
+	if n := utf8.RuneCountInString(v.Text); n > maxPostText {
+		s.unexpected = append(s.unexpected, fmt.Sprintf("%s: Slack cuts text off: it has %d characters", r.method, n))
 	}
 	if r.has("metadata") {
 		if v.Metadata, e = parseMetadata(r.args["metadata"]); e != nil {
@@ -95,78 +92,44 @@ func (s *Server) readBlocks(r request) (json.RawMessage, *slackError) {
 	return s.completeBlocks(tree), nil
 }
 
-// parseMetadata checks the shape {event_type, event_payload}: names in snake
-// case, values string, number, bool, or one level of objects and lists of them.
-// Slack calls the names a guideline; this double holds bots to it.
+// parseMetadata checks the shape {event_type, event_payload} with names in snake case. Slack calls the names a
+// guideline, and takes objects and lists as values too; this double holds bots to flat values.
 func parseMetadata(raw string) (*Metadata, *slackError) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(raw), &fields); err != nil {
-		return nil, refuse("invalid_metadata_format")
-	}
-	var md Metadata
-	if err := json.Unmarshal([]byte(raw), &md); err != nil {
+	var o object
+	if err := json.Unmarshal([]byte(raw), &o); err != nil {
 		return nil, refuse("invalid_metadata_format")
 	}
 	if len(raw) > maxMetadata {
 		return nil, refuse("metadata_too_large")
 	}
-	for name := range fields {
-		if name != "event_type" && name != "event_payload" {
-			return nil, refuse("invalid_metadata_format", "unknown field: "+name+" [json-pointer:/metadata]")
-		}
+	var c checker
+	metadata.check(&c, o, "/metadata")
+	if len(c.details) > 0 {
+		return nil, refuse("invalid_metadata_format", c.details...)
 	}
-	if !metadataName.MatchString(md.EventType) {
-		return nil, refuse("invalid_metadata_format", "must be in snake case [json-pointer:/metadata/event_type]")
-	}
-	if md.EventPayload == nil {
-		return nil, refuse("invalid_metadata_format", "missing required field: event_payload [json-pointer:/metadata]")
-	}
-	if e := checkPayload(md.EventPayload, "/metadata/event_payload"); e != nil {
-		return nil, e
-	}
-	return &md, nil
+	payload, _ := o["event_payload"].(object)
+	return &Metadata{EventType: text(o, "event_type"), EventPayload: payload}, nil
 }
 
-func checkPayload(payload map[string]any, at string) *slackError {
-	for name, value := range payload {
-		where := at + "/" + name
-		if !metadataName.MatchString(name) {
-			return refuse("invalid_metadata_format", "name must be in snake case [json-pointer:"+where+"]")
-		}
-		switch v := value.(type) {
-		case map[string]any:
-			if !flat(v) {
-				return refuse("invalid_metadata_format", "too deep [json-pointer:"+where+"]")
-			}
-		case []any:
-			for _, item := range v {
-				if object, ok := item.(map[string]any); (ok && !flat(object)) || (!ok && !scalar(item)) {
-					return refuse("invalid_metadata_format", "too deep [json-pointer:"+where+"]")
-				}
-			}
+var metadataName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+var metadata = shape{must: props{
+	"event_type": simple{"in snake case", func(v any) bool {
+		s, _ := v.(string)
+		return metadataName.MatchString(s)
+	}},
+	"event_payload": simple{"an object of strings, numbers and booleans, named in snake case", flat},
+}}
+
+func flat(v any) bool {
+	o, ok := v.(object)
+	for name, value := range o {
+		switch value.(type) {
+		case string, float64, bool:
+			ok = ok && metadataName.MatchString(name)
 		default:
-			if !scalar(value) {
-				return refuse("invalid_metadata_format", "must be a string, number or boolean [json-pointer:"+where+"]")
-			}
+			ok = false
 		}
 	}
-	return nil
-}
-
-func scalar(v any) bool {
-	switch v.(type) {
-	case string, float64, bool:
-		return true
-	default:
-		return false
-	}
-}
-
-func flat(object map[string]any) bool {
-	for name, v := range object {
-		if !metadataName.MatchString(name) || !scalar(v) {
-			return false
-		}
-	}
-	return true
+	return ok
 }

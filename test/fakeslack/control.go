@@ -15,12 +15,12 @@ func (s *Server) controlRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /_fake/submit", change(func(ctx context.Context, in SubmitRequest) (any, error) {
 		return s.SubmitView(ctx, in)
 	}))
-	mux.HandleFunc("POST /_fake/close", change(func(ctx context.Context, in struct {
+	mux.HandleFunc("POST /_fake/close", change(func(_ context.Context, in struct {
 		User   string `json:"user"`
 		ViewID string `json:"view_id"`
 	},
 	) (any, error) {
-		return nil, s.CloseView(ctx, in.User, in.ViewID)
+		return nil, s.CloseView(in.User, in.ViewID)
 	}))
 }
 

@@ -16,8 +16,8 @@ type Fault struct {
 	HTTPStatus int
 	// Error answers 200 with ok:false and this error code.
 	Error string
-	// Needed and Provided go with Error "missing_scope".
-	Needed, Provided string
+	// Needed goes with Error "missing_scope".
+	Needed string
 	// RetryAfter is sent rounded up to whole seconds.
 	RetryAfter time.Duration
 	// Body answers 200 with exactly this, whatever it is.
@@ -29,19 +29,12 @@ type Fault struct {
 	DropAfter bool
 	// Performed carries the method out although the answer is the fault's.
 	Performed bool
-	// Delay waits before anything is done, DelayAnswer after it was done. A call
-	// whose caller goes away during Delay is not carried out. With no other field
-	// the call then succeeds.
-	Delay, DelayAnswer time.Duration
-	// Skip lets this many matching calls pass first.
+	// DelayAnswer waits after the call was done. With no other field the call then
+	// succeeds.
+	DelayAnswer time.Duration
+	// Skip lets this many calls of the method pass first.
 	Skip int
-	// Match limits the fault to calls for which it returns true. It must not
-	// call methods of the Server.
-	Match func(Call) bool
 }
-
-// OutageDrop is the outage in which every connection is cut.
-const OutageDrop = -1
 
 type fault struct {
 	Fault
@@ -64,7 +57,6 @@ func (f Fault) String() string {
 	add(f.Error != "", f.Error)
 	add(f.Body != "", "body")
 	add(f.Performed, "performed")
-	add(f.Delay > 0, "delay")
 	add(f.DelayAnswer > 0, "delay-answer")
 	if len(parts) == 0 {
 		return "nothing"
@@ -72,16 +64,16 @@ func (f Fault) String() string {
 	return strings.Join(parts, "+")
 }
 
-// Fail makes the next n calls to method go wrong; method "*" is any. Faults are
-// used in the order in which they were given. It may be called at any time.
+// Fail makes the next n calls to method go wrong. Faults are used in the order in
+// which they were given. It may be called at any time.
 func (s *Server) Fail(method string, n int, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, &fault{Fault: f, method: method, left: n, skip: f.Skip})
 }
 
-// Outage makes every call of the Web API fail with an HTTP status, or by a cut
-// connection with OutageDrop, until Outage(0). Clicks are still sent.
+// Outage makes every call of the Web API fail with an HTTP status, until Outage(0).
+// Clicks are still sent.
 func (s *Server) Outage(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,23 +82,19 @@ func (s *Server) Outage(status int) {
 
 // takeFault returns the fault for this call, if there is one. The caller holds
 // the lock.
-func (s *Server) takeFault(c Call) (Fault, bool) {
-	switch {
-	case s.outage == OutageDrop:
-		return Fault{DropBefore: true}, true
-	case s.outage != 0:
+func (s *Server) takeFault(method string) (Fault, bool) {
+	if s.outage != 0 {
 		return Fault{HTTPStatus: s.outage}, true
 	}
 	for _, f := range s.faults {
-		if f.left == 0 || (f.method != "*" && f.method != c.Method) || (f.Match != nil && !f.Match(c)) {
-			continue
-		}
-		if f.skip > 0 {
+		switch {
+		case f.left == 0 || f.method != method:
+		case f.skip > 0:
 			f.skip--
-			continue
+		default:
+			f.left--
+			return f.Fault, true
 		}
-		f.left--
-		return f.Fault, true
 	}
 	return Fault{}, false
 }
@@ -136,7 +124,7 @@ func (f Fault) reply() reply {
 		return reply{status: f.HTTPStatus, body: []byte(text), html: true, retryAfter: f.RetryAfter}
 	default:
 		e := refuse(f.Error)
-		e.needed, e.provided = f.Needed, f.Provided
+		e.needed = f.Needed
 		return jsonReply(http.StatusOK, e.body())
 	}
 }

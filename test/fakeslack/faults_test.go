@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -78,84 +79,47 @@ func clone(target any) any {
 func TestFaultsHitTheCallsTheyAreMeantFor(t *testing.T) {
 	t.Parallel()
 	s, client := start(t, Options{})
-	s.Fail("chat.postMessage", 2,
-		Fault{Error: "internal_error", Skip: 1, Match: func(c Call) bool { return c.Args["text"] == "b" }})
-	s.Fail("*", 1, Fault{Error: "service_unavailable", Match: func(c Call) bool { return c.Method == "users.info" }})
-	var got []string
-	for _, text := range []string{"b", "a", "b", "a", "b", "b"} {
-		_, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText(text, false))
-		got = append(got, fmt.Sprint(err == nil))
+	s.Fail("users.info", 1, Fault{Error: "missing_scope", Needed: "users:read", Skip: 1})
+	s.Fail("users.info", 1, Fault{Error: "service_unavailable"})
+	if _, err := client.AuthTestContext(t.Context()); err != nil {
+		t.Errorf("another method: %v", err)
 	}
-	if want := "true true false true false true"; strings.Join(got, " ") != want {
-		t.Errorf("calls went %v, want %s", got, want)
+	if _, err := client.GetUserInfoContext(t.Context(), "U0BOB"); err != nil {
+		t.Errorf("the call that is skipped: %v", err)
 	}
-	_, err := client.GetUserInfoContext(t.Context(), "U0BOB")
-	wantSlackError(t, err, "service_unavailable")
-	if n := len(s.CallsTo("chat.postMessage")); n != 6 {
-		t.Errorf("%d calls recorded, want 6", n)
-	}
-	if left := s.Unused(); len(left) != 0 {
-		t.Errorf("unused = %q", left)
-	}
-}
-
-func TestMissingScopeFaultSaysWhatIsNeeded(t *testing.T) {
-	t.Parallel()
-	s, client := start(t, Options{})
-	s.Fail("users.info", 1, Fault{Error: "missing_scope", Needed: "users:read", Provided: "chat:write"})
 	_, err := client.GetUserInfoContext(t.Context(), "U0BOB")
 	var e slack.SlackErrorResponse
-	if !errors.As(err, &e) || e.Err != "missing_scope" || e.Needed != "users:read" || e.Provided != "chat:write" {
+	if !errors.As(err, &e) || e.Err != "missing_scope" || e.Needed != "users:read" {
 		t.Errorf("error = %#v", err)
+	}
+	_, err = client.GetUserInfoContext(t.Context(), "U0BOB")
+	wantSlackError(t, err, "service_unavailable")
+	if n := len(s.CallsTo("users.info")); n != 3 || len(s.Unused()) != 0 {
+		t.Errorf("%d calls recorded, want 3; unused = %q", n, s.Unused())
 	}
 }
 
-func TestDelays(t *testing.T) {
+func TestADelayedAnswerComesAfterTheCallWasDone(t *testing.T) {
 	t.Parallel()
-	s, client := start(t, Options{})
-	s.Fail("chat.postMessage", 1, Fault{Delay: time.Hour})
-	s.Fail("chat.postMessage", 1, Fault{DelayAnswer: time.Hour})
-	s.Fail("chat.postMessage", 1, Fault{Delay: time.Millisecond})
-	// giveUpWhen posts and gives up as soon as the condition holds.
-	giveUpWhen := func(hung func(*Server) bool) error {
-		ctx, cancel := context.WithCancel(t.Context())
+	synctest.Test(t, func(t *testing.T) {
+		s, client := inBubble(Options{})
+		s.Fail("chat.postMessage", 1, Fault{DelayAnswer: time.Hour})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		failed := make(chan error, 1)
-		go func() {
-			_, _, err := client.PostMessageContext(ctx, room, slack.MsgOptionText("x", false))
-			failed <- err
-		}()
-		if err := s.Wait(soon(t), hung); err != nil {
-			t.Fatal(err)
+		_, _, err := client.PostMessageContext(ctx, room, slack.MsgOptionText("x", false))
+		if err == nil || ctx.Err() == nil || len(s.Messages(room)) != 1 {
+			t.Errorf("error = %v, %d messages, want a call that was done and not answered", err, len(s.Messages(room)))
 		}
-		cancel()
-		return <-failed
-	}
-	err := giveUpWhen(func(s *Server) bool { return len(s.Calls()) == 1 })
-	if !errors.Is(err, context.Canceled) || len(s.Messages(room)) != 0 {
-		t.Errorf("delay before: %v, %d messages", err, len(s.Messages(room)))
-	}
-	err = giveUpWhen(func(s *Server) bool { return len(s.Messages(room)) == 1 })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("delay of the answer: %v", err)
-	}
-	if _, _, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false)); err != nil {
-		t.Errorf("a short delay: %v", err)
-	}
-	if n := len(s.Messages(room)); n != 2 {
-		t.Errorf("%d messages, want those of the second and third call", n)
-	}
+	})
 }
 
 func TestOutageHitsEverythingUntilItEnds(t *testing.T) {
 	t.Parallel()
 	s, client := start(t, Options{})
-	for _, status := range []int{503, OutageDrop} {
-		s.Outage(status)
-		for range 3 {
-			if _, err := client.AuthTestContext(t.Context()); err == nil {
-				t.Errorf("outage %d: the call went through", status)
-			}
+	s.Outage(503)
+	for range 3 {
+		if _, err := client.AuthTestContext(t.Context()); err == nil {
+			t.Error("the call went through")
 		}
 	}
 	s.Outage(0)

@@ -20,11 +20,11 @@ var timestamp = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,6})?$`)
 
 // window is the time range and page of one history request.
 type window struct {
-	oldest, latest string // normalised; empty: open
-	inclusive      bool
-	limit          int
-	after          string // the page starts behind this timestamp; empty: at the start
-	metadata       bool
+	oldest    string // sortable; empty: open
+	inclusive bool
+	limit     int
+	after     string // the page starts behind this timestamp; empty: at the start
+	metadata  bool
 }
 
 func (s *Server) history(r request) (answer, *slackError) {
@@ -38,9 +38,9 @@ func (s *Server) history(r request) (answer, *slackError) {
 			found = append(found, m)
 		}
 	}
-	// With oldest alone Slack returns the page nearest to oldest, else the one
-	// nearest to latest; inside a page the newest is first.
-	forward := w.oldest != "" && w.latest == ""
+	// With oldest Slack returns the page nearest to it, else the latest one; inside
+	// a page the newest is first.
+	forward := w.oldest != ""
 	if !forward {
 		slices.Reverse(found)
 	}
@@ -48,12 +48,7 @@ func (s *Server) history(r request) (answer, *slackError) {
 	if forward {
 		slices.Reverse(page)
 	}
-	out := s.pageAnswer(page, next, w)
-	out["pin_count"] = 0
-	if w.latest != "" {
-		out["latest"] = r.args["latest"]
-	}
-	return out, nil
+	return s.pageAnswer(page, next, w), nil
 }
 
 func (s *Server) replies(r request) (answer, *slackError) {
@@ -94,11 +89,12 @@ func (s *Server) readWindow(r request, page int) (Channel, window, *slackError) 
 	if w.limit < 1 || w.limit > maxPage {
 		return c, w, refuse("invalid_limit")
 	}
-	if w.oldest, e = readTimestamp(r, "oldest"); e != nil {
-		return c, w, e
-	}
-	if w.latest, e = readTimestamp(r, "latest"); e != nil {
-		return c, w, e
+	// "0" is Slack's default.
+	if raw := r.args["oldest"]; raw != "" && raw != "0" {
+		if !timestamp.MatchString(raw) {
+			return c, w, refuse("invalid_ts_oldest")
+		}
+		w.oldest = sortable(raw)
 	}
 	w.after, e = readCursor(r.args["cursor"])
 	return c, w, e
@@ -111,19 +107,6 @@ func historyScope(c Channel) string {
 	return "channels:history"
 }
 
-// readTimestamp returns the argument in the form in which strings compare as
-// times do, or "" where there is no bound ("0" is Slack's default for oldest).
-func readTimestamp(r request, name string) (string, *slackError) {
-	raw := r.args[name]
-	if raw == "" || raw == "0" || raw == "now" {
-		return "", nil
-	}
-	if !timestamp.MatchString(raw) {
-		return "", refuse("invalid_ts_" + name)
-	}
-	return sortable(raw), nil
-}
-
 // sortable pads a timestamp so that string order is time order.
 func sortable(ts string) string {
 	seconds, micros, _ := strings.Cut(ts, ".")
@@ -131,18 +114,8 @@ func sortable(ts string) string {
 }
 
 func (w window) contains(ts string) bool {
-	at := sortable(ts)
-	if w.oldest != "" {
-		if c := cmp.Compare(at, w.oldest); c < 0 || (c == 0 && !w.inclusive) {
-			return false
-		}
-	}
-	if w.latest != "" {
-		if c := cmp.Compare(at, w.latest); c > 0 || (c == 0 && !w.inclusive) {
-			return false
-		}
-	}
-	return true
+	order := cmp.Compare(sortable(ts), w.oldest)
+	return order > 0 || (order == 0 && w.inclusive)
 }
 
 // page cuts one page out of messages that are in page order and returns the
@@ -202,9 +175,9 @@ func (s *Server) wire(m *message, metadata bool) answer {
 // wireVersion returns a message as it was at its n-th version, from 1.
 func (s *Server) wireVersion(m *message, n int, metadata bool) answer {
 	v := m.versions[n-1]
-	out := answer{"type": "message", "user": m.user, "text": v.Text, "ts": m.ts, "team": s.opts.TeamID}
+	out := answer{"type": "message", "user": m.user, "text": v.Text, "ts": m.ts, "team": TeamID}
 	if m.fromBot {
-		out["bot_id"], out["app_id"] = s.opts.BotID, s.opts.AppID
+		out["bot_id"], out["app_id"] = botID, AppID
 	}
 	if v.Blocks != nil {
 		out["blocks"] = v.Blocks
@@ -222,27 +195,19 @@ func (s *Server) wireVersion(m *message, n int, metadata bool) answer {
 func (s *Server) wireThread(out answer, m *message) {
 	if !m.topLevel() {
 		out["thread_ts"] = m.threadTS
-		if root := s.findMessage(m.channel, m.threadTS); root != nil {
-			out["parent_user_id"] = root.user
-		}
 		if m.broadcast {
 			out["subtype"] = "thread_broadcast"
 		}
 		return
 	}
-	var users []string
-	count, latest := 0, ""
+	count := 0
 	for _, reply := range s.messages[m.channel] {
-		if reply.deleted || reply.topLevel() || reply.threadTS != m.ts {
-			continue
-		}
-		count, latest = count+1, reply.ts
-		if !slices.Contains(users, reply.user) {
-			users = append(users, reply.user)
+		if !reply.deleted && !reply.topLevel() && reply.threadTS == m.ts {
+			count++
 		}
 	}
 	if count > 0 {
-		out["thread_ts"], out["reply_count"], out["latest_reply"], out["reply_users"] = m.ts, count, latest, users
+		out["thread_ts"], out["reply_count"] = m.ts, count
 	}
 }
 

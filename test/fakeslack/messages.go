@@ -177,7 +177,7 @@ func (s *Server) postMessage(r request) (answer, *slackError) {
 		return nil, e
 	}
 	m := &message{
-		channel: c.ID, threadTS: thread, user: s.opts.BotUserID, fromBot: true,
+		channel: c.ID, threadTS: thread, user: BotUserID, fromBot: true,
 		unfurlLinks: r.flagPtr("unfurl_links"), unfurlMedia: r.flagPtr("unfurl_media"),
 		broadcast: thread != "" && r.flag("reply_broadcast"),
 	}

@@ -23,7 +23,7 @@ func methodTable() map[string]method {
 		"channel", "text", "blocks", "metadata", "thread_ts", "reply_broadcast", "unfurl_links", "unfurl_media", "mrkdwn",
 		"parse", "link_names",
 	}
-	history := []string{"channel", "cursor", "inclusive", "latest", "oldest", "limit", "include_all_metadata"}
+	history := []string{"channel", "cursor", "inclusive", "oldest", "limit", "include_all_metadata"}
 	readers := []string{"channels:history", "groups:history"}
 	return map[string]method{
 		"auth.test":        {run: (*Server).authTest},
@@ -38,13 +38,11 @@ func methodTable() map[string]method {
 		},
 		"conversations.history": {scopes: readers, args: history, run: (*Server).history},
 		"conversations.replies": {scopes: readers, args: append(slices.Clone(history), "ts"), run: (*Server).replies},
-		"conversations.info": {
-			scopes: []string{"channels:read", "groups:read"}, run: (*Server).conversationInfo,
-			args: []string{"channel", "include_locale", "include_num_members"},
+		"views.open":            {args: []string{"view", "trigger_id"}, run: (*Server).openView},
+		"views.update":          {args: []string{"view", "view_id", "hash"}, run: (*Server).updateView},
+		"users.info": {
+			scopes: []string{"users:read"}, args: []string{"user", "include_locale"}, run: (*Server).userInfo,
 		},
-		"views.open":   {args: []string{"view", "trigger_id"}, run: (*Server).openView},
-		"views.update": {args: []string{"view", "view_id", "hash"}, run: (*Server).updateView},
-		"users.info":   {scopes: []string{"users:read"}, args: []string{"user", "include_locale"}, run: (*Server).userInfo},
 		"usergroups.users.list": {
 			scopes: []string{"usergroups:read"}, run: (*Server).usergroupUsers,
 			args: []string{"usergroup", "include_disabled", "team_id"},
@@ -61,9 +59,6 @@ func (s *Server) serveAPI(w http.ResponseWriter, hr *http.Request) {
 // carry records a call, applies an injected fault to it, and sends the reply.
 func (s *Server) carry(w http.ResponseWriter, hr *http.Request, r request, run func(n int) reply) {
 	n, f, faulty := s.recordCall(r)
-	if !pause(hr.Context(), f.Delay) {
-		return // the caller went away before anything was done
-	}
 	var rep reply
 	if faulty && !f.performs() {
 		rep = f.reply()
@@ -83,14 +78,11 @@ func (s *Server) recordCall(r request) (int, Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := Call{N: len(s.calls) + 1, At: s.now(), Method: r.method, Args: r.args}
-	f, faulty := s.takeFault(c)
+	f, faulty := s.takeFault(r.method)
 	if faulty {
 		c.Fault = f.String()
 	}
 	s.calls = append(s.calls, c)
-	if s.opts.BaseURL == "" {
-		s.opts.BaseURL = r.base
-	}
 	s.changed()
 	return c.N, f, faulty
 }
@@ -157,9 +149,9 @@ func (s *Server) checkToken(r request, m method) *slackError {
 
 func (s *Server) authTest(request) (answer, *slackError) {
 	out := answer{
-		"url":  "https://" + s.opts.TeamDomain + ".slack.com/",
-		"team": s.opts.TeamDomain, "team_id": s.opts.TeamID,
-		"user": s.opts.BotName, "user_id": s.opts.BotUserID, "bot_id": s.opts.BotID,
+		"url":  "https://" + teamDomain + ".slack.com/",
+		"team": teamDomain, "team_id": TeamID,
+		"user": botName, "user_id": BotUserID, "bot_id": botID,
 		"is_enterprise_install": false,
 	}
 	if s.opts.EnterpriseID != "" {

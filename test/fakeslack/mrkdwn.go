@@ -26,7 +26,6 @@ const mark = "\uE000"
 var (
 	fence      = regexp.MustCompile("(?s)```\n?(.*?)```")
 	inlineCode = regexp.MustCompile("`([^`\n]+)`")
-	shortcode  = regexp.MustCompile(`:[a-z0-9_+-]+:`)
 	marked     = regexp.MustCompile(mark + `[0-9]+` + mark)
 )
 
@@ -52,10 +51,10 @@ func (r renderer) mrkdwn(s string) template.HTML {
 	return p.finish(s)
 }
 
-// plain renders text in which nothing is markup but emoji.
+// plain renders text in which nothing is markup.
 func (r renderer) plain(s string) template.HTML {
 	p := rendering{renderer: r}
-	return p.restore(lineBreaks(emoji(escape(strings.ReplaceAll(s, mark, "")))))
+	return p.restore(lineBreaks(escape(strings.ReplaceAll(s, mark, ""))))
 }
 
 func (r *rendering) takeCode(s string) string {
@@ -78,7 +77,7 @@ func (r *rendering) finish(s string) template.HTML {
 				break
 			}
 		}
-		line = emoji(escape(unescaper.Replace(line)))
+		line = escape(unescaper.Replace(line))
 		for _, f := range []struct{ marker, tag string }{{"*", "strong"}, {"_", "em"}, {"~", "s"}} {
 			line = format(line, f.marker, f.tag)
 		}
@@ -213,29 +212,3 @@ func nextIndex(s, marker string, from int) int {
 }
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// emoji replaces the shortcodes that operations people use; others stay as text.
-func emoji(s string) string {
-	return shortcode.ReplaceAllStringFunc(s, func(hit string) string {
-		if c, ok := emojis[strings.Trim(hit, ":")]; ok {
-			return c
-		}
-		return hit
-	})
-}
-
-var emojis = map[string]string{
-	"rotating_light": "🚨", "warning": "⚠️", "white_check_mark": "✅", "heavy_check_mark": "✔️", "x": "❌",
-	"no_entry": "⛔", "no_entry_sign": "🚫", "octagonal_sign": "🛑", "hourglass": "⌛", "hourglass_flowing_sand": "⏳",
-	"mag": "🔍", "fire": "🔥", "tada": "🎉", "eyes": "👀", "wrench": "🔧", "hammer_and_wrench": "🛠️", "gear": "⚙️",
-	"chart_with_upwards_trend": "📈", "chart_with_downwards_trend": "📉", "bar_chart": "📊", "bell": "🔔", "no_bell": "🔕",
-	"red_circle": "🔴", "large_yellow_circle": "🟡", "large_green_circle": "🟢", "large_orange_circle": "🟠",
-	"white_circle":      "⚪",
-	"large_blue_circle": "🔵", "black_circle": "⚫", "arrow_right": "➡️", "arrow_up": "⬆️", "arrow_down": "⬇️",
-	"leftwards_arrow_with_hook": "↩️",
-	"pause_button":              "⏸️", "double_vertical_bar": "⏸️", "test_tube": "🧪", "lock": "🔒", "unlock": "🔓",
-	"memo": "📝", "information_source": "ℹ️",
-	"question": "❓", "exclamation": "❗", "thumbsup": "👍", "+1": "👍", "thumbsdown": "👎", "-1": "👎", "stethoscope": "🩺",
-	"ambulance":  "🚑",
-	"robot_face": "🤖", "clock1": "🕐", "stopwatch": "⏱️", "link": "🔗", "book": "📖", "construction": "🚧", "zzz": "💤",
-}

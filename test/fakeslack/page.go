@@ -126,7 +126,7 @@ func (s *Server) pageView(channel, user string) pageView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.renderer()
-	view := pageView{Bot: s.opts.BotName, Problems: slices.Clone(s.unexpected), Version: s.changeVersion}
+	view := pageView{Bot: botName, Problems: slices.Clone(s.unexpected), Version: s.changeVersion}
 	for _, id := range s.channelOrder {
 		view.Channels = append(view.Channels, s.channels[id])
 		if id == channel || view.Channel.ID == "" {
@@ -134,7 +134,7 @@ func (s *Server) pageView(channel, user string) pageView {
 		}
 	}
 	for _, id := range s.userOrder {
-		if u := s.users[id]; id != s.opts.BotUserID {
+		if u := s.users[id]; id != BotUserID {
 			view.Users = append(view.Users, u)
 			if id == user || view.User.ID == "" {
 				view.User = u
@@ -214,7 +214,7 @@ func (s *Server) pageMessage(m *message, viewer string, r renderer) pageMessage 
 }
 
 func (s *Server) pageEphemeral(e Ephemeral, r renderer) pageMessage {
-	out := s.pageAuthor(s.opts.BotUserID, e.TS)
+	out := s.pageAuthor(BotUserID, e.TS)
 	out.Channel, out.App, out.Private = e.Channel, true, true
 	out.Blocks = r.pageBlocks(e.Text, e.Blocks, nil)
 	return out

@@ -53,9 +53,9 @@ func TestPageShowsTheChannel(t *testing.T) {
 	s.PostAs("U0BOB", room, "a person", "")
 	resp, page := fetch(t, s, "/")
 	for _, want := range []string{
-		`<h3 class="header level-2">title a &amp;amp; b</h3>`, ">the runbook</a>", "@bob", "field <strong>one</strong>", "<hr>",
-		"small", "<figcaption>chart title</figcaption>", `<polyline class="line" points="`, `<ul class="legend">`, "<th>head</th>",
-		`<td class="number">7.5</td>`, "eight", `data-element="go"`, `data-confirm="Sure?`, "choose",
+		`<h3 class="header level-2">title a &amp;amp; b</h3>`, ">the runbook</a>", "@bob",
+		"field <strong>one</strong>", "<hr>", "small", "<figcaption>chart title</figcaption>", `<polyline class="line" points="`,
+		`<ul class="legend">`, "<th>head</th>", `<td class="number">7.5</td>`, "eight", `data-element="go"`, `data-confirm="Sure?`, "choose",
 		`<option value="out" selected>outside</option>`, "1 reply", "a reply", "Bob Brandt", "a person",
 	} {
 		if !strings.Contains(page, want) {
@@ -80,10 +80,8 @@ func TestPageEscapesHostileText(t *testing.T) {
 	t.Parallel()
 	const hostile = `</title><script>alert(1)</script><img src=x onerror=alert(2)>"'` + "`javascript:alert(3)`"
 	s, client := start(t,
-		Options{
-			AllowUnexpected: true, Users: []User{{ID: "U0BOB", RealName: hostile}},
-			Channels: []Channel{{ID: room, Name: hostile}},
-		})
+		Options{AllowUnexpected: true, Channels: []Channel{{ID: room, Name: hostile}}})
+	s.PutUser(User{ID: "U0BOB", RealName: hostile})
 	b, err := client.OpenViewContext(t.Context(), hostile, slack.ModalViewRequest{Type: slack.VTModal})
 	if err == nil {
 		t.Fatalf("opened %+v", b)
@@ -129,7 +127,8 @@ func TestPageShowsPrivateAnswersOnlyToTheirPerson(t *testing.T) {
 	}
 	tell(t, res.ResponseURL, `{"text":"you may not approve"}`)
 	call(t, s, "chat.postEphemeral", map[string]string{"channel": room, "user": "U0ALICE", "text": "beside everything"})
-	if out := call(t, s, "views.open", map[string]string{"trigger_id": res.TriggerID, "view": everyInput}); out["ok"] != true {
+	out := call(t, s, "views.open", map[string]string{"trigger_id": res.TriggerID, "view": everyInput})
+	if out["ok"] != true {
 		t.Fatal(out)
 	}
 	_, alice := fetch(t, s, "/?user=U0ALICE")

@@ -68,9 +68,9 @@ func (s *Server) clickPayload(c ClickRequest, t target, result *ClickResult) (an
 type origin struct{ app, team, enterprise, userTeam string }
 
 func (s *Server) origin(kind string, u User, o origin) answer {
-	team := answer{"id": cmp.Or(o.team, s.opts.TeamID), "domain": s.opts.TeamDomain}
+	team := answer{"id": cmp.Or(o.team, TeamID), "domain": teamDomain}
 	out := answer{
-		"type": kind, "token": verificationToken, "api_app_id": cmp.Or(o.app, s.opts.AppID),
+		"type": kind, "token": verificationToken, "api_app_id": cmp.Or(o.app, AppID),
 		"user": answer{
 			"id": u.ID, "username": u.Name, "name": u.Name,
 			"team_id": cmp.Or(o.userTeam, u.TeamID),

@@ -20,7 +20,6 @@ type request struct {
 	method string
 	args   map[string]string
 	token  string
-	base   string // scheme and host the caller used
 }
 
 func (r request) has(name string) bool {
@@ -57,7 +56,7 @@ func (r request) integer(name string, def int, code string) (int, *slackError) {
 
 // decodeRequest reads one Web API call. The error is what Slack answers.
 func decodeRequest(w http.ResponseWriter, hr *http.Request) (request, *slackError) {
-	r := request{method: hr.PathValue("method"), args: map[string]string{}, base: "http://" + hr.Host}
+	r := request{method: hr.PathValue("method"), args: map[string]string{}}
 	for k, v := range hr.URL.Query() {
 		r.args[k] = v[len(v)-1]
 	}

@@ -35,20 +35,7 @@ func (s *Server) newResponseURL(clickID, channel, messageTS, user string) string
 		clickID: clickID, channel: channel, messageTS: messageTS, user: user,
 		expires: time.Now().Add(responseURLLife),
 	}
-	return s.opts.BaseURL + "/actions/" + s.opts.TeamID + "/" + id
-}
-
-// ExpireInteractions lets every response_url and trigger_id given so far run out,
-// as if their 30 minutes and 3 seconds had passed.
-func (s *Server) ExpireInteractions() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, u := range s.responseURLs {
-		u.expires = time.Time{}
-	}
-	for _, t := range s.triggers {
-		t.expires = time.Time{}
-	}
+	return s.baseURL + "/actions/" + TeamID + "/" + id
 }
 
 // serveResponseURL takes an answer to a click. In Calls it is the method "response_url".

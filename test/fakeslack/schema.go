@@ -138,8 +138,8 @@ var (
 			"type": enum("modal"), "title": words(24, plain), "blocks": array{1, maxModalBlocks, modalBlocks, "block_id"},
 		},
 		may: props{
-			"submit": words(24, plain), "close": words(24, plain), "private_metadata": str{most: maxText}, "callback_id": identifier,
-			"notify_on_close": flag,
+			"submit": words(24, plain), "close": words(24, plain), "private_metadata": str{most: maxText},
+			"callback_id": identifier,
 		},
 		also: submitForInputs,
 	}

@@ -52,13 +52,13 @@ func (s *Server) seal(sent *sentClick, payload answer, how signing) {
 // deliver posts a sealed request and waits for its answer.
 func (s *Server) deliver(ctx context.Context, sent *sentClick) (ClickResult, error) {
 	s.mu.Lock()
-	target, client, limit := s.opts.InteractivityURL, s.opts.HTTPClient, s.opts.ClickTimeout
+	target, client := s.opts.InteractivityURL, s.opts.HTTPClient
 	result := sent.result
 	s.mu.Unlock()
 	if target == "" {
 		return result, fmt.Errorf("%w: no interactivity URL is set", ErrNoAnswer)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, clickTimeout, fmt.Errorf("no answer within %s", clickTimeout))
 	defer cancel()
 	start := time.Now()
 	status, body, err := post(ctx, client, target, sent)

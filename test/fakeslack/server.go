@@ -22,6 +22,7 @@ type Server struct {
 	mux  *http.ServeMux
 
 	mu            sync.Mutex
+	baseURL       string
 	channels      map[string]Channel
 	channelOrder  []string
 	users         map[string]User
@@ -60,16 +61,11 @@ func New(o Options) *Server {
 	for _, c := range s.opts.Channels {
 		s.putChannel(c)
 	}
-	s.putUser(User{
-		ID: s.opts.BotUserID, Name: s.opts.BotName, RealName: s.opts.BotName,
-		TeamID: s.opts.TeamID, IsBot: true,
-	})
-	for _, u := range s.opts.Users {
+	s.putUser(User{ID: BotUserID, Name: botName, IsBot: true})
+	for _, u := range defaultUsers() {
 		s.putUser(u)
 	}
-	for _, g := range s.opts.Usergroups {
-		s.usergroups[g.ID] = g
-	}
+	s.usergroups["S0ONCALL"] = Usergroup{ID: "S0ONCALL", Handle: "oncall", Users: []string{"U0ALICE", "U0BOB"}}
 	s.mux = s.routes()
 	return s
 }
@@ -104,20 +100,11 @@ func (s *Server) Token() string { return s.opts.Token }
 // SigningSecret returns the secret that signs clicks.
 func (s *Server) SigningSecret() string { return s.opts.SigningSecret }
 
-// AppID returns the app's id.
-func (s *Server) AppID() string { return s.opts.AppID }
-
-// TeamID returns the workspace's id.
-func (s *Server) TeamID() string { return s.opts.TeamID }
-
-// BotUserID returns the user id the bot writes as.
-func (s *Server) BotUserID() string { return s.opts.BotUserID }
-
 // URL returns the double's address without a trailing slash.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opts.BaseURL
+	return s.baseURL
 }
 
 // APIURL returns the address for slack.OptionAPIURL, with its trailing slash.
@@ -127,7 +114,7 @@ func (s *Server) APIURL() string { return s.URL() + "/api/" }
 func (s *Server) SetBaseURL(u string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opts.BaseURL = strings.TrimSuffix(u, "/")
+	s.baseURL = strings.TrimSuffix(u, "/")
 }
 
 // SetInteractivityURL says where clicks and submissions are sent from now on.

@@ -14,9 +14,6 @@ type SubmitRequest struct {
 	ViewID string `json:"view_id"`
 	// Values are what is typed or chosen, by block_id and action_id.
 	Values map[string]map[string]string `json:"values"`
-	// BadSignature and Unsigned tamper as in ClickRequest.
-	BadSignature bool `json:"bad_signature,omitempty"`
-	Unsigned     bool `json:"unsigned,omitempty"`
 }
 
 // SubmitResult is what came of a submission.
@@ -54,28 +51,17 @@ func (s *Server) SubmitView(ctx context.Context, r SubmitRequest) (SubmitResult,
 	return out, nil
 }
 
-// CloseView closes a view with its cross. A view_closed is sent if the view asked
-// for it by notify_on_close.
-func (s *Server) CloseView(ctx context.Context, user, viewID string) error {
+// CloseView closes a view with its cross.
+func (s *Server) CloseView(user, viewID string) error {
 	s.mu.Lock()
-	v, u, err := s.openViewOf(user, viewID)
+	defer s.mu.Unlock()
+	v, _, err := s.openViewOf(user, viewID)
 	if err != nil {
-		s.mu.Unlock()
 		return fmt.Errorf("close view %s: %w", viewID, err)
 	}
 	v.open = false
 	s.changed()
-	if v.content["notify_on_close"] != true {
-		s.mu.Unlock()
-		return nil
-	}
-	payload := s.origin("view_closed", u, origin{})
-	payload["view"], payload["is_cleared"] = s.wireView(v), false
-	sent := &sentClick{result: ClickResult{ID: s.nextID("close")}}
-	s.seal(sent, payload, signing{})
-	s.mu.Unlock()
-	_, err = s.deliver(ctx, sent)
-	return err
+	return nil
 }
 
 func (s *Server) openViewOf(user, viewID string) (*view, User, error) {
@@ -105,7 +91,7 @@ func (s *Server) prepareSubmission(r SubmitRequest) (*sentClick, *view, error) {
 	wire["state"] = answer{"values": values}
 	payload := s.origin("view_submission", u, origin{})
 	payload["view"], payload["trigger_id"], payload["response_urls"] = wire, sent.result.TriggerID, []any{}
-	s.seal(sent, payload, signing{bad: r.BadSignature, none: r.Unsigned})
+	s.seal(sent, payload, signing{})
 	s.clicks[sent.result.ID] = sent
 	return sent, v, nil
 }

@@ -144,8 +144,8 @@ func checkView(raw string) (object, *slackError) {
 // wireView returns a view as Slack sends it, without what was filled in.
 func (s *Server) wireView(v *view) answer {
 	out := answer{
-		"id": v.id, "team_id": s.opts.TeamID, "app_id": s.opts.AppID, "bot_id": s.opts.BotID,
-		"app_installed_team_id": s.opts.TeamID, "hash": v.hash, "root_view_id": v.id, "previous_view_id": nil,
+		"id": v.id, "team_id": TeamID, "app_id": AppID, "bot_id": botID,
+		"app_installed_team_id": TeamID, "hash": v.hash, "root_view_id": v.id, "previous_view_id": nil,
 		"state": answer{"values": answer{}}, "private_metadata": "", "callback_id": "", "external_id": "",
 		"clear_on_close": false, "notify_on_close": false, "submit": nil, "close": nil,
 	}

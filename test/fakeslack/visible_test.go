@@ -12,8 +12,8 @@ func TestEveryKindIsRead(t *testing.T) {
 	s, _ := start(t, Options{})
 	m, _ := s.Message(room, postBlocks(t, s, everyKind))
 	for _, want := range []string{
-		"title a &amp; b", "see the runbook of @U0BOB", "field *one*", "field two", "ask", "small", "print", "press", "inside",
-		"snooze", "chart title", "ttft", "ratio", "head", "7.5", "eight",
+		"title a &amp; b", "see the runbook of @U0BOB", "field *one*", "field two", "ask", "small", "print", "press",
+		"inside", "snooze", "chart title", "ttft", "ratio", "head", "7.5", "eight",
 	} {
 		if !strings.Contains(m.VisibleText(), want) {
 			t.Errorf("visible text lacks %q: %s", want, m.VisibleText())

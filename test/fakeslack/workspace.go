@@ -42,14 +42,9 @@ type Usergroup struct {
 	Disabled bool     `json:"disabled"`
 }
 
-// DefaultChannels returns the workspace's one channel, C0INCIDENTS.
-func DefaultChannels() []Channel {
-	return []Channel{{ID: "C0INCIDENTS", Name: "incidents"}}
-}
-
-// DefaultUsers returns people who may approve (U0ALICE, U0BOB, U0CAROL) and one
+// defaultUsers returns people who may approve (U0ALICE, U0BOB, U0CAROL) and one
 // account of each kind that may not.
-func DefaultUsers() []User {
+func defaultUsers() []User {
 	return []User{
 		{ID: "U0ALICE", Name: "alice", RealName: "Alice Abara"},
 		{ID: "U0BOB", Name: "bob", RealName: "Bob Brandt"},
@@ -59,11 +54,6 @@ func DefaultUsers() []User {
 		{ID: "U0ROBOT", Name: "robot", RealName: "Another Bot", IsBot: true},
 		{ID: "U0STRANGER", Name: "stranger", RealName: "Sam Stranger", TeamID: "T0ELSEWHERE", IsStranger: true},
 	}
-}
-
-// DefaultUsergroups returns S0ONCALL with U0ALICE and U0BOB.
-func DefaultUsergroups() []Usergroup {
-	return []Usergroup{{ID: "S0ONCALL", Handle: "oncall", Users: []string{"U0ALICE", "U0BOB"}}}
 }
 
 // PutChannel adds a channel or replaces the one with the same id.
@@ -96,7 +86,7 @@ func (s *Server) putUser(u User) {
 	}
 	u.Name = cmp.Or(u.Name, u.ID)
 	u.RealName = cmp.Or(u.RealName, u.Name)
-	u.TeamID = cmp.Or(u.TeamID, s.opts.TeamID)
+	u.TeamID = cmp.Or(u.TeamID, TeamID)
 	s.users[u.ID] = u
 }
 
