@@ -118,23 +118,23 @@ func (a *applier) unanswered(e Unanswered) error {
 }
 
 // unknown ends a write of which nobody can tell whether it took effect. It is not made again without a person.
-func (a *applier) unknown(s Step, why string) {
+func (a *applier) unknown(s Step, why Reason) {
 	s, err := a.edit(s.ID, func(s *Step) {
 		s.State, s.Approvals = StepFailed, nil
-		s.because(Because(why))
+		s.because(why)
 	})
 	if err != nil {
 		a.note(Note{Kind: NoteStepGone, Why: s.ID})
 		return
 	}
 	a.remember(s, Attempt{Cause: Reason{Kind: ReasonUnknown}})
-	a.step(s.ID, Note{Kind: NoteUnknown, Why: why})
+	a.step(s.ID, Note{Kind: NoteUnknown, Cause: why})
 }
 
 // undoUnknown is unknown for an undo: what it should have restored may still stand, so a person may ask for it again.
-func (a *applier) undoUnknown(id, why string) error {
+func (a *applier) undoUnknown(id string, why Reason) error {
 	s, err := a.edit(id, func(s *Step) {
-		a.keepApplied(s, Because(why))
+		a.keepApplied(s, why)
 		s.UndoUnsure = true
 	})
 	if err != nil {

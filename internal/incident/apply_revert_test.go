@@ -184,7 +184,7 @@ func TestTriesWithoutAnAnswerAreCountedAndSaidOnce(t *testing.T) {
 	if act := inc.Active; act.Tries != 3 || act.TriedAt != now || thread != 1 || act.Mark.Generation != 4 {
 		t.Errorf("%+v, said %d times", act, thread)
 	}
-	given := must(t, inc, Written{Result: ResultFailed, Note: "no clear answer to 3 tries"})
+	given := must(t, inc, Written{Result: ResultFailed, Why: Because("no clear answer to 3 tries")})
 	if s, _ := given.Step("p1-s1"); s.State != StepFailed || given.State != StateWatching {
 		t.Errorf("%s, the step is %s", given.State, s.State)
 	}
@@ -201,7 +201,7 @@ func TestTriesWithoutAnAnswerAreCountedAndSaidOnce(t *testing.T) {
 func TestAWriteWithoutAnOutcomeIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	inc := must(t, applying(t, scaleStep("2", "3")), WriteClaimed{WriteID: "w1"},
-		Written{Result: ResultUnknown, Note: "the value is 2 as before"})
+		Written{Result: ResultUnknown, Why: Because("the value is 2 as before")})
 	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || inc.Active != nil || inc.State != StateWatching {
 		t.Errorf("%s, the step is %s", inc.State, s.State)
 	}
@@ -210,7 +210,7 @@ func TestAWriteWithoutAnOutcomeIsNotMadeAgain(t *testing.T) {
 	}
 	undo := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
 		UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"},
-		Written{Result: ResultUnknown, Note: "the value is 129 as before"})
+		Written{Result: ResultUnknown, Why: Because("the value is 129 as before")})
 	s, _ := undo.Step("p1-s1")
 	if len(undo.Mitigations()) != 1 || s.UndoDue(now.Add(48*time.Hour)) {
 		t.Errorf("%s, the step is %s", undo.State, s.State)

@@ -28,11 +28,11 @@ func (a *applier) stopped(e Stopped) error {
 	}
 	s, err := a.edit(act.Step, func(s *Step) {
 		if act.Op == OpUndo {
-			a.keepApplied(s, Because(e.Reason))
+			a.keepApplied(s, e.Why)
 			return
 		}
 		s.State, s.Approvals = StepRefused, nil
-		s.because(Because(e.Reason))
+		s.because(e.Why)
 		if len(e.Guardrails) > 0 {
 			s.Guardrails = e.Guardrails
 		}
@@ -41,10 +41,10 @@ func (a *applier) stopped(e Stopped) error {
 		return err
 	}
 	if act.Op == OpUndo {
-		a.notUndone(s, e.Reason)
+		a.notUndone(s, e.Why)
 		return nil
 	}
-	not := Note{Kind: NoteNotDone, Why: e.Reason}
+	not := Note{Kind: NoteNotDone, Cause: e.Why}
 	a.step(s.ID, not)
 	a.noteStep = s.ID
 	a.next(not, e.ExpiresAt)
@@ -60,8 +60,8 @@ func (a *applier) keepApplied(s *Step, why Reason) {
 	s.UndoTries, s.UndoRefusedAt = s.UndoTries+1, a.now
 }
 
-func (a *applier) notUndone(s Step, why string) {
-	not := Note{Kind: NoteNotUndone, Target: s.Target, Value: s.To, Why: why}
+func (a *applier) notUndone(s Step, why Reason) {
+	not := Note{Kind: NoteNotUndone, Target: s.Target, Value: s.To, Cause: why}
 	a.step(s.ID, not)
 	a.mute(a.inc.MuteReason, Note{})
 	a.setNote(not)
@@ -119,22 +119,22 @@ func (a *applier) written(e Written) error {
 		a.inc.ChangedAt = a.now
 		a.setNote(Note{})
 		a.inc.State, act.Phase, act.Since = StateSettling, PhaseRollout, a.now
-		a.step(s.ID, Note{Kind: NoteDone, Step: s.Title, StepKind: s.Kind, Why: e.Note})
+		a.step(s.ID, Note{Kind: NoteDone, Step: s.Title, StepKind: s.Kind, Cause: e.Why})
 	case ResultDryRun:
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
-		a.step(s.ID, Note{Kind: NoteDryRun, Step: s.Title, Why: e.Note})
+		a.step(s.ID, Note{Kind: NoteDryRun, Step: s.Title, Cause: e.Why})
 	case ResultDrift, ResultFailed:
 		if act.Tries > 0 {
 			a.remember(s, Attempt{Cause: Reason{Kind: ReasonNoAnswer}})
 		}
-		not := Note{Kind: NoteNotDone, Why: e.Note}
+		not := Note{Kind: NoteNotDone, Cause: e.Why}
 		a.step(s.ID, not)
 		a.noteStep = s.ID
 		a.next(not, e.ExpiresAt)
 	case ResultUnknown:
-		a.unknown(s, e.Note)
+		a.unknown(s, e.Why)
 		a.noteStep = s.ID
-		a.next(Note{Kind: NoteUnknown, Why: e.Note}, e.ExpiresAt)
+		a.next(Note{Kind: NoteUnknown, Cause: e.Why}, e.ExpiresAt)
 	default:
 		return refusal(Note{Kind: RefusedResult, Why: string(e.Result)})
 	}
@@ -147,10 +147,10 @@ func setWritten(s *Step, e Written, now time.Time) {
 		s.State, s.AppliedAt = StepApplied, now
 	case ResultDrift:
 		s.State, s.Approvals = StepRefused, nil
-		s.because(Because(e.Note))
+		s.because(e.Why)
 	case ResultFailed:
 		s.State, s.Approvals = StepFailed, nil
-		s.because(Because(e.Note))
+		s.because(e.Why)
 	case ResultUnknown: // the caller says so
 	}
 }
@@ -166,30 +166,32 @@ func (a *applier) undoWritten(e Written) error {
 		if err != nil {
 			return err
 		}
-		a.step(s.ID, Note{Kind: NoteRestored, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Why: e.Note})
+		a.step(s.ID, Note{Kind: NoteRestored, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Cause: e.Why})
 	case ResultFailed:
-		s, err := a.edit(act.Step, func(s *Step) { a.keepApplied(s, Because(e.Note)) })
+		s, err := a.edit(act.Step, func(s *Step) { a.keepApplied(s, e.Why) })
 		if err != nil {
 			return err
 		}
-		a.notUndone(s, e.Note)
+		a.notUndone(s, e.Why)
 	case ResultDrift:
 		// Somebody else has changed the object: this step's value is not in place any more, and theirs is not ours to undo.
 		s, err := a.edit(act.Step, func(s *Step) {
+			why := e.Why
+			why.NotUndone = true
 			s.State = StepFailed
-			s.because(Reason{Kind: ReasonText, Text: e.Note, NotUndone: true})
+			s.because(why)
 		})
 		if err != nil {
 			return err
 		}
-		not := Note{Kind: NoteUndoDrift, Target: s.Target, Why: e.Note}
+		not := Note{Kind: NoteUndoDrift, Target: s.Target, Cause: e.Why}
 		a.step(s.ID, not)
 		a.mute(NotMuted, Note{})
 		a.setNote(not)
 	case ResultDryRun:
 		return refusal(Note{Kind: RefusedUndoDryRun})
 	case ResultUnknown:
-		return a.undoUnknown(act.Step, e.Note)
+		return a.undoUnknown(act.Step, e.Why)
 	default:
 		return refusal(Note{Kind: RefusedResult, Why: string(e.Result)})
 	}
@@ -206,7 +208,7 @@ func (a *applier) rolledOut(e RolledOut) error {
 		if err != nil {
 			return err
 		}
-		a.step(s.ID, Note{Kind: NoteUndone, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Why: e.Note})
+		a.step(s.ID, Note{Kind: NoteUndone, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Cause: e.Why})
 		a.undone(s)
 		a.mute(a.inc.MuteReason, Note{})
 		a.setNote(Note{Kind: NoteMonitoring})
@@ -215,11 +217,11 @@ func (a *applier) rolledOut(e RolledOut) error {
 	s, _ := a.inc.Step(act.Step)
 	if e.Failed {
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
-		a.step(act.Step, Note{Kind: NoteNotRolledOut, StepKind: s.Kind, Why: e.Note})
+		a.step(act.Step, Note{Kind: NoteNotRolledOut, StepKind: s.Kind, Cause: e.Why})
 		return nil
 	}
 	act.Phase, act.SettleUntil, act.Since = PhaseSettle, e.SettleUntil, a.now
-	a.step(act.Step, Note{Kind: NoteRolledOut, StepKind: s.Kind, Why: e.Note, At: e.SettleUntil})
+	a.step(act.Step, Note{Kind: NoteRolledOut, StepKind: s.Kind, Cause: e.Why, At: e.SettleUntil})
 	return nil
 }
 

@@ -215,13 +215,13 @@ func TestWhatDidNotHelpIsOfferedBack(t *testing.T) {
 
 func TestAnUndoThatIsStoppedLeavesTheStepApplied(t *testing.T) {
 	t.Parallel()
-	inc := must(t, inState(t, StateUndoing), Stopped{Reason: "paused"})
+	inc := must(t, inState(t, StateUndoing), Stopped{Why: Because("paused")})
 	if inc.State != StateWatching || inc.Plan.Steps[0].State != StepApplied {
 		t.Errorf("%s %s", inc.State, inc.Plan.Steps[0].State)
 	}
 	drift := must(t, inState(t, StateUndoing), WriteClaimed{WriteID: "w"},
-		Written{Result: ResultDrift, Note: "somebody changed it"})
-	if drift.Plan.Steps[0].State != StepFailed || !strings.Contains(drift.Said.Why, "somebody") {
+		Written{Result: ResultDrift, Why: Because("somebody changed it")})
+	if drift.Plan.Steps[0].State != StepFailed || !strings.Contains(drift.Said.Cause.Text, "somebody") {
 		t.Errorf("%+v", drift.Plan.Steps[0])
 	}
 }

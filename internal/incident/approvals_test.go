@@ -23,19 +23,19 @@ func under(inc Incident, by Actor, now Approvers) Decided {
 func TestAStepThatWasStoppedIsApprovedAnew(t *testing.T) {
 	t.Parallel()
 	stops := map[string][]Event{
-		"stopped": {Stopped{Reason: "paused", ExpiresAt: now.Add(time.Hour)}},
+		"stopped": {Stopped{Why: Because("paused"), ExpiresAt: now.Add(time.Hour)}},
 		"stopped by a check": {Stopped{
-			Reason:     "cool-down",
+			Why:        Because("cool-down"),
 			Guardrails: []Guardrail{{Name: "cool-down", Verdict: GuardRefuse, Reason: "cool-down"}},
 			ExpiresAt:  now.Add(time.Hour),
 		}},
 		"drift at the write": {
 			WriteClaimed{WriteID: "w1"},
-			Written{Result: ResultDrift, Note: "changed", ExpiresAt: now.Add(time.Hour)},
+			Written{Result: ResultDrift, Why: Because("changed"), ExpiresAt: now.Add(time.Hour)},
 		},
 		"refused at the write": {
 			WriteClaimed{WriteID: "w1"},
-			Written{Result: ResultFailed, Note: "forbidden", ExpiresAt: now.Add(time.Hour)},
+			Written{Result: ResultFailed, Why: Because("forbidden"), ExpiresAt: now.Add(time.Hour)},
 		},
 	}
 	for name, stop := range stops {
@@ -70,7 +70,7 @@ func TestAStepThatWasStoppedIsApprovedAnew(t *testing.T) {
 func TestApprovalsOfARefusedStepDoNotComeBack(t *testing.T) {
 	t.Parallel()
 	inc := applying(t, scaleStep("2", "3"), throttleStep())
-	inc = must(t, inc, Stopped{Reason: "paused", ExpiresAt: now.Add(time.Hour)})
+	inc = must(t, inc, Stopped{Why: Because("paused"), ExpiresAt: now.Add(time.Hour)})
 	inc.Plan.Steps[0].Approvals = []Actor{alice}
 	inc = must(t, inc, found("queueing", scaleStep("2", "3"), throttleStep()))
 	if inc = must(t, inc, approve(inc, "p1-s1", alice)); inc.State != StateApplying {

@@ -19,24 +19,24 @@ func TestAThrottleIsNotToldAsARollout(t *testing.T) {
 	}{
 		{
 			"in effect", written,
-			RolledOut{Note: "The gateway has accepted the policy.", SettleUntil: now},
-			Note{Kind: NoteRolledOut, StepKind: StepThrottle, At: now, Why: "The gateway has accepted the policy."},
+			RolledOut{Why: Because("The gateway has accepted the policy."), SettleUntil: now},
+			Note{Kind: NoteRolledOut, StepKind: StepThrottle, At: now, Cause: Because("The gateway has accepted the policy.")},
 		},
 		{
 			"refused", written,
-			RolledOut{Failed: true, Note: "The gateway does not take the policy: Invalid: x"},
-			Note{Kind: NoteNotRolledOut, StepKind: StepThrottle, Why: "The gateway does not take the policy: Invalid: x"},
+			RolledOut{Failed: true, Why: Because("The gateway does not take the policy: Invalid: x")},
+			Note{Kind: NoteNotRolledOut, StepKind: StepThrottle, Cause: Because("The gateway does not take the policy: Invalid: x")},
 		},
-		{"restored", undone, RolledOut{Note: "The gateway has accepted the policy."}, Note{
+		{"restored", undone, RolledOut{Why: Because("The gateway has accepted the policy.")}, Note{
 			Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"),
-			Why: "The gateway has accepted the policy.",
+			Cause: Because("The gateway has accepted the policy."),
 		}},
 		{
 			"restored and refused", undone,
-			RolledOut{Failed: true, Note: "The gateway does not take the policy: Invalid: x"},
+			RolledOut{Failed: true, Why: Because("The gateway does not take the policy: Invalid: x")},
 			Note{
 				Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"), Failed: true,
-				Why: "The gateway does not take the policy: Invalid: x",
+				Cause: Because("The gateway does not take the policy: Invalid: x"),
 			},
 		},
 	} {

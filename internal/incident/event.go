@@ -96,7 +96,7 @@ type Expired struct{}
 type Stopped struct {
 	Step       string
 	Op         Op
-	Reason     string
+	Why        Reason
 	Guardrails []Guardrail
 	// ExpiresAt is until when people may decide on what is left of the plan.
 	ExpiresAt time.Time
@@ -120,7 +120,7 @@ type Unanswered struct{ Error string }
 // Written says how the write ended.
 type Written struct {
 	Result WriteResult
-	Note   string
+	Why    Reason
 	// ExpiresAt is until when people may decide on what is left of the plan when nothing was written.
 	ExpiresAt time.Time
 }
@@ -128,7 +128,7 @@ type Written struct {
 // RolledOut says that the rollout has ended, well or not, and until when the signals settle.
 type RolledOut struct {
 	Failed      bool
-	Note        string
+	Why         Reason
 	SettleUntil time.Time
 }
 

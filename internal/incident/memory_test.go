@@ -56,7 +56,7 @@ func TestARefusedUndoKeepsTheChangeAndTheIncidentOpen(t *testing.T) {
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered))
 	for n, wait := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute} {
 		inc = must(t, inc, UndoStarted{Step: "p1-s1", By: Actor{Kind: "bot"}}, WriteClaimed{WriteID: "w"},
-			Written{Result: ResultFailed, Note: "forbidden"})
+			Written{Result: ResultFailed, Why: Because("forbidden")})
 		if len(inc.Mitigations()) != 1 || inc.State != StateWatching || inc.Said.Kind != NoteNotUndone ||
 			inc.Said.Value != Set("129") {
 			t.Fatalf("after a refused undo: %s, %d mitigations, %+v", inc.State, len(inc.Mitigations()), inc.Said)
@@ -78,7 +78,7 @@ func TestADriftEndsAnUndo(t *testing.T) {
 	t.Parallel()
 	inc := must(t, verifying(t, throttleStep()), verdict(VerdictRecovered),
 		UndoStarted{Step: "p1-s1", By: alice}, WriteClaimed{WriteID: "w"},
-		Written{Result: ResultDrift, Note: "somebody set it to 64"})
+		Written{Result: ResultDrift, Why: Because("somebody set it to 64")})
 	if s, _ := inc.Step("p1-s1"); s.State != StepFailed || !strings.Contains(s.Cause.Text, "64") ||
 		!s.Cause.NotUndone || len(inc.Mitigations()) != 0 {
 		t.Errorf("the step is %s (%+v)", s.State, s.Cause)
@@ -255,11 +255,11 @@ func TestAStepThatEndsLateLeavesTimeToDecideOnTheOthers(t *testing.T) {
 	inc := applying(t, scaleStep("2", "3"), throttleStep())
 	inc.Plan.ExpiresAt = time.Time{} // policy approved; nobody was asked
 	until := now.Add(time.Hour)
-	if got := must(t, inc, Stopped{Reason: "drift", ExpiresAt: until}); got.State != StateDeciding ||
+	if got := must(t, inc, Stopped{Why: Because("drift"), ExpiresAt: until}); got.State != StateDeciding ||
 		!got.Plan.ExpiresAt.Equal(until) {
 		t.Errorf("after a stop it is %s until %s", got.State, got.Plan.ExpiresAt)
 	}
-	got := must(t, inc, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Note: "no", ExpiresAt: until})
+	got := must(t, inc, WriteClaimed{WriteID: "w"}, Written{Result: ResultFailed, Why: Because("no"), ExpiresAt: until})
 	if !got.Plan.ExpiresAt.Equal(until) {
 		t.Errorf("after a failed write people have until %s", got.Plan.ExpiresAt)
 	}

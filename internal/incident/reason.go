@@ -33,6 +33,42 @@ const (
 	ReasonUnknown      ReasonKind = "unknown"
 )
 
+// Why a step, or its undo, is not run after all. What the knob, the API server or the playbook says to that is in Text.
+const (
+	ReasonNoKubernetes ReasonKind = "no_kubernetes"
+	// ReasonMode has the Mode in which nothing is written.
+	ReasonMode ReasonKind = "mode"
+	// ReasonApprovers: Count of the Of approvals that are needed now count. ReasonNotAutomatic: policy approved it, and
+	// would not do so now.
+	ReasonApprovers    ReasonKind = "approvers"
+	ReasonNotAutomatic ReasonKind = "not_automatic"
+	// ReasonDiagnosis has the diagnosis of now in Instead; there may be none.
+	ReasonDiagnosis ReasonKind = "other_diagnosis"
+	// ReasonNotAsked and ReasonOtherChange have the titles of the steps that are asked for now in Instead.
+	ReasonNotAsked      ReasonKind = "not_asked"
+	ReasonOtherChange   ReasonKind = "other_change"
+	ReasonNotProposable ReasonKind = "not_proposable"
+	ReasonUnchecked     ReasonKind = "unchecked"
+	ReasonObjectUnread  ReasonKind = "object_unread"
+	// ReasonOnTop has the title of the step that changed the same value later in Instead.
+	ReasonOnTop ReasonKind = "on_top"
+)
+
+// How a write, or the rollout after it, ended.
+const (
+	// ReasonInterrupted: an earlier try of this very write was found to have taken effect.
+	ReasonInterrupted ReasonKind = "interrupted"
+	// ReasonChanged: somebody else changed the value of Target, to Value.
+	ReasonChanged ReasonKind = "changed"
+	// ReasonUnsure: Target holds Value, and Was before, but it is not known who wrote the object last.
+	ReasonUnsure ReasonKind = "unsure"
+	// ReasonGaveUp: Count tries had no clear answer, the last one Text.
+	ReasonGaveUp        ReasonKind = "gave_up"
+	ReasonRolloutUnread ReasonKind = "rollout_unread"
+	// ReasonTooSlow: the rollout was not complete After that long.
+	ReasonTooSlow ReasonKind = "too_slow"
+)
+
 // Reason says why a step is where it is, or what became of a change, as facts. internal/present has the words: a
 // clause. Which of the fields are set depends on Kind.
 type Reason struct {
@@ -45,12 +81,26 @@ type Reason struct {
 	By    string        `json:"by,omitempty"`
 	Value Value         `json:"value,omitzero"`
 	After time.Duration `json:"after,omitempty"`
+	// Target is where Value is, and Was before.
+	Target Target `json:"target,omitzero"`
+	Was    Value  `json:"was,omitzero"`
+	// Instead is what takes the place of the step, in the words of the playbook or of the steps.
+	Instead string `json:"instead,omitempty"`
+	Mode    Mode   `json:"mode,omitempty"`
+	// Count of Of: approvals, tries.
+	Count int `json:"count,omitempty"`
+	Of    int `json:"of,omitempty"`
 	// Hint is what to do so that a change lasts: "change it in Git".
 	Hint string `json:"hint,omitempty"`
 }
 
-// Because is a reason that comes from elsewhere as text.
-func Because(text string) Reason { return Reason{Kind: ReasonText, Text: text} }
+// Because is a reason that comes from elsewhere as text; the zero Reason when there is none.
+func Because(text string) Reason {
+	if text == "" {
+		return Reason{}
+	}
+	return Reason{Kind: ReasonText, Text: text}
+}
 
 // because says why the step is where it is; the zero Reason says nothing.
 func (s *Step) because(r Reason) { s.Cause, s.Reason = r, "" }

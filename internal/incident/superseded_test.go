@@ -48,7 +48,7 @@ func TestAnEndedCheckSaysNothingAboutTheStepThatWaitsNow(t *testing.T) {
 	} {
 		for _, ev := range []Event{
 			WriteClaimed{Step: tc.step, Op: tc.op, WriteID: "w9"},
-			Stopped{Step: tc.step, Op: tc.op, Reason: "it changed", ExpiresAt: now.Add(time.Hour)},
+			Stopped{Step: tc.step, Op: tc.op, Why: Because("it changed"), ExpiresAt: now.Add(time.Hour)},
 		} {
 			t.Run(fmt.Sprintf("%s/%s", tc.name, ev.Kind()), func(t *testing.T) {
 				t.Parallel()

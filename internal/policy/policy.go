@@ -139,20 +139,20 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 	}
 }
 
-// Unapproved says why the approvals that a step has do not suffice under the configuration of now, or "". It is asked
-// before the write: the mode, the approvers and their number may have become stricter since.
-func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) string {
+// Unapproved says why the approvals that a step has do not suffice under the configuration of now; zero: they do. It
+// is asked before the write: the mode, the approvers and their number may have become stricter since.
+func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) incident.Reason {
 	counting := step.Counting(approvers)
 	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == "policy" }) {
 		if answer, why := Decide(m, step, approvers, s); answer != Automatic {
-			return "policy does not run it by itself any more: " + why
+			return incident.Reason{Kind: incident.ReasonNotAutomatic, Text: why}
 		}
-		return ""
+		return incident.Reason{}
 	}
 	if need := max(1, approvers.Count); len(counting) < need {
-		return fmt.Sprintf("the approvers changed: %d of the %d approvals needed now count", len(counting), need)
+		return incident.Reason{Kind: incident.ReasonApprovers, Count: len(counting), Of: need}
 	}
-	return ""
+	return incident.Reason{}
 }
 
 func needApproval(a incident.Approvers) (Answer, string) {

@@ -26,7 +26,6 @@ var unmark = strings.NewReplacer(markBy, "", markOther, "")
 func Spans(n incident.Note) []Span {
 	for _, text := range []*string{
 		&n.Step, &n.Names, &n.Pool, &n.Why, &n.Hint, &n.Config,
-		&n.Cause.Text, &n.Cause.By, &n.Cause.Value.Text, &n.Cause.Hint,
 	} {
 		*text = unmark.Replace(*text)
 	}

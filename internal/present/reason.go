@@ -2,6 +2,8 @@ package present
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -32,9 +34,11 @@ func attemptWhy(t incident.Attempt) string {
 
 // cause is the clause for a reason, with what to do about it.
 func cause(r incident.Reason) string {
-	text := plainCause(r)
-	if text == "" {
-		text = became(r)
+	text := ""
+	for _, of := range []func(incident.Reason) string{plainCause, stopped, ended, became} {
+		if text = of(r); text != "" {
+			break
+		}
 	}
 	text = cmp.Or(text, r.Text) // of a kind that a newer version wrote
 	switch {
@@ -46,7 +50,16 @@ func cause(r incident.Reason) string {
 	if r.Hint != "" {
 		text += "; " + r.Hint
 	}
-	return text
+	return unmark.Replace(text)
+}
+
+// aside is the reason of a note as sentences of their own. Text that comes from elsewhere begins as it is.
+func aside(n incident.Note) string {
+	text := why(n)
+	if n.Cause.Kind == "" || n.Cause.Kind == incident.ReasonText {
+		return more(text)
+	}
+	return more(capital(clause(text)) + ".")
 }
 
 // plainCause has why a step is where it is.
@@ -74,6 +87,81 @@ func plainCause(r incident.Reason) string {
 		return "unknown whether the last write took effect; check the object"
 	}
 	return ""
+}
+
+// stopped has why a step, or its undo, is not run after all.
+func stopped(r incident.Reason) string {
+	switch r.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
+	case incident.ReasonNoKubernetes:
+		return "no Kubernetes API is configured anymore"
+	case incident.ReasonMode:
+		return "the bot is now in mode " + string(r.Mode)
+	case incident.ReasonApprovers:
+		return fmt.Sprintf("the approvers changed: %d of the %d approvals needed now count", r.Count, r.Of)
+	case incident.ReasonNotAutomatic:
+		return "policy no longer runs it automatically" + because(r.Text)
+	case incident.ReasonDiagnosis:
+		if r.Instead != "" {
+			return "the diagnosis no longer holds: now it is " + r.Instead
+		}
+		return "the diagnosis no longer holds: " + cmp.Or(r.Text, "the metrics are inconclusive")
+	case incident.ReasonNotAsked:
+		if r.Instead != "" {
+			return "the runbook no longer asks for this step. It now asks for: " + r.Instead
+		}
+		return "the runbook no longer asks for this step"
+	case incident.ReasonOtherChange:
+		return "the runbook now asks for another change: " + r.Instead
+	case incident.ReasonNotProposable:
+		return "this step can't be proposed any more" + because(r.Text)
+	case incident.ReasonUnchecked:
+		return "it could not be checked again" + because(r.Text)
+	case incident.ReasonObjectUnread:
+		return "its object could not be read" + because(r.Text)
+	case incident.ReasonOnTop:
+		return fmt.Sprintf("a later step changed the same value (%s); roll that one back first", r.Instead)
+	}
+	return ""
+}
+
+// ended has how a write, or the rollout after it, ended.
+func ended(r incident.Reason) string {
+	switch r.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
+	case incident.ReasonInterrupted:
+		return "found applied after an interruption"
+	case incident.ReasonChanged:
+		return fmt.Sprintf("%s is now %s, changed by someone else", r.Target, value(r.Value)) + also(r.Text)
+	case incident.ReasonUnsure:
+		return unsure(r)
+	case incident.ReasonGaveUp:
+		return fmt.Sprintf("gave up after %d tries without a clear answer; last: %s", r.Count, r.Text)
+	case incident.ReasonRolloutUnread:
+		return "it could not be checked" + because(r.Text)
+	case incident.ReasonTooSlow:
+		return "not complete after " + incident.FormatDuration(r.After) + also(r.Text)
+	}
+	return ""
+}
+
+// unsure says why nobody can tell what became of a write.
+func unsure(r incident.Reason) string {
+	now, by := "now", ""
+	if r.Value == r.Was {
+		now = "as before"
+	}
+	if r.By != "" {
+		by = " (" + r.By + " was the last to set the value)"
+	}
+	return fmt.Sprintf("the write had no clear answer. %s is %s %s, but the object has changed since the write was "+
+		"claimed%s, so it's unknown whether the write took effect", r.Target, value(r.Value), now, by)
+}
+
+// also is a sentence from elsewhere after a clause.
+func also(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return ". " + text
 }
 
 // became has what became of a change: "argocd-controller set it back to 184 after 6 s".

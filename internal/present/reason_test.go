@@ -11,7 +11,7 @@ import (
 func TestEveryReasonHasWordsInTheVoice(t *testing.T) {
 	t.Parallel()
 	all := declared[incident.ReasonKind](t, "reason.go")
-	if len(all) < 18 {
+	if len(all) < 35 {
 		t.Fatalf("only %d kinds were found", len(all))
 	}
 	for _, k := range all {
@@ -22,9 +22,110 @@ func TestEveryReasonHasWordsInTheVoice(t *testing.T) {
 		}
 		r = incident.Reason{
 			Kind: k, Text: "the object was deleted", By: "helm", Value: incident.Set("2"), After: 6 * time.Second,
+			Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"},
+			Was:    incident.Set("2"), Instead: "Set replicas to 4", Mode: incident.ModeObserve, Count: 1, Of: 2,
 			Hint: "change it in Git",
 		}
 		voice.Check(t, string(k), voice.Message(cause(r)))
+	}
+}
+
+func TestReasonsSayWhyAStepIsNotRun(t *testing.T) {
+	t.Parallel()
+	target := incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"}
+	two, three := incident.Set("2"), incident.Set("3")
+	for want, r := range map[string]incident.Reason{
+		"the bot is now in mode observe": {Kind: incident.ReasonMode, Mode: incident.ModeObserve},
+		"the approvers changed: 1 of the 2 approvals needed now count": {
+			Kind: incident.ReasonApprovers, Count: 1, Of: 2,
+		},
+		"policy no longer runs it automatically: needs 2 approval(s)": {
+			Kind: incident.ReasonNotAutomatic, Text: "needs 2 approval(s)",
+		},
+		"the diagnosis no longer holds: now it is Long prompts.": {
+			Kind: incident.ReasonDiagnosis, Instead: "Long prompts.",
+		},
+		"the diagnosis no longer holds: The readings are missing.": {
+			Kind: incident.ReasonDiagnosis, Text: "The readings are missing.",
+		},
+		"the diagnosis no longer holds: the metrics are inconclusive": {Kind: incident.ReasonDiagnosis},
+		"the runbook no longer asks for this step":                    {Kind: incident.ReasonNotAsked},
+		"the runbook no longer asks for this step. It now asks for: Set replicas to 4": {
+			Kind: incident.ReasonNotAsked, Instead: "Set replicas to 4",
+		},
+		"the runbook now asks for another change: Set replicas to 4": {
+			Kind: incident.ReasonOtherChange, Instead: "Set replicas to 4",
+		},
+		"this step can't be proposed any more: at the maximum": {
+			Kind: incident.ReasonNotProposable, Text: "at the maximum",
+		},
+		"it could not be checked again: timeout": {Kind: incident.ReasonUnchecked, Text: "timeout"},
+		"its object could not be read: timeout":  {Kind: incident.ReasonObjectUnread, Text: "timeout"},
+		"a later step changed the same value (Set throttle to 16); roll that one back first": {
+			Kind: incident.ReasonOnTop, Instead: "Set throttle to 16",
+		},
+		"found applied after an interruption": {Kind: incident.ReasonInterrupted},
+		"Deployment llm/llama spec.replicas is now 3, changed by someone else. helm set it.": {
+			Kind: incident.ReasonChanged, Target: target, Value: three, Text: "helm set it.",
+		},
+		"Deployment llm/llama spec.replicas is now unset, changed by someone else": {
+			Kind: incident.ReasonChanged, Target: target,
+		},
+		"the write had no clear answer. Deployment llm/llama spec.replicas is 2 as before, but the object has changed " +
+			"since the write was claimed, so it's unknown whether the write took effect": {
+			Kind: incident.ReasonUnsure, Target: target, Value: two, Was: two,
+		},
+		"the write had no clear answer. Deployment llm/llama spec.replicas is 3 now, but the object has changed " +
+			"since the write was claimed (helm was the last to set the value), so it's unknown whether the write took effect": {
+			Kind: incident.ReasonUnsure, Target: target, Value: three, Was: two, By: "helm",
+		},
+		"gave up after 6 tries without a clear answer; last: timeout": {
+			Kind: incident.ReasonGaveUp, Count: 6, Text: "timeout",
+		},
+		"it could not be checked: timeout": {Kind: incident.ReasonRolloutUnread, Text: "timeout"},
+		"not complete after 30 min. 2 of 3 pods are ready.": {
+			Kind: incident.ReasonTooSlow, After: 30 * time.Minute, Text: "2 of 3 pods are ready.",
+		},
+	} {
+		if got := Reason(incident.Step{Cause: r}); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// A reason at the end of a note begins a sentence; text that comes from elsewhere is as it is.
+func TestANoteEndsWithItsReason(t *testing.T) {
+	t.Parallel()
+	slow := incident.Reason{Kind: incident.ReasonTooSlow, After: 30 * time.Minute}
+	undone := incident.Note{
+		Kind: incident.NoteUndone, StepKind: incident.StepReplicas, Value: incident.Set("2"), Failed: true,
+		Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"},
+	}
+	withCause := func(n incident.Note, r incident.Reason) incident.Note {
+		n.Cause = r
+		return n
+	}
+	done := incident.Note{Kind: incident.NoteDone, Step: "Scale", StepKind: incident.StepReplicas}
+	older := done
+	older.Why = "Found applied after an interruption."
+	for want, n := range map[string]incident.Note{
+		"Applied: Scale. Waiting for the rollout. Found applied after an interruption.": withCause(done,
+			incident.Reason{Kind: incident.ReasonInterrupted}),
+		"Applied: Scale. Waiting for the rollout. max_num_seqs is 8.": withCause(done,
+			incident.Because("max_num_seqs is 8.")),
+		"Applied: Scale. Waiting for the rollout.": done,
+		"Rolled back: Deployment llm/llama spec.replicas is 2 again, but its rollout failed. " +
+			"Not complete after 30 min.": withCause(undone, slow),
+		"The rollout failed: not complete after 30 min": {
+			Kind: incident.NoteNotRolledOut, StepKind: incident.StepReplicas, Cause: slow,
+		},
+	} {
+		if got := Said(n); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if got := Said(older); got != "Applied: Scale. Waiting for the rollout. Found applied after an interruption." {
+		t.Errorf("of an older version: %q", got)
 	}
 }
 

@@ -198,11 +198,11 @@ func ofStep(n incident.Note) string {
 		return fmt.Sprintf("No clear answer to %d tries of the write of %s: %s. Checking the object before each try.",
 			n.Count, n.Target, clause(n.Why))
 	case incident.NoteUnknown:
-		return "Not written again: " + clause(n.Why) + ". Needs a human."
+		return "Not written again: " + clause(why(n)) + ". Needs a human."
 	case incident.NoteDone:
-		return "Applied: " + n.Step + ". " + waiting(n.StepKind) + more(n.Why)
+		return "Applied: " + n.Step + ". " + waiting(n.StepKind) + aside(n)
 	case incident.NoteDryRun:
-		return "DRY RUN: would have applied: " + n.Step + ". Nothing was written." + more(n.Why)
+		return "DRY RUN: would have applied: " + n.Step + ". Nothing was written." + aside(n)
 	case incident.NoteStepGone:
 		return "Step " + n.Why + " no longer exists."
 	}
@@ -213,16 +213,16 @@ func ofStep(n incident.Note) string {
 func ofEffect(n incident.Note) string {
 	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteRolledOut:
-		text := "Live." + more(n.Why)
+		text := "Live." + aside(n)
 		if n.StepKind.RollsOut() {
-			text = "Rollout complete." + more(n.Why)
+			text = "Rollout complete." + aside(n)
 		}
 		return text + " Metrics catching up until " + n.At.UTC().Format("15:04:05 UTC") + "."
 	case incident.NoteNotRolledOut:
 		if n.StepKind.RollsOut() {
-			return "The rollout failed: " + n.Why
+			return "The rollout failed: " + why(n)
 		}
-		return "The change did not take effect: " + n.Why
+		return "The change did not take effect: " + why(n)
 	case incident.NoteSettled:
 		return "Metrics have caught up."
 	case incident.NoteReading:
@@ -258,7 +258,7 @@ func ofUndo(n incident.Note) string {
 		}
 		return fmt.Sprintf("Rolling back: %s to %s (%s).", n.Step, value(n.Value), why.String())
 	case incident.NoteRestored:
-		return fmt.Sprintf("Restored %s to %s. %s%s", n.Target, value(n.Value), waiting(n.StepKind), more(n.Why))
+		return fmt.Sprintf("Restored %s to %s. %s%s", n.Target, value(n.Value), waiting(n.StepKind), aside(n))
 	case incident.NoteUndone:
 		text := fmt.Sprintf("Rolled back: %s is %s again", n.Target, value(n.Value))
 		switch {
@@ -267,13 +267,13 @@ func ofUndo(n incident.Note) string {
 		case n.Failed:
 			text += ", but that did not take effect"
 		}
-		return text + "." + more(n.Why)
+		return text + "." + aside(n)
 	case incident.NoteMonitoring:
 		return "Rolled back. Still monitoring."
 	case incident.NoteNotUndone:
-		return fmt.Sprintf("Not rolled back: %s. %s stays at %s. Needs a human.", clause(n.Why), n.Target, value(n.Value))
+		return fmt.Sprintf("Not rolled back: %s. %s stays at %s. Needs a human.", clause(why(n)), n.Target, value(n.Value))
 	case incident.NoteUndoDrift:
-		return fmt.Sprintf("Not rolled back: %s. Check %s manually.", clause(n.Why), n.Target)
+		return fmt.Sprintf("Not rolled back: %s. Check %s manually.", clause(why(n)), n.Target)
 	case incident.NoteUndoneReverted:
 		return fmt.Sprintf("Rolled back: %s was %s again, but %s.%s", n.Target, value(n.Value), why(n), toKeep(n.Hint))
 	case incident.NoteUndoneChanged:
@@ -286,9 +286,9 @@ func ofUndo(n incident.Note) string {
 func ofObstacle(n incident.Note) string {
 	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteMitigationHeld:
-		return n.Step + " stays in place for now: " + clause(n.Why) + "."
+		return n.Step + " stays in place for now: " + clause(why(n)) + "."
 	case incident.NoteUndoOnHold:
-		return "Rollback on hold: " + clause(n.Why) + "."
+		return "Rollback on hold: " + clause(why(n)) + "."
 	case incident.NoteOutcomeUnseen:
 		return fmt.Sprintf("Can't see the outcome of the write to %s: no Kubernetes API is configured anymore. "+
 			"Check the object manually, or abort.", n.Target)

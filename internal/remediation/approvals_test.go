@@ -167,7 +167,7 @@ func TestPolicyDoesNotRunWhatItWouldAskAboutByNow(t *testing.T) {
 			b.skip(5 * time.Second)
 			b.sweep()
 			if stricter != nil {
-				b.refusedStep(inc.ID, "policy does not run it by itself any more")
+				b.refusedStep(inc.ID, "policy no longer runs it automatically")
 			}
 			if got := len(b.live.written()); (got == 1) != (stricter == nil) {
 				t.Errorf("written %v", b.live.written())

@@ -41,8 +41,8 @@ func (e *Engine) expire(a incident.Approvers) time.Duration {
 	return e.cfg.Timing.Expire
 }
 
-// unapproved says why the approvals of a step do not suffice under the configuration of now, or "".
-func (e *Engine) unapproved(t *turn, s incident.Step) string {
+// unapproved says why the approvals of a step do not suffice under the configuration of now; zero: they do.
+func (e *Engine) unapproved(t *turn, s incident.Step) incident.Reason {
 	return policy.Unapproved(strictestMode(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
 }
 

@@ -131,16 +131,13 @@ func (f Investigation) partial() bool {
 	return false
 }
 
-// summary says what was found, after the statement that an earlier diagnosis no longer holds.
-func (f Investigation) summary() string {
-	switch {
-	case f.Result.Diagnosis != nil:
-		return "now it is " + f.Result.Diagnosis.Summary
-	case f.Result.Note != "":
-		return f.Result.Note
-	default:
-		return "the signals do not tell"
+// otherDiagnosis says that the diagnosis of a plan was not found again, and what was found.
+func (f Investigation) otherDiagnosis() incident.Reason {
+	other := incident.Reason{Kind: incident.ReasonDiagnosis, Text: f.Result.Note}
+	if f.Result.Diagnosis != nil {
+		other.Text, other.Instead = "", f.Result.Diagnosis.Summary
 	}
+	return other
 }
 
 // investigate investigates a claimed incident and commits what was found.

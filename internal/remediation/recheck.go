@@ -17,7 +17,7 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	claim := incident.WriteClaimed{Step: s.ID, Op: act.Op, WriteID: writeID(t.inc, act)}
 	var guards []incident.Guardrail
 	if act.Op == incident.OpApply {
-		if why := e.unapproved(t, s); why != "" {
+		if why := e.unapproved(t, s); why.Kind != "" {
 			return e.commitStopped(ctx, t, act, why, nil)
 		}
 		ev, again, err := e.stillTrue(ctx, t, exec, s)
@@ -30,7 +30,7 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 	}
 	if why := policy.Refusal(guards); why != "" {
-		return e.commitStopped(ctx, t, act, why, guards)
+		return e.commitStopped(ctx, t, act, incident.Because(why), guards)
 	}
 	mark, again, err := e.mark(ctx, t, exec, s)
 	if err != nil || again {
@@ -46,9 +46,9 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	var locked *incident.LockedError
 	switch {
 	case errors.As(err, &paused):
-		return e.commitStopped(ctx, t, act, paused.Error(), nil)
+		return e.commitStopped(ctx, t, act, incident.Because(paused.Error()), nil)
 	case errors.As(err, &locked):
-		return e.commitStopped(ctx, t, act, locked.Error(), nil)
+		return e.commitStopped(ctx, t, act, incident.Because(locked.Error()), nil)
 	case err != nil:
 		return err
 	}
@@ -62,61 +62,61 @@ func (e *Engine) stillTrue(
 	ctx context.Context, t *turn, exec Executor, s incident.Step,
 ) (incident.Evidence, bool, error) {
 	found := e.investigator.assess(ctx, t.pool, t.inc)
-	if why := dropped(t.inc, s, found); why != "" {
+	if why := dropped(t.inc, s, found); why.Kind != "" {
 		if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
 			return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 		}
 		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
-	why := ""
+	var why incident.Reason
 	if err == nil {
 		why, err = e.replaced(ctx, t, exec, s, found)
 	}
 	var drift *incident.DriftError
 	var refused *incident.RefusedError
 	switch {
-	case err == nil && why == "":
+	case err == nil && why.Kind == "":
 		return found.Evidence, false, nil
 	case err == nil:
 		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	case errors.As(err, &drift), errors.As(err, &refused):
-		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, err.Error(), nil)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, incident.Because(err.Error()), nil)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again",
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, "it could not be checked again: "+err.Error(), nil)
+		why = incident.Reason{Kind: incident.ReasonUnchecked, Text: err.Error()}
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	}
 }
 
-// dropped says why the runbook asks for no step of this kind any more, judged by a new investigation, or "".
-func dropped(inc incident.Incident, s incident.Step, found Investigation) string {
+// dropped says why the runbook asks for no step of this kind any more, judged by a new investigation; zero: it
+// does.
+func dropped(inc incident.Incident, s incident.Step, found Investigation) incident.Reason {
 	switch {
 	case found.Result.Healthy == incident.True:
-		return "the signals are healthy again"
+		return incident.Reason{Kind: incident.ReasonHealthy}
 	case slices.ContainsFunc(found.Result.Steps, func(r incident.StepRequest) bool { return r.Kind == s.Kind }):
-		return ""
+		return incident.Reason{}
 	case !found.sameCause(inc):
-		return "the diagnosis no longer holds: " + found.summary()
-	case len(found.Result.Steps) == 0:
-		return "the runbook no longer asks for this step"
+		return found.otherDiagnosis()
 	}
 	titles := make([]string, len(found.Result.Steps))
 	for n, r := range found.Result.Steps {
 		titles[n] = requestTitle(r)
 	}
-	return "the runbook no longer asks for this step. It now asks for: " + strings.Join(titles, "; ")
+	return incident.Reason{Kind: incident.ReasonNotAsked, Instead: strings.Join(titles, "; ")}
 }
 
-// replaced says why the runbook asks for another step than this one by now, or "": an approval binds to the same value
-// on the same field of the same object, with the same way back. It holds for another cause that asks for the same
+// replaced says why the runbook asks for another step than this one by now; zero: it does not. An approval binds to the
+// same value on the same field of the same object, with the same way back. It holds for another cause that asks for the same
 // change: under load two neighbouring causes take turns (a cache at 95% and the queue before it). An error means that
 // the live values could not be read from which a step is worked out.
 func (e *Engine) replaced(
 	ctx context.Context, t *turn, exec Executor, s incident.Step, found Investigation,
-) (string, error) {
+) (incident.Reason, error) {
 	var instead, cannot []string
 	var unread error
 	for _, req := range found.Result.Steps {
@@ -127,7 +127,7 @@ func (e *Engine) replaced(
 		var refused *incident.RefusedError
 		switch {
 		case err == nil && now.ComputeDigest() == s.Digest:
-			return "", nil
+			return incident.Reason{}, nil
 		case err == nil:
 			instead = append(instead, now.Title)
 		case errors.As(err, &refused):
@@ -138,13 +138,13 @@ func (e *Engine) replaced(
 	}
 	switch {
 	case unread != nil:
-		return "", fmt.Errorf("work the step out again: %w", unread)
+		return incident.Reason{}, fmt.Errorf("work the step out again: %w", unread)
 	case !found.sameCause(t.inc):
-		return "the diagnosis no longer holds: " + found.summary(), nil
+		return found.otherDiagnosis(), nil
 	case len(instead) == 0:
-		return "this step can't be proposed any more: " + strings.Join(cannot, "; "), nil
+		return incident.Reason{Kind: incident.ReasonNotProposable, Text: strings.Join(cannot, "; ")}, nil
 	default:
-		return "the runbook now asks for another change: " + strings.Join(instead, "; "), nil
+		return incident.Reason{Kind: incident.ReasonOtherChange, Instead: strings.Join(instead, "; ")}, nil
 	}
 }
 
@@ -154,8 +154,8 @@ func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) <
 // commitStopped ends what was checked before its write. act is what the turn began with: the incident may have been
 // read again since.
 func (e *Engine) commitStopped(
-	ctx context.Context, t *turn, act *incident.Active, why string, guards []incident.Guardrail,
+	ctx context.Context, t *turn, act *incident.Active, why incident.Reason, guards []incident.Guardrail,
 ) error {
-	stopped := incident.Stopped{Step: act.Step, Op: act.Op, Reason: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}
+	stopped := incident.Stopped{Step: act.Step, Op: act.Op, Why: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}
 	return e.commit(ctx, t, stopped, extra{})
 }

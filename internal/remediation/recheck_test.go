@@ -71,7 +71,7 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			"the same diagnosis that asks for nothing", "the runbook no longer asks for this step",
 			func(b *bench) { b.sight.see(sick(5)) },
 		},
-		{"the same diagnosis on a healthy pool", "the signals are healthy again", func(b *bench) {
+		{"the same diagnosis on a healthy pool", "metrics are healthy again", func(b *bench) {
 			f := sick(5, addReplica())
 			f.healthy = incident.True
 			b.sight.see(f)
@@ -83,7 +83,7 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 				b.live.expect("recheck")
 			},
 		},
-		{"it is well", "the signals are healthy again", func(b *bench) { b.sight.see(well()) }},
+		{"it is well", "metrics are healthy again", func(b *bench) { b.sight.see(well()) }},
 		{"nothing holds", "the diagnosis no longer holds", func(b *bench) { b.sight.see(finding{healthy: incident.False}) }},
 		{"paused since", "paused for all pools by slack:U-BOB", func(b *bench) {
 			b.pause("")

@@ -225,7 +225,7 @@ func TestAWriteIsNotRepeatedWhenTheWorldHasMovedOn(t *testing.T) {
 			func(b *bench) { b.restart(inMode(llama(), incident.ModeObserve)) },
 		},
 		{"mode dry-run", "mode dry-run", 5 * time.Second, func(b *bench) { b.restart(inMode(llama(), incident.ModeDryRun)) }},
-		{"healthy long after", "the signals are healthy again", time.Hour, func(b *bench) { b.sight.see(well()) }},
+		{"healthy long after", "metrics are healthy again", time.Hour, func(b *bench) { b.sight.see(well()) }},
 		{"blind long after", "the diagnosis no longer holds", time.Hour, func(b *bench) { b.sight.see(blind()) }},
 		{"another step long after", "the runbook now asks for another change", time.Hour, func(b *bench) {
 			b.sight.see(sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2}))

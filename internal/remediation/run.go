@@ -25,7 +25,7 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	exec := e.executor(t.inc.DryRun)
 	switch {
 	case exec == nil && act.Phase == incident.PhaseRecheck:
-		return e.commitStopped(ctx, t, act, "no Kubernetes API is configured anymore", nil)
+		return e.commitStopped(ctx, t, act, incident.Reason{Kind: incident.ReasonNoKubernetes}, nil)
 	case exec == nil:
 		// The write may have happened. It cannot be ended as if it had not, so a person is told.
 		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteOutcomeUnseen, Target: s.Target}, e.cfg.Timing.Watch)
@@ -68,7 +68,8 @@ func (e *Engine) mark(
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return nil, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
-		return nil, true, e.commitStopped(ctx, t, t.inc.Active, "its object could not be read: "+err.Error(), nil)
+		why := incident.Reason{Kind: incident.ReasonObjectUnread, Text: err.Error()}
+		return nil, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	}
 }
 
@@ -80,22 +81,22 @@ func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.S
 	var refused *incident.RefusedError
 	switch {
 	case err == nil && t.inc.DryRun:
-		return e.commitWritten(ctx, t, incident.ResultDryRun, "")
+		return e.commitWritten(ctx, t, incident.ResultDryRun, incident.Reason{})
 	case err == nil:
-		return e.commitWritten(ctx, t, incident.ResultApplied, "")
+		return e.commitWritten(ctx, t, incident.ResultApplied, incident.Reason{})
 	case errors.As(err, &drift):
-		return e.commitWritten(ctx, t, incident.ResultDrift, drift.Error())
+		return e.commitWritten(ctx, t, incident.ResultDrift, incident.Because(drift.Error()))
 	case errors.As(err, &refused):
-		return e.commitWritten(ctx, t, incident.ResultFailed, refused.Error())
+		return e.commitWritten(ctx, t, incident.ResultFailed, incident.Because(refused.Error()))
 	}
 	e.deps.Logger.WarnContext(ctx, "the outcome of a write is not known; the object will be looked at",
 		"incident", t.inc.ID, "step", s.ID, "err", err)
 	return e.commit(ctx, t, incident.Unanswered{Error: shorten(err.Error(), 300)}, extra{})
 }
 
-func (e *Engine) commitWritten(ctx context.Context, t *turn, r incident.WriteResult, note string) error {
+func (e *Engine) commitWritten(ctx context.Context, t *turn, r incident.WriteResult, why incident.Reason) error {
 	end := incident.Write{ID: t.inc.Active.WriteID, EndedAt: e.deps.Now(), Result: r}
-	return e.commit(ctx, t, incident.Written{Result: r, Note: note, ExpiresAt: e.askUntil(t)}, extra{finish: &end})
+	return e.commit(ctx, t, incident.Written{Result: r, Why: why, ExpiresAt: e.askUntil(t)}, extra{finish: &end})
 }
 
 // writeID names the claim: the same for the same step and operation, so that a repeated write is recognised.
@@ -130,32 +131,28 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	}
 	switch {
 	case o.Ours:
-		return e.commitWritten(ctx, t, incident.ResultApplied, "Found applied after an interruption.")
+		return e.commitWritten(ctx, t, incident.ResultApplied, incident.Reason{Kind: incident.ReasonInterrupted})
 	case o.Made == incident.True && o.Reversal != nil:
 		end := incident.Write{ID: act.WriteID, EndedAt: e.deps.Now(), Result: incident.ResultApplied}
 		return e.commitReverted(ctx, t, s, *o.Reversal, extra{finish: &end})
 	case o.Made == incident.False && o.Value == before:
 		return e.writeAgain(ctx, t, exec, s)
 	case o.Made == incident.False || act.Op == incident.OpUndo && o.Value != before:
-		return e.commitWritten(ctx, t, incident.ResultDrift,
-			fmt.Sprintf("%s is now %s, changed by someone else. %s", s.Target, o.Value, o.Note))
+		return e.commitWritten(ctx, t, incident.ResultDrift, incident.Reason{
+			Kind: incident.ReasonChanged, Target: s.Target, Value: o.Value, Text: o.Note,
+		})
 	default:
 		return e.commitWritten(ctx, t, incident.ResultUnknown, unsure(s, o, before))
 	}
 }
 
 // unsure says why nobody can tell what became of a write.
-func unsure(s incident.Step, o incident.Observation, before incident.Value) string {
-	now := "is " + o.Value.String() + " now"
-	if o.Value == before {
-		now = "is " + o.Value.String() + " as before"
+func unsure(s incident.Step, o incident.Observation, before incident.Value) incident.Reason {
+	why := incident.Reason{Kind: incident.ReasonUnsure, Target: s.Target, Value: o.Value, Was: before}
+	if o.Reversal != nil {
+		why.By = o.Reversal.By
 	}
-	by := ""
-	if o.Reversal != nil && o.Reversal.By != "" {
-		by = fmt.Sprintf(" (%s was the last to set the value)", o.Reversal.By)
-	}
-	return fmt.Sprintf("the write had no clear answer. %s %s, but the object has changed since the write was claimed%s, "+
-		"so it's unknown whether the write took effect", s.Target, now, by)
+	return why
 }
 
 // writeAgain makes a claimed write that did not happen, unless something has come in between that speaks against it. A
@@ -167,10 +164,10 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 		e.deps.Logger.WarnContext(ctx, "a claimed write waits",
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
-	case why == "":
+	case why.Kind == "":
 		return e.tryAgain(ctx, t, exec, s)
 	case t.inc.Active.Op == incident.OpUndo:
-		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteUndoOnHold, Why: why}, e.cfg.Timing.Watch)
+		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteUndoOnHold, Cause: why}, e.cfg.Timing.Watch)
 	default:
 		return e.commitWritten(ctx, t, incident.ResultFailed, why)
 	}
@@ -180,7 +177,7 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	if act := t.inc.Active; act.Tries >= writeTries {
 		return e.commitWritten(ctx, t, incident.ResultFailed,
-			fmt.Sprintf("gave up after %d tries without a clear answer; last: %s", act.Tries, act.LastError))
+			incident.Reason{Kind: incident.ReasonGaveUp, Count: act.Tries, Text: act.LastError})
 	}
 	return e.write(ctx, t, exec, s)
 }
@@ -188,31 +185,34 @@ func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s inciden
 // against says what came after the claim and speaks against the write: a pause, a more careful mode, approvers that
 // became stricter, and, when the claim of a step is older than GiveUp, a runbook that does not ask for it any more.
 // Cool-down and budget are not asked again: the claim itself counts in them.
-func (e *Engine) against(ctx context.Context, t *turn, exec Executor, s incident.Step) (string, error) {
+func (e *Engine) against(
+	ctx context.Context, t *turn, exec Executor, s incident.Step,
+) (incident.Reason, error) {
 	act := t.inc.Active
 	if act.Op == incident.OpUndo {
-		return policy.Refusal(e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})), nil
+		guards := e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
+		return incident.Because(policy.Refusal(guards)), nil
 	}
 	pauses, err := e.deps.Ledger.Pauses(ctx)
 	if err != nil {
-		return "", fmt.Errorf("read the pauses: %w", err)
+		return incident.Reason{}, fmt.Errorf("read the pauses: %w", err)
 	}
 	for _, p := range pauses {
 		if p.Pool == "" || p.Pool == t.inc.Pool {
-			return (&incident.PausedError{Pause: p}).Error(), nil
+			return incident.Because((&incident.PausedError{Pause: p}).Error()), nil
 		}
 	}
 	if mode := strictestMode(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
-		return fmt.Sprintf("the bot is now in mode %s", mode), nil
+		return incident.Reason{Kind: incident.ReasonMode, Mode: mode}, nil
 	}
-	if why := e.unapproved(t, s); why != "" {
+	if why := e.unapproved(t, s); why.Kind != "" {
 		return why, nil
 	}
 	if t.now.Sub(act.Since) < e.cfg.Timing.GiveUp {
-		return "", nil
+		return incident.Reason{}, nil
 	}
 	found := e.investigator.assess(ctx, t.pool, t.inc)
-	if why := dropped(t.inc, s, found); why != "" {
+	if why := dropped(t.inc, s, found); why.Kind != "" {
 		return why, nil
 	}
 	return e.replaced(ctx, t, exec, s, found)

@@ -50,17 +50,18 @@ func (e *Engine) rollout(ctx context.Context, t *turn, exec Executor, s incident
 			"incident", t.inc.ID, "step", s.ID, "err", err)
 		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	case err != nil:
-		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: "it could not be checked: " + err.Error()}, extra{})
+		why := incident.Reason{Kind: incident.ReasonRolloutUnread, Text: err.Error()}
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Why: why}, extra{})
 	case r.Reversal != nil:
 		return e.commitReverted(ctx, t, s, *r.Reversal, extra{})
 	case r.State == incident.RolloutDone:
 		settled := t.now.Add(e.cfg.Timing.Settle + s.WarmUp)
-		return e.commit(ctx, t, incident.RolledOut{Note: r.Note, SettleUntil: settled}, extra{})
+		return e.commit(ctx, t, incident.RolledOut{Why: incident.Because(r.Note), SettleUntil: settled}, extra{})
 	case r.State == incident.RolloutFailed:
-		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: r.Note}, extra{})
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Why: incident.Because(r.Note)}, extra{})
 	case late:
-		note := fmt.Sprintf("not complete after %s. %s", incident.FormatDuration(e.cfg.Timing.RolloutLimit), r.Note)
-		return e.commit(ctx, t, incident.RolledOut{Failed: true, Note: note}, extra{})
+		why := incident.Reason{Kind: incident.ReasonTooSlow, After: e.cfg.Timing.RolloutLimit, Text: r.Note}
+		return e.commit(ctx, t, incident.RolledOut{Failed: true, Why: why}, extra{})
 	default:
 		return e.retryLater(ctx, t, e.cfg.Timing.RolloutPoll)
 	}

@@ -3,7 +3,6 @@ package remediation
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -63,14 +62,15 @@ func (e *Engine) undoMitigation(ctx context.Context, t *turn, active []incident.
 		if healthy < s.RevertAfter || !s.UndoDue(t.now) {
 			continue
 		}
-		why := policy.Refusal(e.investigator.guardrails(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{}))
+		guards := e.investigator.guardrails(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{})
+		why := incident.Because(policy.Refusal(guards))
 		if top := t.inc.OnTopOf(s); top != "" {
-			why = fmt.Sprintf("a later step changed the same value (%s); roll that one back first", top)
+			why = incident.Reason{Kind: incident.ReasonOnTop, Instead: top}
 		}
-		if why == "" {
+		if why.Kind == "" {
 			return e.commit(ctx, t, incident.UndoStarted{Step: s.ID, By: bot, Healthy: s.RevertAfter}, extra{})
 		}
-		held = cmp.Or(held, incident.Note{Kind: incident.NoteMitigationHeld, Step: s.Title, Why: why})
+		held = cmp.Or(held, incident.Note{Kind: incident.NoteMitigationHeld, Step: s.Title, Cause: why})
 	}
 	if held.Kind == "" {
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)

@@ -36,7 +36,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 	run.do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second,
 		incident.Written{Result: incident.ResultApplied})
 	out["11-rollout"] = run.inc
-	run.do(4*time.Minute, incident.RolledOut{Note: "3 of 3 pods are ready.", SettleUntil: start.Add(12 * time.Minute)})
+	run.do(4*time.Minute, incident.RolledOut{Why: incident.Because("3 of 3 pods are ready."), SettleUntil: start.Add(12 * time.Minute)})
 	out["12-settling"] = run.inc
 	run.do(10*time.Minute, incident.Settled{})
 	out["13-verifying"] = run.do(time.Minute,
@@ -60,7 +60,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 		do(time.Second,
 			incident.Written{
 				Result: incident.ResultFailed,
-				Note:   "Deployment llm/llama-70b: the server does not allow it: forbidden",
+				Why:    incident.Because("Deployment llm/llama-70b: the server does not allow it: forbidden"),
 			}).inc
 	out["27-dry-run-ended"] = asked(t, incident.ModeDryRun, scaleStep()).decide(incident.Approve, "p1-s1").
 		do(time.Second, incident.WriteClaimed{WriteID: "w-1"}).do(time.Second,
@@ -105,7 +105,7 @@ func stories(t *testing.T) map[string]incident.Incident {
 		do(time.Second,
 			incident.Written{
 				Result: incident.ResultFailed,
-				Note:   "Deployment llm/llama-70b: the server does not allow it: forbidden",
+				Why:    incident.Because("Deployment llm/llama-70b: the server does not allow it: forbidden"),
 			})
 	out["42-closed-after-a-failure"] = failed.do(time.Hour, incident.Closed{By: alice(), Reason: "scaled by hand"}).inc
 
