@@ -54,9 +54,9 @@ func TestPageShowsTheChannel(t *testing.T) {
 	resp, page := fetch(t, s, "/")
 	for _, want := range []string{
 		`<h3 class="header level-2">title a &amp;amp; b</h3>`, ">the runbook</a>", "@bob",
-		"field <strong>one</strong>", "<hr>", "small", "<figcaption>chart title</figcaption>", `<polyline class="line" points="`,
-		`<ul class="legend">`, "<th>head</th>", `<td class="number">7.5</td>`, "eight", `data-element="go"`, `data-confirm="Sure?`, "choose",
-		`<option value="out" selected>outside</option>`, "1 reply", "a reply", "Bob Brandt", "a person",
+		"field <strong>one</strong>", "<hr>", "small", "<figcaption>chart title</figcaption>",
+		`<polyline class="line" points="`, `<ul class="legend">`, "<th>head</th>", `<td class="number">7.5</td>`, "eight", `data-element="go"`,
+		`data-confirm="Sure?`, "choose", `<option value="out" selected>outside</option>`, "1 reply", "a reply", "Bob Brandt", "a person",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
