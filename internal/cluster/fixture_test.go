@@ -40,8 +40,7 @@ func newCluster(t *testing.T) *cluster {
 	for _, name := range []string{"llm", "narrow", "podless", "closed"} {
 		k.MakeNamespace(t, name)
 	}
-	k.InstallCRD(t, kubetest.ScaledObjects, kubetest.PodAutoscalers)
-	k.InstallCRDYAML(t, []byte(runtimeCRD))
+	k.InstallCRD(t, kubetest.ScaledObjects, kubetest.PodAutoscalers, kubetest.VLLMRuntimes)
 	k.InstallCRDYAML(t, []byte(brokenCRD))
 	k.Grant(
 		t,
@@ -64,29 +63,6 @@ func newCluster(t *testing.T) *cluster {
 	)
 	return c
 }
-
-// runtimeCRD stands for production-stack's VLLMRuntime: its replicas are not in spec.replicas, so only its scale tells
-// them.
-const runtimeCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: vllmruntimes.production-stack.vllm.ai}
-spec:
-  group: production-stack.vllm.ai
-  scope: Namespaced
-  names: {kind: VLLMRuntime, plural: vllmruntimes, listKind: VLLMRuntimeList}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-    subresources:
-      status: {}
-      scale:
-        specReplicasPath: .spec.deploymentConfig.replicas
-        statusReplicasPath: .status.replicas
-        labelSelectorPath: .status.selector
-`
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -204,11 +180,6 @@ func (c *cluster) event(t *testing.T, name, kind, object, typ, message string, a
 	must(t, err)
 }
 
-func owner(apiVersion, kind string, o metav1.Object) metav1.OwnerReference {
-	yes := true
-	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: o.GetName(), UID: o.GetUID(), Controller: &yes}
-}
-
 func deploymentRef(name string) incident.WorkloadRef {
 	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "llm", Name: name, Container: "vllm"}
 }
@@ -324,7 +295,7 @@ func (c *cluster) autoscalers(t *testing.T) {
 		},
 		nil,
 	)
-	hpa("keda-hpa-x", "keda", nil, owner("keda.sh/v1alpha1", "ScaledObject", elsewhere))
+	hpa("keda-hpa-x", "keda", nil, kubetest.Owner("keda.sh/v1alpha1", "ScaledObject", elsewhere))
 	hpa("keda-hpa-y", "labelled", map[string]string{kedaLabel: "labelled-for-it"})
 	// A paused object has no generated autoscaler. Its target's version and kind have defaults.
 	c.custom(

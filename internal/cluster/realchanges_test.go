@@ -37,7 +37,7 @@ func replicaSetOf(d *appsv1.Deployment, number int) *appsv1.ReplicaSet {
 			Name: d.Name + "-" + strconv.Itoa(
 				number,
 			), Labels: d.Spec.Template.Labels, Annotations: map[string]string{revisionAnnotation: strconv.Itoa(number)},
-			OwnerReferences: []metav1.OwnerReference{owner("apps/v1", "Deployment", d)},
+			OwnerReferences: []metav1.OwnerReference{kubetest.Owner("apps/v1", "Deployment", d)},
 		},
 		Spec: appsv1.ReplicaSetSpec{Selector: d.Spec.Selector, Template: *d.Spec.Template.DeepCopy()},
 	}

@@ -51,13 +51,14 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		"stacked",
 		1,
 		settled(1, 1),
-		owner("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", runtime),
+		kubetest.Owner("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", runtime),
 	)
-	stackedRS := c.replicaSet(t, "llm", "stacked-abc", owner("apps/v1", "Deployment", stacked))
-	c.pod(t, "llm", "stacked-abc-1", "stacked", readyPod(start, "10.1.0.1"), owner("apps/v1", "ReplicaSet", stackedRS))
+	stackedRS := c.replicaSet(t, "llm", "stacked-abc", kubetest.Owner("apps/v1", "Deployment", stacked))
+	ownedByRS := kubetest.Owner("apps/v1", "ReplicaSet", stackedRS)
+	c.pod(t, "llm", "stacked-abc-1", "stacked", readyPod(start, "10.1.0.1"), ownedByRS)
 	llama := c.deployment(t, "llm", "llama", 4, settled(4, 1))
-	llamaRS := c.replicaSet(t, "llm", "llama-6f7d", owner("apps/v1", "Deployment", llama))
-	c.llamaPods(t, start, owner("apps/v1", "ReplicaSet", llamaRS))
+	llamaRS := c.replicaSet(t, "llm", "llama-6f7d", kubetest.Owner("apps/v1", "Deployment", llama))
+	c.llamaPods(t, start, kubetest.Owner("apps/v1", "ReplicaSet", llamaRS))
 
 	t.Run("a workload, its pods and warnings", func(t *testing.T) {
 		t.Parallel()

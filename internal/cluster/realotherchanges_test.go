@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
 // TestChangesOfOtherWorkloads has no controllers, so that the test says what they wrote.
@@ -271,7 +272,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		stranger.OwnerReferences[0].UID = "another"
 		_, err = c.admin.AppsV1().ReplicaSets("llm").Create(t.Context(), stranger, metav1.CreateOptions{})
 		must(t, err)
-		c.pod(t, "llm", "below-2-x", "below", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", newest))
+		c.pod(t, "llm", "below-2-x", "below", corev1.PodStatus{}, kubetest.Owner("apps/v1", "ReplicaSet", newest))
 		event("below-1", "Deployment", "below", "ScalingReplicaSet", "Scaled down replica set below-2 from 4 to 3", now)
 		got := c.bot.Cluster(
 			t.Context(),
@@ -326,7 +327,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		}
 	})
 	t.Run("a LeaderWorkerSet by its own revisions", func(t *testing.T) {
-		c.kube.InstallCRDYAML(t, []byte(leaderWorkerSetCRD))
+		c.kube.InstallCRD(t, kubetest.LeaderWorkerSets)
 		spec := func(image string) map[string]any {
 			pod := map[string]any{
 				"spec": map[string]any{
@@ -344,7 +345,9 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			_, err = c.admin.AppsV1().ControllerRevisions("llm").Create(t.Context(), &appsv1.ControllerRevision{
 				ObjectMeta: metav1.ObjectMeta{
 					Name: fmt.Sprintf("lws-%d", i), Labels: map[string]string{"leaderworkerset.sigs.k8s.io/name": "lws"},
-					OwnerReferences: []metav1.OwnerReference{owner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", o)},
+					OwnerReferences: []metav1.OwnerReference{
+						kubetest.Owner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", o),
+					},
 				}, Data: runtime.RawExtension{Raw: raw}, Revision: int64(i + 1),
 			}, metav1.CreateOptions{})
 			must(t, err)
@@ -370,20 +373,3 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		}
 	})
 }
-
-const leaderWorkerSetCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: leaderworkersets.leaderworkerset.x-k8s.io
-  annotations: {api-approved.kubernetes.io: "https://github.com/kubernetes-sigs/lws"}
-spec:
-  group: leaderworkerset.x-k8s.io
-  scope: Namespaced
-  names: {kind: LeaderWorkerSet, plural: leaderworkersets, listKind: LeaderWorkerSetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`

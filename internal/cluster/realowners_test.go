@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
 func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
@@ -35,7 +36,7 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 			t.Errorf("%s: %v, %v", name, chain, err)
 		}
 	}
-	replaced := owner("apps/v1", "ReplicaSet", stackedRS)
+	replaced := kubetest.Owner("apps/v1", "ReplicaSet", stackedRS)
 	replaced.UID = "another"
 	c.pod(t, "llm", "orphan", "orphan", corev1.PodStatus{}, replaced)
 	gone := replaced
@@ -53,24 +54,24 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	}
 	c.pod(t, "llm", "ray", "ray", corev1.PodStatus{}, unknown)
 	narrowRS := c.replicaSet(t, "narrow", "rs")
-	c.pod(t, "narrow", "hidden", "hidden", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", narrowRS))
+	c.pod(t, "narrow", "hidden", "hidden", corev1.PodStatus{}, kubetest.Owner("apps/v1", "ReplicaSet", narrowRS))
 	twoAbove := c.deployment(t, "llm", "contested", 1, settled(1, 1), looseOwner(first), looseOwner(second))
-	contested := c.replicaSet(t, "llm", "contested-abc", owner("apps/v1", "Deployment", twoAbove))
-	c.pod(t, "llm", "contested-abc-1", "contested", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", contested))
+	contested := c.replicaSet(t, "llm", "contested-abc", kubetest.Owner("apps/v1", "Deployment", twoAbove))
+	c.pod(t, "llm", "contested-abc-1", "contested", corev1.PodStatus{}, kubetest.Owner("apps/v1", "ReplicaSet", contested))
 	managed := c.deployment(t, "llm", "managed", 1, settled(1, 1), unknown)
-	managedRS := c.replicaSet(t, "llm", "managed-abc", owner("apps/v1", "Deployment", managed))
-	c.pod(t, "llm", "managed-abc-1", "managed", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", managedRS))
+	managedRS := c.replicaSet(t, "llm", "managed-abc", kubetest.Owner("apps/v1", "Deployment", managed))
+	c.pod(t, "llm", "managed-abc-1", "managed", corev1.PodStatus{}, kubetest.Owner("apps/v1", "ReplicaSet", managedRS))
 	slashed := unknown
 	slashed.APIVersion, slashed.Kind, slashed.Name = "apps/v1", "ReplicaSet", "a/b"
 	c.pod(t, "llm", "slashed", "slashed", corev1.PodStatus{}, slashed)
-	broken := owner(
+	broken := kubetest.Owner(
 		"broken.example.com/v2",
 		"Broken",
 		c.custom(t, "broken.example.com/v1", "Broken", "brokens", "b", map[string]any{}, nil),
 	)
 	webhook := c.deployment(t, "llm", "webhook", 1, settled(1, 1), broken)
-	webhookRS := c.replicaSet(t, "llm", "webhook-abc", owner("apps/v1", "Deployment", webhook))
-	c.pod(t, "llm", "webhook-abc-1", "webhook", corev1.PodStatus{}, owner("apps/v1", "ReplicaSet", webhookRS))
+	webhookRS := c.replicaSet(t, "llm", "webhook-abc", kubetest.Owner("apps/v1", "Deployment", webhook))
+	c.pod(t, "llm", "webhook-abc-1", "webhook", corev1.PodStatus{}, kubetest.Owner("apps/v1", "ReplicaSet", webhookRS))
 	for _, tt := range []struct {
 		namespace, pod string
 		none, several  bool

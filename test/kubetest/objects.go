@@ -98,6 +98,14 @@ func (c *Cluster) ConfigWithToken(bearer string) *rest.Config {
 	return cfg
 }
 
+// Owner is the reference to the object that controls another one.
+func Owner(apiVersion, kind string, o metav1.Object) metav1.OwnerReference {
+	controls := true
+	return metav1.OwnerReference{
+		APIVersion: apiVersion, Kind: kind, Name: o.GetName(), UID: o.GetUID(), Controller: &controls,
+	}
+}
+
 // controllersWork says that the controller-manager has begun: it has made the default service account.
 func (c *Cluster) controllersWork(ctx context.Context) error {
 	k, err := kubernetes.NewForConfig(c.AdminConfig())

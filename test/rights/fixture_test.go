@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -87,49 +86,53 @@ func apply(t *testing.T, c *kubetest.Cluster) {
 	}
 }
 
-// makeWorkload makes a Deployment with the ReplicaSet and the pod that its controllers would make.
+// image is what every container here runs.
+const image = "vllm/vllm-openai:v0.20.0"
+
+// makeWorkload makes the pool's Deployment, whose pod has crashed, and a StatefulSet.
 func makeWorkload(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
-	labels := map[string]string{"app": "llama-70b"}
-	template := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{
-			Name: "vllm", Image: "vllm/vllm-openai:v0.20.0",
-			Args: []string{"--max-num-batched-tokens=8192"},
-		}}},
+	spec := corev1.PodSpec{
+		NodeName:   "gpu-1",
+		Containers: []corev1.Container{{Name: "vllm", Image: image, Args: []string{"--max-num-batched-tokens=8192"}}},
 	}
-	template.Spec.NodeName = "gpu-1"
-	two := int32(2)
+	makeTrouble(t, c, makeDeployment(t, c, "llama-70b", spec))
+	makeSet(t, c, spec)
+}
+
+// makeDeployment makes a Deployment with the ReplicaSet and the pod that its controllers would make, and returns the
+// pod.
+func makeDeployment(
+	t *testing.T, c *kubetest.Cluster, name string, spec corev1.PodSpec, above ...metav1.OwnerReference,
+) *corev1.Pod {
+	t.Helper()
+	labels, two := map[string]string{"app": name}, int32(2)
+	selector := &metav1.LabelSelector{MatchLabels: labels}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
 	k := c.Client(t)
 	d, err := k.AppsV1().Deployments("llm").Create(t.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "llama-70b"},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: template,
-		},
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: above},
+		Spec:       appsv1.DeploymentSpec{Replicas: &two, Selector: selector, Template: template},
 	}, metav1.CreateOptions{})
 	must(t, err)
 	rs, err := k.AppsV1().ReplicaSets("llm").Create(t.Context(), &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "llama-70b-7d4", Labels: labels, OwnerReferences: owned("Deployment", d.Name, d.UID),
-			Annotations: map[string]string{"deployment.kubernetes.io/revision": "1"},
+			Name: name + "-7d4", Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{kubetest.Owner("apps/v1", "Deployment", d)},
+			Annotations:     map[string]string{"deployment.kubernetes.io/revision": "1"},
 		},
-		Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+		Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: selector, Template: template},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: "llama-70b-1", Labels: labels,
-		OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID),
-	}, Spec: template.Spec}
-	pod, err = k.CoreV1().Pods("llm").Create(t.Context(), pod, metav1.CreateOptions{})
+	pod, err := k.CoreV1().Pods("llm").Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name + "-1", Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{kubetest.Owner("apps/v1", "ReplicaSet", rs)},
+		},
+		Spec: spec,
+	}, metav1.CreateOptions{})
 	must(t, err)
-	makeTrouble(t, c, pod)
-	makeSet(t, c, template)
-}
-
-func owned(kind, name string, uid types.UID) []metav1.OwnerReference {
-	yes := true
-	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: uid, Controller: &yes}}
+	return pod
 }
 
 // makeTrouble lets the pod's container crash, with a log, and its node have an event.
@@ -154,22 +157,22 @@ func makeTrouble(t *testing.T, c *kubetest.Cluster, pod *corev1.Pod) {
 }
 
 // makeSet makes a StatefulSet without pods, with the revision that its controller would make.
-func makeSet(t *testing.T, c *kubetest.Cluster, template corev1.PodTemplateSpec) {
+func makeSet(t *testing.T, c *kubetest.Cluster, spec corev1.PodSpec) {
 	t.Helper()
 	k, none := c.Client(t), int32(0)
-	template.Labels = map[string]string{"app": "set"}
+	labels := map[string]string{"app": "set"}
 	set, err := k.AppsV1().StatefulSets("llm").Create(t.Context(), &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "set"},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: template.Labels},
-			Template: template,
+			Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec},
 		},
 	}, metav1.CreateOptions{})
 	must(t, err)
 	_, err = k.AppsV1().ControllerRevisions("llm").Create(t.Context(), &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "set-1", Labels: template.Labels,
-			OwnerReferences: owned("StatefulSet", set.Name, set.UID),
+			Name: "set-1", Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{kubetest.Owner("apps/v1", "StatefulSet", set)},
 		}, Revision: 1,
 		Data: runtime.RawExtension{Raw: []byte(`{"spec":{"template":{}}}`)},
 	}, metav1.CreateOptions{})

@@ -12,10 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -28,31 +26,17 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// runtimes is the kind of an operator that the manifests give no right to read.
-const runtimes = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: vllmruntimes.production-stack.vllm.ai}
-spec:
-  group: production-stack.vllm.ai
-  scope: Namespaced
-  names: {kind: VLLMRuntime, plural: vllmruntimes, listKind: VLLMRuntimeList}
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
 // routes lets the whole bot, with the manifests' rights, take one delivery in which some alerts lead to what it may not
 // read: a namespace of others, and the operators above its own Deployments. Each alert finds the pool that can be
 // known; none hides another.
 func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	t.Helper()
-	c.InstallCRDYAML(t, []byte(runtimes))
+	c.InstallCRD(t, kubetest.VLLMRuntimes)
 	c.MakeNamespace(t, "others")
-	makeOwned(t, c, "stacked", "production-stack.vllm.ai/v1alpha1", "VLLMRuntime")
-	makeOwned(t, c, "served", "serving.kserve.io/v1beta1", "InferenceService") // there is no such kind here
+	plain := corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm", Image: image}}}
+	makeDeployment(t, c, "stacked", plain, operator("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "stacked"))
+	// There is no such kind here.
+	makeDeployment(t, c, "served", plain, operator("serving.kserve.io/v1beta1", "InferenceService", "served"))
 	b := startBot(t, rc)
 	b.deliver(t, "a", map[string]string{"namespace": "others", "pod": "somebody-1"})
 	b.deliver(t, "bb", map[string]string{"namespace": "others", "pod": "somebody-1"},
@@ -72,39 +56,10 @@ func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	}
 }
 
-// makeOwned makes a Deployment that a custom resource controls, with its ReplicaSet and pod.
-func makeOwned(t *testing.T, c *kubetest.Cluster, name, apiVersion, kind string) {
-	t.Helper()
-	labels, yes := map[string]string{"app": name}, true
-	template := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: labels},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "vllm", Image: "vllm/vllm-openai:v0.20.0"}}},
-	}
-	above := []metav1.OwnerReference{{
-		APIVersion: apiVersion, Kind: kind, Name: name,
-		UID: types.UID("11111111-1111-1111-1111-111111111111"), Controller: &yes,
-	}}
-	k := c.Client(t)
-	d, err := k.AppsV1().Deployments("llm").Create(t.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: above},
-		Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
-	}, metav1.CreateOptions{})
-	must(t, err)
-	rs, err := k.AppsV1().ReplicaSets("llm").Create(t.Context(), &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name + "-7d4", Labels: labels,
-			OwnerReferences: owned("Deployment", d.Name, d.UID),
-		},
-		Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
-	}, metav1.CreateOptions{})
-	must(t, err)
-	_, err = k.CoreV1().Pods("llm").Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name + "-1", Labels: labels,
-			OwnerReferences: owned("ReplicaSet", rs.Name, rs.UID),
-		}, Spec: template.Spec,
-	}, metav1.CreateOptions{})
-	must(t, err)
+// operator is the reference to the custom resource of an operator, which nobody may read here.
+func operator(apiVersion, kind, name string) metav1.OwnerReference {
+	return kubetest.Owner(apiVersion, kind,
+		&metav1.ObjectMeta{Name: name, UID: "11111111-1111-1111-1111-111111111111"})
 }
 
 // bot is the program with a store of its own.
