@@ -3,6 +3,7 @@ package incident
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // noticeable is the share by which a signal must move before it counts as better or worse. A tenth is above the noise
@@ -69,6 +70,26 @@ type Move struct {
 	Moved  Movement `json:"moved"`
 	Before Reading  `json:"before"`
 	After  Reading  `json:"after"`
+}
+
+// Verification is the signals read again after the change has settled.
+type Verification struct {
+	Verdict Verdict `json:"verdict"`
+	// Comparison says why, Why the same in words, as in Incident. Of verifications of older versions there is nothing but
+	// Why.
+	Comparison *Comparison        `json:"comparison,omitempty"`
+	Why        string             `json:"why"`
+	Before     map[string]Reading `json:"before"`
+	After      map[string]Reading `json:"after"`
+	At         time.Time          `json:"at"`
+	// SampledAt is the time of the newest sample among the readings; zero: not known.
+	SampledAt time.Time `json:"sampledAt,omitzero"`
+}
+
+// Repeats says whether the readings rest on no newer sample than those of an earlier verification: then the two are
+// one, and do not confirm each other.
+func (v Verification) Repeats(earlier *Verification) bool {
+	return earlier != nil && !v.SampledAt.IsZero() && !v.SampledAt.After(earlier.SampledAt)
 }
 
 // VerdictOf compares the readings before and after a change. healthy is what the playbook says of the readings after. A

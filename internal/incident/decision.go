@@ -1,0 +1,38 @@
+package incident
+
+import "time"
+
+// Actor is who did something. Kind is "slack", "kubernetes", "policy" or "bot"; ID is the stable id there, never a
+// display name.
+type Actor struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+}
+
+// String is "slack:U0123".
+func (a Actor) String() string { return a.Kind + ":" + a.ID }
+
+// Person says whether a human did it, through whatever door.
+func (a Actor) Person() bool { return a.Kind == "slack" || a.Kind == "kubernetes" }
+
+// Decision is an approval, a denial or a request to undo, with the plan that the person saw.
+type Decision struct {
+	Step string `json:"step"`
+	// Digest is the plan's digest.
+	Digest  string    `json:"digest"`
+	Verb    Verb      `json:"decision"`
+	By      Actor     `json:"by"`
+	At      time.Time `json:"at"`
+	Reason  string    `json:"reason,omitempty"`
+	Confirm bool      `json:"confirmed,omitempty"`
+}
+
+// Verb is what a decision says.
+type Verb string
+
+// The verbs of a decision.
+const (
+	Approve Verb = "approve"
+	Deny    Verb = "deny"
+	Undo    Verb = "undo"
+)
