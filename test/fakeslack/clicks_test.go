@@ -14,6 +14,27 @@ import (
 	"github.com/slack-go/slack"
 )
 
+// press clicks where nothing is in the way.
+func press(t *testing.T, s *Server, click ClickRequest) ClickResult {
+	t.Helper()
+	res, err := s.Click(t.Context(), click)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// postButton posts a button without a socket and returns a click on it.
+func postButton(t *testing.T, client *slack.Client) ClickRequest {
+	t.Helper()
+	_, ts, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false),
+		slack.MsgOptionBlocks(slack.NewActionBlock("b", slack.NewButtonBlockElement("go", "v", label("Go")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"}
+}
+
 // clicked returns a workspace with one message that has one button, and its bot.
 func clicked(t *testing.T, o Options) (*Server, *bot, ClickRequest) {
 	t.Helper()
@@ -29,10 +50,7 @@ func clicked(t *testing.T, o Options) (*Server, *bot, ClickRequest) {
 func TestClickIsSignedAndFaithful(t *testing.T) {
 	t.Parallel()
 	s, b, click := clicked(t, Options{EnterpriseID: "E0ORG"})
-	res, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := press(t, s, click)
 	if res.Status != http.StatusOK || res.Confirmed || res.ID == "" {
 		t.Errorf("result = %+v", res)
 	}
@@ -65,81 +83,41 @@ func TestClickIsSignedAndFaithful(t *testing.T) {
 
 func TestTamperedClicksSayWhatTheyWereToldTo(t *testing.T) {
 	t.Parallel()
+	s, b, click := clicked(t, Options{})
 	value := "other|value"
-	tests := []struct {
-		name   string
-		tamper func(*ClickRequest)
-		signed bool
-		look   func(in slack.InteractionCallback) string
-		want   string
-	}{
-		{"bad signature", func(c *ClickRequest) { c.BadSignature = true }, false, nil, ""},
-		{"no signature", func(c *ClickRequest) { c.Unsigned = true }, false, nil, ""},
-		{"old timestamp", func(c *ClickRequest) { c.Age = 6 * time.Minute }, false, nil, ""},
-		{"timestamp in the future", func(c *ClickRequest) { c.Age = -6 * time.Minute }, false, nil, ""},
-		{"young enough", func(c *ClickRequest) { c.Age = 4 * time.Minute }, true, func(in slack.InteractionCallback) string {
-			return in.User.ID
-		}, "U0ALICE"},
-		{"other app", func(c *ClickRequest) { c.AppID = "A9" }, true, func(in slack.InteractionCallback) string {
-			return in.APIAppID
-		}, "A9"},
-		{"other team", func(c *ClickRequest) { c.TeamID = "T9" }, true, func(in slack.InteractionCallback) string {
-			return in.Team.ID
-		}, "T9"},
-		{
-			"other organisation", func(c *ClickRequest) { c.EnterpriseID = "E9" }, true,
-			func(in slack.InteractionCallback) string { return in.Enterprise.ID }, "E9",
-		},
-		{
-			"user of another team", func(c *ClickRequest) { c.UserTeamID = "T9" }, true,
-			func(in slack.InteractionCallback) string { return in.User.TeamID }, "T9",
-		},
-		{"other channel", func(c *ClickRequest) { c.PayloadChannel = "C9" }, true, func(in slack.InteractionCallback) string {
-			return in.Channel.ID + in.Container.ChannelID
-		}, "C9C9"},
-		{
-			"other message", func(c *ClickRequest) { c.PayloadMessageTS = "1.000001" }, true,
-			func(in slack.InteractionCallback) string { return in.Container.MessageTs + in.Message.Timestamp },
-			"1.0000011.000001",
-		},
-		{"other value", func(c *ClickRequest) { c.Value = &value }, true, func(in slack.InteractionCallback) string {
-			return in.ActionCallback.BlockActions[0].Value
-		}, value},
+	for name, tamper := range map[string]func(*ClickRequest){
+		"bad signature":           func(c *ClickRequest) { c.BadSignature = true },
+		"no signature":            func(c *ClickRequest) { c.Unsigned = true },
+		"old timestamp":           func(c *ClickRequest) { c.Age = 6 * time.Minute },
+		"timestamp in the future": func(c *ClickRequest) { c.Age = -6 * time.Minute },
+	} {
+		c := click
+		tamper(&c)
+		res, err := s.Click(t.Context(), c)
+		if !errors.Is(err, ErrRefused) || res.Status != http.StatusUnauthorized || !strings.Contains(err.Error(), "401") {
+			t.Errorf("%s: %+v, %v, want a refusal", name, res, err)
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s, b, click := clicked(t, Options{})
-			tt.tamper(&click)
-			res, err := s.Click(t.Context(), click)
-			if !tt.signed {
-				if !errors.Is(err, ErrRefused) || res.Status != http.StatusUnauthorized || !strings.Contains(err.Error(), "401") {
-					t.Errorf("result = %+v, %v, want a refusal", res, err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := tt.look(b.last(t)); got != tt.want {
-				t.Errorf("payload says %q, want %q", got, tt.want)
-			}
-		})
+	click.Age, click.AppID, click.TeamID, click.EnterpriseID, click.UserTeamID = 4*time.Minute, "A9", "T9", "E9", "T8"
+	click.PayloadChannel, click.PayloadMessageTS, click.Value = "C9", "1.000001", &value
+	press(t, s, click)
+	in := b.last(t)
+	got := []string{
+		in.User.ID, in.APIAppID, in.Team.ID, in.Enterprise.ID, in.User.TeamID, in.Channel.ID, in.Container.ChannelID,
+		in.Container.MessageTs, in.Message.Timestamp, in.ActionCallback.BlockActions[0].Value,
+	}
+	want := []string{"U0ALICE", "A9", "T9", "E9", "T8", "C9", "C9", "1.000001", "1.000001", value}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("payload (-want +got): %s", diff)
 	}
 }
 
 func TestReplayIsTheSameByteForByte(t *testing.T) {
 	t.Parallel()
 	s, b, click := clicked(t, Options{})
-	first, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := press(t, s, click)
 	tell(t, first.ResponseURL, `{"text":"first"}`)
-	again, err := s.Click(t.Context(), ClickRequest{Replay: first.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := press(t, s, ClickRequest{Replay: first.ID})
 	if !bytes.Equal(b.raw[0], b.raw[1]) || !cmp.Equal(b.header[0], b.header[1]) {
 		t.Error("the replay is another request than the click")
 	}
@@ -161,17 +139,10 @@ func tell(t *testing.T, responseURL, body string) map[string]any {
 func TestOnlyWhatIsOnTheScreenCanBeClicked(t *testing.T) {
 	t.Parallel()
 	s, b, click := clicked(t, Options{})
-	_, private, err := func() (string, string, error) {
-		client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
-		ts, err := client.PostEphemeralContext(t.Context(), room, "U0BOB", slack.MsgOptionText("x", false),
-			slack.MsgOptionBlocks(
-				slack.NewActionBlock("b",
-					slack.NewButtonBlockElement("again", "v", slack.NewTextBlockObject("plain_text", "Again", false, false)))))
-		return room, ts, err
-	}()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := call(t, s, "chat.postEphemeral", map[string]string{
+		"channel": room, "user": "U0BOB", "text": "x", "blocks": strings.Replace(oneButton, "approve", "again", 1),
+	})
+	private := fmt.Sprint(out["message_ts"])
 	double := postBlocks(t, s,
 		`[`+oneButton[1:len(oneButton)-1]+`,`+strings.Replace(oneButton[1:len(oneButton)-1], "plan-1", "plan-2", 1)+`]`)
 	s.PutChannel(Channel{ID: room, Name: "incidents", Members: []string{"U0ALICE", "U0BOB"}})
@@ -207,8 +178,7 @@ func TestOnlyWhatIsOnTheScreenCanBeClicked(t *testing.T) {
 		{
 			"one's own private message",
 			ClickRequest{User: "U0BOB", Channel: room, MessageTS: private, ActionID: "again"},
-			true,
-			"",
+			true, "",
 		},
 	}
 	for _, tt := range tests {
@@ -235,9 +205,7 @@ func TestStaleClickCarriesTheOlderMessage(t *testing.T) {
 		t.Fatalf("a click on a button that is gone: %v", err)
 	}
 	click.StaleVersion = 1
-	if _, err := s.Click(t.Context(), click); err != nil {
-		t.Fatal(err)
-	}
+	press(t, s, click)
 	if in := b.last(t); in.ActionCallback.BlockActions[0].BlockID != "plan-1" || in.Message.Text != "x" ||
 		in.Message.Edited != nil {
 		t.Errorf("payload = %+v, want the first version", in.Message)
@@ -259,8 +227,8 @@ func TestConfirmationDialog(t *testing.T) {
 		t.Errorf("declined: %v, %d sent, want nothing sent", err, b.count())
 	}
 	click.Decline = false
-	if res, err := s.Click(t.Context(), click); err != nil || !res.Confirmed {
-		t.Errorf("agreed: %+v, %v", res, err)
+	if res := press(t, s, click); !res.Confirmed {
+		t.Errorf("agreed: %+v", res)
 	}
 }
 
@@ -271,9 +239,7 @@ func TestSelectsSendWhatWasChosen(t *testing.T) {
 	click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: postBlocks(t, s, everyKind)}
 	for _, tt := range []struct{ action, option, picked string }{{"pick", "in", "in"}, {"more", "z", "out"}} {
 		click.ActionID, click.Option = tt.action, tt.option
-		if _, err := s.Click(t.Context(), click); err != nil {
-			t.Fatal(err)
-		}
+		press(t, s, click)
 		in := b.last(t)
 		if got := in.ActionCallback.BlockActions[0]; got.ActionID != tt.action || got.SelectedOption.Value != tt.option {
 			t.Errorf("action = %+v, want %s of %s", got, tt.option, tt.action)
@@ -296,13 +262,7 @@ func TestClickThatIsNotAnswered(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		})}
 		s, client := inBubble(Options{HTTPClient: &http.Client{Transport: hang}})
-		_, ts, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
-			slack.NewActionBlock("b",
-				slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		click := ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"}
+		click := postButton(t, client)
 		if _, err := s.Click(t.Context(), click); !errors.Is(err, ErrNoAnswer) ||
 			!strings.Contains(err.Error(), "no interactivity URL") {
 			t.Errorf("without a URL: %v", err)

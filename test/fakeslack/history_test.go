@@ -38,29 +38,22 @@ func TestHistoryWindow(t *testing.T) {
 	t.Parallel()
 	s, client := start(t, Options{})
 	ts := posted(t, s, 5)
-	tests := []struct {
-		name   string
-		params slack.GetConversationHistoryParameters
-		want   []string
+	for _, tt := range []struct {
+		name, oldest string
+		inclusive    bool
+		limit        int
+		want         []string
 	}{
-		{"everything, newest first", slack.GetConversationHistoryParameters{}, []string{"4", "3", "2", "1", "0"}},
-		{"oldest is exclusive", slack.GetConversationHistoryParameters{Oldest: ts[2]}, []string{"4", "3"}},
-		{
-			"oldest, inclusive",
-			slack.GetConversationHistoryParameters{Oldest: ts[2], Inclusive: true},
-			[]string{"4", "3", "2"},
-		},
-		{"the latest page", slack.GetConversationHistoryParameters{Limit: 2}, []string{"4", "3"}},
-		{
-			"with oldest, the page nearest to it",
-			slack.GetConversationHistoryParameters{Oldest: ts[0], Limit: 2},
-			[]string{"2", "1"},
-		},
-		{"a time after everything", slack.GetConversationHistoryParameters{Oldest: "9999999999"}, []string{}},
-	}
-	for _, tt := range tests {
-		tt.params.ChannelID = room
-		got, err := client.GetConversationHistoryContext(t.Context(), &tt.params)
+		{"everything, newest first", "", false, 0, []string{"4", "3", "2", "1", "0"}},
+		{"oldest is exclusive", ts[2], false, 0, []string{"4", "3"}},
+		{"oldest, inclusive", ts[2], true, 0, []string{"4", "3", "2"}},
+		{"the latest page", "", false, 2, []string{"4", "3"}},
+		{"with oldest, the page nearest to it", ts[0], false, 2, []string{"2", "1"}},
+		{"a time after everything", "9999999999", false, 0, []string{}},
+	} {
+		got, err := client.GetConversationHistoryContext(t.Context(), &slack.GetConversationHistoryParameters{
+			ChannelID: room, Oldest: tt.oldest, Inclusive: tt.inclusive, Limit: tt.limit,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,52 +150,6 @@ func TestRepliesStandInTheThreadAndNotInTheHistory(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"0", "r0", "r1", "r2"}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestRefusalsOfHistory(t *testing.T) {
-	t.Parallel()
-	o := Options{
-		Channels: []Channel{{ID: room}, {ID: "C0OUT", BotAbsent: true}, {ID: "G0PRIV", Private: true}},
-		Scopes:   []string{"channels:history"},
-	}
-	tests := []struct {
-		name, method, code string
-		args               map[string]string
-	}{
-		{"unknown channel", "conversations.history", "channel_not_found", map[string]string{"channel": "C9"}},
-		{"not a member", "conversations.history", "not_in_channel", map[string]string{"channel": "C0OUT"}},
-		{"private without its scope", "conversations.history", "missing_scope", map[string]string{"channel": "G0PRIV"}},
-		{"limit 0", "conversations.history", "invalid_limit", map[string]string{"channel": room, "limit": "0"}},
-		{"limit 1000", "conversations.history", "invalid_limit", map[string]string{"channel": room, "limit": "1000"}},
-		{
-			"limit that is no number", "conversations.history", "invalid_limit",
-			map[string]string{"channel": room, "limit": "all"},
-		},
-		{
-			"made-up cursor", "conversations.history", "invalid_cursor",
-			map[string]string{"channel": room, "cursor": "bmV4dA=="},
-		},
-		{
-			"oldest that is no time", "conversations.history", "invalid_ts_oldest",
-			map[string]string{"channel": room, "oldest": "yesterday"},
-		},
-		{"no thread", "conversations.replies", "thread_not_found", map[string]string{"channel": room, "ts": "1.000001"}},
-		{"outside the scopes", "users.info", "missing_scope", map[string]string{"user": "U0BOB"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s, _ := start(t, o)
-			s.ExpectError(tt.method, tt.code, 1)
-			out := call(t, s, tt.method, tt.args)
-			if out["error"] != tt.code {
-				t.Fatalf("answer = %v, want %s", out, tt.code)
-			}
-			if tt.code == "missing_scope" && (out["needed"] == nil || out["provided"] != "channels:history") {
-				t.Errorf("answer = %v, want needed and provided", out)
-			}
-		})
 	}
 }
 

@@ -1,6 +1,8 @@
 package fakeslack
 
 import (
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -69,19 +71,9 @@ func TestJSONBodiesAndBearerTokensAreUnderstood(t *testing.T) {
 	if m.Text != "hi" || !strings.Contains(string(m.Blocks), "divider") || m.UnfurlLinks == nil {
 		t.Errorf("message = %+v", m)
 	}
-	for _, c := range s.Calls() {
-		if strings.Contains(strings.Join(keysAndValues(c.Args), " "), s.Token()) {
-			t.Errorf("the record of %s shows the token: %v", c.Method, c.Args)
-		}
+	if all := fmt.Sprint(s.Calls()); strings.Contains(all, s.Token()) {
+		t.Errorf("the record shows the token: %s", all)
 	}
-}
-
-func keysAndValues(m map[string]string) []string {
-	var out []string
-	for k, v := range m {
-		out = append(out, k, v)
-	}
-	return out
 }
 
 func TestUpdateReplacesEverythingAndKeepsEveryVersion(t *testing.T) {
@@ -111,69 +103,51 @@ func TestUpdateReplacesEverythingAndKeepsEveryVersion(t *testing.T) {
 
 func TestUpdateAndMetadata(t *testing.T) {
 	t.Parallel()
-	const first = `{"event_type":"incident","event_payload":{"id":"1"}}`
-	tests := []struct {
-		name     string
-		metadata string // "" is absent
-		want     string // event_payload.id; "" is no metadata
-	}{
-		{"absent keeps it", "", "1"},
-		{"new replaces it", `{"event_type":"incident","event_payload":{"id":"2"}}`, "2"},
-		{"an empty object removes it", `{}`, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s, _ := start(t, Options{})
-			ts, _ := call(t, s, "chat.postMessage",
-				map[string]string{"channel": room, "text": "x", "metadata": first})["ts"].(string)
-			args := map[string]string{"channel": room, "ts": ts, "text": "y"}
-			if tt.metadata != "" {
-				args["metadata"] = tt.metadata
-			}
-			if out := call(t, s, "chat.update", args); out["ok"] != true {
-				t.Fatal(out)
-			}
-			m, _ := s.Message(room, ts)
-			got := ""
-			if m.Metadata != nil {
-				got, _ = m.Metadata.EventPayload["id"].(string)
-			}
-			if got != tt.want {
-				t.Errorf("metadata = %+v, want id %q", m.Metadata, tt.want)
-			}
-		})
+	s, _ := start(t, Options{})
+	metadata := func(id string) string { return `{"event_type":"incident","event_payload":{"id":"` + id + `"}}` }
+	args := map[string]string{"channel": room, "text": "x", "metadata": metadata("1")}
+	ts, _ := call(t, s, "chat.postMessage", args)["ts"].(string)
+	args["ts"] = ts
+	for _, tt := range []struct{ name, metadata, want string }{
+		{"absent keeps it", "", "1"}, {"new replaces it", metadata("2"), "2"}, {"an empty object removes it", `{}`, ""},
+	} {
+		if args["metadata"] = tt.metadata; tt.metadata == "" {
+			delete(args, "metadata")
+		}
+		if out := call(t, s, "chat.update", args); out["ok"] != true {
+			t.Fatal(out)
+		}
+		m, _ := s.Message(room, ts)
+		got := ""
+		if m.Metadata != nil {
+			got, _ = m.Metadata.EventPayload["id"].(string)
+		}
+		if got != tt.want {
+			t.Errorf("%s: metadata = %+v, want id %q", tt.name, m.Metadata, tt.want)
+		}
 	}
 }
 
 func TestMetadataFormat(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, raw, code string }{
-		{"flat", `{"event_type":"a","event_payload":{"s":"x","n":1,"b":true}}`, ""},
-		{"an object inside", `{"event_type":"a","event_payload":{"o":{"k":1}}}`, "invalid_metadata_format"},
-		{"a list inside", `{"event_type":"a","event_payload":{"l":[1]}}`, "invalid_metadata_format"},
-		{"a payload that is none", `{"event_type":"a","event_payload":[]}`, "invalid_metadata_format"},
-		{"null", `{"event_type":"a","event_payload":{"s":null}}`, "invalid_metadata_format"},
-		{"no payload", `{"event_type":"a"}`, "invalid_metadata_format"},
-		{"no type", `{"event_payload":{}}`, "invalid_metadata_format"},
-		{"a type with capitals", `{"event_type":"Incident","event_payload":{}}`, "invalid_metadata_format"},
-		{"a name with a dash", `{"event_type":"a","event_payload":{"a-b":1}}`, "invalid_metadata_format"},
-		{"a third field", `{"event_type":"a","event_payload":{},"entities":[]}`, "invalid_metadata_format"},
-		{"not JSON", `{`, "invalid_metadata_format"},
-		{"at the size limit", `{"event_type":"a","event_payload":{"s":"` + strings.Repeat("x", maxMetadata-44) + `"}}`, ""},
-		{
-			"over the size limit", `{"event_type":"a","event_payload":{"s":"` + strings.Repeat("x", maxMetadata) + `"}}`,
-			"metadata_too_large",
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			_, e := parseMetadata(tt.raw)
-			if got := codeOf(e); got != tt.code {
-				t.Errorf("error = %q, want %q", got, tt.code)
-			}
-		})
+	for raw, code := range map[string]string{
+		`{"event_type":"a_1","event_payload":{"s":"x","n":1,"b":true}}`:                          "",
+		`{"event_type":"a","event_payload":{"s":"` + strings.Repeat("x", maxMetadata-44) + `"}}`: "",
+		`{"event_type":"a","event_payload":{"s":"` + strings.Repeat("x", maxMetadata) + `"}}`:    "metadata_too_large",
+		`{"event_type":"a","event_payload":{"o":{"k":1}}}`:                                       "invalid_metadata_format",
+		`{"event_type":"a","event_payload":{"l":[1]}}`:                                           "invalid_metadata_format",
+		`{"event_type":"a","event_payload":{"s":null}}`:                                          "invalid_metadata_format",
+		`{"event_type":"a","event_payload":{"a-b":1}}`:                                           "invalid_metadata_format",
+		`{"event_type":"a","event_payload":[]}`:                                                  "invalid_metadata_format",
+		`{"event_type":"a","event_payload":{},"entities":[]}`:                                    "invalid_metadata_format",
+		`{"event_type":"Incident","event_payload":{}}`:                                           "invalid_metadata_format",
+		`{"event_type":"a"}`:   "invalid_metadata_format",
+		`{"event_payload":{}}`: "invalid_metadata_format",
+		`{`:                    "invalid_metadata_format",
+	} {
+		if _, e := parseMetadata(raw); codeOf(e) != code {
+			t.Errorf("%.60s: %+v, want %q", raw, e, code)
+		}
 	}
 }
 
@@ -195,101 +169,71 @@ func codeOf(e *slackError) string {
 	return e.code
 }
 
-func TestRefusalsOfPostAndUpdate(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	t.Parallel()
-	o := Options{Channels: []Channel{
+	o := Options{Scopes: []string{"chat:write", "channels:history"}, Channels: []Channel{
 		{ID: room, Name: "incidents"},
-		{ID: "C0OLD", Name: "old", Archived: true},
-		{ID: "C0OUT", Name: "out", BotAbsent: true},
-		{ID: "G0PRIV", Name: "priv", Private: true},
+		{ID: "OLD", Archived: true},
+		{ID: "OUT", BotAbsent: true},
+		{ID: "PRIVATE", Private: true},
 	}}
-	tests := []struct {
-		name, method, code string
-		args               map[string]string
-	}{
-		{"unknown channel", "chat.postMessage", "channel_not_found", map[string]string{"channel": "C9", "text": "x"}},
-		{"archived channel", "chat.postMessage", "is_archived", map[string]string{"channel": "C0OLD", "text": "x"}},
-		{"not invited", "chat.postMessage", "not_in_channel", map[string]string{"channel": "C0OUT", "text": "x"}},
-		{"nothing to say", "chat.postMessage", "no_text", map[string]string{"channel": room}},
-		{"only empty blocks", "chat.postMessage", "no_text", map[string]string{"channel": room, "blocks": "[]"}},
-		{
-			"a thread that is not there", "chat.postMessage", "thread_not_found",
-			map[string]string{"channel": room, "text": "x", "thread_ts": "1.000001"},
-		},
-		{
-			"a reply as parent", "chat.postMessage", "cannot_reply_to_message",
-			map[string]string{"channel": room, "text": "x", "thread_ts": "REPLY"},
-		},
-		{
-			"bad metadata", "chat.postMessage", "invalid_metadata_format",
-			map[string]string{"channel": room, "text": "x", "metadata": "[]"},
-		},
-		{
-			"update of nothing", "chat.update", "message_not_found",
-			map[string]string{"channel": room, "ts": "1.000001", "text": "x"},
-		},
-		{
-			"update by channel name", "chat.update", "channel_not_found",
-			map[string]string{"channel": "#incidents", "ts": "MINE", "text": "x"},
-		},
-		{
-			"update of another's message", "chat.update", "cant_update_message",
-			map[string]string{"channel": room, "ts": "THEIRS", "text": "x"},
-		},
-		{
-			"update in an archived channel", "chat.update", "is_inactive",
-			map[string]string{"channel": "C0OLD", "ts": "MINE", "text": "x"},
-		},
-		{
-			"update with 4001 characters", "chat.update", "msg_too_long",
-			map[string]string{"channel": room, "ts": "MINE", "text": a(4001)},
-		},
-		{"update to nothing", "chat.update", "no_text", map[string]string{"channel": room, "ts": "MINE"}},
-		{
-			"update with bad blocks", "chat.update", "invalid_blocks",
-			map[string]string{"channel": room, "ts": "MINE", "text": "x", "blocks": `[{"type":"alert"}]`},
-		},
-		{
-			"private word to a stranger", "chat.postEphemeral", "user_not_in_channel",
-			map[string]string{"channel": room, "user": "U9", "text": "x"},
-		},
-		{
-			"private word in an archived channel", "chat.postEphemeral", "is_archived",
-			map[string]string{"channel": "C0OLD", "user": "U0BOB", "text": "x"},
-		},
-		{
-			"private word where the bot is not", "chat.postEphemeral", "not_in_channel",
-			map[string]string{"channel": "C0OUT", "user": "U0BOB", "text": "x"},
-		},
-		{"private word of nothing", "chat.postEphemeral", "no_text", map[string]string{"channel": room, "user": "U0BOB"}},
-		{
-			"private word to one who left", "chat.postEphemeral", "user_not_in_channel",
-			map[string]string{"channel": room, "user": "U0LEFT", "text": "x"},
-		},
+	s, client := start(t, o)
+	_, mine, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("mine", false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := s.PostAs("U0BOB", room, "theirs", "")
+	reply := s.PostAs("U0BOB", room, "reply", mine)
+	names := strings.NewReplacer("ROOM", "channel="+room, "MINE", mine, "THEIRS", theirs, "REPLY", reply)
+	tests := []struct{ method, args, code string }{
+		{"chat.postMessage", "channel=C9&text=x", "channel_not_found"},
+		{"chat.postMessage", "channel=OLD&text=x", "is_archived"},
+		{"chat.postMessage", "channel=OUT&text=x", "not_in_channel"},
+		{"chat.postMessage", "ROOM", "no_text"},
+		{"chat.postMessage", "ROOM&blocks=[]", "no_text"},
+		{"chat.postMessage", "ROOM&text=x&thread_ts=1.000001", "thread_not_found"},
+		{"chat.postMessage", "ROOM&text=x&thread_ts=REPLY", "cannot_reply_to_message"},
+		{"chat.postMessage", "ROOM&text=x&metadata=[]", "invalid_metadata_format"},
+		{"chat.update", "ROOM&ts=1.000001&text=x", "message_not_found"},
+		{"chat.update", "channel=%23incidents&ts=MINE&text=x", "channel_not_found"},
+		{"chat.update", "ROOM&ts=THEIRS&text=x", "cant_update_message"},
+		{"chat.update", "channel=OLD&ts=MINE&text=x", "is_inactive"},
+		{"chat.update", "ROOM&ts=MINE&text=" + a(maxUpdateText+1), "msg_too_long"},
+		{"chat.update", "ROOM&ts=MINE", "no_text"},
+		{"chat.update", `ROOM&ts=MINE&text=x&blocks=[{"type":"alert"}]`, "invalid_blocks"},
+		{"chat.postEphemeral", "ROOM&user=U9&text=x", "user_not_in_channel"},
+		{"chat.postEphemeral", "ROOM&user=U0LEFT&text=x", "user_not_in_channel"},
+		{"chat.postEphemeral", "channel=OLD&user=U0BOB&text=x", "is_archived"},
+		{"chat.postEphemeral", "channel=OUT&user=U0BOB&text=x", "not_in_channel"},
+		{"chat.postEphemeral", "ROOM&user=U0BOB", "no_text"},
+		{"conversations.history", "channel=C9", "channel_not_found"},
+		{"conversations.history", "channel=OUT", "not_in_channel"},
+		{"conversations.history", "channel=PRIVATE", "missing_scope"},
+		{"conversations.history", "ROOM&limit=0", "invalid_limit"},
+		{"conversations.history", "ROOM&limit=1000", "invalid_limit"},
+		{"conversations.history", "ROOM&limit=all", "invalid_limit"},
+		{"conversations.history", "ROOM&cursor=bmV4dA", "invalid_cursor"},
+		{"conversations.history", "ROOM&oldest=yesterday", "invalid_ts_oldest"},
+		{"conversations.replies", "ROOM&ts=1.000001", "thread_not_found"},
+		{"users.info", "user=U0BOB", "missing_scope"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s, client := start(t, o)
-			_, mine, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("mine", false))
-			if err != nil {
-				t.Fatal(err)
-			}
-			theirs := s.PostAs("U0BOB", room, "theirs", "")
-			reply := s.PostAs("U0BOB", room, "reply", mine)
-			names := strings.NewReplacer("MINE", mine, "THEIRS", theirs, "REPLY", reply)
-			for k, v := range tt.args {
-				tt.args[k] = names.Replace(v)
-			}
-			s.ExpectError(tt.method, tt.code, 1)
-			before := len(s.Messages(room))
-			if out := call(t, s, tt.method, tt.args); out["ok"] != false || out["error"] != tt.code {
-				t.Fatalf("answer = %v, want %s", out, tt.code)
-			}
-			if m, _ := s.Message(room, mine); m.Edited || len(s.Messages(room)) != before {
-				t.Error("a refused call changed the channel")
-			}
-		})
+		args, err := url.ParseQuery(names.Replace(tt.args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.ExpectError(tt.method, tt.code, 1)
+		args.Set("token", s.Token())
+		out := send(t, s.APIURL()+tt.method, "application/x-www-form-urlencoded", args.Encode())
+		if out["ok"] != false || out["error"] != tt.code {
+			t.Errorf("%s %s = %v, want %s", tt.method, tt.args, out, tt.code)
+		}
+		if tt.code == "missing_scope" && (out["needed"] == nil || out["provided"] != "chat:write,channels:history") {
+			t.Errorf("answer = %v, want needed and provided", out)
+		}
+	}
+	if m, _ := s.Message(room, mine); m.Edited || len(s.Messages(room)) != 2 {
+		t.Error("a refused call changed the channel")
 	}
 }
 

@@ -55,8 +55,9 @@ func TestPageShowsTheChannel(t *testing.T) {
 	for _, want := range []string{
 		`<h3 class="header level-2">title a &amp;amp; b</h3>`, ">the runbook</a>", "@bob",
 		"field <strong>one</strong>", "<hr>", "small", "<figcaption>chart title</figcaption>",
-		`<polyline class="line" points="`, `<ul class="legend">`, "<th>head</th>", `<td class="number">7.5</td>`, "eight", `data-element="go"`,
-		`data-confirm="Sure?`, "choose", `<option value="out" selected>outside</option>`, "1 reply", "a reply", "Bob Brandt", "a person",
+		`<polyline class="line" points="`, `<ul class="legend">`, "<th>head</th>", `<td class="number">7.5</td>`, "eight",
+		`data-element="go"`, `data-confirm="Sure?`, "choose", `<option value="out" selected>outside</option>`, "1 reply",
+		"a reply", "Bob Brandt", "a person",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -121,10 +122,7 @@ func TestPageEscapesHostileText(t *testing.T) {
 func TestPageShowsPrivateAnswersOnlyToTheirPerson(t *testing.T) {
 	t.Parallel()
 	s, _, click := clicked(t, Options{})
-	res, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := press(t, s, click)
 	tell(t, res.ResponseURL, `{"text":"you may not approve"}`)
 	call(t, s, "chat.postEphemeral", map[string]string{"channel": room, "user": "U0ALICE", "text": "beside everything"})
 	out := call(t, s, "views.open", map[string]string{"trigger_id": res.TriggerID, "view": everyInput})

@@ -13,19 +13,14 @@ import (
 func TestAnswersBelongToTheirClick(t *testing.T) {
 	t.Parallel()
 	s, _, click := clicked(t, Options{})
-	first, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := press(t, s, click)
 	click.User = "U0BOB"
-	second, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := press(t, s, click)
 	tell(t, second.ResponseURL, `{"text":"to Bob"}`)
 	tell(t, first.ResponseURL, `{"text":"to Alice"}`)
 	for id, want := range map[string]string{first.ID: "U0ALICE to Alice", second.ID: "U0BOB to Bob"} {
-		if got := s.Answers(id); len(got) != 1 || got[0].User+" "+got[0].Text != want {
+		if got := s.Answers(id); len(got) != 1 || got[0].User+" "+got[0].Text != want ||
+			got[0].MessageTS != click.MessageTS {
 			t.Errorf("answers to %s = %+v, want %s", id, got, want)
 		}
 	}
@@ -34,81 +29,45 @@ func TestAnswersBelongToTheirClick(t *testing.T) {
 	}
 }
 
-func TestResponseURLTellsThePersonWhoClickedFiveTimes(t *testing.T) {
+func TestResponseURL(t *testing.T) {
 	t.Parallel()
 	s, _, click := clicked(t, Options{AllowUnexpected: true})
-	res, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range responseURLUses {
-		if got := tell(t, res.ResponseURL,
-			`{"text":"you may not","response_type":"ephemeral","replace_original":false}`); got["ok"] != true {
-			t.Fatal(got)
+	res := press(t, s, click)
+	for body, code := range map[string]string{
+		"text=x": "invalid_payload", `{"blocks":[{"type":"alert"}]}`: "invalid_blocks", `{}`: "no_text",
+	} {
+		if got := tell(t, press(t, s, click).ResponseURL, body); got["error"] != code {
+			t.Errorf("%s: %v, want %s", body, got, code)
 		}
 	}
-	if len(s.Unexpected()) != 0 {
-		t.Errorf("unexpected = %q", s.Unexpected())
+	s.Fail("response_url", 1, Fault{HTTPStatus: http.StatusInternalServerError})
+	err := slack.PostWebhookContext(t.Context(), res.ResponseURL, &slack.WebhookMessage{Text: "x"})
+	if err == nil || len(s.Answers(res.ID)) != 0 {
+		t.Errorf("with a fault: %v, answers %+v", err, s.Answers(res.ID))
 	}
-	answers := s.Answers(res.ID)
-	if len(answers) != 5 || answers[0].Text != "you may not" || answers[0].User != "U0ALICE" ||
-		answers[0].MessageTS != click.MessageTS {
-		t.Fatalf("answers = %+v", answers)
+	before := len(s.Unexpected())
+	bodies := []string{
+		`{"text":"x","response_type":"ephemeral","replace_original":false}`, `{"text":"x"}`,
+		`{"text":"x","replace_original":true}`, `{"text":"x","response_type":"in_channel"}`,
+		`{"text":"x","delete_original":true}`,
 	}
-	if got := tell(t, res.ResponseURL, `{"text":"sixth"}`); got["error"] != "used_url" ||
-		got["http_status"] != http.StatusNotFound {
-		t.Errorf("the sixth use: %v", got)
-	}
-}
-
-func TestResponseURLThatWouldChangeTheChannelIsUnexpected(t *testing.T) {
-	t.Parallel()
-	for _, field := range []string{`"replace_original":true`, `"response_type":"in_channel"`, `"delete_original":true`} {
-		s, _, click := clicked(t, Options{AllowUnexpected: true})
-		res, err := s.Click(t.Context(), click)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tell(t, res.ResponseURL, `{"text":"x",`+field+`}`)
-		if got := s.Unexpected(); len(got) != 1 || !strings.Contains(got[0], "not one that this double knows") {
-			t.Errorf("%s: unexpected = %q", field, got)
+	for _, body := range bodies {
+		if got := tell(t, res.ResponseURL, body); got["ok"] != true {
+			t.Errorf("%s: %v", body, got)
 		}
 	}
-}
-
-func TestResponseURLRefusals(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ name, body, code string }{
-		{"not JSON", "text=x", "invalid_payload"},
-		{"bad blocks", `{"blocks":[{"type":"alert"}]}`, "invalid_blocks"},
-		{"nothing", `{}`, "no_text"},
+	if got := s.Unexpected()[before:]; len(got) != 3 || !strings.Contains(got[0], "not one that this double knows") {
+		t.Errorf("unexpected = %q, want the last three, which would change the channel", got)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s, _, click := clicked(t, Options{})
-			res, err := s.Click(t.Context(), click)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.ExpectError("response_url", tt.code, 1)
-			if got := tell(t, res.ResponseURL, tt.body); got["error"] != tt.code || len(s.Answers(res.ID)) != 0 {
-				t.Errorf("answer = %v, want %s", got, tt.code)
-			}
-		})
+	if len(bodies) != responseURLUses || len(s.Answers(res.ID)) != responseURLUses {
+		t.Errorf("answers = %+v, want %d", s.Answers(res.ID), responseURLUses)
 	}
-	s, _, click := clicked(t, Options{})
-	if got := tell(t, s.URL()+"/actions/T0FAKE/R9", `{"text":"x"}`); got["error"] != "invalid_url" {
-		t.Errorf("a made-up one: %v", got)
-	}
-	s.Fail("response_url", 1, Fault{HTTPStatus: 500})
-	fresh, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := slack.PostWebhookContext(t.Context(), fresh.ResponseURL, &slack.WebhookMessage{Text: "x"}); err == nil ||
-		len(s.Answers(fresh.ID)) != 0 {
-		t.Errorf("with a fault: %v, %v", err, s.Answers(fresh.ID))
+	for where, code := range map[string]string{
+		res.ResponseURL: "used_url", s.URL() + "/actions/T0FAKE/R9": "invalid_url",
+	} {
+		if got := tell(t, where, `{"text":"x"}`); got["error"] != code || got["http_status"] != http.StatusNotFound {
+			t.Errorf("%v, want %s", got, code)
+		}
 	}
 }
 
@@ -117,33 +76,17 @@ func TestResponseURLLivesThirtyMinutesAndATriggerThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		accept := inProcess{http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 		s, client := inBubble(Options{HTTPClient: &http.Client{Transport: accept}, InteractivityURL: "http://bot.test/"})
-		_, ts, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("x", false), slack.MsgOptionBlocks(
-			slack.NewActionBlock("b",
-				slack.NewButtonBlockElement("go", "v", slack.NewTextBlockObject("plain_text", "Go", false, false)))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		view := slack.ModalViewRequest{
-			Type: slack.VTModal, Title: slack.NewTextBlockObject("plain_text", "T", false, false),
-			Blocks: slack.Blocks{BlockSet: []slack.Block{slack.NewDividerBlock()}},
-		}
-		click := func() ClickResult {
-			res, err := s.Click(t.Context(), ClickRequest{User: "U0BOB", Channel: room, MessageTS: ts, ActionID: "go"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return res
-		}
+		click := postButton(t, client)
 		answer := func(res ClickResult) error {
 			return slack.PostWebhookCustomHTTPContext(t.Context(), res.ResponseURL, &http.Client{Transport: inProcess{s}},
 				&slack.WebhookMessage{Text: "x"})
 		}
-		res := click()
+		res := press(t, s, click)
 		time.Sleep(triggerLife)
-		if _, err := client.OpenViewContext(t.Context(), res.TriggerID, view); err != nil {
+		if _, err := client.OpenViewContext(t.Context(), res.TriggerID, reasonView()); err != nil {
 			t.Errorf("after 3 s: %v", err)
 		}
-		_, err = client.OpenViewContext(t.Context(), res.TriggerID, view)
+		_, err := client.OpenViewContext(t.Context(), res.TriggerID, reasonView())
 		wantSlackError(t, err, "exchanged_trigger_id")
 		time.Sleep(responseURLLife - triggerLife)
 		if err := answer(res); err != nil {
@@ -153,9 +96,9 @@ func TestResponseURLLivesThirtyMinutesAndATriggerThreeSeconds(t *testing.T) {
 		if err := answer(res); err == nil {
 			t.Error("a response_url lived longer than 30 minutes")
 		}
-		late := click()
+		late := press(t, s, click)
 		time.Sleep(triggerLife + time.Nanosecond)
-		_, err = client.OpenViewContext(t.Context(), late.TriggerID, view)
+		_, err = client.OpenViewContext(t.Context(), late.TriggerID, reasonView())
 		wantSlackError(t, err, "expired_trigger_id")
 	})
 }

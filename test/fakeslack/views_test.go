@@ -35,10 +35,7 @@ func opened(t *testing.T, answer func(http.ResponseWriter, slack.InteractionCall
 	t.Helper()
 	s, _, click := clicked(t, Options{})
 	client := slack.New(s.Token(), slack.OptionAPIURL(s.APIURL()))
-	res, err := s.Click(t.Context(), click)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := press(t, s, click)
 	got, err := client.OpenViewContext(t.Context(), res.TriggerID, reasonView())
 	if err != nil {
 		t.Fatal(err)
