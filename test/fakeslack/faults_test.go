@@ -141,8 +141,8 @@ func TestStartFailsTheTestOnUnusedAndUnexpected(t *testing.T) {
 		// A correct bot can run into these.
 		_, _ = client.AuthTestContext(t.Context())
 		_, _ = client.GetUserInfoContext(t.Context(), "U9")
-		want := []string{"unused: fault drop-after on chat.update: 2 left", "unused: expected error msg_too_long"}
-		s.Fail("chat.update", 2, Fault{DropAfter: true})
+		want := []string{"unused: fault drop-after on views.open: 2 left", "unused: expected error msg_too_long"}
+		s.Fail("views.open", 2, Fault{DropAfter: true})
 		s.ExpectError("chat.update", "msg_too_long", 1)
 		if unexpected := provoke(t, s, client); !allowed {
 			want = append(want, unexpected...)
