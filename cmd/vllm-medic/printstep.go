@@ -49,8 +49,8 @@ func printGuardrails(w io.Writer, s incident.Step) {
 		case g.Verdict == incident.GuardCaution:
 		case g.Verdict == incident.GuardPass:
 			passed = append(passed, g.Name)
-		case g.Reason != present.Reason(s):
-			say(w, "        %s: %s (%s)\n", g.Name, g.Reason, g.Verdict)
+		case present.Guardrail(g) != present.Reason(s):
+			say(w, "        %s: %s (%s)\n", g.Name, present.Guardrail(g), g.Verdict)
 		}
 	}
 	if len(passed) > 0 {

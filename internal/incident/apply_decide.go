@@ -50,7 +50,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	}
 	switch {
 	case !s.Executable():
-		return refusal(Note{Kind: RefusedBlocked, Why: s.Refusal()})
+		return refusal(Note{Kind: RefusedBlocked, Cause: s.Refusal()})
 	case s.Needs.Confirm && !d.Confirm:
 		return refusal(Note{Kind: RefusedUnconfirmed})
 	case slices.ContainsFunc(counting, func(o Actor) bool { return o.Kind != d.By.Kind }):

@@ -123,7 +123,7 @@ func (a *applier) refresh(e Investigated) error {
 			continue
 		}
 		s.State, s.Approvals = StepRefused, nil
-		s.because(Because(s.Refusal()))
+		s.because(s.Refusal())
 	}
 	a.render = true
 	if len(a.inc.Proposed()) == 0 && a.inc.UndoOffered == "" {
@@ -170,7 +170,7 @@ func (a *applier) replan(e Investigated) error {
 		s.State, s.Attempt = StepProposed, a.tried(*s)
 		if !s.Executable() && s.Kind != StepManual {
 			s.State = StepRefused
-			s.because(Because(s.Refusal()))
+			s.because(s.Refusal())
 		}
 	}
 	p.Digest = p.ComputeDigest()

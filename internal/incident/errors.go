@@ -47,6 +47,11 @@ func (e *DriftError) Error() string {
 	return fmt.Sprintf("%s changed since the proposal: it was %s and is %s now", e.Target, e.Want, e.Got)
 }
 
+// Reason is the error as facts.
+func (e *DriftError) Reason() Reason {
+	return Reason{Kind: ReasonDrift, Target: e.Target, Was: e.Want, Value: e.Got, Text: e.Why}
+}
+
 // Mark is what the API server says of a field just before a write. The claim of the write keeps it: by it a later read
 // can tell whether the field was written since, also where the object cannot carry the id of the write.
 type Mark struct {

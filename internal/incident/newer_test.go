@@ -1,7 +1,7 @@
 package incident
 
 import (
-	"strings"
+	"errors"
 	"testing"
 	"time"
 )
@@ -21,16 +21,18 @@ func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 	unsaid.Guardrails = []Guardrail{{Name: "bounds", Verdict: GuardRefuse}}
 	for name, tc := range map[string]struct {
 		step Step
-		why  string
+		why  Reason
 	}{
-		"a verdict":                {held, `the verdict "hold" of the check "capacity". no GPU is free`},
-		"a kind of step":           {kind, `steps of the kind "quarantine"`},
-		"a refusal without reason": {unsaid, `the check "bounds" refuses it`},
+		"a verdict": {held, Reason{
+			Kind: ReasonVerdict, Check: "capacity", Given: "hold", Text: "no GPU is free",
+		}},
+		"a kind of step":           {kind, Reason{Kind: ReasonStepKind, Given: "quarantine"}},
+		"a refusal without reason": {unsaid, Reason{Kind: ReasonCheck, Check: "bounds"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if tc.step.Executable() || !strings.Contains(tc.step.Refusal(), tc.why) {
-				t.Errorf("it can run: %t, refused: %q", tc.step.Executable(), tc.step.Refusal())
+			if tc.step.Executable() || tc.step.Refusal() != tc.why {
+				t.Errorf("it can run: %t, refused: %+v", tc.step.Executable(), tc.step.Refusal())
 			}
 			// A plan that the newer version has asked about.
 			inc := deciding(t, scaleStep("2", "3"))
@@ -38,12 +40,14 @@ func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 			if len(inc.Proposed()) != 0 {
 				t.Error("it is still proposed")
 			}
-			if why := refused(t, inc, approve(inc, "p1-s1", alice)); !strings.Contains(why, tc.why) {
-				t.Errorf("the approval is refused: %q", why)
+			_, err := Apply(inc, approve(inc, "p1-s1", alice), now)
+			var no *RefusedError
+			if !errors.As(err, &no) || no.Said.Kind != RefusedBlocked || no.Said.Cause != tc.why {
+				t.Errorf("the approval is refused: %+v, %v", no, err)
 			}
 			// A plan of this version's own.
 			inc = must(t, investigating(t), found("queueing", tc.step))
-			if s := inc.Plan.Steps[0]; s.State != StepRefused || !strings.Contains(s.Cause.Text, tc.why) {
+			if s := inc.Plan.Steps[0]; s.State != StepRefused || s.Cause != tc.why {
 				t.Errorf("the step is %s: %+v", s.State, s.Cause)
 			}
 			// The same plan, looked at again.
@@ -52,7 +56,7 @@ func TestWhatANewerVersionWroteIsNotRun(t *testing.T) {
 			again.Steps[0].Guardrails = tc.step.Guardrails
 			inc.Plan.Steps[0].Kind = tc.step.Kind
 			inc = must(t, inc, again)
-			if s := inc.Plan.Steps[0]; s.State != StepRefused || !strings.Contains(s.Cause.Text, tc.why) {
+			if s := inc.Plan.Steps[0]; s.State != StepRefused || s.Cause != tc.why {
 				t.Errorf("after another investigation the step is %s: %+v", s.State, s.Cause)
 			}
 		})

@@ -1,13 +1,10 @@
 package incident
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -106,55 +103,6 @@ func (t Target) String() string { return t.Object() + " " + t.Field }
 
 // Object is "Deployment llm/llama-70b".
 func (t Target) Object() string { return t.Kind + " " + t.Namespace + "/" + t.Name }
-
-// GuardVerdict is what one guardrail says about one step.
-type GuardVerdict string
-
-// The verdicts of a guardrail.
-const (
-	GuardPass GuardVerdict = "pass"
-	// GuardCaution lets the step run, but an approver should know the reason first: someone else may take the change back.
-	GuardCaution GuardVerdict = "caution"
-	GuardShrink  GuardVerdict = "shrink"
-	GuardRefuse  GuardVerdict = "refuse"
-)
-
-// Guardrail is one check with its verdict and the reason that a person reads.
-type Guardrail struct {
-	Name    string       `json:"name"`
-	Verdict GuardVerdict `json:"verdict"`
-	Reason  string       `json:"reason"`
-}
-
-// Refuses says whether the check keeps the step from running. A verdict that this version does not know does: a newer
-// version wrote it.
-func (g Guardrail) Refuses() bool {
-	switch g.Verdict {
-	case GuardPass, GuardCaution, GuardShrink:
-		return false
-	case GuardRefuse:
-	}
-	return true
-}
-
-// refusal says why the check refuses, in words that are never empty.
-func (g Guardrail) refusal() string {
-	if g.Verdict != GuardRefuse {
-		return strings.TrimSpace(fmt.Sprintf("this version doesn't know the verdict %q of the check %q. %s", g.Verdict,
-			g.Name, g.Reason))
-	}
-	return cmp.Or(g.Reason, fmt.Sprintf("the check %q refuses it", g.Name))
-}
-
-// Refusal is the reason of the first check that refuses. It is empty only when none does.
-func Refusal(gs []Guardrail) string {
-	for _, g := range gs {
-		if g.Refuses() {
-			return g.refusal()
-		}
-	}
-	return ""
-}
 
 // Checked is what came of trying a change out before anybody decides on it.
 type Checked struct {
@@ -266,13 +214,13 @@ func (s Step) Counting(now Approvers) []Actor {
 }
 
 // Executable says whether the bot can run the step at all: it is not advice and nothing refuses it.
-func (s Step) Executable() bool { return s.Kind != StepManual && s.Refusal() == "" }
+func (s Step) Executable() bool { return s.Kind != StepManual && s.Refusal().Kind == "" }
 
-// Refusal says why the bot can't run a step that is not advice, or "": a guardrail refuses it, or this version does not
-// know its kind.
-func (s Step) Refusal() string {
+// Refusal says why the bot can't run a step that is not advice: a guardrail refuses it, or this version does not know
+// its kind. The zero Reason: it can.
+func (s Step) Refusal() Reason {
 	if !slices.Contains(StepKinds(), s.Kind) {
-		return fmt.Sprintf("this version doesn't know steps of the kind %q", s.Kind)
+		return Reason{Kind: ReasonStepKind, Given: string(s.Kind)}
 	}
 	return Refusal(s.Guardrails)
 }

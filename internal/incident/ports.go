@@ -149,6 +149,15 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is being changed by incident %s", strings.TrimSpace(kind+" "+name), e.Incident)
 }
 
+// Reason is the error as facts.
+func (e *LockedError) Reason() Reason {
+	kind, object, _ := strings.Cut(e.Target, "/")
+	namespace, name, _ := strings.Cut(object, "/")
+	return Reason{
+		Kind: ReasonLocked, Target: Target{Kind: kind, Namespace: namespace, Name: name}, Incident: e.Incident,
+	}
+}
+
 // PausedError says which pause stopped a write.
 type PausedError struct{ Pause Pause }
 
@@ -159,4 +168,9 @@ func (e *PausedError) Error() string {
 		scope = "pool " + e.Pause.Pool
 	}
 	return fmt.Sprintf("writes are paused for %s by %s: %s", scope, e.Pause.By, e.Pause.Reason)
+}
+
+// Reason is the error as facts.
+func (e *PausedError) Reason() Reason {
+	return Reason{Kind: ReasonPaused, Pool: e.Pause.Pool, Who: e.Pause.By, Text: e.Pause.Reason}
 }

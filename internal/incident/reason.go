@@ -52,6 +52,24 @@ const (
 	ReasonObjectUnread  ReasonKind = "object_unread"
 	// ReasonOnTop has the title of the step that changed the same value later in Instead.
 	ReasonOnTop ReasonKind = "on_top"
+	// ReasonPaused has the Pool, or none for all of them, Who paused it and the reason given in Text.
+	ReasonPaused ReasonKind = "paused"
+	// ReasonLocked has the object in Target and the Incident that changes it.
+	ReasonLocked ReasonKind = "locked"
+	// ReasonDrift: Target is not what was proposed. It Was that and is Value now, or Text says what else changed.
+	ReasonDrift ReasonKind = "drift"
+)
+
+// Why a step cannot be proposed, or a check refuses it.
+const (
+	ReasonNoLiveValue  ReasonKind = "no_live_value"
+	ReasonValueUnread  ReasonKind = "value_unread"
+	ReasonLedgerUnread ReasonKind = "ledger_unread"
+	// ReasonCheck is a Check that refuses without a reason. ReasonVerdict is one with a verdict, Given, that this version
+	// does not know; ReasonStepKind, a step of such a kind.
+	ReasonCheck    ReasonKind = "check"
+	ReasonVerdict  ReasonKind = "verdict"
+	ReasonStepKind ReasonKind = "step_kind"
 )
 
 // How a write, or the rollout after it, ended.
@@ -87,6 +105,13 @@ type Reason struct {
 	// Instead is what takes the place of the step, in the words of the playbook or of the steps.
 	Instead string `json:"instead,omitempty"`
 	Mode    Mode   `json:"mode,omitempty"`
+	// Who paused the Pool; Incident is another one.
+	Who      Actor  `json:"who,omitzero"`
+	Pool     string `json:"pool,omitempty"`
+	Incident string `json:"incident,omitempty"`
+	// Check is the name of a guardrail, Given a verdict or a kind of step.
+	Check string `json:"check,omitempty"`
+	Given string `json:"given,omitempty"`
 	// Count of Of: approvals, tries.
 	Count int `json:"count,omitempty"`
 	Of    int `json:"of,omitempty"`

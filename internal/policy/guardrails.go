@@ -15,6 +15,10 @@ func refuse(name, reason string, args ...any) incident.Guardrail {
 	return incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Reason: fmt.Sprintf(reason, args...)}
 }
 
+func refuseFor(name string, why incident.Reason) incident.Guardrail {
+	return incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Cause: why}
+}
+
 func mode(in Input) incident.Guardrail {
 	switch in.Mode {
 	case incident.ModeObserve:
@@ -51,7 +55,7 @@ func undoMode(in Input) incident.Guardrail {
 func pause(in Input) incident.Guardrail {
 	for _, p := range in.Pauses {
 		if p.Pool == "" || p.Pool == in.Pool.Name {
-			return refuse("pause", "%s", (&incident.PausedError{Pause: p}).Error())
+			return refuseFor("pause", (&incident.PausedError{Pause: p}).Reason())
 		}
 	}
 	return pass("pause", "not paused")
@@ -60,7 +64,7 @@ func pause(in Input) incident.Guardrail {
 func lock(in Input) incident.Guardrail {
 	key := in.Step.Target.Key()
 	if holder, ok := in.Locks[key]; ok && holder != in.Incident {
-		return refuse("lock", "%s", (&incident.LockedError{Target: key, Incident: holder}).Error())
+		return refuseFor("lock", (&incident.LockedError{Target: key, Incident: holder}).Reason())
 	}
 	return pass("lock", "no other step is open on %s", in.Step.Target.Object())
 }

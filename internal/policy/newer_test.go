@@ -14,7 +14,7 @@ func TestWhatANewerVersionWroteRefuses(t *testing.T) {
 	t.Parallel()
 	in := sound()
 	in.Op = "drain"
-	if got := Refusal(Check(in, Defaults())); !strings.Contains(got, `operation "drain"`) {
+	if got := refusal(Check(in, Defaults())); !strings.Contains(got, `operation "drain"`) {
 		t.Errorf("an operation: %q", got)
 	}
 	in = sound()
@@ -22,7 +22,7 @@ func TestWhatANewerVersionWroteRefuses(t *testing.T) {
 		Target: in.Step.Target.Key(), StartedAt: in.Now.Add(-time.Minute),
 		EndedAt: in.Now.Add(-time.Minute), Result: "partly",
 	}}
-	if got := Refusal(Check(in, Defaults())); !strings.Contains(got, "was changed 1 min ago") {
+	if got := refusal(Check(in, Defaults())); !strings.Contains(got, "was changed 1 min ago") {
 		t.Errorf("the result of a write, which may have changed the object: %q", got)
 	}
 	auto := Defaults()
@@ -44,7 +44,7 @@ func TestWhatANewerVersionWroteRefuses(t *testing.T) {
 				t.Errorf("%s in mode %s: %s, %q", name, mode, got, why)
 			}
 		}
-		if why := Refusal(step.Guardrails); why == "" && len(step.Guardrails) > 0 {
+		if why := refusal(step.Guardrails); why == "" && len(step.Guardrails) > 0 {
 			t.Errorf("%s refuses nothing before the write", name)
 		}
 	}

@@ -93,8 +93,8 @@ func Check(in Input, s Settings) []incident.Guardrail {
 	}
 }
 
-// Refusal returns the reason of the first guardrail that refuses, or "".
-func Refusal(gs []incident.Guardrail) string { return incident.Refusal(gs) }
+// Refusal returns the reason of the first guardrail that refuses; zero: none does.
+func Refusal(gs []incident.Guardrail) incident.Reason { return incident.Refusal(gs) }
 
 // Answer says who has to decide on a step.
 type Answer string
@@ -108,8 +108,8 @@ const (
 
 // Decide says whether a step that was checked runs by itself, needs people, or is refused. Unknown modes are refused.
 func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) (Answer, string) {
-	if why := step.Refusal(); why != "" {
-		return Refused, why
+	if step.Refusal().Kind != "" {
+		return Refused, "a check refuses it"
 	}
 	if step.Kind == incident.StepManual {
 		return Refused, "this step is manual"
@@ -144,6 +144,9 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) incident.Reason {
 	counting := step.Counting(approvers)
 	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == "policy" }) {
+		if why := step.Refusal(); why.Kind != "" {
+			return why
+		}
 		if answer, why := Decide(m, step, approvers, s); answer != Automatic {
 			return incident.Reason{Kind: incident.ReasonNotAutomatic, Text: why}
 		}

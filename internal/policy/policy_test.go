@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -33,10 +34,15 @@ func write(ago time.Duration, change func(*incident.Write)) incident.Write {
 	return w
 }
 
+// refusal is what a person reads of the first guardrail that refuses.
+func refusal(gs []incident.Guardrail) string {
+	return present.Reason(incident.Step{Cause: Refusal(gs)})
+}
+
 func TestSoundStepPassesEveryGuardrail(t *testing.T) {
 	t.Parallel()
 	got := Check(sound(), Defaults())
-	if why := Refusal(got); why != "" {
+	if why := refusal(got); why != "" {
 		t.Fatalf("refused: %s", why)
 	}
 	if len(got) != 6 {
@@ -48,7 +54,7 @@ func TestADryRunPassesInModeDryRun(t *testing.T) {
 	t.Parallel()
 	in := sound()
 	in.Mode, in.DryRun = incident.ModeDryRun, true
-	if why := Refusal(Check(in, Defaults())); why != "" {
+	if why := refusal(Check(in, Defaults())); why != "" {
 		t.Errorf("refused: %s", why)
 	}
 }
@@ -108,7 +114,7 @@ func TestGuardrailsRefuse(t *testing.T) {
 			t.Parallel()
 			in := sound()
 			tc.change(&in)
-			if got := Refusal(Check(in, Defaults())); !strings.Contains(got, tc.want) {
+			if got := refusal(Check(in, Defaults())); !strings.Contains(got, tc.want) {
 				t.Errorf("reason %q, want it to contain %q", got, tc.want)
 			}
 		})
@@ -148,7 +154,7 @@ func TestGuardrailsLetPass(t *testing.T) {
 			t.Parallel()
 			in := sound()
 			tc.change(&in)
-			if got := Refusal(Check(in, Defaults())); got != "" {
+			if got := refusal(Check(in, Defaults())); got != "" {
 				t.Errorf("refused: %s", got)
 			}
 		})
@@ -182,7 +188,7 @@ func TestAnUndoAsksModeAndLock(t *testing.T) {
 			in := sound()
 			in.Op = incident.OpUndo
 			tc.change(&in)
-			got := Refusal(Check(in, Defaults()))
+			got := refusal(Check(in, Defaults()))
 			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -224,7 +230,7 @@ func TestPauseStopsAnUndo(t *testing.T) {
 	in := sound()
 	in.Op = incident.OpUndo
 	in.Pauses = []incident.Pause{{Reason: "all hands off"}}
-	if got := Refusal(Check(in, Defaults())); !strings.Contains(got, "all hands off") {
+	if got := refusal(Check(in, Defaults())); !strings.Contains(got, "all hands off") {
 		t.Errorf("an undo passed a pause: %q", got)
 	}
 }

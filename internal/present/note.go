@@ -3,6 +3,7 @@ package present
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -148,10 +149,23 @@ func fillSteps(steps []incident.Step) {
 	for n := range steps {
 		s := &steps[n]
 		s.Reason = Reason(*s)
+		s.Guardrails = wordedGuardrails(s.Guardrails)
 		if s.Attempt != nil {
 			s.Tried = Plain(Tried(*s))
 		}
 	}
+}
+
+// wordedGuardrails copies what it changes: the event that brought the checks has them, too.
+func wordedGuardrails(gs []incident.Guardrail) []incident.Guardrail {
+	if !slices.ContainsFunc(gs, func(g incident.Guardrail) bool { return g.Cause.Kind != "" }) {
+		return gs
+	}
+	gs = slices.Clone(gs)
+	for n := range gs {
+		gs[n].Reason = Guardrail(gs[n])
+	}
+	return gs
 }
 
 func entryText(e incident.Entry) string {

@@ -35,7 +35,7 @@ func attemptWhy(t incident.Attempt) string {
 // cause is the clause for a reason, with what to do about it.
 func cause(r incident.Reason) string {
 	text := ""
-	for _, of := range []func(incident.Reason) string{plainCause, stopped, ended, became} {
+	for _, of := range []func(incident.Reason) string{plainCause, stopped, blocked, ended, became} {
 		if text = of(r); text != "" {
 			break
 		}
@@ -122,6 +122,60 @@ func stopped(r incident.Reason) string {
 		return fmt.Sprintf("a later step changed the same value (%s); roll that one back first", r.Instead)
 	}
 	return ""
+}
+
+// blocked has why a step cannot be proposed, or what a check says against it.
+func blocked(r incident.Reason) string {
+	switch r.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
+	case incident.ReasonPaused:
+		scope := "all pools"
+		if r.Pool != "" {
+			scope = "pool " + r.Pool
+		}
+		return fmt.Sprintf("writes are paused for %s by %s", scope, Person(r.Who)) + because(r.Text)
+	case incident.ReasonLocked:
+		return fmt.Sprintf("%s is being changed by incident %s", r.Target.Object(), r.Incident)
+	case incident.ReasonDrift:
+		if r.Text != "" {
+			return fmt.Sprintf("%s changed since the proposal: %s", r.Target, r.Text)
+		}
+		return fmt.Sprintf("%s changed since the proposal: it was %s and is %s now", r.Target, value(r.Was), value(r.Value))
+	case incident.ReasonNoLiveValue:
+		return "no Kubernetes API is configured, so the present value cannot be read"
+	case incident.ReasonValueUnread:
+		return "could not be read" + because(r.Text)
+	case incident.ReasonLedgerUnread:
+		return "cannot be read from the store" + because(r.Text)
+	case incident.ReasonCheck:
+		return fmt.Sprintf("the check %q refuses it", r.Check)
+	case incident.ReasonVerdict:
+		return fmt.Sprintf("this version doesn't know the verdict %q of the check %q", r.Given, r.Check) + also(r.Text)
+	case incident.ReasonStepKind:
+		return fmt.Sprintf("this version doesn't know steps of the kind %q", r.Given)
+	}
+	return ""
+}
+
+// Refusals says why the bot can't run a step: what each check says that refuses it.
+func Refusals(s incident.Step) []string {
+	var out []string
+	for _, g := range s.Guardrails {
+		if g.Refuses() {
+			out = append(out, cause(g.Refusal()))
+		}
+	}
+	if len(out) == 0 && s.Refusal().Kind != "" {
+		out = append(out, cause(s.Refusal()))
+	}
+	return out
+}
+
+// Guardrail is what a check says about a step. One of an older version has nothing but the text.
+func Guardrail(g incident.Guardrail) string {
+	if g.Cause.Kind == "" {
+		return g.Reason
+	}
+	return cause(g.Cause)
 }
 
 // ended has how a write, or the rollout after it, ended.

@@ -1,6 +1,7 @@
 package present
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 func TestEveryReasonHasWordsInTheVoice(t *testing.T) {
 	t.Parallel()
 	all := declared[incident.ReasonKind](t, "reason.go")
-	if len(all) < 35 {
+	if len(all) < 44 {
 		t.Fatalf("only %d kinds were found", len(all))
 	}
 	for _, k := range all {
@@ -24,6 +25,7 @@ func TestEveryReasonHasWordsInTheVoice(t *testing.T) {
 			Kind: k, Text: "the object was deleted", By: "helm", Value: incident.Set("2"), After: 6 * time.Second,
 			Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"},
 			Was:    incident.Set("2"), Instead: "Set replicas to 4", Mode: incident.ModeObserve, Count: 1, Of: 2,
+			Who: incident.Actor{Kind: "slack", ID: "U0ALICE"}, Pool: "llama", Incident: "inc-2", Check: "capacity", Given: "hold",
 			Hint: "change it in Git",
 		}
 		voice.Check(t, string(k), voice.Message(cause(r)))
@@ -90,6 +92,73 @@ func TestReasonsSayWhyAStepIsNotRun(t *testing.T) {
 		if got := Reason(incident.Step{Cause: r}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+func TestReasonsSayWhyAStepIsBlocked(t *testing.T) {
+	t.Parallel()
+	target := incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"}
+	pause := incident.Pause{Reason: "network change", By: incident.Actor{Kind: "kubernetes", ID: "alice"}}
+	ofPool := pause
+	ofPool.Pool, ofPool.Reason = "llama", ""
+	for want, r := range map[string]incident.Reason{
+		"writes are paused for all pools by alice: network change": (&incident.PausedError{Pause: pause}).Reason(),
+		"writes are paused for pool llama by alice":                (&incident.PausedError{Pause: ofPool}).Reason(),
+		"Deployment llm/llama is being changed by incident inc-2": (&incident.LockedError{
+			Target: target.Key(), Incident: "inc-2",
+		}).Reason(),
+		"Deployment llm/llama spec.replicas changed since the proposal: it was 2 and is unset now": (&incident.DriftError{
+			Target: target, Want: incident.Set("2"),
+		}).Reason(),
+		"Deployment llm/llama spec.replicas changed since the proposal: the object was replaced": (&incident.DriftError{
+			Target: target, Why: "the object was replaced",
+		}).Reason(),
+		"could not be read: timeout":                               {Kind: incident.ReasonValueUnread, Text: "timeout"},
+		"cannot be read from the store: locked up":                 {Kind: incident.ReasonLedgerUnread, Text: "locked up"},
+		`the check "bounds" refuses it`:                            {Kind: incident.ReasonCheck, Check: "bounds"},
+		`this version doesn't know steps of the kind "quarantine"`: {Kind: incident.ReasonStepKind, Given: "quarantine"},
+		`this version doesn't know the verdict "hold" of the check "capacity". no GPU is free`: {
+			Kind: incident.ReasonVerdict, Check: "capacity", Given: "hold", Text: "no GPU is free",
+		},
+	} {
+		if got := Reason(incident.Step{Cause: r}); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestRefusalsAreThoseOfEveryCheckThatRefuses(t *testing.T) {
+	t.Parallel()
+	locked := incident.Reason{Kind: incident.ReasonLedgerUnread, Text: "locked up"}
+	step := incident.Step{Kind: incident.StepReplicas, Guardrails: []incident.Guardrail{
+		{Name: "bounds", Verdict: incident.GuardPass, Reason: "3 is within 1 to 4"},
+		{Name: "lock", Verdict: incident.GuardRefuse, Cause: locked},
+		{Name: "budget", Verdict: incident.GuardRefuse, Reason: "4 of 4 changes"},
+	}}
+	want := []string{"cannot be read from the store: locked up", "4 of 4 changes"}
+	if got := Refusals(step); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	unknown := incident.Step{Kind: "quarantine"}
+	if got := Refusals(unknown); len(got) != 1 || got[0] != `this version doesn't know steps of the kind "quarantine"` {
+		t.Errorf("got %q", got)
+	}
+	if got := Refusals(incident.Step{Kind: incident.StepReplicas}); len(got) != 0 {
+		t.Errorf("nothing refuses, and it says %q", got)
+	}
+	// The words go beside the facts, and not into what brought them.
+	res := Fill(incident.Result{Incident: incident.Incident{Plan: &incident.Plan{Steps: []incident.Step{step}}}})
+	filled := res.Incident.Plan.Steps[0].Guardrails
+	if filled[0].Reason != "3 is within 1 to 4" || filled[1].Reason != want[0] || filled[2].Reason != want[1] {
+		t.Errorf("filled: %+v", filled)
+	}
+	if step.Guardrails[1].Reason != "" {
+		t.Error("the check of the event has changed")
+	}
+	older := filled[1]
+	older.Cause = incident.Reason{}
+	if got := Guardrail(older); got != want[0] {
+		t.Errorf("of an older version: %q", got)
 	}
 }
 

@@ -30,8 +30,8 @@ func (i *Investigator) readLedger(ctx context.Context, in *policy.Input) (unread
 		return nil
 	}
 	refuse := func(name string, err error) {
-		reason := "cannot be read from the store: " + err.Error()
-		unread = append(unread, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Reason: reason})
+		cause := incident.Reason{Kind: incident.ReasonLedgerUnread, Text: err.Error()}
+		unread = append(unread, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Cause: cause})
 	}
 	var err error
 	if in.Writes, err = i.deps.Ledger.WritesSince(ctx, in.Pool.Name, in.Now.Add(-24*time.Hour)); err != nil {

@@ -19,15 +19,15 @@ func (i *Investigator) propose(
 	}
 	proposer := i.proposer(pool, inc)
 	if proposer == nil {
-		return refusedStep(req, "no Kubernetes API is configured, so the present value cannot be read", ""), nil
+		return refusedStep(req, incident.Reason{Kind: incident.ReasonNoLiveValue}, ""), nil
 	}
 	s, err := proposer.Propose(ctx, pool, req)
 	var refused *incident.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return refusedStep(req, refused.Reason, refused.Hint), nil
+		return refusedStep(req, incident.Because(refused.Reason), refused.Hint), nil
 	case err != nil:
-		return refusedStep(req, "could not be read: "+err.Error(), ""), err
+		return refusedStep(req, incident.Reason{Kind: incident.ReasonValueUnread, Text: err.Error()}, ""), err
 	}
 	s.Needs.Approvals = max(1, pool.ApproversFor(s.Kind).Count)
 	s.Guardrails = append(s.Guardrails, i.guardrails(ctx, pool, inc, s, incident.OpApply, ev)...)
@@ -36,10 +36,10 @@ func (i *Investigator) propose(
 }
 
 // refusedStep is what stays of a request for which there is no step.
-func refusedStep(req incident.StepRequest, reason, hint string) incident.Step {
+func refusedStep(req incident.StepRequest, why incident.Reason, hint string) incident.Step {
 	s := incident.Step{
-		Kind: req.Kind, Title: requestTitle(req), Why: req.Why, State: incident.StepRefused, Reason: reason, Diff: hint,
-		Guardrails: []incident.Guardrail{{Name: "proposal", Verdict: incident.GuardRefuse, Reason: reason}},
+		Kind: req.Kind, Title: requestTitle(req), Why: req.Why, State: incident.StepRefused, Cause: why, Diff: hint,
+		Guardrails: []incident.Guardrail{{Name: "proposal", Verdict: incident.GuardRefuse, Cause: why}},
 	}
 	s.Digest = s.ComputeDigest()
 	return s

@@ -29,8 +29,8 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	} else {
 		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 	}
-	if why := policy.Refusal(guards); why != "" {
-		return e.commitStopped(ctx, t, act, incident.Because(why), guards)
+	if why := policy.Refusal(guards); why.Kind != "" {
+		return e.commitStopped(ctx, t, act, why, guards)
 	}
 	mark, again, err := e.mark(ctx, t, exec, s)
 	if err != nil || again {
@@ -46,9 +46,9 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	var locked *incident.LockedError
 	switch {
 	case errors.As(err, &paused):
-		return e.commitStopped(ctx, t, act, incident.Because(paused.Error()), nil)
+		return e.commitStopped(ctx, t, act, paused.Reason(), nil)
 	case errors.As(err, &locked):
-		return e.commitStopped(ctx, t, act, incident.Because(locked.Error()), nil)
+		return e.commitStopped(ctx, t, act, locked.Reason(), nil)
 	case err != nil:
 		return err
 	}
@@ -80,7 +80,9 @@ func (e *Engine) stillTrue(
 		return found.Evidence, false, nil
 	case err == nil:
 		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
-	case errors.As(err, &drift), errors.As(err, &refused):
+	case errors.As(err, &drift):
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, drift.Reason(), nil)
+	case errors.As(err, &refused):
 		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, incident.Because(err.Error()), nil)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again",

@@ -85,7 +85,7 @@ func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.S
 	case err == nil:
 		return e.commitWritten(ctx, t, incident.ResultApplied, incident.Reason{})
 	case errors.As(err, &drift):
-		return e.commitWritten(ctx, t, incident.ResultDrift, incident.Because(drift.Error()))
+		return e.commitWritten(ctx, t, incident.ResultDrift, drift.Reason())
 	case errors.As(err, &refused):
 		return e.commitWritten(ctx, t, incident.ResultFailed, incident.Because(refused.Error()))
 	}
@@ -191,7 +191,7 @@ func (e *Engine) against(
 	act := t.inc.Active
 	if act.Op == incident.OpUndo {
 		guards := e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
-		return incident.Because(policy.Refusal(guards)), nil
+		return policy.Refusal(guards), nil
 	}
 	pauses, err := e.deps.Ledger.Pauses(ctx)
 	if err != nil {
@@ -199,7 +199,7 @@ func (e *Engine) against(
 	}
 	for _, p := range pauses {
 		if p.Pool == "" || p.Pool == t.inc.Pool {
-			return incident.Because((&incident.PausedError{Pause: p}).Error()), nil
+			return (&incident.PausedError{Pause: p}).Reason(), nil
 		}
 	}
 	if mode := strictestMode(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {

@@ -63,7 +63,7 @@ func (e *Engine) undoMitigation(ctx context.Context, t *turn, active []incident.
 			continue
 		}
 		guards := e.investigator.guardrails(ctx, t.pool, t.inc, s, incident.OpUndo, incident.Evidence{})
-		why := incident.Because(policy.Refusal(guards))
+		why := policy.Refusal(guards)
 		if top := t.inc.OnTopOf(s); top != "" {
 			why = incident.Reason{Kind: incident.ReasonOnTop, Instead: top}
 		}

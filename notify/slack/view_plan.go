@@ -159,25 +159,12 @@ func (c *composer) waiting(inc incident.Incident, s incident.Step, title string)
 		}
 		return "👤 " + title + " (manual)" + why
 	case !s.Executable():
-		return "⛔ " + title + ": " + escape(refusals(s), c.detail.text)
+		return "⛔ " + title + ": " + escape(strings.Join(present.Refusals(s), "; "), c.detail.text)
 	case inc.State == incident.StateDeciding || inc.State == incident.StateProposed:
 		return ""
 	default:
 		return "▫️ " + title + ": on hold"
 	}
-}
-
-func refusals(s incident.Step) string {
-	var out []string
-	for _, g := range s.Guardrails {
-		if g.Refuses() {
-			out = append(out, incident.Refusal([]incident.Guardrail{g}))
-		}
-	}
-	if len(out) == 0 {
-		return s.Refusal()
-	}
-	return strings.Join(out, "; ")
 }
 
 // step shows a step on which people decide, or one that has run.
@@ -262,19 +249,19 @@ func (c *composer) checks(s incident.Step, told map[incident.Guardrail]bool) []s
 	for _, g := range s.Guardrails {
 		switch g.Verdict {
 		case incident.GuardShrink:
-			hard = append(hard, "✂️ "+escape(g.Reason, c.detail.text))
+			hard = append(hard, "✂️ "+escape(present.Guardrail(g), c.detail.text))
 		case incident.GuardRefuse:
-			hard = append(hard, "⛔ "+escape(g.Reason, c.detail.text))
+			hard = append(hard, "⛔ "+escape(present.Guardrail(g), c.detail.text))
 		case incident.GuardCaution:
 		case incident.GuardPass:
 			if c.detail.passes && !told[g] && len(out) < maxChecks {
 				told[g] = true
-				out = append(out, "✓ "+escape(g.Reason, c.detail.text))
+				out = append(out, "✓ "+escape(present.Guardrail(g), c.detail.text))
 			} else if len(same) < maxChecks {
 				same = append(same, escape(g.Name, 40))
 			}
 		default: // a verdict of a newer version refuses
-			hard = append(hard, "⛔ "+escape(g.Reason, c.detail.text))
+			hard = append(hard, "⛔ "+escape(present.Guardrail(g), c.detail.text))
 		}
 	}
 	hard = hard[:min(maxChecks, len(hard))]
