@@ -33,9 +33,8 @@ func checkMessageBlocks(raw string) ([]any, *slackError) {
 	return tree, nil
 }
 
-// completeBlocks fills in what Slack fills in before it stores blocks: a
-// block_id for each block, an action_id for each interactive element, and the
-// defaults of text objects. The caller holds the lock.
+// completeBlocks fills in what Slack fills in before it stores blocks: a block_id for each block, an action_id for
+// each interactive element, and the defaults of text objects. The caller holds the lock.
 func (s *Server) completeBlocks(tree []any) json.RawMessage {
 	for _, b := range tree {
 		block, ok := b.(object)
@@ -87,8 +86,7 @@ func setDefault(o object, key string, value any) {
 	}
 }
 
-// encode turns a decoded tree back into JSON without escaping <, > and &, so
-// that records stay readable.
+// encode turns a decoded tree back into JSON without escaping <, > and &, so that records stay readable.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -5,27 +5,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Call is one request to the Web API, as it came and as it was answered.
 type Call struct {
-	// N counts calls from 1.
-	N      int       `json:"n"`
-	At     time.Time `json:"at"`
-	Method string    `json:"method"`
+	Method string
 	// Args are the arguments without the token; structured ones are JSON text.
-	Args map[string]string `json:"args"`
-	// OK and Error are what the method said; both are empty while a call hangs
-	// and when the method was not carried out.
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-	// Details are the lines of errors[] that came with Error.
-	Details []string `json:"details,omitempty"`
-	// Status is the HTTP status sent; 0 when the connection was cut.
-	Status int `json:"status"`
+	Args map[string]string
+	// OK and Error are what the method said; both are empty when it was not carried out.
+	OK    bool
+	Error string
 	// Fault names the injected fault, if one was used.
-	Fault string `json:"fault,omitempty"`
+	Fault string
 }
 
 // wantedError is an announced refusal.
@@ -90,8 +81,7 @@ func (s *Server) noteUnexpected(line string) {
 	s.changed()
 }
 
-// judgeRefusal decides whether a refusal is wanted, harmless or unexpected. The
-// caller holds the lock.
+// judgeRefusal decides whether a refusal is wanted, harmless or unexpected. The caller holds the lock.
 func (s *Server) judgeRefusal(method string, e *slackError) {
 	for _, w := range s.wanted {
 		if w.left > 0 && w.method == method && w.code == e.code {
@@ -109,9 +99,8 @@ func (s *Server) judgeRefusal(method string, e *slackError) {
 	s.unexpected = append(s.unexpected, line)
 }
 
-// preventable are the refusals that a bot has to prevent by checking before it
-// sends. The others (a deleted message, an archived channel, a missing scope)
-// can happen to a correct bot.
+// preventable are the refusals that a bot has to prevent by checking before it sends. The others (a deleted message,
+// an archived channel, a missing scope) can happen to a correct bot.
 var preventable = []string{
 	"unknown_method", "invalid_auth", "not_authed", "invalid_arguments", "invalid_arg_name", "invalid_form_data",
 	"invalid_post_type", "missing_post_type", "invalid_json", "json_not_object", "invalid_blocks", "invalid_blocks_format",

@@ -20,8 +20,7 @@ var (
 	ErrDeclined = errors.New("declined in the confirmation dialog")
 )
 
-// ClickRequest says who clicks what. The second half tampers with the payload in
-// ways in which Slack never would.
+// ClickRequest says who clicks what. The second half tampers with the payload in ways in which Slack never would.
 type ClickRequest struct {
 	User      string `json:"user"`
 	Channel   string `json:"channel"`
@@ -77,9 +76,8 @@ type sentClick struct {
 	since  int // index into ephemerals
 }
 
-// Click sends a click to the interactivity URL and waits for the answer, at most
-// Options.ClickTimeout. The result is filled in as far as it got, also with an
-// error; see ErrRefused, ErrNoAnswer, ErrNotVisible and ErrDeclined.
+// Click sends a click to the interactivity URL and waits for the answer, at most Options.ClickTimeout. The result is
+// filled in as far as it got, also with an error; see ErrRefused, ErrNoAnswer, ErrNotVisible and ErrDeclined.
 func (s *Server) Click(ctx context.Context, c ClickRequest) (ClickResult, error) {
 	sent, err := s.prepareClick(c)
 	if err != nil {

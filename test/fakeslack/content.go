@@ -24,56 +24,30 @@ type Metadata struct {
 	EventPayload map[string]any `json:"event_payload"`
 }
 
-// readContent reads and checks the content of a new message.
-func (s *Server) readContent(r request) (Version, *slackError) {
+// readContent reads and checks the content of a message, which replaces old where there is one: text without blocks
+// removes the blocks, metadata that is not named stays, {} removes it.
+func (s *Server) readContent(r request, old *Version) (Version, *slackError) {
 	v := Version{Text: r.args["text"]}
 	var e *slackError
 	if v.Blocks, e = s.readBlocks(r); e != nil {
 		return v, e
 	}
-	if v.Text == "" && v.Blocks == nil {
+	switch n := utf8.RuneCountInString(v.Text); {
+	case n == 0 && v.Blocks == nil:
 		return v, refuse("no_text")
-	}
-	s.wantText(r, v)
-	if n := utf8.RuneCountInString(v.Text); n > maxPostText {
-		s.unexpected = append(s.unexpected, fmt.Sprintf("%s: Slack cuts text off: it has %d characters", r.method, n))
-	}
-	if r.has("metadata") {
-		if v.Metadata, e = parseMetadata(r.args["metadata"]); e != nil {
-			return v, e
-		}
-	}
-	return v, nil
-}
-
-// readUpdate applies chat.update's rules to the content so far: text without
-// blocks removes the blocks, metadata that is not named stays, {} removes it.
-func (s *Server) readUpdate(r request, old Version) (Version, *slackError) {
-	v := Version{Text: r.args["text"], Metadata: old.Metadata}
-	var e *slackError
-	if v.Blocks, e = s.readBlocks(r); e != nil {
-		return v, e
-	}
-	if v.Text == "" && v.Blocks == nil {
-		return v, refuse("no_text")
-	}
-	s.wantText(r, v)
-	if r.has("metadata") {
-		v.Metadata = nil
-		if strings.TrimSpace(r.args["metadata"]) != "{}" {
-			v.Metadata, e = parseMetadata(r.args["metadata"])
-		}
-	}
-	return v, e
-}
-
-// wantText notes blocks without text. Slack takes them, but screen readers and
-// notifications read only the text.
-func (s *Server) wantText(r request, v Version) {
-	if v.Text == "" {
+	case n == 0: // Slack takes it
 		s.unexpected = append(s.unexpected,
 			r.method+": blocks without text, which is all that screen readers and notifications read")
+	case n > maxPostText:
+		s.unexpected = append(s.unexpected, fmt.Sprintf("%s: Slack cuts text off: it has %d characters", r.method, n))
 	}
+	switch {
+	case !r.has("metadata") && old != nil:
+		v.Metadata = old.Metadata
+	case r.has("metadata") && (old == nil || strings.TrimSpace(r.args["metadata"]) != "{}"):
+		v.Metadata, e = parseMetadata(r.args["metadata"])
+	}
+	return v, e
 }
 
 // readBlocks returns nil for absent and for empty blocks.

@@ -27,32 +27,19 @@ func (e Ephemeral) VisibleText() string { return visibleText(e.Text, e.Blocks) }
 func (s *Server) Ephemerals() []Ephemeral {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.selectEphemerals(0, func(Ephemeral) bool { return true })
+	return slices.Clone(s.ephemerals)
 }
 
 // Answers returns what one click got through its response_url, oldest first.
 func (s *Server) Answers(clickID string) []Ephemeral {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.answersTo(clickID)
-}
-
-func (s *Server) answersTo(clickID string) []Ephemeral {
 	sent, ok := s.clicks[clickID]
 	if !ok {
 		return nil
 	}
-	return s.selectEphemerals(sent.since, func(e Ephemeral) bool { return e.ClickID == sent.root })
-}
-
-func (s *Server) selectEphemerals(since int, keep func(Ephemeral) bool) []Ephemeral {
-	var out []Ephemeral
-	for _, e := range s.ephemerals[since:] {
-		if keep(e) {
-			out = append(out, e)
-		}
-	}
-	return out
+	later := slices.Clone(s.ephemerals[sent.since:])
+	return slices.DeleteFunc(later, func(e Ephemeral) bool { return e.ClickID != sent.root })
 }
 
 func (s *Server) findEphemeral(channel, ts string) *Ephemeral {
@@ -83,7 +70,7 @@ func (s *Server) postEphemeral(r request) (answer, *slackError) {
 	if u, ok := s.users[r.args["user"]]; !ok || u.Deleted || !c.hasMember(u.ID) {
 		return nil, refuse("user_not_in_channel")
 	}
-	v, e := s.readContent(r)
+	v, e := s.readContent(r, nil)
 	if e != nil {
 		return nil, e
 	}

@@ -24,13 +24,11 @@ type Fault struct {
 	Body string
 	// DropBefore cuts the connection and does nothing.
 	DropBefore bool
-	// DropAfter carries the method out and cuts the connection: the caller
-	// cannot know whether it happened.
+	// DropAfter carries the method out and cuts the connection: the caller cannot know whether it happened.
 	DropAfter bool
 	// Performed carries the method out although the answer is the fault's.
 	Performed bool
-	// DelayAnswer waits after the call was done. With no other field the call then
-	// succeeds.
+	// DelayAnswer waits after the call was done. With no other field the call then succeeds.
 	DelayAnswer time.Duration
 	// Skip lets this many calls of the method pass first.
 	Skip int
@@ -72,16 +70,14 @@ func (s *Server) Fail(method string, n int, f Fault) {
 	s.faults = append(s.faults, &fault{Fault: f, method: method, left: n, skip: f.Skip})
 }
 
-// Outage makes every call of the Web API fail with an HTTP status, until Outage(0).
-// Clicks are still sent.
+// Outage makes every call of the Web API fail with an HTTP status, until Outage(0). Clicks are still sent.
 func (s *Server) Outage(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outage = status
 }
 
-// takeFault returns the fault for this call, if there is one. The caller holds
-// the lock.
+// takeFault returns the fault for this call, if there is one. The caller holds the lock.
 func (s *Server) takeFault(method string) (Fault, bool) {
 	if s.outage != 0 {
 		return Fault{HTTPStatus: s.outage}, true

@@ -190,8 +190,7 @@ func provoke(t *testing.T, s *Server, client *slack.Client) []string {
 	}
 }
 
-// inProcess calls a handler without a socket, so that synctest can move time. A
-// cut connection is an error.
+// inProcess calls a handler without a socket, so that synctest can move time. A cut connection is an error.
 type inProcess struct{ http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {

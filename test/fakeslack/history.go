@@ -38,8 +38,7 @@ func (s *Server) history(r request) (answer, *slackError) {
 			found = append(found, m)
 		}
 	}
-	// With oldest Slack returns the page nearest to it, else the latest one; inside
-	// a page the newest is first.
+	// With oldest Slack returns the page nearest to it, else the latest one; inside a page the newest is first.
 	forward := w.oldest != ""
 	if !forward {
 		slices.Reverse(found)
@@ -118,8 +117,7 @@ func (w window) contains(ts string) bool {
 	return order > 0 || (order == 0 && w.inclusive)
 }
 
-// page cuts one page out of messages that are in page order and returns the
-// cursor of the next one, if there is more.
+// page cuts one page out of messages that are in page order and returns the cursor of the next one, if there is more.
 func (w window) page(found []*message, ascending bool) ([]*message, string) {
 	start := 0
 	if w.after != "" {

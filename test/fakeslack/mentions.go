@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Mention is a piece of a message that does more than be read: it notifies
-// somebody or it can be followed.
+// Mention is a piece of a message that does more than be read: it notifies somebody or it can be followed.
 type Mention struct {
 	Channel string `json:"channel"`
 	TS      string `json:"ts"`
@@ -18,10 +17,9 @@ type Mention struct {
 	Private bool `json:"private,omitempty"`
 	// At is where it stands: "text" or a JSON pointer into the blocks.
 	At string `json:"at"`
-	// Kind is everyone, user, usergroup, channel, link, bare_link or bare_everyone.
-	// The bare kinds stand in the text without Slack's <...>: Slack makes a link
-	// of such a URL, and documents that it parses "certain mentions", unless the
-	// text object is verbatim.
+	// Kind is everyone, user, usergroup, channel, link, bare_link or bare_everyone. The bare kinds stand in the text
+	// without Slack's <...>: Slack makes a link of such a URL, and documents that it parses "certain mentions", unless
+	// the text object is verbatim.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
@@ -32,9 +30,8 @@ var (
 	bareEveryone = regexp.MustCompile(`(^|[^\w@])@(channel|here|everyone)\b`)
 )
 
-// LiveMentions returns every mention and link that is live in the current
-// version of a message, a reply or a private answer, links under
-// Options.AllowedLinks excepted. Tests with hostile alert texts want it empty.
+// LiveMentions returns every mention and link that is live in the current version of a message, a reply or a private
+// answer, links under Options.AllowedLinks excepted. Tests with hostile alert texts want it empty.
 func (s *Server) LiveMentions() []Mention {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,7 @@ type Message struct {
 	User    string `json:"user"`
 	FromBot bool   `json:"from_bot"`
 	Text    string `json:"text"`
-	// Blocks are the blocks as Slack returns them: with a block_id each and an
-	// action_id on each element.
+	// Blocks are the blocks as Slack returns them: with a block_id each and an action_id on each element.
 	Blocks   json.RawMessage `json:"blocks,omitempty"`
 	Metadata *Metadata       `json:"metadata,omitempty"`
 	Edited   bool            `json:"edited"`
@@ -108,8 +107,7 @@ func (s *Server) findMessage(channel, ts string) *message {
 	return nil
 }
 
-// PostAs writes a message as a person and returns its timestamp. An unknown user
-// or channel is created on the spot.
+// PostAs writes a message as a person and returns its timestamp. An unknown user or channel is created on the spot.
 func (s *Server) PostAs(user, channel, text, threadTS string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +122,7 @@ func (s *Server) PostAs(user, channel, text, threadTS string) string {
 	return m.ts
 }
 
-// DeleteMessage removes a message as a person with the right to would. It
-// reports whether the message was there.
+// DeleteMessage removes a message as a person with the right to would. It reports whether the message was there.
 func (s *Server) DeleteMessage(channel, ts string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +165,7 @@ func (s *Server) postMessage(r request) (answer, *slackError) {
 	case c.BotAbsent && (c.Private || !slices.Contains(s.opts.Scopes, "chat:write.public")):
 		return nil, refuse("not_in_channel")
 	}
-	v, e := s.readContent(r)
+	v, e := s.readContent(r, nil)
 	if e != nil {
 		return nil, e
 	}
@@ -218,7 +215,8 @@ func (s *Server) updateMessage(r request) (answer, *slackError) {
 	case len([]rune(r.args["text"])) > maxUpdateText:
 		return nil, refuse("msg_too_long")
 	}
-	v, e := s.readUpdate(r, m.current())
+	old := m.current()
+	v, e := s.readContent(r, &old)
 	if e != nil {
 		return nil, e
 	}

@@ -11,9 +11,8 @@ import (
 type method struct {
 	// scopes: one of them is needed; none means any token.
 	scopes []string
-	// args are the documented arguments that this double understands. Slack
-	// ignores others silently; here they are unexpected, because a bot that sends
-	// them relies on something that does not exist.
+	// args are the documented arguments that this double understands. Slack ignores others silently; here they are
+	// unexpected, because a bot that sends them relies on something that does not exist.
 	args []string
 	run  func(s *Server, r request) (answer, *slackError)
 }
@@ -53,61 +52,55 @@ func methodTable() map[string]method {
 // serveAPI answers one call of the Web API.
 func (s *Server) serveAPI(w http.ResponseWriter, hr *http.Request) {
 	r, bad := decodeRequest(w, hr)
-	s.carry(w, hr, r, func(n int) reply { return s.perform(n, r, bad) })
+	s.carry(w, hr, r, func() (int, answer, *slackError) {
+		out, e := s.answerCall(r, bad)
+		return http.StatusOK, out, e
+	})
 }
 
 // carry records a call, applies an injected fault to it, and sends the reply.
-func (s *Server) carry(w http.ResponseWriter, hr *http.Request, r request, run func(n int) reply) {
+func (s *Server) carry(w http.ResponseWriter, hr *http.Request, r request, run func() (int, answer, *slackError)) {
 	n, f, faulty := s.recordCall(r)
 	var rep reply
-	if faulty && !f.performs() {
-		rep = f.reply()
-	} else {
-		rep = run(n)
-		if faulty && !f.onlyDelays() {
-			rep = f.reply()
-		}
+	if !faulty || f.performs() {
+		rep = s.perform(n, r, run)
 	}
-	s.finishCall(n, rep)
+	if faulty && !f.onlyDelays() {
+		rep = f.reply()
+	}
 	if pause(hr.Context(), f.DelayAnswer) {
 		rep.send(w)
 	}
 }
 
+// recordCall returns where in the record the call is, and what is to go wrong with it.
 func (s *Server) recordCall(r request) (int, Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := Call{N: len(s.calls) + 1, At: s.now(), Method: r.method, Args: r.args}
+	c := Call{Method: r.method, Args: r.args}
 	f, faulty := s.takeFault(r.method)
 	if faulty {
 		c.Fault = f.String()
 	}
 	s.calls = append(s.calls, c)
 	s.changed()
-	return c.N, f, faulty
+	return len(s.calls) - 1, f, faulty
 }
 
-func (s *Server) finishCall(n int, rep reply) {
+// perform runs the method and records the outcome.
+func (s *Server) perform(n int, r request, run func() (int, answer, *slackError)) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls[n-1].Status = rep.status
-	s.changed()
-}
-
-// perform checks and runs the method and records the outcome.
-func (s *Server) perform(n int, r request, bad *slackError) reply {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out, e := s.answerCall(r, bad)
-	c := &s.calls[n-1]
+	defer s.changed()
+	status, out, e := run()
 	if e != nil {
-		c.Error, c.Details = e.code, e.details
+		s.calls[n].Error = e.code
 		s.judgeRefusal(r.method, e)
-		return jsonReply(http.StatusOK, e.body())
+		return jsonReply(status, e.body())
 	}
-	c.OK = true
+	s.calls[n].OK = true
 	out["ok"] = true
-	return jsonReply(http.StatusOK, out)
+	return jsonReply(status, out)
 }
 
 func (s *Server) answerCall(r request, bad *slackError) (answer, *slackError) {

@@ -18,9 +18,8 @@ type renderer struct {
 	names map[string]string
 }
 
-// mark brackets the number of a finished piece of HTML inside text that is still
-// being formatted: a character of the private use area, which is removed from all
-// that comes from outside.
+// mark brackets the number of a finished piece of HTML inside text that is still being formatted: a character of the
+// private use area, which is removed from all that comes from outside.
 const mark = "\uE000"
 
 var (
@@ -169,9 +168,8 @@ func format(s, marker, tag string) string {
 	}
 }
 
-// findSpan returns the first pair of markers. What can close a span does not
-// depend on what opened it, so when nothing closes the first opening one, nothing
-// closes a later one, and the search stays linear.
+// findSpan returns the first pair of markers. What can close a span does not depend on what opened it, so when
+// nothing closes the first opening one, nothing closes a later one, and the search stays linear.
 func findSpan(s, marker string) (int, int) {
 	open := strings.Index(s, marker)
 	for open >= 0 && !opens(s, open) {

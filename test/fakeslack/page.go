@@ -23,8 +23,7 @@ func (s *Server) pageRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /_page/page.js", servePageFile("page/page.js", "text/javascript; charset=utf-8"))
 }
 
-// contentPolicy lets the page load nothing but its own files: what a message
-// says can never run or fetch anything.
+// contentPolicy lets the page load nothing but its own files: what a message says can never run or fetch anything.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' " +
 	"data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

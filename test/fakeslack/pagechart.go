@@ -21,10 +21,11 @@ type chartView struct {
 	Ticks   []chartTick
 	XTicks  []chartTick
 	Lines   []chartLine
-	Zero    string // y of zero, when zero is inside and not at the bottom
 }
 
 type chartTick struct{ At, Label string }
+
+type chartDot struct{ X, Y, Title string }
 
 type chartLine struct {
 	N      int // 1 to 6, the colour
@@ -33,8 +34,6 @@ type chartLine struct {
 	Points string // of the line
 	Dots   []chartDot
 }
-
-type chartDot struct{ X, Y, Title string }
 
 func drawChart(c Chart) *chartView {
 	v := &chartView{Chart: c, Summary: summary(c)}
@@ -45,9 +44,6 @@ func drawChart(c Chart) *chartView {
 	for i := range int(math.Round((high-low)/step)) + 1 {
 		t := low + float64(i)*step
 		v.Ticks = append(v.Ticks, chartTick{num(y(t)), shortNumber(t)})
-	}
-	if low < 0 && high > 0 {
-		v.Zero = num(y(0))
 	}
 	x := xScale(c)
 	every := labelStride(c.Labels)

@@ -139,8 +139,7 @@ func optionsOf(o object) []object {
 	return out
 }
 
-// stateOf returns state.values: the elements that hold a value, with the one
-// just used as it is now.
+// stateOf returns state.values: the elements that hold a value, with the one just used as it is now.
 func stateOf(all []placed, used placed, action answer) answer {
 	values := answer{}
 	for _, p := range all {

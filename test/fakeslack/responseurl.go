@@ -46,18 +46,9 @@ func (s *Server) serveResponseURL(w http.ResponseWriter, hr *http.Request) {
 	if err != nil {
 		bad = refuse("request_timeout")
 	}
-	s.carry(w, hr, r, func(n int) reply {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	s.carry(w, hr, r, func() (int, answer, *slackError) {
 		status, e := s.answerClick(hr.PathValue("id"), r, bad)
-		c := &s.calls[n-1]
-		if e != nil {
-			c.Error, c.Details = e.code, e.details
-			s.judgeRefusal(r.method, e)
-			return jsonReply(status, e.body())
-		}
-		c.OK = true
-		return jsonReply(http.StatusOK, answer{"ok": true})
+		return status, answer{}, e
 	})
 }
 
@@ -86,7 +77,7 @@ func (s *Server) answerClick(id string, r request, bad *slackError) (int, *slack
 // applyAnswer tells the person who clicked, and nobody else. Slack can also post in
 // the channel or change the clicked message from here; the bot does neither.
 func (s *Server) applyAnswer(u *responseURL, r request) *slackError {
-	v, e := s.readContent(r)
+	v, e := s.readContent(r, nil)
 	if e != nil {
 		return e
 	}

@@ -2,9 +2,8 @@
 // a workspace: it takes what a bot posts, refuses what Slack would refuse, sends
 // signed clicks back, fails on request, and shows the channel on a page.
 //
-// It promises that a bot which passes here keeps Slack's documented limits,
-// errors and signatures (docs.slack.dev, as collected in the project's notes).
-// Where Slack's own behaviour is not documented the double takes the stricter
+// It promises that a bot which passes here keeps Slack's documented limits, errors and signatures (docs.slack.dev, as
+// collected in the project's notes). Where Slack's own behaviour is not documented the double takes the stricter
 // reading and the comment beside it says so. It keeps everything in memory.
 package fakeslack
 

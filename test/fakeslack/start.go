@@ -4,17 +4,15 @@ import (
 	"net/http/httptest"
 )
 
-// T is the part of testing.TB that Start needs. It keeps package testing out of
-// the program.
+// T is the part of testing.TB that Start needs. It keeps package testing out of the program.
 type T interface {
 	Helper()
 	Cleanup(func())
 	Errorf(format string, args ...any)
 }
 
-// Start serves a workspace on a free port of 127.0.0.1 until the test ends. Then
-// every unused fault, every announced error that never came and, unless
-// Options.AllowUnexpected is set, every unexpected request fails the test.
+// Start serves a workspace on a free port of 127.0.0.1 until the test ends. Then every unused fault, every announced
+// error that never came and, unless Options.AllowUnexpected is set, every unexpected request fails the test.
 func Start(t T, o Options) *Server {
 	t.Helper()
 	s := New(o)

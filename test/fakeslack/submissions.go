@@ -32,9 +32,8 @@ type viewAnswer struct {
 	View   json.RawMessage   `json:"view"`
 }
 
-// SubmitView sends a view_submission and applies the answer to the view: closed,
-// errors shown or updated. What Slack's client itself would not
-// submit (a required input left empty, a text too long) is ErrNotVisible.
+// SubmitView sends a view_submission and applies the answer to the view: closed, errors shown or updated. What
+// Slack's client itself would not submit (a required input left empty, a text too long) is ErrNotVisible.
 func (s *Server) SubmitView(ctx context.Context, r SubmitRequest) (SubmitResult, error) {
 	sent, v, err := s.prepareSubmission(r)
 	if err != nil {

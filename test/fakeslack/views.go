@@ -123,8 +123,7 @@ func (s *Server) readView(raw string) (object, *slackError) {
 	return content, nil
 }
 
-// checkView returns the decoded modal or what Slack answers about it. It never
-// panics, whatever raw is.
+// checkView returns the decoded modal or what Slack answers about it. It never panics, whatever raw is.
 func checkView(raw string) (object, *slackError) {
 	var o object
 	if err := json.Unmarshal([]byte(raw), &o); err != nil || o == nil {

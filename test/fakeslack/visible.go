@@ -26,9 +26,8 @@ type ChartSeries struct {
 	Values []float64
 }
 
-// VisibleText returns all that a person can read in the message: the blocks if
-// there are any, else the text. Links are shown by their label and Slack's
-// escapes are undone, except in plain_text, which is taken as it is.
+// VisibleText returns all that a person can read in the message: the blocks if there are any, else the text. Links
+// are shown by their label and Slack's escapes are undone, except in plain_text, which is taken as it is.
 func (m Message) VisibleText() string { return visibleText(m.Text, m.Blocks) }
 
 // VisibleText returns all that a person could read in this version.

@@ -42,8 +42,7 @@ type Usergroup struct {
 	Disabled bool     `json:"disabled"`
 }
 
-// defaultUsers returns people who may approve (U0ALICE, U0BOB, U0CAROL) and one
-// account of each kind that may not.
+// defaultUsers returns people who may approve (U0ALICE, U0BOB, U0CAROL) and one account of each kind that may not.
 func defaultUsers() []User {
 	return []User{
 		{ID: "U0ALICE", Name: "alice", RealName: "Alice Abara"},
@@ -98,8 +97,7 @@ func (s *Server) PutUsergroup(g Usergroup) {
 	s.changed()
 }
 
-// lookupChannel finds a channel by id, or by name with or without "#" where the
-// method allows that.
+// lookupChannel finds a channel by id, or by name with or without "#" where the method allows that.
 func (s *Server) lookupChannel(ref string, byName bool) (Channel, *slackError) {
 	if c, ok := s.channels[ref]; ok {
 		return c, nil
