@@ -143,11 +143,8 @@ var (
 // LockedError says who holds the lock on a target, which is the Key of an object.
 type LockedError struct{ Target, Incident string }
 
-// Error names the target and the holder.
-func (e *LockedError) Error() string {
-	kind, name, _ := strings.Cut(e.Target, "/") // of a Target.Key
-	return fmt.Sprintf("%s is being changed by incident %s", strings.TrimSpace(kind+" "+name), e.Incident)
-}
+// Error is for logs; people read the words for Reason.
+func (e *LockedError) Error() string { return fmt.Sprintf("%s is locked by %s", e.Target, e.Incident) }
 
 // Reason is the error as facts.
 func (e *LockedError) Reason() Reason {
@@ -161,14 +158,8 @@ func (e *LockedError) Reason() Reason {
 // PausedError says which pause stopped a write.
 type PausedError struct{ Pause Pause }
 
-// Error names who paused and why.
-func (e *PausedError) Error() string {
-	scope := "all pools"
-	if e.Pause.Pool != "" {
-		scope = "pool " + e.Pause.Pool
-	}
-	return fmt.Sprintf("writes are paused for %s by %s: %s", scope, e.Pause.By, e.Pause.Reason)
-}
+// Error is for logs; people read the words for Reason.
+func (e *PausedError) Error() string { return fmt.Sprintf("writes are paused by %s", e.Pause.By) }
 
 // Reason is the error as facts.
 func (e *PausedError) Reason() Reason {
