@@ -184,8 +184,8 @@ func (r *run) supervise() {
 			r.mu.Unlock()
 			return
 		}
-		began := r.out.Len()
-		ended, err := process.Spawn(cmd)
+		began, ended := r.out.Len(), make(chan error, 1)
+		err := process.Spawn(cmd, func(err error) { ended <- err })
 		r.cmd = cmd
 		r.mu.Unlock()
 		if err != nil {

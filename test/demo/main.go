@@ -270,21 +270,23 @@ func (d *demo) background(ctx context.Context, env []string, args ...string) err
 }
 
 func (d *demo) launch(cmd *exec.Cmd) error {
-	ended, err := process.Spawn(cmd) // a Ctrl-C reaches only the demo, which ends the others in order
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.running = append(d.running, cmd)
-	d.wg.Go(func() {
-		err := <-ended
+	// A Ctrl-C reaches only the demo, which ends the others in order.
+	d.wg.Add(1)
+	err := process.Spawn(cmd, func(err error) {
+		defer d.wg.Done()
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if !d.ending {
 			d.failed <- fmt.Errorf("%s ended (%w); its log is in %s", filepath.Base(cmd.Path), err, d.dir)
 		}
 	})
+	if err != nil {
+		d.wg.Done()
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running = append(d.running, cmd)
 	return nil
 }
 

@@ -46,14 +46,10 @@ func start(t *testing.T, name, path string, env []string, args ...string) *proce
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, args...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	ended, err := programs.Spawn(p.cmd)
-	if err != nil {
+	// The exit status after the test's own signal says nothing.
+	if err := programs.Spawn(p.cmd, func(error) { close(p.exited) }); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
-	go func() {
-		<-ended // the exit status after the test's own signal says nothing
-		close(p.exited)
-	}()
 	t.Cleanup(func() {
 		p.end(syscall.SIGTERM)
 		if t.Failed() {

@@ -48,23 +48,20 @@ func Start(name, dir string, cmd *exec.Cmd) (*Process, error) {
 		return nil, fmt.Errorf("log of %s: %w", name, err)
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	ended, err := Spawn(cmd)
+	// Its exit status after our own signal says nothing; an end of its own shows in the log.
+	err = Spawn(cmd, func(error) { close(p.exited) })
 	_ = log.Close() // the process has its own copy
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	go func() {
-		<-ended // its exit status after our own signal says nothing; an end of its own shows in the log
-		close(p.exited)
-	}()
 	return p, nil
 }
 
 // Spawn starts a command that ends with this process, even when that is killed, for a caller that keeps the command
-// itself. The channel gives what Wait returned, once.
-func Spawn(cmd *exec.Cmd) (<-chan error, error) {
+// itself. When the command has ended, ended is called with what Wait returned.
+func Spawn(cmd *exec.Cmd, ended func(error)) error {
 	Tie(cmd)
-	started, ended := make(chan error, 1), make(chan error, 1)
+	started := make(chan error, 1)
 	go func() {
 		// Linux ties the command's life to the thread that started it.
 		runtime.LockOSThread()
@@ -72,13 +69,10 @@ func Spawn(cmd *exec.Cmd) (<-chan error, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			ended <- cmd.Wait()
+			ended(cmd.Wait())
 		}
 	}()
-	if err := <-started; err != nil {
-		return nil, err
-	}
-	return ended, nil
+	return <-started
 }
 
 // Stop sends the signal, kills the process when it has not ended after a while, and waits for its end. It may be

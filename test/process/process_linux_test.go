@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -23,21 +24,23 @@ func TestMain(m *testing.M) {
 	if with == "" {
 		os.Exit(m.Run())
 	}
-	if err := start(with, os.Getenv(startIn)); err != nil {
+	err := start(with, os.Getenv(startIn))
+	if err == nil {
+		_, err = fmt.Fprintln(os.Stdout, "started")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println("started")
 	select {} // until it is killed
 }
 
 // start starts a program that holds this process's output open for as long as it runs.
 func start(with, dir string) error {
-	cmd := exec.Command("sleep", "600")
+	cmd := exec.CommandContext(context.Background(), "sleep", "600")
 	cmd.ExtraFiles = []*os.File{os.Stdout}
 	if with == "Spawn" {
-		_, err := process.Spawn(cmd)
-		return err
+		return process.Spawn(cmd, func(error) {})
 	}
 	_, err := process.Start("sleep", dir, cmd)
 	return err

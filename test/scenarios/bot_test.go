@@ -66,13 +66,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			p.cmd.Env = append(p.cmd.Env, name+"="+v)
 		}
 	}
-	ended, err := programs.Spawn(p.cmd)
-	ts.Check(err)
-	j.bot = p
-	go func() {
-		p.err = <-ended
+	ts.Check(programs.Spawn(p.cmd, func(err error) {
+		p.err = err
 		close(p.exited)
-	}()
+	}))
+	j.bot = p
 	poll(ts, "the bot to answer", func() bool {
 		select {
 		case <-p.exited:
