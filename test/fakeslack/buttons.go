@@ -8,22 +8,22 @@ import (
 
 // Button is a button as a person sees it.
 type Button struct {
-	ActionID string   `json:"action_id"`
-	BlockID  string   `json:"block_id"`
-	Text     string   `json:"text"`
-	Value    string   `json:"value,omitempty"`
-	URL      string   `json:"url,omitempty"`
-	Style    string   `json:"style,omitempty"`
-	Confirm  *Confirm `json:"confirm,omitempty"`
+	ActionID string
+	BlockID  string
+	Text     string
+	Value    string
+	URL      string
+	Style    string
+	Confirm  *Confirm
 }
 
 // Confirm is the question that a button asks before it sends anything.
 type Confirm struct {
-	Title   string `json:"title"`
-	Text    string `json:"text"`
-	Confirm string `json:"confirm"`
-	Deny    string `json:"deny"`
-	Style   string `json:"style,omitempty"`
+	Title   string
+	Text    string
+	Confirm string
+	Deny    string
+	Style   string
 }
 
 // placed is an interactive element and the block it stands in.

@@ -56,14 +56,14 @@ type ClickRequest struct {
 // ClickResult is what came of a click.
 type ClickResult struct {
 	// ID names the click for Answers, WaitAnswers and Replay.
-	ID     string `json:"id"`
-	Status int    `json:"status"`
-	Body   string `json:"body,omitempty"`
+	ID     string
+	Status int
+	Body   string
 	// Confirmed says that a confirmation dialog was shown and agreed to.
-	Confirmed   bool          `json:"confirmed"`
-	TriggerID   string        `json:"trigger_id,omitempty"`
-	ResponseURL string        `json:"response_url,omitempty"`
-	Took        time.Duration `json:"took_ns"`
+	Confirmed   bool
+	TriggerID   string
+	ResponseURL string
+	Took        time.Duration
 }
 
 // sentClick is kept so that it can be replayed. A replay has the response_url of
@@ -181,7 +181,7 @@ func (s *Server) findContent(c ClickRequest, t *target) ([]byte, error) {
 	if t.message = s.findMessage(c.Channel, c.MessageTS); t.message == nil {
 		return nil, fmt.Errorf("%w: no such message", ErrNotVisible)
 	}
-	n := len(t.message.versions)
+	n := len(t.message.Versions)
 	t.version = n
 	if c.StaleVersion != 0 {
 		if c.StaleVersion < 1 || c.StaleVersion >= n {
@@ -189,7 +189,7 @@ func (s *Server) findContent(c ClickRequest, t *target) ([]byte, error) {
 		}
 		t.version = c.StaleVersion
 	}
-	return t.message.versions[t.version-1].Blocks, nil
+	return t.message.Versions[t.version-1].Blocks, nil
 }
 
 func actionIDs(all []placed) []string {

@@ -8,16 +8,16 @@ import (
 // Ephemeral is something that one person saw and nobody else: a message of
 // chat.postEphemeral, or an answer sent to a click's response_url.
 type Ephemeral struct {
-	Channel  string          `json:"channel"`
-	User     string          `json:"user"`
-	TS       string          `json:"ts"`
-	ThreadTS string          `json:"thread_ts,omitempty"`
-	Text     string          `json:"text"`
-	Blocks   json.RawMessage `json:"blocks,omitempty"`
+	Channel  string
+	User     string
+	TS       string
+	ThreadTS string
+	Text     string
+	Blocks   json.RawMessage
 	// ClickID is the click that it answers; empty for chat.postEphemeral.
-	ClickID string `json:"click_id,omitempty"`
+	ClickID string
 	// MessageTS is the message that was clicked.
-	MessageTS string `json:"message_ts,omitempty"`
+	MessageTS string
 }
 
 // VisibleText returns all that the person could read.

@@ -34,7 +34,7 @@ func (s *Server) history(r request) (answer, *slackError) {
 	}
 	var found []*message
 	for _, m := range s.messages[c.ID] {
-		if !m.deleted && (m.topLevel() || m.broadcast) && w.contains(m.ts) {
+		if !m.deleted && (m.topLevel() || m.Broadcast) && w.contains(m.TS) {
 			found = append(found, m)
 		}
 	}
@@ -59,11 +59,11 @@ func (s *Server) replies(r request) (answer, *slackError) {
 	if root == nil {
 		return nil, refuse("thread_not_found")
 	}
-	rootTS := cmp.Or(root.threadTS, root.ts)
+	rootTS := cmp.Or(root.ThreadTS, root.TS)
 	var found []*message
 	for _, m := range s.messages[c.ID] {
-		inThread := m.ts == rootTS || m.threadTS == rootTS
-		if !m.deleted && inThread && (m.ts == rootTS || w.contains(m.ts)) {
+		inThread := m.TS == rootTS || m.ThreadTS == rootTS
+		if !m.deleted && inThread && (m.TS == rootTS || w.contains(m.TS)) {
 			found = append(found, m)
 		}
 	}
@@ -123,7 +123,7 @@ func (w window) page(found []*message, ascending bool) ([]*message, string) {
 	if w.after != "" {
 		start = len(found)
 		for i, m := range found {
-			c := cmp.Compare(sortable(m.ts), w.after)
+			c := cmp.Compare(sortable(m.TS), w.after)
 			if (ascending && c > 0) || (!ascending && c < 0) {
 				start = i
 				break
@@ -134,7 +134,7 @@ func (w window) page(found []*message, ascending bool) ([]*message, string) {
 	if len(rest) <= w.limit {
 		return slices.Clone(rest), ""
 	}
-	return slices.Clone(rest[:w.limit]), makeCursor(rest[w.limit-1].ts)
+	return slices.Clone(rest[:w.limit]), makeCursor(rest[w.limit-1].TS)
 }
 
 func makeCursor(ts string) string {
@@ -167,14 +167,14 @@ func (s *Server) pageAnswer(page []*message, next string, w window) answer {
 
 // wire returns a message as Slack sends it, in answers and in payloads.
 func (s *Server) wire(m *message, metadata bool) answer {
-	return s.wireVersion(m, len(m.versions), metadata)
+	return s.wireVersion(m, len(m.Versions), metadata)
 }
 
 // wireVersion returns a message as it was at its n-th version, from 1.
 func (s *Server) wireVersion(m *message, n int, metadata bool) answer {
-	v := m.versions[n-1]
-	out := answer{"type": "message", "user": m.user, "text": v.Text, "ts": m.ts, "team": TeamID}
-	if m.fromBot {
+	v := m.Versions[n-1]
+	out := answer{"type": "message", "user": m.User, "text": v.Text, "ts": m.TS, "team": TeamID}
+	if m.FromBot {
 		out["bot_id"], out["app_id"] = botID, AppID
 	}
 	if v.Blocks != nil {
@@ -184,7 +184,7 @@ func (s *Server) wireVersion(m *message, n int, metadata bool) answer {
 		out["metadata"] = v.Metadata
 	}
 	if n > 1 {
-		out["edited"] = answer{"user": m.user, "ts": formatTS(v.At)}
+		out["edited"] = answer{"user": m.User, "ts": formatTS(v.At)}
 	}
 	s.wireThread(out, m)
 	return out
@@ -192,20 +192,20 @@ func (s *Server) wireVersion(m *message, n int, metadata bool) answer {
 
 func (s *Server) wireThread(out answer, m *message) {
 	if !m.topLevel() {
-		out["thread_ts"] = m.threadTS
-		if m.broadcast {
+		out["thread_ts"] = m.ThreadTS
+		if m.Broadcast {
 			out["subtype"] = "thread_broadcast"
 		}
 		return
 	}
 	count := 0
-	for _, reply := range s.messages[m.channel] {
-		if !reply.deleted && !reply.topLevel() && reply.threadTS == m.ts {
+	for _, reply := range s.messages[m.Channel] {
+		if !reply.deleted && !reply.topLevel() && reply.ThreadTS == m.TS {
 			count++
 		}
 	}
 	if count > 0 {
-		out["thread_ts"], out["reply_count"] = m.ts, count
+		out["thread_ts"], out["reply_count"] = m.TS, count
 	}
 }
 

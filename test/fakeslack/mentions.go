@@ -11,17 +11,17 @@ import (
 
 // Mention is a piece of a message that does more than be read: it notifies somebody or it can be followed.
 type Mention struct {
-	Channel string `json:"channel"`
-	TS      string `json:"ts"`
+	Channel string
+	TS      string
 	// Private marks an ephemeral message or a response_url answer.
-	Private bool `json:"private,omitempty"`
+	Private bool
 	// At is where it stands: "text" or a JSON pointer into the blocks.
-	At string `json:"at"`
+	At string
 	// Kind is everyone, user, usergroup, channel, link, bare_link or bare_everyone. The bare kinds stand in the text
 	// without Slack's <...>: Slack makes a link of such a URL, and documents that it parses "certain mentions", unless
 	// the text object is verbatim.
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Kind string
+	Text string
 }
 
 var (
@@ -38,8 +38,8 @@ func (s *Server) LiveMentions() []Mention {
 	var out []Mention
 	for _, channel := range s.channelOrder {
 		for _, m := range s.messages[channel] {
-			if v := m.current(); m.fromBot && !m.deleted {
-				out = append(out, s.scan(Mention{Channel: m.channel, TS: m.ts}, v.Text, v.Blocks)...)
+			if v := m.current(); m.FromBot && !m.deleted {
+				out = append(out, s.scan(Mention{Channel: m.Channel, TS: m.TS}, v.Text, v.Blocks)...)
 			}
 		}
 	}

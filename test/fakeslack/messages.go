@@ -9,57 +9,50 @@ import (
 
 // Message is one message of a channel as it is now, with everything it was.
 type Message struct {
-	Channel  string `json:"channel"`
-	TS       string `json:"ts"`
-	ThreadTS string `json:"thread_ts,omitempty"`
+	Channel  string
+	TS       string
+	ThreadTS string
 	// User wrote it; FromBot says that this app did.
-	User    string `json:"user"`
-	FromBot bool   `json:"from_bot"`
-	Text    string `json:"text"`
+	User    string
+	FromBot bool
+	Text    string
 	// Blocks are the blocks as Slack returns them: with a block_id each and an action_id on each element.
-	Blocks   json.RawMessage `json:"blocks,omitempty"`
-	Metadata *Metadata       `json:"metadata,omitempty"`
-	Edited   bool            `json:"edited"`
+	Blocks   json.RawMessage
+	Metadata *Metadata
+	Edited   bool
 	// Versions are all contents the message has had, the current one last.
-	Versions []Version `json:"versions"`
+	Versions []Version
 	// UnfurlLinks and UnfurlMedia are nil when the bot did not say.
-	UnfurlLinks *bool `json:"unfurl_links,omitempty"`
-	UnfurlMedia *bool `json:"unfurl_media,omitempty"`
+	UnfurlLinks *bool
+	UnfurlMedia *bool
 	// Broadcast marks a reply that is also shown in the channel.
-	Broadcast bool `json:"broadcast,omitempty"`
+	Broadcast bool
 }
 
 // Version is one content of a message.
 type Version struct {
-	At       time.Time       `json:"at"`
-	Text     string          `json:"text"`
-	Blocks   json.RawMessage `json:"blocks,omitempty"`
-	Metadata *Metadata       `json:"metadata,omitempty"`
+	At       time.Time
+	Text     string
+	Blocks   json.RawMessage
+	Metadata *Metadata
 }
 
+// message is a Message whose content is that of its versions.
 type message struct {
-	channel, ts, threadTS    string
-	user                     string
-	fromBot                  bool
-	versions                 []Version
-	unfurlLinks, unfurlMedia *bool
-	broadcast                bool
-	deleted                  bool
+	Message
+	deleted bool
 }
 
-func (m *message) current() Version { return m.versions[len(m.versions)-1] }
+func (m *message) current() Version { return m.Versions[len(m.Versions)-1] }
 
 // topLevel reports whether the message stands in the channel and not in a thread.
-func (m *message) topLevel() bool { return m.threadTS == "" || m.threadTS == m.ts }
+func (m *message) topLevel() bool { return m.ThreadTS == "" || m.ThreadTS == m.TS }
 
 func (m *message) snapshot() Message {
-	v := m.current()
-	return Message{
-		Channel: m.channel, TS: m.ts, ThreadTS: m.threadTS, User: m.user, FromBot: m.fromBot,
-		Text: v.Text, Blocks: v.Blocks, Metadata: v.Metadata,
-		Edited: len(m.versions) > 1, Versions: slices.Clone(m.versions),
-		UnfurlLinks: m.unfurlLinks, UnfurlMedia: m.unfurlMedia, Broadcast: m.broadcast,
-	}
+	out, v := m.Message, m.current()
+	out.Text, out.Blocks, out.Metadata = v.Text, v.Blocks, v.Metadata
+	out.Edited, out.Versions = len(m.Versions) > 1, slices.Clone(m.Versions)
+	return out
 }
 
 // Messages returns a channel's messages without replies, oldest first.
@@ -81,7 +74,7 @@ func (s *Server) Thread(channel, ts string) []Message {
 	defer s.mu.Unlock()
 	var out []Message
 	for _, m := range s.messages[channel] {
-		if !m.deleted && !m.topLevel() && m.threadTS == ts {
+		if !m.deleted && !m.topLevel() && m.ThreadTS == ts {
 			out = append(out, m.snapshot())
 		}
 	}
@@ -100,7 +93,7 @@ func (s *Server) Message(channel, ts string) (Message, bool) {
 
 func (s *Server) findMessage(channel, ts string) *message {
 	for _, m := range s.messages[channel] {
-		if m.ts == ts && !m.deleted {
+		if m.TS == ts && !m.deleted {
 			return m
 		}
 	}
@@ -117,9 +110,9 @@ func (s *Server) PostAs(user, channel, text, threadTS string) string {
 	if _, ok := s.channels[channel]; !ok {
 		s.putChannel(Channel{ID: channel})
 	}
-	m := &message{channel: channel, threadTS: threadTS, user: user}
+	m := &message{Message: Message{Channel: channel, ThreadTS: threadTS, User: user}}
 	s.addMessage(m, Version{Text: text})
-	return m.ts
+	return m.TS
 }
 
 // DeleteMessage removes a message as a person with the right to would. It reports whether the message was there.
@@ -136,10 +129,10 @@ func (s *Server) DeleteMessage(channel, ts string) bool {
 }
 
 func (s *Server) addMessage(m *message, v Version) {
-	m.ts = s.nextTS()
+	m.TS = s.nextTS()
 	v.At = s.now()
-	m.versions = append(m.versions, v)
-	s.messages[m.channel] = append(s.messages[m.channel], m)
+	m.Versions = append(m.Versions, v)
+	s.messages[m.Channel] = append(s.messages[m.Channel], m)
 	s.changed()
 }
 
@@ -173,13 +166,13 @@ func (s *Server) postMessage(r request) (answer, *slackError) {
 	if e != nil {
 		return nil, e
 	}
-	m := &message{
-		channel: c.ID, threadTS: thread, user: BotUserID, fromBot: true,
-		unfurlLinks: r.flagPtr("unfurl_links"), unfurlMedia: r.flagPtr("unfurl_media"),
-		broadcast: thread != "" && r.flag("reply_broadcast"),
-	}
+	m := &message{Message: Message{
+		Channel: c.ID, ThreadTS: thread, User: BotUserID, FromBot: true,
+		UnfurlLinks: r.flagPtr("unfurl_links"), UnfurlMedia: r.flagPtr("unfurl_media"),
+		Broadcast: thread != "" && r.flag("reply_broadcast"),
+	}}
 	s.addMessage(m, v)
-	return answer{"channel": c.ID, "ts": m.ts, "message": s.wire(m, true)}, nil
+	return answer{"channel": c.ID, "ts": m.TS, "message": s.wire(m, true)}, nil
 }
 
 // checkThread answers an error where Slack would put the reply somewhere that
@@ -210,7 +203,7 @@ func (s *Server) updateMessage(r request) (answer, *slackError) {
 	switch {
 	case m == nil:
 		return nil, refuse("message_not_found")
-	case !m.fromBot:
+	case !m.FromBot:
 		return nil, refuse("cant_update_message")
 	case len([]rune(r.args["text"])) > maxUpdateText:
 		return nil, refuse("msg_too_long")
@@ -221,7 +214,7 @@ func (s *Server) updateMessage(r request) (answer, *slackError) {
 		return nil, e
 	}
 	v.At = s.now()
-	m.versions = append(m.versions, v)
+	m.Versions = append(m.Versions, v)
 	s.changed()
-	return answer{"channel": c.ID, "ts": m.ts, "text": v.Text, "message": s.wire(m, true)}, nil
+	return answer{"channel": c.ID, "ts": m.TS, "text": v.Text, "message": s.wire(m, true)}, nil
 }

@@ -179,10 +179,10 @@ func (s *Server) anchorOf(e Ephemeral) *message {
 
 func (s *Server) fillDays(view *pageView, r renderer) {
 	for _, m := range s.messages[view.Channel.ID] {
-		if m.deleted || (!m.topLevel() && !m.broadcast) {
+		if m.deleted || (!m.topLevel() && !m.Broadcast) {
 			continue
 		}
-		label := timeOf(m.ts).Format("Monday, 2 January 2006")
+		label := timeOf(m.TS).Format("Monday, 2 January 2006")
 		if n := len(view.Days); n == 0 || view.Days[n-1].Label != label {
 			view.Days = append(view.Days, pageDay{Label: label})
 		}
@@ -193,13 +193,13 @@ func (s *Server) fillDays(view *pageView, r renderer) {
 
 func (s *Server) pageMessage(m *message, viewer string, r renderer) pageMessage {
 	v := m.current()
-	out := s.pageAuthor(m.user, m.ts)
-	out.Channel, out.App = m.channel, m.fromBot
-	out.Edited, out.Versions = len(m.versions) > 1, len(m.versions)
+	out := s.pageAuthor(m.User, m.TS)
+	out.Channel, out.App = m.Channel, m.FromBot
+	out.Edited, out.Versions = len(m.Versions) > 1, len(m.Versions)
 	out.Blocks = r.pageBlocks(v.Text, v.Blocks, nil)
 	if m.topLevel() {
-		for _, reply := range s.messages[m.channel] {
-			if !reply.deleted && !reply.topLevel() && reply.threadTS == m.ts {
+		for _, reply := range s.messages[m.Channel] {
+			if !reply.deleted && !reply.topLevel() && reply.ThreadTS == m.TS {
 				out.Replies = append(out.Replies, s.pageMessage(reply, viewer, r))
 			}
 		}

@@ -58,7 +58,7 @@ func (s *Server) clickPayload(c ClickRequest, t target, result *ClickResult) (an
 		m["ts"] = ts
 		payload["message"] = m
 		if !t.message.topLevel() {
-			container["thread_ts"] = t.message.threadTS
+			container["thread_ts"] = t.message.ThreadTS
 		}
 	}
 	return payload, nil

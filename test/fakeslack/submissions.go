@@ -20,9 +20,9 @@ type SubmitRequest struct {
 type SubmitResult struct {
 	ClickResult
 	// Action is the response_action of the answer; empty: the view closed.
-	Action string `json:"action,omitempty"`
+	Action string
 	// Errors are the messages shown under input blocks.
-	Errors map[string]string `json:"errors,omitempty"`
+	Errors map[string]string
 }
 
 // viewAnswer is what a bot may answer to a submission.

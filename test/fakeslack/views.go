@@ -12,19 +12,19 @@ const maxView = 250 << 10
 
 // View is a modal as it is now.
 type View struct {
-	ID   string `json:"id"`
-	User string `json:"user"`
-	Hash string `json:"hash"`
+	ID   string
+	User string
+	Hash string
 	// Open is false when the person submitted or closed it.
-	Open bool `json:"open"`
+	Open bool
 	// ClickID is the click whose trigger_id opened it.
-	ClickID         string          `json:"click_id"`
-	CallbackID      string          `json:"callback_id"`
-	PrivateMetadata string          `json:"private_metadata"`
-	Title           string          `json:"title"`
-	Blocks          json.RawMessage `json:"blocks"`
+	ClickID         string
+	CallbackID      string
+	PrivateMetadata string
+	Title           string
+	Blocks          json.RawMessage
 	// Errors are the messages under input blocks after the last submission.
-	Errors map[string]string `json:"errors,omitempty"`
+	Errors map[string]string
 }
 
 type view struct {

@@ -7,14 +7,14 @@ import (
 
 // Channel is one conversation of the workspace.
 type Channel struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Private  bool   `json:"is_private"`
-	Archived bool   `json:"is_archived"`
+	ID       string
+	Name     string
+	Private  bool
+	Archived bool
 	// BotAbsent means that the bot was not invited: posting answers not_in_channel.
-	BotAbsent bool `json:"bot_absent"`
+	BotAbsent bool
 	// Members are user ids; nil means everybody.
-	Members []string `json:"members,omitempty"`
+	Members []string
 }
 
 func (c Channel) hasMember(user string) bool {
@@ -23,23 +23,23 @@ func (c Channel) hasMember(user string) bool {
 
 // User is one account, with the flags that decide whether it may approve.
 type User struct {
-	ID                string `json:"id"`
-	Name              string `json:"name"`
-	RealName          string `json:"real_name"`
-	TeamID            string `json:"team_id"`
-	Deleted           bool   `json:"deleted"`
-	IsBot             bool   `json:"is_bot"`
-	IsRestricted      bool   `json:"is_restricted"`
-	IsUltraRestricted bool   `json:"is_ultra_restricted"`
-	IsStranger        bool   `json:"is_stranger"`
+	ID                string
+	Name              string
+	RealName          string
+	TeamID            string
+	Deleted           bool
+	IsBot             bool
+	IsRestricted      bool
+	IsUltraRestricted bool
+	IsStranger        bool
 }
 
 // Usergroup is a named set of users.
 type Usergroup struct {
-	ID       string   `json:"id"`
-	Handle   string   `json:"handle"`
-	Users    []string `json:"users"`
-	Disabled bool     `json:"disabled"`
+	ID       string
+	Handle   string
+	Users    []string
+	Disabled bool
 }
 
 // defaultUsers returns people who may approve (U0ALICE, U0BOB, U0CAROL) and one account of each kind that may not.
