@@ -69,7 +69,7 @@ func TestACheckIsMadeAgainWhenTheObjectMoves(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.tokens().Default = 8192
-			b.create(deployments, deployment(2, nil, ungiven()))
+			b.serve(2, nil, ungiven())
 			s := b.propose(halve)
 			var n atomic.Int64
 			bot := b.as(kubetest.Bot, func(next http.RoundTripper) http.RoundTripper {
