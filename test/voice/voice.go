@@ -135,7 +135,7 @@ func Prose(text string) []Finding { return find(text, idioms, formal, spellings,
 func Message(text string, internal ...string) []Finding {
 	found := find(text, idioms, spellings, figures, inside)
 	for _, name := range internal {
-		if !strings.ContainsAny(name, "_-") {
+		if !strings.ContainsAny(name, "_-") || !strings.Contains(text, name) {
 			continue // a name of one word is a word
 		}
 		named := rule{regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`), "use its title"}
