@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,4 +158,39 @@ func TestAClockThatWasSetBackDoesNotHoldUpTheSearch(t *testing.T) {
 	if got := b.pass(20 * time.Second); got.TS == "" {
 		t.Errorf("after the search: %+v", got)
 	}
+}
+
+// lingering is an outbox whose answer to the save that ends a turn comes late.
+type lingering struct {
+	*outbox
+	released func()
+}
+
+func (o lingering) SaveMessage(ctx context.Context, m incident.Message, release bool) error {
+	err := o.outbox.SaveMessage(ctx, m, release)
+	if release && m.Sent == 1 {
+		o.released()
+	}
+	return err
+}
+
+// The store may have released a message that changes again before the dispatcher knows that its turn has ended. The
+// claim of the change must not be kept until its lease runs out.
+func TestAChangeAtTheEndOfATurnIsShownWhenTheTurnHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, expected{call: "post v1"}, expected{call: "update v2"})
+		b.Dispatcher.outbox = lingering{b.outbox, sync.OnceFunc(func() {
+			b.change(2)
+			b.outbox.wake <- struct{}{}
+			time.Sleep(time.Second) // the dispatcher claims the change meanwhile
+		})}
+		b.due()
+		stop := b.run()
+		time.Sleep(2 * time.Second)
+		if d := cmp.Diff([]string{"inc-1 v1", "ts1 v2"}, b.notifier.sent()); d != "" {
+			t.Errorf("channel (-want +got):\n%s", d)
+		}
+		stop()
+	})
 }

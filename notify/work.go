@@ -2,18 +2,23 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // work is what one dispatcher has under way: at most Config.Parallel messages, each for itself. One that is slow holds
 // up nobody else.
 type work struct {
 	d *Dispatcher
-	// running are the incidents whose messages are under way; ended receives each when it is done.
-	running map[string]bool
+	// running are the incidents whose messages are under way, with when their turns began; ended receives each when it is
+	// done.
+	running map[string]time.Time
 	ended   chan ended
-	// more says that there may be more to claim than there was room for.
+	// more says that there may be more to claim when a turn ends than there was before.
 	more bool
 }
 
@@ -23,7 +28,7 @@ type ended struct {
 }
 
 func (d *Dispatcher) newWork() *work {
-	return &work{d: d, running: map[string]bool{}, ended: make(chan ended, d.cfg.Parallel)}
+	return &work{d: d, running: map[string]time.Time{}, ended: make(chan ended, d.cfg.Parallel)}
 }
 
 // claim begins as many messages as there is room for and says how many.
@@ -43,14 +48,14 @@ func (w *work) claim(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("claim messages: %w", err)
 	}
 	w.more = len(claimed) == room
+	begun := 0
 	for _, m := range claimed {
-		if w.running[m.Incident] {
-			// Its turn has outlived its lease, and nothing it saves is taken any more. The new claim runs out, and whoever is
-			// next finds the intent.
-			w.d.logger.WarnContext(ctx, "the turn of a message does not end; the message waits for it", "incident", m.Incident)
+		if began, busy := w.running[m.Incident]; busy {
+			err = errors.Join(err, w.giveBack(ctx, m, began))
 			continue
 		}
-		w.running[m.Incident] = true
+		begun++
+		w.running[m.Incident] = w.d.cfg.Now()
 		v := &delivery{d: w.d, m: m, now: w.d.cfg.Now, stop: ctx.Done(), before: m.LastError}
 		go func() {
 			inner, cancel := w.d.messageContext(ctx)
@@ -58,7 +63,24 @@ func (w *work) claim(ctx context.Context) (int, error) {
 			w.ended <- ended{m.Incident, v.rescued(inner)}
 		}()
 	}
-	return len(claimed), nil
+	return begun, err
+}
+
+// giveBack releases the claim on a message whose last turn has not ended here: the store has just seen its end, and the
+// message changed again before the dispatcher did. It is claimed once more when it has. The claim is kept when the turn
+// has outlived its lease: nothing that it saves is taken any more, but it may still post. The claim runs out, and
+// whoever is next finds the intent.
+func (w *work) giveBack(ctx context.Context, m incident.Message, began time.Time) error {
+	if w.d.cfg.Now().Sub(began) >= w.d.cfg.Lease {
+		w.d.logger.WarnContext(ctx, "the turn of a message does not end; the message waits for it", "incident", m.Incident)
+		return nil
+	}
+	w.more = true
+	err := w.d.outbox.SaveMessage(ctx, m, true)
+	if err != nil && !errors.Is(err, incident.ErrFenced) {
+		return fmt.Errorf("give a message back: %w", err)
+	}
+	return nil
 }
 
 // end takes note of a message that is done and returns the store's error, if there was one.
