@@ -9,14 +9,16 @@ run: ## a dry run on this machine: Prometheus, Alertmanager, a fleet in trouble,
 	@scripts/tools.sh prom && CGO_ENABLED=0 go run ./test/demo
 
 # Whole scenarios with processes of their own. They wait more than they compute, so they run beside each other, as far
-# as test/machine lets them, and after what only computes. The end-to-end tests run the whole bot with the race detector,
+# as test/machine lets them, and beside what computes. The end-to-end tests run the whole bot with the race detector,
 # which what it talks to does without; the others start it many hundred times, which takes three times as long with it.
 loops := ./test/e2e
 plain := ./test/crash ./test/demo ./test/scenarios
 
-# Tests that only compute run without the race detector: all of the labelled incidents, and the packages that have some
-# such files. They give way to whoever waits for a scrape or a rollout.
-arithmetic = ./test/diagnosis/... $(shell grep -rl --include='*_test.go' '^//go:build !race' . | xargs -n1 dirname | sort -u)
+# What only computes, in one goroutine, has nothing for the race detector to find, which makes it take five times as long:
+# the rules, and what compares files. Behind them are packages of which some tests are too slow for the detector. All of
+# it gives way to whoever waits for a scrape or a rollout.
+single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/docs ./test/pages
+arithmetic := $(single) ./internal/playbooktest ./test/fakevllm
 
 # Lint has vetted it; linked without what only a debugger reads. A program with the race detector sleeps a second before
 # it ends, to let races show; a tenth does for a test. What is compiled does not depend on where the tree is, so that a
@@ -28,16 +30,20 @@ race := -race -gcflags=modernc.org/...=-race=false
 test test-%: export GORACE := atexit_sleep_ms=100
 test test-%: export GOFLAGS = $(shell go env GOFLAGS) -trimpath
 
+# None of these processes lives long enough to need its garbage collected that often.
+test test-%: export GOGC ?= 400
+
 test: ## everything but lint and long fuzzing; installs what it needs on Debian as root, builds the tools the first time
 	@scripts/prepare.sh
 	@scripts/tools.sh prom kube kwok crds tests
 	@begin=$$(date +%s); code=0; \
-	$(MAKE) --no-print-directory test-units || code=1; \
-	$(MAKE) --no-print-directory -k -j3 test-loops test-plain test-arithmetic || code=1; \
+	$(MAKE) --no-print-directory -k -j2 test-loops test-units || code=1; \
+	$(MAKE) --no-print-directory -k -j2 test-plain test-arithmetic || code=1; \
 	echo "the tests took $$(($$(date +%s) - begin)) s"; exit $$code
 
 test-units: ## what is not below, with the race detector
-	@$(gotest) $(race) -p 4 $$(go list ./... | grep -vE '/test/(e2e|scenarios|crash|demo|diagnosis)(/|$$)') && scripts/tools.sh --compiled
+	@nice -n 10 $(gotest) $(race) -p 5 $$(go list ./... | grep -vxF "$$(go list $(loops) $(plain) $(single))") && \
+	scripts/tools.sh --compiled
 
 test-loops: ## whole incidents on real components, the bot with the race detector
 	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(loops)

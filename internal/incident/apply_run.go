@@ -208,7 +208,9 @@ func (a *applier) rolledOut(e RolledOut) error {
 		if err != nil {
 			return err
 		}
-		a.step(s.ID, Note{Kind: NoteUndone, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Cause: e.Why})
+		a.step(s.ID, Note{
+			Kind: NoteUndone, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Cause: e.Why,
+		})
 		a.undone(s)
 		a.mute(a.inc.MuteReason, Note{})
 		a.setNote(Note{Kind: NoteMonitoring})

@@ -25,7 +25,10 @@ func TestAThrottleIsNotToldAsARollout(t *testing.T) {
 		{
 			"refused", written,
 			RolledOut{Failed: true, Why: Because("The gateway does not take the policy: Invalid: x")},
-			Note{Kind: NoteNotRolledOut, StepKind: StepThrottle, Cause: Because("The gateway does not take the policy: Invalid: x")},
+			Note{
+				Kind: NoteNotRolledOut, StepKind: StepThrottle,
+				Cause: Because("The gateway does not take the policy: Invalid: x"),
+			},
 		},
 		{"restored", undone, RolledOut{Why: Because("The gateway has accepted the policy.")}, Note{
 			Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"),

@@ -16,8 +16,8 @@ const (
 type Guardrail struct {
 	Name    string       `json:"name"`
 	Verdict GuardVerdict `json:"verdict"`
-	// Cause is the reason where the bot itself knows it, Reason the same in words, as in Incident. A knob or a policy gives
-	// nothing but the words.
+	// Cause is the reason where the bot itself knows it, Reason the same in words, as in Incident. A knob or a policy
+	// gives nothing but the words.
 	Cause  Reason `json:"cause,omitzero"`
 	Reason string `json:"reason"`
 }

@@ -25,8 +25,8 @@ func TestEveryReasonHasWordsInTheVoice(t *testing.T) {
 			Kind: k, Text: "the object was deleted", By: "helm", Value: incident.Set("2"), After: 6 * time.Second,
 			Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama", Field: "spec.replicas"},
 			Was:    incident.Set("2"), Instead: "Set replicas to 4", Mode: incident.ModeObserve, Count: 1, Of: 2,
-			Who: incident.Actor{Kind: "slack", ID: "U0ALICE"}, Pool: "llama", Incident: "inc-2", Check: "capacity", Given: "hold",
-			Hint: "change it in Git",
+			Who: incident.Actor{Kind: "slack", ID: "U0ALICE"}, Pool: "llama", Incident: "inc-2", Check: "capacity",
+			Given: "hold", Hint: "change it in Git",
 		}
 		voice.Check(t, string(k), voice.Message(cause(r)))
 	}

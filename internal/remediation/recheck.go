@@ -113,9 +113,9 @@ func dropped(inc incident.Incident, s incident.Step, found Investigation) incide
 }
 
 // replaced says why the runbook asks for another step than this one by now; zero: it does not. An approval binds to the
-// same value on the same field of the same object, with the same way back. It holds for another cause that asks for the same
-// change: under load two neighbouring causes take turns (a cache at 95% and the queue before it). An error means that
-// the live values could not be read from which a step is worked out.
+// same value on the same field of the same object, with the same way back. It holds for another cause that asks for the
+// same change: under load two neighboring causes take turns (a cache at 95% and the queue before it). An error means
+// that the live values could not be read from which a step is worked out.
 func (e *Engine) replaced(
 	ctx context.Context, t *turn, exec Executor, s incident.Step, found Investigation,
 ) (incident.Reason, error) {

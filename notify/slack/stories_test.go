@@ -36,7 +36,9 @@ func stories(t *testing.T) map[string]incident.Incident {
 	run.do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second,
 		incident.Written{Result: incident.ResultApplied})
 	out["11-rollout"] = run.inc
-	run.do(4*time.Minute, incident.RolledOut{Why: incident.Because("3 of 3 pods are ready."), SettleUntil: start.Add(12 * time.Minute)})
+	run.do(4*time.Minute, incident.RolledOut{
+		Why: incident.Because("3 of 3 pods are ready."), SettleUntil: start.Add(12 * time.Minute),
+	})
 	out["12-settling"] = run.inc
 	run.do(10*time.Minute, incident.Settled{})
 	out["13-verifying"] = run.do(time.Minute,
