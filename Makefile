@@ -14,9 +14,9 @@ run: ## a dry run on this machine: Prometheus, Alertmanager, a fleet in trouble,
 loops := ./test/e2e
 plain := ./test/crash ./test/demo ./test/scenarios
 
-# What only computes, in one goroutine, has nothing for the race detector to find, which makes it take five times as long:
-# the rules, and what compares files. Behind them are packages of which some tests are too slow for the detector. All of
-# it gives way to whoever waits for a scrape or a rollout.
+# What only computes has nothing for the race detector to find, which makes it take five times as long: the rules, and
+# what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
+# of which some tests are too slow for the detector. All of it gives way to whoever waits for a scrape or a rollout.
 single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/docs ./test/pages
 arithmetic := $(single) ./internal/playbooktest ./test/fakevllm
 

@@ -194,3 +194,22 @@ func TestAChangeAtTheEndOfATurnIsShownWhenTheTurnHasEnded(t *testing.T) {
 		stop()
 	})
 }
+
+// A turn that has outlived its lease may still post. Its message is not given to another replica at once: the new claim
+// runs out first, and says so in the log.
+func TestATurnThatOutlivesItsLeaseKeepsItsMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, expected{call: "post v1", takes: 100 * time.Second})
+		b.due()
+		stop := b.run()
+		time.Sleep(b.cfg.Lease + 5*time.Second)
+		if ids := b.outbox.unguarded(time.Now()); len(ids) > 0 {
+			t.Errorf("another replica could claim %v while the first one may still post", ids)
+		}
+		if n := b.logs.count("the turn of a message does not end"); n != 1 {
+			t.Errorf("it was said %d times", n)
+		}
+		stop()
+	})
+}

@@ -14,7 +14,7 @@ import (
 // up nobody else.
 type work struct {
 	d *Dispatcher
-	// running are the incidents whose messages are under way, with when their turns began; ended receives each when it is
+	// running are the incidents whose messages are under way, with when they were claimed; ended receives each when it is
 	// done.
 	running map[string]time.Time
 	ended   chan ended
@@ -43,7 +43,8 @@ func (w *work) claim(ctx context.Context) (int, error) {
 	if room == 0 {
 		return 0, nil
 	}
-	claimed, err := w.d.outbox.ClaimMessages(ctx, w.d.cfg.Owner, w.d.cfg.Now(), w.d.cfg.Lease, room)
+	now := w.now()
+	claimed, err := w.d.outbox.ClaimMessages(ctx, w.d.cfg.Owner, now, w.d.cfg.Lease, room)
 	if err != nil {
 		return 0, fmt.Errorf("claim messages: %w", err)
 	}
@@ -55,7 +56,7 @@ func (w *work) claim(ctx context.Context) (int, error) {
 			continue
 		}
 		begun++
-		w.running[m.Incident] = w.d.cfg.Now()
+		w.running[m.Incident] = now
 		v := &delivery{d: w.d, m: m, now: w.d.cfg.Now, stop: ctx.Done(), before: m.LastError}
 		go func() {
 			inner, cancel := w.d.messageContext(ctx)
@@ -71,7 +72,7 @@ func (w *work) claim(ctx context.Context) (int, error) {
 // has outlived its lease: nothing that it saves is taken any more, but it may still post. The claim runs out, and
 // whoever is next finds the intent.
 func (w *work) giveBack(ctx context.Context, m incident.Message, began time.Time) error {
-	if w.d.cfg.Now().Sub(began) >= w.d.cfg.Lease {
+	if w.now().Sub(began) >= w.d.cfg.Lease {
 		w.d.logger.WarnContext(ctx, "the turn of a message does not end; the message waits for it", "incident", m.Incident)
 		return nil
 	}
@@ -82,6 +83,9 @@ func (w *work) giveBack(ctx context.Context, m incident.Message, began time.Time
 	}
 	return nil
 }
+
+// now is the wall clock: leases go by it, also when it is set.
+func (w *work) now() time.Time { return w.d.cfg.Now().Round(0) }
 
 // end takes note of a message that is done and returns the store's error, if there was one.
 func (w *work) end(e ended) error {

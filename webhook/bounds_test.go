@@ -62,7 +62,7 @@ func allocated(t *testing.T, want string, raw []byte) {
 	runtime.ReadMemStats(&before)
 	_, err := DecodeFrom(bytes.NewReader(raw), now)
 	runtime.ReadMemStats(&after)
-	if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") > maxMistakes+10 {
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") > maxErrors+10 {
 		t.Errorf("the error: %.300v", err)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
@@ -186,7 +186,7 @@ func handler(t *testing.T, in Inbox) http.Handler {
 	return e
 }
 
-// A connection that breaks in the middle of a body is no mistake of the sender's.
+// A connection that breaks in the middle of a body is not the sender's fault.
 func TestABodyThatBreaksOffIsSentAgain(t *testing.T) {
 	t.Parallel()
 	in := &inbox{}

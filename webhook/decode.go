@@ -22,7 +22,7 @@ type decoder struct {
 	out             incident.Delivery
 	version, status string
 	alerts          int
-	mistakes        []error
+	errs            []error
 
 	pairs []pair
 	names map[string]string
@@ -50,13 +50,13 @@ func (p *decoderPool) put(d *decoder) {
 	if d.json.InputOffset() > smallBody {
 		return // it has grown with what it read
 	}
-	d.out, d.version, d.status, d.alerts, d.mistakes = incident.Delivery{}, "", "", 0, nil
+	d.out, d.version, d.status, d.alerts, d.errs = incident.Delivery{}, "", "", 0, nil
 	clear(d.pairs)
 	p.free.Put(d)
 }
 
 func (d *decoder) bad(path, format string, args ...any) {
-	d.mistakes = append(d.mistakes, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
+	d.errs = append(d.errs, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
 }
 
 // where is the place of a value in a payload. Its path is only written when there is something to say about it.
@@ -235,7 +235,7 @@ func (d *decoder) list() error {
 		if d.alerts == maxAlerts {
 			return fmt.Errorf("$.alerts: holds more than %d; set max_alerts in webhook_config: %w", maxAlerts, ErrTooLarge)
 		}
-		if len(d.mistakes) > maxMistakes { // what is wrong is known; only the version may still tell why
+		if len(d.errs) > maxErrors { // what is wrong is known; only the version may still tell why
 			if err := d.json.SkipValue(); err != nil {
 				return err
 			}

@@ -19,16 +19,16 @@ const Version = "4"
 // What one payload may hold, beside BodyLimit: a body is small for what it can make of a program's memory. Real groups
 // are far below.
 const (
-	maxAlerts   = 50_000
-	maxPairs    = 1_000     // labels or annotations of one alert
-	maxValue    = 256 << 10 // bytes of one text
-	maxMistakes = 20        // that are listed
+	maxAlerts = 50_000
+	maxPairs  = 1_000     // labels or annotations of one alert
+	maxValue  = 256 << 10 // bytes of one text
+	maxErrors = 20        // that are listed
 )
 
 // ErrTooLarge says that a payload holds more than is read, whatever its content.
 var ErrTooLarge = errors.New("too large")
 
-// Decode reads one payload and turns it into a delivery. The error names every mistake with its JSON path; it never
+// Decode reads one payload and turns it into a delivery. The error names every error with its JSON path; it never
 // repeats the body.
 func Decode(body []byte, now time.Time) (incident.Delivery, error) {
 	return DecodeFrom(bytes.NewReader(body), now)
@@ -68,10 +68,10 @@ func (d *decoder) result() (incident.Delivery, error) {
 	if d.alerts == 0 {
 		d.bad("$.alerts", "is empty")
 	}
-	if len(d.mistakes) > maxMistakes {
-		d.bad("$.alerts", "has more mistakes; only the first are listed")
+	if len(d.errs) > maxErrors {
+		d.bad("$.alerts", "has more errors; only the first are listed")
 	}
-	if err := errors.Join(d.mistakes...); err != nil {
+	if err := errors.Join(d.errs...); err != nil {
 		return incident.Delivery{}, err
 	}
 	return d.out, nil

@@ -20,7 +20,7 @@ const (
 // roomWait is how long a large body waits, unread, for those before it.
 const roomWait = 5 * time.Second
 
-// errBusy is no mistake of the sender's: Alertmanager sends it again.
+// errBusy is not the sender's fault: Alertmanager sends it again.
 var errBusy = errors.New("other large deliveries are being read; send it again")
 
 // room bounds the bytes of the bodies that are being read and stored.

@@ -77,7 +77,7 @@ func (r *run) kept() (incidents, ledger []string) {
 		for _, step := range append(slices.Clone(inc.AppliedEarlier), inc.Plan.Steps...) {
 			// On a busy machine a query that came too late makes the bot investigate once more. That plan says of the throttle,
 			// which is in effect, that it cannot be set again.
-			if step.State == incident.StepRefused {
+			if step.State == incident.StepRefused && step.Kind == incident.StepThrottle {
 				continue
 			}
 			words = append(words, string(step.Kind), string(step.State))
