@@ -31,7 +31,7 @@ func Spans(n incident.Note) []Span {
 		*text = unmark.Replace(*text)
 	}
 	var out []Span
-	text := words(n)
+	text, _ := words(n)
 	for text != "" {
 		at := strings.IndexAny(text, markBy+markOther)
 		if at < 0 {
@@ -51,11 +51,22 @@ func Spans(n incident.Note) []Span {
 
 // Said is a note in plain words, with the example for the configuration below it.
 func Said(n incident.Note) string {
-	text := Plain(Spans(n))
-	if n.Config != "" {
-		text += "\n" + n.Config
+	return withExample(Plain(Spans(n)), n)
+}
+
+// withExample puts a note's example for the configuration below the text; withoutExample takes it away again.
+func withExample(text string, n incident.Note) string {
+	if n.Config == "" {
+		return text
 	}
-	return text
+	return text + "\n" + n.Config
+}
+
+func withoutExample(text string, n incident.Note) string {
+	if n.Config == "" {
+		return text
+	}
+	return strings.TrimSuffix(text, "\n"+n.Config)
 }
 
 // Plain is a sentence in plain words.
@@ -67,12 +78,12 @@ func Plain(spans []Span) string {
 	return b.String()
 }
 
-// Note says why an incident is where it is. An incident of an older version has nothing but the text.
+// Note says why an incident is where it is.
 func Note(inc incident.Incident) []Span { return spansOr(inc.Said, inc.Note) }
 
 // Why is the reason of the undo that is being run: "requested by ada: too early".
 func Why(a incident.Active) []Span {
-	if a.Said.Kind == "" {
+	if a.Said.Kind != incident.NoteUndoing {
 		return spansOr(a.Said, a.Why)
 	}
 	return undoReason(a.Said)
@@ -80,8 +91,8 @@ func Why(a incident.Active) []Span {
 
 // Entry is a line of the journal.
 func Entry(e incident.Entry) []Span {
-	if e.Said.Kind == "" {
-		return []Span{{Text: e.Text}}
+	if _, known := words(e.Said); e.Said.Kind == "" || !known && e.Text != "" {
+		return []Span{{Text: withoutExample(e.Text, e.Said)}}
 	}
 	out := Spans(e.Said)
 	if e.Kind == incident.KindClosed && e.Said.Kind != incident.NoteClosedBy {
@@ -97,19 +108,22 @@ func Entry(e incident.Entry) []Span {
 // Refusal is what a person reads whose action was refused.
 func Refusal(e *incident.RefusedError) []Span { return spansOr(e.Said, e.Reason) }
 
-func spansOr(n incident.Note, text string) []Span {
-	if n.Kind == "" && text != "" {
-		return []Span{{Text: text}}
+// spansOr is a note in words; stored is the same as text. An older version stored nothing else, and of a kind that only
+// a newer version knows nothing else can be said.
+func spansOr(n incident.Note, stored string) []Span {
+	if _, known := words(n); !known && stored != "" {
+		return []Span{{Text: withoutExample(stored, n)}}
 	}
 	return Spans(n)
 }
 
-// Fill puts into words what Apply made, for the API, for logs and for older versions, which read only these.
+// Fill puts into words what Apply made, for the API, for logs and for older versions, which read only these. The words
+// of a newer version stay where this one has none.
 func Fill(res incident.Result) incident.Result {
 	inc := &res.Incident
 	if inc.Said.Kind != "" {
 		inc.Said = worded(inc.Said)
-		inc.Note = Said(inc.Said)
+		inc.Note = withExample(Plain(Note(*inc)), inc.Said)
 	}
 	if inc.Active != nil {
 		inc.Active.Why = Plain(Why(*inc.Active))
@@ -134,13 +148,14 @@ func Fill(res incident.Result) incident.Result {
 
 // worded is a note whose reason is there in words, too. A replica of an older version knows the kind and not the facts.
 func worded(n incident.Note) incident.Note {
-	switch {
+	switch _, known := words(n); {
+	case !known:
 	case n.Cause.Kind != "":
-		n.Why = cause(n.Cause)
+		n.Why = why(n)
 	case n.Check != nil:
-		n.Why = capital(comparison(*n.Check))
+		n.Why = judged(n.Check, n.Why)
 	case n.Routing != nil:
-		n.Why = routing(n.Routing)
+		n.Why = routing(n.Routing, n.Why)
 	}
 	return n
 }
@@ -169,11 +184,7 @@ func wordedGuardrails(gs []incident.Guardrail) []incident.Guardrail {
 }
 
 func entryText(e incident.Entry) string {
-	text := Plain(Entry(e))
-	if e.Said.Config != "" {
-		text += "\n" + e.Said.Config
-	}
-	return text
+	return withExample(Plain(Entry(e)), e.Said)
 }
 
 // FillRefusal is Fill for a refusal; any other error stays as it is.

@@ -8,39 +8,37 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Reason says why a step is where it is: "approval expired". A step of an older version has nothing but the text.
-func Reason(s incident.Step) string {
-	if s.Cause.Kind == "" {
-		return s.Reason
-	}
-	return cause(s.Cause)
-}
+// Reason says why a step is where it is: "approval expired".
+func Reason(s incident.Step) string { return cause(s.Cause, s.Reason) }
 
-// why is the reason of a note, likewise.
-func why(n incident.Note) string {
-	if n.Cause.Kind == "" {
-		return n.Why
-	}
-	return cause(n.Cause)
-}
+// why is the reason of a note.
+func why(n incident.Note) string { return cause(n.Cause, n.Why) }
 
-// attemptWhy is the reason of an attempt, likewise.
-func attemptWhy(t incident.Attempt) string {
-	if t.Cause.Kind == "" {
-		return t.Why
-	}
-	return cause(t.Cause)
-}
+// attemptWhy is the reason of an attempt.
+func attemptWhy(t incident.Attempt) string { return cause(t.Cause, t.Why) }
 
-// cause is the clause for a reason, with what to do about it.
-func cause(r incident.Reason) string {
+// Guardrail is what a check says about a step.
+func Guardrail(g incident.Guardrail) string { return cause(g.Cause, g.Reason) }
+
+// cause is the clause for a reason, with what to do about it; stored is the same in words. An older version stored
+// nothing else, and of a kind that only a newer version knows nothing else can be said.
+func cause(r incident.Reason, stored string) string {
+	if r.Kind == "" {
+		return stored
+	}
 	text := ""
 	for _, of := range []func(incident.Reason) string{plainCause, stopped, blocked, ended, became} {
 		if text = of(r); text != "" {
 			break
 		}
 	}
-	text = cmp.Or(text, r.Text) // of a kind that a newer version wrote
+	switch {
+	case text != "":
+	case stored != "":
+		return stored
+	default:
+		text = r.Text
+	}
 	switch {
 	case r.NotUndone:
 		text = "not rolled back: " + text
@@ -56,7 +54,7 @@ func cause(r incident.Reason) string {
 // aside is the reason of a note as sentences of their own. Text that comes from elsewhere begins as it is.
 func aside(n incident.Note) string {
 	text := why(n)
-	if n.Cause.Kind == "" || n.Cause.Kind == incident.ReasonText {
+	if text == "" || n.Cause.Kind == "" || n.Cause.Kind == incident.ReasonText {
 		return more(text)
 	}
 	return more(capital(clause(text)) + ".")
@@ -161,21 +159,13 @@ func Refusals(s incident.Step) []string {
 	var out []string
 	for _, g := range s.Guardrails {
 		if g.Refuses() {
-			out = append(out, cause(g.Refusal()))
+			out = append(out, cause(g.Refusal(), g.Reason))
 		}
 	}
 	if len(out) == 0 && s.Refusal().Kind != "" {
-		out = append(out, cause(s.Refusal()))
+		out = append(out, cause(s.Refusal(), ""))
 	}
 	return out
-}
-
-// Guardrail is what a check says about a step. One of an older version has nothing but the text.
-func Guardrail(g incident.Guardrail) string {
-	if g.Cause.Kind == "" {
-		return g.Reason
-	}
-	return cause(g.Cause)
 }
 
 // ended has how a write, or the rollout after it, ended.

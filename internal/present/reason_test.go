@@ -18,7 +18,7 @@ func TestEveryReasonHasWordsInTheVoice(t *testing.T) {
 	for _, k := range all {
 		r := incident.Reason{Kind: k}
 		outside := k == incident.ReasonText || k == incident.ReasonGone
-		if text := cause(r); (text == "") != outside {
+		if text := cause(r, ""); (text == "") != outside {
 			t.Errorf("%s says %q", k, text)
 		}
 		r = incident.Reason{
@@ -28,7 +28,7 @@ func TestEveryReasonHasWordsInTheVoice(t *testing.T) {
 			Who: incident.Actor{Kind: "slack", ID: "U0ALICE"}, Pool: "llama", Incident: "inc-2", Check: "capacity",
 			Given: "hold", Hint: "change it in Git",
 		}
-		voice.Check(t, string(k), voice.Message(cause(r)))
+		voice.Check(t, string(k), voice.Message(cause(r, "")))
 	}
 }
 
@@ -215,11 +215,10 @@ func TestReasonsSayWhyAStepIsWhereItIs(t *testing.T) {
 		"kubectl-edit moved it further, to 5 after 6 s": {
 			Kind: incident.ReasonMovedFurther, By: "kubectl-edit", Value: incident.Set("5"), After: after,
 		},
-		"kubectl-edit set it to 1":    {Kind: incident.ReasonSet, By: "kubectl-edit", Value: incident.Set("1")},
-		"helm removed it again":       {Kind: incident.ReasonRemovedAgain, By: "helm"},
-		"helm removed it after 6 s":   {Kind: incident.ReasonRemoved, By: "helm", After: after},
-		"the object was deleted":      {Kind: incident.ReasonGone, Text: "the object was deleted"},
-		"what only a newer one knows": {Kind: "quarantined", Text: "what only a newer one knows"},
+		"kubectl-edit set it to 1":  {Kind: incident.ReasonSet, By: "kubectl-edit", Value: incident.Set("1")},
+		"helm removed it again":     {Kind: incident.ReasonRemovedAgain, By: "helm"},
+		"helm removed it after 6 s": {Kind: incident.ReasonRemoved, By: "helm", After: after},
+		"the object was deleted":    {Kind: incident.ReasonGone, Text: "the object was deleted"},
 	} {
 		if got := Reason(incident.Step{Cause: r, Reason: "not this"}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -290,6 +289,16 @@ func TestFillLeavesOlderVersionsSomethingToShow(t *testing.T) {
 		older.Cause, older.Check, older.Routing = incident.Reason{}, nil, nil
 		if text := Said(older); text != want {
 			t.Errorf("without the facts it says %q, want %q", text, want)
+		}
+		older = *got
+		if older.Cause.Kind != "" {
+			older.Cause.Kind = "of this version"
+		}
+		if older.Check != nil {
+			older.Check = &incident.Comparison{Finding: "of this version", Moves: older.Check.Moves}
+		}
+		if text := Said(older); text != want {
+			t.Errorf("of kinds that it does not know it says %q, want %q", text, want)
 		}
 	}
 	if !res.Incident.Said.Same(reverted) {

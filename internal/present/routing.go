@@ -7,17 +7,22 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// routing says how alerts led to their pool, or why they did not.
-func routing(r *incident.Routing) string {
+// routing says how alerts led to their pool, or why they did not; stored is the same in words, for a route that only a
+// newer version knows.
+func routing(r *incident.Routing, stored string) string {
 	if r == nil {
-		return ""
+		return stored
 	}
 	var out []string
 	if r.LeftOut > 0 {
 		out = append(out, fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", r.LeftOut))
 	}
 	for _, x := range r.Routes {
-		out = append(out, route(x))
+		text, known := route(x)
+		if !known && stored != "" {
+			return stored
+		}
+		out = append(out, text)
 	}
 	if r.Unsaid > 0 {
 		out = append(out, fmt.Sprintf("Details of %d more alerts are omitted.", r.Unsaid))
@@ -25,37 +30,39 @@ func routing(r *incident.Routing) string {
 	return unmark.Replace(strings.Join(out, " "))
 }
 
-// route has the sentences for one alert.
-func route(r incident.Route) string {
-	text := ""
+// route has the sentences for one alert, and whether this version knows the route.
+func route(r incident.Route) (text string, known bool) {
+	known = true
 	switch r.Kind {
 	case incident.RouteUnknown:
-		return "The pool of " + r.Alert + " could not be found: " + clause(r.Why) + "."
+		return "The pool of " + r.Alert + " could not be found: " + clause(r.Why) + ".", true
 	case incident.RouteUnsure:
-		return "Could not check whether " + r.Alert + " belongs to another pool: " + clause(r.Why) + "."
+		return "Could not check whether " + r.Alert + " belongs to another pool: " + clause(r.Why) + ".", true
 	case incident.RouteNoPool:
 		text = "The alert leads to " + top(r.Owners) + ", which no pool names."
 	case incident.RouteOwners:
-		text = trail(r.Trail) + belongs(r.Owners) + "."
-	default: // of a newer version
-		return r.Why
+		text, known = trail(r.Trail)
+		text += belongs(r.Owners) + "."
+	default:
+		return r.Why, false
 	}
 	if r.Why != "" {
 		text += " However, " + clause(r.Why) + "."
 	}
-	return text
+	return text, known
 }
 
-// trail names the pod and how it was found.
-func trail(t incident.Trail) string {
+// trail names the pod and how it was found, if this version knows how.
+func trail(t incident.Trail) (text string, known bool) {
 	switch t.Kind {
 	case incident.TrailScrape:
-		return "Prometheus scrapes " + t.Instance + " from pod " + t.Pod
+		return "Prometheus scrapes " + t.Instance + " from pod " + t.Pod, true
 	case incident.TrailAddress:
-		return "The address " + t.Instance + " is that of pod " + t.Pod
+		return "The address " + t.Instance + " is that of pod " + t.Pod, true
 	case incident.TrailLabels:
+		return "The alert names pod " + t.Pod, true
 	}
-	return "The alert names pod " + t.Pod
+	return "The alert leads to pod " + t.Pod, false
 }
 
 // belongs follows a pod to its owners.

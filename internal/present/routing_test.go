@@ -66,10 +66,17 @@ func TestEveryRouteHasWords(t *testing.T) {
 	}
 	said := map[string]bool{}
 	for _, k := range kinds {
-		said[route(incident.Route{Kind: k, Alert: "HighTTFT"})] = true
+		r := incident.Route{Kind: k, Alert: "HighTTFT", Trail: incident.Trail{Kind: incident.TrailLabels}}
+		text, known := route(r)
+		if said[text] = true; !known {
+			t.Errorf("the route %s isn't known", k)
+		}
 	}
 	for _, k := range trails {
-		said[trail(incident.Trail{Kind: k, Instance: "10.0.0.7:8000", Pod: "llm/llama-0"})] = true
+		text, known := trail(incident.Trail{Kind: k, Instance: "10.0.0.7:8000", Pod: "llm/llama-0"})
+		if said[text] = true; !known {
+			t.Errorf("the trail %s isn't known", k)
+		}
 	}
 	if len(said) != len(kinds)+len(trails) || said[""] {
 		t.Errorf("two say the same, or one says nothing: %v", said)

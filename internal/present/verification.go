@@ -10,27 +10,37 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Verification says why the verdict of a check after a change is what it is, as sentences: "All metrics within limits.
-// TTFT p95 7.2 s → 300 ms." One of an older version has nothing but its text.
-func Verification(v incident.Verification) string {
-	if v.Comparison == nil {
-		return v.Why
+// Verification says why the verdict of a check after a change is what it is, as sentences such as "All metrics within
+// limits. TTFT p95 7.2 s → 300 ms.".
+func Verification(v incident.Verification) string { return judged(v.Comparison, v.Why) }
+
+// judged is what a comparison says, as sentences; stored is the same as text. An older version stored nothing else, and
+// a newer one may know findings that this one has no words for.
+func judged(c *incident.Comparison, stored string) string {
+	if text, known := comparison(c); known || stored == "" {
+		return capital(text)
 	}
-	return capital(comparison(*v.Comparison))
+	return stored
 }
 
-// verified is Verification after the verdict, such as "Fixed: all metrics within limits. TTFT p95 7.2 s → 300 ms".
-func verified(verdict incident.Verdict, c *incident.Comparison, text string) string {
-	if c != nil {
-		text = comparison(*c)
+// verified is judged after the verdict, such as "Fixed: all metrics within limits. TTFT p95 7.2 s → 300 ms".
+func verified(verdict incident.Verdict, c *incident.Comparison, stored string) string {
+	text, known := comparison(c)
+	if !known && stored != "" {
+		text = stored
 	}
 	return strings.TrimSuffix(Verdict(verdict)+": "+text, ": ")
 }
 
-// comparison is the sentences about it, to be put after a colon.
-func comparison(c incident.Comparison) string {
+// comparison is the sentences about it, to be put after a colon, and whether they say all of it.
+func comparison(c *incident.Comparison) (text string, known bool) {
+	if c == nil {
+		return "", false
+	}
+	effect, found := noEffect(c.NoEffect), finding(c.Finding)
+	known = found != "" && (effect != "" || c.NoEffect == "")
 	var parts []string
-	for _, clause := range []string{noEffect(c.NoEffect), finding(c.Finding)} {
+	for _, clause := range []string{effect, found} {
 		switch {
 		case clause == "":
 		case len(parts) > 0:
@@ -45,7 +55,10 @@ func comparison(c incident.Comparison) string {
 	if c.Unconfirmed {
 		parts = append(parts, "Could not check whether the change is still in place")
 	}
-	return unmark.Replace(strings.Join(parts, ". ")) + "."
+	if len(parts) == 0 {
+		return "", known
+	}
+	return unmark.Replace(strings.Join(parts, ". ")) + ".", known
 }
 
 func finding(f incident.Finding) string {
@@ -67,7 +80,7 @@ func finding(f incident.Finding) string {
 	case incident.FoundUnseen:
 		return "no metric moved noticeably, and some have no data"
 	}
-	return "" // of a newer version: the values are there
+	return "" // of a newer version
 }
 
 func noEffect(n incident.NoEffect) string {

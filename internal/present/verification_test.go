@@ -47,7 +47,6 @@ func TestAVerificationSaysWhatTheReadingsShow(t *testing.T) {
 			Finding: incident.FoundWorse, Moves: moved, Unconfirmed: true,
 		},
 		"No data to compare.": {Finding: incident.FoundNoData},
-		"TTFT p95 9 s → 2 s.": {Finding: "of a newer version", Moves: moved},
 	} {
 		v := incident.Verification{Verdict: incident.VerdictRecovered, Comparison: &c, Why: "not this"}
 		if got := Verification(v); got != want {

@@ -9,16 +9,17 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// words is the text of a note, with marks where its people are.
-func words(n incident.Note) string {
+// words is the text of a note, with marks where its people are, and whether this version knows its kind: a newer one
+// may have written it.
+func words(n incident.Note) (text string, known bool) {
 	for _, of := range []func(incident.Note) string{
 		ofIncident, ofPlan, ofDecision, ofStep, ofEffect, ofUndo, ofObstacle, ofRefusal, ofRefusedUndo, ofStaleEvent,
 	} {
 		if text := of(n); text != "" {
-			return text
+			return text, true
 		}
 	}
-	return n.Why // of a kind that a newer version wrote
+	return n.Why, false
 }
 
 // ofIncident has what is said of alerts and of an incident as a whole.
@@ -39,7 +40,7 @@ func ofIncident(n incident.Note) string {
 	case incident.NoteMoved:
 		return "Moved to pool " + n.Pool + ": " + n.Names + "."
 	case incident.NoteRouting:
-		return routing(n.Routing)
+		return routing(n.Routing, n.Why)
 	case incident.NoteNothingNew:
 		return "Notification after close: no newly firing alerts."
 	case incident.NoteReopened:
@@ -151,7 +152,7 @@ func ofPlan(n incident.Note) string {
 	case incident.NoteAsked:
 		return "Requested approval of plan " + n.Why + " by " + n.At.UTC().Format(time.RFC3339) + "."
 	case incident.NoteExpired:
-		expired := capital(cause(incident.Reason{Kind: incident.ReasonExpired}))
+		expired := capital(cause(incident.Reason{Kind: incident.ReasonExpired}, ""))
 		if n.Names == "" {
 			return expired + "; nothing was changed."
 		}
@@ -226,11 +227,7 @@ func ofEffect(n incident.Note) string {
 	case incident.NoteSettled:
 		return "Metrics have caught up."
 	case incident.NoteReading:
-		text := n.Why
-		if n.Check != nil {
-			text = capital(comparison(*n.Check))
-		}
-		return fmt.Sprintf("Check %d after the change: %s.", n.Count, n.Verdict) + more(text)
+		return fmt.Sprintf("Check %d after the change: %s.", n.Count, n.Verdict) + more(judged(n.Check, n.Why))
 	case incident.NoteVerified:
 		return verified(n.Verdict, n.Check, n.Why)
 	case incident.NoteDryRunEnded:
