@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 type pauseAnswer struct {
@@ -64,6 +65,6 @@ func printPauses(t terminal, got pauseAnswer) {
 		if p.Pool != "" {
 			scope = "pool " + p.Pool
 		}
-		say(t.out, "Writes are paused for %s since %s by %s: %s\n", scope, clock(p.At), p.By, p.Reason)
+		say(t.out, "Writes are paused for %s since %s by %s: %s\n", scope, clock(p.At), present.Person(p.By), p.Reason)
 	}
 }

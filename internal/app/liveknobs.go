@@ -124,11 +124,11 @@ func proposal(f Finding, s incident.Step) Finding {
 	for _, g := range s.Guardrails {
 		switch {
 		case g.Verdict == incident.GuardRefuse:
-			f.Good, f.More = false, append(f.More, "refused: "+g.Reason)
+			f.Good, f.More = false, append(f.More, "refused: "+present.Guardrail(g))
 		case g.Verdict == incident.GuardCaution:
-			f.Caution, f.More = true, append(f.More, "caution: "+g.Reason)
+			f.Caution, f.More = true, append(f.More, "caution: "+present.Guardrail(g))
 		case g.Name == actions.OwnershipGuard:
-			f.More = append(f.More, "owner: "+g.Reason)
+			f.More = append(f.More, "owner: "+present.Guardrail(g))
 		}
 	}
 	return f

@@ -6,7 +6,8 @@ import "slices"
 type Routing struct {
 	// LeftOut counts the alerts that Alertmanager left out of the group (max_alerts).
 	LeftOut uint64 `json:"leftOut,omitempty"`
-	// Routes are of single alerts; Unsaid counts those for which there is no room.
+	// Routes are different from one another, and several alerts may share one; Unsaid counts those for which there is no
+	// room.
 	Routes []Route `json:"routes,omitempty"`
 	Unsaid int     `json:"unsaid,omitempty"`
 }

@@ -126,7 +126,7 @@ func TestNotesSayWhatHappened(t *testing.T) {
 			Kind:     incident.NoteRolledOut,
 			StepKind: incident.StepThrottle, Why: "Accepted.", At: at,
 		},
-		"The change did not take effect: Invalid: x": {
+		"The change did not take effect: Invalid: x.": {
 			Kind: incident.NoteNotRolledOut, StepKind: incident.StepThrottle,
 			Why: "Invalid: x",
 		},

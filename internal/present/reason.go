@@ -111,7 +111,7 @@ func stopped(r incident.Reason) string {
 	case incident.ReasonOtherChange:
 		return "the runbook now asks for another change: " + r.Instead
 	case incident.ReasonNotProposable:
-		return "this step can't be proposed any more" + because(r.Text)
+		return "this step can't be proposed anymore" + because(r.Text)
 	case incident.ReasonUnchecked:
 		return "it could not be checked again" + because(r.Text)
 	case incident.ReasonObjectUnread:

@@ -58,7 +58,7 @@ func TestReasonsSayWhyAStepIsNotRun(t *testing.T) {
 		"the runbook now asks for another change: Set replicas to 4": {
 			Kind: incident.ReasonOtherChange, Instead: "Set replicas to 4",
 		},
-		"this step can't be proposed any more: at the maximum": {
+		"this step can't be proposed anymore: at the maximum": {
 			Kind: incident.ReasonNotProposable, Text: "at the maximum",
 		},
 		"it could not be checked again: timeout": {Kind: incident.ReasonUnchecked, Text: "timeout"},
@@ -185,9 +185,14 @@ func TestANoteEndsWithItsReason(t *testing.T) {
 		"Applied: Scale. Waiting for the rollout.": done,
 		"Rolled back: Deployment llm/llama spec.replicas is 2 again, but its rollout failed. " +
 			"Not complete after 30 min.": withCause(undone, slow),
-		"The rollout failed: not complete after 30 min": {
+		"The rollout failed: not complete after 30 min.": {
 			Kind: incident.NoteNotRolledOut, StepKind: incident.StepReplicas, Cause: slow,
 		},
+		"The rollout failed: it could not be checked: timeout.": {
+			Kind: incident.NoteNotRolledOut, StepKind: incident.StepReplicas,
+			Cause: incident.Reason{Kind: incident.ReasonRolloutUnread, Text: "timeout"},
+		},
+		"The rollout failed.": {Kind: incident.NoteNotRolledOut, StepKind: incident.StepReplicas},
 	} {
 		if got := Said(n); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -1,7 +1,6 @@
 package present
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -15,7 +14,7 @@ func routing(r *incident.Routing, stored string) string {
 	}
 	var out []string
 	if r.LeftOut > 0 {
-		out = append(out, fmt.Sprintf("Alertmanager left %d more alerts out of this group (max_alerts).", r.LeftOut))
+		out = append(out, "Alertmanager left "+counted(r.LeftOut, "more alert")+" out of this group (max_alerts).")
 	}
 	for _, x := range r.Routes {
 		text, known := route(x)
@@ -25,7 +24,7 @@ func routing(r *incident.Routing, stored string) string {
 		out = append(out, text)
 	}
 	if r.Unsaid > 0 {
-		out = append(out, fmt.Sprintf("Details of %d more alerts are omitted.", r.Unsaid))
+		out = append(out, counted(r.Unsaid, "more routing detail")+" omitted.")
 	}
 	return unmark.Replace(strings.Join(out, " "))
 }

@@ -20,6 +20,9 @@ func TestARoutingSaysHowAlertsLedToTheirPool(t *testing.T) {
 	const why = "the right to get pods in namespace llm is missing"
 	for want, r := range map[string]incident.Routing{
 		"Alertmanager left 7 more alerts out of this group (max_alerts).": {LeftOut: 7},
+		"Alertmanager left 1 more alert out of this group (max_alerts). 1 more routing detail omitted.": {
+			LeftOut: 1, Unsaid: 1,
+		},
 		"The alert names pod llm/llama-0, which belongs to ReplicaSet llama-7d4, then Deployment llama.": {
 			Routes: []incident.Route{{Kind: incident.RouteOwners, Trail: labels, Owners: owners}},
 		},
@@ -45,7 +48,7 @@ func TestARoutingSaysHowAlertsLedToTheirPool(t *testing.T) {
 			Routes: []incident.Route{{Kind: "mirrored", Why: "what only a newer version knows"}},
 		},
 		"Alertmanager left 2 more alerts out of this group (max_alerts). The pool of HighTTFT could not be found: " + why +
-			". Details of 3 more alerts are omitted.": {
+			". 3 more routing details omitted.": {
 			LeftOut: 2, Routes: []incident.Route{{Kind: incident.RouteUnknown, Alert: "HighTTFT", Why: why}}, Unsaid: 3,
 		},
 	} {

@@ -82,10 +82,8 @@ func remaining(n incident.Note) string {
 		return "No alerts are firing."
 	case n.Count == 0:
 		return "Waiting for metrics to confirm."
-	case n.Count == 1:
-		return "1 alert still firing."
 	}
-	return fmt.Sprintf("%d alerts still firing.", n.Count)
+	return counted(n.Count, "alert") + " still firing."
 }
 
 // newMode says what the pool's present mode changes for an incident that is opened again.
@@ -221,9 +219,9 @@ func ofEffect(n incident.Note) string {
 		return text + " Metrics catching up until " + n.At.UTC().Format("15:04:05 UTC") + "."
 	case incident.NoteNotRolledOut:
 		if n.StepKind.RollsOut() {
-			return "The rollout failed: " + why(n)
+			return "The rollout failed" + because(why(n)) + "."
 		}
-		return "The change did not take effect: " + why(n)
+		return "The change did not take effect" + because(why(n)) + "."
 	case incident.NoteSettled:
 		return "Metrics have caught up."
 	case incident.NoteReading:
@@ -332,6 +330,14 @@ func value(v incident.Value) string {
 		return "unset"
 	}
 	return v.Text
+}
+
+// counted is a number of things: "1 alert", "7 alerts".
+func counted[N int | uint64](n N, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // clause is foreign text in the middle of a sentence.

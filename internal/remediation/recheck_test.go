@@ -77,7 +77,7 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.sight.see(f)
 		}},
 		{
-			"what can't be proposed any more", "this step can't be proposed any more: at the configured maximum",
+			"what can't be proposed any more", "this step can't be proposed anymore: at the configured maximum",
 			func(b *bench) {
 				b.live.refuse[incident.StepReplicas] = &incident.RefusedError{Reason: "at the configured maximum"}
 				b.live.expect("recheck")

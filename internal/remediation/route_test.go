@@ -170,7 +170,7 @@ func TestOneDeliverySaysOnlySomeOfManyReasons(t *testing.T) {
 	got := said(b.open(""))
 	for _, want := range []string{
 		"left 7 more alerts out", "namespace 0 may not be read", "namespace 1 may not be read",
-		"Details of 7 more alerts are omitted.",
+		"7 more routing details omitted.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the journal lacks %q: %s", want, got)
