@@ -12,18 +12,24 @@ run: ## a dry run on this machine: Prometheus, Alertmanager, a fleet in trouble,
 # as test/machine lets them, and beside what computes. The end-to-end tests run the whole bot with the race detector,
 # which what it talks to does without; the others start it many hundred times, which takes three times as long with it.
 loops := ./test/e2e
-plain := ./test/crash ./test/demo ./test/scenarios
+plain := ./test/crash ./test/demo ./test/docs ./test/image ./test/scenarios
 
 # What only computes has nothing for the race detector to find, which makes it take five times as long: the rules, and
 # what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
 # of which some tests are too slow for the detector. All of it gives way to whoever waits for a scrape or a rollout.
-single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/docs ./test/pages
+single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/pages
 arithmetic := $(single) ./internal/playbooktest ./test/fakevllm
 
 # Lint has vetted it; linked without what only a debugger reads. A program with the race detector sleeps a second before
 # it ends, to let races show; a tenth does for a test. What is compiled does not depend on where the tree is, so that a
 # new clone finds it in Go's cache.
-gotest := go test -vet=off -ldflags=-w -shuffle=on -timeout 30m
+gotest := go test -vet=off -ldflags=-w -timeout 30m
+
+# Go keeps the results of packages whose code, files and variables have not changed. It does not see what programs read
+# that a test starts: who starts ours is always run, and shuffled. FRESH=1, as in .ci/run, does that with everything.
+always := -shuffle=on
+changed := $(if $(FRESH),$(always))
+test test-%: export VLLM_MEDIC_TOOLS ?= $(shell scripts/tools.sh --print)
 
 # SQLite is C that was translated: nothing of ours is in its memory, and under the detector it takes four times as long.
 race := -race -gcflags=modernc.org/...=-race=false
@@ -42,20 +48,20 @@ test: ## everything but lint and long fuzzing; installs what it needs on Debian 
 	echo "the tests took $$(($$(date +%s) - begin)) s"; exit $$code
 
 test-units: ## what is not below, with the race detector
-	@nice -n 10 $(gotest) $(race) -p 5 $$(go list ./... | grep -vxF "$$(go list $(loops) $(plain) $(single))") && \
+	@nice -n 10 $(gotest) $(changed) $(race) -p 5 $$(go list ./... | grep -vxF "$$(go list $(loops) $(plain) $(single))") && \
 	scripts/tools.sh --compiled
 
 test-loops: ## whole incidents on real components, the bot with the race detector
-	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(loops)
+	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(always) $(loops)
 
-test-plain: ## the bot killed at every commit and every outside call, journeys through its commands, and the demo
-	@CGO_ENABLED=0 $(gotest) -p 3 $(plain)
+test-plain: ## the bot killed at every commit and every outside call, journeys, commands of the documents, the demo
+	@CGO_ENABLED=0 $(gotest) $(always) -p 3 $(plain)
 
 test-arithmetic: ## the labelled incidents and other tests that only compute
-	@CGO_ENABLED=0 nice -n 19 $(gotest) $(arithmetic)
+	@CGO_ENABLED=0 nice -n 19 $(gotest) $(changed) $(arithmetic)
 
 test-under-load: ## the whole incidents five times on a machine that is busy with something else (apt-get install stress-ng)
-	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TEST_RACE=1 $(gotest) -count 5 -timeout 3h ./test/e2e
+	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TEST_RACE=1 $(gotest) $(always) -count 5 -timeout 3h ./test/e2e
 
 accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
 	@go run ./test/diagnosis/cmd/accuracy

@@ -17,10 +17,11 @@ import (
 // elsewhere are commands that other tests run, with where.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"make run":      "test/demo runs the program that it starts",
-		"make test":     "it runs this test",
-		"make lint":     ".ci/run runs it",
-		"make accuracy": "TestAccuracyDoesNotFall of test/diagnosis does what it does",
+		"make run":          "test/demo runs the program that it starts",
+		"make test":         "it runs this test",
+		"make test FRESH=1": ".ci/run runs it",
+		"make lint":         ".ci/run runs it",
+		"make accuracy":     "TestAccuracyDoesNotFall of test/diagnosis does what it does",
 
 		"go test ./...":        "make test runs every package of it",
 		"make tools":           "make test builds what is missing of them",
