@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,4 +213,40 @@ func TestATurnThatOutlivesItsLeaseKeepsItsMessage(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// A claim that cannot be given back runs out, and the change is shown then.
+func TestAChangeWhoseClaimCannotBeGivenBackIsShownWhenTheClaimHasRunOut(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]error{"the store fails": errors.New("disk full"), "fenced": incident.ErrFenced} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, expected{call: "post v1"}, expected{call: "update v2"})
+				var failing atomic.Bool
+				b.outbox.onSave = func(m incident.Message, release bool) error {
+					if release && failing.CompareAndSwap(true, false) {
+						return broken
+					}
+					return nil
+				}
+				b.Dispatcher.outbox = lingering{b.outbox, sync.OnceFunc(func() {
+					b.change(2)
+					failing.Store(true)
+					b.outbox.wake <- struct{}{}
+					time.Sleep(time.Second) // the dispatcher claims the change meanwhile
+				})}
+				b.due()
+				stop := b.run()
+				time.Sleep(b.cfg.Lease + 5*time.Second)
+				if d := cmp.Diff([]string{"inc-1 v1", "ts1 v2"}, b.notifier.sent()); d != "" {
+					t.Errorf("channel (-want +got):\n%s", d)
+				}
+				if failing.Load() {
+					t.Error("the claim was not given back at all")
+				}
+				stop()
+			})
+		})
+	}
 }
