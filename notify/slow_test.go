@@ -224,7 +224,7 @@ func TestAChangeWhoseClaimCannotBeGivenBackIsShownWhenTheClaimHasRunOut(t *testi
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, expected{call: "post v1"}, expected{call: "update v2"})
 				var failing atomic.Bool
-				b.outbox.onSave = func(m incident.Message, release bool) error {
+				b.outbox.onSave = func(_ incident.Message, release bool) error {
 					if release && failing.CompareAndSwap(true, false) {
 						return broken
 					}
