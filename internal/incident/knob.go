@@ -71,7 +71,7 @@ func throttleKnob() Knob {
 		Kind: StepThrottle, Lowers: true,
 		Does: "Admits fewer requests.",
 		Title: func(r StepRequest) string {
-			return fmt.Sprintf("Throttle to %.0f%% of the present limit", r.Factor*100)
+			return fmt.Sprintf("Throttle to %.0f%% of the current limit", r.Factor*100)
 		},
 		Doing: func(StepRequest) string { return "throttling" },
 		Verb: func(s Step) string {

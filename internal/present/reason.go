@@ -139,7 +139,7 @@ func blocked(r incident.Reason) string {
 		}
 		return fmt.Sprintf("%s changed since the proposal: it was %s and is %s now", r.Target, value(r.Was), value(r.Value))
 	case incident.ReasonNoLiveValue:
-		return "no Kubernetes API is configured, so the present value cannot be read"
+		return "no Kubernetes API is configured, so the current value cannot be read"
 	case incident.ReasonValueUnread:
 		return "could not be read" + because(r.Text)
 	case incident.ReasonLedgerUnread:

@@ -64,7 +64,7 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			},
 		},
 		{
-			"the same diagnosis that asks for another kind", "It now asks for: Throttle to 50% of the present limit",
+			"the same diagnosis that asks for another kind", "It now asks for: Throttle to 50% of the current limit",
 			func(b *bench) { b.sight.see(sick(5, throttle())) },
 		},
 		{
