@@ -15,6 +15,7 @@ type slackError struct {
 	code             string
 	details          []string // errors[], each ending in a JSON pointer
 	needed, provided string   // for missing_scope
+	foreseen         bool     // a correct bot can meet it
 }
 
 func refuse(code string, details ...string) *slackError {

@@ -18,7 +18,8 @@ func checkMessageBlocks(raw string) ([]any, *slackError) {
 		return nil, refuse("invalid_blocks_format")
 	}
 	var c checker
-	array{0, maxMessageBlocks, messageBlocks, "block_id"}.check(&c, tree, "/blocks")
+	array{0, maxMessageBlocks, messageBlocks, ""}.check(&c, tree, "/blocks")
+	wholeMessage(&c, tree)
 	if countOf(tree, "data_visualization") > maxCharts {
 		c.fail("/blocks", "no more than %d data_visualization blocks allowed", maxCharts)
 	}
@@ -33,19 +34,41 @@ func checkMessageBlocks(raw string) ([]any, *slackError) {
 	return tree, nil
 }
 
+// wholeMessage holds the blocks within containers together with those around them: how many there are, and that no two
+// have one block_id, because a click names its block.
+func wholeMessage(c *checker, tree []any) {
+	total, seen := 0, map[string]bool{}
+	var walk func(blocks []any, at string)
+	walk = func(blocks []any, at string) {
+		total += len(blocks)
+		for i, v := range blocks {
+			block, _ := v.(object)
+			where := fmt.Sprintf("%s/%d", at, i)
+			if id := text(block, "block_id"); id != "" {
+				if seen[id] {
+					c.fail(where+"/block_id", "`block_id` already exists")
+				}
+				seen[id] = true
+			}
+			inner, _ := block["child_blocks"].([]any)
+			walk(inner, where+"/child_blocks")
+		}
+	}
+	walk(tree, "/blocks")
+	if total > maxMessageBlocks && len(tree) <= maxMessageBlocks {
+		c.fail("/blocks", "no more than %d items allowed", maxMessageBlocks)
+	}
+}
+
 // completeBlocks fills in what Slack fills in before it stores blocks: a block_id for each block, an action_id for
 // each interactive element, and the defaults of text objects. The caller holds the lock.
 func (s *Server) completeBlocks(tree []any) json.RawMessage {
-	for _, b := range tree {
-		block, ok := b.(object)
-		if !ok {
-			continue
-		}
+	eachBlock(tree, func(block object) {
 		if _, has := block["block_id"]; !has {
 			block["block_id"] = s.nextID("blk")
 		}
-		s.completeTree(block)
-	}
+	})
+	s.completeTree(tree)
 	return encode(tree)
 }
 

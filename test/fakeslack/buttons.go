@@ -84,11 +84,7 @@ func confirmOf(o object) *Confirm {
 // interactives returns every element that can be clicked or filled in.
 func interactives(blocks json.RawMessage) []placed {
 	var out []placed
-	for _, v := range decodeTree(blocks) {
-		if block, ok := v.(object); ok {
-			collectInteractive(block, text(block, "block_id"), &out)
-		}
-	}
+	eachBlock(decodeTree(blocks), func(block object) { collectInteractive(block, text(block, "block_id"), &out) })
 	return out
 }
 

@@ -89,7 +89,7 @@ func (s *Server) judgeRefusal(method string, e *slackError) {
 			return
 		}
 	}
-	if !slices.Contains(preventable, e.code) {
+	if e.foreseen || !slices.Contains(preventable, e.code) {
 		return
 	}
 	line := method + ": " + e.code

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -67,13 +68,19 @@ func (r simple) check(c *checker, v any, at string) {
 var (
 	flag = simple{"a boolean", func(v any) bool { _, ok := v.(bool); return ok }}
 	// number needs no bounds: JSON has no NaN and no infinity, so one that decodes is finite.
-	number = simple{"a number", func(v any) bool { _, ok := v.(float64); return ok }}
-	link   = simple{fmt.Sprintf("a valid URL of less than %d characters", maxURL+1), func(v any) bool {
+	number  = simple{"a number", func(v any) bool { _, ok := v.(float64); return ok }}
+	decimal = simple{"a number of at most 15 digits, in a string", func(v any) bool {
+		s, _ := v.(string)
+		return decimalForm.MatchString(s) && len(s) <= 15
+	}}
+	link = simple{fmt.Sprintf("a valid URL of less than %d characters", maxURL+1), func(v any) bool {
 		s, _ := v.(string)
 		u, err := url.Parse(s)
 		return err == nil && u.Scheme != "" && (u.Host != "" || u.Opaque != "") && utf8.RuneCountInString(s) <= maxURL
 	}}
 )
+
+var decimalForm = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 
 func enum(words ...string) simple {
 	return simple{"a valid enum value: " + strings.Join(words, ", "), func(v any) bool {

@@ -35,7 +35,13 @@ const everyKind = `[
 			{"name":"limit","data":[{"label":"t1","value":2},{"label":"t2","value":2}]}]}},
 	{"type":"table","column_settings":[{"align":"left","is_wrapped":true}],"rows":[
 		[{"type":"raw_text","text":"head"},{"type":"raw_text","text":"head2"}],
-		[{"type":"raw_number","value":7.5},{"type":"raw_number","value":8,"text":"eight"}]]}
+		[{"type":"raw_number","value":7.5},{"type":"raw_number","value":8,"text":"eight"}]]},
+	{"type":"container","block_id":"c","is_collapsible":true,"default_collapsed":true,"width":"full",
+		"title":{"type":"plain_text","text":"11 checks passed"},"subtitle":{"type":"mrkdwn","text":"at *03:11*"},
+		"child_blocks":[{"type":"context","block_id":"in","elements":[{"type":"mrkdwn","text":"quota left"}]},
+			{"type":"actions","elements":[{"type":"button","action_id":"deep","text":{"type":"plain_text","text":"folded"}}]}]},
+	{"type":"container","title":{"type":"plain_text","text":"always open"},"has_header_divider":true,
+		"child_blocks":[{"type":"divider"}]}
 ]`
 
 // everyInput is a view with every input, and with what a message does not have.
@@ -52,7 +58,13 @@ const everyInput = `{"type":"modal","private_metadata":"inc1","callback_id":"den
 				"max_value":"9","focus_on_load":true}},
 		{"type":"input","label":{"type":"plain_text","text":"how long"},"element":{"type":"static_select",
 			"options":[{"text":{"type":"plain_text","text":"an hour"},"value":"1h"}]}},
-		{"type":"alert","level":"warning","text":{"type":"mrkdwn","text":"it restarts pods"}}]}`
+		{"type":"alert","level":"warning","text":{"type":"mrkdwn","text":"it restarts pods"}},
+		{"type":"input","block_id":"also","optional":true,"label":{"type":"plain_text","text":"what else"},
+			"element":{"type":"checkboxes","action_id":"also",
+				"options":[{"text":{"type":"mrkdwn","text":"*snooze* it"},"value":"snooze",
+						"description":{"type":"plain_text","text":"until morning"}},
+					{"text":{"type":"plain_text","text":"tell others"},"value":"tell"}],
+				"initial_options":[{"text":{"type":"plain_text","text":"tell others"},"value":"tell"}]}}]}`
 
 // a returns n characters; every second one has two bytes, because limits count characters.
 func a(n int) string { return strings.Repeat("aé", n/2) + strings.Repeat("a", n%2) }
@@ -140,11 +152,11 @@ func TestLimitsOfTextsAndLists(t *testing.T) {
 		"/blocks/4/elements/2/options": 5, "/blocks/4/elements/2/options/0/description/text": 75,
 		"/blocks/5/title": 50, "/blocks/5/chart/series": 6, "/blocks/5/chart/series/0/name": 20,
 		"/blocks/5/chart/axis_config/x_label": 50, "/blocks/5/chart/axis_config/y_label": 50,
-		"/blocks/6/rows": 100,
-		"/view/blocks":   100, "/view/title/text": 24, "/view/submit/text": 24, "/view/close/text": 24,
+		"/blocks/6/rows": 100, "/blocks/7/title/text": 150, "/blocks/7/subtitle/text": 150, "/blocks/7/child_blocks": 10,
+		"/view/blocks": 100, "/view/title/text": 24, "/view/submit/text": 24, "/view/close/text": 24,
 		"/view/private_metadata": 3000, "/view/callback_id": 255, "/view/blocks/0/label/text": 2000,
 		"/view/blocks/0/hint/text": 2000, "/view/blocks/0/element/initial_value": 3000,
-		"/view/blocks/0/element/placeholder/text": 150,
+		"/view/blocks/0/element/placeholder/text": 150, "/view/blocks/4/element/options/0/text/text": 75,
 	}
 	for at, most := range limits {
 		resize := func(n int) *slackError { return checkEdited(t, at, func(old any) any { return sized(old, n) }) }
@@ -184,6 +196,17 @@ func cells(rows, columns, length int) any {
 	return object{"type": "table", "rows": sized([]any{row}, rows)}
 }
 
+// folded is a container of these blocks.
+func folded(blocks ...any) any {
+	return object{"type": "container", "title": object{"type": plain, "text": "more"}, "child_blocks": blocks}
+}
+
+// many is a number of sections and whatever comes behind them.
+func many(sections int, behind ...any) []any {
+	short := object{"type": "section", "text": object{"type": mrkdwn, "text": "x"}}
+	return append(sized([]any{short}, sections).([]any), behind...)
+}
+
 func TestLimitsOfAWholeMessage(t *testing.T) {
 	t.Parallel()
 	section := func(n int) any { return object{"type": "section", "text": object{"type": mrkdwn, "text": a(n)}} }
@@ -199,6 +222,8 @@ func TestLimitsOfAWholeMessage(t *testing.T) {
 		{[]any{cells(1, 20, 1)}, []any{cells(1, 21, 1)}, "invalid_blocks", "no more than 20 items"},
 		{[]any{cells(5, 1, 2000)}, []any{cells(5, 1, 2001)}, "invalid_blocks", "less than 10001 characters together"},
 		{[]any{cells(1, 1, 1)}, []any{cells(1, 1, 1), cells(1, 1, 1)}, "invalid_attachments", "only_one_table_allowed"},
+		{[]any{cells(1, 1, 1)}, []any{cells(1, 1, 1), folded(cells(1, 1, 1))}, "invalid_attachments", "only_one_table"},
+		{many(39, folded(many(10)...)), many(40, folded(many(10)...)), "invalid_blocks", "no more than 50"},
 		{append(long, section(1200)), append(long[:4:4], section(1201)), "msg_blocks_too_long", ""},
 	}
 	for i, tt := range tests {
@@ -248,6 +273,17 @@ func TestWhatSlackRejects(t *testing.T) {
 		{"/blocks/5/chart/axis_config/categories/0", "t2", "categories must be unique"},
 		{"/blocks/6/rows/0/0/type", "rich_text", "unsupported type: rich_text"},
 		{"/blocks/6/rows/1", []any{object{"type": "raw_text", "text": "a"}}, "as many cells as the first row"},
+		{"/blocks/7/title", nil, "missing required field: title [json-pointer:/blocks/7]"},
+		{"/blocks/7/title/type", mrkdwn, "unsupported type: mrkdwn [json-pointer:/blocks/7/title]"},
+		{"/blocks/7/is_collapsible", false, "to be true [json-pointer:/blocks/7/default_collapsed]"},
+		{"/blocks/8/is_collapsible", true, "is true [json-pointer:/blocks/8/has_header_divider]"},
+		{"/blocks/7/width", "huge", "must be a valid enum value: narrow"},
+		{"/blocks/7/child_blocks/0/block_id", "c", "already exists [json-pointer:/blocks/7/child_blocks/0/block_id]"},
+		{"/blocks/7/child_blocks/0", lines(1, 3), "data_visualization [json-pointer:/blocks/7/child_blocks/0]"},
+		{"/blocks/7/child_blocks/0", folded(cells(1, 1, 1)), "unsupported type: container"},
+		{"/view/blocks/3", folded(cells(1, 1, 1)), "unsupported type: container"},
+		{"/view/blocks/1/element/max_value", "NaN", "a number of at most 15 digits, in a string"},
+		{"/view/blocks/4/element/initial_options/0/value", "x", "must be one of the options"},
 		{"/view/submit", nil, "missing required field: submit"},
 		{"/view/blocks/0/element/max_length", 3001, "must be a whole number from 1 to 3000"},
 		{"/view/blocks/3/level", "loud", "[json-pointer:/view/blocks/3/level]"},

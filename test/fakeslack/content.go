@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,10 +61,28 @@ func (s *Server) readBlocks(r request) (json.RawMessage, *slackError) {
 	if e != nil {
 		return nil, e
 	}
+	if e := s.refuseUnknown(tree); e != nil {
+		return nil, e
+	}
 	if len(tree) == 0 {
 		return nil, nil
 	}
 	return s.completeBlocks(tree), nil
+}
+
+// refuseUnknown answers as Slack does about a type that it has never heard of.
+func (s *Server) refuseUnknown(tree []any) *slackError {
+	e := &slackError{code: "invalid_blocks", foreseen: true}
+	for i, v := range tree {
+		block, _ := v.(object)
+		if kind := text(block, "type"); slices.Contains(s.unknownBlocks, kind) {
+			e.details = append(e.details, fmt.Sprintf("unsupported type: %s [json-pointer:/blocks/%d]", kind, i))
+		}
+	}
+	if len(e.details) == 0 {
+		return nil
+	}
+	return e
 }
 
 // parseMetadata checks the shape {event_type, event_payload} with names in snake case. Slack calls the names a

@@ -77,6 +77,14 @@ func (s *Server) Outage(status int) {
 	s.outage = status
 }
 
+// RefuseBlocks makes this a workspace that does not have these types of blocks yet: a message with one is
+// invalid_blocks, which is then not unexpected. It replaces what an earlier call named.
+func (s *Server) RefuseBlocks(kinds ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unknownBlocks = kinds
+}
+
 // takeFault returns the fault for this call, if there is one. The caller holds the lock.
 func (s *Server) takeFault(method string) (Fault, bool) {
 	if s.outage != 0 {

@@ -195,6 +195,9 @@ func (s *Server) wireThread(out answer, m *message) {
 		out["thread_ts"] = m.ThreadTS
 		if m.Broadcast {
 			out["subtype"] = "thread_broadcast"
+			if root := s.findMessage(m.Channel, m.ThreadTS); root != nil {
+				out["root"] = s.wire(root, false)
+			}
 		}
 		return
 	}

@@ -166,6 +166,7 @@ func (s *Server) postMessage(r request) (answer, *slackError) {
 	if e != nil {
 		return nil, e
 	}
+	s.judgeBroadcast(r, thread != "")
 	m := &message{Message: Message{
 		Channel: c.ID, ThreadTS: thread, User: BotUserID, FromBot: true,
 		UnfurlLinks: r.flagPtr("unfurl_links"), UnfurlMedia: r.flagPtr("unfurl_media"),
@@ -191,6 +192,13 @@ func (s *Server) checkThread(channel, threadTS string) (string, *slackError) {
 	return threadTS, nil
 }
 
+// judgeBroadcast notes what Slack ignores: only a reply can be shown in the channel, too.
+func (s *Server) judgeBroadcast(r request, reply bool) {
+	if r.flag("reply_broadcast") && !reply {
+		s.unexpected = append(s.unexpected, r.method+": reply_broadcast on a message that is no reply")
+	}
+}
+
 func (s *Server) updateMessage(r request) (answer, *slackError) {
 	c, e := s.lookupChannel(r.args["channel"], false)
 	switch {
@@ -208,6 +216,7 @@ func (s *Server) updateMessage(r request) (answer, *slackError) {
 	case len([]rune(r.args["text"])) > maxUpdateText:
 		return nil, refuse("msg_too_long")
 	}
+	s.judgeBroadcast(r, !m.topLevel())
 	old := m.current()
 	v, e := s.readContent(r, &old)
 	if e != nil {
@@ -215,6 +224,7 @@ func (s *Server) updateMessage(r request) (answer, *slackError) {
 	}
 	v.At = s.now()
 	m.Versions = append(m.Versions, v)
+	m.Broadcast = m.Broadcast || (!m.topLevel() && r.flag("reply_broadcast"))
 	s.changed()
 	return answer{"channel": c.ID, "ts": m.TS, "text": v.Text, "message": s.wire(m, true)}, nil
 }

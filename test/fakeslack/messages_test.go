@@ -270,6 +270,62 @@ func TestRepliesAreInTheThread(t *testing.T) {
 	}
 }
 
+func TestABroadcastReplyIsInTheThreadAndInTheChannel(t *testing.T) {
+	t.Parallel()
+	s, client := start(t, Options{AllowUnexpected: true})
+	_, root, err := client.PostMessageContext(t.Context(), room, slack.MsgOptionText("incident", false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := func(text string, more ...slack.MsgOption) string {
+		_, ts, err := client.PostMessageContext(t.Context(), room, append(more, slack.MsgOptionText(text, false),
+			slack.MsgOptionTS(root))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ts
+	}
+	asked, quiet := reply("approve?", slack.MsgOptionBroadcast()), reply("done")
+	history := func() (out []string) {
+		in := slack.GetConversationHistoryParameters{ChannelID: room}
+		got, err := client.GetConversationHistoryContext(t.Context(), &in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range got.Messages {
+			shown := m.Text + " " + m.SubType
+			if m.Root != nil {
+				shown += " of " + m.Root.Text
+			}
+			out = append(out, shown)
+		}
+		return out
+	}
+	want := []string{"approve? thread_broadcast of incident", "incident "}
+	if diff := cmp.Diff(want, history()); diff != "" {
+		t.Errorf("the channel: %s", diff)
+	}
+	if thread := s.Thread(room, root); len(thread) != 2 || thread[0].TS != asked || !thread[0].Broadcast ||
+		thread[1].Broadcast {
+		t.Errorf("thread = %+v, want both replies, the first one broadcast", thread)
+	}
+	_, page := fetch(t, s, "/")
+	if strings.Count(page, "replied to a thread") != 1 || strings.Count(page, "also sent to the channel") != 1 {
+		t.Error("the page does not show the reply in both places")
+	}
+	call(t, s, "chat.update", map[string]string{"channel": room, "ts": quiet, "text": "done", "reply_broadcast": "true"})
+	if got := history(); len(got) != 3 || got[0] != "done thread_broadcast of incident" {
+		t.Errorf("the channel = %q, want the reply broadcast by its edit", got)
+	}
+	if got := s.Unexpected(); len(got) != 0 {
+		t.Errorf("unexpected = %q", got)
+	}
+	call(t, s, "chat.postMessage", map[string]string{"channel": room, "text": "x", "reply_broadcast": "true"})
+	if got := s.Unexpected(); len(got) != 1 || !strings.Contains(got[0], "reply_broadcast on a message that is no reply") {
+		t.Errorf("unexpected = %q, want a broadcast of no reply to be noted", got)
+	}
+}
+
 func TestEphemeralIsForOnePersonAndNotInTheHistory(t *testing.T) {
 	t.Parallel()
 	s, client := start(t, Options{})

@@ -57,6 +57,8 @@ type pageMessage struct {
 	Hue            int
 	App            bool
 	Private        bool
+	Broadcast      bool // a reply that is in the channel, too
+	Alone          bool // it is shown in the channel and not in its thread
 	Time, FullTime string
 	Edited         bool
 	Versions       int
@@ -187,14 +189,16 @@ func (s *Server) fillDays(view *pageView, r renderer) {
 			view.Days = append(view.Days, pageDay{Label: label})
 		}
 		day := &view.Days[len(view.Days)-1]
-		day.Messages = append(day.Messages, s.pageMessage(m, view.User.ID, r))
+		shown := s.pageMessage(m, view.User.ID, r)
+		shown.Alone = m.Broadcast
+		day.Messages = append(day.Messages, shown)
 	}
 }
 
 func (s *Server) pageMessage(m *message, viewer string, r renderer) pageMessage {
 	v := m.current()
 	out := s.pageAuthor(m.User, m.TS)
-	out.Channel, out.App = m.Channel, m.FromBot
+	out.Channel, out.App, out.Broadcast = m.Channel, m.FromBot, m.Broadcast
 	out.Edited, out.Versions = len(m.Versions) > 1, len(m.Versions)
 	out.Blocks = r.pageBlocks(v.Text, v.Blocks, nil)
 	if m.topLevel() {

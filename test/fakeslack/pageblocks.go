@@ -1,9 +1,12 @@
 package fakeslack
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"slices"
+	"strings"
 )
 
 // pageBlock is one block, ready for its template.
@@ -17,6 +20,16 @@ type pageBlock struct {
 	Rows      [][]pageCell
 	Chart     *chartView
 	Input     *pageInput
+	Container *pageContainer
+}
+
+// pageContainer is a container; the block's Text is its title.
+type pageContainer struct {
+	Subtitle         template.HTML
+	Foldable, Folded bool
+	Rule             bool // between the title and the rest
+	Width            string
+	Blocks           []pageBlock
 }
 
 // pageElement is one element of a block.
@@ -34,9 +47,10 @@ type pageElement struct {
 }
 
 type pageOption struct {
-	Value    string
-	Text     string
-	Selected bool
+	Value       string
+	Text        template.HTML
+	Description template.HTML
+	Selected    bool
 }
 
 type pageCell struct {
@@ -62,12 +76,12 @@ func (r renderer) pageBlocks(fallback string, blocks json.RawMessage, errs map[s
 	if len(tree) == 0 {
 		return []pageBlock{{Kind: "section", Text: r.mrkdwn(fallback)}}
 	}
+	return r.pageTree(tree, errs)
+}
+
+func (r renderer) pageTree(tree any, errs map[string]string) []pageBlock {
 	var out []pageBlock
-	for _, v := range tree {
-		if o, ok := v.(object); ok {
-			out = append(out, r.pageBlock(o, errs))
-		}
-	}
+	eachObject(tree, func(o object) { out = append(out, r.pageBlock(o, errs)) })
 	return out
 }
 
@@ -93,6 +107,13 @@ func (r renderer) pageBlock(o object, errs map[string]string) pageBlock {
 		b.Rows = r.rows(o["rows"])
 	case "data_visualization":
 		b.Chart = drawChart(chartOf(o))
+	case "container":
+		b.Text = r.textObject(o["title"])
+		b.Container = &pageContainer{
+			Subtitle: r.textObject(o["subtitle"]), Foldable: o["is_collapsible"] == true,
+			Folded: o["default_collapsed"] == true, Rule: o["has_header_divider"] == true,
+			Width: cmp.Or(text(o, "width"), "standard"), Blocks: r.pageTree(o["child_blocks"], nil),
+		}
 	case "input":
 		b.Input = &pageInput{
 			Label: innerText(o, "label"), Hint: innerText(o, "hint"), Error: errs[id], Optional: o["optional"] == true,
@@ -123,13 +144,16 @@ func (r renderer) pageElement(o object, blockID string) pageElement {
 		e.Kind, e.Text = "text", r.textObject(o)
 	case "button":
 		e.Text, e.Label = r.textObject(o["text"]), text(o, "accessibility_label")
-	case "static_select", "overflow":
-		e.Kind = "select"
-		initial, _ := o["initial_option"].(object)
+	case "static_select", "overflow", "checkboxes":
+		if e.Kind != "checkboxes" {
+			e.Kind = "select"
+		}
+		initial := strings.Split(initialOf(o), "\n")
 		for _, opt := range optionsOf(o) {
-			value := text(opt, "value")
-			e.Options = append(e.Options,
-				pageOption{Value: value, Text: innerText(opt, "text"), Selected: value == text(initial, "value")})
+			e.Options = append(e.Options, pageOption{
+				Value: text(opt, "value"), Text: r.textObject(opt["text"]), Description: r.textObject(opt["description"]),
+				Selected: slices.Contains(initial, text(opt, "value")),
+			})
 		}
 	case "plain_text_input", "number_input":
 		e.Kind = "input"

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 )
 
@@ -113,15 +114,51 @@ func actionOf(p placed, c ClickRequest) (answer, error) {
 	return action, nil
 }
 
-// valueOf returns the state of an element in which a person chose or typed value.
+// valueOf returns the state of an element in which a person chose or typed value. Of checkboxes value names those that
+// are ticked, one a line.
 func valueOf(o object, value string) (answer, error) {
 	switch text(o, "type") {
 	case "plain_text_input", "number_input":
 		return answer{"value": value}, nil
+	case "checkboxes":
+		chosen := []object{}
+		for ticked := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' }) {
+			option, err := findOption(o, ticked)
+			if err != nil {
+				return nil, err
+			}
+			chosen = append(chosen, option)
+		}
+		return answer{"selected_options": chosen}, nil
 	default: // static_select, overflow
 		option, err := findOption(o, value)
 		return answer{"selected_option": option}, err
 	}
+}
+
+// inputState returns the state of an input. Empty ones are there, with null.
+func inputState(o object, value string) (answer, error) {
+	state := answer{"selected_option": nil}
+	var err error
+	switch kind := text(o, "type"); {
+	case value != "" || kind == "checkboxes":
+		state, err = valueOf(o, value)
+	case kind != "static_select":
+		state = answer{"value": nil}
+	}
+	if err != nil {
+		return nil, err
+	}
+	state["type"] = text(o, "type")
+	return state, nil
+}
+
+// initialOf returns what an element holds before anybody touches it, as valueOf takes it.
+func initialOf(o object) string {
+	option, _ := o["initial_option"].(object)
+	var ticked []string
+	eachObject(o["initial_options"], func(option object) { ticked = append(ticked, text(option, "value")) })
+	return cmp.Or(text(o, "initial_value"), text(option, "value"), strings.Join(ticked, "\n"))
 }
 
 func findOption(o object, value string) (object, error) {

@@ -2,12 +2,14 @@ package fakeslack
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 )
 
 // Slack's limits (docs.slack.dev/reference/block-kit).
 const (
+	// maxMessageBlocks counts what is in containers, too. Slack does not say whether it does.
 	maxMessageBlocks = 50
 	maxModalBlocks   = 100
 	// maxBlockText is where chat.postMessage starts to answer msg_blocks_too_long. It is observed, not documented
@@ -45,6 +47,10 @@ var (
 		must: props{"text": words(75, plain), "value": str{most: 75}},
 		may:  props{"description": words(75, plain), "url": link},
 	}
+	checkbox = shape{
+		must: props{"text": words(75, plain, mrkdwn), "value": str{most: 75}},
+		may:  props{"description": words(75, plain, mrkdwn)},
+	}
 	// confirm has four texts that Slack's page calls required.
 	confirm = shape{
 		must: props{
@@ -74,9 +80,14 @@ var (
 			"min_length": whole(0, maxText), "max_length": whole(1, maxText),
 		}},
 		"number_input": {must: props{"is_decimal_allowed": flag}, may: props{
-			"placeholder": placeholder, "focus_on_load": flag, "initial_value": str{most: maxText},
-			"min_value": str{most: maxText}, "max_value": str{most: maxText},
+			"placeholder": placeholder, "focus_on_load": flag, "initial_value": decimal,
+			"min_value": decimal, "max_value": decimal,
 		}},
+		"checkboxes": {
+			must: props{"options": array{1, 10, checkbox, ""}},
+			may:  props{"initial_options": array{1, 10, checkbox, ""}, "confirm": confirm, "focus_on_load": flag},
+			also: initialAmongOptions,
+		},
 	})
 
 	commonBlocks = map[string]shape{
@@ -92,15 +103,29 @@ var (
 		"context": {must: props{"elements": array{1, 10, words(maxText, plain, mrkdwn), ""}}},
 		"actions": {must: props{"elements": array{1, 25, clickable, "action_id"}}},
 	}
-	messageBlocks = variantsOf(props{"block_id": identifier}, commonBlocks, map[string]shape{
-		"table": {
-			must: props{"rows": array{1, 100, array{1, 20, tableCell, ""}, ""}},
-			may: props{"column_settings": array{0, 20, shape{
-				may: props{"align": enum("left", "center", "right"), "is_wrapped": flag},
-			}, ""}},
-			also: evenRows,
+	tables = map[string]shape{"table": {
+		must: props{"rows": array{1, 100, array{1, 20, tableCell, ""}, ""}},
+		may: props{"column_settings": array{0, 20, shape{
+			may: props{"align": enum("left", "center", "right"), "is_wrapped": flag},
+		}, ""}},
+		also: evenRows,
+	}}
+	// container holds what Slack's page and its validator both take, of the blocks that are known here. Layout blocks may
+	// be nested there, once; here they are not.
+	container = shape{
+		must: props{
+			"title":        words(150, plain),
+			"child_blocks": array{1, 10, variantsOf(props{"block_id": identifier}, commonBlocks, tables), ""},
 		},
+		may: props{
+			"subtitle": words(150, plain, mrkdwn), "width": enum("narrow", "standard", "wide", "full"),
+			"is_collapsible": flag, "default_collapsed": flag, "has_header_divider": flag,
+		},
+		also: foldable,
+	}
+	messageBlocks = variantsOf(props{"block_id": identifier}, commonBlocks, tables, map[string]shape{
 		"data_visualization": {must: props{"title": str{50, true}, "chart": lineChart}},
+		"container":          container,
 	})
 	modalBlocks = variantsOf(props{"block_id": identifier}, commonBlocks, map[string]shape{
 		"input": {
@@ -148,6 +173,27 @@ var (
 func textOrFields(c *checker, section object, at string) {
 	if section["text"] == nil && section["fields"] == nil {
 		c.fail(at, "must define either `text` or `fields`")
+	}
+}
+
+// foldable holds a container to Slack's two conditions on what is shown of it.
+func foldable(c *checker, block object, at string) {
+	if block["default_collapsed"] == true && block["is_collapsible"] != true {
+		c.fail(at+"/default_collapsed", "requires `is_collapsible` to be true")
+	}
+	if block["has_header_divider"] == true && block["is_collapsible"] == true {
+		c.fail(at+"/has_header_divider", "is not supported when `is_collapsible` is true")
+	}
+}
+
+// initialAmongOptions compares whole options, as Slack does.
+func initialAmongOptions(c *checker, element object, at string) {
+	options, _ := element["options"].([]any)
+	initial, _ := element["initial_options"].([]any)
+	for i, v := range initial {
+		if !slices.ContainsFunc(options, func(o any) bool { return reflect.DeepEqual(o, v) }) {
+			c.fail(fmt.Sprintf("%s/initial_options/%d", at, i), "must be one of the options")
+		}
 	}
 }
 
@@ -203,10 +249,20 @@ func submitForInputs(c *checker, view object, at string) {
 // countOf returns how many of the blocks are of one type.
 func countOf(blocks []any, kind string) int {
 	n := 0
-	eachObject(blocks, func(o object) {
+	eachBlock(blocks, func(o object) {
 		if text(o, "type") == kind {
 			n++
 		}
 	})
 	return n
+}
+
+// eachBlock visits the blocks and those within containers, in reading order.
+func eachBlock(blocks []any, do func(object)) {
+	eachObject(blocks, func(o object) {
+		do(o)
+		if inner, ok := o["child_blocks"].([]any); ok {
+			eachBlock(inner, do)
+		}
+	})
 }

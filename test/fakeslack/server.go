@@ -38,6 +38,7 @@ type Server struct {
 	wanted        []*wantedError
 	unexpected    []string
 	outage        int
+	unknownBlocks []string
 	lastMicros    int64
 	lastID        int
 	changeSignal  chan struct{}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -12,14 +15,15 @@ import (
 type SubmitRequest struct {
 	User   string `json:"user"`
 	ViewID string `json:"view_id"`
-	// Values are what is typed or chosen, by block_id and action_id.
+	// Values are what is typed or chosen, by block_id and action_id: "" empties an input, and what is not named stays as
+	// the view filled it in. Of checkboxes it is the values of those that are ticked, one a line.
 	Values map[string]map[string]string `json:"values"`
 }
 
 // SubmitResult is what came of a submission.
 type SubmitResult struct {
 	ClickResult
-	// Action is the response_action of the answer; empty: the view closed.
+	// Action is the response_action of the answer; empty and "clear": the view closed.
 	Action string
 	// Errors are the messages shown under input blocks.
 	Errors map[string]string
@@ -111,7 +115,7 @@ func fillIn(content object, given map[string]map[string]string) (answer, error) 
 		if has {
 			used++
 		} else {
-			value = text(element, "initial_value")
+			value = initialOf(element)
 		}
 		if value == "" && block["optional"] != true {
 			return nil, fmt.Errorf("%w: input %q is required and empty", ErrNotVisible, blockID)
@@ -119,16 +123,10 @@ func fillIn(content object, given map[string]map[string]string) (answer, error) 
 		if err := fits(element, value); err != nil {
 			return nil, fmt.Errorf("input %q: %w", blockID, err)
 		}
-		state := answer{}
-		if value != "" {
-			var err error
-			if state, err = valueOf(element, value); err != nil {
-				return nil, err
-			}
-		} else if text(element, "type") == "plain_text_input" {
-			state["value"] = nil
+		state, err := inputState(element, value)
+		if err != nil {
+			return nil, fmt.Errorf("input %q: %w", blockID, err)
 		}
-		state["type"] = text(element, "type")
 		values[blockID] = answer{actionID: state}
 	}
 	total := 0
@@ -141,7 +139,11 @@ func fillIn(content object, given map[string]map[string]string) (answer, error) 
 	return values, nil
 }
 
+// fits says why the client would not take what was typed.
 func fits(element object, value string) error {
+	if value != "" && text(element, "type") == "number_input" {
+		return fitsNumber(element, value)
+	}
 	n := float64(utf8.RuneCountInString(value))
 	least, _ := element["min_length"].(float64)
 	most, bounded := element["max_length"].(float64)
@@ -149,6 +151,30 @@ func fits(element object, value string) error {
 		return fmt.Errorf("%w: %d characters do not fit", ErrNotVisible, int(n))
 	}
 	return nil
+}
+
+func fitsNumber(element object, value string) error {
+	if !decimal.holds(value) || (element["is_decimal_allowed"] != true && strings.Contains(value, ".")) {
+		return fmt.Errorf("%w: %q is no number that it takes", ErrNotVisible, value)
+	}
+	least, bounded := element["min_value"].(string)
+	if bounded && toNumber(value) < toNumber(least) {
+		return fmt.Errorf("%w: %s is below %s", ErrNotVisible, value, least)
+	}
+	most, bounded := element["max_value"].(string)
+	if bounded && toNumber(value) > toNumber(most) {
+		return fmt.Errorf("%w: %s is above %s", ErrNotVisible, value, most)
+	}
+	return nil
+}
+
+// toNumber takes what decimal holds for.
+func toNumber(s string) float64 {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
 }
 
 func (s *Server) applySubmission(v *view, out *SubmitResult) error {
@@ -163,7 +189,7 @@ func (s *Server) applySubmission(v *view, out *SubmitResult) error {
 	defer s.mu.Unlock()
 	defer s.changed()
 	switch a.Action {
-	case "":
+	case "", "clear": // there is no stack of views here
 		v.open = false
 	case "errors":
 		return v.showErrors(a.Errors)

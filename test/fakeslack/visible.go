@@ -26,8 +26,9 @@ type ChartSeries struct {
 	Values []float64
 }
 
-// VisibleText returns all that a person can read in the message: the blocks if there are any, else the text. Links
-// are shown by their label and Slack's escapes are undone, except in plain_text, which is taken as it is.
+// VisibleText returns all that a person can read in the message: the blocks if there are any, else the text. What
+// a container has folded is part of it. Links are shown by their label and Slack's escapes are undone, except in
+// plain_text, which is taken as it is.
 func (m Message) VisibleText() string { return visibleText(m.Text, m.Blocks) }
 
 // VisibleText returns all that a person could read in this version.
@@ -58,7 +59,8 @@ func visibleText(fallback string, blocks json.RawMessage) string {
 
 // shown are the properties that hold text or lead to it, in reading order.
 var shown = []string{
-	"title", "label", "text", "fields", "elements", "accessory", "element", "rows", "options", "hint",
+	"title", "subtitle", "label", "text", "description", "fields", "elements", "accessory", "element", "rows", "options",
+	"hint", "child_blocks",
 }
 
 func collectText(v any, lines *[]string) {

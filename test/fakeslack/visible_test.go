@@ -14,6 +14,7 @@ func TestEveryKindIsRead(t *testing.T) {
 	for _, want := range []string{
 		"title a &amp; b", "see the runbook of @U0BOB", "field *one*", "field two", "ask", "small", "print", "press",
 		"inside", "snooze", "chart title", "ttft", "ratio", "head", "7.5", "eight",
+		"11 checks passed", "at *03:11*", "quota left", "folded", "always open",
 	} {
 		if !strings.Contains(m.VisibleText(), want) {
 			t.Errorf("visible text lacks %q: %s", want, m.VisibleText())
@@ -26,7 +27,7 @@ func TestEveryKindIsRead(t *testing.T) {
 	if diff := cmp.Diff(chart, m.Charts()); diff != "" {
 		t.Errorf("charts in the order of their categories: %s", diff)
 	}
-	if _, ok := m.Button("approve"); ok || len(m.Buttons()) != 2 {
-		t.Errorf("buttons = %+v, want two", m.Buttons())
+	if _, ok := m.Button("approve"); ok || len(m.Buttons()) != 3 {
+		t.Errorf("buttons = %+v, want three", m.Buttons())
 	}
 }

@@ -38,6 +38,11 @@ async function reload() {
   }
 }
 
+// foldName finds a container again in the next version of its message.
+function foldName(box) {
+  return box.closest(".message").dataset.ts + " " + box.querySelector(".title")?.textContent;
+}
+
 // show replaces the feed. An open form with the same hash stays, with what was typed.
 function show(html) {
   const fresh = document.createElement("template");
@@ -45,6 +50,10 @@ function show(html) {
   for (const old of feed.querySelectorAll(".veil")) {
     const same = fresh.content.querySelector(`.veil[data-view="${old.dataset.view}"][data-hash="${old.dataset.hash}"]`);
     if (same && !same.querySelector(".input-error")) same.replaceWith(old);
+  }
+  const unfolded = [...feed.querySelectorAll(".message .container[open]")].map(foldName);
+  for (const box of fresh.content.querySelectorAll(".message .container")) {
+    if (unfolded.includes(foldName(box))) box.open = true;
   }
   const openProblems = feed.querySelector(".problems[open]") !== null;
   const focused = document.activeElement && feed.contains(document.activeElement) ? document.activeElement : null;
@@ -104,9 +113,9 @@ feed.addEventListener("submit", async (event) => {
   event.preventDefault();
   const veil = event.target.closest(".veil");
   const values = {};
-  for (const field of veil.querySelectorAll("[data-element]")) {
-    if (field.tagName === "BUTTON" || field.value === "") continue;
-    (values[field.dataset.block] ??= {})[field.dataset.element] = field.value;
+  for (const field of veil.querySelectorAll(".input [data-element]")) {
+    const ticked = [...field.querySelectorAll("input:checked")].map((box) => box.value).join("\n");
+    (values[field.dataset.block] ??= {})[field.dataset.element] = field.matches(".checkboxes") ? ticked : field.value;
   }
   await send("/_fake/submit", { user: user.value, view_id: veil.dataset.view, values: values });
 });
