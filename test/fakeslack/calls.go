@@ -102,7 +102,8 @@ func (s *Server) judgeRefusal(method string, e *slackError) {
 // preventable are the refusals that a bot has to prevent by checking before it sends. The others (a deleted message,
 // an archived channel, a missing scope) can happen to a correct bot.
 var preventable = []string{
-	"unknown_method", "invalid_auth", "not_authed", "invalid_arguments", "invalid_arg_name", "invalid_form_data",
+	"unknown_method", "invalid_auth", "not_authed", "not_allowed_token_type", "invalid_arguments",
+	"invalid_arg_name", "invalid_form_data",
 	"invalid_post_type", "missing_post_type", "invalid_json", "json_not_object", "invalid_blocks", "invalid_blocks_format",
 	"invalid_attachments", "msg_blocks_too_long", "msg_too_long", "no_text", "invalid_metadata_format",
 	"metadata_too_large", "invalid_cursor", "invalid_limit", "invalid_ts_oldest", "invalid_thread_ts",

@@ -69,11 +69,13 @@ type ClickResult struct {
 // sentClick is kept so that it can be replayed. A replay has the response_url of
 // the first sending, so its answers are those of root from since on.
 type sentClick struct {
-	header http.Header
-	body   []byte
-	result ClickResult
-	root   string
-	since  int // index into ephemerals
+	header  http.Header
+	body    []byte
+	payload []byte // the body as it is in an envelope
+	forged  bool   // the signature, or its time, is not what Slack would send
+	result  ClickResult
+	root    string
+	since   int // index into ephemerals
 }
 
 // Click sends a click to the interactivity URL and waits for the answer, at most Options.ClickTimeout. The result is
@@ -99,7 +101,8 @@ func (s *Server) prepareClick(c ClickRequest) (*sentClick, error) {
 			return nil, fmt.Errorf("%w: no click %q to replay", ErrNotVisible, c.Replay)
 		}
 		again := &sentClick{
-			header: old.header.Clone(), body: old.body, result: old.result, root: old.root, since: len(s.ephemerals),
+			header: old.header.Clone(), body: old.body, payload: old.payload, result: old.result, root: old.root,
+			since: len(s.ephemerals),
 		}
 		again.result.ID = s.nextID("click")
 		s.clicks[again.result.ID] = again

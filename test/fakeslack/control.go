@@ -13,6 +13,10 @@ func (s *Server) controlRoutes(mux *http.ServeMux) {
 		_, err := s.Click(ctx, in)
 		return err
 	}))
+	mux.HandleFunc("POST /_fake/command", change(func(ctx context.Context, in CommandRequest) error {
+		_, err := s.Command(ctx, in)
+		return err
+	}))
 	mux.HandleFunc("POST /_fake/submit", change(func(ctx context.Context, in SubmitRequest) error {
 		_, err := s.SubmitView(ctx, in)
 		return err

@@ -11,6 +11,8 @@ import (
 type method struct {
 	// scopes: one of them is needed; none means any token.
 	scopes []string
+	// appToken says that it takes the app-level token, in the header, and not the bot token.
+	appToken bool
 	// args are the documented arguments that this double understands. Slack ignores others silently; here they are
 	// unexpected, because a bot that sends them relies on something that does not exist.
 	args []string
@@ -25,8 +27,9 @@ func methodTable() map[string]method {
 	history := []string{"channel", "cursor", "inclusive", "oldest", "limit", "include_all_metadata"}
 	readers := []string{"channels:history", "groups:history"}
 	return map[string]method{
-		"auth.test":        {run: (*Server).authTest},
-		"chat.postMessage": {scopes: []string{"chat:write"}, args: post, run: (*Server).postMessage},
+		"apps.connections.open": {appToken: true, run: (*Server).openConnection},
+		"auth.test":             {run: (*Server).authTest},
+		"chat.postMessage":      {scopes: []string{"chat:write"}, args: post, run: (*Server).postMessage},
 		"chat.update": {
 			scopes: []string{"chat:write"}, run: (*Server).updateMessage,
 			args: []string{"channel", "ts", "text", "blocks", "metadata", "parse", "link_names", "reply_broadcast"},
@@ -125,8 +128,12 @@ func (s *Server) answerCall(r request, bad *slackError) (answer, *slackError) {
 
 func (s *Server) checkToken(r request, m method) *slackError {
 	switch {
+	case m.appToken:
+		return s.checkAppToken(r)
 	case r.token == "":
 		return refuse("not_authed")
+	case r.token == s.opts.AppToken:
+		return refuse("not_allowed_token_type")
 	case r.token != s.opts.Token:
 		return refuse("invalid_auth")
 	}

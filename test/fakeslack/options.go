@@ -24,6 +24,14 @@ const clickTimeout = 3 * time.Second
 type Options struct {
 	// Token is the bot token that calls must carry ("xoxb-fake-token").
 	Token string
+	// AppToken is the app-level token that opens connections in Socket Mode ("xapp-fake-token"), AppScopes its scopes
+	// (connections:write).
+	AppToken  string
+	AppScopes []string
+	// SocketMode sends what people do through connections of the app, and nothing over HTTP; SetSocketMode can change it.
+	SocketMode bool
+	// PingEvery is how often a connection is pinged (5 s).
+	PingEvery time.Duration
 	// SigningSecret signs clicks and submissions ("fake-signing-secret").
 	SigningSecret string
 	// EnterpriseID makes the workspace part of an organization (none).
@@ -46,6 +54,11 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Token = cmp.Or(o.Token, "xoxb-fake-token")
+	o.AppToken = cmp.Or(o.AppToken, "xapp-fake-token")
+	if o.AppScopes == nil {
+		o.AppScopes = []string{"connections:write"}
+	}
+	o.PingEvery = cmp.Or(o.PingEvery, 5*time.Second)
 	o.SigningSecret = cmp.Or(o.SigningSecret, "fake-signing-secret")
 	if o.Channels == nil {
 		o.Channels = []Channel{{ID: "C0INCIDENTS", Name: "incidents"}}

@@ -20,6 +20,8 @@ type request struct {
 	method string
 	args   map[string]string
 	token  string
+	// inHeader says that the token came in the Authorization header.
+	inHeader bool
 }
 
 func (r request) has(name string) bool {
@@ -131,6 +133,6 @@ func (r *request) takeToken(authorization string) {
 	r.token = r.args["token"]
 	delete(r.args, "token")
 	if scheme, rest, ok := strings.Cut(authorization, " "); ok && strings.EqualFold(scheme, "Bearer") {
-		r.token = strings.TrimSpace(rest)
+		r.token, r.inHeader = strings.TrimSpace(rest), true
 	}
 }

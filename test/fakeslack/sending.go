@@ -29,9 +29,17 @@ func Sign(secret, timestamp string, body []byte) string {
 	return "v0=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// seal turns a payload into the signed request that is sent. The caller holds the lock.
+// seal turns a payload into what is sent: the signed request, or the envelope in Socket Mode. The caller holds
+// the lock.
 func (s *Server) seal(sent *sentClick, payload answer, how signing) {
-	sent.body = []byte("payload=" + url.QueryEscape(string(encode(payload))))
+	sent.payload = encode(payload)
+	s.sign(sent, []byte("payload="+url.QueryEscape(string(sent.payload))), how)
+}
+
+// sign makes the signed request with this form as its body.
+func (s *Server) sign(sent *sentClick, body []byte, how signing) {
+	sent.body = body
+	sent.forged = how.bad || how.none || how.age != 0
 	sent.header = http.Header{
 		"Content-Type": {"application/x-www-form-urlencoded"},
 		"User-Agent":   {"Slackbot 1.0 (+https://api.slack.com/robots)"},
@@ -49,9 +57,13 @@ func (s *Server) seal(sent *sentClick, payload answer, how signing) {
 	sent.header.Set("X-Slack-Signature", Sign(secret, stamp, sent.body))
 }
 
-// deliver posts a sealed request and waits for its answer.
+// deliver sends what was sealed and waits for its answer: over a connection in Socket Mode, else over HTTP.
 func (s *Server) deliver(ctx context.Context, sent *sentClick) (ClickResult, error) {
 	s.mu.Lock()
+	if s.sockets.on {
+		s.mu.Unlock()
+		return s.deliverEnvelope(ctx, sent)
+	}
 	target, client := s.opts.InteractivityURL, s.opts.HTTPClient
 	result := sent.result
 	s.mu.Unlock()

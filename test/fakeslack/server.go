@@ -33,6 +33,7 @@ type Server struct {
 	triggers      map[string]*trigger
 	responseURLs  map[string]*responseURL
 	clicks        map[string]*sentClick
+	sockets       sockets
 	calls         []Call
 	faults        []*fault
 	wanted        []*wantedError
@@ -58,6 +59,7 @@ func New(o Options) *Server {
 		clicks:       map[string]*sentClick{},
 		changeSignal: make(chan struct{}),
 	}
+	s.sockets.on = s.opts.SocketMode
 	for _, c := range s.opts.Channels {
 		s.putChannel(c)
 	}
@@ -74,6 +76,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/{method}", s.serveAPI)
 	mux.HandleFunc("POST /actions/{team}/{id}", s.serveResponseURL)
+	mux.HandleFunc("GET /link/", s.serveSocket)
 	s.controlRoutes(mux)
 	s.pageRoutes(mux)
 	mux.HandleFunc("/", s.serveUnknownPath)

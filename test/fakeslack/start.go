@@ -20,6 +20,7 @@ func Start(t T, o Options) *Server {
 	s.SetBaseURL(listener.URL)
 	t.Cleanup(func() {
 		t.Helper()
+		s.CutSockets()                    // httptest does not know them any more
 		listener.CloseClientConnections() // ends delayed calls and open streams
 		listener.Close()
 		for _, line := range s.Unused() {
