@@ -59,12 +59,14 @@ func complete(cmd *cobra.Command) {
 	}
 }
 
-// namedArguments takes as many arguments as the usage line names; FILE... is one or more.
+// namedArguments takes as many arguments as the usage line names; FILE... is one or more, and a last [STEP] may be left
+// out.
 func namedArguments(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
 	more := strings.HasSuffix(cmd.Use, "...")
+	optional := strings.HasSuffix(cmd.Use, "]") && len(args) == len(names)-1 && len(args) > 0
 	switch {
-	case len(args) == len(names), more && len(args) > len(names), more && strings.HasPrefix(names[0], "["):
+	case optional, len(args) == len(names), more && len(args) > len(names), more && strings.HasPrefix(names[0], "["):
 		return nil
 	case more:
 		return usageError{fmt.Sprintf("%s takes at least one argument, %s; vllm-medic %s --help says more", path(cmd),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,31 +16,38 @@ import (
 
 func incidents(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "incidents", Short: "list, show, ack, approve, deny, undo, abort and close incidents",
-		Long: "List, show, ack, approve, deny, undo, abort and close incidents.\n\nDecisions need a Kubernetes token with " +
-			"the audience vllm-medic.",
+		Use: "incidents", Short: "list, show and decide on incidents",
+		Long: "List, show, ack, approve, deny, undo, keep, ask, abort and close incidents.\n\n" +
+			"Decisions need a Kubernetes token with the audience vllm-medic.",
 	}
 	cmd.AddCommand(
 		listIncidents(t), showIncident(t),
-		decide(t, incident.Approve, "approve one step of the plan"), decide(t, incident.Deny, "deny one step of the plan"),
-		act(t, "undo ID STEP", "roll back an applied step"), act(t, "ack ID", "acknowledge an incident"),
+		decide(t, incident.Approve, "ID STEP", "approve one step of the plan"),
+		decide(t, incident.Deny, "ID [STEP]", "deny one step of the plan, or without STEP all that are proposed"),
+		act(t, "undo ID STEP", "roll back an applied step"),
+		act(t, "keep ID STEP", "decline the rollback that is offered; the step stays in place"),
+		act(t, "ask ID", "ask again after a denial or an expired request, with a new plan"),
+		act(t, "ack ID", "acknowledge an incident"),
 		act(t, "abort ID", "stop the current step or approval request; rolls nothing back"),
 		act(t, "close ID", "close an incident manually"),
 	)
 	return cmd
 }
 
-// decide approves or denies one step of the plan. Without --digest it shows the plan and asks; in a pipe nobody can
-// answer, so the digest is needed.
-func decide(t terminal, v incident.Verb, short string) *cobra.Command {
-	cmd := &cobra.Command{Use: string(v) + " ID STEP", Short: short}
+// decide approves or denies one step of the plan, or denies all. Without --digest it shows the plan and asks; in a pipe
+// nobody can answer, so the digest is needed.
+func decide(t terminal, v incident.Verb, args, short string) *cobra.Command {
+	cmd := &cobra.Command{Use: string(v) + " " + args, Short: short}
 	fs := cmd.Flags()
 	c := clientFlags(fs, t)
 	digest := fs.String("digest", "", "the `DIGEST` of the plan that you reviewed")
 	reason := fs.String("reason", "", "`WHY`, for the journal")
 	confirm := fs.Bool("confirm-restart", false, "confirm that this step may restart pods")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx, id, step := cmd.Context(), args[0], args[1]
+		ctx, id, step := cmd.Context(), args[0], ""
+		if len(args) > 1 {
+			step = args[1]
+		}
 		if *digest == "" {
 			if !isTerminal(t.in) {
 				return usageError{fmt.Sprintf("not a terminal: pass --digest, which vllm-medic incidents show %s prints", id)}
@@ -56,9 +64,10 @@ func decide(t terminal, v incident.Verb, short string) *cobra.Command {
 		var after incident.Incident
 		if err := c.call(ctx, t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(id)+"/decision", body,
 			&after); err != nil {
-			return fmt.Errorf("%s %s of %s: %w", v, step, id, err)
+			return fmt.Errorf("%s %s of %s: %w", v, cmp.Or(step, "all steps"), id, err)
 		}
-		done(t, map[incident.Verb]string{incident.Approve: "Approved", incident.Deny: "Denied"}[v]+" "+step, after)
+		what := map[incident.Verb]string{incident.Approve: "Approved", incident.Deny: "Denied"}[v]
+		done(t, what+" "+cmp.Or(step, "all that was proposed"), after)
 		return nil
 	}
 	return cmd
@@ -75,11 +84,15 @@ func ask(inc incident.Incident, step string, v incident.Verb, t terminal) (strin
 	if inc.Plan == nil {
 		return "", fmt.Errorf("incident %s is %s and has no plan", inc.ID, inc.State)
 	}
-	if _, ok := inc.Step(step); !ok {
+	if _, ok := inc.Step(step); step != "" && !ok {
 		return "", fmt.Errorf("the plan of %s has no step %s; vllm-medic incidents show %s lists them", inc.ID, step, inc.ID)
 	}
 	printIncident(t.out, inc)
-	say(t.out, "%s step %s of plan %s? Type yes: ", v, step, inc.Plan.Digest)
+	what := "step " + step
+	if step == "" {
+		what = "all proposed steps"
+	}
+	say(t.out, "%s %s of plan %s? Type yes: ", v, what, inc.Plan.Digest)
 	line, err := bufio.NewReader(t.in).ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != "yes" {
 		return "", errors.New("not confirmed; nothing was changed")
@@ -100,11 +113,15 @@ func act(t terminal, use, short string) *cobra.Command {
 		body := map[string]string{"reason": *reason}
 		what := map[string]string{
 			"ack": "Acknowledged", "abort": "Aborted", "close": "Closed",
-			"undo": "Rollback requested",
+			"undo": "Rollback requested", "keep": "Kept", "ask": "Investigating again",
 		}[name]
-		if name == "undo" {
+		switch name {
+		case "undo":
 			body["step"] = args[1]
 			what += " of " + args[1]
+		case "keep":
+			body["step"] = args[1]
+			what += " " + args[1]
 		}
 		var after incident.Incident
 		if err := c.call(cmd.Context(), t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(args[0])+"/"+name, body,

@@ -174,6 +174,15 @@ func TestDecisionsAndVerbsAskTheBot(t *testing.T) {
 			"POST", "/api/v1/incidents/inc-1/decision",
 			map[string]any{"step": "p1-s1", "digest": "d1", "decision": "deny", "reason": "no", "confirmed": false},
 		},
+		"deny inc-1 --digest d1": {
+			"POST", "/api/v1/incidents/inc-1/decision",
+			map[string]any{"step": "", "digest": "d1", "decision": "deny", "reason": "", "confirmed": false},
+		},
+		"keep inc-1 p1-s1 --reason enough": {
+			"POST", "/api/v1/incidents/inc-1/keep",
+			map[string]any{"step": "p1-s1", "reason": "enough"},
+		},
+		"ask inc-1 --reason back": {"POST", "/api/v1/incidents/inc-1/ask", map[string]any{"reason": "back"}},
 		"undo inc-1 p1-s1": {
 			"POST", "/api/v1/incidents/inc-1/undo",
 			map[string]any{"step": "p1-s1", "reason": ""},

@@ -77,6 +77,8 @@ func (a *applier) dispatch(ev Event) error {
 		a.mute(NotMuted, e.Note)
 	case Decided:
 		return a.decided(e)
+	case AskedAgain:
+		return a.askedAgain(e)
 	case Expired:
 		a.expired()
 	case Stopped:
@@ -132,6 +134,8 @@ func notNow(inc Incident, ev Event) *RefusedError {
 		return refusal(Note{Kind: RefusedClose, During: inc.State})
 	case Aborted:
 		return refusal(Note{Kind: RefusedAbort, During: inc.State})
+	case AskedAgain:
+		return refusal(Note{Kind: RefusedAskAgain, During: inc.State})
 	case Acked:
 		return refusal(Note{Kind: RefusedClosed})
 	default:
@@ -199,6 +203,9 @@ func (a *applier) mute(why MuteReason, note Note) {
 	a.inc.MuteReason = why
 	a.setNote(note)
 	a.inc.Active = nil
+	if why != NotMuted {
+		a.inc.AskedBy = nil
+	}
 	if a.inc.Plan != nil {
 		a.inc.Plan.ExpiresAt = time.Time{}
 	}

@@ -11,7 +11,7 @@ import (
 
 // alerts folds a delivery in.
 func (a *applier) alerts(e AlertsReceived) error {
-	wasOpen := a.inc.Open()
+	wasOpen, severity := a.inc.Open(), a.inc.Severity()
 	var joined, resolved, again []Alert
 	if a.index == nil {
 		a.index = make(map[string]int, len(a.inc.Alerts))
@@ -46,6 +46,7 @@ func (a *applier) alerts(e AlertsReceived) error {
 		case alertSame:
 		}
 	}
+	a.inc.WorstSeverity = worst(append(severities(a.inc.Firing()), severity))
 	a.boundAlerts()
 	if !wasOpen {
 		return a.reopen(slices.Concat(joined, again), e.Mode)
@@ -114,6 +115,7 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 	a.inc.Reopened++
 	a.inc.ClosedAt = time.Time{}
 	a.inc.MuteReason = NotMuted
+	a.inc.AskedBy = nil
 	a.inc.AckedBy = nil // it was the episode before that somebody has seen
 	a.setNote(Note{})   // it said why the incident ended; without a pool the engine's next turn puts the advice there
 	a.inc.HealthySince, a.inc.ChangedAt = time.Time{}, time.Time{}

@@ -9,8 +9,14 @@ import (
 func (a *applier) decided(e Decided) error {
 	d := e.Decision
 	s, ok := a.inc.Step(d.Step)
+	if d.Verb == Keep {
+		return a.keep(d, s)
+	}
 	if d.Verb != Undo && (a.inc.Plan == nil || d.Digest != a.inc.Plan.Digest) {
 		return refusal(Note{Kind: RefusedPlanChanged})
+	}
+	if d.all() {
+		return a.denyAll(d)
 	}
 	if !ok {
 		return refusal(Note{Kind: RefusedStepGone})
@@ -27,7 +33,7 @@ func (a *applier) decided(e Decided) error {
 	if s.Kind == StepManual {
 		return refusal(Note{Kind: RefusedManual, Verb: d.Verb})
 	}
-	if !a.inc.Plan.ExpiresAt.IsZero() && !a.now.Before(a.inc.Plan.ExpiresAt) {
+	if a.overdue() {
 		return refusal(Note{Kind: RefusedExpired})
 	}
 	d.At = a.now
@@ -36,7 +42,7 @@ func (a *applier) decided(e Decided) error {
 		return a.approve(d, s, e.Approvers)
 	case Deny:
 		return a.deny(d, s)
-	case Undo:
+	case Undo, Keep:
 	}
 	return refusal(Note{Kind: RefusedVerb, Verb: d.Verb})
 }
@@ -91,16 +97,76 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 
 func (a *applier) deny(d Decision, s Step) error {
 	a.inc.Decisions = append(a.inc.Decisions, d)
-	if _, err := a.edit(s.ID, func(s *Step) {
-		s.State = StepDenied
-		s.because(Reason{Kind: ReasonDenied})
-	}); err != nil {
+	if _, err := a.edit(s.ID, denied); err != nil {
 		return err
 	}
 	a.by(d.By, s.ID, Note{Kind: NoteDenied, By: d.By, Step: s.Title, Why: d.Reason})
 	if len(a.inc.Proposed()) == 0 {
 		a.mute(MutedDenied, Note{Kind: NoteAllDenied})
 	}
+	return nil
+}
+
+func denied(s *Step) {
+	s.State = StepDenied
+	s.because(Reason{Kind: ReasonDenied})
+}
+
+// overdue says whether the time to decide on the plan has passed.
+func (a *applier) overdue() bool {
+	until := a.inc.Plan.ExpiresAt
+	return !until.IsZero() && !a.now.Before(until)
+}
+
+// denyAll denies every step that is asked about, as one decision.
+func (a *applier) denyAll(d Decision) error {
+	open := a.inc.Proposed()
+	switch {
+	case a.inc.State != StateDeciding && a.inc.State != StateProposed:
+		return decisionNotNow(a.inc, d)
+	case len(open) == 0:
+		return refusal(Note{Kind: RefusedNothingOpen})
+	case a.overdue():
+		return refusal(Note{Kind: RefusedExpired})
+	}
+	d.At = a.now
+	a.inc.Decisions = append(a.inc.Decisions, d)
+	for _, s := range open {
+		if _, err := a.edit(s.ID, denied); err != nil {
+			return err
+		}
+	}
+	a.by(d.By, "", Note{Kind: NoteDeniedAll, By: d.By, Names: titles(open), Why: d.Reason})
+	a.mute(MutedDenied, Note{})
+	a.setNote(Note{Kind: NoteAllDenied})
+	return nil
+}
+
+// keep declines the undo that is offered: the change stays. What else is asked is still asked.
+func (a *applier) keep(d Decision, s Step) error {
+	if a.inc.UndoOffered == "" || a.inc.UndoOffered != d.Step || s.State != StepApplied {
+		return refusal(Note{Kind: RefusedNotOffered})
+	}
+	d.At = a.now
+	a.inc.Decisions = append(a.inc.Decisions, d)
+	a.inc.UndoOffered = ""
+	a.by(d.By, s.ID, Note{Kind: NoteKept, By: d.By, Step: s.Title, Why: d.Reason})
+	if a.inc.State == StateDeciding && len(a.inc.Proposed()) == 0 {
+		a.mute(NotMuted, Note{})
+	}
+	return nil
+}
+
+// askedAgain begins anew after a no: what was denied, or expired, may be proposed and asked about again, as a plan of
+// its own.
+func (a *applier) askedAgain(e AskedAgain) error {
+	if !a.inc.CanAskAgain() {
+		return refusal(Note{Kind: RefusedAskAgain, During: a.inc.State})
+	}
+	a.inc.State, a.inc.MuteReason = StateInvestigating, NotMuted
+	a.inc.AskedBy = &e.By
+	a.setNote(Note{})
+	a.by(e.By, "", Note{Kind: NoteAskedAgain, By: e.By, Why: e.Reason})
 	return nil
 }
 
@@ -158,7 +224,7 @@ func decisionNotNow(inc Incident, d Decision) *RefusedError {
 // stepNotOpen explains why a step takes no decision any more, naming who decided when somebody did.
 func stepNotOpen(inc Incident, s Step) *RefusedError {
 	for _, d := range slices.Backward(inc.Decisions) {
-		if d.Step == s.ID && d.Verb != Undo {
+		if d.Step == s.ID && d.Verb != Undo && d.Verb != Keep || d.all() && s.State == StepDenied {
 			return refusal(Note{Kind: RefusedDecidedBefore, By: d.By, Verb: d.Verb, State: s.State})
 		}
 	}

@@ -69,9 +69,11 @@ func (a *applier) health(h Truth) {
 	switch {
 	case h != True:
 		a.inc.HealthySince = time.Time{}
+		return
 	case a.inc.HealthySince.IsZero():
 		a.inc.HealthySince = a.now
 	}
+	a.inc.AskedBy = nil
 }
 
 // staysMuted says whether a watched incident has no reason to ask: it is healthy, nothing is known, a person said no to
@@ -114,6 +116,7 @@ func (a *applier) refresh(e Investigated) error {
 		if s.Kind == StepManual || s.State != StepProposed && s.State != StepRefused {
 			continue
 		}
+		s.Needs.Users, s.Needs.Groups = e.Steps[n].Needs.Users, e.Steps[n].Needs.Groups
 		a.require(s, e.Steps[n].Needs.Approvals)
 		if s.Executable() {
 			if s.State == StepRefused {
@@ -263,12 +266,15 @@ func (a *applier) expired() {
 
 // inPlace names the changes that are in place, for texts that would be misread as "nothing has happened".
 func (a *applier) inPlace() string {
-	applied := slices.DeleteFunc(a.inc.Applied(), a.inc.OnlyDryRun)
-	titles := make([]string, len(applied))
-	for n, s := range applied {
-		titles[n] = s.Title
+	return titles(slices.DeleteFunc(a.inc.Applied(), a.inc.OnlyDryRun))
+}
+
+func titles(steps []Step) string {
+	out := make([]string, len(steps))
+	for n, s := range steps {
+		out[n] = s.Title
 	}
-	return strings.Join(titles, "; ")
+	return strings.Join(out, "; ")
 }
 
 // claimPatience is how long a write may be under way before a person may stop waiting for its outcome. The API server

@@ -15,8 +15,10 @@ func (a Actor) String() string { return a.Kind + ":" + a.ID }
 // Person says whether a human did it, through whatever door.
 func (a Actor) Person() bool { return a.Kind == "slack" || a.Kind == "kubernetes" }
 
-// Decision is an approval, a denial or a request to undo, with the plan that the person saw.
+// Decision is an approval, a denial, a request to undo or the refusal of an offered undo, with the plan that the person
+// saw.
 type Decision struct {
+	// Step is empty in a denial of everything that is asked.
 	Step string `json:"step"`
 	// Digest is the plan's digest.
 	Digest  string    `json:"digest"`
@@ -35,4 +37,9 @@ const (
 	Approve Verb = "approve"
 	Deny    Verb = "deny"
 	Undo    Verb = "undo"
+	// Keep declines the undo that is offered.
+	Keep Verb = "keep"
 )
+
+// all says that the decision is about everything that is asked.
+func (d Decision) all() bool { return d.Step == "" && d.Verb == Deny }

@@ -13,6 +13,7 @@ const (
 	KindAsked        EventKind = "asked"
 	KindMuted        EventKind = "muted"
 	KindDecided      EventKind = "decided"
+	KindAskedAgain   EventKind = "asked_again"
 	KindExpired      EventKind = "expired"
 	KindRefused      EventKind = "step_refused"
 	KindClaimed      EventKind = "write_claimed"
@@ -34,9 +35,9 @@ const (
 // EventKinds lists every kind.
 func EventKinds() []EventKind {
 	return []EventKind{
-		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindExpired, KindRefused, KindClaimed,
-		KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted, KindUndoStarted, KindAborted,
-		KindAcked, KindRerouted, KindNoted, KindSetback,
+		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindAskedAgain, KindExpired,
+		KindRefused, KindClaimed, KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted,
+		KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindSetback,
 		KindClosed,
 	}
 }
@@ -86,6 +87,13 @@ type Decided struct {
 	Decision Decision
 	// Approvers are the ones configured at the moment of the decision; nil: not known, so what the step says holds.
 	Approvers *Approvers
+}
+
+// AskedAgain says that a person wants to be asked again after a no: what was denied, or expired, is investigated and
+// proposed afresh. Whether the person is allowed is checked before.
+type AskedAgain struct {
+	By     Actor
+	Reason string
 }
 
 // Expired says that nobody decided in time.
@@ -220,6 +228,9 @@ func (Muted) Kind() EventKind { return KindMuted }
 
 // Kind names the event.
 func (Decided) Kind() EventKind { return KindDecided }
+
+// Kind names the event.
+func (AskedAgain) Kind() EventKind { return KindAskedAgain }
 
 // Kind names the event.
 func (Expired) Kind() EventKind { return KindExpired }

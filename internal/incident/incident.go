@@ -32,6 +32,9 @@ type Incident struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 	ClosedAt  time.Time `json:"closedAt,omitzero"`
 	Reopened  int       `json:"reopened,omitempty"`
+	// WorstSeverity is the worst severity that a firing alert has had in the incident's life; empty in what older versions
+	// stored. Use Severity.
+	WorstSeverity string `json:"severity,omitempty"`
 	// Alerts are all that fire, and the newest that have ended; AlertsLeftOut counts the others.
 	Alerts        []Alert            `json:"alerts"`
 	AlertsLeftOut int                `json:"alertsLeftOut,omitempty"`
@@ -58,8 +61,10 @@ type Incident struct {
 	UndoOffered string `json:"undoOffered,omitempty"`
 	// MuteReason is "denied" or "expired" after a no, "dry-run" after a dry run; then the same diagnosis is not proposed
 	// again.
-	MuteReason   MuteReason `json:"quiet,omitempty"`
-	HealthySince time.Time  `json:"healthySince,omitzero"`
+	MuteReason MuteReason `json:"quiet,omitempty"`
+	// AskedBy is who asked again after a no, until that is settled. Policy then approves nothing by itself.
+	AskedBy      *Actor    `json:"askedBy,omitempty"`
+	HealthySince time.Time `json:"healthySince,omitzero"`
 	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has
 	// not.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
@@ -160,8 +165,10 @@ type Entry struct {
 	By   *Actor `json:"by,omitempty"`
 	Step string `json:"step,omitempty"`
 	// Thread says that the line also goes to the Slack thread.
-	Thread bool            `json:"thread,omitempty"`
-	Data   json.RawMessage `json:"data,omitempty"`
+	Thread bool `json:"thread,omitempty"`
+	// Mention are the ids of users and user groups whom the line in the thread calls, in Slack's form.
+	Mention []string        `json:"mention,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
 }
 
 // New returns an incident of the pool that has just been received, without alerts.
@@ -199,9 +206,21 @@ func (i Incident) AlertNames() []string {
 	return names
 }
 
-// Severity is the worst severity label among the firing alerts ("critical", "warning", other words as they are), or ""
-// when none fires.
+// CanAskAgain says whether a person may have the bot ask again: a no, or the end of the time to decide, has muted it.
+func (i Incident) CanAskAgain() bool {
+	return i.State == StateWatching && (i.MuteReason == MutedDenied || i.MuteReason == MutedExpired)
+}
+
+// Severity is the worst severity label that an alert has had in the incident's life ("critical", "warning", other words
+// as they are), or "". It stays when the alerts resolve, and when the incident is opened again.
 func (i Incident) Severity() string {
+	if i.WorstSeverity != "" {
+		return i.WorstSeverity
+	}
+	return worst(severities(i.Alerts)) // stored by an older version
+}
+
+func worst(severities []string) string {
 	rank := func(s string) int {
 		switch s {
 		case "critical", "page":
@@ -214,7 +233,7 @@ func (i Incident) Severity() string {
 			return 1
 		}
 	}
-	return slices.MaxFunc(append([]string{""}, severities(i.Firing())...), func(a, b string) int {
+	return slices.MaxFunc(append([]string{""}, severities...), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(b, a))
 	})
 }
@@ -309,6 +328,7 @@ func (i Incident) Clone() Incident {
 	i.Lines = maps.Clone(i.Lines)
 	i.Diagnosis = clonePtr(i.Diagnosis)
 	i.AckedBy = clonePtr(i.AckedBy)
+	i.AskedBy = clonePtr(i.AskedBy)
 	i.Setback = clonePtr(i.Setback)
 	i.Active = clonePtr(i.Active)
 	if i.Plan != nil {
@@ -322,6 +342,7 @@ func (i Incident) Clone() Incident {
 func cloneSteps(in []Step) []Step {
 	out := slices.Clone(in)
 	for n := range out {
+		out[n].Needs.Users, out[n].Needs.Groups = slices.Clone(out[n].Needs.Users), slices.Clone(out[n].Needs.Groups)
 		out[n].Guardrails = slices.Clone(out[n].Guardrails)
 		out[n].Approvals = slices.Clone(out[n].Approvals)
 		out[n].Verification = clonePtr(out[n].Verification)

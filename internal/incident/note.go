@@ -48,6 +48,17 @@ const (
 	NoteApproved         NoteKind = "approved"
 	NoteDenied           NoteKind = "denied"
 	NoteAllDenied        NoteKind = "all_denied"
+	NoteDeniedAll        NoteKind = "denied_all"
+	NoteKept             NoteKind = "kept"
+	NoteAskedAgain       NoteKind = "asked_again"
+	// NoteApprovalNeeded asks for a decision until At, on the steps in Names or, with the Verb Undo, on the undo of Step
+	// to Value. Mode is ModeDryRun in a dry run. NoteReminder says the same before the end, NoteEscalated to further
+	// people.
+	NoteApprovalNeeded NoteKind = "approval_needed"
+	NoteReminder       NoteKind = "reminder"
+	NoteEscalated      NoteKind = "escalated"
+	// NoteDetails: a person asked for the details.
+	NoteDetails NoteKind = "details"
 )
 
 // What is said of a step that is run, and of its undo.

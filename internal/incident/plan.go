@@ -128,6 +128,10 @@ type Needs struct {
 	Restart bool `json:"restart,omitempty"`
 	// Approvals is how many different people must approve.
 	Approvals int `json:"approvals"`
+	// Users and Groups are the approvers at the time of the proposal, as ids of Slack. They are for showing only: whoever
+	// decides is held against the approvers of that moment.
+	Users  []string `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
 }
 
 // Step is one turn of one knob from a value to a value, or advice for a person.

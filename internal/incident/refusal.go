@@ -16,6 +16,9 @@ const (
 	RefusedDecideClosed  NoteKind = "decide_closed"
 	RefusedDecideBusy    NoteKind = "decide_busy"
 	RefusedDecide        NoteKind = "decide"
+	RefusedNothingOpen   NoteKind = "nothing_open"
+	RefusedNotOffered    NoteKind = "not_offered"
+	RefusedAskAgain      NoteKind = "ask_again"
 )
 
 // What a person is told who undoes a step, or aborts or closes an incident.

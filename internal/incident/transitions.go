@@ -93,7 +93,8 @@ var transitions = map[State]map[EventKind][]State{
 	StateWatching: {
 		KindAlerts:       {StateWatching},
 		KindInvestigated: {StateWatching, StateProposed},
-		KindDecided:      {StateUndoing},
+		KindDecided:      {StateUndoing, StateWatching},
+		KindAskedAgain:   {StateInvestigating},
 		KindUndoStarted:  {StateUndoing},
 		KindReverted:     {StateWatching},
 		KindAcked:        {StateWatching},

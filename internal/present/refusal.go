@@ -39,8 +39,27 @@ func ofRefusal(n incident.Note) string {
 		return "Another step is in progress. Decide when it has finished."
 	case incident.RefusedDecide:
 		return fmt.Sprintf("The incident is %s and takes no decisions now. Nothing was changed.", n.During)
+	case incident.RefusedNothingOpen:
+		return "Nothing is waiting for approval. Nothing was changed."
+	case incident.RefusedNotOffered:
+		return "No rollback of this step is offered, so there is nothing to keep. Nothing was changed."
+	case incident.RefusedAskAgain:
+		return refusedAsk(n.During)
 	}
 	return ""
+}
+
+// refusedAsk says why nothing is asked again.
+func refusedAsk(during incident.State) string {
+	switch during { //nolint:exhaustive // the others are named by their state
+	case incident.StateClosed:
+		return "The incident is closed, so nothing can be asked again."
+	case incident.StateWatching:
+		return "Nothing was denied or expired here, so there is nothing to ask again."
+	case incident.StateDeciding:
+		return "The incident is already waiting for approval."
+	}
+	return fmt.Sprintf("The incident is %s, so nothing can be asked again now.", during)
 }
 
 // ofRefusedUndo has what a person is told whose undo, abort or close is not taken.

@@ -161,27 +161,6 @@ func ofPlan(n incident.Note) string {
 	return ""
 }
 
-// ofDecision has what is said of approvals and denials.
-func ofDecision(n incident.Note) string {
-	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
-	case incident.NoteApprovalVoid:
-		return "The approval by " + markBy + " no longer counts: the approvers of this step changed."
-	case incident.NoteApprovalsLowered:
-		return fmt.Sprintf("%s now needs %d of the %d approvals it needed before. Approve it again.", n.Step, n.Count, n.Of)
-	case incident.NoteApprovalsChanged:
-		return fmt.Sprintf("%s now needs %d approvals instead of %d.", n.Step, n.Count, n.Of)
-	case incident.NoteApprovedPart:
-		return markBy + fmt.Sprintf(" approved: %s. %d of %d approvals.", n.Step, n.Count, n.Of)
-	case incident.NoteApproved:
-		return markBy + " approved: " + n.Step + "." + reason(n.Why)
-	case incident.NoteDenied:
-		return markBy + " denied: " + n.Step + "." + reason(n.Why)
-	case incident.NoteAllDenied:
-		return "Denied. Nothing was changed. No further proposals until it recovers or the diagnosis changes."
-	}
-	return ""
-}
-
 // ofStep has what is said of a step up to its write.
 func ofStep(n incident.Note) string {
 	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
@@ -321,6 +300,8 @@ func past(v incident.Verb) string {
 		return "denied"
 	case incident.Undo:
 		return "rolled back"
+	case incident.Keep:
+		return "kept"
 	}
 	return string(v)
 }

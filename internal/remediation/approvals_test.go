@@ -61,7 +61,7 @@ func TestAHigherCountReachesAPlanThatIsOpen(t *testing.T) {
 	second := decision(inc, "p1-s1", incident.Approve)
 	second.By = bob
 	// The HTTP API comes through Act.
-	if _, err := b.engine.Act(t.Context(), inc.ID, incident.Decided{Decision: second}); err != nil {
+	if _, err := b.engine.Decide(t.Context(), inc.ID, second); err != nil {
 		t.Fatal(err)
 	}
 	b.sweep()

@@ -18,6 +18,9 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 		answer, why := policy.Decide(mode, s, approvers, e.cfg.Policy)
 		switch answer {
 		case policy.Automatic:
+			if t.inc.AskedBy != nil { // a person wants to be asked
+				return e.commit(ctx, t, incident.Asked{ExpiresAt: t.now.Add(e.expire(approvers))}, extra{})
+			}
 			d := incident.Decision{
 				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve, By: incident.Actor{Kind: "policy", ID: "auto"},
 				Reason: why,
@@ -46,15 +49,26 @@ func (e *Engine) unapproved(t *turn, s incident.Step) incident.Reason {
 	return policy.Unapproved(strictestMode(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
 }
 
-// Decide takes a person's decision in; whether the person is allowed has been checked.
+// errDecision says that a decision was to be recorded elsewhere than in Decide.
+var errDecision = errors.New("decisions are recorded by Decide only")
+
+// Decide takes a person's decision in; whether the person is allowed has been checked. Every decision of a person, from
+// whatever surface, is recorded here. It answers like Act.
 func (e *Engine) Decide(ctx context.Context, id string, d incident.Decision) (incident.Incident, error) {
-	return e.Act(ctx, id, incident.Decided{Decision: d})
+	return e.act(ctx, id, incident.Decided{Decision: d})
 }
 
-// Act applies what a person did: no claim is needed, the version guards it. A refusal is *incident.RefusedError with
-// the sentence for the person; incident.ErrNotFound when there is no such incident. It may be called twice: the second
-// one is refused or changes nothing.
+// Act applies what a person did other than to decide: no claim is needed, the version guards it. A refusal is
+// *incident.RefusedError with the sentence for the person; incident.ErrNotFound when there is no such incident. It may
+// be called twice: the second one is refused or changes nothing.
 func (e *Engine) Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error) {
+	if _, decision := ev.(incident.Decided); decision {
+		return incident.Incident{}, fmt.Errorf("incident %s: %w", id, errDecision)
+	}
+	return e.act(ctx, id, ev)
+}
+
+func (e *Engine) act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error) {
 	for range staleTries {
 		inc, err := e.deps.Incidents.Incident(ctx, id)
 		if err != nil {

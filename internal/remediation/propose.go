@@ -29,7 +29,9 @@ func (i *Investigator) propose(
 	case err != nil:
 		return refusedStep(req, incident.Reason{Kind: incident.ReasonValueUnread, Text: err.Error()}, ""), err
 	}
-	s.Needs.Approvals = max(1, pool.ApproversFor(s.Kind).Count)
+	approvers := pool.ApproversFor(s.Kind)
+	s.Needs.Approvals = max(1, approvers.Count)
+	s.Needs.Users, s.Needs.Groups = approvers.Users, approvers.Groups
 	s.Guardrails = append(s.Guardrails, i.guardrails(ctx, pool, inc, s, incident.OpApply, ev)...)
 	s.Digest = s.ComputeDigest()
 	return s, nil

@@ -34,6 +34,7 @@ type Incidents interface {
 // Engine takes what people do. A *incident.RefusedError carries the sentence for the person.
 type Engine interface {
 	Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error)
+	Decide(ctx context.Context, id string, d incident.Decision) (incident.Incident, error)
 }
 
 // Switch is the pause switch.
@@ -181,12 +182,15 @@ func (h *Handler) decision(c echo.Context) error {
 	if err := body(c, &b); err != nil {
 		return err
 	}
-	if b.Step == "" || b.Digest == "" || (b.Verb != incident.Approve && b.Verb != incident.Deny) {
-		return echo.NewHTTPError(http.StatusBadRequest, "step, digest and decision (approve or deny) are required")
+	if b.Digest == "" || (b.Verb != incident.Approve && b.Verb != incident.Deny) {
+		return echo.NewHTTPError(http.StatusBadRequest, "digest and decision (approve or deny) are required")
 	}
-	return h.act(c, incident.Decided{Decision: incident.Decision{
+	if b.Step == "" && b.Verb != incident.Deny {
+		return echo.NewHTTPError(http.StatusBadRequest, "step is required; only a denial without it is for all that is asked")
+	}
+	return h.decide(c, incident.Decision{
 		Step: b.Step, Digest: b.Digest, Verb: b.Verb, By: actor, Reason: b.Reason, Confirm: b.Confirm,
-	}})
+	})
 }
 
 // verbBody is the body of the other verbs.
@@ -217,15 +221,26 @@ func (h *Handler) verb(c echo.Context) error {
 			return echo.NewHTTPError(http.StatusBadRequest, "reason is required")
 		}
 		return h.act(c, incident.Closed{By: actor, Reason: b.Reason})
-	case "undo":
+	case "ask":
+		return h.act(c, incident.AskedAgain{By: actor, Reason: b.Reason})
+	case "undo", "keep":
 		if b.Step == "" {
 			return echo.NewHTTPError(http.StatusBadRequest, "step is required")
 		}
-		return h.act(c,
-			incident.Decided{Decision: incident.Decision{Step: b.Step, Verb: incident.Undo, By: actor, Reason: b.Reason}})
+		return h.decide(c, incident.Decision{
+			Step: b.Step, Verb: incident.Verb(c.Param("verb")), By: actor, Reason: b.Reason,
+		})
 	default:
-		return echo.NewHTTPError(http.StatusNotFound, "the verbs are ack, abort, close, undo and decision")
+		return echo.NewHTTPError(http.StatusNotFound, "the verbs are ack, abort, ask, close, decision, keep and undo")
 	}
+}
+
+func (h *Handler) decide(c echo.Context, d incident.Decision) error {
+	inc, err := h.deps.Engine.Decide(c.Request().Context(), c.Param("id"), d)
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return c.JSON(http.StatusOK, inc)
 }
 
 func (h *Handler) act(c echo.Context, ev incident.Event) error {

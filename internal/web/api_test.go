@@ -34,6 +34,9 @@ var routes = []struct {
 	{post, "/api/v1/incidents/inc-1/abort", `{"reason":"r"}`, false},
 	{post, "/api/v1/incidents/inc-1/close", `{"reason":"r"}`, false},
 	{post, "/api/v1/incidents/inc-1/undo", `{"step":"p1-s1"}`, false},
+	{post, "/api/v1/incidents/inc-1/decision", `{"digest":"d","decision":"deny"}`, false},
+	{post, "/api/v1/incidents/inc-1/keep", `{"step":"p1-s1"}`, false},
+	{post, "/api/v1/incidents/inc-1/ask", `{}`, false},
 	{post, "/api/v1/incidents/inc-1/nonsense", `{}`, false},
 	{post, "/api/v1/pause", `{"reason":"r"}`, false},
 	{post, "/api/v1/resume", `{}`, false},
@@ -155,6 +158,15 @@ func TestTheVerbsBecomeEvents(t *testing.T) {
 		{"decision", `{"step":"p1-s1","digest":"abc","decision":"deny"}`, incident.Decided{Decision: incident.Decision{
 			Step: "p1-s1", Digest: "abc", Verb: incident.Deny, By: ada,
 		}}},
+		{"decision", `{"digest":"abc","decision":"deny","reason":"no"}`, incident.Decided{Decision: incident.Decision{
+			Digest: "abc", Verb: incident.Deny, By: ada, Reason: "no",
+		}}},
+		{
+			"keep", `{"step":"p1-s1","reason":"enough"}`,
+			incident.Decided{Decision: incident.Decision{Step: "p1-s1", Verb: incident.Keep, By: ada, Reason: "enough"}},
+		},
+		{"ask", `{"reason":"back"}`, incident.AskedAgain{By: ada, Reason: "back"}},
+		{"ask", ``, incident.AskedAgain{By: ada}},
 		{"ack", ``, incident.Acked{By: ada}},
 		{"ack", `{}`, incident.Acked{By: ada}},
 		{"abort", `{"reason":"wrong pool"}`, incident.Aborted{By: ada, Reason: "wrong pool"}},
@@ -165,7 +177,11 @@ func TestTheVerbsBecomeEvents(t *testing.T) {
 		},
 	} {
 		s := newSite(t)
-		s.expect("act", acted{"inc-1", tt.want}, incident.New("inc-1", "llama", incident.ModeApprove, false, now), nil)
+		call := "act"
+		if _, decision := tt.want.(incident.Decided); decision {
+			call = "decide"
+		}
+		s.expect(call, acted{"inc-1", tt.want}, incident.New("inc-1", "llama", incident.ModeApprove, false, now), nil)
 		if rec := s.ask(post, "/api/v1/incidents/inc-1/"+tt.verb, "ada-token", tt.body); rec.Code != http.StatusOK ||
 			!strings.Contains(rec.Body.String(), `"id":"inc-1"`) {
 			t.Errorf("%s: %d %s", tt.verb, rec.Code, rec.Body)
@@ -183,6 +199,10 @@ func TestBodiesThatCannotBeMeantAreRefused(t *testing.T) {
 		{"nothing", decide, ``, 400},
 		{"no digest", decide, `{"step":"p1-s1","decision":"approve"}`, 400},
 		{"no step", decide, `{"digest":"d","decision":"approve"}`, 400},
+		{"no digest", decide, `{"decision":"deny"}`, 400},
+		{"keep has its own route", decide, `{"step":"p1-s1","digest":"d","decision":"keep"}`, 400},
+		{"a digest", "ask", `{"digest":"d"}`, 400},
+		{"no step", "keep", `{"reason":"r"}`, 400},
 		{"no decision", decide, `{"step":"p1-s1","digest":"d"}`, 400},
 		{"another decision", decide, `{"step":"p1-s1","digest":"d","decision":"maybe"}`, 400},
 		{"undo has its own route", decide, `{"step":"p1-s1","digest":"d","decision":"undo"}`, 400},
@@ -280,9 +300,9 @@ func FuzzDecisionBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		s := newSite(t)
 		var got []acted
-		s.always["act"] = incident.Incident{ID: "inc-1"}
+		s.always["decide"] = incident.Incident{ID: "inc-1"}
 		s.onCall = func(call string, args any) {
-			if a, ok := args.(acted); ok && call == "act" {
+			if a, ok := args.(acted); ok && call == "decide" {
 				got = append(got, a)
 			}
 		}
@@ -301,7 +321,8 @@ func FuzzDecisionBody(f *testing.F) {
 			t.Fatalf("acted %d times on %q", len(got), body)
 		}
 		d := got[0].Event.(incident.Decided).Decision
-		if d.Step == "" || d.Digest == "" || d.Verb != incident.Approve && d.Verb != incident.Deny || d.By != ada {
+		approved, denied := d.Verb == incident.Approve && d.Step != "", d.Verb == incident.Deny
+		if !approved && !denied || d.Digest == "" || d.By != ada {
 			t.Fatalf("%q became %+v", body, d)
 		}
 		if !json.Valid([]byte(body)) {

@@ -98,6 +98,12 @@ func (f *fake) Act(_ context.Context, id string, ev incident.Event) (incident.In
 	return inc, err
 }
 
+func (f *fake) Decide(_ context.Context, id string, d incident.Decision) (incident.Incident, error) {
+	a, err := f.take("decide", acted{id, incident.Decided{Decision: d}})
+	inc, _ := a.(incident.Incident)
+	return inc, err
+}
+
 func (f *fake) SetPause(_ context.Context, p incident.Pause) error {
 	_, err := f.take("pause", p)
 	return err
