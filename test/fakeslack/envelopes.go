@@ -99,6 +99,10 @@ func (s *Server) deliverEnvelope(ctx context.Context, sent *sentClick) (ClickRes
 	})
 	got, err := s.awaitAck(ctx, c, id, answered)
 	result.Took = time.Since(start)
+	// Bolt says nothing with an empty object.
+	if string(got.body) == "{}" {
+		got.body = nil
+	}
 	if err == nil {
 		result.Status, result.Body = http.StatusOK, string(got.body)
 	}
