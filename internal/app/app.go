@@ -187,6 +187,9 @@ func (a *App) Start(ctx context.Context) {
 	if a.slack != nil {
 		background("slack interactions", a.slack.interactions.Run)
 	}
+	if a.slack != nil && a.slack.socket != nil {
+		background("slack socket", a.slack.socket.Run)
+	}
 	for _, s := range a.servers {
 		background("listener "+s.name, s.serve)
 	}

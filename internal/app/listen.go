@@ -60,7 +60,7 @@ func (a *App) listen(ctx context.Context) error {
 	if err := a.bind(ctx, "ops", cfg.Listen.Ops, ops); err != nil {
 		return err
 	}
-	if a.slack == nil {
+	if a.slack == nil || a.slack.socket != nil {
 		return nil
 	}
 	e := a.newEcho() //nolint:contextcheck // its handlers use the context of each request
@@ -165,7 +165,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 		return false
 	}
 	pages, err := web.New(web.Deps{
-		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.playbooks.notice,
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.notice,
 		Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
 	})
 	if err != nil {
@@ -176,12 +176,16 @@ func (a *App) apiRoutes() (http.Handler, error) {
 }
 
 func (a *App) opsRoutes() (http.Handler, error) {
-	for _, c := range []prometheus.Collector{
+	all := []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		faults{a.engine, a.panics},
 		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics},
 		a.playbooks,
-	} {
+	}
+	if a.slack != nil {
+		all = append(all, a.slack)
+	}
+	for _, c := range all {
 		if err := a.registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -206,7 +210,11 @@ func (a *App) opsRoutes() (http.Handler, error) {
 		if err != nil {
 			return err
 		}
-		return c.String(http.StatusOK, "ready\n")
+		answer := "ready\n"
+		if degraded := a.slack.notice(); degraded != "" {
+			answer += degraded + "\n"
+		}
+		return c.String(http.StatusOK, answer)
 	})
 	return e, nil
 }

@@ -54,8 +54,11 @@ type Kubernetes struct{ Kubeconfig, Context string }
 
 // Slack says which workspace, channel and app. Its secrets never show in text.
 type Slack struct {
+	// Socket says that clicks come through connections that the bot opens (Socket Mode), and not over HTTP.
+	Socket                                   bool
 	Channel, Team, Enterprise, AppID, APIURL string
-	Token, SigningSecret                     Secret
+	// Token is always there, AppToken in Socket Mode, SigningSecret over HTTP.
+	Token, AppToken, SigningSecret Secret
 }
 
 // Access says who may read and decide over HTTP.

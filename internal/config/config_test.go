@@ -39,7 +39,9 @@ func (p profiles) Profile(name string) (incident.SLO, bool) {
 func opts(change func(*Options)) Options {
 	o := Options{
 		Getenv: func(k string) (string, bool) {
-			v, ok := map[string]string{"TOKEN": "s3cr3t-value", "EMPTY": " "}[k]
+			v, ok := map[string]string{
+				"TOKEN": "s3cr3t-value", "EMPTY": " ", "XAPP": "xapp-s3cr3t-value", "XOXB": "xoxb-s3cr3t-value",
+			}[k]
 			return v, ok
 		},
 		Profiles: profiles{"batch", "chat"},
@@ -183,8 +185,33 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		},
 		{
 			"socket mode", "mode: approve",
-			"mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN, " +
-				"signing_secret_env: TOKEN}", "Socket Mode is not built yet",
+			"mode: approve\nslack: {mode: socket, channel: C1, team: T1, app_id: A1, token_env: TOKEN}",
+			"slack.app_token_env: is required",
+		},
+		{
+			"what HTTP needs, without a mode", "mode: approve",
+			"mode: approve\nslack: {channel: C1, team: T1, app_id: A1, token_env: TOKEN, signing_secret_env: TOKEN}",
+			"slack.mode: is socket unless set, which needs app_token_env; signing_secret is for mode: http",
+		},
+		{
+			"http without its secret", "mode: approve",
+			"mode: approve\nslack: {mode: http, channel: C1, team: T1, app_id: A1, token_env: TOKEN, app_token_env: TOKEN}",
+			"slack.signing_secret_env: is required",
+		},
+		{
+			"tokens in each other's place", "mode: approve",
+			"mode: approve\nslack: {channel: C1, team: T1, app_id: A1, token_env: XAPP, app_token_env: TOKEN}",
+			"slack.token_env: holds a token of another kind (xapp-...), which belongs in slack.app_token_env",
+		},
+		{
+			"the bot token as app token", "mode: approve",
+			"mode: approve\nslack: {channel: C1, team: T1, app_id: A1, token_env: TOKEN, app_token_env: XOXB}",
+			"slack.app_token_env: holds a token of another kind (xoxb-...), which belongs in slack.token_env",
+		},
+		{
+			"another transport", "mode: approve",
+			"mode: approve\nslack: {mode: rtm, channel: C1, team: T1, app_id: A1, token_env: TOKEN, app_token_env: TOKEN}",
+			`slack.mode: "rtm" is not http or socket`,
 		},
 		{
 			"no token", "mode: approve",

@@ -42,7 +42,7 @@ type listenFile struct {
 	API string `yaml:"api,omitempty" jsonschema:"default=:8080"`
 	// /metrics, /healthz and /readyz, without authentication. Default :8081.
 	Ops string `yaml:"ops,omitempty" jsonschema:"default=:8081"`
-	// Button clicks from Slack, in Slack mode http. Default :8082.
+	// Button clicks and commands from Slack, in Slack mode http only. Default :8082.
 	Slack string `yaml:"slack,omitempty" jsonschema:"default=:8082"`
 	// Certificates per listener: api, ops or slack. A listener without an entry serves plain HTTP.
 	TLS map[string]tlsFile `yaml:"tls,omitempty"`
@@ -153,8 +153,9 @@ type kubernetesFile struct {
 }
 
 type slackFile struct {
-	// How clicks arrive. Only http is supported so far: Slack sends them to listen.slack.
-	Mode string `yaml:"mode,omitempty" jsonschema:"enum=socket,enum=http"`
+	// How clicks and commands arrive: socket, through connections that the bot opens to Slack, or http, where Slack sends
+	// them to listen.slack. Default socket.
+	Mode string `yaml:"mode,omitempty" jsonschema:"enum=socket,enum=http,default=socket"`
 	// The ID of the channel, such as C0123456789. A pool can set its own.
 	Channel string `yaml:"channel"`
 	// The ID of the workspace whose clicks are accepted, such as T0123.
@@ -167,8 +168,10 @@ type slackFile struct {
 	TokenEnv string `yaml:"token_env,omitempty"`
 	// The file that holds the bot token.
 	TokenFile string `yaml:"token_file,omitempty"`
-	// The environment variable that holds the app token (xapp-...), for mode socket.
+	// The environment variable that holds the app-level token (xapp-...), for mode socket.
 	AppTokenEnv string `yaml:"app_token_env,omitempty"`
+	// The file that holds the app-level token.
+	AppTokenFile string `yaml:"app_token_file,omitempty"`
 	// The environment variable that holds the signing secret, for mode http.
 	SigningSecretEnv string `yaml:"signing_secret_env,omitempty"`
 	// The file that holds the signing secret.

@@ -134,7 +134,7 @@ func (l *loader) config(f file) Config {
 	}
 	l.link("alertmanager.url", f.Alertmanager.URL)
 	cfg.Slack = l.slack(f.Slack)
-	cfg.Listen = l.listen(f.Listen, cfg.Slack != nil)
+	cfg.Listen = l.listen(f.Listen, cfg.Slack != nil && !cfg.Slack.Socket)
 	if l.opts.DryRun {
 		cfg.Mode = incident.ModeDryRun
 	}
@@ -243,38 +243,6 @@ func (l *loader) webhook(f file) credential.Credential {
 				"set bearer_token_file, or listen.tls.api.client_ca_file, or start with --allow-unauthenticated-webhook")
 	}
 	return out
-}
-
-func (l *loader) slack(f *slackFile) *Slack {
-	if f == nil {
-		return nil
-	}
-	switch f.Mode {
-	case "http":
-	case "", "socket":
-		l.at("slack.mode", "Socket Mode is not built yet: set mode: http and give signing_secret_env")
-	default:
-		l.at("slack.mode", "%q is not http or socket", f.Mode)
-	}
-	if f.Channel == "" {
-		l.at("slack.channel", "is required: the id of the channel, such as C0123456789")
-	}
-	if f.Team == "" && f.Enterprise == "" {
-		l.at("slack.team", "is required: the id of the workspace whose clicks are accepted, such as T0123")
-	}
-	if f.AppID == "" {
-		l.at("slack.app_id", "is required: the id of the app whose clicks are accepted, such as A0123")
-	}
-	l.slackID("slack.channel", f.Channel, channelID)
-	l.slackID("slack.team", f.Team, teamID)
-	l.slackID("slack.enterprise", f.Enterprise, enterpriseID)
-	l.slackID("slack.app_id", f.AppID, appID)
-	return &Slack{
-		Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID,
-		APIURL:        cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
-		Token:         Secret(l.secret("slack.token", f.TokenEnv, f.TokenFile, true)),
-		SigningSecret: Secret(l.secret("slack.signing_secret", f.SigningSecretEnv, f.SigningSecretFile, true)),
-	}
 }
 
 func (l *loader) policy(f policyFile) policy.Settings {

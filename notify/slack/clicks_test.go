@@ -77,6 +77,13 @@ func (s *shelf) FinishClick(_ context.Context, c incident.Click) error {
 	return incident.ErrFenced
 }
 
+// failAdd makes AddClick fail from now on.
+func (s *shelf) failAdd(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add = func(context.Context) error { return err }
+}
+
 func (s *shelf) waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,16 +124,22 @@ func (f *office) approvers(pool string, _ incident.StepKind) incident.Approvers 
 
 // run runs a bot until the test ends, or until stop is called.
 func (f *office) run(i *Interactions) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
+	f.t.Helper()
+	return background(f.t, i.Run)
+}
+
+// background runs something until the test ends, or until stop is called.
+func background(t *testing.T, run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
-	go func() { done <- i.Run(ctx) }()
+	go func() { done <- run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
-			f.t.Errorf("Run = %v", err)
+			t.Errorf("Run = %v", err)
 		}
 	})
-	f.t.Cleanup(stop)
+	t.Cleanup(stop)
 	return stop
 }
 

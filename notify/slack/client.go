@@ -24,6 +24,8 @@ const defaultAPI = "https://slack.com/api/"
 type Config struct {
 	// Token is the bot token (xoxb-...).
 	Token string
+	// AppToken is the app-level token (xapp-...) that opens connections in Socket Mode; empty without it.
+	AppToken string
 	// APIURL is the address of the Web API; empty means Slack's own.
 	APIURL string
 	// Timeout bounds one call (10 s).
@@ -32,26 +34,27 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-// LogValue shows the configuration without its secret.
+// LogValue shows the configuration without its secrets.
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("api_url", c.APIURL), slog.Duration("timeout", c.Timeout))
 }
 
-// String shows the configuration without its secret.
+// String shows the configuration without its secrets.
 func (c Config) String() string { return fmt.Sprintf("{APIURL:%s Timeout:%s}", c.APIURL, c.Timeout) }
 
-// GoString shows the configuration without its secret.
+// GoString shows the configuration without its secrets.
 func (c Config) GoString() string { return c.String() }
 
 // Client calls the Web API. It obeys rate limits per method, bounds every call, follows no redirect, and its errors
 // hold no secret and are those that notify.Notifier documents. It is safe for concurrent use.
 type Client struct {
-	api    *slackgo.Client
-	http   *http.Client
-	host   string // of the Web API, where response URLs may lead to beside Slack's own
-	plain  bool   // the Web API is reached without TLS
-	secret string
-	limits rateLimits
+	api     *slackgo.Client
+	http    *http.Client
+	host    string // of the Web API, where response URLs may lead to beside Slack's own
+	plain   bool   // the Web API is reached without TLS
+	secrets []string
+	limits  rateLimits
+	health  health
 
 	mu sync.Mutex
 	me *Identity
@@ -78,8 +81,10 @@ func NewClient(cfg Config) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	api := slackgo.New(cfg.Token, slackgo.OptionAPIURL(strings.TrimRight(cfg.APIURL, "/")+"/"),
-		slackgo.OptionHTTPClient(hc))
-	return &Client{api: api, http: hc, host: u.Host, plain: u.Scheme == "http", secret: cfg.Token}, nil
+		slackgo.OptionHTTPClient(hc), slackgo.OptionAppLevelToken(cfg.AppToken))
+	return &Client{
+		api: api, http: hc, host: u.Host, plain: u.Scheme == "http", secrets: []string{cfg.Token, cfg.AppToken},
+	}, nil
 }
 
 // Identity is who the bot is in which workspace.
@@ -161,15 +166,17 @@ func (c *Client) once(ctx context.Context, method string, call func(context.Cont
 	return c.wrap(method, err)
 }
 
-// wrap names the method. It is the last line of defense: no error leaves with the token in it.
+// wrap names the method, and notes how the call went. It is the last line of defense: no error leaves with a token in
+// it.
 func (c *Client) wrap(method string, err error) error {
+	c.health.note(method, err)
 	if err == nil {
 		return nil
 	}
 	if limited, ok := errors.AsType[*notify.RateLimitedError](err); ok {
 		c.limits.extend(method, limited.After)
 	}
-	return &clientError{method: method, text: redact.Without(err.Error(), c.secret), err: err}
+	return &clientError{method: method, text: redact.Without(err.Error(), c.secrets...), err: err}
 }
 
 // clientError names the method and hides secrets, and still can be told apart by its cause.

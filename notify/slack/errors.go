@@ -44,7 +44,9 @@ func nextStep(code string) string {
 	case "token_expired":
 		return "The bot token has expired: turn token rotation off for the app, or set a new token."
 	case "missing_scope", "no_permission":
-		return "Add the scope to the app (deploy/slack/manifest.yaml) and install it again."
+		return "Add the scope to the app (deploy/slack has the manifest) and install it again."
+	case "not_allowed_token_type":
+		return "The token is of the wrong kind: token is the bot token (xoxb-), app_token the app-level token (xapp-)."
 	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
 		"restricted_action_non_threadable_channel":
 		return "The workspace does not let the app post here: ask an admin to allow it."

@@ -103,8 +103,8 @@ type InteractionsDeps struct {
 	Now func() time.Time
 }
 
-// Interactions takes the clicks on our buttons. It is the http.Handler for Slack's interactivity URL; Run does the
-// work. Handle is what other transports call. It is safe for concurrent use.
+// Interactions takes the clicks on our buttons, and our slash command. It is the http.Handler for both over HTTP, and
+// Enqueue takes what Socket gets in Socket Mode; Run does the work of both. It is safe for concurrent use.
 type Interactions struct {
 	cfg       InteractionsConfig
 	client    *Client
@@ -184,18 +184,32 @@ func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the signature is not valid", http.StatusUnauthorized)
 		return
 	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil || form.Get("payload") == "" {
-		i.logger.WarnContext(r.Context(), "an interaction was not understood", "reason", "no payload in the form")
+	payload, err := formPayload(body)
+	if err != nil {
+		i.logger.WarnContext(r.Context(), "an interaction was not understood", "reason", err.Error())
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	if err := i.Enqueue(r.Context(), []byte(form.Get("payload"))); err != nil {
+	if err := i.Enqueue(r.Context(), payload); err != nil {
 		i.logger.ErrorContext(r.Context(), "a click was not taken; Slack shows the person an error", "err", err)
 		http.Error(w, "the click could not be kept; click again", http.StatusServiceUnavailable)
 		return
 	}
 	w.WriteHeader(http.StatusOK)
+}
+
+// formPayload is what is kept of a form: of a click its payload, of a command its fields.
+func formPayload(body []byte) ([]byte, error) {
+	form, err := url.ParseQuery(string(body))
+	switch {
+	case err != nil:
+		return nil, errors.New("the body is not a form")
+	case form.Get("payload") != "":
+		return []byte(form.Get("payload")), nil
+	case form.Get("command") != "":
+		return commandForm(form)
+	}
+	return nil, errors.New("no payload in the form")
 }
 
 // errSignature is deliberately silent about what was wrong with a signature.

@@ -87,7 +87,13 @@ type office struct {
 
 func newOffice(t *testing.T, cfg InteractionsConfig, inc incident.Incident) *office {
 	t.Helper()
-	f := &office{workspace: newWorkspace(t, fakeslack.Options{}), t: t, shelf: &shelf{}}
+	return newOfficeIn(t, fakeslack.Options{}, cfg, inc)
+}
+
+// newOfficeIn is newOffice in a workspace of its own kind.
+func newOfficeIn(t *testing.T, o fakeslack.Options, cfg InteractionsConfig, inc incident.Incident) *office {
+	t.Helper()
+	f := &office{workspace: newWorkspace(t, o), t: t, shelf: &shelf{}}
 	if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
 		inc.Plan.ExpiresAt = time.Now().Add(time.Hour)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -46,9 +47,16 @@ type appManifest struct {
 	} `yaml:"settings"`
 }
 
-func readManifest(t *testing.T) appManifest {
+// manifests are the files, by transport.
+func manifests() map[string]string {
+	return map[string]string{
+		"socket": "../../deploy/slack/manifest-socket.yaml", "http": "../../deploy/slack/manifest-http.yaml",
+	}
+}
+
+func readManifest(t *testing.T, transport string) appManifest {
 	t.Helper()
-	raw, err := os.ReadFile("../../deploy/slack/manifest.yaml")
+	raw, err := os.ReadFile(manifests()[transport])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,19 +69,27 @@ func readManifest(t *testing.T) appManifest {
 
 func TestManifestKeepsSlacksLimits(t *testing.T) {
 	t.Parallel()
-	m := readManifest(t)
-	if len(m.Display.Name) > 35 || len(m.Display.About) > 140 || len(m.Features.Bot.Name) > 80 || m.Metadata.Major != 1 {
-		t.Errorf("display: %+v, bot: %+v", m.Display, m.Features.Bot)
-	}
-	if !m.Settings.Interactivity.On ||
-		m.Settings.Interactivity.URL != "https://vllm-medic.example.com/api/v1/slack/interactions" || m.Settings.Socket ||
-		m.Settings.Rotation {
-		t.Errorf("settings: %+v", m.Settings)
-	}
-	for _, s := range m.OAuth.Scopes.Optional {
-		if !slices.Contains(m.OAuth.Scopes.Bot, s) {
-			t.Errorf("the optional scope %s is not among the scopes", s)
+	for transport := range manifests() {
+		m := readManifest(t, transport)
+		if len(m.Display.Name) > 35 || len(m.Display.About) > 140 || len(m.Features.Bot.Name) > 80 || m.Metadata.Major != 1 {
+			t.Errorf("%s: display: %+v, bot: %+v", transport, m.Display, m.Features.Bot)
 		}
+		url := ""
+		if transport == "http" {
+			url = "https://vllm-medic.example.com/api/v1/slack/interactions"
+		}
+		if !m.Settings.Interactivity.On || m.Settings.Interactivity.URL != url ||
+			m.Settings.Socket != (transport == "socket") || m.Settings.Rotation || m.Settings.Org {
+			t.Errorf("%s: settings: %+v", transport, m.Settings)
+		}
+		for _, s := range m.OAuth.Scopes.Optional {
+			if !slices.Contains(m.OAuth.Scopes.Bot, s) {
+				t.Errorf("%s: the optional scope %s is not among the scopes", transport, s)
+			}
+		}
+	}
+	if d := cmp.Diff(readManifest(t, "http").OAuth, readManifest(t, "socket").OAuth); d != "" {
+		t.Errorf("the scopes depend on the transport (-http +socket):\n%s", d)
 	}
 }
 
@@ -81,7 +97,7 @@ func TestManifestKeepsSlacksLimits(t *testing.T) {
 // shows for each scope that something fails without it.
 func TestManifestAsksForTheScopesThatTheCodeUsesAndNoOther(t *testing.T) {
 	t.Parallel()
-	scopes := readManifest(t).OAuth.Scopes.Bot
+	scopes := readManifest(t, "socket").OAuth.Scopes.Bot
 	for name, err := range everyCall(t, scopes) {
 		if err != nil {
 			t.Errorf("%s with the manifest's scopes: %v", name, err)

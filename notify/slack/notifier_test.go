@@ -67,10 +67,10 @@ func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 	t.Helper()
 	s := fakeslack.Start(t, o)
 	w := &workspace{Server: s}
-	w.logs, w.log = newLogs(t, s.Token(), s.SigningSecret(), "/actions/")
+	w.logs, w.log = newLogs(t, s.Token(), s.AppToken(), s.SigningSecret(), "/actions/", "ticket=")
 	var err error
 	if w.client, err = NewClient(Config{
-		Token: s.Token(), APIURL: s.APIURL(),
+		Token: s.Token(), AppToken: s.AppToken(), APIURL: s.APIURL(),
 		Timeout: 500 * time.Millisecond,
 	}); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/notify"
 )
 
+// methodAnswer names, like a method of the Web API, an answer to a click or a command.
+const methodAnswer = "response_url"
+
 // respond answers a click privately and leaves the message as it is. A lost answer is not repeated: seeing it twice is
 // worse than not at all, and the message itself shows what happened.
 func (c *Client) respond(ctx context.Context, responseURL, text string) error {
@@ -67,7 +70,7 @@ func (c *Client) trusted(raw string) error {
 
 // repeatUnsent makes a call again only when it is known that Slack did not see it.
 func (c *Client) repeatUnsent(ctx context.Context, call func(context.Context) error) error {
-	return c.repeat(ctx, "response_url", func(ctx context.Context) error {
+	return c.repeat(ctx, methodAnswer, func(ctx context.Context) error {
 		err := call(ctx)
 		var permanent *notify.PermanentError
 		if err == nil || neverSent(err) || errors.As(err, &permanent) {

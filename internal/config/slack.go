@@ -1,0 +1,73 @@
+package config
+
+import (
+	"cmp"
+	"strings"
+)
+
+func (l *loader) slack(f *slackFile) *Slack {
+	if f == nil {
+		return nil
+	}
+	if f.Channel == "" {
+		l.at("slack.channel", "is required: the id of the channel, such as C0123456789")
+	}
+	if f.Team == "" && f.Enterprise == "" {
+		l.at("slack.team", "is required: the id of the workspace whose clicks are accepted, such as T0123")
+	}
+	if f.AppID == "" {
+		l.at("slack.app_id", "is required: the id of the app whose clicks are accepted, such as A0123")
+	}
+	l.slackID("slack.channel", f.Channel, channelID)
+	l.slackID("slack.team", f.Team, teamID)
+	l.slackID("slack.enterprise", f.Enterprise, enterpriseID)
+	l.slackID("slack.app_id", f.AppID, appID)
+	socket := l.socketMode(f)
+	return &Slack{
+		Socket: socket, Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID,
+		APIURL:   cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
+		Token:    l.slackToken("slack.token", f.TokenEnv, f.TokenFile, true, "xoxb-"),
+		AppToken: l.slackToken("slack.app_token", f.AppTokenEnv, f.AppTokenFile, socket && !l.oldTransport(f), "xapp-"),
+		SigningSecret: Secret(
+			l.secret("slack.signing_secret", f.SigningSecretEnv, f.SigningSecretFile, f.Mode == "http"),
+		),
+	}
+}
+
+// socketMode says how clicks come. Whoever has a signing secret and no app token meant HTTP, which was the only way
+// once; that is said rather than guessed, because the listener for it faces the internet.
+func (l *loader) socketMode(f *slackFile) bool {
+	switch f.Mode {
+	case "http":
+		return false
+	case "", "socket":
+		if l.oldTransport(f) {
+			l.at("slack.mode", "is socket unless set, which needs app_token_env; signing_secret is for mode: http, "+
+				"so set mode: http to receive clicks over HTTP")
+		}
+	default:
+		l.at("slack.mode", "%q is not http or socket", f.Mode)
+	}
+	return true
+}
+
+// oldTransport says that the section has what HTTP needs, and not what Socket Mode needs.
+func (l *loader) oldTransport(f *slackFile) bool {
+	return f.Mode != "http" && f.AppTokenEnv == "" && f.AppTokenFile == "" &&
+		(f.SigningSecretEnv != "" || f.SigningSecretFile != "")
+}
+
+// slackToken reads a token and refuses one of the other kind, which Slack shows side by side.
+func (l *loader) slackToken(path, env, file string, needed bool, prefix string) Secret {
+	token := l.secret(path, env, file, needed)
+	for other, belongs := range map[string]string{"xoxb-": "slack.token", "xapp-": "slack.app_token"} {
+		if other != prefix && strings.HasPrefix(token, other) {
+			at := path + "_env"
+			if file != "" {
+				at = path + "_file"
+			}
+			l.at(at, "holds a token of another kind (%s...), which belongs in %s_env or %s_file", other, belongs, last(belongs))
+		}
+	}
+	return Secret(token)
+}

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestSocketModeIsTheDefaultTransport(t *testing.T) {
+	t.Parallel()
+	for section, want := range map[string]Slack{
+		"{channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP}": {
+			Socket: true, AppToken: "xapp-s3cr3t-value",
+		},
+		"{mode: socket, channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP}": {
+			Socket: true, AppToken: "xapp-s3cr3t-value",
+		},
+		"{mode: http, channel: C1, team: T1, app_id: A1, token_env: XOXB, signing_secret_env: TOKEN}": {
+			SigningSecret: "s3cr3t-value",
+		},
+		// Both secrets at hand, so that the transport can be changed by one word.
+		"{channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP, signing_secret_env: TOKEN}": {
+			Socket: true, AppToken: "xapp-s3cr3t-value", SigningSecret: "s3cr3t-value",
+		},
+	} {
+		cfg, err := Parse("medic.yaml", []byte(strings.Replace(sound, "mode: approve", "mode: approve\nslack: "+section, 1)),
+			opts(nil))
+		if err != nil {
+			t.Errorf("%s: %v", section, err)
+			continue
+		}
+		got := cfg.Slack
+		if got.Socket != want.Socket || got.AppToken.Reveal() != want.AppToken.Reveal() ||
+			got.SigningSecret.Reveal() != want.SigningSecret.Reveal() || got.Token.Reveal() != "xoxb-s3cr3t-value" {
+			t.Errorf("%s: socket %t, tokens %q %q %q", section, got.Socket, got.Token.Reveal(), got.AppToken.Reveal(),
+				got.SigningSecret.Reveal())
+		}
+	}
+}
+
+// In Socket Mode nothing listens for Slack, so its default address is free for something else.
+func TestSocketModeBindsNoListener(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(sound, "mode: approve",
+		"mode: approve\nslack: {channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP}", 1)
+	text = regexp.MustCompile(`(?m)^listen:.*$`).ReplaceAllString(text, "listen: {api: '127.0.0.1:8082'}")
+	if _, err := Parse("medic.yaml", []byte(text), opts(nil)); err != nil {
+		t.Error(err)
+	}
+	text = strings.Replace(text, "slack: {", "slack: {mode: http, signing_secret_env: TOKEN, ", 1)
+	if _, err := Parse("medic.yaml", []byte(text), opts(nil)); err == nil ||
+		!strings.Contains(err.Error(), "listen.slack: the default :8082") {
+		t.Errorf("over HTTP: %v", err)
+	}
+}
