@@ -61,8 +61,25 @@ type approversFile struct {
 	Groups []string `yaml:"groups,omitempty"`
 	// How many approvers must approve. Default 1.
 	Count int `yaml:"count,omitempty" jsonschema:"minimum=0,default=1"`
+	// Two different people must be behind a step: its approvers, and whoever asked for it again. Without such a person
+	// that means at least two approvals. Default false.
+	FourEyes bool `yaml:"four_eyes,omitempty"`
 	// How long the approval request stays open; after that nothing is changed. Default: timing.expire.
 	Expire strictyaml.Duration `yaml:"expire,omitempty"`
+	// How long before the request expires the approvers are reminded, in the thread. 0s: never. Default 5m; a request that
+	// is open for less than that has no reminder.
+	Remind *strictyaml.Duration `yaml:"remind,omitempty"`
+	// People who are also asked if nobody has decided after a time. They can't approve before that.
+	Escalate []escalationFile `yaml:"escalate,omitempty"`
+}
+
+type escalationFile struct {
+	// How long after the request they are asked. Must be before the request expires.
+	After strictyaml.Duration `yaml:"after"`
+	// IDs of Slack users, such as U0123.
+	Users []string `yaml:"users,omitempty"`
+	// IDs of Slack user groups, such as S0456.
+	Groups []string `yaml:"groups,omitempty"`
 }
 
 type poolFile struct {

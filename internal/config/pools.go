@@ -13,7 +13,7 @@ import (
 )
 
 func (l *loader) pools(f file, cfg Config) []incident.Pool {
-	shared := l.approvers("approvers", f.Approvers)
+	shared := l.approvers("approvers", f.Approvers, cfg.Timing)
 	out := make([]incident.Pool, 0, len(f.Pools))
 	if len(f.Pools) == 0 {
 		l.at("pools", "at least one pool is required")
@@ -77,7 +77,7 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 			l.at(path+".matchers."+k, "must not be empty: it would match series without the label")
 		}
 	}
-	for kind, a := range l.approvers(path+".approvers", f.Approvers) {
+	for kind, a := range l.approvers(path+".approvers", f.Approvers, cfg.Timing) {
 		own := map[incident.StepKind]incident.Approvers{}
 		maps.Copy(own, p.Approvers)
 		own[kind] = a
@@ -142,25 +142,6 @@ func (l *loader) slo(path string, f sloFile) incident.SLO {
 		return f.Inline.apply(slo)
 	}
 	return slo
-}
-
-func (l *loader) approvers(path string, f map[string]approversFile) map[incident.StepKind]incident.Approvers {
-	out := map[incident.StepKind]incident.Approvers{}
-	for name, a := range f {
-		kind := incident.StepKind(name)
-		if name == "default" {
-			kind = ""
-		} else if _, knob := kind.Knob(); !knob {
-			l.at(path+"."+name, "%s", strictyaml.NotThere("kind of step", name, append(knobNames(), "default")))
-		}
-		if a.Count < 0 || (len(a.Groups) == 0 && a.Count > len(a.Users)) {
-			l.at(path+"."+name+".count", "requires %d approvals, and users lists %d", a.Count, len(a.Users))
-		}
-		l.slackIDs(path+"."+name+".users", a.Users, userID)
-		l.slackIDs(path+"."+name+".groups", a.Groups, groupID)
-		out[kind] = incident.Approvers{Users: a.Users, Groups: a.Groups, Count: a.Count, Expire: time.Duration(a.Expire)}
-	}
-	return out
 }
 
 // knobNames are the kinds of steps that the bot can run.

@@ -48,6 +48,56 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 				`such as U0123456789; in Slack open the person's profile`,
 		},
 		{
+			"a reminder after the end", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], expire: 10m, remind: 10m}}\n",
+			"approvers.default.remind: 10 min before the end of a request that is open for 10 min is too early",
+		},
+		{
+			"four eyes of one person", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], four_eyes: true}}\n",
+			"approvers.default.four_eyes: requires two people, and users lists 1",
+		},
+		{
+			"an escalation after the end", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], escalate: [{after: 30m, users: [U02]}]}}\n",
+			"approvers.default.escalate[0].after: 30 min is not before the request expires, after 30 min",
+		},
+		{
+			"an escalation after the end of timing", "mode: approve\n", "mode: approve\ntiming: {expire: 5m}\n" +
+				"approvers: {default: {users: [U01], escalate: [{after: 6m, users: [U02]}]}}\n",
+			"approvers.default.escalate[0].after: 6 min is not before the request expires, after 5 min",
+		},
+		{
+			"an escalation at once", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], escalate: [{after: 0s, users: [U02]}]}}\n",
+			"approvers.default.escalate[0].after: must be above 0s",
+		},
+		{
+			"escalations in the wrong order", "mode: approve\n", "mode: approve\napprovers: {default: {users: [U01], " +
+				"escalate: [{after: 9m, users: [U02]}, {after: 9m, users: [U03]}]}}\n",
+			"approvers.default.escalate[1].after: must be later than the one before it",
+		},
+		{
+			"an escalation to nobody", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], escalate: [{after: 9m}]}}\n",
+			"approvers.default.escalate[0]: needs users or groups",
+		},
+		{
+			"an escalation from nobody", "mode: approve\n",
+			"mode: approve\napprovers: {default: {escalate: [{after: 9m, users: [U02]}]}}\n",
+			"approvers.default.escalate: needs users or groups that are asked first",
+		},
+		{
+			"an escalation to a name", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], escalate: [{after: 9m, users: [bob], groups: [U02]}]}}\n",
+			`approvers.default.escalate[0].users[0]: "bob" is not the id of a user`,
+		},
+		{
+			"an escalation to a user among the groups", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], escalate: [{after: 9m, groups: [U02]}]}}\n",
+			`approvers.default.escalate[0].groups[0]: "U02" is the id of a user, not of a user group; put it in users`,
+		},
+		{
 			"a user by mention", "mode: approve\n", "mode: approve\napprovers: {default: {users: ['@alice']}}\n",
 			`"@alice" is not the id of a user`,
 		},

@@ -68,7 +68,7 @@ func (a *applier) dispatch(ev Event) error {
 		return a.alerts(e)
 	case InvestigationStarted:
 		a.inc.State = StateInvestigating
-		a.say(Note{Kind: NoteStarted})
+		a.note(Note{Kind: NoteStarted})
 	case Investigated:
 		return a.investigated(e)
 	case Asked:
@@ -79,6 +79,10 @@ func (a *applier) dispatch(ev Event) error {
 		return a.decided(e)
 	case AskedAgain:
 		return a.askedAgain(e)
+	case Reminded:
+		return a.reminded()
+	case Escalated:
+		return a.escalated(e)
 	case Expired:
 		a.expired()
 	case Stopped:
@@ -202,7 +206,7 @@ func (a *applier) mute(why MuteReason, note Note) {
 	a.inc.State = StateWatching
 	a.inc.MuteReason = why
 	a.setNote(note)
-	a.inc.Active = nil
+	a.inc.Active, a.inc.Request = nil, nil
 	if why != NotMuted {
 		a.inc.AskedBy = nil
 	}

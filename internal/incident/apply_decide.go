@@ -51,8 +51,9 @@ func (a *applier) decided(e Decided) error {
 // a count that was lowered applies from the next investigation, which shows it.
 func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	need, counting := max(1, s.Needs.Approvals), s.Approvals
+	asker := a.inc.AskedBy
 	if now != nil {
-		need, counting = max(need, now.Count), s.Counting(*now)
+		need, counting = max(need, now.Needed(asker)), s.Counting(*now)
 	}
 	switch {
 	case !s.Executable():
@@ -63,6 +64,8 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		return refusal(Note{Kind: RefusedSameChannel, By: counting[0], Other: d.By})
 	case slices.Contains(counting, d.By):
 		return refusal(Note{Kind: RefusedTwice})
+	case now != nil && asker != nil && need == 1 && !now.Enough([]Actor{d.By}, asker):
+		return refusal(Note{Kind: RefusedFourEyes, By: *asker})
 	}
 	for _, by := range s.Approvals {
 		if !slices.Contains(counting, by) {
@@ -76,7 +79,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		if now != nil {
 			s.ApprovedUnder = now.Rule()
 		}
-		if len(s.Approvals) >= need {
+		if len(s.Approvals) >= need && (now == nil || now.Enough(s.Approvals, asker)) {
 			s.State = StepApproved
 		}
 	})
@@ -89,7 +92,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	}
 	a.inc.State, a.inc.MuteReason = StateApplying, NotMuted
 	a.setNote(Note{})
-	a.inc.UndoOffered = ""
+	a.inc.UndoOffered, a.inc.Request = "", nil
 	a.inc.Active = &Active{Step: s.ID, Op: OpApply, Phase: PhaseRecheck, Since: a.now, By: d.By}
 	a.by(d.By, s.ID, Note{Kind: NoteApproved, By: d.By, Step: s.Title, Why: d.Reason})
 	return nil
@@ -102,7 +105,8 @@ func (a *applier) deny(d Decision, s Step) error {
 	}
 	a.by(d.By, s.ID, Note{Kind: NoteDenied, By: d.By, Step: s.Title, Why: d.Reason})
 	if len(a.inc.Proposed()) == 0 {
-		a.mute(MutedDenied, Note{Kind: NoteAllDenied})
+		a.mute(MutedDenied, Note{})
+		a.setNote(Note{Kind: NoteAllDenied})
 	}
 	return nil
 }
@@ -198,7 +202,7 @@ func (a *applier) undo(id string, by Actor, why Note) error {
 	case a.inc.Active != nil && a.inc.Active.Step != id:
 		return refusal(Note{Kind: RefusedUndoBusy})
 	}
-	a.inc.State, a.inc.UndoOffered = StateUndoing, ""
+	a.inc.State, a.inc.UndoOffered, a.inc.Request = StateUndoing, "", nil
 	a.setNote(Note{})
 	why.Kind, why.By, why.Step, why.Value = NoteUndoing, by, s.Title, s.Undo
 	a.inc.Active = &Active{Step: id, Op: OpUndo, Phase: PhaseRecheck, Since: a.now, By: by, Said: why}

@@ -131,7 +131,9 @@ func (a *applier) refresh(e Investigated) error {
 	a.render = true
 	if len(a.inc.Proposed()) == 0 && a.inc.UndoOffered == "" {
 		a.mute(NotMuted, noStepNote(*a.inc.Plan, e.Note))
+		return nil
 	}
+	a.request()
 	return nil
 }
 
@@ -153,6 +155,9 @@ func (a *applier) require(s *Step, approvals int) {
 // replan puts a new plan in the place of the old one. Applied steps of the old plan are kept and can be undone.
 func (a *applier) replan(e Investigated) error {
 	asked := a.askedUntil(e)
+	if asked.IsZero() {
+		a.inc.Request = nil
+	}
 	a.supersede(ReasonReplaced)
 	a.inc.AppliedEarlier = a.inc.Applied()
 	a.inc.Diagnosis = e.Diagnosis
@@ -250,6 +255,7 @@ func (a *applier) asked(e Asked) {
 		a.inc.Plan.ExpiresAt = e.ExpiresAt
 	}
 	a.note(Note{Kind: NoteAsked, Why: a.inc.Plan.Digest, At: a.inc.Plan.ExpiresAt})
+	a.request()
 }
 
 func (a *applier) expired() {

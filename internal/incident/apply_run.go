@@ -77,6 +77,7 @@ func (a *applier) next(note Note, expiresAt time.Time) {
 		if a.inc.Plan.ExpiresAt.Before(expiresAt) {
 			a.inc.Plan.ExpiresAt = expiresAt
 		}
+		a.request()
 		return
 	}
 	a.mute(NotMuted, Note{})
@@ -291,6 +292,7 @@ func (a *applier) concluded(e Verified, s Step) error {
 			a.inc.Plan.ExpiresAt = e.ExpiresAt
 		}
 		a.setNote(Note{Kind: NoteOutcome, Step: s.Title, Verdict: verdict})
+		a.request()
 	}
 	return nil
 }

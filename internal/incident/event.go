@@ -14,6 +14,8 @@ const (
 	KindMuted        EventKind = "muted"
 	KindDecided      EventKind = "decided"
 	KindAskedAgain   EventKind = "asked_again"
+	KindReminded     EventKind = "reminded"
+	KindEscalated    EventKind = "escalated"
 	KindExpired      EventKind = "expired"
 	KindRefused      EventKind = "step_refused"
 	KindClaimed      EventKind = "write_claimed"
@@ -35,7 +37,8 @@ const (
 // EventKinds lists every kind.
 func EventKinds() []EventKind {
 	return []EventKind{
-		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindAskedAgain, KindExpired,
+		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindAskedAgain, KindReminded,
+		KindEscalated, KindExpired,
 		KindRefused, KindClaimed, KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted,
 		KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindSetback,
 		KindClosed,

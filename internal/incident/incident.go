@@ -59,6 +59,8 @@ type Incident struct {
 	Active *Active `json:"active,omitempty"`
 	// UndoOffered is the id of the step whose undo is offered with reason, after it did not help.
 	UndoOffered string `json:"undoOffered,omitempty"`
+	// Request is what people are being asked; nil while they are not.
+	Request *Request `json:"request,omitempty"`
 	// MuteReason is "denied" or "expired" after a no, "dry-run" after a dry run; then the same diagnosis is not proposed
 	// again.
 	MuteReason MuteReason `json:"quiet,omitempty"`
@@ -329,6 +331,7 @@ func (i Incident) Clone() Incident {
 	i.Diagnosis = clonePtr(i.Diagnosis)
 	i.AckedBy = clonePtr(i.AckedBy)
 	i.AskedBy = clonePtr(i.AskedBy)
+	i.Request = i.Request.clone()
 	i.Setback = clonePtr(i.Setback)
 	i.Active = clonePtr(i.Active)
 	if i.Plan != nil {

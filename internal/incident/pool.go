@@ -1,9 +1,6 @@
 package incident
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Pool is one served model on one Kubernetes workload. Its name is unique in a configuration.
 type Pool struct {
@@ -107,20 +104,4 @@ type ThrottleKnob struct {
 	Max   int64  `json:"max"`
 	// RevertAfter is how long the pool must be healthy before the bot reverts the throttle.
 	RevertAfter time.Duration `json:"revert_after,omitempty"`
-}
-
-// Approvers says who may approve. An empty one allows nobody.
-type Approvers struct {
-	Users  []string `json:"users,omitempty"`
-	Groups []string `json:"groups,omitempty"`
-	// Count is how many different people must approve; 0 means 1.
-	Count int `json:"count,omitempty"`
-	// Expire is how long a proposal waits; its end means no.
-	Expire time.Duration `json:"expire,omitempty"`
-}
-
-// Rule identifies who may approve. It is the same for the same people and groups, in whatever order; how many are
-// needed is not in it.
-func (a Approvers) Rule() string {
-	return digest([][]string{slices.Sorted(slices.Values(a.Users)), slices.Sorted(slices.Values(a.Groups))})
 }

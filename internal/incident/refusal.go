@@ -19,6 +19,8 @@ const (
 	RefusedNothingOpen   NoteKind = "nothing_open"
 	RefusedNotOffered    NoteKind = "not_offered"
 	RefusedAskAgain      NoteKind = "ask_again"
+	// RefusedFourEyes: By asked for the step, so somebody else has to approve it.
+	RefusedFourEyes NoteKind = "four_eyes"
 )
 
 // What a person is told who undoes a step, or aborts or closes an incident.
@@ -56,6 +58,7 @@ const (
 	RefusedNotSettled   NoteKind = "not_settled"
 	RefusedNoCheck      NoteKind = "no_check"
 	RefusedNoSetback    NoteKind = "no_setback"
+	RefusedNoRequest    NoteKind = "no_request"
 )
 
 // refusal is the answer to an event that the incident does not take.

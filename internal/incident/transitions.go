@@ -35,6 +35,8 @@ var transitions = map[State]map[EventKind][]State{
 		KindAlerts:       {StateDeciding},
 		KindInvestigated: {StateDeciding, StateProposed, StateWatching},
 		KindDecided:      {StateDeciding, StateApplying, StateUndoing, StateWatching},
+		KindReminded:     {StateDeciding},
+		KindEscalated:    {StateDeciding},
 		KindExpired:      {StateWatching},
 		KindUndoStarted:  {StateUndoing},
 		KindAborted:      {StateWatching},

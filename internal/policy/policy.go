@@ -125,7 +125,7 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 			return answer, "not auto-approved because of a caution (" + strings.Join(all, "; ") + "); " + why
 		}
 		// Policy is nobody's second person.
-		alone := max(step.Needs.Approvals, approvers.Count) <= 1
+		alone := max(step.Needs.Approvals, approvers.Needed(nil)) <= 1
 		if slices.Contains(s.Automatic, step.Kind) && alone && !step.Needs.Confirm && !step.Needs.Restart {
 			return Automatic, fmt.Sprintf("mode auto runs %s steps within their bounds", step.Kind)
 		}
@@ -140,8 +140,11 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 }
 
 // Unapproved says why the approvals that a step has do not suffice under the configuration of now; zero: they do. It
-// is asked before the write: the mode, the approvers and their number may have become stricter since.
-func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approvers, s Settings) incident.Reason {
+// is asked before the write: the mode, the approvers and their number may have become stricter since. askedBy is who
+// asked for the step, or nil.
+func Unapproved(
+	m incident.Mode, step incident.Step, approvers incident.Approvers, askedBy *incident.Actor, s Settings,
+) incident.Reason {
 	counting := step.Counting(approvers)
 	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == "policy" }) {
 		if why := step.Refusal(); why.Kind != "" {
@@ -152,7 +155,8 @@ func Unapproved(m incident.Mode, step incident.Step, approvers incident.Approver
 		}
 		return incident.Reason{}
 	}
-	if need := max(1, approvers.Count); len(counting) < need {
+	if !approvers.Enough(counting, askedBy) {
+		need := max(approvers.Needed(askedBy), len(counting)+1)
 		return incident.Reason{Kind: incident.ReasonApprovers, Count: len(counting), Of: need}
 	}
 	return incident.Reason{}
@@ -162,5 +166,5 @@ func needApproval(a incident.Approvers) (Answer, string) {
 	if len(a.Users) == 0 && len(a.Groups) == 0 {
 		return NeedsApproval, "no one can approve this in Slack: the list of approvers is empty; use the command line"
 	}
-	return NeedsApproval, fmt.Sprintf("needs %d approval(s)", max(1, a.Count))
+	return NeedsApproval, fmt.Sprintf("needs %d approval(s)", a.Needed(nil))
 }

@@ -43,6 +43,9 @@ func ofRefusal(n incident.Note) string {
 		return "Nothing is waiting for approval. Nothing was changed."
 	case incident.RefusedNotOffered:
 		return "No rollback of this step is offered, so there is nothing to keep. Nothing was changed."
+	case incident.RefusedFourEyes:
+		return markBy + " asked for this step, so someone else must approve it, through the same channel (Slack or CLI). " +
+			"Nothing was changed."
 	case incident.RefusedAskAgain:
 		return refusedAsk(n.During)
 	}
@@ -131,6 +134,8 @@ func ofStaleEvent(n incident.Note) string {
 		return "No verification is in progress."
 	case incident.RefusedNoSetback:
 		return "There is no setback."
+	case incident.RefusedNoRequest:
+		return "No approval request is open."
 	}
 	return ""
 }

@@ -46,7 +46,8 @@ func (e *Engine) expire(a incident.Approvers) time.Duration {
 
 // unapproved says why the approvals of a step do not suffice under the configuration of now; zero: they do.
 func (e *Engine) unapproved(t *turn, s incident.Step) incident.Reason {
-	return policy.Unapproved(strictestMode(t.inc.Mode, t.pool.Mode), s, t.pool.ApproversFor(s.Kind), e.cfg.Policy)
+	mode, approvers := strictestMode(t.inc.Mode, t.pool.Mode), t.pool.ApproversFor(s.Kind)
+	return policy.Unapproved(mode, s, approvers, t.inc.AskedBy, e.cfg.Policy)
 }
 
 // errDecision says that a decision was to be recorded elsewhere than in Decide.

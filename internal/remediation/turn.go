@@ -68,10 +68,7 @@ func (e *Engine) advance(ctx context.Context, t *turn) error {
 	case incident.StateProposed:
 		return e.ask(ctx, t)
 	case incident.StateDeciding:
-		if p := t.inc.Plan; p != nil && !p.ExpiresAt.IsZero() && !t.now.Before(p.ExpiresAt) {
-			return e.commit(ctx, t, incident.Expired{}, extra{})
-		}
-		return e.investigate(ctx, t)
+		return e.waitForPeople(ctx, t)
 	case incident.StateApplying, incident.StateUndoing:
 		return e.run(ctx, t)
 	case incident.StateSettling:
@@ -135,7 +132,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 		}
 		ch := incident.Change{
 			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Render: res.Render,
-			DueAt: e.cfg.Timing.Due(res.Incident, t.now), Release: !x.keep,
+			DueAt: e.due(res.Incident, t), Release: !x.keep,
 			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: releasedLock(t.inc, res.Incident),
 		}
 		err = e.deps.Incidents.Commit(ctx, ch)

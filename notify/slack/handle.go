@@ -102,7 +102,7 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 	if no != nil {
 		return none, d, no
 	}
-	return inc, d, i.authorise(ctx, c, i.approvers(inc.Pool, s.Kind))
+	return inc, d, i.authorise(ctx, c, i.approvers(inc.Pool, s.Kind).InForce(inc.AskedAt(), i.now()))
 }
 
 // verbOf reads an action id of ours.

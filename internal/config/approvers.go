@@ -1,0 +1,83 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+)
+
+// remindBefore is how long before the end of a request its approvers are reminded: long enough to open a laptop.
+const remindBefore = 5 * time.Minute
+
+func (l *loader) approvers(
+	path string, f map[string]approversFile, timing incident.Timing,
+) map[incident.StepKind]incident.Approvers {
+	out := map[incident.StepKind]incident.Approvers{}
+	for name, a := range f {
+		kind, below := incident.StepKind(name), path+"."+name
+		if name == "default" {
+			kind = ""
+		} else if _, knob := kind.Knob(); !knob {
+			l.at(below, "%s", strictyaml.NotThere("kind of step", name, append(knobNames(), "default")))
+		}
+		out[kind] = l.approversOf(below, a, timing)
+	}
+	return out
+}
+
+func (l *loader) approversOf(path string, f approversFile, timing incident.Timing) incident.Approvers {
+	a := incident.Approvers{
+		Users: f.Users, Groups: f.Groups, Count: f.Count, FourEyes: f.FourEyes, Expire: time.Duration(f.Expire),
+		Remind: remindBefore,
+	}
+	if f.Count < 0 || (len(f.Groups) == 0 && f.Count > len(f.Users)) {
+		l.at(path+".count", "requires %d approvals, and users lists %d", f.Count, len(f.Users))
+	} else if f.FourEyes && len(f.Groups) == 0 && len(f.Users) == 1 {
+		l.at(path+".four_eyes", "requires two people, and users lists 1")
+	}
+	l.slackIDs(path+".users", f.Users, userID)
+	l.slackIDs(path+".groups", f.Groups, groupID)
+	expire := cmp.Or(a.Expire, timing.WithDefaults().Expire)
+	if f.Remind != nil {
+		a.Remind = time.Duration(*f.Remind)
+		if a.Remind >= expire {
+			l.at(path+".remind", "%s before the end of a request that is open for %s is too early",
+				incident.FormatDuration(a.Remind), incident.FormatDuration(expire))
+		}
+	}
+	a.Escalate = l.escalations(path+".escalate", f, expire)
+	return a
+}
+
+// escalations are refused where they could never take effect, and where they would make approvers of people for whom
+// nobody has to wait.
+func (l *loader) escalations(path string, f approversFile, expire time.Duration) []incident.Escalation {
+	var out []incident.Escalation
+	if len(f.Escalate) > 0 && len(f.Users) == 0 && len(f.Groups) == 0 {
+		l.at(path, "needs users or groups that are asked first")
+	}
+	last := time.Duration(0)
+	for n, e := range f.Escalate {
+		at, after := fmt.Sprintf("%s[%d]", path, n), time.Duration(e.After)
+		switch {
+		case after <= 0:
+			l.at(at+".after", "must be above 0s")
+		case after >= expire:
+			l.at(at+".after", "%s is not before the request expires, after %s", incident.FormatDuration(after),
+				incident.FormatDuration(expire))
+		case after <= last:
+			l.at(at+".after", "must be later than the one before it")
+		}
+		if len(e.Users) == 0 && len(e.Groups) == 0 {
+			l.at(at, "needs users or groups")
+		}
+		l.slackIDs(at+".users", e.Users, userID)
+		l.slackIDs(at+".groups", e.Groups, groupID)
+		last = max(last, after)
+		out = append(out, incident.Escalation{After: after, Users: e.Users, Groups: e.Groups})
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package incident
+
+import (
+	"slices"
+	"time"
+)
+
+// Approvers says who may approve. An empty one allows nobody.
+type Approvers struct {
+	Users  []string `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Count is how many different people must approve; 0 means 1.
+	Count int `json:"count,omitempty"`
+	// FourEyes asks for two different people behind a step: its approvers, and whoever asked for it.
+	FourEyes bool `json:"fourEyes,omitempty"`
+	// Expire is how long a proposal waits; its end means no.
+	Expire time.Duration `json:"expire,omitempty"`
+	// Remind is how long before that end people are reminded; 0: never.
+	Remind time.Duration `json:"remind,omitempty"`
+	// Escalate are further people, each called, and allowed to decide, some time after the request.
+	Escalate []Escalation `json:"escalate,omitempty"`
+}
+
+// Escalation are people who may decide, too, when nobody has done so for a time.
+type Escalation struct {
+	// After is how long after the request.
+	After  time.Duration `json:"after"`
+	Users  []string      `json:"users,omitempty"`
+	Groups []string      `json:"groups,omitempty"`
+}
+
+// InForce are the approvers at a time, when people have been asked since another one; zero: they are not being asked.
+// Whoever is to be called later is not among them yet.
+func (a Approvers) InForce(asked, now time.Time) Approvers {
+	a.Users, a.Groups = slices.Clone(a.Users), slices.Clone(a.Groups)
+	for _, e := range a.Escalate {
+		if asked.IsZero() || now.Before(asked.Add(e.After)) {
+			continue
+		}
+		a.Users, a.Groups = append(a.Users, e.Users...), append(a.Groups, e.Groups...)
+	}
+	return a
+}
+
+// Needed is how many people must approve a step that this person has asked for; nil: nobody has, the bot proposed it.
+func (a Approvers) Needed(askedBy *Actor) int {
+	if a.FourEyes && askedBy == nil {
+		return max(2, a.Count)
+	}
+	return max(1, a.Count)
+}
+
+// Enough says whether these approvals suffice for a step that this person has asked for, or nobody.
+func (a Approvers) Enough(approvals []Actor, askedBy *Actor) bool {
+	if len(approvals) < a.Needed(askedBy) {
+		return false
+	}
+	behind := slices.Clone(approvals)
+	if askedBy != nil {
+		behind = append(behind, *askedBy)
+	}
+	return !a.FourEyes || people(behind) >= 2
+}
+
+// people is how many different people these are at least. Whether somebody in Slack and somebody in Kubernetes are one
+// person is not known.
+func people(all []Actor) int {
+	most, ids := 0, map[string]map[string]bool{}
+	for _, who := range all {
+		if ids[who.Kind] == nil {
+			ids[who.Kind] = map[string]bool{}
+		}
+		ids[who.Kind][who.ID] = true
+		most = max(most, len(ids[who.Kind]))
+	}
+	return most
+}
+
+// Rule identifies who may approve. It is the same for the same people and groups, in whatever order; how many are
+// needed is not in it. Further people are in it from the start, so that an approval outlives their call.
+func (a Approvers) Rule() string {
+	lists := [][]string{slices.Sorted(slices.Values(a.Users)), slices.Sorted(slices.Values(a.Groups))}
+	for _, e := range a.Escalate {
+		lists = append(lists, []string{e.After.String()}, slices.Sorted(slices.Values(e.Users)),
+			slices.Sorted(slices.Values(e.Groups)))
+	}
+	return digest(lists)
+}

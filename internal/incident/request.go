@@ -1,0 +1,147 @@
+package incident
+
+import (
+	"slices"
+	"time"
+)
+
+// Request is what people are being asked. It is made once, in a line of the thread that calls them, and lasts while the
+// plan follows the live values.
+type Request struct {
+	// At is since when they are asked.
+	At time.Time `json:"at"`
+	// Steps identify what is asked: the fields, whatever their values.
+	Steps []string `json:"steps,omitempty"`
+	// Undo is the step whose undo is offered.
+	Undo string `json:"undo,omitempty"`
+	// Mention are all who have been called.
+	Mention []string `json:"mention,omitempty"`
+	// RemindedAt is when they were reminded.
+	RemindedAt time.Time `json:"remindedAt,omitzero"`
+	// Escalated is how far it was escalated: the newest Escalation.After.
+	Escalated time.Duration `json:"escalated,omitempty"`
+}
+
+// Reminded reminds people that the time to decide ends soon.
+type Reminded struct{}
+
+// Escalated calls further people, who may decide from now on, too. After is how long after the request they are called.
+type Escalated struct {
+	After         time.Duration
+	Users, Groups []string
+}
+
+// Kind names the event.
+func (Reminded) Kind() EventKind { return KindReminded }
+
+// Kind names the event.
+func (Escalated) Kind() EventKind { return KindEscalated }
+
+// AskedAt is since when people are asked to decide; zero while they are not.
+func (i Incident) AskedAt() time.Time {
+	if i.Request == nil {
+		return time.Time{}
+	}
+	return i.Request.At
+}
+
+// Asking are the steps that wait for a decision: those of the plan, and the one whose undo is offered.
+func (i Incident) Asking() []Step {
+	out := i.Proposed()
+	if s, ok := i.Step(i.UndoOffered); ok && i.UndoOffered != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+func (r *Request) clone() *Request {
+	out := clonePtr(r)
+	if out != nil {
+		out.Steps, out.Mention = slices.Clone(r.Steps), slices.Clone(r.Mention)
+	}
+	return out
+}
+
+// covers says whether all of this was asked already.
+func (r Request) covers(o Request) bool {
+	for _, s := range o.Steps {
+		if !slices.Contains(r.Steps, s) {
+			return false
+		}
+	}
+	return o.Undo == "" || o.Undo == r.Undo
+}
+
+// request calls the approvers for what is asked now, in a line of the thread: a message in Slack that is only edited
+// makes no phone ring. It does so once: not when the same plan is looked at again or follows the live values, but when
+// something is asked that was not before.
+func (a *applier) request() {
+	open := a.inc.Asking()
+	if len(open) == 0 {
+		return
+	}
+	want := Request{At: a.now, Undo: a.inc.UndoOffered}
+	for _, s := range open {
+		want.Mention = called(want.Mention, s.Needs.Groups, s.Needs.Users)
+		if s.ID != a.inc.UndoOffered {
+			want.Steps = append(want.Steps, digest([]string{string(s.Kind), s.Target.Key(), s.Target.Field}))
+		}
+	}
+	if old := a.inc.Request; old != nil {
+		if old.covers(want) {
+			return
+		}
+		want.At, want.RemindedAt, want.Escalated = old.At, old.RemindedAt, old.Escalated
+		want.Mention = called(want.Mention, old.Mention)
+	}
+	a.inc.Request = &want
+	a.call(NoteApprovalNeeded, want.Mention)
+}
+
+// called adds ids, each once.
+func called(ids []string, more ...[]string) []string {
+	for _, id := range slices.Concat(more...) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// call adds a line that calls people, which is kept whatever its kind.
+func (a *applier) call(kind NoteKind, mention []string) {
+	n := Note{Kind: kind, Names: titles(a.inc.Proposed())}
+	if a.inc.Plan != nil {
+		n.At = a.inc.Plan.ExpiresAt
+	}
+	if a.inc.DryRun {
+		n.Mode = ModeDryRun
+	}
+	if s, ok := a.inc.Step(a.inc.UndoOffered); ok && a.inc.UndoOffered != "" {
+		n.Verb, n.Step, n.Value = Undo, s.Title, s.Undo
+	}
+	a.entries = append(a.entries, Entry{At: a.now, Kind: a.kind, Said: n, Thread: true, Mention: mention})
+	a.render = true
+}
+
+func (a *applier) reminded() error {
+	r := a.inc.Request
+	if r == nil || !r.RemindedAt.IsZero() || len(a.inc.Asking()) == 0 || a.inc.Plan == nil || a.overdue() {
+		return refusal(Note{Kind: RefusedNoRequest})
+	}
+	r.RemindedAt = a.now
+	a.call(NoteReminder, r.Mention)
+	return nil
+}
+
+func (a *applier) escalated(e Escalated) error {
+	r := a.inc.Request
+	if r == nil || e.After <= r.Escalated || a.now.Before(r.At.Add(e.After)) || len(a.inc.Asking()) == 0 ||
+		a.inc.Plan == nil || a.overdue() {
+		return refusal(Note{Kind: RefusedNoRequest})
+	}
+	further := called(nil, e.Groups, e.Users)
+	r.Escalated, r.Mention = e.After, called(r.Mention, further)
+	a.call(NoteEscalated, further)
+	return nil
+}

@@ -1,0 +1,272 @@
+package incident
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// by names the approvers of a step.
+func by(s Step, users, groups []string) Step {
+	s.Needs.Users, s.Needs.Groups = users, groups
+	return s
+}
+
+// calls are the lines of a result that call people.
+func calls(res Result) []Entry {
+	return slices.DeleteFunc(slices.Clone(res.Entries), func(e Entry) bool {
+		return !slices.Contains([]NoteKind{NoteApprovalNeeded, NoteReminder, NoteEscalated}, e.Said.Kind)
+	})
+}
+
+// after applies an event some time later.
+func after(t *testing.T, inc Incident, d time.Duration, ev Event) Result {
+	t.Helper()
+	res, err := Apply(inc, ofActive(inc, ev), now.Add(d))
+	if err != nil {
+		t.Fatalf("%s in state %s: %v", ev.Kind(), inc.State, err)
+	}
+	return res
+}
+
+func TestPeopleAreCalledOnceForWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	scale := by(scaleStep("2", "3"), []string{"U1"}, []string{"S1"})
+	limit := by(throttleStep(), []string{"U1", "U2"}, nil)
+	proposed := must(t, investigating(t), found("queueing", scale, limit))
+	res := after(t, proposed, 0, Asked{ExpiresAt: now.Add(time.Hour)})
+	got := calls(res)
+	if len(got) != 1 || !got[0].Thread {
+		t.Fatalf("called %+v", got)
+	}
+	want := Note{Kind: NoteApprovalNeeded, Names: "Scale 2 to 3; Throttle", At: now.Add(time.Hour)}
+	if !got[0].Said.Same(want) {
+		t.Errorf("said %+v", got[0].Said)
+	}
+	if d := cmp.Diff([]string{"S1", "U1", "U2"}, got[0].Mention); d != "" {
+		t.Errorf("mentioned (-want +got):\n%s", d)
+	}
+	inc := res.Incident
+	if !inc.AskedAt().Equal(now) {
+		t.Errorf("asked since %v", inc.AskedAt())
+	}
+
+	// The same plan, and one that follows the live values, call nobody again.
+	res = after(t, inc, time.Minute, found("queueing", scale, limit))
+	if c := calls(res); len(c) != 0 {
+		t.Errorf("the same plan: %+v", c)
+	}
+	moved := must(t, res.Incident, found("queueing", by(scaleStep("3", "4"), []string{"U1"}, []string{"S1"}), limit))
+	res = after(t, moved, 2*time.Minute, Asked{ExpiresAt: now.Add(time.Hour)})
+	if c := calls(res); len(c) != 0 || !res.Incident.AskedAt().Equal(now) {
+		t.Errorf("the plan with other values: %+v, asked since %v", c, res.Incident.AskedAt())
+	}
+	// Another setting does, within the same time.
+	other := by(scaleStep("8192", "4096"), []string{"U3"}, nil)
+	other.Kind, other.Target.Field = StepMaxNumBatchedTokens, "args[vllm] --max-num-batched-tokens"
+	other.Digest = other.ComputeDigest()
+	more := must(t, res.Incident, found("queueing", scale, other))
+	res = after(t, more, 3*time.Minute, Asked{ExpiresAt: now.Add(2 * time.Hour)})
+	if c := calls(res); len(c) != 1 || !c[0].Said.At.Equal(now.Add(time.Hour)) || !slices.Contains(c[0].Mention, "U3") ||
+		!res.Incident.AskedAt().Equal(now) {
+		t.Errorf("another setting: %+v, asked since %v", c, res.Incident.AskedAt())
+	}
+	// So does another diagnosis, for a time of its own.
+	res = after(t, must(t, inc, found("memory", scale)), 4*time.Minute, Asked{ExpiresAt: now.Add(2 * time.Hour)})
+	if c := calls(res); len(c) != 1 || !res.Incident.AskedAt().Equal(now.Add(4*time.Minute)) {
+		t.Errorf("another diagnosis: %+v, asked since %v", c, res.Incident.AskedAt())
+	}
+}
+
+func TestPeopleAreCalledWhenTheNextDecisionIsNeeded(t *testing.T) {
+	t.Parallel()
+	scale, limit := by(scaleStep("2", "3"), []string{"U1"}, nil), by(throttleStep(), nil, []string{"S1"})
+	stopped := Stopped{Why: Because("paused"), ExpiresAt: now.Add(time.Hour)}
+	refused := scaleStep("2", "3")
+	refused.Guardrails = []Guardrail{{Verdict: GuardRefuse, Reason: "cool-down"}}
+	for name, tc := range map[string]struct {
+		before  Incident
+		ev      Event
+		mention []string
+		undo    string
+	}{
+		"a step was stopped":      {applying(t, scale, limit), stopped, []string{"S1"}, ""},
+		"it was not enough":       {verifying(t, scale, limit), verdict(VerdictImproved), []string{"S1"}, ""},
+		"it did not help":         {verifying(t, scale), verdict(VerdictUnchanged), []string{"U1"}, "p1-s1"},
+		"it did not help, others": {verifying(t, scale, limit), verdict(VerdictWorse), []string{"S1", "U1"}, "p1-s1"},
+		"a step became free": {
+			deciding(t, limit, by(refused, []string{"U1"}, nil)), found("queueing", limit, scale), []string{"S1", "U1"}, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := after(t, tc.before, time.Minute, tc.ev)
+			got := calls(res)
+			if len(got) != 1 || res.Incident.State != StateDeciding {
+				t.Fatalf("state %s, called %+v", res.Incident.State, got)
+			}
+			slices.Sort(got[0].Mention)
+			if d := cmp.Diff(tc.mention, got[0].Mention); d != "" {
+				t.Errorf("mentioned (-want +got):\n%s", d)
+			}
+			if (got[0].Said.Verb == Undo) != (tc.undo != "") || res.Incident.Request.Undo != tc.undo {
+				t.Errorf("said %+v, offers the undo of %q", got[0].Said, res.Incident.Request.Undo)
+			}
+		})
+	}
+}
+
+func TestNobodyIsCalledWhereNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	scale := by(scaleStep("2", "3"), []string{"U1"}, nil)
+	policy := Decided{Decision: Decision{Step: "p1-s1", Verb: Approve, By: Actor{Kind: "policy", ID: "auto"}}}
+	proposed := must(t, investigating(t), found("queueing", scale))
+	policy.Decision.Digest = proposed.Plan.Digest
+	for name, res := range map[string]Result{
+		"policy decides":  after(t, proposed, 0, policy),
+		"observe":         after(t, proposed, 0, Muted{Note: Note{Kind: NoteNoStep}}),
+		"nothing is left": after(t, verifying(t, scale), 0, verdict(VerdictImproved)),
+		"recovered":       after(t, verifying(t, scale, throttleStep()), 0, verdict(VerdictRecovered)),
+	} {
+		if c := calls(res); len(c) != 0 || res.Incident.Request != nil {
+			t.Errorf("%s: called %+v, request %+v", name, c, res.Incident.Request)
+		}
+	}
+}
+
+func TestARequestEndsWithTheQuestion(t *testing.T) {
+	t.Parallel()
+	inc := deciding(t, scaleStep("2", "3"))
+	for name, ev := range map[string]Event{
+		"approved": approve(inc, "p1-s1", alice), "denied": denyAll(inc, alice), "expired": Expired{},
+		"aborted": Aborted{By: alice}, "healthy": Investigated{Healthy: True},
+	} {
+		if got := must(t, inc, ev); got.Request != nil || !got.AskedAt().IsZero() {
+			t.Errorf("%s: %+v", name, got.Request)
+		}
+	}
+}
+
+func TestAReminderAndFurtherPeople(t *testing.T) {
+	t.Parallel()
+	inc := deciding(t, by(scaleStep("2", "3"), []string{"U1"}, nil))
+	early := Escalated{After: 10 * time.Minute, Groups: []string{"S2"}}
+	if why := refusedFor(t, inc, early); why != RefusedNoRequest {
+		t.Errorf("before its time: %s", why)
+	}
+	res := after(t, inc, 10*time.Minute, early)
+	if c := calls(res); len(c) != 1 || c[0].Said.Kind != NoteEscalated || !slices.Equal(c[0].Mention, []string{"S2"}) {
+		t.Errorf("called %+v", c)
+	}
+	if _, err := Apply(res.Incident, early, now.Add(11*time.Minute)); err == nil {
+		t.Error("the same people were called twice")
+	}
+	res = after(t, res.Incident, 55*time.Minute, Reminded{})
+	all := []string{"U1", "S2"}
+	if c := calls(res); len(c) != 1 || c[0].Said.Kind != NoteReminder || !slices.Equal(c[0].Mention, all) {
+		t.Errorf("called %+v", c)
+	}
+	if _, err := Apply(res.Incident, Reminded{}, now.Add(56*time.Minute)); err == nil {
+		t.Error("a second reminder")
+	}
+	if _, err := Apply(inc, Reminded{}, now.Add(time.Hour)); err == nil {
+		t.Error("a reminder after the end")
+	}
+	refusedStep := scaleStep("2", "3")
+	refusedStep.Guardrails = []Guardrail{{Verdict: GuardRefuse, Reason: "paused"}}
+	if quiet := must(t, inc, found("queueing", refusedStep)); quiet.State != StateWatching {
+		t.Errorf("state %s", quiet.State)
+	} else if why := refusedFor(t, quiet, Reminded{}); why != RefusedEvent {
+		t.Errorf("with nothing open: %s", why)
+	}
+}
+
+func TestFurtherApproversCountFromTheirTimeOn(t *testing.T) {
+	t.Parallel()
+	a := Approvers{Users: []string{"U1"}, Escalate: []Escalation{
+		{After: 10 * time.Minute, Groups: []string{"S2"}}, {After: 20 * time.Minute, Users: []string{"U3"}},
+	}}
+	for _, tc := range []struct {
+		asked         time.Time
+		now           time.Duration
+		users, groups []string
+	}{
+		{now, 0, []string{"U1"}, nil},
+		{now, 10*time.Minute - 1, []string{"U1"}, nil},
+		{now, 10 * time.Minute, []string{"U1"}, []string{"S2"}},
+		{now, time.Hour, []string{"U1", "U3"}, []string{"S2"}},
+		{time.Time{}, time.Hour, []string{"U1"}, nil},
+	} {
+		got := a.InForce(tc.asked, now.Add(tc.now))
+		if !slices.Equal(got.Users, tc.users) || !slices.Equal(got.Groups, tc.groups) {
+			t.Errorf("after %s: users %v, groups %v", tc.now, got.Users, got.Groups)
+		}
+	}
+	if len(a.Users) != 1 {
+		t.Errorf("the approvers themselves are now %v", a.Users)
+	}
+	if plain := (Approvers{Users: []string{"U1"}}); plain.Rule() == a.Rule() ||
+		plain.Rule() != digest([][]string{{"U1"}, {}}) && plain.Rule() != digest([][]string{{"U1"}, nil}) {
+		t.Error("the rule of stored approvals has changed, or leaves further people out")
+	}
+}
+
+func TestFourEyes(t *testing.T) {
+	t.Parallel()
+	rule := Approvers{Users: []string{"U1", "U2"}, FourEyes: true}
+	carol := Actor{Kind: "kubernetes", ID: "carol"}
+	again := func(t *testing.T, by Actor, s Step) Incident {
+		t.Helper()
+		inc := must(t, deciding(t, s), Expired{}, AskedAgain{By: by})
+		inc = must(t, inc, found("queueing", s), Asked{ExpiresAt: now.Add(time.Hour)})
+		inc.Plan.Steps[0].ID = "p1-s1"
+		return inc
+	}
+	inc := must(t, deciding(t, scaleStep("2", "3")))
+	if inc = must(t, inc, under(inc, alice, rule)); inc.State != StateDeciding {
+		t.Errorf("one person was enough: %s", inc.State)
+	}
+	if why := refusedFor(t, inc, under(inc, alice, rule)); why != RefusedTwice {
+		t.Errorf("the same person twice: %s", why)
+	}
+	if inc = must(t, inc, under(inc, bob, rule)); inc.State != StateApplying {
+		t.Errorf("two people were not enough: %s", inc.State)
+	}
+	inc = again(t, alice, scaleStep("2", "3"))
+	if why := refusedFor(t, inc, under(inc, alice, rule)); why != RefusedFourEyes {
+		t.Errorf("who asked again: %s", why)
+	}
+	if got := must(t, inc, under(inc, bob, rule)); got.State != StateApplying {
+		t.Errorf("somebody else: %s", got.State)
+	}
+	if got := must(t, inc, under(inc, alice, Approvers{Users: []string{"U1"}})); got.State != StateApplying {
+		t.Errorf("without four eyes: %s", got.State)
+	}
+	inc = again(t, carol, scaleStep("2", "3"))
+	if why := refusedFor(t, inc, under(inc, alice, rule)); why != RefusedFourEyes {
+		t.Errorf("somebody who may be the same person: %s", why)
+	}
+	for name, tc := range map[string]struct {
+		a         Approvers
+		approvals []Actor
+		asker     *Actor
+		want      bool
+	}{
+		"nobody":                      {rule, nil, nil, false},
+		"one":                         {rule, []Actor{alice}, nil, false},
+		"two":                         {rule, []Actor{alice, bob}, nil, true},
+		"perhaps one":                 {rule, []Actor{alice, carol}, nil, false},
+		"the asker alone":             {rule, []Actor{alice}, &alice, false},
+		"another one":                 {rule, []Actor{bob}, &alice, true},
+		"the asker and another":       {rule, []Actor{alice, bob}, &alice, true},
+		"too few":                     {Approvers{Count: 2, FourEyes: true}, []Actor{bob}, &alice, false},
+		"without the setting, one":    {Approvers{}, []Actor{alice}, &alice, true},
+		"without the setting, no one": {Approvers{}, nil, nil, false},
+	} {
+		if got := tc.a.Enough(tc.approvals, tc.asker); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
