@@ -143,6 +143,9 @@ func (a *adjuster) propose(ctx context.Context, pool incident.Pool, req incident
 	if err != nil {
 		return incident.Step{}, err
 	}
+	if want := live.Int(req.Chosen); req.Chosen != 0 && step.To != want {
+		return incident.Step{}, live.Refused("%s is out of bounds; the closest value is %s", want, step.To)
+	}
 	step.Kind, step.Why, step.WarmUp, step.State = req.Kind, req.Why, req.WarmUp, incident.StepProposed
 	step.RevertAfter = cmp.Or(step.RevertAfter, req.RevertAfter)
 	step.Target, step.From, step.Undo = now.Target, now.Value, now.Value

@@ -118,7 +118,19 @@ func Times(now int64, req incident.StepRequest) (int64, error) {
 	case !(f >= 1 && f <= Biggest):
 		return 0, Refused("%v times %d is not a usable value", req.Factor, now)
 	}
-	return int64(f), nil
+	return Chosen(now, int64(f), req)
+}
+
+// Chosen is where a request leads to: to the value that a person chose, if that is a smaller change the same way.
+func Chosen(now, asked int64, req incident.StepRequest) (int64, error) {
+	n := req.Chosen
+	switch {
+	case n == 0:
+		return asked, nil
+	case now < n && n <= asked, asked <= n && n < now:
+		return n, nil
+	}
+	return 0, Refused("%d isn't a smaller change than %d to %d", n, now, asked)
 }
 
 // Int is a whole number as a value.

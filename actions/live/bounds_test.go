@@ -167,3 +167,31 @@ func TestTimesRefusesWhatIsNoFactor(t *testing.T) {
 		}
 	}
 }
+
+func TestAPersonChoosesASmallerChange(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		now, asked, chosen int64
+		want               string
+	}{
+		{256, 128, 0, ""},
+		{256, 128, 128, ""},
+		{256, 128, 255, ""},
+		{2, 5, 3, ""},
+		{2, 5, 5, ""},
+		{256, 128, 127, "127 isn't a smaller change than 256 to 128"},
+		{256, 128, 256, "isn't a smaller change"},
+		{256, 128, 300, "isn't a smaller change"},
+		{256, 128, -1, "isn't a smaller change"},
+		{2, 5, 6, "isn't a smaller change"},
+		{2, 5, 2, "isn't a smaller change"},
+	} {
+		got, err := Chosen(tt.now, tt.asked, incident.StepRequest{Chosen: tt.chosen})
+		if no := refusal(t, err); !strings.Contains(no, tt.want) || (no == "") != (tt.want == "") {
+			t.Errorf("%+v: refused for %q", tt, no)
+		}
+		if want := max(tt.chosen, 0); err == nil && want != 0 && got != want {
+			t.Errorf("%+v: %d", tt, got)
+		}
+	}
+}

@@ -129,7 +129,11 @@ func addReplicas(now int64, req incident.StepRequest, l live.Limits) (int64, inc
 		return 0, incident.Guardrail{}, live.Refused("replicas are only added; they are removed only by " +
 			"undoing a step, because that ends running requests")
 	}
-	return l.Adjust(now, now+req.Add)
+	asked, err := live.Chosen(now, now+req.Add, req)
+	if err != nil {
+		return 0, incident.Guardrail{}, err
+	}
+	return l.Adjust(now, asked)
 }
 
 func poolLimits(pool incident.Pool) live.Limits {

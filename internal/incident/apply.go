@@ -85,6 +85,8 @@ func (a *applier) dispatch(ev Event) error {
 		return a.escalated(e)
 	case Expired:
 		a.expired()
+	case Narrowed:
+		return a.narrowed(e)
 	case Stopped:
 		return a.stopped(e)
 	case WriteClaimed:
@@ -206,7 +208,7 @@ func (a *applier) mute(why MuteReason, note Note) {
 	a.inc.State = StateWatching
 	a.inc.MuteReason = why
 	a.setNote(note)
-	a.inc.Active, a.inc.Request = nil, nil
+	a.inc.Active, a.inc.Request, a.inc.Narrowings = nil, nil, nil
 	if why != NotMuted {
 		a.inc.AskedBy = nil
 	}

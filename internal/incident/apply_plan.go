@@ -109,6 +109,7 @@ func (a *applier) sameDiagnosis(e Investigated) bool {
 // refresh keeps the plan, its ids and what people said of it, and takes over what the guardrails say now: a refused
 // step may become free, and the other way round. Approvals of a step that was refused meanwhile do not count any more.
 func (a *applier) refresh(e Investigated) error {
+	a.keepNarrowings(e)
 	a.refreshPlan(e)
 	for n := range a.inc.Plan.Steps {
 		s := &a.inc.Plan.Steps[n]
@@ -158,6 +159,7 @@ func (a *applier) replan(e Investigated) error {
 	if asked.IsZero() {
 		a.inc.Request = nil
 	}
+	a.keepNarrowings(e)
 	a.supersede(ReasonReplaced)
 	a.inc.AppliedEarlier = a.inc.Applied()
 	a.inc.Diagnosis = e.Diagnosis

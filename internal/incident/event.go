@@ -29,6 +29,7 @@ const (
 	KindAborted      EventKind = "aborted"
 	KindAcked        EventKind = "acked"
 	KindRerouted     EventKind = "rerouted"
+	KindNarrowed     EventKind = "narrowed"
 	KindNoted        EventKind = "noted"
 	KindSetback      EventKind = "setback"
 	KindClosed       EventKind = "closed"
@@ -40,7 +41,7 @@ func EventKinds() []EventKind {
 		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindAskedAgain, KindReminded,
 		KindEscalated, KindExpired,
 		KindRefused, KindClaimed, KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted,
-		KindUndoStarted, KindAborted, KindAcked, KindRerouted, KindNoted, KindSetback,
+		KindUndoStarted, KindAborted, KindAcked, KindNarrowed, KindRerouted, KindNoted, KindSetback,
 		KindClosed,
 	}
 }
@@ -76,6 +77,8 @@ type Investigated struct {
 	Healthy Truth
 	// Note says why there is no diagnosis or no plan.
 	Note string
+	// NotNarrowed says, by kind of step, why a smaller change that a person chose cannot be proposed.
+	NotNarrowed map[StepKind]Reason
 }
 
 // Asked says that people are asked, until ExpiresAt.

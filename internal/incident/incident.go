@@ -53,6 +53,8 @@ type Incident struct {
 	Revision int `json:"revision,omitempty"`
 	// AppliedEarlier are applied steps of earlier plans that have not been undone.
 	AppliedEarlier []Step `json:"standing,omitempty"`
+	// Narrowings are the smaller changes that people chose for steps of the present plan.
+	Narrowings []Narrowing `json:"narrowings,omitempty"`
 	// Attempts are the changes that did not help or were taken back. Policy never repeats one.
 	Attempts []Attempt `json:"trials,omitempty"`
 	// Active is the step that is being run, in the running states.
@@ -323,6 +325,7 @@ func (i Incident) Clone() Incident {
 	i.Readings = maps.Clone(i.Readings)
 	i.Others = slices.Clone(i.Others)
 	i.AppliedEarlier = cloneSteps(i.AppliedEarlier)
+	i.Narrowings = slices.Clone(i.Narrowings)
 	i.Attempts = slices.Clone(i.Attempts)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)

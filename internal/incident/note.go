@@ -47,6 +47,8 @@ const (
 	NoteApprovedPart     NoteKind = "approved_part"
 	NoteApproved         NoteKind = "approved"
 	NoteDenied           NoteKind = "denied"
+	NoteNarrowed         NoteKind = "narrowed"
+	NoteNotNarrowed      NoteKind = "not_narrowed"
 	NoteAllDenied        NoteKind = "all_denied"
 	NoteDeniedAll        NoteKind = "denied_all"
 	NoteKept             NoteKind = "kept"
@@ -107,6 +109,9 @@ type Note struct {
 	StepKind StepKind `json:"stepKind,omitempty"`
 	Target   Target   `json:"target,omitzero"`
 	Value    Value    `json:"value,omitzero"`
+	// From and To are the values that a choice is between.
+	From Value `json:"from,omitzero"`
+	To   Value `json:"to,omitzero"`
 	// Names are alerts with their places, or titles of steps.
 	Names   string    `json:"names,omitempty"`
 	Pool    string    `json:"pool,omitempty"`

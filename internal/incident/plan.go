@@ -60,7 +60,9 @@ type StepRequest struct {
 	// Factor multiplies the present value (a throttle, an engine argument); 0 when Add is used.
 	Factor float64 `json:"factor,omitempty"`
 	// Add is added to the present value (replicas); 0 when Factor is used.
-	Add int64  `json:"add,omitempty"`
+	Add int64 `json:"add,omitempty"`
+	// Chosen is the value that a person chose, a smaller change than Factor or Add lead to; 0 when nobody did.
+	Chosen int64  `json:"-"`
 	Why string `json:"why,omitempty"`
 	// Advice is the text of a manual step.
 	Advice string `json:"advice,omitempty"`

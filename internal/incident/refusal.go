@@ -11,6 +11,8 @@ const (
 	RefusedUnconfirmed   NoteKind = "unconfirmed"
 	RefusedSameChannel   NoteKind = "same_channel"
 	RefusedTwice         NoteKind = "approved_twice"
+	RefusedSameValue     NoteKind = "same_value"
+	RefusedNotNarrower   NoteKind = "not_narrower"
 	RefusedDecidedBefore NoteKind = "decided_before"
 	RefusedStepState     NoteKind = "step_state"
 	RefusedDecideClosed  NoteKind = "decide_closed"

@@ -38,6 +38,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindReminded:     {StateDeciding},
 		KindEscalated:    {StateDeciding},
 		KindExpired:      {StateWatching},
+		KindNarrowed:     {StateDeciding},
 		KindUndoStarted:  {StateUndoing},
 		KindAborted:      {StateWatching},
 		KindAcked:        {StateDeciding},

@@ -27,6 +27,11 @@ func ofRefusal(n incident.Note) string {
 		return markBy +
 			" approved first. The second approver must use the same channel (Slack or CLI): the bot can't tell whether " +
 			markBy + " and " + markOther + " are two people."
+	case incident.RefusedSameValue:
+		return "The step already sets " + value(n.Value) + "; approve it to apply it."
+	case incident.RefusedNotNarrower:
+		return fmt.Sprintf("%s isn't a smaller change than proposed. Choose a whole number after %s, up to %s. "+
+			"Nothing was changed.", value(n.Value), value(n.From), value(n.To))
 	case incident.RefusedTwice:
 		return "You already approved this; another approver is required."
 	case incident.RefusedDecidedBefore:

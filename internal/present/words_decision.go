@@ -21,6 +21,10 @@ func ofDecision(n incident.Note) string {
 		return markBy + " approved: " + n.Step + "." + reason(n.Why)
 	case incident.NoteDenied:
 		return markBy + " denied: " + n.Step + "." + reason(n.Why)
+	case incident.NoteNarrowed:
+		return markBy + " wants " + value(n.Value) + " instead: " + n.Step + "." + reason(n.Why)
+	case incident.NoteNotNarrowed:
+		return "Can't use " + value(n.Value) + ", chosen by " + markBy + because(why(n)) + "."
 	case incident.NoteAllDenied:
 		return "Denied. Nothing was changed. No further proposals until it recovers or the diagnosis changes."
 	case incident.NoteDeniedAll:

@@ -34,6 +34,8 @@ type cluster struct {
 	objects map[incident.StepKind]*object
 	refuse  map[incident.StepKind]error
 	needs   map[incident.StepKind]incident.Needs
+	// unchosen is a value that is refused when a person chooses it.
+	unchosen int
 	script  map[string][]answer
 	log     []string
 	// markErr fails every Mark, reversalErr every Reversal; reversals counts these.
@@ -167,6 +169,12 @@ func (c *cluster) Propose(_ context.Context, pool incident.Pool, req incident.St
 	to := o.value + int(req.Add)
 	if req.Factor > 0 {
 		to = int(float64(o.value) * req.Factor)
+	}
+	if n := int(req.Chosen); n != 0 {
+		if c.unchosen == n {
+			return incident.Step{}, &incident.RefusedError{Reason: "the quota has no room for it"}
+		}
+		to = n
 	}
 	s := incident.Step{
 		Kind: req.Kind, Title: fmt.Sprintf("Set %s to %d", req.Kind, to), Why: req.Why,

@@ -62,6 +62,8 @@ type Investigation struct {
 	Steps    []incident.Step
 	// Unread says that the live values behind one of the steps could not be read, which is refused for that.
 	Unread bool
+	// NotNarrowed says why a smaller change that a person chose cannot be proposed.
+	NotNarrowed map[incident.StepKind]incident.Reason
 }
 
 // Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading
@@ -69,7 +71,10 @@ type Investigation struct {
 func (i *Investigator) Investigate(ctx context.Context, pool incident.Pool, inc incident.Incident) Investigation {
 	found := i.diagnose(ctx, pool, inc, true)
 	for _, req := range found.Result.Steps {
-		s, err := i.propose(ctx, pool, inc, req, found.Evidence)
+		s, why, err := i.proposeChosen(ctx, pool, inc, req, found)
+		if why.Kind != "" {
+			found.NotNarrowed = map[incident.StepKind]incident.Reason{req.Kind: why}
+		}
 		if err != nil {
 			found.Unread = true
 			i.deps.Logger.WarnContext(ctx, "a step cannot be worked out",
@@ -106,7 +111,7 @@ func (i *Investigator) diagnose(
 func (f Investigation) event() incident.Investigated {
 	return incident.Investigated{
 		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: f.Steps, Unread: f.Unread,
-		Healthy: f.Result.Healthy, Note: f.Result.Note,
+		Healthy: f.Result.Healthy, Note: f.Result.Note, NotNarrowed: f.NotNarrowed,
 	}
 }
 

@@ -37,6 +37,28 @@ func (i *Investigator) propose(
 	return s, nil
 }
 
+// proposeChosen is propose with the smaller change that a person chose for such a step, as long as the diagnosis is the
+// one that they saw. Where only that one is refused, the step is what the playbook asks for, and why says the reason.
+func (i *Investigator) proposeChosen(
+	ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, found Investigation,
+) (s incident.Step, why incident.Reason, err error) {
+	n, chosen := inc.Narrowing(req.Kind)
+	if !chosen || !found.sameCause(inc) {
+		s, err = i.propose(ctx, pool, inc, req, found.Evidence)
+		return s, incident.Reason{}, err
+	}
+	req.Chosen = n.Chosen()
+	if s, err = i.propose(ctx, pool, inc, req, found.Evidence); err != nil || n.Holds(s) && s.Executable() {
+		return s, incident.Reason{}, err
+	}
+	req.Chosen = 0
+	asked, err := i.propose(ctx, pool, inc, req, found.Evidence)
+	if err == nil && n.Holds(s) && !asked.Executable() {
+		return s, incident.Reason{}, nil
+	}
+	return asked, s.Refusal(), err
+}
+
 // refusedStep is what stays of a request for which there is no step.
 func refusedStep(req incident.StepRequest, why incident.Reason, hint string) incident.Step {
 	s := incident.Step{

@@ -125,6 +125,9 @@ func (e *Engine) replaced(
 		if req.Kind != s.Kind {
 			continue
 		}
+		if n, chosen := t.inc.Narrowing(s.Kind); chosen && n.Holds(s) {
+			req.Chosen = n.Chosen()
+		}
 		now, err := exec.Propose(ctx, t.pool, req)
 		var refused *incident.RefusedError
 		switch {
