@@ -17,13 +17,14 @@ import (
 func incidents(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "incidents", Short: "list, show and decide on incidents",
-		Long: "List, show, ack, approve, deny, undo, keep, ask, abort and close incidents.\n\n" +
+		Long: "List, show, ack, approve, deny, narrow, undo, keep, ask, abort and close incidents.\n\n" +
 			"Decisions need a Kubernetes token with the audience vllm-medic.",
 	}
 	cmd.AddCommand(
 		listIncidents(t), showIncident(t),
 		decide(t, incident.Approve, "ID STEP", "approve one step of the plan"),
 		decide(t, incident.Deny, "ID [STEP]", "deny one step of the plan, or without STEP all that are proposed"),
+		narrow(t),
 		act(t, "undo ID STEP", "roll back an applied step"),
 		act(t, "keep ID STEP", "decline the rollback that is offered; the step stays in place"),
 		act(t, "ask ID", "ask again after a denial or an expired request, with a new plan"),
@@ -98,6 +99,33 @@ func ask(inc incident.Incident, step string, v incident.Verb, t terminal) (strin
 		return "", errors.New("not confirmed; nothing was changed")
 	}
 	return inc.Plan.Digest, nil
+}
+
+// narrow asks for a smaller change than a step proposes. It changes nothing, so nobody is asked to confirm it.
+func narrow(t terminal) *cobra.Command {
+	cmd := &cobra.Command{Use: "narrow ID STEP VALUE", Short: "have a step proposed again with a smaller change"}
+	fs := cmd.Flags()
+	c := clientFlags(fs, t)
+	reason := fs.String("reason", "", "`WHY`, for the journal")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, step, to := args[0], args[1], args[2]
+		inc, err := c.incident(cmd.Context(), t, id)
+		if err != nil {
+			return fmt.Errorf("narrow %s of %s: %w", step, id, err)
+		}
+		if inc.Plan == nil {
+			return fmt.Errorf("incident %s is %s and has no plan", id, inc.State)
+		}
+		body := map[string]string{"step": step, "digest": inc.Plan.Digest, "to": to, "reason": *reason}
+		var after incident.Incident
+		err = c.call(cmd.Context(), t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(id)+"/narrow", body, &after)
+		if err != nil {
+			return fmt.Errorf("narrow %s of %s to %s: %w", step, id, to, err)
+		}
+		done(t, "Working out "+step+" with "+to+"; it needs approval under the new plan", after)
+		return nil
+	}
+	return cmd
 }
 
 // act calls one of the other verbs. What ends something needs a reason: the next person on call will ask.

@@ -162,7 +162,8 @@ func samples() []Event {
 	late := firing("a")
 	late.Firing, late.EndsAt = false, now
 	return []Event{
-		Narrowed{}, Narrowed{Step: "p1-s1", To: Set("3")},
+		Narrowed{},
+		Narrowed{Step: "p1-s1", To: Set("3")},
 		AlertsReceived{},
 		AlertsReceived{Alerts: []Alert{firing("a"), firing("b"), late}},
 		AlertsReceived{Alerts: []Alert{late}},

@@ -19,8 +19,8 @@ type Narrowing struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Narrowed says that a person wants a smaller change than the one that is proposed; with the proposed value itself, that
-// it should be as it was. Whether the person may is checked before. The engine works the step out again.
+// Narrowed says that a person wants a smaller change than the one that is proposed; with the proposed value itself,
+// that it should be as it was. Whether the person may is checked before. The engine works the step out again.
 type Narrowed struct {
 	Step string
 	// Digest is the plan's, as the person saw it.
@@ -33,7 +33,8 @@ type Narrowed struct {
 // Kind names the event.
 func (Narrowed) Kind() EventKind { return KindNarrowed }
 
-// Narrowing is what a person chose for a kind of step while the present diagnosis is asked about; false when nobody did.
+// Narrowing is what a person chose for a kind of step while the present diagnosis is asked about; false when nobody
+// did.
 func (i Incident) Narrowing(kind StepKind) (Narrowing, bool) {
 	n := slices.IndexFunc(i.Narrowings, func(n Narrowing) bool { return n.Kind == kind })
 	if n < 0 {

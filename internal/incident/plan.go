@@ -63,7 +63,7 @@ type StepRequest struct {
 	Add int64 `json:"add,omitempty"`
 	// Chosen is the value that a person chose, a smaller change than Factor or Add lead to; 0 when nobody did.
 	Chosen int64  `json:"-"`
-	Why string `json:"why,omitempty"`
+	Why    string `json:"why,omitempty"`
 	// Advice is the text of a manual step.
 	Advice string `json:"advice,omitempty"`
 	// RevertAfter makes the step a mitigation: it is undone when the pool has been healthy for this long. 0: it is kept.

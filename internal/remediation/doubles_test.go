@@ -36,8 +36,8 @@ type cluster struct {
 	needs   map[incident.StepKind]incident.Needs
 	// unchosen is a value that is refused when a person chooses it.
 	unchosen int
-	script  map[string][]answer
-	log     []string
+	script   map[string][]answer
+	log      []string
 	// markErr fails every Mark, reversalErr every Reversal; reversals counts these.
 	markErr, reversalErr error
 	reversals            int

@@ -90,6 +90,7 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.GET("/api/v1/incidents", h.list)
 	e.GET("/api/v1/incidents/:id", h.show)
 	e.POST("/api/v1/incidents/:id/decision", h.decision)
+	e.POST("/api/v1/incidents/:id/narrow", h.narrow)
 	e.POST("/api/v1/incidents/:id/:verb", h.verb)
 	e.POST("/api/v1/pause", h.pause)
 	e.POST("/api/v1/resume", h.resume)
@@ -193,6 +194,31 @@ func (h *Handler) decision(c echo.Context) error {
 	})
 }
 
+// narrowBody is a smaller change than a step of the plan with the digest proposes.
+type narrowBody struct {
+	Step   string `json:"step"`
+	Digest string `json:"digest"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
+}
+
+func (h *Handler) narrow(c echo.Context) error {
+	actor, err := h.who(c, access.Decide)
+	if err != nil {
+		return err
+	}
+	var b narrowBody
+	if err := body(c, &b); err != nil {
+		return err
+	}
+	if b.Step == "" || b.Digest == "" || b.To == "" {
+		return echo.NewHTTPError(http.StatusBadRequest, "step, digest and to are required")
+	}
+	return h.act(c, incident.Narrowed{
+		Step: b.Step, Digest: b.Digest, To: incident.Set(b.To), By: actor, Reason: b.Reason,
+	})
+}
+
 // verbBody is the body of the other verbs.
 type verbBody struct {
 	Step   string `json:"step"`
@@ -231,7 +257,7 @@ func (h *Handler) verb(c echo.Context) error {
 			Step: b.Step, Verb: incident.Verb(c.Param("verb")), By: actor, Reason: b.Reason,
 		})
 	default:
-		return echo.NewHTTPError(http.StatusNotFound, "the verbs are ack, abort, ask, close, decision, keep and undo")
+		return echo.NewHTTPError(http.StatusNotFound, "the verbs are ack, abort, ask, close, decision, keep, narrow and undo")
 	}
 }
 
