@@ -29,12 +29,15 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
+	view := slack.ViewOptions{
+		BaseURL: cfg.Links.BaseURL, DocsURL: cfg.Links.DocsURL, PrometheusURL: cfg.Links.PrometheusURL,
+	}
 	interactions, err := slack.NewInteractions(slack.InteractionsConfig{
 		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team,
 		Enterprise: cfg.Slack.Enterprise, Owner: owner,
 	}, slack.InteractionsDeps{
 		Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers,
-		Logger: log, Panics: a.panics, Now: a.store.Now,
+		View: view, Logger: log, Panics: a.panics, Now: a.store.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -47,9 +50,7 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 			return nil, err
 		}
 	}
-	return slack.NewNotifier(client,
-		slack.ViewOptions{BaseURL: cfg.Links.BaseURL, DocsURL: cfg.Links.DocsURL, PrometheusURL: cfg.Links.PrometheusURL},
-		log)
+	return slack.NewNotifier(client, view, log)
 }
 
 func slackConfig(opts Options) slack.Config {

@@ -22,16 +22,8 @@ func refuse(reason, text string, args ...any) *refusal {
 	return &refusal{reason: reason, text: fmt.Sprintf(text, args...)}
 }
 
-// authorise says whether the person who clicked may decide on such a step; nil means yes. Whatever cannot be found out
-// is a no.
-func (i *Interactions) authorise(ctx context.Context, c click, a incident.Approvers) *refusal {
-	if r := i.allowed(ctx, c.User, a); r != nil {
-		return r
-	}
-	return i.member(ctx, c)
-}
-
-// allowed looks for the person in the list and in the groups.
+// allowed looks for the person in the list and in the groups; nil means that they are in one. Whatever cannot be found
+// out is a no.
 func (i *Interactions) allowed(ctx context.Context, user string, a incident.Approvers) *refusal {
 	if slices.Contains(a.Users, user) {
 		return nil
@@ -56,9 +48,10 @@ func (i *Interactions) allowed(ctx context.Context, user string, a incident.Appr
 		return r
 	case len(a.Users) == 0 && len(a.Groups) == 0:
 		return refuse("nobody may approve",
-			"No one can approve this step: its list of approvers is empty. Nothing was changed.")
+			"No one can decide on this: `approvers` is empty in the configuration. Nothing was changed.")
 	default:
-		return refuse("the user is not an approver", "You are not an approver of this step. Nothing was changed.")
+		return refuse("the user is not an approver", "You can't decide on this, so nothing was changed. Approvers:%s.",
+			addressed(slices.Concat(a.Groups, a.Users)))
 	}
 }
 

@@ -15,26 +15,33 @@ import (
 
 // The action ids of the buttons: the verb, and the step after a colon so that each is unique. actionConfirmed is the
 // approval of a step that asks for a confirmation of its own: its button has a dialog, so that the click is the
-// confirmation.
+// confirmation. actionDenyAll turns down everything that is asked; actionDeny, one step, is on messages of older
+// versions.
 const (
 	actionApprove   = "approve"
 	actionConfirmed = "approve_confirmed"
 	actionDeny      = "deny"
+	actionDenyAll   = "deny_all"
 	actionUndo      = "undo"
+	actionKeep      = "keep"
+	actionAskAgain  = "ask_again"
+	actionAck       = "ack"
+	actionStop      = "stop"
+	actionDetails   = "details"
 )
 
 // buttonValue is all that a button carries.
 type buttonValue struct {
 	Incident string `json:"i"`
-	Step     string `json:"s"`
+	Step     string `json:"s,omitempty"`
 	// Digest is what the person saw: the plan's digest, or for an undo the step's, which stays when the plan changes.
-	Digest string `json:"d"`
+	Digest string `json:"d,omitempty"`
 }
 
-// encode is false when a part is missing or too long: then no button is shown.
+// encode is false when it is too long or names no incident: then no button is shown.
 func (v buttonValue) encode() (string, bool) {
 	b, err := json.Marshal(v)
-	if err != nil || len(b) > maxValue || v.Incident == "" || v.Step == "" || v.Digest == "" {
+	if err != nil || len(b) > maxValue || v.Incident == "" {
 		return "", false
 	}
 	return string(b), true
@@ -50,66 +57,103 @@ func decodeValue(raw string) (buttonValue, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return buttonValue{}, errors.New("the button's value has something behind it")
 	}
-	if v.Incident == "" || v.Step == "" || v.Digest == "" {
+	if v.Incident == "" {
 		return buttonValue{}, errors.New("the button's value is incomplete")
 	}
 	return v, nil
 }
 
-// blockID changes with the plan, so that Slack takes an edited message's buttons for new ones.
-func blockID(what string, inc incident.Incident, s incident.Step) string {
-	revision, digest := 0, s.Digest
+// blockID changes with the plan and the state.
+func blockID(what string, inc incident.Incident) string {
+	revision, digest := 0, ""
 	if inc.Plan != nil {
 		revision, digest = inc.Plan.Revision, inc.Plan.Digest
 	}
-	return fmt.Sprintf("%s:%s:r%d:%s", what, s.ID, revision, digest)
+	return fmt.Sprintf("%s:%s:r%d:%s", what, inc.State, revision, digest)
 }
 
-// decideButtons are Approve, with a verb that says what it does, and Deny.
-func decideButtons(inc incident.Incident, s incident.Step) []slackgo.BlockElement {
-	if inc.Plan == nil {
-		return nil
+// approveButton says with a verb what an approval does. The first one stands out; another one is an alternative to it.
+func approveButton(inc incident.Incident, s incident.Step, instead bool) (*slackgo.ButtonBlockElement, bool) {
+	if inc.Plan == nil || s.ID == "" || inc.Plan.Digest == "" {
+		return nil, false
 	}
 	value, ok := buttonValue{inc.ID, s.ID, inc.Plan.Digest}.encode()
 	if !ok {
-		return nil
+		return nil, false
 	}
-	label := verb(s, incident.OpApply)
+	label, style := verb(s, incident.OpApply), slackgo.StylePrimary
 	if inc.DryRun {
-		label = "Dry run: " + label
+		label = "Dry-run " + change(s)
 	}
-	style := slackgo.StylePrimary
-	if inc.UndoOffered != "" {
-		style = slackgo.StyleDefault // the undo is what is asked first
+	if instead {
+		label, style = clip(line(label), maxButton-len(" instead"))+" instead", slackgo.StyleDefault
 	}
-	yes := button(actionApprove, s.ID, value, label, style)
 	if s.Needs.Confirm || s.Needs.Restart {
-		yes = button(actionConfirmed, s.ID, value, label, slackgo.StyleDanger)
-		yes.Confirm = restartDialog(s, label)
+		b := button(actionConfirmed, s.ID, value, label, slackgo.StyleDanger)
+		b.Confirm = restartDialog(s, label)
+		return b, true
 	}
-	return []slackgo.BlockElement{yes, button(actionDeny, s.ID, value, "Deny", slackgo.StyleDefault)}
+	return button(actionApprove, s.ID, value, label, style), true
 }
 
-// undoButton is shown on a step that is in effect, as long as the incident takes an undo. It stands out when the undo
+// denyAllButton turns down every step that is asked about.
+func denyAllButton(inc incident.Incident) (*slackgo.ButtonBlockElement, bool) {
+	if inc.Plan == nil || inc.Plan.Digest == "" {
+		return nil, false
+	}
+	value, ok := buttonValue{Incident: inc.ID, Digest: inc.Plan.Digest}.encode()
+	if !ok {
+		return nil, false
+	}
+	return button(actionDenyAll, "", value, "Deny", slackgo.StyleDefault), true
+}
+
+// undoButton is shown for a step that is in effect, as long as the incident takes an undo. It stands out when the undo
 // is offered.
 func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockElement, bool) {
 	if s.State != incident.StepApplied || inc.DryRun || (inc.Active != nil && inc.Active.Step != s.ID) ||
-		!takesUndo(inc.State) {
+		!takesUndo(inc.State) || s.Digest == "" {
 		return nil, false
 	}
 	value, ok := buttonValue{inc.ID, s.ID, s.Digest}.encode()
 	if !ok {
 		return nil, false
 	}
-	style := slackgo.StyleDefault
-	if inc.UndoOffered == s.ID {
+	style, label := slackgo.StyleDefault, verb(s, incident.OpUndo)
+	switch {
+	case inc.UndoOffered == s.ID:
 		style = slackgo.StylePrimary
+	case s.Mitigation() && !inc.HealthySince.IsZero():
+		label = "Revert to " + valueText(s.Undo) + " now"
 	}
-	b := button(actionUndo, s.ID, value, verb(s, incident.OpUndo), style)
+	b := button(actionUndo, s.ID, value, label, style)
 	if s.Needs.Restart {
-		b.Confirm = restartDialog(s, verb(s, incident.OpUndo))
+		b.Style, b.Confirm = slackgo.StyleDanger, restartDialog(s, label)
 	}
 	return b, true
+}
+
+// keepButton declines the rollback that is offered.
+func keepButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockElement, bool) {
+	value, ok := buttonValue{inc.ID, s.ID, s.Digest}.encode()
+	if !ok || s.Digest == "" || inc.DryRun {
+		return nil, false
+	}
+	return button(actionKeep, s.ID, value, "Keep "+valueText(s.To), slackgo.StyleDefault), true
+}
+
+// generalButton is one that is about the incident and not about a step.
+func generalButton(inc incident.Incident, action, label string) *slackgo.ButtonBlockElement {
+	value, ok := buttonValue{Incident: inc.ID}.encode()
+	if !ok {
+		value = ""
+	}
+	return button(action, "", value, label, slackgo.StyleDefault)
+}
+
+// askAgainButton asks once more for what was turned down or not answered in time.
+func askAgainButton(inc incident.Incident) *slackgo.ButtonBlockElement {
+	return generalButton(inc, actionAskAgain, "Ask again")
 }
 
 func takesUndo(s incident.State) bool {
@@ -124,15 +168,19 @@ func takesUndo(s incident.State) bool {
 }
 
 func button(action, step, value, label string, style slackgo.Style) *slackgo.ButtonBlockElement {
-	b := slackgo.NewButtonBlockElement(clip(action+":"+step, maxID), value, plain(clip(line(label), maxButton)))
+	id := action
+	if step != "" {
+		id += ":" + step
+	}
+	b := slackgo.NewButtonBlockElement(clip(id, maxID), value, plain(clip(line(label), maxButton)))
 	b.Style = style
 	return b
 }
 
 func restartDialog(s incident.Step, label string) *slackgo.ConfirmationBlockObject {
-	text := label + " replaces the pods of " + s.Target.Object() + "."
+	text := label + " replaces all pods of " + s.Target.Object() + ", one by one."
 	if s.Cost != "" {
-		text += " Cost: " + s.Cost
+		text += " " + s.Cost
 	}
 	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(clip(line(text), maxConfirm)),
 		plain("Restart pods"), plain("Cancel"))
@@ -182,6 +230,14 @@ func name(s incident.Step) string {
 // incidentURL is the incident's page.
 func incidentURL(opts ViewOptions, inc incident.Incident) string {
 	return strings.TrimRight(opts.BaseURL, "/") + "/incidents/" + url.PathEscape(inc.ID)
+}
+
+// plural is a number of things: "1 check", "7 checks".
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 func times(n int) string {

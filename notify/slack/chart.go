@@ -13,58 +13,101 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 const (
 	// minPoints is the least number of points that make a line worth looking at.
 	minPoints = 3
-	limitName = "limit"
 	// maxTitle keeps a signal's line in the text on two lines of a phone.
 	maxTitle = 60
 )
 
-// curve is a signal's past as multiples of its threshold.
+// curve is the past of one signal in a unit that people think in, with what it should keep to.
 type curve struct {
-	name   string // in the legend
-	title  string // in text
-	lower  bool   // low values are bad
-	points []incident.Point
-	worst  float64
+	name, title string
+	unit        string // "s", "ms", "%"; empty for a count
+	lower       bool   // low values are bad
+	points      []incident.Point
+	limit       float64
+	limitName   string
 }
 
-// curves returns the signals that can be drawn, the worst first. Only those with a threshold and a past count; nothing
-// is made up.
-func curves(readings map[string]incident.Reading) []curve {
-	var out []curve
-	for _, name := range slices.Sorted(maps.Keys(readings)) {
-		r := readings[name]
-		if r.Threshold == nil || !usable(*r.Threshold) || *r.Threshold <= 0 {
-			continue
+// drawn is the signal to draw: the one that the headline names, else of those that have a limit and a past the one that
+// is furthest on the bad side of it. Nothing is made up. ok is false when there is none.
+func drawn(inc incident.Incident) (out curve, ok bool) {
+	if r, found := present.Worst(inc); found {
+		if c, ok := curveOf(r.Signal, r); ok {
+			return c, true
 		}
-		c := curve{
-			name: shortName(name, r), title: cmp.Or(line(r.Title), line(name)),
-			lower: r.Direction == incident.LowerIsWorse,
-		}
-		for _, p := range r.Series {
-			if v := p.Value / *r.Threshold; usable(v) && !p.At.IsZero() {
-				c.points = append(c.points, incident.Point{At: p.At, Value: v})
-			}
-		}
-		if len(c.points) == 0 {
-			continue
-		}
-		slices.SortStableFunc(c.points, func(a, b incident.Point) int { return a.At.Compare(b.At) })
-		c.worst = c.points[0].Value
-		for _, p := range c.points {
-			c.worst = c.worse(c.worst, p.Value)
-		}
-		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b curve) int { return cmp.Compare(b.badness(), a.badness()) })
-	return unique(out)
+	worst := math.Inf(-1)
+	for _, name := range slices.Sorted(maps.Keys(inc.Readings)) {
+		if c, has := curveOf(name, inc.Readings[name]); has && c.badness() > worst {
+			out, worst, ok = c, c.badness(), true
+		}
+	}
+	return out, ok
+}
+
+func curveOf(name string, r incident.Reading) (curve, bool) {
+	if r.Threshold == nil || !usable(*r.Threshold) || *r.Threshold <= 0 {
+		return curve{}, false
+	}
+	c := curve{
+		name: shortName(name, r), title: cmp.Or(line(r.Label()), line(name)), limitName: "limit",
+		lower: r.Direction == incident.LowerIsWorse,
+	}
+	if r.ThresholdFrom == incident.OriginSLO {
+		c.limitName = "target"
+	}
+	if c.name == c.limitName {
+		c.name = "signal"
+	}
+	for _, p := range r.Series {
+		if usable(p.Value) && !p.At.IsZero() {
+			c.points = append(c.points, p)
+		}
+	}
+	slices.SortStableFunc(c.points, func(a, b incident.Point) int { return a.At.Compare(b.At) })
+	if len(c.points) < minPoints {
+		return curve{}, false
+	}
+	scale := 1.0
+	scale, c.unit = scaleOf(r.Unit, max(*r.Threshold, c.highest()))
+	c.limit = *r.Threshold * scale
+	for n := range c.points {
+		c.points[n].Value *= scale
+	}
+	return c, true
+}
+
+// scaleOf is by how much values are multiplied for people, and the unit that they have then.
+func scaleOf(u incident.Unit, highest float64) (scale float64, unit string) {
+	switch u {
+	case incident.UnitSeconds:
+		if highest < 1 {
+			return 1000, "ms"
+		}
+		return 1, "s"
+	case incident.UnitRatio:
+		return 100, "%"
+	case incident.UnitPerSecond:
+		return 1, "/s"
+	case incident.UnitBytes:
+		return 1.0 / (1 << 30), "GiB"
+	case incident.UnitTokens:
+		return 1, "tokens"
+	case incident.UnitCount:
+	}
+	return 1, ""
 }
 
 func usable(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) && math.Abs(v) < 1e12 }
+
+func (c curve) highest() float64 {
+	return slices.MaxFunc(c.points, func(a, b incident.Point) int { return cmp.Compare(a.Value, b.Value) }).Value
+}
 
 func (c curve) worse(a, b float64) float64 {
 	if c.lower {
@@ -73,12 +116,16 @@ func (c curve) worse(a, b float64) float64 {
 	return max(a, b)
 }
 
-// badness orders curves: how far the worst point is on the bad side of the threshold.
+// badness orders curves: how far the worst point is on the bad side of the limit, as a share of it.
 func (c curve) badness() float64 {
-	if c.lower {
-		return 1 - c.worst
+	worst := c.points[0].Value
+	for _, p := range c.points {
+		worst = c.worse(worst, p.Value)
 	}
-	return c.worst - 1
+	if c.lower {
+		return 1 - worst/c.limit
+	}
+	return worst/c.limit - 1
 }
 
 // shortName is the short name, or the title if that fits into a legend, else the signal's name.
@@ -91,67 +138,42 @@ func shortName(name string, r incident.Reading) string {
 	return cmp.Or(clip(line(name), maxLabel), "signal")
 }
 
-// unique makes the names differ, as a legend must.
-func unique(in []curve) []curve {
-	seen := map[string]bool{limitName: true}
-	for i := range in {
-		name := in[i].name
-		for n := 2; seen[in[i].name]; n++ {
-			tail := fmt.Sprintf(" %d", n)
-			in[i].name = clip(name, maxLabel-len(tail)) + tail
-		}
-		seen[in[i].name] = true
-	}
-	return in
+// sample is one value of the line, with its time as the axis shows it.
+type sample struct {
+	label string
+	value float64
 }
 
-// grid is several curves on the same points in time.
-type grid struct {
-	labels []string
-	names  []string
-	values [][]float64 // by curve, then by label
-}
-
-// align puts curves on one grid of at most maxPoints bins and drops every bin in which one of them has no point. When
-// too little is left, the curve with the fewest points goes, until the rest can be drawn.
-func align(cs []curve) (grid, bool) {
-	cs = slices.Clone(cs[:min(len(cs), maxSeries-1)])
-	for len(cs) > 0 {
-		if g := gridOf(cs); len(g.labels) >= minPoints {
-			return g, true
+// samples puts the points into at most maxPoints bins; a bin has its worst point, so that no peak is lost. Bins without
+// one are left out.
+func (c curve) samples() []sample {
+	start, end := c.points[0].At, c.points[len(c.points)-1].At
+	start, width, bins := roundBins(start, end, min(len(c.points), maxPoints))
+	binned := map[int]float64{}
+	for _, p := range c.points {
+		at := min(int(p.At.Sub(start)/width), bins-1)
+		if old, ok := binned[at]; ok {
+			p.Value = c.worse(old, p.Value)
 		}
-		sparse := slices.MinFunc(cs, func(a, b curve) int { return cmp.Compare(len(a.points), len(b.points)) })
-		cs = slices.DeleteFunc(cs, func(c curve) bool { return c.name == sparse.name })
+		binned[at] = p.Value
 	}
-	return grid{}, false
-}
-
-func gridOf(cs []curve) grid {
-	start, end, longest := cs[0].points[0].At, cs[0].points[0].At, 0
-	for _, c := range cs {
-		longest = max(longest, len(c.points))
-		for _, p := range c.points {
-			if p.At.Before(start) {
-				start = p.At
-			}
-			if p.At.After(end) {
-				end = p.At
-			}
+	layout := "15:04"
+	switch span := width * time.Duration(bins); {
+	case width < time.Minute:
+		layout = "15:04:05"
+	case span >= 24*time.Hour:
+		layout = "Jan 2 15:04"
+	}
+	var out []sample
+	seen := map[string]bool{}
+	for n := range bins {
+		label := start.Add(time.Duration(n) * width).UTC().Format(layout)
+		if v, ok := binned[n]; ok && !seen[label] {
+			seen[label] = true
+			out = append(out, sample{label, math.Round(v*100) / 100})
 		}
 	}
-	start, width, bins := roundBins(start, end, min(longest, maxPoints))
-	binned := make([]map[int]float64, len(cs))
-	for i, c := range cs {
-		binned[i] = map[int]float64{}
-		for _, p := range c.points {
-			at := min(int(p.At.Sub(start)/width), bins-1)
-			if old, ok := binned[i][at]; ok {
-				p.Value = c.worse(old, p.Value)
-			}
-			binned[i][at] = p.Value
-		}
-	}
-	return complete(cs, binned, start, width, bins)
+	return out
 }
 
 // roundBins cuts the time from start to end into at most most bins of a round width.
@@ -170,56 +192,33 @@ func roundBins(start, end time.Time, most int) (time.Time, time.Duration, int) {
 	return start, max(span/time.Duration(most), time.Second), most
 }
 
-// complete keeps the bins in which every curve has a point.
-func complete(cs []curve, binned []map[int]float64, start time.Time, width time.Duration, bins int) grid {
-	g := grid{values: make([][]float64, len(cs))}
-	for _, c := range cs {
-		g.names = append(g.names, c.name)
-	}
-	layout := "15:04"
-	switch span := width * time.Duration(bins); {
-	case width < time.Minute:
-		layout = "15:04:05"
-	case span >= 24*time.Hour:
-		layout = "Jan 2 15:04"
-	}
-	seen := map[string]bool{}
-	for n := range bins {
-		label := start.Add(time.Duration(n) * width).UTC().Format(layout)
-		if seen[label] || slices.ContainsFunc(binned, func(b map[int]float64) bool { _, ok := b[n]; return !ok }) {
-			continue
-		}
-		seen[label] = true
-		g.labels = append(g.labels, label)
-		for i := range cs {
-			g.values[i] = append(g.values[i], math.Round(binned[i][n]*100)/100)
-		}
-	}
-	return g
-}
-
-// chart draws each signal as a multiple of its threshold, so that they share an axis, with the threshold itself at 1.
-// It is nil when there is too little to draw.
-func chart(readings map[string]incident.Reading) *slackgo.DataVisualizationBlock {
-	g, ok := align(curves(readings))
+// chart draws one signal in its own unit, and what it should keep to as a line. It is nil when there is too little to
+// draw.
+func chart(inc incident.Incident) *slackgo.DataVisualizationBlock {
+	c, ok := drawn(inc)
 	if !ok {
 		return nil
 	}
-	series := func(name string, value func(i int) float64) slackgo.DataVisualizationDataSeries {
-		points := make([]slackgo.DataVisualizationDataPoint, len(g.labels))
-		for i, label := range g.labels {
-			points[i] = slackgo.NewDataVisualizationDataPoint(label, value(i))
-		}
-		return slackgo.NewDataVisualizationDataSeries(name, points...)
+	samples := c.samples()
+	if len(samples) < minPoints {
+		return nil
 	}
-	var all []slackgo.DataVisualizationDataSeries
-	for n, name := range g.names {
-		all = append(all, series(name, func(i int) float64 { return g.values[n][i] }))
+	labels := make([]string, len(samples))
+	values := make([]slackgo.DataVisualizationDataPoint, len(samples))
+	limits := make([]slackgo.DataVisualizationDataPoint, len(samples))
+	for n, s := range samples {
+		labels[n] = s.label
+		values[n] = slackgo.NewDataVisualizationDataPoint(s.label, s.value)
+		limits[n] = slackgo.NewDataVisualizationDataPoint(s.label, c.limit)
 	}
-	all = append(all, series(limitName, func(int) float64 { return 1 }))
-	axis := slackgo.NewDataVisualizationAxisConfig(g.labels...).WithYLabel("times the limit").WithXLabel("UTC")
-	b := slackgo.NewDataVisualizationBlock("Signals as multiples of their limits",
-		slackgo.NewDataVisualizationLineChart(axis, all...))
+	axis := slackgo.NewDataVisualizationAxisConfig(labels...).WithXLabel("UTC")
+	title := c.name
+	if c.unit != "" {
+		axis, title = axis.WithYLabel(c.unit), title+" ("+c.unit+")"
+	}
+	b := slackgo.NewDataVisualizationBlock(title, slackgo.NewDataVisualizationLineChart(axis,
+		slackgo.NewDataVisualizationDataSeries(c.name, values...),
+		slackgo.NewDataVisualizationDataSeries(c.limitName, limits...)))
 	if b.Validate() != nil {
 		return nil // the text stands in for it
 	}
@@ -228,29 +227,35 @@ func chart(readings map[string]incident.Reading) *slackgo.DataVisualizationBlock
 
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// sparklines is the chart as text, one line per signal, the worst first.
-func sparklines(readings map[string]incident.Reading) []string {
-	var out []string
-	for _, c := range curves(readings) {
-		if len(c.points) < 2 || len(out) == maxSeries-1 {
-			continue
-		}
-		g := gridOf([]curve{c})
-		first, last := g.values[0][0], g.values[0][len(g.values[0])-1]
-		out = append(out,
-			fmt.Sprintf("`%s` %s: %s → %s times its limit", spark(g.values[0]), escape(c.title, maxTitle), multiple(first),
-				multiple(last)))
+// sparkline is the chart as one line of text; empty when there is too little to draw.
+func sparkline(inc incident.Incident) string {
+	c, ok := drawn(inc)
+	if !ok {
+		return ""
 	}
-	return out
+	samples := c.samples()
+	if len(samples) < minPoints {
+		return ""
+	}
+	span := c.points[len(c.points)-1].At.Sub(c.points[0].At)
+	unit := c.unit
+	if unit != "%" && unit != "/s" && unit != "" {
+		unit = " " + unit
+	}
+	amount := func(v float64) string { return incident.FormatValue(v, incident.UnitCount) + unit }
+	return fmt.Sprintf("`%s` %s over %s: %s → %s (%s %s)", spark(samples, c.limit), escape(c.title, maxTitle),
+		incident.FormatDuration(span), amount(samples[0].value), amount(samples[len(samples)-1].value), c.limitName,
+		amount(c.limit))
 }
 
-func multiple(v float64) string { return incident.FormatValue(v, incident.UnitCount) }
-
-func spark(values []float64) string {
-	low, high := min(0, slices.Min(values)), max(1, slices.Max(values))
+func spark(samples []sample, limit float64) string {
+	low, high := 0.0, limit
+	for _, s := range samples {
+		low, high = min(low, s.value), max(high, s.value)
+	}
 	var b strings.Builder
-	for _, v := range values {
-		b.WriteRune(bars[int(math.Round((v-low)/(high-low)*float64(len(bars)-1)))])
+	for _, s := range samples {
+		b.WriteRune(bars[int(math.Round((s.value-low)/(high-low)*float64(len(bars)-1)))])
 	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package slack
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,10 +27,15 @@ func signal(title string, threshold float64, points []incident.Point) incident.R
 	return incident.Reading{Title: title, Threshold: new(threshold), Direction: incident.HigherIsWorse, Series: points}
 }
 
+// withReadings is an incident of these readings and nothing else.
+func withReadings(readings map[string]incident.Reading) incident.Incident {
+	return incident.Incident{Pool: "llama-70b", State: incident.StateDeciding, Readings: readings}
+}
+
 // shown is the chart as Slack gets it.
 func shown(t *testing.T, readings map[string]incident.Reading) (fakeslack.Chart, bool) {
 	t.Helper()
-	b := chart(readings)
+	b := chart(withReadings(readings))
 	if b == nil {
 		return fakeslack.Chart{}, false
 	}
@@ -40,19 +46,17 @@ func shown(t *testing.T, readings map[string]incident.Reading) (fakeslack.Chart,
 	return fakeslack.Message{Blocks: raw}.Charts()[0], true
 }
 
-func TestChartShowsMultiplesOfTheThreshold(t *testing.T) {
+func TestChartShowsOneSignalInItsOwnUnitWithItsTarget(t *testing.T) {
 	t.Parallel()
+	ttft := signal("TTFT p95", 2, past(1, 2, 7))
+	ttft.Unit, ttft.ThresholdFrom, ttft.Value = incident.UnitSeconds, incident.OriginSLO, new(7.0)
 	got, ok := shown(t, map[string]incident.Reading{
-		"ttft": signal("TTFT p95", 2, past(1, 2, 7)), "waiting": signal("Waiting", 10, past(5, 10, 41)),
-		"no_limit": {Series: past(9, 9, 9)},
+		"ttft": ttft, "waiting": signal("Waiting", 10, past(5, 10, 12)), "no_limit": {Series: past(9, 9, 9)},
 	})
 	want := fakeslack.Chart{
-		Title: "Signals as multiples of their limits", Type: "line", Labels: []string{"03:08", "03:09", "03:10"},
-		XLabel: "UTC", YLabel: "times the limit",
+		Title: "TTFT p95 (s)", Type: "line", Labels: []string{"03:08", "03:09", "03:10"}, XLabel: "UTC", YLabel: "s",
 		Series: []fakeslack.ChartSeries{
-			{Name: "Waiting", Values: []float64{0.5, 1, 4.1}},
-			{Name: "TTFT p95", Values: []float64{0.5, 1, 3.5}},
-			{Name: "limit", Values: []float64{1, 1, 1}},
+			{Name: "TTFT p95", Values: []float64{1, 2, 7}}, {Name: "target", Values: []float64{2, 2, 2}},
 		},
 	}
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
@@ -60,82 +64,75 @@ func TestChartShowsMultiplesOfTheThreshold(t *testing.T) {
 	}
 }
 
-func TestChartLeavesOutTimesWhereASignalIsMissingAndFillsNothing(t *testing.T) {
+func TestChartScalesToAUnitThatPeopleThinkIn(t *testing.T) {
 	t.Parallel()
-	holes := past(1, 2, math.NaN(), 4, math.Inf(1), 6)
-	got, ok := shown(t,
-		map[string]incident.Reading{"a": signal("a", 1, past(9, 9, 9, 9, 9, 9)), "b": signal("b", 1, holes)})
+	for _, tt := range []struct {
+		unit        incident.Unit
+		limit, last float64
+		label       string
+		want        float64
+	}{
+		{incident.UnitSeconds, 0.3, 0.5, "ms", 500},
+		{incident.UnitRatio, 0.9, 0.97, "%", 97},
+		{incident.UnitPerSecond, 5, 60, "/s", 60},
+		{incident.UnitCount, 5, 41, "", 41},
+	} {
+		r := signal("x", tt.limit, past(0.1, 0.2, tt.last))
+		r.Unit = tt.unit
+		got, ok := shown(t, map[string]incident.Reading{"x": r})
+		if !ok || got.YLabel != tt.label || got.Series[0].Values[2] != tt.want {
+			t.Errorf("%s: %+v", tt.unit, got)
+		}
+	}
+}
+
+// The signal that is furthest beyond its limit is drawn where the headline names none that has a past.
+func TestChartShowsTheWorstSignalThatHasAPast(t *testing.T) {
+	t.Parallel()
+	named := signal("Named", 1, nil)
+	named.Value = new(50.0)
+	got, ok := shown(t, map[string]incident.Reading{
+		"a": signal("A", 1, past(1, 2, 3)), "b": signal("B", 1, past(1, 2, 9)), "named": named,
+	})
+	if !ok || got.Series[0].Name != "B" {
+		t.Errorf("chart = %+v, %t", got, ok)
+	}
+}
+
+func TestChartLeavesOutWhatIsNoNumberAndFillsNothing(t *testing.T) {
+	t.Parallel()
+	got, ok := shown(t, map[string]incident.Reading{"b": signal("b", 1, past(1, 2, math.NaN(), 4, math.Inf(1), 6))})
 	if !ok {
 		t.Fatal("no chart")
 	}
-	if diff := cmp.Diff([]string{"03:05", "03:06", "03:08", "03:10"}, got.Labels); diff != "" {
+	if diff := cmp.Diff([]string{"03:04", "03:06", "03:08", "03:10"}, got.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]float64{1, 2, 4, 6}, got.Series[1].Values); diff != "" {
+	if diff := cmp.Diff([]float64{1, 2, 4, 6}, got.Series[0].Values); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }
 
 func TestChartKeepsTheWorstPointOfABin(t *testing.T) {
 	t.Parallel()
-	values := make([]float64, 121)
-	for n := range values {
-		values[n] = 1
-	}
-	values[60] = 50
-	low := signal("low", 1, past(values...))
-	low.Direction = incident.LowerIsWorse
-	values[60] = 0.1
-	low.Series = past(values...)
-	high := make([]float64, 121)
-	copy(high, values)
-	high[60] = 50
-	got, ok := shown(t, map[string]incident.Reading{"high": signal("high", 1, past(high...)), "low": low})
-	if !ok || len(got.Labels) > maxPoints || len(got.Labels) < 10 {
-		t.Fatalf("labels = %v", got.Labels)
-	}
-	worst := map[string]float64{"high": 0, "low": 9}
-	for _, s := range got.Series {
-		for _, v := range s.Values {
-			switch s.Name {
-			case "high":
-				worst["high"] = max(worst["high"], v)
-			case "low":
-				worst["low"] = min(worst["low"], v)
-			}
+	for _, tt := range []struct {
+		direction incident.Direction
+		peak      float64
+	}{{incident.HigherIsWorse, 50}, {incident.LowerIsWorse, 0.1}} {
+		values := make([]float64, 121)
+		for n := range values {
+			values[n] = 1
 		}
-	}
-	if diff := cmp.Diff(map[string]float64{"high": 50, "low": 0.1}, worst); diff != "" {
-		t.Errorf("the worst was smoothed away (-want +got):\n%s", diff)
-	}
-}
-
-func TestChartDropsTheSparsestSignalRatherThanEverything(t *testing.T) {
-	t.Parallel()
-	late := []incident.Point{{At: start.Add(-time.Hour), Value: 3}}
-	got, ok := shown(t,
-		map[string]incident.Reading{"a": signal("a", 1, past(1, 2, 3, 4)), "late": signal("late", 1, late)})
-	if !ok || len(got.Series) != 2 || got.Series[0].Name != "a" {
-		t.Errorf("chart = %+v, %t", got, ok)
-	}
-}
-
-func TestChartHasAtMostSixSeriesWithDifferentNames(t *testing.T) {
-	t.Parallel()
-	all := map[string]incident.Reading{}
-	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		all[name] = signal("The same title again", float64(len(all)+1), past(1, 2, 3))
-	}
-	got, ok := shown(t, all)
-	if !ok || len(got.Series) != maxSeries {
-		t.Fatalf("chart = %+v, %t", got, ok)
-	}
-	seen := map[string]bool{}
-	for _, s := range got.Series {
-		if seen[s.Name] {
-			t.Errorf("two series are named %q", s.Name)
+		values[60] = tt.peak
+		r := signal("x", 1, past(values...))
+		r.Direction = tt.direction
+		got, ok := shown(t, map[string]incident.Reading{"x": r})
+		if !ok || len(got.Labels) > maxPoints || len(got.Labels) < 10 {
+			t.Fatalf("labels = %v", got.Labels)
 		}
-		seen[s.Name] = true
+		if !slices.Contains(got.Series[0].Values, tt.peak) {
+			t.Errorf("%s: the worst was smoothed away: %v", tt.direction, got.Series[0].Values)
+		}
 	}
 }
 
@@ -149,24 +146,38 @@ func TestNoChartWithoutThresholdOrWithTooFewPoints(t *testing.T) {
 		"two points":         {"a": signal("a", 1, past(1, 2))},
 		"only NaN":           {"a": signal("a", 1, past(math.NaN(), math.NaN(), math.NaN()))},
 	} {
-		if b := chart(readings); b != nil {
+		if b := chart(withReadings(readings)); b != nil {
 			t.Errorf("%s: a chart was drawn", name)
+		}
+		if text := sparkline(withReadings(readings)); text != "" {
+			t.Errorf("%s: %q", name, text)
 		}
 	}
 }
 
-func TestSparklinesStandInForTheChart(t *testing.T) {
+// The readings are those of before the change until the first check after it: a picture of them is none of now.
+func TestNoChartOfReadingsFromBeforeAChange(t *testing.T) {
+	t.Parallel()
+	run := asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s3").
+		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).
+		do(time.Second, incident.Written{Result: incident.ResultApplied})
+	v := Render(run.inc, ViewOptions{})
+	if text := string(golden(t, v)); hasChart(v) || strings.Contains(text, "█") || strings.Contains(text, "7.2 s") {
+		t.Errorf("shown: %s", text)
+	}
+}
+
+func TestASparklineStandsInForTheChart(t *testing.T) {
 	t.Parallel()
 	inc := asked(t, incident.ModeApprove).inc
-	r := inc.Readings["ttft_p95"]
-	// In the text is room for a title that is too long for a legend.
-	inc.Readings = map[string]incident.Reading{"ttft_p95": signal("Time to first token, 95th percentile", *r.Threshold,
-		past(1, 7))}
+	r := signal("Time to first token, 95th percentile", 2, past(1, 3, 7))
+	r.Unit, r.ThresholdFrom = incident.UnitSeconds, incident.OriginSLO
+	inc.Readings = map[string]incident.Reading{"ttft_p95": r}
 	s := newValidator(t)
-	v := Render(inc, ViewOptions{})
+	v := Render(inc, ViewOptions{NoChart: true})
 	m, _ := s.s.Message("C0INCIDENTS", s.send("chat.postMessage", "", "", v.Text, v.Blocks))
 	if text := m.VisibleText(); len(m.Charts()) != 0 ||
-		!strings.Contains(text, "▂█` Time to first token, 95th percentile: 0.5 → 3.5 times its limit") {
+		!strings.Contains(text, "▂▄█` Time to first token, 95th percentile over 2 min: 1 s → 7 s (target 2 s)") {
 		t.Errorf("text:\n%s", text)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // composer collects the blocks of one message. Blocks without text are left out, because Slack refuses them.
@@ -38,16 +40,18 @@ func (c *composer) context(parts ...string) {
 	}
 }
 
-// actions adds buttons under a block id that was not used before.
-func (c *composer) actions(id string, buttons ...slackgo.BlockElement) {
-	if id = clip(id, maxID); len(buttons) == 0 || c.ids[id] {
+// actions adds one row of buttons. Its id changes with the plan and the state, so that Slack takes an edited message's
+// buttons for new ones.
+func (c *composer) actions(what string, inc incident.Incident, buttons ...slackgo.BlockElement) {
+	id := clip(blockID(what, inc), maxID)
+	if len(buttons) == 0 || c.ids[id] {
 		return
 	}
 	if c.ids == nil {
 		c.ids = map[string]bool{}
 	}
 	c.ids[id] = true
-	c.add(slackgo.NewActionBlock(id, buttons...))
+	c.add(slackgo.NewActionBlock(id, buttons[:min(len(buttons), maxActions)]...))
 }
 
 func plain(text string) *slackgo.TextBlockObject {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
-	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
@@ -51,12 +49,9 @@ func (i *Interactions) Handle(ctx context.Context, payload []byte) Answer {
 		return Answer{Reason: err.Error()}
 	}
 	a := Answer{ResponseURL: c.ResponseURL, User: c.User}
-	inc, d, no := i.check(ctx, c, &a)
+	inc, r, no := i.check(ctx, c, &a)
 	if no == nil {
-		var r *refusal
-		if inc, r = i.decide(ctx, d, a.Incident); r != nil {
-			no = r
-		}
+		inc, no = i.carryOut(ctx, c, inc, r)
 	}
 	if no != nil {
 		a.Text, a.Reason = no.text, no.reason
@@ -64,61 +59,40 @@ func (i *Interactions) Handle(ctx context.Context, payload []byte) Answer {
 			no.reason, "err", no.err)
 		return a
 	}
-	a.Decided, a.Text = true, confirmation(inc, d)
-	i.logger.InfoContext(ctx, "a decision was taken", "incident", a.Incident, "step", a.Step, "user", a.User, "decision",
-		d.Verb)
+	a.Decided, a.Text = true, r.answer(inc)
+	i.logger.InfoContext(ctx, "a click was carried out", "incident", a.Incident, "step", a.Step, "user", a.User, "action",
+		r.action)
 	return a
 }
 
-// check goes through everything that must hold before a decision is passed on. The order matters: nothing of an
-// incident is told to somebody who clicked from elsewhere.
-func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.Incident, incident.Decision, *refusal) {
+// check goes through everything that must hold before a click is passed on. The order matters: nothing of an incident
+// is told to somebody who clicked from elsewhere.
+func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.Incident, request, *refusal) {
 	var none incident.Incident
 	if no := i.origin(ctx, c); no != nil {
-		return none, incident.Decision{}, no
+		return none, request{}, no
 	}
-	verb, confirmed, known := verbOf(c.Action)
-	if !known {
-		return none, incident.Decision{}, refuse("unknown action", "Unknown action. Nothing was changed.")
+	action := actionOf(c.Action)
+	if action == "" {
+		return none, request{}, refuse("unknown action", "Unknown action. Nothing was changed.")
 	}
 	v, err := decodeValue(c.Value)
 	if err != nil {
-		no := refuse("unknown value", "Unknown action. Nothing was changed.")
-		no.err = err
-		return none, incident.Decision{}, no
+		return none, request{}, unknownValue(err)
 	}
 	a.Incident, a.Step = clip(line(v.Incident), 100), clip(line(v.Step), 100)
 	if no := i.place(ctx, c, v.Incident); no != nil {
-		return none, incident.Decision{}, no
+		return none, request{}, no
 	}
 	inc, err := i.lookup.Incident(ctx, v.Incident)
 	if err != nil {
-		return none, incident.Decision{}, unreadable(err)
+		return none, request{}, unreadable(err)
 	}
-	d := incident.Decision{
-		Step: v.Step, Digest: v.Digest, Verb: verb, By: incident.Actor{Kind: "slack", ID: c.User}, Confirm: confirmed,
-	}
-	s, no := pending(inc, &d, i.now())
+	r, no := requested(inc, action, v, incident.Actor{Kind: "slack", ID: c.User}, i.now())
 	if no != nil {
-		return none, d, no
+		return none, r, no
 	}
-	return inc, d, i.authorise(ctx, c, i.approvers(inc.Pool, s.Kind).InForce(inc.AskedAt(), i.now()))
-}
-
-// verbOf reads an action id of ours.
-func verbOf(action string) (verb incident.Verb, confirmed, known bool) {
-	name, _, _ := strings.Cut(action, ":")
-	switch name {
-	case actionApprove:
-		return incident.Approve, false, true
-	case actionConfirmed:
-		return incident.Approve, true, true
-	case actionDeny:
-		return incident.Deny, false, true
-	case actionUndo:
-		return incident.Undo, false, true
-	}
-	return "", false, false
+	return inc, r, i.mayAsk(ctx, c, inc, r)
 }
 
 // origin checks app and workspace. The app's id is only compared when it is configured: the signature proves the app as
@@ -172,28 +146,6 @@ func (i *Interactions) place(ctx context.Context, c click, id string) *refusal {
 	return nil
 }
 
-// pending checks what the button says against the incident as it stands, with the same rules that decide in the end.
-func pending(inc incident.Incident, d *incident.Decision, now time.Time) (incident.Step, *refusal) {
-	s, ok := inc.Step(d.Step)
-	if !ok {
-		return s, planChanged("an old plan")
-	}
-	if d.Verb == incident.Undo {
-		planned := inc.Plan != nil && d.Digest == inc.Plan.Digest
-		if d.Digest != s.Digest && !planned {
-			return s, planChanged("an old step")
-		}
-		if inc.Plan != nil {
-			d.Digest = inc.Plan.Digest
-		}
-	}
-	_, err := incident.Apply(inc, incident.Decided{Decision: *d}, now)
-	if err == nil {
-		return s, nil
-	}
-	return s, notTaken(err)
-}
-
 // planChanged is the answer to a click on what the plan no longer has.
 func planChanged(reason string) *refusal {
 	return refuse(reason, "%s", present.Said(incident.Note{Kind: incident.RefusedPlanChanged}))
@@ -221,32 +173,4 @@ func unreadable(err error) *refusal {
 	}
 	r.err = err
 	return r
-}
-
-func (i *Interactions) decide(ctx context.Context, d incident.Decision, id string) (incident.Incident, *refusal) {
-	inc, err := i.decider.Decide(ctx, id, d)
-	if err != nil {
-		return inc, notTaken(err)
-	}
-	return inc, nil
-}
-
-// confirmation tells the person what their click did.
-func confirmation(inc incident.Incident, d incident.Decision) string {
-	s, _ := inc.Step(d.Step)
-	what := bold(name(s), 150)
-	dryRun := ""
-	if inc.DryRun {
-		dryRun = " This is a dry run: nothing is changed."
-	}
-	switch {
-	case d.Verb == incident.Deny:
-		return "Denied: " + what + ". Nothing was changed."
-	case d.Verb == incident.Undo:
-		return "Rolling back: " + what + " to " + bold(valueText(s.Undo), 60) + "."
-	case s.State == incident.StepProposed:
-		return fmt.Sprintf("Approval recorded: %s (%d of %d required).%s", what, len(s.Approvals), s.Needs.Approvals, dryRun)
-	default:
-		return "Approved: " + what + ". Re-checking, then applying." + dryRun
-	}
 }

@@ -26,6 +26,8 @@ type Decider interface {
 	// Decide records a decision and returns the incident as it is then. *incident.RefusedError carries the text for the
 	// person. It may be called twice: the second time is refused or changes nothing.
 	Decide(ctx context.Context, incidentID string, d incident.Decision) (incident.Incident, error)
+	// Act records what else a person did: has seen the incident, stopped it, asked again. It answers as Decide does.
+	Act(ctx context.Context, incidentID string, ev incident.Event) (incident.Incident, error)
 }
 
 // Lookup reads what a click refers to.
@@ -95,7 +97,9 @@ type InteractionsDeps struct {
 	Lookup    Lookup
 	Clicks    Clicks
 	Approvers Approvers
-	Logger    *slog.Logger
+	// View has the addresses for the links in the details.
+	View   ViewOptions
+	Logger *slog.Logger
 	// Panics logs and counts what was caught; nil only catches.
 	Panics *rescue.Log
 	// Now is the time that clicks and their claims are told in; nil is time.Now. Those who work on one store of clicks
@@ -112,6 +116,7 @@ type Interactions struct {
 	lookup    Lookup
 	clicks    Clicks
 	approvers Approvers
+	view      ViewOptions
 	logger    *slog.Logger
 	panics    *rescue.Log
 	now       func() time.Time
@@ -154,8 +159,8 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 	}
 	return &Interactions{
 		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks,
-		approvers: deps.Approvers,
-		logger:    deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor},
+		approvers: deps.Approvers, view: deps.View,
+		logger: deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor},
 		wake: make(chan struct{}, cfg.Workers),
 	}, nil
 }

@@ -19,6 +19,7 @@ type desk struct {
 	msg       incident.Message
 	approvers incident.Approvers
 	taken     []incident.Decision
+	acts      []incident.Event
 	readErr   error
 	writeErr  error
 	slow      chan struct{} // when set, reads wait for it
@@ -39,6 +40,24 @@ func (d *desk) Decide(_ context.Context, id string, dec incident.Decision) (inci
 	}
 	d.inc = res.Incident
 	d.taken = append(d.taken, dec)
+	return d.inc, nil
+}
+
+func (d *desk) Act(_ context.Context, id string, ev incident.Event) (incident.Incident, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.writeErr != nil {
+		return incident.Incident{}, d.writeErr
+	}
+	if id != d.inc.ID {
+		return incident.Incident{}, incident.ErrNotFound
+	}
+	res, err := incident.Apply(d.inc, ev, time.Now())
+	if err != nil {
+		return d.inc, err
+	}
+	d.inc = res.Incident
+	d.acts = append(d.acts, ev)
 	return d.inc, nil
 }
 
@@ -147,7 +166,7 @@ func TestAllowedPersonDecides(t *testing.T) {
 		decision           incident.Decision
 	}{
 		{
-			name: "by name", user: "U0ALICE", action: "approve:p1-s3", want: "Approved: *Scale Deployment",
+			name: "by name", user: "U0ALICE", action: "approve:p1-s3", want: "applying *scale 2 → 3*",
 			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc },
 			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
 		},
@@ -158,9 +177,9 @@ func TestAllowedPersonDecides(t *testing.T) {
 			decision:  incident.Decision{Step: "p1-s3", Verb: incident.Approve},
 		},
 		{
-			name: "deny", user: "U0ALICE", action: "deny:p1-s1", want: "Denied: *Throttle",
+			name: "deny", user: "U0ALICE", action: "deny_all", want: "Denied. Nothing was changed.",
 			inc:      func(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc },
-			decision: incident.Decision{Step: "p1-s1", Verb: incident.Deny},
+			decision: incident.Decision{Verb: incident.Deny},
 		},
 		{
 			name: "restart, confirmed", user: "U0ALICE", action: "approve_confirmed:p1-s1", want: "Approved",
@@ -173,7 +192,8 @@ func TestAllowedPersonDecides(t *testing.T) {
 			decision: incident.Decision{Step: "p1-s3", Verb: incident.Approve},
 		},
 		{
-			name: "one of two", user: "U0ALICE", action: "approve:p1-s1", want: "1 of 2 required",
+			name: "one of two", user: "U0ALICE", action: "approve:p1-s1",
+			want: "Approved (1 of 2): *scale 2 → 3*. Waiting for one more approver.",
 			inc: func(t *testing.T) incident.Incident {
 				s := scaleStep()
 				s.Needs.Approvals = 2
@@ -182,8 +202,12 @@ func TestAllowedPersonDecides(t *testing.T) {
 			decision: incident.Decision{Step: "p1-s1", Verb: incident.Approve},
 		},
 		{
-			name: "undo", user: "U0BOB", action: "undo:p1-s3", want: "Rolling back: *Scale Deployment", inc: ran,
+			name: "undo", user: "U0BOB", action: "undo:p1-s3", want: "Rolling back: *scale 2 → 3* to *2*", inc: ran,
 			decision: incident.Decision{Step: "p1-s3", Verb: incident.Undo},
+		},
+		{
+			name: "keep", user: "U0BOB", action: "keep:p1-s3", want: "Keeping *3*.", inc: ran,
+			decision: incident.Decision{Step: "p1-s3", Verb: incident.Keep},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -217,12 +241,16 @@ func TestSecondClickAndReplayChangeNothing(t *testing.T) {
 	if _, err := f.WaitAnswers(t.Context(), first.ID, 1); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]fakeslack.ClickRequest{
-		"second click": f.request("U0BOB", "approve:p1-s3"), "other button": f.request("U0BOB", "deny:p1-s3"),
-		"replay": {Replay: first.ID},
+	for _, tt := range []struct {
+		name, want string
+		c          fakeslack.ClickRequest
+	}{
+		{"second click", "Already approved by <@U0ALICE>", f.request("U0BOB", "approve:p1-s3")},
+		{"other button", "Another step is in progress.", f.request("U0BOB", "deny_all")},
+		{"replay", "Already approved by <@U0ALICE>", fakeslack.ClickRequest{Replay: first.ID}},
 	} {
-		if got := f.click(c); !strings.Contains(got, "Already approved by <@U0ALICE>") {
-			t.Errorf("%s: answer = %q", name, got)
+		if got := f.click(tt.c); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: answer = %q", tt.name, got)
 		}
 	}
 	if n := f.desk.decisions(); len(n) != 1 {
@@ -236,7 +264,7 @@ func TestManyClicksAtOnceAreOneDecision(t *testing.T) {
 	var wg sync.WaitGroup
 	for n := range 12 {
 		wg.Go(func() {
-			f.click(f.request([]string{"U0ALICE", "U0BOB"}[n%2], []string{"approve:p1-s3", "deny:p1-s3"}[n/2%2]))
+			f.click(f.request([]string{"U0ALICE", "U0BOB"}[n%2], []string{"approve:p1-s3", "deny_all"}[n/2%2]))
 		})
 	}
 	wg.Wait()

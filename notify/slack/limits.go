@@ -20,6 +20,7 @@ const (
 	maxValue   = 2000  // of a button
 	maxID      = 255   // block_id and action_id
 	maxConfirm = 290   // of 300
+	maxActions = 25    // elements of one row of buttons
 	maxText    = 3500  // top-level text: chat.update refuses more than 4000
 	maxSeries  = 6     // of a chart
 	maxPoints  = 20    // of a series

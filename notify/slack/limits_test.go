@@ -93,36 +93,51 @@ func mustKeepLimits(t *testing.T, inc incident.Incident) {
 	mustBeTame(t, s.s)
 }
 
-// mustOfferDecisions holds that no button is missing from a question because of its size, and that none is shown
-// without one.
+// mustOfferDecisions holds that no button is missing from a question because of its size, that one of them at most
+// stands out, and that none is shown that means nothing there.
 func mustOfferDecisions(t *testing.T, inc incident.Incident, m fakeslack.Message) {
 	t.Helper()
-	want := map[string]string{}
-	if inc.State == incident.StateDeciding && inc.Pool != "" && inc.HealthySince.IsZero() {
-		for _, s := range planned(inc) {
-			if s.State == incident.StepProposed && s.Executable() && s.ID != inc.UndoOffered &&
-				(inc.Active == nil || inc.Active.Step != s.ID) {
-				want["deny:"+s.ID] = s.ID
-			}
+	want := map[string]bool{}
+	_, undo := offered(inc)
+	asking := inc.State == incident.StateDeciding && inc.Pool != ""
+	open := inc.Proposed()
+	if asking && !undo && len(open) > 0 {
+		want[actionDenyAll] = true
+		for _, s := range open[:min(5, len(open))] {
+			want[s.ID] = true
 		}
 	}
+	primary := 0
 	for _, b := range m.Buttons() {
 		v, err := decodeValue(b.Value)
 		if err != nil || v.Incident != inc.ID {
 			t.Errorf("button %s carries %q: %v", b.ActionID, b.Value, err)
 		}
-		if s, ok := inc.Step(v.Step); !ok {
+		if b.Style == "primary" {
+			primary++
+		}
+		s, ok := inc.Step(v.Step)
+		action := actionOf(b.ActionID)
+		switch verb, _, decision := verbOf(action); {
+		case action == "":
+			t.Errorf("button %s is none of ours", b.ActionID)
+		case decision && action != actionDenyAll && !ok:
 			t.Errorf("button %s is for no step", b.ActionID)
-		} else if strings.HasPrefix(b.ActionID, "approve") && (s.Needs.Restart || s.Needs.Confirm) != (b.Confirm != nil) {
+		case verb == incident.Approve && (s.Needs.Restart || s.Needs.Confirm) != (b.Confirm != nil):
 			t.Errorf("button %s: confirmation is %v", b.ActionID, b.Confirm)
+		case decision && verb != incident.Undo && (!asking || undo != (verb == incident.Keep)):
+			t.Errorf("button %s in state %s, undo offered %t", b.ActionID, inc.State, undo)
+		case verb == incident.Approve:
+			delete(want, s.ID)
+		case action == actionDenyAll:
+			delete(want, actionDenyAll)
 		}
-		if inc.State != incident.StateDeciding && !strings.HasPrefix(b.ActionID, "undo") {
-			t.Errorf("button %s in state %s", b.ActionID, inc.State)
-		}
-		delete(want, b.ActionID)
 	}
 	if len(want) > 0 {
 		t.Errorf("no buttons for %v", want)
+	}
+	if primary > 1 {
+		t.Errorf("%d buttons stand out", primary)
 	}
 }
 
@@ -182,7 +197,7 @@ func TestRenderOfRealStoriesIsFullAndTame(t *testing.T) {
 		ts := s.send("chat.postMessage", "", "", v.Text, v.Blocks)
 		mustBeTame(t, s.s)
 		m, _ := s.s.Message("C0INCIDENTS", ts)
-		if inc.DryRun && !strings.HasPrefix(strings.Split(m.VisibleText(), "\n")[0], "DRY RUN") {
+		if first, _, _ := strings.Cut(m.VisibleText(), "\n"); inc.DryRun && !strings.HasPrefix(first, dryRunMark) {
 			t.Errorf("%s: the dry run is not marked in the first line", name)
 		}
 		if !inc.DryRun && strings.Contains(m.VisibleText(), "DRY RUN") {
@@ -196,14 +211,6 @@ func TestRenderOfRealStoriesIsFullAndTame(t *testing.T) {
 			t.Errorf("%s: a dry run offers an undo", name)
 		}
 	}
-}
-
-// planned are the first steps of the plan, as many as are shown at least.
-func planned(inc incident.Incident) []incident.Step {
-	if inc.Plan == nil {
-		return nil
-	}
-	return inc.Plan.Steps[:min(5, len(inc.Plan.Steps))]
 }
 
 func TestLargestIncidentStillOffersItsDecisions(t *testing.T) {

@@ -70,10 +70,16 @@ func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.
 // Reply adds a journal entry to the thread. It is never repeated by itself.
 func (s *Notifier) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
 	blocks, text := renderEntry(inc, e)
-	return s.client.once(ctx, "chat.postMessage", func(ctx context.Context) error {
-		_, _, err := s.client.api.PostMessageContext(ctx, channel, slackgo.MsgOptionTS(ts),
-			slackgo.MsgOptionText(text, false),
-			slackgo.MsgOptionBlocks(blocks...), quiet(), metadata(inc.ID, e.Seq))
+	return s.client.reply(ctx, channel, ts, blocks, text, metadata(inc.ID, e.Seq))
+}
+
+// reply posts to a thread. It is never repeated by itself.
+func (c *Client) reply(ctx context.Context, channel, ts string, blocks []slackgo.Block, text string,
+	opts ...slackgo.MsgOption,
+) error {
+	return c.once(ctx, "chat.postMessage", func(ctx context.Context) error {
+		_, _, err := c.api.PostMessageContext(ctx, channel, append(opts, slackgo.MsgOptionTS(ts),
+			slackgo.MsgOptionText(text, false), slackgo.MsgOptionBlocks(blocks...), quiet())...)
 		return err
 	})
 }
@@ -124,7 +130,7 @@ func hasChart(v View) bool {
 
 // textOnly is the last resort: people must hear of the incident, and where they can decide.
 func textOnly(inc incident.Incident, opts ViewOptions) View {
-	text := fallback(inc)
+	text := push(inc)
 	if opts.BaseURL != "" {
 		text += " " + link(incidentURL(opts, inc), "Open the incident")
 	}

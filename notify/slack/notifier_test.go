@@ -102,7 +102,7 @@ func TestPostCarriesIDsAndNoPreviews(t *testing.T) {
 	if m.UnfurlLinks == nil || *m.UnfurlLinks || m.UnfurlMedia == nil || *m.UnfurlMedia {
 		t.Errorf("previews: links %v, media %v", m.UnfurlLinks, m.UnfurlMedia)
 	}
-	if len(m.Charts()) != 1 || len(m.Buttons()) != 4 {
+	if len(m.Charts()) != 1 || len(m.Buttons()) != 5 {
 		t.Errorf("%d charts, %d buttons", len(m.Charts()), len(m.Buttons()))
 	}
 }
@@ -117,7 +117,7 @@ func TestUpdateEditsInPlaceAndKeepsTheIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := w.Message(channel, ts)
-	if len(w.Messages(channel)) != 1 || !m.Edited || m.Metadata == nil || len(m.Buttons()) != 0 {
+	if len(w.Messages(channel)) != 1 || !m.Edited || m.Metadata == nil || len(m.Buttons()) != 1 {
 		t.Errorf("%d messages, edited %t, metadata %v, %d buttons", len(w.Messages(channel)), m.Edited, m.Metadata,
 			len(m.Buttons()))
 	}
@@ -189,7 +189,8 @@ func TestRefusedChartIsReplacedByTextAndNotSentAgainForAWhile(t *testing.T) {
 	w.Fail("chat.postMessage", 1, fakeslack.Fault{Error: "invalid_blocks"})
 	ts := w.post(t, inc)
 	m, _ := w.Message(channel, ts)
-	if len(m.Charts()) != 0 || !strings.Contains(m.VisibleText(), "times its limit") || len(m.Buttons()) != 4 {
+	if len(m.Charts()) != 0 || !strings.Contains(m.VisibleText(), "TTFT p95 over 15 min: 0.62 s → 7.08 s") ||
+		len(m.Buttons()) != 5 {
 		t.Errorf("the text does not stand in:\n%s", m.VisibleText())
 	}
 	if err := w.notifier.Update(t.Context(), channel, ts, inc); err != nil {

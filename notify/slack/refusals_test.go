@@ -26,8 +26,8 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 		prepare    setup
 		want       string
 	}{
-		{name: "not on the list", user: "U0CAROL", want: "not an approver"},
-		{name: "empty list", user: "U0ALICE", prepare: allow(), want: "list of approvers is empty"},
+		{name: "not on the list", user: "U0CAROL", want: "You can't decide on this, so nothing was changed. Approvers: <"},
+		{name: "empty list", user: "U0ALICE", prepare: allow(), want: "`approvers` is empty in the configuration"},
 		{name: "guest", user: "U0GUEST", prepare: allow("U0GUEST"), want: "Guests can't approve"},
 		{name: "deactivated", user: "U0LEFT", prepare: allow("U0LEFT"), want: "deactivated"},
 		{name: "bot", user: "U0ROBOT", prepare: allow("U0ROBOT"), want: "Bots can't approve"},
@@ -43,13 +43,14 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 			prepare: func(_ *office, c *fakeslack.ClickRequest) { c.UserTeamID = "T0ELSEWHERE" },
 		},
 		{
-			name: "not in the group", user: "U0CAROL", want: "not an approver",
+			name: "not in the group", user: "U0CAROL", want: "You can't decide on this, so nothing was changed. Approvers: <",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.desk.approvers = incident.Approvers{Groups: []string{"S0ONCALL"}}
 			},
 		},
 		{
-			name: "group that is switched off", user: "U0ALICE", want: "not an approver",
+			name: "group that is switched off", user: "U0ALICE",
+			want: "You can't decide on this, so nothing was changed. Approvers: <",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				f.PutUsergroup(fakeslack.Usergroup{ID: "S0ONCALL", Users: []string{"U0ALICE"}, Disabled: true})
 				f.desk.approvers = incident.Approvers{Groups: []string{"S0ONCALL"}}

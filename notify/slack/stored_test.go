@@ -15,14 +15,13 @@ func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"asked": {
-			"⚠️ diff not checked by the API server", "✓ diff checked by the API server",
-			"✋ *Do not* raise max_num_seqs: more requests at once",
-			"Scale 2 → 3", "Raise minimum 2 → 3",
+			"⚠️ diff not checked by the API server", "⚠️ *Don't* raise `max_num_seqs`, lower", "Scale 2 → 3 instead",
+			"Raise minimum 2 → 3 instead",
 		},
 		"drift":      {"A step could not be written: Deployment llm/llama-70b: the server does not allow it: forbidden"},
-		"denied":     {"🚫 *1 · Scale Deployment llm/llama-70b from 2 to 3 replicas*: denied by <@U0ALICE>"},
-		"mitigation": {"*Temporary throttle in place.* Reverts to 256 after 10 min healthy."},
-		"undone":     {"*Rolling back to 2* (asked for by slack:U0ALICE)."},
+		"denied":     {"*Scale Deployment llm/llama-70b from 2 to 3 replicas:* denied by <@U0ALICE>"},
+		"mitigation": {"recovered, temporary throttle in place", "*Reverts to 256 at "},
+		"undone":     {"Rolling back to 2 (asked for by slack:U0ALICE)."},
 		"unrouted":   {"Add one like this:\n```\npools:\n  - name: llama-70b\n"},
 	} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "internal", "incident", "testdata", "before-facts-"+name+".json"))

@@ -328,13 +328,14 @@ func verification(v incident.Verdict, after map[string]incident.Reading) inciden
 // ran tells the story up to the verdict on the step.
 func (s *story) ran(step string, v incident.Verification, undoNow bool) *story {
 	s.t.Helper()
-	return s.decide(incident.Approve, step).
+	s.decide(incident.Approve, step).
 		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).
 		do(time.Second, incident.Written{Result: incident.ResultApplied}).
 		do(4*time.Minute, incident.RolledOut{
 			Why: incident.Because("3 of 3 pods are ready."), SettleUntil: s.now.Add(10 * time.Minute),
 		}).
-		do(6*time.Minute, incident.Settled{}).
-		do(time.Second,
-			incident.Verified{Verification: v, Final: true, UndoNow: undoNow, ExpiresAt: start.Add(50 * time.Minute)})
+		do(6*time.Minute, incident.Settled{})
+	v.At = s.now.Add(time.Second)
+	return s.do(time.Second,
+		incident.Verified{Verification: v, Final: true, UndoNow: undoNow, ExpiresAt: start.Add(50 * time.Minute)})
 }

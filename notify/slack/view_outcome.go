@@ -1,7 +1,7 @@
 package slack
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,73 +9,75 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
-func verdictIcon(v incident.Verdict) string {
-	switch v {
-	case incident.VerdictRecovered:
-		return "✅"
-	case incident.VerdictImproved:
-		return "🟢"
-	case incident.VerdictUnchanged:
-		return "🟰"
-	case incident.VerdictWorse:
-		return "🔺"
-	case incident.VerdictInconclusive:
-		return "❔"
-	default:
-		return "❔"
-	}
-}
+// form is how before and after of a signal is written: as a line of a list, or within a sentence.
+type form int
 
-// verified is the verdict of a step's verification with the numbers before and after.
-func (c *composer) verified(inc incident.Incident, s incident.Step) []string {
+const (
+	listed form = iota
+	inline
+)
+
+// outcome is the verdict on a step with the signals before and after it.
+func (c *composer) outcome(inc incident.Incident, s incident.Step) []string {
 	v := s.Verification
 	if v == nil {
 		return nil
 	}
-	head := bold(present.Verdict(v.Verdict), 40)
-	if inc.Active != nil && inc.Active.Step == s.ID && inc.State == incident.StateVerifying {
-		head = "So far " + bold(string(v.Verdict), 40)
+	after := "*After " + escape(change(s), 80) + "*"
+	if d := v.At.Sub(s.AppliedAt); !s.AppliedAt.IsZero() && d > 0 {
+		after = "*" + incident.FormatDuration(d) + " after " + escape(change(s), 80) + "*"
 	}
-	changes := c.beforeAfter(inc, *v)
-	if len(changes) == 0 {
-		return []string{head + ". " + escape(present.Verification(*v), c.detail.text)}
+	head := after + approvedText(inc, s) + ":"
+	if moved := c.moves(inc, *v, listed); len(moved) > 0 {
+		return append([]string{head}, moved...)
 	}
-	return append([]string{head + ":"}, changes...)
+	return []string{head + " " + escape(present.Verification(*v), c.detail.text)}
 }
 
-// beforeAfter compares the signals that decide about recovery, else those with a threshold.
-func (c *composer) beforeAfter(inc incident.Incident, v incident.Verification) []string {
+// moves compares the signals before and after a change: those that moved, those that are out of their limits, and those
+// that have no data any more. The others say nothing.
+func (c *composer) moves(inc incident.Incident, v incident.Verification, as form) []string {
+	var out []string
+	for _, m := range comparedSignals(inc, v) {
+		gone := m.Before.HasValue() && !m.After.HasValue()
+		moved := m.Moved == incident.MovedBetter || m.Moved == incident.MovedWorse
+		if !moved && !gone && !present.Beyond(m.After) {
+			continue
+		}
+		label := escape(present.Label(m.Signal, m.Before, m.After), 60)
+		if as == inline {
+			out = append(out, label+" "+readingText(m.Before)+" → "+readingText(m.After))
+			continue
+		}
+		out = append(out,
+			"• "+label+"  "+readingText(m.Before)+" → *"+readingText(m.After)+"*"+beyondText(m.After))
+	}
+	return capped(out, c.detail.numbers)
+}
+
+// comparedSignals are the signals that decide about recovery, before and after. What an older version stored has no
+// moves.
+func comparedSignals(inc incident.Incident, v incident.Verification) []incident.Move {
+	if v.Comparison != nil {
+		return v.Comparison.Moves
+	}
 	var names []string
 	if inc.Diagnosis != nil {
 		names = slices.Clone(inc.Diagnosis.Healthy)
 	}
-	if len(names) == 0 {
-		for _, n := range slices.Sorted(maps.Keys(v.After)) {
-			if v.After[n].Threshold != nil {
-				names = append(names, n)
-			}
-		}
-	}
-	slices.Sort(names)
-	var out []string
-	for _, n := range slices.Compact(names) {
-		before, hasBefore := v.Before[n]
-		after, hasAfter := v.After[n]
-		silent := before.Value == nil && before.Error == "" && after.Value == nil && after.Error == ""
-		if silent {
-			continue // nothing was seen on either side; the thread says so
-		}
-		label := escape(present.Label(n, before, after), 60)
-		out = append(out,
-			"• "+label+" "+readingText(before, hasBefore)+" → *"+readingText(after, hasAfter)+"* "+escape(limitText(after), 60))
-	}
-	return capped(out, c.detail.evidence)
+	_, found := incident.VerdictOf(v.Before, v.After, names, incident.Undecided)
+	return found.Moves
 }
 
-func readingText(r incident.Reading, known bool) string {
-	if !known {
-		return "not read"
+// beyondText is a reading's limit in brackets, for mrkdwn.
+func beyondText(r incident.Reading) string {
+	if text := escape(present.Limit(r), 60); text != "" {
+		return " (" + text + ")"
 	}
+	return ""
+}
+
+func readingText(r incident.Reading) string {
 	return escape(strings.ReplaceAll(r.Text(), "*", ""), 60)
 }
 
@@ -83,86 +85,133 @@ func readingText(r incident.Reading, known bool) string {
 func (c *composer) summary(inc incident.Incident) {
 	var lines []string
 	if inc.Diagnosis != nil {
-		lines = append(lines, "*Cause:* "+escape(inc.Diagnosis.Summary, c.detail.text))
+		lines = append(lines, "*Cause:* "+escape(mainCause(inc.Diagnosis.Summary), c.detail.text))
 	}
 	done := c.done(inc)
 	if len(done) == 0 {
 		done = []string{"*Nothing was changed.*"}
 	}
-	c.section(append(lines, done...)...)
+	lines = append(append(lines, done...), c.remark(inc))
+	if left := inPlace(inc); left != "" {
+		lines = append(lines, "*Still in place:* "+left+".")
+	}
+	c.section(lines...)
 }
 
-// done lists what was turned, by whom, and what came of it.
+// done lists what was changed, by whom, and what came of it.
 func (c *composer) done(inc incident.Incident) []string {
-	steps := slices.Clone(inc.AppliedEarlier)
-	if inc.Plan != nil {
-		steps = append(steps, inc.Plan.Steps...)
-	}
 	var lines []string
-	for _, s := range steps {
-		switch s.State {
-		case incident.StepApplied, incident.StepUndone, incident.StepFailed, incident.StepReverted:
-			lines = append(lines,
-				stepIcon(inc, s)+" *"+escape(name(s), c.detail.name)+"*"+
-					unset(s)+stateWord(inc, s)+record(inc, s, incident.Approve))
-			if why := present.Reason(s); why != "" && (s.State == incident.StepFailed || s.Reverted != nil) {
-				lines = append(lines, escape(why, c.detail.text))
-			}
-			lines = append(lines, c.verified(inc, s)...)
-		case incident.StepDenied:
-			lines = append(lines, "🚫 *"+escape(name(s), c.detail.name)+"*"+record(inc, s, incident.Deny))
-		case incident.StepProposed, incident.StepApproved, incident.StepExpired, incident.StepSuperseded,
-			incident.StepRefused,
-			incident.StepApplying, incident.StepUndoing:
+	for _, s := range everApplied(inc) {
+		text := "• *" + escape(change(s), 80) + "*" + approvedText(inc, s)
+		switch {
+		case s.State == incident.StepFailed:
+			text += ": *failed*" + reasonText(present.Reason(s), c.detail.text) + "."
+		case inc.OnlyDryRun(s):
+			text += ": dry run only, nothing was written."
+		default:
+			text += c.came(inc, s)
+		}
+		lines = append(lines, text)
+	}
+	for _, s := range planned(inc) {
+		if s.State == incident.StepDenied {
+			lines = append(lines, "• "+escape(change(s), 80)+": "+denied(inc, s)+".")
 		}
 	}
-	return capped(lines, 4*c.detail.evidence)
+	return capped(lines, 2*c.detail.numbers)
+}
+
+// came is what became of a change that was made.
+func (c *composer) came(inc incident.Incident, s incident.Step) string {
+	text := "."
+	if s.Verification != nil {
+		text = ": " + escape(strings.ToLower(present.Verdict(s.Verification.Verdict)), 40) + "."
+		if moved := c.moves(inc, *s.Verification, inline); len(moved) > 0 {
+			text = strings.TrimSuffix(text, ".") + ", " + strings.Join(moved, ", ") + "."
+		}
+	}
+	switch s.State {
+	case incident.StepUndone:
+		text += " Rolled back to " + escape(valueText(s.Undo), 40) + "."
+	case incident.StepReverted:
+		text += " Then " + strings.TrimRight(escape(present.Reason(s), c.detail.text), ".") + "."
+	case incident.StepApplied, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired,
+		incident.StepSuperseded, incident.StepRefused, incident.StepApplying, incident.StepFailed, incident.StepUndoing:
+	}
+	return text
+}
+
+// planned are the steps of the present plan.
+func planned(inc incident.Incident) []incident.Step {
+	if inc.Plan == nil {
+		return nil
+	}
+	return inc.Plan.Steps
+}
+
+// everApplied are the steps that were run in the incident's life.
+func everApplied(inc incident.Incident) []incident.Step { return ran(inc) }
+
+// inPlace names the values that are still set.
+func inPlace(inc incident.Incident) string {
+	var out []string
+	for _, s := range inc.Applied() {
+		if !inc.OnlyDryRun(s) {
+			out = append(out, escape(change(s), 80))
+		}
+	}
+	return strings.Join(capped(out, 3), ", ")
 }
 
 // unrouted shows alerts that lead to no pool, and what to add to the configuration.
 func (c *composer) unrouted(inc incident.Incident) {
-	c.section(c.alerts(inc)...)
 	if inc.State == incident.StateClosed {
+		c.section(append([]string{"*Not investigated.*"}, c.alerts(inc)...)...)
 		return
 	}
-	c.section(sentence(present.Note(inc), max(c.detail.text, 200)), fence(inc.Said.Config, 25, 1500))
+	c.section(append([]string{"*Not investigating.*"}, c.alerts(inc)...)...)
+	c.section(sentence(present.Note(inc), max(c.detail.text, 200)), fence(inc.Said.Config, c.detail.diff, 1500))
+	c.actions("actions", inc, c.general(inc)...)
 }
 
-// footer is where to read on, and what the message rests on.
-func (c *composer) footer(inc incident.Incident) {
-	var out []string
-	if d := inc.Diagnosis; d != nil && d.Doc != "" && c.opts.DocsURL != "" {
-		out = append(out, link(strings.TrimRight(c.opts.DocsURL, "/")+"/"+strings.TrimLeft(line(d.Doc), "/"), "Runbook"))
+// approval is the decision by which a step was run or turned down.
+func approval(inc incident.Incident, s incident.Step, v incident.Verb) (incident.Decision, bool) {
+	for _, d := range slices.Backward(inc.Decisions) {
+		if d.Verb == v && (d.Step == s.ID || v == incident.Deny && d.Step == "") {
+			return d, true
+		}
 	}
-	id := escape(inc.ID, 60)
-	if c.opts.BaseURL != "" {
-		id = link(incidentURL(c.opts, inc), "Incident "+id)
-	}
-	out = append(out, id)
-	if inc.Diagnosis != nil && inc.Pool != "" {
-		out = append(out, escape(strings.Join(inc.AlertNames(), ", "), 150))
-	}
-	out = append(out, cluster(inc)...)
-	if !inc.ReadAt.IsZero() {
-		out = append(out, "data as of "+clock(inc.ReadAt))
-	}
-	if inc.Dialect != "" {
-		out = append(out, escape(inc.Dialect, 60))
-	}
-	if inc.Reopened > 0 {
-		out = append(out, "reopened "+times(inc.Reopened))
-	}
-	c.context(out...)
+	return incident.Decision{}, false
 }
 
-func cluster(inc incident.Incident) []string {
-	k := inc.Cluster
-	if k.Error != "" || k.Workload.IsZero() {
-		return nil
+// approvedText is who approved a step and when, in brackets with a space before it.
+func approvedText(inc incident.Incident, s incident.Step) string {
+	d, ok := approval(inc, s, incident.Approve)
+	if !ok {
+		return ""
 	}
-	out := []string{strings.TrimSpace(escape(k.Workload.String(), 80) + " " + k.ReadyText())}
-	if k.Autoscaler != "" {
-		out = append(out, "scaled by "+escape(k.Autoscaler, 80))
+	return " (approved by " + who(d.By) + ", " + clock(d.At) + ")"
+}
+
+// denied is who turned a step down and why.
+func denied(inc incident.Incident, s incident.Step) string {
+	d, ok := approval(inc, s, incident.Deny)
+	if !ok {
+		return "denied"
 	}
-	return out
+	text := "denied by " + who(d.By) + ", " + clock(d.At)
+	if d.Reason != "" {
+		text += " (" + escape(d.Reason, 120) + ")"
+	}
+	return text
+}
+
+// deniedBy is who turned the last plan down, with a space before it.
+func deniedBy(inc incident.Incident) string {
+	for _, d := range slices.Backward(inc.Decisions) {
+		if d.Verb == incident.Deny {
+			return fmt.Sprintf(" by %s, %s", who(d.By), clock(d.At))
+		}
+	}
+	return ""
 }

@@ -66,12 +66,3 @@ func TestRenderLooksAsAgreedInEveryState(t *testing.T) {
 		}
 	}
 }
-
-// When the incident is over nobody looks for the reason elsewhere: the last message must name it.
-func TestASummaryNamesWhyAStepFailed(t *testing.T) {
-	t.Parallel()
-	if got := string(golden(t, Render(stories(t)["42-closed-after-a-failure"], links))); !strings.Contains(got,
-		"the server does not allow it: forbidden") {
-		t.Errorf("the reason is missing: %s", got)
-	}
-}

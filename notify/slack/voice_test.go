@@ -3,6 +3,7 @@ package slack
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	slackgo "github.com/slack-go/slack"
@@ -51,3 +52,6 @@ func TestEveryMessageKeepsToTheVoice(t *testing.T) {
 		}
 	}
 }
+
+// shownText is all that a view shows, a block each.
+func shownText(v View) string { return strings.Join(texts(v)[1:], "\n") }

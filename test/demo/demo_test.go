@@ -42,7 +42,7 @@ func TestTheDemoShowsAnIncident(t *testing.T) {
 	}
 	said := bufio.NewScanner(out)
 	slack, bot := address(t, said, "stands for Slack"), address(t, said, "own page")
-	page := await(ctx, t, slack+"/", "out of capacity")
+	page := await(ctx, t, slack+"/", "faster than the pool can start")
 	if !strings.Contains(page, "DRY RUN") {
 		t.Errorf("the message does not say that it is a dry run:\n%s", page)
 	}

@@ -86,7 +86,7 @@ func TestAFireThatComesBackOpensTheSameMessage(t *testing.T) {
 	w.says("Closed: ")
 	w.scenario("high-ttft")
 	w.says("Firing again, reopened")
-	w.message("2 → 3", "Approve or deny")
+	w.message("2 → 3", "Approve by")
 	w.click("U0ALICE", "Scale")
 	w.says("Fixed: ")
 	w.nothingTwice()

@@ -21,7 +21,7 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 	w.scenario("high-ttft")
 	w.message("vLLMHighTTFT", "2 → 3")
 	if answers := w.click("U0BOB", "Scale"); w.replicas() != 2 ||
-		!strings.Contains(answers[0].Text, "not an approver of this step") {
+		!strings.Contains(answers[0].Text, "You can't decide on this") {
 		t.Errorf("somebody who is not on the list was obeyed, or not told why: %s", answers[0].Text)
 	}
 	w.click("U0ALICE", "Scale")
@@ -63,10 +63,8 @@ func TestADenialLeavesEverythingAsItIs(t *testing.T) {
 	w := newWorld(t)
 	w.scenario("queue-backlog")
 	w.message("2 → 3")
-	w.click("U0ALICE", "Deny")
-	w.message("denied by") // the message shows the first one before the second is clicked
-	w.click("U0ALICE", "Deny")
-	w.says("No further proposals until it recovers or the diagnosis changes")
+	w.click("U0ALICE", "Deny") // one click denies everything that is asked
+	w.message("Denied by", "No further proposals unless the diagnosis changes", "Ask again")
 	w.scenario("healthy")
 	w.says("Closed: ")
 	if r, l := w.replicas(), w.limit(); r != 2 || l != 184 {
@@ -90,7 +88,7 @@ func TestADryRunSendsNoWrite(t *testing.T) {
 	w := newWorld(t, inMode("dry-run"), asUser(dryRunUser))
 	w.scenario("high-ttft")
 	w.message("DRY RUN", "2 → 3")
-	w.click("U0ALICE", "Dry run: Scale")
+	w.click("U0ALICE", "Dry-run scale")
 	w.says("DRY RUN: would have applied")
 	w.says("Inconclusive: ")
 	if r := w.replicas(); r != 2 {

@@ -44,7 +44,7 @@ func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	w.begin(longPrompts(t))
 	m := w.message("vLLMHighTTFT", "prefill takes long", "from vLLM's default of 1024 to 2048")
 	b := w.button("Set max_num_batched_tokens not set → 2048")
-	if b.Confirm == nil || !strings.Contains(b.Confirm.Text, "replaces the pods") {
+	if b.Confirm == nil || !strings.Contains(b.Confirm.Text, "replaces all pods") {
 		t.Fatalf("the button asks nothing: %+v", b)
 	}
 	click := fakeslack.ClickRequest{

@@ -32,7 +32,7 @@ func (w *world) message(words ...string) fakeslack.Message {
 
 // planChanged is what the bot answers to a click on a plan that it has replaced meanwhile, because another alert
 // joined.
-const planChanged = "The plan has changed since this was shown."
+const planChanged = "The plan changed since you saw this."
 
 // click clicks the first button that begins with the text, and returns what the person is told. A person who is told
 // that the plan has changed, or whose button went away under the finger, looks again and clicks on the new one.
@@ -85,7 +85,7 @@ func (w *world) approved(user, text string) bool {
 		return false
 	}
 	answers, ok := w.press(ctx, user, m, b)
-	return ok && strings.HasPrefix(answers[0].Text, "Approved: ")
+	return ok && strings.HasPrefix(answers[0].Text, "Approved")
 }
 
 // clickUntil clicks each new button that begins with the text until the thread says the words: what was approved may be

@@ -1,0 +1,217 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// request is what a click asks for: a decision, another event of a person, or the details.
+type request struct {
+	action string
+	// decision is set of an approval, a denial, an undo, and of keeping a change; event of everything else that changes
+	// the incident.
+	decision *incident.Decision
+	event    incident.Event
+	// kinds are those of the steps that it is about: who may decide on them may do it. every says that one has to be an
+	// approver of all of them, else one suffices.
+	kinds []incident.StepKind
+	every bool
+}
+
+// verbOf reads an action id of a decision.
+func verbOf(action string) (verb incident.Verb, confirmed, known bool) {
+	switch action {
+	case actionApprove:
+		return incident.Approve, false, true
+	case actionConfirmed:
+		return incident.Approve, true, true
+	case actionDeny, actionDenyAll:
+		return incident.Deny, false, true
+	case actionUndo:
+		return incident.Undo, false, true
+	case actionKeep:
+		return incident.Keep, false, true
+	}
+	return "", false, false
+}
+
+// actionOf is the action of a button, without the step; empty when it is none of ours.
+func actionOf(id string) string {
+	name, _, _ := strings.Cut(id, ":")
+	if _, _, known := verbOf(name); known ||
+		slices.Contains([]string{actionAck, actionAskAgain, actionStop, actionDetails}, name) {
+		return name
+	}
+	return ""
+}
+
+// requested reads a click on the incident, and holds it against the incident with the same rules that decide in the
+// end.
+func requested(inc incident.Incident, action string, v buttonValue, by incident.Actor, now time.Time) (
+	request, *refusal,
+) {
+	r := request{action: action}
+	verb, confirmed, decision := verbOf(action)
+	switch {
+	case decision && action == actionDenyAll:
+		if v.Step != "" || v.Digest == "" {
+			return r, unknownValue(errors.New("a denial of everything has the plan's digest and nothing else"))
+		}
+		for _, s := range inc.Proposed() {
+			r.kinds = append(r.kinds, s.Kind)
+		}
+		r.every = true
+	case decision:
+		if v.Step == "" || v.Digest == "" {
+			return r, unknownValue(errors.New("a decision has a step and a digest"))
+		}
+		s, ok := inc.Step(v.Step)
+		if !ok {
+			return r, planChanged("an old plan")
+		}
+		r.kinds = []incident.StepKind{s.Kind}
+		if verb == incident.Undo || verb == incident.Keep {
+			planned := inc.Plan != nil && v.Digest == inc.Plan.Digest
+			if v.Digest != s.Digest && !planned {
+				return r, planChanged("an old step")
+			}
+			if inc.Plan != nil {
+				v.Digest = inc.Plan.Digest
+			}
+		}
+	case action == actionAck:
+		r.event = incident.Acked{By: by}
+	case action == actionAskAgain:
+		r.event, r.kinds = incident.AskedAgain{By: by}, plannedKinds(inc)
+	case action == actionStop:
+		r.event = incident.Aborted{By: by}
+		if inc.Active != nil {
+			s, _ := inc.Step(inc.Active.Step)
+			r.kinds = []incident.StepKind{s.Kind}
+		}
+	}
+	if decision {
+		r.decision = &incident.Decision{Step: v.Step, Digest: v.Digest, Verb: verb, By: by, Confirm: confirmed}
+	}
+	if ev := r.asEvent(); ev != nil {
+		if _, err := incident.Apply(inc, ev, now); err != nil {
+			return r, notTaken(err)
+		}
+	}
+	return r, nil
+}
+
+// asEvent is what the domain takes; nil for the details, which change nothing.
+func (r request) asEvent() incident.Event {
+	if r.decision != nil {
+		return incident.Decided{Decision: *r.decision}
+	}
+	return r.event
+}
+
+// plannedKinds are the kinds of steps that the last plan has for the bot.
+func plannedKinds(inc incident.Incident) []incident.StepKind {
+	var out []incident.StepKind
+	for _, s := range planned(inc) {
+		if s.Kind != incident.StepManual {
+			out = append(out, s.Kind)
+		}
+	}
+	return out
+}
+
+// mayAsk says whether the person may do it; nil means yes. To have seen an incident, and to read its details, is for
+// every full member of the workspace; everything else is for the approvers of the steps that it is about.
+func (i *Interactions) mayAsk(ctx context.Context, c click, inc incident.Incident, r request) *refusal {
+	if r.action == actionAck || r.action == actionDetails {
+		return i.member(ctx, c)
+	}
+	// Without a step there are no approvers to be one of: the pool's own are asked then.
+	kinds := slices.Compact(slices.Sorted(slices.Values(r.kinds)))
+	if len(kinds) == 0 {
+		kinds = []incident.StepKind{""}
+	}
+	var no *refusal
+	for _, kind := range kinds {
+		no = i.allowed(ctx, c.User, i.approvers(inc.Pool, kind).InForce(inc.AskedAt(), i.now()))
+		if (no == nil) != r.every { // one that may decides where one suffices, and one that may not where all are needed
+			break
+		}
+	}
+	if no != nil {
+		return no
+	}
+	return i.member(ctx, c)
+}
+
+// carryOut records what was asked for.
+func (i *Interactions) carryOut(ctx context.Context, c click, inc incident.Incident, r request) (
+	incident.Incident, *refusal,
+) {
+	var err error
+	switch {
+	case r.decision != nil:
+		inc, err = i.decider.Decide(ctx, inc.ID, *r.decision)
+	case r.event != nil:
+		inc, err = i.decider.Act(ctx, inc.ID, r.event)
+	default:
+		if err := i.postDetails(ctx, c, inc); err != nil {
+			no := refuse("the details could not be posted", "Could not post the details. Click again in a minute.")
+			no.err = err
+			return inc, no
+		}
+	}
+	if err != nil {
+		return inc, notTaken(err)
+	}
+	return inc, nil
+}
+
+// answer tells the person what their click did.
+func (r request) answer(inc incident.Incident) string {
+	switch r.action {
+	case actionAck:
+		return "Acknowledged."
+	case actionAskAgain:
+		return "Asking again: investigating first, then a new request."
+	case actionStop:
+		return "Stopped. Nothing is rolled back."
+	case actionDetails:
+		return "The details are in the thread."
+	case actionDenyAll, actionDeny:
+		return "Denied. Nothing was changed."
+	}
+	s, _ := inc.Step(r.decision.Step)
+	what := bold(change(s), 100)
+	dryRun := ""
+	if inc.DryRun {
+		dryRun = " This is a dry run: nothing is changed."
+	}
+	switch {
+	case r.action == actionKeep:
+		return "Keeping " + bold(valueText(s.To), 60) + "."
+	case r.action == actionUndo:
+		return "Rolling back: " + what + " to " + bold(valueText(s.Undo), 60) + "."
+	case s.State == incident.StepProposed:
+		left := s.Needs.Approvals - len(s.Approvals)
+		waiting := "one more approver"
+		if left > 1 {
+			waiting = fmt.Sprintf("%d more approvers", left)
+		}
+		return fmt.Sprintf("Approved (%d of %d): %s. Waiting for %s.%s", len(s.Approvals), s.Needs.Approvals, what, waiting,
+			dryRun)
+	}
+	return "Approved. Re-checking, then applying " + what + "." + dryRun
+}
+
+func unknownValue(err error) *refusal {
+	no := refuse("unknown value", "Unknown action. Nothing was changed.")
+	no.err = err
+	return no
+}

@@ -1,0 +1,199 @@
+package slack
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+)
+
+func askedIncident(t *testing.T) incident.Incident { return asked(t, incident.ModeApprove).inc }
+
+func deniedIncident(t *testing.T) incident.Incident {
+	return asked(t, incident.ModeApprove, scaleStep()).decide(incident.Deny, "p1-s1").inc
+}
+
+func approvedIncident(t *testing.T) incident.Incident {
+	return asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s3").inc
+}
+
+// replies are the messages in the incident's thread, without the message itself.
+func (f *office) replies() []fakeslack.Message {
+	return slices.DeleteFunc(f.Thread(channel, f.desk.msg.TS), func(m fakeslack.Message) bool {
+		return m.TS == f.desk.msg.TS
+	})
+}
+
+func TestWhatIsNoDecisionOnAStepIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, user, action, want string
+		inc                      func(t *testing.T) incident.Incident
+		event                    incident.EventKind
+	}{
+		{"seen, by anybody of the workspace", "U0CAROL", "ack", "Acknowledged.", askedIncident, incident.KindAcked},
+		{"asked again, by an approver", "U0BOB", "ask_again", "Asking again", deniedIncident, incident.KindAskedAgain},
+		{"stopped, by an approver", "U0BOB", "stop", "Stopped.", approvedIncident, incident.KindAborted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newOffice(t, InteractionsConfig{}, tt.inc(t))
+			if got := f.click(f.request(tt.user, tt.action)); !strings.Contains(got, tt.want) {
+				t.Errorf("answer = %q, want %q in it", got, tt.want)
+			}
+			if len(f.desk.acts) != 1 || f.desk.acts[0].Kind() != tt.event {
+				t.Errorf("acts %v, want %s", f.desk.acts, tt.event)
+			}
+			if n := f.desk.decisions(); len(n) != 0 {
+				t.Errorf("decisions %v", n)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoDecisionOnAStepIsRefusedToo(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, user, action, want string
+		inc                      func(t *testing.T) incident.Incident
+	}{
+		{"seen, by a guest", "U0GUEST", "ack", "Guests can't", askedIncident},
+		{"seen, by a bot", "U0ROBOT", "ack", "Bots can't", askedIncident},
+		{"details, for a stranger", "U0STRANGER", "details", "other workspaces", askedIncident},
+		{"asked again, by somebody else", "U0CAROL", "ask_again", "Approvers: <@U0ALICE> <@U0BOB>.", deniedIncident},
+		{"stopped, by somebody else", "U0CAROL", "stop", "Approvers: <@U0ALICE> <@U0BOB>.", approvedIncident},
+		{"denied, by somebody else", "U0CAROL", "deny_all", "Approvers: <@U0ALICE> <@U0BOB>.", askedIncident},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newOffice(t, InteractionsConfig{}, tt.inc(t))
+			if got := f.click(f.request(tt.user, tt.action)); !strings.Contains(got, tt.want) {
+				t.Errorf("answer = %q, want %q in it", got, tt.want)
+			}
+			if len(f.desk.acts) != 0 || len(f.desk.decisions()) != 0 {
+				t.Errorf("it was taken: %v, %v", f.desk.acts, f.desk.decisions())
+			}
+			if n := len(f.replies()); n != 0 {
+				t.Errorf("%d replies", n)
+			}
+		})
+	}
+}
+
+// A button that means nothing now, or that this bot never made, is refused before anybody is asked who clicked.
+func TestAButtonThatMeansNothingHereIsRefused(t *testing.T) {
+	t.Parallel()
+	inc := asked(t, incident.ModeApprove).inc
+	inc.Plan.ExpiresAt = time.Now().Add(time.Hour)
+	digest := inc.Plan.Digest
+	for _, tt := range []struct {
+		action string
+		v      buttonValue
+		want   string
+	}{
+		{actionAskAgain, buttonValue{Incident: inc.ID}, ""},
+		{actionKeep, buttonValue{inc.ID, "p1-s3", digest}, "nothing to keep"},
+		{actionUndo, buttonValue{inc.ID, "p1-s3", digest}, "nothing to roll back"},
+		{actionApprove, buttonValue{Incident: inc.ID, Digest: digest}, "Unknown action"},
+		{actionApprove, buttonValue{Incident: inc.ID, Step: "p1-s3"}, "Unknown action"},
+		{actionDenyAll, buttonValue{Incident: inc.ID}, "Unknown action"},
+		{actionDenyAll, buttonValue{inc.ID, "p1-s3", digest}, "Unknown action"},
+		{actionDenyAll, buttonValue{Incident: inc.ID, Digest: "000000000000"}, "plan changed"},
+	} {
+		_, no := requested(inc, tt.action, tt.v, alice(), time.Now())
+		if no == nil || !strings.Contains(no.text, tt.want) {
+			t.Errorf("%s %+v: %v", tt.action, tt.v, no)
+		}
+	}
+	for _, id := range []string{"", "launch", "approve_all", "Approve:p1-s1"} {
+		if got := actionOf(id); got != "" {
+			t.Errorf("%q is taken for %q", id, got)
+		}
+	}
+}
+
+// A denial of everything is a decision on each step: who may not decide on one of them may not deny them all. To ask
+// again it is enough to be an approver of one.
+func TestADenialOfEverythingNeedsAnApproverOfEachStep(t *testing.T) {
+	t.Parallel()
+	only := func(kind incident.StepKind) Approvers {
+		return func(_ string, of incident.StepKind) incident.Approvers {
+			if of == kind {
+				return incident.Approvers{Users: []string{"U0ALICE"}}
+			}
+			return incident.Approvers{Users: []string{"U0BOB"}}
+		}
+	}
+	f := newOffice(t, InteractionsConfig{}, askedIncident(t))
+	for _, tt := range []struct {
+		kind  incident.StepKind
+		every bool
+		may   bool
+	}{
+		{incident.StepThrottle, true, false},
+		{incident.StepReplicas, true, false},
+		{incident.StepThrottle, false, true},
+		{incident.StepReplicas, false, true},
+		{incident.StepMaxNumBatchedTokens, false, false},
+	} {
+		i := &Interactions{client: f.client, groups: groups{client: f.client}, approvers: only(tt.kind), now: time.Now}
+		r := request{
+			action: actionDenyAll, every: tt.every, kinds: []incident.StepKind{incident.StepReplicas, incident.StepThrottle},
+		}
+		c := click{User: "U0ALICE", Team: "T0FAKE", UserTeam: "T0FAKE"}
+		no := i.mayAsk(t.Context(), c, f.desk.inc, r)
+		if (no == nil) != tt.may {
+			t.Errorf("approver of %s, of each %t: %v", tt.kind, tt.every, no)
+		}
+	}
+}
+
+// The details are for everybody who reads along, so they go to the thread; and they change nothing.
+func TestDetailsArePostedInTheThread(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{}, stories(t)["09-deciding-cautions"])
+	if got := f.click(f.request("U0CAROL", "details")); got != "The details are in the thread." {
+		t.Errorf("answer = %q", got)
+	}
+	replies := f.replies()
+	if len(replies) != 1 {
+		t.Fatalf("%d replies", len(replies))
+	}
+	mustFollow(t, strings.ReplaceAll(replies[0].VisibleText(), "*", ""), "Details, requested by",
+		"Diagnosis: kv cache full",
+		"KV cache 97% (limit 90%)",
+		"undecided: Aborts no data", "Don't:", "raise max_num_seqs: more requests at once", "Unusual:", "standard deviations",
+		"can't rule out: abort spike (no data for Aborts)", "Readings:", "TTFT p95 7.2 s (target 2 s)", "histogram_quantile",
+		"Throttle BackendTrafficPolicy", "✓ mode: mode approve", "+    maxParallelRequests: 128", "blocked: availability")
+	if len(f.desk.acts) != 0 || len(f.desk.decisions()) != 0 {
+		t.Error("something was recorded")
+	}
+}
+
+func TestDetailsThatCannotBePostedSaySo(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{}, askedIncident(t))
+	f.Fail("chat.postMessage", 1, fakeslack.Fault{HTTPStatus: 503})
+	if got := f.click(f.request("U0CAROL", "details")); !strings.Contains(got, "Could not post the details") {
+		t.Errorf("answer = %q", got)
+	}
+}
+
+// Whatever an incident holds, its details keep Slack's limits and call nobody but who asked for them.
+func TestDetailsKeepEveryLimit(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		inc := newChaos(seed, strings.Repeat("ä&<", int(seed)*8)).incident()
+		s := newValidator(t)
+		parent := s.send("chat.postMessage", "", "", "parent", nil)
+		blocks, text := renderDetails(inc, alice(), ViewOptions{})
+		if n, err := size(blocks); err != nil || n > maxTotal {
+			t.Errorf("seed %d: size %d, %v", seed, n, err)
+		}
+		s.send("chat.postMessage", "", parent, text, blocks)
+		mustBeTame(t, s.s)
+	}
+}

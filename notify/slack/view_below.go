@@ -1,0 +1,186 @@
+package slack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// maxCaution bounds one recent change, in characters.
+const maxCaution = 160
+
+// changesBefore is how long before the incident something may have changed so that it is named.
+const changesBefore = 2 * time.Hour
+
+// below is what ranks after the buttons: the exact change and the other steps, what not to do, what changed recently,
+// the chart, and everything else.
+func (c *composer) below(inc incident.Incident, open []incident.Step) {
+	c.context(slices.Concat(c.exact(open), c.shrunk(open), c.blocked(inc))...)
+	if len(open) == 0 {
+		c.section(c.manual(inc)...)
+	}
+	c.section(slices.Concat(c.nevers(inc), c.recent(inc))...)
+	c.picture(inc)
+	c.rest(inc, open)
+}
+
+// nevers is one line with the changes that would make it worse, or at least says that there are some: whoever does not
+// see them must not think that everything is allowed.
+func (c *composer) nevers(inc incident.Incident) []string {
+	d := inc.Diagnosis
+	if d == nil || !inc.HealthySince.IsZero() {
+		return nil
+	}
+	var all []string
+	for _, n := range d.Never {
+		change, knob := line(n.Change), line(n.Knob)
+		switch {
+		case change+knob == "":
+		case knob == "pods":
+			all = append(all, escape(n.What(), 80))
+		default:
+			all = append(all, strings.TrimSpace(escape(change, 40)+" `"+escape(strings.ReplaceAll(knob, "`", "'"), 60)+"`"))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil
+	case c.detail.never == 0:
+		text := "Changes that make this worse"
+		if c.opts.BaseURL != "" {
+			text = link(incidentURL(c.opts, inc), text)
+		}
+		return []string{fmt.Sprintf("⚠️ %s: %d on the incident's page.", text, len(all))}
+	}
+	shown := all[:min(len(all), c.detail.never)]
+	text, ending := strings.Join(shown, ", "), ": that makes this worse."
+	if n := len(shown); n > 1 {
+		text, ending = strings.Join(shown[:n-1], ", ")+" or "+shown[n-1], ": each makes this worse."
+	}
+	if n := len(all) - len(shown); n > 0 {
+		ending += " _" + more(n) + "_"
+	}
+	return []string{"⚠️ *Don't* " + text + ending}
+}
+
+// recent are the newest changes around the pool before the incident that the bot did not make itself.
+func (c *composer) recent(inc incident.Incident) []string {
+	if !inc.HealthySince.IsZero() {
+		return nil
+	}
+	var out []string
+	for _, ch := range inc.Cluster.Changes {
+		before := inc.OpenedAt.Sub(ch.At)
+		if ch.Own || ch.At.IsZero() || before > changesBefore || len(out) == c.detail.changes {
+			continue
+		}
+		when := ""
+		if before > 0 {
+			when = ", " + incident.FormatDuration(before) + " before the first alert"
+		}
+		out = append(out, "🕑 *Changed at "+clock(ch.At)+when+":* "+
+			escape(line(ch.Object)+": "+strings.TrimRight(line(ch.Text), "."), maxCaution))
+	}
+	return out
+}
+
+// picture is the chart, or a line of text where it cannot be shown. Readings of before a change are no picture of now.
+func (c *composer) picture(inc incident.Incident) {
+	if !c.detail.chart || stale(inc) {
+		return
+	}
+	if b := chart(inc); b != nil && !c.opts.NoChart {
+		c.add(b)
+		return
+	}
+	c.context(sparkline(inc))
+}
+
+// rest is what ranks behind everything else, in small print: other causes, advice for people, checks.
+func (c *composer) rest(inc incident.Incident, open []incident.Step) {
+	if !c.detail.rest {
+		return
+	}
+	var lines []string
+	if len(open) > 0 {
+		lines = append(lines, c.manual(inc)...)
+	}
+	if also := holding(inc); also != "" && !outdated(inc) {
+		lines = append(lines, "Also seen, likely a symptom: "+also)
+	}
+	if open := undecided(inc); open != "" && !outdated(inc) {
+		lines = append(lines, "Can't rule out: "+open)
+	}
+	c.context(lines...)
+}
+
+// holding are the names of the diagnoses that hold besides the chosen one; the page has why.
+func holding(inc incident.Incident) string {
+	var found []string
+	for _, o := range inc.Others {
+		if o.Verdict == incident.True && inc.Diagnosis != nil {
+			found = append(found, o.Name)
+		}
+	}
+	return names(found)
+}
+
+// undecided are the diagnoses that could not be ruled out although somebody looked; the page has why.
+func undecided(inc incident.Incident) string {
+	rest, _ := incident.SplitNotEvaluated(inc.Others)
+	var found []string
+	for _, o := range rest {
+		if o.Verdict == incident.Undecided {
+			found = append(found, o.Name)
+		}
+	}
+	return names(found)
+}
+
+// names lists the first of some diagnoses.
+func names(all []string) string {
+	const most = 3
+	var out []string
+	for _, name := range all[:min(len(all), most)] {
+		out = append(out, escape(incident.CauseWords(name), 60))
+	}
+	if len(all) > most {
+		out = append(out, more(len(all)-most))
+	}
+	return strings.Join(out, ", ")
+}
+
+// footer is where to read on, and what the message rests on.
+func (c *composer) footer(inc incident.Incident) {
+	var out []string
+	if open := inc.Proposed(); inc.State == incident.StateDeciding && inc.UndoOffered == "" {
+		if n := passed(open); n > 0 {
+			out = append(out, "✓ "+plural(n, "safety check")+" passed")
+		}
+		out = append(out, unchecked(open)...)
+	}
+	if inc.AckedBy != nil && inc.State != incident.StateClosed {
+		out = append(out, "acknowledged by "+who(*inc.AckedBy))
+	}
+	if c.opts.BaseURL != "" {
+		out = append(out, link(incidentURL(c.opts, inc), "Evidence, checks and diff"))
+	}
+	if d := inc.Diagnosis; d != nil && d.Doc != "" && c.opts.DocsURL != "" {
+		out = append(out, link(strings.TrimRight(c.opts.DocsURL, "/")+"/"+strings.TrimLeft(line(d.Doc), "/"), "Runbook"))
+	}
+	out = append(out, escape(inc.ID, 60))
+	if inc.Pool != "" { // else they are the message
+		names := slices.Sorted(slices.Values(inc.AlertNames()))
+		out = append(out, escape(strings.Join(names, ", "), 100))
+	}
+	if !inc.ReadAt.IsZero() && inc.State != incident.StateClosed {
+		out = append(out, "data as of "+clock(inc.ReadAt))
+	}
+	if inc.Reopened > 0 {
+		out = append(out, "reopened "+times(inc.Reopened))
+	}
+	c.context(out...)
+}

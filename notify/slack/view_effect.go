@@ -1,0 +1,221 @@
+package slack
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
+)
+
+// maxCautions bounds the cautions of a question, leastCaution how far one is shortened at most: the reason has to be
+// understood at every level of detail.
+const (
+	maxCautions  = 3
+	leastCaution = 120
+)
+
+// effect is what an approval of the first step does, how fast, at what price, and when it is taken back; then what an
+// approver should know first of any step that has a button.
+func (c *composer) effect(inc incident.Incident, open []incident.Step) []string {
+	s := open[0]
+	var parts []string
+	for _, text := range []string{s.Speed, s.Cost, s.Risk} {
+		if text = escape(strings.TrimSpace(text), c.detail.text); text != "" {
+			parts = append(parts, ended(text))
+		}
+	}
+	if !inc.DryRun {
+		parts = append(parts, undoText(s))
+	}
+	head := "*If you approve:* "
+	if inc.DryRun {
+		head = "*For real it would mean:* "
+	}
+	lines := []string{head + strings.Join(nonEmpty(parts), " ")}
+	if tried := sentence(present.Tried(s), c.detail.text); tried != "" {
+		lines = append(lines, "⚠️ *The same change was "+tried+"*")
+	}
+	return append(lines, c.cautions(open[:min(len(open), c.detail.steps)])...)
+}
+
+// ended makes a sentence of a clause.
+func ended(text string) string {
+	if first, n := utf8.DecodeRuneInString(text); first != utf8.RuneError {
+		text = string(unicode.ToUpper(first)) + text[n:]
+	}
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "…") || strings.HasSuffix(text, "!") {
+		return text
+	}
+	return text + "."
+}
+
+// undoText says when the change is taken back. Whether policy rolls it back without asking when it did not help is not
+// known here: it is offered at least.
+func undoText(s incident.Step) string {
+	if s.Kind == incident.StepManual {
+		return ""
+	}
+	if s.Mitigation() {
+		return "Reverts to " + escape(valueText(s.Undo), 40) + " after " + incident.FormatDuration(s.RevertAfter) +
+			" healthy; rollback offered if it doesn't help."
+	}
+	return "Rollback to " + escape(valueText(s.Undo), 40) + " offered if it doesn't help."
+}
+
+// cautions are what an approver should know first, never among the ticks of the small print. One that holds for all
+// steps that are asked about is said once; any other one names its step.
+func (c *composer) cautions(open []incident.Step) []string {
+	type caution struct {
+		text string
+		of   []string
+	}
+	var all []caution
+	for _, s := range open {
+		for _, text := range s.Cautions() {
+			n := slices.IndexFunc(all, func(o caution) bool { return o.text == text })
+			if n < 0 {
+				n, all = len(all), append(all, caution{text: text})
+			}
+			if of := escape(change(s), 60); !slices.Contains(all[n].of, of) {
+				all[n].of = append(all[n].of, of)
+			}
+		}
+	}
+	shown := all[:min(len(all), maxCautions)]
+	lines := make([]string, 0, len(shown))
+	for _, one := range shown {
+		of := ""
+		if len(one.of) < len(open) {
+			of = " (" + strings.Join(one.of, ", ") + ")"
+		}
+		lines = append(lines, "⚠️ *Caution"+of+":* "+escape(one.text, max(c.detail.text, leastCaution)))
+	}
+	if n := len(all) - len(shown); n > 0 {
+		lines[len(lines)-1] += " _" + more(n) + "_"
+	}
+	return lines
+}
+
+// exact is the small print of the question: the field that is changed, and what the other buttons do.
+func (c *composer) exact(open []incident.Step) []string {
+	if len(open) == 0 {
+		return nil
+	}
+	s := open[0]
+	out := []string{"*Exact change:* " + escape(s.Target.Object(), 90) + ", " + escape(setting(s), 60) + " " +
+		escape(valueText(s.From)+" → "+valueText(s.To), 90)}
+	for _, s := range open[1:min(len(open), c.detail.steps)] {
+		var parts []string
+		for _, text := range []string{s.Speed, s.Cost} {
+			if text = escape(strings.TrimSpace(text), min(c.detail.text, 90)); text != "" {
+				parts = append(parts, ended(text))
+			}
+		}
+		if s.Needs.Restart {
+			parts = append(parts, "Restarts the pods.")
+		}
+		if len(parts) > 0 {
+			out = append(out, "*"+escape(verb(s, incident.OpApply), 70)+" instead:* "+strings.Join(parts, " "))
+		}
+	}
+	return out
+}
+
+// setting is the field of a step, by its own name where it has one.
+func setting(s incident.Step) string {
+	if s.Target.Setting != "" {
+		return s.Target.Setting
+	}
+	return s.Target.Field
+}
+
+// shrunk says that a guardrail made a step smaller than the playbook asked for.
+func (c *composer) shrunk(open []incident.Step) []string {
+	var out []string
+	for _, s := range open {
+		for _, g := range s.Guardrails {
+			if text := escape(present.Guardrail(g), c.detail.text); g.Verdict == incident.GuardShrink && text != "" &&
+				!slices.Contains(out, text) && len(out) < maxCautions {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// blocked are the steps that cannot be approved, with what keeps them from it, and those that were turned down.
+func (c *composer) blocked(inc incident.Incident) []string {
+	if inc.Plan == nil || !inc.HealthySince.IsZero() {
+		return nil
+	}
+	var out []string
+	for _, s := range inc.Plan.Steps {
+		title := escape(name(s), min(c.detail.name, 80))
+		switch {
+		case s.Kind == incident.StepManual:
+		case s.State == incident.StepDenied:
+			out = append(out, "*"+title+":* "+denied(inc, s))
+		case s.State == incident.StepExpired && len(inc.Proposed()) > 0:
+			out = append(out, "*"+title+":* approval expired")
+		case s.State == incident.StepRefused:
+			out = append(out, "*Blocked:* "+title+reasonText(present.Reason(s), c.detail.text))
+		case s.State == incident.StepProposed && !s.Executable():
+			out = append(out, "*Blocked:* "+title+reasonText(strings.Join(present.Refusals(s), "; "), c.detail.text))
+		case s.State == incident.StepFailed && len(inc.Proposed()) > 0:
+			out = append(out, "*Failed:* "+title+reasonText(present.Reason(s), c.detail.text))
+		}
+	}
+	return capped(out, c.detail.steps)
+}
+
+func reasonText(why string, most int) string {
+	if why = escape(why, min(most, 200)); why == "" {
+		return ""
+	}
+	return " (" + strings.TrimRight(why, ".") + ")"
+}
+
+// manual is advice that no button carries out.
+func (c *composer) manual(inc incident.Incident) []string {
+	if inc.Plan == nil || !inc.HealthySince.IsZero() {
+		return nil
+	}
+	var out []string
+	for _, s := range inc.Plan.Steps {
+		if s.Kind == incident.StepManual && s.State == incident.StepProposed {
+			out = append(out, "*Manual:* "+escape(name(s), max(c.detail.name, c.detail.text)))
+		}
+	}
+	return capped(out, c.detail.steps)
+}
+
+// passed counts the checks of the steps that are asked about, with the dry run by whoever tried them out.
+func passed(open []incident.Step) int {
+	names := map[string]bool{}
+	for _, s := range open {
+		if s.Checked.OK {
+			names["dry run by "+string(s.Checked.By)] = true
+		}
+		for _, g := range s.Guardrails {
+			if g.Verdict == incident.GuardPass {
+				names[g.Name] = true
+			}
+		}
+	}
+	return len(names)
+}
+
+// unchecked says of the steps that are asked about that the API server has not tried them out.
+func unchecked(open []incident.Step) []string {
+	var out []string
+	for _, s := range open {
+		text := escape(present.Checked(s.Checked), 80)
+		if text != "" && !s.Checked.OK && !slices.Contains(out, "⚠️ "+text) {
+			out = append(out, "⚠️ "+text)
+		}
+	}
+	return out
+}

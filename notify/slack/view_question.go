@@ -1,0 +1,229 @@
+package slack
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
+)
+
+// deciding asks: the question with its deadline, why, what an approval does, and the buttons. Everything else is below
+// them.
+func (c *composer) deciding(inc incident.Incident) {
+	if s, ok := offered(inc); ok {
+		c.rollback(inc, s)
+		return
+	}
+	open := inc.Proposed()
+	if len(open) == 0 {
+		c.section(c.undecidable(inc)...)
+		c.why(inc)
+		c.actions("actions", inc, c.general(inc)...)
+		c.below(inc, nil)
+		return
+	}
+	c.section(c.question(inc, open[0])...)
+	c.why(inc)
+	c.section(c.effect(inc, open)...)
+	c.actions("decide", inc, c.choices(inc, open)...)
+	c.below(inc, open)
+}
+
+// question is what is asked first, who may answer, and what happens without an answer.
+func (c *composer) question(inc incident.Incident, s incident.Step) []string {
+	title := strings.TrimRight(escape(strings.ReplaceAll(name(s), "*", "∗"), c.detail.name), ".?")
+	until := ""
+	if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
+		until = clock(inc.Plan.ExpiresAt)
+	}
+	lines := []string{}
+	switch given := len(s.Approvals); {
+	case inc.DryRun:
+		lines = append(lines, "*Dry run: would you approve this?* "+title+unset(s)+"."+mentions(s.Needs))
+	case given > 0 && given < s.Needs.Approvals:
+		lines = append(lines, fmt.Sprintf("*%d of %d approvals* (%s). %s: *%s?*%s%s", given, s.Needs.Approvals,
+			people(s.Approvals), missing(s, until), title, unset(s), mentions(s.Needs)))
+	default:
+		lines = append(lines, "*"+title+"?*"+unset(s)+mentions(s.Needs))
+	}
+	if s.Needs.Restart {
+		lines = append(lines, "⚠️ *Restarts the pods.* Requests in flight may be cut off.")
+	}
+	return append(lines, deadline(inc, s, until), c.remark(inc))
+}
+
+// deadline says what happens without an answer.
+func deadline(inc incident.Incident, s incident.Step, until string) string {
+	two := ""
+	if s.Needs.Approvals > 1 && len(s.Approvals) == 0 {
+		two = fmt.Sprintf(" Needs %d approvals.", s.Needs.Approvals)
+	}
+	switch {
+	case inc.DryRun && until != "":
+		return "Answer by " + until + ". Approving only runs a dry run on the API server; nothing will change." + two
+	case inc.DryRun:
+		return "Approving only runs a dry run on the API server; nothing will change." + two
+	case until != "" && len(s.Approvals) == 0:
+		return "Approve by " + until + ". If no one responds, nothing changes." + two
+	}
+	return "If no one responds, nothing changes." + two
+}
+
+func missing(s incident.Step, until string) string {
+	left := s.Needs.Approvals - len(s.Approvals)
+	text := "One more approver needed"
+	if left > 1 {
+		text = fmt.Sprintf("%d more approvers needed", left)
+	}
+	if until != "" {
+		text += " by " + until
+	}
+	return text
+}
+
+// remark is the domain's word on why the incident is where it is, where the message does not say it in other places.
+func (c *composer) remark(inc incident.Incident) string {
+	switch inc.Said.Kind { //nolint:exhaustive // all others are said
+	case incident.NoteOutcome, incident.NoteMonitoring, incident.NoteRecovered, incident.NoteDryRunEnded,
+		incident.NoteExpired, incident.NoteAllDenied, incident.NoteNoStep:
+		return ""
+	}
+	return sentence(present.Note(inc), c.detail.text)
+}
+
+// undecidable is a question without a step: what is left is for people.
+func (c *composer) undecidable(inc incident.Incident) []string {
+	return []string{
+		"*Needs a human decision.*" + otherwiseClock(inc, " If no one responds by ", ", it stays as is."),
+		c.remark(inc),
+	}
+}
+
+// otherwiseClock is otherwise in the reader's own time.
+func otherwiseClock(inc incident.Incident, before, after string) string {
+	if inc.Plan == nil || inc.Plan.ExpiresAt.IsZero() {
+		return ""
+	}
+	return before + clock(inc.Plan.ExpiresAt) + after
+}
+
+// rollback asks about a step that did not help. Nothing else is asked at the same time.
+func (c *composer) rollback(inc incident.Incident, s incident.Step) {
+	lines := []string{
+		"*Roll back to " + escape(valueText(s.Undo), 40) + "?*" + mentions(s.Needs) +
+			otherwiseClock(inc, " If no one responds by ", ", it stays at "+escape(valueText(s.To), 40)+"."),
+	}
+	if s.Needs.Restart {
+		lines = append(lines, "⚠️ *Restarts the pods* once more.")
+	}
+	c.section(lines...)
+	c.section(c.outcome(inc, s)...)
+	c.actions("undo", inc, c.rollbackChoices(inc, s)...)
+	if open := inc.Proposed(); len(open) > 0 {
+		c.context("Decide this first. Next option afterwards: " + escape(change(open[0]), 80) + ".")
+	}
+	c.below(inc, nil)
+}
+
+// choices are one button for each open step, and one denial for all of them.
+func (c *composer) choices(inc incident.Incident, open []incident.Step) []slackgo.BlockElement {
+	var out []slackgo.BlockElement
+	for n, s := range open[:min(len(open), c.detail.steps)] {
+		if b, ok := approveButton(inc, s, n > 0); ok {
+			out = append(out, b)
+		}
+	}
+	if b, ok := denyAllButton(inc); ok {
+		out = append(out, b)
+	}
+	for _, s := range applied(inc) {
+		if b, ok := undoButton(inc, s); ok {
+			out = append(out, b)
+		}
+	}
+	return append(out, c.general(inc)...)
+}
+
+// applied are the steps that may be rolled back, the latest first and not more than anybody tells apart.
+func applied(inc incident.Incident) []incident.Step {
+	all := inc.Applied()
+	const most = 3
+	var out []incident.Step
+	for n := len(all) - 1; n >= 0 && len(out) < most; n-- {
+		out = append(out, all[n])
+	}
+	return out
+}
+
+func (c *composer) rollbackChoices(inc incident.Incident, s incident.Step) []slackgo.BlockElement {
+	var out []slackgo.BlockElement
+	if b, ok := undoButton(inc, s); ok {
+		out = append(out, b)
+	}
+	if b, ok := keepButton(inc, s); ok {
+		out = append(out, b)
+	}
+	return append(out, c.general(inc)...)
+}
+
+// general are the buttons that decide on no step.
+func (c *composer) general(inc incident.Incident) []slackgo.BlockElement {
+	var out []slackgo.BlockElement
+	if inc.AckedBy == nil && inc.HealthySince.IsZero() {
+		out = append(out, generalButton(inc, actionAck, "Acknowledge"))
+	}
+	if inc.Diagnosis != nil || len(inc.Readings) > 0 {
+		out = append(out, generalButton(inc, actionDetails, "Details"))
+	}
+	return out
+}
+
+var groupID = regexp.MustCompile(`^S[A-Z0-9]{2,20}$`)
+
+// maxMentions bounds the approvers that are named; a list of everybody names nobody.
+const maxMentions = 5
+
+// mentions are the approvers, with a space before them. Only what has the form of an id of Slack is a mention.
+func mentions(n incident.Needs) string {
+	return addressed(append(append([]string{}, n.Groups...), n.Users...))
+}
+
+func addressed(ids []string) string {
+	text, left := "", 0
+	for _, id := range ids {
+		tag := ""
+		switch {
+		case groupID.MatchString(id):
+			tag = " <!subteam^" + id + ">"
+		case userID.MatchString(id):
+			tag = " <@" + id + ">"
+		default:
+			continue
+		}
+		if strings.Contains(text, tag) {
+			continue
+		}
+		if strings.Count(text, "<") == maxMentions {
+			left++
+			continue
+		}
+		text += tag
+	}
+	if left > 0 {
+		text += fmt.Sprintf(" and %d more", left)
+	}
+	return text
+}
+
+// people names who did something.
+func people(all []incident.Actor) string {
+	names := make([]string, 0, maxMentions)
+	for _, a := range all[:min(maxMentions, len(all))] {
+		names = append(names, who(a))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,223 @@
+package slack
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
+)
+
+// why says the cause in one sentence with the readings that show it, or lists the alerts while there is no cause, and
+// says what could not be read.
+func (c *composer) why(inc incident.Incident) {
+	lines := c.soFar(inc)
+	if d := inc.Diagnosis; d != nil {
+		lines = append(lines, "*Why:* "+escape(mainCause(d.Summary), c.detail.text))
+		if !outdated(inc) {
+			lines = append(lines, c.numbers(inc))
+		}
+	} else {
+		lines = append(lines, c.alerts(inc)...)
+	}
+	c.section(append(lines, c.gaps(inc)...)...)
+}
+
+// mainCause is the first sentence of a summary: the page and the details have the rest.
+func mainCause(summary string) string {
+	first, rest, more := strings.Cut(line(summary), ". ")
+	if more && rest != "" {
+		return first + "."
+	}
+	return line(summary)
+}
+
+// soFar is what an earlier step did, while the next one is asked about.
+func (c *composer) soFar(inc incident.Incident) []string {
+	s, ok := latest(inc)
+	if !ok || s.State != incident.StepApplied || s.Verification == nil || inc.State != incident.StateDeciding {
+		return nil
+	}
+	moved := c.moves(inc, *s.Verification, inline)
+	if len(moved) == 0 {
+		moved = []string{"nothing moved noticeably"}
+	}
+	return []string{"*So far:* " + escape(change(s), 80) + approvedText(inc, s) + ": " + strings.Join(moved, ", ")}
+}
+
+// outdated says that the evidence is older than what is known by now: a step is being run, the newest readings are
+// those of its verification, or it is healthy.
+func outdated(inc incident.Incident) bool {
+	verified := func(s incident.Step) bool { return s.Verification != nil && s.Verification.At.Equal(inc.ReadAt) }
+	return inc.State.Running() || !inc.HealthySince.IsZero() || stale(inc) ||
+		slices.ContainsFunc(inc.AppliedEarlier, verified) ||
+		(inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, verified))
+}
+
+// numbers are the readings that decided, each once with the limit that it crossed, and how many pods are ready. What
+// the headline says is left out where there is something else to say.
+func (c *composer) numbers(inc incident.Incident) string {
+	var out []string
+	all := inc.Diagnosis.Evidence
+	worst, _ := present.Worst(inc)
+	seen := map[string]bool{}
+	distinct := slices.DeleteFunc(slices.Clone(all), func(e incident.Condition) bool { return e.Truth != incident.True })
+	others := slices.ContainsFunc(distinct, func(e incident.Condition) bool { return e.Signal != worst.Signal })
+	for _, e := range distinct {
+		label := present.Subject(inc, e)
+		if seen[label] || (others && e.Signal != "" && e.Signal == worst.Signal) {
+			continue
+		}
+		seen[label] = true
+		same := slices.DeleteFunc(slices.Clone(distinct), func(o incident.Condition) bool {
+			return present.Subject(inc, o) != label
+		})
+		if len(out) == c.detail.numbers {
+			break
+		}
+		out = append(out, c.number(inc, same))
+	}
+	if ready := inc.Cluster.ReadyText(); inc.Cluster.Error == "" && ready != "" {
+		out = append(out, "pods "+ready)
+	}
+	return strings.Join(nonEmpty(out), "  ·  ")
+}
+
+// number is one reading with what it was compared with: of several limits the shortest, which is the one that a person
+// compares with.
+func (c *composer) number(inc incident.Incident, same []incident.Condition) string {
+	e := same[0]
+	r, known := inc.Readings[e.Signal]
+	label, text := escape(present.Subject(inc, e), 60), e.Seen
+	if known {
+		text = cmp.Or(text, r.Text())
+		if c.detail.queries {
+			label = link(queryURL(c.opts.PrometheusURL, r.Query), label)
+		}
+	}
+	if text != "" {
+		label += " " + bold(text, 80)
+	}
+	expected := present.AllExpected(same, r.Direction)
+	if len(expected) == 0 {
+		return label
+	}
+	limit := slices.MinFunc(expected, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	if strings.Contains(limit, "(") {
+		return label + ", " + escape(limit, 60)
+	}
+	return label + " (" + escape(limit, 60) + ")"
+}
+
+// queryURL is the address of a query in Prometheus' own page.
+func queryURL(base, query string) string {
+	if base == "" || query == "" {
+		return ""
+	}
+	return strings.TrimRight(base, "/") + "/graph?" + url.Values{
+		"g0.expr": {query}, "g0.tab": {"0"}, "g0.range_input": {"1h"},
+	}.Encode()
+}
+
+// alerts lists the alerts with what their rules say about them, by name: the order stays when one resolves.
+func (c *composer) alerts(inc incident.Incident) []string {
+	all := slices.Clone(inc.Alerts)
+	slices.SortStableFunc(all, func(a, b incident.Alert) int { return cmp.Compare(a.Name(), b.Name()) })
+	var lines []string
+	for _, a := range all {
+		text := "• " + bold(cmp.Or(a.Name(), "alert without a name"), 80)
+		if sev := a.Labels["severity"]; sev != "" {
+			text += " (" + escape(sev, 30) + ")"
+		}
+		if !a.Firing {
+			text += ", resolved"
+		}
+		if what := escape(cmp.Or(a.Annotations["summary"], a.Annotations["description"]), c.detail.text); what != "" {
+			text += ": " + what
+		}
+		if inc.Pool == "" {
+			text += labelText(a)
+		}
+		lines = append(lines, text)
+	}
+	return capped(lines, c.detail.alerts)
+}
+
+// labelText shows the labels by which an alert could be led to a pool.
+func labelText(a incident.Alert) string {
+	var out []string
+	for _, k := range []string{"namespace", "model_name", "pod", "instance", "job"} {
+		if v := line(a.Labels[k]); v != "" {
+			out = append(out, k+"="+v)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " `" + escape(strings.ReplaceAll(strings.Join(out, " "), "`", "'"), 160) + "`"
+}
+
+// gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a
+// line.
+func (c *composer) gaps(inc incident.Incident) []string {
+	if stale(inc) {
+		return nil
+	}
+	byError := map[string][]string{}
+	var missing []string
+	for _, n := range sortedKeys(inc.Readings) {
+		r := inc.Readings[n]
+		switch {
+		case r.Error != "":
+			byError[r.Error] = append(byError[r.Error], cmp.Or(r.Short, r.Title, n))
+		case r.Value == nil && !r.Optional:
+			missing = append(missing, cmp.Or(r.Short, r.Title, n))
+		}
+	}
+	var out []string
+	const most = 3
+	for _, n := range missing[:min(most, len(missing))] {
+		out = append(out, escape(n, 50))
+	}
+	lines := []string{}
+	if len(out) > 0 {
+		text := "⚠️ No data: " + strings.Join(out, ", ")
+		if n := len(missing) - len(out); n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		lines = append(lines, text)
+	}
+	for _, err := range sortedKeys(byError)[:min(2, len(byError))] {
+		lines = append(lines, fmt.Sprintf("⚠️ %s could not be read: %s", signals(byError[err]), escape(err, c.detail.text)))
+	}
+	if inc.Cluster.Error != "" {
+		lines = append(lines, "⚠️ Kubernetes could not be read: "+escape(inc.Cluster.Error, c.detail.text))
+	}
+	return lines
+}
+
+func signals(names []string) string {
+	if len(names) == 1 {
+		return escape(names[0], 50)
+	}
+	return fmt.Sprintf("%d signals", len(names))
+}
+
+func capped(lines []string, most int) []string {
+	if len(lines) <= most {
+		return lines
+	}
+	return append(slices.Clone(lines[:most]), more(len(lines)-most))
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
