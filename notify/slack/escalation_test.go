@@ -16,9 +16,9 @@ func TestFurtherApproversAreRefusedBeforeTheirTime(t *testing.T) {
 		request bool
 		want    string
 	}{
-		"before":           {5 * time.Minute, true, "not an approver"},
+		"before":           {5 * time.Minute, true, "You can't decide on this"},
 		"after":            {15 * time.Minute, true, "Approved"},
-		"nobody was asked": {15 * time.Minute, false, "not an approver"},
+		"nobody was asked": {15 * time.Minute, false, "You can't decide on this"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -140,16 +140,18 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 	return View{Text: clip(text, maxText)}
 }
 
-// renderEntry is a journal entry as a reply.
+// renderEntry is a journal entry as a reply. One that calls people begins with their mentions, in the blocks and in the
+// text, so that Slack notifies them: an edit of the message notifies nobody. What comes from elsewhere stays escaped.
 func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
 	c := &composer{}
 	text := sentence(present.Entry(e), 1500)
 	if inc.DryRun && e.Said.Kind != incident.NoteDryRun {
 		text = "🧪 " + text
 	}
-	c.section(text, fence(e.Said.Config, 25, 1300))
-	fallback := strings.TrimSpace(defuse(present.Plain(present.Entry(e)), 500) + " " + reference(inc.ID, e.Seq))
-	return c.blocks, fallback
+	called := strings.TrimSpace(addressed(e.Mention))
+	c.section(strings.TrimSpace(called+" "+text), fence(e.Said.Config, 25, 1300))
+	plain := defuse(present.Plain(present.Entry(e)), 500)
+	return c.blocks, strings.TrimSpace(strings.TrimSpace(called+" "+plain) + " " + reference(inc.ID, e.Seq))
 }
 
 // quiet keeps Slack from showing previews of links, which may lead to internal pages.

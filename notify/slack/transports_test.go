@@ -44,8 +44,8 @@ func TestClicksDoTheSameOverBothTransports(t *testing.T) {
 		taken   incident.Verb // empty: refused
 	}{
 		{name: "approve", want: "Approved", taken: incident.Approve},
-		{name: "deny", click: fakeslack.ClickRequest{ActionID: "deny:p1-s3"}, want: "Denied", taken: incident.Deny},
-		{name: "no approver", click: fakeslack.ClickRequest{User: "U0CAROL"}, want: "not an approver"},
+		{name: "deny", click: fakeslack.ClickRequest{ActionID: "deny_all"}, want: "Denied", taken: incident.Deny},
+		{name: "no approver", click: fakeslack.ClickRequest{User: "U0CAROL"}, want: "You can't decide on this"},
 		{name: "guest", click: fakeslack.ClickRequest{User: "U0GUEST"}, want: "Guests can't"},
 		{name: "bot", click: fakeslack.ClickRequest{User: "U0ROBOT"}, want: "Bots can't"},
 		{name: "deactivated", click: fakeslack.ClickRequest{User: "U0LEFT"}, want: "deactivated"},
@@ -61,7 +61,7 @@ func TestClicksDoTheSameOverBothTransports(t *testing.T) {
 			},
 		},
 		{
-			name: "nobody may approve", want: "list of approvers is empty",
+			name: "nobody may approve", want: "`approvers` is empty in the configuration",
 			prepare: func(f *office) { f.desk.approvers = incident.Approvers{} },
 		},
 	} {
@@ -194,7 +194,7 @@ func TestAnUndoOverBothTransports(t *testing.T) {
 				Healthy: incident.False,
 			}).do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
 		f := open(t, InteractionsConfig{}, s.inc)
-		if got := f.click(f.request("U0CAROL", "undo:p1-s3")); !strings.Contains(got, "not an approver") {
+		if got := f.click(f.request("U0CAROL", "undo:p1-s3")); !strings.Contains(got, "You can't decide on this") {
 			t.Errorf("of a stranger: %q", got)
 		}
 		if got := f.click(f.request("U0ALICE", "undo:p1-s3")); !strings.Contains(got, "Rolling back") {
