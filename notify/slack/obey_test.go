@@ -155,22 +155,22 @@ func TestCommandsDoTheSameOverBothTransports(t *testing.T) {
 				f.booth.writes = []incident.Write{{Pool: "llama", Target: "Deployment llm/llama"}, {Pool: "mixtral", Target: "no"}}
 			},
 		},
-		{text: "pause mixtral x", want: []string{"Nothing was changed"}},                  // Alice is no approver there
-		{text: "pause mixtral x", user: "U0CAROL", want: []string{"Nothing was changed"}}, // nor is Carol, in no group
+		{text: "pause mixtral x", want: []string{"othing was changed"}},                  // Alice is no approver there
+		{text: "pause mixtral x", user: "U0CAROL", want: []string{"othing was changed"}}, // nor is Carol, in no group
 		{
 			text: "pause mixtral x", user: "U0CAROL", want: []string{"paused for pool mixtral"}, pauses: []string{"mixtral: x"},
 			prepare: func(f *office) { f.PutUsergroup(fakeslack.Usergroup{ID: "S0NIGHT", Users: []string{"U0CAROL"}}) },
 		},
 		{
-			text: "pause mixtral x", user: "U0CAROL", want: []string{"Could not read the usergroup", "Nothing was changed"},
+			text: "pause mixtral x", user: "U0CAROL", want: []string{"Could not read the usergroup", "othing was changed"},
 			prepare: func(f *office) { f.Fail("usergroups.users.list", 1, fakeslack.Fault{Error: "missing_scope"}) },
 		},
 		{
-			text: "pause llama x", want: []string{"Nothing was changed"},
+			text: "pause llama x", want: []string{"othing was changed"},
 			prepare: func(f *office) { f.booth.acting = nil }, // an empty list is nobody
 		},
 		{
-			text: "pause x", want: []string{"Nothing was changed"},
+			text: "pause x", want: []string{"othing was changed"},
 			prepare: func(f *office) { f.booth.acting = nil },
 		},
 		{
@@ -190,7 +190,7 @@ func TestCommandsDoTheSameOverBothTransports(t *testing.T) {
 		{text: "resume lama", want: []string{"There's no pool “lama”", "llama, mixtral"}},
 		{
 			// Whoever approves in one pool only must not start changes in another.
-			text: "resume", want: []string{"Nothing was changed"}, pauses: []string{": all"},
+			text: "resume", want: []string{"othing was changed"}, pauses: []string{": all"},
 			prepare: func(f *office) { f.booth.pauses = []incident.Pause{{Reason: "all", By: alice, At: old}} },
 		},
 		{
@@ -198,7 +198,7 @@ func TestCommandsDoTheSameOverBothTransports(t *testing.T) {
 			prepare: func(f *office) { f.booth.pauses = []incident.Pause{{Reason: "all", By: alice, At: old}} },
 		},
 		{text: "ask $ID we added nodes", want: []string{"Asking again"}, asked: "we added nodes"},
-		{text: "ask $ID", user: "U0CAROL", want: []string{"Nothing was changed"}},
+		{text: "ask $ID", user: "U0CAROL", want: []string{"othing was changed"}},
 		{text: "ask", want: []string{"Say which incident"}},
 		{text: "ask inc-other", want: []string{"Unknown incident"}},
 		{
