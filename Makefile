@@ -12,7 +12,7 @@ run: ## a dry run on this machine: Prometheus, Alertmanager, a fleet in trouble,
 # as test/machine lets them, and beside what computes. The end-to-end tests run the whole bot with the race detector,
 # which what it talks to does without; the others start it many hundred times, which takes three times as long with it.
 loops := ./test/e2e
-plain := ./test/crash ./test/demo ./test/docs ./test/image ./test/scenarios
+plain := ./test/crash ./test/demo ./test/docs ./test/image ./test/messages ./test/scenarios
 
 # What only computes has nothing for the race detector to find, which makes it take five times as long: the rules, and
 # what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
@@ -54,7 +54,7 @@ test-units: ## what is not below, with the race detector
 test-loops: ## whole incidents on real components, the bot with the race detector
 	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(always) $(loops)
 
-test-plain: ## the bot killed at every commit and every outside call, journeys, commands of the documents, the demo
+test-plain: ## the bot killed at every commit and every outside call, journeys, messages as a phone shows them, documents, the demo
 	@CGO_ENABLED=0 $(gotest) $(always) -p 3 $(plain)
 
 test-arithmetic: ## the labelled incidents and other tests that only compute

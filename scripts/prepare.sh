@@ -20,6 +20,10 @@ need libc6-dev '/usr/include/stdlib.h'
 # Slack's SDKs are for Node. Where nodejs is not Debian's, npm is a part of it.
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
+# What lays messages out, with the fonts that they are measured in.
+command -v chromium >/dev/null || missing+=(chromium)
+need fonts-dejavu-core '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
+need fonts-noto-color-emoji '/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf'
 [ -n "$by_hand" ] || [ ${#missing[@]} -gt 0 ] || exit 0
 
 installs=yes

@@ -46,7 +46,6 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 					before, a.inc.State)
 		}
 	}
-	a.keepHistory()
 	a.inc.UpdatedAt = now
 	return Result{Incident: a.inc, Entries: a.entries, Render: a.render}, nil
 }

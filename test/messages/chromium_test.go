@@ -1,0 +1,142 @@
+package messages
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	_ "embed"
+
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
+)
+
+// browserPatience is for a browser on a busy machine; it needs a second or two.
+const browserPatience = 2 * time.Minute
+
+// measure.js runs beside the page, in whose place it stands.
+//
+//go:embed measure.js
+var measureJS string
+
+// layout is where things are in one message, in CSS pixels from its top, and what can be read of it at once.
+type layout struct {
+	TS     string
+	Top    float64 // from the top of the page
+	Height float64
+	// Words are those that show, without a chart's ticks. What is folded does not.
+	Words  int
+	Blocks []laidOut
+	// Buttons are where each one ends.
+	Buttons []float64
+	// Wide names what does not fit into the width.
+	Wide []string
+}
+
+// laidOut is one block.
+type laidOut struct {
+	Kind   string
+	Text   string
+	Bottom float64
+}
+
+var (
+	script     = regexp.MustCompile(`<script [^>]*></script>`)
+	stylesheet = regexp.MustCompile(`<link rel="stylesheet"[^>]*>`)
+)
+
+// served is the page of a workspace as a document of its own, that loads and runs nothing else.
+func served(t *testing.T, s *fakeslack.Server) string {
+	t.Helper()
+	page, css := fetch(t, s.URL()+"/"), fetch(t, s.URL()+"/_page/page.css")
+	if len(script.FindAllString(page, -1)) != 1 || len(stylesheet.FindAllString(page, -1)) != 1 {
+		t.Fatal("the page has another script or style sheet than the one that is taken out")
+	}
+	page = script.ReplaceAllLiteralString(page, "")
+	// Everywhere the same fonts: those that scripts/prepare.sh installs.
+	fonts := `body { font-family: "DejaVu Sans", "Noto Color Emoji"; }`
+	return stylesheet.ReplaceAllLiteralString(page, "<style>"+css+fonts+"</style>")
+}
+
+func fetch(t *testing.T, address string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read to its end, or the test has failed
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d, %v", address, resp.StatusCode, err)
+	}
+	return string(body)
+}
+
+// lay has Chromium lay the page of a workspace out in this width, and measures every message on it.
+func lay(t *testing.T, s *fakeslack.Server, width int) map[string]layout {
+	t.Helper()
+	page := served(t, s)
+	// In a frame: a window has a least width, and it is not that of a phone.
+	outer := fmt.Sprintf(`<!DOCTYPE html><meta charset="utf-8"><iframe src="/page" width="%d" height="844"></iframe>`+
+		`<pre id="result"></pre><script>%s</script>`, width, measureJS)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		body := outer
+		if r.URL.Path == "/page" {
+			body = page
+		}
+		_, _ = io.WriteString(w, body) // the browser says when it misses something
+	}))
+	defer site.Close()
+	dom := chromium(t, "--dump-dom", "--virtual-time-budget=20000", site.URL+"/")
+	_, result, found := strings.Cut(dom, `<pre id="result">`)
+	result, _, ended := strings.Cut(result, "</pre>")
+	var all []layout
+	if err := json.Unmarshal([]byte(html.UnescapeString(result)), &all); err != nil || !found || !ended {
+		t.Fatalf("the browser measured %.200q: %v", result, err)
+	}
+	out := map[string]layout{}
+	for _, l := range all {
+		out[l.TS] = l
+	}
+	return out
+}
+
+// chromium runs the browser once and returns what it prints.
+func chromium(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), browserPatience)
+	defer cancel()
+	home := t.TempDir()
+	all := []string{
+		"--headless", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1", "--font-render-hinting=none",
+		"--no-first-run", "--disable-background-networking", "--user-data-dir=" + home,
+	}
+	if os.Geteuid() == 0 { // its sandbox is not for root
+		all = append(all, "--no-sandbox")
+	}
+	cmd := exec.CommandContext(ctx, "chromium", append(all, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+home)
+	process.Tie(cmd)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("chromium: %v: %s", err, log.String())
+	}
+	return out.String()
+}

@@ -1,0 +1,105 @@
+package messages
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/notify/slack"
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+)
+
+var report = flag.String("report", "", "write what was measured of every message that decides something to this file")
+
+// What a person can take in at night, on a phone. Pixels are from the top of the message, at a width of 390.
+const (
+	phone       = 390
+	mostWords   = 312
+	firstButton = 736
+	firstScreen = 820
+)
+
+// everything is every state of every built-in diagnosis.
+func everything(t *testing.T) []shown {
+	t.Helper()
+	var out []shown
+	for _, f := range investigate(t) {
+		out = append(out, states(t, f)...)
+	}
+	return out
+}
+
+func TestEveryMessageCanBeTakenInOnAPhone(t *testing.T) {
+	t.Parallel()
+	all := everything(t)
+	s := fakeslack.Start(t, fakeslack.Options{})
+	views := make([]slack.View, len(all))
+	for i, m := range all {
+		views[i] = slack.Render(m.inc, links)
+	}
+	ids := post(t, s, views)
+	laid := lay(t, s, phone)
+	var table strings.Builder
+	for i, m := range all {
+		l, ok := laid[ids[i]]
+		if !ok {
+			t.Fatalf("%s was not measured", m.name())
+		}
+		asks := m.inc.State == incident.StateDeciding
+		problems := problemsOf(l, asks)
+		for _, p := range problems {
+			t.Errorf("%s: %s", m.name(), p)
+		}
+		if asks {
+			fmt.Fprintf(&table, "%-60s %4d words, %5.0f px, first button ends at %5.0f px  %s\n", m.name(), l.Words, l.Height,
+				append(l.Buttons, 0)[0], strings.Join(problems, "; "))
+		}
+	}
+	if *report != "" {
+		if err := os.WriteFile(*report, []byte(table.String()), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// problemsOf says what is too much in a message.
+func problemsOf(l layout, asks bool) []string {
+	var out []string
+	if l.Words > mostWords {
+		out = append(out, fmt.Sprintf("%d words, at most %d", l.Words, mostWords))
+	}
+	if len(l.Wide) > 0 {
+		out = append(out, fmt.Sprintf("wider than %d px: %q", phone, l.Wide))
+	}
+	if !asks {
+		return out
+	}
+	buttons := slices.IndexFunc(l.Blocks, func(b laidOut) bool { return b.Kind == "actions" })
+	if buttons < 0 || len(l.Buttons) == 0 {
+		return append(out, "it asks and has no button")
+	}
+	if l.Buttons[0] > firstButton {
+		out = append(out, fmt.Sprintf("its first button ends at %.0f px, at most %d: %s", l.Buttons[0], firstButton,
+			heights(l.Blocks[:buttons+1])))
+	}
+	if end := l.Blocks[buttons].Bottom; end > firstScreen {
+		out = append(out, fmt.Sprintf("its buttons end at %.0f px, and the first screen at %d", end, firstScreen))
+	}
+	return out
+}
+
+// heights says how much each block takes.
+func heights(blocks []laidOut) string {
+	out := make([]string, len(blocks))
+	top := 0.0
+	for i, b := range blocks {
+		words := strings.Fields(b.Text)
+		out[i] = fmt.Sprintf("%.0f px %s %q", b.Bottom-top, b.Kind, strings.Join(words[:min(6, len(words))], " "))
+		top = b.Bottom
+	}
+	return strings.Join(out, ", ")
+}

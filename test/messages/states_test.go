@@ -1,0 +1,216 @@
+package messages
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// story drives an incident through the domain, so that what is shown is what really happens.
+type story struct {
+	t   *testing.T
+	f   found
+	inc incident.Incident
+	now time.Time
+}
+
+// begin tells a story up to the alerts.
+func begin(t *testing.T, f found, mode incident.Mode) *story {
+	t.Helper()
+	inc := incident.New("inc-7kq2mz4a", pool, mode, mode == incident.ModeDryRun, f.at)
+	inc.Version = 1
+	s := &story{t: t, f: f, inc: inc, now: f.at}
+	if len(f.alerts) == 0 {
+		return s
+	}
+	return s.do(0, incident.AlertsReceived{Alerts: f.alerts})
+}
+
+// do lets some time go by and applies an event; a refusal ends the test. A write is that of the active step.
+func (s *story) do(after time.Duration, ev incident.Event) *story {
+	s.t.Helper()
+	s.now = s.now.Add(after)
+	if c, ok := ev.(incident.WriteClaimed); ok {
+		c.Step, c.Op, c.WriteID, c.Before = s.inc.Active.Step, s.inc.Active.Op, "w-1", s.f.Evidence.Readings
+		ev = c
+	}
+	res, err := incident.Apply(s.inc, ev, s.now)
+	if err != nil {
+		s.t.Fatalf("%s: %s: %v", s.f.diagnosis, ev.Kind(), err)
+	}
+	for _, e := range res.Entries {
+		e.Seq = int64(len(res.Incident.Journal) + 1)
+		res.Incident.Journal = append(res.Incident.Journal, e)
+	}
+	res.Incident.Version = s.inc.Version + 1
+	s.inc = res.Incident
+	return s
+}
+
+// investigated goes on to what was found, and to the question if there is one.
+func (s *story) investigated() *story {
+	s.t.Helper()
+	s.do(10*time.Second, incident.InvestigationStarted{}).do(5*time.Second, incident.Investigated{
+		Evidence: s.f.Evidence, Diagnosis: s.f.Result.Diagnosis, Others: s.f.Result.Others, Steps: s.f.Steps,
+		Healthy: s.f.Result.Healthy, Note: s.f.Result.Note,
+	})
+	switch {
+	case s.inc.State != incident.StateProposed:
+		return s
+	case !s.f.asks():
+		return s.do(time.Second, incident.Muted{Note: incident.Note{Kind: incident.NoteNoStep}})
+	default:
+		return s.do(time.Second, incident.Asked{ExpiresAt: s.now.Add(30 * time.Minute)})
+	}
+}
+
+// asks says whether there is anything to decide.
+func (f found) asks() bool {
+	for _, s := range f.Steps {
+		if s.Kind != incident.StepManual && s.State == incident.StepProposed {
+			return true
+		}
+	}
+	return false
+}
+
+var alice = incident.Actor{Kind: "slack", ID: "U0ALICE"}
+
+func (s *story) decide(verb incident.Verb, step string) *story {
+	s.t.Helper()
+	return s.do(time.Minute, incident.Decided{Decision: incident.Decision{
+		Step: step, Digest: s.inc.Plan.Digest, Verb: verb, By: alice, Confirm: true,
+	}})
+}
+
+// applied goes on to the rollout of the first step of this kind.
+func (s *story) applied(kind incident.StepKind) *story {
+	s.t.Helper()
+	return s.decide(incident.Approve, s.step(kind)).do(2*time.Second, incident.WriteClaimed{}).
+		do(time.Second, incident.Written{Result: incident.ResultApplied})
+}
+
+// undo takes the offer to go back.
+func (s *story) undo() *story {
+	s.t.Helper()
+	step, _ := s.inc.Step(s.inc.UndoOffered)
+	return s.do(time.Minute, incident.Decided{Decision: incident.Decision{
+		Step: step.ID, Digest: step.Digest, Verb: incident.Undo, By: alice,
+	}})
+}
+
+func (s *story) step(kind incident.StepKind) string {
+	s.t.Helper()
+	for _, step := range s.inc.Plan.Steps {
+		if step.Kind == kind {
+			return step.ID
+		}
+	}
+	s.t.Fatalf("%s proposes no %s", s.f.diagnosis, kind)
+	return ""
+}
+
+// settled goes on to the time when the signals are read again.
+func (s *story) settled() *story {
+	s.t.Helper()
+	return s.do(4*time.Minute, incident.RolledOut{
+		Why: incident.Because("3 of 3 pods are ready."), SettleUntil: s.now.Add(10 * time.Minute),
+	}).do(6*time.Minute, incident.Settled{})
+}
+
+// verified compares with readings after the change; share is where they are on the way to their limits.
+func (s *story) verified(share float64, healthy incident.Truth, final bool) *story {
+	s.t.Helper()
+	before, after := alone(s.f.Evidence.Readings), alone(s.f.Evidence.Readings)
+	for name, r := range after {
+		if r.Value != nil && r.Threshold != nil && *r.Threshold != 0 {
+			r.Value = new(*r.Value + share*(*r.Threshold/2-*r.Value))
+			after[name] = r
+		}
+	}
+	verdict, comparison := incident.VerdictOf(before, after, s.inc.Diagnosis.Healthy, healthy)
+	return s.do(time.Minute, incident.Verified{
+		Verification: incident.Verification{
+			Verdict: verdict, Comparison: &comparison, Before: before, After: after, At: s.now,
+		},
+		Final: final, ExpiresAt: s.now.Add(30 * time.Minute),
+	})
+}
+
+// alone are the readings without their past.
+func alone(readings map[string]incident.Reading) map[string]incident.Reading {
+	out := maps.Clone(readings)
+	for name, r := range out {
+		r.Series = nil
+		out[name] = r
+	}
+	return out
+}
+
+// shown is an incident in one of its states.
+type shown struct {
+	diagnosis, state string
+	inc              incident.Incident
+}
+
+func (s shown) name() string { return s.diagnosis + " " + s.state }
+
+// states are all that the message goes through for a diagnosis.
+func states(t *testing.T, f found) []shown {
+	t.Helper()
+	var out []shown
+	add := func(state string, s *story) *story {
+		out = append(out, shown{f.diagnosis, state, s.inc})
+		return s
+	}
+	tell := func(mode incident.Mode) *story { return begin(t, f, mode).investigated() }
+	if !f.asks() {
+		if s := add("told", tell(incident.ModeApprove)); s.inc.State != incident.StateClosed {
+			add("closed by a person", s.do(time.Hour, incident.Closed{By: alice, Reason: "known load test"}))
+		}
+		return out
+	}
+	add("deciding", tell(incident.ModeApprove))
+	add("deciding, dry run", tell(incident.ModeDryRun))
+	add("denied", tell(incident.ModeApprove).decide(incident.Deny, ""))
+	add("expired", tell(incident.ModeApprove).do(31*time.Minute, incident.Expired{}))
+	add("closed without a change", tell(incident.ModeApprove).do(31*time.Minute, incident.Expired{}).
+		do(time.Hour, incident.Closed{By: alice, Reason: "known load test"}))
+	for _, step := range f.Steps {
+		if step.Kind == incident.StepManual {
+			continue
+		}
+		kind, with := step.Kind, " "+string(step.Kind)
+		s := tell(incident.ModeApprove)
+		add("applying"+with, s.decide(incident.Approve, s.step(kind)))
+		add("failed"+with, s.do(time.Second, incident.WriteClaimed{}).do(time.Second, incident.Written{
+			Result: incident.ResultFailed,
+			Why:    incident.Because("Deployment llm/llama-70b: the server does not allow it: forbidden"),
+		}))
+		s = tell(incident.ModeApprove).applied(kind)
+		add("rolling out"+with, s)
+		add("settling"+with, s.do(4*time.Minute, incident.RolledOut{SettleUntil: s.now.Add(10 * time.Minute)}))
+		add("verifying"+with, s.do(6*time.Minute, incident.Settled{}).verified(0.6, incident.Undecided, false))
+		recovered := add("recovered"+with, s.verified(1, incident.True, true))
+		if step.RevertAfter == 0 { // else it is taken back first
+			add("closed"+with, recovered.do(10*time.Minute, incident.Closed{
+				By: incident.Actor{Kind: "bot", ID: "vllm-medic"}, Note: incident.Note{
+					Kind: incident.NoteHealthyFor, For: 10 * time.Minute,
+				},
+			}))
+		}
+		add("improved"+with, tell(incident.ModeApprove).applied(kind).settled().verified(0.5, incident.False, true))
+		s = tell(incident.ModeApprove).applied(kind).settled().verified(-1, incident.False, true)
+		if s.inc.State == incident.StateDeciding {
+			add("undo offered"+with, s)
+			if s.inc.UndoOffered != "" {
+				add("undoing"+with, s.undo())
+				add("undone"+with, s.do(time.Second, incident.WriteClaimed{}).
+					do(time.Second, incident.Written{Result: incident.ResultApplied}).do(time.Second, incident.RolledOut{}))
+			}
+		}
+	}
+	return out
+}
