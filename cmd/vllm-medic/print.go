@@ -70,6 +70,11 @@ func printIncident(w io.Writer, inc incident.Incident) {
 			printStep(w, s)
 		}
 	}
+	var made []string
+	for _, m := range inc.History {
+		made = append(made, present.Plain(present.Made(m)))
+	}
+	printList(w, "changes made", "", made)
 	printHint(w, inc)
 	say(w, "\n")
 }
@@ -284,7 +289,10 @@ func printHint(w io.Writer, inc incident.Incident) {
 		say(w, "\n  to decide: vllm-medic incidents approve %s STEP --digest %s   (or deny)\n", inc.ID, inc.Plan.Digest)
 	}
 	if inc.UndoOffered != "" {
-		say(w, "\n  to roll back: vllm-medic incidents undo %s %s\n", inc.ID, inc.UndoOffered)
+		say(w, "\n  to roll back: vllm-medic incidents undo %s %s   (or keep)\n", inc.ID, inc.UndoOffered)
+	}
+	if inc.CanAskAgain() {
+		say(w, "\n  to be asked again: vllm-medic incidents ask %s\n", inc.ID)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
 // start runs a bot with those options, and stops it after the test.
@@ -170,10 +171,12 @@ func TestAnIncidentWithoutMetricsSaysSo(t *testing.T) {
 // docs/operations.md has a row for each metric of ours that the ops listener shows, and for none that does not exist.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
-	a := start(t)
+	s := fakeslack.Start(t, fakeslack.Options{SocketMode: true})
+	a := run(t, inSlack(options(t), s, true))
 	if code, body := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
+	command(t, s, "U0BOB", "status") // there is a metric of the last one
 	_, shown := ask(t, "GET", "http://"+a.Addr("ops")+"/metrics", "", "")
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

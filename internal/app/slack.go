@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -37,7 +38,8 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 		Enterprise: cfg.Slack.Enterprise, Owner: owner,
 	}, slack.InteractionsDeps{
 		Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers,
-		View: view, Logger: log, Panics: a.panics, Now: a.store.Now,
+		Commands: commands{Store: a.store, app: a}, View: view,
+		Logger: log, Panics: a.panics, Now: a.store.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -71,6 +73,44 @@ func (a *App) approvers(pool string, kind incident.StepKind) incident.Approvers 
 	}
 	return incident.Approvers{}
 }
+
+// commands is what slash commands read and do: the store's and the engine's, as the API does it.
+type commands struct {
+	Store
+
+	app *App
+}
+
+// Act implements slack.Commands.
+func (c commands) Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error) {
+	return c.app.engine.Act(ctx, id, ev)
+}
+
+// Pools implements slack.Commands.
+func (c commands) Pools() []string {
+	var out []string
+	for _, p := range c.app.opts.Config.Pools {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Acting implements slack.Commands: whoever may decide on any kind of step of a pool may stop and start its changes.
+func (c commands) Acting(pool string) incident.Approvers {
+	var out incident.Approvers
+	for _, p := range c.app.opts.Config.Pools {
+		if p.Name != pool {
+			continue
+		}
+		for _, a := range p.Approvers {
+			out.Users, out.Groups = append(out.Users, a.Users...), append(out.Groups, a.Groups...)
+		}
+	}
+	return out
+}
+
+// Notice implements slack.Commands.
+func (c commands) Notice() string { return c.app.notice() }
 
 // troubles is what keeps Slack from working; empty when it works or is not configured. A bot without Slack still takes
 // alerts in and does what policy allows, so this takes it out of no service.

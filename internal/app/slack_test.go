@@ -8,6 +8,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
@@ -19,6 +20,27 @@ func inSlack(o app.Options, s *fakeslack.Server, socket bool) app.Options {
 		SigningSecret: config.Secret(s.SigningSecret()),
 	}
 	return o
+}
+
+// command sends a slash command to a bot in Socket Mode, when it is connected, and returns the private answer.
+func command(t *testing.T, s *fakeslack.Server, user, text string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Wait(ctx, func(s *fakeslack.Server) bool { return s.Sockets() > 0 }); err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.Command(ctx, fakeslack.CommandRequest{
+		User: user, Channel: "C0INCIDENTS", Command: "/vllm-medic", Text: text,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := s.WaitAnswers(ctx, res.ID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers[0].Text
 }
 
 // A bot in Socket Mode opens no port for Slack. Without its connection it stays in service and says what to do, to
@@ -52,11 +74,7 @@ func TestALostConnectionIsShownAndTakesTheBotOutOfNoService(t *testing.T) {
 	if got := metric("slack_last_envelope_timestamp_seconds"); got != "missing" {
 		t.Errorf("an envelope came: %s", got)
 	}
-	if _, err := s.Command(ctx, fakeslack.CommandRequest{
-		User: "U0ALICE", Channel: "C0INCIDENTS", Command: "/vllm-medic", Text: "status",
-	}); err != nil {
-		t.Fatal(err)
-	}
+	command(t, s, "U0ALICE", "status")
 	if got := metric("slack_last_envelope_timestamp_seconds"); got == "missing" {
 		t.Error("the envelope is not counted")
 	}
@@ -98,5 +116,32 @@ func TestOverHTTPThereIsNoConnectionToCount(t *testing.T) {
 	}
 	if n := s.SocketsAccepted(); n != 0 {
 		t.Errorf("%d connections", n)
+	}
+}
+
+// A command reaches the store and the pools of the configuration, with the approvers that the configuration names.
+func TestACommandPausesThisBot(t *testing.T) {
+	t.Parallel()
+	s := fakeslack.Start(t, fakeslack.Options{SocketMode: true})
+	o := inSlack(options(t), s, true)
+	o.Config.Pools[0].Approvers = map[incident.StepKind]incident.Approvers{"replicas": {Users: []string{"U0ALICE"}}}
+	a := run(t, o)
+	pauses := func(want string) bool {
+		_, body := ask(t, "GET", "http://"+a.Addr("ops")+"/metrics", "", "")
+		return strings.Contains(body, "\nvllm_medic_pauses "+want+"\n")
+	}
+	for _, step := range []struct{ user, text, want, pauses string }{
+		{"U0BOB", "status", "No open incidents.", "0"},
+		{"U0BOB", "pause llama x", "othing was changed", "0"},
+		{"U0ALICE", "pause llama freeze", "paused for pool *llama*", "1"},
+		{"U0BOB", "status", "freeze", "1"},
+		{"U0BOB", "resume llama", "othing was changed", "1"},
+		{"U0ALICE", "resume llama", "allowed again", "0"},
+		{"U0ALICE", "show inc-none", "Unknown incident", "0"},
+		{"U0ALICE", "ask inc-none", "Unknown incident", "0"},
+	} {
+		if got := command(t, s, step.user, step.text); !strings.Contains(got, step.want) || !pauses(step.pauses) {
+			t.Errorf("%s by %s: %q, and not %s pauses", step.text, step.user, got, step.pauses)
+		}
 	}
 }

@@ -46,6 +46,7 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 					before, a.inc.State)
 		}
 	}
+	a.keepHistory()
 	a.inc.UpdatedAt = now
 	return Result{Incident: a.inc, Entries: a.entries, Render: a.render}, nil
 }

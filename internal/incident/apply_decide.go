@@ -80,7 +80,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 			s.ApprovedUnder = now.Rule()
 		}
 		if len(s.Approvals) >= need && (now == nil || now.Enough(s.Approvals, asker)) {
-			s.State = StepApproved
+			s.State, s.AskedAt = StepApproved, a.inc.AskedAt()
 		}
 	})
 	if err != nil {

@@ -163,6 +163,9 @@ func (a *applier) replan(e Investigated) error {
 	a.supersede(ReasonReplaced)
 	a.inc.AppliedEarlier = a.inc.Applied()
 	a.inc.Diagnosis = e.Diagnosis
+	if e.Diagnosis != nil && a.inc.DiagnosedAt.IsZero() {
+		a.inc.DiagnosedAt = a.now
+	}
 	a.inc.Plan = nil
 	a.inc.MuteReason = NotMuted
 	if e.Diagnosis == nil {
@@ -321,7 +324,8 @@ func (a *applier) endActive() {
 		case StepUndoing:
 			switch a.inc.Active.Phase {
 			case PhaseRollout:
-				s.State = StepUndone // the object has its old value already
+				// The object has its old value already.
+				s.State, s.UndoneAt, s.UndoneBy = StepUndone, a.now, new(a.inc.Active.By)
 			case PhaseRecheck, PhaseSettle, PhaseVerify:
 				s.State = StepApplied
 			case PhaseClaimed:

@@ -71,7 +71,7 @@ func (a *applier) undoReverted(s Step, r Reversal) error {
 	act := a.inc.Active
 	became := r.reason(s.To, s.Undo, act.Since)
 	s, err := a.edit(s.ID, func(s *Step) {
-		s.State, s.Reverted = StepUndone, &r
+		s.State, s.Reverted, s.UndoneAt, s.UndoneBy = StepUndone, &r, a.now, new(act.By)
 		why := became
 		why.Undone = true
 		s.because(why)
@@ -120,7 +120,7 @@ func (a *applier) unanswered(e Unanswered) error {
 // unknown ends a write of which nobody can tell whether it took effect. It is not made again without a person.
 func (a *applier) unknown(s Step, why Reason) {
 	s, err := a.edit(s.ID, func(s *Step) {
-		s.State, s.Approvals = StepFailed, nil
+		s.State, s.Approvals, s.Unsure = StepFailed, nil, true
 		s.because(why)
 	})
 	if err != nil {

@@ -205,7 +205,7 @@ func (a *applier) rolledOut(e RolledOut) error {
 		return refusal(Note{Kind: RefusedNoRollout})
 	}
 	if act.Op == OpUndo {
-		s, err := a.edit(act.Step, func(s *Step) { s.State = StepUndone })
+		s, err := a.edit(act.Step, func(s *Step) { s.State, s.UndoneAt, s.UndoneBy = StepUndone, a.now, new(act.By) })
 		if err != nil {
 			return err
 		}
@@ -217,13 +217,17 @@ func (a *applier) rolledOut(e RolledOut) error {
 		a.setNote(Note{Kind: NoteMonitoring})
 		return nil
 	}
-	s, _ := a.inc.Step(act.Step)
 	if e.Failed {
+		s, _ := a.inc.Step(act.Step)
 		a.inc.State, act.Phase, act.Since = StateVerifying, PhaseVerify, a.now
 		a.step(act.Step, Note{Kind: NoteNotRolledOut, StepKind: s.Kind, Cause: e.Why})
 		return nil
 	}
 	act.Phase, act.SettleUntil, act.Since = PhaseSettle, e.SettleUntil, a.now
+	s, err := a.edit(act.Step, func(s *Step) { s.LiveAt = a.now })
+	if err != nil {
+		return err
+	}
 	a.step(act.Step, Note{Kind: NoteRolledOut, StepKind: s.Kind, Cause: e.Why, At: e.SettleUntil})
 	return nil
 }

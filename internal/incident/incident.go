@@ -47,14 +47,18 @@ type Incident struct {
 	// Unexamined are alerts about whose rule that is not known.
 	Unexamined []UnexaminedAlert `json:"unexamined,omitempty"`
 	Diagnosis  *Diagnosis        `json:"diagnosis"`
-	Others     []Other           `json:"others"`
-	Plan       *Plan             `json:"plan"`
+	// DiagnosedAt is when there was a diagnosis for the first time.
+	DiagnosedAt time.Time `json:"diagnosedAt,omitzero"`
+	Others      []Other   `json:"others"`
+	Plan        *Plan     `json:"plan"`
 	// Revision counts the plans of the incident; it only grows, so that step ids never come twice.
 	Revision int `json:"revision,omitempty"`
 	// AppliedEarlier are applied steps of earlier plans that have not been undone.
 	AppliedEarlier []Step `json:"standing,omitempty"`
 	// Narrowings are the smaller changes that people chose for steps of the present plan.
 	Narrowings []Narrowing `json:"narrowings,omitempty"`
+	// History is everything that was applied in the incident's life, the oldest first, also what was undone since.
+	History []Made `json:"history,omitempty"`
 	// Attempts are the changes that did not help or were taken back. Policy never repeats one.
 	Attempts []Attempt `json:"trials,omitempty"`
 	// Active is the step that is being run, in the running states.
@@ -326,6 +330,7 @@ func (i Incident) Clone() Incident {
 	i.Others = slices.Clone(i.Others)
 	i.AppliedEarlier = cloneSteps(i.AppliedEarlier)
 	i.Narrowings = slices.Clone(i.Narrowings)
+	i.History = cloneHistory(i.History)
 	i.Attempts = slices.Clone(i.Attempts)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)
@@ -353,6 +358,7 @@ func cloneSteps(in []Step) []Step {
 		out[n].Approvals = slices.Clone(out[n].Approvals)
 		out[n].Verification = clonePtr(out[n].Verification)
 		out[n].Reverted = clonePtr(out[n].Reverted)
+		out[n].UndoneBy = clonePtr(out[n].UndoneBy)
 	}
 	return out
 }

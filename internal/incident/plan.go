@@ -167,7 +167,14 @@ type Step struct {
 	RevertAfter time.Duration `json:"liftAfter,omitempty"`
 	WarmUp      time.Duration `json:"warmUp,omitempty"`
 	AppliedAt   time.Time     `json:"appliedAt,omitzero"`
-	Approvals   []Actor       `json:"approvals,omitempty"`
+	// AskedAt is since when people had been asked when they approved it; LiveAt is when its rollout was complete. UndoneBy
+	// took it back at UndoneAt. Unsure says that nobody knows whether its write took effect.
+	AskedAt   time.Time `json:"askedAt,omitzero"`
+	LiveAt    time.Time `json:"liveAt,omitzero"`
+	UndoneAt  time.Time `json:"undoneAt,omitzero"`
+	UndoneBy  *Actor    `json:"undoneBy,omitempty"`
+	Unsure    bool      `json:"unsure,omitempty"`
+	Approvals []Actor   `json:"approvals,omitempty"`
 	// ApprovedUnder is Approvers.Rule of the configuration under which the approvals were given.
 	ApprovedUnder string        `json:"approvedUnder,omitempty"`
 	Verification  *Verification `json:"verification,omitempty"`

@@ -60,8 +60,8 @@ func (i *Interactions) member(ctx context.Context, c click) *refusal {
 	u, err := i.client.account(ctx, c.User)
 	if err != nil {
 		r := refuse("the user could not be looked up",
-			"Could not read your account from Slack, so your decision was not recorded. Nothing was changed. "+
-				"Click again in a minute, or decide with `vllm-medic incidents`.")
+			"Could not read your account from Slack, so nothing was changed. Try again in a minute, or decide with "+
+				"`vllm-medic incidents`.")
 		r.err = err
 		return r
 	}
@@ -69,12 +69,12 @@ func (i *Interactions) member(ctx context.Context, c click) *refusal {
 	case u.Deleted:
 		return refuse("the account is deactivated", "This account is deactivated. Nothing was changed.")
 	case u.Bot:
-		return refuse("the user is a bot", "Bots can't approve or deny. Nothing was changed.")
+		return refuse("the user is a bot", "Bots can't use vllm-medic. Nothing was changed.")
 	case u.Guest:
-		return refuse("the user is a guest", "Guests can't approve or deny. Nothing was changed.")
+		return refuse("the user is a guest", "Guests can't use vllm-medic. Nothing was changed.")
 	case u.Stranger || !i.sameWorkspace(c, u):
 		return refuse("the user is of another workspace",
-			"People from other workspaces can't approve or deny here. Nothing was changed.")
+			"People from other workspaces can't use vllm-medic here. Nothing was changed.")
 	}
 	return nil
 }

@@ -35,6 +35,10 @@ const maxAnswers = 5
 const tooLate = "The bot was unavailable when you clicked, and the click has expired. Nothing was changed. Check the " +
 	"message and click again."
 
+// tooLateCommand is said to a person whose command was kept while nobody could handle it.
+const tooLateCommand = "The bot was unavailable when you sent this command, and it has expired. Nothing was changed. " +
+	"Send it again."
+
 // Part is the part of the program for whose work a panic is counted.
 const Part = "clicks"
 
@@ -141,13 +145,21 @@ func (i *Interactions) next(ctx context.Context) (bool, error) {
 	return i.finish(ctx, c)
 }
 
+// handled does what a kept payload asks for: a click, or a command.
+func (i *Interactions) handled(ctx context.Context, payload []byte) Answer {
+	if c, ok := decodeCommand(payload); ok {
+		return i.obeyed(ctx, c)
+	}
+	return i.Handle(ctx, payload)
+}
+
 // take handles a click and says whether that came to an end.
 func (i *Interactions) take(ctx context.Context, c incident.Click) bool {
 	if age := i.now().Sub(c.ReceivedAt); age > i.cfg.Window {
 		i.refuseLate(ctx, c, age)
 		return true
 	}
-	a := i.Handle(ctx, c.Payload)
+	a := i.handled(ctx, c.Payload)
 	if !a.Decided && ctx.Err() != nil {
 		return false
 	}
@@ -168,11 +180,11 @@ func (i *Interactions) finish(ctx context.Context, c incident.Click) (bool, erro
 // giveUp tells the person that the program fails over this click.
 func (i *Interactions) giveUp(ctx context.Context, c incident.Click) {
 	_ = i.panics.Do(ctx, Part, func() error {
-		got, err := decodeClick(c.Payload)
+		address, err := answerAddress(c.Payload)
 		if err != nil {
 			return err
 		}
-		i.answer(ctx, c, Answer{Text: brokenClick, ResponseURL: got.ResponseURL})
+		i.answer(ctx, c, Answer{Text: brokenClick, ResponseURL: address})
 		return nil
 	}, slog.Int64("click", c.ID))
 }
@@ -181,8 +193,12 @@ func (i *Interactions) giveUp(ctx context.Context, c incident.Click) {
 func (i *Interactions) refuseLate(ctx context.Context, c incident.Click, age time.Duration) {
 	i.logger.WarnContext(ctx, "a click came too late and was not acted on", "click", c.ID, "reason",
 		fmt.Sprintf("it is %s old", age.Round(time.Second)))
-	if got, err := decodeClick(c.Payload); err == nil {
-		i.answer(ctx, c, Answer{Text: tooLate, ResponseURL: got.ResponseURL})
+	text := tooLate
+	if _, ok := decodeCommand(c.Payload); ok {
+		text = tooLateCommand
+	}
+	if address, err := answerAddress(c.Payload); err == nil {
+		i.answer(ctx, c, Answer{Text: text, ResponseURL: address})
 	}
 }
 

@@ -106,6 +106,7 @@ func (f *office) another(cfg InteractionsConfig) *Interactions {
 	cfg.SigningSecret = f.SigningSecret()
 	i, err := NewInteractions(cfg, InteractionsDeps{
 		Client: f.client, Decider: f.desk, Lookup: f.desk, Clicks: f.shelf, Approvers: f.approvers, Logger: f.log,
+		Commands: f.booth,
 	})
 	if err != nil {
 		f.t.Fatal(err)

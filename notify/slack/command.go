@@ -39,6 +39,26 @@ func commandForm(f url.Values) ([]byte, error) {
 	}.payload()
 }
 
+// decodeCommand reads a kept command; false when the payload is none.
+func decodeCommand(payload []byte) (command, bool) {
+	var c command
+	if err := json.Unmarshal(payload, &c); err != nil || c.Type != commandType {
+		return command{}, false
+	}
+	return c, true
+}
+
+// answerAddress is where Slack takes the answer to a kept payload: a click's and a command's are in the same place.
+func answerAddress(payload []byte) (string, error) {
+	var p struct {
+		Address string `json:"response_url"`
+	}
+	if err := json.Unmarshal(payload, &p); err != nil || p.Address == "" {
+		return "", errors.New("the payload has no response_url")
+	}
+	return p.Address, nil
+}
+
 func (c command) payload() ([]byte, error) {
 	if c.Command == "" || c.User == "" || c.ResponseURL == "" {
 		return nil, errors.New("the command lacks its name, user or response_url")

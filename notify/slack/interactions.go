@@ -98,8 +98,10 @@ type InteractionsDeps struct {
 	Clicks    Clicks
 	Approvers Approvers
 	// View has the addresses for the links in the details.
-	View   ViewOptions
-	Logger *slog.Logger
+	View ViewOptions
+	// Commands is what slash commands read and do.
+	Commands Commands
+	Logger   *slog.Logger
 	// Panics logs and counts what was caught; nil only catches.
 	Panics *rescue.Log
 	// Now is the time that clicks and their claims are told in; nil is time.Now. Those who work on one store of clicks
@@ -117,6 +119,7 @@ type Interactions struct {
 	clicks    Clicks
 	approvers Approvers
 	view      ViewOptions
+	commands  Commands
 	logger    *slog.Logger
 	panics    *rescue.Log
 	now       func() time.Time
@@ -140,6 +143,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		{"lookup", deps.Lookup == nil},
 		{"store of clicks", deps.Clicks == nil},
 		{"approvers function", deps.Approvers == nil},
+		{"bot behind the commands", deps.Commands == nil},
 		{"logger", deps.Logger == nil},
 	} {
 		if need.missing {
@@ -159,7 +163,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 	}
 	return &Interactions{
 		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks,
-		approvers: deps.Approvers, view: deps.View,
+		approvers: deps.Approvers, commands: deps.Commands, view: deps.View,
 		logger: deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor},
 		wake: make(chan struct{}, cfg.Workers),
 	}, nil
@@ -238,7 +242,7 @@ func (i *Interactions) verify(header http.Header, body []byte) error {
 
 // Process handles one payload and tells the person privately what came of it.
 func (i *Interactions) Process(ctx context.Context, payload []byte) Answer {
-	a := i.Handle(ctx, payload)
+	a := i.handled(ctx, payload)
 	i.respond(ctx, a)
 	return a
 }

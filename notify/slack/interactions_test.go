@@ -99,6 +99,8 @@ type office struct {
 	desk *desk
 	// shelf is the store's part that keeps clicks.
 	shelf *shelf
+	// booth is what commands read and do.
+	booth *booth
 	bot   *Interactions
 	stop  func()
 	url   string
@@ -112,7 +114,7 @@ func newOffice(t *testing.T, cfg InteractionsConfig, inc incident.Incident) *off
 // newOfficeIn is newOffice in a workspace of its own kind.
 func newOfficeIn(t *testing.T, o fakeslack.Options, cfg InteractionsConfig, inc incident.Incident) *office {
 	t.Helper()
-	f := &office{workspace: newWorkspace(t, o), t: t, shelf: &shelf{}}
+	f := &office{workspace: newWorkspace(t, o), t: t, shelf: &shelf{}, booth: &booth{}}
 	if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
 		inc.Plan.ExpiresAt = time.Now().Add(time.Hour)
 	}

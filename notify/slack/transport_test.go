@@ -168,7 +168,9 @@ func TestNewInteractionsNamesEverythingThatIsMissing(t *testing.T) {
 	if err == nil {
 		t.Fatal("nothing at all was taken")
 	}
-	for _, want := range []string{"client", "decider", "lookup", "store of clicks", "approvers", "logger", "negative"} {
+	for _, want := range []string{
+		"client", "decider", "lookup", "store of clicks", "approvers", "commands", "logger", "negative",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s: %v", want, err)
 		}
@@ -194,7 +196,7 @@ func FuzzHandle(f *testing.F) {
 		inc := asked(t, incident.ModeApprove).inc
 		d := &desk{inc: inc, msg: incident.Message{Incident: inc.ID, Channel: "C1", TS: "1.1"}}
 		i, err := NewInteractions(InteractionsConfig{Team: "T1"}, InteractionsDeps{
-			Client: c, Decider: d, Lookup: d, Clicks: &shelf{}, Logger: log,
+			Client: c, Decider: d, Lookup: d, Clicks: &shelf{}, Logger: log, Commands: &booth{},
 			Approvers: func(string, incident.StepKind) incident.Approvers { return incident.Approvers{} },
 		})
 		if err != nil {

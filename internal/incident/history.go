@@ -1,0 +1,95 @@
+package incident
+
+import (
+	"slices"
+	"time"
+)
+
+// Made is a change that was applied in an incident, or may have been, whatever became of it since. Plans come and go;
+// this is what was done.
+type Made struct {
+	// Step is its id: it never comes twice in an incident.
+	Step   string   `json:"step"`
+	Kind   StepKind `json:"kind"`
+	Title  string   `json:"title"`
+	Target Target   `json:"target,omitzero"`
+	From   Value    `json:"from"`
+	To     Value    `json:"to"`
+	Undo   Value    `json:"undo"`
+	// DryRun says that nothing was written.
+	DryRun bool `json:"dryRun,omitempty"`
+	// Unsure says that nobody knows whether the write took effect.
+	Unsure bool `json:"unsure,omitempty"`
+	// By are those who approved it: people, or policy.
+	By []Actor `json:"by,omitempty"`
+	// State is where the step stands: applied, undone, reverted, or failed where it is not known.
+	State StepState `json:"state"`
+	// AskedAt is when people were asked, DecidedAt when the last of them approved, AppliedAt when it was written, LiveAt
+	// when its rollout was complete. Zero: it was not, or is not known.
+	AskedAt   time.Time `json:"askedAt,omitzero"`
+	DecidedAt time.Time `json:"decidedAt,omitzero"`
+	AppliedAt time.Time `json:"appliedAt,omitzero"`
+	LiveAt    time.Time `json:"liveAt,omitzero"`
+	// VerifiedAt is when the newest reading after it was judged: Verdict, and Check with the readings before and after.
+	VerifiedAt time.Time   `json:"verifiedAt,omitzero"`
+	Verdict    Verdict     `json:"verdict,omitempty"`
+	Check      *Comparison `json:"check,omitempty"`
+	// UndoneAt is when it was taken back, by UndoneBy: a person, policy, or the bot, which lifts its mitigations.
+	UndoneAt time.Time `json:"undoneAt,omitzero"`
+	UndoneBy *Actor    `json:"undoneBy,omitempty"`
+}
+
+// keepHistory takes what has become of the steps over into the history. A step that leaves the plan stays there as it
+// was last.
+func (a *applier) keepHistory() {
+	steps := a.inc.AppliedEarlier
+	if a.inc.Plan != nil {
+		steps = slices.Concat(steps, a.inc.Plan.Steps)
+	}
+	for _, s := range steps {
+		unsure := s.Cause.Kind == ReasonWriteUnknown && !s.Cause.NotUndone
+		n := slices.IndexFunc(a.inc.History, func(m Made) bool { return m.Step == s.ID })
+		if n < 0 {
+			if s.AppliedAt.IsZero() && !s.Unsure {
+				continue
+			}
+			n = len(a.inc.History)
+			a.inc.History = append(a.inc.History, Made{
+				Step: s.ID, Kind: s.Kind, Title: s.Title, Target: s.Target, From: s.From, To: s.To, Undo: s.Undo,
+				DryRun: a.inc.OnlyDryRun(s), Unsure: s.Unsure || unsure, AskedAt: s.AskedAt,
+			}.approved(s, a.inc.Decisions))
+		}
+		m := &a.inc.History[n]
+		m.State, m.AppliedAt, m.LiveAt = s.State, s.AppliedAt, s.LiveAt
+		m.UndoneAt, m.UndoneBy = s.UndoneAt, clonePtr(s.UndoneBy)
+		if v := s.Verification; v != nil {
+			m.VerifiedAt, m.Verdict, m.Check = v.At, v.Verdict, v.Comparison
+		}
+	}
+}
+
+// approved says who approved the step, and when the last of them did. A write of which nothing is known keeps no
+// approvals; then it is who decided last.
+func (m Made) approved(s Step, all []Decision) Made {
+	m.By = slices.Clone(s.Approvals)
+	for _, d := range slices.Backward(all) {
+		if d.Step != s.ID || d.Verb != Approve {
+			continue
+		}
+		m.DecidedAt = d.At
+		if len(m.By) == 0 {
+			m.By = []Actor{d.By}
+		}
+		break
+	}
+	return m
+}
+
+func cloneHistory(in []Made) []Made {
+	out := slices.Clone(in)
+	for n := range out {
+		out[n].By = slices.Clone(out[n].By)
+		out[n].UndoneBy = clonePtr(out[n].UndoneBy)
+	}
+	return out
+}
