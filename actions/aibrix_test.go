@@ -159,12 +159,12 @@ func TestAPodAutoscalerOfAnotherNamespaceIsNoticed(t *testing.T) {
 		APIGroups: []string{podScalers.Group},
 		Resources: []string{podScalers.Resource}, Verbs: []string{"list"},
 	})
-	bot, err := actions.New(actions.Config{QPS: 500}, b.c.ConfigWithToken(b.c.ServiceAccountToken(t, b.ns, "bot")),
+	registry, err := actions.New(actions.Config{QPS: 500}, b.c.ConfigWithToken(b.c.ServiceAccountToken(t, b.ns, "bot")),
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.bot = bot
+	b.bot = bot{registry}
 	plant("its-own", "KPA", target("Deployment", ""))
 	plant("another-kind", "KPA", target("StatefulSet", b.ns))
 	plant("an-hpa", "HPA", target("Deployment",

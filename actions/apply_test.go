@@ -191,6 +191,42 @@ func TestAStepIsProposedMadeSeenAndTakenBack(t *testing.T) {
 	}
 }
 
+// What the journal keeps of a write is what the API server itself has of those versions: the object as it was just
+// before the write, and as the write left it, whatever controllers did to its status around it.
+func TestAWriteSaysOnWhichVersionItWasMadeAndWhichItMade(t *testing.T) {
+	t.Parallel()
+	for _, tt := range turns() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tt.make(b)
+			s := b.propose(tt.req)
+			old := b.get(tt.in).Object["spec"]
+			dry, err := b.bot.Registry.DryRun().Do(t.Context(), b.pool, s, incident.OpApply, "w1")
+			if err != nil || dry.Before == "" || dry.After != "" {
+				t.Errorf("a dry run: %+v %v, want the version before and none after", dry, err)
+			}
+			made, err := b.bot.Registry.Do(t.Context(), b.pool, s, incident.OpApply, "w1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(old, b.at(tt.in, made.Before).Object["spec"]); d != "" {
+				t.Errorf("the version before the write is not what was there: %s", d)
+			}
+			if d := cmp.Diff(b.get(tt.in).Object["spec"], b.at(tt.in, made.After).Object["spec"]); d != "" {
+				t.Errorf("the version after the write is not what it made: %s", d)
+			}
+			if made.Before == made.After {
+				t.Errorf("one version before and after: %+v", made)
+			}
+			again, err := b.bot.Registry.Do(t.Context(), b.pool, s, incident.OpApply, "w1")
+			if err != nil || again.Before != "" || again.After == "" {
+				t.Errorf("the same write again: %+v %v, want only the version that was found", again, err)
+			}
+		})
+	}
+}
+
 func checkProposal(t *testing.T, b *bench, tt turn, s incident.Step) {
 	t.Helper()
 	type short struct {

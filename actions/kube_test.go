@@ -55,7 +55,28 @@ type bench struct {
 	c    *kubetest.Cluster
 	ns   string
 	pool incident.Pool
-	bot  *actions.Registry
+	bot  bot
+}
+
+// bot is a Registry, and dryRunner a DryRun, for tests to which a write's error is enough.
+type (
+	bot       struct{ *actions.Registry }
+	dryRunner struct{ *actions.DryRun }
+)
+
+// Do is actions.Registry.Do without the versions.
+func (b bot) Do(ctx context.Context, pool incident.Pool, s incident.Step, op incident.Op, id string) error {
+	_, err := b.Registry.Do(ctx, pool, s, op, id)
+	return err
+}
+
+// DryRun is actions.Registry.DryRun.
+func (b bot) DryRun() dryRunner { return dryRunner{b.Registry.DryRun()} }
+
+// Do is actions.DryRun.Do without the versions.
+func (d dryRunner) Do(ctx context.Context, pool incident.Pool, s incident.Step, op incident.Op, id string) error {
+	_, err := d.DryRun.Do(ctx, pool, s, op, id)
+	return err
 }
 
 func newBench(t *testing.T) *bench {
@@ -92,7 +113,7 @@ func (b *bench) tokens() *incident.ArgumentKnob {
 }
 
 // as is the bot with another identity, and with something between it and the API server.
-func (b *bench) as(user string, wrap func(http.RoundTripper) http.RoundTripper) *actions.Registry {
+func (b *bench) as(user string, wrap func(http.RoundTripper) http.RoundTripper) bot {
 	b.t.Helper()
 	rc := rest.CopyConfig(b.c.ConfigFor(user))
 	if wrap != nil {
@@ -101,13 +122,13 @@ func (b *bench) as(user string, wrap func(http.RoundTripper) http.RoundTripper) 
 	return b.registry(rc)
 }
 
-func (b *bench) registry(rc *rest.Config) *actions.Registry {
+func (b *bench) registry(rc *rest.Config) bot {
 	b.t.Helper()
 	r, err := actions.New(actions.Config{QPS: 500}, rc, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return r
+	return bot{r}
 }
 
 func (b *bench) grant(user string, mode incident.Mode) {
@@ -163,6 +184,19 @@ func (b *bench) get(r schema.GroupVersionResource) *unstructured.Unstructured {
 func (b *bench) tryGet(ctx context.Context, r schema.GroupVersionResource) (*unstructured.Unstructured, error) {
 	b.t.Helper()
 	return b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).Get(ctx, model, metav1.GetOptions{})
+}
+
+// at is the object in one of its versions, which it must have had.
+func (b *bench) at(r schema.GroupVersionResource, version string) *unstructured.Unstructured {
+	b.t.Helper()
+	got, err := b.c.Dynamic(b.t).Resource(r).Namespace(b.ns).List(b.t.Context(), metav1.ListOptions{
+		ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+		FieldSelector: "metadata.name=" + model,
+	})
+	if err != nil || len(got.Items) != 1 || got.Items[0].GetResourceVersion() != version {
+		b.t.Fatalf("%s in version %q: %v %+v", r.Resource, version, err, got)
+	}
+	return &got.Items[0]
 }
 
 // patch is somebody else's change.

@@ -56,11 +56,12 @@ func TestAClusterThatCannotBeAskedIsNoRefusal(t *testing.T) {
 			_, rolled := e.Rollout(t.Context(), nowhere(), step, incident.OpApply)
 			_, marked := e.Mark(t.Context(), nowhere(), step)
 			_, looked := e.Reversal(t.Context(), nowhere(), step, incident.OpApply)
+			_, applied := e.Do(t.Context(), nowhere(), step, incident.OpApply, "w")
+			_, undone := e.Do(t.Context(), nowhere(), step, incident.OpUndo, "w")
 			for name, err := range map[string]error{
 				"mark": marked, "look": looked, "propose": proposed, "observe": observed, "rollout": rolled,
 				"recheck": e.Recheck(t.Context(), nowhere(), step),
-				"apply":   e.Do(t.Context(), nowhere(), step, incident.OpApply, "w"), "undo": e.Do(t.Context(), nowhere(), step,
-					incident.OpUndo, "w"),
+				"apply":   applied, "undo": undone,
 			} {
 				if outcome(err) != "unknown" || !strings.Contains(err.Error(), "connection refused") ||
 					strings.Contains(err.Error(), secret) {
@@ -83,7 +84,7 @@ func TestWhatIsNoStepOfTheBotIsRefusedUnasked(t *testing.T) {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}
-	if err := r.Do(t.Context(), nowhere(), incident.Step{Kind: incident.StepReplicas}, incident.OpApply,
+	if _, err := r.Do(t.Context(), nowhere(), incident.Step{Kind: incident.StepReplicas}, incident.OpApply,
 		""); outcome(err) != "refused" {
 		t.Errorf("a write without an id: %v", err)
 	}

@@ -191,7 +191,7 @@ func (a *adjuster) checkByServer(
 			checked.Why)}, checked, nil
 	}
 	have := live.Pass("rights", "the bot is allowed to %s", right)
-	err = a.send(ctx, a.dry, s, to, proposalID)
+	_, err = a.send(ctx, a.dry, s, to, proposalID)
 	var no *incident.RefusedError
 	switch {
 	case errors.As(err, &no):

@@ -13,7 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
@@ -83,7 +82,7 @@ func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 
 // names demands that the bot names the one right that it lacks; it allows for the moment that a grant takes to be
 // obeyed.
-func (b *bench) names(bot *actions.Registry, without string) {
+func (b *bench) names(bot bot, without string) {
 	b.t.Helper()
 	pool := b.pool
 	pool.Mode = incident.ModeApprove
@@ -109,7 +108,7 @@ func (b *bench) names(bot *actions.Registry, without string) {
 
 // whyNot takes a step through its whole life, leaves everything as it was, and returns why the step cannot be made. The
 // writes are named after what is tried.
-func (b *bench) whyNot(bot *actions.Registry, try string, req incident.StepRequest) string {
+func (b *bench) whyNot(bot bot, try string, req incident.StepRequest) string {
 	b.t.Helper()
 	ctx, apply, undo := b.t.Context(), try+".apply", try+".undo"
 	s, err := bot.Propose(ctx, b.pool, req)

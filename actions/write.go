@@ -43,70 +43,73 @@ func ends(step incident.Step, op incident.Op) (from, to incident.Value) {
 // Do makes the change of a step, or its undo, once. Its nil error promises that the field has the wanted value,
 // written under this id; in a dry run, that the write would have been accepted. *incident.DriftError and
 // *incident.RefusedError promise that nothing was written. Any other error means that the outcome is not known: ask
-// Observe. Called again with the same id it recognises its own write and makes no second one.
+// Observe. Called again with the same id it recognises its own write and makes no second one. The versions are those of
+// the object that was written; of a write that an earlier call made, only the one that the object has now.
 func (a *adjuster) Do(
 	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string,
-) error {
+) (incident.Versions, error) {
 	if writeID == "" {
-		return live.Refused("a write needs an id")
+		return incident.Versions{}, live.Refused("a write needs an id")
 	}
 	// Where the version of the object stands for an absent value, the status of a workload in trouble can come in
 	// between. Nothing was written then, and the value is what the person saw, so all of it is looked at and tried
 	// again.
 	var last error
+	var versions incident.Versions
 	err := retry.Do(ctx, retry.WithMaxRetries(3, retry.NewConstant(50*time.Millisecond)), func(ctx context.Context) error {
-		last = a.do(ctx, pool, step, op, writeID)
+		versions, last = a.do(ctx, pool, step, op, writeID)
 		if errors.Is(last, errTouched) {
 			return retry.RetryableError(last)
 		}
 		return last
 	})
 	if touched, ok := errors.AsType[*incident.DriftError](last); ok {
-		return touched
+		return incident.Versions{}, touched
 	}
-	return cmp.Or(last, err)
+	return versions, cmp.Or(last, err)
 }
 
 func (a *adjuster) do(
 	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string,
-) error {
+) (none incident.Versions, _ error) {
 	s, err := a.findForWrite(ctx, pool, step, op)
 	if err != nil {
-		return err
+		return none, err
 	}
 	from, to := ends(step, op)
 	now := s.Live()
 	switch {
 	case now.Holds(to) && now.WrittenBy(writeID):
-		return nil
+		return incident.Versions{After: now.Version}, nil
 	case !a.dryRun && now.Carries(writeID):
-		return errMade
+		return none, errMade
 	case now.Value != from:
-		return &incident.DriftError{Target: step.Target, Want: from, Got: now.Value}
+		return none, &incident.DriftError{Target: step.Target, Want: from, Got: now.Value}
 	}
 	if op == incident.OpApply {
 		if err := now.CheckAssumed(step); err != nil {
-			return err
+			return none, err
 		}
 		if err := s.Admit(to); err != nil {
-			return err
+			return none, err
 		}
 	}
-	err = a.send(ctx, a.writer, s, to, writeID)
+	after, err := a.send(ctx, a.writer, s, to, writeID)
 	switch {
 	case errors.Is(err, errMoved):
 		return a.lostRace(ctx, pool, step, op, writeID, now.Version)
 	case errors.Is(err, errForbidden) && a.dryRun && step.Checked.By != "" && !step.Checked.OK:
-		return a.unchecked(ctx, s, err)
+		return none, a.unchecked(ctx, s, err)
 	case errors.Is(err, errForbidden):
-		return a.forbidden(ctx, s, err)
+		return none, a.forbidden(ctx, s, err)
 	case err != nil:
-		return err
+		return none, err
 	}
-	if !a.dryRun {
-		a.logger.InfoContext(ctx, "a knob was adjusted", "pool", pool.Name, "step", step.ID, "reason", writeID)
+	if a.dryRun {
+		return incident.Versions{Before: now.Version}, nil // nothing was kept: there is no version after it
 	}
-	return nil
+	a.logger.InfoContext(ctx, "a knob was adjusted", "pool", pool.Name, "step", step.ID, "reason", writeID)
+	return incident.Versions{Before: now.Version, After: after}, nil
 }
 
 // findForWrite finds the field for a write. A step goes where the configuration points now, and that must be what the
@@ -124,34 +127,36 @@ func (a *adjuster) findForWrite(
 }
 
 // send makes one write and classifies its answer: nil, errMoved, *incident.RefusedError, a forbidden error, or not
-// known.
-func (a *adjuster) send(ctx context.Context, w kube.Writer, s live.Setting, to incident.Value, id string) error {
+// known. It returns the version that the write made.
+func (a *adjuster) send(
+	ctx context.Context, w kube.Writer, s live.Setting, to incident.Value, id string,
+) (version string, _ error) {
 	patch, err := live.Patch(s, to, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	now := s.Live()
 	answer, err := w.Patch(ctx, now.Place(), patch)
 	if err != nil {
-		return writeError(err, now)
+		return "", writeError(err, now)
 	}
 	got, err := now.Read(answer)
 	switch {
 	case err != nil && w.DryRun():
-		return fmt.Errorf("what the API server would keep: %w", err)
+		return "", fmt.Errorf("what the API server would keep: %w", err)
 	case err != nil:
 		// Only its words: a refusal promises that nothing was written, and this was.
-		return fmt.Errorf("%w: %s", errElsewhere, err.Error())
+		return "", fmt.Errorf("%w: %s", errElsewhere, err.Error())
 	}
 	now.Value = got
 	if now.Holds(to) {
-		return nil
+		return answer.GetResourceVersion(), nil
 	}
 	if w.DryRun() {
-		return live.Refused("the API server would keep %s in place of %s: something in the cluster rewrites the change",
+		return "", live.Refused("the API server would keep %s in place of %s: something in the cluster rewrites the change",
 			got, to)
 	}
-	return fmt.Errorf("%w: %s in place of %s", errElsewhere, got, to)
+	return "", fmt.Errorf("%w: %s in place of %s", errElsewhere, got, to)
 }
 
 // writeError sorts the API server's answers to a write. What is not known to be a refusal may have taken effect.
@@ -187,28 +192,28 @@ func failedTest(err error) bool {
 // lostRace finds out who was faster: an earlier try of this very write, or somebody else.
 func (a *adjuster) lostRace(
 	ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID, version string,
-) error {
+) (none incident.Versions, _ error) {
 	s, err := a.findForWrite(ctx, pool, step, op)
 	if drift, ok := errors.AsType[*incident.DriftError](err); ok {
-		return drift
+		return none, drift
 	}
 	changed := &incident.DriftError{Target: step.Target, Why: "somebody else changed the object in the same moment"}
 	if err != nil {
-		return changed // it cannot be looked at, but nothing was written
+		return none, changed // it cannot be looked at, but nothing was written
 	}
 	from, to := ends(step, op)
 	now := s.Live()
 	switch {
 	case now.Holds(to) && now.WrittenBy(writeID):
-		return nil
+		return incident.Versions{After: now.Version}, nil
 	case !a.dryRun && now.Carries(writeID):
-		return errMade
+		return none, errMade
 	case now.Value != from:
-		return &incident.DriftError{Target: step.Target, Want: from, Got: now.Value}
+		return none, &incident.DriftError{Target: step.Target, Want: from, Got: now.Value}
 	case now.Version == version:
-		return live.Refused("the API server refuses the patch of %s, and the object has not changed", step.Target)
+		return none, live.Refused("the API server refuses the patch of %s, and the object has not changed", step.Target)
 	}
-	return fmt.Errorf("%w: %w", errTouched, changed)
+	return none, fmt.Errorf("%w: %w", errTouched, changed)
 }
 
 // forbidden says whether a right is missing or something else in the cluster forbids the change, as quotas and
@@ -246,7 +251,7 @@ func (a *adjuster) Observe(
 	}
 	_, to := ends(step, op)
 	now := s.Live()
-	o := incident.Observation{Value: now.Value, Made: now.Made(writeID, before)}
+	o := incident.Observation{Value: now.Value, Version: now.Version, Made: now.Made(writeID, before)}
 	switch {
 	case now.Target.UID != step.Target.UID:
 		o.Note, o.Reversal, o.Made = "The object was deleted and made again.", gone("the object was deleted and made "+

@@ -34,9 +34,11 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 		}
 		a.kind, a.noteStep = ev.Kind(), ""
 		note := a.inc.Said
+		record, about, first := recordOf(a.inc, ev), stepOf(a.inc, ev), len(a.entries)
 		if err := a.dispatch(ev); err != nil {
 			return Result{}, err
 		}
+		attach(a.entries[first:], about, record)
 		if a.noteStep != "" || !a.inc.Said.Same(note) {
 			a.inc.NoteStep = a.noteStep
 		}

@@ -65,8 +65,9 @@ type Mark struct {
 
 // Observation is what a look at a target shows after a write whose answer is not known.
 type Observation struct {
-	// Value is what the field holds now.
-	Value Value
+	// Value is what the field holds now, and Version the object's resource version.
+	Value   Value
+	Version string
 	// Ours says that the value is the wanted one and was written under the given write id, or by the bot's field manager
 	// where the object cannot carry the id.
 	Ours bool

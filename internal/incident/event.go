@@ -133,8 +133,9 @@ type Unanswered struct{ Error string }
 
 // Written says how the write ended.
 type Written struct {
-	Result WriteResult
-	Why    Reason
+	Result   WriteResult
+	Why      Reason
+	Versions Versions
 	// ExpiresAt is until when people may decide on what is left of the plan when nothing was written.
 	ExpiresAt time.Time
 }

@@ -177,6 +177,10 @@ type Entry struct {
 	// Mention are the ids of users and user groups whom the line in the thread calls, in Slack's form.
 	Mention []string        `json:"mention,omitempty"`
 	Data    json.RawMessage `json:"data,omitempty"`
+	// Record says, of a decision and of what is done about a step, exactly what it is about; nil elsewhere.
+	Record *Record `json:"record,omitempty"`
+	// Hash is the hash of the line and of all before it. The store fills it on reads; empty in journals of older versions.
+	Hash string `json:"hash,omitempty"`
 }
 
 // New returns an incident of the pool that has just been received, without alerts.

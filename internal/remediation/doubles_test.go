@@ -200,12 +200,14 @@ func (c *cluster) Recheck(_ context.Context, _ incident.Pool, s incident.Step) e
 	return a.err
 }
 
-func (c *cluster) Do(_ context.Context, _ incident.Pool, s incident.Step, op incident.Op, id string) error {
+func (c *cluster) Do(
+	_ context.Context, _ incident.Pool, s incident.Step, op incident.Op, id string,
+) (v incident.Versions, _ error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.next("do " + string(op))
 	if a.lost || c.dry {
-		return a.err
+		return v, a.err
 	}
 	o := c.objects[s.Kind]
 	from, to := s.From, s.To
@@ -215,17 +217,18 @@ func (c *cluster) Do(_ context.Context, _ incident.Pool, s incident.Step, op inc
 	switch {
 	case o.writeID == id:
 	case value(o.value) != from:
-		return &incident.DriftError{Target: s.Target, Want: from, Got: value(o.value)}
+		return v, &incident.DriftError{Target: s.Target, Want: from, Got: value(o.value)}
 	default:
 		n, err := strconv.Atoi(to.Text)
 		if err != nil {
-			return err
+			return v, err
 		}
+		v = incident.Versions{Before: strconv.FormatInt(o.generation, 10), After: strconv.FormatInt(o.generation+1, 10)}
 		o.value, o.writeID, o.by = n, id, "vllm-medic"
 		o.made, o.generation = append(o.made, id), o.generation+1
 		c.log = append(c.log, fmt.Sprintf("%s=%d", s.Kind, n))
 	}
-	return a.err
+	return v, a.err
 }
 
 func (c *cluster) Observe(

@@ -69,7 +69,8 @@ type Proposer interface {
 type Executor interface {
 	Proposer
 	Recheck(ctx context.Context, pool incident.Pool, step incident.Step) error
-	Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) error
+	Do(ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string) (
+		incident.Versions, error)
 	Mark(ctx context.Context, pool incident.Pool, step incident.Step) (incident.Mark, error)
 	Observe(
 		ctx context.Context, pool incident.Pool, step incident.Step, op incident.Op, writeID string, before *incident.Mark,

@@ -76,27 +76,31 @@ func (e *Engine) mark(
 // write makes the claimed write. Its answer decides; without a clear one the next turn observes.
 func (e *Engine) write(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	act := t.inc.Active
-	err := exec.Do(ctx, t.pool, s, act.Op, act.WriteID)
+	versions, err := exec.Do(ctx, t.pool, s, act.Op, act.WriteID)
 	var drift *incident.DriftError
 	var refused *incident.RefusedError
 	switch {
 	case err == nil && t.inc.DryRun:
-		return e.commitWritten(ctx, t, incident.ResultDryRun, incident.Reason{})
+		return e.commitWritten(ctx, t, incident.ResultDryRun, incident.Reason{}, versions)
 	case err == nil:
-		return e.commitWritten(ctx, t, incident.ResultApplied, incident.Reason{})
+		return e.commitWritten(ctx, t, incident.ResultApplied, incident.Reason{}, versions)
 	case errors.As(err, &drift):
-		return e.commitWritten(ctx, t, incident.ResultDrift, drift.Reason())
+		return e.commitWritten(ctx, t, incident.ResultDrift, drift.Reason(), versions)
 	case errors.As(err, &refused):
-		return e.commitWritten(ctx, t, incident.ResultFailed, incident.Because(refused.Error()))
+		return e.commitWritten(ctx, t, incident.ResultFailed, incident.Because(refused.Error()), versions)
 	}
 	e.deps.Logger.WarnContext(ctx, "the outcome of a write is not known; the object will be looked at",
 		"incident", t.inc.ID, "step", s.ID, "err", err)
 	return e.commit(ctx, t, incident.Unanswered{Error: shorten(err.Error(), 300)}, extra{})
 }
 
-func (e *Engine) commitWritten(ctx context.Context, t *turn, r incident.WriteResult, why incident.Reason) error {
+func (e *Engine) commitWritten(
+	ctx context.Context, t *turn, r incident.WriteResult, why incident.Reason, versions incident.Versions,
+) error {
 	end := incident.Write{ID: t.inc.Active.WriteID, EndedAt: e.deps.Now(), Result: r}
-	return e.commit(ctx, t, incident.Written{Result: r, Why: why, ExpiresAt: e.askUntil(t)}, extra{finish: &end})
+	return e.commit(ctx, t, incident.Written{
+		Result: r, Why: why, Versions: versions, ExpiresAt: e.askUntil(t),
+	}, extra{finish: &end})
 }
 
 // writeID names the claim: the same for the same step and operation, so that a repeated write is recognised.
@@ -131,7 +135,8 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	}
 	switch {
 	case o.Ours:
-		return e.commitWritten(ctx, t, incident.ResultApplied, incident.Reason{Kind: incident.ReasonInterrupted})
+		return e.commitWritten(ctx, t, incident.ResultApplied, incident.Reason{Kind: incident.ReasonInterrupted},
+			incident.Versions{After: o.Version})
 	case o.Made == incident.True && o.Reversal != nil:
 		end := incident.Write{ID: act.WriteID, EndedAt: e.deps.Now(), Result: incident.ResultApplied}
 		return e.commitReverted(ctx, t, s, *o.Reversal, extra{finish: &end})
@@ -140,9 +145,9 @@ func (e *Engine) observe(ctx context.Context, t *turn, exec Executor, s incident
 	case o.Made == incident.False || act.Op == incident.OpUndo && o.Value != before:
 		return e.commitWritten(ctx, t, incident.ResultDrift, incident.Reason{
 			Kind: incident.ReasonChanged, Target: s.Target, Value: o.Value, Text: o.Note,
-		})
+		}, incident.Versions{})
 	default:
-		return e.commitWritten(ctx, t, incident.ResultUnknown, unsure(s, o, before))
+		return e.commitWritten(ctx, t, incident.ResultUnknown, unsure(s, o, before), incident.Versions{})
 	}
 }
 
@@ -169,7 +174,7 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 	case t.inc.Active.Op == incident.OpUndo:
 		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteUndoOnHold, Cause: why}, e.cfg.Timing.Watch)
 	default:
-		return e.commitWritten(ctx, t, incident.ResultFailed, why)
+		return e.commitWritten(ctx, t, incident.ResultFailed, why, incident.Versions{})
 	}
 }
 
@@ -177,7 +182,7 @@ func (e *Engine) writeAgain(ctx context.Context, t *turn, exec Executor, s incid
 func (e *Engine) tryAgain(ctx context.Context, t *turn, exec Executor, s incident.Step) error {
 	if act := t.inc.Active; act.Tries >= writeTries {
 		return e.commitWritten(ctx, t, incident.ResultFailed,
-			incident.Reason{Kind: incident.ReasonGaveUp, Count: act.Tries, Text: act.LastError})
+			incident.Reason{Kind: incident.ReasonGaveUp, Count: act.Tries, Text: act.LastError}, incident.Versions{})
 	}
 	return e.write(ctx, t, exec, s)
 }
