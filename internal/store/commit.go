@@ -26,11 +26,14 @@ func (s *Store) Commit(ctx context.Context, changes ...incident.Change) error {
 func (s *Store) commit(ctx context.Context, changes []incident.Change,
 	with func(ctx context.Context, tx *sql.Tx) error,
 ) error {
+	var heads []head
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, ch := range changes {
-			if err := s.commitOne(ctx, tx, ch); err != nil {
+			h, err := s.commitOne(ctx, tx, ch)
+			if err != nil {
 				return fmt.Errorf("incident %s: %w", ch.Incident.ID, err)
 			}
+			heads = append(heads, h)
 		}
 		if err := with(ctx, tx); err != nil {
 			return err
@@ -39,28 +42,29 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 	})
 	if err == nil {
 		s.wake.signal()
+		s.logHeads(ctx, heads)
 	}
 	return err
 }
 
-func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
+func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (head, error) {
 	if err := s.save(ctx, tx, ch); err != nil {
-		return err
+		return head{}, err
 	}
-	lastThread, err := s.addEntries(ctx, tx, ch)
+	h, lastThread, err := s.addEntries(ctx, tx, ch)
 	if err != nil {
-		return err
+		return head{}, err
 	}
 	if err := s.writesOf(ctx, tx, ch); err != nil {
-		return err
+		return head{}, err
 	}
 	if err := s.locksOf(ctx, tx, ch); err != nil {
-		return err
+		return head{}, err
 	}
 	if ch.Render || lastThread > 0 {
-		return s.want(ctx, tx, ch, lastThread)
+		return h, s.want(ctx, tx, ch, lastThread)
 	}
-	return nil
+	return h, nil
 }
 
 func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
@@ -125,35 +129,6 @@ func (s *Store) whyNot(ctx context.Context, tx *sql.Tx, ch incident.Change) erro
 	default:
 		return incident.ErrStale
 	}
-}
-
-// addEntries numbers and adds the journal entries and returns the number of the last one that belongs into the thread,
-// or 0.
-func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) (int64, error) {
-	if len(ch.Entries) == 0 {
-		return 0, nil
-	}
-	var seq, lastThread int64
-	if err := s.row(ctx, tx, []any{&seq}, `SELECT COALESCE(MAX(seq), 0) FROM journal WHERE incident = ?`,
-		ch.Incident.ID); err != nil {
-		return 0, err
-	}
-	for _, e := range ch.Entries {
-		seq++
-		e.Seq = seq
-		body, err := json.Marshal(e)
-		if err != nil {
-			return 0, fmt.Errorf("write a journal entry as JSON: %w", err)
-		}
-		if _, err := s.changed(ctx, tx, `INSERT INTO journal (incident, seq, thread, body) VALUES (?, ?, ?, ?)`,
-			ch.Incident.ID, seq, flag(e.Thread), string(body)); err != nil {
-			return 0, fmt.Errorf("add to the journal: %w", err)
-		}
-		if e.Thread {
-			lastThread = seq
-		}
-	}
-	return lastThread, nil
 }
 
 func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) error {

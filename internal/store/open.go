@@ -157,6 +157,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
+	if err := s.chainOld(ctx); err != nil {
+		return fmt.Errorf("chain the journals of earlier incidents: %w", err)
+	}
 	if err := s.measureClock(ctx); err != nil {
 		return err
 	}

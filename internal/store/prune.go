@@ -62,19 +62,23 @@ func (s *Store) Prune(ctx context.Context, now time.Time, keep Keep) (Pruned, er
 	if err != nil {
 		return Pruned{}, fmt.Errorf("prune deliveries and clicks: %w", err)
 	}
+	var gone []head
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var err error
-		out.Incidents, err = s.pruneIncidents(ctx, tx, now, keep)
+		gone, err = s.pruneIncidents(ctx, tx, now, keep)
 		return err
 	})
 	if err != nil {
 		return Pruned{}, fmt.Errorf("prune incidents: %w", err)
 	}
+	s.logRemoved(ctx, gone)
+	out.Incidents = int64(len(gone))
 	return out, nil
 }
 
-// pruneIncidents locks the rows that it removes, so that an incident cannot be reopened meanwhile.
-func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, keep Keep) (int64, error) {
+// pruneIncidents locks the rows that it removes, so that an incident cannot be reopened meanwhile. Of each journal a
+// note stays, by which its removal differs from somebody else's.
+func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, keep Keep) ([]head, error) {
 	// The incident must be gone before its journal may go, which the triggers demand; the reference is checked at the
 	// commit.
 	later := `PRAGMA defer_foreign_keys = ON`
@@ -82,29 +86,31 @@ func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, k
 		later = `SET CONSTRAINTS journal_incident_fkey DEFERRED`
 	}
 	if _, err := tx.ExecContext(ctx, later); err != nil {
-		return 0, err
+		return nil, err
 	}
-	ids, err := list(ctx, s, tx, func(r *sql.Rows) (string, error) {
-		var id string
-		return id, r.Scan(&id)
-	}, `SELECT id FROM incidents WHERE state = 'closed' AND closed_at > 0 AND closed_at < ?
+	ids, err := list(ctx, s, tx, scanID, `SELECT id FROM incidents
+			WHERE state = 'closed' AND closed_at > 0 AND closed_at < ?
 			AND NOT EXISTS (SELECT 1 FROM locks l WHERE l.incident = incidents.id)
 			AND NOT EXISTS (SELECT 1 FROM writes w WHERE w.incident = incidents.id AND (w.ended_at = 0 OR w.started_at >= ?))
 		ORDER BY opened_at, id LIMIT ?`+s.skipLocked(), nanos(now.Add(-keep.Incidents)), nanos(now.Add(-keep.Writes)),
 		pruneBatch)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for _, id := range ids {
+	gone := make([]head, len(ids))
+	for n, id := range ids {
+		if gone[n], err = s.noteRemoved(ctx, tx, id, now); err != nil {
+			return nil, fmt.Errorf("incident %s: %w", id, err)
+		}
 		for _, q := range []string{
 			`DELETE FROM messages WHERE incident = ?`, `DELETE FROM writes WHERE incident = ?`,
 			`DELETE FROM incidents WHERE id = ?`,
 			`DELETE FROM journal WHERE incident = ?`,
 		} {
 			if _, err := s.changed(ctx, tx, q, id); err != nil {
-				return 0, fmt.Errorf("incident %s: %w", id, err)
+				return nil, fmt.Errorf("incident %s: %w", id, err)
 			}
 		}
 	}
-	return int64(len(ids)), nil
+	return gone, nil
 }

@@ -31,13 +31,15 @@ func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.In
 		return incident.Incident{}, err
 	}
 	inc.Journal, err = list(ctx, s, s.read, func(r *sql.Rows) (incident.Entry, error) {
-		var body string
+		var body, hash string
 		var e incident.Entry
-		if err := r.Scan(&body); err != nil {
+		if err := r.Scan(&body, &hash); err != nil {
 			return e, err
 		}
-		return e, json.Unmarshal([]byte(body), &e)
-	}, `SELECT body FROM journal WHERE incident = ? ORDER BY seq`, id)
+		err := json.Unmarshal([]byte(body), &e)
+		e.Hash = hash
+		return e, err
+	}, `SELECT body, hash FROM journal WHERE incident = ? ORDER BY seq`, id)
 	if err != nil {
 		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
 	}

@@ -45,6 +45,7 @@ var inside = map[string][]string{
 	},
 	"internal/cluster":    {"internal/incident", "internal/redact", "internal/rescue", "internal/vllm"},
 	"internal/prometheus": {"internal/incident", "internal/redact"},
+	"internal/audit":      {},
 	"internal/credential": {},
 	"internal/redact":     {},
 	"internal/promembed":  {},
@@ -57,7 +58,7 @@ var inside = map[string][]string{
 		"internal/cluster", "internal/evidence", "internal/incident", "internal/nearest",
 		"internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks",
 	},
-	"internal/store":       {"internal/incident", "internal/redact", "internal/rescue"},
+	"internal/store":       {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
 	"internal/web":         {"internal/incident", "internal/access", "internal/present"},
 	"internal/remediation": {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
 	"internal/config": {
@@ -93,7 +94,8 @@ var outside = map[string]struct {
 
 // pure packages take values and return values.
 var pure = []string{
-	"internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present", "internal/alertrules",
+	"internal/audit", "internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present",
+	"internal/alertrules",
 	"internal/promql", "internal/redact",
 	"internal/strictyaml", "internal/vllm",
 }
