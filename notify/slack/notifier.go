@@ -18,6 +18,9 @@ import (
 // eventType names the metadata of our messages.
 const eventType = "vllm_medic_incident"
 
+// journalHead is how many digits of the journal's head a reply shows, which audit verify takes.
+const journalHead = 12
+
 // chartBreak is how long no chart is sent after Slack refused one.
 const chartBreak = time.Hour
 
@@ -150,6 +153,9 @@ func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, stri
 	}
 	called := strings.TrimSpace(addressed(e.Mention))
 	c.section(strings.TrimSpace(called+" "+text), fence(e.Said.Config, 25, 1300))
+	if e.Hash != "" { // Slack keeps what nobody with nothing but the database can change: docs/audit.md
+		c.context("journal `" + defuse(e.Hash[:min(len(e.Hash), journalHead)], 100) + "`")
+	}
 	plain := defuse(present.Plain(present.Entry(e)), 500)
 	return c.blocks, strings.TrimSpace(strings.TrimSpace(called+" "+plain) + " " + reference(inc.ID, e.Seq))
 }

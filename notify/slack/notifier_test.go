@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/notify"
@@ -213,5 +214,26 @@ func TestRefusedBlocksEndInPlainText(t *testing.T) {
 	}
 	if len(w.Messages(channel)) != 1 {
 		t.Errorf("%d messages", len(w.Messages(channel)))
+	}
+}
+
+// The head of the journal is small print below each reply, outside of the database.
+func TestAReplyShowsTheHeadOfTheJournal(t *testing.T) {
+	t.Parallel()
+	e := incident.Entry{Seq: 3, Text: "Approved.", Hash: "0123456789abcdef0123456789abcdef"}
+	for hash, want := range map[string]string{
+		e.Hash: "journal `0123456789ab`", "": "", "`<!channel>`": "journal `",
+	} {
+		e.Hash = hash
+		blocks, _ := renderEntry(incident.Incident{ID: "inc-a"}, e)
+		var small string
+		for _, b := range blocks {
+			if c, is := b.(*slackgo.ContextBlock); is {
+				small = c.ContextElements.Elements[0].(*slackgo.TextBlockObject).Text //nolint:forcetypeassert // else it panics
+			}
+		}
+		if !strings.HasPrefix(small, want) || (want == "") != (small == "") || strings.Contains(small, "<!channel>") {
+			t.Errorf("the hash %q: small print %q, want %q", hash, small, want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/machine"
+	"github.com/vllm-medic/vllm-medic/test/postgres"
 	"github.com/vllm-medic/vllm-medic/test/program"
 )
 
@@ -45,6 +46,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := machine.AtOnce(atOnce); err != nil {
 		return 1, err
 	}
+	defer postgres.Stop()
 	return kube.Main(m), nil
 }
 
@@ -57,7 +59,7 @@ func TestJourneys(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": serve, "stop": stop, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
 			"capture": capture, "token": token, "grant": grant, "replicas": replicas, "usage": usage, "disk": disk,
-			"voice": keepsToTheVoice,
+			"voice": keepsToTheVoice, "tamper": tamper,
 		},
 	})
 }

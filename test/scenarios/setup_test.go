@@ -65,6 +65,8 @@ func setup(env *testscript.Env, m *metrics) error {
 		// Nothing can listen on port 1 of loopback: it is reserved, and no test runs a tcpmux.
 		"NOBODY": func() string { return "http://127.0.0.1:1" },
 		"NS":     func() string { return j.cluster(env) },
+		// PostgreSQL beside the SQLite file that journeys have otherwise.
+		"POSTGRES": func() string { return j.database(env) },
 		// Times of alerts: a "firing" is late news only for some minutes after the end.
 		"MINUTE_AGO": func() string { return begun.Add(-time.Minute).Format(time.RFC3339) },
 		"BEGIN":      func() string { return begun.Format(time.RFC3339) },
