@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
-	"github.com/vllm-medic/vllm-medic/notify/slack"
 )
 
 // Finding is the result of one check of an external system. Where names what was asked and for what; a finding that is
@@ -127,45 +125,4 @@ func workloadFinding(p incident.Pool, c incident.Cluster) Finding {
 		}
 	}
 	return f
-}
-
-// liveSlack asks who the token belongs to, and reads each channel as the bot must after a lost answer.
-func liveSlack(ctx context.Context, opts Options) ([]Finding, error) {
-	cfg := opts.Config.Slack
-	client, err := slack.NewClient(slackConfig(opts))
-	if err != nil {
-		return nil, err
-	}
-	notifier, err := slack.NewNotifier(client, slack.ViewOptions{}, opts.Logger)
-	if err != nil {
-		return nil, err
-	}
-	app := Finding{Where: "slack"}
-	me, err := client.Check(ctx)
-	switch {
-	case err != nil:
-		app.Text = err.Error()
-	case cfg.Team != "" && cfg.Team != me.Team:
-		app.Text = fmt.Sprintf("the token is of workspace %s (%s), and slack.team says %s", me.Team, me.TeamName, cfg.Team)
-	default:
-		app.Good, app.Text = true, fmt.Sprintf("workspace %s as %s", me.TeamName, me.User)
-	}
-	out := []Finding{app}
-	if !app.Good {
-		return out, nil
-	}
-	channels := []string{cfg.Channel}
-	for _, p := range opts.Config.Pools {
-		if p.Channel != "" && !slices.Contains(channels, p.Channel) {
-			channels = append(channels, p.Channel)
-		}
-	}
-	for _, channel := range channels {
-		f := Finding{Where: "slack, channel " + channel, Good: true, Text: "can be read"}
-		if _, _, err := notifier.FindPosted(ctx, channel, "", "none", 0, time.Now()); err != nil {
-			f.Good, f.Text = false, err.Error()
-		}
-		out = append(out, f)
-	}
-	return out, nil
 }

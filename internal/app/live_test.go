@@ -24,18 +24,18 @@ func TestLiveAsksSlackForTheAppAndItsChannels(t *testing.T) {
 		good                       int
 		want                       string
 	}{
-		{"all is well", "", "C0INCIDENTS", "", 2, "can be read"},
+		{"all is well", "", "C0INCIDENTS", "", 3, "can be read"},
 		{"another workspace", "T0OTHER", "C0INCIDENTS", "", 0, "slack.team says T0OTHER"},
-		{"no such channel", "", "C0NOWHERE1", "", 1, "channel_not_found"},
-		{"a wrong token", "", "C0INCIDENTS", "xoxb-not-this-one", 0, "invalid_auth"},
+		{"no such channel", "", "C0NOWHERE1", "", 2, "channel_not_found: Check the channel id"},
+		{"a wrong token", "", "C0INCIDENTS", "xoxb-not-this-one", 0, "invalid_auth: The bot token is missing"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := fakeslack.Start(t, fakeslack.Options{})
-			if tc.want == "invalid_auth" {
+			if strings.HasPrefix(tc.want, "invalid_auth") {
 				s.ExpectError("auth.test", "invalid_auth", 1)
 			}
-			if tc.want == "channel_not_found" {
+			if strings.HasPrefix(tc.want, "channel_not_found") {
 				s.ExpectError("conversations.history", "channel_not_found", 1)
 			}
 			found := live(t, s, tc.team, tc.channel, tc.token)

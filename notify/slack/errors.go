@@ -45,6 +45,12 @@ func nextStep(code string) string {
 		return "The bot token has expired: turn token rotation off for the app, or set a new token."
 	case "missing_scope", "no_permission":
 		return "Add the scope to the app (deploy/slack has the manifest) and install it again."
+	case "no_such_subteam":
+		return "No user group has this ID: in Slack open People & user groups, the group's menu, Copy group ID."
+	case "user_not_found", "user_not_visible":
+		return "No account that the app can see has this ID: in Slack open the profile, the menu, Copy member ID."
+	case "plan_upgrade_required":
+		return "User groups need a paid plan of Slack: list approvers as users."
 	case "not_allowed_token_type":
 		return "The token is of the wrong kind: token is the bot token (xoxb-), app_token the app-level token (xapp-)."
 	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",

@@ -55,6 +55,9 @@ func methodTable() map[string]method {
 // serveAPI answers one call of the Web API.
 func (s *Server) serveAPI(w http.ResponseWriter, hr *http.Request) {
 	r, bad := decodeRequest(w, hr)
+	if r.token == s.opts.Token {
+		w.Header().Set("X-OAuth-Scopes", strings.Join(s.opts.Scopes, ",")) // each answer has it
+	}
 	s.carry(w, hr, r, func() (int, answer, *slackError) {
 		out, e := s.answerCall(r, bad)
 		return http.StatusOK, out, e

@@ -64,7 +64,7 @@ func (o Options) withDefaults() Options {
 		o.Channels = []Channel{{ID: "C0INCIDENTS", Name: "incidents"}}
 	}
 	if o.Scopes == nil {
-		o.Scopes = []string{"chat:write", "users:read", "usergroups:read", "channels:history", "groups:history"}
+		o.Scopes = []string{"chat:write", "commands", "users:read", "usergroups:read", "channels:history", "groups:history"}
 	}
 	if o.HTTPClient == nil {
 		o.HTTPClient = &http.Client{
