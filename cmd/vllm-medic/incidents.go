@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,10 +45,19 @@ func decide(t terminal, v incident.Verb, args, short string) *cobra.Command {
 	digest := fs.String("digest", "", "the `DIGEST` of the plan that you reviewed")
 	reason := fs.String("reason", "", "`WHY`, for the journal")
 	confirm := fs.Bool("confirm-restart", false, "confirm that this step may restart pods")
+	snooze := new(time.Duration)
+	if v == incident.Deny {
+		snooze = fs.Duration("snooze", 0,
+			"don't ask about this diagnosis on this pool for a `DURATION` such as 2h; only without STEP")
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, id, step := cmd.Context(), args[0], ""
 		if len(args) > 1 {
 			step = args[1]
+		}
+		if *snooze < 0 || *snooze > incident.MaxSnooze || *snooze > 0 && step != "" {
+			return usageError{"incidents deny: --snooze needs a duration of at most " +
+				incident.FormatDuration(incident.MaxSnooze) + ", and no STEP"}
 		}
 		if *digest == "" {
 			if !isTerminal(t.in) {
@@ -62,6 +72,9 @@ func decide(t terminal, v incident.Verb, args, short string) *cobra.Command {
 			}
 		}
 		body := map[string]any{"step": step, "digest": *digest, "decision": v, "reason": *reason, "confirmed": *confirm}
+		if *snooze > 0 {
+			body["snooze"] = snooze.String()
+		}
 		var after incident.Incident
 		if err := c.call(ctx, t, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(id)+"/decision", body,
 			&after); err != nil {

@@ -178,6 +178,11 @@ func TestDecisionsAndVerbsAskTheBot(t *testing.T) {
 			"POST", "/api/v1/incidents/inc-1/decision",
 			map[string]any{"step": "", "digest": "d1", "decision": "deny", "reason": "", "confirmed": false},
 		},
+		"deny inc-1 --digest d1 --snooze 90m": {
+			"POST", "/api/v1/incidents/inc-1/decision", map[string]any{
+				"step": "", "digest": "d1", "decision": "deny", "reason": "", "confirmed": false, "snooze": "1h30m0s",
+			},
+		},
 		"keep inc-1 p1-s1 --reason enough": {
 			"POST", "/api/v1/incidents/inc-1/keep",
 			map[string]any{"step": "p1-s1", "reason": "enough"},
@@ -202,6 +207,21 @@ func TestDecisionsAndVerbsAskTheBot(t *testing.T) {
 		}
 		if !strings.Contains(out, "inc-1") || !strings.Contains(out, string(after.State)) {
 			t.Errorf("%s: %q does not say where the incident is now", args, out)
+		}
+	}
+}
+
+func TestASnoozeThatCannotBeMeantIsWrongUsage(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{
+		"deny inc-1 p1-s1 --digest d1 --snooze 2h", "deny inc-1 --digest d1 --snooze 200h",
+		"deny inc-1 --digest d1 --snooze -1h", "deny inc-1 --digest d1 --snooze tomorrow",
+		"approve inc-1 p1-s1 --digest d1 --snooze 2h", "approve inc-1 --digest d1",
+	} {
+		url, got := apiOf(t, http.StatusOK, nil)
+		c := call{args: append(append([]string{"incidents"}, strings.Fields(args)...), "--server", url), env: holder()}
+		if code, _, errs := c.run(t); code != exitUsage || len(*got) != 0 || errs == "" {
+			t.Errorf("%s: exit %d, asked %v, %q", args, code, *got, errs)
 		}
 	}
 }

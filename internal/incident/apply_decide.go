@@ -9,6 +9,9 @@ import (
 func (a *applier) decided(e Decided) error {
 	d := e.Decision
 	s, ok := a.inc.Step(d.Step)
+	if mayNotSnooze(d) {
+		return refusal(Note{Kind: RefusedSnooze, For: MaxSnooze})
+	}
 	if d.Verb == Keep {
 		return a.keep(d, s)
 	}
@@ -51,7 +54,7 @@ func (a *applier) decided(e Decided) error {
 // a count that was lowered applies from the next investigation, which shows it.
 func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	need, counting := max(1, s.Needs.Approvals), s.Approvals
-	asker := a.inc.AskedBy
+	asker := a.inc.AskerOf(s)
 	if now != nil {
 		need, counting = max(need, now.Needed(asker)), s.Counting(*now)
 	}
@@ -141,6 +144,10 @@ func (a *applier) denyAll(d Decision) error {
 		}
 	}
 	a.by(d.By, "", Note{Kind: NoteDeniedAll, By: d.By, Names: titles(open), Why: d.Reason})
+	if d.Snooze > 0 {
+		a.snooze(d)
+		return nil
+	}
 	a.mute(MutedDenied, Note{})
 	a.setNote(Note{Kind: NoteAllDenied})
 	return nil
@@ -166,6 +173,9 @@ func (a *applier) keep(d Decision, s Step) error {
 func (a *applier) askedAgain(e AskedAgain) error {
 	if !a.inc.CanAskAgain() {
 		return refusal(Note{Kind: RefusedAskAgain, During: a.inc.State})
+	}
+	if a.inc.Plan != nil {
+		a.wake(a.inc.Plan.Diagnosis)
 	}
 	a.inc.State, a.inc.MuteReason = StateInvestigating, NotMuted
 	a.inc.AskedBy = &e.By

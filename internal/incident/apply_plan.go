@@ -15,6 +15,7 @@ func (a *applier) investigated(e Investigated) error {
 	a.inc.Unexamined = e.Evidence.Unexamined
 	a.inc.Others = e.Others
 	a.health(e.Healthy)
+	a.endSnooze()
 
 	switch {
 	case e.Healthy == True && before.State == StateDeciding:
@@ -195,6 +196,11 @@ func (a *applier) replan(e Investigated) error {
 	}
 	if !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.State == StepProposed && s.Executable() }) {
 		a.mute(NotMuted, noStepNote(p, e.Note))
+		return nil
+	}
+	if s, ok := a.snoozed(p.Diagnosis); ok {
+		a.supersede(ReasonSnoozed)
+		a.mute(MutedSnoozed, s.note())
 		return nil
 	}
 	a.inc.State = StateProposed

@@ -27,6 +27,8 @@ type Decision struct {
 	At      time.Time `json:"at"`
 	Reason  string    `json:"reason,omitempty"`
 	Confirm bool      `json:"confirmed,omitempty"`
+	// Snooze is how long the diagnosis is not asked about after a denial of everything; 0: as after any denial.
+	Snooze time.Duration `json:"snooze,omitempty"`
 }
 
 // Verb is what a decision says.

@@ -67,9 +67,11 @@ type Incident struct {
 	UndoOffered string `json:"undoOffered,omitempty"`
 	// Request is what people are being asked; nil while they are not.
 	Request *Request `json:"request,omitempty"`
-	// MuteReason is "denied" or "expired" after a no, "dry-run" after a dry run; then the same diagnosis is not proposed
-	// again.
+	// MuteReason is "denied", "expired" or "snoozed" after a no, "dry-run" after a dry run; then the same diagnosis is not
+	// proposed again.
 	MuteReason MuteReason `json:"quiet,omitempty"`
+	// Snoozes are the diagnoses that are not asked about for a time.
+	Snoozes []Snooze `json:"snoozes,omitempty"`
 	// AskedBy is who asked again after a no, until that is settled. Policy then approves nothing by itself.
 	AskedBy      *Actor    `json:"askedBy,omitempty"`
 	HealthySince time.Time `json:"healthySince,omitzero"`
@@ -118,6 +120,7 @@ const (
 	MutedDenied  MuteReason = "denied"
 	MutedExpired MuteReason = "expired"
 	MutedDryRun  MuteReason = "dry-run"
+	MutedSnoozed MuteReason = "snoozed"
 )
 
 // Phase is how far the active step has come within its state.
@@ -191,6 +194,15 @@ func New(id, pool string, mode Mode, dryRun bool, now time.Time) Incident {
 	}
 }
 
+// AskerOf is the person who asked for a step, or for its value: whoever chose the value, else whoever asked again after
+// a no; nil when the bot has proposed it by itself.
+func (i Incident) AskerOf(s Step) *Actor {
+	if n, ok := i.Narrowing(s.Kind); ok && n.Holds(s) {
+		return &n.By
+	}
+	return i.AskedBy
+}
+
 // Open says whether the incident has not ended.
 func (i Incident) Open() bool { return i.State != StateClosed }
 
@@ -220,7 +232,7 @@ func (i Incident) AlertNames() []string {
 
 // CanAskAgain says whether a person may have the bot ask again: a no, or the end of the time to decide, has muted it.
 func (i Incident) CanAskAgain() bool {
-	return i.State == StateWatching && (i.MuteReason == MutedDenied || i.MuteReason == MutedExpired)
+	return i.State == StateWatching && slices.Contains([]MuteReason{MutedDenied, MutedExpired, MutedSnoozed}, i.MuteReason)
 }
 
 // Severity is the worst severity label that an alert has had in the incident's life ("critical", "warning", other words
@@ -336,6 +348,7 @@ func (i Incident) Clone() Incident {
 	i.Narrowings = slices.Clone(i.Narrowings)
 	i.History = cloneHistory(i.History)
 	i.Attempts = slices.Clone(i.Attempts)
+	i.Snoozes = slices.Clone(i.Snoozes)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)
 	i.LastLeftOut = clonePtr(i.LastLeftOut)

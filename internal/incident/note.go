@@ -53,6 +53,8 @@ const (
 	NoteDeniedAll        NoteKind = "denied_all"
 	NoteKept             NoteKind = "kept"
 	NoteAskedAgain       NoteKind = "asked_again"
+	// NoteSnoozed: By does not want to be asked about this diagnosis until At.
+	NoteSnoozed NoteKind = "snoozed"
 	// NoteApprovalNeeded asks for a decision until At, on the steps in Names or, with the Verb Undo, on the undo of Step
 	// to Value. Mode is ModeDryRun in a dry run. NoteReminder says the same before the end, NoteEscalated to further
 	// people.

@@ -16,6 +16,7 @@ const (
 	ReasonRecovered    ReasonKind = "recovered"
 	ReasonReplaced     ReasonKind = "replaced"
 	ReasonClosed       ReasonKind = "closed"
+	ReasonSnoozed      ReasonKind = "snoozed"
 	ReasonDryRun       ReasonKind = "dry_run"
 	ReasonWriteUnknown ReasonKind = "write_unknown"
 )

@@ -21,6 +21,8 @@ const (
 	RefusedNothingOpen   NoteKind = "nothing_open"
 	RefusedNotOffered    NoteKind = "not_offered"
 	RefusedAskAgain      NoteKind = "ask_again"
+	// RefusedSnooze: a snooze is at most For, and goes with a denial of everything.
+	RefusedSnooze NoteKind = "snooze"
 	// RefusedFourEyes: By asked for the step, so somebody else has to approve it.
 	RefusedFourEyes NoteKind = "four_eyes"
 )

@@ -79,6 +79,8 @@ func plainCause(r incident.Reason) string {
 		return "the plan was replaced"
 	case incident.ReasonClosed:
 		return "the incident is closed"
+	case incident.ReasonSnoozed:
+		return "this diagnosis is snoozed"
 	case incident.ReasonDryRun:
 		return "it was a dry run; nothing was written"
 	case incident.ReasonWriteUnknown:

@@ -48,6 +48,9 @@ func ofRefusal(n incident.Note) string {
 		return "Nothing is waiting for approval. Nothing was changed."
 	case incident.RefusedNotOffered:
 		return "No rollback of this step is offered, so there is nothing to keep. Nothing was changed."
+	case incident.RefusedSnooze:
+		return "Only a denial of everything that is proposed can snooze, for at most " + incident.FormatDuration(n.For) +
+			". Nothing was changed."
 	case incident.RefusedFourEyes:
 		return markBy + " asked for this step, so someone else must approve it, through the same channel (Slack or CLI). " +
 			"Nothing was changed."

@@ -33,6 +33,9 @@ func ofDecision(n incident.Note) string {
 		return markBy + " kept: " + n.Step + ". It won't be rolled back." + reason(n.Why)
 	case incident.NoteAskedAgain:
 		return markBy + " asked again. Investigating." + reason(n.Why)
+	case incident.NoteSnoozed:
+		return "Snoozed by " + markBy + " until " + n.At.UTC().Format("Jan 2, 15:04 UTC") +
+			": this diagnosis isn't asked about on this pool until then." + reason(n.Why)
 	case incident.NoteApprovalNeeded:
 		return capital(request(n))
 	case incident.NoteReminder:

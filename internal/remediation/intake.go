@@ -126,11 +126,14 @@ func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]inci
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the open incident of pool %q: %w", pool, err)
 	}
+	var snoozes []incident.Snooze
 	if !found {
-		inc, found, err = e.deps.Inbox.LastClosed(ctx, pool, now.Add(-incident.ReopenWithin))
+		inc, found, err = e.deps.Inbox.LastClosed(ctx, pool, now.Add(-incident.MaxSnooze))
 		if err != nil {
 			return nil, nil, fmt.Errorf("find the last incident of pool %q: %w", pool, err)
 		}
+		snoozes = inc.SnoozesAt(now)
+		found = found && now.Sub(inc.ClosedAt) <= incident.ReopenWithin
 	}
 	if found {
 		_, heard, err := e.heard(ctx, all, inc.Alerts)
@@ -152,7 +155,7 @@ func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]inci
 	if first < 0 {
 		return nil, early.ended(), nil
 	}
-	ch, err := e.openingChange(pool, heard[first], heard[first+1:], now)
+	ch, err := e.openingChange(pool, heard[first], heard[first+1:], snoozes, now)
 	return []incident.Change{ch}, early.ended(), err
 }
 
@@ -248,8 +251,11 @@ func (e *Engine) modeOf(pool string) incident.Mode {
 	return e.cfg.Mode
 }
 
-// openingChange makes an incident of the first alerts, and folds the others into it.
-func (e *Engine) openingChange(pool string, first news, others []news, now time.Time) (incident.Change, error) {
+// openingChange makes an incident of the first alerts, and folds the others into it. What is snoozed for the pool stays
+// so.
+func (e *Engine) openingChange(
+	pool string, first news, others []news, snoozes []incident.Snooze, now time.Time,
+) (incident.Change, error) {
 	mode := first.event.Mode
 	events := []incident.Event{first.event}
 	if pool == "" {
@@ -259,6 +265,7 @@ func (e *Engine) openingChange(pool string, first news, others []news, now time.
 		events = append(events, x.event)
 	}
 	inc := incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDryRun, now)
+	inc.Snoozes = snoozes
 	res, err := applied(inc, now, events...)
 	if err != nil {
 		return incident.Change{}, err

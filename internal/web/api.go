@@ -172,6 +172,8 @@ type decisionBody struct {
 	Verb    incident.Verb `json:"decision"`
 	Reason  string        `json:"reason"`
 	Confirm bool          `json:"confirmed"`
+	// Snooze is a duration such as "2h".
+	Snooze string `json:"snooze"`
 }
 
 func (h *Handler) decision(c echo.Context) error {
@@ -189,9 +191,15 @@ func (h *Handler) decision(c echo.Context) error {
 	if b.Step == "" && b.Verb != incident.Deny {
 		return echo.NewHTTPError(http.StatusBadRequest, "step is required; only a denial without it is for all that is asked")
 	}
-	return h.decide(c, incident.Decision{
+	d := incident.Decision{
 		Step: b.Step, Digest: b.Digest, Verb: b.Verb, By: actor, Reason: b.Reason, Confirm: b.Confirm,
-	})
+	}
+	if b.Snooze != "" {
+		if d.Snooze, err = time.ParseDuration(b.Snooze); err != nil || d.Snooze <= 0 {
+			return echo.NewHTTPError(http.StatusBadRequest, "snooze must be a duration above 0, such as 2h")
+		}
+	}
+	return h.decide(c, d)
 }
 
 // narrowBody is a smaller change than a step of the plan with the digest proposes.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -169,6 +170,9 @@ func TestTheVerbsBecomeEvents(t *testing.T) {
 			"narrow", `{"step":"p1-s1","digest":"abc","to":"160","reason":"peak"}`,
 			incident.Narrowed{Step: "p1-s1", Digest: "abc", To: incident.Set("160"), By: ada, Reason: "peak"},
 		},
+		{"decision", `{"digest":"abc","decision":"deny","snooze":"2h"}`, incident.Decided{Decision: incident.Decision{
+			Digest: "abc", Verb: incident.Deny, By: ada, Snooze: 2 * time.Hour,
+		}}},
 		{"ask", `{"reason":"back"}`, incident.AskedAgain{By: ada, Reason: "back"}},
 		{"ask", ``, incident.AskedAgain{By: ada}},
 		{"ack", ``, incident.Acked{By: ada}},
@@ -204,6 +208,9 @@ func TestBodiesThatCannotBeMeantAreRefused(t *testing.T) {
 		{"no digest", decide, `{"step":"p1-s1","decision":"approve"}`, 400},
 		{"no step", decide, `{"digest":"d","decision":"approve"}`, 400},
 		{"no digest", decide, `{"decision":"deny"}`, 400},
+		{"a snooze that is no time", decide, `{"digest":"d","decision":"deny","snooze":"a while"}`, 400},
+		{"a snooze of no length", decide, `{"digest":"d","decision":"deny","snooze":"0s"}`, 400},
+		{"a snooze backwards", decide, `{"digest":"d","decision":"deny","snooze":"-1h"}`, 400},
 		{"keep has its own route", decide, `{"step":"p1-s1","digest":"d","decision":"keep"}`, 400},
 		{"a digest", "ask", `{"digest":"d"}`, 400},
 		{"no step", "keep", `{"reason":"r"}`, 400},

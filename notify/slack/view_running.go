@@ -166,6 +166,8 @@ func (c *composer) calm(inc incident.Incident) string {
 		return "*Denied" + deniedBy(inc) + ".* Nothing was changed. No further proposals unless the diagnosis changes."
 	case incident.MutedExpired:
 		return "*No one responded in time*, so nothing was changed."
+	case incident.MutedSnoozed:
+		return "*No action needed.*"
 	case incident.MutedDryRun:
 		return "*Dry run finished" + ".* Nothing was changed." + c.would(inc)
 	case incident.NotMuted:
