@@ -31,6 +31,9 @@ type Config struct {
 	AmbiguousWait time.Duration
 	// RetryMin and RetryMax bound the wait after a failure that may pass by itself (2 s, 5 m); it doubles each time.
 	RetryMin, RetryMax time.Duration
+	// RetryRefused is how long after a refusal that somebody has to act on a message is tried again (5 m): nobody tells
+	// the bot that the app was invited or got its scope.
+	RetryRefused time.Duration
 	// Drain is how long the calls in flight may still take when Run is told to stop (10 s).
 	Drain time.Duration
 	// Panics logs and counts what was caught; nil only catches.
@@ -49,6 +52,7 @@ func (c Config) withDefaults() Config {
 	c.AmbiguousWait = cmp.Or(c.AmbiguousWait, 3*time.Minute)
 	c.RetryMin = cmp.Or(c.RetryMin, 2*time.Second)
 	c.RetryMax = cmp.Or(c.RetryMax, 5*time.Minute)
+	c.RetryRefused = cmp.Or(c.RetryRefused, 5*time.Minute)
 	c.Drain = cmp.Or(c.Drain, 10*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -75,6 +79,7 @@ func (c Config) validate() error {
 		{"AmbiguousWait", c.AmbiguousWait},
 		{"RetryMin", c.RetryMin},
 		{"RetryMax", c.RetryMax},
+		{"RetryRefused", c.RetryRefused},
 		{"Drain", c.Drain},
 	} {
 		if d.value < 0 {

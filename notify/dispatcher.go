@@ -15,7 +15,8 @@ import (
 type Outbox interface {
 	// ClaimMessages takes up to limit messages for owner until the lease ends: those whose NextAt has come, and that are
 	// not up to date (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has given up comes back, with
-	// GaveUp cleared, when a version is wanted that is newer than the Wanted it gave up with.
+	// GaveUp cleared, when a version is wanted that is newer than the Wanted it gave up with; one that was Refused comes
+	// back so at its NextAt, too.
 	ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message,
 		error)
 	// SaveMessage stores everything but Wanted, which only commits raise, keeps with GaveUp the Wanted of m, and gives the

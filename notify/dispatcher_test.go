@@ -148,7 +148,7 @@ func TestPermanentFailureGivesUpSaysTheNextStepOnceAndTriesANewVersion(t *testin
 	if !got.GaveUp || got.LastError != "channel_not_found" || !got.IntentAt.IsZero() {
 		t.Fatalf("after the refusal: %+v", got)
 	}
-	b.pass(24 * time.Hour) // given up: nothing is sent
+	b.pass(4 * time.Minute) // given up: nothing is sent
 	b.change(2)
 	b.notifier.expect(expected{call: "post v2", err: perm})
 	b.pass(0)
@@ -159,6 +159,29 @@ func TestPermanentFailureGivesUpSaysTheNextStepOnceAndTriesANewVersion(t *testin
 	b.notifier.expect(expected{call: "post v3"})
 	if got := b.pass(0); got.GaveUp || got.Sent != 3 {
 		t.Errorf("after the repair: %+v", got)
+	}
+}
+
+// What is refused until a person acts is still true when they have: nobody tells the bot, so it tries now and then, and
+// neither a restart nor a change of the incident is needed.
+func TestARefusedMessageIsDeliveredWhenWhatWasWrongIsPutRight(t *testing.T) {
+	t.Parallel()
+	perm := &PermanentError{Err: errors.New("token_revoked"), Next: "Install the app again."}
+	b := newBench(t, expected{call: "post v1", err: perm})
+	b.pass(0)
+	for range 3 { // days may pass
+		b.notifier.expect(expected{call: "post v1", err: perm})
+		if got := b.pass(5 * time.Minute); !got.GaveUp || got.Sent != 0 {
+			t.Fatalf("while it is refused: %+v", got)
+		}
+		b.pass(4 * time.Minute) // not more often
+	}
+	b.notifier.expect(expected{call: "post v1"})
+	if got := b.pass(time.Minute); got.GaveUp || got.Refused || got.Sent != 1 || got.LastError != "" {
+		t.Errorf("when it is put right: %+v", got)
+	}
+	if n := b.logs.count("Install the app again."); n != 1 {
+		t.Errorf("the next step was logged %d times", n)
 	}
 }
 
@@ -232,7 +255,7 @@ func TestMessageOfALostIncidentGivesUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.incidents.all = nil
-	if got := b.pass(0); !got.GaveUp {
+	if got := b.pass(0); !got.GaveUp || got.Refused {
 		t.Errorf("row = %+v", got)
 	}
 }

@@ -56,11 +56,12 @@ func (o *outbox) ClaimMessages(_ context.Context, owner string, now time.Time, l
 	for _, id := range sortedKeys(o.rows) {
 		m := o.rows[id]
 		current := m.Wanted <= m.Sent && o.thread[id] <= m.ThreadSent
-		if len(out) == limit || current || m.NextAt.After(now) || o.leases[id].After(now) ||
-			(m.GaveUp && m.Wanted <= o.gaveUp[id]) {
+		newer := m.Wanted > o.gaveUp[id]
+		due := !m.NextAt.After(now) && (!m.GaveUp || m.Refused || newer)
+		if len(out) == limit || current || o.leases[id].After(now) || (!due && !(m.Refused && newer)) {
 			continue
 		}
-		m.GaveUp = false
+		m.GaveUp, m.Refused = false, false
 		o.fence++
 		m.Fence = o.fence
 		o.rows[id], o.leases[id] = m, now.Add(lease)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 	"unicode/utf8"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // failed stores what a failure of the notifier means for the message: when to try again, or that it needs a human.
@@ -27,7 +29,8 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 		v.gone(ctx)
 	case errors.As(err, &permanent):
 		v.notSent()
-		v.m.GaveUp, v.m.Attempts = true, v.m.Attempts+1
+		v.m.GaveUp, v.m.Refused, v.m.Attempts = true, !errors.Is(err, incident.ErrNotFound), v.m.Attempts+1
+		v.m.NextAt = v.now().Add(v.d.cfg.RetryRefused)
 		v.say(ctx, err, permanent.Next)
 	default:
 		v.notSent()

@@ -124,6 +124,9 @@ type Message struct {
 	LastError    string    `json:"lastError,omitempty"`
 	// GaveUp says that a permanent error stopped the delivery; a new version tries again.
 	GaveUp bool `json:"gaveUp,omitempty"`
+	// Refused says of one that gave up that it is also tried again at NextAt, because somebody may have put right by then
+	// what it was refused for.
+	Refused bool `json:"refused,omitempty"`
 	// Fence proves the claim; the store fills it.
 	Fence int64 `json:"-"`
 }

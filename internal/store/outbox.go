@@ -17,12 +17,23 @@ func scanMessage(r *sql.Rows) (incident.Message, error) {
 	var intent, next, gaveUp int64
 	err := r.Scan(&m.Incident, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent, &m.IntentThread, &m.Attempts,
 		&next, &m.LastError, &gaveUp, &m.Fence)
-	m.IntentAt, m.NextAt, m.GaveUp = moment(intent), moment(next), gaveUp == 1
+	m.IntentAt, m.NextAt, m.GaveUp, m.Refused = moment(intent), moment(next), gaveUp != 0, gaveUp == refused
 	return m, err
 }
 
+// refused is the gave_up of a message that is tried again at its next_at. An earlier version of the program leaves it
+// alone until something newer is wanted, like one that was given up for good (1).
+const refused = 2
+
+func givenUp(m incident.Message) int64 {
+	if m.GaveUp && m.Refused {
+		return refused
+	}
+	return flag(m.GaveUp)
+}
+
 // ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back
-// when something newer is wanted; one whose incident cannot be read waits with it.
+// when something newer is wanted, and one that was refused at its next_at as well; one whose incident cannot be read waits with it.
 func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {
@@ -31,8 +42,8 @@ func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, leas
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var err error
 		out, err = list(ctx, s, tx, scanMessage,
-			messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?
-				AND (gave_up = 0 OR wanted > gave_up_wanted)
+			messageColumns+` WHERE (wanted > sent OR thread_wanted > thread_sent) AND lease_until <= ?
+				AND (next_at <= ? AND (gave_up <> 1 OR wanted > gave_up_wanted) OR gave_up = 2 AND wanted > gave_up_wanted)
 				AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1)
 				ORDER BY next_at, incident LIMIT ?`+s.skipLocked(), nanos(now), nanos(now), limit)
 		if err != nil {
@@ -40,7 +51,7 @@ func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, leas
 		}
 		for n := range out {
 			out[n].Fence++
-			out[n].GaveUp = false
+			out[n].GaveUp, out[n].Refused = false, false
 			if _, err := s.changed(ctx, tx, `UPDATE messages SET fence = ?, lease_until = ? WHERE incident = ?`, out[n].Fence,
 				nanos(now.Add(lease)), out[n].Incident); err != nil {
 				return err
@@ -62,7 +73,7 @@ func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release boo
 			last_error = ?, gave_up = ?, gave_up_wanted = ?, lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END
 			WHERE incident = ? AND fence = ?`,
 		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError,
-		flag(m.GaveUp), m.Wanted, flag(release), m.Incident, m.Fence)
+		givenUp(m), m.Wanted, flag(release), m.Incident, m.Fence)
 	if err != nil {
 		return fmt.Errorf("save the message of %s: %w", m.Incident, err)
 	}

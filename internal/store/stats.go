@@ -50,7 +50,7 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'dead'),
 		(SELECT COUNT(*) FROM messages WHERE wanted > sent OR thread_wanted > thread_sent),
 		(SELECT COUNT(*) FROM messages
-			WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up = 1 AND wanted <= gave_up_wanted),
+			WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up <> 0 AND wanted <= gave_up_wanted),
 		(SELECT COUNT(*) FROM clicks WHERE state = 'new'),
 		(SELECT COUNT(*) FROM pauses),
 		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`)

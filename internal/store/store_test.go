@@ -271,7 +271,26 @@ func TestMessagesWaitUntilSent(t *testing.T) {
 		if last := take(now.Add(time.Hour), 1)[0]; last.GaveUp || last.LastError == "" {
 			t.Errorf("got %+v", last)
 		}
-		if got, found, err := s.Message(ctx, "inc-a"); err != nil || !found || got.Wanted != 4 {
+		// One that was refused comes back at its time as well, or when something newer is wanted.
+		last := take(now.Add(2*time.Hour), 1)[0]
+		last.GaveUp, last.Refused, last.NextAt = true, true, now.Add(4*time.Hour)
+		ok(t, s.SaveMessage(ctx, last, true))
+		if st, err := s.Stats(ctx); err != nil || st.MessagesGivenUp != 1 {
+			t.Errorf("%d given up, %v", st.MessagesGivenUp, err)
+		}
+		if got, _, err := s.Message(ctx, "inc-a"); err != nil || !got.GaveUp || !got.Refused {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		take(now.Add(3*time.Hour), 0)
+		last = take(now.Add(4*time.Hour), 1)[0]
+		if last.GaveUp || last.Refused {
+			t.Errorf("got %+v", last)
+		}
+		last.GaveUp, last.Refused, last.NextAt = true, true, now.Add(8*time.Hour)
+		ok(t, s.SaveMessage(ctx, last, true))
+		ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 4, Render: true}))
+		take(now.Add(5*time.Hour), 1)
+		if got, found, err := s.Message(ctx, "inc-a"); err != nil || !found || got.Wanted != 5 {
 			t.Errorf("got %+v %v %v", got, found, err)
 		}
 	})
