@@ -30,7 +30,8 @@ func (l *loader) approvers(
 
 func (l *loader) approversOf(path string, f approversFile, timing incident.Timing) incident.Approvers {
 	a := incident.Approvers{
-		Users: f.Users, Groups: f.Groups, Count: f.Count, FourEyes: f.FourEyes, Expire: time.Duration(f.Expire),
+		Users: f.Users, Groups: f.Groups, Count: f.Count, FourEyes: f.FourEyes,
+		Reason: f.RequireReason, Narrow: f.Narrow, Expire: time.Duration(f.Expire),
 		Remind: remindBefore,
 	}
 	if f.Count < 0 || (len(f.Groups) == 0 && f.Count > len(f.Users)) {

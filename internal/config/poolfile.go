@@ -64,6 +64,11 @@ type approversFile struct {
 	// Two different people must be behind a step: its approvers, and whoever asked for it again. Without such a person
 	// that means at least two approvals. Default false.
 	FourEyes bool `yaml:"four_eyes,omitempty"`
+	// An approval must come with a reason: Slack asks for it in a form, the command line takes --reason. Default false.
+	RequireReason bool `yaml:"require_reason,omitempty"`
+	// Slack offers a form to choose a smaller change before approving, for steps that have values in between. Default
+	// false: one click approves.
+	Narrow bool `yaml:"narrow,omitempty"`
 	// How long the approval request stays open; after that nothing is changed. Default: timing.expire.
 	Expire strictyaml.Duration `yaml:"expire,omitempty"`
 	// How long before the request expires the approvers are reminded, in the thread. 0s: never. Default 5m; a request that

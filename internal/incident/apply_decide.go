@@ -2,6 +2,7 @@ package incident
 
 import (
 	"slices"
+	"strings"
 )
 
 // decided takes a decision in, or refuses it. It never relies on the button:
@@ -63,6 +64,8 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		return refusal(Note{Kind: RefusedBlocked, Cause: s.Refusal()})
 	case s.Needs.Confirm && !d.Confirm:
 		return refusal(Note{Kind: RefusedUnconfirmed})
+	case now != nil && now.Reason && strings.TrimSpace(d.Reason) == "":
+		return refusal(Note{Kind: RefusedNoReason})
 	case slices.ContainsFunc(counting, func(o Actor) bool { return o.Kind != d.By.Kind }):
 		return refusal(Note{Kind: RefusedSameChannel, By: counting[0], Other: d.By})
 	case slices.Contains(counting, d.By):

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -191,5 +192,30 @@ func TestALookTakesOverHowManyMustApprove(t *testing.T) {
 	}
 	if inc := must(t, lowered, approve(lowered, "p1-s1", alice)); inc.State != StateApplying {
 		t.Errorf("the incident is %s after the one approval that is needed", inc.State)
+	}
+}
+
+// A reason is asked for by the approvers of now, whatever was shown.
+func TestAnApprovalNeedsAReason(t *testing.T) {
+	t.Parallel()
+	rule := Approvers{Users: []string{"U1"}, Reason: true}
+	for reason, want := range map[string]State{"": StateDeciding, " \n": StateDeciding, "peak traffic": StateApplying} {
+		inc := deciding(t, scaleStep("2", "3"))
+		ev := under(inc, alice, rule)
+		ev.Decision.Reason = reason
+		res, err := Apply(inc, ev, now)
+		no, refused := errors.AsType[*RefusedError](err)
+		switch {
+		case want == StateDeciding && (!refused || no.Said.Kind != RefusedNoReason):
+			t.Errorf("%q: %v", reason, err)
+		case want == StateApplying && (err != nil || res.Incident.State != want):
+			t.Errorf("%q: %s, %v", reason, res.Incident.State, err)
+		}
+	}
+	inc := deciding(t, scaleStep("2", "3"))
+	deny := under(inc, alice, rule)
+	deny.Decision.Verb = Deny
+	if inc = must(t, inc, deny); inc.State != StateWatching {
+		t.Errorf("a denial needs no reason: %s", inc.State)
 	}
 }

@@ -13,6 +13,10 @@ type Approvers struct {
 	Count int `json:"count,omitempty"`
 	// FourEyes asks for two different people behind a step: its approvers, and whoever asked for it.
 	FourEyes bool `json:"fourEyes,omitempty"`
+	// Reason says that nothing is approved without a reason.
+	Reason bool `json:"reason,omitempty"`
+	// Narrow has Slack offer a smaller change than the proposed one before an approval.
+	Narrow bool `json:"narrow,omitempty"`
 	// Expire is how long a proposal waits; its end means no.
 	Expire time.Duration `json:"expire,omitempty"`
 	// Remind is how long before that end people are reminded; 0: never.

@@ -22,7 +22,8 @@ const (
 	RefusedNotOffered    NoteKind = "not_offered"
 	RefusedAskAgain      NoteKind = "ask_again"
 	// RefusedSnooze: a snooze is at most For, and goes with a denial of everything.
-	RefusedSnooze NoteKind = "snooze"
+	RefusedSnooze   NoteKind = "snooze"
+	RefusedNoReason NoteKind = "no_reason"
 	// RefusedFourEyes: By asked for the step, so somebody else has to approve it.
 	RefusedFourEyes NoteKind = "four_eyes"
 )

@@ -51,6 +51,8 @@ func ofRefusal(n incident.Note) string {
 	case incident.RefusedSnooze:
 		return "Only a denial of everything that is proposed can snooze, for at most " + incident.FormatDuration(n.For) +
 			". Nothing was changed."
+	case incident.RefusedNoReason:
+		return "Approving this step requires a reason. Nothing was changed. Approve it with one (--reason)."
 	case incident.RefusedFourEyes:
 		return markBy + " asked for this step, so someone else must approve it, through the same channel (Slack or CLI). " +
 			"Nothing was changed."
