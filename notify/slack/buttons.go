@@ -28,6 +28,8 @@ const (
 	actionAck       = "ack"
 	actionStop      = "stop"
 	actionDetails   = "details"
+	// actionNarrow is what an approval becomes whose form has another value; no button has it.
+	actionNarrow = "narrow"
 )
 
 // buttonValue is all that a button carries.

@@ -180,11 +180,11 @@ func (i *Interactions) finish(ctx context.Context, c incident.Click) (bool, erro
 // giveUp tells the person that the program fails over this click.
 func (i *Interactions) giveUp(ctx context.Context, c incident.Click) {
 	_ = i.panics.Do(ctx, Part, func() error {
-		address, err := answerAddress(c.Payload)
+		a, err := answerTo(c.Payload, brokenClick)
 		if err != nil {
 			return err
 		}
-		i.answer(ctx, c, Answer{Text: brokenClick, ResponseURL: address})
+		i.answer(ctx, c, a)
 		return nil
 	}, slog.Int64("click", c.ID))
 }
@@ -197,8 +197,8 @@ func (i *Interactions) refuseLate(ctx context.Context, c incident.Click, age tim
 	if _, ok := decodeCommand(c.Payload); ok {
 		text = tooLateCommand
 	}
-	if address, err := answerAddress(c.Payload); err == nil {
-		i.answer(ctx, c, Answer{Text: text, ResponseURL: address})
+	if a, err := answerTo(c.Payload, text); err == nil {
+		i.answer(ctx, c, a)
 	}
 }
 

@@ -48,15 +48,20 @@ func decodeCommand(payload []byte) (command, bool) {
 	return c, true
 }
 
-// answerAddress is where Slack takes the answer to a kept payload: a click's and a command's are in the same place.
-func answerAddress(payload []byte) (string, error) {
+// answerTo is a private answer to a kept payload: a click's and a command's have the address in the same place, and a
+// form has who sent it and where it was opened.
+func answerTo(payload []byte, text string) (Answer, error) {
 	var p struct {
 		Address string `json:"response_url"`
 	}
-	if err := json.Unmarshal(payload, &p); err != nil || p.Address == "" {
-		return "", errors.New("the payload has no response_url")
+	if err := json.Unmarshal(payload, &p); err == nil && p.Address != "" {
+		return Answer{Text: text, ResponseURL: p.Address}, nil
 	}
-	return p.Address, nil
+	c, err := decodeClick(payload)
+	if err != nil || c.Form == nil {
+		return Answer{}, errors.New("the payload has no response_url")
+	}
+	return Answer{Text: text, Channel: c.Channel, User: c.User}, nil
 }
 
 func (c command) payload() ([]byte, error) {

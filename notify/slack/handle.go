@@ -14,8 +14,8 @@ import (
 type Answer struct {
 	// Text is the private answer to the person, in mrkdwn; empty when none is due.
 	Text string
-	// ResponseURL is where Slack takes it. It is a secret.
-	ResponseURL string
+	// ResponseURL is where Slack takes it. It is a secret. Without one the answer goes to the person in the Channel.
+	ResponseURL, Channel string
 	// Decided says that the decision was recorded.
 	Decided bool
 	// Reason says in a few words, for logs, why nothing was decided.
@@ -48,8 +48,15 @@ func (i *Interactions) Handle(ctx context.Context, payload []byte) Answer {
 		i.logger.WarnContext(ctx, "an interaction was not understood", "err", err)
 		return Answer{Reason: err.Error()}
 	}
-	a := Answer{ResponseURL: c.ResponseURL, User: c.User}
+	a := Answer{ResponseURL: c.ResponseURL, Channel: c.Channel, User: c.User}
 	inc, r, no := i.check(ctx, c, &a)
+	if no == nil && c.Form == nil {
+		var shown bool
+		if shown, no = i.ask(ctx, c, inc, r); shown {
+			a.Reason = "a form was opened"
+			return a
+		}
+	}
 	if no == nil {
 		inc, no = i.carryOut(ctx, c, inc, r)
 	}
@@ -89,6 +96,10 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 		return none, request{}, unreadable(err)
 	}
 	r, no := requested(inc, action, v, incident.Actor{Kind: "slack", ID: c.User}, i.now())
+	if no == nil && c.Form != nil {
+		r = r.fill(inc, *c.Form)
+		no = r.possible(inc, i.now())
+	}
 	if no != nil {
 		return none, r, no
 	}

@@ -248,10 +248,15 @@ func (i *Interactions) Process(ctx context.Context, payload []byte) Answer {
 }
 
 func (i *Interactions) respond(ctx context.Context, a Answer) {
-	if a.Text == "" || a.ResponseURL == "" {
-		return
+	var err error
+	switch {
+	case a.Text == "":
+	case a.ResponseURL != "":
+		err = i.client.respond(ctx, a.ResponseURL, a.Text)
+	case a.Channel != "" && a.User != "":
+		err = i.client.whisper(ctx, a.Channel, a.User, a.Text)
 	}
-	if err := i.client.respond(ctx, a.ResponseURL, a.Text); err != nil {
+	if err != nil {
 		i.logger.WarnContext(ctx, "a private answer could not be delivered", "incident", a.Incident, "step", a.Step, "err",
 			err)
 	}

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -133,8 +134,14 @@ func (f *office) request(user, action string) fakeslack.ClickRequest {
 	return fakeslack.ClickRequest{User: user, Channel: channel, MessageTS: f.desk.msg.TS, ActionID: action}
 }
 
-// click sends a click and returns the private answer to it.
+// click sends a click and returns the private answer to it. A form that it opens is submitted as it is.
 func (f *office) click(c fakeslack.ClickRequest) string {
+	f.t.Helper()
+	return f.clickAndFill(c, nil)
+}
+
+// clickAndFill is click with what is written into the form that opens, by input.
+func (f *office) clickAndFill(c fakeslack.ClickRequest, written map[string]string) string {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 	defer cancel()
@@ -142,17 +149,21 @@ func (f *office) click(c fakeslack.ClickRequest) string {
 	if err != nil {
 		f.t.Fatalf("click: %v", err)
 	}
-	answers, err := f.WaitAnswers(ctx, res.ID, 1)
-	if err != nil {
-		f.t.Fatalf("no answer: %v", err)
+	values := map[string]map[string]string{}
+	for input, text := range written {
+		values[input] = map[string]string{input: text}
 	}
-	if len(answers) != 1 {
-		f.t.Errorf("%d answers", len(answers))
-	}
-	if m, _ := f.Message(channel, f.desk.msg.TS); len(m.Versions) > 2 {
-		f.t.Error("the answer replaced the message")
+	answers, err := f.Answered(ctx, c.User, res.ID, values)
+	if err != nil || len(answers) == 0 {
+		f.t.Errorf("no answer: %v", err)
+		return ""
 	}
 	return answers[0].Text
+}
+
+// whispers are the private answers that went to a person without an address of a click.
+func (f *office) whispers(user string) []fakeslack.Ephemeral {
+	return slices.DeleteFunc(f.Ephemerals(), func(e fakeslack.Ephemeral) bool { return e.User != user || e.ClickID != "" })
 }
 
 func TestAllowedPersonDecides(t *testing.T) {

@@ -34,7 +34,7 @@ type Commands interface {
 const (
 	// mostListed is how many incidents are listed.
 	mostListed = 10
-	// maxReason bounds what is kept of a reason.
+	// maxReason bounds a reason, in characters: a few lines in the thread.
 	maxReason = 500
 )
 

@@ -19,6 +19,10 @@ type click struct {
 	Private       bool // the button stood in a private message
 	Action, Value string
 	ResponseURL   string
+	// Trigger opens a form within three seconds of the click, once.
+	Trigger string
+	// Form is what was written into a form that the click had opened; nil of a click itself.
+	Form *filled
 }
 
 // errNotForUs says that a payload is not a click on a button of ours, and needs no answer.
@@ -40,7 +44,9 @@ type payloadJSON struct {
 		ChannelID string `json:"channel_id"`
 		Ephemeral bool   `json:"is_ephemeral"`
 	} `json:"container"`
-	ResponseURL string `json:"response_url"`
+	ResponseURL string    `json:"response_url"`
+	TriggerID   string    `json:"trigger_id"`
+	View        *formJSON `json:"view"`
 	Actions     []struct {
 		Type     string `json:"type"`
 		ActionID string `json:"action_id"`
@@ -55,6 +61,13 @@ func decodeClick(payload []byte) (click, error) {
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return click{}, errors.New("the payload is not JSON of the expected shape")
 	}
+	if p.Type == "view_submission" {
+		c, err := p.decodeForm()
+		if err == nil {
+			err = p.sentBy(&c)
+		}
+		return c, err
+	}
 	if p.Type != "block_actions" || p.Container.Type != "message" {
 		return click{}, fmt.Errorf("%w: type %.40q in %.40q", errNotForUs, p.Type, p.Container.Type)
 	}
@@ -63,23 +76,35 @@ func decodeClick(payload []byte) (click, error) {
 	}
 	a := p.Actions[0]
 	c := click{
-		App: p.App, User: p.User.ID, UserTeam: p.User.TeamID, Channel: p.Container.ChannelID,
-		MessageTS: p.Container.MessageTS,
-		Private:   p.Container.Ephemeral, Action: a.ActionID, Value: a.Value, ResponseURL: p.ResponseURL,
+		Channel: p.Container.ChannelID, MessageTS: p.Container.MessageTS,
+		Private: p.Container.Ephemeral, Action: a.ActionID, Value: a.Value, ResponseURL: p.ResponseURL,
+		Trigger: p.TriggerID,
 	}
+	if err := p.sentBy(&c); err != nil {
+		return click{}, err
+	}
+	switch {
+	case a.Type != "button":
+		return click{}, fmt.Errorf("%w: element %.40q", errNotForUs, a.Type)
+	case c.Channel == "" || c.MessageTS == "" || a.ActionID == "" || a.BlockID == "":
+		return click{}, errors.New("the payload lacks user, channel, message or action")
+	case p.Channel != nil && p.Channel.ID != c.Channel:
+		return click{}, errors.New("the payload names two channels")
+	}
+	return c, nil
+}
+
+// sentBy notes who did it, and through which app and workspace.
+func (p payloadJSON) sentBy(c *click) error {
+	c.App, c.User, c.UserTeam = p.App, p.User.ID, p.User.TeamID
 	if p.Team != nil {
 		c.Team = p.Team.ID
 	}
 	if p.Enterprise != nil {
 		c.Enterprise = p.Enterprise.ID
 	}
-	switch {
-	case a.Type != "button":
-		return click{}, fmt.Errorf("%w: element %.40q", errNotForUs, a.Type)
-	case c.User == "" || c.Channel == "" || c.MessageTS == "" || a.ActionID == "" || a.BlockID == "":
-		return click{}, errors.New("the payload lacks user, channel, message or action")
-	case p.Channel != nil && p.Channel.ID != c.Channel:
-		return click{}, errors.New("the payload names two channels")
+	if c.User == "" {
+		return errors.New("the payload lacks its user")
 	}
-	return c, nil
+	return nil
 }

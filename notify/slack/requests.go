@@ -99,12 +99,19 @@ func requested(inc incident.Incident, action string, v buttonValue, by incident.
 	if decision {
 		r.decision = &incident.Decision{Step: v.Step, Digest: v.Digest, Verb: verb, By: by, Confirm: confirmed}
 	}
-	if ev := r.asEvent(); ev != nil {
-		if _, err := incident.Apply(inc, ev, now); err != nil {
-			return r, notTaken(err)
-		}
+	return r, r.possible(inc, now)
+}
+
+// possible holds a request against the incident.
+func (r request) possible(inc incident.Incident, now time.Time) *refusal {
+	ev := r.asEvent()
+	if ev == nil {
+		return nil
 	}
-	return r, nil
+	if _, err := incident.Apply(inc, ev, now); err != nil {
+		return notTaken(err)
+	}
+	return nil
 }
 
 // asEvent is what the domain takes; nil for the details, which change nothing.
@@ -184,6 +191,8 @@ func (r request) answer(inc incident.Incident) string {
 		return "Stopped. Nothing is rolled back."
 	case actionDetails:
 		return "The details are in the thread."
+	case actionNarrow:
+		return "Working it out with your value. Nothing is applied: the message asks about the new plan in a moment."
 	case actionDenyAll, actionDeny:
 		return "Denied. Nothing was changed."
 	}

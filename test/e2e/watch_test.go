@@ -67,7 +67,7 @@ func (w *world) press(ctx context.Context, user string, m fakeslack.Message,
 	if err != nil {
 		w.t.Fatalf("click %q: %v", b.Text, err)
 	}
-	answers, err := w.slack.WaitAnswers(ctx, res.ID, 1)
+	answers, err := w.slack.Answered(ctx, user, res.ID, nil)
 	if err != nil {
 		w.t.Fatalf("no private answer to the click on %q: %v", b.Text, err)
 	}
