@@ -58,7 +58,7 @@ func (o *outbox) ClaimMessages(_ context.Context, owner string, now time.Time, l
 		current := m.Wanted <= m.Sent && o.thread[id] <= m.ThreadSent
 		newer := m.Wanted > o.gaveUp[id]
 		due := !m.NextAt.After(now) && (!m.GaveUp || m.Refused || newer)
-		if len(out) == limit || current || o.leases[id].After(now) || (!due && !(m.Refused && newer)) {
+		if len(out) == limit || current || o.leases[id].After(now) || (!due && (!m.Refused || !newer)) {
 			continue
 		}
 		m.GaveUp, m.Refused = false, false

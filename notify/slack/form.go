@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -20,7 +21,11 @@ const formCallback = "vllm_medic_decide"
 const (
 	inputReason = "reason"
 	inputValue  = "value"
+	inputSnooze = "snooze"
 )
+
+// snoozes are how long a denial may keep the same question away; the first one is chosen when nobody chooses.
+func snoozes() []time.Duration { return []time.Duration{0, time.Hour, 4 * time.Hour, 24 * time.Hour} }
 
 const (
 	// maxMetadata bounds what a form carries (docs.slack.dev/reference/views/modal-views).
@@ -41,8 +46,9 @@ type formOrigin struct {
 // filled is what a person wrote into a form.
 type filled struct {
 	Reason string
-	// Value is what was chosen for the step; empty where the form did not ask.
-	Value string
+	// Value is what was chosen for the step, Snooze for how long the question is kept away; empty where the form did not
+	// ask.
+	Value, Snooze string
 }
 
 // modal is what a click opens before it counts.
@@ -50,8 +56,8 @@ type modal struct {
 	title, submit string
 	// text says what it is about, in mrkdwn.
 	text []string
-	// reason asks for a reason, needed refuses to go on without one.
-	reason, needed bool
+	// reason asks for a reason, needed refuses to go on without one; snooze asks for how long the question is kept away.
+	reason, needed, snooze bool
 	// from and to are the values between which one may be chosen, asked whether it may.
 	from, to int64
 	asked    bool
@@ -76,7 +82,7 @@ func (i *Interactions) modalFor(inc incident.Incident, r request) (modal, bool) 
 }
 
 func denyForm(inc incident.Incident, r request) modal {
-	f := modal{title: "Deny", submit: "Deny", reason: true}
+	f := modal{title: "Deny", submit: "Deny", reason: true, snooze: r.decision.Step == ""}
 	steps := inc.Proposed()
 	if s, ok := inc.Step(r.decision.Step); ok {
 		steps = []incident.Step{s}
@@ -84,7 +90,7 @@ func denyForm(inc incident.Incident, r request) modal {
 	for _, s := range steps {
 		f.text = append(f.text, "• "+escape(name(s), 150))
 	}
-	f.text = append(f.text, "Nothing is changed, and this isn't proposed again unless the diagnosis changes.")
+	f.text = append(f.text, "Nothing is changed.")
 	return f
 }
 
@@ -120,6 +126,9 @@ func (f modal) view(c click, s incident.Step) (slackgo.ModalViewRequest, bool) {
 		b.Optional = !f.needed
 		blocks = append(blocks, b)
 	}
+	if f.snooze {
+		blocks = append(blocks, snoozeInput())
+	}
 	return slackgo.ModalViewRequest{
 		Type: slackgo.VTModal, CallbackID: formCallback, PrivateMetadata: string(meta),
 		Title: plain(clip(f.title, maxModalTitle)), Submit: plain(clip(f.submit, maxModalTitle)), Close: plain("Cancel"),
@@ -141,13 +150,31 @@ func (f modal) valueInput(s incident.Step) *slackgo.InputBlock {
 	return b
 }
 
+// snoozeInput says how long the same diagnosis is not asked about on this pool.
+func snoozeInput() *slackgo.InputBlock {
+	var options []*slackgo.OptionBlockObject
+	for _, d := range snoozes() {
+		label := "Until the diagnosis changes"
+		if d > 0 {
+			label = "For " + incident.FormatDuration(d) + ", also if it comes back"
+		}
+		options = append(options, slackgo.NewOptionBlockObject(d.String(), plain(label), nil))
+	}
+	in := slackgo.NewOptionsSelectBlockElement(slackgo.OptTypeStatic, nil, inputSnooze, options...)
+	in.InitialOption = options[0]
+	return slackgo.NewInputBlock(inputSnooze, plain("Don't ask about this diagnosis again"), nil, in)
+}
+
 // formJSON is what is needed of a submitted form.
 type formJSON struct {
 	CallbackID      string `json:"callback_id"`
 	PrivateMetadata string `json:"private_metadata"`
 	State           struct {
 		Values map[string]map[string]struct {
-			Value string `json:"value"`
+			Value    string `json:"value"`
+			Selected *struct {
+				Value string `json:"value"`
+			} `json:"selected_option"`
 		} `json:"values"`
 	} `json:"state"`
 }
@@ -168,6 +195,9 @@ func (p payloadJSON) decodeForm() (click, error) {
 			Value:  strings.TrimSpace(p.View.State.Values[inputValue][inputValue].Value),
 		},
 	}
+	if chosen := p.View.State.Values[inputSnooze][inputSnooze].Selected; chosen != nil {
+		c.Form.Snooze = chosen.Value
+	}
 	if c.Channel == "" || c.MessageTS == "" || c.Action == "" {
 		return click{}, errors.New("the form lacks channel, message or action")
 	}
@@ -181,6 +211,11 @@ func (r request) fill(inc incident.Incident, f filled) request {
 	}
 	d := *r.decision
 	d.Reason = clip(f.Reason, maxReason)
+	for _, offered := range snoozes() {
+		if d.Verb == incident.Deny && f.Snooze == offered.String() {
+			d.Snooze = offered
+		}
+	}
 	r.decision = &d
 	s, _ := inc.Step(d.Step)
 	if d.Verb == incident.Approve && f.Value != "" && f.Value != s.To.Text {

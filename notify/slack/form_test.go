@@ -43,6 +43,34 @@ func TestADenialTakesAReason(t *testing.T) {
 	}
 }
 
+// What is chosen keeps the same diagnosis from being asked about; nothing is chosen unless somebody does.
+func TestADenialSnoozes(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]time.Duration{"": 0, "4h0m0s": 4 * time.Hour} {
+		f := askedFor(t, func(*incident.Approvers) {})
+		written := map[string]string{}
+		if value != "" {
+			written[inputSnooze] = value
+		}
+		got := f.clickAndFill(f.request("U0ALICE", "deny_all"), written)
+		if taken := f.desk.decisions(); len(taken) != 1 || taken[0].Snooze != want {
+			t.Errorf("%q: %q, %+v", value, got, taken)
+		}
+	}
+}
+
+// A form that asks for longer than is offered asks for nothing.
+func TestOnlyWhatIsOfferedSnoozes(t *testing.T) {
+	t.Parallel()
+	inc := asked(t, incident.ModeApprove).inc
+	r := request{action: actionDenyAll, decision: &incident.Decision{Verb: incident.Deny, Digest: inc.Plan.Digest}}
+	for _, given := range []string{"8760h0m0s", "-1h0m0s", "a while", "1h"} {
+		if got := r.fill(inc, filled{Snooze: given}); got.decision.Snooze != 0 {
+			t.Errorf("%q snoozes for %s", given, got.decision.Snooze)
+		}
+	}
+}
+
 // Until the form is submitted nothing has happened.
 func TestAFormThatIsClosedDecidesNothing(t *testing.T) {
 	t.Parallel()
@@ -185,8 +213,8 @@ func TestAFormIsCheckedWhenItIsSubmitted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			until(t, "an answer", func() bool { return len(f.whispers("U0ALICE")) == 1 })
-			if got := f.whispers("U0ALICE")[0].Text; !strings.Contains(got, tt.want) {
+			until(t, "an answer", func() bool { return len(f.whispers()) == 1 })
+			if got := f.whispers()[0].Text; !strings.Contains(got, tt.want) {
 				t.Errorf("answer = %q, want %q", got, tt.want)
 			}
 			if n := len(f.desk.decisions()); n != before {
@@ -214,8 +242,8 @@ func TestALateFormIsRefused(t *testing.T) {
 	}
 	f.shelf.age(6 * time.Minute)
 	f.run(f.another(InteractionsConfig{}))
-	until(t, "an answer", func() bool { return len(f.whispers("U0ALICE")) == 1 })
-	if got := f.whispers("U0ALICE")[0].Text; !strings.Contains(got, "click again") || len(f.desk.decisions()) != 0 {
+	until(t, "an answer", func() bool { return len(f.whispers()) == 1 })
+	if got := f.whispers()[0].Text; !strings.Contains(got, "click again") || len(f.desk.decisions()) != 0 {
 		t.Errorf("answer = %q, decisions %+v", got, f.desk.decisions())
 	}
 }

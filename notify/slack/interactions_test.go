@@ -161,9 +161,11 @@ func (f *office) clickAndFill(c fakeslack.ClickRequest, written map[string]strin
 	return answers[0].Text
 }
 
-// whispers are the private answers that went to a person without an address of a click.
-func (f *office) whispers(user string) []fakeslack.Ephemeral {
-	return slices.DeleteFunc(f.Ephemerals(), func(e fakeslack.Ephemeral) bool { return e.User != user || e.ClickID != "" })
+// whispers are the private answers to alice without an address of a click.
+func (f *office) whispers() []fakeslack.Ephemeral {
+	return slices.DeleteFunc(f.Ephemerals(), func(e fakeslack.Ephemeral) bool {
+		return e.User != "U0ALICE" || e.ClickID != ""
+	})
 }
 
 func TestAllowedPersonDecides(t *testing.T) {
