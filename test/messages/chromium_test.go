@@ -64,9 +64,9 @@ func served(t *testing.T, s *fakeslack.Server) string {
 		t.Fatal("the page has another script or style sheet than the one that is taken out")
 	}
 	page = script.ReplaceAllLiteralString(page, "")
-	// Everywhere the same fonts: those that scripts/prepare.sh installs.
-	fonts := `body { font-family: "DejaVu Sans", "Noto Color Emoji"; }`
-	return stylesheet.ReplaceAllLiteralString(page, "<style>"+css+fonts+"</style>")
+	// Always the same: the fonts are those that scripts/prepare.sh installs, and the time of day is not shown.
+	same := `body { font-family: "DejaVu Sans", "Noto Color Emoji"; } .author time { display: none; }`
+	return stylesheet.ReplaceAllLiteralString(page, "<style>"+css+same+"</style>")
 }
 
 func fetch(t *testing.T, address string) string {

@@ -33,9 +33,16 @@ func everything(t *testing.T) []shown {
 	return out
 }
 
-func TestEveryMessageCanBeTakenInOnAPhone(t *testing.T) {
+// One look at the incidents is enough for all that is asked about their messages.
+func TestMessages(t *testing.T) {
 	t.Parallel()
 	all := everything(t)
+	t.Run("each can be taken in on a phone", func(t *testing.T) { fitAPhone(t, all) })
+	t.Run("gallery: it shows them as they are", func(t *testing.T) { compareGallery(t, all) })
+}
+
+func fitAPhone(t *testing.T, all []shown) {
+	t.Helper()
 	s := fakeslack.Start(t, fakeslack.Options{})
 	views := make([]slack.View, len(all))
 	for i, m := range all {

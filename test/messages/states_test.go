@@ -127,6 +127,9 @@ func (s *story) verified(share float64, healthy incident.Truth, final bool) *sto
 	for name, r := range after {
 		if r.Value != nil && r.Threshold != nil && *r.Threshold != 0 {
 			r.Value = new(*r.Value + share*(*r.Threshold/2-*r.Value))
+			if r.Unit == incident.UnitRatio {
+				r.Value = new(min(1, max(0, *r.Value)))
+			}
 			after[name] = r
 		}
 	}
@@ -172,6 +175,8 @@ func states(t *testing.T, f found) []shown {
 		}
 		return out
 	}
+	s := add("received", begin(t, f, incident.ModeApprove))
+	add("investigating", s.do(10*time.Second, incident.InvestigationStarted{}).do(time.Second, incident.Acked{By: alice}))
 	add("deciding", tell(incident.ModeApprove))
 	add("deciding, dry run", tell(incident.ModeDryRun))
 	add("denied", tell(incident.ModeApprove).decide(incident.Deny, ""))
@@ -183,7 +188,7 @@ func states(t *testing.T, f found) []shown {
 			continue
 		}
 		kind, with := step.Kind, " "+string(step.Kind)
-		s := tell(incident.ModeApprove)
+		s = tell(incident.ModeApprove)
 		add("applying"+with, s.decide(incident.Approve, s.step(kind)))
 		add("failed"+with, s.do(time.Second, incident.WriteClaimed{}).do(time.Second, incident.Written{
 			Result: incident.ResultFailed,
@@ -202,7 +207,7 @@ func states(t *testing.T, f found) []shown {
 			}))
 		}
 		add("improved"+with, tell(incident.ModeApprove).applied(kind).settled().verified(0.5, incident.False, true))
-		s = tell(incident.ModeApprove).applied(kind).settled().verified(-1, incident.False, true)
+		s = tell(incident.ModeApprove).applied(kind).settled().verified(-0.3, incident.False, true)
 		if s.inc.State == incident.StateDeciding {
 			add("undo offered"+with, s)
 			if s.inc.UndoOffered != "" {
