@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,16 +22,30 @@ const eventType = "vllm_medic_incident"
 // journalHead is how many digits of the journal's head a reply shows, which audit verify takes.
 const journalHead = 12
 
-// chartBreak is how long no chart is sent after Slack refused one.
-const chartBreak = time.Hour
+// refusalBreak is how long no block of a kind is sent after Slack refused one.
+const refusalBreak = time.Hour
+
+// refusedKind is a kind of block that a Slack may not have. It is safe for concurrent use.
+type refusedKind struct{ at atomic.Pointer[time.Time] }
+
+// now notes that one was refused. The time is counted from by the monotonic clock, which nobody sets.
+func (r *refusedKind) now() {
+	now := time.Now()
+	r.at.Store(&now)
+}
+
+func (r *refusedKind) recently() bool {
+	at := r.at.Load()
+	return at != nil && time.Since(*at) < refusalBreak
+}
 
 // Notifier shows incidents in Slack channels. It is a notify.Notifier and safe for concurrent use.
 type Notifier struct {
 	client *Client
 	view   ViewOptions
 	logger *slog.Logger
-	// chartless is when Slack last refused a chart; nil when it never did.
-	chartless atomic.Pointer[time.Time]
+	// chart and fold are what Slack may refuse.
+	chart, fold refusedKind
 }
 
 // NewNotifier returns a Notifier on the client.
@@ -87,48 +102,61 @@ func (c *Client) reply(ctx context.Context, channel, ts string, blocks []slackgo
 	})
 }
 
-// simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart, then shorter,
-// then as text. A refused message was not shown, so that this cannot double it.
+// simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart or the fold,
+// whichever it was, then shorter, then as text. A refused message was not shown, so that this cannot double it. What was
+// refused is left out for a while: not every workspace has the newest blocks.
 func (s *Notifier) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
 	full := s.view
-	refused := s.chartless.Load()
-	full.NoChart = full.NoChart || (refused != nil && time.Since(*refused) < chartBreak)
-	plainer := full
-	plainer.NoChart = true
-	brief := plainer
-	brief.Brief = true
+	full.NoChart = full.NoChart || s.chart.recently()
+	full.NoFold = full.NoFold || s.fold.recently()
 	var err error
-	for n, opts := range []ViewOptions{full, plainer, brief, {}} {
-		v := Render(inc, opts)
-		if n == 1 && !hasChart(Render(inc, full)) {
-			continue
-		}
-		if n == 3 {
-			v = textOnly(inc, s.view)
-		}
+	for _, try := range s.forms(inc, full) {
 		if err = send([]slackgo.MsgOption{
-			slackgo.MsgOptionText(v.Text, false),
-			slackgo.MsgOptionBlocks(v.Blocks...),
+			slackgo.MsgOptionText(try.Text, false), slackgo.MsgOptionBlocks(try.Blocks...),
 		}); !refusedContent(err) {
-			if n == 1 && err == nil {
-				now := time.Now() // counted from by the monotonic clock, which nobody sets
-				s.chartless.Store(&now)
+			for _, without := range try.without {
+				if err == nil {
+					without.now()
+				}
 			}
 			return err
 		}
 		s.logger.WarnContext(ctx, "slack refused how an incident looks; a simpler form is sent", "incident", inc.ID,
-			"attempt", n+1, "err", err)
+			"form", try.name, "err", err)
 	}
 	return err
 }
 
-func hasChart(v View) bool {
-	for _, b := range v.Blocks {
-		if b.BlockType() == slackgo.MBTDataVisualization {
-			return true
-		}
+// rendition is one way to send an incident, with what Slack must have refused when it takes this one.
+type rendition struct {
+	View
+	name    string
+	without []*refusedKind
+}
+
+// forms are the ways to send an incident, the fullest first. Two that would look the same are one.
+func (s *Notifier) forms(inc incident.Incident, full ViewOptions) []rendition {
+	first := Render(inc, full)
+	out := []rendition{{View: first, name: "full"}}
+	noChart, noFold := full, full
+	noChart.NoChart, noFold.NoFold = true, true
+	charted, folded := has(first, slackgo.MBTDataVisualization), has(first, slackgo.MBTContainer)
+	if charted {
+		out = append(out, rendition{Render(inc, noChart), "without a chart", []*refusedKind{&s.chart}})
 	}
-	return false
+	if folded {
+		out = append(out, rendition{Render(inc, noFold), "without a fold", []*refusedKind{&s.fold}})
+	}
+	noChart.NoFold = true
+	if charted && folded {
+		out = append(out, rendition{Render(inc, noChart), "without chart and fold", []*refusedKind{&s.chart, &s.fold}})
+	}
+	noChart.Brief = true
+	return append(out, rendition{View: Render(inc, noChart), name: "brief"}, rendition{View: textOnly(inc, s.view), name: "text"})
+}
+
+func has(v View, kind slackgo.MessageBlockType) bool {
+	return slices.ContainsFunc(v.Blocks, func(b slackgo.Block) bool { return b.BlockType() == kind })
 }
 
 // textOnly is the last resort: people must hear of the incident, and where they can decide.

@@ -202,11 +202,46 @@ func TestRefusedChartIsReplacedByTextAndNotSentAgainForAWhile(t *testing.T) {
 	}
 }
 
+// Whichever of the newest blocks a workspace does not have, the message comes with the other one, and at once the next
+// time.
+func TestABlockThatSlackDoesNotHaveIsLeftOutAndNoOther(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		refused     []string
+		tries       int
+		chart, fold bool
+	}{
+		{nil, 1, true, true}, {[]string{"data_visualization"}, 2, false, true}, {[]string{"container"}, 3, true, false},
+		{[]string{"container", "data_visualization"}, 4, false, false},
+	} {
+		w := newWorkspace(t, fakeslack.Options{})
+		w.RefuseBlocks(tt.refused...)
+		inc := asked(t, incident.ModeApprove).inc
+		ts := w.post(t, inc)
+		m, _ := w.Message(channel, ts)
+		if n := len(w.CallsTo("chat.postMessage")); n != tt.tries {
+			t.Errorf("%v: %d tries, want %d", tt.refused, n, tt.tries)
+		}
+		folded := strings.Contains(string(m.Blocks), `"container"`)
+		if chart := len(m.Charts()) == 1; chart != tt.chart || folded != tt.fold || len(m.Buttons()) != 5 {
+			t.Errorf("%v: chart %t, fold %t, %d buttons", tt.refused, chart, folded, len(m.Buttons()))
+		}
+		mustFollow(t, m.VisibleText(), "Manual:", "Can't rule out: abort spike")
+		mustFollow(t, m.VisibleText(), "7 safety checks passed")
+		if err := w.notifier.Update(t.Context(), channel, ts, inc); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.CallsTo("chat.update")); n != 1 {
+			t.Errorf("%v: what was refused was sent again: %d calls", tt.refused, n)
+		}
+	}
+}
+
 func TestRefusedBlocksEndInPlainText(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, fakeslack.Options{})
 	inc := asked(t, incident.ModeApprove).inc
-	w.Fail("chat.postMessage", 3, fakeslack.Fault{Error: "invalid_blocks"})
+	w.Fail("chat.postMessage", 5, fakeslack.Fault{Error: "invalid_blocks"})
 	m, _ := w.Message(channel, w.post(t, inc))
 	if len(m.Blocks) != 0 || !strings.Contains(m.Text, "vllm-medic incidents show "+inc.ID) ||
 		!strings.Contains(m.Text, "TTFT p95 7.2 s") {

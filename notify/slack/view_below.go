@@ -1,12 +1,16 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // maxCaution bounds one recent change, in characters.
@@ -99,22 +103,72 @@ func (c *composer) picture(inc incident.Incident) {
 	c.context(sparkline(inc))
 }
 
-// rest is what ranks behind everything else, in small print: other causes, advice for people, checks.
+// rest is what ranks behind everything else: advice for people, other causes, and the checks. It is folded, so that it
+// takes one line until somebody asks for it; where Slack has no folds only its beginning is shown.
 func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if !c.detail.rest {
 		return
 	}
-	var lines []string
+	manual, others, checks := []string{}, []string{}, checksOf(open)
 	if len(open) > 0 {
-		lines = append(lines, c.manual(inc)...)
+		manual = c.manual(inc)
 	}
-	if also := holding(inc); also != "" && !outdated(inc) {
-		lines = append(lines, "Also seen, likely a symptom: "+also)
+	if !outdated(inc) {
+		if also := holding(inc); also != "" {
+			others = append(others, "Also seen, likely a symptom: "+also)
+		}
+		if open := undecided(inc); open != "" {
+			others = append(others, "Can't rule out: "+open)
+		}
 	}
-	if open := undecided(inc); open != "" && !outdated(inc) {
-		lines = append(lines, "Can't rule out: "+open)
+	if c.opts.NoFold {
+		c.context(append(manual, others...)...)
+		return
 	}
-	c.context(lines...)
+	inner := &composer{opts: c.opts, detail: c.detail}
+	inner.section(manual...)
+	inner.context(others...)
+	inner.context(checks...)
+	if len(inner.blocks) == 0 {
+		return
+	}
+	var title []string
+	if n := passed(open); n > 0 {
+		title = append(title, plural(n, "safety check")+" passed")
+	}
+	if n := len(manual); n > 0 {
+		title = append(title, plural(n, "manual option"))
+	}
+	if len(others) > 0 {
+		title = append(title, "other causes")
+	}
+	c.add(slackgo.NewContainerBlock(inner.blocks...).WithTitle(plain(cmp.Or(strings.Join(title, " · "), "More"))).
+		WithCollapsible(true, true))
+}
+
+// maxChecks bounds the checks that are listed; there are fewer guardrails than that.
+const maxChecks = 12
+
+// checksOf is what the checks say of the steps that are asked about, each thing once.
+func checksOf(open []incident.Step) []string {
+	var out []string
+	for _, s := range open {
+		texts := []string{}
+		for _, g := range s.Guardrails {
+			if g.Verdict == incident.GuardPass {
+				texts = append(texts, present.Guardrail(g))
+			}
+		}
+		if s.Checked.OK {
+			texts = append(texts, present.Checked(s.Checked))
+		}
+		for _, text := range texts {
+			if text = "✓ " + escape(text, 120); !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return capped(out, maxChecks)
 }
 
 // holding are the names of the diagnoses that hold besides the chosen one; the page has why.
@@ -157,7 +211,7 @@ func names(all []string) string {
 func (c *composer) footer(inc incident.Incident) {
 	var out []string
 	if open := inc.Proposed(); inc.State == incident.StateDeciding && inc.UndoOffered == "" {
-		if n := passed(open); n > 0 {
+		if n := passed(open); n > 0 && (c.opts.NoFold || !c.detail.rest) {
 			out = append(out, "✓ "+plural(n, "safety check")+" passed")
 		}
 		out = append(out, unchecked(open)...)

@@ -16,6 +16,9 @@ func texts(v View) []string {
 	out := []string{v.Text}
 	for _, b := range v.Blocks {
 		switch b := b.(type) {
+		case *slackgo.ContainerBlock:
+			out = append(out, b.Title.Text)
+			out = append(out, texts(View{Blocks: b.ChildBlocks.BlockSet})[1:]...)
 		case *slackgo.HeaderBlock:
 			out = append(out, b.Text.Text)
 		case *slackgo.SectionBlock:
