@@ -32,7 +32,7 @@ func arguments() map[incident.StepKind]argument {
 	return map[incident.StepKind]argument{
 		incident.StepMaxNumBatchedTokens: {
 			least: leastTokens, checkDefault: possibleDefault, example: 8192,
-			cost:    "the first start compiles again because the value is part of vLLM's compile key",
+			cost:    "the first start compiles again",
 			raising: "A larger batch needs more GPU memory, which leaves less for the KV cache.",
 		},
 	}
@@ -109,9 +109,9 @@ func (s *setting) Propose(req incident.StepRequest) (incident.Step, error) {
 		To:    live.Int(to),
 		Title: fmt.Sprintf("%s %s of %s from %s to %d", verb, s.kind, s.ref.Name, s.valueText(now), to),
 		Diff:  live.Diff(s.base.Target, before, after),
-		Cost: "A rollout: every pod is replaced. Requests in flight on a pod that ends are cut off after its grace " +
-			"period, the prefix caches are lost, and " + s.cost + "." + s.assumedText(now),
-		Speed: "Slow (several minutes): each new pod loads the weights, compiles and warms up before an old one ends.",
+		Cost: "Requests in flight on a replaced pod are cut off after its grace period, prefix caches are lost, and " +
+			s.cost + "." + s.assumedText(now),
+		Speed: "Rolling restart, minutes per pod: each loads the model and compiles.",
 		Risk:  s.risk(to > now),
 		Needs: incident.Needs{Confirm: true, Restart: true},
 		Guardrails: []incident.Guardrail{
@@ -174,7 +174,7 @@ func (s *setting) checkRollsOut() error {
 }
 
 func (s *setting) risk(up bool) string {
-	text := "High: a value that vLLM cannot start with would keep the new pods from becoming ready."
+	text := "If vLLM can't start with it, the new pods never become ready."
 	if up {
 		text += " " + s.raising
 	}

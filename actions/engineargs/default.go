@@ -57,7 +57,7 @@ func (s *setting) assumedText(now int64) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		" The flag is not given now; that vLLM uses %d then is what %s says. The undo takes the flag away again.", now,
+		" The flag isn't set now; that vLLM uses %d then is what %s says. The rollback removes it again.", now,
 		s.defaultSetting(),
 	)
 }

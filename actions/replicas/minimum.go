@@ -88,12 +88,10 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 		Title: fmt.Sprintf("Raise the minimum of %s from %d to %d replicas (%s has %d)", m.ownerName(), m.least, to,
 			m.ref.Name, m.replicas),
 		Diff: live.Diff(m.Live().Target, from, fmt.Sprintf("spec.%s: %d", m.of.minField, to)),
-		Cost: fmt.Sprintf("%s controls the replica count, so its minimum is raised; %s. %s, if the cluster has the "+
-			"GPUs, and the autoscaler "+
-			"cannot go below %d until this is undone. The new pods start with cold caches.",
-			m.ownerName(), m.maximumText(), count(to-m.replicas, m.unit()), to),
+		Cost: fmt.Sprintf("%s controls the replica count and can't go below %d until the rollback; %s. Needs GPUs for %s; "+
+			"caches start cold.", m.ownerName(), to, m.maximumText(), count(to-m.replicas, m.unit())),
 		Speed:      scaleSpeed,
-		Risk:       "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
+		Risk:       scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.warnFailing(), m.cautionUnlisted()),
 	}, nil
 }

@@ -92,16 +92,18 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 		Title: fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
 		Diff: live.Diff(s.Live().Target, fmt.Sprintf("spec.replicas: %d", s.replicas),
 			fmt.Sprintf("spec.replicas: %d", to)),
-		Cost: fmt.Sprintf("%s, if the cluster has the GPUs. The new pods start with cold caches.",
-			count(to-s.replicas, s.unit())),
+		Cost:  fmt.Sprintf("Needs GPUs for %s; caches start cold.", count(to-s.replicas, s.unit())),
 		Speed: scaleSpeed,
-		Risk:  "Low: running pods are not touched. Without free GPUs the new pods stay pending and nothing gets better.",
+		Risk:  scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)},
 			s.cautionUnlisted()),
 	}, nil
 }
 
-const scaleSpeed = "Minutes: a new pod is scheduled, pulls its image, loads the weights and compiles."
+const (
+	scaleSpeed = "Takes minutes: a new pod has to start and load the model."
+	scaleRisk  = "Without free GPUs it stays pending; running pods aren't touched."
+)
 
 // unit is what one replica is.
 func (w workload) unit() string {

@@ -227,7 +227,7 @@ func (p *policyLimit) Propose(req incident.StepRequest) (incident.Step, error) {
 	}
 	guards := append([]incident.Guardrail{bounds}, p.reach.guards()...)
 	s := p.step(to, p.reach.String(), p.counted(), p.field, guards...)
-	s.Cost, s.Risk = p.cost(to), p.risk()
+	s.Cost, s.Risk = p.cost(), p.risk()
 	return s, nil
 }
 
@@ -241,22 +241,21 @@ func (p *policyLimit) counted() string {
 	return "requests per " + p.unit
 }
 
-func (p *policyLimit) cost(to int64) string {
+func (p *policyLimit) cost() string {
 	status := "503"
 	if p.field == requestsField {
 		status = "429"
 	}
-	s := fmt.Sprintf("Requests to %s beyond the limit are answered with %s. Every Envoy replica counts for itself: "+
-		"with N of them up to N times %d get through.", p.reach, status, to)
+	s := fmt.Sprintf("Requests over the limit (counted per Envoy replica) get a %s.", status)
 	if !p.base.Value.Present {
-		s += fmt.Sprintf(" The field is absent now, which means Envoy's default of %d; the undo takes it away again.",
+		s += fmt.Sprintf(" It isn't set now, which means Envoy's default of %d; the rollback removes it again.",
 			parallelDefault)
 	}
 	return s
 }
 
 func (p *policyLimit) risk() string {
-	s := "Low: temporary, undone after recovery. Clients that retry immediately add load."
+	s := "Clients that retry at once add load."
 	if rule, err := localRule(p.base.Object); p.field == requestsField && err == nil && rule["clientSelectors"] != nil {
 		s += " The rule has client selectors: only the clients that they name are limited."
 	}

@@ -124,7 +124,7 @@ func (l limit) step(to int64, what, counted, path string, guards ...incident.Gua
 		To:         live.Int(to),
 		Title:      fmt.Sprintf("Throttle %s from %d to %d %s", what, l.now, to, counted),
 		Diff:       live.Diff(l.base.Target, from, fmt.Sprintf("%s: %d", path, to)),
-		Speed:      "Seconds, without a restart.",
+		Speed:      "Takes effect in seconds, no restarts.",
 		Guardrails: slices.Concat(guards, []incident.Guardrail{live.Ownership(l.base, live.NoField)}),
 	}
 	if k := l.pool.Knobs.Throttle; k != nil {

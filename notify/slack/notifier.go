@@ -103,8 +103,8 @@ func (c *Client) reply(ctx context.Context, channel, ts string, blocks []slackgo
 }
 
 // simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart or the fold,
-// whichever it was, then shorter, then as text. A refused message was not shown, so that this cannot double it. What was
-// refused is left out for a while: not every workspace has the newest blocks.
+// whichever it was, then shorter, then as text. A refused message was not shown, so that this cannot double it. What
+// was refused is left out for a while: not every workspace has the newest blocks.
 func (s *Notifier) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
 	full := s.view
 	full.NoChart = full.NoChart || s.chart.recently()
@@ -152,7 +152,8 @@ func (s *Notifier) forms(inc incident.Incident, full ViewOptions) []rendition {
 		out = append(out, rendition{Render(inc, noChart), "without chart and fold", []*refusedKind{&s.chart, &s.fold}})
 	}
 	noChart.Brief = true
-	return append(out, rendition{View: Render(inc, noChart), name: "brief"}, rendition{View: textOnly(inc, s.view), name: "text"})
+	return append(out, rendition{View: Render(inc, noChart), name: "brief"},
+		rendition{View: textOnly(inc, s.view), name: "text"})
 }
 
 func has(v View, kind slackgo.MessageBlockType) bool {

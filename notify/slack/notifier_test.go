@@ -211,7 +211,9 @@ func TestABlockThatSlackDoesNotHaveIsLeftOutAndNoOther(t *testing.T) {
 		tries       int
 		chart, fold bool
 	}{
-		{nil, 1, true, true}, {[]string{"data_visualization"}, 2, false, true}, {[]string{"container"}, 3, true, false},
+		{nil, 1, true, true},
+		{[]string{"data_visualization"}, 2, false, true},
+		{[]string{"container"}, 3, true, false},
 		{[]string{"container", "data_visualization"}, 4, false, false},
 	} {
 		w := newWorkspace(t, fakeslack.Options{})

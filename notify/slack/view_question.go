@@ -51,7 +51,7 @@ func (c *composer) question(inc incident.Incident, s incident.Step) []string {
 		lines = append(lines, "*"+title+"?*"+unset(s)+mentions(s.Needs))
 	}
 	if s.Needs.Restart {
-		lines = append(lines, "⚠️ *Restarts the pods.* Requests in flight may be cut off.")
+		lines = append(lines, "⚠️ *This restarts the pods.*")
 	}
 	return append(lines, deadline(inc, s, until), c.remark(inc))
 }

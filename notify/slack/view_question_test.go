@@ -69,7 +69,8 @@ func TestAQuestionComesBeforeEverythingElse(t *testing.T) {
 		"TTFT p95 7.2 s (target 2 s)", "from 256 to 128?*", "Approve by ", "If no one responds, nothing changes.",
 		"*Why:* The KV cache is full", "*97%* (limit 90%)", "*If you approve:*", "Throttle 256 → 128", "Deny",
 		"*Exact change:*", "*Scale 2 → 3 instead:*", "*Blocked:*", "⚠️ *Don't* raise `max_num_seqs`", "🕑 *Changed at ",
-		"12 min before the first alert:* Deployment llm/llama-70b: image v0.9.2 → v0.10.1", "7 safety checks passed · 1 manual option · other causes", "*Manual:*", "abort spike", "✓ not paused")
+		"12 min before the first alert:* Deployment llm/llama-70b: image v0.9.2 → v0.10.1",
+		"7 safety checks passed · 1 manual option · other causes", "*Manual:*", "abort spike", "✓ not paused")
 	want := []string{"primary Throttle 256 → 128", "Scale 2 → 3 instead", "Deny", "Acknowledge", "Details"}
 	if got := buttons(v); !slices.Equal(got, want) {
 		t.Errorf("buttons %q, want %q", got, want)
@@ -100,7 +101,7 @@ func TestPartOfTheApprovalsIsTheNews(t *testing.T) {
 func TestAStepThatRestartsPodsSaysSoInTheQuestion(t *testing.T) {
 	t.Parallel()
 	v := Render(stories(t)["06-deciding-restart"], links)
-	mustFollow(t, shownText(v), "from 8192 to 4096?*", "⚠️ *Restarts the pods.*", "Approve by", "*Why:*")
+	mustFollow(t, shownText(v), "from 8192 to 4096?*", "⚠️ *This restarts the pods.*", "Approve by", "*Why:*")
 	if got := buttons(v)[0]; got != "danger Set max_num_batched_tokens 8192 → 4096" {
 		t.Errorf("the button is %q", got)
 	}
