@@ -246,7 +246,7 @@ func (p *policyLimit) cost() string {
 	if p.field == requestsField {
 		status = "429"
 	}
-	s := fmt.Sprintf("Requests over the limit (counted per Envoy replica) get a %s.", status)
+	s := fmt.Sprintf("Requests over the limit (per Envoy replica) get a %s.", status)
 	if !p.base.Value.Present {
 		s += fmt.Sprintf(" It isn't set now, which means Envoy's default of %d; the rollback removes it again.",
 			parallelDefault)
@@ -255,7 +255,7 @@ func (p *policyLimit) cost() string {
 }
 
 func (p *policyLimit) risk() string {
-	s := "Clients that retry at once add load."
+	s := "Client retries add load."
 	if rule, err := localRule(p.base.Object); p.field == requestsField && err == nil && rule["clientSelectors"] != nil {
 		s += " The rule has client selectors: only the clients that they name are limited."
 	}

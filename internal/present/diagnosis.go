@@ -53,6 +53,12 @@ func relation(c incident.Condition) string {
 	return c.Threshold // of a newer version
 }
 
+// Bad says that a condition holds because a value is bad: it is beyond a limit or a target. Others hold because a value
+// is as it should be, and rule something out. d is the direction of the signal.
+func Bad(c incident.Condition, d incident.Direction) bool {
+	return c.Truth == incident.True && c.Threshold != "" && (c.Relation == "" || beyond(c.Relation, d))
+}
+
 // beyond says whether a condition holds for values that are bad.
 func beyond(r incident.Relation, d incident.Direction) bool {
 	switch d {

@@ -19,7 +19,7 @@ func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
 			"Raise minimum 2 → 3 instead",
 		},
 		"drift":      {"A step could not be written: Deployment llm/llama-70b: the server does not allow it: forbidden"},
-		"denied":     {"*Scale Deployment llm/llama-70b from 2 to 3 replicas:* denied by <@U0ALICE>"},
+		"denied":     {"*Denied by <@U0ALICE>, "},
 		"mitigation": {"recovered, temporary throttle in place", "*Reverts to 256 at "},
 		"undone":     {"Rolling back to 2 (asked for by slack:U0ALICE)."},
 		"unrouted":   {"Add one like this:\n```\npools:\n  - name: llama-70b\n"},

@@ -23,7 +23,10 @@ const changesBefore = 2 * time.Hour
 // the chart, and everything else.
 func (c *composer) below(inc incident.Incident, open []incident.Step) {
 	c.context(slices.Concat(c.exact(open), c.shrunk(open), c.blocked(inc))...)
-	if len(open) == 0 {
+	if len(open) > 0 {
+		c.actions("undo", inc, rollbacks(inc)...)
+	}
+	if advised(inc) {
 		c.section(c.manual(inc)...)
 	}
 	c.section(slices.Concat(c.nevers(inc), c.recent(inc))...)
@@ -110,7 +113,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 		return
 	}
 	manual, others, checks := []string{}, []string{}, checksOf(open)
-	if len(open) > 0 {
+	if !advised(inc) {
 		manual = c.manual(inc)
 	}
 	if !outdated(inc) {

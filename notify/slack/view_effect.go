@@ -109,13 +109,14 @@ func (c *composer) exact(open []incident.Step) []string {
 		escape(valueText(s.From)+" → "+valueText(s.To), 90)}
 	for _, s := range open[1:min(len(open), c.detail.steps)] {
 		var parts []string
-		for _, text := range []string{s.Speed, s.Cost} {
+		price := []string{s.Speed, s.Cost}
+		if s.Needs.Restart {
+			price[1] = "Restarts the pods." // says more in fewer words than what that costs
+		}
+		for _, text := range price {
 			if text = escape(strings.TrimSpace(text), min(c.detail.text, 90)); text != "" {
 				parts = append(parts, ended(text))
 			}
-		}
-		if s.Needs.Restart {
-			parts = append(parts, "Restarts the pods.")
 		}
 		if len(parts) > 0 {
 			out = append(out, "*"+escape(verb(s, incident.OpApply), 70)+" instead:* "+strings.Join(parts, " "))
@@ -156,6 +157,7 @@ func (c *composer) blocked(inc incident.Incident) []string {
 		title := escape(name(s), min(c.detail.name, 80))
 		switch {
 		case s.Kind == incident.StepManual:
+		case s.State == incident.StepDenied && inc.MuteReason == incident.MutedDenied: // said above
 		case s.State == incident.StepDenied:
 			out = append(out, "*"+title+":* "+denied(inc, s))
 		case s.State == incident.StepExpired && len(inc.Proposed()) > 0:
@@ -190,6 +192,13 @@ func (c *composer) manual(inc incident.Incident) []string {
 		}
 	}
 	return capped(out, c.detail.steps)
+}
+
+// advised says that there is nothing but advice: no step of the plan is for the bot, or none that it may run.
+func advised(inc incident.Incident) bool {
+	return !slices.ContainsFunc(planned(inc), func(s incident.Step) bool {
+		return s.Kind != incident.StepManual && s.State != incident.StepRefused && s.Executable()
+	})
 }
 
 // passed counts the checks of the steps that are asked about, with the dry run by whoever tried them out.

@@ -64,9 +64,9 @@ func deadline(inc incident.Incident, s incident.Step, until string) string {
 	}
 	switch {
 	case inc.DryRun && until != "":
-		return "Answer by " + until + ". Approving only runs a dry run on the API server; nothing will change." + two
+		return "Answer by " + until + ". Approving runs a dry run; nothing will change." + two
 	case inc.DryRun:
-		return "Approving only runs a dry run on the API server; nothing will change." + two
+		return "Approving runs a dry run; nothing will change." + two
 	case until != "" && len(s.Approvals) == 0:
 		return "Approve by " + until + ". If no one responds, nothing changes." + two
 	}
@@ -87,6 +87,9 @@ func missing(s incident.Step, until string) string {
 
 // remark is the domain's word on why the incident is where it is, where the message does not say it in other places.
 func (c *composer) remark(inc incident.Incident) string {
+	if s, ok := inc.Step(inc.NoteStep); ok && s.State == incident.StepFailed && inc.State == incident.StateDeciding {
+		return "" // the headline says that it failed, and the small print why
+	}
 	switch inc.Said.Kind { //nolint:exhaustive // all others are said
 	case incident.NoteOutcome, incident.NoteMonitoring, incident.NoteRecovered, incident.NoteDryRunEnded,
 		incident.NoteExpired, incident.NoteAllDenied, incident.NoteNoStep:
@@ -140,12 +143,18 @@ func (c *composer) choices(inc incident.Incident, open []incident.Step) []slackg
 	if b, ok := denyAllButton(inc); ok {
 		out = append(out, b)
 	}
+	return append(out, c.general(inc)...)
+}
+
+// rollbacks are the rollbacks of what was applied before, below what is asked now.
+func rollbacks(inc incident.Incident) []slackgo.BlockElement {
+	var out []slackgo.BlockElement
 	for _, s := range applied(inc) {
 		if b, ok := undoButton(inc, s); ok {
 			out = append(out, b)
 		}
 	}
-	return append(out, c.general(inc)...)
+	return out
 }
 
 // applied are the steps that may be rolled back, the latest first and not more than anybody tells apart.

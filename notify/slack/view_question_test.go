@@ -111,7 +111,7 @@ func TestADryRunSaysThatNothingWillChange(t *testing.T) {
 	t.Parallel()
 	v := Render(stories(t)["05-deciding-dry-run"], links)
 	mustFollow(t, shownText(v), dryRunMark, "*Dry run: would you approve this?*",
-		"Approving only runs a dry run on the API server; nothing will change.", "Dry-run throttle 256 → 128")
+		"Approving runs a dry run; nothing will change.", "Dry-run throttle 256 → 128")
 	if strings.Contains(shownText(v), "If no one responds") {
 		t.Error("it says that nothing changes without an answer, as if something did with one")
 	}

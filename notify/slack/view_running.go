@@ -134,12 +134,7 @@ func (c *composer) watchingChoices(inc incident.Incident) []slackgo.BlockElement
 	if inc.CanAskAgain() {
 		out = append(out, askAgainButton(inc))
 	}
-	for _, s := range applied(inc) {
-		if b, ok := undoButton(inc, s); ok {
-			out = append(out, b)
-		}
-	}
-	return append(out, c.general(inc)...)
+	return append(append(out, rollbacks(inc)...), c.general(inc)...)
 }
 
 // healthy says what the incident waits for before it closes.

@@ -42,6 +42,7 @@ func (c *composer) soFar(inc incident.Incident) []string {
 		return nil
 	}
 	moved := c.moves(inc, *s.Verification, inline)
+	moved = moved[:min(len(moved), 2)]
 	if len(moved) == 0 {
 		moved = []string{"nothing moved noticeably"}
 	}
@@ -57,29 +58,40 @@ func outdated(inc incident.Incident) bool {
 		(inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, verified))
 }
 
-// numbers are the readings that decided, each once with the limit that it crossed, and how many pods are ready. What
-// the headline says is left out where there is something else to say.
+// numbers are the readings that decided, each once with the limit that it crossed, and how many pods are ready. Those
+// that are bad come first, and only where there is none those that rule something out. What the headline says is left
+// out where there is something else to say.
 func (c *composer) numbers(inc incident.Incident) string {
-	var out []string
-	all := inc.Diagnosis.Evidence
 	worst, _ := present.Worst(inc)
+	var bad, fine, named []string
 	seen := map[string]bool{}
-	distinct := slices.DeleteFunc(slices.Clone(all), func(e incident.Condition) bool { return e.Truth != incident.True })
-	others := slices.ContainsFunc(distinct, func(e incident.Condition) bool { return e.Signal != worst.Signal })
-	for _, e := range distinct {
+	for _, e := range inc.Diagnosis.Evidence {
 		label := present.Subject(inc, e)
-		if seen[label] || (others && e.Signal != "" && e.Signal == worst.Signal) {
+		if e.Truth != incident.True || seen[label] {
 			continue
 		}
 		seen[label] = true
-		same := slices.DeleteFunc(slices.Clone(distinct), func(o incident.Condition) bool {
-			return present.Subject(inc, o) != label
+		same := slices.DeleteFunc(slices.Clone(inc.Diagnosis.Evidence), func(o incident.Condition) bool {
+			return o.Truth != incident.True || present.Subject(inc, o) != label
 		})
-		if len(out) == c.detail.numbers {
-			break
+		direction := inc.Readings[e.Signal].Direction
+		isBad := slices.ContainsFunc(same, func(o incident.Condition) bool { return present.Bad(o, direction) })
+		switch text := c.number(inc, same); {
+		case e.Signal != "" && e.Signal == worst.Signal:
+			named = append(named, text)
+		case isBad:
+			bad = append(bad, text)
+		default:
+			fine = append(fine, text)
 		}
-		out = append(out, c.number(inc, same))
 	}
+	out := bad
+	for _, others := range [][]string{fine, named} {
+		if len(out) == 0 {
+			out = others
+		}
+	}
+	out = slices.Clone(out[:min(len(out), c.detail.numbers)])
 	if ready := inc.Cluster.ReadyText(); inc.Cluster.Error == "" && ready != "" {
 		out = append(out, "pods "+ready)
 	}

@@ -18,9 +18,9 @@ var report = flag.String("report", "", "write what was measured of every message
 // What a person can take in at night, on a phone. Pixels are from the top of the message, at a width of 390.
 const (
 	phone       = 390
-	mostWords   = 312
-	firstButton = 736
-	firstScreen = 820
+	mostWords   = 220
+	firstButton = 600
+	firstScreen = 650
 )
 
 // everything is every state of every built-in diagnosis.
