@@ -33,7 +33,8 @@ func givenUp(m incident.Message) int64 {
 }
 
 // ClaimMessages takes messages that have something to send and that nobody works on. One that was given up comes back
-// when something newer is wanted, and one that was refused at its next_at as well; one whose incident cannot be read waits with it.
+// when something newer is wanted, and one that was refused at its next_at as well; one whose incident cannot be read
+// waits with it.
 func (s *Store) ClaimMessages(ctx context.Context, _ string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
@@ -30,6 +31,8 @@ type journey struct {
 	// ns is the namespace, when the file asks for one.
 	ns    string
 	watch dynamic.ResourceInterface
+	// slack is the journey's workspace, when the file asks for one.
+	slack *fakeslack.Server
 }
 
 type journeyKey struct{}
@@ -65,6 +68,7 @@ func setup(env *testscript.Env, m *metrics) error {
 		// Nothing can listen on port 1 of loopback: it is reserved, and no test runs a tcpmux.
 		"NOBODY": func() string { return "http://127.0.0.1:1" },
 		"NS":     func() string { return j.cluster(env) },
+		"SLACK":  func() string { return j.workspace(env) },
 		// PostgreSQL beside the SQLite file that journeys have otherwise.
 		"POSTGRES": func() string { return j.database(env) },
 		// Times of alerts: a "firing" is late news only for some minutes after the end.

@@ -1,0 +1,155 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+)
+
+// slackChannel is where the journeys' messages are.
+const slackChannel = "C0INCIDENTS"
+
+// workspace is the journey's Slack, in Socket Mode; the tokens are in the environment then.
+func (j *journey) workspace(env *testscript.Env) string {
+	if j.slack == nil {
+		j.slack = fakeslack.Start(j.t, fakeslack.Options{
+			SocketMode: true, Token: "xoxb-" + secret, AppToken: "xapp-" + secret, PingEvery: time.Second,
+		})
+		env.Setenv("SLACK_BOT_TOKEN", j.slack.Token())
+		env.Setenv("SLACK_APP_TOKEN", j.slack.AppToken())
+	}
+	return j.slack.APIURL()
+}
+
+// slack is what people and Slack itself do: slack VERB [ARGS].
+//
+//	connections N        waits for so many connections of the bot
+//	until TEXT           waits until the incident's message shows TEXT
+//	click USER BUTTON    clicks the button whose action begins so, and prints the private answer
+//	command USER TEXT... sends /vllm-medic TEXT, and prints the private answer
+//	renew                announces the end of each connection, waits for the next, and ends the old ones
+//	cut                  ends each connection without a word
+//	revoke               revokes the app token and ends each connection
+//	down, up             the Web API fails, and works again
+func slack(ts *testscript.TestScript, neg bool, args []string) {
+	j := of(ts)
+	if neg || len(args) == 0 || j.slack == nil {
+		ts.Fatalf("usage: slack VERB [ARGS], with ${SLACK} in the configuration")
+	}
+	s, rest := j.slack, args[1:]
+	switch {
+	case args[0] == "connections" && len(rest) == 1:
+		n, err := strconv.Atoi(rest[0])
+		ts.Check(err)
+		poll(ts, rest[0]+" connections", func() bool { return s.Sockets() == n })
+	case args[0] == "until" && len(rest) == 1:
+		poll(ts, "a message with "+rest[0], func() bool { return strings.Contains(j.shown(), rest[0]) })
+	case args[0] == "click" && len(rest) == 2:
+		j.click(ts, rest[0], rest[1])
+	case args[0] == "command" && len(rest) > 0:
+		ctx, cancel := context.WithTimeout(j.t.Context(), patience)
+		defer cancel()
+		res, err := s.Command(ctx, fakeslack.CommandRequest{
+			User: rest[0], Channel: slackChannel, Command: "/vllm-medic", Text: strings.Join(rest[1:], " "),
+		})
+		ts.Check(err)
+		j.print(ctx, ts, res.ID)
+	case args[0] == "renew" && len(rest) == 0:
+		open, before := s.Sockets(), s.SocketsAccepted()
+		s.Disconnect("warning", 3*time.Second)
+		poll(ts, "the next connections", func() bool { return s.SocketsAccepted() == before+open })
+		if n := s.Sockets(); n != 2*open {
+			ts.Fatalf("%d connections while %d are about to end", n, open)
+		}
+	case args[0] == "cut" && len(rest) == 0:
+		s.CutSockets()
+	case args[0] == "revoke" && len(rest) == 0:
+		s.RevokeAppToken()
+		s.CutSockets()
+	case args[0] == "down" && len(rest) == 0:
+		s.Outage(503)
+	case args[0] == "up" && len(rest) == 0:
+		s.Outage(0)
+	default:
+		ts.Fatalf("slack: unknown %q", args)
+	}
+}
+
+// shown is all that the channel and its threads show.
+func (j *journey) shown() string {
+	var b strings.Builder
+	for _, m := range j.slack.Messages(slackChannel) {
+		b.WriteString(m.VisibleText() + "\n")
+		for _, r := range j.slack.Thread(slackChannel, m.TS) {
+			b.WriteString(r.VisibleText() + "\n")
+		}
+	}
+	return b.String()
+}
+
+// click clicks on the first message, and prints the private answer.
+func (j *journey) click(ts *testscript.TestScript, user, button string) {
+	messages := j.slack.Messages(slackChannel)
+	if len(messages) == 0 {
+		ts.Fatalf("there is no message to click on")
+	}
+	var action string
+	for _, id := range actions(messages[0]) {
+		if strings.HasPrefix(id, button) {
+			action = id
+			break
+		}
+	}
+	if action == "" {
+		ts.Fatalf("no button %s; there are %v", button, actions(messages[0]))
+	}
+	ctx, cancel := context.WithTimeout(j.t.Context(), patience)
+	defer cancel()
+	res, err := j.slack.Click(ctx, fakeslack.ClickRequest{
+		User: user, Channel: slackChannel, MessageTS: messages[0].TS, ActionID: action,
+	})
+	ts.Check(err)
+	j.print(ctx, ts, res.ID)
+}
+
+// print writes the private answer to what a person did.
+func (j *journey) print(ctx context.Context, ts *testscript.TestScript, id string) {
+	answers, err := j.slack.WaitAnswers(ctx, id, 1)
+	ts.Check(err)
+	_, err = ts.Stdout().Write([]byte(answers[0].Text + "\n"))
+	ts.Check(err)
+}
+
+// actions are the action ids in a message, in order.
+func actions(m fakeslack.Message) []string {
+	var out []string
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				walk(one)
+			}
+		case map[string]any:
+			if id, ok := v["action_id"].(string); ok {
+				out = append(out, id)
+			}
+			for _, key := range []string{"blocks", "elements", "accessory", "child_blocks"} {
+				walk(v[key])
+			}
+		}
+	}
+	var blocks any
+	if err := json.Unmarshal(m.Blocks, &blocks); err != nil {
+		return nil
+	}
+	walk(blocks)
+	return slices.Compact(out)
+}
