@@ -265,3 +265,28 @@ func TestASocketHidesItsSecrets(t *testing.T) {
 		t.Errorf("missing parts: %v", err)
 	}
 }
+
+// Slack says how long to wait before the next attempt, and the bot waits as long.
+func TestTheRateLimitOfConnectionsIsKept(t *testing.T) {
+	t.Parallel()
+	f, s := newSocketOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+	f.Fail("apps.connections.open", 1, fakeslack.Fault{HTTPStatus: 429, RetryAfter: time.Second})
+	begin := time.Now()
+	f.CutSockets()
+	until(t, "the next connection", func() bool { return s.State().Opened == 2 && s.State().Open == 1 })
+	if took := time.Since(begin); took < time.Second {
+		t.Errorf("opened after %s", took)
+	}
+}
+
+func TestWhatSlackSaysInsteadOfAGreetingHasANextStep(t *testing.T) {
+	t.Parallel()
+	for reason, next := range map[string]string{
+		"link_disabled": "Turn on Socket Mode", "too_many_websockets": "ten connections", "warning": "", "<!channel>": "",
+	} {
+		err := disconnectError(reason)
+		if got := nextStepOf(err); !strings.Contains(got, next) || (next == "") != (got == "") {
+			t.Errorf("%s: %q", reason, got)
+		}
+	}
+}

@@ -202,3 +202,17 @@ func TestAnUndoOverBothTransports(t *testing.T) {
 		}
 	})
 }
+
+// A form is opened, submitted and counted, whichever way the click and the form come.
+func TestAFormOverBothTransports(t *testing.T) {
+	t.Parallel()
+	overBoth(t, func(t *testing.T, open newIn) {
+		f := open(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+		f.desk.approvers.Reason = true
+		got := f.clickAndFill(f.request("U0ALICE", "approve:p1-s3"), map[string]string{inputReason: "evening peak"})
+		taken := f.desk.decisions()
+		if !strings.Contains(got, "Approved") || len(taken) != 1 || taken[0].Reason != "evening peak" {
+			t.Errorf("%q, %+v", got, taken)
+		}
+	})
+}

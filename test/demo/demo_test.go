@@ -46,7 +46,10 @@ func TestTheDemoShowsAnIncident(t *testing.T) {
 	if !strings.Contains(page, "DRY RUN") {
 		t.Errorf("the message does not say that it is a dry run:\n%s", page)
 	}
-	await(ctx, t, strings.Replace(bot, "http://", "http://any:demo@", 1), "llama-70b")
+	own := await(ctx, t, strings.Replace(bot, "http://", "http://any:demo@", 1), "llama-70b")
+	if strings.Contains(own, "Slack doesn") {
+		t.Errorf("the bot is not connected:\n%s", own)
+	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -38,9 +38,9 @@ func main() {
 
 // secrets that are none: everything listens on loopback for as long as the demo runs.
 const (
-	botToken      = "xoxb-fake-token"
-	signingSecret = "fake-signing-secret"
-	viewerToken   = "demo"
+	botToken    = "xoxb-fake-token"
+	appToken    = "xapp-fake-token"
+	viewerToken = "demo"
 )
 
 func run(ctx context.Context) error {
@@ -81,13 +81,13 @@ Ctrl-C ends it.
 
 // demo is what runs.
 type demo struct {
-	dir, bin              string
-	slack, api, slackAddr string
-	mu                    sync.Mutex
-	ending                bool
-	running               []*exec.Cmd
-	wg                    sync.WaitGroup
-	failed                chan error
+	dir, bin   string
+	slack, api string
+	mu         sync.Mutex
+	ending     bool
+	running    []*exec.Cmd
+	wg         sync.WaitGroup
+	failed     chan error
 }
 
 func (d *demo) build(ctx context.Context) error {
@@ -102,7 +102,7 @@ func (d *demo) build(ctx context.Context) error {
 func (d *demo) start(ctx context.Context) error {
 	d.failed = make(chan error, 8)
 	var prom, am, ops string
-	for _, a := range []*string{&d.api, &ops, &d.slackAddr, &prom, &am} {
+	for _, a := range []*string{&d.api, &ops, &prom, &am} {
 		addr, err := freeAddr(ctx)
 		if err != nil {
 			return err
@@ -110,14 +110,12 @@ func (d *demo) start(ctx context.Context) error {
 		*a = addr
 	}
 	secrets := []string{
-		"SLACK_BOT_TOKEN=" + botToken, "SLACK_SIGNING_SECRET=" + signingSecret,
+		"SLACK_BOT_TOKEN=" + botToken, "SLACK_APP_TOKEN=" + appToken,
 		"VIEWER_TOKEN=" + viewerToken,
 	}
 	var err error
 	d.slack, err = d.program(ctx, secrets, filepath.Join(d.dir, "fakeslack"), "--listen", "127.0.0.1:0",
-		"--interactivity-url",
-		"http://"+d.slackAddr+"/api/v1/slack/interactions", "--signing-secret-env", "SLACK_SIGNING_SECRET", "--token-env",
-		"SLACK_BOT_TOKEN")
+		"--socket-mode", "--app-token-env", "SLACK_APP_TOKEN", "--token-env", "SLACK_BOT_TOKEN")
 	if err != nil {
 		return err
 	}
@@ -211,12 +209,12 @@ route: {receiver: vllm-medic, group_by: [namespace, model_name], group_wait: 1s,
 receivers: [{name: vllm-medic, webhook_configs: [{url: "http://%s/api/v1/alertmanager"}]}]
 `, d.api),
 		"medic.yaml": fmt.Sprintf(`
-listen: {api: "%s", ops: "%s", slack: "%s"}
+listen: {api: "%s", ops: "%s"}
 store: {url: "sqlite://%s/medic.db"}
 prometheus: {url: "http://%s"}
 slack:
-  {mode: http, channel: C0INCIDENTS, team: T0FAKE, app_id: A0FAKE, token_env: SLACK_BOT_TOKEN,
-   signing_secret_env: SLACK_SIGNING_SECRET, api_url: "%s/api/"}
+  {channel: C0INCIDENTS, team: T0FAKE, app_id: A0FAKE, token_env: SLACK_BOT_TOKEN,
+   app_token_env: SLACK_APP_TOKEN, api_url: "%s/api/"}
 access: {viewer_token_env: VIEWER_TOKEN}
 approvers: {default: {users: [U0ALICE]}}
 playbooks: {window: 10s, max_warm_up: 1s}
@@ -229,7 +227,7 @@ pools:
     knobs:
       replicas: {min: 2, max: 8}
       throttle: {kind: envoy-gateway, namespace: llm, name: llama-70b, field: maxParallelRequests, min: 16, max: 1024}
-`, d.api, ops, d.slackAddr, d.dir, prom, d.slack),
+`, d.api, ops, d.dir, prom, d.slack),
 	} {
 		if err := os.WriteFile(d.path(name), []byte(text), 0o600); err != nil {
 			return err

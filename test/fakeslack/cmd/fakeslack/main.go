@@ -78,6 +78,8 @@ func parse(args []string, env func(string) (string, bool), stderr io.Writer) (fa
 	listen := flags.String("listen", "127.0.0.1:0", "address to serve on; port 0 picks a free one")
 	flags.StringVar(&o.InteractivityURL, "interactivity-url", "", "where clicks are sent, the app's Request URL")
 	secretEnv := flags.String("signing-secret-env", "", "environment variable that holds the signing secret")
+	flags.BoolVar(&o.SocketMode, "socket-mode", false, "send clicks through connections that the app opens")
+	appTokenEnv := flags.String("app-token-env", "", "environment variable that holds the app-level token")
 	tokenEnv := flags.String("token-env", "", "environment variable that holds the bot token")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -94,6 +96,12 @@ func parse(args []string, env func(string) (string, bool), stderr io.Writer) (fa
 	}
 	if o.Token, err = fromEnv(env, "token-env", *tokenEnv); err != nil {
 		return o, "", err
+	}
+	if o.AppToken, err = fromEnv(env, "app-token-env", *appTokenEnv); err != nil {
+		return o, "", err
+	}
+	if o.SocketMode && o.InteractivityURL != "" {
+		return o, "", fmt.Errorf("%w: in Socket Mode nothing is sent to --interactivity-url", errUsage)
 	}
 	return o, *listen, nil
 }
