@@ -103,7 +103,7 @@ func news(inc incident.Incident) string {
 
 // unchangedText says of a closed incident that nothing was done to it.
 func unchangedText(inc incident.Incident) string {
-	if len(everApplied(inc)) == 0 {
+	if !changed(inc) {
 		return ", no change made"
 	}
 	return ""
@@ -279,8 +279,10 @@ func asking(inc incident.Incident) string {
 	}
 	open := inc.Proposed()
 	switch {
-	case inc.Pool == "" || inc.State == incident.StateClosed:
+	case inc.Pool == "":
 		return ""
+	case inc.State == incident.StateClosed:
+		return outcomeText(inc)
 	case inc.State == incident.StateDeciding && len(open) > 0:
 		by := otherwise(inc, " by ", "")
 		if inc.DryRun {
@@ -295,6 +297,28 @@ func asking(inc incident.Incident) string {
 		return "Investigating."
 	}
 	return ""
+}
+
+// outcomeText is what was changed in the life of an incident that is over.
+func outcomeText(inc incident.Incident) string {
+	var names []string
+	for _, m := range made(inc) {
+		if m.DryRun {
+			continue
+		}
+		name := changeOf(m)
+		if m.State == incident.StepUndone {
+			name += " (rolled back)"
+		}
+		names = append(names, name)
+	}
+	switch {
+	case len(names) == 0 && resolved(inc):
+		return "Nothing was changed."
+	case len(names) == 0:
+		return "" // the headline says so
+	}
+	return "Changed: " + strings.Join(capped(names, 3), ", ") + "."
 }
 
 // otherwise puts the deadline between two texts; empty where there is none.

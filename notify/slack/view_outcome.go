@@ -81,86 +81,12 @@ func readingText(r incident.Reading) string {
 	return escape(strings.ReplaceAll(r.Text(), "*", ""), 60)
 }
 
-// summary is what is left to know when an incident is over.
-func (c *composer) summary(inc incident.Incident) {
-	var lines []string
-	if inc.Diagnosis != nil {
-		lines = append(lines, "*Cause:* "+escape(mainCause(inc.Diagnosis.Summary), c.detail.text))
-	}
-	done := c.done(inc)
-	if len(done) == 0 {
-		done = []string{"*Nothing was changed.*"}
-	}
-	lines = append(append(lines, done...), c.remark(inc))
-	if left := inPlace(inc); left != "" {
-		lines = append(lines, "*Still in place:* "+left+".")
-	}
-	c.section(lines...)
-}
-
-// done lists what was changed, by whom, and what came of it.
-func (c *composer) done(inc incident.Incident) []string {
-	var lines []string
-	for _, s := range everApplied(inc) {
-		text := "• *" + escape(change(s), 80) + "*" + approvedText(inc, s)
-		switch {
-		case s.State == incident.StepFailed:
-			text += ": *failed*" + reasonText(present.Reason(s), c.detail.text) + "."
-		case inc.OnlyDryRun(s):
-			text += ": dry run only, nothing was written."
-		default:
-			text += c.came(inc, s)
-		}
-		lines = append(lines, text)
-	}
-	for _, s := range planned(inc) {
-		if s.State == incident.StepDenied {
-			lines = append(lines, "• "+escape(change(s), 80)+": "+denied(inc, s)+".")
-		}
-	}
-	return capped(lines, 2*c.detail.numbers)
-}
-
-// came is what became of a change that was made.
-func (c *composer) came(inc incident.Incident, s incident.Step) string {
-	text := "."
-	if s.Verification != nil {
-		text = ": " + escape(strings.ToLower(present.Verdict(s.Verification.Verdict)), 40) + "."
-		if moved := c.moves(inc, *s.Verification, inline); len(moved) > 0 {
-			text = strings.TrimSuffix(text, ".") + ", " + strings.Join(moved, ", ") + "."
-		}
-	}
-	switch s.State {
-	case incident.StepUndone:
-		text += " Rolled back to " + escape(valueText(s.Undo), 40) + "."
-	case incident.StepReverted:
-		text += " Then " + strings.TrimRight(escape(present.Reason(s), c.detail.text), ".") + "."
-	case incident.StepApplied, incident.StepProposed, incident.StepApproved, incident.StepDenied, incident.StepExpired,
-		incident.StepSuperseded, incident.StepRefused, incident.StepApplying, incident.StepFailed, incident.StepUndoing:
-	}
-	return text
-}
-
 // planned are the steps of the present plan.
 func planned(inc incident.Incident) []incident.Step {
 	if inc.Plan == nil {
 		return nil
 	}
 	return inc.Plan.Steps
-}
-
-// everApplied are the steps that were run in the incident's life.
-func everApplied(inc incident.Incident) []incident.Step { return ran(inc) }
-
-// inPlace names the values that are still set.
-func inPlace(inc incident.Incident) string {
-	var out []string
-	for _, s := range inc.Applied() {
-		if !inc.OnlyDryRun(s) {
-			out = append(out, escape(change(s), 80))
-		}
-	}
-	return strings.Join(capped(out, 3), ", ")
 }
 
 // unrouted shows alerts that lead to no pool, and what to add to the configuration.

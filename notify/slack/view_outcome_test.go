@@ -56,7 +56,8 @@ func TestASummaryCountsWhatWasRolledBack(t *testing.T) {
 		incident.Written{Result: incident.ResultApplied}).do(time.Second, incident.RolledOut{})
 	inc := undone.do(time.Hour, incident.Closed{By: alice(), Reason: "moved the clients"}).inc
 	text := shownText(Render(inc, links))
-	mustFollow(t, text, "*throttle 256 → 128* (approved by <@U0ALICE>", "worse", "Rolled back to 256.")
+	mustFollow(t, text, "*throttle 256 → 128* (asked ", "approved by <@U0ALICE>", "live ", "verified ",
+		": worse", "Rolled back to 256 by ")
 	if strings.Contains(text, "Nothing was changed") || strings.Contains(text, "no change made") ||
 		strings.Contains(text, "Still in place") {
 		t.Errorf("got\n%s", text)

@@ -233,7 +233,7 @@ func TestANotificationIsASentenceOfItsOwn(t *testing.T) {
 		"11-rollout":   "llama-70b: rolling out scale 2 → 3. No action needed. [inc-7kq2mz4a]",
 		"20-recovered": "llama-70b: recovered after scale 2 → 3. No action needed. [inc-7kq2mz4a]",
 		"26-drift":     "llama-70b: couldn't scale 2 → 3. Needs a human. [inc-7kq2mz4a]",
-		"40-closed":    "llama-70b: resolved in 11 min. [inc-7kq2mz4a]",
+		"40-closed":    "llama-70b: resolved in 11 min. Changed: scale 2 → 3. [inc-7kq2mz4a]",
 		"50-no-pool":   "vLLMHighTTFT: no pool configured. [inc-7kq2mz4a]",
 	} {
 		if got := Render(all[name], links).Text; got != want {
