@@ -49,8 +49,8 @@ func comparison(c *incident.Comparison) (text string, known bool) {
 			parts = append(parts, clause)
 		}
 	}
-	if len(c.Moves) > 0 {
-		parts = append(parts, moves(c.Moves)) // begins with a name, which is as it is
+	if moved := moves(c.Moves); moved != "" {
+		parts = append(parts, moved) // begins with a name, which is as it is
 	}
 	if c.Unconfirmed {
 		parts = append(parts, "Could not check whether the change is still in place")
@@ -95,11 +95,15 @@ func noEffect(n incident.NoEffect) string {
 	return ""
 }
 
-// moves are the signals with the values before and after: "TTFT p95 9 s → 1 s; KV cache 97% → 40%".
+// moves are the signals with the values before and after: "TTFT p95 9 s → 1 s; KV cache 97% → 40%". What stayed as it
+// was, and is where it should be, is left out: it says nothing.
 func moves(all []incident.Move) string {
-	texts := make([]string, len(all))
-	for n, m := range all {
-		texts[n] = Label(m.Signal, m.Before, m.After) + " " + beforeAfter(m.Before, m.After)
+	var texts []string
+	for _, m := range all {
+		if m.Moved == incident.MovedNot && !Beyond(m.After) {
+			continue
+		}
+		texts = append(texts, Label(m.Signal, m.Before, m.After)+" "+beforeAfter(m.Before, m.After))
 	}
 	return strings.Join(texts, "; ")
 }

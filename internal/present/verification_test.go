@@ -144,3 +144,25 @@ func TestASentenceBeginsWithNamesAsTheyAre(t *testing.T) {
 		t.Errorf("capital: %q", got)
 	}
 }
+
+// What stayed as it was says nothing where it is as it should be, and everything where it is not.
+func TestOnlyWhatMovedOrIsOutOfItsLimitsIsNamed(t *testing.T) {
+	t.Parallel()
+	reading := func(name string, value float64) incident.Reading {
+		return incident.Reading{
+			Title: name, Value: new(value), Threshold: new(10.0), Direction: incident.HigherIsWorse, Unit: incident.UnitCount,
+		}
+	}
+	got := moves([]incident.Move{
+		{Moved: incident.MovedBetter, Before: reading("moved", 40), After: reading("moved", 2)},
+		{Moved: incident.MovedNot, Before: reading("fine", 3), After: reading("fine", 3)},
+		{Moved: incident.MovedNot, Before: reading("bad", 50), After: reading("bad", 50)},
+	})
+	if want := "moved 40 → 2; bad 50 → 50"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	fine := incident.Move{Moved: incident.MovedNot, Before: reading("fine", 3), After: reading("fine", 3)}
+	if got := moves([]incident.Move{fine}); got != "" {
+		t.Errorf("got %q for what says nothing", got)
+	}
+}
