@@ -269,6 +269,7 @@ func (l *loader) policy(f policyFile) policy.Settings {
 func (l *loader) timing(f timingFile) incident.Timing {
 	return incident.Timing{
 		Sweep: time.Duration(f.Sweep), Lease: time.Duration(f.Lease), GroupWait: time.Duration(f.GroupWait),
+		Gather:  time.Duration(f.Gather),
 		Refresh: time.Duration(f.Refresh), Watch: time.Duration(f.Watch), Expire: time.Duration(f.Expire),
 		Retry: time.Duration(f.Retry), GiveUp: time.Duration(f.GiveUp), RolloutPoll: time.Duration(f.RolloutPoll),
 		RolloutLimit: time.Duration(f.RolloutLimit), Settle: time.Duration(f.Settle),

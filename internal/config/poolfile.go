@@ -27,6 +27,8 @@ type timingFile struct {
 	Lease strictyaml.Duration `yaml:"lease,omitempty"`
 	// How long a new incident waits for more alerts. Default 5s: Alertmanager has grouped them already.
 	GroupWait strictyaml.Duration `yaml:"group_wait,omitempty"`
+	// Alerts that fire or resolve within this time are one line of the thread. Default 1m.
+	Gather strictyaml.Duration `yaml:"gather,omitempty"`
 	// How often a plan that waits for approval is re-checked. Default 1m.
 	Refresh strictyaml.Duration `yaml:"refresh,omitempty"`
 	// How often an idle incident is re-checked. Default 1m.

@@ -22,6 +22,9 @@ type Alert struct {
 	// whatever order its news came in. Empty in alerts that an older version stored.
 	NewestStart time.Time `json:"newestStart,omitzero"`
 	LastEnd     time.Time `json:"lastEnd,omitzero"`
+	// Untold counts its changes since the thread was told of it; Told says that it ever was.
+	Untold int  `json:"untold,omitempty"`
+	Told   bool `json:"told,omitempty"`
 	// EndedBy are the sources (Delivery.Source) that have said that it ended; empty while it fires.
 	EndedBy []string `json:"endedBy,omitempty"`
 }

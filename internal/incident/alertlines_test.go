@@ -69,17 +69,17 @@ func TestALineNamesThePodsOfAnAlertAndWhatStillFires(t *testing.T) {
 	last := func(entries []Entry) Note { return entries[len(entries)-1].Said }
 	inc, entries := at(t, investigating(t), time.Second, AlertsReceived{Alerts: []Alert{b, a, c, d, e, plain}})
 	if got, want := last(entries),
-		(Note{Kind: NoteJoined, Names: "Gate, Queue (10.0.0.3:8000), Slow (m-0, m-1, m-3 and 1 more)"}); got != want {
+		(Note{Kind: NoteJoined, Names: "Gate; Queue on 10.0.0.3:8000; Slow on m-0, m-1, m-3 and 1 more"}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(a, c)})
 	if got, want := last(entries),
-		(Note{Kind: NoteResolved, Names: "Queue (10.0.0.3:8000), Slow (m-0)", Count: 5, Pool: inc.Pool}); got != want {
+		(Note{Kind: NoteResolved, Names: "Queue on 10.0.0.3:8000; Slow on m-0", Count: 5, Pool: inc.Pool}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	inc, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(b, d, e, plain)})
 	if got, want := last(entries),
-		(Note{Kind: NoteResolved, Names: "Gate, Slow (m-1, m-3, m-4)", Count: 1, Pool: inc.Pool}); got != want {
+		(Note{Kind: NoteResolved, Names: "Gate; Slow on m-1, m-3, m-4", Count: 1, Pool: inc.Pool}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	_, entries = at(t, inc, time.Minute, AlertsReceived{Alerts: over(inc.Firing()[0])})
@@ -104,9 +104,9 @@ func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
 		end    bool
 		want   Note
 	}{
-		{[]Alert{b, c, bare}, false, Note{Kind: NoteJoined, Names: "Slow, Slow (olmo, phi phi-1)"}},
-		{[]Alert{a}, true, Note{Kind: NoteResolved, Names: "Slow (phi phi-0)", Count: 3}},
-		{[]Alert{b, c, bare}, true, Note{Kind: NoteResolved, Names: "Slow, Slow (olmo, phi phi-1)"}},
+		{[]Alert{b, c, bare}, false, Note{Kind: NoteJoined, Names: "Slow; Slow on olmo, phi phi-1"}},
+		{[]Alert{a}, true, Note{Kind: NoteResolved, Names: "Slow on phi phi-0", Count: 3}},
+		{[]Alert{b, c, bare}, true, Note{Kind: NoteResolved, Names: "Slow; Slow on olmo, phi phi-1"}},
 	} {
 		for n := range tc.alerts {
 			if tc.end {
@@ -122,7 +122,7 @@ func TestALineAboutAlertsWithoutAPoolNamesTheModels(t *testing.T) {
 	inc, _ = at(t, inc, 2*time.Minute, Closed{By: alice, Reason: "over"})
 	a.StartsAt, a.SeenAt = now.Add(3*time.Minute), now.Add(3*time.Minute)
 	_, entries := at(t, inc, 3*time.Minute, AlertsReceived{Alerts: []Alert{a}})
-	if got, want := entries[len(entries)-1].Said, (Note{Kind: NoteReopened, Names: "Slow (phi phi-0)"}); got != want {
+	if got, want := entries[len(entries)-1].Said, (Note{Kind: NoteReopened, Names: "Slow on phi phi-0"}); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }

@@ -113,6 +113,8 @@ func (a *applier) dispatch(ev Event) error {
 	case Acked:
 		a.inc.AckedBy = &e.By
 		a.by(e.By, "", Note{Kind: NoteAcked, By: e.By})
+	case Gathered:
+		return a.gathered()
 	case Noted:
 		if e.Note.Kind == "" || a.inc.Said.Same(e.Note) {
 			return refusal(Note{Kind: RefusedNoted})
@@ -157,6 +159,7 @@ func (a *applier) say(n Note) { a.add(nil, "", true, nil, n) }
 
 // sayAlways is say for a line that is kept whatever its kind.
 func (a *applier) sayAlways(n Note) {
+	a.tellAlerts()
 	a.entries = append(a.entries, Entry{At: a.now, Kind: a.kind, Said: n, Thread: true})
 	a.render = true
 }
@@ -172,6 +175,9 @@ func (a *applier) step(id string, n Note) { a.add(nil, id, true, nil, n) }
 func (a *applier) setNote(n Note) { a.inc.Said, a.inc.Note = n, "" }
 
 func (a *applier) add(by *Actor, step string, thread bool, data any, n Note) {
+	if thread {
+		a.tellAlerts()
+	}
 	e := Entry{At: a.now, Kind: a.kind, Said: n, By: by, Step: step, Thread: thread}
 	if data != nil {
 		// Journal data are this package's own structs of strings, numbers and times: Marshal cannot fail on them.

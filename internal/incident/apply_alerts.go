@@ -26,10 +26,12 @@ func (a *applier) alerts(e AlertsReceived) error {
 		}
 		if !ok {
 			a.index[in.Fingerprint] = len(a.inc.Alerts)
-			a.inc.Alerts = append(a.inc.Alerts, heard(in, e.Source))
+			known := heard(in, e.Source)
 			if in.Firing { // the end of what was never heard of is no news
 				joined = append(joined, in)
+				known.Untold = 1
 			}
+			a.inc.Alerts = append(a.inc.Alerts, known)
 			continue
 		}
 		old := &a.inc.Alerts[n]
@@ -41,33 +43,43 @@ func (a *applier) alerts(e AlertsReceived) error {
 		switch change {
 		case alertResolved:
 			resolved = append(resolved, in)
+			old.Untold++
 		case alertRefired:
 			again = append(again, in)
+			old.Untold++
 		case alertSame:
 		}
 	}
 	a.inc.WorstSeverity = worst(append(severities(a.inc.Firing()), severity))
+	news := len(joined)+len(resolved)+len(again) > 0
+	opening := wasOpen && len(joined) > 0 && len(joined) == len(a.inc.Alerts)
+	if wasOpen && news && !opening && a.inc.AlertsSince.IsZero() {
+		a.inc.AlertsSince = a.now
+	}
 	a.boundAlerts()
 	if !wasOpen {
+		a.told()
 		return a.reopen(slices.Concat(joined, again), e.Mode)
 	}
 	a.tell(joined, resolved, again, e.Note)
 	return nil
 }
 
+// tell puts each change into the journal. The thread has the first alerts at once, and of later ones what has gathered.
 func (a *applier) tell(joined, resolved, again []Alert, note Note) {
 	if len(joined) > 0 {
-		kind := NoteJoined
 		if len(joined) == len(a.inc.Alerts) {
-			kind = NoteFiring
+			a.told()
+			a.say(Note{Kind: NoteFiring, Names: a.list(joined)})
+		} else {
+			a.note(Note{Kind: NoteJoined, Names: a.list(joined)})
 		}
-		a.say(Note{Kind: kind, Names: a.list(joined)})
 	}
 	if len(again) > 0 {
-		a.say(Note{Kind: NoteRefired, Names: a.list(again)})
+		a.note(Note{Kind: NoteRefired, Names: a.list(again)})
 	}
 	if len(resolved) > 0 {
-		a.say(Note{Kind: NoteResolved, Names: a.list(resolved), Count: len(a.inc.Firing()), Pool: a.inc.Pool})
+		a.note(Note{Kind: NoteResolved, Names: a.list(resolved), Count: len(a.inc.Firing()), Pool: a.inc.Pool})
 	}
 	said := func(x Entry) bool { return x.Said.Same(note) }
 	if note.Kind != "" && len(joined) > 0 && !slices.ContainsFunc(a.entries, said) {
@@ -166,7 +178,7 @@ func (a *applier) eachApplied(change func(*Step)) {
 	}
 }
 
-// list names alerts, each with the pods that it fires for: vLLMHighTTFT (llama-0, llama-1), vLLMQueueBacklog. Rules
+// list names alerts, each with the pods that it fires for: "vLLMHighTTFT on llama-0, llama-1; vLLMQueueBacklog". Rules
 // that fire for each pod send one alert for each, and a line that leaves the pods out reads as if the whole alert had
 // come or gone.
 func (a *applier) list(alerts []Alert) string {
@@ -183,10 +195,10 @@ func (a *applier) list(alerts []Alert) string {
 			names, places = append(names, name), places[1:]
 		}
 		if len(places) > 0 {
-			names = append(names, name+" ("+atMost(placesNamed, places)+")")
+			names = append(names, name+" on "+atMost(placesNamed, places))
 		}
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, "; ")
 }
 
 // place is where an alert fires: its pod; without a pool also its model, which is what the reader has to find.

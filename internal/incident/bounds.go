@@ -21,7 +21,7 @@ const (
 // happens once are always kept.
 var routine = map[EventKind]bool{
 	KindAlerts: true, KindStarted: true, KindInvestigated: true, KindAsked: true, KindMuted: true, KindNoted: true,
-	KindRerouted: true, KindSetback: true,
+	KindRerouted: true, KindSetback: true, KindGathered: true,
 }
 
 // record puts a line into the journal, or counts it when there have been too many of its kind.
@@ -73,6 +73,9 @@ func (a *applier) boundAlerts() {
 		if end.Equal(oldest) {
 			tied++
 		}
+	}
+	if slices.ContainsFunc(a.inc.Alerts, func(x Alert) bool { return x.Untold > 0 && !x.Firing }) {
+		a.tellAlerts() // before it is forgotten
 	}
 	a.inc.Alerts = slices.DeleteFunc(a.inc.Alerts, func(x Alert) bool {
 		switch c := cmp.Compare(x.EndsAt.UnixNano(), oldest.UnixNano()); {

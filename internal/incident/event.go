@@ -8,6 +8,7 @@ type EventKind string
 // The kinds of events.
 const (
 	KindAlerts       EventKind = "alerts"
+	KindGathered     EventKind = "alerts_gathered"
 	KindStarted      EventKind = "investigation_started"
 	KindInvestigated EventKind = "investigated"
 	KindAsked        EventKind = "asked"
@@ -38,7 +39,8 @@ const (
 // EventKinds lists every kind.
 func EventKinds() []EventKind {
 	return []EventKind{
-		KindAlerts, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindAskedAgain, KindReminded,
+		KindAlerts, KindGathered, KindStarted, KindInvestigated, KindAsked, KindMuted, KindDecided, KindAskedAgain,
+		KindReminded,
 		KindEscalated, KindExpired,
 		KindRefused, KindClaimed, KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted,
 		KindUndoStarted, KindAborted, KindAcked, KindNarrowed, KindRerouted, KindNoted, KindSetback,

@@ -167,6 +167,7 @@ func samples() []Event {
 		AlertsReceived{},
 		AlertsReceived{Alerts: []Alert{firing("a"), firing("b"), late}},
 		AlertsReceived{Alerts: []Alert{late}},
+		Gathered{},
 		InvestigationStarted{},
 		Investigated{},
 		found("queueing", scaleStep("2", "3")), found("other", throttleStep()), found("queueing"),

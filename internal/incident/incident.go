@@ -36,12 +36,14 @@ type Incident struct {
 	// stored. Use Severity.
 	WorstSeverity string `json:"severity,omitempty"`
 	// Alerts are all that fire, and the newest that have ended; AlertsLeftOut counts the others.
-	Alerts        []Alert            `json:"alerts"`
-	AlertsLeftOut int                `json:"alertsLeftOut,omitempty"`
-	Readings      map[string]Reading `json:"readings"`
-	ReadAt        time.Time          `json:"readAt,omitzero"`
-	Dialect       string             `json:"dialect,omitempty"`
-	Cluster       Cluster            `json:"cluster"`
+	Alerts        []Alert `json:"alerts"`
+	AlertsLeftOut int     `json:"alertsLeftOut,omitempty"`
+	// AlertsSince is since when news of the alerts wait to be told in the thread; zero when none do.
+	AlertsSince time.Time          `json:"alertsSince,omitzero"`
+	Readings    map[string]Reading `json:"readings"`
+	ReadAt      time.Time          `json:"readAt,omitzero"`
+	Dialect     string             `json:"dialect,omitempty"`
+	Cluster     Cluster            `json:"cluster"`
 	// DeadAlerts are alerts whose rule cannot see this pool's vLLM.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 	// Unexamined are alerts about whose rule that is not known.

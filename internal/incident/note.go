@@ -8,13 +8,16 @@ type NoteKind string
 // What is said of alerts and of an incident as a whole.
 const (
 	// NoteText is text that comes from elsewhere: Why.
-	NoteText        NoteKind = "text"
-	NoteStarted     NoteKind = "started"
-	NoteAcked       NoteKind = "acked"
-	NoteFiring      NoteKind = "firing"
-	NoteJoined      NoteKind = "joined"
-	NoteRefired     NoteKind = "refired"
-	NoteResolved    NoteKind = "resolved"
+	NoteText     NoteKind = "text"
+	NoteStarted  NoteKind = "started"
+	NoteAcked    NoteKind = "acked"
+	NoteFiring   NoteKind = "firing"
+	NoteJoined   NoteKind = "joined"
+	NoteRefired  NoteKind = "refired"
+	NoteResolved NoteKind = "resolved"
+	// NoteAlerts is how the alerts have changed since the thread was told of them: Names fire, Again and Ended and Flapped
+	// are others, and Count fire in all.
+	NoteAlerts      NoteKind = "alerts"
 	NoteMoved       NoteKind = "moved"
 	NoteRouting     NoteKind = "routing"
 	NoteNothingNew  NoteKind = "nothing_new"
@@ -116,6 +119,9 @@ type Note struct {
 	To   Value `json:"to,omitzero"`
 	// Names are alerts with their places, or titles of steps.
 	Names   string    `json:"names,omitempty"`
+	Again   string    `json:"again,omitempty"`
+	Ended   string    `json:"ended,omitempty"`
+	Flapped string    `json:"flapped,omitempty"`
 	Pool    string    `json:"pool,omitempty"`
 	Mode    Mode      `json:"mode,omitempty"`
 	WasMode Mode      `json:"wasMode,omitempty"`

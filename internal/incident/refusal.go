@@ -64,6 +64,7 @@ const (
 	RefusedNoCheck      NoteKind = "no_check"
 	RefusedNoSetback    NoteKind = "no_setback"
 	RefusedNoRequest    NoteKind = "no_request"
+	RefusedNoNews       NoteKind = "no_news"
 )
 
 // refusal is the answer to an event that the incident does not take.

@@ -110,6 +110,7 @@ func called(ids []string, more ...[]string) []string {
 
 // call adds a line that calls people, which is kept whatever its kind.
 func (a *applier) call(kind NoteKind, mention []string) {
+	a.tellAlerts()
 	n := Note{Kind: kind, Names: titles(a.inc.Proposed())}
 	if a.inc.Plan != nil {
 		n.At = a.inc.Plan.ExpiresAt

@@ -18,6 +18,9 @@ type Timing struct {
 	Lease time.Duration
 	// GroupWait gathers the first alerts before the investigation. Default 5 s: Alertmanager has grouped already.
 	GroupWait time.Duration
+	// Gather is how long news of the alerts gather before they are one line of the thread. Default 1 min: a rule that
+	// flaps writes no more than that.
+	Gather time.Duration
 	// Refresh is how often a plan that waits for people is looked at again. Default 1 min.
 	Refresh time.Duration
 	// Watch is how often a quiet incident is looked at again. Default 1 min.
@@ -47,6 +50,7 @@ func (t Timing) WithDefaults() Timing {
 	t.Sweep = cmp.Or(t.Sweep, time.Second)
 	t.Lease = cmp.Or(t.Lease, DefaultLease)
 	t.GroupWait = cmp.Or(t.GroupWait, 5*time.Second)
+	t.Gather = cmp.Or(t.Gather, time.Minute)
 	t.Refresh = cmp.Or(t.Refresh, time.Minute)
 	t.Watch = cmp.Or(t.Watch, time.Minute)
 	t.Expire = cmp.Or(t.Expire, 30*time.Minute)
@@ -66,7 +70,8 @@ func (t Timing) WithDefaults() Timing {
 func (t Timing) Validate() error {
 	var errs []error
 	for name, d := range map[string]time.Duration{
-		"sweep": t.Sweep, "lease": t.Lease, "group_wait": t.GroupWait, "refresh": t.Refresh, "watch": t.Watch,
+		"sweep": t.Sweep, "lease": t.Lease, "group_wait": t.GroupWait, "gather": t.Gather,
+		"refresh": t.Refresh, "watch": t.Watch,
 		"expire": t.Expire,
 		"retry":  t.Retry, "give_up": t.GiveUp, "rollout_poll": t.RolloutPoll, "rollout_limit": t.RolloutLimit,
 		"settle":       t.Settle,

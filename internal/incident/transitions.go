@@ -4,16 +4,18 @@ package incident
 // that is not listed is refused. docs/states.md shows this table; a test compares them.
 var transitions = map[State]map[EventKind][]State{
 	StateReceived: {
-		KindAlerts:  {StateReceived},
-		KindStarted: {StateInvestigating},
-		KindMuted:   {StateWatching},
-		KindAborted: {StateWatching},
-		KindAcked:   {StateReceived},
-		KindNoted:   {StateReceived},
-		KindSetback: {StateReceived},
+		KindAlerts:   {StateReceived},
+		KindGathered: {StateReceived},
+		KindStarted:  {StateInvestigating},
+		KindMuted:    {StateWatching},
+		KindAborted:  {StateWatching},
+		KindAcked:    {StateReceived},
+		KindNoted:    {StateReceived},
+		KindSetback:  {StateReceived},
 	},
 	StateInvestigating: {
 		KindAlerts:       {StateInvestigating},
+		KindGathered:     {StateInvestigating},
 		KindInvestigated: {StateProposed, StateWatching},
 		KindMuted:        {StateWatching},
 		KindAborted:      {StateWatching},
@@ -22,17 +24,19 @@ var transitions = map[State]map[EventKind][]State{
 		KindSetback:      {StateInvestigating},
 	},
 	StateProposed: {
-		KindAlerts:  {StateProposed},
-		KindAsked:   {StateDeciding},
-		KindDecided: {StateProposed, StateApplying, StateWatching},
-		KindMuted:   {StateWatching},
-		KindAborted: {StateWatching},
-		KindAcked:   {StateProposed},
-		KindNoted:   {StateProposed},
-		KindSetback: {StateProposed},
+		KindAlerts:   {StateProposed},
+		KindGathered: {StateProposed},
+		KindAsked:    {StateDeciding},
+		KindDecided:  {StateProposed, StateApplying, StateWatching},
+		KindMuted:    {StateWatching},
+		KindAborted:  {StateWatching},
+		KindAcked:    {StateProposed},
+		KindNoted:    {StateProposed},
+		KindSetback:  {StateProposed},
 	},
 	StateDeciding: {
 		KindAlerts:       {StateDeciding},
+		KindGathered:     {StateDeciding},
 		KindInvestigated: {StateDeciding, StateProposed, StateWatching},
 		KindDecided:      {StateDeciding, StateApplying, StateUndoing, StateWatching},
 		KindReminded:     {StateDeciding},
@@ -47,6 +51,7 @@ var transitions = map[State]map[EventKind][]State{
 	},
 	StateApplying: {
 		KindAlerts:     {StateApplying},
+		KindGathered:   {StateApplying},
 		KindRefused:    {StateDeciding, StateWatching},
 		KindClaimed:    {StateApplying},
 		KindUnanswered: {StateApplying},
@@ -59,6 +64,7 @@ var transitions = map[State]map[EventKind][]State{
 	},
 	StateSettling: {
 		KindAlerts:      {StateSettling},
+		KindGathered:    {StateSettling},
 		KindRolledOut:   {StateSettling, StateVerifying},
 		KindSettled:     {StateVerifying},
 		KindReverted:    {StateDeciding, StateWatching},
@@ -71,6 +77,7 @@ var transitions = map[State]map[EventKind][]State{
 	},
 	StateVerifying: {
 		KindAlerts:      {StateVerifying},
+		KindGathered:    {StateVerifying},
 		KindVerified:    {StateVerifying, StateWatching, StateDeciding, StateUndoing},
 		KindReverted:    {StateDeciding, StateWatching},
 		KindDecided:     {StateUndoing},
@@ -82,6 +89,7 @@ var transitions = map[State]map[EventKind][]State{
 	},
 	StateUndoing: {
 		KindAlerts:     {StateUndoing},
+		KindGathered:   {StateUndoing},
 		KindRefused:    {StateWatching},
 		KindClaimed:    {StateUndoing},
 		KindUnanswered: {StateUndoing},
@@ -95,6 +103,7 @@ var transitions = map[State]map[EventKind][]State{
 	},
 	StateWatching: {
 		KindAlerts:       {StateWatching},
+		KindGathered:     {StateWatching},
 		KindInvestigated: {StateWatching, StateProposed},
 		KindDecided:      {StateUndoing, StateWatching},
 		KindAskedAgain:   {StateInvestigating},

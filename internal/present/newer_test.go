@@ -124,7 +124,7 @@ func TestWhatHasNoWordsAtAllIsSaidInPart(t *testing.T) {
 		"Waiting 9 → 4.": Verification(incident.Verification{
 			Comparison: &incident.Comparison{Finding: "x", Moves: moved},
 		}),
-		"Applied: Scale. Waiting for the rollout.": Said(incident.Note{
+		"Applied: Scale.": Said(incident.Note{
 			Kind: incident.NoteDone, Step: "Scale", StepKind: incident.StepReplicas, Cause: incident.Reason{Kind: "x"},
 		}),
 		"Fixed": Said(incident.Note{

@@ -26,7 +26,7 @@ var unmark = strings.NewReplacer(markBy, "", markOther, "")
 // Spans are the sentences of a note. Text that comes from elsewhere is in them as it is.
 func Spans(n incident.Note) []Span {
 	for _, text := range []*string{
-		&n.Step, &n.Names, &n.Pool, &n.Why, &n.Hint, &n.Config,
+		&n.Step, &n.Names, &n.Again, &n.Ended, &n.Flapped, &n.Pool, &n.Why, &n.Hint, &n.Config,
 	} {
 		*text = unmark.Replace(*text)
 	}
@@ -96,13 +96,22 @@ func Entry(e incident.Entry) []Span {
 	}
 	out := Spans(e.Said)
 	if e.Kind == incident.KindClosed && e.Said.Kind != incident.NoteClosedBy {
-		out = append([]Span{{Text: "Closed: "}}, out...)
+		out = append([]Span{{Text: "Closed: "}}, uncapital(out)...)
 	}
 	if e.Line > 0 {
 		out = append(out,
 			Span{Text: fmt.Sprintf(" (Line %d of this kind; most of the others are omitted from the journal.)", e.Line)})
 	}
 	return out
+}
+
+// uncapital continues a sentence with one that begins with a word of ours, as in "Closed: healthy for 10 min".
+func uncapital(spans []Span) []Span {
+	if len(spans) == 0 || spans[0].Text == "" || strings.HasPrefix(spans[0].Text, "Alertmanager") {
+		return spans
+	}
+	spans[0].Text = strings.ToLower(spans[0].Text[:1]) + spans[0].Text[1:]
+	return spans
 }
 
 // Refusal is what a person reads whose action was refused.

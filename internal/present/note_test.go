@@ -86,43 +86,48 @@ func TestNotesSayWhatHappened(t *testing.T) {
 		"Healthy for 10 min. Alertmanager has sent nothing about these alerts for 24 h.": {
 			Kind: incident.NoteUnheard, For: 10 * time.Minute, Silent: 24 * time.Hour,
 		},
-		"Resolved: A, B. 2 alerts still firing.": {
+		"Also firing: A. Firing again: B. Flapping: C. Resolved: D (3 still firing).": {
+			Kind: incident.NoteAlerts, Names: "A", Again: "B", Flapped: "C", Ended: "D", Count: 3, Pool: "p",
+		},
+		"Flapping: C.": {Kind: incident.NoteAlerts, Flapped: "C", Pool: "p"},
+		"All alerts resolved: D. Waiting for metrics to confirm.": {Kind: incident.NoteAlerts, Ended: "D", Pool: "p"},
+		"Resolved: A, B (2 still firing).": {
 			Kind: incident.NoteResolved, Names: "A, B", Count: 2,
 			Pool: "p",
 		},
-		"Resolved: A. 1 alert still firing.": {
+		"Resolved: A (1 still firing).": {
 			Kind: incident.NoteResolved, Names: "A", Count: 1,
 			Pool: "p",
 		},
-		"Resolved: A. Waiting for metrics to confirm.":   {Kind: incident.NoteResolved, Names: "A", Pool: "p"},
-		"Resolved: A. No alerts are firing.":             {Kind: incident.NoteResolved, Names: "A"},
-		"Approval expired; nothing was changed.":         {Kind: incident.NoteExpired},
-		"Approval expired. Still in place: Scale 2 → 3.": {Kind: incident.NoteExpired, Names: "Scale 2 → 3"},
+		"All alerts resolved: A. Waiting for metrics to confirm.": {Kind: incident.NoteResolved, Names: "A", Pool: "p"},
+		"All alerts resolved: A.":                                 {Kind: incident.NoteResolved, Names: "A"},
+		"Approval expired; nothing was changed.":                  {Kind: incident.NoteExpired},
+		"Approval expired. Still in place: Scale 2 → 3.":          {Kind: incident.NoteExpired, Names: "Scale 2 → 3"},
 		"alice denied: Scale 2 → 3. Reason: too late": {
 			Kind: incident.NoteDenied, By: alice,
 			Step: "Scale 2 → 3", Why: "too late",
 		},
-		"Rolling back: Scale to 2 (it didn't help: worse).": {
+		"Rolling back to 2: Scale (it didn't help: worse).": {
 			Kind: incident.NoteUndoing, Step: "Scale",
 			Value: incident.Set("2"), Verdict: incident.VerdictWorse,
 		},
-		"Rolling back: Throttle to unset (healthy for 10 min).": {
+		"Healthy for 10 min: reverting to unset (Throttle).": {
 			Kind: incident.NoteUndoing, Step: "Throttle",
 			For: 10 * time.Minute,
 		},
-		"Rolling back: Scale to 2 (requested by alice: too early).": {
+		"Rolling back to 2: Scale (requested by alice: too early).": {
 			Kind: incident.NoteUndoing, Step: "Scale",
 			Value: incident.Set("2"), By: alice, Why: "too early",
 		},
-		"Applied: Scale. Waiting for the rollout.": {
+		"Applied: Scale.": {
 			Kind: incident.NoteDone, Step: "Scale",
 			StepKind: incident.StepReplicas,
 		},
-		"Applied: Throttle. Waiting for the gateway to accept it.": {
+		"Applied: Throttle.": {
 			Kind: incident.NoteDone, Step: "Throttle",
 			StepKind: incident.StepThrottle,
 		},
-		"Live. Accepted. Metrics catching up until 03:01:00 UTC.": {
+		"Live. Accepted. First check at 03:01 UTC.": {
 			Kind:     incident.NoteRolledOut,
 			StepKind: incident.StepThrottle, Why: "Accepted.", At: at,
 		},
@@ -130,7 +135,7 @@ func TestNotesSayWhatHappened(t *testing.T) {
 			Kind: incident.NoteNotRolledOut, StepKind: incident.StepThrottle,
 			Why: "Invalid: x",
 		},
-		"Not applied: paused. Nothing was written.": {Kind: incident.NoteNotDone, Why: "paused."},
+		"Not applied: paused. Nothing was changed.": {Kind: incident.NoteNotDone, Why: "paused."},
 		"Fixed: all metrics within limits": {
 			Kind: incident.NoteVerified, Verdict: incident.VerdictRecovered,
 			Why: "all metrics within limits",
@@ -143,10 +148,10 @@ func TestNotesSayWhatHappened(t *testing.T) {
 			Kind: incident.NoteUndone, StepKind: incident.StepThrottle, Target: throttle, Value: incident.Set("184"),
 			Failed: true, Why: "Invalid: x",
 		},
-		"Firing again, reopened: A. The pool is now in mode dry-run: nothing will be changed.": {
+		"Reopened: A firing again. The pool is now in mode dry-run: nothing will be changed.": {
 			Kind: incident.NoteReopened, Names: "A", WasMode: incident.ModeApprove, Mode: incident.ModeDryRun,
 		},
-		"Firing again, reopened: A. The pool is now in mode approve: this is no longer a dry run.": {
+		"Reopened: A firing again. The pool is now in mode approve: this is no longer a dry run.": {
 			Kind: incident.NoteReopened, Names: "A", WasMode: incident.ModeDryRun, Mode: incident.ModeApprove,
 		},
 	} {
@@ -197,7 +202,7 @@ func TestFillWritesTheWordsBesideTheFacts(t *testing.T) {
 		res.Incident.Note:                "Aborted by alice: enough.",
 		res.Incident.Active.Why:          "requested by alice",
 		res.Incident.Plan.Steps[0].Tried: "tried at 03:00 UTC: worse, rolled back by alice",
-		res.Entries[0].Text: "Closed: None of these alerts is firing. (Line 400 of this kind; most of the " +
+		res.Entries[0].Text: "Closed: none of these alerts is firing. (Line 400 of this kind; most of the " +
 			"others are omitted from the journal.)",
 		res.Entries[1].Text: "No pool matches these alerts, so there is nothing to investigate. Add one like this:\npools:",
 	} {

@@ -178,11 +178,11 @@ func TestANoteEndsWithItsReason(t *testing.T) {
 	older := done
 	older.Why = "Found applied after an interruption."
 	for want, n := range map[string]incident.Note{
-		"Applied: Scale. Waiting for the rollout. Found applied after an interruption.": withCause(done,
+		"Applied: Scale. Found applied after an interruption.": withCause(done,
 			incident.Reason{Kind: incident.ReasonInterrupted}),
-		"Applied: Scale. Waiting for the rollout. max_num_seqs is 8.": withCause(done,
+		"Applied: Scale. max_num_seqs is 8.": withCause(done,
 			incident.Because("max_num_seqs is 8.")),
-		"Applied: Scale. Waiting for the rollout.": done,
+		"Applied: Scale.": done,
 		"Rolled back: Deployment llm/llama spec.replicas is 2 again, but its rollout failed. " +
 			"Not complete after 30 min.": withCause(undone, slow),
 		"The rollout failed: not complete after 30 min.": {
@@ -198,7 +198,7 @@ func TestANoteEndsWithItsReason(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if got := Said(older); got != "Applied: Scale. Waiting for the rollout. Found applied after an interruption." {
+	if got := Said(older); got != "Applied: Scale. Found applied after an interruption." {
 		t.Errorf("of an older version: %q", got)
 	}
 }

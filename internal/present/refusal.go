@@ -2,6 +2,7 @@ package present
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -94,7 +95,7 @@ func ofRefusedUndo(n incident.Note) string {
 		return fmt.Sprintf("The incident is %s; there is nothing to abort.", n.During)
 	case incident.RefusedAbortWrite:
 		return "The write is in progress and can't be stopped. Roll the step back when it has finished; if it hasn't by " +
-			n.At.UTC().Format("15:04:05 UTC") + ", abort again."
+			clock(n.At.Add(time.Minute)) + ", abort again."
 	case incident.RefusedClosed:
 		return "The incident is already closed."
 	case incident.RefusedClose:
@@ -144,6 +145,8 @@ func ofStaleEvent(n incident.Note) string {
 		return "No verification is in progress."
 	case incident.RefusedNoSetback:
 		return "There is no setback."
+	case incident.RefusedNoNews:
+		return "There is no news of the alerts."
 	case incident.RefusedNoRequest:
 		return "No approval request is open."
 	}

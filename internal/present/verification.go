@@ -3,6 +3,7 @@ package present
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,11 +26,32 @@ func judged(c *incident.Comparison, stored string) string {
 
 // verified is judged after the verdict, such as "Fixed: all metrics within limits. TTFT p95 7.2 s → 300 ms".
 func verified(verdict incident.Verdict, c *incident.Comparison, stored string) string {
-	text, known := comparison(c)
+	text, known := comparison(notable(c))
 	if !known && stored != "" {
 		text = stored
 	}
 	return strings.TrimSuffix(Verdict(verdict)+": "+text, ": ")
+}
+
+// notable leaves out the signals that have nothing to say: those that did not move and are within their limits, and
+// those without values, unless these are why the verdict is what it is.
+func notable(c *incident.Comparison) *incident.Comparison {
+	if c == nil {
+		return nil
+	}
+	unseen := c.Finding == incident.FoundSilent || c.Finding == incident.FoundNoData || c.Finding == incident.FoundUnseen
+	out := *c
+	out.Moves = slices.DeleteFunc(slices.Clone(c.Moves), func(m incident.Move) bool {
+		switch m.Moved {
+		case incident.MovedBetter, incident.MovedWorse:
+			return false
+		case incident.MovedUnknown:
+			return !unseen
+		case incident.MovedNot:
+		}
+		return !Beyond(m.After)
+	})
+	return &out
 }
 
 // comparison is the sentences about it, to be put after a colon, and whether they say all of it.

@@ -30,13 +30,15 @@ func ofIncident(n incident.Note) string {
 	case incident.NoteAcked:
 		return "Acknowledged by " + markBy + "."
 	case incident.NoteFiring:
-		return "Firing: " + n.Names + "."
+		return "Opened by " + n.Names + "."
 	case incident.NoteJoined:
 		return "Also firing: " + n.Names + "."
 	case incident.NoteRefired:
 		return "Firing again: " + n.Names + "."
 	case incident.NoteResolved:
-		return "Resolved: " + n.Names + ". " + remaining(n)
+		return resolved(n, n.Names)
+	case incident.NoteAlerts:
+		return alerts(n)
 	case incident.NoteMoved:
 		return "Moved to pool " + n.Pool + ": " + n.Names + "."
 	case incident.NoteRouting:
@@ -44,7 +46,7 @@ func ofIncident(n incident.Note) string {
 	case incident.NoteNothingNew:
 		return "Notification after close: no newly firing alerts."
 	case incident.NoteReopened:
-		return "Firing again, reopened: " + n.Names + "." + newMode(n)
+		return "Reopened: " + n.Names + " firing again." + newMode(n)
 	case incident.NoteClosedBy:
 		return "Closed by " + markBy + because(n.Why) + "."
 	case incident.NoteHealthyFor:
@@ -75,15 +77,31 @@ func ofIncident(n incident.Note) string {
 	return ""
 }
 
-// remaining says what a "resolved" leaves: it closes nothing, except where no metric is looked at.
-func remaining(n incident.Note) string {
+// resolved says what ended and what that leaves: it closes nothing, except where no metric is looked at.
+func resolved(n incident.Note, names string) string {
 	switch {
-	case n.Count == 0 && n.Pool == "":
-		return "No alerts are firing."
-	case n.Count == 0:
-		return "Waiting for metrics to confirm."
+	case n.Count > 0:
+		return fmt.Sprintf("Resolved: %s (%d still firing).", names, n.Count)
+	case n.Pool == "":
+		return "All alerts resolved: " + names + "."
 	}
-	return counted(n.Count, "alert") + " still firing."
+	return "All alerts resolved: " + names + ". Waiting for metrics to confirm."
+}
+
+// alerts says how the alerts have changed in the last minute or so.
+func alerts(n incident.Note) string {
+	var parts []string
+	for _, of := range []struct{ words, names string }{
+		{"Also firing: ", n.Names}, {"Firing again: ", n.Again}, {"Flapping: ", n.Flapped},
+	} {
+		if of.names != "" {
+			parts = append(parts, of.words+of.names+".")
+		}
+	}
+	if n.Ended != "" {
+		parts = append(parts, resolved(n, n.Ended))
+	}
+	return strings.Join(parts, " ")
 }
 
 // newMode says what the pool's present mode changes for an incident that is opened again.
@@ -165,7 +183,7 @@ func ofPlan(n incident.Note) string {
 func ofStep(n incident.Note) string {
 	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteNotDone:
-		return "Not applied: " + clause(why(n)) + ". Nothing was written."
+		return "Not applied: " + clause(why(n)) + ". Nothing was changed."
 	case incident.NoteClaimed:
 		return "Claimed the write " + n.Why + "."
 	case incident.NoteNoAnswer:
@@ -178,7 +196,7 @@ func ofStep(n incident.Note) string {
 	case incident.NoteUnknown:
 		return "Not written again: " + clause(why(n)) + ". Needs a human."
 	case incident.NoteDone:
-		return "Applied: " + n.Step + ". " + waiting(n.StepKind) + aside(n)
+		return "Applied: " + n.Step + "." + aside(n)
 	case incident.NoteDryRun:
 		return "DRY RUN: would have applied: " + n.Step + ". Nothing was written." + aside(n)
 	case incident.NoteStepGone:
@@ -195,7 +213,7 @@ func ofEffect(n incident.Note) string {
 		if n.StepKind.RollsOut() {
 			text = "Rollout complete." + aside(n)
 		}
-		return text + " Metrics catching up until " + n.At.UTC().Format("15:04:05 UTC") + "."
+		return text + " First check at " + clock(n.At) + "."
 	case incident.NoteNotRolledOut:
 		if n.StepKind.RollsOut() {
 			return "The rollout failed" + because(why(n)) + "."
@@ -230,7 +248,10 @@ func ofUndo(n incident.Note) string {
 		for _, s := range undoReason(n) {
 			why.WriteString(cmp.Or(s.Text, markBy))
 		}
-		return fmt.Sprintf("Rolling back: %s to %s (%s).", n.Step, value(n.Value), why.String())
+		if n.For > 0 {
+			return fmt.Sprintf("Healthy for %s: reverting to %s (%s).", incident.FormatDuration(n.For), value(n.Value), n.Step)
+		}
+		return fmt.Sprintf("Rolling back to %s: %s (%s).", value(n.Value), n.Step, why.String())
 	case incident.NoteRestored:
 		return fmt.Sprintf("Restored %s to %s. %s%s", n.Target, value(n.Value), waiting(n.StepKind), aside(n))
 	case incident.NoteUndone:
@@ -245,9 +266,10 @@ func ofUndo(n incident.Note) string {
 	case incident.NoteMonitoring:
 		return "Rolled back. Still monitoring."
 	case incident.NoteNotUndone:
-		return fmt.Sprintf("Not rolled back: %s. %s stays at %s. Needs a human.", clause(why(n)), n.Target, value(n.Value))
+		return fmt.Sprintf("Couldn't roll back: %s. %s is still at %s. Needs a human.", clause(why(n)), n.Target,
+			value(n.Value))
 	case incident.NoteUndoDrift:
-		return fmt.Sprintf("Not rolled back: %s. Check %s manually.", clause(why(n)), n.Target)
+		return fmt.Sprintf("Couldn't roll back: %s. Check %s manually.", clause(why(n)), n.Target)
 	case incident.NoteUndoneReverted:
 		return fmt.Sprintf("Rolled back: %s was %s again, but %s.%s", n.Target, value(n.Value), why(n), toKeep(n.Hint))
 	case incident.NoteUndoneChanged:

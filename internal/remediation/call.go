@@ -89,7 +89,7 @@ func remindAt(inc incident.Incident, pool incident.Pool) time.Time {
 
 // due is when to look at an incident again: when its timing says, or somebody is to be called before that.
 func (e *Engine) due(inc incident.Incident, t *turn) time.Time {
-	due := e.cfg.Timing.Due(inc, t.now)
+	due := e.soonerForNews(inc, t.now, e.cfg.Timing.Due(inc, t.now))
 	if inc.State != incident.StateDeciding || inc.Request == nil || inc.Setback != nil {
 		return due
 	}
@@ -103,4 +103,15 @@ func (e *Engine) due(inc incident.Incident, t *turn) time.Time {
 		sooner(inc.Request.At.Add(next.After))
 	}
 	return due
+}
+
+// soonerForNews is when to look again at an incident whose alerts have news that gathers for the thread. A step that is
+// being followed is looked at often enough, and its readings have a pace of their own.
+func (e *Engine) soonerForNews(inc incident.Incident, now, due time.Time) time.Time {
+	calm := inc.State == incident.StateDeciding || inc.State == incident.StateWatching
+	tell := inc.AlertsSince.Add(e.cfg.Timing.Gather)
+	if !calm || inc.AlertsSince.IsZero() || inc.Setback != nil || !tell.After(now) || !tell.Before(due) {
+		return due
+	}
+	return tell
 }

@@ -62,7 +62,7 @@ func TestARefusedUndoIsTriedEverMoreRarely(t *testing.T) {
 	b.live.expect("do undo", no, no, no, no)
 	b.pass(10*time.Minute + 5*time.Minute + 10*time.Minute + 20*time.Minute + 2*time.Minute)
 	got := b.read(inc.ID)
-	if got.State != incident.StateWatching || !strings.Contains(got.Note, "stays at 32") {
+	if got.State != incident.StateWatching || !strings.Contains(got.Note, "still at 32") {
 		t.Fatalf("%s: %s", got.State, got.Note)
 	}
 	if left := b.live.left("do undo"); left != 0 {

@@ -52,6 +52,11 @@ func (e *Engine) advance(ctx context.Context, t *turn) error {
 	if t.inc.State == incident.StateClosed {
 		return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, time.Time{})
 	}
+	if since := t.inc.AlertsSince; !since.IsZero() && t.now.Sub(since) >= e.cfg.Timing.Gather {
+		if err := e.commit(ctx, t, incident.Gathered{}, extra{keep: true}); err != nil {
+			return err
+		}
+	}
 	if t.inc.Pool == "" {
 		return e.watchUnrouted(ctx, t)
 	}
@@ -169,7 +174,8 @@ func releasedLock(before, after incident.Incident) string {
 
 // retryLater gives the claim back without a change.
 func (e *Engine) retryLater(ctx context.Context, t *turn, after time.Duration) error {
-	return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, t.now.Add(after))
+	due := e.soonerForNews(t.inc, t.now, t.now.Add(after))
+	return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, due)
 }
 
 // releaseClaim releases the claim after an error, so that the retry does not wait for the lease. The store may be what

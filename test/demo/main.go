@@ -218,7 +218,7 @@ slack:
 access: {viewer_token_env: VIEWER_TOKEN}
 approvers: {default: {users: [U0ALICE]}}
 playbooks: {window: 10s, max_warm_up: 1s}
-timing: {group_wait: 1s, refresh: 5s, watch: 5s, settle: 10s}
+timing: {group_wait: 1s, gather: 5s, refresh: 5s, watch: 5s, settle: 10s}
 pools:
   - name: llama-70b
     match: {namespace: llm, model_name: llama-70b}

@@ -85,7 +85,7 @@ func TestAFireThatComesBackOpensTheSameMessage(t *testing.T) {
 	w.scenario("healthy")
 	w.says("Closed: ")
 	w.scenario("high-ttft")
-	w.says("Firing again, reopened")
+	w.says("Reopened: ")
 	w.message("2 → 3", "Approve by")
 	w.click("U0ALICE", "Scale")
 	w.says("Fixed: ")

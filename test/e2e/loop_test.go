@@ -120,7 +120,7 @@ func TestAChangeByAHumanBetweenProposalAndClickWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.click("U0ALICE", "Scale")
-	w.says("Nothing was written")
+	w.says("Not applied: ")
 	if r := w.replicas(); r != 4 {
 		t.Errorf("the human's 4 replicas became %d", r)
 	}
@@ -135,7 +135,7 @@ func TestTheBotIsKilledWhileTheSignalsSettle(t *testing.T) {
 	w.bot.end(syscall.SIGKILL)
 	w.startBot()
 	w.click("U0ALICE", "Scale")
-	w.says("Waiting for the rollout")
+	w.says("Applied: ")
 	w.bot.end(syscall.SIGKILL)
 	w.startBot()
 	w.says("Fixed: ")
