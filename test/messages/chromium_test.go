@@ -122,7 +122,15 @@ func chromium(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), browserPatience)
 	defer cancel()
-	home := t.TempDir()
+	out, err := browse(ctx, t.TempDir(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// browse runs the browser until it ends or ctx does. Its profile is in the folder home.
+func browse(ctx context.Context, home string, args ...string) (string, error) {
 	all := []string{
 		"--headless", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1", "--font-render-hinting=none",
 		"--no-first-run", "--disable-background-networking", "--user-data-dir=" + home,
@@ -136,7 +144,7 @@ func chromium(t *testing.T, args ...string) string {
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("chromium: %v: %s", err, log.String())
+		return "", fmt.Errorf("chromium: %w: %s", err, log.String())
 	}
-	return out.String()
+	return out.String(), nil
 }
