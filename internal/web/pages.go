@@ -27,6 +27,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"reading": func(r incident.Reading) string { return r.Text() },
 	"limit":   present.Limit,
 	"person":  present.Person,
+	"made":    func(m incident.Made) string { return present.Plain(present.Made(m)) },
 }).Funcs(evidenceFuncs()).ParseFS(pageFiles, "pages/*.html"))
 
 // shownIncidents is how many incidents the first page lists.

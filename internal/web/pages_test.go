@@ -49,8 +49,27 @@ func hostile() incident.Incident {
 		ID: "p0-s1", Kind: incident.StepThrottle, Title: evil,
 		State: incident.StepApplied, Tried: evil, Why: evil,
 	}}
+	inc.History = []incident.Made{{
+		Title: evil, By: []incident.Actor{{Kind: "kubernetes", ID: evil}}, AppliedAt: now, State: incident.StepApplied,
+	}}
 	inc.Journal = []incident.Entry{{At: now, Text: evil}}
 	return inc
+}
+
+func TestThePageHasWhatWasAppliedAndUndone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, now)
+	inc.State = incident.StateClosed
+	inc.History = []incident.Made{{
+		Title: "Scale 2 to 3", By: []incident.Actor{ada}, AppliedAt: now, State: incident.StepUndone, UndoneAt: now,
+		UndoneBy: &ada,
+	}}
+	s.expect("show", "inc-1", inc, nil)
+	page := s.ask(get, "/incidents/inc-1", "viewer-token", "").Body.String()
+	if want := "Scale 2 to 3: approved by ada, applied 03:00 UTC; rolled back 03:00 UTC by ada"; !strings.Contains(page, want) {
+		t.Errorf("the page lacks %q", want)
+	}
 }
 
 func TestPagesEscapeWhatComesFromOutside(t *testing.T) {
