@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
@@ -16,6 +17,9 @@ const Part = "messages"
 type Config struct {
 	// Owner names this process in claims; it must differ between replicas.
 	Owner string
+	// Sink is the sink that is delivered to (incident.SinkSlack). Each has a dispatcher, so that a slow one holds up no
+	// other.
+	Sink string
 	// Sweep is how often the outbox is looked at without being woken (1 s).
 	Sweep time.Duration
 	// Lease is how long a claim on a message holds (1 m). One message never takes longer than three quarters of it.
@@ -44,6 +48,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
+	c.Sink = cmp.Or(c.Sink, incident.SinkSlack)
 	c.Sweep = cmp.Or(c.Sweep, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Parallel = cmp.Or(c.Parallel, 16)

@@ -13,12 +13,13 @@ import (
 
 // Outbox is the durable list of messages.
 type Outbox interface {
-	// ClaimMessages takes up to limit messages for owner until the lease ends: those whose NextAt has come, and that are
-	// not up to date (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has given up comes back, with
-	// GaveUp cleared, when a version is wanted that is newer than the Wanted it gave up with; one that was Refused comes
-	// back so at its NextAt, too.
-	ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration, limit int) ([]incident.Message,
-		error)
+	// ClaimMessages takes up to limit messages of a sink for owner until the lease ends: those whose NextAt has come, and
+	// that are not up to date (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has given up comes
+	// back, with GaveUp cleared, when a version is wanted that is newer than the Wanted it gave up with; one
+	// that was Refused comes back so at its NextAt, too.
+	ClaimMessages(
+		ctx context.Context, sink, owner string, now time.Time, lease time.Duration, limit int,
+	) ([]incident.Message, error)
 	// SaveMessage stores everything but Wanted, which only commits raise, keeps with GaveUp the Wanted of m, and gives the
 	// claim back on release. It answers incident.ErrFenced when the claim was lost.
 	SaveMessage(ctx context.Context, m incident.Message, release bool) error

@@ -41,7 +41,7 @@ func newOutbox(rows ...incident.Message) *outbox {
 	return o
 }
 
-func (o *outbox) ClaimMessages(_ context.Context, owner string, now time.Time, lease time.Duration,
+func (o *outbox) ClaimMessages(_ context.Context, _, owner string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {
 	o.mu.Lock()

@@ -44,7 +44,7 @@ func (w *work) claim(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	now := w.now()
-	claimed, err := w.d.outbox.ClaimMessages(ctx, w.d.cfg.Owner, now, w.d.cfg.Lease, room)
+	claimed, err := w.d.outbox.ClaimMessages(ctx, w.d.cfg.Sink, w.d.cfg.Owner, now, w.d.cfg.Lease, room)
 	if err != nil {
 		return 0, fmt.Errorf("claim messages: %w", err)
 	}

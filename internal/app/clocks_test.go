@@ -97,10 +97,10 @@ type claimCounter struct {
 	claims, claimed atomic.Int64
 }
 
-func (l *claimCounter) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration,
+func (l *claimCounter) ClaimMessages(ctx context.Context, sink, owner string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {
-	out, err := l.Store.ClaimMessages(ctx, owner, now, lease, limit)
+	out, err := l.Store.ClaimMessages(ctx, sink, owner, now, lease, limit)
 	l.claimed.Add(int64(len(out)))
 	l.claims.Add(1)
 	return out, err

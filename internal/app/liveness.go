@@ -92,8 +92,8 @@ func (w watchedStore) RenewDeliveries(ctx context.Context, ds []incident.Deliver
 
 // ClaimMessages is called by the loop over messages.
 func (w watchedStore) ClaimMessages(
-	ctx context.Context, owner string, now time.Time, lease time.Duration, limit int,
+	ctx context.Context, sink, owner string, now time.Time, lease time.Duration, limit int,
 ) ([]incident.Message, error) {
 	defer w.liveness.beat(loopMessages)
-	return w.Store.ClaimMessages(ctx, owner, now, lease, limit)
+	return w.Store.ClaimMessages(ctx, sink, owner, now, lease, limit)
 }

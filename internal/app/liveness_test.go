@@ -29,7 +29,9 @@ func (d deaf) ClaimDeliveries(context.Context, string, time.Time, time.Duration,
 	return nil, errDown
 }
 
-func (d deaf) ClaimMessages(context.Context, string, time.Time, time.Duration, int) ([]incident.Message, error) {
+func (d deaf) ClaimMessages(
+	context.Context, string, string, time.Time, time.Duration, int,
+) ([]incident.Message, error) {
 	<-d.answer
 	return nil, errDown
 }
@@ -55,7 +57,8 @@ func TestALoopThatHangsIsStuckAndOneThatFailsIsNot(t *testing.T) {
 			if _, err := fails.ClaimDue(t.Context(), "me", time.Now(), time.Minute, 1); !errors.Is(err, errDown) {
 				t.Errorf("ClaimDue = %v", err)
 			}
-			if _, err := fails.ClaimMessages(t.Context(), "me", time.Now(), time.Minute, 1); !errors.Is(err, errDown) {
+			_, err := fails.ClaimMessages(t.Context(), incident.SinkSlack, "me", time.Now(), time.Minute, 1)
+			if !errors.Is(err, errDown) {
 				t.Errorf("ClaimMessages = %v", err)
 			}
 		}

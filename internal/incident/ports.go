@@ -103,11 +103,15 @@ type Filter struct {
 	After string
 }
 
-// Message is one row of the outbox: an incident's message in one channel, with the version that was sent and how far
-// its thread is.
+// SinkSlack is the sink that people decide in: Slack, or the log of a bot without Slack. Others only show.
+const SinkSlack = "slack"
+
+// Message is one row of the outbox: an incident in one sink, with the version that was sent and how far its thread is.
 type Message struct {
 	Incident string `json:"incident"`
-	Channel  string `json:"channel"`
+	// Sink is a notifier of the configuration, by its name. Channel is the place within it, empty where it has but one.
+	Sink    string `json:"sink"`
+	Channel string `json:"channel"`
 	// TS identifies the posted message; empty before.
 	TS string `json:"ts,omitempty"`
 	// Wanted and Sent are versions of the incident; equal when the message is up to date.

@@ -219,11 +219,11 @@ func (s *Store) heal(ctx context.Context) error {
 func (s *Store) lower(ctx context.Context, table, column, where string, to, limit int64) error {
 	key := "id"
 	if table == "messages" {
-		key = "incident"
+		key = "incident, sink"
 	}
+	rows := "(SELECT " + key + " FROM " + table + " WHERE " + where + s.skipLocked() + ")"
 	_, err := s.changed(ctx, s.write,
-		"UPDATE "+table+" SET "+column+" = ? WHERE "+key+" IN (SELECT "+key+" FROM "+table+" WHERE "+where+s.skipLocked()+")",
-		to, limit)
+		"UPDATE "+table+" SET "+column+" = ? WHERE ("+key+") IN "+rows, to, limit)
 	return err
 }
 

@@ -53,7 +53,8 @@ func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	if cs, err := slow.ClaimDue(t.Context(), "slow", slow.Now(), 2*time.Minute, 1); err != nil || len(cs) != 1 {
 		t.Fatalf("ClaimDue = %d, %v", len(cs), err)
 	}
-	if ms, err := slow.ClaimMessages(t.Context(), "slow", slow.Now(), 2*time.Minute, 1); err != nil || len(ms) != 1 {
+	ms, err := slow.ClaimMessages(t.Context(), incident.SinkSlack, "slow", slow.Now(), 2*time.Minute, 1)
+	if err != nil || len(ms) != 1 {
 		t.Fatalf("ClaimMessages = %d, %v", len(ms), err)
 	}
 	if _, found, err := slow.ClaimClick(t.Context(), "slow", slow.Now(), 2*time.Minute); err != nil || !found {
@@ -62,7 +63,8 @@ func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	if cs, err := fast.ClaimDue(t.Context(), "fast", fast.Now(), 2*time.Minute, 1); err != nil || len(cs) != 0 {
 		t.Errorf("the other one takes %d incidents that are claimed: %v", len(cs), err)
 	}
-	if ms, err := fast.ClaimMessages(t.Context(), "fast", fast.Now(), 2*time.Minute, 1); err != nil || len(ms) != 0 {
+	ms, err = fast.ClaimMessages(t.Context(), incident.SinkSlack, "fast", fast.Now(), 2*time.Minute, 1)
+	if err != nil || len(ms) != 0 {
 		t.Errorf("the other one takes %d messages that are claimed: %v", len(ms), err)
 	}
 	if _, found, err := fast.ClaimClick(t.Context(), "fast", fast.Now(), 2*time.Minute); err != nil || found {
@@ -101,7 +103,7 @@ func putOff(t *testing.T, s *store.Store) {
 	cs, err := s.ClaimDue(t.Context(), "me", at, time.Minute, 1)
 	ok(t, err)
 	ok(t, s.ReleaseClaim(t.Context(), cs[0].Incident.ID, cs[0].Fence, cs[0].Incident.Version, at.Add(time.Minute)))
-	ms, err := s.ClaimMessages(t.Context(), "me", at, time.Minute, 2)
+	ms, err := s.ClaimMessages(t.Context(), incident.SinkSlack, "me", at, time.Minute, 2)
 	ok(t, err)
 	ms[0].NextAt = at.Add(time.Second)
 	ok(t, s.SaveMessage(t.Context(), ms[0], true))
@@ -120,7 +122,7 @@ func due(t *testing.T, s *store.Store) (incidents, messages int, delivery bool) 
 	at := s.Now().Add(2 * time.Minute)
 	cs, err := s.ClaimDue(t.Context(), "me", at, time.Minute, 10)
 	ok(t, err)
-	ms, err := s.ClaimMessages(t.Context(), "me", at, time.Minute, 10)
+	ms, err := s.ClaimMessages(t.Context(), incident.SinkSlack, "me", at, time.Minute, 10)
 	ok(t, err)
 	_, delivery, err = claimDelivery(t.Context(), s, "me", at)
 	ok(t, err)

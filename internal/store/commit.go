@@ -192,19 +192,32 @@ func (s *Store) locksOf(ctx context.Context, tx *sql.Tx, ch incident.Change) err
 	return nil
 }
 
-// want raises what the incident's message should show. The row is made on the first time, when the pool has a channel.
+// want raises what the incident's messages should show, one in each sink. A row is made on the first time.
 func (s *Store) want(ctx context.Context, tx *sql.Tx, ch incident.Change, thread int64) error {
-	channel := s.opts.ChannelFor(ch.Incident.Pool)
-	if channel == "" {
-		return nil
+	if channel := s.opts.ChannelFor(ch.Incident.Pool); channel != "" {
+		if err := s.wantIn(ctx, tx, ch, thread, incident.SinkSlack, channel); err != nil {
+			return err
+		}
 	}
-	_, err := s.changed(ctx, tx, `INSERT INTO messages (incident, channel, wanted, thread_wanted) VALUES (?, ?, ?, ?)
-		ON CONFLICT (incident) DO UPDATE SET wanted = excluded.wanted,
+	for _, sink := range s.opts.Sinks {
+		if err := s.wantIn(ctx, tx, ch, thread, sink, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) wantIn(
+	ctx context.Context, tx *sql.Tx, ch incident.Change, thread int64, sink, channel string,
+) error {
+	_, err := s.changed(ctx, tx, `INSERT INTO messages (incident, sink, channel, wanted, thread_wanted)
+			VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (incident, sink) DO UPDATE SET wanted = excluded.wanted,
 			thread_wanted = CASE WHEN excluded.thread_wanted > messages.thread_wanted
 				THEN excluded.thread_wanted ELSE messages.thread_wanted END`,
-		ch.Incident.ID, channel, ch.Expect+1, thread)
+		ch.Incident.ID, sink, channel, ch.Expect+1, thread)
 	if err != nil {
-		return fmt.Errorf("the message: %w", err)
+		return fmt.Errorf("the message in %s: %w", sink, err)
 	}
 	return nil
 }

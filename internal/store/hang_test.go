@@ -108,7 +108,7 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 		},
 		"ClaimDue": func(ctx context.Context) error { _, err := s.ClaimDue(ctx, "me", now, time.Minute, 1); return err },
 		"ClaimMessages": func(ctx context.Context) error {
-			_, err := s.ClaimMessages(ctx, "me", now, time.Minute, 1)
+			_, err := s.ClaimMessages(ctx, incident.SinkSlack, "me", now, time.Minute, 1)
 			return err
 		},
 		"ClearPause": func(ctx context.Context) error { _, err := s.ClearPause(ctx, ""); return err },

@@ -28,8 +28,10 @@ var migrations embed.FS
 
 // Options are what a store is told beside its URL.
 type Options struct {
-	// ChannelFor returns the channel of a pool's messages; "" means that nothing is posted.
+	// ChannelFor returns the channel of a pool's messages in incident.SinkSlack; "" means that nothing is posted there.
 	ChannelFor func(pool string) string
+	// Sinks are the other sinks, by name: each gets every incident.
+	Sinks []string
 	// MaxDeliveryAttempts is how often a delivery is tried before it is parked as dead. Default 20.
 	MaxDeliveryAttempts int
 	// FreeCuts is how often the claim on a delivery may be cut off in a row, by the end of its process, before it waits;

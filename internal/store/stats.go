@@ -4,7 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // Stats counts what waits and what stands in the store.
@@ -41,6 +45,12 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 
 func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	var oldest int64
+	// Nobody delivers to a sink that is no longer in the configuration.
+	ours := ` AND sink IN (?` + strings.Repeat(", ?", len(s.opts.Sinks)) + `)`
+	sinks := []any{incident.SinkSlack}
+	for _, sink := range s.opts.Sinks {
+		sinks = append(sinks, sink)
+	}
 	err := s.row(ctx, tx, []any{
 		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.ClicksWaiting,
 		&out.Pauses, &out.Unreadable,
@@ -48,12 +58,12 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'new'),
 		`+oldestWaiting+`,
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'dead'),
-		(SELECT COUNT(*) FROM messages WHERE wanted > sent OR thread_wanted > thread_sent),
+		(SELECT COUNT(*) FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent)`+ours+`),
 		(SELECT COUNT(*) FROM messages
-			WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up <> 0 AND wanted <= gave_up_wanted),
+			WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up <> 0 AND wanted <= gave_up_wanted`+ours+`),
 		(SELECT COUNT(*) FROM clicks WHERE state = 'new'),
 		(SELECT COUNT(*) FROM pauses),
-		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`)
+		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`, append(slices.Clone(sinks), sinks...)...)
 	if err != nil {
 		return err
 	}

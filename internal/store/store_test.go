@@ -238,7 +238,7 @@ func TestMessagesWaitUntilSent(t *testing.T) {
 		ctx := t.Context()
 		take := func(at time.Time, want int) []incident.Message {
 			t.Helper()
-			ms, err := s.ClaimMessages(ctx, "me", at, time.Minute, 10)
+			ms, err := s.ClaimMessages(ctx, incident.SinkSlack, "me", at, time.Minute, 10)
 			ok(t, err)
 			if len(ms) != want {
 				t.Fatalf("%d messages, want %d: %+v", len(ms), want, ms)

@@ -67,7 +67,7 @@ func TestTextsFromOutsideAreKept(t *testing.T) {
 			ok(t, s.SetPause(ctx, incident.Pause{Pool: "llama", Reason: odd, At: now}))
 		}
 		ok(t, s.Commit(ctx, incident.Change{Incident: fresh("inc-1", "llama"), DueAt: now, Render: true}))
-		ms, err := s.ClaimMessages(ctx, "me", now, 1, 1)
+		ms, err := s.ClaimMessages(ctx, incident.SinkSlack, "me", now, 1, 1)
 		ok(t, err)
 		ms[0].LastError = "Slack says \x00\xff"
 		ok(t, s.SaveMessage(ctx, ms[0], true))

@@ -89,7 +89,7 @@ func TestAStoreOfVersion2KeepsItsIncidents(t *testing.T) {
 func TestAStoreOfVersion2KeepsItsMessagesAndClicks(t *testing.T) {
 	t.Parallel()
 	grown(t, func(ctx context.Context, t *testing.T, s *store.Store) {
-		ms, err := s.ClaimMessages(ctx, "me", leftAt.Add(time.Hour), time.Minute, 10)
+		ms, err := s.ClaimMessages(ctx, incident.SinkSlack, "me", leftAt.Add(time.Hour), time.Minute, 10)
 		ok(t, err)
 		got := map[string]string{}
 		for _, m := range ms {

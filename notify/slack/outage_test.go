@@ -24,9 +24,9 @@ type outbox struct {
 
 func (o *outbox) complete() bool { return o.m.Wanted <= o.m.Sent && o.thread <= o.m.ThreadSent }
 
-func (o *outbox) ClaimMessages(_ context.Context, _ string, now time.Time, _ time.Duration, _ int) ([]incident.Message,
-	error,
-) {
+func (o *outbox) ClaimMessages(
+	_ context.Context, _, _ string, now time.Time, _ time.Duration, _ int,
+) ([]incident.Message, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.m.GaveUp || o.complete() || o.m.NextAt.After(now) {

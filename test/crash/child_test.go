@@ -250,7 +250,7 @@ func (s failing) ClaimDeliveries(ctx context.Context, owner string, now time.Tim
 	return ds, err
 }
 
-func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time, lease time.Duration,
+func (s failing) ClaimMessages(ctx context.Context, sink, owner string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {
 	s.writing.Lock()
@@ -258,7 +258,7 @@ func (s failing) ClaimMessages(ctx context.Context, owner string, now time.Time,
 	s.before(ctx, "message",
 		`SELECT '' FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent) AND next_at <= ? AND lease_until <= ?`,
 		now.UnixNano(), now.UnixNano())
-	got, err := s.Store.ClaimMessages(ctx, owner, now, lease, limit)
+	got, err := s.Store.ClaimMessages(ctx, sink, owner, now, lease, limit)
 	if len(got) > 0 {
 		s.f.reach("after", "store claim message")
 	}
