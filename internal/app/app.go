@@ -56,21 +56,22 @@ type Options struct {
 
 // App is the bot. Use New, then Run; or Start and Stop.
 type App struct {
-	opts       Options
-	store      Store
-	collector  *evidence.Collector
-	playbooks  *playbookSet
-	engine     *remediation.Engine
-	dispatcher *notify.Dispatcher
-	slack      *slackParts
-	gate       *access.Gate
-	registry   *prometheus.Registry
-	panics     *rescue.Log
-	liveness   *liveness
-	servers    []*server
-	stop       context.CancelFunc
-	wg         sync.WaitGroup
-	failed     chan error
+	opts      Options
+	store     Store
+	collector *evidence.Collector
+	playbooks *playbookSet
+	engine    *remediation.Engine
+	// dispatchers are one for each sink.
+	dispatchers []*notify.Dispatcher
+	slack       *slackParts
+	gate        *access.Gate
+	registry    *prometheus.Registry
+	panics      *rescue.Log
+	liveness    *liveness
+	servers     []*server
+	stop        context.CancelFunc
+	wg          sync.WaitGroup
+	failed      chan error
 }
 
 // New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed
@@ -96,7 +97,7 @@ func (a *App) build(ctx context.Context) error {
 	}
 	a.liveness = newLiveness(max(cmp.Or(cfg.Timing.Lease, incident.DefaultLease), time.Minute), time.Now)
 	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
-		ChannelFor: a.channelFor, Logger: log.With("part", "store"),
+		ChannelFor: a.channelFor, Sinks: a.sinkNames(), Logger: log.With("part", "store"),
 		Beat: func() { a.liveness.beat(loopCommits) }, Panics: a.panics,
 		FreeCuts: a.opts.FreeCuts,
 	})
@@ -177,7 +178,9 @@ func (a *App) Start(ctx context.Context) {
 	}
 	a.liveness.begin()
 	background("engine", a.engine.Run)
-	background("notify", a.dispatcher.Run)
+	for _, d := range a.dispatchers {
+		background("notify", d.Run)
+	}
 	background("prune", func(ctx context.Context) error {
 		return prune(ctx, rescued{a.store, a.panics}, a.opts.Logger.With("part", "store"), a.store.Now)
 	})

@@ -1,18 +1,73 @@
 package app
 
 import (
+	"fmt"
+	"net/http"
+
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/notify"
+	"github.com/vllm-medic/vllm-medic/notify/cloudevents"
+	"github.com/vllm-medic/vllm-medic/notify/teams"
 )
 
+// buildNotify makes a dispatcher for each sink, so that none waits for another.
 func (a *App) buildNotify(owner string, outbox notify.Outbox) error {
-	cfg, log := a.opts.Config, a.opts.Logger.With("part", "notify")
 	notifier, err := a.newNotifier(owner)
 	if err != nil {
 		return err
 	}
-	a.dispatcher, err = notify.New(notify.Config{
-		Owner: owner, Sweep: cfg.Timing.Sweep, LookAfter: a.opts.LookAfter,
+	if err := a.deliverTo("", owner, outbox, notifier); err != nil {
+		return err
+	}
+	for _, s := range a.opts.Config.Sinks {
+		notifier, err := a.newSink(s)
+		if err != nil {
+			return fmt.Errorf("notify %s: %w", s.Name, err)
+		}
+		if err := a.deliverTo(s.Name, owner, outbox, notifier); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliverTo adds the dispatcher of a sink; no name is the one that people decide in.
+func (a *App) deliverTo(sink, owner string, outbox notify.Outbox, to notify.Notifier) error {
+	log := a.opts.Logger.With("part", "notify")
+	if sink != "" {
+		log = log.With("sink", sink)
+	}
+	d, err := notify.New(notify.Config{
+		Sink: sink, Owner: owner, Sweep: a.opts.Config.Timing.Sweep, LookAfter: a.opts.LookAfter,
 		Panics: a.panics, Now: a.store.Now,
-	}, outbox, a.store, notifier, log)
+	}, outbox, a.store, to, log)
+	a.dispatchers = append(a.dispatchers, d)
 	return err
+}
+
+// newSink is a sink that only shows.
+func (a *App) newSink(s config.Sink) (notify.Notifier, error) {
+	base := a.opts.Config.Links.BaseURL
+	var transport http.RoundTripper
+	if a.opts.Transport != nil {
+		transport = a.opts.Transport(s.Name, http.DefaultTransport)
+	}
+	switch s.Kind {
+	case config.SinkCloudEvents:
+		return cloudevents.New(cloudevents.Config{
+			URL: s.URL.Reveal(), Key: []byte(s.Key.Reveal()), BaseURL: base, Transport: transport, Now: a.store.Now,
+		})
+	case config.SinkTeams:
+		return teams.New(teams.Config{URL: s.URL.Reveal(), BaseURL: base, Transport: transport})
+	}
+	return nil, fmt.Errorf("the kind %q is not known", s.Kind)
+}
+
+// sinkNames are those besides Slack or the log.
+func (a *App) sinkNames() []string {
+	var out []string
+	for _, s := range a.opts.Config.Sinks {
+		out = append(out, s.Name)
+	}
+	return out
 }

@@ -20,7 +20,9 @@ type Config struct {
 	// Kubernetes is nil when nothing may be changed.
 	Kubernetes *Kubernetes
 	// Slack is nil when messages go to the log.
-	Slack     *Slack
+	Slack *Slack
+	// Sinks are shown every incident, besides Slack or the log.
+	Sinks     []Sink
 	Access    Access
 	Mode      incident.Mode
 	Policy    policy.Settings

@@ -18,6 +18,8 @@ type file struct {
 	// The Slack app that posts incidents and asks for approval. Without it messages go to the log and to the
 	// incident's JSON.
 	Slack *slackFile `yaml:"slack,omitempty"`
+	// Where else incidents are shown. Nothing can be decided there.
+	Notify []notifyFile `yaml:"notify,omitempty"`
 	// Who can read and decide over HTTP, in addition to Slack.
 	Access accessFile `yaml:"access,omitempty"`
 	// How far the bot may go: observe proposes nothing, dry-run asks and changes nothing, approve makes changes after
@@ -178,6 +180,22 @@ type slackFile struct {
 	SigningSecretFile string `yaml:"signing_secret_file,omitempty"`
 	// The URL of Slack's Web API. Change it only for tests and proxies. Default https://slack.com/api/.
 	APIURL string `yaml:"api_url,omitempty" jsonschema:"default=https://slack.com/api/"`
+}
+
+type notifyFile struct {
+	// A name of its own, in lowercase letters, digits and hyphens. What was sent is stored under it.
+	Name string `yaml:"name"`
+	// cloudevents posts signed CloudEvents to any receiver, teams posts cards to a Microsoft Teams workflow.
+	Kind string `yaml:"kind" jsonschema:"enum=cloudevents,enum=teams"`
+	// The environment variable that holds the URL to post to. It counts as a secret.
+	URLEnv string `yaml:"url_env,omitempty"`
+	// The file that holds the URL.
+	URLFile string `yaml:"url_file,omitempty"`
+	// The environment variable that holds the secret for signatures: whsec_ and 24 to 64 bytes in base64. Required for
+	// cloudevents.
+	SecretEnv string `yaml:"secret_env,omitempty"`
+	// The file that holds the secret.
+	SecretFile string `yaml:"secret_file,omitempty"`
 }
 
 type accessFile struct {

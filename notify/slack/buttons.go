@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // The action ids of the buttons: the verb, and the step after a colon so that each is unique. actionConfirmed is the
@@ -231,7 +231,7 @@ func name(s incident.Step) string {
 
 // incidentURL is the incident's page.
 func incidentURL(opts ViewOptions, inc incident.Incident) string {
-	return strings.TrimRight(opts.BaseURL, "/") + "/incidents/" + url.PathEscape(inc.ID)
+	return present.IncidentURL(opts.BaseURL, inc.ID)
 }
 
 // plural is a number of things: "1 check", "7 checks".

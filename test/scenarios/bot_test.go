@@ -61,7 +61,10 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		append([]string{"serve", "--config", "medic.yaml"}, args...)...)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = ts.MkAbs("."), p.out, p.out
 	p.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
-	for _, name := range []string{"GORACE", "AM_TOKEN", "VIEWER_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"} {
+	for _, name := range []string{
+		"GORACE", "AM_TOKEN", "VIEWER_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "EVENTS_URL", "EVENTS_SECRET",
+		"SLOW_URL",
+	} {
 		if v := ts.Getenv(name); v != "" {
 			p.cmd.Env = append(p.cmd.Env, name+"="+v)
 		}

@@ -99,7 +99,7 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 // until waits until the API or the log shows a pattern: until PATTERN get PATH, or until PATTERN log.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: until PATTERN get PATH | until PATTERN log")
+		ts.Fatalf("usage: until PATTERN get PATH | until PATTERN log | until PATTERN hooks")
 	}
 	re, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
@@ -109,6 +109,8 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		switch {
 		case args[1] == "log":
 			text = of(ts).log()
+		case args[1] == "hooks":
+			text = of(ts).hooks.all()
 		case args[1] == "get" && len(args) == 3:
 			_, text = readAPI(ts, args[2])
 		default:

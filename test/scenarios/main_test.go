@@ -59,7 +59,7 @@ func TestJourneys(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": serve, "stop": stop, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
 			"capture": capture, "token": token, "grant": grant, "replicas": replicas, "usage": usage, "disk": disk,
-			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper,
+			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": showHooks,
 		},
 	})
 }

@@ -33,6 +33,7 @@ type journey struct {
 	watch dynamic.ResourceInterface
 	// slack is the journey's workspace, when the file asks for one.
 	slack *fakeslack.Server
+	hooks hooks
 }
 
 type journeyKey struct{}
@@ -69,6 +70,8 @@ func setup(env *testscript.Env, m *metrics) error {
 		"NOBODY": func() string { return "http://127.0.0.1:1" },
 		"NS":     func() string { return j.cluster(env) },
 		"SLACK":  func() string { return j.workspace(env) },
+		// A program that takes what the bot posts.
+		"HOOKS": func() string { return j.receiver(env) },
 		// PostgreSQL beside the SQLite file that journeys have otherwise.
 		"POSTGRES": func() string { return j.database(env) },
 		// Times of alerts: a "firing" is late news only for some minutes after the end.
