@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,12 +30,17 @@ func (j *journey) workspace(env *testscript.Env) string {
 //
 //	connections N        waits for so many connections of the bot
 //	until TEXT           waits until the incident's message shows TEXT
-//	click USER BUTTON    clicks the button whose action begins so, and prints the private answer
+//	button BUTTON        waits until the incident's message has a button whose action begins so
+//	click USER BUTTON [AS]
+//	                     clicks the button whose action begins so, fills in a form that opens, and prints the private
+//	                     answer; AS is KEY=VALUE: an input of the form, or what the payload says wrongly (wrong)
 //	command USER TEXT... sends /vllm-medic TEXT, and prints the private answer
 //	renew                announces the end of each connection, waits for the next, and ends the old ones
 //	cut                  ends each connection without a word
 //	revoke               revokes the app token and ends each connection
 //	down, up             the Web API fails, and works again
+//	fail METHOD ERROR    the next call of the method fails so
+//	group ID [USER...]   makes a usergroup
 func slack(ts *testscript.TestScript, neg bool, args []string) {
 	j := of(ts)
 	if neg || len(args) == 0 || j.slack == nil {
@@ -51,8 +54,14 @@ func slack(ts *testscript.TestScript, neg bool, args []string) {
 		poll(ts, rest[0]+" connections", func() bool { return s.Sockets() == n })
 	case args[0] == "until" && len(rest) == 1:
 		poll(ts, "a message with "+rest[0], func() bool { return strings.Contains(j.shown(), rest[0]) })
-	case args[0] == "click" && len(rest) == 2:
-		j.click(ts, rest[0], rest[1])
+	case args[0] == "button" && len(rest) == 1:
+		poll(ts, "a button "+rest[0], func() bool { return j.button(rest[0]) != "" })
+	case args[0] == "click" && len(rest) >= 2:
+		j.click(ts, rest[0], rest[1], rest[2:])
+	case args[0] == "fail" && len(rest) == 2:
+		s.Fail(rest[0], 1, fakeslack.Fault{Error: rest[1]})
+	case args[0] == "group" && len(rest) > 0:
+		s.PutUsergroup(fakeslack.Usergroup{ID: rest[0], Handle: strings.ToLower(rest[0]), Users: rest[1:]})
 	case args[0] == "command" && len(rest) > 0:
 		ctx, cancel := context.WithTimeout(j.t.Context(), patience)
 		defer cancel()
@@ -92,64 +101,4 @@ func (j *journey) shown() string {
 		}
 	}
 	return b.String()
-}
-
-// click clicks on the first message, and prints the private answer.
-func (j *journey) click(ts *testscript.TestScript, user, button string) {
-	messages := j.slack.Messages(slackChannel)
-	if len(messages) == 0 {
-		ts.Fatalf("there is no message to click on")
-	}
-	var action string
-	for _, id := range actions(messages[0]) {
-		if strings.HasPrefix(id, button) {
-			action = id
-			break
-		}
-	}
-	if action == "" {
-		ts.Fatalf("no button %s; there are %v", button, actions(messages[0]))
-	}
-	ctx, cancel := context.WithTimeout(j.t.Context(), patience)
-	defer cancel()
-	res, err := j.slack.Click(ctx, fakeslack.ClickRequest{
-		User: user, Channel: slackChannel, MessageTS: messages[0].TS, ActionID: action,
-	})
-	ts.Check(err)
-	j.print(ctx, ts, res.ID)
-}
-
-// print writes the private answer to what a person did.
-func (j *journey) print(ctx context.Context, ts *testscript.TestScript, id string) {
-	answers, err := j.slack.WaitAnswers(ctx, id, 1)
-	ts.Check(err)
-	_, err = ts.Stdout().Write([]byte(answers[0].Text + "\n"))
-	ts.Check(err)
-}
-
-// actions are the action ids in a message, in order.
-func actions(m fakeslack.Message) []string {
-	var out []string
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, one := range v {
-				walk(one)
-			}
-		case map[string]any:
-			if id, ok := v["action_id"].(string); ok {
-				out = append(out, id)
-			}
-			for _, key := range []string{"blocks", "elements", "accessory", "child_blocks"} {
-				walk(v[key])
-			}
-		}
-	}
-	var blocks any
-	if err := json.Unmarshal(m.Blocks, &blocks); err != nil {
-		return nil
-	}
-	walk(blocks)
-	return slices.Compact(out)
 }
