@@ -107,6 +107,7 @@ func (s *Server) HalfOpen() {
 	defer s.mu.Unlock()
 	for _, c := range s.sockets.open {
 		c.dead = true
+		_ = c.conn.SetReadDeadline(time.Time{}) // nor does Slack notice; it fails only on a closed connection
 	}
 	s.changed()
 }
@@ -188,7 +189,14 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	defer close(done)
 	patience := missedPings * s.opts.PingEvery
 	_ = conn.SetReadDeadline(time.Now().Add(patience)) // it fails only on a closed connection
-	conn.SetPongHandler(func(string) error { return conn.SetReadDeadline(time.Now().Add(patience)) })
+	conn.SetPongHandler(func(string) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if c.dead {
+			return nil
+		}
+		return conn.SetReadDeadline(time.Now().Add(patience))
+	})
 	go s.ping(c, done)
 	s.readSocket(c)
 }
