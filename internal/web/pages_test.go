@@ -67,7 +67,8 @@ func TestThePageHasWhatWasAppliedAndUndone(t *testing.T) {
 	}}
 	s.expect("show", "inc-1", inc, nil)
 	page := s.ask(get, "/incidents/inc-1", "viewer-token", "").Body.String()
-	if want := "Scale 2 to 3: approved by ada, applied 03:00 UTC; rolled back 03:00 UTC by ada"; !strings.Contains(page, want) {
+	want := "Scale 2 to 3: approved by ada, applied 03:00 UTC; rolled back 03:00 UTC by ada"
+	if !strings.Contains(page, want) {
 		t.Errorf("the page lacks %q", want)
 	}
 }
