@@ -22,16 +22,16 @@ func quick() SocketConfig {
 }
 
 // plug runs a Socket that hands what it gets to the bot, and returns it when it is connected.
-func (f *office) plug(cfg SocketConfig, bot *Interactions) (*Socket, func()) {
+func (f *office) plug(cfg SocketConfig, bot *Interactions) *Socket {
 	f.t.Helper()
 	before := f.SocketsAccepted()
 	s, err := NewSocket(cfg, SocketDeps{Client: f.client, Take: bot.Enqueue, Logger: f.log})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	stop := background(f.t, s.Run)
+	background(f.t, s.Run)
 	until(f.t, "a connection", func() bool { return s.State().Open == 1 && f.SocketsAccepted() > before })
-	return s, stop
+	return s
 }
 
 // newSocketOffice is an office whose bot gets clicks in Socket Mode.
@@ -39,8 +39,7 @@ func newSocketOffice(t *testing.T, cfg InteractionsConfig, inc incident.Incident
 	t.Helper()
 	f := newOfficeIn(t, fakeslack.Options{SocketMode: true}, cfg, inc)
 	f.SetInteractivityURL("http://127.0.0.1:1/") // nothing may be sent there
-	s, _ := f.plug(quick(), f.bot)
-	return f, s
+	return f, f.plug(quick(), f.bot)
 }
 
 func TestAConnectionIsReplacedBeforeSlackEndsIt(t *testing.T) {
@@ -83,7 +82,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 		asked(t, incident.ModeApprove).inc)
 	cfg := quick()
 	cfg.Silence = 2 * time.Second
-	s, _ := f.plug(cfg, f.bot)
+	s := f.plug(cfg, f.bot)
 	begin := time.Now()
 	f.HalfOpen()
 	until(t, "another connection", func() bool { return s.State().Opened > 1 && s.State().Open == 1 })
