@@ -188,7 +188,7 @@ func (c *composer) manual(inc incident.Incident) []string {
 	var out []string
 	for _, s := range inc.Plan.Steps {
 		if s.Kind == incident.StepManual && s.State == incident.StepProposed {
-			out = append(out, "*Manual:* "+escape(name(s), max(c.detail.name, c.detail.text)))
+			out = append(out, "*Manual:* "+escape(name(s), max(c.detail.name, 2*c.detail.text)))
 		}
 	}
 	return capped(out, c.detail.steps)

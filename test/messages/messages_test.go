@@ -39,6 +39,7 @@ func TestMessages(t *testing.T) {
 	all := everything(t)
 	t.Run("each can be taken in on a phone", func(t *testing.T) { fitAPhone(t, all) })
 	t.Run("gallery: it shows them as they are", func(t *testing.T) { compareGallery(t, all) })
+	t.Run("gallery: their words are those that were read", func(t *testing.T) { compareWords(t, all) })
 }
 
 func fitAPhone(t *testing.T, all []shown) {

@@ -1,0 +1,125 @@
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/notify/slack"
+)
+
+// written are the files with the words of messages, and what is in each: the whole life of two incidents, one of which
+// restarts pods, and the first message of every other diagnosis.
+func written(all []shown) map[string][]shown {
+	out := map[string][]shown{}
+	for _, m := range all {
+		switch {
+		case m.diagnosis == "kv-thrash", m.diagnosis == "prefill-interference":
+			out[m.diagnosis+".txt"] = append(out[m.diagnosis+".txt"], m)
+		case m.state == "deciding", m.state == "told":
+			out["others.txt"] = append(out["others.txt"], m)
+		}
+	}
+	return out
+}
+
+// compareWords holds the words of the messages to those that somebody has read. With -update it writes them; read what
+// has changed.
+func compareWords(t *testing.T, all []shown) {
+	t.Helper()
+	for file, messages := range written(all) {
+		var b strings.Builder
+		for _, m := range messages {
+			fmt.Fprintf(&b, "=== %s\n%s\n", m.name(), words(t, slack.Render(m.inc, links)))
+		}
+		path := filepath.Join("testdata", file)
+		if *update {
+			if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
+			t.Errorf("%s (-want +got; make gallery rewrites it):\n%s", path, diff)
+		}
+	}
+}
+
+var (
+	dated  = regexp.MustCompile(`<!date\^\d+\^\{time\}\|([^>]*)>`)
+	linked = regexp.MustCompile(`<https?:[^|>]*\|([^>]*)>`)
+)
+
+// words are what a person reads of a message, a line each, the notification last.
+func words(t *testing.T, v slack.View) string {
+	t.Helper()
+	raw, err := json.Marshal(v.Blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []map[string]any
+	if err := json.Unmarshal(raw, &blocks); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(append(linesOf(blocks), "push: "+v.Text), "\n")
+	return linked.ReplaceAllString(dated.ReplaceAllString(text, "$1"), "$1")
+}
+
+func linesOf(blocks []map[string]any) []string {
+	var out []string
+	for _, b := range blocks {
+		switch b["type"] {
+		case "header":
+			out = append(out, "# "+textOf(b["text"]))
+		case "section":
+			out = append(out, textOf(b["text"]))
+		case "context":
+			for _, e := range objects(b["elements"]) {
+				out = append(out, "  "+textOf(e))
+			}
+		case "actions":
+			var row []string
+			for _, e := range objects(b["elements"]) {
+				style, _ := e["style"].(string)
+				row = append(row, "["+strings.TrimSpace(textOf(e["text"])+" "+style)+"]")
+			}
+			out = append(out, strings.Join(row, " "))
+		case "container":
+			out = append(out, "> "+textOf(b["title"]))
+			for _, l := range linesOf(objects(b["child_blocks"])) {
+				out = append(out, "    "+strings.ReplaceAll(l, "\n", "\n    "))
+			}
+		default:
+			out = append(out, fmt.Sprintf("(%v %v)", b["type"], b["title"]))
+		}
+	}
+	return out
+}
+
+// textOf is the text of a text object.
+func textOf(v any) string {
+	o, _ := v.(map[string]any)
+	s, _ := o["text"].(string)
+	return s
+}
+
+// objects are those of a list.
+func objects(v any) []map[string]any {
+	list, _ := v.([]any)
+	var out []map[string]any
+	for _, item := range list {
+		if o, ok := item.(map[string]any); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
