@@ -20,7 +20,7 @@ func liveSlack(ctx context.Context, opts Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	notifier, err := slack.NewNotifier(client, slack.ViewOptions{}, opts.Logger)
+	notifier, err := slack.NewNotifier(client, slack.ViewOptions{}, false, opts.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 			return nil, err
 		}
 	}
-	return slack.NewNotifier(client, view, log)
+	return slack.NewNotifier(client, view, cfg.Slack.Broadcast, log)
 }
 
 func slackConfig(opts Options) slack.Config {

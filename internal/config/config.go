@@ -57,7 +57,9 @@ type Kubernetes struct{ Kubeconfig, Context string }
 // Slack says which workspace, channel and app. Its secrets never show in text.
 type Slack struct {
 	// Socket says that clicks come through connections that the bot opens (Socket Mode), and not over HTTP.
-	Socket                                   bool
+	Socket bool
+	// Broadcast says that replies which ask for a decision show in the channel, too.
+	Broadcast                                bool
 	Channel, Team, Enterprise, AppID, APIURL string
 	// Token is always there, AppToken in Socket Mode, SigningSecret over HTTP.
 	Token, AppToken, SigningSecret Secret

@@ -160,6 +160,8 @@ type slackFile struct {
 	Mode string `yaml:"mode,omitempty" jsonschema:"enum=socket,enum=http,default=socket"`
 	// The ID of the channel, such as C0123456789. A pool can set its own.
 	Channel string `yaml:"channel"`
+	// Whether replies that ask for a decision show in the channel, too, and not only in the thread. Default false.
+	Broadcast bool `yaml:"broadcast,omitempty" jsonschema:"default=false"`
 	// The ID of the workspace whose clicks are accepted, such as T0123.
 	Team string `yaml:"team,omitempty"`
 	// The ID of the organization whose clicks are accepted, for an app that is installed organization-wide.

@@ -24,7 +24,7 @@ func (l *loader) slack(f *slackFile) *Slack {
 	l.slackID("slack.app_id", f.AppID, appID)
 	socket := l.socketMode(f)
 	return &Slack{
-		Socket: socket, Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID,
+		Socket: socket, Broadcast: f.Broadcast, Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID,
 		APIURL:   cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
 		Token:    l.slackToken("slack.token", f.TokenEnv, f.TokenFile, true, "xoxb-"),
 		AppToken: l.slackToken("slack.app_token", f.AppTokenEnv, f.AppTokenFile, socket && !l.oldTransport(f), "xapp-"),

@@ -100,7 +100,7 @@ func TestPostToAClosedPortIsKnownNotToBeSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, log := newLogs(t, "xoxb-secret")
-	s, err := NewNotifier(c, ViewOptions{}, log)
+	s, err := NewNotifier(c, ViewOptions{}, false, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestConfigurationHidesItsSecrets(t *testing.T) {
 		}
 		mustHide(t, err.Error(), "xoxb-secret")
 	}
-	if _, err := NewNotifier(nil, ViewOptions{}, nil); err == nil {
+	if _, err := NewNotifier(nil, ViewOptions{}, false, nil); err == nil {
 		t.Error("a nil client was taken")
 	}
 }

@@ -41,22 +41,23 @@ func (r *refusedKind) recently() bool {
 
 // Notifier shows incidents in Slack channels. It is a notify.Notifier and safe for concurrent use.
 type Notifier struct {
-	client *Client
-	view   ViewOptions
-	logger *slog.Logger
+	client    *Client
+	view      ViewOptions
+	broadcast bool
+	logger    *slog.Logger
 	// chart and fold are what Slack may refuse.
 	chart, fold refusedKind
 }
 
-// NewNotifier returns a Notifier on the client.
-func NewNotifier(client *Client, view ViewOptions, logger *slog.Logger) (*Notifier, error) {
+// NewNotifier returns a Notifier on the client. With broadcast, replies that call people show in the channel, too.
+func NewNotifier(client *Client, view ViewOptions, broadcast bool, logger *slog.Logger) (*Notifier, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("slack: the client is nil")
 	case logger == nil:
 		return nil, errors.New("slack: the logger is nil")
 	}
-	return &Notifier{client: client, view: view, logger: logger}, nil
+	return &Notifier{client: client, view: view, broadcast: broadcast, logger: logger}, nil
 }
 
 // Post puts up the incident's message. It is never repeated by itself.
@@ -88,7 +89,11 @@ func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.
 // Reply adds a journal entry to the thread. It is never repeated by itself.
 func (s *Notifier) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
 	blocks, text := renderEntry(inc, e)
-	return s.client.reply(ctx, channel, ts, blocks, text, metadata(inc.ID, e.Seq))
+	opts := []slackgo.MsgOption{metadata(inc.ID, e.Seq)}
+	if s.broadcast && len(e.Mention) > 0 {
+		opts = append(opts, slackgo.MsgOptionBroadcast())
+	}
+	return s.client.reply(ctx, channel, ts, blocks, text, opts...)
 }
 
 // reply posts to a thread. It is never repeated by itself.

@@ -76,7 +76,7 @@ func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if w.notifier, err = NewNotifier(w.client, ViewOptions{}, w.log); err != nil {
+	if w.notifier, err = NewNotifier(w.client, ViewOptions{}, false, w.log); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,5 +49,36 @@ func TestAReplyThatAsksNothingCallsNobody(t *testing.T) {
 	}
 	if called := w.LiveMentions(); len(called) != 0 {
 		t.Errorf("called %v", called)
+	}
+}
+
+// Where it is configured a request shows in the channel, too: not everybody follows a thread. Nothing else does.
+func TestOnlyARequestIsBroadcastAndOnlyWhereThatIsConfigured(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		w := newWorkspace(t, fakeslack.Options{})
+		notifier, err := NewNotifier(w.client, ViewOptions{}, on, w.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inc := asked(t, incident.ModeApprove).inc
+		ts := w.post(t, inc)
+		for _, e := range []incident.Entry{
+			{Seq: 3, Text: "Applied."},
+			{Seq: 4, Mention: []string{"U0ALICE"}, Said: incident.Note{Kind: incident.NoteApprovalNeeded, Names: "Scale"}},
+		} {
+			if err := notifier.Reply(t.Context(), channel, ts, inc, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []bool
+		for _, m := range w.Thread(channel, ts) {
+			if m.TS != ts {
+				got = append(got, m.Broadcast)
+			}
+		}
+		if want := []bool{false, on}; !slices.Equal(got, want) {
+			t.Errorf("configured %t: broadcast %v, want %v", on, got, want)
+		}
 	}
 }
