@@ -23,7 +23,7 @@ type story struct {
 
 func stories() []story {
 	return []story{
-		{"healed", (*run).healed, "(healthy for ", func(string) bool { return true }, 100},
+		{"healed", (*run).healed, ": reverting to ", func(string) bool { return true }, 100},
 		// Up to the click on Undo it is the other story.
 		{"taken back", (*run).takenBack, "requested by slack:" + alice, undoing, 24},
 	}

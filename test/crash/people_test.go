@@ -17,7 +17,7 @@ func (r *run) approve(button string) {
 // undo plays the person who takes back the step that is in effect.
 func (r *run) undo() {
 	r.t.Helper()
-	r.press("Roll back", "Rolling back: ")
+	r.press("Roll back", "Rolling back to ")
 }
 
 // press clicks the first button that begins with a text, until the thread has the words that the click brings.

@@ -330,7 +330,7 @@ func (r *run) ends() {
 	r.post("resolved", time.Now())
 	// The message is drawn a last time after the thread is complete.
 	r.until("the end", func(context.Context) bool {
-		return r.says("Closed: ") && strings.Contains(r.story(), "*Closed* at")
+		return r.says("Closed: ") && strings.Contains(r.story(), ": resolved in ")
 	})
 	r.settled()
 	r.stop()

@@ -50,7 +50,7 @@ func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 		t.Errorf("the policy lets %d requests in, want 112", got)
 	}
 	w.scenario("healthy")
-	w.says("(healthy for ")
+	w.says(": reverting to ")
 	w.says("Rolled back: ")
 	if got := w.limit(); got != 160 {
 		t.Errorf("after the undo the policy lets %d requests in, want 160", got)
