@@ -15,7 +15,7 @@ type ViewOptions struct {
 	BaseURL, DocsURL, PrometheusURL string
 	// NoChart shows a sparkline in place of the chart, for a Slack that refuses it.
 	NoChart bool
-	// NoFold shows the beginning of what is folded as small print, for a Slack that refuses a container.
+	// NoFold shows what would be folded as one line of small print, for a Slack that refuses a container.
 	NoFold bool
 	// Brief leaves out what is not needed to decide.
 	Brief bool

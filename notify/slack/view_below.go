@@ -103,11 +103,13 @@ func (c *composer) picture(inc incident.Incident) {
 		c.add(b)
 		return
 	}
-	c.context(sparkline(inc))
+	if !c.opts.NoFold { // in a Slack without folds and charts the page has it: more cannot be read at once
+		c.context(sparkline(inc))
+	}
 }
 
 // rest is what ranks behind everything else: advice for people, other causes, and the checks. It is folded, so that it
-// takes one line until somebody asks for it; where Slack has no folds only its beginning is shown.
+// takes one line until somebody asks for it; where Slack has no folds that line says where to ask.
 func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if !c.detail.rest {
 		return
@@ -124,10 +126,6 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 			others = append(others, "Can't rule out: "+open)
 		}
 	}
-	if c.opts.NoFold {
-		c.context(append(manual, others...)...)
-		return
-	}
 	inner := &composer{opts: c.opts, detail: c.detail}
 	inner.section(manual...)
 	inner.context(others...)
@@ -136,7 +134,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 		return
 	}
 	var title []string
-	if n := passed(open); n > 0 {
+	if n := passed(open); n > 0 && !c.opts.NoFold { // else the last line says it
 		title = append(title, plural(n, "safety check")+" passed")
 	}
 	if n := len(manual); n > 0 {
@@ -145,8 +143,13 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if len(others) > 0 {
 		title = append(title, "other causes")
 	}
-	c.add(slackgo.NewContainerBlock(inner.blocks...).WithTitle(plain(cmp.Or(strings.Join(title, " · "), "More"))).
-		WithCollapsible(true, true))
+	switch {
+	case !c.opts.NoFold:
+		c.add(slackgo.NewContainerBlock(inner.blocks...).WithTitle(plain(cmp.Or(strings.Join(title, " · "), "More"))).
+			WithCollapsible(true, true))
+	case len(title) > 0:
+		c.context(strings.Join(title, " · ") + " (see *Details*)")
+	}
 }
 
 // maxChecks bounds the checks that are listed; there are fewer guardrails than that.

@@ -125,8 +125,12 @@ func (s *story) verified(share float64, healthy incident.Truth, final bool) *sto
 	s.t.Helper()
 	before, after := alone(s.f.Evidence.Readings), alone(s.f.Evidence.Readings)
 	for name, r := range after {
-		if r.Value != nil && r.Threshold != nil && *r.Threshold != 0 {
-			r.Value = new(*r.Value + share*(*r.Threshold/2-*r.Value))
+		if r.Value != nil && r.Threshold != nil {
+			good := *r.Threshold / 2
+			if r.Direction == incident.LowerIsWorse {
+				good = *r.Threshold * 2
+			}
+			r.Value = new(*r.Value + share*(good-*r.Value))
 			if r.Unit == incident.UnitRatio {
 				r.Value = new(min(1, max(0, *r.Value)))
 			}
