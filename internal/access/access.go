@@ -116,6 +116,22 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 	return incident.Actor{Kind: "kubernetes", ID: user.Username}, nil
 }
 
+// May says whether a user with these groups has the right; nil means yes. Who it is was found out before, by whoever
+// asks. The error is ErrForbidden, or what kept the question from being asked, which is a no as well.
+func (g *Gate) May(ctx context.Context, user string, groups []string, right Right) error {
+	switch {
+	case g.kube == nil:
+		return errors.New("without Kubernetes nobody's rights can be checked")
+	case user == "":
+		return fmt.Errorf("%w: no user is named", ErrForbidden)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the API server did not answer within %s", timeout))
+	defer cancel()
+	// What the API server itself adds for whoever it has authenticated.
+	all := append(slices.Clone(groups), "system:authenticated")
+	return g.may(ctx, authn.UserInfo{Username: user, Groups: all}, right)
+}
+
 func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
 	review := &authn.TokenReview{Spec: authn.TokenReviewSpec{Token: token, Audiences: []string{g.audience}}}
 	got, err := g.kube.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})

@@ -63,6 +63,47 @@ func refused(t *testing.T, g *access.Gate, token string, right access.Right, wan
 	return err.Error()
 }
 
+// Somebody whom another door has let in is asked about by name and groups.
+func TestTheRightsOfANamedUserAreAskedOfTheAPIServer(t *testing.T) {
+	t.Parallel()
+	c := kube.Cluster(t)
+	ns := c.Namespace(t)
+	c.GrantAll(t, kubetest.Bot, reviews...)
+	g := gate(t, c.ConfigFor(kubetest.Bot), "")
+	alice, bob := "alice@"+ns, "bob@"+ns
+	c.GrantAll(t, alice, allow("update", "incidents/decision"))
+	if err := g.May(t.Context(), alice, nil, access.Decide); err != nil {
+		t.Errorf("alice: %v", err)
+	}
+	if err := g.May(t.Context(), bob, []string{"system:masters"}, access.Pause); err != nil {
+		t.Errorf("by a group: %v", err)
+	}
+	for name, tt := range map[string]struct {
+		user   string
+		groups []string
+		right  access.Right
+	}{
+		"no right":      {bob, nil, access.Decide},
+		"another right": {alice, nil, access.Pause},
+		"a group":       {bob, []string{"nobodys"}, access.Decide},
+		"no name":       {"", []string{"system:masters"}, access.Decide},
+	} {
+		if err := g.May(t.Context(), tt.user, tt.groups, tt.right); !errors.Is(err, access.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// What cannot be asked is a no, and not an answer.
+	for name, g := range map[string]*access.Gate{
+		"no cluster":        gate(t, nil, ""),
+		"no right to ask":   gate(t, c.ConfigFor("nobody@"+ns), ""),
+		"nobody at its end": gate(t, &rest.Config{Host: "https://127.0.0.1:1"}, ""),
+	} {
+		if err := g.May(t.Context(), alice, nil, access.Decide); err == nil || errors.Is(err, access.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestRightsAreAskedOfTheAPIServer(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)

@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/notify"
 	"github.com/vllm-medic/vllm-medic/notify/slack"
@@ -38,6 +40,7 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 		Enterprise: cfg.Slack.Enterprise, Owner: owner,
 	}, slack.InteractionsDeps{
 		Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers,
+		Rights:   a.slackRights(),
 		Commands: commands{Store: a.store, app: a}, View: view,
 		Logger: log, Panics: a.panics, Now: a.store.Now,
 	})
@@ -62,6 +65,30 @@ func slackConfig(opts Options) slack.Config {
 		c.Transport = opts.Transport("slack", http.DefaultTransport)
 	}
 	return c
+}
+
+// slackRights asks Kubernetes about the users of people in Slack; nil when none is configured. With any, whoever
+// has none may do nothing.
+func (a *App) slackRights() slack.Rights {
+	users := a.opts.Config.Access.SlackUsers
+	if len(users) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, id string, pause bool) error {
+		user, mapped := users[id]
+		if !mapped {
+			return slack.ErrUnmapped
+		}
+		right := access.Decide
+		if pause {
+			right = access.Pause
+		}
+		err := a.gate.May(ctx, user.Name, user.Groups, right)
+		if errors.Is(err, access.ErrForbidden) {
+			return fmt.Errorf("%w: %w", slack.ErrNoRight, err)
+		}
+		return err
+	}
 }
 
 // approvers finds who may decide; an unknown pool has nobody.

@@ -69,6 +69,14 @@ type Slack struct {
 type Access struct {
 	Audience    string
 	ViewerToken Secret
+	// SlackUsers are the Kubernetes users of people in Slack, by the id there; empty: nobody is mapped, nor needs to be.
+	SlackUsers map[string]KubernetesUser
+}
+
+// KubernetesUser is somebody as Kubernetes knows them.
+type KubernetesUser struct {
+	Name   string
+	Groups []string
 }
 
 // Links are the addresses for links in messages; empty ones make no link. None holds a password.

@@ -207,6 +207,16 @@ type accessFile struct {
 	ViewerTokenEnv string `yaml:"viewer_token_env,omitempty"`
 	// The file that holds the token.
 	ViewerTokenFile string `yaml:"viewer_token_file,omitempty"`
+	// The Kubernetes user of each Slack user ID. With any entry, a click also needs that user's permission in Kubernetes,
+	// and people without an entry can't decide in Slack.
+	SlackUsers map[string]slackUserFile `yaml:"slack_users,omitempty"`
+}
+
+type slackUserFile struct {
+	// The name, as Kubernetes knows it.
+	User string `yaml:"user"`
+	// The groups, as Kubernetes knows them.
+	Groups []string `yaml:"groups,omitempty"`
 }
 
 type linksFile struct {

@@ -135,6 +135,7 @@ func (l *loader) config(f file) Config {
 	l.link("alertmanager.url", f.Alertmanager.URL)
 	cfg.Slack = l.slack(f.Slack)
 	cfg.Sinks = l.sinks(f.Notify)
+	cfg.Access.SlackUsers = l.slackUsers(f)
 	cfg.Listen = l.listen(f.Listen, cfg.Slack != nil && !cfg.Slack.Socket)
 	if l.opts.DryRun {
 		cfg.Mode = incident.ModeDryRun

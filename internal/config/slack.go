@@ -71,3 +71,21 @@ func (l *loader) slackToken(path, env, file string, needed bool, prefix string) 
 	}
 	return Secret(token)
 }
+
+// slackUsers are the Kubernetes users of people in Slack. Without a cluster nobody's rights could be asked for, and
+// everybody would be refused.
+func (l *loader) slackUsers(f file) map[string]KubernetesUser {
+	out := map[string]KubernetesUser{}
+	for id, u := range f.Access.SlackUsers {
+		at := "access.slack_users." + id
+		l.slackID(at, id, userID)
+		if u.User == "" {
+			l.at(at+".user", "is required: the name of the user in Kubernetes")
+		}
+		out[id] = KubernetesUser{Name: u.User, Groups: u.Groups}
+	}
+	if len(out) > 0 && f.Kubernetes == nil {
+		l.at("access.slack_users", "needs the section kubernetes: permissions are checked there")
+	}
+	return out
+}

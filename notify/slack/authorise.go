@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,9 +23,56 @@ func refuse(reason, text string, args ...any) *refusal {
 	return &refusal{reason: reason, text: fmt.Sprintf(text, args...)}
 }
 
-// allowed looks for the person in the list and in the groups; nil means that they are in one. Whatever cannot be found
-// out is a no.
+// Rights asks whether the Kubernetes user of a Slack account may decide, or, with pause, stop and start changes. The
+// errors are ErrUnmapped, ErrNoRight, or what kept the question from being answered, which is a no as well.
+type Rights func(ctx context.Context, user string, pause bool) error
+
+// ErrUnmapped says that no Kubernetes user is configured for the Slack account, ErrNoRight that Kubernetes gives theirs
+// no right to this.
+var (
+	ErrUnmapped = errors.New("no Kubernetes user is configured for this Slack account")
+	ErrNoRight  = errors.New("the Kubernetes user does not have the right")
+)
+
+// allowed says whether the person is an approver and, where Slack accounts are mapped to Kubernetes users, has the
+// right there, too; nil means yes.
 func (i *Interactions) allowed(ctx context.Context, user string, a incident.Approvers) *refusal {
+	if no := i.listed(ctx, user, a); no != nil {
+		return no
+	}
+	return i.entitled(ctx, user, false)
+}
+
+// entitled asks Kubernetes about the person, where Slack accounts are mapped to its users. Without a clear yes it is a
+// no.
+func (i *Interactions) entitled(ctx context.Context, user string, pause bool) *refusal {
+	if i.rights == nil {
+		return nil
+	}
+	err := i.rights(ctx, user, pause)
+	var r *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrUnmapped):
+		r = refuse("the user is not mapped to a Kubernetes user",
+			"Your Slack account isn't mapped to a Kubernetes user, so nothing was changed. Ask for an entry in "+
+				"`access.slack_users`, or decide with `vllm-medic incidents`.")
+	case errors.Is(err, ErrNoRight):
+		right := map[bool]string{true: "incidents/pause", false: "incidents/decision"}[pause]
+		r = refuse("Kubernetes does not give the user the right",
+			"Your Kubernetes user doesn't have the permission `update %s`, so nothing was changed.", right)
+	default:
+		r = refuse("the rights in Kubernetes could not be checked",
+			"Could not check your permissions in Kubernetes, so nothing was changed. Try again in a minute.")
+	}
+	r.err = err
+	return r
+}
+
+// listed looks for the person in the list and in the groups; nil means that they are in one. Whatever cannot be found
+// out is a no.
+func (i *Interactions) listed(ctx context.Context, user string, a incident.Approvers) *refusal {
 	if slices.Contains(a.Users, user) {
 		return nil
 	}

@@ -106,12 +106,22 @@ func (f *office) another(cfg InteractionsConfig) *Interactions {
 	cfg.SigningSecret = f.SigningSecret()
 	i, err := NewInteractions(cfg, InteractionsDeps{
 		Client: f.client, Decider: f.desk, Lookup: f.desk, Clicks: f.shelf, Approvers: f.approvers, Logger: f.log,
-		Commands: f.booth,
+		Commands: f.booth, Rights: f.rights,
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	return i
+}
+
+// rights are those of the people's Kubernetes users: nobody is without any, unless the test says so.
+func (f *office) rights(_ context.Context, user string, pause bool) error {
+	f.desk.mu.Lock()
+	defer f.desk.mu.Unlock()
+	if f.desk.inKubernetes == nil {
+		return nil
+	}
+	return f.desk.inKubernetes(user, pause)
 }
 
 func (f *office) approvers(pool string, _ incident.StepKind) incident.Approvers {

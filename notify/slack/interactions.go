@@ -97,6 +97,8 @@ type InteractionsDeps struct {
 	Lookup    Lookup
 	Clicks    Clicks
 	Approvers Approvers
+	// Rights asks Kubernetes about a person, too; nil: Slack accounts are not mapped to its users.
+	Rights Rights
 	// View has the addresses for the links in the details.
 	View ViewOptions
 	// Commands is what slash commands read and do.
@@ -118,6 +120,7 @@ type Interactions struct {
 	lookup    Lookup
 	clicks    Clicks
 	approvers Approvers
+	rights    Rights
 	view      ViewOptions
 	commands  Commands
 	logger    *slog.Logger
@@ -163,7 +166,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 	}
 	return &Interactions{
 		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks,
-		approvers: deps.Approvers, commands: deps.Commands, view: deps.View,
+		approvers: deps.Approvers, rights: deps.Rights, commands: deps.Commands, view: deps.View,
 		logger: deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor},
 		wake: make(chan struct{}, cfg.Workers),
 	}, nil

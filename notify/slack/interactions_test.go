@@ -15,15 +15,17 @@ import (
 
 // desk is the store and the engine's door for decisions, with the domain's own rules.
 type desk struct {
-	mu        sync.Mutex
-	inc       incident.Incident
-	msg       incident.Message
-	approvers incident.Approvers
-	taken     []incident.Decision
-	acts      []incident.Event
-	readErr   error
-	writeErr  error
-	slow      chan struct{} // when set, reads wait for it
+	// inKubernetes answers about the rights of people there; nil: everybody has all.
+	inKubernetes func(user string, pause bool) error
+	mu           sync.Mutex
+	inc          incident.Incident
+	msg          incident.Message
+	approvers    incident.Approvers
+	taken        []incident.Decision
+	acts         []incident.Event
+	readErr      error
+	writeErr     error
+	slow         chan struct{} // when set, reads wait for it
 }
 
 func (d *desk) Decide(_ context.Context, id string, dec incident.Decision) (incident.Incident, error) {

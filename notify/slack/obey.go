@@ -156,7 +156,11 @@ func (i *Interactions) askAgain(ctx context.Context, c command, rest string, a *
 	if inc.Pool == "" {
 		return "", refuse("no pool", "This incident belongs to no pool, so nothing can be proposed. Nothing was changed.")
 	}
-	if no := i.mayAct(ctx, c.User, inc.Pool, false); no != nil {
+	no := i.mayActOn(ctx, c.User, inc.Pool, false)
+	if no == nil {
+		no = i.entitled(ctx, c.User, false)
+	}
+	if no != nil {
 		return "", no
 	}
 	ev := incident.AskedAgain{
@@ -173,12 +177,19 @@ func (i *Interactions) askAgain(ctx context.Context, c command, rest string, a *
 // mayAct says whether somebody may stop and start changes in a pool; nil means yes. For all pools ("") it takes an
 // approver of any pool to stop them, and one of every pool to start them again.
 func (i *Interactions) mayAct(ctx context.Context, user, pool string, start bool) *refusal {
+	if no := i.mayActOn(ctx, user, pool, start); no != nil {
+		return no
+	}
+	return i.entitled(ctx, user, true)
+}
+
+func (i *Interactions) mayActOn(ctx context.Context, user, pool string, start bool) *refusal {
 	if pool != "" {
-		return i.allowed(ctx, user, i.commands.Acting(pool))
+		return i.listed(ctx, user, i.commands.Acting(pool))
 	}
 	var last *refusal
 	for _, p := range i.commands.Pools() {
-		no := i.allowed(ctx, user, i.commands.Acting(p))
+		no := i.listed(ctx, user, i.commands.Acting(p))
 		switch {
 		case no == nil && !start:
 			return nil
@@ -188,7 +199,7 @@ func (i *Interactions) mayAct(ctx context.Context, user, pool string, start bool
 		last = no
 	}
 	if len(i.commands.Pools()) == 0 {
-		return i.allowed(ctx, user, incident.Approvers{})
+		return i.listed(ctx, user, incident.Approvers{})
 	}
 	return last
 }

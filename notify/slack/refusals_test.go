@@ -2,6 +2,7 @@ package slack
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,20 @@ type setup func(f *office, c *fakeslack.ClickRequest)
 
 func allow(users ...string) setup {
 	return func(f *office, _ *fakeslack.ClickRequest) { f.desk.approvers = incident.Approvers{Users: users} }
+}
+
+// inKubernetes has Kubernetes answer so about everybody's right to decide.
+func inKubernetes(err error) setup {
+	return func(f *office, _ *fakeslack.ClickRequest) {
+		f.desk.mu.Lock()
+		defer f.desk.mu.Unlock()
+		f.desk.inKubernetes = func(_ string, pause bool) error {
+			if pause {
+				return errors.New("asked about a pause")
+			}
+			return err
+		}
+	}
 }
 
 func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
@@ -62,6 +77,22 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 				f.desk.approvers = incident.Approvers{Groups: []string{"S0ONCALL"}}
 				f.Fail("usergroups.users.list", retries+1, fakeslack.Fault{HTTPStatus: 503})
 			},
+		},
+		{
+			name: "not mapped to a Kubernetes user", user: "U0ALICE", want: "isn't mapped to a Kubernetes user",
+			prepare: inKubernetes(ErrUnmapped),
+		},
+		{
+			name: "no right in Kubernetes", user: "U0ALICE", want: "doesn't have the permission `update incidents/decision`",
+			prepare: inKubernetes(fmt.Errorf("%w: forbidden", ErrNoRight)),
+		},
+		{
+			name: "Kubernetes does not answer", user: "U0ALICE", want: "Could not check your permissions in Kubernetes",
+			prepare: inKubernetes(errors.New("connection refused")),
+		},
+		{
+			name: "a right in Kubernetes, and not on the list", user: "U0CAROL", want: "You can't decide on this",
+			prepare: inKubernetes(nil),
 		},
 		{
 			name: "group that does not exist", user: "U0ALICE", want: "Could not read the usergroup",
