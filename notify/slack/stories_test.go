@@ -83,6 +83,16 @@ func stories(t *testing.T) map[string]incident.Incident {
 
 	out["30-denied"] = asked(t, incident.ModeApprove, scaleStep()).decide(incident.Deny, "p1-s1").inc
 	out["31-expired"] = asked(t, incident.ModeApprove).do(31*time.Minute, incident.Expired{}).inc
+	stopped := asked(t, incident.ModeApprove, scaleStep()).decide(incident.Approve, "p1-s1").
+		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()})
+	doubt := *stopped
+	out["38-stopped-a-write-with-doubt"] = doubt.do(6*time.Minute, incident.Aborted{By: alice()}).inc
+	out["35-stopped-in-a-rollout"] = stopped.do(time.Second, incident.Written{Result: incident.ResultApplied}).
+		do(time.Minute, incident.Aborted{By: alice(), Reason: "wrong pool"}).inc
+	improved := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false)
+	next := *improved
+	out["36-denied-after-an-improved"] = next.decide(incident.Deny, "p1-s1").inc
+	out["37-expired-after-an-improved"] = improved.do(time.Hour, incident.Expired{}).inc
 	out["32-no-diagnosis"] = tell(t, incident.ModeApprove, "llama-70b").do(0, alerts).do(time.Second,
 		incident.InvestigationStarted{}).
 		do(time.Second, incident.Investigated{

@@ -158,3 +158,42 @@ func inPlace(inc incident.Incident) string {
 	}
 	return strings.Join(capped(out, 3), ", ")
 }
+
+// left says what a no leaves as it is: that nothing was changed is only true when nothing ever was.
+func (c *composer) left(inc incident.Incident) string {
+	standing, others := 0, 0
+	for _, m := range slices.Backward(made(inc)) {
+		switch s, _ := inc.Step(m.Step); {
+		case m.DryRun:
+		case undoUnsure(s):
+			return "It's unknown whether " + escape(change(s), 80) + " was rolled back."
+		case m.Unsure && (m.State == incident.StepApplied || m.State == incident.StepFailed):
+			return "It's unknown whether " + escape(changeOf(m), 80) + " took effect."
+		case m.State == incident.StepApplied:
+			standing++
+		default:
+			others++
+		}
+	}
+	in := inPlace(inc)
+	switch {
+	case in == "" && standing+others == 0:
+		return "Nothing was changed."
+	case in == "":
+		return "No change is left in place."
+	case standing > 1:
+		in += " stay in place"
+	default:
+		in += " stays in place"
+	}
+	if others > 0 { // rolled back or reverted since
+		return in + "."
+	}
+	return in + "; nothing else was changed."
+}
+
+// undoUnsure says that nobody knows whether an applied step was undone.
+func undoUnsure(s incident.Step) bool {
+	return s.State == incident.StepApplied &&
+		(s.UndoUnsure || s.Cause.Kind == incident.ReasonWriteUnknown && s.Cause.NotUndone)
+}

@@ -132,12 +132,19 @@ func denied(inc incident.Incident, s incident.Step) string {
 	return text
 }
 
-// deniedBy is who turned the last plan down, with a space before it.
-func deniedBy(inc incident.Incident) string {
+// turnedDown says who said no to what was being asked or done. An older no to another question is not named.
+func turnedDown(inc incident.Incident) string {
+	if said := inc.Said; said.Kind == incident.NoteAborted {
+		text := "Stopped by " + who(said.By)
+		if said.Why != "" {
+			text += " (" + escape(strings.TrimRight(said.Why, "."), 120) + ")"
+		}
+		return text + "."
+	}
 	for _, d := range slices.Backward(inc.Decisions) {
-		if d.Verb == incident.Deny {
-			return fmt.Sprintf(" by %s, %s", who(d.By), clock(d.At))
+		if d.Verb == incident.Deny && inc.Plan != nil && d.Digest == inc.Plan.Digest {
+			return fmt.Sprintf("Denied by %s, %s.", who(d.By), clock(d.At))
 		}
 	}
-	return ""
+	return "Denied."
 }

@@ -94,6 +94,10 @@ func (c *composer) remark(inc incident.Incident) string {
 	case incident.NoteOutcome, incident.NoteMonitoring, incident.NoteRecovered, incident.NoteDryRunEnded,
 		incident.NoteExpired, incident.NoteAllDenied, incident.NoteNoStep:
 		return ""
+	case incident.NoteAborted:
+		if inc.MuteReason == incident.MutedDenied && inc.HealthySince.IsZero() {
+			return "" // calm says so
+		}
 	}
 	return sentence(present.Note(inc), c.detail.text)
 }

@@ -158,13 +158,16 @@ func (c *composer) healthy(inc incident.Incident) []string {
 func (c *composer) calm(inc incident.Incident) string {
 	switch inc.MuteReason {
 	case incident.MutedDenied:
-		return "*Denied" + deniedBy(inc) + ".* Nothing was changed. No further proposals unless the diagnosis changes."
+		return "*" + turnedDown(inc) + "* " + c.left(inc) + " No further proposals unless the diagnosis changes."
 	case incident.MutedExpired:
-		return "*No one responded in time*, so nothing was changed."
+		if !changed(inc) {
+			return "*No one responded in time*, so nothing was changed."
+		}
+		return "*No one responded in time.* " + c.left(inc)
 	case incident.MutedSnoozed:
 		return "*No action needed.*"
 	case incident.MutedDryRun:
-		return "*Dry run finished" + ".* Nothing was changed." + c.would(inc)
+		return "*Dry run finished.* " + c.left(inc) + c.would(inc)
 	case incident.NotMuted:
 	}
 	if s, ok := latest(inc); ok && s.State == incident.StepUndone {
