@@ -55,9 +55,9 @@ func (a *applier) decided(e Decided) error {
 // a count that was lowered applies from the next investigation, which shows it.
 func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	need, counting := max(1, s.Needs.Approvals), s.Approvals
-	asker := a.inc.AskerOf(s)
+	chooser := a.inc.ChosenBy(s)
 	if now != nil {
-		need, counting = max(need, now.Needed(asker)), s.Counting(*now)
+		need, counting = max(need, now.Needed(chooser)), s.Counting(*now)
 	}
 	switch {
 	case !s.Executable():
@@ -70,8 +70,8 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		return refusal(Note{Kind: RefusedSameChannel, By: counting[0], Other: d.By})
 	case slices.Contains(counting, d.By):
 		return refusal(Note{Kind: RefusedTwice})
-	case now != nil && asker != nil && need == 1 && !now.Enough([]Actor{d.By}, asker):
-		return refusal(Note{Kind: RefusedFourEyes, By: *asker})
+	case now != nil && chooser != nil && need == 1 && !now.Enough([]Actor{d.By}, chooser):
+		return refusal(Note{Kind: RefusedFourEyes, By: *chooser})
 	}
 	for _, by := range s.Approvals {
 		if !slices.Contains(counting, by) {
@@ -85,7 +85,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		if now != nil {
 			s.ApprovedUnder = now.Rule()
 		}
-		if len(s.Approvals) >= need && (now == nil || now.Enough(s.Approvals, asker)) {
+		if len(s.Approvals) >= need && (now == nil || now.Enough(s.Approvals, chooser)) {
 			s.State, s.AskedAt = StepApproved, a.inc.AskedAt()
 		}
 	})

@@ -11,7 +11,7 @@ type Approvers struct {
 	Groups []string `json:"groups,omitempty"`
 	// Count is how many different people must approve; 0 means 1.
 	Count int `json:"count,omitempty"`
-	// FourEyes asks for two different people behind a step: its approvers, and whoever asked for it.
+	// FourEyes asks for two different people behind a step: its approvers, and whoever chose its value.
 	FourEyes bool `json:"fourEyes,omitempty"`
 	// Reason says that nothing is approved without a reason.
 	Reason bool `json:"reason,omitempty"`
@@ -46,22 +46,22 @@ func (a Approvers) InForce(asked, now time.Time) Approvers {
 	return a
 }
 
-// Needed is how many people must approve a step that this person has asked for; nil: nobody has, the bot proposed it.
-func (a Approvers) Needed(askedBy *Actor) int {
-	if a.FourEyes && askedBy == nil {
+// Needed is how many people must approve a step whose value this person chose; nil: the bot did.
+func (a Approvers) Needed(chosenBy *Actor) int {
+	if a.FourEyes && chosenBy == nil {
 		return max(2, a.Count)
 	}
 	return max(1, a.Count)
 }
 
-// Enough says whether these approvals suffice for a step that this person has asked for, or nobody.
-func (a Approvers) Enough(approvals []Actor, askedBy *Actor) bool {
-	if len(approvals) < a.Needed(askedBy) {
+// Enough says whether these approvals suffice for a step whose value this person chose; nil: the bot did.
+func (a Approvers) Enough(approvals []Actor, chosenBy *Actor) bool {
+	if len(approvals) < a.Needed(chosenBy) {
 		return false
 	}
 	behind := slices.Clone(approvals)
-	if askedBy != nil {
-		behind = append(behind, *askedBy)
+	if chosenBy != nil {
+		behind = append(behind, *chosenBy)
 	}
 	return !a.FourEyes || people(behind) >= 2
 }

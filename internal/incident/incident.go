@@ -74,7 +74,8 @@ type Incident struct {
 	MuteReason MuteReason `json:"quiet,omitempty"`
 	// Snoozes are the diagnoses that are not asked about for a time.
 	Snoozes []Snooze `json:"snoozes,omitempty"`
-	// AskedBy is who asked again after a no, until that is settled. Policy then approves nothing by itself.
+	// AskedBy is who asked again after a no, until that is settled. Policy then approves nothing by itself. It is no
+	// approval: they have not seen the plan that is found.
 	AskedBy      *Actor    `json:"askedBy,omitempty"`
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has
@@ -196,13 +197,13 @@ func New(id, pool string, mode Mode, dryRun bool, now time.Time) Incident {
 	}
 }
 
-// AskerOf is the person who asked for a step, or for its value: whoever chose the value, else whoever asked again after
-// a no; nil when the bot has proposed it by itself.
-func (i Incident) AskerOf(s Step) *Actor {
+// ChosenBy is the person who chose a step's very value; nil when it is the one that the bot proposes. Whoever only asked
+// again after a no has chosen nothing.
+func (i Incident) ChosenBy(s Step) *Actor {
 	if n, ok := i.Narrowing(s.Kind); ok && n.Holds(s) {
 		return &n.By
 	}
-	return i.AskedBy
+	return nil
 }
 
 // Open says whether the incident has not ended.

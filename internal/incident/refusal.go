@@ -24,7 +24,7 @@ const (
 	// RefusedSnooze: a snooze is at most For, and goes with a denial of everything.
 	RefusedSnooze   NoteKind = "snooze"
 	RefusedNoReason NoteKind = "no_reason"
-	// RefusedFourEyes: By asked for the step, so somebody else has to approve it.
+	// RefusedFourEyes: By chose the value of the step, so somebody else has to approve it.
 	RefusedFourEyes NoteKind = "four_eyes"
 )
 

@@ -217,11 +217,11 @@ func TestFourEyes(t *testing.T) {
 	t.Parallel()
 	rule := Approvers{Users: []string{"U1", "U2"}, FourEyes: true}
 	carol := Actor{Kind: "kubernetes", ID: "carol"}
-	again := func(t *testing.T, by Actor, s Step) Incident {
+	chosen := func(t *testing.T, by Actor) Incident {
 		t.Helper()
-		inc := must(t, deciding(t, s), Expired{}, AskedAgain{By: by})
-		inc = must(t, inc, found("queueing", s), Asked{ExpiresAt: now.Add(time.Hour)})
-		inc.Plan.Steps[0].ID = "p1-s1"
+		inc := deciding(t, scaleStep("2", "3"))
+		s := inc.Plan.Steps[0]
+		inc.Narrowings = []Narrowing{{Kind: s.Kind, Target: s.Target.Key(), From: s.From, To: s.To, By: by}}
 		return inc
 	}
 	inc := must(t, deciding(t, scaleStep("2", "3")))
@@ -234,9 +234,9 @@ func TestFourEyes(t *testing.T) {
 	if inc = must(t, inc, under(inc, bob, rule)); inc.State != StateApplying {
 		t.Errorf("two people were not enough: %s", inc.State)
 	}
-	inc = again(t, alice, scaleStep("2", "3"))
+	inc = chosen(t, alice)
 	if why := refusedFor(t, inc, under(inc, alice, rule)); why != RefusedFourEyes {
-		t.Errorf("who asked again: %s", why)
+		t.Errorf("who chose the value: %s", why)
 	}
 	if got := must(t, inc, under(inc, bob, rule)); got.State != StateApplying {
 		t.Errorf("somebody else: %s", got.State)
@@ -244,29 +244,66 @@ func TestFourEyes(t *testing.T) {
 	if got := must(t, inc, under(inc, alice, Approvers{Users: []string{"U1"}})); got.State != StateApplying {
 		t.Errorf("without four eyes: %s", got.State)
 	}
-	inc = again(t, carol, scaleStep("2", "3"))
+	inc = chosen(t, carol)
 	if why := refusedFor(t, inc, under(inc, alice, rule)); why != RefusedFourEyes {
 		t.Errorf("somebody who may be the same person: %s", why)
 	}
 	for name, tc := range map[string]struct {
 		a         Approvers
 		approvals []Actor
-		asker     *Actor
+		chosenBy  *Actor
 		want      bool
 	}{
 		"nobody":                      {rule, nil, nil, false},
 		"one":                         {rule, []Actor{alice}, nil, false},
 		"two":                         {rule, []Actor{alice, bob}, nil, true},
 		"perhaps one":                 {rule, []Actor{alice, carol}, nil, false},
-		"the asker alone":             {rule, []Actor{alice}, &alice, false},
+		"the chooser alone":           {rule, []Actor{alice}, &alice, false},
 		"another one":                 {rule, []Actor{bob}, &alice, true},
-		"the asker and another":       {rule, []Actor{alice, bob}, &alice, true},
+		"the chooser and another":     {rule, []Actor{alice, bob}, &alice, true},
 		"too few":                     {Approvers{Count: 2, FourEyes: true}, []Actor{bob}, &alice, false},
 		"without the setting, one":    {Approvers{}, []Actor{alice}, &alice, true},
 		"without the setting, no one": {Approvers{}, nil, nil, false},
 	} {
-		if got := tc.a.Enough(tc.approvals, tc.asker); got != tc.want {
+		if got := tc.a.Enough(tc.approvals, tc.chosenBy); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// Asking again approves nothing: what is found then may be a plan that whoever asked has never seen, and may not
+// approve.
+func TestWhoAskedAgainIsNotOneOfTheFourEyes(t *testing.T) {
+	t.Parallel()
+	rule := Approvers{Users: []string{"U1", "U2"}, FourEyes: true}
+	for name, diagnosis := range map[string]string{"the same plan": "queueing", "a plan of another kind": "memory"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step := scaleStep("2", "3")
+			if diagnosis == "memory" {
+				step = throttleStep()
+			}
+			inc := must(t, deciding(t, scaleStep("2", "3")), Expired{}, AskedAgain{By: alice})
+			step.Needs.Approvals = rule.Needed(inc.ChosenBy(step))
+			inc = must(t, inc, found(diagnosis, step), Asked{ExpiresAt: now.Add(time.Hour)})
+			if got := inc.Plan.Steps[0].Needs.Approvals; got != 2 {
+				t.Errorf("the step shows that it needs %d", got)
+			}
+			one := func(inc Incident, by Actor) Decided {
+				d := approve(inc, "p2-s1", by)
+				d.Approvers = &rule
+				return d
+			}
+			for _, first := range []Actor{alice, bob} {
+				if got := must(t, inc, one(inc, first)); got.State != StateDeciding {
+					t.Errorf("%s alone was enough: %s", first, got.State)
+				}
+			}
+			// Whoever asked may still be one of the two, by approving.
+			inc = must(t, inc, one(inc, alice))
+			if inc = must(t, inc, one(inc, bob)); inc.State != StateApplying {
+				t.Errorf("two people were not enough: %s", inc.State)
+			}
+		})
 	}
 }

@@ -74,18 +74,3 @@ func TestSnoozesThatAreRefused(t *testing.T) {
 		}
 	}
 }
-
-// Whoever chose the value of a step has asked for it.
-func TestFourEyesOfWhoChoseTheValue(t *testing.T) {
-	t.Parallel()
-	inc := deciding(t, scaleStep("2", "3"))
-	s := inc.Plan.Steps[0]
-	inc.Narrowings = []Narrowing{{Kind: s.Kind, Target: s.Target.Key(), From: s.From, To: s.To, By: alice}}
-	rule := Approvers{Users: []string{"U1", "U2"}, FourEyes: true}
-	if why := refusedFor(t, inc, under(inc, alice, rule)); why != RefusedFourEyes {
-		t.Errorf("who chose the value: %s", why)
-	}
-	if got := must(t, inc, under(inc, bob, rule)); got.State != StateApplying {
-		t.Errorf("somebody else: %s", got.State)
-	}
-}

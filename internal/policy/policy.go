@@ -140,10 +140,10 @@ func Decide(m incident.Mode, step incident.Step, approvers incident.Approvers, s
 }
 
 // Unapproved says why the approvals that a step has do not suffice under the configuration of now; zero: they do. It
-// is asked before the write: the mode, the approvers and their number may have become stricter since. askedBy is who
-// asked for the step, or nil.
+// is asked before the write: the mode, the approvers and their number may have become stricter since. chosenBy
+// is who chose the value of the step, or nil.
 func Unapproved(
-	m incident.Mode, step incident.Step, approvers incident.Approvers, askedBy *incident.Actor, s Settings,
+	m incident.Mode, step incident.Step, approvers incident.Approvers, chosenBy *incident.Actor, s Settings,
 ) incident.Reason {
 	counting := step.Counting(approvers)
 	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == "policy" }) {
@@ -155,8 +155,8 @@ func Unapproved(
 		}
 		return incident.Reason{}
 	}
-	if !approvers.Enough(counting, askedBy) {
-		need := max(approvers.Needed(askedBy), len(counting)+1)
+	if !approvers.Enough(counting, chosenBy) {
+		need := max(approvers.Needed(chosenBy), len(counting)+1)
 		return incident.Reason{Kind: incident.ReasonApprovers, Count: len(counting), Of: need}
 	}
 	return incident.Reason{}

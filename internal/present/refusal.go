@@ -55,8 +55,8 @@ func ofRefusal(n incident.Note) string {
 	case incident.RefusedNoReason:
 		return "Approving this step requires a reason. Nothing was changed. Approve it with one (--reason)."
 	case incident.RefusedFourEyes:
-		return markBy + " asked for this step, so someone else must approve it, through the same channel (Slack or CLI). " +
-			"Nothing was changed."
+		return markBy + " chose the value of this step, so someone else must approve it, through the same channel " +
+			"(Slack or CLI). Nothing was changed."
 	case incident.RefusedAskAgain:
 		return refusedAsk(n.During)
 	}

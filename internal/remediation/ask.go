@@ -18,7 +18,7 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 		answer, why := policy.Decide(mode, s, approvers, e.cfg.Policy)
 		switch answer {
 		case policy.Automatic:
-			if t.inc.AskerOf(s) != nil { // a person wants to be asked
+			if t.inc.AskedBy != nil || t.inc.ChosenBy(s) != nil { // a person wants to be asked
 				return e.commit(ctx, t, incident.Asked{ExpiresAt: t.now.Add(e.expire(approvers))}, extra{})
 			}
 			d := incident.Decision{
@@ -47,7 +47,7 @@ func (e *Engine) expire(a incident.Approvers) time.Duration {
 // unapproved says why the approvals of a step do not suffice under the configuration of now; zero: they do.
 func (e *Engine) unapproved(t *turn, s incident.Step) incident.Reason {
 	mode, approvers := strictestMode(t.inc.Mode, t.pool.Mode), t.pool.ApproversFor(s.Kind)
-	return policy.Unapproved(mode, s, approvers, t.inc.AskerOf(s), e.cfg.Policy)
+	return policy.Unapproved(mode, s, approvers, t.inc.ChosenBy(s), e.cfg.Policy)
 }
 
 // errDecision says that a decision was to be recorded elsewhere than in Decide.

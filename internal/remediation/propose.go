@@ -30,7 +30,7 @@ func (i *Investigator) propose(
 		return refusedStep(req, incident.Reason{Kind: incident.ReasonValueUnread, Text: err.Error()}, ""), err
 	}
 	approvers := pool.ApproversFor(s.Kind)
-	s.Needs.Approvals = approvers.Needed(inc.AskerOf(s))
+	s.Needs.Approvals = approvers.Needed(inc.ChosenBy(s))
 	s.Needs.Users, s.Needs.Groups = approvers.Users, approvers.Groups
 	s.Guardrails = append(s.Guardrails, i.guardrails(ctx, pool, inc, s, incident.OpApply, ev)...)
 	s.Digest = s.ComputeDigest()
