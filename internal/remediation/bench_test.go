@@ -266,7 +266,7 @@ func (b *bench) pause(pool string) {
 
 func (b *bench) resume(pool string) {
 	b.t.Helper()
-	if had, err := b.store.ClearPause(b.t.Context(), pool); err != nil || !had {
+	if had, err := b.store.ClearPause(b.t.Context(), pool, b.clock()); err != nil || !had {
 		b.t.Fatalf("resume: %v %v", had, err)
 	}
 }

@@ -111,7 +111,7 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 			_, err := s.ClaimMessages(ctx, incident.SinkSlack, "me", now, time.Minute, 1)
 			return err
 		},
-		"ClearPause": func(ctx context.Context) error { _, err := s.ClearPause(ctx, ""); return err },
+		"ClearPause": func(ctx context.Context) error { _, err := s.ClearPause(ctx, "", time.Now()); return err },
 		"Commit": func(ctx context.Context) error {
 			return s.Commit(ctx, incident.Change{Incident: inc, Expect: inc.Version})
 		},

@@ -58,8 +58,8 @@ func (s *Store) Locks(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// SetPause stops writes of the scope; a second one for the same scope replaces the first. When it returns, every claim
-// either is in OpenWrites or will be refused.
+// SetPause stops writes of the scope; a later one (by Pause.At) for the same scope replaces the earlier one, never the
+// other way around. When it returns, every claim either is in OpenWrites or will be refused.
 func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if s.postgres {
@@ -69,7 +69,8 @@ func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
 		}
 		_, err := s.changed(ctx, tx, `INSERT INTO pauses (pool, reason, by_kind, by_id, at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (pool) DO UPDATE
-				SET reason = excluded.reason, by_kind = excluded.by_kind, by_id = excluded.by_id, at = excluded.at`,
+				SET reason = excluded.reason, by_kind = excluded.by_kind, by_id = excluded.by_id, at = excluded.at
+				WHERE excluded.at >= pauses.at`,
 			p.Pool, p.Reason, p.By.Kind, p.By.ID, nanos(p.At))
 		return err
 	})
@@ -79,9 +80,10 @@ func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
 	return nil
 }
 
-// ClearPause ends the pause of a scope and says whether there was one.
-func (s *Store) ClearPause(ctx context.Context, pool string) (bool, error) {
-	n, err := s.changed(ctx, s.write, `DELETE FROM pauses WHERE pool = ?`, pool)
+// ClearPause ends the pause of a scope that was set until asked, which is when a person asked for it in the store's
+// time, and says whether there was one. A pause that was set after that stays, so that it may be called twice.
+func (s *Store) ClearPause(ctx context.Context, pool string, asked time.Time) (bool, error) {
+	n, err := s.changed(ctx, s.write, `DELETE FROM pauses WHERE pool = ? AND at <= ?`, pool, nanos(asked))
 	if err != nil {
 		return false, fmt.Errorf("resume: %w", err)
 	}

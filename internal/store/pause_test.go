@@ -59,7 +59,7 @@ func TestAPauseRefusesClaimsOfItsScope(t *testing.T) {
 					if d := cmp.Diff(p, paused.Pause); d != "" {
 						t.Error(d)
 					}
-					if had, err := s.ClearPause(t.Context(), tc.scope); err != nil || !had {
+					if had, err := s.ClearPause(t.Context(), tc.scope, now); err != nil || !had {
 						t.Fatalf("resume: %v %v", had, err)
 					}
 					ok(t, s.Commit(t.Context(), incident.Change{Incident: inc, Expect: 1, Claim: &w}))
@@ -85,6 +85,32 @@ func TestAPauseRefusesClaimsOfItsScope(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What is asked for twice, as after a crash, must not undo what somebody decided in between.
+func TestAPauseOutlivesWhatWasAskedBeforeIt(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store.Store, _ string) {
+		ctx := t.Context()
+		early := incident.Pause{Pool: "p", Reason: "early", By: incident.Actor{Kind: "slack", ID: "U1"}, At: now}
+		late := incident.Pause{
+			Pool: "p", Reason: "late", By: incident.Actor{Kind: "slack", ID: "U2"}, At: now.Add(2 * time.Second),
+		}
+		for _, p := range []incident.Pause{early, late, early} {
+			ok(t, s.SetPause(ctx, p))
+		}
+		if had, err := s.ClearPause(ctx, "p", now.Add(time.Second)); err != nil || had {
+			t.Errorf("a later pause was ended: %v %v", had, err)
+		}
+		got, err := s.Pauses(ctx)
+		ok(t, err)
+		if d := cmp.Diff([]incident.Pause{late}, got); d != "" {
+			t.Error(d)
+		}
+		if had, err := s.ClearPause(ctx, "p", late.At); err != nil || !had {
+			t.Errorf("resume: %v %v", had, err)
+		}
+	})
 }
 
 // A claim that a pause did not refuse must stand in OpenWrites when SetPause returns, whatever the order of the two.

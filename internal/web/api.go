@@ -40,7 +40,7 @@ type Engine interface {
 // Switch is the pause switch.
 type Switch interface {
 	SetPause(ctx context.Context, p incident.Pause) error
-	ClearPause(ctx context.Context, pool string) (bool, error)
+	ClearPause(ctx context.Context, pool string, asked time.Time) (bool, error)
 	Pauses(ctx context.Context) ([]incident.Pause, error)
 	OpenWrites(ctx context.Context) ([]incident.Write, error)
 }

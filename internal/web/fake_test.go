@@ -109,7 +109,10 @@ func (f *fake) SetPause(_ context.Context, p incident.Pause) error {
 	return err
 }
 
-func (f *fake) ClearPause(_ context.Context, pool string) (bool, error) {
+func (f *fake) ClearPause(_ context.Context, pool string, asked time.Time) (bool, error) {
+	if !asked.Equal(now) {
+		f.t.Errorf("resumed with %s, not with the time of the request", asked)
+	}
 	a, err := f.take("resume", pool)
 	had, _ := a.(bool)
 	return had, err

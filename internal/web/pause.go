@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ func (h *Handler) pause(c echo.Context) error {
 }
 
 func (h *Handler) resume(c echo.Context) error {
+	asked := h.deps.Now()
 	if _, err := h.who(c, access.Pause); err != nil {
 		return err
 	}
@@ -65,14 +67,26 @@ func (h *Handler) resume(c echo.Context) error {
 	if err := body(c, &b); err != nil {
 		return err
 	}
-	had, err := h.deps.Switch.ClearPause(c.Request().Context(), b.Pool)
+	had, err := h.deps.Switch.ClearPause(c.Request().Context(), b.Pool, asked)
 	switch {
 	case err != nil:
 		return h.fail(c, err)
 	case !had:
-		return echo.NewHTTPError(http.StatusConflict, "nothing was paused in this scope")
+		return h.notResumed(c, b.Pool)
 	}
 	return h.pauses(c, []incident.Write{})
+}
+
+// notResumed says why no pause of a scope was ended: there is none, or it was set after the request came in.
+func (h *Handler) notResumed(c echo.Context, pool string) error {
+	ps, err := h.deps.Switch.Pauses(c.Request().Context())
+	if err != nil {
+		return h.fail(c, err)
+	}
+	if slices.ContainsFunc(ps, func(p incident.Pause) bool { return p.Pool == pool }) {
+		return echo.NewHTTPError(http.StatusConflict, "a pause was set after this request and is in effect; resume again")
+	}
+	return echo.NewHTTPError(http.StatusConflict, "nothing was paused in this scope")
 }
 
 func (h *Handler) pauses(c echo.Context, waiting []incident.Write) error {

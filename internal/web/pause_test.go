@@ -111,7 +111,15 @@ func TestResumeEndsThePauseOfItsScope(t *testing.T) {
 		t.Errorf("%d %s: the pause of everything still holds, and must be in the answer", rec.Code, rec.Body)
 	}
 	s.expect("resume", "", false, nil)
+	s.expect("pauses", nil, []incident.Pause{pauseOf("llama")}, nil)
 	s.refused(s.ask(post, "/api/v1/resume", "ada-token", ``), http.StatusConflict)
+	s.expect("resume", "llama", false, nil)
+	s.expect("pauses", nil, []incident.Pause{pauseOf("llama")}, nil)
+	rec = s.ask(post, "/api/v1/resume", "ada-token", `{"pool":"llama"}`)
+	s.refused(rec, http.StatusConflict)
+	if !strings.Contains(rec.Body.String(), "set after this request") {
+		t.Errorf("%s: it doesn't say that a pause is in effect", rec.Body)
+	}
 	s.expect("resume", "", nil, errors.New("disk full"))
 	s.refused(s.ask(post, "/api/v1/resume", "ada-token", `{}`), http.StatusServiceUnavailable)
 	s.refused(s.ask(post, "/api/v1/resume", "ada-token", `{"scope":"all"}`), http.StatusBadRequest)

@@ -50,8 +50,8 @@ const brokenClick = "An internal error stopped this click, several times in a ro
 	"Check the message for what has been recorded; the log of the bot has the details."
 
 // Enqueue keeps a payload whose origin has been proven, and hands it to Run, here or in another replica. After an error
-// the sender must not be told that the click was taken. It may be called twice with the same payload: the second time
-// changes nothing in effect.
+// the sender must not be told that the click was taken. Called twice with the same payload it keeps two clicks, as if
+// the person had clicked twice.
 func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, keepTimeout,
 		fmt.Errorf("keeping a click took longer than %s", keepTimeout))
@@ -145,12 +145,12 @@ func (i *Interactions) next(ctx context.Context) (bool, error) {
 	return i.finish(ctx, c)
 }
 
-// handled does what a kept payload asks for: a click, or a command.
-func (i *Interactions) handled(ctx context.Context, payload []byte) Answer {
-	if c, ok := decodeCommand(payload); ok {
-		return i.obeyed(ctx, c)
+// handled does what was kept: a click, or a command.
+func (i *Interactions) handled(ctx context.Context, kept incident.Click) Answer {
+	if c, ok := decodeCommand(kept.Payload); ok {
+		return i.obeyed(ctx, c, kept.ReceivedAt)
 	}
-	return i.Handle(ctx, payload)
+	return i.Handle(ctx, kept)
 }
 
 // take handles a click and says whether that came to an end.
@@ -159,7 +159,7 @@ func (i *Interactions) take(ctx context.Context, c incident.Click) bool {
 		i.refuseLate(ctx, c, age)
 		return true
 	}
-	a := i.handled(ctx, c.Payload)
+	a := i.handled(ctx, c)
 	if !a.Decided && ctx.Err() != nil {
 		return false
 	}
@@ -172,7 +172,7 @@ func (i *Interactions) finish(ctx context.Context, c incident.Click) (bool, erro
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := i.clicks.FinishClick(done, c); err != nil && !errors.Is(err, incident.ErrFenced) {
-		return false, err // it comes back after its lease, and changes nothing then
+		return false, err // it comes back after its lease: see Handle and obeyed
 	}
 	return true, nil
 }

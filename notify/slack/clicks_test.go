@@ -202,8 +202,8 @@ func TestAClickThatIsHandledTwiceDecidesOnce(t *testing.T) {
 	if err != nil || !found {
 		t.Fatal(found, err)
 	}
-	if a := killed.Process(t.Context(), c.Payload); !a.Decided {
-		t.Fatalf("not decided: %v", a)
+	if !killed.take(t.Context(), c) || len(f.desk.decisions()) != 1 {
+		t.Fatalf("not decided: %v", f.desk.decisions())
 	}
 	f.shelf.age(time.Minute)
 	f.run(f.another(InteractionsConfig{}))

@@ -33,13 +33,15 @@ func (a Answer) String() string {
 		a.Reason)
 }
 
-// Handle takes one interaction payload whose origin has been proven (by signature, or by the Socket Mode connection),
-// checks it in the order that contracts with Slack demand, and records the decision. It may be called twice with the
-// same payload: the second time changes nothing. It never fails; what went wrong is in the Answer.
-func (i *Interactions) Handle(ctx context.Context, payload []byte) Answer {
+// Handle takes one interaction whose origin has been proven (by signature, or by the Socket Mode connection), checks it
+// in the order that contracts with Slack demand, and records the decision. It may be called twice with the same click,
+// as when the process ends before the click is finished: what the button carries then no longer fits the incident, so
+// that nothing is decided twice; an acknowledgment and the details are only posted once more. It never fails; what went
+// wrong is in the Answer.
+func (i *Interactions) Handle(ctx context.Context, kept incident.Click) Answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.cfg.Timeout, fmt.Errorf("the click took longer than %s", i.cfg.Timeout))
 	defer cancel()
-	c, err := decodeClick(payload)
+	c, err := decodeClick(kept.Payload)
 	switch {
 	case errors.Is(err, errNotForUs):
 		i.logger.DebugContext(ctx, "an interaction was ignored", "reason", err.Error())

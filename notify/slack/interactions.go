@@ -243,13 +243,6 @@ func (i *Interactions) verify(header http.Header, body []byte) error {
 	return nil
 }
 
-// Process handles one payload and tells the person privately what came of it.
-func (i *Interactions) Process(ctx context.Context, payload []byte) Answer {
-	a := i.handled(ctx, payload)
-	i.respond(ctx, a)
-	return a
-}
-
 func (i *Interactions) respond(ctx context.Context, a Answer) {
 	var err error
 	switch {

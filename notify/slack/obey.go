@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -17,8 +18,8 @@ const CommandName = "/vllm-medic"
 type Commands interface {
 	Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error)
 	SetPause(ctx context.Context, p incident.Pause) error
-	// ClearPause ends a pause and says whether there was one.
-	ClearPause(ctx context.Context, pool string) (bool, error)
+	// ClearPause ends a pause that was set until asked and says whether there was one. A later one stays.
+	ClearPause(ctx context.Context, pool string, asked time.Time) (bool, error)
 	Pauses(ctx context.Context) ([]incident.Pause, error)
 	OpenWrites(ctx context.Context) ([]incident.Write, error)
 	// Act takes what a person does. *incident.RefusedError carries the text for the person.
@@ -38,14 +39,15 @@ const (
 	maxReason = 500
 )
 
-// obeyed does what a command asks for. It may be called twice with the same command: a pause is set once more, and what
-// is done already is refused. It never fails; what went wrong is in the Answer.
-func (i *Interactions) obeyed(ctx context.Context, c command) Answer {
+// obeyed does what a command asks for that came in at the given time. A command is done again when the process ends
+// between the work and its record: then no pause is ended that was set after the command came in. A pause that somebody
+// ended in between is set once more, which is the safe side. It never fails; what went wrong is in the Answer.
+func (i *Interactions) obeyed(ctx context.Context, c command, at time.Time) Answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.cfg.Timeout,
 		fmt.Errorf("the command took longer than %s", i.cfg.Timeout))
 	defer cancel()
 	a := Answer{ResponseURL: c.ResponseURL, User: c.User}
-	text, no := i.obey(ctx, c, &a)
+	text, no := i.obey(ctx, c, at, &a)
 	if no != nil {
 		a.Text, a.Reason = no.text, no.reason
 		i.logger.InfoContext(ctx, "a command changed nothing", "incident", a.Incident, "user", a.User, "reason", no.reason,
@@ -58,7 +60,7 @@ func (i *Interactions) obeyed(ctx context.Context, c command) Answer {
 
 // obey checks where the command comes from and who sent it before anything else, and tells nothing to anybody but full
 // members of the workspace.
-func (i *Interactions) obey(ctx context.Context, c command, a *Answer) (string, *refusal) {
+func (i *Interactions) obey(ctx context.Context, c command, at time.Time, a *Answer) (string, *refusal) {
 	from := click{App: c.App, Team: c.Team, Enterprise: c.Enterprise, User: c.User}
 	if no := i.origin(ctx, from); no != nil {
 		return "", no
@@ -78,9 +80,9 @@ func (i *Interactions) obey(ctx context.Context, c command, a *Answer) (string, 
 		a.Incident = clip(line(rest), 100)
 		return i.tellIncident(ctx, rest)
 	case "pause":
-		return i.pause(ctx, c, rest)
+		return i.pause(ctx, c, rest, at)
 	case "resume":
-		return i.resume(ctx, c, rest)
+		return i.resume(ctx, c, rest, at)
 	case "ask":
 		return i.askAgain(ctx, c, rest, a)
 	}
@@ -94,7 +96,7 @@ func firstWord(s string) (first, rest string) {
 
 // pause stops changes. A first word that is no pool's name belongs to the reason: who mistypes a name stops everything,
 // which is the safe side, and is told so.
-func (i *Interactions) pause(ctx context.Context, c command, rest string) (string, *refusal) {
+func (i *Interactions) pause(ctx context.Context, c command, rest string, at time.Time) (string, *refusal) {
 	pool, reason := "", strings.TrimSpace(rest)
 	if first, after := firstWord(rest); slices.Contains(i.commands.Pools(), first) {
 		pool, reason = first, after
@@ -106,7 +108,7 @@ func (i *Interactions) pause(ctx context.Context, c command, rest string) (strin
 		return "", no
 	}
 	by := incident.Actor{Kind: "slack", ID: c.User}
-	p := incident.Pause{Pool: pool, Reason: clip(line(reason), maxReason), By: by, At: i.now()}
+	p := incident.Pause{Pool: pool, Reason: clip(line(reason), maxReason), By: by, At: at}
 	if err := i.commands.SetPause(ctx, p); err != nil {
 		return "", notStored(err)
 	}
@@ -121,7 +123,7 @@ func (i *Interactions) pause(ctx context.Context, c command, rest string) (strin
 }
 
 // resume allows changes again.
-func (i *Interactions) resume(ctx context.Context, c command, rest string) (string, *refusal) {
+func (i *Interactions) resume(ctx context.Context, c command, rest string, at time.Time) (string, *refusal) {
 	pool := strings.TrimSpace(rest)
 	if pool != "" && !slices.Contains(i.commands.Pools(), pool) {
 		return "", refuse("no such pool", "There's no pool “%s”. Nothing was changed. Pools: %s.", escape(pool, 80),
@@ -130,16 +132,29 @@ func (i *Interactions) resume(ctx context.Context, c command, rest string) (stri
 	if no := i.mayAct(ctx, c.User, pool, true); no != nil {
 		return "", no
 	}
-	had, err := i.commands.ClearPause(ctx, pool)
+	had, err := i.commands.ClearPause(ctx, pool, at)
 	switch {
 	case err != nil:
 		return "", notStored(err)
 	case !had:
-		return "", refuse("nothing was paused", "No pause was in effect for %s. Nothing was changed.%s", scope(pool),
-			i.otherPauses(ctx))
+		return "", i.notResumed(ctx, pool)
 	}
 	i.logger.InfoContext(ctx, "writes are resumed by a command", "pool", pool, "user", c.User)
 	return "▶️ Changes are allowed again for " + scope(pool) + "." + i.otherPauses(ctx), nil
+}
+
+// notResumed says why no pause of a scope was ended: there is none, or it was set after the command came in.
+func (i *Interactions) notResumed(ctx context.Context, pool string) *refusal {
+	ps, err := i.commands.Pauses(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	if n := slices.IndexFunc(ps, func(p incident.Pause) bool { return p.Pool == pool }); n >= 0 {
+		return refuse("the pause was set after the command", "This pause was set after your command, so it stays:\n⏸️ %s\n"+
+			"To end it, send the command again.", pauseLine(ps[n]))
+	}
+	return refuse("nothing was paused", "No pause was in effect for %s. Nothing was changed.%s", scope(pool),
+		pauseLines(ps))
 }
 
 // askAgain asks for a fresh plan after a no.
@@ -218,6 +233,10 @@ func (i *Interactions) otherPauses(ctx context.Context) string {
 		i.logger.WarnContext(ctx, "the pauses could not be read", "err", err)
 		return " Could not check for other pauses."
 	}
+	return pauseLines(ps)
+}
+
+func pauseLines(ps []incident.Pause) string {
 	var b strings.Builder
 	for _, p := range ps {
 		b.WriteString("\n⏸️ " + pauseLine(p))

@@ -45,11 +45,11 @@ func (b *booth) SetPause(_ context.Context, p incident.Pause) error {
 	return b.broken
 }
 
-func (b *booth) ClearPause(_ context.Context, pool string) (bool, error) {
+func (b *booth) ClearPause(_ context.Context, pool string, asked time.Time) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := len(b.pauses)
-	b.pauses = slices.DeleteFunc(b.pauses, func(p incident.Pause) bool { return p.Pool == pool })
+	b.pauses = slices.DeleteFunc(b.pauses, func(p incident.Pause) bool { return p.Pool == pool && !p.At.After(asked) })
 	return len(b.pauses) < n, b.broken
 }
 
@@ -240,6 +240,49 @@ func TestCommandsDoTheSameOverBothTransports(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Killed after the pause was ended and before the command was finished: the next process meets the command again, and
+// must not undo what somebody decided in between.
+func TestACommandThatIsHandledTwiceEndsNoLaterPause(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+	f.booth.staffed()
+	f.booth.pauses = []incident.Pause{{Pool: "llama", Reason: "first", At: time.Now().Add(-time.Hour)}}
+	f.stop()
+	res, err := f.Command(t.Context(), fakeslack.CommandRequest{
+		User: "U0ALICE", Channel: channel, Command: CommandName, Text: "resume llama",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := f.another(InteractionsConfig{})
+	killed.clicks = unfinished{f.shelf}
+	if _, err := killed.next(t.Context()); err == nil {
+		t.Fatal("the command was finished")
+	}
+	if pauses, _ := f.booth.state(); len(pauses) != 0 {
+		t.Fatalf("not resumed: %+v", pauses)
+	}
+	bob := incident.Pause{
+		Pool: "llama", Reason: "it got worse", By: incident.Actor{Kind: "slack", ID: "U0BOB"}, At: time.Now(),
+	}
+	if err := f.booth.SetPause(t.Context(), bob); err != nil {
+		t.Fatal(err)
+	}
+	f.shelf.age(0)
+	f.run(f.another(InteractionsConfig{}))
+	answers, err := f.WaitAnswers(t.Context(), res.ID, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := answers[1].VisibleText(); !strings.Contains(got, "set after your command, so it stays") ||
+		!strings.Contains(got, "it got worse") {
+		t.Errorf("answer = %q", got)
+	}
+	if pauses, _ := f.booth.state(); !slices.Equal(pauses, []incident.Pause{bob}) {
+		t.Errorf("pauses %+v", pauses)
 	}
 }
 

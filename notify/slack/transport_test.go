@@ -202,7 +202,8 @@ func FuzzHandle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := i.Handle(t.Context(), payload); a.Decided || len(d.decisions()) != 0 {
+		a := i.Handle(t.Context(), incident.Click{ID: 1, Payload: payload, Fence: 1})
+		if a.Decided || len(d.decisions()) != 0 {
 			t.Errorf("decided: %+v", a)
 		}
 	})
