@@ -92,11 +92,15 @@ func (a *applier) narrowed(e Narrowed) error {
 		return stepNotOpen(a.inc, s)
 	case !a.inc.Plan.ExpiresAt.IsZero() && !a.now.Before(a.inc.Plan.ExpiresAt):
 		return refusal(Note{Kind: RefusedExpired})
-	case e.To == s.To:
+	}
+	chosen, whole := e.To.whole()
+	if whole { // "0160" is 160
+		e.To = Set(strconv.FormatInt(chosen, 10))
+	}
+	if e.To == s.To {
 		return refusal(Note{Kind: RefusedSameValue, Value: e.To})
 	}
 	from, to, ok := a.inc.Narrowable(s)
-	chosen, whole := e.To.whole()
 	further := to > from && (chosen <= from || chosen > to) || to < from && (chosen >= from || chosen < to)
 	if !ok || !whole || further {
 		return refusal(Note{Kind: RefusedNotNarrower, Value: e.To, Step: s.Title, From: s.start(), To: a.proposed(s)})
@@ -124,7 +128,8 @@ func (a *applier) dropNarrowing(kind StepKind) {
 	a.inc.Narrowings = slices.DeleteFunc(a.inc.Narrowings, func(n Narrowing) bool { return n.Kind == kind })
 }
 
-// keepNarrowings drops what people chose for steps that an investigation does not propose that way, and says why.
+// keepNarrowings drops what people chose for steps that an investigation does not propose that way, and says why. What
+// has been done needs no word.
 func (a *applier) keepNarrowings(e Investigated) {
 	same := a.sameDiagnosis(e)
 	for _, n := range slices.Clone(a.inc.Narrowings) {
@@ -132,8 +137,29 @@ func (a *applier) keepNarrowings(e Investigated) {
 			continue
 		}
 		a.dropNarrowing(n.Kind)
-		if why := e.NotNarrowed[n.Kind]; same && why.Kind != "" {
-			a.step("", Note{Kind: NoteNotNarrowed, By: n.By, Value: n.To, Cause: why})
+		if slices.ContainsFunc(a.inc.Applied(), func(s Step) bool { return s.Kind == n.Kind && s.To == n.To }) {
+			continue
+		}
+		a.step("", Note{Kind: NoteNotNarrowed, By: n.By, Value: n.To, Cause: a.whyNot(n, e)})
+	}
+}
+
+// whyNot says why a choice is not proposed any more.
+func (a *applier) whyNot(n Narrowing, e Investigated) Reason {
+	if why := e.NotNarrowed[n.Kind]; why.Kind != "" {
+		return why
+	}
+	if !a.sameDiagnosis(e) {
+		other := Reason{Kind: ReasonDiagnosis}
+		if e.Diagnosis != nil {
+			other.Instead = e.Diagnosis.Summary
+		}
+		return other
+	}
+	for _, s := range e.Steps {
+		if s.Kind == n.Kind && s.Target.Key() == n.Target && s.From != n.From {
+			return Reason{Kind: ReasonDrift, Target: s.Target, Was: n.From, Value: s.From}
 		}
 	}
+	return Reason{Kind: ReasonReplaced}
 }

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -41,6 +42,18 @@ func TestAChosenValueIsAskedAboutAnew(t *testing.T) {
 	inc = must(t, inc, approve(inc, "p2-s1", alice))
 	if n, ok := inc.Narrowing(StepThrottle); inc.State != StateApplying || !ok || n.To != Set("160") {
 		t.Errorf("%s, %+v: the check before the write works the step out with it", inc.State, n)
+	}
+}
+
+// A number is a number however it is written.
+func TestAChosenNumberIsReadAsOne(t *testing.T) {
+	t.Parallel()
+	inc := deciding(t, throttleStep())
+	for _, written := range []string{"0160", "+160"} {
+		got := must(t, inc, narrow(inc, written))
+		if n, ok := got.Narrowing(StepThrottle); !ok || n.To != Set("160") {
+			t.Errorf("%q: %+v", written, n)
+		}
 	}
 }
 
@@ -122,9 +135,23 @@ func TestAChoiceThatCannotBeMadeEnds(t *testing.T) {
 		res.Entries[0].Said.Kind != NoteNotNarrowed || !res.Entries[0].Thread {
 		t.Errorf("%+v, %+v", res.Incident.Narrowings, res.Entries)
 	}
-	other := must(t, inc, found("kv-thrash", chosen("160")))
-	if len(other.Narrowings) != 0 {
-		t.Errorf("after another diagnosis: %+v", other.Narrowings)
+	moved := throttleStep()
+	moved.From = Set("200")
+	moved.Digest = moved.ComputeDigest()
+	for why, ev := range map[ReasonKind]Investigated{
+		ReasonDiagnosis: found("kv-thrash", chosen("160")), ReasonDrift: found("queueing", moved),
+		ReasonReplaced: found("queueing", scaleStep("2", "3")),
+	} {
+		res, err := Apply(inc, ev, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := slices.ContainsFunc(res.Entries, func(e Entry) bool {
+			return e.Said.Kind == NoteNotNarrowed && e.Said.Cause.Kind == why && e.Thread
+		})
+		if len(res.Incident.Narrowings) != 0 || !told {
+			t.Errorf("%s: %+v, %+v", why, res.Incident.Narrowings, res.Entries)
+		}
 	}
 	if expired := must(t, inc, Expired{}); len(expired.Narrowings) != 0 {
 		t.Errorf("after the expiry: %+v", expired.Narrowings)

@@ -1,5 +1,7 @@
 package incident
 
+import "slices"
+
 // Record is what an auditor asks about a decision, a write or its refusal: who, on which plan and step, what would
 // change and what did. It is worked out from the incident as it was at that moment, and never from words.
 type Record struct {
@@ -39,7 +41,10 @@ func recordOf(inc Incident, ev Event) *Record {
 	case Decided:
 		d := e.Decision
 		r := inc.record(d.Step, opOf(d.Verb))
-		r.By, r.Verb, r.Plan = d.By, d.Verb, d.Digest
+		r.By, r.Verb = d.By, d.Verb
+		if d.Digest != "" { // a rollback may come without the plan that it was seen in
+			r.Plan = d.Digest
+		}
 		return &r
 	case UndoStarted:
 		r := inc.record(e.Step, OpUndo)
@@ -108,17 +113,17 @@ func (i Incident) ofWrite(step string, op Op) *Record {
 }
 
 // attach puts a record on the line of an event that says what happened to its step: not the ones about approvals that
-// do not count any more, nor those that say what follows for the incident.
+// do not count any more, nor those that say what follows for the incident, nor what the alerts did before it.
 func attach(lines []Entry, step string, r *Record) {
 	if r == nil || len(lines) == 0 {
 		return
 	}
-	at := 0
-	for n := range lines {
-		if lines[n].Step == step && lines[n].Said.Kind != NoteApprovalVoid {
-			at = n
-			break
-		}
+	own := func(e Entry) bool { return e.Kind != KindGathered }
+	at := slices.IndexFunc(lines, func(e Entry) bool {
+		return own(e) && e.Step == step && e.Said.Kind != NoteApprovalVoid
+	})
+	if at < 0 {
+		at = max(0, slices.IndexFunc(lines, own))
 	}
 	lines[at].Record = r
 }

@@ -122,3 +122,34 @@ func TestALineWithoutARecordHasNoneInItsJSON(t *testing.T) {
 		t.Errorf("got %s, want %s", b, want)
 	}
 }
+
+// News about alerts that waited is told before a decision on everything; the decision's own line has the record.
+func TestTheRecordIsOnTheLineOfItsEvent(t *testing.T) {
+	t.Parallel()
+	inc := must(t, deciding(t, scaleStep("2", "3")), AlertsReceived{Alerts: []Alert{firing("late")}})
+	deny := Decided{Decision: Decision{Digest: inc.Plan.Digest, Verb: Deny, By: alice}}
+	res, err := Apply(inc, deny, now.Add(10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gathered := false
+	for _, e := range res.Entries {
+		gathered = gathered || e.Kind == KindGathered
+		if (e.Record != nil) != (e.Kind == KindDecided && e.Said.Kind == NoteDeniedAll) {
+			t.Errorf("%s %s: record %+v", e.Kind, e.Said.Kind, e.Record)
+		}
+	}
+	if !gathered {
+		t.Error("no news waited, so this shows nothing")
+	}
+}
+
+// A rollback through the command line names no plan; the journal says which one there was.
+func TestARecordNamesThePlan(t *testing.T) {
+	t.Parallel()
+	inc := applied(t, scaleStep("2", "3"))
+	_, r := records(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
+	if r == nil || r.Plan != inc.Plan.Digest {
+		t.Errorf("%+v", r)
+	}
+}

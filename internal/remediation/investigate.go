@@ -73,7 +73,10 @@ func (i *Investigator) Investigate(ctx context.Context, pool incident.Pool, inc 
 	for _, req := range found.Result.Steps {
 		s, why, err := i.proposeChosen(ctx, pool, inc, req, found)
 		if why.Kind != "" {
-			found.NotNarrowed = map[incident.StepKind]incident.Reason{req.Kind: why}
+			if found.NotNarrowed == nil {
+				found.NotNarrowed = map[incident.StepKind]incident.Reason{}
+			}
+			found.NotNarrowed[req.Kind] = why
 		}
 		if err != nil {
 			found.Unread = true

@@ -62,6 +62,11 @@ func (n *Notifier) Post(ctx context.Context, _ string, inc incident.Incident) (s
 // Update does nothing: what was posted stays as it is, and what is new comes as a card of its own.
 func (*Notifier) Update(context.Context, string, string, incident.Incident) error { return nil }
 
+// asks are the notes that call people, whatever event they came with.
+var asks = map[incident.NoteKind]bool{
+	incident.NoteApprovalNeeded: true, incident.NoteReminder: true, incident.NoteEscalated: true,
+}
+
 // shown are the kinds of entries that get a card. What repeats, and how the bot gets on, do not.
 var shown = map[incident.EventKind]bool{
 	incident.KindAsked: true, incident.KindDecided: true, incident.KindAskedAgain: true, incident.KindExpired: true,
@@ -71,7 +76,7 @@ var shown = map[incident.EventKind]bool{
 
 // Reply sends the card of a journal entry, when it is one that gets one.
 func (n *Notifier) Reply(ctx context.Context, _, _ string, inc incident.Incident, e incident.Entry) error {
-	if !shown[e.Kind] {
+	if !shown[e.Kind] && !asks[e.Said.Kind] {
 		return nil
 	}
 	return n.send(ctx, inc, present.Plain(present.Entry(e)))

@@ -167,6 +167,15 @@ func TestEntriesForPeopleAreCards(t *testing.T) {
 			t.Errorf("%s: %q", kind, f.texts)
 		}
 	}
+	for _, kind := range []incident.NoteKind{
+		incident.NoteApprovalNeeded, incident.NoteReminder, incident.NoteEscalated,
+	} {
+		f.texts = nil
+		e := incident.Entry{Seq: 4, At: now, Kind: incident.KindInvestigated, Said: incident.Note{Kind: kind, Names: "Scale"}}
+		if err := n.Reply(t.Context(), "", "x", inc, e); err != nil || len(f.texts) != 1 {
+			t.Errorf("%s: %v, %d cards", kind, err, len(f.texts))
+		}
+	}
 	if len(f.links) != 0 {
 		t.Errorf("links %q without an address of pages", f.links)
 	}
