@@ -167,3 +167,22 @@ func refusedContent(err error) bool {
 	}
 	return false
 }
+
+// refusedBlocks says that Slack refused what the blocks are, not how much they hold.
+func refusedBlocks(err error) bool {
+	var a *answerError
+	return errors.As(err, &a) && (a.code == "invalid_blocks" || a.code == "invalid_blocks_format")
+}
+
+// refusedPlace says that the channel does not take such a message from the app, so that its thread still may.
+func refusedPlace(err error) bool {
+	var a *answerError
+	if !errors.As(err, &a) {
+		return false
+	}
+	switch a.code {
+	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel":
+		return true
+	}
+	return false
+}

@@ -26,6 +26,7 @@ const (
 	maxPoints  = 20    // of a series
 	maxLabel   = 20    // of a category or series
 	maxURL     = 1500  // of one link, so that links cannot eat the budget
+	maxCalled  = 40    // mentions in a reply: the longest ones fit into a section with the text
 	maxRaw     = 20000 // what is looked at of one foreign string at all
 )
 

@@ -86,14 +86,29 @@ func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.
 	})
 }
 
-// Reply adds a journal entry to the thread. It is never repeated by itself.
+// Reply adds a journal entry to the thread, and adds it simpler when Slack refuses that: one refused entry must not
+// keep all that follow from the thread. What was refused was not shown. It is never repeated by itself otherwise.
 func (s *Notifier) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
 	blocks, text := renderEntry(inc, e)
-	opts := []slackgo.MsgOption{metadata(inc.ID, e.Seq)}
-	if s.broadcast && len(e.Mention) > 0 {
-		opts = append(opts, slackgo.MsgOptionBroadcast())
+	broadcast := s.broadcast && len(e.Mention) > 0
+	for {
+		opts := []slackgo.MsgOption{metadata(inc.ID, e.Seq)}
+		if broadcast {
+			opts = append(opts, slackgo.MsgOptionBroadcast())
+		}
+		err := s.client.reply(ctx, channel, ts, blocks, text, opts...)
+		form := ""
+		switch {
+		case len(blocks) > 0 && refusedContent(err):
+			blocks, form = nil, "text"
+		case broadcast && refusedPlace(err):
+			broadcast, form = false, "only in the thread"
+		default:
+			return err
+		}
+		s.logger.WarnContext(ctx, "slack refused a reply; a simpler form is sent", "incident", inc.ID, "form", form,
+			"err", err)
 	}
-	return s.client.reply(ctx, channel, ts, blocks, text, opts...)
 }
 
 // reply posts to a thread. It is never repeated by itself.
@@ -109,23 +124,25 @@ func (c *Client) reply(ctx context.Context, channel, ts string, blocks []slackgo
 
 // simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart or the fold,
 // whichever it was, then shorter, then as text. A refused message was not shown, so that this cannot double it. What
-// was refused is left out for a while: not every workspace has the newest blocks.
+// was refused is left out for a while, unless the message was only too long: not every workspace has the newest blocks.
 func (s *Notifier) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
 	full := s.view
 	full.NoChart = full.NoChart || s.chart.recently()
 	full.NoFold = full.NoFold || s.fold.recently()
 	var err error
+	tooNew := true // whatever was refused so far was refused for its blocks
 	for _, try := range s.forms(inc, full) {
 		if err = send([]slackgo.MsgOption{
 			slackgo.MsgOptionText(try.Text, false), slackgo.MsgOptionBlocks(try.Blocks...),
 		}); !refusedContent(err) {
 			for _, without := range try.without {
-				if err == nil {
+				if err == nil && tooNew {
 					without.now()
 				}
 			}
 			return err
 		}
+		tooNew = tooNew && refusedBlocks(err)
 		s.logger.WarnContext(ctx, "slack refused how an incident looks; a simpler form is sent", "incident", inc.ID,
 			"form", try.name, "err", err)
 	}
@@ -185,13 +202,13 @@ func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, stri
 	if inc.DryRun && e.Said.Kind != incident.NoteDryRun {
 		text = "🧪 " + text
 	}
-	called := strings.TrimSpace(addressed(e.Mention))
-	c.section(strings.TrimSpace(called+" "+text), fence(e.Said.Config, 25, 1300))
+	mentioned := strings.TrimSpace(called(e.Mention, maxCalled)) // who is asked and not called does not know
+	c.section(strings.TrimSpace(mentioned+" "+text), fence(e.Said.Config, 25, 1300))
 	if e.Hash != "" { // Slack keeps what nobody with nothing but the database can change: docs/audit.md
 		c.context("journal `" + defuse(e.Hash[:min(len(e.Hash), journalHead)], 100) + "`")
 	}
 	plain := defuse(present.Plain(present.Entry(e)), 500)
-	return c.blocks, strings.TrimSpace(strings.TrimSpace(called+" "+plain) + " " + reference(inc.ID, e.Seq))
+	return c.blocks, strings.TrimSpace(strings.TrimSpace(mentioned+" "+plain) + " " + reference(inc.ID, e.Seq))
 }
 
 // quiet keeps Slack from showing previews of links, which may lead to internal pages.

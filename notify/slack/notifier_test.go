@@ -243,6 +243,26 @@ func TestABlockThatSlackDoesNotHaveIsLeftOutAndNoOther(t *testing.T) {
 	}
 }
 
+// A message that is too long says nothing about charts and folds: the next one has them.
+func TestAMessageThatIsTooLongIsShortenedOnlyThisOnce(t *testing.T) {
+	t.Parallel()
+	for code, again := range map[string]bool{"msg_too_long": true, "msg_blocks_too_long": true, "invalid_blocks": false} {
+		w := newWorkspace(t, fakeslack.Options{})
+		inc := asked(t, incident.ModeApprove).inc
+		w.Fail("chat.postMessage", 1, fakeslack.Fault{Error: code})
+		ts := w.post(t, inc)
+		if m, _ := w.Message(channel, ts); len(m.Charts()) != 0 {
+			t.Errorf("%s: the same was sent again", code)
+		}
+		if err := w.notifier.Update(t.Context(), channel, ts, inc); err != nil {
+			t.Fatal(err)
+		}
+		if m, _ := w.Message(channel, ts); (len(m.Charts()) == 1) != again {
+			t.Errorf("%s: %d charts the next time", code, len(m.Charts()))
+		}
+	}
+}
+
 func TestRefusedBlocksEndInPlainText(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, fakeslack.Options{})

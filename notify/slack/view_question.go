@@ -197,7 +197,7 @@ func (c *composer) general(inc incident.Incident) []slackgo.BlockElement {
 
 var groupID = regexp.MustCompile(`^S[A-Z0-9]{2,20}$`)
 
-// maxMentions bounds the approvers that are named; a list of everybody names nobody.
+// maxMentions bounds the approvers that the message names; a list of everybody names nobody.
 const maxMentions = 5
 
 // mentions are the approvers, with a space before them. Only what has the form of an id of Slack is a mention.
@@ -205,7 +205,11 @@ func mentions(n incident.Needs) string {
 	return addressed(append(append([]string{}, n.Groups...), n.Users...))
 }
 
-func addressed(ids []string) string {
+// addressed are mentions of the first few, with a space before them.
+func addressed(ids []string) string { return called(ids, maxMentions) }
+
+// called are mentions of the first most ids, with a space before them, and a count of the others.
+func called(ids []string, most int) string {
 	text, left := "", 0
 	for _, id := range ids {
 		tag := ""
@@ -220,7 +224,7 @@ func addressed(ids []string) string {
 		if strings.Contains(text, tag) {
 			continue
 		}
-		if strings.Count(text, "<") == maxMentions {
+		if strings.Count(text, "<") == most {
 			left++
 			continue
 		}
