@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/notify"
 )
 
 // formCallback is the callback id of our forms.
@@ -227,8 +228,9 @@ func (r request) fill(inc incident.Incident, f filled) request {
 	return r
 }
 
-// ask opens a form where a click is not enough, and says whether it did. A denial counts all the same when its form
-// can't be shown: it changes nothing, and the click said it.
+// ask opens a form where a click is not enough, and says whether it did. A denial counts without its form where none
+// can have been open: the click is done for the first time, and the form was certainly refused. Everything else decides
+// nothing, because the person may have closed the form, or have it before them.
 func (i *Interactions) ask(ctx context.Context, c click, inc incident.Incident, r request) (bool, *refusal) {
 	f, needs := i.modalFor(inc, r)
 	if !needs {
@@ -236,18 +238,19 @@ func (i *Interactions) ask(ctx context.Context, c click, inc incident.Incident, 
 	}
 	s, _ := inc.Step(r.decision.Step)
 	view, ok := f.view(c, s)
-	err := errors.New("it does not fit into Slack's limits")
+	err, never := errors.New("it does not fit into Slack's limits"), true
 	if ok {
 		err = i.client.openView(ctx, c.Trigger, view)
+		never = refusedToOpen(err)
 	}
 	switch {
 	case err == nil:
 		return true, nil
-	case r.decision.Verb == incident.Deny:
+	case r.decision.Verb == incident.Deny && c.First && never:
 		i.logger.WarnContext(ctx, "a denial was taken without its form", "incident", inc.ID, "user", c.User, "err", err)
 		return false, nil
 	}
-	no := refuse("the form could not be opened", "Slack didn't open the form for this approval. Nothing was changed. "+
+	no := refuse("the form could not be opened", "Slack didn't open the form for this click, so it decided nothing. "+
 		"Click again, or decide with `vllm-medic incidents`.")
 	no.err = err
 	return false, no
@@ -259,6 +262,16 @@ func (c *Client) openView(ctx context.Context, trigger string, view slackgo.Moda
 		_, err := c.api.OpenViewContext(ctx, trigger, view)
 		return err
 	})
+}
+
+// refusedToOpen says that Slack certainly opened no form with the trigger, neither now nor before.
+func refusedToOpen(err error) bool {
+	no, refused := errors.AsType[*notify.PermanentError](err)
+	if !refused {
+		return false
+	}
+	a, answered := errors.AsType[*answerError](no.Err)
+	return answered && a.code != "exchanged_trigger_id"
 }
 
 // whisper answers a person privately where there is no address for it, as after a form. It is not repeated: seeing it

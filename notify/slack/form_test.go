@@ -84,21 +84,96 @@ func TestAFormThatIsClosedDecidesNothing(t *testing.T) {
 	if err := f.CloseView("U0ALICE", v.ID); err != nil {
 		t.Fatal(err)
 	}
+	until(t, "the click is forgotten", func() bool { return f.shelf.waiting() == 0 })
 	if n := f.desk.decisions(); len(n) != 0 {
 		t.Errorf("%+v", n)
 	}
 }
 
-// A denial is not lost when Slack does not open its form.
-func TestADenialCountsWithoutItsForm(t *testing.T) {
+// Killed after the form was opened: the click is done again when the person has closed the form, and its trigger opens
+// nothing any more. Neither is a denial.
+func TestAFormThatWasClosedDecidesNothingWhenItsClickIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []string{"expired_trigger_id", "exchanged_trigger_id", "internal_error", "ratelimited"} {
+		t.Run(refusal, func(t *testing.T) {
+			t.Parallel()
+			f := askedFor(t, func(*incident.Approvers) {})
+			f.stop()
+			res, err := f.Click(t.Context(), f.request("U0ALICE", "deny_all"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			killed := f.another(InteractionsConfig{})
+			killed.clicks = unfinished{f.shelf}
+			if _, err := killed.next(t.Context()); err == nil {
+				t.Fatal("the click was finished")
+			}
+			if err := f.CloseView("U0ALICE", f.Views()[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			f.Fail("views.open", 1, fakeslack.Fault{Error: refusal})
+			f.shelf.age(0)
+			f.run(f.another(InteractionsConfig{}))
+			answers, err := f.WaitAnswers(t.Context(), res.ID, 1)
+			if err != nil || !strings.Contains(answers[0].Text, "Click again") {
+				t.Errorf("%+v, %v", answers, err)
+			}
+			if n := f.desk.decisions(); len(n) != 0 {
+				t.Errorf("%+v", n)
+			}
+		})
+	}
+}
+
+// A click that was delivered twice is two clicks, of which the second finds the trigger spent.
+func TestADenialThatIsDeliveredTwiceDecidesNothing(t *testing.T) {
 	t.Parallel()
 	f := askedFor(t, func(*incident.Approvers) {})
-	f.Fail("views.open", 1, fakeslack.Fault{Error: "expired_trigger_id"})
-	if got := f.click(f.request("U0ALICE", "deny_all")); !strings.Contains(got, "Denied") {
+	res, err := f.Click(t.Context(), f.request("U0ALICE", "deny_all"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a form", func() bool { return len(f.Views()) == 1 })
+	if err := f.CloseView("U0ALICE", f.Views()[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.click(fakeslack.ClickRequest{Replay: res.ID}); !strings.Contains(got, "Click again") {
 		t.Errorf("answer = %q", got)
 	}
-	if n := f.desk.decisions(); len(n) != 1 || n[0].Verb != incident.Deny {
+	if n := f.desk.decisions(); len(n) != 0 {
 		t.Errorf("%+v", n)
+	}
+}
+
+// A denial is not lost when Slack refuses to open its form.
+func TestADenialCountsWithoutItsForm(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []string{"expired_trigger_id", "invalid_arguments"} {
+		f := askedFor(t, func(*incident.Approvers) {})
+		f.Fail("views.open", 1, fakeslack.Fault{Error: refusal})
+		if got := f.click(f.request("U0ALICE", "deny_all")); !strings.Contains(got, "Denied") {
+			t.Errorf("%s: answer = %q", refusal, got)
+		}
+		if n := f.desk.decisions(); len(n) != 1 || n[0].Verb != incident.Deny {
+			t.Errorf("%s: %+v", refusal, n)
+		}
+	}
+}
+
+// While nobody knows whether the form is open, the person decides in it, or clicks again.
+func TestADenialDoesNotCountWhenItsFormMayBeOpen(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []fakeslack.Fault{
+		{Error: "exchanged_trigger_id"}, {Error: "internal_error"}, {HTTPStatus: 503}, {Error: "ratelimited"},
+	} {
+		f := askedFor(t, func(*incident.Approvers) {})
+		f.Fail("views.open", 1, fault)
+		if got := f.click(f.request("U0ALICE", "deny_all")); !strings.Contains(got, "Click again") {
+			t.Errorf("%+v: answer = %q", fault, got)
+		}
+		if n := f.desk.decisions(); len(n) != 0 {
+			t.Errorf("%+v: %+v", fault, n)
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ func (i *Interactions) Handle(ctx context.Context, kept incident.Click) Answer {
 		i.logger.WarnContext(ctx, "an interaction was not understood", "err", err)
 		return Answer{Reason: err.Error()}
 	}
+	c.First = kept.Fence == 1
 	a := Answer{ResponseURL: c.ResponseURL, Channel: c.Channel, User: c.User}
 	inc, r, no := i.check(ctx, c, &a)
 	if no == nil && c.Form == nil {

@@ -21,6 +21,8 @@ type click struct {
 	ResponseURL   string
 	// Trigger opens a form within three seconds of the click, once.
 	Trigger string
+	// First says that nobody has worked on the click before, so that its Trigger is unused.
+	First bool
 	// Form is what was written into a form that the click had opened; nil of a click itself.
 	Form *filled
 }
