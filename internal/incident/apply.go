@@ -217,7 +217,8 @@ func (a *applier) mute(why MuteReason, note Note) {
 	a.inc.State = StateWatching
 	a.inc.MuteReason = why
 	a.setNote(note)
-	a.inc.Active, a.inc.Request, a.inc.Narrowings = nil, nil, nil
+	a.endRequest()
+	a.inc.Active, a.inc.Narrowings = nil, nil
 	if why != NotMuted {
 		a.inc.AskedBy = nil
 	}
@@ -233,6 +234,7 @@ func (a *applier) closed(e Closed) error {
 	if gaps := a.inc.Mitigations(); len(gaps) > 0 {
 		return refusal(Note{Kind: RefusedMitigation, Step: gaps[0].Title})
 	}
+	a.endRequest()
 	a.inc.State = StateClosed
 	a.inc.ClosedAt = a.now
 	why := e.Note

@@ -98,7 +98,8 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	}
 	a.inc.State, a.inc.MuteReason = StateApplying, NotMuted
 	a.setNote(Note{})
-	a.inc.UndoOffered, a.inc.Request = "", nil
+	a.endRequest()
+	a.inc.UndoOffered = ""
 	a.inc.Active = &Active{Step: s.ID, Op: OpApply, Phase: PhaseRecheck, Since: a.now, By: d.By}
 	a.by(d.By, s.ID, Note{Kind: NoteApproved, By: d.By, Step: s.Title, Why: d.Reason})
 	return nil
@@ -215,7 +216,8 @@ func (a *applier) undo(id string, by Actor, why Note) error {
 	case a.inc.Active != nil && a.inc.Active.Step != id:
 		return refusal(Note{Kind: RefusedUndoBusy})
 	}
-	a.inc.State, a.inc.UndoOffered, a.inc.Request = StateUndoing, "", nil
+	a.endRequest()
+	a.inc.State, a.inc.UndoOffered = StateUndoing, ""
 	a.setNote(Note{})
 	why.Kind, why.By, why.Step, why.Value = NoteUndoing, by, s.Title, s.Undo
 	a.inc.Active = &Active{Step: id, Op: OpUndo, Phase: PhaseRecheck, Since: a.now, By: by, Said: why}

@@ -158,7 +158,7 @@ func (a *applier) require(s *Step, approvals int) {
 func (a *applier) replan(e Investigated) error {
 	asked := a.askedUntil(e)
 	if asked.IsZero() {
-		a.inc.Request = nil
+		a.endRequest()
 	}
 	a.keepNarrowings(e)
 	a.supersede(ReasonReplaced)

@@ -33,15 +33,14 @@ type Escalation struct {
 	Groups []string      `json:"groups,omitempty"`
 }
 
-// InForce are the approvers at a time, when people have been asked since another one; zero: they are not being asked.
-// Whoever is to be called later is not among them yet.
-func (a Approvers) InForce(asked, now time.Time) Approvers {
+// InForce are the approvers when people have been asked for so long; 0: they are not being asked. Whoever is to be
+// called later is not among them yet.
+func (a Approvers) InForce(asked time.Duration) Approvers {
 	a.Users, a.Groups = slices.Clone(a.Users), slices.Clone(a.Groups)
 	for _, e := range a.Escalate {
-		if asked.IsZero() || now.Before(asked.Add(e.After)) {
-			continue
+		if asked > 0 && asked >= e.After {
+			a.Users, a.Groups = append(a.Users, e.Users...), append(a.Groups, e.Groups...)
 		}
-		a.Users, a.Groups = append(a.Users, e.Users...), append(a.Groups, e.Groups...)
 	}
 	return a
 }

@@ -69,6 +69,8 @@ type Incident struct {
 	UndoOffered string `json:"undoOffered,omitempty"`
 	// Request is what people are being asked; nil while they are not.
 	Request *Request `json:"request,omitempty"`
+	// AskedFor is the longest time that a request has been open which has ended. Whoever was called in it stays called.
+	AskedFor time.Duration `json:"askedFor,omitempty"`
 	// MuteReason is "denied", "expired" or "snoozed" after a no, "dry-run" after a dry run; then the same diagnosis is not
 	// proposed again.
 	MuteReason MuteReason `json:"quiet,omitempty"`
@@ -197,8 +199,8 @@ func New(id, pool string, mode Mode, dryRun bool, now time.Time) Incident {
 	}
 }
 
-// ChosenBy is the person who chose a step's very value; nil when it is the one that the bot proposes. Whoever only asked
-// again after a no has chosen nothing.
+// ChosenBy is the person who chose a step's very value; nil when it is the one that the bot proposes. To ask again
+// after a no chooses nothing.
 func (i Incident) ChosenBy(s Step) *Actor {
 	if n, ok := i.Narrowing(s.Kind); ok && n.Holds(s) {
 		return &n.By

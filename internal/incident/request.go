@@ -45,6 +45,23 @@ func (i Incident) AskedAt() time.Time {
 	return i.Request.At
 }
 
+// Deciders are those of the approvers who may decide on what is asked at a time.
+func (i Incident) Deciders(a Approvers, now time.Time) Approvers { return a.InForce(i.askedFor(now)) }
+
+// Called are those of the approvers who have been called so far in the incident's life, for whatever was asked. They
+// may take back, stop, and ask again, also when the request that called them has ended.
+func (i Incident) Called(a Approvers, now time.Time) Approvers {
+	return a.InForce(max(i.AskedFor, i.askedFor(now)))
+}
+
+// askedFor is for how long people have been asked what they are asked at a time.
+func (i Incident) askedFor(now time.Time) time.Duration {
+	if i.Request == nil {
+		return 0
+	}
+	return now.Sub(i.Request.At)
+}
+
 // Asking are the steps that wait for a decision: those of the plan, and the one whose undo is offered.
 func (i Incident) Asking() []Step {
 	out := i.Proposed()
@@ -96,6 +113,12 @@ func (a *applier) request() {
 	}
 	a.inc.Request = &want
 	a.call(NoteApprovalNeeded, want.Mention)
+}
+
+// endRequest ends what is asked, and remembers for how long it was.
+func (a *applier) endRequest() {
+	a.inc.AskedFor = max(a.inc.AskedFor, a.inc.askedFor(a.now))
+	a.inc.Request = nil
 }
 
 // called adds ids, each once.

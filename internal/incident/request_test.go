@@ -189,19 +189,18 @@ func TestFurtherApproversCountFromTheirTimeOn(t *testing.T) {
 		{After: 10 * time.Minute, Groups: []string{"S2"}}, {After: 20 * time.Minute, Users: []string{"U3"}},
 	}}
 	for _, tc := range []struct {
-		asked         time.Time
-		now           time.Duration
+		asked         time.Duration
 		users, groups []string
 	}{
-		{now, 0, []string{"U1"}, nil},
-		{now, 10*time.Minute - 1, []string{"U1"}, nil},
-		{now, 10 * time.Minute, []string{"U1"}, []string{"S2"}},
-		{now, time.Hour, []string{"U1", "U3"}, []string{"S2"}},
-		{time.Time{}, time.Hour, []string{"U1"}, nil},
+		{0, []string{"U1"}, nil},
+		{10*time.Minute - 1, []string{"U1"}, nil},
+		{10 * time.Minute, []string{"U1"}, []string{"S2"}},
+		{time.Hour, []string{"U1", "U3"}, []string{"S2"}},
+		{-time.Hour, []string{"U1"}, nil},
 	} {
-		got := a.InForce(tc.asked, now.Add(tc.now))
+		got := a.InForce(tc.asked)
 		if !slices.Equal(got.Users, tc.users) || !slices.Equal(got.Groups, tc.groups) {
-			t.Errorf("after %s: users %v, groups %v", tc.now, got.Users, got.Groups)
+			t.Errorf("after %s: users %v, groups %v", tc.asked, got.Users, got.Groups)
 		}
 	}
 	if len(a.Users) != 1 {
@@ -210,6 +209,46 @@ func TestFurtherApproversCountFromTheirTimeOn(t *testing.T) {
 	if plain := (Approvers{Users: []string{"U1"}}); plain.Rule() == a.Rule() ||
 		plain.Rule() != digest([][]string{{"U1"}, {}}) && plain.Rule() != digest([][]string{{"U1"}, nil}) {
 		t.Error("the rule of stored approvals has changed, or leaves further people out")
+	}
+}
+
+// Whoever was called may still take back what they approved, stop it and ask again when the request that called them
+// has ended. To decide on the next request they wait for their time again.
+func TestWhoeverWasCalledStaysCalled(t *testing.T) {
+	t.Parallel()
+	rule := Approvers{Users: []string{"U1"}, Escalate: []Escalation{{After: 10 * time.Minute, Users: []string{"U3"}}}}
+	among := func(a Approvers) bool { return slices.Contains(a.Users, "U3") }
+	inc := deciding(t, scaleStep("2", "3"))
+	early, late := now.Add(10*time.Minute-1), now.Add(10*time.Minute)
+	if among(inc.Deciders(rule, early)) || among(inc.Called(rule, early)) {
+		t.Error("called before their time")
+	}
+	if !among(inc.Deciders(rule, late)) || !among(inc.Called(rule, late)) {
+		t.Error("not called at their time")
+	}
+	for name, ev := range map[string]Event{
+		"approved": approve(inc, "p1-s1", alice), "denied": denyAll(inc, alice), "expired": Expired{},
+		"aborted": Aborted{By: alice}, "another diagnosis": found("memory", throttleStep()),
+	} {
+		ended := after(t, inc, 10*time.Minute-1, ev).Incident
+		if among(ended.Called(rule, now.Add(time.Hour))) {
+			t.Errorf("%s before their time: they count as called later", name)
+		}
+		ended = after(t, inc, 10*time.Minute, ev).Incident
+		if !among(ended.Called(rule, now.Add(time.Hour))) {
+			t.Errorf("%s after their time: they do not count as called any more", name)
+		}
+		if among(ended.Deciders(rule, now.Add(time.Hour))) {
+			t.Errorf("%s: they may decide on what is not asked", name)
+		}
+	}
+	// It did not help, and its undo is offered: a new request, in which whoever approved may undo at once.
+	inc = after(t, inc, 10*time.Minute, approve(inc, "p1-s1", Actor{Kind: "slack", ID: "U3"})).Incident
+	inc = must(t, inc, WriteClaimed{WriteID: "w1"}, Written{Result: ResultApplied}, RolledOut{SettleUntil: now}, Settled{})
+	inc = after(t, inc, 20*time.Minute, verdict(VerdictUnchanged)).Incident
+	if inc.UndoOffered == "" || !among(inc.Called(rule, now.Add(20*time.Minute))) ||
+		among(inc.Deciders(rule, now.Add(20*time.Minute))) {
+		t.Errorf("offers the undo of %q, asked for %s before", inc.UndoOffered, inc.AskedFor)
 	}
 }
 

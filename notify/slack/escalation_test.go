@@ -41,3 +41,28 @@ func TestFurtherApproversAreRefusedBeforeTheirTime(t *testing.T) {
 		})
 	}
 }
+
+// Whoever was called may still stop what they approved, and ask again, when the request that called them has ended.
+func TestFurtherApproversStayCalled(t *testing.T) {
+	t.Parallel()
+	for action, of := range map[string]func(*testing.T) incident.Incident{
+		"ask_again": deniedIncident, "stop": approvedIncident,
+	} {
+		for askedFor, want := range map[time.Duration]int{10*time.Minute - 1: 0, 10 * time.Minute: 1} {
+			t.Run(action+" after "+askedFor.String(), func(t *testing.T) {
+				t.Parallel()
+				inc := of(t)
+				inc.AskedFor = askedFor
+				f := newOffice(t, InteractionsConfig{}, inc)
+				f.desk.approvers = incident.Approvers{
+					Users:    []string{"U0ALICE"},
+					Escalate: []incident.Escalation{{After: 10 * time.Minute, Groups: []string{"S0ONCALL"}}},
+				}
+				got := f.click(f.request("U0BOB", action))
+				if len(f.desk.acts) != want || want == 0 && !strings.Contains(got, "You can't decide on this") {
+					t.Errorf("answer = %q, done %v", got, f.desk.acts)
+				}
+			})
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (i *Interactions) modalFor(inc incident.Incident, r request) (modal, bool) 
 		return denyForm(inc, r), true
 	case incident.Approve:
 		s, _ := inc.Step(r.decision.Step)
-		a := i.approvers(inc.Pool, s.Kind).InForce(inc.AskedAt(), i.now())
+		a := inc.Deciders(i.approvers(inc.Pool, s.Kind), i.now())
 		f := approveForm(inc, s, a)
 		return f, f.needed || f.asked
 	case incident.Undo, incident.Keep:

@@ -122,6 +122,15 @@ func (r request) asEvent() incident.Event {
 	return r.event
 }
 
+// decides says that the request answers what is asked, which is for those who have been called for it. Whoever was
+// called before may still take back, stop and ask again.
+func (r request) decides() bool {
+	if r.decision == nil {
+		return r.action == actionNarrow
+	}
+	return r.decision.Verb == incident.Approve || r.decision.Verb == incident.Deny
+}
+
 // plannedKinds are the kinds of steps that the last plan has for the bot.
 func plannedKinds(inc incident.Incident) []incident.StepKind {
 	var out []incident.StepKind
@@ -146,7 +155,12 @@ func (i *Interactions) mayAsk(ctx context.Context, c click, inc incident.Inciden
 	}
 	var no *refusal
 	for _, kind := range kinds {
-		no = i.allowed(ctx, c.User, i.approvers(inc.Pool, kind).InForce(inc.AskedAt(), i.now()))
+		of := i.approvers(inc.Pool, kind)
+		in := inc.Called(of, i.now())
+		if r.decides() {
+			in = inc.Deciders(of, i.now())
+		}
+		no = i.allowed(ctx, c.User, in)
 		if (no == nil) != r.every { // one that may decides where one suffices, and one that may not where all are needed
 			break
 		}
