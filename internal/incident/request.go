@@ -45,8 +45,14 @@ func (i Incident) AskedAt() time.Time {
 	return i.Request.At
 }
 
-// Deciders are those of the approvers who may decide on what is asked at a time.
-func (i Incident) Deciders(a Approvers, now time.Time) Approvers { return a.InForce(i.askedFor(now)) }
+// Deciders are those of the approvers who may decide on what is asked at a time. The clock of a request does not count
+// for a plan about which nobody has been asked yet.
+func (i Incident) Deciders(a Approvers, now time.Time) Approvers {
+	if i.State == StateProposed {
+		return a.InForce(0)
+	}
+	return a.InForce(i.askedFor(now))
+}
 
 // Called are those of the approvers who have been called so far in the incident's life, for whatever was asked. They
 // may take back, stop, and ask again, also when the request that called them has ended.
@@ -91,7 +97,8 @@ func (r Request) covers(o Request) bool {
 
 // request calls the approvers for what is asked now, in a line of the thread: a message in Slack that is only edited
 // makes no phone ring. It does so once: not when the same plan is looked at again or follows the live values, but when
-// something is asked that was not before.
+// something is asked that was not before. That is a new request, for those who are asked first: whoever was called for
+// the one before waits for their time again.
 func (a *applier) request() {
 	open := a.inc.Asking()
 	if len(open) == 0 {
@@ -104,13 +111,10 @@ func (a *applier) request() {
 			want.Steps = append(want.Steps, digest([]string{string(s.Kind), s.Target.Key(), s.Target.Field}))
 		}
 	}
-	if old := a.inc.Request; old != nil {
-		if old.covers(want) {
-			return
-		}
-		want.At, want.RemindedAt, want.Escalated = old.At, old.RemindedAt, old.Escalated
-		want.Mention = called(want.Mention, old.Mention)
+	if old := a.inc.Request; old != nil && old.covers(want) {
+		return
 	}
+	a.endRequest()
 	a.inc.Request = &want
 	a.call(NoteApprovalNeeded, want.Mention)
 }

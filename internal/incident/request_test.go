@@ -63,15 +63,31 @@ func TestPeopleAreCalledOnceForWhatIsAsked(t *testing.T) {
 	if c := calls(res); len(c) != 0 || !res.Incident.AskedAt().Equal(now) {
 		t.Errorf("the plan with other values: %+v, asked since %v", c, res.Incident.AskedAt())
 	}
-	// Another setting does, within the same time.
+	// Another setting does, within the same time to decide, and those who are asked first have it to themselves again.
+	res = after(t, res.Incident, 2*time.Minute, Escalated{After: 2 * time.Minute, Groups: []string{"S9"}})
+	res = after(t, res.Incident, 2*time.Minute, Reminded{})
 	other := by(scaleStep("8192", "4096"), []string{"U3"}, nil)
 	other.Kind, other.Target.Field = StepMaxNumBatchedTokens, "args[vllm] --max-num-batched-tokens"
 	other.Digest = other.ComputeDigest()
 	more := must(t, res.Incident, found("queueing", scale, other))
+	rule := Approvers{Escalate: []Escalation{{After: 2 * time.Minute, Groups: []string{"S9"}}}}
+	if got := more.Deciders(rule, now.Add(3*time.Minute)).Groups; more.State != StateProposed || len(got) != 0 {
+		t.Errorf("state %s: %v may decide on a plan that nobody was asked about", more.State, got)
+	}
 	res = after(t, more, 3*time.Minute, Asked{ExpiresAt: now.Add(2 * time.Hour)})
-	if c := calls(res); len(c) != 1 || !c[0].Said.At.Equal(now.Add(time.Hour)) || !slices.Contains(c[0].Mention, "U3") ||
-		!res.Incident.AskedAt().Equal(now) {
-		t.Errorf("another setting: %+v, asked since %v", c, res.Incident.AskedAt())
+	if got := res.Incident.Deciders(rule, now.Add(3*time.Minute)).Groups; len(got) != 0 {
+		t.Errorf("%v may decide at once on what nobody was asked about", got)
+	}
+	if c := calls(res); len(c) != 1 || !c[0].Said.At.Equal(now.Add(time.Hour)) ||
+		!slices.Equal(c[0].Mention, []string{"S1", "U1", "U3"}) {
+		t.Errorf("another setting: %+v", c)
+	}
+	if r := res.Incident.Request; !r.At.Equal(now.Add(3*time.Minute)) || r.Escalated != 0 || !r.RemindedAt.IsZero() ||
+		len(r.Mention) != 3 {
+		t.Errorf("the request for another setting has the clock of the one before: %+v", r)
+	}
+	if res.Incident.AskedFor != 3*time.Minute {
+		t.Errorf("people were asked for %s before", res.Incident.AskedFor)
 	}
 	// So does another diagnosis, for a time of its own.
 	res = after(t, must(t, inc, found("memory", scale)), 4*time.Minute, Asked{ExpiresAt: now.Add(2 * time.Hour)})
