@@ -178,6 +178,9 @@ func (a *applier) askedAgain(e AskedAgain) error {
 	if !a.inc.CanAskAgain() {
 		return refusal(Note{Kind: RefusedAskAgain, During: a.inc.State})
 	}
+	if e.Revision != 0 && (a.inc.Plan == nil || a.inc.Plan.Revision != e.Revision) {
+		return refusal(Note{Kind: RefusedPlanChanged})
+	}
 	if a.inc.Plan != nil {
 		a.wake(a.inc.Plan.Diagnosis)
 	}

@@ -299,6 +299,11 @@ func titles(steps []Step) string {
 const claimPatience = 5 * time.Minute
 
 func (a *applier) aborted(e Aborted) error {
+	if act := a.inc.Active; e.Step != "" && (act == nil || act.Step != e.Step || act.Phase != PhaseRecheck ||
+		!act.Since.Equal(e.Since)) {
+		s, _ := a.inc.Step(e.Step)
+		return refusal(Note{Kind: RefusedAbortLate, State: s.State})
+	}
 	if act := a.inc.Active; act != nil {
 		if until := act.Since.Add(claimPatience); act.Phase == PhaseClaimed && a.now.Before(until) {
 			return refusal(Note{Kind: RefusedAbortWrite, At: until})

@@ -256,6 +256,27 @@ func TestAbort(t *testing.T) {
 	if got := refused(t, claimed, Aborted{By: alice}); !strings.Contains(got, "abort_write") {
 		t.Errorf("a claimed write was aborted: %s", got)
 	}
+	seen := inState(t, StateApplying)
+	of := Aborted{By: alice, Step: seen.Active.Step, Since: seen.Active.Since}
+	if inc := must(t, seen, of); inc.Plan.Steps[0].State != StepDenied {
+		t.Errorf("the step is %s", inc.Plan.Steps[0].State)
+	}
+	for name, e := range map[string]Aborted{
+		"another step": {By: alice, Step: "p1-s9", Since: of.Since},
+		"another run":  {By: alice, Step: of.Step, Since: of.Since.Add(-time.Second)},
+		"no run":       {By: alice, Step: of.Step},
+	} {
+		if got := refused(t, seen, e); !strings.Contains(got, "abort_late") {
+			t.Errorf("%s was stopped: %s", name, got)
+		}
+	}
+	for name, inc := range map[string]Incident{
+		"being written": claimed, "written": inState(t, StateSettling), "asked": inState(t, StateDeciding),
+	} {
+		if got := refused(t, inc, of); !strings.Contains(got, "abort_late") {
+			t.Errorf("%s was stopped: %s", name, got)
+		}
+	}
 	if inc := must(t, inState(t, StateApplying), Aborted{By: alice, Reason: "x"}); inc.Plan.Steps[0].State != StepDenied {
 		t.Errorf("the step is %s", inc.Plan.Steps[0].State)
 	}

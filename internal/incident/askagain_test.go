@@ -198,7 +198,10 @@ func TestNothingIsAskedAgainWithoutANo(t *testing.T) {
 	if why := refusedFor(t, well, AskedAgain{By: alice}); why != "ask_again" {
 		t.Errorf("a healthy pool: %s", why)
 	}
-	again := must(t, open, Expired{}, AskedAgain{By: alice})
+	if why := refusedFor(t, must(t, open, Expired{}), AskedAgain{By: alice, Revision: 7}); why != "plan_changed" {
+		t.Errorf("of another plan: %s", why)
+	}
+	again := must(t, open, Expired{}, AskedAgain{By: alice, Revision: open.Plan.Revision})
 	if why := refusedFor(t, again, AskedAgain{By: bob}); why != "ask_again" {
 		t.Errorf("a second time: %s", why)
 	}

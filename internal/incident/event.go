@@ -102,6 +102,8 @@ type Decided struct {
 type AskedAgain struct {
 	By     Actor
 	Reason string
+	// Revision is of the plan that the person saw; 0: whichever there is.
+	Revision int
 }
 
 // Expired says that nobody decided in time.
@@ -183,6 +185,10 @@ type UndoStarted struct {
 type Aborted struct {
 	By     Actor
 	Reason string
+	// Step and Since are the active step that the person saw before its write, and since when it was (Active.Since);
+	// with an empty Step everything is stopped, whatever it is.
+	Step  string
+	Since time.Time
 }
 
 // Acked says that a person has seen the incident.

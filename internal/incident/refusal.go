@@ -38,6 +38,7 @@ const (
 	RefusedUndoBusy     NoteKind = "undo_busy"
 	RefusedAbort        NoteKind = "abort"
 	RefusedAbortWrite   NoteKind = "abort_write"
+	RefusedAbortLate    NoteKind = "abort_late"
 	RefusedClosed       NoteKind = "already_closed"
 	RefusedClose        NoteKind = "close"
 	RefusedMitigation   NoteKind = "mitigation_active"

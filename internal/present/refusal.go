@@ -96,6 +96,8 @@ func ofRefusedUndo(n incident.Note) string {
 	case incident.RefusedAbortWrite:
 		return "The write is in progress and can't be stopped. Roll the step back when it has finished; if it hasn't by " +
 			clock(n.At.Add(time.Minute)) + ", abort again."
+	case incident.RefusedAbortLate:
+		return tooLateToStop(n.State)
 	case incident.RefusedClosed:
 		return "The incident is already closed."
 	case incident.RefusedClose:
@@ -104,6 +106,19 @@ func ofRefusedUndo(n incident.Note) string {
 		return fmt.Sprintf("A mitigation is still active: %s. Undo it first, then close the incident.", n.Step)
 	}
 	return ""
+}
+
+// tooLateToStop says why a step that was about to be run, or undone, can't be stopped any more.
+func tooLateToStop(s incident.StepState) string {
+	switch s { //nolint:exhaustive // the others are named by their state
+	case incident.StepApplied:
+		return "This change is already applied, so nothing was stopped. Roll it back instead."
+	case incident.StepApplying:
+		return "This change is already being applied, so nothing was stopped. Roll it back instead."
+	case incident.StepUndoing:
+		return "The rollback has already begun, so nothing was stopped."
+	}
+	return fmt.Sprintf("This step is %s, so nothing was stopped.", s)
 }
 
 // ofStaleEvent has what is said of events that came to nothing because the incident had changed.

@@ -38,6 +38,9 @@ type buttonValue struct {
 	Step     string `json:"s,omitempty"`
 	// Digest is what the person saw: the plan's digest, or for an undo the step's, which stays when the plan changes.
 	Digest string `json:"d,omitempty"`
+	// Seen tells apart what has the same step or digest: of a stop when the step became the active one (in ns since
+	// 1970), of asking again the plan's revision.
+	Seen int64 `json:"n,omitempty"`
 }
 
 // encode is false when it is too long or names no incident: then no button is shown.
@@ -79,7 +82,7 @@ func approveButton(inc incident.Incident, s incident.Step, instead bool) (*slack
 	if inc.Plan == nil || s.ID == "" || inc.Plan.Digest == "" {
 		return nil, false
 	}
-	value, ok := buttonValue{inc.ID, s.ID, inc.Plan.Digest}.encode()
+	value, ok := buttonValue{Incident: inc.ID, Step: s.ID, Digest: inc.Plan.Digest}.encode()
 	if !ok {
 		return nil, false
 	}
@@ -117,7 +120,7 @@ func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockEle
 		!takesUndo(inc.State) || s.Digest == "" {
 		return nil, false
 	}
-	value, ok := buttonValue{inc.ID, s.ID, s.Digest}.encode()
+	value, ok := buttonValue{Incident: inc.ID, Step: s.ID, Digest: s.Digest}.encode()
 	if !ok {
 		return nil, false
 	}
@@ -137,11 +140,24 @@ func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockEle
 
 // keepButton declines the rollback that is offered.
 func keepButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockElement, bool) {
-	value, ok := buttonValue{inc.ID, s.ID, s.Digest}.encode()
+	value, ok := buttonValue{Incident: inc.ID, Step: s.ID, Digest: s.Digest}.encode()
 	if !ok || s.Digest == "" || inc.DryRun {
 		return nil, false
 	}
 	return button(actionKeep, s.ID, value, "Keep "+valueText(s.To), slackgo.StyleDefault), true
+}
+
+// stopButton stops the active step before its write.
+func stopButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockElement, bool) {
+	a := inc.Active
+	if a == nil || a.Phase != incident.PhaseRecheck || a.Step != s.ID || s.Digest == "" {
+		return nil, false
+	}
+	value, ok := buttonValue{Incident: inc.ID, Step: s.ID, Digest: s.Digest, Seen: a.Since.UnixNano()}.encode()
+	if !ok {
+		return nil, false
+	}
+	return button(actionStop, "", value, "Stop", slackgo.StyleDefault), true
 }
 
 // generalButton is one that is about the incident and not about a step.
@@ -153,9 +169,18 @@ func generalButton(inc incident.Incident, action, label string) *slackgo.ButtonB
 	return button(action, "", value, label, slackgo.StyleDefault)
 }
 
-// askAgainButton asks once more for what was turned down or not answered in time.
-func askAgainButton(inc incident.Incident) *slackgo.ButtonBlockElement {
-	return generalButton(inc, actionAskAgain, "Ask again")
+// askAgainButton asks once more for what was turned down or not answered in time. Without a plan, as when the
+// investigation was stopped, it is about none.
+func askAgainButton(inc incident.Incident) (*slackgo.ButtonBlockElement, bool) {
+	v := buttonValue{Incident: inc.ID}
+	if inc.Plan != nil {
+		v.Digest, v.Seen = inc.Plan.Digest, int64(inc.Plan.Revision)
+	}
+	value, ok := v.encode()
+	if !ok {
+		return nil, false
+	}
+	return button(actionAskAgain, "", value, "Ask again", slackgo.StyleDefault), true
 }
 
 func takesUndo(s incident.State) bool {

@@ -328,7 +328,7 @@ func TestUndoOfAnEarlierStepOutlivesItsPlan(t *testing.T) {
 	}
 	f := newOffice(t, InteractionsConfig{}, s.inc)
 	other := f.request("U0ALICE", "undo:p1-s3")
-	v, _ := buttonValue{s.inc.ID, "p1-s3", "000000000000"}.encode()
+	v, _ := buttonValue{Incident: s.inc.ID, Step: "p1-s3", Digest: "000000000000"}.encode()
 	other.Value = &v
 	if got := f.click(other); !strings.Contains(got, "plan changed") || len(f.desk.decisions()) != 0 {
 		t.Errorf("an undo of another step: answer = %q, decisions %+v", got, f.desk.decisions())

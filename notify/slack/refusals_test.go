@@ -166,14 +166,14 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 		{
 			name: "refused step", user: "U0ALICE", want: "This step is blocked",
 			prepare: func(f *office, c *fakeslack.ClickRequest) {
-				v, _ := buttonValue{f.desk.inc.ID, "p1-s2", f.desk.inc.Plan.Digest}.encode()
+				v, _ := buttonValue{Incident: f.desk.inc.ID, Step: "p1-s2", Digest: f.desk.inc.Plan.Digest}.encode()
 				c.Value = &v
 			},
 		},
 		{
 			name: "step for a person", user: "U0ALICE", want: "manual",
 			prepare: func(f *office, c *fakeslack.ClickRequest) {
-				v, _ := buttonValue{f.desk.inc.ID, "p1-s4", f.desk.inc.Plan.Digest}.encode()
+				v, _ := buttonValue{Incident: f.desk.inc.ID, Step: "p1-s4", Digest: f.desk.inc.Plan.Digest}.encode()
 				c.Value = &v
 			},
 		},

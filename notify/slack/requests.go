@@ -88,13 +88,26 @@ func requested(inc incident.Incident, action string, v buttonValue, by incident.
 	case action == actionAck:
 		r.event = incident.Acked{By: by}
 	case action == actionAskAgain:
-		r.event, r.kinds = incident.AskedAgain{By: by}, plannedKinds(inc)
-	case action == actionStop:
-		r.event = incident.Aborted{By: by}
-		if inc.Active != nil {
-			s, _ := inc.Step(inc.Active.Step)
-			r.kinds = []incident.StepKind{s.Kind}
+		digest := ""
+		if inc.Plan != nil {
+			digest = inc.Plan.Digest
 		}
+		switch {
+		case digest != "" && (v.Digest == "" || v.Seen <= 0):
+			return r, outOfDate()
+		case digest != v.Digest:
+			return r, planChanged("an old plan")
+		}
+		r.event, r.kinds = incident.AskedAgain{By: by, Revision: int(v.Seen)}, plannedKinds(inc)
+	case action == actionStop:
+		if v.Step == "" || v.Digest == "" || v.Seen <= 0 {
+			return r, outOfDate()
+		}
+		s, ok := inc.Step(v.Step)
+		if !ok || s.Digest != v.Digest {
+			return r, planChanged("an old step")
+		}
+		r.event, r.kinds = incident.Aborted{By: by, Step: s.ID, Since: time.Unix(0, v.Seen)}, []incident.StepKind{s.Kind}
 	}
 	if decision {
 		r.decision = &incident.Decision{Step: v.Step, Digest: v.Digest, Verb: verb, By: by, Confirm: confirmed}
@@ -202,7 +215,7 @@ func (r request) answer(inc incident.Incident) string {
 	case actionAskAgain:
 		return "Asking again: investigating first, then a new request."
 	case actionStop:
-		return "Stopped. Nothing is rolled back."
+		return r.stopped(inc)
 	case actionDetails:
 		return "The details are in the thread."
 	case actionNarrow:
@@ -231,6 +244,22 @@ func (r request) answer(inc incident.Incident) string {
 			dryRun)
 	}
 	return "Approved. Re-checking, then applying " + what + "." + dryRun
+}
+
+// stopped says what a stop left: the step before it is applied, or as it is when its rollback was stopped.
+func (r request) stopped(inc incident.Incident) string {
+	e, _ := r.event.(incident.Aborted)
+	s, _ := inc.Step(e.Step)
+	if s.State == incident.StepApplied {
+		return "Stopped. " + bold(change(s), 100) + " isn't rolled back."
+	}
+	return "Stopped. " + bold(change(s), 100) + " isn't applied. Nothing is rolled back."
+}
+
+// outOfDate is the answer to a button that does not say what the person saw.
+func outOfDate() *refusal {
+	return refuse("a button of an older version", "The message was updated. Nothing was changed. Check it and click "+
+		"again, or decide with `vllm-medic incidents`.")
 }
 
 func unknownValue(err error) *refusal {

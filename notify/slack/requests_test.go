@@ -36,7 +36,7 @@ func TestWhatIsNoDecisionOnAStepIsCarriedOut(t *testing.T) {
 	}{
 		{"seen, by anybody of the workspace", "U0CAROL", "ack", "Acknowledged.", askedIncident, incident.KindAcked},
 		{"asked again, by an approver", "U0BOB", "ask_again", "Asking again", deniedIncident, incident.KindAskedAgain},
-		{"stopped, by an approver", "U0BOB", "stop", "Stopped.", approvedIncident, incident.KindAborted},
+		{"stopped, by an approver", "U0BOB", "stop", "isn't applied.", approvedIncident, incident.KindAborted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,19 +88,25 @@ func TestAButtonThatMeansNothingHereIsRefused(t *testing.T) {
 	t.Parallel()
 	inc := asked(t, incident.ModeApprove).inc
 	inc.Plan.ExpiresAt = time.Now().Add(time.Hour)
-	digest := inc.Plan.Digest
+	digest, ofStep := inc.Plan.Digest, stepDigest(t, inc)
 	for _, tt := range []struct {
 		action string
 		v      buttonValue
 		want   string
 	}{
-		{actionAskAgain, buttonValue{Incident: inc.ID}, ""},
-		{actionKeep, buttonValue{inc.ID, "p1-s3", digest}, "nothing to keep"},
-		{actionUndo, buttonValue{inc.ID, "p1-s3", digest}, "nothing to roll back"},
+		{actionAskAgain, buttonValue{Incident: inc.ID}, "message was updated"},
+		{actionAskAgain, buttonValue{Incident: inc.ID, Digest: digest, Seen: 1}, "waiting for approval"},
+		{actionAskAgain, buttonValue{Incident: inc.ID, Digest: "000000000000", Seen: 1}, "plan changed"},
+		{actionStop, buttonValue{Incident: inc.ID}, "message was updated"},
+		{actionStop, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, "message was updated"},
+		{actionStop, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest, Seen: 1}, "plan changed"},
+		{actionStop, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: ofStep, Seen: 1}, "nothing was stopped"},
+		{actionKeep, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, "nothing to keep"},
+		{actionUndo, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, "nothing to roll back"},
 		{actionApprove, buttonValue{Incident: inc.ID, Digest: digest}, "Unknown action"},
 		{actionApprove, buttonValue{Incident: inc.ID, Step: "p1-s3"}, "Unknown action"},
 		{actionDenyAll, buttonValue{Incident: inc.ID}, "Unknown action"},
-		{actionDenyAll, buttonValue{inc.ID, "p1-s3", digest}, "Unknown action"},
+		{actionDenyAll, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, "Unknown action"},
 		{actionDenyAll, buttonValue{Incident: inc.ID, Digest: "000000000000"}, "plan changed"},
 	} {
 		_, no := requested(inc, tt.action, tt.v, alice(), time.Now())
@@ -112,6 +118,66 @@ func TestAButtonThatMeansNothingHereIsRefused(t *testing.T) {
 		if got := actionOf(id); got != "" {
 			t.Errorf("%q is taken for %q", id, got)
 		}
+	}
+}
+
+func stepDigest(t *testing.T, inc incident.Incident) string {
+	t.Helper()
+	s, ok := inc.Step("p1-s3")
+	if !ok || s.Digest == "" {
+		t.Fatal("the plan has no such step")
+	}
+	return s.Digest
+}
+
+// What a button was made for has passed: the click, or the same click once more after a crash, must not stop what came
+// after it, nor ask again after another no.
+func TestAnOldButtonActsOnNothingNewer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, action, want string
+		before             func(t *testing.T) *story
+		after              func(s *story)
+	}{
+		{
+			"stopped when it is applied", "stop", "already applied, so nothing was stopped. Roll it back instead",
+			func(t *testing.T) *story { return asked(t, incident.ModeApprove).decide(incident.Approve, "p1-s3") },
+			func(s *story) {
+				s.do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).
+					do(time.Second, incident.Written{Result: incident.ResultApplied})
+			},
+		},
+		{
+			"asked again after another no", "ask_again", "plan changed",
+			func(t *testing.T) *story {
+				return asked(t, incident.ModeApprove, scaleStep()).decide(incident.Deny, "p1-s1")
+			},
+			func(s *story) {
+				s.do(time.Minute, incident.AskedAgain{By: alice()}).
+					do(time.Minute, incident.Investigated{
+						Evidence: evidenceOf(troubled()), Diagnosis: diagnosisOf(), Steps: []incident.Step{scaleStep()},
+						Healthy: incident.False,
+					}).
+					do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)}).
+					decide(incident.Deny, "p2-s1")
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := tt.before(t)
+			f := newOffice(t, InteractionsConfig{}, s.inc)
+			tt.after(s)
+			f.desk.mu.Lock()
+			f.desk.inc = s.inc
+			f.desk.mu.Unlock()
+			if got := f.click(f.request("U0ALICE", tt.action)); !strings.Contains(got, tt.want) {
+				t.Errorf("answer = %q, want %q in it", got, tt.want)
+			}
+			if len(f.desk.acts) != 0 {
+				t.Errorf("it was taken: %v", f.desk.acts)
+			}
+		})
 	}
 }
 

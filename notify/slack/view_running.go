@@ -38,8 +38,8 @@ func (c *composer) running(inc incident.Incident) {
 	if b, ok := undoButton(inc, s); ok {
 		buttons = append(buttons, b)
 	}
-	if a.Phase == incident.PhaseRecheck {
-		buttons = append(buttons, generalButton(inc, actionStop, "Stop"))
+	if b, ok := stopButton(inc, s); ok {
+		buttons = append(buttons, b)
 	}
 	c.actions("actions", inc, buttons...)
 	if a.Phase == incident.PhaseVerify {
@@ -131,8 +131,8 @@ func (c *composer) said(inc incident.Incident, reason string) string {
 
 func (c *composer) watchingChoices(inc incident.Incident) []slackgo.BlockElement {
 	var out []slackgo.BlockElement
-	if inc.CanAskAgain() {
-		out = append(out, askAgainButton(inc))
+	if b, ok := askAgainButton(inc); ok && inc.CanAskAgain() {
+		out = append(out, b)
 	}
 	return append(append(out, rollbacks(inc)...), c.general(inc)...)
 }
