@@ -118,12 +118,16 @@ func disconnectError(reason string) error {
 	return err
 }
 
-// serve reads a connection until it ends or ctx does, and waits for the payloads under way.
+// serve reads a connection until it ends or ctx does, and waits for the payloads under way. Another connection takes
+// its place before that: a slow store must not keep the bot from Slack.
 func (s *Socket) serve(ctx context.Context, l *connection) {
-	defer s.disconnected()
 	defer l.end()
 	var under sync.WaitGroup
 	defer under.Wait()
+	defer func() {
+		s.disconnected()
+		l.replace()
+	}()
 	stop := context.AfterFunc(ctx, l.stop)
 	defer stop()
 	for ctx.Err() == nil {
@@ -244,7 +248,6 @@ func (l *connection) end() {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	_ = l.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // a courtesy
 	_ = l.conn.Close()                                                                // nothing is lost with it
-	l.replace()
 }
 
 // openSocket returns the address of a new connection. The address is a secret: it lets its bearer connect, once.

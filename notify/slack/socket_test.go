@@ -238,6 +238,39 @@ func TestASlowStoreDoesNotKeepTheConnectionFromBeingRead(t *testing.T) {
 	}
 }
 
+// A connection that has ended is replaced although the store still works on what came through it.
+func TestASlowStoreDoesNotHoldUpTheNextConnection(t *testing.T) {
+	t.Parallel()
+	f := newOfficeIn(t, fakeslack.Options{SocketMode: true}, InteractionsConfig{},
+		asked(t, incident.ModeApprove).inc)
+	hold, held := make(chan struct{}), make(chan struct{}, 1)
+	take := func(context.Context, []byte) error {
+		held <- struct{}{}
+		<-hold
+		return nil
+	}
+	s, err := NewSocket(quick(), SocketDeps{Client: f.client, Logger: f.log, Take: take})
+	if err != nil {
+		t.Fatal(err)
+	}
+	background(t, s.Run)
+	until(t, "a connection", func() bool { return s.State().Open == 1 })
+	clicked := make(chan error, 1)
+	go func() {
+		_, err := f.Click(t.Context(), f.request("U0ALICE", "approve:p1-s3"))
+		clicked <- err
+	}()
+	<-held
+	defer func() {
+		close(hold)
+		if err := <-clicked; err == nil {
+			t.Error("a click was answered over a connection that had ended")
+		}
+	}()
+	f.CutSockets()
+	until(t, "the next connection", func() bool { return s.State().Opened == 2 && s.State().Open == 1 })
+}
+
 func TestTheAddressOfAConnectionMustBeSlacks(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{
