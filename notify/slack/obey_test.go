@@ -382,17 +382,18 @@ func TestALateCommandIsRefusedAndSaysSo(t *testing.T) {
 func TestWhatCommandsTellIsHarmless(t *testing.T) {
 	t.Parallel()
 	inc := incident.Incident{
-		ID: "inc-`<!channel>", Pool: "<!here>*x*", State: "odd<!channel>", OpenedAt: time.Now(),
-		Diagnosis: &incident.Diagnosis{Summary: "<@U0ALICE> & <http://x|y>"},
+		ID: "inc-`<!channel>", Pool: "<!here>*x* @here", State: "odd<!channel> @channel", OpenedAt: time.Now(),
+		Diagnosis: &incident.Diagnosis{Summary: "<@U0ALICE> & <http://x|y> https://x @here"},
 	}
 	p := incident.Pause{
-		Pool: "<!here>", Reason: "<!channel>", By: incident.Actor{Kind: "token", ID: "<@U1>"}, At: time.Now(),
+		Pool: "<!here>", Reason: "<!channel> https://x @everyone", By: incident.Actor{Kind: "token", ID: "<@U1>"},
+		At: time.Now(),
 	}
 	for _, text := range []string{
-		incidentLine(inc), pauseLine(p), poolList([]string{"<!here>"}),
-		earlierWrites([]incident.Write{{Target: "<!here>"}}, ""),
+		incidentLine(inc), pauseLine(p), poolList([]string{"<!here> https://x"}),
+		earlierWrites([]incident.Write{{Target: "<!here> https://x @here"}}, ""),
 	} {
-		for _, live := range []string{"<!channel", "<!here", "<@U", "<http"} {
+		for _, live := range []string{"<!channel", "<!here", "<@U", "<http", "https://", "@here", "@channel", "@everyone"} {
 			if strings.Contains(text, live) {
 				t.Errorf("%q has %s", text, live)
 			}

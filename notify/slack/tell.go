@@ -49,7 +49,7 @@ func (i *Interactions) tellStatus(ctx context.Context) (string, *refusal) {
 		lines = append(lines, fmt.Sprintf("Open incidents: %d, %d of them need approval.", n, deciding))
 	}
 	if notice := i.commands.Notice(); notice != "" {
-		lines = append(lines, "⚠️ "+clipEscaped(clean(notice), 1500))
+		lines = append(lines, "⚠️ "+clipEscaped(unlink.Replace(clean(notice)), 1500))
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -85,7 +85,7 @@ func (i *Interactions) tellIncident(ctx context.Context, id string) (string, *re
 	lines := []string{incidentLine(inc)}
 	if inc.Plan != nil {
 		for _, s := range inc.Plan.Steps {
-			lines = append(lines, "• "+bold(name(s), 150)+": "+escape(string(s.State), 40))
+			lines = append(lines, "• "+loud(name(s), 150)+": "+defuse(string(s.State), 40))
 		}
 	}
 	m, found, err := i.lookup.Message(ctx, inc.ID)
@@ -98,19 +98,22 @@ func (i *Interactions) tellIncident(ctx context.Context, id string) (string, *re
 	return strings.Join(lines, "\n"), nil
 }
 
+// loud marks foreign text as bold in a private answer.
+func loud(s string, most int) string { return bold(unlink.Replace(s), most) }
+
 // incidentLine is one incident on one line.
 func incidentLine(inc incident.Incident) string {
 	pool := "no pool"
 	if inc.Pool != "" {
-		pool = bold(inc.Pool, 80)
+		pool = loud(inc.Pool, 80)
 	}
-	text := fmt.Sprintf("`%s` %s, %s, since %s", strings.ReplaceAll(escape(inc.ID, 100), "`", "'"), pool,
+	text := fmt.Sprintf("`%s` %s, %s, since %s", strings.ReplaceAll(defuse(inc.ID, 100), "`", "'"), pool,
 		stateInWords(inc.State), clock(inc.OpenedAt))
 	if inc.DryRun {
 		text = "🧪 " + text
 	}
 	if inc.Diagnosis != nil && inc.Diagnosis.Summary != "" {
-		text += ": " + escape(inc.Diagnosis.Summary, 200)
+		text += ": " + defuse(inc.Diagnosis.Summary, 200)
 	}
 	return text
 }
@@ -137,26 +140,26 @@ func stateInWords(s incident.State) string {
 	case incident.StateClosed:
 		return "closed"
 	}
-	return escape(string(s), 40)
+	return defuse(string(s), 40)
 }
 
 // pauseLine is one pause.
 func pauseLine(p incident.Pause) string {
 	return fmt.Sprintf("Changes are paused for %s since %s by %s: %s", scope(p.Pool), clock(p.At), who(p.By),
-		escape(p.Reason, 300))
+		defuse(p.Reason, 300))
 }
 
 func scope(pool string) string {
 	if pool == "" {
 		return "all pools"
 	}
-	return "pool " + bold(pool, 80)
+	return "pool " + loud(pool, 80)
 }
 
 func poolList(pools []string) string {
 	shown := make([]string, 0, mostListed)
 	for _, p := range pools[:min(len(pools), mostListed)] {
-		shown = append(shown, escape(p, 80))
+		shown = append(shown, defuse(p, 80))
 	}
 	if len(pools) > mostListed {
 		shown = append(shown, more(len(pools)-mostListed))
@@ -171,8 +174,8 @@ func earlierWrites(open []incident.Write, pool string) string {
 		if pool != "" && w.Pool != pool {
 			continue
 		}
-		fmt.Fprintf(&b, "\n• %s, since %s (incident `%s`)", escape(w.Target, 120), clock(w.StartedAt),
-			strings.ReplaceAll(escape(w.Incident, 100), "`", "'"))
+		fmt.Fprintf(&b, "\n• %s, since %s (incident `%s`)", defuse(w.Target, 120), clock(w.StartedAt),
+			strings.ReplaceAll(defuse(w.Incident, 100), "`", "'"))
 	}
 	if b.Len() == 0 {
 		return ""
