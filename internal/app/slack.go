@@ -176,7 +176,7 @@ func (a *App) notice() string {
 // The metrics of Slack. docs/operations.md says what to do about each.
 var (
 	descSlackUp = desc("slack_up",
-		"1 when the latest call of each of Slack's methods worked and, in Socket Mode, a connection is open, else 0.")
+		"1 if Slack answers, refuses nothing that someone has to fix and, in Socket Mode, a connection is open, else 0.")
 	descSlackCalls       = desc("slack_calls_total", "Calls to Slack's Web API by how they ended.", "result")
 	descSlackConnections = desc("slack_connections", "Open Socket Mode connections; 2 for a while when Slack renews one.")
 	descSlackOpened      = desc("slack_connections_opened_total", "Socket Mode connections that were opened.")

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -22,11 +23,12 @@ const (
 // internal error of Slack.
 func CallResults() []string { return []string{callDone, callLimited, callRefused, callUnavailable} }
 
-// health knows how the latest call of each method went.
+// health knows how calls went.
 type health struct {
 	mu     sync.Mutex
 	counts map[string]int64
-	// broken are the methods whose latest call failed in a way that concerns the whole app.
+	// broken are the methods whose latest call failed in a way that concerns the whole app; what passes without help only
+	// until any call works.
 	broken map[string]Trouble
 }
 
@@ -37,9 +39,13 @@ type Trouble struct {
 	Since      time.Time
 }
 
-// note keeps how a call ended. Answers to single clicks say nothing about the app.
+// passes says that it ends without help, so that any call that works shows that it has ended.
+func (t Trouble) passes() bool { return t.Next == "" }
+
+// note keeps how a call ended. Answers to single clicks say nothing about the app, and neither does a call that was
+// given up here.
 func (h *health) note(method string, err error) {
-	if method == methodAnswer {
+	if method == methodAnswer || errors.Is(err, context.Canceled) {
 		return
 	}
 	result, trouble := judge(method, err)
@@ -61,6 +67,7 @@ func (h *health) note(method string, err error) {
 		h.broken[method] = trouble
 	case result != callLimited:
 		delete(h.broken, method)
+		maps.DeleteFunc(h.broken, func(_ string, t Trouble) bool { return t.passes() })
 	}
 }
 
@@ -79,7 +86,7 @@ func judge(method string, err error) (result string, t Trouble) {
 	case errors.As(err, &gone):
 		return callRefused, t
 	case errors.As(err, &permanent):
-		if !errors.As(err, &refused) || ofTheApp(refused.code) {
+		if !errors.As(err, &refused) || ofTheApp(refused.code) && !doesWithout(method, refused.code) {
 			return callRefused, Trouble{Text: method + ": " + permanent.Error(), Next: permanent.Next}
 		}
 		return callRefused, t
@@ -99,8 +106,13 @@ func ofTheApp(code string) bool {
 	return false
 }
 
-// Troubles returns what is wrong with the app's calls, by method; empty when the latest call of each worked. It holds
-// no secret and no name.
+// doesWithout says that a method lacks a scope that the bot does without; see usefulScopes.
+func doesWithout(method, code string) bool {
+	return code == "missing_scope" && (method == "conversations.history" || method == "conversations.replies")
+}
+
+// Troubles returns what is wrong with the app's calls, by method; empty when Slack answers and nothing is left that
+// somebody has to act on. It holds no secret and no name.
 func (c *Client) Troubles() []Trouble {
 	c.health.mu.Lock()
 	defer c.health.mu.Unlock()
