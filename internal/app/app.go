@@ -176,7 +176,7 @@ func (a *App) Start(ctx context.Context) {
 			}
 		})
 	}
-	a.liveness.begin()
+	a.liveness.begin(a.sinkNames()...)
 	background("engine", a.engine.Run)
 	for _, d := range a.dispatchers {
 		background("notify", d.Run)

@@ -18,8 +18,8 @@ const livenessLeases = 5
 const (
 	loopInbox     = "inbox"
 	loopIncidents = "incidents"
-	loopMessages  = "messages"
-	loopCommits   = "commits" // of deliveries
+	loopMessages  = "messages" // to Slack or the log; see messagesTo
+	loopCommits   = "commits"  // of deliveries
 )
 
 // liveness knows when each loop last returned from the store, with or without work, with or without an error: a store
@@ -41,11 +41,22 @@ func (l *liveness) beat(loop string) {
 	l.last[loop] = l.now()
 }
 
-// begin starts the clock of every loop.
-func (l *liveness) begin() {
+// begin starts the clock of every loop, those over the messages of further sinks among them.
+func (l *liveness) begin(sinks ...string) {
 	for _, loop := range []string{loopInbox, loopIncidents, loopMessages, loopCommits} {
 		l.beat(loop)
 	}
+	for _, sink := range sinks {
+		l.beat(messagesTo(sink))
+	}
+}
+
+// messagesTo is the loop over the messages of a sink. Each sink has one, so that none hides that another one hangs.
+func messagesTo(sink string) string {
+	if sink == incident.SinkSlack {
+		return loopMessages
+	}
+	return loopMessages + " to " + sink
 }
 
 // stuck names the loops that have been silent for too long; before begin there is none.
@@ -90,10 +101,10 @@ func (w watchedStore) RenewDeliveries(ctx context.Context, ds []incident.Deliver
 	return w.Store.RenewDeliveries(ctx, ds, until)
 }
 
-// ClaimMessages is called by the loop over messages.
+// ClaimMessages is called by the loop over the messages of a sink.
 func (w watchedStore) ClaimMessages(
 	ctx context.Context, sink, owner string, now time.Time, lease time.Duration, limit int,
 ) ([]incident.Message, error) {
-	defer w.liveness.beat(loopMessages)
+	defer w.liveness.beat(messagesTo(sink))
 	return w.Store.ClaimMessages(ctx, sink, owner, now, lease, limit)
 }

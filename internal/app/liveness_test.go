@@ -75,6 +75,30 @@ func TestALoopThatHangsIsStuckAndOneThatFailsIsNot(t *testing.T) {
 	})
 }
 
+// The dispatchers do not wait for each other, so that each one's silence counts.
+func TestASinkThatHangsIsNotHiddenByAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newLiveness(time.Minute, time.Now)
+		p.begin("siem", "teams")
+		store := watchedStore{deaf{answer: closedChannel()}, p}
+		for range 6 {
+			time.Sleep(time.Minute)
+			for _, loop := range []string{loopCommits, loopInbox, loopIncidents} {
+				p.beat(loop)
+			}
+			_, err := store.ClaimMessages(t.Context(), "teams", "me", time.Now(), time.Minute, 1)
+			if !errors.Is(err, errDown) {
+				t.Errorf("ClaimMessages = %v", err)
+			}
+		}
+		got := p.stuck()
+		if len(got) != 2 || !strings.HasPrefix(got[0], "messages to siem: ") || !strings.HasPrefix(got[1], "messages: ") {
+			t.Errorf("stuck = %q, want Slack and the siem", got)
+		}
+	})
+}
+
 func closedChannel() chan struct{} {
 	c := make(chan struct{})
 	close(c)

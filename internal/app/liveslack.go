@@ -44,11 +44,8 @@ func liveSlack(ctx context.Context, opts Options) ([]Finding, error) {
 	users, groups := approversOf(opts.Config.Pools)
 	out = append(out, scopesFinding(me.Scopes, len(groups) > 0))
 	for _, channel := range channelsOf(cfg.Channel, opts.Config.Pools) {
-		f := Finding{Where: "slack, channel " + channel, Good: true, Text: "can be read"}
-		if _, _, err := notifier.FindPosted(ctx, channel, "", "none", 0, time.Now()); err != nil {
-			f.Good, f.Text = false, whatToDo(err)
-		}
-		out = append(out, f)
+		_, _, err := notifier.FindPosted(ctx, channel, "", "none", 0, time.Now())
+		out = append(out, channelFinding(channel, err))
 	}
 	for _, id := range groups {
 		out = append(out, groupFinding(ctx, client, id))
@@ -57,6 +54,22 @@ func liveSlack(ctx context.Context, opts Options) ([]Finding, error) {
 		out = append(out, userFinding(ctx, client, id))
 	}
 	return out, nil
+}
+
+// channelFinding says whether a channel can be read. The bot posts without the scope for that, so its lack is no
+// failure.
+func channelFinding(channel string, err error) Finding {
+	f := Finding{Where: "slack, channel " + channel, Good: true, Text: "can be read"}
+	switch scope, lacks := slack.MissingScope(err); {
+	case err == nil:
+	case lacks:
+		f.Caution = true
+		f.Text = "not checked whether the app is in the channel: the token lacks " + scope +
+			"; invite the app if it isn't: /invite in the channel"
+	default:
+		f.Good, f.Text = false, whatToDo(err)
+	}
+	return f
 }
 
 // whatToDo is an error with its next step.

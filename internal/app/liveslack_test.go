@@ -74,6 +74,14 @@ func TestLiveLooksUpEverythingThatIsNamedInSlack(t *testing.T) {
 			want: map[string]string{"slack, scopes": "ok: all that are required; without commands"},
 		},
 		{
+			name:  "channels can't be read",
+			slack: fakeslack.Options{Scopes: []string{"chat:write", "users:read", "usergroups:read"}},
+			want: map[string]string{
+				"slack, scopes":              "ok: all that are required; without commands, channels:history",
+				"slack, channel C0INCIDENTS": "ok: not checked whether the app is in the channel: the token lacks channels:history",
+			},
+		},
+		{
 			name: "a bot token that Slack refuses",
 			prepare: func(s *fakeslack.Server, o *app.Options) {
 				o.Config.Slack.Token = "xoxb-other"

@@ -168,6 +168,18 @@ func refusedContent(err error) bool {
 	return false
 }
 
+// MissingScope says that a call was refused because the token lacks a scope, and which, as far as Slack named it.
+func MissingScope(err error) (string, bool) {
+	var a *answerError
+	if !errors.As(err, &a) || a.code != "missing_scope" {
+		return "", false
+	}
+	if a.needed == "" {
+		return "a scope", true
+	}
+	return a.needed, true
+}
+
 // refusedBlocks says that Slack refused what the blocks are, not how much they hold.
 func refusedBlocks(err error) bool {
 	var a *answerError
