@@ -12,9 +12,11 @@ import (
 // remindBefore is how long before the end of a request its approvers are reminded: long enough to open a laptop.
 const remindBefore = 5 * time.Minute
 
+// approvers reads a section; shared are those that count for kinds of steps which it leaves out.
 func (l *loader) approvers(
-	path string, f map[string]approversFile, timing incident.Timing,
+	path string, f map[string]approversFile, shared map[incident.StepKind]incident.Approvers, timing incident.Timing,
 ) map[incident.StepKind]incident.Approvers {
+	first := firstExpire(f, shared, timing)
 	out := map[incident.StepKind]incident.Approvers{}
 	for name, a := range f {
 		kind, below := incident.StepKind(name), path+"."+name
@@ -23,12 +25,35 @@ func (l *loader) approvers(
 		} else if _, knob := kind.Knob(); !knob {
 			l.at(below, "%s", strictyaml.NotThere("kind of step", name, append(knobNames(), "default")))
 		}
-		out[kind] = l.approversOf(below, a, timing)
+		out[kind] = l.approversOf(below, a, first, timing)
 	}
 	return out
 }
 
-func (l *loader) approversOf(path string, f approversFile, timing incident.Timing) incident.Approvers {
+// firstExpire is the shortest time for which a request can be open: one that is about several kinds of steps ends with
+// the first of them. Kinds for which nothing is configured wait as long as timing says.
+func firstExpire(
+	f map[string]approversFile, shared map[incident.StepKind]incident.Approvers, timing incident.Timing,
+) time.Duration {
+	byKind := map[string]time.Duration{"default": 0}
+	for kind, a := range shared {
+		byKind[cmp.Or(string(kind), "default")] = a.Expire
+	}
+	for name, a := range f {
+		byKind[name] = time.Duration(a.Expire)
+	}
+	standard := timing.WithDefaults().Expire
+	first := cmp.Or(byKind["default"], standard)
+	for _, expire := range byKind {
+		first = min(first, cmp.Or(expire, standard))
+	}
+	return first
+}
+
+// approversOf reads those of one kind of step; first is when the first request can end.
+func (l *loader) approversOf(
+	path string, f approversFile, first time.Duration, timing incident.Timing,
+) incident.Approvers {
 	a := incident.Approvers{
 		Users: f.Users, Groups: f.Groups, Count: f.Count, FourEyes: f.FourEyes,
 		Reason: f.RequireReason, Narrow: f.Narrow, Expire: time.Duration(f.Expire),
@@ -49,7 +74,7 @@ func (l *loader) approversOf(path string, f approversFile, timing incident.Timin
 				incident.FormatDuration(a.Remind), incident.FormatDuration(expire))
 		}
 	}
-	a.Escalate = l.escalations(path+".escalate", f, expire)
+	a.Escalate = l.escalations(path+".escalate", f, first)
 	return a
 }
 

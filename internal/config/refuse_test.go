@@ -68,6 +68,18 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			"approvers.default.escalate[0].after: 6 min is not before the request expires, after 5 min",
 		},
 		{
+			"an escalation after the end of another kind's request", "mode: approve\n",
+			"mode: approve\napprovers: {default: {users: [U01], expire: 30m, escalate: [{after: 10m, users: [U02]}]}, " +
+				"replicas: {users: [U01], expire: 10m}}\n",
+			"approvers.default.escalate[0].after: 10 min is not before the request expires, after 10 min",
+		},
+		{
+			"an escalation after the end of a request without approvers", "mode: approve\n",
+			"mode: approve\ntiming: {expire: 5m}\napprovers: {replicas: {users: [U01], expire: 30m, " +
+				"escalate: [{after: 6m, users: [U02]}]}}\n",
+			"approvers.replicas.escalate[0].after: 6 min is not before the request expires, after 5 min",
+		},
+		{
 			"an escalation at once", "mode: approve\n",
 			"mode: approve\napprovers: {default: {users: [U01], escalate: [{after: 0s, users: [U02]}]}}\n",
 			"approvers.default.escalate[0].after: must be above 0s",

@@ -19,7 +19,7 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 		switch answer {
 		case policy.Automatic:
 			if t.inc.AskedBy != nil || t.inc.ChosenBy(s) != nil { // a person wants to be asked
-				return e.commit(ctx, t, incident.Asked{ExpiresAt: t.now.Add(e.expire(approvers))}, extra{})
+				return e.commit(ctx, t, incident.Asked{ExpiresAt: e.askUntil(t)}, extra{})
 			}
 			d := incident.Decision{
 				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve, By: incident.Actor{Kind: "policy", ID: "auto"},
@@ -27,15 +27,32 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 			}
 			return e.commit(ctx, t, incident.Decided{Decision: d, Approvers: &approvers}, extra{})
 		case policy.NeedsApproval:
-			return e.commit(ctx, t, incident.Asked{ExpiresAt: t.now.Add(e.expire(approvers))}, extra{})
+			return e.commit(ctx, t, incident.Asked{ExpiresAt: e.askUntil(t)}, extra{})
 		case policy.Refused:
 		}
 	}
 	return e.commit(ctx, t, incident.Muted{Note: incident.Note{Kind: incident.NoteNoStep}}, extra{})
 }
 
-// askUntil is until when people may decide on what is left of a plan.
-func (e *Engine) askUntil(t *turn) time.Time { return t.now.Add(e.expire(t.pool.ApproversFor(""))) }
+// askUntil is until when people may decide on what is asked, or left, of a plan: one request is for all of it, so it is
+// open no longer than each of its steps may wait. The step that is being run is one of them: it may be asked about
+// again, or its undo be offered.
+func (e *Engine) askUntil(t *turn) time.Time {
+	asked := t.inc.Asking()
+	if act := t.inc.Active; act != nil {
+		if s, ok := t.inc.Step(act.Step); ok {
+			asked = append(asked, s)
+		}
+	}
+	if len(asked) == 0 {
+		return t.now.Add(e.expire(t.pool.ApproversFor("")))
+	}
+	shortest := e.expire(t.pool.ApproversFor(asked[0].Kind))
+	for _, s := range asked[1:] {
+		shortest = min(shortest, e.expire(t.pool.ApproversFor(s.Kind)))
+	}
+	return t.now.Add(shortest)
+}
 
 func (e *Engine) expire(a incident.Approvers) time.Duration {
 	if a.Expire > 0 {

@@ -259,3 +259,45 @@ func TestTheEndOfTheTimeIsNoticedWhenItComes(t *testing.T) {
 		t.Errorf("state %s, muted for %q", got.State, got.MuteReason)
 	}
 }
+
+// One request is for all steps that are asked: it is open no longer than each of them may wait.
+func TestARequestEndsWhenTheFirstOfItsStepsExpires(t *testing.T) {
+	t.Parallel()
+	expiring := func(throttle, replicas time.Duration) incident.Pool {
+		p := llama()
+		users := []string{"U-ADA", "U-BOB"}
+		p.Approvers = map[incident.StepKind]incident.Approvers{
+			"":                    {Users: users, Expire: 20 * time.Minute},
+			incident.StepThrottle: {Users: users, Expire: throttle},
+			incident.StepReplicas: {Users: users, Expire: replicas},
+		}
+		return p
+	}
+	for name, tc := range map[string]struct {
+		pool incident.Pool
+		want time.Duration
+	}{
+		"the first":  {expiring(4*time.Minute, 30*time.Minute), 4 * time.Minute},
+		"the second": {expiring(30*time.Minute, 4*time.Minute), 4 * time.Minute},
+		"both":       {expiring(40*time.Minute, 30*time.Minute), 30 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, []incident.Pool{tc.pool})
+			inc := b.asked(sick(5, throttle(), addReplica()))
+			if got := inc.Plan.ExpiresAt.Sub(b.clock()); got != tc.want {
+				t.Errorf("asked for %s, want %s", got, tc.want)
+			}
+			if err := b.decide(inc, "p1-s1", incident.Approve); err != nil {
+				t.Fatal(err)
+			}
+			// It is stopped before its write; the other one is still asked.
+			b.live.expect("recheck", answer{err: &incident.RefusedError{Reason: "no"}})
+			b.sweep()
+			got := b.read(inc.ID)
+			if open := got.Plan.ExpiresAt.Sub(b.clock()); got.State != incident.StateDeciding || open != tc.want {
+				t.Errorf("state %s, what is left is asked for %s, want %s", got.State, open, tc.want)
+			}
+		})
+	}
+}
