@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -122,15 +124,15 @@ func (c commands) Pools() []string {
 	return out
 }
 
-// Acting implements slack.Commands: whoever may decide on any kind of step of a pool may stop and start its changes.
-func (c commands) Acting(pool string) incident.Approvers {
-	var out incident.Approvers
+// Acting implements slack.Commands.
+func (c commands) Acting(pool string) []incident.Approvers {
+	var out []incident.Approvers
 	for _, p := range c.app.opts.Config.Pools {
 		if p.Name != pool {
 			continue
 		}
-		for _, a := range p.Approvers {
-			out.Users, out.Groups = append(out.Users, a.Users...), append(out.Groups, a.Groups...)
+		for _, kind := range slices.Sorted(maps.Keys(p.Approvers)) {
+			out = append(out, p.Approvers[kind])
 		}
 	}
 	return out

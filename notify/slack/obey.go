@@ -26,8 +26,8 @@ type Commands interface {
 	Act(ctx context.Context, id string, ev incident.Event) (incident.Incident, error)
 	// Pools are the names of the pools, in the order of the configuration.
 	Pools() []string
-	// Acting says who may decide on anything in a pool. The zero value allows nobody.
-	Acting(pool string) incident.Approvers
+	// Acting says who may decide in a pool, for each kind of step that it has approvers for. None allow nobody.
+	Acting(pool string) []incident.Approvers
 	// Notice is what everybody who looks should know about the bot itself; empty when there is nothing.
 	Notice() string
 }
@@ -84,7 +84,7 @@ func (i *Interactions) obey(ctx context.Context, c command, at time.Time, a *Ans
 	case "resume":
 		return i.resume(ctx, c, rest, at)
 	case "ask":
-		return i.askAgain(ctx, c, rest, a)
+		return i.askAgain(ctx, c, rest, at, a)
 	}
 	return "", refuse("unknown command", "Unknown command “%s”. Nothing was changed.\n%s", escape(verb, 40), commandHelp)
 }
@@ -158,7 +158,9 @@ func (i *Interactions) notResumed(ctx context.Context, pool string) *refusal {
 }
 
 // askAgain asks for a fresh plan after a no.
-func (i *Interactions) askAgain(ctx context.Context, c command, rest string, a *Answer) (string, *refusal) {
+func (i *Interactions) askAgain(ctx context.Context, c command, rest string, at time.Time, a *Answer) (
+	string, *refusal,
+) {
 	id, reason := firstWord(rest)
 	if id == "" {
 		return "", refuse("no incident", "Say which incident: `%s ask ID`. Nothing was changed.", CommandName)
@@ -171,15 +173,18 @@ func (i *Interactions) askAgain(ctx context.Context, c command, rest string, a *
 	if inc.Pool == "" {
 		return "", refuse("no pool", "This incident belongs to no pool, so nothing can be proposed. Nothing was changed.")
 	}
-	no := i.mayActOn(ctx, c.User, inc.Pool, false)
-	if no == nil {
-		no = i.entitled(ctx, c.User, false)
-	}
-	if no != nil {
+	from := click{App: c.App, Team: c.Team, Enterprise: c.Enterprise, User: c.User}
+	if no := i.mayAsk(ctx, from, inc, request{action: actionAskAgain, kinds: plannedKinds(inc)}); no != nil {
 		return "", no
 	}
 	ev := incident.AskedAgain{
 		By: incident.Actor{Kind: "slack", ID: c.User}, Reason: clip(line(reason), maxReason),
+	}
+	if inc.Plan != nil {
+		if inc.Plan.CreatedAt.After(at) { // done again after a crash: somebody has answered another request since
+			return "", planChanged("a plan that is newer than the command")
+		}
+		ev.Revision = inc.Plan.Revision
 	}
 	if _, err := i.commands.Act(ctx, inc.ID, ev); err != nil {
 		return "", notTaken(err)
@@ -189,8 +194,8 @@ func (i *Interactions) askAgain(ctx context.Context, c command, rest string, a *
 	return "Asking again: investigating " + bold(inc.Pool, 80) + " and making a fresh plan.", nil
 }
 
-// mayAct says whether somebody may stop and start changes in a pool; nil means yes. For all pools ("") it takes an
-// approver of any pool to stop them, and one of every pool to start them again.
+// mayAct says whether somebody may stop and start changes in a pool; nil means yes. It takes an approver of any kind of
+// step to stop them, and one of every kind to start them again; for all pools ("") of any pool, and of every pool.
 func (i *Interactions) mayAct(ctx context.Context, user, pool string, start bool) *refusal {
 	if no := i.mayActOn(ctx, user, pool, start); no != nil {
 		return no
@@ -199,24 +204,26 @@ func (i *Interactions) mayAct(ctx context.Context, user, pool string, start bool
 }
 
 func (i *Interactions) mayActOn(ctx context.Context, user, pool string, start bool) *refusal {
-	if pool != "" {
-		return i.listed(ctx, user, i.commands.Acting(pool))
+	pools := []string{pool}
+	if pool == "" {
+		pools = i.commands.Pools()
 	}
-	var last *refusal
-	for _, p := range i.commands.Pools() {
-		no := i.listed(ctx, user, i.commands.Acting(p))
-		switch {
-		case no == nil && !start:
-			return nil
-		case no != nil && start:
+	var lists []incident.Approvers
+	for _, p := range pools {
+		acting := i.commands.Acting(p)
+		if len(acting) == 0 {
+			acting = []incident.Approvers{{}} // nobody
+		}
+		lists = append(lists, acting...)
+	}
+	no := i.listed(ctx, user, incident.Approvers{})
+	for _, list := range lists {
+		no = i.listed(ctx, user, list)
+		if (no == nil) != start { // one that may stops changes, and one that may not keeps them stopped
 			return no
 		}
-		last = no
 	}
-	if len(i.commands.Pools()) == 0 {
-		return i.listed(ctx, user, incident.Approvers{})
-	}
-	return last
+	return no
 }
 
 func notStored(err error) *refusal {

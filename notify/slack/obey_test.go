@@ -24,7 +24,7 @@ type booth struct {
 	refuse error // of Act
 	broken error // of the others
 	notice string
-	acting map[string]incident.Approvers
+	acting map[string][]incident.Approvers
 }
 
 func (b *booth) Incidents(_ context.Context, f incident.Filter) ([]incident.Incident, error) {
@@ -72,7 +72,7 @@ func (b *booth) Act(_ context.Context, _ string, ev incident.Event) (incident.In
 
 func (b *booth) Pools() []string { return []string{"llama", "mixtral"} }
 
-func (b *booth) Acting(pool string) incident.Approvers { return b.acting[pool] }
+func (b *booth) Acting(pool string) []incident.Approvers { return b.acting[pool] }
 
 func (b *booth) Notice() string { return b.notice }
 
@@ -85,10 +85,9 @@ func (b *booth) state() (pauses []incident.Pause, acts []incident.Event) {
 
 // staffed lets Alice and Bob act in llama, Bob and the group in mixtral.
 func (b *booth) staffed() {
-	b.acting = map[string]incident.Approvers{
-		"llama-70b": {Users: []string{"U0ALICE"}}, // the incident's
-		"llama":     {Users: []string{"U0ALICE", "U0BOB", "U0GUEST", "U0ROBOT", "U0LEFT", "U0STRANGER"}},
-		"mixtral":   {Users: []string{"U0BOB"}, Groups: []string{"S0NIGHT"}},
+	b.acting = map[string][]incident.Approvers{
+		"llama":   {{Users: []string{"U0ALICE", "U0BOB", "U0GUEST", "U0ROBOT", "U0LEFT", "U0STRANGER"}}},
+		"mixtral": {{Users: []string{"U0BOB"}, Groups: []string{"S0NIGHT"}}},
 	}
 }
 
@@ -186,6 +185,20 @@ func TestCommandsDoTheSameOverBothTransports(t *testing.T) {
 				}
 			},
 		},
+		{
+			// Who may decide on one kind of step only stops all of them, and does not start them again.
+			text: "pause llama x", want: []string{"paused for pool llama"}, pauses: []string{"llama: x"},
+			prepare: func(f *office) {
+				f.booth.acting["llama"] = []incident.Approvers{{Users: []string{"U0BOB"}}, {Users: []string{"U0ALICE"}}}
+			},
+		},
+		{
+			text: "resume llama", want: []string{"othing was changed"}, pauses: []string{"llama: x"},
+			prepare: func(f *office) {
+				f.booth.acting["llama"] = []incident.Approvers{{Users: []string{"U0ALICE"}}, {Users: []string{"U0BOB"}}}
+				f.booth.pauses = []incident.Pause{{Pool: "llama", Reason: "x", By: alice, At: old}}
+			},
+		},
 		{text: "resume llama", want: []string{"No pause was in effect for pool llama"}},
 		{text: "resume lama", want: []string{"There's no pool “lama”", "llama, mixtral"}},
 		{
@@ -199,6 +212,16 @@ func TestCommandsDoTheSameOverBothTransports(t *testing.T) {
 		},
 		{text: "ask $ID we added nodes", want: []string{"Asking again"}, asked: "we added nodes"},
 		{text: "ask $ID", user: "U0CAROL", want: []string{"othing was changed"}},
+		{
+			// The request was answered after the command came in, so it's not what the command was about.
+			text: "ask $ID", want: []string{"plan changed"},
+			prepare: func(f *office) { f.desk.inc.Plan.CreatedAt = time.Now().Add(time.Hour) },
+		},
+		{
+			// The rights are those of the button: approvers of the steps of the plan.
+			text: "ask $ID", want: []string{"othing was changed"},
+			prepare: func(f *office) { f.desk.approvers = incident.Approvers{Users: []string{"U0BOB"}} },
+		},
 		{text: "ask", want: []string{"Say which incident"}},
 		{text: "ask inc-other", want: []string{"Unknown incident"}},
 		{
