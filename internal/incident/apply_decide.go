@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// decided takes a decision in, or refuses it. It never relies on the button:
-// the plan's digest, the step's state and the confirmation are checked against what stands here.
+// decided takes a decision in, or refuses it. It never relies on the button: the plan's digest, the step's state and
+// the confirmation are checked against what is here. An undo, or the refusal of one, may also have the step's digest,
+// which outlives the plan, or none.
 func (a *applier) decided(e Decided) error {
 	d := e.Decision
 	s, ok := a.inc.Step(d.Step)
@@ -159,8 +160,11 @@ func (a *applier) denyAll(d Decision) error {
 
 // keep declines the undo that is offered: the change stays. What else is asked is still asked.
 func (a *applier) keep(d Decision, s Step) error {
-	if a.inc.UndoOffered == "" || a.inc.UndoOffered != d.Step || s.State != StepApplied {
+	switch {
+	case a.inc.UndoOffered == "" || a.inc.UndoOffered != d.Step || s.State != StepApplied:
 		return refusal(Note{Kind: RefusedNotOffered})
+	case !a.saw(d, s):
+		return refusal(Note{Kind: RefusedPlanChanged})
 	}
 	d.At = a.now
 	a.inc.Decisions = append(a.inc.Decisions, d)
@@ -191,8 +195,15 @@ func (a *applier) askedAgain(e AskedAgain) error {
 	return nil
 }
 
+// saw says whether a decision on an applied step is about this very step, as far as it says so.
+func (a *applier) saw(d Decision, s Step) bool {
+	return d.Digest == "" || d.Digest == s.Digest || a.inc.Plan != nil && d.Digest == a.inc.Plan.Digest
+}
+
 func (a *applier) decideUndo(d Decision, s Step) error {
 	switch {
+	case !a.saw(d, s):
+		return refusal(Note{Kind: RefusedPlanChanged})
 	case a.inc.OnlyDryRun(s):
 		return refusal(Note{Kind: RefusedUndoDryRun})
 	case a.inc.DryRun:

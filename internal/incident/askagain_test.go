@@ -123,6 +123,24 @@ func TestAnOfferedUndoIsDeclined(t *testing.T) {
 	}
 }
 
+// What is undone or kept is what the person saw: the step, or the plan that it is in. The API names only the step.
+func TestAnUndoIsOfTheStepThatWasSeen(t *testing.T) {
+	t.Parallel()
+	offered := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictUnchanged))
+	s, _ := offered.Step("p1-s1")
+	for _, verb := range []Verb{Undo, Keep} {
+		of := func(digest string) Decided {
+			return Decided{Decision: Decision{Step: "p1-s1", Digest: digest, Verb: verb, By: alice}}
+		}
+		for _, digest := range []string{s.Digest, offered.Plan.Digest, ""} {
+			must(t, offered, of(digest))
+		}
+		if why := refusedFor(t, offered, of("000000000000")); why != RefusedPlanChanged {
+			t.Errorf("%s of another step: %s", verb, why)
+		}
+	}
+}
+
 func TestNothingIsKeptWhereNoUndoIsOffered(t *testing.T) {
 	t.Parallel()
 	for name, inc := range map[string]Incident{
