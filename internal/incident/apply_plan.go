@@ -158,7 +158,7 @@ func (a *applier) require(s *Step, approvals int) {
 func (a *applier) replan(e Investigated) error {
 	asked := a.askedUntil(e)
 	if asked.IsZero() {
-		a.endRequest()
+		a.replaceRequest()
 	}
 	a.keepNarrowings(e)
 	a.supersede(ReasonReplaced)
@@ -208,12 +208,12 @@ func (a *applier) replan(e Investigated) error {
 	return nil
 }
 
-// askedUntil is until when people are being asked about this very diagnosis; zero when they are not. A plan that
-// follows the live values, such as a number of replicas that an autoscaler moves, neither puts the end off nor makes a
-// new line in the thread.
+// askedUntil is until when people are being asked about this very diagnosis, or about the very same settings; zero when
+// they are not. A plan that follows the live values, such as a number of replicas that an autoscaler moves, neither
+// puts the end off nor makes a new line in the thread. Nor do two causes that take turns under load and ask for the same.
 func (a *applier) askedUntil(e Investigated) time.Time {
-	if a.inc.State != StateDeciding || a.inc.Plan == nil || a.inc.Diagnosis == nil || e.Diagnosis == nil ||
-		a.inc.Diagnosis.Name != e.Diagnosis.Name {
+	if a.inc.State != StateDeciding || a.inc.Plan == nil || e.Diagnosis == nil ||
+		!a.sameDiagnosis(e) && !a.asksNothingNew(e) {
 		return time.Time{}
 	}
 	return a.inc.Plan.ExpiresAt

@@ -8,7 +8,7 @@ import (
 // Request is what people are being asked. It is made once, in a line of the thread that calls them, and lasts while the
 // plan follows the live values.
 type Request struct {
-	// At is since when they are asked.
+	// At is since when they are asked; zero while another one takes its place.
 	At time.Time `json:"at"`
 	// Steps identify what is asked: the fields, whatever their values.
 	Steps []string `json:"steps,omitempty"`
@@ -62,7 +62,7 @@ func (i Incident) Called(a Approvers, now time.Time) Approvers {
 
 // askedFor is for how long people have been asked what they are asked at a time.
 func (i Incident) askedFor(now time.Time) time.Duration {
-	if i.Request == nil {
+	if !i.Request.Open() {
 		return 0
 	}
 	return now.Sub(i.Request.At)
@@ -76,6 +76,9 @@ func (i Incident) Asking() []Step {
 	}
 	return out
 }
+
+// Open says whether people are being asked.
+func (r *Request) Open() bool { return r != nil && !r.At.IsZero() }
 
 func (r *Request) clone() *Request {
 	out := clonePtr(r)
@@ -108,15 +111,43 @@ func (a *applier) request() {
 	for _, s := range open {
 		want.Mention = called(want.Mention, s.Needs.Groups, s.Needs.Users)
 		if s.ID != a.inc.UndoOffered {
-			want.Steps = append(want.Steps, digest([]string{string(s.Kind), s.Target.Key(), s.Target.Field}))
+			want.Steps = append(want.Steps, s.setting())
 		}
 	}
-	if old := a.inc.Request; old != nil && old.covers(want) {
-		return
+	if old := a.inc.Request; old != nil {
+		if old.Open() && old.covers(want) {
+			return
+		}
+		want.Steps = called(want.Steps, old.Steps) // a cause that comes back and asks for these again calls nobody
 	}
 	a.endRequest()
 	a.inc.Request = &want
 	a.call(NoteApprovalNeeded, want.Mention)
+}
+
+// setting identifies the field that a step sets, whatever its value.
+func (s Step) setting() string {
+	return digest([]string{string(s.Kind), s.Target.Key(), s.Target.Field})
+}
+
+// asksNothingNew says whether people are being asked about all that an investigation proposes.
+func (a *applier) asksNothingNew(e Investigated) bool {
+	var want Request
+	for _, s := range e.Steps {
+		if s.Executable() {
+			want.Steps = append(want.Steps, s.setting())
+		}
+	}
+	return a.inc.Request.Open() && len(want.Steps) > 0 && a.inc.Request.covers(want)
+}
+
+// replaceRequest ends what is asked and keeps what that was, for the request that takes its place while people decide.
+func (a *applier) replaceRequest() {
+	old := a.inc.Request
+	a.endRequest()
+	if a.inc.State == StateDeciding && old != nil {
+		a.inc.Request = &Request{Steps: old.Steps}
+	}
 }
 
 // endRequest ends what is asked, and remembers for how long it was.
@@ -154,7 +185,7 @@ func (a *applier) call(kind NoteKind, mention []string) {
 
 func (a *applier) reminded() error {
 	r := a.inc.Request
-	if r == nil || !r.RemindedAt.IsZero() || len(a.inc.Asking()) == 0 || a.inc.Plan == nil || a.overdue() {
+	if !r.Open() || !r.RemindedAt.IsZero() || len(a.inc.Asking()) == 0 || a.inc.Plan == nil || a.overdue() {
 		return refusal(Note{Kind: RefusedNoRequest})
 	}
 	r.RemindedAt = a.now
@@ -164,7 +195,7 @@ func (a *applier) reminded() error {
 
 func (a *applier) escalated(e Escalated) error {
 	r := a.inc.Request
-	if r == nil || e.After <= r.Escalated || a.now.Before(r.At.Add(e.After)) || len(a.inc.Asking()) == 0 ||
+	if !r.Open() || e.After <= r.Escalated || a.now.Before(r.At.Add(e.After)) || len(a.inc.Asking()) == 0 ||
 		a.inc.Plan == nil || a.overdue() {
 		return refusal(Note{Kind: RefusedNoRequest})
 	}

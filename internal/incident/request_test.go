@@ -89,10 +89,40 @@ func TestPeopleAreCalledOnceForWhatIsAsked(t *testing.T) {
 	if res.Incident.AskedFor != 3*time.Minute {
 		t.Errorf("people were asked for %s before", res.Incident.AskedFor)
 	}
-	// So does another diagnosis, for a time of its own.
+	// Another diagnosis that asks for the same does not, nor does it put the end off.
 	res = after(t, must(t, inc, found("memory", scale)), 4*time.Minute, Asked{ExpiresAt: now.Add(2 * time.Hour)})
-	if c := calls(res); len(c) != 1 || !res.Incident.AskedAt().Equal(now.Add(4*time.Minute)) {
-		t.Errorf("another diagnosis: %+v, asked since %v", c, res.Incident.AskedAt())
+	if c := calls(res); len(c) != 0 || !res.Incident.AskedAt().Equal(now) ||
+		!res.Incident.Plan.ExpiresAt.Equal(now.Add(time.Hour)) {
+		t.Errorf("another diagnosis: %+v, asked since %v until %v", c, res.Incident.AskedAt(), res.Incident.Plan.ExpiresAt)
+	}
+}
+
+// Two causes take turns every minute, as neighbors do under load. Each asks for something of its own: people are called
+// once for each of them, and the request ends.
+func TestCausesThatTakeTurnsCallPeopleOnceEach(t *testing.T) {
+	t.Parallel()
+	scale, limit := by(scaleStep("2", "3"), []string{"U1"}, nil), by(throttleStep(), []string{"U2"}, nil)
+	inc, called := deciding(t, scale), 0
+	until := inc.Plan.ExpiresAt
+	for n := range 120 {
+		at := time.Duration(n+1) * time.Minute
+		ev := found("memory", limit)
+		if n%2 == 1 {
+			ev = found("queueing", scale)
+		}
+		res := after(t, inc, at, ev)
+		called += len(calls(res))
+		if inc = res.Incident; inc.State == StateProposed {
+			res = after(t, inc, at, Asked{ExpiresAt: now.Add(at + time.Hour)})
+			called += len(calls(res))
+			inc = res.Incident
+		}
+	}
+	if called != 1 {
+		t.Errorf("people were called %d more times", called)
+	}
+	if end := inc.Plan.ExpiresAt; end.After(until.Add(2 * time.Minute)) {
+		t.Errorf("the request ends at %v, not about %v", end, until)
 	}
 }
 

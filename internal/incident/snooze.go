@@ -49,13 +49,20 @@ func (a *applier) wake(diagnosis string) {
 	a.inc.Snoozes = slices.DeleteFunc(a.inc.Snoozes, func(s Snooze) bool { return s.Diagnosis == diagnosis })
 }
 
-// endSnooze asks again about what was snoozed until now.
+// endSnooze asks again about what was snoozed until now. Who snoozed it said no: policy does not say yes in their
+// place.
 func (a *applier) endSnooze() {
 	if a.inc.MuteReason != MutedSnoozed || a.inc.Diagnosis == nil {
 		return
 	}
-	if _, still := a.snoozed(a.inc.Diagnosis.Name); !still {
-		a.inc.MuteReason = NotMuted
+	if _, still := a.snoozed(a.inc.Diagnosis.Name); still {
+		return
+	}
+	a.inc.MuteReason = NotMuted
+	for _, s := range a.inc.Snoozes {
+		if s.Diagnosis == a.inc.Diagnosis.Name {
+			a.inc.AskedBy = &s.By
+		}
 	}
 }
 

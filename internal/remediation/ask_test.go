@@ -301,3 +301,21 @@ func TestARequestEndsWhenTheFirstOfItsStepsExpires(t *testing.T) {
 		})
 	}
 }
+
+// In mode auto a step is asked about because of a caution, and a person denies it for an hour. When the hour is over,
+// the caution is gone: people are asked again, and policy does not do what they denied.
+func TestTheEndOfASnoozeIsNoYes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{inMode(llama(), incident.ModeAuto)}, auto(incident.StepReplicas))
+	b.live.needs[incident.StepReplicas] = incident.Needs{Confirm: true}
+	inc := b.asked(sick(5, addReplica()))
+	no := incident.Decision{Digest: inc.Plan.Digest, Verb: incident.Deny, By: ada, Snooze: time.Hour}
+	if _, err := b.engine.Decide(t.Context(), inc.ID, no); err != nil {
+		t.Fatal(err)
+	}
+	delete(b.live.needs, incident.StepReplicas)
+	b.pass(time.Hour + time.Minute)
+	if got := b.open("llama"); got.State != incident.StateDeciding || len(b.live.written()) != 0 {
+		t.Errorf("the incident is %s, written %v", got.State, b.live.written())
+	}
+}

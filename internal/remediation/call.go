@@ -33,7 +33,7 @@ func (e *Engine) waitForPeople(ctx context.Context, t *turn) error {
 
 // calls are the events that call people now.
 func (e *Engine) calls(t *turn) []incident.Event {
-	if t.inc.State != incident.StateDeciding || t.inc.Request == nil {
+	if t.inc.State != incident.StateDeciding || !t.inc.Request.Open() {
 		return nil
 	}
 	var out []incident.Event
@@ -90,7 +90,7 @@ func remindAt(inc incident.Incident, pool incident.Pool) time.Time {
 // due is when to look at an incident again: when its timing says, or somebody is to be called before that.
 func (e *Engine) due(inc incident.Incident, t *turn) time.Time {
 	due := e.soonerForNews(inc, t.now, e.cfg.Timing.Due(inc, t.now))
-	if inc.State != incident.StateDeciding || inc.Request == nil || inc.Setback != nil {
+	if inc.State != incident.StateDeciding || !inc.Request.Open() || inc.Setback != nil {
 		return due
 	}
 	sooner := func(at time.Time) {
