@@ -210,7 +210,8 @@ func (a *applier) replan(e Investigated) error {
 
 // askedUntil is until when people are being asked about this very diagnosis, or about the very same settings; zero when
 // they are not. A plan that follows the live values, such as a number of replicas that an autoscaler moves, neither
-// puts the end off nor makes a new line in the thread. Nor do two causes that take turns under load and ask for the same.
+// puts the end off nor makes a new line in the thread. Nor do two causes that take turns under load and ask for the
+// same.
 func (a *applier) askedUntil(e Investigated) time.Time {
 	if a.inc.State != StateDeciding || a.inc.Plan == nil || e.Diagnosis == nil ||
 		!a.sameDiagnosis(e) && !a.asksNothingNew(e) {

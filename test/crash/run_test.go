@@ -117,7 +117,8 @@ slack:
 mode: approve
 approvers: {default: {users: [%s], expire: 30m}}
 timing:
-  {sweep: 200ms, group_wait: 10ms, gather: 300ms, refresh: 1h, watch: 400ms, settle: 600ms, verify_every: 400ms, verify_for: 1200ms,
+  {sweep: 200ms, group_wait: 10ms, gather: 300ms, refresh: 1h, watch: 400ms, settle: 600ms, verify_every: 400ms,
+   verify_for: 1200ms,
    hold: 1s, rollout_poll: 200ms, retry: 300ms}
 pools:
   - name: %s

@@ -160,7 +160,8 @@ mode: %s
 approvers: {default: {users: [U0ALICE], expire: 5m}}
 playbooks: {window: 10s, max_warm_up: 1s}
 timing:
-  {group_wait: 1s, gather: 2s, refresh: 2s, watch: 1s, settle: 12s, verify_every: 1s, verify_for: 2m, hold: 3s, rollout_poll: 500ms,
+  {group_wait: 1s, gather: 2s, refresh: 2s, watch: 1s, settle: 12s, verify_every: 1s, verify_for: 2m, hold: 3s,
+   rollout_poll: 500ms,
    retry: 500ms}
 pools:
   - name: %s
