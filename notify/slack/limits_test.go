@@ -93,8 +93,8 @@ func mustKeepLimits(t *testing.T, inc incident.Incident) {
 	mustBeTame(t, s.s)
 }
 
-// mustOfferDecisions holds that no button is missing from a question because of its size, that one of them at most
-// stands out, and that none is shown that means nothing there.
+// mustOfferDecisions holds that no button is missing from a question because of its size, that at most one of
+// them is the primary one, and that none is shown that would do nothing.
 func mustOfferDecisions(t *testing.T, inc incident.Incident, m fakeslack.Message) {
 	t.Helper()
 	want := map[string]bool{}

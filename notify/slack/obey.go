@@ -86,7 +86,7 @@ func (i *Interactions) obey(ctx context.Context, c command, at time.Time, a *Ans
 	case "ask":
 		return i.askAgain(ctx, c, rest, at, a)
 	}
-	return "", refuse("unknown command", "Unknown command “%s”. Nothing was changed.\n%s", escape(verb, 40), commandHelp)
+	return "", refuse("unknown command", "Unknown command “%s”. Nothing was changed.\n%s", defuse(verb, 40), commandHelp)
 }
 
 func firstWord(s string) (first, rest string) {
@@ -126,7 +126,7 @@ func (i *Interactions) pause(ctx context.Context, c command, rest string, at tim
 func (i *Interactions) resume(ctx context.Context, c command, rest string, at time.Time) (string, *refusal) {
 	pool := strings.TrimSpace(rest)
 	if pool != "" && !slices.Contains(i.commands.Pools(), pool) {
-		return "", refuse("no such pool", "There's no pool “%s”. Nothing was changed. Pools: %s.", escape(pool, 80),
+		return "", refuse("no such pool", "There's no pool “%s”. Nothing was changed. Pools: %s.", defuse(pool, 80),
 			poolList(i.commands.Pools()))
 	}
 	if no := i.mayAct(ctx, c.User, pool, true); no != nil {

@@ -83,8 +83,8 @@ func TestWhatIsNoDecisionOnAStepIsRefusedToo(t *testing.T) {
 	}
 }
 
-// A button that means nothing now, or that this bot never made, is refused before anybody is asked who clicked.
-func TestAButtonThatMeansNothingHereIsRefused(t *testing.T) {
+// A button that no longer applies, or that this bot never made, is refused before anybody looks up who clicked.
+func TestAButtonThatDoesNotApplyIsRefused(t *testing.T) {
 	t.Parallel()
 	inc := asked(t, incident.ModeApprove).inc
 	inc.Plan.ExpiresAt = time.Now().Add(time.Hour)

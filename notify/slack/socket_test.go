@@ -200,11 +200,10 @@ func TestTheEndOfTheProcessDoesNotCutOffAClick(t *testing.T) {
 	}
 }
 
-// A store that does not answer holds up neither the reading of the connection nor the other clicks.
-func TestASlowStoreDoesNotKeepTheConnectionFromBeingRead(t *testing.T) {
-	t.Parallel()
-	f := newOfficeIn(t, fakeslack.Options{SocketMode: true}, InteractionsConfig{},
-		asked(t, incident.ModeApprove).inc)
+// slowStore is an office whose store hangs on Alice's clicks and has one of them. What became of it comes from clicked.
+func slowStore(t *testing.T) (f *office, s *Socket, release func(), clicked <-chan error) {
+	t.Helper()
+	f = newOfficeIn(t, fakeslack.Options{SocketMode: true}, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
 	hold, held := make(chan struct{}), make(chan struct{}, 1)
 	take := func(_ context.Context, p []byte) error {
 		if strings.Contains(string(p), "U0ALICE") {
@@ -225,14 +224,21 @@ func TestASlowStoreDoesNotKeepTheConnectionFromBeingRead(t *testing.T) {
 		first <- err
 	}()
 	<-held
+	return f, s, func() { close(hold) }, first
+}
+
+// A store that does not answer holds up neither the reading of the connection nor the other clicks.
+func TestASlowStoreDoesNotKeepTheConnectionFromBeingRead(t *testing.T) {
+	t.Parallel()
+	f, s, release, clicked := slowStore(t)
 	begin := time.Now()
 	if _, err := f.Click(t.Context(), f.request("U0BOB", "approve:p1-s3")); err != nil || time.Since(begin) > time.Second {
 		t.Errorf("another click while the store is slow: %v after %s", err, time.Since(begin))
 	}
-	if err := <-first; !errors.Is(err, fakeslack.ErrNoAnswer) {
+	if err := <-clicked; !errors.Is(err, fakeslack.ErrNoAnswer) {
 		t.Errorf("the slow one: %v", err)
 	}
-	close(hold)
+	release()
 	if st := s.State(); st.Open != 1 || st.Opened != 1 {
 		t.Errorf("the connection did not last: %+v", st)
 	}
@@ -241,28 +247,9 @@ func TestASlowStoreDoesNotKeepTheConnectionFromBeingRead(t *testing.T) {
 // A connection that has ended is replaced although the store still works on what came through it.
 func TestASlowStoreDoesNotHoldUpTheNextConnection(t *testing.T) {
 	t.Parallel()
-	f := newOfficeIn(t, fakeslack.Options{SocketMode: true}, InteractionsConfig{},
-		asked(t, incident.ModeApprove).inc)
-	hold, held := make(chan struct{}), make(chan struct{}, 1)
-	take := func(context.Context, []byte) error {
-		held <- struct{}{}
-		<-hold
-		return nil
-	}
-	s, err := NewSocket(quick(), SocketDeps{Client: f.client, Logger: f.log, Take: take})
-	if err != nil {
-		t.Fatal(err)
-	}
-	background(t, s.Run)
-	until(t, "a connection", func() bool { return s.State().Open == 1 })
-	clicked := make(chan error, 1)
-	go func() {
-		_, err := f.Click(t.Context(), f.request("U0ALICE", "approve:p1-s3"))
-		clicked <- err
-	}()
-	<-held
+	f, s, release, clicked := slowStore(t)
 	defer func() {
-		close(hold)
+		release()
 		if err := <-clicked; err == nil {
 			t.Error("a click was answered over a connection that had ended")
 		}

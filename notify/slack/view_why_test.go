@@ -64,7 +64,7 @@ func TestNoReadingOfBeforeAChangeIsShownAsAPresentOne(t *testing.T) {
 	}
 }
 
-// The order of the alerts would look like news, and so would a color that fades because one of them resolved.
+// A new order of the alerts would look like news, and so would a severity that drops because one of them resolved.
 func TestAResolvedAlertChangesNeitherOrderNorSeverity(t *testing.T) {
 	t.Parallel()
 	s := asked(t, incident.ModeApprove)

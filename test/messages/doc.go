@@ -1,8 +1,7 @@
-// Package messages looks at the Slack message as a person does, on a phone.
+// Package messages checks the Slack message the way a person reads it, on a phone.
 //
-// Its incidents are not made up: for each built-in diagnosis a labeled incident of test/diagnosis is replayed through
-// Prometheus's engine, the built-in playbooks diagnose it, a real API server answers what the steps ask of it, and the
-// domain takes it from state to state. Each message is posted to test/fakeslack, which keeps Slack's limits, and
-// Chromium lays its page out. What a person must see at once is then measured in pixels, and what they must read in
-// words.
+// Its incidents come from the built-in catalog: for each diagnosis a labeled incident of test/diagnosis is replayed
+// through Prometheus's engine, the built-in playbooks diagnose it, a real API server dry-runs the steps, and the domain
+// drives it from state to state. Each message is posted to test/fakeslack, which enforces Slack's limits, and Chromium
+// renders its page. The tests then measure the first screen in pixels and the text in words.
 package messages
