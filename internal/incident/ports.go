@@ -106,9 +106,14 @@ type Filter struct {
 // SinkSlack is the sink that people decide in: Slack, or the log of a bot without Slack. Others only show.
 const SinkSlack = "slack"
 
+// KindDigest is the kind of a message that shows a Digest; one of no kind shows an incident.
+const KindDigest = "digest"
+
 // Message is one row of the outbox: an incident in one sink, with the version that was sent and how far its thread is.
 type Message struct {
+	// Incident is the digest's id where Kind is KindDigest.
 	Incident string `json:"incident"`
+	Kind     string `json:"kind,omitempty"`
 	// Sink is a notifier of the configuration, by its name. Channel is the place within it, empty where it has but one.
 	Sink    string `json:"sink"`
 	Channel string `json:"channel"`
@@ -131,6 +136,11 @@ type Message struct {
 	// Refused says of one that gave up that it is also tried again at NextAt, because somebody may have put right by then
 	// what it was refused for.
 	Refused bool `json:"refused,omitempty"`
+	// Digest is the digest that the incident has joined, empty when none; Folded says that it is shown nowhere else.
+	Digest string `json:"digest,omitempty"`
+	Folded bool   `json:"folded,omitempty"`
+	// CalledAt is when the thread of a digest last called people.
+	CalledAt time.Time `json:"calledAt,omitzero"`
 	// Fence proves the claim; the store fills it.
 	Fence int64 `json:"-"`
 }

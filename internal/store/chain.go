@@ -37,42 +37,45 @@ func (s *Store) chain(ctx context.Context, tx *sql.Tx, id string) (h head, lastS
 //
 // The chain goes on from the noted end, whatever the rows say: when somebody has removed entries or changed them, the
 // gap or the break stays, and the bot can go on.
-func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) (head, int64, error) {
+func (s *Store) addEntries(ctx context.Context, tx *sql.Tx, ch incident.Change) (head, lines, error) {
 	if len(ch.Entries) == 0 {
-		return head{}, 0, nil
+		return head{}, lines{}, nil
 	}
 	id := ch.Incident.ID
 	h, seq, err := s.chain(ctx, tx, id)
 	if err != nil {
-		return head{}, 0, fmt.Errorf("the end of the journal: %w", err)
+		return head{}, lines{}, fmt.Errorf("the end of the journal: %w", err)
 	}
 	h.incident, h.pool, h.state = id, ch.Incident.Pool, string(ch.Incident.State)
-	var lastThread int64
+	var told lines
 	seq = max(seq, h.entries)
 	for _, e := range ch.Entries {
 		seq++
 		e.Seq, e.Hash = seq, ""
 		body, err := json.Marshal(e)
 		if err != nil {
-			return head{}, 0, fmt.Errorf("write a journal entry as JSON: %w", err)
+			return head{}, lines{}, fmt.Errorf("write a journal entry as JSON: %w", err)
 		}
 		h.entries = seq
 		h.hash = audit.Link(h.hash, id, audit.Row{Seq: seq, Thread: e.Thread, Body: string(body)})
 		if _, err := s.changed(ctx, tx, `INSERT INTO journal (incident, seq, thread, body, hash) VALUES (?, ?, ?, ?, ?)`,
 			id, seq, flag(e.Thread), string(body), h.hash); err != nil {
-			return head{}, 0, fmt.Errorf("add to the journal: %w", err)
+			return head{}, lines{}, fmt.Errorf("add to the journal: %w", err)
 		}
 		if e.Thread {
-			lastThread = seq
+			told.last = seq
+		}
+		if e.Thread && len(e.Mention) > 0 {
+			told.calls = append(told.calls, seq)
 		}
 	}
 	_, err = s.changed(ctx, tx, `INSERT INTO chains (incident, entries, head, state) VALUES (?, ?, ?, ?)
 		ON CONFLICT (incident) DO UPDATE SET entries = excluded.entries, head = excluded.head, state = excluded.state`,
 		id, h.entries, h.hash, h.state)
 	if err != nil {
-		return head{}, 0, fmt.Errorf("note the end of the journal: %w", err)
+		return head{}, lines{}, fmt.Errorf("note the end of the journal: %w", err)
 	}
-	return h, lastThread, nil
+	return h, told, nil
 }
 
 // logHeads writes the heads of incidents that are in another state now into the log, where nobody with nothing but the

@@ -28,14 +28,21 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 ) error {
 	var heads []head
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var wants []want
 		for _, ch := range changes {
-			h, err := s.commitOne(ctx, tx, ch)
+			h, told, err := s.commitOne(ctx, tx, ch)
 			if err != nil {
 				return fmt.Errorf("incident %s: %w", ch.Incident.ID, err)
 			}
 			heads = append(heads, h)
+			if ch.Render || told.last > 0 {
+				wants = append(wants, want{ch.Incident, ch.Expect + 1, told})
+			}
 		}
 		if err := with(ctx, tx); err != nil {
+			return err
+		}
+		if err := s.want(ctx, tx, wants); err != nil {
 			return err
 		}
 		return s.announce(ctx, tx)
@@ -47,24 +54,21 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 	return err
 }
 
-func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (head, error) {
+func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (head, lines, error) {
 	if err := s.save(ctx, tx, ch); err != nil {
-		return head{}, err
+		return head{}, lines{}, err
 	}
-	h, lastThread, err := s.addEntries(ctx, tx, ch)
+	h, told, err := s.addEntries(ctx, tx, ch)
 	if err != nil {
-		return head{}, err
+		return head{}, lines{}, err
 	}
 	if err := s.writesOf(ctx, tx, ch); err != nil {
-		return head{}, err
+		return head{}, lines{}, err
 	}
 	if err := s.locksOf(ctx, tx, ch); err != nil {
-		return head{}, err
+		return head{}, lines{}, err
 	}
-	if ch.Render || lastThread > 0 {
-		return h, s.want(ctx, tx, ch, lastThread)
-	}
-	return h, nil
+	return h, told, nil
 }
 
 func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
@@ -188,36 +192,6 @@ func (s *Store) locksOf(ctx context.Context, tx *sql.Tx, ch incident.Change) err
 			ch.Incident.ID); err != nil {
 			return fmt.Errorf("unlock %s: %w", ch.Unlock, err)
 		}
-	}
-	return nil
-}
-
-// want raises what the incident's messages should show, one in each sink. A row is made on the first time.
-func (s *Store) want(ctx context.Context, tx *sql.Tx, ch incident.Change, thread int64) error {
-	if channel := s.opts.ChannelFor(ch.Incident.Pool); channel != "" {
-		if err := s.wantIn(ctx, tx, ch, thread, incident.SinkSlack, channel); err != nil {
-			return err
-		}
-	}
-	for _, sink := range s.opts.Sinks {
-		if err := s.wantIn(ctx, tx, ch, thread, sink, ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) wantIn(
-	ctx context.Context, tx *sql.Tx, ch incident.Change, thread int64, sink, channel string,
-) error {
-	_, err := s.changed(ctx, tx, `INSERT INTO messages (incident, sink, channel, wanted, thread_wanted)
-			VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (incident, sink) DO UPDATE SET wanted = excluded.wanted,
-			thread_wanted = CASE WHEN excluded.thread_wanted > messages.thread_wanted
-				THEN excluded.thread_wanted ELSE messages.thread_wanted END`,
-		ch.Incident.ID, sink, channel, ch.Expect+1, thread)
-	if err != nil {
-		return fmt.Errorf("the message in %s: %w", sink, err)
 	}
 	return nil
 }

@@ -115,6 +115,8 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 		"Commit": func(ctx context.Context) error {
 			return s.Commit(ctx, incident.Change{Incident: inc, Expect: inc.Version})
 		},
+		"Digest":         func(ctx context.Context) error { _, err := s.Digest(ctx, "digest-1"); return err },
+		"Unfold":         func(ctx context.Context) error { _, err := s.Unfold(ctx, "digest-1", ""); return err },
 		"DeadDeliveries": func(ctx context.Context) error { _, err := s.DeadDeliveries(ctx); return err },
 		"FailDelivery":   func(ctx context.Context) error { return s.FailDelivery(ctx, incident.Delivery{ID: 1}, "x", now) },
 		"FinishClick":    func(ctx context.Context) error { return s.FinishClick(ctx, incident.Click{ID: 1}) },

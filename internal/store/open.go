@@ -20,6 +20,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	ChannelFor func(pool string) string
 	// Sinks are the other sinks, by name: each gets every incident.
 	Sinks []string
+	// Storm is the rate above which new incidents fold into a digest in incident.SinkSlack. Other sinks get everything.
+	Storm incident.Storm
 	// MaxDeliveryAttempts is how often a delivery is tried before it is parked as dead. Default 20.
 	MaxDeliveryAttempts int
 	// FreeCuts is how often the claim on a delivery may be cut off in a row, by the end of its process, before it waits;

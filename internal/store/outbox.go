@@ -9,14 +9,15 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-const messageColumns = `SELECT incident, sink, channel, ts, wanted, sent, thread_sent, intent_at, intent_thread,
-	attempts, next_at, last_error, gave_up, fence FROM messages`
+const messageColumns = `SELECT incident, kind, sink, channel, ts, wanted, sent, thread_sent, intent_at,
+	intent_thread, attempts, next_at, last_error, gave_up, digest, folded, called_at, fence FROM messages`
 
 func scanMessage(r *sql.Rows) (incident.Message, error) {
 	var m incident.Message
-	var intent, next, gaveUp int64
-	err := r.Scan(&m.Incident, &m.Sink, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent,
-		&m.IntentThread, &m.Attempts, &next, &m.LastError, &gaveUp, &m.Fence)
+	var intent, next, gaveUp, folded, called int64
+	err := r.Scan(&m.Incident, &m.Kind, &m.Sink, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent,
+		&m.IntentThread, &m.Attempts, &next, &m.LastError, &gaveUp, &m.Digest, &folded, &called, &m.Fence)
+	m.Folded, m.CalledAt = folded != 0, moment(called)
 	m.IntentAt, m.NextAt, m.GaveUp, m.Refused = moment(intent), moment(next), gaveUp != 0, gaveUp == refused
 	return m, err
 }
@@ -34,7 +35,7 @@ func givenUp(m incident.Message) int64 {
 
 // ClaimMessages takes messages of a sink that have something to send and that nobody works on. One that was given up
 // comes back when something newer is wanted, and one that was refused at its next_at as well; one whose incident cannot
-// be read waits with it.
+// be read waits with it, and one that is folded is shown by its digest.
 func (s *Store) ClaimMessages(ctx context.Context, sink, _ string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {
@@ -43,7 +44,8 @@ func (s *Store) ClaimMessages(ctx context.Context, sink, _ string, now time.Time
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var err error
 		out, err = list(ctx, s, tx, scanMessage,
-			messageColumns+` WHERE sink = ? AND (wanted > sent OR thread_wanted > thread_sent) AND lease_until <= ?
+			messageColumns+` WHERE sink = ? AND folded = 0 AND lease_until <= ?
+				AND (wanted > sent OR thread_wanted > thread_sent)
 				AND (next_at <= ? AND (gave_up <> 1 OR wanted > gave_up_wanted) OR gave_up = 2 AND wanted > gave_up_wanted)
 				AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1)
 				ORDER BY next_at, incident LIMIT ?`+s.skipLocked(), sink, nanos(now), nanos(now), limit)
@@ -71,10 +73,11 @@ func (s *Store) ClaimMessages(ctx context.Context, sink, _ string, now time.Time
 func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release bool) error {
 	n, err := s.changed(ctx, s.write,
 		`UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
-			last_error = ?, gave_up = ?, gave_up_wanted = ?, lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END
+			last_error = ?, gave_up = ?, gave_up_wanted = ?, called_at = ?,
+			lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END
 			WHERE incident = ? AND sink = ? AND fence = ?`,
 		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError,
-		givenUp(m), m.Wanted, flag(release), m.Incident, m.Sink, m.Fence)
+		givenUp(m), m.Wanted, nanos(m.CalledAt), flag(release), m.Incident, m.Sink, m.Fence)
 	if err != nil {
 		return fmt.Errorf("save the message of %s: %w", m.Incident, err)
 	}
@@ -84,7 +87,7 @@ func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release boo
 	return nil
 }
 
-// Message returns the message of an incident that people decide in.
+// Message returns the message of an incident, or of a digest, that people decide in.
 func (s *Store) Message(ctx context.Context, incidentID string) (incident.Message, bool, error) {
 	ms, err := list(ctx, s, s.read, scanMessage, messageColumns+` WHERE incident = ? AND sink = ?`,
 		incidentID, incident.SinkSlack)

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // Keep says for how long what is over stays in the store.
@@ -112,5 +114,23 @@ func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, k
 			}
 		}
 	}
-	return gone, nil
+	return gone, s.pruneDigests(ctx, tx, now.Add(-keep.Incidents))
+}
+
+// pruneDigests removes what nobody can see any more: digests that no incident in the store has joined.
+func (s *Store) pruneDigests(ctx context.Context, tx *sql.Tx, before time.Time) error {
+	ids, err := list(ctx, s, tx, scanID, `SELECT incident FROM messages WHERE kind = ? AND joined_at < ?
+			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.digest = messages.incident)
+		ORDER BY joined_at, incident LIMIT ?`+s.skipLocked(), incident.KindDigest, nanos(before), pruneBatch)
+	if err != nil {
+		return fmt.Errorf("digests: %w", err)
+	}
+	for _, id := range ids {
+		for _, q := range []string{`DELETE FROM digest_calls WHERE digest = ?`, `DELETE FROM messages WHERE incident = ?`} {
+			if _, err := s.changed(ctx, tx, q, id); err != nil {
+				return fmt.Errorf("digest %s: %w", id, err)
+			}
+		}
+	}
+	return nil
 }

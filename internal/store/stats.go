@@ -21,6 +21,8 @@ type Stats struct {
 	Incidents, Writes map[string]int64
 	// MessagesWaiting have something to send; MessagesGivenUp are among them, and wait for a person.
 	MessagesWaiting, MessagesGivenUp int64
+	// Folded are the open incidents that are shown in a digest only; they wait for nothing.
+	Folded int64
 	// ClicksWaiting were accepted and not yet decided on.
 	ClicksWaiting int64
 	// Pauses are in force. Unreadable incidents are left alone until the next start.
@@ -46,14 +48,14 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	var oldest int64
 	// Nobody delivers to a sink that is no longer in the configuration.
-	ours := ` AND sink IN (?` + strings.Repeat(", ?", len(s.opts.Sinks)) + `)`
+	ours := ` AND folded = 0 AND sink IN (?` + strings.Repeat(", ?", len(s.opts.Sinks)) + `)`
 	sinks := []any{incident.SinkSlack}
 	for _, sink := range s.opts.Sinks {
 		sinks = append(sinks, sink)
 	}
 	err := s.row(ctx, tx, []any{
-		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.ClicksWaiting,
-		&out.Pauses, &out.Unreadable,
+		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.Folded,
+		&out.ClicksWaiting, &out.Pauses, &out.Unreadable,
 	}, `SELECT
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'new'),
 		`+oldestWaiting+`,
@@ -61,6 +63,7 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		(SELECT COUNT(*) FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent)`+ours+`),
 		(SELECT COUNT(*) FROM messages
 			WHERE (wanted > sent OR thread_wanted > thread_sent) AND gave_up <> 0 AND wanted <= gave_up_wanted`+ours+`),
+		(SELECT COUNT(*) FROM messages m JOIN incidents i ON i.id = m.incident WHERE m.folded = 1 AND i.state <> 'closed'),
 		(SELECT COUNT(*) FROM clicks WHERE state = 'new'),
 		(SELECT COUNT(*) FROM pauses),
 		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`, append(slices.Clone(sinks), sinks...)...)

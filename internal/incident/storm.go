@@ -1,0 +1,137 @@
+package incident
+
+import (
+	"slices"
+	"time"
+)
+
+// Storm is the rate of new incidents in a channel above which further ones fold into a digest. The zero value folds
+// nothing.
+type Storm struct {
+	// Incidents within Within are what a channel takes with a message for each. 0 folds nothing.
+	Incidents int
+	Within    time.Duration
+}
+
+// DefaultStorm is the rate unless it is set: five messages that ring a phone in ten minutes say that something is
+// wrong everywhere, and more of them say nothing else.
+var DefaultStorm = Storm{Incidents: 5, Within: 10 * time.Minute}
+
+// On says whether anything folds.
+func (s Storm) On() bool { return s.Incidents > 0 && s.Within > 0 }
+
+// Around is the time in which an incident counts for the rate at a time, without its ends: what lies ahead counts as
+// well, because the clocks of replicas differ, and only what lies far ahead, since a clock was set back, does not.
+func (s Storm) Around(now time.Time) (from, to time.Time) {
+	return now.Add(-s.Within), now.Add(s.Within)
+}
+
+// FoldReason says why an incident folds, or has a message of its own.
+type FoldReason string
+
+// The reasons.
+const (
+	FoldRate FoldReason = "rate" // the only one to fold: the channel has had as many as it takes
+	FoldOff  FoldReason = "off"
+	FoldCalm FoldReason = "calm"
+	// FoldSevere is also the reason of a severity that nobody knows: what might be critical is not hidden.
+	FoldSevere FoldReason = "severe"
+)
+
+// Fold decides whether a new incident folds into a channel's digest. counted are the times at which incidents came into
+// the channel before it, folded or not: a storm lasts as long as they come that fast.
+func (s Storm) Fold(inc Incident, counted []time.Time, now time.Time) (bool, FoldReason) {
+	recent := 0
+	from, to := s.Around(now)
+	for _, at := range counted {
+		if at.After(from) && at.Before(to) {
+			recent++
+		}
+	}
+	switch {
+	case !s.On():
+		return false, FoldOff
+	case !inc.MayFold():
+		return false, FoldSevere
+	case recent < s.Incidents:
+		return false, FoldCalm
+	}
+	return true, FoldRate
+}
+
+// MayFold says whether the incident may be shown as one line among others: only one that is known to be less than
+// critical. Every alert of it counts, because among words that are not known nobody can tell the worst. One without
+// a pool is shown: nobody has looked how bad it is.
+func (i Incident) MayFold() bool {
+	if i.Pool == "" {
+		return false
+	}
+	return !slices.ContainsFunc(append(severities(i.Alerts), i.Severity()), func(s string) bool {
+		return s != "warning" && s != "info"
+	})
+}
+
+// Digest is what a channel shows in one message of the incidents that folded.
+type Digest struct {
+	ID string
+	// Version counts what has changed in it.
+	Version int64
+	// Since is when the first incident joined.
+	Since time.Time
+	// Folded are shown nowhere else, in the order in which they came, without their journals. Shown have messages
+	// of their own, by their ids.
+	Folded []Incident
+	Shown  []string
+	// Unreadable counts further ones that this program cannot read.
+	Unreadable int
+	// Calls are the lines of its thread: who was called for which of its incidents.
+	Calls []Call
+	// LastCall is the number of the last of them, also when it is gone with its incident.
+	LastCall int64
+}
+
+// Call is a line of a journal that calls people, while its incident is folded.
+type Call struct {
+	Seq      int64
+	Incident string
+	Entry    Entry
+}
+
+// Open says whether an incident in it has not ended, or might not have.
+func (d Digest) Open() bool {
+	return d.Unreadable > 0 || slices.ContainsFunc(d.Folded, Incident.Open)
+}
+
+// All is how many incidents have joined it.
+func (d Digest) All() int { return len(d.Folded) + len(d.Shown) + d.Unreadable }
+
+// CallsEvery is how often the thread of a digest calls people at most: what comes meanwhile is gathered.
+const CallsEvery = time.Minute
+
+// urgentWithin is how long before the end of a request people are called whatever was said before.
+const urgentWithin = 2 * CallsEvery
+
+// Pending are the calls behind the line after that still count: for incidents that are folded and wait for a
+// decision. last is the number of the last line, to whatever it belongs. held says that they wait, because people
+// were called just before, at called.
+func (d Digest) Pending(after int64, called, now time.Time) (calls []Call, last int64, held bool) {
+	last = max(after, d.LastCall)
+	held = !called.IsZero() && !called.After(now) && now.Before(called.Add(CallsEvery))
+	for _, c := range d.Calls {
+		if c.Seq <= after {
+			continue
+		}
+		n := slices.IndexFunc(d.Folded, func(i Incident) bool { return i.ID == c.Incident })
+		if n < 0 || !d.Folded[n].Waits() {
+			continue
+		}
+		calls = append(calls, c)
+		held = held && !d.Folded[n].Plan.ExpiresAt.Before(now.Add(urgentWithin))
+	}
+	return calls, last, held && len(calls) > 0
+}
+
+// Waits says whether people are being asked to decide.
+func (i Incident) Waits() bool {
+	return i.State == StateDeciding && i.Request.Open() && i.Plan != nil && len(i.Asking()) > 0
+}
