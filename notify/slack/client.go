@@ -45,7 +45,7 @@ func (c Config) String() string { return fmt.Sprintf("{APIURL:%s Timeout:%s}", c
 // GoString shows the configuration without its secrets.
 func (c Config) GoString() string { return c.String() }
 
-// Client calls the Web API. It obeys rate limits per method, bounds every call, follows no redirect, and its errors
+// Client calls the Web API. It obeys rate limits as Slack counts them, bounds every call, follows no redirect, and its errors
 // hold no secret and are those that notify.Notifier documents. It is safe for concurrent use.
 type Client struct {
 	api     *slackgo.Client
@@ -132,51 +132,62 @@ func (c *Client) identity(ctx context.Context) (Identity, error) {
 	return c.Check(ctx)
 }
 
-// rateLimits are the times until which a method may not be called. Slack limits each method separately.
+// allowance is what Slack counts calls for: a method in the workspace or, where it has a channel, a method in that
+// channel (docs.slack.dev/apis/web-api/rate-limits).
+type allowance struct{ method, channel string }
+
+// everywhere is the allowance of a method that Slack limits for the whole workspace.
+func everywhere(method string) allowance { return allowance{method: method} }
+
+// posting is the allowance for new messages in a channel: about one a second. There is one for the workspace, too,
+// which no answer tells from it; then each channel learns of it by an answer of its own, and none waits for another.
+func posting(channel string) allowance { return allowance{"chat.postMessage", channel} }
+
+// rateLimits are the times until which calls are not allowed.
 type rateLimits struct {
 	mu    sync.Mutex
-	until map[string]time.Time
+	until map[allowance]time.Time
 }
 
-// remaining is how long the method may still not be called; not positive when it may.
-func (l *rateLimits) remaining(method string) time.Duration {
+// remaining is how long the calls are still not allowed; not positive when they are.
+func (l *rateLimits) remaining(of allowance) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Until(l.until[method])
+	return time.Until(l.until[of])
 }
 
 // extend notes a rate limit that Slack has answered with. A shorter one than is known changes nothing.
-func (l *rateLimits) extend(method string, after time.Duration) {
+func (l *rateLimits) extend(of allowance, after time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.until == nil {
-		l.until = map[string]time.Time{}
+		l.until = map[allowance]time.Time{}
 	}
-	if until := time.Now().Add(after); until.After(l.until[method]) {
-		l.until[method] = until
+	if until := time.Now().Add(after); until.After(l.until[of]) {
+		l.until[of] = until
 	}
 }
 
 // once calls a method that must not be repeated by itself, because it posts.
-func (c *Client) once(ctx context.Context, method string, call func(context.Context) error) error {
-	if wait := c.limits.remaining(method); wait > 0 {
-		return fmt.Errorf("slack %s: %w", method, &notify.RateLimitedError{After: wait})
+func (c *Client) once(ctx context.Context, of allowance, call func(context.Context) error) error {
+	if wait := c.limits.remaining(of); wait > 0 {
+		return fmt.Errorf("slack %s: %w", of.method, &notify.RateLimitedError{After: wait})
 	}
 	err := notifyError(call(ctx), true)
-	return c.wrap(method, err)
+	return c.wrap(of, err)
 }
 
 // wrap names the method, and notes how the call went. It is the last line of defense: no error leaves with a token in
 // it.
-func (c *Client) wrap(method string, err error) error {
-	c.health.note(method, err)
+func (c *Client) wrap(of allowance, err error) error {
+	c.health.note(of.method, err)
 	if err == nil {
 		return nil
 	}
 	if limited, ok := errors.AsType[*notify.RateLimitedError](err); ok {
-		c.limits.extend(method, limited.After)
+		c.limits.extend(of, limited.After)
 	}
-	return &clientError{method: method, text: redact.Without(err.Error(), c.secrets...), err: err}
+	return &clientError{method: of.method, text: redact.Without(err.Error(), c.secrets...), err: err}
 }
 
 // clientError names the method and hides secrets, and still can be told apart by its cause.

@@ -143,6 +143,31 @@ func TestRateLimitedMethodIsNotCalledBeforeItsTime(t *testing.T) {
 	}
 }
 
+// Slack limits new messages for each channel: a busy one holds up no other, and its own replies wait with its messages.
+func TestARateLimitedChannelHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t, fakeslack.Options{})
+	w.PutChannel(fakeslack.Channel{ID: "C0QUIET", Name: "quiet"})
+	inc := tell(t, incident.ModeApprove, "llama").inc
+	ts := w.post(t, inc)
+	w.Fail("chat.postMessage", 1, fakeslack.Fault{HTTPStatus: 429, RetryAfter: time.Minute})
+	entry := incident.Entry{Seq: 1, Text: "Investigating.", Thread: true}
+	for range 2 {
+		if err := w.notifier.Reply(t.Context(), channel, ts, inc, entry); kind(err) != "limited" {
+			t.Errorf("a reply in the busy channel: %v", err)
+		}
+		if _, err := w.notifier.Post(t.Context(), channel, inc); kind(err) != "limited" {
+			t.Errorf("a message in the busy channel: %v", err)
+		}
+	}
+	if _, err := w.notifier.Post(t.Context(), "C0QUIET", inc); err != nil {
+		t.Errorf("a message in another channel: %v", err)
+	}
+	if n := len(w.CallsTo("chat.postMessage")); n != 3 {
+		t.Errorf("called %d times, want once before, once limited and once elsewhere", n)
+	}
+}
+
 func TestUpdateIsRepeatedBecauseItIsHarmless(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, fakeslack.Options{})

@@ -64,7 +64,7 @@ func NewNotifier(client *Client, view ViewOptions, broadcast bool, logger *slog.
 func (s *Notifier) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
 	var ts string
 	err := s.simplify(ctx, inc, func(opts []slackgo.MsgOption) error {
-		return s.client.once(ctx, "chat.postMessage", func(ctx context.Context) error {
+		return s.client.once(ctx, posting(channel), func(ctx context.Context) error {
 			var err error
 			_, ts, err = s.client.api.PostMessageContext(ctx, channel, append(opts, quiet(), metadata(inc.ID, 0))...)
 			return err
@@ -115,7 +115,7 @@ func (s *Notifier) Reply(ctx context.Context, channel, ts string, inc incident.I
 func (c *Client) reply(ctx context.Context, channel, ts string, blocks []slackgo.Block, text string,
 	opts ...slackgo.MsgOption,
 ) error {
-	return c.once(ctx, "chat.postMessage", func(ctx context.Context) error {
+	return c.once(ctx, posting(channel), func(ctx context.Context) error {
 		_, _, err := c.api.PostMessageContext(ctx, channel, append(opts, slackgo.MsgOptionTS(ts),
 			slackgo.MsgOptionText(text, false), slackgo.MsgOptionBlocks(blocks...), quiet())...)
 		return err

@@ -21,8 +21,9 @@ const (
 // error is the last real one, also when ctx ends in between.
 func (c *Client) repeat(ctx context.Context, method string, call func(context.Context) error) error {
 	var last error
+	of := everywhere(method)
 	attempt := func(ctx context.Context) error {
-		if wait := c.limits.remaining(method); wait > 0 {
+		if wait := c.limits.remaining(of); wait > 0 {
 			last = &notify.RateLimitedError{After: wait}
 		} else {
 			last = notifyError(call(ctx), false)
@@ -31,15 +32,15 @@ func (c *Client) repeat(ctx context.Context, method string, call func(context.Co
 			return last
 		}
 		if limited, ok := errors.AsType[*notify.RateLimitedError](last); ok {
-			c.limits.extend(method, limited.After)
+			c.limits.extend(of, limited.After)
 		}
 		return retry.RetryableError(last)
 	}
 	err := retry.Do(ctx, backoff(&last), attempt)
 	if last != nil {
-		return c.wrap(method, last)
+		return c.wrap(of, last)
 	}
-	return c.wrap(method, err)
+	return c.wrap(of, err)
 }
 
 // backoff is new for each operation, because back-offs hold state. It waits as long as a rate limit says.
