@@ -20,7 +20,7 @@ func (a Actor) Person() bool { return a.Kind == "slack" || a.Kind == "kubernetes
 type Decision struct {
 	// Step is empty in a denial of everything that is asked.
 	Step string `json:"step"`
-	// Digest is the plan's digest.
+	// Digest is the plan's digest. An undo, and the refusal of one, may have the step's, or none.
 	Digest  string    `json:"digest"`
 	Verb    Verb      `json:"decision"`
 	By      Actor     `json:"by"`

@@ -42,7 +42,7 @@ func recordOf(inc Incident, ev Event) *Record {
 		d := e.Decision
 		r := inc.record(d.Step, opOf(d.Verb))
 		r.By, r.Verb = d.By, d.Verb
-		if d.Digest != "" { // a rollback may come without the plan that it was seen in
+		if d.Digest != "" && d.Digest != r.StepDigest { // a rollback may come without the plan that it was seen in
 			r.Plan = d.Digest
 		}
 		return &r

@@ -144,12 +144,15 @@ func TestTheRecordIsOnTheLineOfItsEvent(t *testing.T) {
 	}
 }
 
-// A rollback through the command line names no plan; the journal says which one there was.
+// A rollback through the command line names no plan, and one from Slack only the step; the journal says which one there was.
 func TestARecordNamesThePlan(t *testing.T) {
 	t.Parallel()
 	inc := applied(t, scaleStep("2", "3"))
-	_, r := records(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice}})
-	if r == nil || r.Plan != inc.Plan.Digest {
-		t.Errorf("%+v", r)
+	s, _ := inc.Step("p1-s1")
+	for _, digest := range []string{"", s.Digest} {
+		_, r := records(t, inc, Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: alice, Digest: digest}})
+		if r == nil || r.Plan != inc.Plan.Digest || r.StepDigest != s.Digest {
+			t.Errorf("with the digest %q: %+v", digest, r)
+		}
 	}
 }

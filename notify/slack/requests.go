@@ -81,9 +81,7 @@ func requested(inc incident.Incident, action string, v buttonValue, by incident.
 			if v.Digest != s.Digest && !planned {
 				return r, planChanged("an old step")
 			}
-			if inc.Plan != nil {
-				v.Digest = inc.Plan.Digest
-			}
+			v.Digest = s.Digest // which a new plan doesn't change
 		}
 	case action == actionAck:
 		r.event = incident.Acked{By: by}

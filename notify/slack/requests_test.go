@@ -121,6 +121,32 @@ func TestAButtonThatDoesNotApplyIsRefused(t *testing.T) {
 	}
 }
 
+// A rollback, and keeping a change, are about the step: a plan that is made between the click and its record changes
+// nothing about them.
+func TestANewPlanDoesNotRefuseARollback(t *testing.T) {
+	t.Parallel()
+	inc := asked(t, incident.ModeApprove).
+		ran("p1-s3", verification(incident.VerdictUnchanged, troubled()), false).inc
+	if inc.UndoOffered != "p1-s3" {
+		t.Fatalf("no rollback is offered: %s", inc.State)
+	}
+	old := inc.Plan.Digest
+	later := inc
+	plan := *inc.Plan
+	plan.Digest, later.Plan = "of another plan", &plan
+	for _, action := range []string{actionUndo, actionKeep} {
+		for _, digest := range []string{stepDigest(t, inc), old} { // an older message has the plan's
+			r, no := requested(inc, action, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, alice(), time.Now())
+			if no != nil {
+				t.Fatal(no)
+			}
+			if _, err := incident.Apply(later, r.asEvent(), time.Now()); err != nil {
+				t.Errorf("%s with the digest %s: %v", action, digest, err)
+			}
+		}
+	}
+}
+
 func stepDigest(t *testing.T, inc incident.Incident) string {
 	t.Helper()
 	s, ok := inc.Step("p1-s3")
