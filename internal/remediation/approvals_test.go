@@ -1,6 +1,7 @@
 package remediation_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,34 @@ func TestAHigherCountReachesAPlanThatIsOpen(t *testing.T) {
 	b.sweep()
 	if got := b.live.written(); len(got) != 1 {
 		t.Errorf("written %v after the second approval", got)
+	}
+}
+
+// Whoever calls Decide, from whatever surface: an approval without the reason that the configuration asks for by now is
+// refused, with what to add, and changes nothing.
+func TestAnApprovalWithoutItsReasonIsRefusedOnEverySurface(t *testing.T) {
+	t.Parallel()
+	for _, by := range []incident.Actor{ada, {Kind: "kubernetes", ID: "ada@example.com"}} {
+		b := newBench(t, []incident.Pool{llama()})
+		inc := b.asked(sick(5, addReplica()))
+		b.restart(approvedBy(incident.Approvers{Users: []string{ada.ID}, Reason: true}))
+		for _, reason := range []string{"", " \n\t"} {
+			d := decision(inc, "p1-s1", incident.Approve)
+			d.By, d.Reason = by, reason
+			_, err := b.engine.Decide(t.Context(), inc.ID, d)
+			no, refused := errors.AsType[*incident.RefusedError](err)
+			if !refused || !strings.Contains(no.Reason, "requires a reason") || !strings.Contains(no.Reason, "--reason") {
+				t.Fatalf("%s with the reason %q: %v", by, reason, err)
+			}
+		}
+		if got := b.read(inc.ID); got.State != incident.StateDeciding || len(got.Decisions) != 0 {
+			t.Fatalf("%s: the incident is %s with %v", by, got.State, got.Decisions)
+		}
+		d := decision(inc, "p1-s1", incident.Approve)
+		d.By, d.Reason = by, "evening peak"
+		if got, err := b.engine.Decide(t.Context(), inc.ID, d); err != nil || got.State != incident.StateApplying {
+			t.Errorf("%s with a reason: %s, %v", by, got.State, err)
+		}
 	}
 }
 
