@@ -13,18 +13,22 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
+	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // apiClient talks to a running bot.
 type apiClient struct {
-	server, tokenFile, caFile *string
+	server, tokenFile, caFile, serverName *string
+
+	kube kubeFlags
 }
 
 const defaultServer = "http://127.0.0.1:8080"
@@ -37,7 +41,16 @@ func clientFlags(fs *pflag.FlagSet, t terminal) apiClient {
 			"a `FILE` with the token, instead of the environment variable VLLM_MEDIC_TOKEN; kubectl create token NAME "+
 				"--audience vllm-medic makes one"),
 		caFile: fs.String("ca-file", "", "a `FILE` with the authority that signed the bot's certificate, PEM"),
+		serverName: fs.String("tls-server-name", "",
+			"the `NAME` in the bot's certificate, if it isn't the one in --server, as with a port-forward"),
+		kube: newKubeFlags(fs),
 	}
+}
+
+// names says whether a flag of these was given.
+func (apiClient) names(fs *pflag.FlagSet) bool {
+	flags := []string{"server", "token-file", "ca-file", "tls-server-name", "kube", "context", "kubeconfig"}
+	return slices.ContainsFunc(flags, fs.Changed)
 }
 
 // callTimeout is above the time for which a pause waits.
@@ -45,7 +58,12 @@ const callTimeout = 35 * time.Second
 
 // call sends one request and reads the answer. What the bot refuses comes in its own words.
 func (c apiClient) call(ctx context.Context, t terminal, method, path string, body, into any) error {
-	token, err := c.token(t)
+	server, err := url.Parse(*c.server)
+	if err != nil || server.Host == "" {
+		return usageError{fmt.Sprintf("the server %s is not a URL such as %s; set --server or VLLM_MEDIC_SERVER", *c.server,
+			defaultServer)}
+	}
+	with, err := c.credentials(t, server)
 	if err != nil {
 		return err
 	}
@@ -57,18 +75,19 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 		}
 		payload = bytes.NewReader(b)
 	}
-	client, err := c.client()
+	client, err := c.client(with)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout) // a login of the person is over by now
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(*c.server, "/")+path, payload)
-	if err != nil || req.URL.Host == "" {
-		return usageError{fmt.Sprintf("the server %s is not a URL such as %s; set --server or VLLM_MEDIC_SERVER", *c.server,
-			defaultServer)}
+	if err != nil {
+		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
+	if with.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+with.Token)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
@@ -106,27 +125,51 @@ func (c apiClient) refused(resp *http.Response, raw []byte) error {
 		return fmt.Errorf("%s responds %s, but not like vllm-medic; is it the address of the bot's API listener?", *c.server,
 			resp.Status)
 	}
-	if resp.StatusCode == http.StatusUnauthorized {
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized && *c.kube.use:
+		return fmt.Errorf("%s; kubectl auth whoami shows whether the cluster accepts your credentials, and the bot needs "+
+			"access.cluster_tokens", e.Error)
+	case resp.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("%s; kubectl create token NAME --audience vllm-medic makes one", e.Error)
 	}
 	return errors.New(e.Error)
 }
 
-func (c apiClient) client() (*http.Client, error) {
-	if *c.caFile == "" {
+func (c apiClient) client(with app.Credentials) (*http.Client, error) {
+	if *c.caFile == "" && *c.serverName == "" && !*c.kube.use {
 		return http.DefaultClient, nil
 	}
-	pem, err := os.ReadFile(*c.caFile)
-	if err != nil {
-		return nil, fmt.Errorf("--ca-file: %w", err)
+	tc := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: *c.serverName}
+	if with.Certificate != nil {
+		tc.Certificates = []tls.Certificate{*with.Certificate}
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca-file: %s holds no certificate", *c.caFile)
+	if *c.caFile != "" {
+		pem, err := os.ReadFile(*c.caFile)
+		if err != nil {
+			return nil, fmt.Errorf("--ca-file: %w", err)
+		}
+		tc.RootCAs = x509.NewCertPool()
+		if !tc.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--ca-file: %s holds no certificate", *c.caFile)
+		}
 	}
-	return &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
-	}}, nil
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: tc}}
+	if *c.kube.use { // what may decide about a cluster goes nowhere else
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	return client, nil
+}
+
+// credentials are those of the person with --kube, else the token that was made for the bot.
+func (c apiClient) credentials(t terminal, server *url.URL) (app.Credentials, error) {
+	if err := c.kube.check(*c.tokenFile); err != nil {
+		return app.Credentials{}, err
+	}
+	if *c.kube.use {
+		return c.kube.credentials(t, server)
+	}
+	token, err := c.token(t)
+	return app.Credentials{Token: token}, err
 }
 
 func (c apiClient) token(t terminal) (string, error) {

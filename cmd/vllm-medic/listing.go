@@ -42,7 +42,7 @@ func (s sourceFlags) open(cmd *cobra.Command, t terminal) (source, error) {
 	if *s.config == "" {
 		return remote{s.api, t}, nil
 	}
-	if fs := cmd.Flags(); fs.Changed("server") || fs.Changed("token-file") || fs.Changed("ca-file") {
+	if s.api.names(cmd.Flags()) {
 		return nil, usageError{path(cmd) + ": give --config to read the store or --server to ask the bot, not both"}
 	}
 	raw, err := config.StoreURL(*s.config, config.Options{Getenv: t.getenv})

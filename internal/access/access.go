@@ -1,6 +1,6 @@
 // Package access answers who is asking over HTTP and what they may do: a Kubernetes token by TokenReview with the bot's
 // own audience and SubjectAccessReview on the group vllm-medic.io, or the configured viewer token, which may read and
-// nothing else.
+// nothing else. Where it is configured, a person may also show the token that they use with the cluster itself.
 //
 // It fails closed: whatever cannot be asked is a no, with the reason. It holds no state and is safe for concurrent use.
 package access
@@ -50,22 +50,31 @@ var (
 // timeout bounds the two questions to the API server together.
 const timeout = 10 * time.Second
 
+// Settings say what opens the gate. The zero value lets nobody in.
+type Settings struct {
+	// Audience is what a token made for the bot carries; required with Kubernetes.
+	Audience string
+	// ViewerToken may read and nothing else; empty: there is none.
+	ViewerToken string
+	// ClusterTokens accepts tokens that are for the API server itself, of people only.
+	ClusterTokens bool
+}
+
 // Gate checks tokens. Use New.
 type Gate struct {
 	kube     kubernetes.Interface
-	audience string
+	settings Settings
 	viewer   [sha256.Size]byte
-	hasView  bool
 }
 
 // New returns a gate. A nil rc means that no Kubernetes is configured: then only the viewer token, if any, opens it,
 // and only to read.
-func New(rc *rest.Config, audience, viewerToken string) (*Gate, error) {
-	g := &Gate{audience: audience, viewer: sha256.Sum256([]byte(viewerToken)), hasView: viewerToken != ""}
+func New(rc *rest.Config, s Settings) (*Gate, error) {
+	g := &Gate{settings: s, viewer: sha256.Sum256([]byte(s.ViewerToken))}
 	if rc == nil {
 		return g, nil
 	}
-	if audience == "" {
+	if s.Audience == "" {
 		return nil, errors.New("access: an audience is needed")
 	}
 	rc = rest.CopyConfig(rc)
@@ -84,7 +93,8 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 	if token == "" {
 		return incident.Actor{}, ErrUnauthenticated
 	}
-	if sum := sha256.Sum256([]byte(token)); g.hasView && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1 {
+	sum, hasViewer := sha256.Sum256([]byte(token)), g.settings.ViewerToken != ""
+	if hasViewer && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1 {
 		if right != Read {
 			if g.kube == nil {
 				return incident.Actor{},
@@ -133,22 +143,66 @@ func (g *Gate) May(ctx context.Context, user string, groups []string, right Righ
 }
 
 func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
-	review := &authn.TokenReview{Spec: authn.TokenReviewSpec{Token: token, Audiences: []string{g.audience}}}
-	got, err := g.kube.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})
+	audience := g.settings.Audience
+	got, err := g.review(ctx, token, audience)
 	switch {
 	case err != nil:
-		return authn.UserInfo{}, fmt.Errorf("the token could not be checked: %w", err)
-	case !got.Status.Authenticated || got.Status.User.Username == "":
+		return authn.UserInfo{}, err
+	case known(got) && slices.Contains(got.Audiences, audience):
+		return got.User, nil
+	case g.settings.ClusterTokens:
+		return g.person(ctx, token)
+	case !known(got):
 		return authn.UserInfo{}, ErrUnauthenticated
-	}
-	if slices.Contains(got.Status.Audiences, g.audience) {
-		return got.Status.User, nil
 	}
 	// An API server that does not know audiences answers without them; such a token was not made for this bot.
 	return authn.UserInfo{},
-		fmt.Errorf("%w: it lacks the audience %q (kubectl create token --audience %s)", ErrUnauthenticated, g.audience,
-			g.audience)
+		fmt.Errorf("%w: it lacks the audience %q (kubectl create token --audience %s)", ErrUnauthenticated, audience,
+			audience)
 }
+
+// person is the owner of a token that is for the API server itself. Those of programs don't count: every pod that has
+// one could decide, and so could whoever can read it there.
+func (g *Gate) person(ctx context.Context, token string) (authn.UserInfo, error) {
+	got, err := g.review(ctx, token)
+	switch {
+	case err != nil:
+		return authn.UserInfo{}, err
+	case !known(got):
+		return authn.UserInfo{}, ErrUnauthenticated
+	}
+	if err := notAPerson(got.User.Username, got.User.Groups); err != nil {
+		return authn.UserInfo{},
+			fmt.Errorf("%w; it needs a token with the audience %q (kubectl create token NAME --audience %s)", err,
+				g.settings.Audience, g.settings.Audience)
+	}
+	return got.User, nil
+}
+
+// notAPerson refuses the names that Kubernetes keeps for itself: service accounts, nodes, components, and nobody. A
+// group of its own is no reason: system:masters is how people administer clusters.
+func notAPerson(user string, groups []string) error {
+	of := func(g string) bool {
+		return g == "system:nodes" || g == "system:unauthenticated" || g == "system:serviceaccounts" ||
+			strings.HasPrefix(g, "system:serviceaccounts:") || strings.HasPrefix(g, "system:bootstrappers")
+	}
+	if strings.HasPrefix(user, "system:") || slices.ContainsFunc(groups, of) {
+		return fmt.Errorf("%w: %s is an account of Kubernetes and not a person", ErrUnauthenticated, user)
+	}
+	return nil
+}
+
+// review asks who a token belongs to. Without audiences it must be for the API server itself.
+func (g *Gate) review(ctx context.Context, token string, audiences ...string) (authn.TokenReviewStatus, error) {
+	review := &authn.TokenReview{Spec: authn.TokenReviewSpec{Token: token, Audiences: audiences}}
+	got, err := g.kube.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})
+	if err != nil {
+		return authn.TokenReviewStatus{}, fmt.Errorf("the token could not be checked: %w", err)
+	}
+	return got.Status, nil
+}
+
+func known(s authn.TokenReviewStatus) bool { return s.Authenticated && s.User.Username != "" }
 
 func (g *Gate) may(ctx context.Context, user authn.UserInfo, right Right) error {
 	extra := make(map[string]authz.ExtraValue, len(user.Extra))

@@ -3,6 +3,7 @@ package access_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -13,14 +14,40 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
 const audience = "vllm-medic"
 
-var kube = kubetest.Share(kubetest.Options{})
+var (
+	kube *kubetest.Shared
+	// issuer is where the API server's people come from.
+	issuer *identity.Issuer
+)
 
-func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "access-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if issuer, err = identity.StartIssuer(dir); err != nil {
+		return 1, err
+	}
+	defer issuer.Close()
+	kube = kubetest.Share(kubetest.Options{ServerArgs: issuer.ServerArgs()})
+	return kube.Main(m), nil
+}
 
 // reviews are the rights of the bot: to ask who somebody is and what they may do.
 var reviews = []rbacv1.PolicyRule{
@@ -34,7 +61,7 @@ func allow(verb, resource string) rbacv1.PolicyRule {
 
 func gate(t *testing.T, rc *rest.Config, viewer string) *access.Gate {
 	t.Helper()
-	g, err := access.New(rc, audience, viewer)
+	g, err := access.New(rc, access.Settings{Audience: audience, ViewerToken: viewer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestWithoutAnyConfigurationNobodyIsLetIn(t *testing.T) {
 
 func TestAGateNeedsAnAudience(t *testing.T) {
 	t.Parallel()
-	if _, err := access.New(&rest.Config{Host: "https://127.0.0.1:1"}, "", ""); err == nil {
+	if _, err := access.New(&rest.Config{Host: "https://127.0.0.1:1"}, access.Settings{}); err == nil {
 		t.Error("without an audience every token of the cluster would open it")
 	}
 }

@@ -135,7 +135,10 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.gate, err = access.New(rc, cfg.Access.Audience, cfg.Access.ViewerToken.Reveal()); err != nil {
+	if a.gate, err = access.New(rc, access.Settings{
+		Audience: cfg.Access.Audience, ViewerToken: cfg.Access.ViewerToken.Reveal(),
+		ClusterTokens: cfg.Access.ClusterTokens,
+	}); err != nil {
 		return err
 	}
 	if err := a.buildNotify(owner, looped); err != nil {

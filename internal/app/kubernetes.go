@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/vllm-medic/vllm-medic/internal/config"
 )
@@ -93,18 +94,28 @@ func CheckKubeconfig(path, context string) error {
 	case err != nil:
 		return fmt.Errorf("cannot be read: %w", err)
 	}
-	have := slices.Sorted(maps.Keys(file.Contexts))
-	switch name := cmp.Or(context, file.CurrentContext); {
-	case len(have) == 0:
-		return fmt.Errorf("%s has no context", path)
-	case name == "":
-		return fmt.Errorf("%s has no current context; set kubernetes.context to one of %s", path, strings.Join(have, ", "))
-	case file.Contexts[name] == nil:
-		return fmt.Errorf("%s has no context %q; it has %s", path, name, strings.Join(have, ", "))
+	if _, err := contextOf(file, path, context, "kubernetes.context"); err != nil {
+		return err
 	}
 	if _, err := clientcmd.NewDefaultClientConfig(*file,
 		&clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig(); err != nil {
 		return fmt.Errorf("cannot be used: %w", err)
 	}
 	return nil
+}
+
+// contextOf is the name of a context in a kubeconfig that was read from path; "" asks for its current one. The error
+// says which there are, and that setting chooses one.
+func contextOf(file *clientcmdapi.Config, path, context, setting string) (string, error) {
+	have := slices.Sorted(maps.Keys(file.Contexts))
+	name := cmp.Or(context, file.CurrentContext)
+	switch {
+	case len(have) == 0:
+		return "", fmt.Errorf("%s has no context", path)
+	case name == "":
+		return "", fmt.Errorf("%s has no current context; set %s to one of %s", path, setting, strings.Join(have, ", "))
+	case file.Contexts[name] == nil:
+		return "", fmt.Errorf("%s has no context %q; it has %s", path, name, strings.Join(have, ", "))
+	}
+	return name, nil
 }

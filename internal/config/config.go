@@ -69,6 +69,8 @@ type Slack struct {
 type Access struct {
 	Audience    string
 	ViewerToken Secret
+	// ClusterTokens accepts the tokens that people use with the API server itself.
+	ClusterTokens bool
 	// SlackUsers are the Kubernetes users of people in Slack, by the id there; empty: nobody is mapped, nor needs to be.
 	SlackUsers map[string]KubernetesUser
 }

@@ -296,6 +296,20 @@ func TestStoreURLNeedsNothingButTheStore(t *testing.T) {
 	}
 }
 
+// A token for the whole cluster opens nothing unless somebody says so.
+func TestTokensOfTheClusterAreAcceptedOnlyWhenConfigured(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		sound: false,
+		strings.Replace(sound, "mode: approve", "mode: approve\naccess: {cluster_tokens: true}", 1): true,
+	} {
+		cfg, err := Parse("medic.yaml", []byte(text), opts(nil))
+		if err != nil || cfg.Access.ClusterTokens != want {
+			t.Errorf("%v, %v", cfg.Access.ClusterTokens, err)
+		}
+	}
+}
+
 func TestSecretsAreReadAndHidden(t *testing.T) {
 	t.Parallel()
 	c, err := Parse("medic.yaml", []byte(strings.Replace(sound, "mode: approve",

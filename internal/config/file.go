@@ -203,6 +203,9 @@ type notifyFile struct {
 type accessFile struct {
 	// The audience that Kubernetes tokens must carry: kubectl create token NAME --audience vllm-medic. Default vllm-medic.
 	Audience string `yaml:"audience,omitempty" jsonschema:"default=vllm-medic"`
+	// Also accept the tokens that people use with the API server itself, so that vllm-medic --kube works. Service accounts
+	// and other accounts of Kubernetes always need the audience. Default false.
+	ClusterTokens bool `yaml:"cluster_tokens,omitempty" jsonschema:"default=false"`
 	// The environment variable that holds a token for read-only access.
 	ViewerTokenEnv string `yaml:"viewer_token_env,omitempty"`
 	// The file that holds the token.

@@ -113,10 +113,7 @@ func (l *loader) config(f file) Config {
 			BaseURL: l.link("links.base_url", f.Links.BaseURL), DocsURL: l.docs(f.Links.DocsURL),
 			PrometheusURL: cmp.Or(l.link("links.prometheus_url", f.Links.PrometheusURL), f.Prometheus.URL),
 		},
-		Access: Access{
-			Audience:    cmp.Or(f.Access.Audience, "vllm-medic"),
-			ViewerToken: Secret(l.secret("access.viewer_token", f.Access.ViewerTokenEnv, f.Access.ViewerTokenFile, false)),
-		},
+		Access: l.access(f),
 		Playbooks: Playbooks{
 			Window:    cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute),
 			MaxWarmUp: time.Duration(f.Playbooks.MaxWarmUp),
@@ -135,7 +132,6 @@ func (l *loader) config(f file) Config {
 	l.link("alertmanager.url", f.Alertmanager.URL)
 	cfg.Slack = l.slack(f.Slack)
 	cfg.Sinks = l.sinks(f.Notify)
-	cfg.Access.SlackUsers = l.slackUsers(f)
 	cfg.Listen = l.listen(f.Listen, cfg.Slack != nil && !cfg.Slack.Socket)
 	if l.opts.DryRun {
 		cfg.Mode = incident.ModeDryRun

@@ -201,6 +201,10 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			"pools:\n  - name: llama\n    mode: auto\n", "medic.yaml:6:5: pools[0].mode: auto changes objects",
 		},
 		{
+			"tokens of no cluster", "kubernetes: {}\nmode: approve\n", "mode: dry-run\naccess: {cluster_tokens: true}\n",
+			"access.cluster_tokens: needs the section kubernetes: tokens are checked there",
+		},
+		{
 			"a context of nothing", "kubernetes: {}", "kubernetes: {context: prod}",
 			"kubernetes.context: needs kubernetes.kubeconfig",
 		},

@@ -101,7 +101,7 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 	})
 	t.Run("people", func(t *testing.T) {
 		t.Parallel()
-		gate, err := access.New(rc, "vllm-medic", "")
+		gate, err := access.New(rc, access.Settings{Audience: "vllm-medic"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -56,10 +57,10 @@ func token(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], kube.Cluster(j.t).ServiceAccountToken(j.t, j.ns, args[1], args[2:]...))
 }
 
-// grant gives an account rights on the bot: grant ACCOUNT read|decide|pause...
+// grant gives an account, or a person, rights on the bot: grant ACCOUNT|PERSON read|decide|pause...
 func grant(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: grant ACCOUNT read|decide|pause...")
+		ts.Fatalf("usage: grant ACCOUNT|PERSON read|decide|pause...")
 	}
 	j := of(ts)
 	rules := map[string]rbacv1.PolicyRule{
@@ -73,7 +74,11 @@ func grant(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("there is no right %q", name)
 		}
 		rule.APIGroups = []string{"vllm-medic.io"}
-		kube.Cluster(j.t).GrantAll(j.t, "system:serviceaccount:"+j.ns+":"+args[0], rule)
+		user := "system:serviceaccount:" + j.ns + ":" + args[0]
+		if strings.Contains(args[0], "@") {
+			user = args[0]
+		}
+		kube.Cluster(j.t).GrantAll(j.t, user, rule)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/machine"
 	"github.com/vllm-medic/vllm-medic/test/postgres"
@@ -16,7 +17,10 @@ import (
 )
 
 // kube is one API server for all journeys; each that needs it has a namespace of its own.
-var kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true})
+var kube *kubetest.Shared
+
+// issuer is where the people of its kubeconfigs log in.
+var issuer *identity.Issuer
 
 // bin is the folder with the built program.
 var bin string
@@ -46,6 +50,11 @@ func run(m *testing.M) (code int, err error) {
 	if err := machine.AtOnce(atOnce); err != nil {
 		return 1, err
 	}
+	if issuer, err = identity.StartIssuer(dir); err != nil {
+		return 1, err
+	}
+	defer issuer.Close()
+	kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, ServerArgs: issuer.ServerArgs()})
 	defer postgres.Stop()
 	return kube.Main(m), nil
 }
@@ -60,6 +69,7 @@ func TestJourneys(t *testing.T) {
 			"serve": serve, "stop": stop, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
 			"capture": capture, "token": token, "grant": grant, "replicas": replicas, "usage": usage, "disk": disk,
 			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": showHooks,
+			"person": person,
 		},
 	})
 }
