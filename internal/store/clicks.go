@@ -10,13 +10,16 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// AddClick keeps a click until it is finished.
-func (s *Store) AddClick(ctx context.Context, at time.Time, payload []byte) error {
-	if _, err := s.changed(ctx, s.write, `INSERT INTO clicks (received_at, payload) VALUES (?, ?)`, nanos(at),
-		payload); err != nil {
-		return fmt.Errorf("keep a click: %w", err)
+// AddClick keeps a click until it is finished. It answers false when one with the same identity has been kept before,
+// finished or not (see Keep.Done); an empty identity is nobody's.
+func (s *Store) AddClick(ctx context.Context, at time.Time, identity string, payload []byte) (bool, error) {
+	n, err := s.changed(ctx, s.write,
+		`INSERT INTO clicks (received_at, identity, payload) VALUES (?, ?, ?) ON CONFLICT (identity) DO NOTHING`, nanos(at),
+		sql.NullString{String: identity, Valid: identity != ""}, payload)
+	if err != nil {
+		return false, fmt.Errorf("keep a click: %w", err)
 	}
-	return nil
+	return n > 0, nil
 }
 
 // ClaimClick takes the oldest click that nobody works on, and false when there is none.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,8 +18,8 @@ func TestClicksAreTakenOnceAndForgottenWhenDone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, url string) {
 		ctx := t.Context()
-		ok(t, s.AddClick(ctx, now, []byte(`{"response_url":"https://secret"}`)))
-		ok(t, s.AddClick(ctx, now.Add(time.Second), []byte("second \x00\xff")))
+		keep(t, s, "", `{"response_url":"https://secret"}`)
+		keep(t, s, "", "second \x00\xff")
 		first, found, err := s.ClaimClick(ctx, "me", now, time.Minute)
 		ok(t, err)
 		if !found || !strings.Contains(string(first.Payload), "secret") || !first.ReceivedAt.Equal(now) {
@@ -63,12 +65,82 @@ func TestClicksAreTakenOnceAndForgottenWhenDone(t *testing.T) {
 	})
 }
 
+// keep adds a click that was not there before.
+func keep(t *testing.T, s *store.Store, identity, payload string) {
+	t.Helper()
+	added, err := s.AddClick(t.Context(), now, identity, []byte(payload))
+	ok(t, err)
+	if !added {
+		t.Fatalf("the click %q was not kept", identity)
+	}
+}
+
+// A repeat finds the click that is kept, claimed or finished, until that is removed. What has no identity is nobody's
+// repeat.
+func TestARepeatedClickIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store.Store, _ string) {
+		ctx := t.Context()
+		repeat := func(when string) {
+			t.Helper()
+			added, err := s.AddClick(ctx, now.Add(time.Minute), "one", []byte("repeat"))
+			ok(t, err)
+			if added {
+				t.Fatalf("the repeat was kept %s", when)
+			}
+		}
+		keep(t, s, "one", "first")
+		repeat("before the first was claimed")
+		c, found, err := s.ClaimClick(ctx, "me", now, time.Minute)
+		ok(t, err)
+		if !found || string(c.Payload) != "first" {
+			t.Fatalf("claimed %v %q", found, c.Payload)
+		}
+		repeat("while the first is worked on")
+		ok(t, s.FinishClick(ctx, c))
+		repeat("after the first was finished")
+		if _, found, err := s.ClaimClick(ctx, "me", now.Add(time.Hour), time.Minute); err != nil || found {
+			t.Fatalf("there is something to do: %v %v", found, err)
+		}
+		keep(t, s, "another", "other")
+		keep(t, s, "", "without")
+		keep(t, s, "", "without")
+		_, err = s.Prune(ctx, now.Add(store.DefaultKeep.Done-time.Hour), store.DefaultKeep)
+		ok(t, err)
+		repeat("within the time that what is done is kept")
+	})
+}
+
+// Replicas that get the same click at the same time keep one.
+func TestRepeatsAtOnceAreKeptOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store.Store, _ string) {
+		var added atomic.Int64
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				got, err := s.AddClick(t.Context(), now, "one", []byte("x"))
+				if err != nil {
+					t.Error(err)
+				}
+				if got {
+					added.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if n := added.Load(); n != 1 {
+			t.Errorf("kept %d times", n)
+		}
+	})
+}
+
 func TestAClickOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	e := storetest.Engines(t)[0] // SQLite, which frees claims at the start
 	u := e.URL(t)
 	s := storetest.Open(t, u)
-	ok(t, s.AddClick(t.Context(), now, []byte("x")))
+	keep(t, s, "", "x")
 	_, found, err := s.ClaimClick(t.Context(), "me", now, time.Hour)
 	ok(t, err)
 	if !found {

@@ -49,7 +49,8 @@ func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 		t.Errorf("the replicas' times differ by %s", d)
 	}
 	ok(t, slow.Commit(t.Context(), incident.Change{Incident: fresh("inc-1", "llama"), DueAt: slow.Now(), Render: true}))
-	ok(t, slow.AddClick(t.Context(), slow.Now(), []byte("{}")))
+	_, err := slow.AddClick(t.Context(), slow.Now(), "", []byte("{}"))
+	ok(t, err)
 	if cs, err := slow.ClaimDue(t.Context(), "slow", slow.Now(), 2*time.Minute, 1); err != nil || len(cs) != 1 {
 		t.Fatalf("ClaimDue = %d, %v", len(cs), err)
 	}

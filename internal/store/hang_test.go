@@ -93,7 +93,7 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 	proxy.Hang()
 	defer proxy.Resume()
 	calls := map[string]func(ctx context.Context) error{
-		"AddClick":    func(ctx context.Context) error { return s.AddClick(ctx, now, []byte("{}")) },
+		"AddClick":    func(ctx context.Context) error { _, err := s.AddClick(ctx, now, "", []byte("{}")); return err },
 		"AddDelivery": func(ctx context.Context) error { return deliver(ctx, s) },
 		"ClaimClick":  func(ctx context.Context) error { _, _, err := s.ClaimClick(ctx, "me", now, time.Minute); return err },
 		"ClaimDeliveries": func(ctx context.Context) error {

@@ -36,7 +36,8 @@ func TestACommitThatIsRefusedLetsTheWriterGo(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "commit: ") {
 			t.Fatalf("the commit was not refused: %v", err)
 		}
-		ok(t, s.AddClick(ctx, now, []byte("{}")))
+		_, err = s.AddClick(ctx, now, "", []byte("{}"))
+		ok(t, err)
 		_, err = s.AddDelivery(ctx, incident.Delivery{ReceivedAt: now})
 		ok(t, err)
 		ok(t, s.Close())

@@ -13,8 +13,9 @@ import (
 
 // Clicks keeps what was accepted, so that a click that Slack was told is taken survives the end of the process.
 type Clicks interface {
-	// AddClick keeps an interaction. A nil error promises that it survives a crash.
-	AddClick(ctx context.Context, at time.Time, payload []byte) error
+	// AddClick keeps an interaction. A nil error promises that it survives a crash. It answers false, and keeps nothing,
+	// when one with the same identity was kept before, even if that is finished; an empty identity is nobody's.
+	AddClick(ctx context.Context, at time.Time, identity string, payload []byte) (bool, error)
 	// ClaimClick takes the oldest that nobody works on for owner until the lease ends; false when there is none.
 	ClaimClick(ctx context.Context, owner string, now time.Time, lease time.Duration) (incident.Click, bool, error)
 	// FinishClick forgets a claimed one. It answers incident.ErrFenced when somebody else has it.
@@ -50,14 +51,19 @@ const brokenClick = "An internal error stopped this click, several times in a ro
 	"Check the message for what has been recorded; the log of the bot has the details."
 
 // Enqueue keeps a payload whose origin has been proven, and hands it to Run, here or in another replica. After an error
-// the sender must not be told that the click was taken. Called twice with the same payload it keeps two clicks, as if
-// the person had clicked twice.
+// the sender must not be told that the click was taken. It may be called again with the same click, which Slack repeats
+// when it got no answer in time, also to another replica: the repeat is taken and nothing comes of it.
 func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, keepTimeout,
 		fmt.Errorf("keeping a click took longer than %s", keepTimeout))
 	defer cancel()
-	if err := i.clicks.AddClick(ctx, i.now(), payload); err != nil {
+	added, err := i.clicks.AddClick(ctx, i.now(), identityOf(payload), payload)
+	if err != nil {
 		return err
+	}
+	if !added {
+		i.logger.InfoContext(ctx, "Slack delivered a click again; it was taken before")
+		return nil
 	}
 	select {
 	case i.wake <- struct{}{}:

@@ -21,22 +21,30 @@ import (
 type shelf struct {
 	mu     sync.Mutex
 	kept   []incident.Click
+	known  map[string]bool
 	leases map[int64]time.Time
 	done   int
 	add    func(ctx context.Context) error // when set, its error is AddClick's
 	broken error                           // of the other calls
 }
 
-func (s *shelf) AddClick(ctx context.Context, at time.Time, payload []byte) error {
+func (s *shelf) AddClick(ctx context.Context, at time.Time, identity string, payload []byte) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.add != nil {
 		if err := s.add(ctx); err != nil {
-			return err
+			return false, err
 		}
 	}
+	if s.known[identity] {
+		return false, nil
+	}
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	s.known[identity] = identity != ""
 	s.kept = append(s.kept, incident.Click{ID: int64(s.done + len(s.kept) + 1), ReceivedAt: at, Payload: payload})
-	return nil
+	return true, nil
 }
 
 func (s *shelf) ClaimClick(_ context.Context, _ string, now time.Time, lease time.Duration) (incident.Click, bool,

@@ -20,6 +20,8 @@ type command struct {
 	Command     string `json:"command"`
 	Text        string `json:"text"`
 	ResponseURL string `json:"response_url"`
+	// Trigger is the command's own: each delivery of it has the same.
+	Trigger string `json:"trigger_id,omitempty"`
 }
 
 // commandPayload is what is kept of a command that came in an envelope.
@@ -36,6 +38,7 @@ func commandForm(f url.Values) ([]byte, error) {
 	return command{
 		App: f.Get("api_app_id"), Team: f.Get("team_id"), Enterprise: f.Get("enterprise_id"), User: f.Get("user_id"),
 		Channel: f.Get("channel_id"), Command: f.Get("command"), Text: f.Get("text"), ResponseURL: f.Get("response_url"),
+		Trigger: f.Get("trigger_id"),
 	}.payload()
 }
 

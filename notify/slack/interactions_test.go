@@ -264,11 +264,14 @@ func TestSecondClickAndReplayChangeNothing(t *testing.T) {
 	}{
 		{"second click", "Already approved by <@U0ALICE>", f.request("U0BOB", "approve:p1-s3")},
 		{"other button", "Another step is in progress.", f.request("U0BOB", "deny_all")},
-		{"replay", "Already approved by <@U0ALICE>", fakeslack.ClickRequest{Replay: first.ID}},
 	} {
 		if got := f.click(tt.c); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: answer = %q", tt.name, got)
 		}
+	}
+	f.repeat(first.ID)
+	if answers := f.Answers(first.ID); len(answers) != 1 {
+		t.Errorf("the replay was answered: %+v", answers)
 	}
 	if n := f.desk.decisions(); len(n) != 1 {
 		t.Errorf("%d decisions", len(n))

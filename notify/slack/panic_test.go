@@ -48,7 +48,7 @@ func TestAClickThatPanicsIsGivenUpAndSaid(t *testing.T) {
 	if got := asked.Load(); got != clickTries || i.panics.Counts()[Part] != clickTries || len(f.desk.decisions()) != 0 {
 		t.Errorf("tried %d times, %v panics, %d decisions", got, i.panics.Counts(), len(f.desk.decisions()))
 	}
-	if err := f.shelf.AddClick(t.Context(), time.Now(), []byte(`{"type":"nothing of ours"}`)); err != nil {
+	if _, err := f.shelf.AddClick(t.Context(), time.Now(), "", []byte(`{"type":"nothing of ours"}`)); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the next click is handled", func() bool { return f.shelf.waiting() == 0 })

@@ -54,6 +54,7 @@ type payloadJSON struct {
 		ActionID string `json:"action_id"`
 		BlockID  string `json:"block_id"`
 		Value    string `json:"value"`
+		At       string `json:"action_ts"`
 	} `json:"actions"`
 }
 

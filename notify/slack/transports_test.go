@@ -99,11 +99,47 @@ func TestADuplicateDecidesOnceOverBothTransports(t *testing.T) {
 		if _, err := f.WaitAnswers(t.Context(), first.ID, 1); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.click(fakeslack.ClickRequest{Replay: first.ID}); !strings.Contains(got, "Already approved") {
-			t.Errorf("answer = %q", got)
-		}
+		f.repeat(first.ID)
 		if n := f.desk.decisions(); len(n) != 1 {
 			t.Errorf("%d decisions", len(n))
+		}
+	})
+}
+
+// repeat delivers a click again, and waits until everything that was kept is finished, which it would be with the
+// repeat.
+func (f *office) repeat(id string) {
+	f.t.Helper()
+	if _, err := f.Click(f.t.Context(), fakeslack.ClickRequest{Replay: id}); err != nil {
+		f.t.Fatal(err)
+	}
+	until(f.t, "all clicks are worked on", func() bool { return f.shelf.waiting() == 0 })
+}
+
+// Slack repeats what it got no answer to in time: an acknowledgment and the details are posted once.
+func TestWhatIsDeliveredTwiceIsPostedOnceOverBothTransports(t *testing.T) {
+	t.Parallel()
+	overBoth(t, func(t *testing.T, open newIn) {
+		for _, action := range []string{"ack", "details"} {
+			f := open(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+			first, err := f.Click(t.Context(), f.request("U0ALICE", action))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WaitAnswers(t.Context(), first.ID, 1); err != nil {
+				t.Fatal(err)
+			}
+			posted := len(f.Messages(channel)) + len(f.replies())
+			f.repeat(first.ID)
+			if got := len(f.Messages(channel)) + len(f.replies()); got != posted {
+				t.Errorf("%s: %d messages, before the repeat %d", action, got, posted)
+			}
+			if n := len(f.desk.acts); action == "ack" && n != 1 {
+				t.Errorf("%d acknowledgments", n)
+			}
+			if got := f.click(f.request("U0ALICE", action)); got == "" {
+				t.Errorf("%s: a second click of the same person is not answered", action)
+			}
 		}
 	})
 }

@@ -201,8 +201,12 @@ func (s failing) SaveMessage(ctx context.Context, m incident.Message, release bo
 	return s.around(what, func() error { return s.Store.SaveMessage(ctx, m, release) })
 }
 
-func (s failing) AddClick(ctx context.Context, at time.Time, payload []byte) error {
-	return s.around("add click", func() error { return s.Store.AddClick(ctx, at, payload) })
+func (s failing) AddClick(ctx context.Context, at time.Time, identity string, payload []byte) (added bool, err error) {
+	err = s.around("add click", func() (err error) {
+		added, err = s.Store.AddClick(ctx, at, identity, payload)
+		return err
+	})
+	return added, err
 }
 
 func (s failing) FinishClick(ctx context.Context, c incident.Click) error {
