@@ -144,7 +144,8 @@ func TestTheRecordIsOnTheLineOfItsEvent(t *testing.T) {
 	}
 }
 
-// A rollback through the command line names no plan, and one from Slack only the step; the journal says which one there was.
+// A rollback through the command line names no plan, and one from Slack only the step; the journal says which plan
+// there was.
 func TestARecordNamesThePlan(t *testing.T) {
 	t.Parallel()
 	inc := applied(t, scaleStep("2", "3"))

@@ -45,8 +45,8 @@ func (c Config) String() string { return fmt.Sprintf("{APIURL:%s Timeout:%s}", c
 // GoString shows the configuration without its secrets.
 func (c Config) GoString() string { return c.String() }
 
-// Client calls the Web API. It obeys rate limits as Slack counts them, bounds every call, follows no redirect, and its errors
-// hold no secret and are those that notify.Notifier documents. It is safe for concurrent use.
+// Client calls the Web API. It obeys rate limits as Slack counts them, bounds every call, follows no redirect, and its
+// errors hold no secret and are those that notify.Notifier documents. It is safe for concurrent use.
 type Client struct {
 	api     *slackgo.Client
 	http    *http.Client
