@@ -162,7 +162,7 @@ func TestNoChartOfReadingsFromBeforeAChange(t *testing.T) {
 		do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).
 		do(time.Second, incident.Written{Result: incident.ResultApplied})
 	v := Render(run.inc, ViewOptions{})
-	if text := string(golden(t, v)); has(v, "data_visualization") || strings.Contains(text, "█") ||
+	if text := string(sent(t, v)); has(v, "data_visualization") || strings.Contains(text, "█") ||
 		strings.Contains(text, "7.2 s") {
 		t.Errorf("shown: %s", text)
 	}

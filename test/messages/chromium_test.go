@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ import (
 // browserPatience is for a browser on a busy machine; it needs a second or two.
 const browserPatience = 2 * time.Minute
 
-// measure.js runs beside the page, in whose place it stands.
+// measure.js runs in the document around the pages.
 //
 //go:embed measure.js
 var measureJS string
@@ -57,15 +58,17 @@ var (
 )
 
 // served is the page of a workspace as a document of its own, that loads and runs nothing else.
-func served(t *testing.T, s *fakeslack.Server) string {
+func served(t *testing.T, s *fakeslack.Server, viewer string) string {
 	t.Helper()
-	page, css := fetch(t, s.URL()+"/"), fetch(t, s.URL()+"/_page/page.css")
+	page, css := fetch(t, s.URL()+"/?user="+viewer), fetch(t, s.URL()+"/_page/page.css")
 	if len(script.FindAllString(page, -1)) != 1 || len(stylesheet.FindAllString(page, -1)) != 1 {
 		t.Fatal("the page has another script or style sheet than the one that is taken out")
 	}
 	page = script.ReplaceAllLiteralString(page, "")
-	// Always the same: the fonts are those that scripts/prepare.sh installs, and the time of day is not shown.
-	same := `body { font-family: "DejaVu Sans", "Noto Color Emoji"; } .author time { display: none; }`
+	// Always the same: the fonts are those that scripts/prepare.sh installs, and the time of day is not shown. A phone has
+	// no scroll bar. A form is below the message and not over it, so that it is seen whole.
+	same := `body { font-family: "DejaVu Sans", "Noto Color Emoji"; } .author time { display: none; } ` +
+		`html { scrollbar-gutter: auto; } .veil { position: static; } .modal { max-height: none; }`
 	return stylesheet.ReplaceAllLiteralString(page, "<style>"+css+same+"</style>")
 }
 
@@ -87,34 +90,64 @@ func fetch(t *testing.T, address string) string {
 	return string(body)
 }
 
+// framed is a page in a frame: the messages on it, and where the part of it is that was asked for.
+type framed struct {
+	Messages []layout
+	Area     struct{ Top, Left, Width, Height float64 }
+}
+
+// frame is a page and a part of it.
+type frame struct {
+	page string
+	part part
+}
+
 // lay has Chromium lay the page of a workspace out in this width, and measures every message on it.
 func lay(t *testing.T, s *fakeslack.Server, width int) map[string]layout {
 	t.Helper()
-	page := served(t, s)
-	// In a frame: a window has a least width, and it is not that of a phone.
-	outer := fmt.Sprintf(`<!DOCTYPE html><meta charset="utf-8"><iframe src="/page" width="%d" height="844"></iframe>`+
-		`<pre id="result"></pre><script>%s</script>`, width, measureJS)
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		body := outer
-		if r.URL.Path == "/page" {
-			body = page
-		}
-		_, _ = io.WriteString(w, body) // the browser says when it misses something
-	}))
+	out := map[string]layout{}
+	for _, l := range measure(t, []frame{{served(t, s, ""), theMessage}}, width)[0].Messages {
+		out[l.TS] = l
+	}
+	return out
+}
+
+// measure has Chromium lay some pages out in this width.
+func measure(t *testing.T, frames []frame, width int) []framed {
+	t.Helper()
+	site := framing(frames, func(int) int { return 844 }, width, `<pre id="result"></pre><script>`+measureJS+`</script>`)
 	defer site.Close()
 	dom := chromium(t, "--dump-dom", "--virtual-time-budget=20000", site.URL+"/")
 	_, result, found := strings.Cut(dom, `<pre id="result">`)
 	result, _, ended := strings.Cut(result, "</pre>")
-	var all []layout
-	if err := json.Unmarshal([]byte(html.UnescapeString(result)), &all); err != nil || !found || !ended {
+	var out []framed
+	if err := json.Unmarshal([]byte(html.UnescapeString(result)), &out); err != nil || !found || !ended {
 		t.Fatalf("the browser measured %.200q: %v", result, err)
 	}
-	out := map[string]layout{}
-	for _, l := range all {
-		out[l.TS] = l
+	if len(out) != len(frames) {
+		t.Fatalf("%d of %d pages were measured", len(out), len(frames))
 	}
 	return out
+}
+
+// framing serves pages below each other, each in a frame: a window has a least width, and it is not that of a phone.
+func framing(frames []frame, height func(n int) int, width int, more string) *httptest.Server {
+	var outer strings.Builder
+	outer.WriteString(`<!DOCTYPE html><meta charset="utf-8">` +
+		`<style>body { margin: 0 } iframe { border: 0; display: block }</style>`)
+	for n, f := range frames {
+		fmt.Fprintf(&outer, `<iframe src="/%d" width="%d" height="%d" scrolling="no" data-part="%s"></iframe>`,
+			n, width, height(n), f.part)
+	}
+	outer.WriteString(more)
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		body := outer.String()
+		if n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/")); err == nil && n < len(frames) {
+			body = frames[n].page
+		}
+		_, _ = io.WriteString(w, body) // the browser says when it misses something
+	}))
 }
 
 // chromium runs the browser once and returns what it prints.

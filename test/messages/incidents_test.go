@@ -151,49 +151,66 @@ func (recorded) FindOwners(context.Context, map[string]string) ([]incident.Workl
 	return nil, incident.Trail{}, nil
 }
 
-// investigate has the playbooks and the knobs look again at what was read, now with a cluster that can be changed.
-func investigate(t *testing.T) []found {
+// lab is what investigations need: the playbooks, and a cluster that can be changed.
+type lab struct {
+	playbook *playbooks.Catalog
+	cluster  *kubetest.Cluster
+	knobs    *actions.Registry
+	names    []string
+	replays  map[string]replay
+}
+
+func newLab(t *testing.T) *lab {
 	t.Helper()
 	playbook, names := builtin(t)
-	answers := replayed(t, names)
-	quiet := slog.New(slog.DiscardHandler)
 	c := kube.Cluster(t)
 	c.InstallCRD(t, kubetest.BackendTrafficPolicies)
 	c.MakeNamespace(t, namespace)
 	create(t, c, "apps/v1", "deployments", deployment())
 	create(t, c, "gateway.envoyproxy.io/v1alpha1", "backendtrafficpolicies", traffic())
-	registry, err := actions.New(actions.Config{}, c.AdminConfig(), quiet)
+	knobs, err := actions.New(actions.Config{}, c.AdminConfig(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &lab{playbook, c, knobs, names, replayed(t, append(names, diagnosis.None))}
+}
+
+// investigate has the playbooks and the knobs look again at what was read of each diagnosis.
+func (l *lab) investigate(t *testing.T) []found {
+	t.Helper()
 	var out []found
-	for _, name := range names {
-		full := answers[name].full
-		cfg := configured(t, playbook, answers[name].labeled.SLO)
-		read := incident.Evidence{
-			At: full.ReadAt, Readings: full.Readings, Dialect: full.Dialect, Cluster: full.Cluster,
-			DeadAlerts: full.DeadAlerts, Unexamined: full.Unexamined,
-		}
-		scale(t, c, read.Cluster)
-		i, err := remediation.NewInvestigator(cfg.Pools, cfg.Policy, remediation.InvestigatorDeps{
-			Collector: recorded{read}, Playbooks: playbook, Live: registry, DryRun: registry.DryRun(), Logger: quiet,
-			Now: func() time.Time { return read.At },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		inc := incident.New("inc-7kq2mz4a", pool, incident.ModeApprove, false, read.At)
-		inc.Alerts = full.Alerts
-		f := found{
-			diagnosis: name, at: read.At, alerts: full.Alerts,
-			Investigation: i.Investigate(t.Context(), cfg.Pools[0], inc),
-		}
+	for _, name := range l.names {
+		f := l.look(t, name, l.replays[name].full, nil)
 		if got := f.Result.Diagnosis; got == nil || got.Name != name {
 			t.Fatalf("%s: looked at again it is %v", name, got)
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// look investigates what was read in a replay, or what is given in its place, with what a ledger knows; nil: nothing.
+func (l *lab) look(t *testing.T, name string, full incident.Incident, ledger remediation.Ledger) found {
+	t.Helper()
+	cfg := configured(t, l.playbook, l.replays[name].labeled.SLO)
+	read := incident.Evidence{
+		At: full.ReadAt, Readings: full.Readings, Dialect: full.Dialect, Cluster: full.Cluster,
+		DeadAlerts: full.DeadAlerts, Unexamined: full.Unexamined,
+	}
+	scale(t, l.cluster, read.Cluster)
+	i, err := remediation.NewInvestigator(cfg.Pools, cfg.Policy, remediation.InvestigatorDeps{
+		Collector: recorded{read}, Playbooks: l.playbook, Live: l.knobs, DryRun: l.knobs.DryRun(), Ledger: ledger,
+		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return read.At },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inc := incident.New("inc-7kq2mz4a", pool, incident.ModeApprove, false, read.At)
+	inc.Alerts = full.Alerts
+	return found{
+		diagnosis: name, at: read.At, alerts: full.Alerts,
+		Investigation: i.Investigate(t.Context(), cfg.Pools[0], inc),
+	}
 }
 
 // configured is the configuration for a pool with these targets.

@@ -1,13 +1,11 @@
-// Measures each message of the page in the frame, once its fonts are there, and writes the result for --dump-dom.
+// Measures the page in each frame, once its fonts are there, and writes the result for --dump-dom.
 "use strict";
-
-const frame = document.querySelector("iframe");
 
 function words(text) {
   return text.split(/\s+/).filter(Boolean).length;
 }
 
-function measure(message) {
+function measure(frame, message) {
   const body = message.querySelector(":scope > .body");
   const top = message.getBoundingClientRect().top;
   const bottom = (element) => element.getBoundingClientRect().bottom - top;
@@ -24,9 +22,22 @@ function measure(message) {
   return layout;
 }
 
-frame.addEventListener("load", async () => {
-  const page = frame.contentDocument;
-  await page.fonts.ready;
-  const all = [...page.querySelectorAll(".day > .message")].map(measure);
+// area is the rectangle around all that a frame was asked for, in CSS pixels of its page.
+function area(frame) {
+  const parts = [...frame.contentDocument.querySelectorAll(frame.dataset.part)].map((part) => part.getBoundingClientRect());
+  const top = Math.min(...parts.map((r) => r.top)), left = Math.min(...parts.map((r) => r.left));
+  return {
+    Top: top + frame.contentWindow.scrollY, Left: left,
+    Width: Math.max(...parts.map((r) => r.right)) - left, Height: Math.max(...parts.map((r) => r.bottom)) - top,
+  };
+}
+
+addEventListener("load", async () => {
+  const all = [];
+  for (const frame of document.querySelectorAll("iframe")) {
+    const page = frame.contentDocument;
+    await page.fonts.ready;
+    all.push({ Messages: [...page.querySelectorAll(".day > .message")].map((m) => measure(frame, m)), Area: area(frame) });
+  }
   document.getElementById("result").textContent = JSON.stringify(all);
 });

@@ -23,27 +23,32 @@ const (
 	firstScreen = 650
 )
 
-// everything is every state of every built-in diagnosis.
-func everything(t *testing.T) []shown {
+// everything is every state of every built-in diagnosis, and the incident whose whole life the gallery shows.
+func everything(t *testing.T) (out []shown, told found) {
 	t.Helper()
-	var out []shown
-	for _, f := range investigate(t) {
+	l := newLab(t)
+	for _, f := range l.investigate(t) {
 		out = append(out, states(t, f)...)
+		if f.diagnosis == "kv-thrash" {
+			told = f
+			out = append(out, rare(t, l, f)...)
+		}
 	}
-	return out
+	return out, told
 }
 
 // One look at the incidents is enough for all that is asked about their messages.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	all := everything(t)
+	all, told := everything(t)
 	t.Run("each can be taken in on a phone", func(t *testing.T) { fitAPhone(t, all, links) })
 	plainer := links
 	plainer.NoChart, plainer.NoFold = true, true
 	t.Run("also where Slack has no charts and folds yet", func(t *testing.T) {
 		fitAPhone(t, all, plainer, "container", "data_visualization")
 	})
-	t.Run("gallery: it shows them as they are", func(t *testing.T) { compareGallery(t, all) })
+	t.Run("gallery: it shows them as they are", func(t *testing.T) { compareGallery(t, scenes(t, all, told)) })
+	t.Run("they keep to the voice", func(t *testing.T) { keepToTheVoice(t, all) })
 	t.Run("gallery: their words are those that were read", func(t *testing.T) { compareWords(t, all) })
 }
 

@@ -7,38 +7,57 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
-// screenshot is the whole page of a workspace in this width. The browser's window is wider: it has a least width.
-func screenshot(t *testing.T, s *fakeslack.Server, width int, laid map[string]layout) image.Image {
+const (
+	// highest is how high a picture of several pages may be that the browser still draws whole.
+	highest = 12000
+	// margin is what is shown around a part of a page.
+	margin = 8
+)
+
+// photograph takes the pictures of all scenes in one width.
+func photograph(t *testing.T, all []scene, width int) {
 	t.Helper()
-	height := 0
-	for _, l := range laid {
-		height = max(height, int(l.Top+l.Height)+40)
+	if err := os.MkdirAll(galleryFolder, 0o750); err != nil {
+		t.Fatal(err)
 	}
-	page := served(t, s)
-	outer := fmt.Sprintf(`<!DOCTYPE html><meta charset="utf-8"><style>body { margin: 0 } iframe { border: 0 }</style>`+
-		`<iframe src="/page" width="%d" height="%d"></iframe>`, width, height)
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		body := outer
-		if r.URL.Path == "/page" {
-			body = page
+	frames := make([]frame, len(all))
+	for n, s := range all {
+		frames[n] = frame{served(t, s.server, s.viewer), s.part}
+	}
+	areas := measure(t, frames, width)
+	height := func(n int) int { return int(areas[n].Area.Top+areas[n].Area.Height) + 2*margin }
+	for from := 0; from < len(all); {
+		to, sum := from, 0
+		for to < len(all) && (to == from || sum+height(to) <= highest) {
+			sum += height(to)
+			to++
 		}
-		_, _ = io.WriteString(w, body) // the browser says when it misses something
-	}))
+		first := from
+		shot := screenshot(t, frames[from:to], func(n int) int { return height(first + n) }, width, sum)
+		top := 0
+		for n := from; n < to; n++ {
+			a := areas[n].Area
+			savePNG(t, filepath.Join(galleryFolder, picture(all[n].file, width)), shot, image.Rect(
+				0, top+int(a.Top)-margin, width, top+int(a.Top+a.Height)+margin))
+			top += height(n)
+		}
+		from = to
+	}
+}
+
+// screenshot is a picture of pages below each other. The browser's window is wider: it has a least width.
+func screenshot(t *testing.T, frames []frame, height func(int) int, width, sum int) image.Image {
+	t.Helper()
+	site := framing(frames, height, width, "")
 	defer site.Close()
 	file := filepath.Join(t.TempDir(), "page.png")
-	chromium(t, "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", max(width, 1000), height), site.URL+"/")
+	chromium(t, "--screenshot="+file, fmt.Sprintf("--window-size=%d,%d", max(width, 1000), sum), site.URL+"/")
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +66,8 @@ func screenshot(t *testing.T, s *fakeslack.Server, width int, laid map[string]la
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := shot.Bounds(); got.Dy() < height || got.Dx() < width {
-		t.Fatalf("the browser took a picture of %v, wanted %d x %d", got, width, height)
+	if got := shot.Bounds(); got.Dy() < sum || got.Dx() < width {
+		t.Fatalf("the browser took a picture of %v, wanted %d x %d", got, width, sum)
 	}
 	return shot
 }

@@ -1,10 +1,12 @@
 package messages
 
 import (
+	"encoding/json"
 	"maps"
 	"testing"
 	"time"
 
+	"github.com/vllm-medic/vllm-medic/internal/audit"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -15,6 +17,9 @@ type story struct {
 	inc incident.Incident
 	now time.Time
 }
+
+// patience is how long people have for a decision.
+const patience = 30 * time.Minute
 
 // begin tells a story up to the alerts.
 func begin(t *testing.T, f found, mode incident.Mode) *story {
@@ -38,15 +43,30 @@ func (s *story) do(after time.Duration, ev incident.Event) *story {
 	}
 	res, err := incident.Apply(s.inc, ev, s.now)
 	if err != nil {
-		s.t.Fatalf("%s: %s: %v", s.f.diagnosis, ev.Kind(), err)
+		s.t.Fatalf("%s: %s in state %s: %v", s.f.diagnosis, ev.Kind(), s.inc.State, err)
 	}
 	for _, e := range res.Entries {
-		e.Seq = int64(len(res.Incident.Journal) + 1)
-		res.Incident.Journal = append(res.Incident.Journal, e)
+		s.journal(&res.Incident, e)
 	}
 	res.Incident.Version = s.inc.Version + 1
 	s.inc = res.Incident
 	return s
+}
+
+// journal numbers and chains an entry, as the store does.
+func (s *story) journal(inc *incident.Incident, e incident.Entry) {
+	s.t.Helper()
+	before := ""
+	if n := len(inc.Journal); n > 0 {
+		before = inc.Journal[n-1].Hash
+	}
+	e.Seq, e.Hash = int64(len(inc.Journal)+1), ""
+	body, err := json.Marshal(e)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	e.Hash = audit.Link(before, inc.ID, audit.Row{Seq: e.Seq, Thread: e.Thread, Body: string(body)})
+	inc.Journal = append(inc.Journal, e)
 }
 
 // investigated goes on to what was found, and to the question if there is one.
@@ -62,7 +82,7 @@ func (s *story) investigated() *story {
 	case !s.f.asks():
 		return s.do(time.Second, incident.Muted{Note: incident.Note{Kind: incident.NoteNoStep}})
 	default:
-		return s.do(time.Second, incident.Asked{ExpiresAt: s.now.Add(30 * time.Minute)})
+		return s.do(time.Second, incident.Asked{ExpiresAt: s.now.Add(patience)})
 	}
 }
 
@@ -80,8 +100,14 @@ var alice = incident.Actor{Kind: "slack", ID: "U0ALICE"}
 
 func (s *story) decide(verb incident.Verb, step string) *story {
 	s.t.Helper()
+	return s.by(alice, verb, step)
+}
+
+// by has somebody decide.
+func (s *story) by(actor incident.Actor, verb incident.Verb, step string) *story {
+	s.t.Helper()
 	return s.do(time.Minute, incident.Decided{Decision: incident.Decision{
-		Step: step, Digest: s.inc.Plan.Digest, Verb: verb, By: alice, Confirm: true,
+		Step: step, Digest: s.inc.Plan.Digest, Verb: verb, By: actor, Confirm: true,
 	}})
 }
 
@@ -115,13 +141,22 @@ func (s *story) step(kind incident.StepKind) string {
 // settled goes on to the time when the signals are read again.
 func (s *story) settled() *story {
 	s.t.Helper()
-	return s.do(4*time.Minute, incident.RolledOut{
-		Why: incident.Because("3 of 3 pods are ready."), SettleUntil: s.now.Add(10 * time.Minute),
-	}).do(6*time.Minute, incident.Settled{})
+	why := incident.Reason{}
+	if step, _ := s.inc.Step(s.inc.Active.Step); step.Kind.RollsOut() {
+		why = incident.Because("3 of 3 pods are ready.")
+	}
+	return s.do(4*time.Minute, incident.RolledOut{Why: why, SettleUntil: s.now.Add(10 * time.Minute)}).
+		do(6*time.Minute, incident.Settled{})
 }
 
 // verified compares with readings after the change; share is where they are on the way to their limits.
 func (s *story) verified(share float64, healthy incident.Truth, final bool) *story {
+	s.t.Helper()
+	return s.judged(share, healthy, final, false)
+}
+
+// judged is verified, and says whether policy rolls back at once.
+func (s *story) judged(share float64, healthy incident.Truth, final, undoNow bool) *story {
 	s.t.Helper()
 	before, after := alone(s.f.Evidence.Readings), alone(s.f.Evidence.Readings)
 	for name, r := range after {
@@ -142,7 +177,7 @@ func (s *story) verified(share float64, healthy incident.Truth, final bool) *sto
 		Verification: incident.Verification{
 			Verdict: verdict, Comparison: &comparison, Before: before, After: after, At: s.now,
 		},
-		Final: final, ExpiresAt: s.now.Add(30 * time.Minute),
+		Final: final, UndoNow: undoNow, ExpiresAt: s.now.Add(patience),
 	})
 }
 
@@ -205,7 +240,7 @@ func states(t *testing.T, f found) []shown {
 		recovered := add("recovered"+with, s.verified(1, incident.True, true))
 		if step.RevertAfter == 0 { // else it is taken back first
 			add("closed"+with, recovered.do(10*time.Minute, incident.Closed{
-				By: incident.Actor{Kind: "bot", ID: "vllm-medic"}, Note: incident.Note{
+				By: itself, Note: incident.Note{
 					Kind: incident.NoteHealthyFor, For: 10 * time.Minute,
 				},
 			}))

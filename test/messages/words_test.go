@@ -3,15 +3,19 @@ package messages
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/notify/slack"
+	"github.com/vllm-medic/vllm-medic/test/voice"
 )
 
 // written are the files with the words of messages, and what is in each: the whole life of two incidents, one of which
@@ -20,7 +24,7 @@ func written(all []shown) map[string][]shown {
 	out := map[string][]shown{}
 	for _, m := range all {
 		switch {
-		case m.diagnosis == "kv-thrash", m.diagnosis == "prefill-interference":
+		case m.diagnosis == "kv-thrash", m.diagnosis == "prefill-interference", m.diagnosis == "no-pool":
 			out[m.diagnosis+".txt"] = append(out[m.diagnosis+".txt"], m)
 		case m.state == "deciding", m.state == "told":
 			out["others.txt"] = append(out["others.txt"], m)
@@ -50,6 +54,20 @@ func compareWords(t *testing.T, all []shown) {
 		}
 		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
 			t.Errorf("%s (-want +got; make gallery rewrites it):\n%s", path, diff)
+		}
+	}
+}
+
+// keepToTheVoice holds all that people read to the voice, the thread included. Names of signals are internal,
+// but not those that are arguments of vLLM.
+func keepToTheVoice(t *testing.T, all []shown) {
+	t.Helper()
+	for _, m := range all {
+		internal := slices.Collect(maps.Keys(m.inc.Readings))
+		internal = slices.DeleteFunc(internal, func(name string) bool { return strings.HasPrefix(name, "max_num_") })
+		voice.Check(t, m.name(), voice.Message(words(t, slack.Render(m.inc, links)), internal...))
+		for _, e := range m.inc.Journal {
+			voice.Check(t, m.name()+", the thread", voice.Message(present.Plain(present.Entry(e)), internal...))
 		}
 	}
 }
