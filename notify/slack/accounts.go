@@ -46,6 +46,7 @@ func (c *Client) account(ctx context.Context, id string) (account, error) {
 type groups struct {
 	client *Client
 	ttl    time.Duration
+	queue  queue
 	mu     sync.Mutex
 	known  map[string]groupMembers
 }
@@ -63,8 +64,13 @@ func (g *groups) members(ctx context.Context, id string) ([]string, error) {
 	if ok && time.Since(m.at) < g.ttl {
 		return m.users, nil
 	}
+	leave, err := g.queue.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	var users []string
-	err := g.client.repeat(ctx, "usergroups.users.list", func(ctx context.Context) error {
+	err = g.client.repeat(ctx, "usergroups.users.list", func(ctx context.Context) error {
 		var err error
 		users, err = g.client.api.GetUserGroupMembersContext(ctx, id)
 		return err

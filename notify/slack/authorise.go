@@ -49,7 +49,7 @@ func (i *Interactions) entitled(ctx context.Context, user string, pause bool) *r
 	if i.rights == nil {
 		return nil
 	}
-	err := i.rights(ctx, user, pause)
+	err := i.ofKubernetes(ctx, user, pause)
 	var r *refusal
 	switch {
 	case err == nil:
@@ -68,6 +68,25 @@ func (i *Interactions) entitled(ctx context.Context, user string, pause bool) *r
 	}
 	r.err = err
 	return r
+}
+
+func (i *Interactions) ofKubernetes(ctx context.Context, user string, pause bool) error {
+	leave, err := i.questions.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return i.rights(ctx, user, pause)
+}
+
+// ofSlack asks Slack about an account.
+func (i *Interactions) ofSlack(ctx context.Context, user string) (account, error) {
+	leave, err := i.accounts.take(ctx)
+	if err != nil {
+		return account{}, err
+	}
+	defer leave()
+	return i.client.account(ctx, user)
 }
 
 // listed looks for the person in the list and in the groups; nil means that they are in one. Whatever cannot be found
@@ -105,7 +124,7 @@ func (i *Interactions) listed(ctx context.Context, user string, a incident.Appro
 
 // member says whether the account is a full, living, human member of this workspace.
 func (i *Interactions) member(ctx context.Context, c click) *refusal {
-	u, err := i.client.account(ctx, c.User)
+	u, err := i.ofSlack(ctx, c.User)
 	if err != nil {
 		r := refuse("the user could not be looked up",
 			"Could not read your account from Slack, so nothing was changed. Try again in a minute, or decide with "+

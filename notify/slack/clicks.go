@@ -67,7 +67,7 @@ func (i *Interactions) Enqueue(ctx context.Context, payload []byte) error {
 	}
 	select {
 	case i.wake <- struct{}{}:
-	default: // enough of them look already
+	default: // it looks already
 	}
 	return nil
 }
@@ -78,14 +78,13 @@ func (i *Interactions) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var wg sync.WaitGroup
-	for range i.cfg.Workers {
-		wg.Go(func() {
-			_ = i.panics.Keep(ctx, Part, func(ctx context.Context) error {
-				i.work(ctx, work)
-				return nil
-			})
+	places := make(chan struct{}, i.cfg.Workers)
+	wg.Go(func() {
+		_ = i.panics.Keep(ctx, Part, func(ctx context.Context) error {
+			i.work(ctx, work, places, &wg)
+			return nil
 		})
-	}
+	})
 	<-ctx.Done()
 	drain := time.AfterFunc(i.cfg.Drain, func() { stop(errors.New("the process ends")) })
 	defer drain.Stop()
@@ -93,14 +92,19 @@ func (i *Interactions) Run(ctx context.Context) error {
 	return nil
 }
 
-// work handles clicks until ctx ends; work bounds the one under way.
-func (i *Interactions) work(ctx, work context.Context) {
+// work begins clicks until ctx ends, as many at the same time as there are places; work bounds those under way.
+func (i *Interactions) work(ctx, work context.Context, places chan struct{}, under *sync.WaitGroup) {
 	tick := time.NewTicker(i.cfg.Sweep)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		more, err := i.next(work)
+		select {
+		case <-ctx.Done():
+			return
+		case places <- struct{}{}:
+		}
+		begun, err := i.begin(work, places, under)
 		i.report(work, err)
-		if more {
+		if begun {
 			continue
 		}
 		select {
@@ -109,6 +113,26 @@ func (i *Interactions) work(ctx, work context.Context) {
 		case <-i.wake:
 		}
 	}
+}
+
+// begin claims a click and handles it in the background, in a place that it gives back. It says whether there was one.
+func (i *Interactions) begin(ctx context.Context, places chan struct{}, under *sync.WaitGroup) (begun bool, err error) {
+	defer func() {
+		if !begun {
+			<-places
+		}
+	}()
+	c, found, err := i.clicks.ClaimClick(ctx, i.cfg.Owner, i.now(), i.cfg.Lease)
+	if err != nil || !found {
+		return false, err
+	}
+	under.Go(func() {
+		defer func() { <-places }()
+		if err := i.panics.Do(ctx, Part, func() error { return i.do(ctx, c) }); err != nil {
+			i.report(ctx, err)
+		}
+	})
+	return true, nil
 }
 
 // report logs an error of the store when it is new, and its end.
@@ -129,24 +153,20 @@ func (i *Interactions) report(ctx context.Context, err error) {
 	}
 }
 
-// next handles one click and says whether there may be more.
-func (i *Interactions) next(ctx context.Context) (bool, error) {
-	c, found, err := i.clicks.ClaimClick(ctx, i.cfg.Owner, i.now(), i.cfg.Lease)
-	if err != nil || !found {
-		return false, err
-	}
+// do handles a claimed click. The error is the store's.
+func (i *Interactions) do(ctx context.Context, c incident.Click) error {
 	done := false
-	err = i.panics.Do(ctx, Part, func() error {
+	err := i.panics.Do(ctx, Part, func() error {
 		done = i.take(ctx, c)
 		return nil
 	}, slog.Int64("click", c.ID), slog.Int64("attempt", c.Fence))
 	switch {
 	case err != nil && c.Fence < clickTries:
-		return true, nil // it comes back after its lease
+		return nil // it comes back after its lease
 	case err != nil:
 		i.giveUp(ctx, c)
 	case !done:
-		return false, nil // cut off by the end of the process: the next one does it
+		return nil // cut off by the end of the process: the next one does it
 	}
 	return i.finish(ctx, c)
 }
@@ -174,13 +194,13 @@ func (i *Interactions) take(ctx context.Context, c incident.Click) bool {
 }
 
 // finish forgets a click.
-func (i *Interactions) finish(ctx context.Context, c incident.Click) (bool, error) {
+func (i *Interactions) finish(ctx context.Context, c incident.Click) error {
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := i.clicks.FinishClick(done, c); err != nil && !errors.Is(err, incident.ErrFenced) {
-		return false, err // it comes back after its lease: see Handle and obeyed
+		return err // it comes back after its lease: see Handle and obeyed
 	}
-	return true, nil
+	return nil
 }
 
 // giveUp tells the person that the program fails over this click.

@@ -237,7 +237,7 @@ func TestAClickIsNotAnsweredForEver(t *testing.T) {
 		i := f.another(InteractionsConfig{})
 		f.shelf.age(0)
 		i.clicks = unfinished{f.shelf}
-		if _, err := i.next(t.Context()); err == nil {
+		if err := f.handleOne(i); err == nil {
 			t.Fatal("the click was finished")
 		}
 	}
@@ -248,6 +248,16 @@ func TestAClickIsNotAnsweredForEver(t *testing.T) {
 		len(f.desk.decisions()) != 1 {
 		t.Errorf("%d answers, %d decisions, %v", len(answers), len(f.desk.decisions()), err)
 	}
+}
+
+// handleOne has a bot handle the click that waits.
+func (f *office) handleOne(i *Interactions) error {
+	f.t.Helper()
+	c, found, err := i.clicks.ClaimClick(f.t.Context(), i.cfg.Owner, i.now(), i.cfg.Lease)
+	if err != nil || !found {
+		f.t.Fatalf("no click waits: %v", err)
+	}
+	return i.do(f.t.Context(), c)
 }
 
 // unfinished cannot finish a click.

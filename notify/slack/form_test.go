@@ -105,7 +105,7 @@ func TestAFormThatWasClosedDecidesNothingWhenItsClickIsDoneAgain(t *testing.T) {
 			}
 			killed := f.another(InteractionsConfig{})
 			killed.clicks = unfinished{f.shelf}
-			if _, err := killed.next(t.Context()); err == nil {
+			if err := f.handleOne(killed); err == nil {
 				t.Fatal("the click was finished")
 			}
 			if err := f.CloseView("U0ALICE", f.Views()[0].ID); err != nil {

@@ -54,7 +54,7 @@ type InteractionsConfig struct {
 	Timeout time.Duration
 	// Owner names this process in the claims on clicks. It must differ between replicas.
 	Owner string
-	// Workers handle clicks after Slack got its answer (4).
+	// Workers is how many clicks are handled at the same time, after Slack got its answer (32).
 	Workers int
 	// Window is how long after a click something may still come of it (5 m, which is how old a signature of Slack may be).
 	Window time.Duration
@@ -82,7 +82,7 @@ func (c InteractionsConfig) GoString() string { return c.String() }
 func (c InteractionsConfig) withDefaults() InteractionsConfig {
 	c.GroupsFor = cmp.Or(c.GroupsFor, 2*time.Minute)
 	c.Timeout = cmp.Or(c.Timeout, 20*time.Second)
-	c.Workers = cmp.Or(c.Workers, 4)
+	c.Workers = cmp.Or(c.Workers, 32)
 	c.Window = cmp.Or(c.Window, 5*time.Minute)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Sweep = cmp.Or(c.Sweep, 2*time.Second)
@@ -128,6 +128,8 @@ type Interactions struct {
 	now       func() time.Time
 	groups    groups
 	wake      chan struct{}
+	// accounts and questions bound the lookups of accounts in Slack, and of rights in Kubernetes.
+	accounts, questions queue
 
 	mu     sync.Mutex
 	broken string // the store's last error
@@ -167,8 +169,9 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 	return &Interactions{
 		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks,
 		approvers: deps.Approvers, rights: deps.Rights, commands: deps.Commands, view: deps.View,
-		logger: deps.Logger, panics: deps.Panics, now: deps.Now, groups: groups{client: deps.Client, ttl: cfg.GroupsFor},
-		wake: make(chan struct{}, cfg.Workers),
+		logger: deps.Logger, panics: deps.Panics, now: deps.Now, wake: make(chan struct{}, 1),
+		groups:   groups{client: deps.Client, ttl: cfg.GroupsFor, queue: newQueue()},
+		accounts: newQueue(), questions: newQueue(),
 	}, nil
 }
 

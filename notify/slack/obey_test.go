@@ -183,7 +183,7 @@ func TestACommandThatIsHandledTwiceEndsNoLaterPause(t *testing.T) {
 	}
 	killed := f.another(InteractionsConfig{})
 	killed.clicks = unfinished{f.shelf}
-	if _, err := killed.next(t.Context()); err == nil {
+	if err := f.handleOne(killed); err == nil {
 		t.Fatal("the command was finished")
 	}
 	if pauses, _ := f.booth.state(); len(pauses) != 0 {

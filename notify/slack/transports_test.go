@@ -144,6 +144,65 @@ func TestWhatIsDeliveredTwiceIsPostedOnceOverBothTransports(t *testing.T) {
 	})
 }
 
+// Lookups that take long hold up the clicks that wait for them, and no other.
+func TestSlowLookupsHoldUpNoOtherClick(t *testing.T) {
+	t.Parallel()
+	for method, slow := range map[string]int{"usergroups.users.list": 20, "users.info": 5} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+			f.PutUsergroup(fakeslack.Usergroup{ID: "S0ONCALL", Users: []string{"U0BOB"}})
+			f.desk.approvers = incident.Approvers{Users: []string{"U0ALICE"}, Groups: []string{"S0ONCALL"}}
+			f.Fail(method, slow, fakeslack.Fault{DelayAnswer: 5 * time.Second})
+			user := map[string]string{"users.info": "U0ALICE", "usergroups.users.list": "U0CAROL"}[method]
+			var waiting []fakeslack.ClickResult
+			for range slow {
+				res, err := f.Click(t.Context(), f.request(user, "deny_all"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				waiting = append(waiting, res)
+			}
+			until(t, "they wait for Slack", func() bool { return len(f.CallsTo(method)) >= min(slow, seats) })
+			if got := f.click(f.request("U0ALICE", "approve:p1-s3")); !strings.Contains(got, "Approved.") {
+				t.Errorf("answer = %q", got)
+			}
+			for _, res := range waiting {
+				if answers := f.Answers(res.ID); len(answers) > 0 {
+					t.Fatalf("a click that waited for Slack was answered first: %+v", answers)
+				}
+			}
+			if n := len(f.CallsTo(method)); n > seats+1 {
+				t.Errorf("%d calls at the same time", n)
+			}
+		})
+	}
+}
+
+// Who finds no seat is told so in time, instead of keeping a place.
+func TestALookupThatFindsNoSeatIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
+	var leave []func()
+	for range seats {
+		done, err := f.bot.accounts.take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, done)
+	}
+	if got := f.click(f.request("U0ALICE", "approve:p1-s3")); !strings.Contains(got, "Could not read your account") {
+		t.Errorf("answer = %q", got)
+	}
+	if n := len(f.CallsTo("users.info")) + len(f.desk.decisions()); n != 0 {
+		t.Errorf("%d lookups or decisions without a seat", n)
+	}
+	leave[0]()
+	if got := f.click(f.request("U0ALICE", "approve:p1-s3")); !strings.Contains(got, "Approved.") {
+		t.Errorf("with a seat: %q", got)
+	}
+}
+
 func TestALateClickIsRefusedOverBothTransports(t *testing.T) {
 	t.Parallel()
 	overBoth(t, func(t *testing.T, open newIn) {
