@@ -14,9 +14,9 @@ const remindBefore = 5 * time.Minute
 
 // approvers reads a section; shared are those that count for kinds of steps which it leaves out.
 func (l *loader) approvers(
-	path string, f map[string]approversFile, shared map[incident.StepKind]incident.Approvers, timing incident.Timing,
+	path string, f map[string]approversFile, shared map[incident.StepKind]incident.Approvers, cfg Config,
 ) map[incident.StepKind]incident.Approvers {
-	first := firstExpire(f, shared, timing)
+	first := firstExpire(f, shared, cfg.Timing)
 	out := map[incident.StepKind]incident.Approvers{}
 	for name, a := range f {
 		kind, below := incident.StepKind(name), path+"."+name
@@ -25,7 +25,9 @@ func (l *loader) approvers(
 		} else if _, knob := kind.Knob(); !knob {
 			l.at(below, "%s", strictyaml.NotThere("kind of step", name, append(knobNames(), "default")))
 		}
-		out[kind] = l.approversOf(below, a, first, timing)
+		read := l.approversOf(below, a, first, cfg.Timing)
+		read.Identities = cfg.Access.identities()
+		out[kind] = read
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func (l *loader) pools(f file, cfg Config) []incident.Pool {
-	shared := l.approvers("approvers", f.Approvers, nil, cfg.Timing)
+	shared := l.approvers("approvers", f.Approvers, nil, cfg)
 	out := make([]incident.Pool, 0, len(f.Pools))
 	if len(f.Pools) == 0 {
 		l.at("pools", "at least one pool is required")
@@ -77,7 +77,7 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 			l.at(path+".matchers."+k, "must not be empty: it would match series without the label")
 		}
 	}
-	for kind, a := range l.approvers(path+".approvers", f.Approvers, shared, cfg.Timing) {
+	for kind, a := range l.approvers(path+".approvers", f.Approvers, shared, cfg) {
 		own := map[incident.StepKind]incident.Approvers{}
 		maps.Copy(own, p.Approvers)
 		own[kind] = a

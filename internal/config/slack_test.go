@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 func TestSocketModeIsTheDefaultTransport(t *testing.T) {
@@ -51,5 +53,24 @@ func TestSocketModeBindsNoListener(t *testing.T) {
 	if _, err := Parse("medic.yaml", []byte(text), opts(nil)); err == nil ||
 		!strings.Contains(err.Error(), "listen.slack: the default :8082") {
 		t.Errorf("over HTTP: %v", err)
+	}
+}
+
+// What tells people apart across Slack and Kubernetes belongs to everybody who may approve, wherever they are listed.
+func TestApproversKnowWhoIsWhoInKubernetes(t *testing.T) {
+	t.Parallel()
+	const mapped = "access: {slack_users: {U0ALICE: {user: ana@example.com, groups: [on-call]}}}\n"
+	const listed = "approvers: {default: {users: [U0ALICE, U0BOB]}, replicas: {users: [U0BOB]}}\n"
+	for _, access := range []string{"", mapped} {
+		c, err := Parse("medic.yaml", []byte(sound+listed+access), opts(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []incident.StepKind{incident.StepReplicas, incident.StepThrottle} {
+			got := c.Pools[0].ApproversFor(kind).Identities
+			if access == "" && got != nil || access != "" && (len(got) != 1 || got["U0ALICE"] != "ana@example.com") {
+				t.Errorf("%s with %q: %v", kind, access, got)
+			}
+		}
 	}
 }

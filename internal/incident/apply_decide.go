@@ -57,9 +57,12 @@ func (a *applier) decided(e Decided) error {
 func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	need, counting := max(1, s.Needs.Approvals), s.Approvals
 	chooser := a.inc.ChosenBy(s)
+	var rule Approvers
 	if now != nil {
+		rule = *now
 		need, counting = max(need, now.Needed(chooser)), s.Counting(*now)
 	}
+	by := rule.person(d.By)
 	switch {
 	case !s.Executable():
 		return refusal(Note{Kind: RefusedBlocked, Cause: s.Refusal()})
@@ -67,9 +70,9 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		return refusal(Note{Kind: RefusedUnconfirmed})
 	case now != nil && now.Reason && strings.TrimSpace(d.Reason) == "":
 		return refusal(Note{Kind: RefusedNoReason})
-	case slices.ContainsFunc(counting, func(o Actor) bool { return o.Kind != d.By.Kind }):
+	case slices.ContainsFunc(counting, func(o Actor) bool { return rule.person(o).Kind != by.Kind }):
 		return refusal(Note{Kind: RefusedSameChannel, By: counting[0], Other: d.By})
-	case slices.Contains(counting, d.By):
+	case slices.ContainsFunc(counting, func(o Actor) bool { return rule.person(o) == by }):
 		return refusal(Note{Kind: RefusedTwice})
 	case now != nil && chooser != nil && need == 1 && !now.Enough([]Actor{d.By}, chooser):
 		return refusal(Note{Kind: RefusedFourEyes, By: *chooser})
@@ -86,7 +89,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		if now != nil {
 			s.ApprovedUnder = now.Rule()
 		}
-		if len(s.Approvals) >= need && (now == nil || now.Enough(s.Approvals, chooser)) {
+		if rule.people(s.Approvals) >= need && (now == nil || now.Enough(s.Approvals, chooser)) {
 			s.State, s.AskedAt = StepApproved, a.inc.AskedAt()
 		}
 	})

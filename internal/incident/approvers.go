@@ -21,6 +21,9 @@ type Approvers struct {
 	Expire time.Duration `json:"expire,omitempty"`
 	// Remind is how long before that end people are reminded; 0: never.
 	Remind time.Duration `json:"remind,omitempty"`
+	// Identities are the Kubernetes users of people in Slack, by their ids there, as far as they are known: an account and
+	// its user are one person. It is the same for all approvers.
+	Identities map[string]string `json:"-"`
 	// Escalate are further people, each called, and allowed to decide, some time after the request.
 	Escalate []Escalation `json:"escalate,omitempty"`
 }
@@ -55,21 +58,30 @@ func (a Approvers) Needed(chosenBy *Actor) int {
 
 // Enough says whether these approvals suffice for a step whose value this person chose; nil: the bot did.
 func (a Approvers) Enough(approvals []Actor, chosenBy *Actor) bool {
-	if len(approvals) < a.Needed(chosenBy) {
+	if a.people(approvals) < a.Needed(chosenBy) {
 		return false
 	}
 	behind := slices.Clone(approvals)
 	if chosenBy != nil {
 		behind = append(behind, *chosenBy)
 	}
-	return !a.FourEyes || people(behind) >= 2
+	return !a.FourEyes || a.people(behind) >= 2
 }
 
-// people is how many different people these are at least. Whether somebody in Slack and somebody in Kubernetes are one
-// person is not known.
-func people(all []Actor) int {
+// person is the same for what is known to be the same person: their Kubernetes user, where there is one.
+func (a Approvers) person(who Actor) Actor {
+	if user := a.Identities[who.ID]; who.Kind == "slack" && user != "" {
+		return Actor{Kind: "kubernetes", ID: user}
+	}
+	return who
+}
+
+// people is how many different people these are at least. Whether somebody in Slack without a Kubernetes user and
+// somebody in Kubernetes are one person is not known.
+func (a Approvers) people(all []Actor) int {
 	most, ids := 0, map[string]map[string]bool{}
 	for _, who := range all {
+		who = a.person(who)
 		if ids[who.Kind] == nil {
 			ids[who.Kind] = map[string]bool{}
 		}

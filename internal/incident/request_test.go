@@ -356,6 +356,73 @@ func TestFourEyes(t *testing.T) {
 	}
 }
 
+// Where Slack accounts are mapped to Kubernetes users, an account and its user are one person, through whatever channel
+// they come, and two people may use two channels. An account that is not mapped may be anybody's.
+func TestPeopleAreToldApartAcrossChannels(t *testing.T) {
+	t.Parallel()
+	kube := func(id string) Actor { return Actor{Kind: "kubernetes", ID: id} }
+	rule := Approvers{
+		Users: []string{"U1", "U2", "U3"}, Count: 2, FourEyes: true,
+		Identities: map[string]string{"U1": "ana", "U2": "ben", "U4": "ana"},
+	}
+	unmapped, second := Actor{Kind: "slack", ID: "U3"}, Actor{Kind: "slack", ID: "U4"}
+	for name, tc := range map[string]struct {
+		first, then Actor
+		want        NoteKind // empty: they are two
+	}{
+		"an account and its user":                {alice, kube("ana"), RefusedTwice},
+		"a user and their account":               {kube("ana"), alice, RefusedTwice},
+		"two accounts of one user":               {alice, second, RefusedTwice},
+		"an account and another user":            {alice, kube("ben"), ""},
+		"a user and another one's account":       {kube("ana"), bob, ""},
+		"two accounts of two users":              {alice, bob, ""},
+		"an account without a user, and a user":  {unmapped, kube("ana"), RefusedSameChannel},
+		"a user, and an account without a user":  {kube("ana"), unmapped, RefusedSameChannel},
+		"a mapped account, and one without user": {alice, unmapped, RefusedSameChannel},
+		"the same account, without a user":       {unmapped, unmapped, RefusedTwice},
+	} {
+		inc := must(t, deciding(t, scaleStep("2", "3")), under(deciding(t, scaleStep("2", "3")), tc.first, rule))
+		if tc.want != "" {
+			if why := refusedFor(t, inc, under(inc, tc.then, rule)); why != tc.want {
+				t.Errorf("%s: %s, want %s", name, why, tc.want)
+			}
+		} else if got := must(t, inc, under(inc, tc.then, rule)); got.State != StateApplying {
+			t.Errorf("%s: the incident is %s", name, got.State)
+		}
+		if got := rule.Enough([]Actor{tc.first, tc.then}, nil); got != (tc.want == "") {
+			t.Errorf("%s: enough before the write: %t", name, got)
+		}
+	}
+	// Whoever chose the value is not the other one, whatever their channel.
+	chosen := deciding(t, scaleStep("2", "3"))
+	s := chosen.Plan.Steps[0]
+	ana := kube("ana")
+	chosen.Narrowings = []Narrowing{{Kind: s.Kind, Target: s.Target.Key(), From: s.From, To: s.To, By: ana}}
+	one := rule
+	one.Count = 0
+	for _, by := range []Actor{alice, second, unmapped, ana} {
+		if why := refusedFor(t, chosen, under(chosen, by, one)); why != RefusedFourEyes {
+			t.Errorf("%s approves what ana chose: %s", by, why)
+		}
+	}
+	if got := must(t, chosen, under(chosen, bob, one)); got.State != StateApplying {
+		t.Errorf("somebody else in another channel: %s", got.State)
+	}
+}
+
+// Two accounts that approved, and turn out to be one person's, are one approval.
+func TestApprovalsThatTurnOutToBeOnePersonsCountOnce(t *testing.T) {
+	t.Parallel()
+	rule := Approvers{Users: []string{"U1", "U2", "U3"}, Count: 3}
+	inc := deciding(t, scaleStep("2", "3"))
+	inc = must(t, inc, under(inc, alice, rule))
+	inc = must(t, inc, under(inc, bob, rule))
+	rule.Identities = map[string]string{"U1": "ana", "U2": "ana", "U3": "cai"}
+	if inc = must(t, inc, under(inc, Actor{Kind: "slack", ID: "U3"}, rule)); inc.State != StateDeciding {
+		t.Errorf("two people were enough for three: %s", inc.State)
+	}
+}
+
 // Asking again approves nothing: what is found then may be a plan that whoever asked has never seen, and may not
 // approve.
 func TestWhoAskedAgainIsNotOneOfTheFourEyes(t *testing.T) {

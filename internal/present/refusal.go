@@ -26,8 +26,8 @@ func ofRefusal(n incident.Note) string {
 		return "This step restarts pods and requires a separate confirmation. Nothing was changed."
 	case incident.RefusedSameChannel:
 		return markBy +
-			" approved first. The second approver must use the same channel (Slack or CLI): the bot can't tell whether " +
-			markBy + " and " + markOther + " are two people."
+			" approved first. The second approver must use the same channel (Slack or CLI): without access.slack_users, " +
+			"the bot can't tell whether " + markBy + " and " + markOther + " are two people."
 	case incident.RefusedSameValue:
 		return "The step already sets " + value(n.Value) + "; approve it to apply it."
 	case incident.RefusedNotNarrower:
@@ -56,7 +56,7 @@ func ofRefusal(n incident.Note) string {
 		return "Approving this step requires a reason. Nothing was changed. Approve it with one (--reason)."
 	case incident.RefusedFourEyes:
 		return markBy + " chose the value of this step, so someone else must approve it, through the same channel " +
-			"(Slack or CLI). Nothing was changed."
+			"(Slack or CLI) unless access.slack_users tells them apart. Nothing was changed."
 	case incident.RefusedAskAgain:
 		return refusedAsk(n.During)
 	}
