@@ -100,7 +100,7 @@ func (c apiClient) call(ctx context.Context, t terminal, method, path string, bo
 		return fmt.Errorf("read the answer of %s: %w", *c.server, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return c.refused(resp, raw)
+		return c.refused(resp, raw, with)
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return fmt.Errorf("%s responds, but not like vllm-medic; is it the address of the bot's API listener?", *c.server)
@@ -117,7 +117,7 @@ func cause(err error) error {
 }
 
 // refused is the bot's own sentence, and for a token the way to a better one.
-func (c apiClient) refused(resp *http.Response, raw []byte) error {
+func (c apiClient) refused(resp *http.Response, raw []byte, with app.Credentials) error {
 	var e struct {
 		Error string `json:"error"`
 	}
@@ -127,8 +127,12 @@ func (c apiClient) refused(resp *http.Response, raw []byte) error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized && *c.kube.use:
-		return fmt.Errorf("%s; kubectl auth whoami shows whether the cluster accepts your credentials, and the bot needs "+
-			"access.cluster_tokens", e.Error)
+		setting := "access.cluster_tokens"
+		if with.Token == "" {
+			setting = "access.client_certificates"
+		}
+		return fmt.Errorf("%s; kubectl auth whoami shows whether the cluster accepts your credentials, and the bot needs %s",
+			e.Error, setting)
 	case resp.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("%s; kubectl create token NAME --audience vllm-medic makes one", e.Error)
 	}

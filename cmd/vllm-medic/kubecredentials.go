@@ -20,7 +20,7 @@ type kubeFlags struct {
 func newKubeFlags(fs *pflag.FlagSet) kubeFlags {
 	return kubeFlags{
 		use: fs.Bool("kube", false, "use your own Kubernetes credentials, those of the kubeconfig's current context, so "+
-			"that the journal names you; the bot needs access.cluster_tokens"),
+			"that the journal names you; the bot needs access.cluster_tokens or access.client_certificates"),
 		context: fs.String("context", "", "with --kube, the context `NAME` instead of the current one"),
 		file:    fs.String("kubeconfig", "", "with --kube, a kubeconfig `FILE` instead of KUBECONFIG or ~/.kube/config"),
 	}

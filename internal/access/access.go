@@ -1,6 +1,7 @@
 // Package access answers who is asking over HTTP and what they may do: a Kubernetes token by TokenReview with the bot's
 // own audience and SubjectAccessReview on the group vllm-medic.io, or the configured viewer token, which may read and
-// nothing else. Where it is configured, a person may also show the token that they use with the cluster itself.
+// nothing else. Where it is configured, a person may also show the token or the client certificate that they use with
+// the cluster itself.
 //
 // It fails closed: whatever cannot be asked is a no, with the reason. It holds no state and is safe for concurrent use.
 package access
@@ -47,8 +48,22 @@ var (
 	ErrForbidden       = errors.New("not allowed")
 )
 
-// timeout bounds the two questions to the API server together.
+// refusal is an ErrUnauthenticated in words of its own.
+type refusal string
+
+// Error is what the person reads.
+func (r refusal) Error() string { return string(r) }
+
+// Is says that it is an ErrUnauthenticated.
+func (refusal) Is(target error) bool { return target == ErrUnauthenticated }
+
+// timeout bounds the questions to the API server together.
 const timeout = 10 * time.Second
+
+var errNoAnswer = fmt.Errorf("the API server did not answer within %s", timeout)
+
+// authenticated is the group that the API server itself adds for whoever it has authenticated.
+const authenticated = "system:authenticated"
 
 // Settings say what opens the gate. The zero value lets nobody in.
 type Settings struct {
@@ -58,9 +73,13 @@ type Settings struct {
 	ViewerToken string
 	// ClusterTokens accepts tokens that are for the API server itself, of people only.
 	ClusterTokens bool
+	// ClientCertificates accepts certificates of the cluster's users. ClientCAFile has the authority that signs them, PEM;
+	// empty: the one that the API server publishes.
+	ClientCertificates bool
+	ClientCAFile       string
 }
 
-// Gate checks tokens. Use New.
+// Gate checks tokens and certificates. Use New.
 type Gate struct {
 	kube     kubernetes.Interface
 	settings Settings
@@ -76,6 +95,11 @@ func New(rc *rest.Config, s Settings) (*Gate, error) {
 	}
 	if s.Audience == "" {
 		return nil, errors.New("access: an audience is needed")
+	}
+	if s.ClientCAFile != "" {
+		if _, err := g.authorityFile(); err != nil {
+			return nil, err
+		}
 	}
 	rc = rest.CopyConfig(rc)
 	rc.QPS, rc.Burst = 20, 40
@@ -114,7 +138,7 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 	if strings.ContainsFunc(token, unicode.IsSpace) {
 		return incident.Actor{}, ErrUnauthenticated
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the API server did not answer within %s", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
 	defer cancel()
 	user, err := g.user(ctx, token)
 	if err != nil {
@@ -135,11 +159,9 @@ func (g *Gate) May(ctx context.Context, user string, groups []string, right Righ
 	case user == "":
 		return fmt.Errorf("%w: no user is named", ErrForbidden)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the API server did not answer within %s", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
 	defer cancel()
-	// What the API server itself adds for whoever it has authenticated.
-	all := append(slices.Clone(groups), "system:authenticated")
-	return g.may(ctx, authn.UserInfo{Username: user, Groups: all}, right)
+	return g.may(ctx, authn.UserInfo{Username: user, Groups: append(slices.Clone(groups), authenticated)}, right)
 }
 
 func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
@@ -187,7 +209,7 @@ func notAPerson(user string, groups []string) error {
 			strings.HasPrefix(g, "system:serviceaccounts:") || strings.HasPrefix(g, "system:bootstrappers")
 	}
 	if strings.HasPrefix(user, "system:") || slices.ContainsFunc(groups, of) {
-		return fmt.Errorf("%w: %s is an account of Kubernetes and not a person", ErrUnauthenticated, user)
+		return refusal(user + " is an account of Kubernetes and not a person")
 	}
 	return nil
 }

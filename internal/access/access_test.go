@@ -22,8 +22,10 @@ const audience = "vllm-medic"
 
 var (
 	kube *kubetest.Shared
-	// issuer is where the API server's people come from.
-	issuer *identity.Issuer
+	// issuer is where the API server's people come from, and users signs their certificates; proxies signs those of
+	// front proxies, which may name anybody.
+	issuer         *identity.Issuer
+	users, proxies *identity.Authority
 )
 
 func TestMain(m *testing.M) {
@@ -45,7 +47,14 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer issuer.Close()
-	kube = kubetest.Share(kubetest.Options{ServerArgs: issuer.ServerArgs()})
+	if users, err = identity.NewAuthority(dir, "users"); err != nil {
+		return 1, err
+	}
+	if proxies, err = identity.NewAuthority(dir, "proxies"); err != nil {
+		return 1, err
+	}
+	kube = kubetest.Share(kubetest.Options{ServerArgs: append(issuer.ServerArgs(), "--client-ca-file="+users.File,
+		"--requestheader-client-ca-file="+proxies.File, "--requestheader-username-headers=X-Remote-User")})
 	return kube.Main(m), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/config"
@@ -135,16 +136,20 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.gate, err = access.New(rc, access.Settings{
-		Audience: cfg.Access.Audience, ViewerToken: cfg.Access.ViewerToken.Reveal(),
-		ClusterTokens: cfg.Access.ClusterTokens,
-	}); err != nil {
+	if a.gate, err = newGate(rc, cfg.Access); err != nil {
 		return err
 	}
 	if err := a.buildNotify(owner, looped); err != nil {
 		return err
 	}
 	return a.listen(ctx)
+}
+
+func newGate(rc *rest.Config, cfg config.Access) (*access.Gate, error) {
+	return access.New(rc, access.Settings{
+		Audience: cfg.Audience, ViewerToken: cfg.ViewerToken.Reveal(), ClusterTokens: cfg.ClusterTokens,
+		ClientCertificates: cfg.ClientCertificates, ClientCAFile: cfg.ClientCAFile,
+	})
 }
 
 // ownerName is different for every process: claims of a process that ended must not look like one's own.

@@ -82,6 +82,9 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 		if err != nil {
 			return errors.Join(fmt.Errorf("listen.tls.%s: %w", name, err), l.Close())
 		}
+		if name == "api" && a.opts.Config.Access.ClientCertificates {
+			tc.ClientAuth = tls.RequestClientCert // each request checks it, with the authority of that time
+		}
 		l = tls.NewListener(l, tc)
 	}
 	a.servers = append(a.servers, &server{name: name, listener: l, http: &http.Server{

@@ -44,9 +44,13 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 			out = append(out, poolRights(ctx, registry, p, usable))
 		}
 	}
-	return append(out,
+	out = append(out,
 		askRights(ctx, registry, "permissions, users", "approvals, pauses and reads with a Kubernetes token work",
-			PeopleRights())), nil
+			PeopleRights()))
+	if opts.Config.Access.ClientCertificates {
+		out = append(out, liveCertificates(ctx, opts.Config.Access, rc))
+	}
+	return out, nil
 }
 
 // noAnswer says that the API server does not answer: each line about knobs and permissions would say the same.

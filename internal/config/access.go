@@ -21,10 +21,24 @@ func (l *loader) access(f file) Access {
 	if a.ClusterTokens && f.Kubernetes == nil {
 		l.at("access.cluster_tokens", "needs the section kubernetes: tokens are checked there")
 	}
+	_, tls := f.Listen.TLS["api"]
+	switch {
+	case !a.ClientCertificates && a.ClientCAFile != "":
+		l.at("access.client_ca_file", "needs access.client_certificates: true")
+	case !a.ClientCertificates:
+	case f.Kubernetes == nil:
+		l.at("access.client_certificates", "needs the section kubernetes: permissions are checked there")
+	case !tls:
+		l.at("access.client_certificates", "needs listen.tls.api: a client certificate is part of a TLS connection")
+	case f.Listen.TLS["api"].ClientCAFile != "":
+		l.at("access.client_certificates", "can't be combined with listen.tls.api.client_ca_file, which lets nobody in "+
+			"without a certificate of that CA; authenticate the webhook with alertmanager.auth instead")
+	}
 	return Access{
-		Audience:      cmp.Or(a.Audience, "vllm-medic"),
-		ViewerToken:   Secret(l.secret("access.viewer_token", a.ViewerTokenEnv, a.ViewerTokenFile, false)),
-		ClusterTokens: a.ClusterTokens,
-		SlackUsers:    l.slackUsers(f),
+		Audience:           cmp.Or(a.Audience, "vllm-medic"),
+		ViewerToken:        Secret(l.secret("access.viewer_token", a.ViewerTokenEnv, a.ViewerTokenFile, false)),
+		ClusterTokens:      a.ClusterTokens,
+		ClientCertificates: a.ClientCertificates, ClientCAFile: l.file(a.ClientCAFile),
+		SlackUsers: l.slackUsers(f),
 	}
 }

@@ -71,6 +71,10 @@ type Access struct {
 	ViewerToken Secret
 	// ClusterTokens accepts the tokens that people use with the API server itself.
 	ClusterTokens bool
+	// ClientCertificates accepts the certificates of the cluster's users, on the listener api. ClientCAFile has the
+	// authority that signs them; empty: the one that the API server publishes.
+	ClientCertificates bool
+	ClientCAFile       string
 	// SlackUsers are the Kubernetes users of people in Slack, by the id there; empty: nobody is mapped, nor needs to be.
 	SlackUsers map[string]KubernetesUser
 }

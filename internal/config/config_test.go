@@ -296,16 +296,24 @@ func TestStoreURLNeedsNothingButTheStore(t *testing.T) {
 	}
 }
 
-// A token for the whole cluster opens nothing unless somebody says so.
-func TestTokensOfTheClusterAreAcceptedOnlyWhenConfigured(t *testing.T) {
+// Credentials for the whole cluster open nothing unless somebody says so.
+func TestPeoplesOwnCredentialsAreAcceptedOnlyWhenConfigured(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]bool{
-		sound: false,
-		strings.Replace(sound, "mode: approve", "mode: approve\naccess: {cluster_tokens: true}", 1): true,
+	for with, want := range map[string]Access{
+		"{}":                          {},
+		"{cluster_tokens: true}":      {ClusterTokens: true},
+		"{client_certificates: true}": {ClientCertificates: true},
+		"{client_certificates: true, client_ca_file: /ca}": {ClientCertificates: true, ClientCAFile: "/ca"},
 	} {
+		text := strings.Replace(sound, `{api: "127.0.0.1:8080"}`, `{tls: {api: {cert_file: a, key_file: b}}}`, 1) +
+			"access: " + with + "\nalertmanager: {auth: {bearer_token_env: TOKEN}}\n"
 		cfg, err := Parse("medic.yaml", []byte(text), opts(nil))
-		if err != nil || cfg.Access.ClusterTokens != want {
-			t.Errorf("%v, %v", cfg.Access.ClusterTokens, err)
+		want.Audience, want.SlackUsers = "vllm-medic", map[string]KubernetesUser{}
+		if err != nil {
+			t.Errorf("%s: %v", with, err)
+		}
+		if diff := cmp.Diff(want, cfg.Access); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", with, diff)
 		}
 	}
 }

@@ -206,6 +206,12 @@ type accessFile struct {
 	// Also accept the tokens that people use with the API server itself, so that vllm-medic --kube works. Service accounts
 	// and other accounts of Kubernetes always need the audience. Default false.
 	ClusterTokens bool `yaml:"cluster_tokens,omitempty" jsonschema:"default=false"`
+	// Also accept the client certificates of the cluster's users, so that vllm-medic --kube works with one. Requires
+	// listen.tls.api, without client_ca_file. Default false.
+	ClientCertificates bool `yaml:"client_certificates,omitempty" jsonschema:"default=false"`
+	// The CA of these certificates, PEM. Default: the one that the API server publishes in the ConfigMap
+	// kube-system/extension-apiserver-authentication.
+	ClientCAFile string `yaml:"client_ca_file,omitempty"`
 	// The environment variable that holds a token for read-only access.
 	ViewerTokenEnv string `yaml:"viewer_token_env,omitempty"`
 	// The file that holds the token.

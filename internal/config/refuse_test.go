@@ -205,6 +205,24 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			"access.cluster_tokens: needs the section kubernetes: tokens are checked there",
 		},
 		{
+			"certificates without TLS", "mode: approve\n", "mode: approve\naccess: {client_certificates: true}\n",
+			"access.client_certificates: needs listen.tls.api: a client certificate is part of a TLS connection",
+		},
+		{
+			"certificates of no cluster", "kubernetes: {}\nmode: approve\n",
+			"mode: dry-run\naccess: {client_certificates: true}\n",
+			"access.client_certificates: needs the section kubernetes: permissions are checked there",
+		},
+		{
+			"certificates of two kinds", `listen: {api: "127.0.0.1:8080"}`,
+			"access: {client_certificates: true}\nlisten: {tls: {api: {cert_file: a, key_file: b, client_ca_file: c}}}",
+			"access.client_certificates: can't be combined with listen.tls.api.client_ca_file",
+		},
+		{
+			"an authority of nothing", "mode: approve\n", "mode: approve\naccess: {client_ca_file: c}\n",
+			"access.client_ca_file: needs access.client_certificates: true",
+		},
+		{
 			"a context of nothing", "kubernetes: {}", "kubernetes: {context: prod}",
 			"kubernetes.context: needs kubernetes.kubeconfig",
 		},

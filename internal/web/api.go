@@ -7,6 +7,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,9 +46,10 @@ type Switch interface {
 	OpenWrites(ctx context.Context) ([]incident.Write, error)
 }
 
-// Gate says who a token belongs to, when that person has the right; see access.Gate.
+// Gate says who a token or a client certificate belongs to, when that person has the right; see access.Gate.
 type Gate interface {
 	Check(ctx context.Context, token string, right access.Right) (incident.Actor, error)
+	CheckCertificate(ctx context.Context, chain []*x509.Certificate, right access.Right) (incident.Actor, error)
 }
 
 // Deps are the handler's collaborators; all are needed.
@@ -94,35 +96,6 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.POST("/api/v1/incidents/:id/:verb", h.verb)
 	e.POST("/api/v1/pause", h.pause)
 	e.POST("/api/v1/resume", h.resume)
-}
-
-// who checks the token of a request: a bearer token, or, to read, the password of basic authentication so that a
-// browser can show the pages. A browser sends a password by itself, also when a foreign page makes it send the request;
-// so a password does nothing but read.
-func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error) {
-	header := c.Request().Header.Get("Authorization")
-	scheme, token, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		token = ""
-		if right == access.Read {
-			_, token, _ = c.Request().BasicAuth()
-		}
-	}
-	actor, err := h.deps.Gate.Check(c.Request().Context(), strings.TrimSpace(token), right)
-	switch {
-	case err == nil:
-		return actor, nil
-	case errors.Is(err, access.ErrForbidden):
-		return actor, echo.NewHTTPError(http.StatusForbidden, err.Error())
-	case errors.Is(err, access.ErrUnauthenticated):
-		c.Response().Header().Set("WWW-Authenticate", `Basic realm="vllm-medic: the token is the password"`)
-		return actor, echo.NewHTTPError(http.StatusUnauthorized, err.Error())
-	}
-	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its token could not be checked", "err",
-		err)
-	return actor,
-		echo.NewHTTPError(http.StatusServiceUnavailable,
-			"your token could not be checked, so the request is refused; try again")
 }
 
 func (h *Handler) list(c echo.Context) error {

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +144,22 @@ func (gate) Check(_ context.Context, token string, right access.Right) (incident
 	case token == "viewer-token":
 		return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", access.ErrForbidden)
 	case token == "nobody-can-tell":
+		return incident.Actor{}, errors.New("dial tcp 10.0.0.1:443: connection refused")
+	default:
+		return incident.Actor{}, access.ErrUnauthenticated
+	}
+}
+
+// CheckCertificate knows ada's certificate, and bob's, whose owner may only read.
+func (gate) CheckCertificate(_ context.Context, chain []*x509.Certificate, right access.Right) (incident.Actor, error) {
+	switch name := chain[0].Subject.CommonName; {
+	case name == "ada":
+		return ada, nil
+	case name == "bob" && right == access.Read:
+		return incident.Actor{Kind: "kubernetes", ID: "bob"}, nil
+	case name == "bob":
+		return incident.Actor{}, fmt.Errorf("%w: bob needs more", access.ErrForbidden)
+	case name == "nobody-can-tell":
 		return incident.Actor{}, errors.New("dial tcp 10.0.0.1:443: connection refused")
 	default:
 		return incident.Actor{}, access.ErrUnauthenticated

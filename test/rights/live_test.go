@@ -26,6 +26,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
@@ -146,7 +147,7 @@ func checked(t *testing.T, c *kubetest.Cluster, namespace, pools string,
 	must(t, err)
 	path := filepath.Join(t.TempDir(), "medic.yaml")
 	must(t, os.WriteFile(path, []byte(fmt.Sprintf(`
-listen: {api: "127.0.0.1:0"}
+listen: {api: "127.0.0.1:0", tls: {api: {cert_file: none, key_file: none}}}
 prometheus: {url: "http://127.0.0.1:1", timeout: 1s, deadline: 2s}
 mode: approve
 kubernetes: {kubeconfig: %q}
@@ -346,4 +347,32 @@ func ownerLine(f app.Finding) string {
 		}
 	}
 	return ""
+}
+
+// Whether people's certificates can be checked is found out before somebody needs to decide with one.
+func TestCheckLiveReadsTheAuthorityOfCertificates(t *testing.T) {
+	t.Parallel()
+	c := kube.Cluster(t)
+	const pools = "  - {name: none, match: {a: none}, matchers: {a: none}}\n"
+	const where = "kubernetes, client certificates"
+	if f, asked := checked(t, c, c.Namespace(t), pools, nil)[where]; asked {
+		t.Errorf("nobody wants certificates: %+v", f)
+	}
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	_, err := identity.NewAuthority(filepath.Dir(file), "ca")
+	must(t, err)
+	for with, want := range map[string]struct {
+		good, fatal bool
+		text        string
+	}{
+		"": {text: "the bot lacks permission to get the ConfigMap kube-system/extension-apiserver-authentication " +
+			"(deploy/kubernetes/rbac.yaml has it)"},
+		", client_ca_file: " + file:       {good: true, text: "approvals, pauses and reads with one work"},
+		", client_ca_file: /no/such/file": {fatal: true, text: "access.client_ca_file: open /no/such/file"},
+	} {
+		f := checked(t, c, c.Namespace(t), pools+"access: {client_certificates: true"+with+"}\n", nil)[where]
+		if f.Good != want.good || f.Fatal != want.fatal || !strings.Contains(f.Text, want.text) {
+			t.Errorf("with %q: %+v", with, f)
+		}
+	}
 }

@@ -26,12 +26,35 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-var kube = kubetest.Share(kubetest.Options{})
+var kube *kubetest.Shared
 
-func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// run gives the API server an authority of client certificates to publish.
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "rights-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	users, err := identity.NewAuthority(dir, "users")
+	if err != nil {
+		return 1, err
+	}
+	kube = kubetest.Share(kubetest.Options{ServerArgs: []string{"--client-ca-file=" + users.File}})
+	return kube.Main(m), nil
+}
 
 // pool is the one of the manifests, with every knob.
 func pool() incident.Pool {
@@ -114,6 +137,12 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			return fmt.Errorf("a person without rights: %w", err)
 		})
 	})
+	t.Run("the authority of certificates", func(t *testing.T) {
+		t.Parallel()
+		gate, err := access.New(rc, access.Settings{Audience: "vllm-medic", ClientCertificates: true})
+		must(t, err)
+		kubetest.Eventually(t, "the published authority", gate.CheckAuthority)
+	})
 	t.Run("no more", func(t *testing.T) {
 		t.Parallel()
 		for _, r := range []authorizationv1.ResourceAttributes{
@@ -128,6 +157,8 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			{Verb: "list", Resource: "pods", Namespace: "default"},
 			{Verb: "get", Resource: "nodes"},
 			{Verb: "list", Resource: "events", Namespace: "kube-system"},
+			{Verb: "get", Resource: "configmaps", Namespace: "kube-system", Name: "coredns"},
+			{Verb: "patch", Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"},
 			{Verb: "create", Resource: "events", Namespace: "default"},
 			{Verb: "patch", Group: "apps", Resource: "replicasets", Namespace: "llm"},
 			{Verb: "list", Group: "apps", Resource: "deployments", Namespace: "llm"},

@@ -84,7 +84,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		if m == nil {
 			return false
 		}
-		ts.Setenv("API", "http://"+m[1])
+		ts.Setenv("API", map[bool]string{false: "http://", true: "https://"}[j.https != nil]+m[1])
 		ts.Setenv("OPS", "http://"+m[2])
 		code, _, err := request(ts, "GET", "/api/v1/incidents", nil, nil)
 		return err == nil && code == 401

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -31,7 +32,7 @@ func request(ts *testscript.TestScript, method, path string, body []byte, header
 			req.Header.Set(k, v)
 		}
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := cmp.Or(of(ts).https, http.DefaultClient).Do(req)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -19,8 +19,12 @@ import (
 // kube is one API server for all journeys; each that needs it has a namespace of its own.
 var kube *kubetest.Shared
 
-// issuer is where the people of its kubeconfigs log in.
-var issuer *identity.Issuer
+// issuer is where the people of its kubeconfigs log in, and users signs the certificates of others. bots signs those of
+// bots that serve HTTPS.
+var (
+	issuer      *identity.Issuer
+	users, bots *identity.Authority
+)
 
 // bin is the folder with the built program.
 var bin string
@@ -54,7 +58,13 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer issuer.Close()
-	kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, ServerArgs: issuer.ServerArgs()})
+	for name, a := range map[string]**identity.Authority{"users": &users, "bots": &bots} {
+		if *a, err = identity.NewAuthority(dir, name); err != nil {
+			return 1, err
+		}
+	}
+	args := append(issuer.ServerArgs(), "--client-ca-file="+users.File)
+	kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, ServerArgs: args})
 	defer postgres.Stop()
 	return kube.Main(m), nil
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,10 +22,11 @@ import (
 // person writes the kubeconfig of somebody whom the cluster knows, with one context, work: person FILE EMAIL KIND.
 //
 // login names a program that prints a token, as kubectl's plugins do; expired and elsewhere are tokens that are over or
-// for another program; of-pod is the one that a pod of an account has; password is no token at all.
+// for another program; of-pod is the one that a pod of an account has; password is no token at all. certificate is a
+// client certificate, late one that has expired, and stranger one that another authority has signed.
 func person(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
-		ts.Fatalf("usage: person FILE EMAIL login|expired|elsewhere|of-pod|password")
+		ts.Fatalf("usage: person FILE EMAIL login|expired|elsewhere|of-pod|password|certificate|late|stranger")
 	}
 	j, email, rc := of(ts), args[1], kube.Cluster(of(ts).t).AdminConfig()
 	user := &clientcmdapi.AuthInfo{}
@@ -48,6 +50,14 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 		user.Token = kube.Cluster(j.t).ServiceAccountToken(j.t, j.ns, email)
 	case "password":
 		user.Username, user.Password = email, secret
+	case "certificate":
+		user.ClientCertificateData, user.ClientKeyData = users.Sign(j.t, email, nil, nil)
+	case "late":
+		user.ClientCertificateData, user.ClientKeyData = users.Sign(j.t, email, nil, func(c *x509.Certificate) {
+			c.NotAfter = time.Now().Add(-time.Minute)
+		})
+	case "stranger":
+		user.ClientCertificateData, user.ClientKeyData = bots.Sign(j.t, email, nil, nil)
 	default:
 		ts.Fatalf("there is no kind %q", args[2])
 	}

@@ -1,8 +1,11 @@
 package scenarios
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
@@ -34,6 +38,8 @@ type journey struct {
 	// slack is the journey's workspace, when the file asks for one.
 	slack *fakeslack.Server
 	hooks hooks
+	// https asks a bot that serves HTTPS; nil when the journey's serves HTTP.
+	https *http.Client
 }
 
 type journeyKey struct{}
@@ -74,6 +80,8 @@ func setup(env *testscript.Env, m *metrics) error {
 		"HOOKS": func() string { return j.receiver(env) },
 		// PostgreSQL beside the SQLite file that journeys have otherwise.
 		"POSTGRES": func() string { return j.database(env) },
+		// The setting by which the API listener serves HTTPS.
+		"TLS": func() string { return j.serveHTTPS(env) },
 		// Times of alerts: a "firing" is late news only for some minutes after the end.
 		"MINUTE_AGO": func() string { return begun.Add(-time.Minute).Format(time.RFC3339) },
 		"BEGIN":      func() string { return begun.Format(time.RFC3339) },
@@ -131,6 +139,26 @@ func writeNew(path, text string) error {
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
+}
+
+// serveHTTPS gives the bot a certificate, bot.crt, of the authority in bot-ca.crt.
+func (j *journey) serveHTTPS(env *testscript.Env) string {
+	ca, err := os.ReadFile(bots.File)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	cert, key := bots.Sign(j.t, "medic", nil, identity.Serving("medic.example.com"))
+	for name, b := range map[string][]byte{"bot-ca.crt": ca, "bot.crt": cert, "bot.key": key} {
+		if err := os.WriteFile(filepath.Join(env.WorkDir, name), b, 0o600); err != nil {
+			j.t.Fatal(err)
+		}
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca)
+	j.https = &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+	}}
+	return "{api: {cert_file: bot.crt, key_file: bot.key}}"
 }
 
 // cluster makes the journey's namespace with the pool's Deployment, and a kubeconfig for the bot.

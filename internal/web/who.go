@@ -1,0 +1,69 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// who checks the credentials of a request: its token, or without one its client certificate. Of both the token counts
+// alone, also when it is refused: the certificate may be that of a proxy, which is not who asks.
+func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error) {
+	req := c.Request()
+	if req.Header.Get("Authorization") == "" && req.TLS != nil && len(req.TLS.PeerCertificates) > 0 {
+		actor, err := h.byCertificate(c, right)
+		return actor, h.answer(c, err, "certificate")
+	}
+	actor, err := h.byToken(c, right)
+	return actor, h.answer(c, err, "token")
+}
+
+// byToken takes a bearer token, or, to read, the password of basic authentication so that a browser can show the pages.
+// A browser sends a password by itself, also when a foreign page makes it send the request; so a password does nothing
+// but read.
+func (h *Handler) byToken(c echo.Context, right access.Right) (incident.Actor, error) {
+	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		token = ""
+		if right == access.Read {
+			_, token, _ = c.Request().BasicAuth()
+		}
+	}
+	return h.deps.Gate.Check(c.Request().Context(), strings.TrimSpace(token), right)
+}
+
+// sameOrigin knows the requests that a foreign page makes a browser send.
+var sameOrigin = http.NewCrossOriginProtection()
+
+// byCertificate takes the client certificate. A browser shows that one by itself as well, so no other site may have
+// made it send the request.
+func (h *Handler) byCertificate(c echo.Context, right access.Right) (incident.Actor, error) {
+	if err := sameOrigin.Check(c.Request()); err != nil {
+		return incident.Actor{}, errOtherSite
+	}
+	return h.deps.Gate.CheckCertificate(c.Request().Context(), c.Request().TLS.PeerCertificates, right)
+}
+
+var errOtherSite = errors.New("a client certificate doesn't count in a request that another site sends")
+
+// answer is the HTTP answer to a refusal by the gate; nil when it let the person in.
+func (h *Handler) answer(c echo.Context, err error, what string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, access.ErrForbidden), errors.Is(err, errOtherSite):
+		return echo.NewHTTPError(http.StatusForbidden, err.Error())
+	case errors.Is(err, access.ErrUnauthenticated):
+		c.Response().Header().Set("WWW-Authenticate", `Basic realm="vllm-medic: the token is the password"`)
+		return echo.NewHTTPError(http.StatusUnauthorized, err.Error())
+	}
+	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its credentials could not be checked",
+		"credentials", what, "err", err)
+	return echo.NewHTTPError(http.StatusServiceUnavailable,
+		"your "+what+" could not be checked, so the request is refused; try again (the bot's log says why)")
+}
