@@ -29,6 +29,8 @@ type Config struct {
 	// Gap is the least time between two edits of one message, so that bursts are merged (1 s; Slack allows about one call
 	// a second).
 	Gap time.Duration
+	// DigestGap is Gap for a digest (5 s), which changes with each of its incidents.
+	DigestGap time.Duration
 	// LookAfter is how long after a lost answer the channel is searched, so that a slow post can still appear (15 s).
 	LookAfter time.Duration
 	// AmbiguousWait is how long after a lost answer a post is repeated once, when the channel cannot be searched (3 m).
@@ -53,6 +55,7 @@ func (c Config) withDefaults() Config {
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Parallel = cmp.Or(c.Parallel, 16)
 	c.Gap = cmp.Or(c.Gap, time.Second)
+	c.DigestGap = cmp.Or(c.DigestGap, 5*time.Second)
 	c.LookAfter = cmp.Or(c.LookAfter, 15*time.Second)
 	c.AmbiguousWait = cmp.Or(c.AmbiguousWait, 3*time.Minute)
 	c.RetryMin = cmp.Or(c.RetryMin, 2*time.Second)
@@ -80,6 +83,7 @@ func (c Config) validate() error {
 		{"Sweep", c.Sweep},
 		{"Lease", c.Lease},
 		{"Gap", c.Gap},
+		{"DigestGap", c.DigestGap},
 		{"LookAfter", c.LookAfter},
 		{"AmbiguousWait", c.AmbiguousWait},
 		{"RetryMin", c.RetryMin},
@@ -95,6 +99,14 @@ func (c Config) validate() error {
 		errs = append(errs, fmt.Errorf("notify: RetryMax (%s) is less than RetryMin (%s)", c.RetryMax, c.RetryMin))
 	}
 	return errors.Join(errs...)
+}
+
+// gap is the least time between two edits of a message.
+func (c Config) gap(m incident.Message) time.Duration {
+	if m.Kind == incident.KindDigest {
+		return c.DigestGap
+	}
+	return c.Gap
 }
 
 // backoff is the wait after the n-th failure in a row, from 1.

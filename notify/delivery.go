@@ -27,7 +27,7 @@ const (
 type delivery struct {
 	d    *Dispatcher
 	m    incident.Message
-	inc  incident.Incident
+	what subject
 	now  func() time.Time
 	stop <-chan struct{}
 	// before is the error of the turn before, so that the same one is not logged twice.
@@ -76,17 +76,11 @@ func (v *delivery) run(ctx context.Context) error {
 }
 
 func (v *delivery) steps(ctx context.Context) error {
-	inc, err := v.d.incidents.IncidentWithJournal(ctx, v.m.Incident)
-	switch {
-	case errors.Is(err, incident.ErrNotFound):
-		return &PermanentError{
-			Err:  fmt.Errorf("read incident %s: %w", v.m.Incident, err),
-			Next: "No action needed: its incident was removed from the store.",
-		}
-	case err != nil:
-		return &saveError{fmt.Errorf("read the incident: %w", err)}
+	what, err := v.d.subjectOf(ctx, v.m)
+	if err != nil {
+		return missing(v.m, err)
 	}
-	v.inc = inc
+	v.what = what
 	for _, step := range []func(context.Context) error{v.settle, v.post, v.update} {
 		if err := step(ctx); err != nil {
 			return err
@@ -153,12 +147,12 @@ func (v *delivery) post(ctx context.Context) error {
 	if err := v.begin(ctx, 0); err != nil {
 		return err
 	}
-	ts, err := v.d.notifier.Post(ctx, v.m.Channel, v.inc)
+	ts, err := v.what.post(ctx, v.m.Channel)
 	if err != nil {
 		return err
 	}
 	v.m.TS, v.drawn = ts, true
-	v.m.Sent = max(v.m.Sent, v.inc.Version)
+	v.m.Sent = max(v.m.Sent, v.what.version())
 	v.clearIntent()
 	return v.save(ctx, false)
 }
@@ -167,35 +161,41 @@ func (v *delivery) update(ctx context.Context) error {
 	if v.drawn || v.m.Wanted <= v.m.Sent {
 		return nil
 	}
-	if err := v.d.notifier.Update(ctx, v.m.Channel, v.m.TS, v.inc); err != nil {
+	if err := v.what.update(ctx, v.m.Channel, v.m.TS); err != nil {
 		return err
 	}
 	v.drawn = true
-	v.m.Sent = max(v.m.Sent, v.inc.Version)
+	v.m.Sent = max(v.m.Sent, v.what.version())
 	return nil
 }
 
-// thread adds the entries that are missing, in order, and says whether that was all of them.
+// thread adds what is missing, in order, and says whether that was all there is to say now.
 func (v *delivery) thread(ctx context.Context) (bool, error) {
-	n := 0
-	for _, e := range v.inc.Journal {
-		if !e.Thread || e.Seq <= v.m.ThreadSent {
+	for range maxReplies {
+		r := v.what.next(v.m, v.now())
+		if r.seq <= v.m.ThreadSent {
+			return true, nil
+		}
+		if r.send == nil {
+			v.m.ThreadSent = r.seq
 			continue
 		}
-		if n == maxReplies || v.stopping(ctx) {
+		if v.stopping(ctx) {
 			return false, nil
 		}
-		if err := v.begin(ctx, e.Seq); err != nil {
+		if err := v.begin(ctx, r.seq); err != nil {
 			return false, err
 		}
-		if err := v.d.notifier.Reply(ctx, v.m.Channel, v.m.TS, v.inc, e); err != nil {
+		if err := r.send(ctx, v.m.Channel, v.m.TS); err != nil {
 			return false, err
 		}
-		v.m.ThreadSent = e.Seq
+		v.m.ThreadSent = r.seq
+		if r.calls {
+			v.m.CalledAt = v.now()
+		}
 		v.clearIntent()
-		n++
 	}
-	return true, nil
+	return v.what.next(v.m, v.now()).seq <= v.m.ThreadSent, nil
 }
 
 // stopping says that nothing more should be begun: the process ends, or the lease has too little left for another call.
@@ -222,8 +222,8 @@ func (v *delivery) clearIntent() {
 	v.sending, v.repeat = false, false
 }
 
-// finish gives the claim back. When the message is up to date, the next edit waits for Config.Gap, so that a burst
-// becomes one.
+// finish gives the claim back. When the message is up to date, the next edit waits for a while, so that a burst becomes
+// one.
 func (v *delivery) finish(ctx context.Context, complete bool) error {
 	v.clearIntent()
 	if v.before != "" {
@@ -231,7 +231,7 @@ func (v *delivery) finish(ctx context.Context, complete bool) error {
 	}
 	v.m.Attempts, v.m.LastError, v.m.NextAt = 0, "", v.now()
 	if complete {
-		v.m.NextAt = v.now().Add(v.d.cfg.Gap)
+		v.m.NextAt = v.now().Add(v.d.cfg.gap(v.m))
 	}
 	return v.save(ctx, true)
 }

@@ -13,15 +13,15 @@ import (
 
 // Outbox is the durable list of messages.
 type Outbox interface {
-	// ClaimMessages takes up to limit messages of a sink for owner until the lease ends: those whose NextAt has come, and
-	// that are not up to date (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has given up comes
-	// back, with GaveUp cleared, when a version is wanted that is newer than the Wanted it gave up with; one
-	// that was Refused comes back so at its NextAt, too.
+	// ClaimMessages takes up to limit messages of a sink for owner until the lease ends: those whose NextAt has
+	// come, and that are not up to date (Wanted > Sent, or a thread entry is newer than ThreadSent). One that has
+	// given up comes back, with GaveUp cleared, when a version is wanted that is newer than the Wanted it gave up
+	// with; one that was Refused comes back so at its NextAt, too.
 	ClaimMessages(
 		ctx context.Context, sink, owner string, now time.Time, lease time.Duration, limit int,
 	) ([]incident.Message, error)
-	// SaveMessage stores everything but Wanted, which only commits raise, keeps with GaveUp the Wanted of m, and gives the
-	// claim back on release. It answers incident.ErrFenced when the claim was lost.
+	// SaveMessage stores everything but Wanted, which only commits raise, keeps with GaveUp the Wanted of m, and
+	// gives the claim back on release. It answers incident.ErrFenced when the claim was lost.
 	SaveMessage(ctx context.Context, m incident.Message, release bool) error
 	// Wake receives a value, now and then, when there is something to do.
 	Wake() <-chan struct{}
@@ -31,11 +31,13 @@ type Outbox interface {
 type Incidents interface {
 	// IncidentWithJournal returns the incident with its whole journal, or incident.ErrNotFound.
 	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
+	// Digest returns the digest with its incidents, or incident.ErrNotFound.
+	Digest(ctx context.Context, id string) (incident.Digest, error)
 }
 
-// Notifier is where messages go. Its errors are *AmbiguousError, *RateLimitedError, *PermanentError and *GoneError; any
-// other error says that nothing was sent and that it may be tried again. Only Post and Reply may be ambiguous; Update
-// and FindPosted may be called any number of times.
+// Notifier is where messages go. Its errors are *AmbiguousError, *RateLimitedError, *PermanentError and *GoneError;
+// any other error says that nothing was sent and that it may be tried again. Only Post and Reply may be ambiguous;
+// Update and FindPosted may be called any number of times.
 type Notifier interface {
 	// Post puts up the incident's message and returns what identifies it.
 	Post(ctx context.Context, channel string, inc incident.Incident) (ts string, err error)
@@ -43,10 +45,20 @@ type Notifier interface {
 	Update(ctx context.Context, channel, ts string, inc incident.Incident) error
 	// Reply adds a journal entry to the message's thread.
 	Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error
-	// FindPosted looks for a message (parentTS empty, entrySeq 0) or a thread entry that was posted at or after oldest. A
-	// nil error promises that the channel could be read: not found then means that it is not there.
+	// FindPosted looks for a message (parentTS empty, entrySeq 0) or a thread entry that was posted at or after
+	// oldest. A nil error promises that the channel could be read: not found then means that it is not there.
 	FindPosted(ctx context.Context, channel, parentTS, incidentID string, entrySeq int64, oldest time.Time) (ts string,
 		found bool, err error)
+}
+
+// Digester is a Notifier that shows digests, too; where incidents fold, the notifier has to be one. What is said of
+// Post, Update and Reply is true of these. FindPosted finds them by the digest's id, and a call by its last line.
+type Digester interface {
+	Notifier
+	PostDigest(ctx context.Context, channel string, d incident.Digest) (ts string, err error)
+	UpdateDigest(ctx context.Context, channel, ts string, d incident.Digest) error
+	// Call adds to the digest's thread that people are asked to decide, for several of its incidents at once.
+	Call(ctx context.Context, channel, ts string, d incident.Digest, calls []incident.Call, last int64) error
 }
 
 // Dispatcher drains the outbox. It is safe to run several on one outbox.
@@ -81,8 +93,8 @@ func New(cfg Config, outbox Outbox, incidents Incidents, notifier Notifier, logg
 	return &Dispatcher{cfg: cfg, outbox: outbox, incidents: incidents, notifier: notifier, logger: logger}, nil
 }
 
-// Run delivers until ctx ends, then waits for the calls in flight (Config.Drain) and returns nil. A store that cannot
-// be asked is logged once and tried again at the next sweep.
+// Run delivers until ctx ends, then waits for the calls in flight (Config.Drain) and returns nil. A store that
+// cannot be asked is logged once and tried again at the next sweep.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	tick := time.NewTicker(d.cfg.Sweep)
 	defer tick.Stop()
@@ -129,8 +141,8 @@ func (d *Dispatcher) Deliver(ctx context.Context) (int, error) {
 	return n, errors.Join(errs...)
 }
 
-// messageContext bounds the work on one message by its lease. The end of ctx does not cut off a call in flight, whose
-// answer would then be lost, but gives it Config.Drain to finish.
+// messageContext bounds the work on one message by its lease. The end of ctx does not cut off a call in flight,
+// whose answer would then be lost, but gives it Config.Drain to finish.
 func (d *Dispatcher) messageContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	budget := d.cfg.Lease * 3 / 4
 	inner, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), budget,

@@ -120,6 +120,30 @@ func (s *fakeNotifier) Reply(_ context.Context, _, ts string, inc incident.Incid
 	return e.err
 }
 
+func (s *fakeNotifier) PostDigest(ctx context.Context, channel string, d incident.Digest) (string, error) {
+	return s.Post(ctx, channel, incident.Incident{ID: d.ID, Version: d.Version})
+}
+
+func (s *fakeNotifier) UpdateDigest(ctx context.Context, channel, ts string, d incident.Digest) error {
+	return s.Update(ctx, channel, ts, incident.Incident{ID: d.ID, Version: d.Version})
+}
+
+func (s *fakeNotifier) Call(_ context.Context, _, ts string, d incident.Digest, calls []incident.Call,
+	last int64,
+) error {
+	var names []string
+	for _, c := range calls {
+		names = append(names, c.Incident)
+	}
+	e := s.take(fmt.Sprintf("call %d for %s", last, strings.Join(names, " ")))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.err == nil || e.done {
+		s.put(e, fmt.Sprintf("%s/%d in %s", d.ID, last, ts))
+	}
+	return e.err
+}
+
 func (s *fakeNotifier) FindPosted(_ context.Context, _, parentTS, id string, seq int64, oldest time.Time) (string, bool,
 	error,
 ) {

@@ -157,9 +157,19 @@ func sortedKeys(m map[string]incident.Message) []string {
 
 // incidents is the store's reading side.
 type incidents struct {
-	mu  sync.Mutex
-	all map[string]incident.Incident
-	err error
+	mu     sync.Mutex
+	all    map[string]incident.Incident
+	digest incident.Digest
+	err    error
+}
+
+func (i *incidents) Digest(_ context.Context, id string) (incident.Digest, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if id != i.digest.ID {
+		return incident.Digest{}, incident.ErrNotFound
+	}
+	return i.digest, i.err
 }
 
 func (i *incidents) IncidentWithJournal(_ context.Context, id string) (incident.Incident, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// LogNotifier shows incidents in the log, for a bot without Slack: one line per state, one per journal entry. It never
-// fails. It is safe for concurrent use.
+// LogNotifier shows incidents in the log, for a bot without Slack: one line per state, one per journal entry. It
+// never fails. It is safe for concurrent use.
 type LogNotifier struct {
 	logger *slog.Logger
 	mu     sync.Mutex
@@ -50,6 +50,28 @@ func (s *LogNotifier) Reply(ctx context.Context, _, _ string, inc incident.Incid
 // FindPosted never finds anything: a log cannot be read back, and a line that is written twice does no harm.
 func (s *LogNotifier) FindPosted(context.Context, string, string, string, int64, time.Time) (string, bool, error) {
 	return "", false, nil
+}
+
+// PostDigest logs what a digest has, which a bot that had Slack before may have made. Its incidents are in the log,
+// too: there is nothing to fold in one.
+func (s *LogNotifier) PostDigest(ctx context.Context, _ string, d incident.Digest) (string, error) {
+	return "log-" + d.ID, s.UpdateDigest(ctx, "", "", d)
+}
+
+// UpdateDigest logs each of the digest's incidents that has changed since the last line.
+func (s *LogNotifier) UpdateDigest(ctx context.Context, _, _ string, d incident.Digest) error {
+	for _, inc := range d.Folded {
+		s.show(ctx, inc)
+	}
+	return nil
+}
+
+// Call logs for which incidents people are asked to decide.
+func (s *LogNotifier) Call(ctx context.Context, _, _ string, _ incident.Digest, calls []incident.Call, _ int64) error {
+	for _, c := range calls {
+		s.logger.InfoContext(ctx, "incident journal", "incident", c.Incident, "reason", oneLine(c.Entry.Text))
+	}
+	return nil
 }
 
 func (s *LogNotifier) show(ctx context.Context, inc incident.Incident) {

@@ -93,14 +93,12 @@ func (v *delivery) lost(ctx context.Context, err error) {
 func (v *delivery) gone(ctx context.Context) {
 	v.clearIntent()
 	v.m.TS, v.m.NextAt = "", v.now()
-	if v.inc.Open() {
+	if v.what.open() {
 		v.d.logger.WarnContext(ctx, "the message was deleted; it is posted anew", "incident", v.m.Incident)
 		return
 	}
-	v.m.Sent = max(v.m.Sent, v.inc.Version)
-	for _, e := range v.inc.Journal {
-		v.m.ThreadSent = max(v.m.ThreadSent, e.Seq)
-	}
+	v.m.Sent = max(v.m.Sent, v.what.version())
+	v.m.ThreadSent = max(v.m.ThreadSent, v.what.last())
 }
 
 // say logs a failure once, not at every turn that fails in the same way. The reason is the next step.

@@ -98,7 +98,7 @@ func (a *App) build(ctx context.Context) error {
 	}
 	a.liveness = newLiveness(max(cmp.Or(cfg.Timing.Lease, incident.DefaultLease), time.Minute), time.Now)
 	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
-		ChannelFor: a.channelFor, Sinks: a.sinkNames(), Logger: log.With("part", "store"),
+		ChannelFor: a.channelFor, Sinks: a.sinkNames(), Storm: a.storm(), Logger: log.With("part", "store"),
 		Beat: func() { a.liveness.beat(loopCommits) }, Panics: a.panics,
 		FreeCuts: a.opts.FreeCuts,
 	})
@@ -159,6 +159,13 @@ func ownerName() (string, error) {
 		return "", fmt.Errorf("the host's name: %w", err)
 	}
 	return fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()), nil
+}
+
+func (a *App) storm() incident.Storm {
+	if a.opts.Config.Slack == nil {
+		return incident.Storm{} // a log has room for all
+	}
+	return a.opts.Config.Slack.Storm
 }
 
 func (a *App) channelFor(pool string) string {

@@ -53,6 +53,7 @@ var (
 	descWrites          = desc("writes", "Writes in the store by result; open are those that have not ended.", "result")
 	descMessages        = desc("messages_waiting", "Incident messages that are not up to date.")
 	descMessagesGivenUp = desc("messages_given_up", "Incident messages that are out of date and need a human.")
+	descFolded          = desc("incidents_folded", "Open incidents that Slack shows in a digest only.")
 	descClicks          = desc("clicks_waiting", "Clicks that were accepted and not yet handled.")
 	descPauses          = desc("pauses", "Pauses in force.")
 	descClock           = desc("store_clock_offset_seconds",
@@ -63,7 +64,7 @@ var (
 func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descUnreadable, descWrites,
-		descMessages, descMessagesGivenUp,
+		descMessages, descMessagesGivenUp, descFolded,
 		descClicks, descPauses, descClock,
 	} {
 		out <- d
@@ -117,6 +118,7 @@ func (m *storeMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(descMessages, float64(st.MessagesWaiting))
 	gauge(descMessagesGivenUp, float64(st.MessagesGivenUp))
+	gauge(descFolded, float64(st.Folded))
 	gauge(descClicks, float64(st.ClicksWaiting))
 	gauge(descPauses, float64(st.Pauses))
 	gauge(descClock, m.counter.ClockOffset().Seconds())

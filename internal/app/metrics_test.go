@@ -69,8 +69,9 @@ func TestMetricsShowWhatWaits(t *testing.T) {
 	c := &tally{st: store.Stats{
 		DeliveriesWaiting: 2, DeliveriesDead: 1, OldestWaiting: now.Add(-90 * time.Second),
 		Incidents: map[string]int64{"deciding": 3},
-		Writes:    map[string]int64{"applied": 7, "open": 1}, MessagesWaiting: 4, MessagesGivenUp: 1, ClicksWaiting: 5,
-		Pauses: 6, Unreadable: 8,
+		Writes:    map[string]int64{"applied": 7, "open": 1}, MessagesWaiting: 4, MessagesGivenUp: 1, Folded: 9,
+		ClicksWaiting: 5,
+		Pauses:        6, Unreadable: 8,
 	}, ahead: -90 * time.Second}
 	got := scrape(t,
 		&storeMetrics{counter: c, logger: slog.New(slog.DiscardHandler), now: func() time.Time { return now }})
@@ -80,6 +81,7 @@ func TestMetricsShowWhatWaits(t *testing.T) {
 		"vllm_medic_deliveries_oldest_waiting_seconds": 90,
 		"vllm_medic_incidents_open{deciding}":          3, "vllm_medic_writes{applied}": 7, "vllm_medic_writes{open}": 1,
 		"vllm_medic_messages_waiting":  4,
+		"vllm_medic_incidents_folded":  9,
 		"vllm_medic_messages_given_up": 1, "vllm_medic_clicks_waiting": 5, "vllm_medic_pauses": 6,
 		"vllm_medic_incidents_unreadable":       8,
 		"vllm_medic_store_clock_offset_seconds": -90,

@@ -41,7 +41,7 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team,
 		Enterprise: cfg.Slack.Enterprise, Owner: owner,
 	}, slack.InteractionsDeps{
-		Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Approvers: a.approvers,
+		Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Digests: a.store, Approvers: a.approvers,
 		Rights:   a.slackRights(),
 		Commands: commands{Store: a.store, app: a}, View: view,
 		Logger: log, Panics: a.panics, Now: a.store.Now,

@@ -24,6 +24,7 @@ type Store interface {
 	web.Incidents
 	web.Switch
 	slack.Clicks
+	slack.Digests
 	pruner
 	counter
 	// Ready says whether the store takes commits, and why not: *store.NotReadyError. It never waits for the writer.

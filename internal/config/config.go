@@ -58,6 +58,8 @@ type Kubernetes struct{ Kubeconfig, Context string }
 type Slack struct {
 	// Socket says that clicks come through connections that the bot opens (Socket Mode), and not over HTTP.
 	Socket bool
+	// Storm is the rate above which new incidents of a channel are gathered in a digest.
+	Storm incident.Storm
 	// Broadcast says that replies which ask for a decision show in the channel, too.
 	Broadcast                                bool
 	Channel, Team, Enterprise, AppID, APIURL string

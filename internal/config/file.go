@@ -162,6 +162,8 @@ type slackFile struct {
 	Channel string `yaml:"channel"`
 	// Whether replies that ask for a decision show in the channel, too, and not only in the thread. Default false.
 	Broadcast bool `yaml:"broadcast,omitempty" jsonschema:"default=false"`
+	// When new incidents of a channel are gathered in one message, a digest.
+	Storm *stormFile `yaml:"storm,omitempty"`
 	// The ID of the workspace whose clicks are accepted, such as T0123.
 	Team string `yaml:"team,omitempty"`
 	// The ID of the organization whose clicks are accepted, for an app that is installed organization-wide.
@@ -182,6 +184,14 @@ type slackFile struct {
 	SigningSecretFile string `yaml:"signing_secret_file,omitempty"`
 	// The URL of Slack's Web API. Change it only for tests and proxies. Default https://slack.com/api/.
 	APIURL string `yaml:"api_url,omitempty" jsonschema:"default=https://slack.com/api/"`
+}
+
+type stormFile struct {
+	// The number of new incidents in a channel within the time that get a message each; further ones join a digest.
+	// Critical ones always get a message. 0: every incident gets one. Default 5.
+	Incidents *int `yaml:"incidents,omitempty" jsonschema:"minimum=0,default=5"`
+	// The time in which new incidents are counted: 1m to 1h. Default 10m.
+	Within *strictyaml.Duration `yaml:"within,omitempty" jsonschema:"default=10m"`
 }
 
 type notifyFile struct {

@@ -3,6 +3,10 @@ package config
 import (
 	"cmp"
 	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 func (l *loader) slack(f *slackFile) *Slack {
@@ -24,7 +28,8 @@ func (l *loader) slack(f *slackFile) *Slack {
 	l.slackID("slack.app_id", f.AppID, appID)
 	socket := l.socketMode(f)
 	return &Slack{
-		Socket: socket, Broadcast: f.Broadcast, Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID,
+		Storm: l.storm(f.Storm), Socket: socket,
+		Broadcast: f.Broadcast, Channel: f.Channel, Team: f.Team, Enterprise: f.Enterprise, AppID: f.AppID,
 		APIURL:   cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
 		Token:    l.slackToken("slack.token", f.TokenEnv, f.TokenFile, true, "xoxb-"),
 		AppToken: l.slackToken("slack.app_token", f.AppTokenEnv, f.AppTokenFile, socket && !l.oldTransport(f), "xapp-"),
@@ -32,6 +37,33 @@ func (l *loader) slack(f *slackFile) *Slack {
 			l.secret("slack.signing_secret", f.SigningSecretEnv, f.SigningSecretFile, f.Mode == "http"),
 		),
 	}
+}
+
+// shortestStorm and longestStorm keep a rate from meaning nothing: what has one cause comes within minutes, and not
+// within a shift.
+const shortestStorm, longestStorm = time.Minute, time.Hour
+
+// storm reads the rate above which incidents are gathered.
+func (l *loader) storm(f *stormFile) incident.Storm {
+	out := incident.DefaultStorm
+	if f == nil {
+		return out
+	}
+	if f.Incidents != nil {
+		out.Incidents = *f.Incidents
+	}
+	if f.Within != nil {
+		out.Within = time.Duration(*f.Within)
+	}
+	if out.Incidents < 0 {
+		l.at("slack.storm.incidents", "is %d; set how many new incidents get a message each, or 0 for all of them",
+			out.Incidents)
+	}
+	if out.Within < shortestStorm || out.Within > longestStorm {
+		l.at("slack.storm.within", "is %s; set 1m to 1h, and incidents: 0 to give every incident a message",
+			strictyaml.Duration(out.Within))
+	}
+	return out
 }
 
 // socketMode says how clicks come. Whoever has a signing secret and no app token meant HTTP, which was the only way

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -71,6 +72,34 @@ func TestApproversKnowWhoIsWhoInKubernetes(t *testing.T) {
 			if access == "" && got != nil || access != "" && (len(got) != 1 || got["U0ALICE"] != "ana@example.com") {
 				t.Errorf("%s with %q: %v", kind, access, got)
 			}
+		}
+	}
+}
+
+func TestTheRateOfAStorm(t *testing.T) {
+	t.Parallel()
+	for section, want := range map[string]incident.Storm{
+		"":                                    {Incidents: 5, Within: 10 * time.Minute},
+		"storm: {},":                          {Incidents: 5, Within: 10 * time.Minute},
+		"storm: {incidents: 0},":              {Within: 10 * time.Minute},
+		"storm: {incidents: 3, within: 1m},":  {Incidents: 3, Within: time.Minute},
+		"storm: {within: 1h},":                {Incidents: 5, Within: time.Hour},
+		"storm: {incidents: -1},":             {},
+		"storm: {within: 59s},":               {},
+		"storm: {incidents: 0, within: 61m},": {},
+	} {
+		text := strings.Replace(sound, "mode: approve", "mode: approve\nslack: {"+section+
+			"channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP}", 1)
+		cfg, err := Parse("medic.yaml", []byte(text), opts(nil))
+		switch {
+		case want == incident.Storm{}:
+			if err == nil || !strings.Contains(err.Error(), "slack.storm.") {
+				t.Errorf("%s: %v", section, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", section, err)
+		case cfg.Slack.Storm != want:
+			t.Errorf("%s: %+v", section, cfg.Slack.Storm)
 		}
 	}
 }

@@ -113,7 +113,8 @@ func (f *office) another(cfg InteractionsConfig) *Interactions {
 	f.t.Helper()
 	cfg.SigningSecret = f.SigningSecret()
 	i, err := NewInteractions(cfg, InteractionsDeps{
-		Client: f.client, Decider: f.desk, Lookup: f.desk, Clicks: f.shelf, Approvers: f.approvers, Logger: f.log,
+		Client: f.client, Decider: f.desk, Lookup: f.desk, Clicks: f.shelf, Digests: f.desk, Approvers: f.approvers,
+		Logger:   f.log,
 		Commands: f.booth, Rights: f.rights,
 	})
 	if err != nil {

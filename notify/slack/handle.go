@@ -52,6 +52,10 @@ func (i *Interactions) Handle(ctx context.Context, kept incident.Click) Answer {
 	}
 	c.First = kept.Fence == 1
 	a := Answer{ResponseURL: c.ResponseURL, Channel: c.Channel, User: c.User}
+	if action := actionOf(c.Action); action == actionShow || action == actionShowAll {
+		no := i.unfold(ctx, c, action, &a)
+		return i.done(ctx, a, action, no)
+	}
 	inc, r, no := i.check(ctx, c, &a)
 	if no == nil && c.Form == nil {
 		var shown bool
@@ -63,15 +67,23 @@ func (i *Interactions) Handle(ctx context.Context, kept incident.Click) Answer {
 	if no == nil {
 		inc, no = i.carryOut(ctx, c, inc, r)
 	}
+	if no == nil {
+		a.Text = r.answer(inc)
+	}
+	return i.done(ctx, a, r.action, no)
+}
+
+// done logs what became of a click, and answers with the refusal if there is one.
+func (i *Interactions) done(ctx context.Context, a Answer, action string, no *refusal) Answer {
 	if no != nil {
 		a.Text, a.Reason = no.text, no.reason
 		i.logger.InfoContext(ctx, "a click changed nothing", "incident", a.Incident, "step", a.Step, "user", a.User, "reason",
 			no.reason, "err", no.err)
 		return a
 	}
-	a.Decided, a.Text = true, r.answer(inc)
+	a.Decided = true
 	i.logger.InfoContext(ctx, "a click was carried out", "incident", a.Incident, "step", a.Step, "user", a.User, "action",
-		r.action)
+		action)
 	return a
 }
 

@@ -34,7 +34,7 @@ type Decider interface {
 type Lookup interface {
 	// Incident returns an incident, or incident.ErrNotFound.
 	Incident(ctx context.Context, id string) (incident.Incident, error)
-	// Message returns the incident's message; false when there is none.
+	// Message returns the message of an incident or a digest; false when there is none.
 	Message(ctx context.Context, incidentID string) (incident.Message, bool, error)
 }
 
@@ -96,6 +96,7 @@ type InteractionsDeps struct {
 	Decider   Decider
 	Lookup    Lookup
 	Clicks    Clicks
+	Digests   Digests
 	Approvers Approvers
 	// Rights asks Kubernetes about a person, too; nil: Slack accounts are not mapped to its users.
 	Rights Rights
@@ -119,6 +120,7 @@ type Interactions struct {
 	decider   Decider
 	lookup    Lookup
 	clicks    Clicks
+	digests   Digests
 	approvers Approvers
 	rights    Rights
 	view      ViewOptions
@@ -147,6 +149,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		{"decider", deps.Decider == nil},
 		{"lookup", deps.Lookup == nil},
 		{"store of clicks", deps.Clicks == nil},
+		{"store of digests", deps.Digests == nil},
 		{"approvers function", deps.Approvers == nil},
 		{"bot behind the commands", deps.Commands == nil},
 		{"logger", deps.Logger == nil},
@@ -167,7 +170,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		return nil, err
 	}
 	return &Interactions{
-		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks,
+		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks, digests: deps.Digests,
 		approvers: deps.Approvers, rights: deps.Rights, commands: deps.Commands, view: deps.View,
 		logger: deps.Logger, panics: deps.Panics, now: deps.Now, wake: make(chan struct{}, 1),
 		groups:   groups{client: deps.Client, ttl: cfg.GroupsFor, queue: newQueue()},

@@ -26,6 +26,27 @@ type desk struct {
 	readErr      error
 	writeErr     error
 	slow         chan struct{} // when set, reads wait for it
+	// folded are the incidents of the digest whose message msg is.
+	folded map[string]bool
+}
+
+func (d *desk) Unfold(_ context.Context, digest, id string) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.writeErr != nil {
+		return 0, d.writeErr
+	}
+	if _, joined := d.folded[id]; digest != d.msg.Incident || (id != "" && !joined) {
+		return 0, incident.ErrNotFound
+	}
+	n := 0
+	for one, is := range d.folded {
+		if is && (id == "" || one == id) {
+			d.folded[one] = false
+			n++
+		}
+	}
+	return n, nil
 }
 
 func (d *desk) Decide(_ context.Context, id string, dec incident.Decision) (incident.Incident, error) {

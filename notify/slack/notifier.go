@@ -62,11 +62,15 @@ func NewNotifier(client *Client, view ViewOptions, broadcast bool, logger *slog.
 
 // Post puts up the incident's message. It is never repeated by itself.
 func (s *Notifier) Post(ctx context.Context, channel string, inc incident.Incident) (string, error) {
+	return s.postAny(ctx, channel, inc.ID, s.forms(inc))
+}
+
+func (s *Notifier) postAny(ctx context.Context, channel, id string, forms []rendition) (string, error) {
 	var ts string
-	err := s.simplify(ctx, inc, func(opts []slackgo.MsgOption) error {
+	err := s.simplify(ctx, id, forms, func(opts []slackgo.MsgOption) error {
 		return s.client.once(ctx, posting(channel), func(ctx context.Context) error {
 			var err error
-			_, ts, err = s.client.api.PostMessageContext(ctx, channel, append(opts, quiet(), metadata(inc.ID, 0))...)
+			_, ts, err = s.client.api.PostMessageContext(ctx, channel, append(opts, quiet(), metadata(id, 0))...)
 			return err
 		})
 	})
@@ -78,7 +82,11 @@ func (s *Notifier) Post(ctx context.Context, channel string, inc incident.Incide
 
 // Update draws the message again. It may be called any number of times.
 func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.Incident) error {
-	return s.simplify(ctx, inc, func(opts []slackgo.MsgOption) error {
+	return s.updateAny(ctx, channel, ts, inc.ID, s.forms(inc))
+}
+
+func (s *Notifier) updateAny(ctx context.Context, channel, ts, id string, forms []rendition) error {
+	return s.simplify(ctx, id, forms, func(opts []slackgo.MsgOption) error {
 		return s.client.repeat(ctx, "chat.update", func(ctx context.Context) error {
 			_, _, _, err := s.client.api.UpdateMessageContext(ctx, channel, ts, opts...)
 			return err
@@ -86,27 +94,32 @@ func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.
 	})
 }
 
-// Reply adds a journal entry to the thread, and adds it simpler when Slack refuses that: one refused entry must not
-// keep all that follow from the thread. What was refused was not shown. It is never repeated by itself otherwise.
+// Reply adds a journal entry to the thread. It is never repeated by itself.
 func (s *Notifier) Reply(ctx context.Context, channel, ts string, inc incident.Incident, e incident.Entry) error {
 	blocks, text := renderEntry(inc, e)
-	broadcast := s.broadcast && len(e.Mention) > 0
+	return s.replyAny(ctx, channel, ts, reply{inc.ID, e.Seq, blocks, text, len(e.Mention) > 0})
+}
+
+// replyAny posts to a thread, and posts simpler when Slack refuses that: one refused entry must not keep all that
+// follow from the thread. What was refused was not shown.
+func (s *Notifier) replyAny(ctx context.Context, channel, ts string, r reply) error {
+	broadcast := s.broadcast && r.calls
 	for {
-		opts := []slackgo.MsgOption{metadata(inc.ID, e.Seq)}
+		opts := []slackgo.MsgOption{metadata(r.id, r.seq)}
 		if broadcast {
 			opts = append(opts, slackgo.MsgOptionBroadcast())
 		}
-		err := s.client.reply(ctx, channel, ts, blocks, text, opts...)
+		err := s.client.reply(ctx, channel, ts, r.blocks, r.text, opts...)
 		form := ""
 		switch {
-		case len(blocks) > 0 && refusedContent(err):
-			blocks, form = nil, "text"
+		case len(r.blocks) > 0 && refusedContent(err):
+			r.blocks, form = nil, "text"
 		case broadcast && refusedPlace(err):
 			broadcast, form = false, "only in the thread"
 		default:
 			return err
 		}
-		s.logger.WarnContext(ctx, "slack refused a reply; a simpler form is sent", "incident", inc.ID, "form", form,
+		s.logger.WarnContext(ctx, "slack refused a reply; a simpler form is sent", "incident", r.id, "form", form,
 			"err", err)
 	}
 }
@@ -122,16 +135,15 @@ func (c *Client) reply(ctx context.Context, channel, ts string, blocks []slackgo
 	})
 }
 
-// simplify sends the incident, and sends it simpler when Slack refuses its content: without the chart or the fold,
-// whichever it was, then shorter, then as text. A refused message was not shown, so that this cannot double it. What
-// was refused is left out for a while, unless the message was only too long: not every workspace has the newest blocks.
-func (s *Notifier) simplify(ctx context.Context, inc incident.Incident, send func([]slackgo.MsgOption) error) error {
-	full := s.view
-	full.NoChart = full.NoChart || s.chart.recently()
-	full.NoFold = full.NoFold || s.fold.recently()
+// simplify sends a message in the first of its forms, and sends it simpler when Slack refuses its content: without
+// the chart or the fold, whichever it was, then shorter, then as text. A refused message was not shown, so that
+// this cannot double it. What was refused is left out for a while, unless the message was only too long: not every
+// workspace has the newest blocks.
+func (s *Notifier) simplify(ctx context.Context, id string, forms []rendition, send func([]slackgo.MsgOption) error,
+) error {
 	var err error
 	tooNew := true // whatever was refused so far was refused for its blocks
-	for _, try := range s.forms(inc, full) {
+	for _, try := range forms {
 		if err = send([]slackgo.MsgOption{
 			slackgo.MsgOptionText(try.Text, false), slackgo.MsgOptionBlocks(try.Blocks...),
 		}); !refusedContent(err) {
@@ -143,7 +155,7 @@ func (s *Notifier) simplify(ctx context.Context, inc incident.Incident, send fun
 			return err
 		}
 		tooNew = tooNew && refusedBlocks(err)
-		s.logger.WarnContext(ctx, "slack refused how an incident looks; a simpler form is sent", "incident", inc.ID,
+		s.logger.WarnContext(ctx, "slack refused how an incident looks; a simpler form is sent", "incident", id,
 			"form", try.name, "err", err)
 	}
 	return err
@@ -157,7 +169,10 @@ type rendition struct {
 }
 
 // forms are the ways to send an incident, the fullest first. Two that would look the same are one.
-func (s *Notifier) forms(inc incident.Incident, full ViewOptions) []rendition {
+func (s *Notifier) forms(inc incident.Incident) []rendition {
+	full := s.view
+	full.NoChart = full.NoChart || s.chart.recently()
+	full.NoFold = full.NoFold || s.fold.recently()
 	first := Render(inc, full)
 	out := []rendition{{View: first, name: "full"}}
 	noChart, noFold := full, full
@@ -194,8 +209,9 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 	return View{Text: clip(text, maxText)}
 }
 
-// renderEntry is a journal entry as a reply. One that calls people begins with their mentions, in the blocks and in the
-// text, so that Slack notifies them: an edit of the message notifies nobody. What comes from elsewhere stays escaped.
+// renderEntry is a journal entry as a reply. One that calls people begins with their mentions, in the blocks and in
+// the text, so that Slack notifies them: an edit of the message notifies nobody. What comes from elsewhere stays
+// escaped.
 func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
 	c := &composer{}
 	text := sentence(present.Entry(e), 1500)

@@ -51,6 +51,10 @@ func (o oneIncident) IncidentWithJournal(context.Context, string) (incident.Inci
 	return o.inc, nil
 }
 
+func (o oneIncident) Digest(context.Context, string) (incident.Digest, error) {
+	return incident.Digest{}, incident.ErrNotFound
+}
+
 // TestOutagesLeaveOneMessageAndOneThread runs the real dispatcher against every kind of lost answer.
 func TestOutagesLeaveOneMessageAndOneThread(t *testing.T) {
 	t.Parallel()

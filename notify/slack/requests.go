@@ -45,7 +45,7 @@ func verbOf(action string) (verb incident.Verb, confirmed, known bool) {
 func actionOf(id string) string {
 	name, _, _ := strings.Cut(id, ":")
 	if _, _, known := verbOf(name); known ||
-		slices.Contains([]string{actionAck, actionAskAgain, actionStop, actionDetails}, name) {
+		slices.Contains([]string{actionAck, actionAskAgain, actionStop, actionDetails, actionShow, actionShowAll}, name) {
 		return name
 	}
 	return ""

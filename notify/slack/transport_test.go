@@ -196,7 +196,7 @@ func FuzzHandle(f *testing.F) {
 		inc := asked(t, incident.ModeApprove).inc
 		d := &desk{inc: inc, msg: incident.Message{Incident: inc.ID, Channel: "C1", TS: "1.1"}}
 		i, err := NewInteractions(InteractionsConfig{Team: "T1"}, InteractionsDeps{
-			Client: c, Decider: d, Lookup: d, Clicks: &shelf{}, Logger: log, Commands: &booth{},
+			Client: c, Decider: d, Lookup: d, Clicks: &shelf{}, Digests: d, Logger: log, Commands: &booth{},
 			Approvers: func(string, incident.StepKind) incident.Approvers { return incident.Approvers{} },
 		})
 		if err != nil {

@@ -66,8 +66,8 @@ func enter(t *testing.T, s *story, approvers incident.Approvers) *room {
 		t.Fatal(err)
 	}
 	bot, err := slack.NewInteractions(slack.InteractionsConfig{SigningSecret: r.SigningSecret()}, slack.InteractionsDeps{
-		Client: client, Decider: r.desk, Lookup: r.desk, Clicks: clicks, Approvers: r.desk.may, View: links, Commands: r.desk,
-		Logger: quiet, Now: r.desk.time,
+		Client: client, Decider: r.desk, Lookup: r.desk, Clicks: clicks, Digests: r.desk, Approvers: r.desk.may,
+		View: links, Commands: r.desk, Logger: quiet, Now: r.desk.time,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -209,6 +209,8 @@ func (d *desk) Incident(context.Context, string) (incident.Incident, error) {
 	inc, _ := d.now()
 	return inc, nil
 }
+
+func (d *desk) Unfold(context.Context, string, string) (int, error) { return 0, incident.ErrNotFound }
 
 func (d *desk) Message(context.Context, string) (incident.Message, bool, error) {
 	_, msg := d.now()

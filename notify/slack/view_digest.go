@@ -1,0 +1,301 @@
+package slack
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// maxDigestLines is how many incidents of a digest have a line. Each is a block with a button.
+const maxDigestLines = 20
+
+// RenderDigest draws a digest. Like Render it is pure, never fails and keeps every limit: incidents without a line are
+// counted.
+func RenderDigest(d incident.Digest, opts ViewOptions) View {
+	text := digestPush(d)
+	for most := maxDigestLines; most > 0; most /= 2 {
+		c := &composer{opts: opts}
+		c.digest(d, most)
+		if n, err := size(c.blocks); err == nil && n <= maxTotal && len(c.blocks) <= maxBlocks {
+			return View{Blocks: c.blocks, Text: text}
+		}
+	}
+	return View{Blocks: []slackgo.Block{slackgo.NewSectionBlock(mrkdwn(clip(text, maxSection)), nil, nil)}, Text: text}
+}
+
+// digest says how many there are and what they have in common, and has a line for each with the button that gives it a
+// message. The ones that wait for somebody come first.
+func (c *composer) digest(d incident.Digest, most int) {
+	c.header(digestIcon(d) + " " + digestHeadline(d))
+	lines := []string{digestCounts(d), commonCause(d)}
+	if len(d.Folded) == 0 && d.Unreadable == 0 {
+		c.section(append(lines, "Each has its own message in this channel.")...)
+		c.context("`" + strings.ReplaceAll(defuse(d.ID, 100), "`", "'") + "`")
+		return
+	}
+	c.section(lines...)
+	if b, ok := showButton(d.ID, ""); ok && len(d.Folded) > 1 {
+		c.add(slackgo.NewActionBlock(digestBlockID(d, "all"), b))
+	}
+	all := inOrder(d.Folded)
+	for n, inc := range all[:min(most, len(all))] {
+		s := slackgo.NewSectionBlock(mrkdwn(fit(c.digestLine(inc), 400)), nil, nil)
+		s.Expand = true
+		if b, ok := showButton(d.ID, inc.ID); ok {
+			s.Accessory, s.BlockID = slackgo.NewAccessory(b), digestBlockID(d, fmt.Sprint(n))
+		}
+		c.add(s)
+	}
+	var left []string
+	if n := len(all) - most; n > 0 {
+		left = append(left, more(n)+": Show all, or `vllm-medic incidents list`")
+	}
+	if d.Unreadable > 0 {
+		left = append(left, plural(d.Unreadable, "incident")+" of a newer version can't be shown")
+	}
+	if n := len(d.Shown); n > 0 {
+		left = append(left, fmt.Sprintf("%d shown separately", n))
+	}
+	c.context(append(left, "New incidents came too fast for a message each. Critical ones always get one.")...)
+}
+
+// digestBlockID changes with the digest, so that Slack takes the buttons of an edited message for new ones.
+func digestBlockID(d incident.Digest, what string) string {
+	return clip(fmt.Sprintf("digest:%s:v%d", what, d.Version), maxID)
+}
+
+// digestIcon is the worst of all: there is nothing critical in a digest.
+func digestIcon(d incident.Digest) string {
+	if d.Open() {
+		return "🟠"
+	}
+	if len(d.Folded) == 0 || !slices.ContainsFunc(d.Folded, resolved) {
+		return "⚪"
+	}
+	return "✅"
+}
+
+func digestHeadline(d incident.Digest) string {
+	n := d.All()
+	if len(d.Folded) > 0 && !d.Open() {
+		return "All closed: " + plural(len(d.Folded), "incident")
+	}
+	return fmt.Sprintf("%d new %s since %s", n, strings.TrimPrefix(plural(n, "incident"), fmt.Sprint(n)+" "),
+		d.Since.UTC().Format("15:04 UTC"))
+}
+
+// digestCounts says how many need a decision, are open, and are closed.
+func digestCounts(d incident.Digest) string {
+	waiting, open, closed := 0, 0, 0
+	for _, inc := range d.Folded {
+		switch {
+		case inc.Waits():
+			waiting++
+		case inc.Open():
+			open++
+		default:
+			closed++
+		}
+	}
+	var parts []string
+	if waiting > 0 {
+		parts = append(parts, fmt.Sprintf("*%s approval*", needs(waiting)))
+	}
+	if open > 0 {
+		parts = append(parts, fmt.Sprintf("%d open, nothing to decide", open))
+	}
+	if closed > 0 && closed < len(d.Folded) { // else the headline says so
+		parts = append(parts, fmt.Sprintf("%d closed", closed))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func needs(n int) string {
+	if n == 1 {
+		return "1 needs"
+	}
+	return fmt.Sprintf("%d need", n)
+}
+
+// commonCause is the cause that more than half of the incidents have; empty when there is none, or only one incident.
+func commonCause(d incident.Digest) string {
+	name, n := mostCommon(d)
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d: *%s*", n, len(d.Folded), escape(strings.ReplaceAll(name, "*", "∗"), 80))
+}
+
+func mostCommon(d incident.Digest) (name string, n int) {
+	counts := map[string]int{}
+	for _, inc := range d.Folded {
+		if inc.Diagnosis != nil && inc.Diagnosis.Name != "" {
+			counts[inc.Diagnosis.Name]++
+		}
+	}
+	for _, cause := range sortedKeys(counts) {
+		if counts[cause] > n {
+			name, n = cause, counts[cause]
+		}
+	}
+	if n < 2 || 2*n <= len(d.Folded) {
+		return "", 0
+	}
+	return causeTitle(name), n
+}
+
+// causeTitle is the name of a diagnosis at the beginning of a line: "KV thrash".
+func causeTitle(name string) string {
+	name = incident.CauseWords(name)
+	first, rest, _ := strings.Cut(name, " ")
+	switch first {
+	case "kv", "oom":
+		return strings.TrimSpace(strings.ToUpper(first) + " " + rest)
+	}
+	r, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(r)) + name[n:]
+}
+
+// inOrder puts first what waits for a decision, the one that ends first at the top, then what is open, the worst first,
+// then what is closed.
+func inOrder(all []incident.Incident) []incident.Incident {
+	rank := func(i incident.Incident) int {
+		switch {
+		case i.Waits():
+			return 0
+		case i.Open():
+			return 1
+		}
+		return 2
+	}
+	mild := func(i incident.Incident) int {
+		if i.Severity() == "warning" {
+			return 0
+		}
+		return 1
+	}
+	until := func(i incident.Incident) time.Time {
+		if !i.Waits() {
+			return time.Time{}
+		}
+		return i.Plan.ExpiresAt
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b incident.Incident) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), until(a).Compare(until(b)), cmp.Compare(mild(a), mild(b)))
+	})
+	return all
+}
+
+// digestLine is one incident: what is wrong, and what is asked.
+func (c *composer) digestLine(inc incident.Incident) []string {
+	mark := icon(inc)
+	if inc.DryRun {
+		mark = strings.TrimSpace(dryRunMark)
+	}
+	name := link(incidentURL(c.opts, inc), escape(strings.ReplaceAll(subject(inc), "*", "∗"), 80))
+	return []string{mark + " *" + name + "*: " + defuse(news(inc), 160), wanted(inc)}
+}
+
+// wanted is what a person is asked, and until when; empty when nothing is.
+func wanted(inc incident.Incident) string {
+	if !inc.Waits() {
+		return ""
+	}
+	by := ""
+	if !inc.Plan.ExpiresAt.IsZero() {
+		by = " by " + clock(inc.Plan.ExpiresAt)
+	}
+	if s, ok := offered(inc); ok {
+		return "Decide" + by + ": roll back to " + defuse(valueText(s.Undo), 60) + "?"
+	}
+	if open := inc.Proposed(); len(open) > 0 {
+		return "Approve" + by + ": " + defuse(change(open[0]), 100)
+	}
+	return ""
+}
+
+// digestPush is what a lock screen shows when the digest comes up.
+func digestPush(d incident.Digest) string {
+	text := digestHeadline(d)
+	if len(d.Folded) > 0 && d.Open() {
+		text += ", gathered in one message"
+	}
+	waiting := 0
+	for _, inc := range d.Folded {
+		if inc.Waits() {
+			waiting++
+		}
+	}
+	text += "."
+	if waiting > 0 {
+		text += " " + needs(waiting) + " approval."
+	}
+	if name, n := mostCommon(d); name != "" {
+		text += fmt.Sprintf(" %d of %d: %s.", n, len(d.Folded), defuse(name, 80))
+	}
+	return text + " " + reference(d.ID, 0)
+}
+
+// renderCall asks for decisions on several incidents at once: who is called, and what for, each incident once.
+func renderCall(d incident.Digest, calls []incident.Call, last int64) ([]slackgo.Block, string) {
+	var mention []string
+	asked := map[string]bool{}
+	for _, call := range calls {
+		mention = append(mention, call.Entry.Mention...)
+		asked[call.Incident] = true
+	}
+	var lines, names []string
+	for _, inc := range inOrder(d.Folded) {
+		if !asked[inc.ID] {
+			continue
+		}
+		name := subject(inc)
+		names = append(names, defuse(name, 60))
+		if inc.DryRun {
+			name = "🧪 " + name
+		}
+		lines = append(lines, "• "+bold(name, 80)+": "+lowerFirst(wanted(inc)))
+	}
+	called := strings.TrimSpace(called(mention, maxCalled))
+	what := "Approval needed for " + plural(len(names), "incident")
+	c := &composer{}
+	c.section(append([]string{strings.TrimSpace(called + " " + what + ":")}, capped(lines, maxDigestLines)...)...)
+	c.context("Click Show in the message above to decide, or use `vllm-medic incidents`.")
+	text := strings.TrimSpace(called+" "+what) + ": " + strings.Join(capped(names, maxDigestLines), ", ") + "."
+	return c.blocks, text + " " + reference(d.ID, last)
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return "needs a decision"
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// digestValue is all that a button of a digest carries.
+type digestValue struct {
+	Digest string `json:"g"`
+	// Incident is empty for all of them.
+	Incident string `json:"i,omitempty"`
+}
+
+// showButton gives an incident its own message, or all of them.
+func showButton(digest, id string) (*slackgo.ButtonBlockElement, bool) {
+	value, ok := digestValue{digest, id}.encode()
+	if !ok {
+		return nil, false
+	}
+	if id == "" {
+		return button(actionShowAll, "", value, "Show all", slackgo.StyleDefault), true
+	}
+	return button(actionShow, id, value, "Show", slackgo.StyleDefault), true
+}
