@@ -188,7 +188,7 @@ func (c apiClient) token(t terminal) (string, error) {
 		return v, nil
 	}
 	return "", usageError{"a token is required: set VLLM_MEDIC_TOKEN or --token-file (kubectl create token NAME " +
-		"--audience vllm-medic)"}
+		"--audience vllm-medic), or use your own with --kube"}
 }
 
 func (c apiClient) incident(ctx context.Context, t terminal, id string) (incident.Incident, error) {

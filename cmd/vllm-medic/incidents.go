@@ -19,7 +19,7 @@ func incidents(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "incidents", Short: "list, show and decide on incidents",
 		Long: "List, show, ack, approve, deny, narrow, undo, keep, ask, abort and close incidents.\n\n" +
-			"Decisions need a Kubernetes token with the audience vllm-medic.",
+			"Decisions need your own Kubernetes credentials (--kube), or a Kubernetes token with the audience vllm-medic.",
 	}
 	cmd.AddCommand(
 		listIncidents(t), showIncident(t),
