@@ -161,7 +161,8 @@ func (v *delivery) update(ctx context.Context) error {
 	if v.drawn || v.m.Wanted <= v.m.Sent {
 		return nil
 	}
-	if err := v.what.update(ctx, v.m.Channel, v.m.TS); err != nil {
+	err := v.what.update(ctx, v.m.Channel, v.m.TS)
+	if err := v.leaveOut(ctx, fmt.Sprintf("version %d", v.what.version()), err); err != nil {
 		return err
 	}
 	v.drawn = true
@@ -186,7 +187,8 @@ func (v *delivery) thread(ctx context.Context) (bool, error) {
 		if err := v.begin(ctx, r.seq); err != nil {
 			return false, err
 		}
-		if err := r.send(ctx, v.m.Channel, v.m.TS); err != nil {
+		err := r.send(ctx, v.m.Channel, v.m.TS)
+		if err := v.leaveOut(ctx, fmt.Sprintf("journal entry %d", r.seq), err); err != nil {
 			return false, err
 		}
 		v.m.ThreadSent = r.seq
@@ -196,6 +198,23 @@ func (v *delivery) thread(ctx context.Context) (bool, error) {
 		v.clearIntent()
 	}
 	return v.what.next(v.m, v.now()).seq <= v.m.ThreadSent, nil
+}
+
+// leaveOut is the error of a call. One that refuses the same for what it says, as in the turn before, is logged, counted
+// and no error any more: it must not keep all that follows from the receiver. The message itself is never left out.
+func (v *delivery) leaveOut(ctx context.Context, what string, err error) error {
+	permanent, ok := errors.AsType[*PermanentError](err)
+	if !ok || !permanent.Content {
+		return err
+	}
+	err = fmt.Errorf("%s: %w", what, err)
+	if clip(err.Error()) != v.before {
+		return err
+	}
+	v.d.leftOut.Add(1)
+	v.d.logger.ErrorContext(ctx, "a part of a message is left out: the receiver refuses it, also when tried again",
+		"incident", v.m.Incident, "err", err)
+	return nil
 }
 
 // stopping says that nothing more should be begun: the process ends, or the lease has too little left for another call.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -68,7 +69,15 @@ type Dispatcher struct {
 	incidents Incidents
 	notifier  Notifier
 	logger    *slog.Logger
+	// leftOut counts what a receiver did not get because it refuses what it says.
+	leftOut atomic.Int64
 }
+
+// Sink is the sink that it delivers to.
+func (d *Dispatcher) Sink() string { return d.cfg.Sink }
+
+// LeftOut is how many entries and versions the receiver refused for what they say, twice, and did not get.
+func (d *Dispatcher) LeftOut() int64 { return d.leftOut.Load() }
 
 // New returns a Dispatcher, or an error that names everything that is missing or wrong.
 func New(cfg Config, outbox Outbox, incidents Incidents, notifier Notifier, logger *slog.Logger) (*Dispatcher, error) {

@@ -27,6 +27,8 @@ type PermanentError struct {
 	Err error
 	// Next is the next step for the operator, one sentence.
 	Next string
+	// Content says that it was refused for what it says: what comes after it may be taken.
+	Content bool
 }
 
 // Error is the cause, without the next step.

@@ -183,7 +183,7 @@ func (a *App) opsRoutes() (http.Handler, error) {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		faults{a.engine, a.panics},
 		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics},
-		a.playbooks,
+		a.playbooks, leftOut(a.dispatchers),
 	}
 	if a.slack != nil {
 		all = append(all, a.slack)

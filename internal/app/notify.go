@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/notify"
 	"github.com/vllm-medic/vllm-medic/notify/cloudevents"
@@ -61,6 +63,22 @@ func (a *App) newSink(s config.Sink) (notify.Notifier, error) {
 		return teams.New(teams.Config{URL: s.URL.Reveal(), BaseURL: base, Transport: transport})
 	}
 	return nil, fmt.Errorf("the kind %q is not known", s.Kind)
+}
+
+var descLeftOut = desc("notify_left_out_total",
+	"Journal entries and versions of incidents that a receiver refused for their content, and did not get.", "sink")
+
+// leftOut counts what each sink did not get.
+type leftOut []*notify.Dispatcher
+
+// Describe sends the description.
+func (leftOut) Describe(out chan<- *prometheus.Desc) { out <- descLeftOut }
+
+// Collect counts anew.
+func (l leftOut) Collect(out chan<- prometheus.Metric) {
+	for _, d := range l {
+		out <- prometheus.MustNewConstMetric(descLeftOut, prometheus.CounterValue, float64(d.LeftOut()), d.Sink())
+	}
 }
 
 // sinkNames are those besides Slack or the log.

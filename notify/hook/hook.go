@@ -78,6 +78,10 @@ func answer(status int, retryAfter string, now time.Time) error {
 		return &notify.RateLimitedError{After: wait(retryAfter, now)}
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
 		return said
+	case refusesContent(status):
+		return &notify.PermanentError{
+			Err: said, Content: true, Next: "Check what the receiver logs. It is tried once more and then left out.",
+		}
 	case status >= 300 && status < 400:
 		return &notify.PermanentError{Err: said, Next: "Give the address that it redirects to."}
 	default:
@@ -85,6 +89,17 @@ func answer(status int, retryAfter string, now time.Time) error {
 			Err: said, Next: "Check the address and the secret in the configuration, and what the receiver logs.",
 		}
 	}
+}
+
+// refusesContent says that an answer is about what was posted. All others of its class are about the address, the
+// secret or the receiver.
+func refusesContent(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 // wait reads Retry-After: seconds, or a date.

@@ -37,7 +37,13 @@ func TestAnswersAreSorted(t *testing.T) {
 		"too slow":             {408, nil, passes},
 		"refused":              {401, nil, permanent},
 		"gone":                 {410, nil, permanent},
-		"too large":            {413, nil, permanent},
+		"too large":            {413, nil, content},
+		"malformed":            {400, nil, content},
+		"another type":         {415, nil, content},
+		"unprocessable":        {422, nil, content},
+		"forbidden":            {403, nil, permanent},
+		"not found":            {404, nil, permanent},
+		"method not allowed":   {405, nil, permanent},
 		"elsewhere":            {302, http.Header{"Location": {"/elsewhere"}}, permanent},
 		"elsewhere, as it was": {307, http.Header{"Location": {"/elsewhere"}}, permanent},
 	} {
@@ -73,10 +79,19 @@ func TestAnswersAreSorted(t *testing.T) {
 }
 
 func passes(err error) bool {
-	return err != nil && !permanent(err) && !errors.As(err, new(*notify.RateLimitedError))
+	return err != nil && !permanent(err) && !content(err) && !errors.As(err, new(*notify.RateLimitedError))
 }
 
-func permanent(err error) bool { return errors.As(err, new(*notify.PermanentError)) }
+// permanent is a refusal by the receiver, whatever is posted; content is one of what was posted.
+func permanent(err error) bool {
+	p, ok := errors.AsType[*notify.PermanentError](err)
+	return ok && !p.Content && p.Next != ""
+}
+
+func content(err error) bool {
+	p, ok := errors.AsType[*notify.PermanentError](err)
+	return ok && p.Content && p.Next != ""
+}
 
 func limited(want time.Duration) func(error) bool {
 	return func(err error) bool {

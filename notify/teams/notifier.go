@@ -13,6 +13,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/notify"
 	"github.com/vllm-medic/vllm-medic/notify/hook"
 )
 
@@ -94,7 +95,10 @@ func (n *Notifier) send(ctx context.Context, inc incident.Incident, text string)
 		return fmt.Errorf("write a card as JSON: %w", err)
 	}
 	if len(body) > maxMessage {
-		return fmt.Errorf("a card has %d bytes, and Teams takes %d", len(body), maxMessage)
+		return &notify.PermanentError{
+			Err: fmt.Errorf("a card has %d bytes, and Teams takes %d", len(body), maxMessage), Content: true,
+			Next: "The incident's page has it. It is tried once more and then left out.",
+		}
 	}
 	return n.hook.Post(ctx, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, body)
 }

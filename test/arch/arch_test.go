@@ -36,7 +36,7 @@ var inside = map[string][]string{
 	"notify":              {"internal/incident", "internal/rescue"},
 	"notify/hook":         {"notify"},
 	"notify/cloudevents":  {"internal/incident", "internal/present", "notify/hook"},
-	"notify/teams":        {"internal/incident", "internal/present", "notify/hook"},
+	"notify/teams":        {"internal/incident", "internal/present", "notify", "notify/hook"},
 	"notify/slack":        {"internal/incident", "internal/present", "internal/redact", "internal/rescue", "notify"},
 	"internal/policy":     {"internal/incident"},
 	"internal/present":    {"internal/incident"},
