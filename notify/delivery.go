@@ -200,8 +200,9 @@ func (v *delivery) thread(ctx context.Context) (bool, error) {
 	return v.what.next(v.m, v.now()).seq <= v.m.ThreadSent, nil
 }
 
-// leaveOut is the error of a call. One that refuses the same for what it says, as in the turn before, is logged, counted
-// and no error any more: it must not keep all that follows from the receiver. The message itself is never left out.
+// leaveOut is the error of a call. One that refuses something for what it says, as in the turn before, is logged,
+// counted and no error any more: it must not keep all that follows from the receiver. The message itself is never left
+// out.
 func (v *delivery) leaveOut(ctx context.Context, what string, err error) error {
 	permanent, ok := errors.AsType[*PermanentError](err)
 	if !ok || !permanent.Content {

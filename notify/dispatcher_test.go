@@ -185,8 +185,8 @@ func TestARefusedMessageIsDeliveredWhenWhatWasWrongIsPutRight(t *testing.T) {
 	}
 }
 
-// An entry that the receiver refuses for what it says is tried once more and then left out, visibly: what follows is not
-// held up by it. A refusal by the receiver itself holds everything up, until that is put right.
+// An entry that the receiver refuses for what it says is tried once more and then left out, visibly: what follows is
+// not held up by it. A refusal by the receiver itself holds everything up, until that is put right.
 func TestAnEntryThatIsRefusedForItsContentIsLeftOut(t *testing.T) {
 	t.Parallel()
 	bad := &PermanentError{Err: errors.New("the receiver answers 422"), Next: "Check its log.", Content: true}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -169,7 +168,7 @@ func begin(t *testing.T, s *store.Store, now time.Time) {
 	inc := incident.New("inc-a", "llama", incident.ModeApprove, false, now)
 	inc.Diagnosis = &incident.Diagnosis{Name: "queueing", Summary: "Begins."}
 	var entries []incident.Entry
-	for _, text := range strings.Fields("One. Two.") {
+	for _, text := range []string{"One.", "Two."} {
 		entries = append(entries, incident.Entry{At: now, Kind: incident.KindDecided, Text: text, Thread: true})
 	}
 	if err := s.Commit(t.Context(), incident.Change{Incident: inc, Render: true, Entries: entries}); err != nil {
