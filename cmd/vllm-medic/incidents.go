@@ -153,7 +153,7 @@ func act(t terminal, use, short string) *cobra.Command {
 		}
 		body := map[string]string{"reason": *reason}
 		what := map[string]string{
-			"ack": "Acknowledged", "abort": "Aborted", "close": "Closed",
+			"ack": "Acknowledged", "abort": "Stopped", "close": "Closed",
 			"undo": "Rollback requested", "keep": "Kept", "ask": "Investigating again",
 		}[name]
 		switch name {

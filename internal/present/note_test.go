@@ -199,7 +199,7 @@ func TestFillWritesTheWordsBesideTheFacts(t *testing.T) {
 		},
 	})
 	for got, want := range map[string]string{
-		res.Incident.Note:                "Aborted by alice: enough.",
+		res.Incident.Note:                "Stopped by alice: enough.",
 		res.Incident.Active.Why:          "requested by alice",
 		res.Incident.Plan.Steps[0].Tried: "tried at 03:00 UTC: worse, rolled back by alice",
 		res.Entries[0].Text: "Closed: none of these alerts is firing. (Line 400 of this kind; most of the " +

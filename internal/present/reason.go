@@ -68,7 +68,7 @@ func plainCause(r incident.Reason) string {
 	case incident.ReasonDenied:
 		return "denied"
 	case incident.ReasonAborted:
-		return "aborted"
+		return "stopped"
 	case incident.ReasonExpired:
 		return "approval expired"
 	case incident.ReasonHealthy:

@@ -174,7 +174,7 @@ func ofPlan(n incident.Note) string {
 		}
 		return expired + ". Still in place: " + n.Names + "."
 	case incident.NoteAborted:
-		return "Aborted by " + markBy + because(n.Why) + "."
+		return "Stopped by " + markBy + because(n.Why) + "."
 	}
 	return ""
 }

@@ -86,16 +86,16 @@ func approveButton(inc incident.Incident, s incident.Step, instead bool) (*slack
 	if !ok {
 		return nil, false
 	}
-	label, style := verb(s, incident.OpApply), slackgo.StylePrimary
+	label, style := approvalLabel(s), slackgo.StylePrimary
 	if inc.DryRun {
-		label = "Dry-run " + change(s)
+		label = "Dry-run " + uncapital(label)
 	}
 	if instead {
 		label, style = clip(line(label), maxButton-len(" instead"))+" instead", slackgo.StyleDefault
 	}
 	if s.Needs.Confirm || s.Needs.Restart {
 		b := button(actionConfirmed, s.ID, value, label, slackgo.StyleDanger)
-		b.Confirm = restartDialog(s, label)
+		b.Confirm = restartDialog(s, verb(s, incident.OpApply))
 		return b, true
 	}
 	return button(actionApprove, s.ID, value, label, style), true
@@ -204,8 +204,17 @@ func button(action, step, value, label string, style slackgo.Style) *slackgo.But
 	return b
 }
 
-func restartDialog(s incident.Step, label string) *slackgo.ConfirmationBlockObject {
-	text := label + " replaces all pods of " + s.Target.Object() + ", one by one."
+// approvalLabel is what an approval does in as few words as a phone has room for on a button.
+func approvalLabel(s incident.Step) string {
+	if s.Needs.Restart && s.To.Present {
+		return "Restart with " + valueText(s.To)
+	}
+	return verb(s, incident.OpApply)
+}
+
+// restartDialog asks once more. does is what the step or its rollback does.
+func restartDialog(s incident.Step, does string) *slackgo.ConfirmationBlockObject {
+	text := does + " replaces all pods of " + s.Target.Object() + ", one by one."
 	if s.Cost != "" {
 		text += " " + s.Cost
 	}

@@ -226,7 +226,11 @@ func (c *composer) footer(inc incident.Incident) {
 		out = append(out, "acknowledged by "+who(*inc.AckedBy))
 	}
 	if c.opts.BaseURL != "" {
-		out = append(out, link(incidentURL(c.opts, inc), "Evidence, checks and diff"))
+		text := "Evidence, checks and diff"
+		if inc.Pool == "" {
+			text = "Incident page"
+		}
+		out = append(out, link(incidentURL(c.opts, inc), text))
 	}
 	if d := inc.Diagnosis; d != nil && d.Doc != "" && c.opts.DocsURL != "" {
 		out = append(out, link(strings.TrimRight(c.opts.DocsURL, "/")+"/"+strings.TrimLeft(line(d.Doc), "/"), "Runbook"))

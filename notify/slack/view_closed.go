@@ -21,7 +21,7 @@ func (c *composer) summary(inc incident.Incident) {
 		lines = append(lines, "*Cause*"+after+": "+escape(mainCause(inc.Diagnosis.Summary), c.detail.text))
 	}
 	done := c.done(inc)
-	if len(done) == 0 {
+	if len(done) == 0 && resolved(inc) { // else the headline says so
 		done = []string{"*Nothing was changed.*"}
 	}
 	lines = append(append(lines, done...), c.remark(inc))
@@ -175,7 +175,7 @@ func (c *composer) left(inc incident.Incident) string {
 			others++
 		}
 	}
-	in := inPlace(inc)
+	in := capital(inPlace(inc))
 	switch {
 	case in == "" && standing+others == 0:
 		return "Nothing was changed."

@@ -32,7 +32,7 @@ func (c *composer) effect(inc incident.Incident, open []incident.Step) []string 
 	}
 	head := "*If you approve:* "
 	if inc.DryRun {
-		head = "*For real it would mean:* "
+		head = "*If it were real:* "
 	}
 	lines := []string{head + strings.Join(nonEmpty(parts), " ")}
 	if tried := sentence(present.Tried(s), c.detail.text); tried != "" {
@@ -43,13 +43,20 @@ func (c *composer) effect(inc incident.Incident, open []incident.Step) []string 
 
 // ended makes a sentence of a clause.
 func ended(text string) string {
-	if first, n := utf8.DecodeRuneInString(text); first != utf8.RuneError {
-		text = string(unicode.ToUpper(first)) + text[n:]
-	}
+	text = capital(text)
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "…") || strings.HasSuffix(text, "!") {
 		return text
 	}
 	return text + "."
+}
+
+// capital begins a sentence.
+func capital(text string) string {
+	first, n := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[n:]
 }
 
 // undoText says when the change is taken back. Whether policy rolls it back without asking when it did not help is not
@@ -110,8 +117,8 @@ func (c *composer) exact(open []incident.Step) []string {
 	for _, s := range open[1:min(len(open), c.detail.steps)] {
 		var parts []string
 		price := []string{s.Speed, s.Cost}
-		if s.Needs.Restart {
-			price[1] = "Restarts the pods." // says more in fewer words than what that costs
+		if s.Needs.Restart { // the label says so, and that says more in fewer words than what it costs
+			price = []string{verb(s, incident.OpApply), s.Speed}
 		}
 		for _, text := range price {
 			if text = escape(strings.TrimSpace(text), min(c.detail.text, 90)); text != "" {
@@ -119,7 +126,7 @@ func (c *composer) exact(open []incident.Step) []string {
 			}
 		}
 		if len(parts) > 0 {
-			out = append(out, "*"+escape(verb(s, incident.OpApply), 70)+" instead:* "+strings.Join(parts, " "))
+			out = append(out, "*"+escape(approvalLabel(s), 70)+" instead:* "+strings.Join(parts, " "))
 		}
 	}
 	return out
@@ -152,12 +159,15 @@ func (c *composer) blocked(inc incident.Incident) []string {
 	if inc.Plan == nil || !inc.HealthySince.IsZero() {
 		return nil
 	}
-	var out []string
+	var out, held []string
 	for _, s := range inc.Plan.Steps {
 		title := escape(name(s), min(c.detail.name, 80))
 		switch {
 		case s.Kind == incident.StepManual:
-		case s.State == incident.StepDenied && inc.MuteReason == incident.MutedDenied: // said above
+		case s.State == incident.StepDenied && slices.Contains(
+			[]incident.MuteReason{incident.MutedDenied, incident.MutedSnoozed}, inc.MuteReason): // said above
+		case heldByPause(s):
+			held = append(held, escape(change(s), 80))
 		case s.State == incident.StepDenied:
 			out = append(out, "*"+title+":* "+denied(inc, s))
 		case s.State == incident.StepExpired && len(inc.Proposed()) > 0:
@@ -169,6 +179,9 @@ func (c *composer) blocked(inc incident.Incident) []string {
 		case s.State == incident.StepFailed && len(inc.Proposed()) > 0:
 			out = append(out, "*Failed:* "+title+reasonText(present.Reason(s), c.detail.text))
 		}
+	}
+	if len(held) > 0 {
+		out = append(out, "*On hold while changes are paused:* "+strings.Join(capped(held, 3), ", "))
 	}
 	return capped(out, c.detail.steps)
 }

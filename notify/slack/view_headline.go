@@ -81,6 +81,9 @@ func news(inc incident.Incident) string {
 		return healthyNews(inc)
 	}
 	if s, ok := offered(inc); ok {
+		if v := s.Verification; v != nil && v.Verdict == incident.VerdictWorse {
+			return change(s) + " made it worse"
+		}
 		return change(s) + " didn't help"
 	}
 	switch s, ok := latest(inc); {
@@ -90,7 +93,7 @@ func news(inc incident.Incident) string {
 	case s.State == incident.StepReverted:
 		return change(s) + " was reverted"
 	case s.State == incident.StepUndone && stale(inc):
-		return "rolled back to " + valueText(s.Undo)
+		return change(s) + " rolled back"
 	case inc.OnlyDryRun(s) && s.State == incident.StepApplied:
 		return "dry run passed"
 	case s.State == incident.StepApplied && improved(s) && inc.State == incident.StateDeciding:
@@ -148,7 +151,7 @@ func underway(inc incident.Incident) string {
 	case !ok:
 		return string(inc.State)
 	case a.Op == incident.OpUndo:
-		return "rolling back to " + valueText(s.Undo)
+		return "rolling back " + change(s)
 	case a.Phase == incident.PhaseRollout && s.Kind.RollsOut():
 		return "rolling out " + change(s)
 	case a.Phase == incident.PhaseRollout:
@@ -199,9 +202,11 @@ func noun(s incident.Step) string {
 
 // change is a step in the middle of a sentence: "scale 2 → 3".
 func change(s incident.Step) string {
-	text := verb(s, incident.OpApply)
-	return strings.ToLower(text[:1]) + text[1:]
+	return uncapital(verb(s, incident.OpApply))
 }
+
+// uncapital is a text of ours in the middle of a sentence.
+func uncapital(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
 // offered is the step whose rollback is offered.
 func offered(inc incident.Incident) (incident.Step, bool) {
@@ -277,7 +282,7 @@ func asking(inc incident.Incident) string {
 		return "Roll back to " + valueText(s.Undo) + "?" + otherwise(inc, " If no one responds by ", ", it stays at "+
 			valueText(s.To)+".")
 	}
-	open := inc.Proposed()
+	open := questions(inc)
 	switch {
 	case inc.Pool == "":
 		return ""
@@ -307,8 +312,11 @@ func outcomeText(inc incident.Incident) string {
 			continue
 		}
 		name := changeOf(m)
-		if m.State == incident.StepUndone {
+		switch m.State { //nolint:exhaustive // the others are still in place
+		case incident.StepUndone:
 			name += " (rolled back)"
+		case incident.StepReverted:
+			name += " (reverted)"
 		}
 		names = append(names, name)
 	}

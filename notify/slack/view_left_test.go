@@ -15,9 +15,9 @@ func TestANoSaysWhatStaysInPlace(t *testing.T) {
 	for name, want := range map[string]string{
 		"30-denied":                     "Nothing was changed.",
 		"31-expired":                    "*No one responded in time*, so nothing was changed.",
-		"35-stopped-in-a-rollout":       "*Stopped by <@U0ALICE> (wrong pool).* scale 2 → 3 stays in place;",
-		"36-denied-after-an-improved":   " scale 2 → 3 stays in place; nothing else was changed.",
-		"37-expired-after-an-improved":  "*No one responded in time.* scale 2 → 3 stays in place; nothing else",
+		"35-stopped-in-a-rollout":       "*Stopped by <@U0ALICE> (wrong pool).* Scale 2 → 3 stays in place;",
+		"36-denied-after-an-improved":   " Scale 2 → 3 stays in place; nothing else was changed.",
+		"37-expired-after-an-improved":  "*No one responded in time.* Scale 2 → 3 stays in place; nothing else",
 		"38-stopped-a-write-with-doubt": "It's unknown whether scale 2 → 3 took effect. No further",
 	} {
 		text := shownText(Render(all[name], links))
@@ -37,7 +37,7 @@ func TestAStopIsNotShownAsTheDenialOfBefore(t *testing.T) {
 		do(time.Second, incident.Written{Result: incident.ResultApplied}).
 		do(time.Second, incident.Aborted{By: incident.Actor{Kind: "slack", ID: "U0BOB"}})
 	text := shownText(Render(s.inc, links))
-	mustFollow(t, text, "*Stopped by <@U0BOB>.* scale 2 → 3 stays in place")
+	mustFollow(t, text, "*Stopped by <@U0BOB>.* Scale 2 → 3 stays in place")
 	if strings.Contains(text, "*Denied") {
 		t.Errorf("got\n%s", text)
 	}

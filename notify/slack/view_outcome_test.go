@@ -62,15 +62,17 @@ func TestASummaryCountsWhatWasRolledBack(t *testing.T) {
 		strings.Contains(text, "Still in place") {
 		t.Errorf("got\n%s", text)
 	}
-	mustFollow(t, shownText(Render(stories(t)["41-closed-nothing-done"], links)), "no change made",
-		"*Nothing was changed.*")
+	text = shownText(Render(stories(t)["41-closed-nothing-done"], links))
+	if strings.Count(text, "no change made") != 1 || strings.Contains(text, "Nothing was changed") {
+		t.Errorf("said not once:\n%s", text)
+	}
 }
 
 // A policy has no pods that follow it, and a deployment has no gateway.
 func TestWhatIsWaitedForAfterAWriteFitsTheStep(t *testing.T) {
 	t.Parallel()
 	for step, want := range map[string]string{
-		"p1-s1": "Waiting for the gateway to accept it.", "p1-s3": "Rolling out; new pods load the model first",
+		"p1-s1": "Waiting for the gateway to accept it.", "p1-s3": "New pods load the model first",
 	} {
 		run := asked(t, incident.ModeApprove).decide(incident.Approve, step).
 			do(2*time.Second, incident.WriteClaimed{WriteID: "w-1", Before: troubled()}).do(time.Second,

@@ -1,8 +1,10 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -18,7 +20,7 @@ func (c *composer) deciding(inc incident.Incident) {
 		c.rollback(inc, s)
 		return
 	}
-	open := inc.Proposed()
+	open := questions(inc)
 	if len(open) == 0 {
 		c.section(c.undecidable(inc)...)
 		c.why(inc)
@@ -31,6 +33,16 @@ func (c *composer) deciding(inc incident.Incident) {
 	c.section(c.effect(inc, open)...)
 	c.actions("decide", inc, c.choices(inc, open)...)
 	c.below(inc, open)
+}
+
+// questions are the steps that wait for a decision. One that somebody has approved and that needs others, too, comes
+// first: that's the news.
+func questions(inc incident.Incident) []incident.Step {
+	open := inc.Proposed()
+	slices.SortStableFunc(open, func(a, b incident.Step) int {
+		return cmp.Compare(min(1, len(b.Approvals)), min(1, len(a.Approvals)))
+	})
+	return open
 }
 
 // question is what is asked first, who may answer, and what happens without an answer.
@@ -87,6 +99,9 @@ func missing(s incident.Step, until string) string {
 
 // remark is the domain's word on why the incident is where it is, where the message does not say it in other places.
 func (c *composer) remark(inc incident.Incident) string {
+	if inc.Diagnosis == nil && unread(inc) {
+		return "" // what could not be read is said below
+	}
 	if s, ok := inc.Step(inc.NoteStep); ok && s.State == incident.StepFailed && inc.State == incident.StateDeciding {
 		return "" // the headline says that it failed, and the small print why
 	}

@@ -102,7 +102,7 @@ func TestAStepThatRestartsPodsSaysSoInTheQuestion(t *testing.T) {
 	t.Parallel()
 	v := Render(stories(t)["06-deciding-restart"], links)
 	mustFollow(t, shownText(v), "from 8192 to 4096?*", "⚠️ *This restarts the pods.*", "Approve by", "*Why:*")
-	if got := buttons(v)[0]; got != "danger Set max_num_batched_tokens 8192 → 4096" {
+	if got := buttons(v)[0]; got != "danger Restart with 4096" {
 		t.Errorf("the button is %q", got)
 	}
 }
@@ -238,6 +238,52 @@ func TestANotificationIsASentenceOfItsOwn(t *testing.T) {
 	} {
 		if got := Render(all[name], links).Text; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Whoever has approved one of several options wants to know whether others follow: that option is the question then.
+func TestAnOptionThatWaitsForASecondApprovalIsAskedFirst(t *testing.T) {
+	t.Parallel()
+	first, second := throttleStep(), scaleStep()
+	first.Needs.Approvals, second.Needs.Approvals = 2, 2
+	s := asked(t, incident.ModeApprove, digested(first), digested(second)).decide(incident.Approve, "p1-s2")
+	v := Render(s.inc, links)
+	mustFollow(t, shownText(v), "*1 of 2 approvals* (<@U0ALICE>). One more approver needed by",
+		"Scale Deployment llm/llama-70b", "Scale 2 → 3", "Throttle 256 → 128 instead")
+	if !strings.Contains(v.Text, ": scale 2 → 3.") {
+		t.Errorf("the notification is %q", v.Text)
+	}
+}
+
+func TestAPauseIsSaidOnceAndFirst(t *testing.T) {
+	t.Parallel()
+	pause := incident.PausedError{Pause: incident.Pause{
+		Pool: "llama-70b", Reason: "<!here> maintenance", By: incident.Actor{Kind: "slack", ID: "U0BOB"},
+	}}
+	steps := []incident.Step{throttleStep(), scaleStep()}
+	for n := range steps {
+		steps[n].Guardrails = passes(incident.Guardrail{
+			Name: "pause", Verdict: incident.GuardRefuse, Cause: pause.Reason(),
+		})
+	}
+	text := shownText(Render(proposed(t, incident.ModeApprove, steps...).inc, links))
+	mustFollow(t, text, "*Changes are paused* for pool *llama-70b* by <@U0BOB>: &lt;!here&gt; maintenance.", "*Why:*",
+		"*On hold while changes are paused:* throttle 256 → 128, scale 2 → 3")
+	if strings.Count(text, "maintenance") != 1 || strings.Contains(text, "No automated fix") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+// What made it worse and what merely did nothing are two different reasons to roll back.
+func TestAnOfferedRollbackSaysWhetherItGotWorse(t *testing.T) {
+	t.Parallel()
+	for verdict, want := range map[incident.Verdict]string{
+		incident.VerdictWorse: "scale 2 → 3 made it worse", incident.VerdictUnchanged: "scale 2 → 3 didn't help",
+	} {
+		inc := asked(t, incident.ModeApprove).ran("p1-s3", verification(verdict, troubled()), false).inc
+		if got := headline(inc); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %q", verdict, got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"fmt"
+	"slices"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -52,13 +53,13 @@ func (c *composer) doing(inc incident.Incident, s incident.Step, a *incident.Act
 	by := approvedText(inc, s)
 	switch {
 	case a.Op == incident.OpUndo && a.Phase == incident.PhaseRollout:
-		return "Restored " + escape(valueText(s.Undo), 40) + " (" + sentence(present.Why(*a), 150) + "). " + waits(s)
+		return "Restored " + escape(valueText(s.Undo), 40) + " (" + sentence(present.Why(*a), 150) + "). " + waitsBack(s)
 	case a.Op == incident.OpUndo:
 		return "Rolling back to " + escape(valueText(s.Undo), 40) + " (" + sentence(present.Why(*a), 150) + ")."
 	case a.Phase == incident.PhaseRecheck:
 		return "Re-checking, then applying" + by + "."
 	case a.Phase == incident.PhaseRollout:
-		return "Applied" + by + ". " + waits(s) + readyNow(inc, s)
+		return "Applied" + by + ". " + waits(s)
 	case a.Phase == incident.PhaseSettle && !a.SettleUntil.IsZero():
 		return "Live" + by + ". Metrics catching up; first check at " + clock(a.SettleUntil) + "."
 	case a.Phase == incident.PhaseVerify && inc.DryRun:
@@ -66,7 +67,7 @@ func (c *composer) doing(inc incident.Incident, s incident.Step, a *incident.Act
 	case a.Phase == incident.PhaseVerify && a.WorseInRow > 0:
 		return "Metrics look worse; confirming with one more check."
 	case a.Phase == incident.PhaseVerify:
-		return fmt.Sprintf("Check %d after %s%s.", a.Readings+1, escape(change(s), 80), by)
+		return fmt.Sprintf("Check %d%s.", a.Readings+1, by)
 	}
 	return "Applying" + by + "."
 }
@@ -74,19 +75,17 @@ func (c *composer) doing(inc incident.Incident, s incident.Step, a *incident.Act
 // waits says what has to follow a write: pods, or a gateway that takes a policy.
 func waits(s incident.Step) string {
 	if s.Kind.RollsOut() {
-		return "Rolling out; new pods load the model first, which takes minutes."
+		return "New pods load the model first, which takes minutes."
 	}
 	return "Waiting for the gateway to accept it."
 }
 
-// readyNow is how many pods are ready, where what was read belongs to the new number: "2 of 2" would look finished.
-func readyNow(inc incident.Incident, s incident.Step) string {
-	k := inc.Cluster
-	if s.Kind != incident.StepReplicas || k.Replicas == nil || fmt.Sprint(*k.Replicas) != s.To.Text ||
-		k.ReadyText() == "" {
-		return ""
+// waitsBack says what has to follow a rollback.
+func waitsBack(s incident.Step) string {
+	if s.Kind.RollsOut() {
+		return "Waiting for the rollout."
 	}
-	return " Pods: " + k.ReadyText() + "."
+	return waits(s)
 }
 
 // moved is what the signals do after a change, against before.
@@ -171,7 +170,11 @@ func (c *composer) calm(inc incident.Incident) string {
 	case incident.NotMuted:
 	}
 	if s, ok := latest(inc); ok && s.State == incident.StepUndone {
-		return "*Rolled back to " + escape(valueText(s.Undo), 40) + ".* Investigating again; no action needed."
+		return "*Rolled back to " + escape(valueText(s.Undo), 40) + undoneBy(inc, s) +
+			".* Investigating again; no action needed."
+	}
+	if text := c.paused(inc); text != "" {
+		return text
 	}
 	switch {
 	case inc.Diagnosis != nil && len(inc.Proposed()) == 0 && inc.Plan != nil:
@@ -182,11 +185,43 @@ func (c *composer) calm(inc incident.Incident) string {
 	return "*Monitoring.* No action needed."
 }
 
+// undoneBy is who had a step rolled back, with a space before it; empty when it isn't known.
+func undoneBy(inc incident.Incident, s incident.Step) string {
+	for _, m := range slices.Backward(made(inc)) {
+		if m.Step == s.ID && m.UndoneBy != nil {
+			return " by " + who(*m.UndoneBy)
+		}
+	}
+	return ""
+}
+
+// paused says why nothing is proposed while there is something to propose.
+func (c *composer) paused(inc incident.Incident) string {
+	for _, s := range planned(inc) {
+		if !heldByPause(s) {
+			continue
+		}
+		why := s.Refusal()
+		text := "*Changes are paused* for " + scope(why.Pool) + " by " + who(why.Who)
+		if why.Text != "" {
+			text += ": " + escape(why.Text, c.detail.text)
+		}
+		return ended(text)
+	}
+	return ""
+}
+
+// heldByPause says that a pause keeps a step from being proposed.
+func heldByPause(s incident.Step) bool {
+	return (s.State == incident.StepProposed || s.State == incident.StepRefused) && s.Kind != incident.StepManual &&
+		s.Refusal().Kind == incident.ReasonPaused
+}
+
 // would says what a dry run would have done.
 func (c *composer) would(inc incident.Incident) string {
 	s, ok := latest(inc)
 	if !ok || !inc.OnlyDryRun(s) {
 		return ""
 	}
-	return " For real it would have been: " + escape(change(s), 80) + approvedText(inc, s) + "."
+	return " It would have applied " + escape(change(s), 80) + approvedText(inc, s) + "."
 }

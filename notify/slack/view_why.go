@@ -172,6 +172,16 @@ func labelText(a incident.Alert) string {
 	return " `" + escape(strings.ReplaceAll(strings.Join(out, " "), "`", "'"), 160) + "`"
 }
 
+// unread says that a signal could not be read.
+func unread(inc incident.Incident) bool {
+	for _, r := range inc.Readings {
+		if r.Error != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a
 // line.
 func (c *composer) gaps(inc incident.Incident) []string {
@@ -201,6 +211,9 @@ func (c *composer) gaps(inc incident.Incident) []string {
 			text += fmt.Sprintf(" and %d more", n)
 		}
 		lines = append(lines, text)
+	}
+	if err := inc.Cluster.Error; err != "" { // said of Kubernetes below
+		delete(byError, err)
 	}
 	for _, err := range sortedKeys(byError)[:min(2, len(byError))] {
 		lines = append(lines, fmt.Sprintf("⚠️ %s could not be read: %s", signals(byError[err]), escape(err, c.detail.text)))
