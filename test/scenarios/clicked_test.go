@@ -11,18 +11,14 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
-// click clicks on the first message, fills in the form that opens, if one does, and prints the private answer.
+// click clicks on the first message that has the button, fills in the form that opens, if one does, and prints the
+// private answer.
 func (j *journey) click(ts *testscript.TestScript, user, button string, as []string) {
-	messages := j.slack.Messages(slackChannel)
-	if len(messages) == 0 {
-		ts.Fatalf("there is no message to click on")
+	on, action := j.find(button)
+	if action == "" {
+		ts.Fatalf("no message has a button %s:\n%s", button, j.shown())
 	}
-	c := fakeslack.ClickRequest{
-		User: user, Channel: slackChannel, MessageTS: messages[0].TS, ActionID: j.button(button),
-	}
-	if c.ActionID == "" {
-		ts.Fatalf("no button %s; there are %v", button, actions(messages[0]))
-	}
+	c := fakeslack.ClickRequest{User: user, Channel: slackChannel, MessageTS: on, ActionID: action}
 	written := wrong(&c, as)
 	ctx, cancel := context.WithTimeout(j.t.Context(), patience)
 	defer cancel()
@@ -34,18 +30,22 @@ func (j *journey) click(ts *testscript.TestScript, user, button string, as []str
 	ts.Check(err)
 }
 
-// button is the action of the first message's first button whose action begins so; empty when there is none.
+// button is the action of the first button that begins so; empty when there is none.
 func (j *journey) button(begins string) string {
-	messages := j.slack.Messages(slackChannel)
-	if len(messages) == 0 {
-		return ""
-	}
-	for _, id := range actions(messages[0]) {
-		if strings.HasPrefix(id, begins) {
-			return id
+	_, action := j.find(begins)
+	return action
+}
+
+// find looks for a button in the messages, the oldest first.
+func (j *journey) find(begins string) (ts, action string) {
+	for _, m := range j.slack.Messages(slackChannel) {
+		for _, id := range actions(m) {
+			if strings.HasPrefix(id, begins) {
+				return m.TS, id
+			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // wrong makes the click say something wrong about itself; what is no such thing is written into a form.

@@ -29,8 +29,9 @@ func (j *journey) workspace(env *testscript.Env) string {
 // slack is what people and Slack itself do: slack VERB [ARGS].
 //
 //	connections N        waits for so many connections of the bot
-//	until TEXT           waits until the incident's message shows TEXT
-//	button BUTTON        waits until the incident's message has a button whose action begins so
+//	until TEXT           waits until a message or a thread shows TEXT
+//	messages N           waits until the channel has so many messages
+//	button BUTTON        waits until a message has a button whose action begins so
 //	click USER BUTTON [AS]
 //	                     clicks the button whose action begins so, fills in a form that opens, and prints the private
 //	                     answer; AS is KEY=VALUE: an input of the form, or what the payload says wrongly (wrong)
@@ -54,6 +55,10 @@ func slack(ts *testscript.TestScript, neg bool, args []string) {
 		poll(ts, rest[0]+" connections", func() bool { return s.Sockets() == n })
 	case args[0] == "until" && len(rest) == 1:
 		poll(ts, "a message with "+rest[0], func() bool { return strings.Contains(j.shown(), rest[0]) })
+	case args[0] == "messages" && len(rest) == 1:
+		n, err := strconv.Atoi(rest[0])
+		ts.Check(err)
+		poll(ts, rest[0]+" messages", func() bool { return len(s.Messages(slackChannel)) == n })
 	case args[0] == "button" && len(rest) == 1:
 		poll(ts, "a button "+rest[0], func() bool { return j.button(rest[0]) != "" })
 	case args[0] == "click" && len(rest) >= 2:
