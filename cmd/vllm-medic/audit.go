@@ -86,7 +86,7 @@ func verifyAudit(t terminal) *cobra.Command {
 		if format.value == "json" {
 			err = write(t.out, "json", got)
 		} else {
-			printVerified(t, got, len(heads) > 0)
+			printVerified(t, got)
 		}
 		if err == nil && len(got.Findings) > 0 {
 			return errFound
@@ -103,6 +103,10 @@ type verified struct {
 	// Removed counts the journals that were removed after their time, Unhashed the entries from before there were hashes.
 	Removed  int             `json:"removed"`
 	Unhashed int             `json:"unhashed"`
+	// Uncompared counts the incidents without a head from outside of the store, UncomparedRemoved those of them that were
+	// removed: of these the store's own word is all there is.
+	Uncompared        int `json:"uncompared"`
+	UncomparedRemoved int `json:"uncomparedRemoved"`
 	Findings []audit.Finding `json:"findings"`
 }
 
@@ -117,6 +121,12 @@ func verify(ctx context.Context, r *store.Reader, ids []string, heads map[string
 		if c.Removed != nil {
 			out.Removed++
 		}
+		if len(heads[id]) == 0 {
+			out.Uncompared++
+			if c.Removed != nil {
+				out.UncomparedRemoved++
+			}
+		}
 		for _, row := range c.Rows {
 			if row.Seq <= c.Unhashed {
 				out.Unhashed++
@@ -127,7 +137,7 @@ func verify(ctx context.Context, r *store.Reader, ids []string, heads map[string
 	return out, nil
 }
 
-func printVerified(t terminal, got verified, compared bool) {
+func printVerified(t terminal, got verified) {
 	for _, f := range got.Findings {
 		say(t.out, "%s: %s\n", f.Incident, f.What)
 	}
@@ -141,8 +151,13 @@ func printVerified(t terminal, got verified, compared bool) {
 	if got.Unhashed > 0 {
 		say(t.out, "%d entries are from before journals were chained: they are as they were when that began.\n", got.Unhashed)
 	}
-	if !compared && len(got.Findings) == 0 {
-		say(t.out, "No head was given: this doesn't rule out someone who rewrote the hashes as well (docs/audit.md).\n")
+	if got.Uncompared > 0 {
+		say(t.out, "No head was given for %d of the incidents: this doesn't rule out someone who rewrote their hashes as well "+
+			"(docs/audit.md).\n", got.Uncompared)
+	}
+	if got.UncomparedRemoved > 0 {
+		say(t.out, "%d of those were removed, which only the store says: compare with the log's lines about removed "+
+			"incidents.\n", got.UncomparedRemoved)
 	}
 }
 

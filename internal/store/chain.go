@@ -89,6 +89,26 @@ func (s *Store) logHeads(ctx context.Context, heads []head) {
 	}
 }
 
+// headsFor is for how long after its end an incident's head is logged at a start.
+const headsFor = 24 * time.Hour
+
+// logHeadsAtStart writes the heads of the incidents that are open, or were until lately, into the log: the process that
+// ran before may have been killed between a commit and its line there.
+func (s *Store) logHeadsAtStart(ctx context.Context) error {
+	heads, err := list(ctx, s, s.write, func(r *sql.Rows) (h head, err error) {
+		return h, r.Scan(&h.incident, &h.pool, &h.state, &h.entries, &h.hash)
+	}, `SELECT i.id, i.pool, i.state, c.entries, c.head FROM incidents i JOIN chains c ON c.incident = i.id
+		WHERE c.head <> '' AND (i.state <> 'closed' OR i.closed_at >= ?) ORDER BY i.id`, nanos(s.Now().Add(-headsFor)))
+	if err != nil {
+		return fmt.Errorf("read the ends of the journals: %w", err)
+	}
+	for _, h := range heads {
+		s.opts.Logger.InfoContext(ctx, "the journal of an incident goes on from here", "incident", h.incident, "pool",
+			h.pool, "state", h.state, "entries", h.entries, "head", audit.Short(h.hash))
+	}
+	return nil
+}
+
 // removedByAge is the reason in the note of a journal that Prune removed.
 const removedByAge = "retention"
 

@@ -233,6 +233,39 @@ func TestTheLogHasTheHeadOfEachState(t *testing.T) {
 	})
 }
 
+// A process that is killed between a commit and its line in the log leaves that line to the next one: the head of every
+// incident that is open or closed lately, and of no other.
+func TestTheHeadsAreInTheLogAfterAKill(t *testing.T) {
+	t.Parallel()
+	logged(t, func(t *testing.T, s *store.Store, url string, _ *lines) { // nobody has this log any more
+		journaled(t, s, "inc-open")
+		closed(t, s, "inc-closed", time.Now().Add(-time.Hour), time.Now().Add(-time.Hour))
+		closed(t, s, "inc-old", time.Now().Add(-25*time.Hour), time.Now().Add(-25*time.Hour))
+		want := map[string]int{"inc-open": 1, "inc-closed": 1, "inc-old": 0}
+		heads := map[string]string{}
+		for id := range want {
+			inc, err := s.IncidentWithJournal(t.Context(), id)
+			ok(t, err)
+			heads[id] = audit.Short(inc.Journal[len(inc.Journal)-1].Hash)
+		}
+		ok(t, s.Close())
+		log := &lines{}
+		storetest.Open(t, url, func(o *store.Options) { o.Logger = log.logger() })
+		for id, n := range want {
+			line := "the journal of an incident goes on from here\" incident=" + id + " "
+			if got := log.count(line); got != n {
+				t.Errorf("%s is in the log %d times, want %d", id, got, n)
+			}
+			if got := log.count("head=" + heads[id]); got != n {
+				t.Errorf("the head %s of %s is in the log %d times, want %d", heads[id], id, got, n)
+			}
+		}
+		if got := found(t, url, map[string][]string{"inc-open": {heads["inc-open"]}}); len(got) > 0 {
+			t.Errorf("with the head from the log: %v", got)
+		}
+	})
+}
+
 // Entries from before there were hashes get one head over all of them at the first start, and no change of theirs after
 // it goes unseen.
 func TestAJournalFromBeforeIsChainedAtTheFirstStart(t *testing.T) {

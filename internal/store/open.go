@@ -168,6 +168,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := s.measureClock(ctx); err != nil {
 		return err
 	}
+	if err := s.logHeadsAtStart(ctx); err != nil {
+		return err
+	}
 	if err := s.heal(ctx); err != nil { // the clock may have been set back since the last process ended
 		return err
 	}
