@@ -101,13 +101,13 @@ type verified struct {
 	Incidents int `json:"incidents"`
 	Entries   int `json:"entries"`
 	// Removed counts the journals that were removed after their time, Unhashed the entries from before there were hashes.
-	Removed  int             `json:"removed"`
-	Unhashed int             `json:"unhashed"`
+	Removed  int `json:"removed"`
+	Unhashed int `json:"unhashed"`
 	// Uncompared counts the incidents without a head from outside of the store, UncomparedRemoved those of them that were
 	// removed: of these the store's own word is all there is.
-	Uncompared        int `json:"uncompared"`
-	UncomparedRemoved int `json:"uncomparedRemoved"`
-	Findings []audit.Finding `json:"findings"`
+	Uncompared        int             `json:"uncompared"`
+	UncomparedRemoved int             `json:"uncomparedRemoved"`
+	Findings          []audit.Finding `json:"findings"`
 }
 
 func verify(ctx context.Context, r *store.Reader, ids []string, heads map[string][]string) (verified, error) {
@@ -152,8 +152,8 @@ func printVerified(t terminal, got verified) {
 		say(t.out, "%d entries are from before journals were chained: they are as they were when that began.\n", got.Unhashed)
 	}
 	if got.Uncompared > 0 {
-		say(t.out, "No head was given for %d of the incidents: this doesn't rule out someone who rewrote their hashes as well "+
-			"(docs/audit.md).\n", got.Uncompared)
+		say(t.out, "No head was given for %d of the incidents: this doesn't rule out someone who rewrote their hashes as "+
+			"well (docs/audit.md).\n", got.Uncompared)
 	}
 	if got.UncomparedRemoved > 0 {
 		say(t.out, "%d of those were removed, which only the store says: compare with the log's lines about removed "+

@@ -85,7 +85,8 @@ func TestVerifySaysWhatItCouldNotCompare(t *testing.T) {
 	for id, closed := range map[string]time.Time{"inc-a": now, "inc-b": now.Add(-91 * 24 * time.Hour)} {
 		inc := incident.New(id, id, incident.ModeApprove, false, closed)
 		inc.State, inc.ClosedAt = incident.StateClosed, closed
-		if err := s.Commit(t.Context(), incident.Change{Incident: inc, Entries: []incident.Entry{{Text: "over"}}}); err != nil {
+		over := []incident.Entry{{Text: "over"}}
+		if err := s.Commit(t.Context(), incident.Change{Incident: inc, Entries: over}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +113,9 @@ func TestVerifySaysWhatItCouldNotCompare(t *testing.T) {
 		with       []string
 		uncompared int
 		removed    bool
-	}{{nil, 2, true}, {[]string{"inc-a"}, 1, true}, {[]string{"inc-b"}, 1, false}, {[]string{"inc-a", "inc-b"}, 0, false}} {
+	}{
+		{nil, 2, true}, {[]string{"inc-a"}, 1, true}, {[]string{"inc-b"}, 1, false}, {[]string{"inc-a", "inc-b"}, 0, false},
+	} {
 		given := map[string][]string{}
 		for _, id := range tt.with {
 			given[id] = heads[id]
