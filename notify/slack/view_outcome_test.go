@@ -84,3 +84,20 @@ func TestWhatIsWaitedForAfterAWriteFitsTheStep(t *testing.T) {
 		}
 	}
 }
+
+// A rollback of a scale-out ends pods and starts none.
+func TestARollbackOfReplicasIsNotSaidToLoadAModel(t *testing.T) {
+	t.Parallel()
+	for step, want := range map[string]string{
+		"p1-s1": "Waiting for the gateway to accept it.", "p1-s3": "Waiting for the rollout.",
+	} {
+		s := asked(t, incident.ModeApprove).ran(step, verification(incident.VerdictWorse, troubled()), true).
+			do(time.Second, incident.WriteClaimed{WriteID: "w-2"}).
+			do(time.Second, incident.Written{Result: incident.ResultApplied})
+		text := shownText(Render(s.inc, links))
+		mustFollow(t, text, "*No action needed.* Restored ", want)
+		if strings.Contains(text, "load the model") {
+			t.Errorf("%s:\n%s", step, text)
+		}
+	}
+}
