@@ -1,18 +1,22 @@
 package present
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Span is a piece of a sentence: text, or a person, whom each surface shows in its own way.
+// Span is a piece of a sentence: text, or a person or a time, which each surface shows in its own way.
 type Span struct {
 	Text   string
 	Person incident.Actor
+	// At is a time of day.
+	At time.Time
+	// Strong marks what is read first.
+	Strong bool
 }
 
 // The places of people in a sentence, before it is cut into spans. No text of a note keeps these characters.
@@ -73,7 +77,14 @@ func withoutExample(text string, n incident.Note) string {
 func Plain(spans []Span) string {
 	var b strings.Builder
 	for _, s := range spans {
-		b.WriteString(cmp.Or(s.Text, Person(s.Person)))
+		switch {
+		case s.Text != "":
+			b.WriteString(s.Text)
+		case !s.At.IsZero():
+			b.WriteString(clock(s.At))
+		default:
+			b.WriteString(Person(s.Person))
+		}
 	}
 	return b.String()
 }

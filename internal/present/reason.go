@@ -57,7 +57,7 @@ func aside(n incident.Note) string {
 	if text == "" || n.Cause.Kind == "" || n.Cause.Kind == incident.ReasonText {
 		return more(text)
 	}
-	return more(capital(clause(text)) + ".")
+	return more(Capital(clause(text)) + ".")
 }
 
 // plainCause has why a step is where it is.

@@ -14,7 +14,7 @@ func routing(r *incident.Routing, stored string) string {
 	}
 	var out []string
 	if r.LeftOut > 0 {
-		out = append(out, "Alertmanager left "+counted(r.LeftOut, "more alert")+" out of this group (max_alerts).")
+		out = append(out, "Alertmanager left "+Counted(r.LeftOut, "more alert")+" out of this group (max_alerts).")
 	}
 	for _, x := range r.Routes {
 		text, known := route(x)
@@ -24,7 +24,7 @@ func routing(r *incident.Routing, stored string) string {
 		out = append(out, text)
 	}
 	if r.Unsaid > 0 {
-		out = append(out, counted(r.Unsaid, "more routing detail")+" omitted.")
+		out = append(out, Counted(r.Unsaid, "more routing detail")+" omitted.")
 	}
 	return unmark.Replace(strings.Join(out, " "))
 }

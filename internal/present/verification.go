@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -19,7 +17,7 @@ func Verification(v incident.Verification) string { return judged(v.Comparison, 
 // a newer one may know findings that this one has no words for.
 func judged(c *incident.Comparison, stored string) string {
 	if text, known := comparison(c); known || stored == "" {
-		return capital(text)
+		return Capital(text)
 	}
 	return stored
 }
@@ -66,7 +64,7 @@ func comparison(c *incident.Comparison) (text string, known bool) {
 		switch {
 		case clause == "":
 		case len(parts) > 0:
-			parts = append(parts, capital(clause))
+			parts = append(parts, Capital(clause))
 		default:
 			parts = append(parts, clause)
 		}
@@ -164,13 +162,4 @@ func noData(r incident.Reading) bool { return r.Value == nil && r.Error == "" }
 // Label is what a message calls a signal that was read before and after a change: one of the readings may be empty.
 func Label(signal string, before, after incident.Reading) string {
 	return cmp.Or(after.Short, before.Short, after.Title, before.Title, signal)
-}
-
-// capital begins a sentence with text that was a clause.
-func capital(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if first == utf8.RuneError {
-		return text
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
 }

@@ -140,7 +140,7 @@ func TestASentenceBeginsWithNamesAsTheyAre(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if got := capital("übrig"); got != "Übrig" {
+	if got := Capital("übrig"); got != "Übrig" {
 		t.Errorf("capital: %q", got)
 	}
 }

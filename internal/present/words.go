@@ -168,7 +168,7 @@ func ofPlan(n incident.Note) string {
 	case incident.NoteAsked:
 		return "Requested approval of plan " + n.Why + " by " + n.At.UTC().Format(time.RFC3339) + "."
 	case incident.NoteExpired:
-		expired := capital(cause(incident.Reason{Kind: incident.ReasonExpired}, ""))
+		expired := Capital(cause(incident.Reason{Kind: incident.ReasonExpired}, ""))
 		if n.Names == "" {
 			return expired + "; nothing was changed."
 		}
@@ -303,7 +303,7 @@ func Verdict(v incident.Verdict) string {
 	if v == incident.VerdictRecovered {
 		return "Fixed"
 	}
-	return capital(string(v))
+	return Capital(string(v))
 }
 
 // waiting says what has to follow a write.
@@ -333,14 +333,6 @@ func value(v incident.Value) string {
 		return "unset"
 	}
 	return v.Text
-}
-
-// counted is a number of things: "1 alert", "7 alerts".
-func counted[N int | uint64](n N, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // clause is foreign text in the middle of a sentence.

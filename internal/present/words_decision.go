@@ -37,7 +37,7 @@ func ofDecision(n incident.Note) string {
 		return "Snoozed by " + markBy + " until " + n.At.UTC().Format("Jan 2, 15:04 UTC") +
 			": this diagnosis isn't asked about on this pool until then." + reason(n.Why)
 	case incident.NoteApprovalNeeded:
-		return capital(request(n))
+		return Capital(request(n))
 	case incident.NoteReminder:
 		return "Reminder: " + request(n)
 	case incident.NoteEscalated:

@@ -88,14 +88,14 @@ func approveButton(inc incident.Incident, s incident.Step, instead bool) (*slack
 	}
 	label, style := approvalLabel(s), slackgo.StylePrimary
 	if inc.DryRun {
-		label = "Dry-run " + uncapital(label)
+		label = "Dry-run " + present.Lower(label)
 	}
 	if instead {
-		label, style = clip(line(label), maxButton-len(" instead"))+" instead", slackgo.StyleDefault
+		label, style = present.Clip(present.Line(label), maxButton-len(" instead"))+" instead", slackgo.StyleDefault
 	}
 	if s.Needs.Confirm || s.Needs.Restart {
 		b := button(actionConfirmed, s.ID, value, label, slackgo.StyleDanger)
-		b.Confirm = restartDialog(s, verb(s, incident.OpApply))
+		b.Confirm = restartDialog(s, present.Verb(s, incident.OpApply))
 		return b, true
 	}
 	return button(actionApprove, s.ID, value, label, style), true
@@ -124,12 +124,12 @@ func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockEle
 	if !ok {
 		return nil, false
 	}
-	style, label := slackgo.StyleDefault, verb(s, incident.OpUndo)
+	style, label := slackgo.StyleDefault, present.Verb(s, incident.OpUndo)
 	switch {
 	case inc.UndoOffered == s.ID:
 		style = slackgo.StylePrimary
 	case s.Mitigation() && !inc.HealthySince.IsZero():
-		label = "Revert to " + valueText(s.Undo) + " now"
+		label = "Revert to " + present.ValueText(s.Undo) + " now"
 	}
 	b := button(actionUndo, s.ID, value, label, style)
 	if s.Needs.Restart {
@@ -144,7 +144,7 @@ func keepButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockEle
 	if !ok || s.Digest == "" || inc.DryRun {
 		return nil, false
 	}
-	return button(actionKeep, s.ID, value, "Keep "+valueText(s.To), slackgo.StyleDefault), true
+	return button(actionKeep, s.ID, value, "Keep "+present.ValueText(s.To), slackgo.StyleDefault), true
 }
 
 // stopButton stops the active step before its write.
@@ -199,7 +199,7 @@ func button(action, step, value, label string, style slackgo.Style) *slackgo.But
 	if step != "" {
 		id += ":" + step
 	}
-	b := slackgo.NewButtonBlockElement(clip(id, maxID), value, plain(clip(line(label), maxButton)))
+	b := slackgo.NewButtonBlockElement(present.Clip(id, maxID), value, plain(present.Clip(present.Line(label), maxButton)))
 	b.Style = style
 	return b
 }
@@ -207,9 +207,9 @@ func button(action, step, value, label string, style slackgo.Style) *slackgo.But
 // approvalLabel is what an approval does in as few words as a phone has room for on a button.
 func approvalLabel(s incident.Step) string {
 	if s.Needs.Restart && s.To.Present {
-		return "Restart with " + valueText(s.To)
+		return "Restart with " + present.ValueText(s.To)
 	}
-	return verb(s, incident.OpApply)
+	return present.Verb(s, incident.OpApply)
 }
 
 // restartDialog asks once more. does is what the step or its rollback does.
@@ -218,32 +218,10 @@ func restartDialog(s incident.Step, does string) *slackgo.ConfirmationBlockObjec
 	if s.Cost != "" {
 		text += " " + s.Cost
 	}
-	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(clip(line(text), maxConfirm)),
+	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(present.Clip(present.Line(text), maxConfirm)),
 		plain("Restart pods"), plain("Cancel"))
 	d.Style = slackgo.StyleDanger
 	return d
-}
-
-// verb says in a few words what a button does.
-func verb(s incident.Step, op incident.Op) string {
-	if op == incident.OpUndo {
-		return "Roll back to " + valueText(s.Undo)
-	}
-	arrow := line(valueText(s.From)) + " → " + line(valueText(s.To))
-	if s.Kind == incident.StepManual {
-		return "Mark as done"
-	}
-	if knob, ok := s.Kind.Knob(); ok {
-		return knob.Verb(s) + " " + arrow
-	}
-	return "Set " + arrow
-}
-
-func valueText(v incident.Value) string {
-	if !v.Present {
-		return "not set"
-	}
-	return clip(line(v.Text), 40)
 }
 
 // unset shows the values of a step when one of them is not set. The title has what that means then, such as vLLM's
@@ -252,28 +230,12 @@ func unset(s incident.Step) string {
 	if s.Kind == incident.StepManual || s.From.Present == s.To.Present {
 		return ""
 	}
-	return " `" + escape(strings.ReplaceAll(valueText(s.From)+" → "+valueText(s.To), "`", "'"), 100) + "`"
-}
-
-// name is a step's title, or what it does where it has none.
-func name(s incident.Step) string {
-	if t := line(s.Title); t != "" {
-		return t
-	}
-	return verb(s, incident.OpApply)
+	return " `" + escape(strings.ReplaceAll(present.ValueText(s.From)+" → "+present.ValueText(s.To), "`", "'"), 100) + "`"
 }
 
 // incidentURL is the incident's page.
 func incidentURL(opts ViewOptions, inc incident.Incident) string {
 	return present.IncidentURL(opts.BaseURL, inc.ID)
-}
-
-// plural is a number of things: "1 check", "7 checks".
-func plural(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 func times(n int) string {

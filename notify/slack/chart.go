@@ -55,7 +55,7 @@ func curveOf(name string, r incident.Reading) (curve, bool) {
 		return curve{}, false
 	}
 	c := curve{
-		name: shortName(name, r), title: cmp.Or(line(r.Label()), line(name)), limitName: "limit",
+		name: shortName(name, r), title: cmp.Or(present.Line(r.Label()), present.Line(name)), limitName: "limit",
 		lower: r.Direction == incident.LowerIsWorse,
 	}
 	if r.ThresholdFrom == incident.OriginSLO {
@@ -130,12 +130,12 @@ func (c curve) badness() float64 {
 
 // shortName is the short name, or the title if that fits into a legend, else the signal's name.
 func shortName(name string, r incident.Reading) string {
-	for _, t := range []string{line(r.Short), line(r.Title)} {
+	for _, t := range []string{present.Line(r.Short), present.Line(r.Title)} {
 		if t != "" && utf8.RuneCountInString(t) <= maxLabel {
 			return t
 		}
 	}
-	return cmp.Or(clip(line(name), maxLabel), "signal")
+	return cmp.Or(present.Clip(present.Line(name), maxLabel), "signal")
 }
 
 // sample is one value of the line, with its time as the axis shows it.

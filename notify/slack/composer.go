@@ -6,6 +6,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // composer collects the blocks of one message. Blocks without text are left out, because Slack refuses them.
@@ -19,7 +20,7 @@ type composer struct {
 func (c *composer) add(b slackgo.Block) { c.blocks = append(c.blocks, b) }
 
 func (c *composer) header(text string) {
-	if text = clip(line(text), maxHeader); text != "" {
+	if text = present.Clip(present.Line(text), maxHeader); text != "" {
 		c.add(slackgo.NewHeaderBlock(plain(text)))
 	}
 }
@@ -43,7 +44,7 @@ func (c *composer) context(parts ...string) {
 // actions adds one row of buttons. Its id changes with the plan and the state, so that Slack takes an edited message's
 // buttons for new ones.
 func (c *composer) actions(what string, inc incident.Incident, buttons ...slackgo.BlockElement) {
-	id := clip(blockID(what, inc), maxID)
+	id := present.Clip(blockID(what, inc), maxID)
 	if len(buttons) == 0 || c.ids[id] {
 		return
 	}
@@ -83,7 +84,7 @@ func fit(lines []string, most int) string {
 	case n > 0 && out == "":
 		return clipEscaped(stripMarkup(lines[0]), most)
 	case n > 0:
-		return out + "\n" + more(n)
+		return out + "\n" + present.More(n)
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func renderDetails(inc incident.Incident, by incident.Actor, opts ViewOptions) (
 			break
 		}
 	}
-	return c.blocks, "Details of " + defuse(subject(inc), 100) + " " + reference(inc.ID, 0)
+	return c.blocks, "Details of " + defuse(present.About(inc), 100) + " " + reference(inc.ID, 0)
 }
 
 func (c *composer) drawDetails(inc incident.Incident, by incident.Actor, most int) {
@@ -45,13 +45,13 @@ func (c *composer) drawDetails(inc incident.Incident, by incident.Actor, most in
 		c.section(slices.Concat([]string{
 			"*Diagnosis: " + escape(incident.CauseWords(d.Name), 60) + "*",
 			escape(d.Summary, 600),
-		}, capped(c.evidence(inc), most))...)
-		c.section(slices.Concat(titled("*Don't:*", capped(bullets(present.Nevers(d.Never)), most)),
-			titled("*Unusual:*", capped(bullets(d.Unusual), most)))...)
+		}, present.Capped(c.evidence(inc), most))...)
+		c.section(slices.Concat(titled("*Don't:*", present.Capped(bullets(present.Nevers(d.Never)), most)),
+			titled("*Unusual:*", present.Capped(bullets(d.Unusual), most)))...)
 	}
-	c.section(titled("*Other causes:*", capped(otherCauses(inc), most))...)
-	c.section(titled("*Readings:*", capped(c.readings(inc), most))...)
-	for _, s := range planned(inc)[:min(len(planned(inc)), most)] {
+	c.section(titled("*Other causes:*", present.Capped(otherCauses(inc), most))...)
+	c.section(titled("*Readings:*", present.Capped(c.readings(inc), most))...)
+	for _, s := range present.Planned(inc)[:min(len(present.Planned(inc)), most)] {
 		c.section(c.stepDetails(s, most)...)
 	}
 	c.footer(inc)
@@ -137,13 +137,14 @@ func (c *composer) readings(inc incident.Incident) []string {
 
 // stepDetails is a step with its change and everything that was checked about it.
 func (c *composer) stepDetails(s incident.Step, most int) []string {
-	lines := []string{"*" + escape(strings.ReplaceAll(name(s), "*", "∗"), 300) + "* (" + escape(string(s.State), 20) + ")"}
+	title := strings.ReplaceAll(present.Name(s), "*", "∗")
+	lines := []string{"*" + escape(title, 300) + "* (" + escape(string(s.State), 20) + ")"}
 	if why := escape(s.Why, 300); why != "" {
 		lines = append(lines, why)
 	}
 	for n, g := range s.Guardrails {
 		if n == most {
-			lines = append(lines, more(len(s.Guardrails)-n))
+			lines = append(lines, present.More(len(s.Guardrails)-n))
 			break
 		}
 		mark := "✓ "

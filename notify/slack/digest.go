@@ -6,6 +6,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // PostDigest puts up a digest. It is never repeated by itself.
@@ -35,7 +36,7 @@ func (s *Notifier) digestForms(d incident.Digest) []rendition {
 	}
 	return []rendition{
 		{View: RenderDigest(d, s.view), name: "full"},
-		{View: View{Text: clip(text+" List them with: vllm-medic incidents list", maxText)}, name: "text"},
+		{View: View{Text: present.Clip(text+" List them with: vllm-medic incidents list", maxText)}, name: "text"},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/voice"
 )
@@ -148,7 +149,7 @@ func whole(t *testing.T, d incident.Digest) {
 			lines++
 		}
 	}
-	if left := len(d.Folded) - lines; left > 0 && !strings.Contains(shownText(v), more(left)) {
+	if left := len(d.Folded) - lines; left > 0 && !strings.Contains(shownText(v), present.More(left)) {
 		t.Errorf("%d of %d incidents have a line, and the others are not counted:\n%s", lines, len(d.Folded), shownText(v))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/notify"
 )
 
@@ -89,7 +90,7 @@ func denyForm(inc incident.Incident, r request) modal {
 		steps = []incident.Step{s}
 	}
 	for _, s := range steps {
-		f.text = append(f.text, "• "+escape(name(s), 150))
+		f.text = append(f.text, "• "+escape(present.Name(s), 150))
 	}
 	f.text = append(f.text, "Nothing is changed.")
 	return f
@@ -97,7 +98,7 @@ func denyForm(inc incident.Incident, r request) modal {
 
 func approveForm(inc incident.Incident, s incident.Step, a incident.Approvers) modal {
 	f := modal{title: "Approve", submit: "Approve", reason: true, needed: a.Reason}
-	f.text = []string{"*" + escape(name(s), 150) + "*"}
+	f.text = []string{"*" + escape(present.Name(s), 150) + "*"}
 	if inc.DryRun {
 		f.text = append(f.text, "This is a dry run: nothing is changed.")
 	}
@@ -132,7 +133,8 @@ func (f modal) view(c click, s incident.Step) (slackgo.ModalViewRequest, bool) {
 	}
 	return slackgo.ModalViewRequest{
 		Type: slackgo.VTModal, CallbackID: formCallback, PrivateMetadata: string(meta),
-		Title: plain(clip(f.title, maxModalTitle)), Submit: plain(clip(f.submit, maxModalTitle)), Close: plain("Cancel"),
+		Title:  plain(present.Clip(f.title, maxModalTitle)),
+		Submit: plain(present.Clip(f.submit, maxModalTitle)), Close: plain("Cancel"),
 		Blocks: slackgo.Blocks{BlockSet: blocks},
 	}, true
 }
@@ -144,7 +146,7 @@ func (f modal) valueInput(s incident.Step) *slackgo.InputBlock {
 		least, most = f.to, f.from-1
 	}
 	in := slackgo.NewNumberInputBlockElement(nil, inputValue, false)
-	in.InitialValue = line(valueText(s.To))
+	in.InitialValue = present.Line(present.ValueText(s.To))
 	in.MinValue, in.MaxValue = strconv.FormatInt(least, 10), strconv.FormatInt(most, 10)
 	b := slackgo.NewInputBlock(inputValue, plain(fmt.Sprintf("New value (now %d, proposed %d)", f.from, f.to)),
 		plain("With another value nothing is applied yet: the bot checks it and asks about the new plan."), in)
@@ -211,7 +213,7 @@ func (r request) fill(inc incident.Incident, f filled) request {
 		return r
 	}
 	d := *r.decision
-	d.Reason = clip(f.Reason, maxReason)
+	d.Reason = present.Clip(f.Reason, maxReason)
 	for _, offered := range snoozes() {
 		if d.Verb == incident.Deny && f.Snooze == offered.String() {
 			d.Snooze = offered

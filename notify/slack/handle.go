@@ -102,7 +102,7 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 	if err != nil {
 		return none, request{}, unknownValue(err)
 	}
-	a.Incident, a.Step = clip(line(v.Incident), 100), clip(line(v.Step), 100)
+	a.Incident, a.Step = present.Clip(present.Line(v.Incident), 100), present.Clip(present.Line(v.Step), 100)
 	if no := i.place(ctx, c, v.Incident); no != nil {
 		return none, request{}, no
 	}

@@ -14,20 +14,19 @@ const (
 	// maxTotal bounds all text of one message. Slack documents no number; its staff names 12,000 with a buffer
 	// (slackapi/bolt-js#2509), and a message of 11,341 was once refused.
 	maxTotal   = 10000
-	maxSection = 2900  // of 3000
-	maxHeader  = 145   // of 150
-	maxButton  = 70    // of 75
-	maxValue   = 2000  // of a button
-	maxID      = 255   // block_id and action_id
-	maxConfirm = 290   // of 300
-	maxActions = 25    // elements of one row of buttons
-	maxText    = 3500  // top-level text: chat.update refuses more than 4000
-	maxSeries  = 6     // of a chart
-	maxPoints  = 20    // of a series
-	maxLabel   = 20    // of a category or series
-	maxURL     = 1500  // of one link, so that links cannot eat the budget
-	maxCalled  = 40    // mentions in a reply: the longest ones fit into a section with the text
-	maxRaw     = 20000 // what is looked at of one foreign string at all
+	maxSection = 2900 // of 3000
+	maxHeader  = 145  // of 150
+	maxButton  = 70   // of 75
+	maxValue   = 2000 // of a button
+	maxID      = 255  // block_id and action_id
+	maxConfirm = 290  // of 300
+	maxActions = 25   // elements of one row of buttons
+	maxText    = 3500 // top-level text: chat.update refuses more than 4000
+	maxSeries  = 6    // of a chart
+	maxPoints  = 20   // of a series
+	maxLabel   = 20   // of a category or series
+	maxURL     = 1500 // of one link, so that links cannot eat the budget
+	maxCalled  = 40   // mentions in a reply: the longest ones fit into a section with the text
 )
 
 // counted says whether a property holds text that Slack shows.

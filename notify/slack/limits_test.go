@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
@@ -98,7 +99,7 @@ func mustKeepLimits(t *testing.T, inc incident.Incident) {
 func mustOfferDecisions(t *testing.T, inc incident.Incident, m fakeslack.Message) {
 	t.Helper()
 	want := map[string]bool{}
-	_, undo := offered(inc)
+	_, undo := present.Offered(inc)
 	asking := inc.State == incident.StateDeciding && inc.Pool != ""
 	open := inc.Proposed()
 	if asking && !undo && len(open) > 0 {

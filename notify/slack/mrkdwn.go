@@ -14,41 +14,9 @@ import (
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// clean drops what a reader cannot see and what turns the direction of text around, and keeps line ends. Foreign text
-// goes through it before anything else.
-func clean(s string) string {
-	if len(s) > maxRaw {
-		s = s[:maxRaw]
-	}
-	s = strings.ToValidUTF8(s, "�")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), unicode.Is(unicode.Noncharacter_Code_Point, r):
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// line puts foreign text on one line.
-func line(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
-
-// clip shortens to most characters and says so with an ellipsis.
-func clip(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	runes := []rune(s)
-	return strings.TrimRightFunc(string(runes[:max(0, most-1)]), unicode.IsSpace) + "…"
-}
-
 // escape makes foreign text harmless in mrkdwn, on one line and at most most characters after escaping.
 func escape(s string, most int) string {
-	return clipEscaped(line(s), most)
+	return clipEscaped(present.Line(s), most)
 }
 
 // clipEscaped escapes and shortens, never in the middle of an escape.
@@ -79,7 +47,7 @@ func bold(s string, most int) string {
 
 // fence shows foreign text as code, at most lines lines and most characters.
 func fence(s string, lines, most int) string {
-	s = strings.Trim(strings.ReplaceAll(clean(s), "```", "'''"), "\n ")
+	s = strings.Trim(strings.ReplaceAll(present.Clean(s), "```", "'''"), "\n ")
 	if s == "" || lines == 0 {
 		return ""
 	}
@@ -121,33 +89,49 @@ func who(a incident.Actor) string {
 	}
 }
 
-// sentence shows one whose people are values: its text is escaped, its people are mentioned. Only they are: an alert
-// that says "slack:U0123" must not call anybody.
+// sentence shows one whose people and times are values: its text is escaped, its people are mentioned. Only they are:
+// an alert that says "slack:U0123" must not call anybody.
 func sentence(spans []present.Span, most int) string {
 	var b strings.Builder
-	room := most
+	room, bold := most, false
+	mark := func(on bool) {
+		if bold != on {
+			b.WriteString("*")
+		}
+		bold = on
+	}
 	for _, s := range spans {
 		if s.Text == "" {
-			mention := who(s.Person)
-			room -= utf8.RuneCountInString(mention)
+			live := who(s.Person)
+			if !s.At.IsZero() {
+				live = clock(s.At)
+			}
+			room -= utf8.RuneCountInString(live)
 			if room < 0 {
+				mark(false)
 				return b.String() + "…"
 			}
-			b.WriteString(mention)
+			mark(s.Strong)
+			b.WriteString(live)
 			continue
 		}
+		if s.Strong {
+			s.Text = strings.ReplaceAll(s.Text, "*", "∗") // an asterisk would end the bold
+		}
+		mark(s.Strong)
 		text := clipEscaped(oneLine(s.Text), room)
 		b.WriteString(text)
 		if room -= utf8.RuneCountInString(text); room <= 0 {
 			break
 		}
 	}
+	mark(false)
 	return b.String()
 }
 
 // oneLine is line for a piece of a sentence: the space at its ends stays.
 func oneLine(s string) string {
-	out := line(s)
+	out := present.Line(s)
 	if strings.HasPrefix(s, " ") {
 		out = " " + out
 	}
@@ -163,11 +147,8 @@ var unlink = strings.NewReplacer("://", ":\u200b//", "@channel", "@\u200bchannel
 
 // defuse makes foreign text harmless in text that is not verbatim: the top-level text and private answers.
 func defuse(s string, most int) string {
-	return clipEscaped(unlink.Replace(line(s)), most)
+	return clipEscaped(unlink.Replace(present.Line(s)), most)
 }
 
 // ourMarkup finds the links and times of our own making, with their labels.
 var ourMarkup = regexp.MustCompile(`<[^<>|]*\|([^<>]*)>`)
-
-// more says how many items were left out.
-func more(n int) string { return fmt.Sprintf("…and %d more", n) }

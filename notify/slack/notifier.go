@@ -206,7 +206,7 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 	if inc.State == incident.StateDeciding {
 		text += " Decide with: vllm-medic incidents show " + defuse(inc.ID, 100)
 	}
-	return View{Text: clip(text, maxText)}
+	return View{Text: present.Clip(text, maxText)}
 }
 
 // renderEntry is a journal entry as a reply. One that calls people begins with their mentions, in the blocks and in

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // CommandName is the slash command, as the app's manifest has it.
@@ -77,7 +78,7 @@ func (i *Interactions) obey(ctx context.Context, c command, at time.Time, a *Ans
 	case "incidents":
 		return i.tellIncidents(ctx)
 	case "show":
-		a.Incident = clip(line(rest), 100)
+		a.Incident = present.Clip(present.Line(rest), 100)
 		return i.tellIncident(ctx, rest)
 	case "pause":
 		return i.pause(ctx, c, rest, at)
@@ -108,7 +109,7 @@ func (i *Interactions) pause(ctx context.Context, c command, rest string, at tim
 		return "", no
 	}
 	by := incident.Actor{Kind: "slack", ID: c.User}
-	p := incident.Pause{Pool: pool, Reason: clip(line(reason), maxReason), By: by, At: at}
+	p := incident.Pause{Pool: pool, Reason: present.Clip(present.Line(reason), maxReason), By: by, At: at}
 	if err := i.commands.SetPause(ctx, p); err != nil {
 		return "", notStored(err)
 	}
@@ -165,7 +166,7 @@ func (i *Interactions) askAgain(ctx context.Context, c command, rest string, at 
 	if id == "" {
 		return "", refuse("no incident", "Say which incident: `%s ask ID`. Nothing was changed.", CommandName)
 	}
-	a.Incident = clip(line(id), 100)
+	a.Incident = present.Clip(present.Line(id), 100)
 	inc, err := i.lookup.Incident(ctx, id)
 	if err != nil {
 		return "", unreadable(err)
@@ -178,7 +179,7 @@ func (i *Interactions) askAgain(ctx context.Context, c command, rest string, at 
 		return "", no
 	}
 	ev := incident.AskedAgain{
-		By: incident.Actor{Kind: "slack", ID: c.User}, Reason: clip(line(reason), maxReason),
+		By: incident.Actor{Kind: "slack", ID: c.User}, Reason: present.Clip(present.Line(reason), maxReason),
 	}
 	if inc.Plan != nil {
 		if inc.Plan.CreatedAt.After(at) { // done again after a crash: somebody has answered another request since

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // request is what a click asks for: a decision, another event of a person, or the details.
@@ -145,7 +146,7 @@ func (r request) decides() bool {
 // plannedKinds are the kinds of steps that the last plan has for the bot.
 func plannedKinds(inc incident.Incident) []incident.StepKind {
 	var out []incident.StepKind
-	for _, s := range planned(inc) {
+	for _, s := range present.Planned(inc) {
 		if s.Kind != incident.StepManual {
 			out = append(out, s.Kind)
 		}
@@ -222,16 +223,16 @@ func (r request) answer(inc incident.Incident) string {
 		return "Denied. Nothing was changed."
 	}
 	s, _ := inc.Step(r.decision.Step)
-	what := bold(change(s), 100)
+	what := bold(present.Change(s), 100)
 	dryRun := ""
 	if inc.DryRun {
 		dryRun = " This is a dry run: nothing is changed."
 	}
 	switch {
 	case r.action == actionKeep:
-		return "Keeping " + bold(valueText(s.To), 60) + "."
+		return "Keeping " + bold(present.ValueText(s.To), 60) + "."
 	case r.action == actionUndo:
-		return "Rolling back: " + what + " to " + bold(valueText(s.Undo), 60) + "."
+		return "Rolling back: " + what + " to " + bold(present.ValueText(s.Undo), 60) + "."
 	case s.State == incident.StepProposed:
 		left := s.Needs.Approvals - len(s.Approvals)
 		waiting := "one more approver"
@@ -249,9 +250,9 @@ func (r request) stopped(inc incident.Incident) string {
 	e, _ := r.event.(incident.Aborted)
 	s, _ := inc.Step(e.Step)
 	if s.State == incident.StepApplied {
-		return "Stopped. " + bold(change(s), 100) + " isn't rolled back."
+		return "Stopped. " + bold(present.Change(s), 100) + " isn't rolled back."
 	}
-	return "Stopped. " + bold(change(s), 100) + " isn't applied. Nothing is rolled back."
+	return "Stopped. " + bold(present.Change(s), 100) + " isn't applied. Nothing is rolled back."
 }
 
 // outOfDate is the answer to a button that does not say what the person saw.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // commandHelp says what the slash command does.
@@ -49,7 +50,7 @@ func (i *Interactions) tellStatus(ctx context.Context) (string, *refusal) {
 		lines = append(lines, fmt.Sprintf("Open incidents: %d, %d of them need approval.", n, deciding))
 	}
 	if notice := i.commands.Notice(); notice != "" {
-		lines = append(lines, "⚠️ "+clipEscaped(unlink.Replace(clean(notice)), 1500))
+		lines = append(lines, "⚠️ "+clipEscaped(unlink.Replace(present.Clean(notice)), 1500))
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -85,7 +86,7 @@ func (i *Interactions) tellIncident(ctx context.Context, id string) (string, *re
 	lines := []string{incidentLine(inc)}
 	if inc.Plan != nil {
 		for _, s := range inc.Plan.Steps {
-			lines = append(lines, "• "+loud(name(s), 150)+": "+defuse(string(s.State), 40))
+			lines = append(lines, "• "+loud(present.Name(s), 150)+": "+defuse(string(s.State), 40))
 		}
 	}
 	m, found, err := i.lookup.Message(ctx, inc.ID)
@@ -162,7 +163,7 @@ func poolList(pools []string) string {
 		shown = append(shown, defuse(p, 80))
 	}
 	if len(pools) > mostListed {
-		shown = append(shown, more(len(pools)-mostListed))
+		shown = append(shown, present.More(len(pools)-mostListed))
 	}
 	return strings.Join(shown, ", ")
 }

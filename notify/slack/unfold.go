@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // actionShow gives one incident of a digest its own message, actionShowAll all of them.
@@ -53,7 +54,7 @@ func (i *Interactions) unfold(ctx context.Context, c click, action string, a *An
 	if no != nil {
 		return no
 	}
-	a.Incident = clip(line(v.Incident), 100)
+	a.Incident = present.Clip(present.Line(v.Incident), 100)
 	if no := i.place(ctx, c, v.Digest); no != nil {
 		return no
 	}
@@ -74,7 +75,7 @@ func (i *Interactions) unfold(ctx context.Context, c click, action string, a *An
 	case n == 0:
 		a.Text = "It has its own message in this channel already."
 	case v.Incident == "":
-		a.Text = "Posting " + plural(n, "message") + " in this channel."
+		a.Text = "Posting " + present.Counted(n, "message") + " in this channel."
 	default:
 		a.Text = "Posting its message in this channel."
 	}

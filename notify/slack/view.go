@@ -6,6 +6,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // ViewOptions are the addresses for links; an empty one makes no link.
@@ -81,7 +82,8 @@ func Render(inc incident.Incident, opts ViewOptions) View {
 		}
 	}
 	// The last level fits by its numbers; a test holds that. Text alone is always right.
-	return View{Blocks: []slackgo.Block{slackgo.NewSectionBlock(mrkdwn(clip(text, maxSection)), nil, nil)}, Text: text}
+	only := slackgo.NewSectionBlock(mrkdwn(present.Clip(text, maxSection)), nil, nil)
+	return View{Blocks: []slackgo.Block{only}, Text: text}
 }
 
 // draw puts the message together. What is asked, why, and the buttons come before everything else, so that they are on

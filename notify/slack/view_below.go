@@ -43,7 +43,7 @@ func (c *composer) nevers(inc incident.Incident) []string {
 	}
 	var all []string
 	for _, n := range d.Never {
-		change, knob := line(n.Change), line(n.Knob)
+		change, knob := present.Line(n.Change), present.Line(n.Knob)
 		switch {
 		case change+knob == "":
 		case knob == "pods":
@@ -68,7 +68,7 @@ func (c *composer) nevers(inc incident.Incident) []string {
 		text, ending = strings.Join(shown[:n-1], ", ")+" or "+shown[n-1], ": each makes this worse."
 	}
 	if n := len(all) - len(shown); n > 0 {
-		ending += " _" + more(n) + "_"
+		ending += " _" + present.More(n) + "_"
 	}
 	return []string{"⚠️ *Don't* " + text + ending}
 }
@@ -89,14 +89,14 @@ func (c *composer) recent(inc incident.Incident) []string {
 			when = ", " + incident.FormatDuration(before) + " before the first alert"
 		}
 		out = append(out, "🕑 *Changed at "+clock(ch.At)+when+":* "+
-			escape(line(ch.Object)+": "+strings.TrimRight(line(ch.Text), "."), maxCaution))
+			escape(present.Line(ch.Object)+": "+strings.TrimRight(present.Line(ch.Text), "."), maxCaution))
 	}
 	return out
 }
 
 // picture is the chart, or a line of text where it cannot be shown. Readings of before a change are no picture of now.
 func (c *composer) picture(inc incident.Incident) {
-	if !c.detail.chart || stale(inc) {
+	if !c.detail.chart || present.Stale(inc) {
 		return
 	}
 	if b := chart(inc); b != nil && !c.opts.NoChart {
@@ -118,7 +118,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if !advised(inc) {
 		manual = c.manual(inc)
 	}
-	if !outdated(inc) {
+	if !present.Outdated(inc) {
 		if also := holding(inc); also != "" {
 			others = append(others, "Also seen, likely a symptom: "+also)
 		}
@@ -135,10 +135,10 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	}
 	var title []string
 	if n := passed(open); n > 0 && !c.opts.NoFold { // else the last line says it
-		title = append(title, plural(n, "safety check")+" passed")
+		title = append(title, present.Counted(n, "safety check")+" passed")
 	}
 	if n := len(manual); n > 0 {
-		title = append(title, plural(n, "manual option"))
+		title = append(title, present.Counted(n, "manual option"))
 	}
 	if len(others) > 0 {
 		title = append(title, "other causes")
@@ -174,7 +174,7 @@ func checksOf(open []incident.Step) []string {
 			}
 		}
 	}
-	return capped(out, maxChecks)
+	return present.Capped(out, maxChecks)
 }
 
 // holding are the names of the diagnoses that hold besides the chosen one; the page has why.
@@ -208,7 +208,7 @@ func names(all []string) string {
 		out = append(out, escape(incident.CauseWords(name), 60))
 	}
 	if len(all) > most {
-		out = append(out, more(len(all)-most))
+		out = append(out, present.More(len(all)-most))
 	}
 	return strings.Join(out, ", ")
 }
@@ -218,7 +218,7 @@ func (c *composer) footer(inc incident.Incident) {
 	var out []string
 	if open := inc.Proposed(); inc.State == incident.StateDeciding && inc.UndoOffered == "" {
 		if n := passed(open); n > 0 && (c.opts.NoFold || !c.detail.rest) {
-			out = append(out, "✓ "+plural(n, "safety check")+" passed")
+			out = append(out, "✓ "+present.Counted(n, "safety check")+" passed")
 		}
 		out = append(out, unchecked(open)...)
 	}
@@ -233,7 +233,8 @@ func (c *composer) footer(inc incident.Incident) {
 		out = append(out, link(incidentURL(c.opts, inc), text))
 	}
 	if d := inc.Diagnosis; d != nil && d.Doc != "" && c.opts.DocsURL != "" {
-		out = append(out, link(strings.TrimRight(c.opts.DocsURL, "/")+"/"+strings.TrimLeft(line(d.Doc), "/"), "Runbook"))
+		page := strings.TrimRight(c.opts.DocsURL, "/") + "/" + strings.TrimLeft(present.Line(d.Doc), "/")
+		out = append(out, link(page, "Runbook"))
 	}
 	out = append(out, escape(inc.ID, 60))
 	if inc.Pool != "" { // else they are the message

@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // maxDigestLines is how many incidents of a digest have a line. Each is a block with a button.
@@ -28,7 +29,8 @@ func RenderDigest(d incident.Digest, opts ViewOptions) View {
 			return View{Blocks: c.blocks, Text: text}
 		}
 	}
-	return View{Blocks: []slackgo.Block{slackgo.NewSectionBlock(mrkdwn(clip(text, maxSection)), nil, nil)}, Text: text}
+	only := slackgo.NewSectionBlock(mrkdwn(present.Clip(text, maxSection)), nil, nil)
+	return View{Blocks: []slackgo.Block{only}, Text: text}
 }
 
 // digest says how many there are and what they have in common, and has a line for each with the button that gives it a
@@ -56,10 +58,10 @@ func (c *composer) digest(d incident.Digest, most int) {
 	}
 	var left []string
 	if n := len(all) - most; n > 0 {
-		left = append(left, more(n)+": Show all, or `vllm-medic incidents list`")
+		left = append(left, present.More(n)+": Show all, or `vllm-medic incidents list`")
 	}
 	if d.Unreadable > 0 {
-		left = append(left, plural(d.Unreadable, "incident")+" of a newer version can't be shown")
+		left = append(left, present.Counted(d.Unreadable, "incident")+" of a newer version can't be shown")
 	}
 	if n := len(d.Shown); n > 0 {
 		left = append(left, fmt.Sprintf("%d shown separately", n))
@@ -69,7 +71,7 @@ func (c *composer) digest(d incident.Digest, most int) {
 
 // digestBlockID changes with the digest, so that Slack takes the buttons of an edited message for new ones.
 func digestBlockID(d incident.Digest, what string) string {
-	return clip(fmt.Sprintf("digest:%s:v%d", what, d.Version), maxID)
+	return present.Clip(fmt.Sprintf("digest:%s:v%d", what, d.Version), maxID)
 }
 
 // digestIcon is the worst of all: there is nothing critical in a digest.
@@ -77,7 +79,7 @@ func digestIcon(d incident.Digest) string {
 	if d.Open() {
 		return "🟠"
 	}
-	if len(d.Folded) == 0 || !slices.ContainsFunc(d.Folded, resolved) {
+	if len(d.Folded) == 0 || !slices.ContainsFunc(d.Folded, present.Resolved) {
 		return "⚪"
 	}
 	return "✅"
@@ -86,9 +88,9 @@ func digestIcon(d incident.Digest) string {
 func digestHeadline(d incident.Digest) string {
 	n := d.All()
 	if len(d.Folded) > 0 && !d.Open() {
-		return "All closed: " + plural(len(d.Folded), "incident")
+		return "All closed: " + present.Counted(len(d.Folded), "incident")
 	}
-	return fmt.Sprintf("%d new %s since %s", n, strings.TrimPrefix(plural(n, "incident"), fmt.Sprint(n)+" "),
+	return fmt.Sprintf("%d new %s since %s", n, strings.TrimPrefix(present.Counted(n, "incident"), fmt.Sprint(n)+" "),
 		d.Since.UTC().Format("15:04 UTC"))
 }
 
@@ -201,8 +203,8 @@ func (c *composer) digestLine(inc incident.Incident) []string {
 	if inc.DryRun {
 		mark = strings.TrimSpace(dryRunMark)
 	}
-	name := link(incidentURL(c.opts, inc), escape(strings.ReplaceAll(subject(inc), "*", "∗"), 80))
-	return []string{mark + " *" + name + "*: " + defuse(news(inc), 160), wanted(inc)}
+	name := link(incidentURL(c.opts, inc), escape(strings.ReplaceAll(present.About(inc), "*", "∗"), 80))
+	return []string{mark + " *" + name + "*: " + defuse(present.News(inc), 160), wanted(inc)}
 }
 
 // wanted is what a person is asked, and until when; empty when nothing is.
@@ -214,11 +216,11 @@ func wanted(inc incident.Incident) string {
 	if !inc.Plan.ExpiresAt.IsZero() {
 		by = " by " + clock(inc.Plan.ExpiresAt)
 	}
-	if s, ok := offered(inc); ok {
-		return "Decide" + by + ": roll back to " + defuse(valueText(s.Undo), 60) + "?"
+	if s, ok := present.Offered(inc); ok {
+		return "Decide" + by + ": roll back to " + defuse(present.ValueText(s.Undo), 60) + "?"
 	}
 	if open := inc.Proposed(); len(open) > 0 {
-		return "Approve" + by + ": " + defuse(change(open[0]), 100)
+		return "Approve" + by + ": " + defuse(present.Change(open[0]), 100)
 	}
 	return ""
 }
@@ -258,7 +260,7 @@ func renderCall(d incident.Digest, calls []incident.Call, last int64) ([]slackgo
 		if !asked[inc.ID] {
 			continue
 		}
-		name := subject(inc)
+		name := present.About(inc)
 		names = append(names, defuse(name, 60))
 		if inc.DryRun {
 			name = "🧪 " + name
@@ -266,11 +268,11 @@ func renderCall(d incident.Digest, calls []incident.Call, last int64) ([]slackgo
 		lines = append(lines, "• "+bold(name, 80)+": "+lowerFirst(wanted(inc)))
 	}
 	called := strings.TrimSpace(called(mention, maxCalled))
-	what := "Approval needed for " + plural(len(names), "incident")
+	what := "Approval needed for " + present.Counted(len(names), "incident")
 	c := &composer{}
-	c.section(append([]string{strings.TrimSpace(called + " " + what + ":")}, capped(lines, maxDigestLines)...)...)
+	c.section(append([]string{strings.TrimSpace(called + " " + what + ":")}, present.Capped(lines, maxDigestLines)...)...)
 	c.context("Click Show in the message above to decide, or use `vllm-medic incidents`.")
-	text := strings.TrimSpace(called+" "+what) + ": " + strings.Join(capped(names, maxDigestLines), ", ") + "."
+	text := strings.TrimSpace(called+" "+what) + ": " + strings.Join(present.Capped(names, maxDigestLines), ", ") + "."
 	return c.blocks, text + " " + reference(d.ID, last)
 }
 

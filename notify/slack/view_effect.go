@@ -3,8 +3,6 @@ package slack
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
@@ -24,11 +22,11 @@ func (c *composer) effect(inc incident.Incident, open []incident.Step) []string 
 	var parts []string
 	for _, text := range []string{s.Speed, s.Cost, s.Risk} {
 		if text = escape(strings.TrimSpace(text), c.detail.text); text != "" {
-			parts = append(parts, ended(text))
+			parts = append(parts, present.Ended(text))
 		}
 	}
 	if !inc.DryRun {
-		parts = append(parts, undoText(s))
+		parts = append(parts, present.UndoTerms(s))
 	}
 	head := "*If you approve:* "
 	if inc.DryRun {
@@ -39,37 +37,6 @@ func (c *composer) effect(inc incident.Incident, open []incident.Step) []string 
 		lines = append(lines, "⚠️ *The same change was "+tried+"*")
 	}
 	return append(lines, c.cautions(open[:min(len(open), c.detail.steps)])...)
-}
-
-// ended makes a sentence of a clause.
-func ended(text string) string {
-	text = capital(text)
-	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "…") || strings.HasSuffix(text, "!") {
-		return text
-	}
-	return text + "."
-}
-
-// capital begins a sentence.
-func capital(text string) string {
-	first, n := utf8.DecodeRuneInString(text)
-	if first == utf8.RuneError {
-		return text
-	}
-	return string(unicode.ToUpper(first)) + text[n:]
-}
-
-// undoText says when the change is taken back. Whether policy rolls it back without asking when it did not help is not
-// known here: it is offered at least.
-func undoText(s incident.Step) string {
-	if s.Kind == incident.StepManual {
-		return ""
-	}
-	if s.Mitigation() {
-		return "Reverts to " + escape(valueText(s.Undo), 40) + " after " + incident.FormatDuration(s.RevertAfter) +
-			" healthy; rollback offered if it doesn't help."
-	}
-	return "Rollback to " + escape(valueText(s.Undo), 40) + " offered if it doesn't help."
 }
 
 // cautions are what an approver should know first, never among the ticks of the small print. One that holds for all
@@ -86,7 +53,7 @@ func (c *composer) cautions(open []incident.Step) []string {
 			if n < 0 {
 				n, all = len(all), append(all, caution{text: text})
 			}
-			if of := escape(change(s), 60); !slices.Contains(all[n].of, of) {
+			if of := escape(present.Change(s), 60); !slices.Contains(all[n].of, of) {
 				all[n].of = append(all[n].of, of)
 			}
 		}
@@ -101,7 +68,7 @@ func (c *composer) cautions(open []incident.Step) []string {
 		lines = append(lines, "⚠️ *Caution"+of+":* "+escape(one.text, max(c.detail.text, leastCaution)))
 	}
 	if n := len(all) - len(shown); n > 0 {
-		lines[len(lines)-1] += " _" + more(n) + "_"
+		lines[len(lines)-1] += " _" + present.More(n) + "_"
 	}
 	return lines
 }
@@ -113,16 +80,16 @@ func (c *composer) exact(open []incident.Step) []string {
 	}
 	s := open[0]
 	out := []string{"*Exact change:* " + escape(s.Target.Object(), 90) + ", " + escape(setting(s), 60) + " " +
-		escape(valueText(s.From)+" → "+valueText(s.To), 90)}
+		escape(present.ValueText(s.From)+" → "+present.ValueText(s.To), 90)}
 	for _, s := range open[1:min(len(open), c.detail.steps)] {
 		var parts []string
 		price := []string{s.Speed, s.Cost}
 		if s.Needs.Restart { // the label says so, and that says more in fewer words than what it costs
-			price = []string{verb(s, incident.OpApply), s.Speed}
+			price = []string{present.Verb(s, incident.OpApply), s.Speed}
 		}
 		for _, text := range price {
 			if text = escape(strings.TrimSpace(text), min(c.detail.text, 90)); text != "" {
-				parts = append(parts, ended(text))
+				parts = append(parts, present.Ended(text))
 			}
 		}
 		if len(parts) > 0 {
@@ -161,13 +128,13 @@ func (c *composer) blocked(inc incident.Incident) []string {
 	}
 	var out, held []string
 	for _, s := range inc.Plan.Steps {
-		title := escape(name(s), min(c.detail.name, 80))
+		title := escape(present.Name(s), min(c.detail.name, 80))
 		switch {
 		case s.Kind == incident.StepManual:
 		case s.State == incident.StepDenied && slices.Contains(
 			[]incident.MuteReason{incident.MutedDenied, incident.MutedSnoozed}, inc.MuteReason): // said above
-		case heldByPause(s):
-			held = append(held, escape(change(s), 80))
+		case present.HeldByPause(s):
+			held = append(held, escape(present.Change(s), 80))
 		case s.State == incident.StepDenied:
 			out = append(out, "*"+title+":* "+denied(inc, s))
 		case s.State == incident.StepExpired && len(inc.Proposed()) > 0:
@@ -181,9 +148,9 @@ func (c *composer) blocked(inc incident.Incident) []string {
 		}
 	}
 	if len(held) > 0 {
-		out = append(out, "*On hold while changes are paused:* "+strings.Join(capped(held, 3), ", "))
+		out = append(out, "*On hold while changes are paused:* "+strings.Join(present.Capped(held, 3), ", "))
 	}
-	return capped(out, c.detail.steps)
+	return present.Capped(out, c.detail.steps)
 }
 
 func reasonText(why string, most int) string {
@@ -201,15 +168,15 @@ func (c *composer) manual(inc incident.Incident) []string {
 	var out []string
 	for _, s := range inc.Plan.Steps {
 		if s.Kind == incident.StepManual && s.State == incident.StepProposed {
-			out = append(out, "*Manual:* "+escape(name(s), max(c.detail.name, 2*c.detail.text)))
+			out = append(out, "*Manual:* "+escape(present.Name(s), max(c.detail.name, 2*c.detail.text)))
 		}
 	}
-	return capped(out, c.detail.steps)
+	return present.Capped(out, c.detail.steps)
 }
 
 // advised says that there is nothing but advice: no step of the plan is for the bot, or none that it may run.
 func advised(inc incident.Incident) bool {
-	return !slices.ContainsFunc(planned(inc), func(s incident.Step) bool {
+	return !slices.ContainsFunc(present.Planned(inc), func(s incident.Step) bool {
 		return s.Kind != incident.StepManual && s.State != incident.StepRefused && s.Executable()
 	})
 }

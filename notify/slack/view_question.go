@@ -1,10 +1,8 @@
 package slack
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -16,13 +14,13 @@ import (
 // deciding asks: the question with its deadline, why, what an approval does, and the buttons. Everything else is below
 // them.
 func (c *composer) deciding(inc incident.Incident) {
-	if s, ok := offered(inc); ok {
+	if s, ok := present.Offered(inc); ok {
 		c.rollback(inc, s)
 		return
 	}
-	open := questions(inc)
+	open := present.Questions(inc)
 	if len(open) == 0 {
-		c.section(c.undecidable(inc)...)
+		c.section(sentence(present.Asked(inc), maxStatus), c.remark(inc))
 		c.why(inc)
 		c.actions("actions", inc, c.general(inc)...)
 		c.below(inc, nil)
@@ -35,66 +33,23 @@ func (c *composer) deciding(inc incident.Incident) {
 	c.below(inc, open)
 }
 
-// questions are the steps that wait for a decision. One that somebody has approved and that needs others, too, comes
-// first: that's the news.
-func questions(inc incident.Incident) []incident.Step {
-	open := inc.Proposed()
-	slices.SortStableFunc(open, func(a, b incident.Step) int {
-		return cmp.Compare(min(1, len(b.Approvals)), min(1, len(a.Approvals)))
-	})
-	return open
-}
-
 // question is what is asked first, who may answer, and what happens without an answer.
 func (c *composer) question(inc incident.Incident, s incident.Step) []string {
-	title := strings.TrimRight(escape(strings.ReplaceAll(name(s), "*", "∗"), c.detail.name), ".?")
-	until := ""
-	if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
-		until = clock(inc.Plan.ExpiresAt)
-	}
+	title := strings.TrimRight(escape(strings.ReplaceAll(present.Name(s), "*", "∗"), c.detail.name), ".?")
 	lines := []string{}
 	switch given := len(s.Approvals); {
 	case inc.DryRun:
 		lines = append(lines, "*Dry run: would you approve this?* "+title+unset(s)+"."+mentions(s.Needs))
 	case given > 0 && given < s.Needs.Approvals:
 		lines = append(lines, fmt.Sprintf("*%d of %d approvals* (%s). %s: *%s?*%s%s", given, s.Needs.Approvals,
-			people(s.Approvals), missing(s, until), title, unset(s), mentions(s.Needs)))
+			people(s.Approvals), sentence(present.Missing(inc, s), maxStatus), title, unset(s), mentions(s.Needs)))
 	default:
 		lines = append(lines, "*"+title+"?*"+unset(s)+mentions(s.Needs))
 	}
 	if s.Needs.Restart {
 		lines = append(lines, "⚠️ *This restarts the pods.*")
 	}
-	return append(lines, deadline(inc, s, until), c.remark(inc))
-}
-
-// deadline says what happens without an answer.
-func deadline(inc incident.Incident, s incident.Step, until string) string {
-	two := ""
-	if s.Needs.Approvals > 1 && len(s.Approvals) == 0 {
-		two = fmt.Sprintf(" Needs %d approvals.", s.Needs.Approvals)
-	}
-	switch {
-	case inc.DryRun && until != "":
-		return "Answer by " + until + ". Approving runs a dry run; nothing will change." + two
-	case inc.DryRun:
-		return "Approving runs a dry run; nothing will change." + two
-	case until != "" && len(s.Approvals) == 0:
-		return "Approve by " + until + ". If no one responds, nothing changes." + two
-	}
-	return "If no one responds, nothing changes." + two
-}
-
-func missing(s incident.Step, until string) string {
-	left := s.Needs.Approvals - len(s.Approvals)
-	text := "One more approver needed"
-	if left > 1 {
-		text = fmt.Sprintf("%d more approvers needed", left)
-	}
-	if until != "" {
-		text += " by " + until
-	}
-	return text
+	return append(lines, sentence(present.Asked(inc), maxStatus), c.remark(inc))
 }
 
 // remark is the domain's word on why the incident is where it is, where the message does not say it in other places.
@@ -102,43 +57,14 @@ func (c *composer) remark(inc incident.Incident) string {
 	if inc.Diagnosis == nil && unread(inc) {
 		return "" // what could not be read is said below
 	}
-	if s, ok := inc.Step(inc.NoteStep); ok && s.State == incident.StepFailed && inc.State == incident.StateDeciding {
-		return "" // the headline says that it failed, and the small print why
-	}
-	switch inc.Said.Kind { //nolint:exhaustive // all others are said
-	case incident.NoteOutcome, incident.NoteMonitoring, incident.NoteRecovered, incident.NoteDryRunEnded,
-		incident.NoteExpired, incident.NoteAllDenied, incident.NoteNoStep:
-		return ""
-	case incident.NoteAborted:
-		if inc.MuteReason == incident.MutedDenied && inc.HealthySince.IsZero() {
-			return "" // calm says so
-		}
-	}
-	return sentence(present.Note(inc), c.detail.text)
-}
-
-// undecidable is a question without a step: what is left is for people.
-func (c *composer) undecidable(inc incident.Incident) []string {
-	return []string{
-		"*Needs a human decision.*" + otherwiseClock(inc, " If no one responds by ", ", it stays as is."),
-		c.remark(inc),
-	}
-}
-
-// otherwiseClock is otherwise in the reader's own time.
-func otherwiseClock(inc incident.Incident, before, after string) string {
-	if inc.Plan == nil || inc.Plan.ExpiresAt.IsZero() {
-		return ""
-	}
-	return before + clock(inc.Plan.ExpiresAt) + after
+	return sentence(present.Remark(inc), c.detail.text)
 }
 
 // rollback asks about a step that did not help. Nothing else is asked at the same time.
 func (c *composer) rollback(inc incident.Incident, s incident.Step) {
-	lines := []string{
-		"*Roll back to " + escape(valueText(s.Undo), 40) + "?*" + mentions(s.Needs) +
-			otherwiseClock(inc, " If no one responds by ", ", it stays at "+escape(valueText(s.To), 40)+"."),
-	}
+	lines := []string{strings.TrimRight(
+		"*Roll back to "+escape(present.ValueText(s.Undo), 40)+"?*"+mentions(s.Needs)+" "+
+			sentence(present.Asked(inc), maxStatus), " ")}
 	if s.Needs.Restart {
 		lines = append(lines, "⚠️ *Restarts the pods* once more.")
 	}
@@ -146,7 +72,7 @@ func (c *composer) rollback(inc incident.Incident, s incident.Step) {
 	c.section(c.outcome(inc, s)...)
 	c.actions("undo", inc, c.rollbackChoices(inc, s)...)
 	if open := inc.Proposed(); len(open) > 0 {
-		c.context("Decide this first. Next option afterwards: " + escape(change(open[0]), 80) + ".")
+		c.context("Decide this first. Next option afterwards: " + escape(present.Change(open[0]), 80) + ".")
 	}
 	c.below(inc, nil)
 }

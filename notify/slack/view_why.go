@@ -16,8 +16,8 @@ import (
 func (c *composer) why(inc incident.Incident) {
 	lines := c.soFar(inc)
 	if d := inc.Diagnosis; d != nil {
-		lines = append(lines, "*Why:* "+escape(mainCause(d.Summary), c.detail.text))
-		if !outdated(inc) {
+		lines = append(lines, "*Why:* "+escape(present.Cause(d.Summary), c.detail.text))
+		if !present.Outdated(inc) {
 			lines = append(lines, c.numbers(inc))
 		}
 	} else {
@@ -26,18 +26,9 @@ func (c *composer) why(inc incident.Incident) {
 	c.section(append(lines, c.gaps(inc)...)...)
 }
 
-// mainCause is the first sentence of a summary: the page and the details have the rest.
-func mainCause(summary string) string {
-	first, rest, more := strings.Cut(line(summary), ". ")
-	if more && rest != "" {
-		return first + "."
-	}
-	return line(summary)
-}
-
 // soFar is what an earlier step did, while the next one is asked about.
 func (c *composer) soFar(inc incident.Incident) []string {
-	s, ok := latest(inc)
+	s, ok := present.Latest(inc)
 	if !ok || s.State != incident.StepApplied || s.Verification == nil || inc.State != incident.StateDeciding {
 		return nil
 	}
@@ -46,16 +37,7 @@ func (c *composer) soFar(inc incident.Incident) []string {
 	if len(moved) == 0 {
 		moved = []string{"nothing moved noticeably"}
 	}
-	return []string{"*So far:* " + escape(change(s), 80) + approvedText(inc, s) + ": " + strings.Join(moved, ", ")}
-}
-
-// outdated says that the evidence is older than what is known by now: a step is being run, the newest readings are
-// those of its verification, or it is healthy.
-func outdated(inc incident.Incident) bool {
-	verified := func(s incident.Step) bool { return s.Verification != nil && s.Verification.At.Equal(inc.ReadAt) }
-	return inc.State.Running() || !inc.HealthySince.IsZero() || stale(inc) ||
-		slices.ContainsFunc(inc.AppliedEarlier, verified) ||
-		(inc.Plan != nil && slices.ContainsFunc(inc.Plan.Steps, verified))
+	return []string{"*So far:* " + escape(present.Change(s), 80) + approvedText(inc, s) + ": " + strings.Join(moved, ", ")}
 }
 
 // numbers are the readings that decided, each once with the limit that it crossed, and how many pods are ready. Those
@@ -155,14 +137,14 @@ func (c *composer) alerts(inc incident.Incident) []string {
 		}
 		lines = append(lines, text)
 	}
-	return capped(lines, c.detail.alerts)
+	return present.Capped(lines, c.detail.alerts)
 }
 
 // labelText shows the labels by which an alert could be led to a pool.
 func labelText(a incident.Alert) string {
 	var out []string
 	for _, k := range []string{"namespace", "model_name", "pod", "instance", "job"} {
-		if v := line(a.Labels[k]); v != "" {
+		if v := present.Line(a.Labels[k]); v != "" {
 			out = append(out, k+"="+v)
 		}
 	}
@@ -185,7 +167,7 @@ func unread(inc incident.Incident) bool {
 // gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a
 // line.
 func (c *composer) gaps(inc incident.Incident) []string {
-	if stale(inc) {
+	if present.Stale(inc) {
 		return nil
 	}
 	byError := map[string][]string{}
@@ -229,13 +211,6 @@ func signals(names []string) string {
 		return escape(names[0], 50)
 	}
 	return fmt.Sprintf("%d signals", len(names))
-}
-
-func capped(lines []string, most int) []string {
-	if len(lines) <= most {
-		return lines
-	}
-	return append(slices.Clone(lines[:most]), more(len(lines)-most))
 }
 
 func sortedKeys[V any](m map[string]V) []string {

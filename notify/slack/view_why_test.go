@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // A signal is named once, with the limit that a person compares it with, and not again what the headline says.
@@ -33,7 +34,7 @@ func TestOnlyTheFirstSentenceOfACauseIsInTheMessage(t *testing.T) {
 		"It is full. So it waits.": "It is full.", "It is full.": "It is full.", "No stop": "No stop",
 		"Version v0.9.2 is slow. Yes.": "Version v0.9.2 is slow.", "": "",
 	} {
-		if got := mainCause(in); got != want {
+		if got := present.Cause(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -1,0 +1,216 @@
+package present
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// Level is how bad it is. Each surface has its own sign for it; the headline says the same in words.
+type Level string
+
+// The levels. LevelEnded is over without having been seen to recover.
+const (
+	LevelCritical Level = "critical"
+	LevelWarning  Level = "warning"
+	LevelHealthy  Level = "healthy"
+	LevelResolved Level = "resolved"
+	LevelEnded    Level = "ended"
+)
+
+// LevelOf is how bad an incident is.
+func LevelOf(inc incident.Incident) Level {
+	switch {
+	case inc.State == incident.StateClosed && Resolved(inc):
+		return LevelResolved
+	case inc.State == incident.StateClosed:
+		return LevelEnded
+	case inc.Pool == "":
+		return LevelWarning // nobody has looked how bad it is
+	case !inc.HealthySince.IsZero():
+		return LevelHealthy
+	case inc.Severity() == "critical", inc.Severity() == "page":
+		return LevelCritical
+	}
+	return LevelWarning
+}
+
+// Headline says what happened and how bad it is; after a change, what is going on. It is one line of a phone where the
+// names allow it.
+func Headline(inc incident.Incident) string { return About(inc) + ": " + News(inc) }
+
+// About is the pool, or the alerts that lead to none.
+func About(inc incident.Incident) string {
+	if inc.Pool == "" {
+		return firing(inc)
+	}
+	return Clip(Line(inc.Pool), 60)
+}
+
+// firing names the alerts: the first one, and how many others there are. Whether one of them has resolved meanwhile
+// does not change the order, which would look like news.
+func firing(inc incident.Incident) string {
+	names := inc.AlertNames()
+	if len(names) == 0 {
+		return "alerts"
+	}
+	text := Clip(Line(slices.Min(names)), 60)
+	if n := len(names) - 1; n > 0 {
+		text += " and " + Counted(n, "other")
+	}
+	return text
+}
+
+// News is what the headline says of the pool.
+func News(inc incident.Incident) string {
+	switch {
+	case inc.Pool == "" && inc.State == incident.StateClosed:
+		return "resolved after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + " (no pool configured)"
+	case inc.Pool == "":
+		return "no pool configured"
+	case Resolved(inc) && inc.State == incident.StateClosed:
+		return "resolved in " + incident.FormatDuration(inc.HealthySince.Sub(inc.OpenedAt))
+	case inc.State == incident.StateClosed:
+		return "closed after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + unchangedText(inc)
+	case inc.State.Running():
+		return underway(inc)
+	case !inc.HealthySince.IsZero():
+		return healthyNews(inc)
+	}
+	if s, ok := Offered(inc); ok {
+		if v := s.Verification; v != nil && v.Verdict == incident.VerdictWorse {
+			return Change(s) + " made it worse"
+		}
+		return Change(s) + " didn't help"
+	}
+	switch s, ok := Latest(inc); {
+	case !ok:
+	case s.State == incident.StepFailed:
+		return "couldn't " + Change(s)
+	case s.State == incident.StepReverted:
+		return Change(s) + " was reverted"
+	case s.State == incident.StepUndone && Stale(inc):
+		return Change(s) + " rolled back"
+	case inc.OnlyDryRun(s) && s.State == incident.StepApplied:
+		return "dry run passed"
+	case s.State == incident.StepApplied && improved(s) && inc.State == incident.StateDeciding:
+		return "better, not fixed" + beyondStill(inc)
+	case s.State == incident.StepApplied && Stale(inc):
+		return Change(s) + " is in place"
+	}
+	return trouble(inc)
+}
+
+// unchangedText says of a closed incident that nothing was done to it.
+func unchangedText(inc incident.Incident) string {
+	if !Changed(inc) {
+		return ", no change made"
+	}
+	return ""
+}
+
+// trouble is the worst reading with its limit, else the alerts: a cause without a number says less.
+func trouble(inc incident.Incident) string {
+	if text := worstText(inc); text != "" {
+		return text
+	}
+	if inc.Diagnosis == nil && !inc.ReadAt.IsZero() {
+		return firing(inc) + " firing, no diagnosis"
+	}
+	return firing(inc) + " firing"
+}
+
+// beyondStill is the worst reading after a change that helped; empty when none is out of its limits.
+func beyondStill(inc incident.Incident) string {
+	if text := worstText(inc); text != "" {
+		return ". " + text
+	}
+	return ""
+}
+
+// worstText is the worst reading of now with its limit; empty when there is none.
+func worstText(inc incident.Incident) string {
+	r, ok := Worst(inc)
+	if !ok || Stale(inc) {
+		return ""
+	}
+	text := Clip(Line(r.Label()), 50) + " " + r.Text()
+	if limit := Limit(r); limit != "" {
+		text += " (" + limit + ")"
+	}
+	return text
+}
+
+func improved(s incident.Step) bool {
+	return s.Verification != nil && s.Verification.Verdict == incident.VerdictImproved
+}
+
+// underway is what is being done, while readings of before would say nothing about now.
+func underway(inc incident.Incident) string {
+	a := inc.Active
+	if a == nil {
+		return string(inc.State)
+	}
+	s, ok := inc.Step(a.Step)
+	switch {
+	case !ok:
+		return string(inc.State)
+	case a.Op == incident.OpUndo:
+		return "rolling back " + Change(s)
+	case a.Phase == incident.PhaseRollout && s.Kind.RollsOut():
+		return "rolling out " + Change(s)
+	case a.Phase == incident.PhaseRollout:
+		return Change(s) + " written, not live yet"
+	case a.Phase == incident.PhaseSettle:
+		return Change(s) + " is live"
+	case a.Phase == incident.PhaseVerify && inc.DryRun:
+		return "dry run of " + Change(s)
+	case a.Phase == incident.PhaseVerify:
+		return soFar(s, a) + Change(s)
+	}
+	return "applying " + Change(s)
+}
+
+// soFar is what the checks after a change say until now.
+func soFar(s incident.Step, a *incident.Active) string {
+	switch v := s.Verification; {
+	case v == nil || a.Readings == 0:
+		return "checking "
+	case v.Verdict == incident.VerdictImproved, v.Verdict == incident.VerdictRecovered:
+		return "improving after "
+	case v.Verdict == incident.VerdictWorse:
+		return "maybe worse after "
+	}
+	return "no effect yet of "
+}
+
+func healthyNews(inc incident.Incident) string {
+	if active := inc.Mitigations(); len(active) > 0 {
+		return "recovered, temporary " + noun(active[len(active)-1]) + " in place"
+	}
+	if s, ok := Latest(inc); ok && s.State == incident.StepApplied && !inc.OnlyDryRun(s) {
+		return "recovered after " + Change(s)
+	}
+	if inc.ClosesOnResolve() && inc.ChangedAt.IsZero() {
+		return "healthy, but " + firing(inc) + " still firing"
+	}
+	return "healthy again"
+}
+
+// noun is what a step leaves behind.
+func noun(s incident.Step) string {
+	if s.Kind == incident.StepThrottle {
+		return "throttle"
+	}
+	return "change"
+}
+
+// Cause is the first sentence of a summary: the main cause.
+func Cause(summary string) string {
+	first, rest, more := strings.Cut(Line(summary), ". ")
+	if more && rest != "" {
+		return first + "."
+	}
+	return Line(summary)
+}
