@@ -16,7 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/alertrules"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
-	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -54,8 +54,8 @@ func ruleFiles(t *testing.T) []string {
 func ruledPrometheus(t *testing.T) *promtest.Prometheus {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "targets.json")
-	fakevllm.Start(t,
-		fakevllm.Options{Model: "llama", Namespace: "llm", Scenario: "healthy", Replicas: 2, Speed: 30, TargetsFile: file})
+	fleet.Start(t,
+		fleet.Options{Model: "llama", Namespace: "llm", Scenario: "healthy", Replicas: 2, Speed: 30, TargetsFile: file})
 	router := promtest.NewExporter(t,
 		"vllm:num_requests_swapped{server=\"http://llama-0\",model_name=\"llama\"} "+
 			"2\nvllm:num_requests_running{server=\"http://llama-0\",model_name=\"llama\"} 7\n")

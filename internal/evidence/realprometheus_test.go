@@ -35,16 +35,16 @@ func exposition(names []string, labels, usage string, les ...string) string {
 	return b.String()
 }
 
-// fleet is one pool behind the real Prometheus.
-type fleet struct {
+// dialectPool is one pool behind the real Prometheus.
+type dialectPool struct {
 	namespace, usage, dialect, metric string
 	names                             []string
 	les                               []string
 }
 
-func fleets() []fleet {
+func dialectPools() []dialectPool {
 	today, old := []string{"0.001", "2.5", "10", "2560"}, []string{"0.001", "2.5", "10"}
-	return []fleet{
+	return []dialectPool{
 		{"v1", "0.11", "vLLM V1 names (vllm:...)", "vllm:kv_cache_usage_perc", v1Names(), today},
 		{"middle", "0.12", "vLLM V1 of 0.9.2 to 0.10.1 names (vllm:...)", "vllm:kv_cache_usage_perc", v0_10_1Names(), today},
 		{"early", "0.13", "vLLM V1 before 0.9.2 names (vllm:...)", "vllm:gpu_cache_usage_perc", v0_8Names(), old},
@@ -76,7 +76,7 @@ func realPool(namespace string) incident.Pool {
 func TestAgainstARealPrometheus(t *testing.T) {
 	t.Parallel()
 	var targets []promtest.Target
-	for _, f := range fleets() {
+	for _, f := range dialectPools() {
 		for i := range 2 {
 			// The second replica uses less of its cache, so that a maximum and a sum differ.
 			usage := f.usage
@@ -120,13 +120,13 @@ func TestAgainstARealPrometheus(t *testing.T) {
 	p := promtest.StartWith(t, promtest.Options{Targets: targets})
 	p.WaitFor(t, fmt.Sprintf("count(up == 1) == %d", len(targets)))
 	p.WaitFor(t, fmt.Sprintf("count(rate({__name__=~'(ray_)?vllm[:_]generation_tokens_total'}[1m])) == %d",
-		2*len(fleets())+1))
+		2*len(dialectPools())+1))
 	c := newCollector(t, asking(p.URL), nil)
 
 	t.Run("each dialect is read with its own names", func(t *testing.T) {
 		t.Parallel()
 		usage := incident.Signal{Name: "kv_usage", Query: "max(vllm:kv_cache_usage_perc)"}
-		for _, f := range fleets() {
+		for _, f := range dialectPools() {
 			ev := c.Collect(t.Context(), realPool(f.namespace), []incident.Signal{usage}, CollectOptions{})
 			r := ev.Readings["kv_usage"]
 			want := fmt.Sprintf(`max(%s{model_name="m",namespace=%q})`, f.metric, f.namespace)

@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/program"
 	"github.com/vllm-medic/vllm-medic/test/tools"
@@ -158,7 +158,7 @@ func (d *demo) start(ctx context.Context) error {
 
 // fleet serves engines that are overloaded, at thirty times the speed of real ones.
 func (d *demo) fleet(ctx context.Context, targets string) error {
-	f, err := fakevllm.New(fakevllm.Options{Scenario: "high-ttft", Speed: 30, TargetsFile: targets})
+	f, err := fleet.New(fleet.Options{Scenario: "high-ttft", Speed: 30, TargetsFile: targets})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
 )
 
 // follow makes the fleet do what the real objects say, as the cluster would.
@@ -42,16 +42,16 @@ func (w *world) follow(ctx context.Context) {
 }
 
 // ready are the pods that are ready and stay, by name.
-func (w *world) ready(ctx context.Context) ([]fakevllm.Pod, error) {
+func (w *world) ready(ctx context.Context) ([]fleet.Pod, error) {
 	list, err := w.c.Client(w.t).CoreV1().Pods(w.ns).List(ctx, metav1.ListOptions{LabelSelector: "app=" + model})
 	if err != nil {
 		return nil, err
 	}
-	var out []fakevllm.Pod
+	var out []fleet.Pod
 	for _, p := range list.Items {
 		is := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
 		if p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, is) {
-			out = append(out, fakevllm.Pod{Name: p.Name, IP: p.Status.PodIP, Args: p.Spec.Containers[0].Args})
+			out = append(out, fleet.Pod{Name: p.Name, IP: p.Status.PodIP, Args: p.Spec.Containers[0].Args})
 		}
 	}
 	return out, nil
@@ -69,7 +69,7 @@ func (w *world) followed() {
 		is := w.vllm.Fleet.State()
 		same := len(is.Replicas) == len(pods)
 		if w.args != nil {
-			same = slices.EqualFunc(is.Replicas, pods, func(r fakevllm.ReplicaState, p fakevllm.Pod) bool {
+			same = slices.EqualFunc(is.Replicas, pods, func(r fleet.ReplicaState, p fleet.Pod) bool {
 				return r.Name == p.Name && slices.Equal(r.Args, p.Args)
 			})
 		}
@@ -80,7 +80,7 @@ func (w *world) followed() {
 // scenario begins what is going on from now on.
 func (w *world) scenario(name string) {
 	w.t.Helper()
-	s, err := fakevllm.ScenarioNamed(name)
+	s, err := fleet.ScenarioNamed(name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (w *world) scenario(name string) {
 }
 
 // begin is scenario for one of the test's own.
-func (w *world) begin(s fakevllm.Scenario) {
+func (w *world) begin(s fleet.Scenario) {
 	w.t.Helper()
 	w.followed()
 	if err := w.vllm.Fleet.Apply(s); err != nil {

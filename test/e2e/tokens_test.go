@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
-	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
 )
 
 // longPrompts come to engines that read them in steps so small that what each step costs before it reads anything is
 // most of it. Nothing waits, and the cache is far from full. Twice the budget needs half the steps.
-func longPrompts(t *testing.T) fakevllm.Scenario {
+func longPrompts(t *testing.T) fleet.Scenario {
 	t.Helper()
-	s, err := fakevllm.ScenarioNamed("long-prefill")
+	s, err := fleet.ScenarioNamed("long-prefill")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
-	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
@@ -43,7 +43,7 @@ type world struct {
 	c     *kubetest.Cluster
 	ns    string
 	slack *fakeslack.Server
-	vllm  *fakevllm.Server
+	vllm  *fleet.Server
 	prom  *promtest.Prometheus
 	am    *process
 	bot   *process
@@ -105,8 +105,8 @@ func newWorld(t *testing.T, settings ...setting) *world {
 	w.apply(deployments, deployment(w.ns, w.args))
 	w.apply(policies, policy(w.ns, w.lets))
 	targets := filepath.Join(w.dir, "vllm.json")
-	w.vllm = fakevllm.Start(t,
-		fakevllm.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
+	w.vllm = fleet.Start(t,
+		fleet.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
 	go w.follow(t.Context())
 	w.alertmanager()
 	w.prom = promtest.StartWith(t, promtest.Options{

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vllm-medic/vllm-medic/test/fakevllm"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -44,8 +44,8 @@ func (m *metrics) address() string {
 		for model, scenario := range map[string]string{"llama-70b": "high-ttft", "mixtral": "healthy"} {
 			file := filepath.Join(dir, model+".json")
 			m.targets = append(m.targets, file)
-			fakevllm.Start(m.t,
-				fakevllm.Options{Model: model, Namespace: "llm", Scenario: scenario, Replicas: 2, Speed: speed, TargetsFile: file})
+			fleet.Start(m.t,
+				fleet.Options{Model: model, Namespace: "llm", Scenario: scenario, Replicas: 2, Speed: speed, TargetsFile: file})
 		}
 		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets, ScrapeInterval: scrape})
 		p.WaitFor(m.t, `sum(rate(vllm:time_to_first_token_seconds_count{model_name="mixtral"}[10s])) > 0`)

@@ -1,0 +1,125 @@
+//go:build !race
+
+// What is here only works out a lot, on data of its own: the race detector would make it five to ten times slower and
+// has nothing to find in it. make test runs this package a second time without.
+
+package fleet
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// Whatever the load, the arguments and the changes: nothing is lost, nothing is counted twice, no limit is broken.
+func TestTheModelKeepsItsBooksUnderAnyLoad(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		f := randomFleet(t, rnd)
+		for range 60 {
+			f.Advance(time.Duration(1+rnd.IntN(5000)) * time.Millisecond)
+			checkBooks(t, f)
+			if rnd.IntN(10) == 0 {
+				turnSomething(t, f, rnd)
+				checkBooks(t, f)
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+}
+
+func randomFleet(t *testing.T, rnd *rand.Rand) *Fleet {
+	t.Helper()
+	f, err := New(Options{Replicas: rnd.IntN(4), Ranks: 1 + rnd.IntN(2), CountsAborts: rnd.IntN(2) == 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Apply(randomScenario(rnd)); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func turnSomething(t *testing.T, f *Fleet, rnd *rand.Rand) {
+	t.Helper()
+	var err error
+	switch rnd.IntN(6) {
+	case 0:
+		err = f.SetReplicas(rnd.IntN(5))
+	case 1:
+		err = f.SetThrottle(rnd.IntN(200))
+	case 2:
+		err = f.SetRateLimit(float64(rnd.IntN(20)))
+	case 3:
+		err = f.SetArgs([]string{"--max-num-seqs", "8"})
+	case 4:
+		f.SetWorse(rnd.IntN(2) == 0)
+	case 5:
+		s := randomScenario(rnd)
+		s.Engine.MaxNumSeqs, s.Engine.MaxNumBatchedTokens = 16, 4096
+		err = f.Apply(s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkBooks(t *testing.T, f *Fleet) {
+	t.Helper()
+	g := f.gateway
+	inFlight := uint64(0)
+	for _, r := range f.replicas {
+		for _, e := range r.ranks {
+			inFlight += uint64(e.inFlight())
+			checkEngine(t, e)
+		}
+	}
+	if g.total != g.completed+g.destroyed+g.lost+inFlight {
+		t.Errorf("%d admitted, but %d completed, %d cancelled, %d lost and %d in flight", g.total, g.completed, g.destroyed,
+			g.lost, inFlight)
+	}
+}
+
+func checkEngine(t *testing.T, e *engine) {
+	t.Helper()
+	blocks := 0
+	for _, r := range append(append([]*request{}, e.running...), e.waiting...) {
+		blocks += r.blocks
+		if r.computed > r.known() || r.generated >= r.wanted || r.blocks*blockSize < r.computed {
+			t.Errorf("a request of %d+%d tokens has %d computed, %d generated, %d blocks", r.prompt, r.wanted, r.computed,
+				r.generated, r.blocks)
+		}
+	}
+	for _, r := range e.waiting {
+		if r.blocks != 0 || r.computed > 0 && r.preempted {
+			t.Errorf("a waiting request holds %d blocks, %d tokens computed", r.blocks, r.computed)
+		}
+	}
+	ended := uint64(0)
+	for reason, n := range e.tally.finished {
+		if reason != reasonAbort {
+			ended += n
+		}
+	}
+	tl := e.tally
+	switch {
+	case blocks != e.used:
+		t.Errorf("requests hold %d blocks, the engine counts %d", blocks, e.used)
+	case tl.kv < 0 || tl.kv > 1:
+		t.Errorf("KV usage is %g", tl.kv)
+	case ended != tl.e2e.count || ended != tl.queue.count || ended != tl.promptLen.count:
+		t.Errorf("%d requests finished, %d end-to-end times, %d queue times, %d prompts", ended, tl.e2e.count, tl.queue.count,
+			tl.promptLen.count)
+	case tl.ttft.count < ended:
+		t.Errorf("%d first tokens, %d finished", tl.ttft.count, ended)
+	case tl.generated != tl.ttft.count+tl.itl.count:
+		t.Errorf("%d tokens, %d first ones and %d later ones", tl.generated, tl.ttft.count, tl.itl.count)
+	case tl.hit > tl.queried:
+		t.Errorf("%d tokens were found in the prefix cache, %d were looked for", tl.hit, tl.queried)
+	case tl.queue.sum < 0 || tl.prefill.sum < 0 || tl.decode.sum < 0:
+		t.Errorf("negative times: queue %g, prefill %g, decode %g", tl.queue.sum, tl.prefill.sum, tl.decode.sum)
+	}
+}

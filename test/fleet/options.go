@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Dialect is how the metrics are spelled and which of them exist.
+type Dialect string
+
+// The dialects.
+const (
+	// V1 is what vLLM exports since 0.15.
+	V1 Dialect = "v1"
+	// V1Early is the V1 engine of 0.8.4 to 0.9.1: gpu_cache_usage_perc, gpu_prefix_cache_*, time_per_output_token_seconds.
+	V1Early Dialect = "v1-early"
+	// V0 is the old engine of 0.6.4 to 0.8.2: no engine label, swapped requests, latency buckets that end early.
+	V0 Dialect = "v0"
+	// Underscore is V1 as it arrives through OpenTelemetry collectors that replace the colon: vllm_num_requests_running.
+	Underscore Dialect = "underscore"
+)
+
+// Dialects lists all dialects.
+func Dialects() []Dialect { return []Dialect{V1, V1Early, V0, Underscore} }
+
+// Options describe a fleet. The zero value is usable.
+type Options struct {
+	// Model is the model_name label; "llama-70b" when empty.
+	Model string
+	// Namespace is the Kubernetes namespace that scrape targets carry; "llm" when empty.
+	Namespace string
+	// Job is the job label that scrape targets carry; "vllm" when empty.
+	Job string
+	// Dialect is V1 when empty.
+	Dialect Dialect
+	// Scenario is the name of the scenario at the start; "healthy" when empty.
+	Scenario string
+	// Replicas at the start; 2 when 0.
+	Replicas int
+	// Ranks is the number of data-parallel engines behind each replica's port, each with its own engine label; 1 when 0.
+	// V0 has only one.
+	Ranks int
+	// Args are the engine arguments of every replica, as for `vllm serve`.
+	Args []string
+	// CountsAborts counts clients that disconnect in request_success_total{finished_reason="abort"}, as vLLM's
+	// experimental Rust frontend does. The Python frontend does not (vllm-project/vllm#31503).
+	CountsAborts bool
+	// Speed is how many simulated seconds pass in a second of Run; 1 when 0.
+	Speed float64
+	// TargetsFile, when set, is kept up to date with the scrape targets in Prometheus's file_sd format.
+	TargetsFile string
+	// Epoch is the wall-clock time of simulated time 0, seen in the _created series; 2026-01-01 when zero.
+	Epoch time.Time
+}
+
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+func (o Options) withDefaults() Options {
+	if o.Model == "" {
+		o.Model = "llama-70b"
+	}
+	if o.Namespace == "" {
+		o.Namespace = "llm"
+	}
+	if o.Job == "" {
+		o.Job = "vllm"
+	}
+	if o.Dialect == "" {
+		o.Dialect = V1
+	}
+	if o.Scenario == "" {
+		o.Scenario = "healthy"
+	}
+	if o.Replicas == 0 {
+		o.Replicas = 2
+	}
+	if o.Ranks == 0 {
+		o.Ranks = 1
+	}
+	if o.Speed == 0 {
+		o.Speed = 1
+	}
+	if o.Epoch.IsZero() {
+		o.Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case !slices.Contains(Dialects(), o.Dialect):
+		return fmt.Errorf("dialect %q is not one of %q", o.Dialect, Dialects())
+	case o.Replicas < 0:
+		return fmt.Errorf("replicas are %d, must not be negative", o.Replicas)
+	case o.Ranks < 1:
+		return fmt.Errorf("ranks are %d, must be at least 1", o.Ranks)
+	case o.Dialect == V0 && o.Ranks > 1:
+		return fmt.Errorf("ranks are %d, but the V0 engine has one", o.Ranks)
+	case o.Speed < 0:
+		return fmt.Errorf("speed is %g, must be above 0", o.Speed)
+	case !dnsLabel.MatchString(o.Namespace):
+		return fmt.Errorf("namespace %q is not a Kubernetes name", o.Namespace)
+	}
+	return nil
+}
