@@ -63,6 +63,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		need, counting = max(need, now.Needed(chooser)), s.Counting(*now)
 	}
 	by := rule.person(d.By)
+	mixed := slices.IndexFunc(counting, func(o Actor) bool { return !rule.tellsApart(o, d.By) })
 	switch {
 	case !s.Executable():
 		return refusal(Note{Kind: RefusedBlocked, Cause: s.Refusal()})
@@ -70,10 +71,10 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		return refusal(Note{Kind: RefusedUnconfirmed})
 	case now != nil && now.Reason && strings.TrimSpace(d.Reason) == "":
 		return refusal(Note{Kind: RefusedNoReason})
-	case slices.ContainsFunc(counting, func(o Actor) bool { return rule.person(o).Kind != by.Kind }):
-		return refusal(Note{Kind: RefusedSameChannel, By: counting[0], Other: d.By})
 	case slices.ContainsFunc(counting, func(o Actor) bool { return rule.person(o) == by }):
 		return refusal(Note{Kind: RefusedTwice})
+	case mixed >= 0:
+		return refusal(Note{Kind: RefusedSameChannel, By: counting[mixed], Other: d.By})
 	case now != nil && chooser != nil && need == 1 && !now.Enough([]Actor{d.By}, chooser):
 		return refusal(Note{Kind: RefusedFourEyes, By: *chooser})
 	}

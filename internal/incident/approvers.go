@@ -76,17 +76,48 @@ func (a Approvers) person(who Actor) Actor {
 	return who
 }
 
-// people is how many different people these are at least. Whether somebody in Slack without a Kubernetes user and
-// somebody in Kubernetes are one person is not known.
+// Where people are told apart: Kubernetes has one name for each, and so has whoever maps accounts to those names.
+const (
+	toldByKubernetes = "kubernetes"
+	toldByMapping    = "mapping"
+)
+
+// toldBy says where a person is told apart from the others there. A Kubernetes user that no account maps to may be
+// anybody's second name, so such users are told apart from each other, and from nobody in Slack.
+func (a Approvers) toldBy(who Actor) []string {
+	name := a.person(who)
+	if name.Kind != "kubernetes" {
+		return []string{name.Kind}
+	}
+	var out []string
+	if who.Kind == "kubernetes" {
+		out = append(out, toldByKubernetes)
+	}
+	for _, user := range a.Identities {
+		if user == name.ID {
+			return append(out, toldByMapping)
+		}
+	}
+	return out
+}
+
+// tellsApart says whether these two names can be held against each other: then they are one person, or two.
+func (a Approvers) tellsApart(one, other Actor) bool {
+	of := a.toldBy(other)
+	return slices.ContainsFunc(a.toldBy(one), func(by string) bool { return slices.Contains(of, by) })
+}
+
+// people is how many different people these are at least.
 func (a Approvers) people(all []Actor) int {
 	most, ids := 0, map[string]map[string]bool{}
 	for _, who := range all {
-		who = a.person(who)
-		if ids[who.Kind] == nil {
-			ids[who.Kind] = map[string]bool{}
+		for _, by := range a.toldBy(who) {
+			if ids[by] == nil {
+				ids[by] = map[string]bool{}
+			}
+			ids[by][a.person(who).ID] = true
+			most = max(most, len(ids[by]))
 		}
-		ids[who.Kind][who.ID] = true
-		most = max(most, len(ids[who.Kind]))
 	}
 	return most
 }

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -380,6 +381,12 @@ func TestPeopleAreToldApartAcrossChannels(t *testing.T) {
 		"a user, and an account without a user":  {kube("ana"), unmapped, RefusedSameChannel},
 		"a mapped account, and one without user": {alice, unmapped, RefusedSameChannel},
 		"the same account, without a user":       {unmapped, unmapped, RefusedTwice},
+		"an account, and a name of nobody known": {alice, kube("kubernetes-admin"), RefusedSameChannel},
+		"an account, and a prefixed name":        {alice, kube("oidc:ben"), RefusedSameChannel},
+		"an account, and a service account":      {alice, kube("system:serviceaccount:llm:ci"), RefusedSameChannel},
+		"a name of nobody known, and an account": {kube("kubernetes-admin"), alice, RefusedSameChannel},
+		"a user, and a name of nobody known":     {kube("ana"), kube("kubernetes-admin"), ""},
+		"two names of nobody known":              {kube("cai"), kube("dan"), ""},
 	} {
 		inc := must(t, deciding(t, scaleStep("2", "3")), under(deciding(t, scaleStep("2", "3")), tc.first, rule))
 		if tc.want != "" {
@@ -405,8 +412,34 @@ func TestPeopleAreToldApartAcrossChannels(t *testing.T) {
 			t.Errorf("%s approves what ana chose: %s", by, why)
 		}
 	}
+	inSlack := chosen
+	inSlack.Narrowings = []Narrowing{{Kind: s.Kind, Target: s.Target.Key(), From: s.From, To: s.To, By: alice}}
+	if why := refusedFor(t, inSlack, under(inSlack, kube("kubernetes-admin"), one)); why != RefusedFourEyes {
+		t.Errorf("a name of nobody known approves what an account chose: %s", why)
+	}
 	if got := must(t, chosen, under(chosen, bob, one)); got.State != StateApplying {
 		t.Errorf("somebody else in another channel: %s", got.State)
+	}
+}
+
+// The refusal names whoever can't be told apart from the new one, and one name of nobody known spoils the mix.
+func TestOneUnknownNameKeepsAllInOneChannel(t *testing.T) {
+	t.Parallel()
+	kube := func(id string) Actor { return Actor{Kind: "kubernetes", ID: id} }
+	rule := Approvers{Users: []string{"U1", "U2"}, Count: 3, Identities: map[string]string{"U1": "ana", "U2": "ben"}}
+	inc := deciding(t, scaleStep("2", "3"))
+	inc = must(t, inc, under(inc, kube("ana"), rule))
+	inc = must(t, inc, under(inc, kube("admin"), rule))
+	_, err := Apply(inc, under(inc, bob, rule), now)
+	no, ok := errors.AsType[*RefusedError](err)
+	if !ok || no.Said.Kind != RefusedSameChannel || no.Said.By != kube("admin") || no.Said.Other != bob {
+		t.Errorf("got %v", err)
+	}
+	if inc = must(t, inc, under(inc, kube("ben"), rule)); inc.State != StateApplying {
+		t.Errorf("three names in one channel: %s", inc.State)
+	}
+	if rule.Enough([]Actor{kube("ana"), kube("admin"), bob}, nil) {
+		t.Error("three that may be two are enough before the write")
 	}
 }
 
