@@ -162,7 +162,8 @@ func (v *delivery) update(ctx context.Context) error {
 		return nil
 	}
 	err := v.what.update(ctx, v.m.Channel, v.m.TS)
-	if err := v.leaveOut(ctx, fmt.Sprintf("version %d", v.what.version()), err); err != nil {
+	// Without its number: an incident that changes all the time must not begin anew with each version.
+	if err := v.leaveOut(ctx, "new version", err); err != nil {
 		return err
 	}
 	v.drawn = true
@@ -200,23 +201,33 @@ func (v *delivery) thread(ctx context.Context) (bool, error) {
 	return v.what.next(v.m, v.now()).seq <= v.m.ThreadSent, nil
 }
 
-// leaveOut is the error of a call. One that refuses something for what it says, as in the turn before, is logged,
-// counted and no error any more: it must not keep all that follows from the receiver. The message itself is never left
-// out.
+// leaveOut is the error of a call. One that refuses something for what it says, as Config.RetryRefused before, is
+// logged, counted and no error any more: it must not keep all that follows from the receiver. The message itself is
+// never left out.
 func (v *delivery) leaveOut(ctx context.Context, what string, err error) error {
 	permanent, ok := errors.AsType[*PermanentError](err)
 	if !ok || !permanent.Content {
 		return err
 	}
 	err = fmt.Errorf("%s: %w", what, err)
-	if clip(err.Error()) != v.before {
-		return err
+	if !v.again(err) || v.early() {
+		return &PermanentError{
+			Err: err, Content: true, Next: permanent.Next + " It is tried once more, " +
+				incident.FormatDuration(v.d.cfg.RetryRefused) + " later, and then left out.",
+		}
 	}
 	v.d.leftOut.Add(1)
 	v.d.logger.ErrorContext(ctx, "a part of a message is left out: the receiver refuses it, also when tried again",
-		"incident", v.m.Incident, "err", err)
+		"incident", v.m.Incident, "version", v.what.version(), "err", err,
+		"reason", permanent.Next+" It isn't sent again; the incident's page has it.")
 	return nil
 }
+
+// again says that the turn before ended with the same error.
+func (v *delivery) again(err error) bool { return clip(err.Error()) == v.before }
+
+// early says that the message came back before it was due, because its incident has changed.
+func (v *delivery) early() bool { return v.m.NextAt.After(v.now()) }
 
 // stopping says that nothing more should be begun: the process ends, or the lease has too little left for another call.
 func (v *delivery) stopping(ctx context.Context) bool {

@@ -27,7 +27,8 @@ type PermanentError struct {
 	Err error
 	// Next is the next step for the operator, one sentence.
 	Next string
-	// Content says that it was refused for what it says: what comes after it may be taken.
+	// Content says that it was refused for what it says: what comes after it may be taken. What becomes of it then is
+	// added to Next.
 	Content bool
 }
 

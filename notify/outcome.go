@@ -30,7 +30,9 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 	case errors.As(err, &permanent):
 		v.notSent()
 		v.m.GaveUp, v.m.Refused, v.m.Attempts = true, !errors.Is(err, incident.ErrNotFound), v.m.Attempts+1
-		v.m.NextAt = v.now().Add(v.d.cfg.RetryRefused)
+		if !v.again(err) || !v.early() { // else it waits as long as it did
+			v.m.NextAt = v.now().Add(v.d.cfg.RetryRefused)
+		}
 		v.say(ctx, err, permanent.Next)
 	default:
 		v.notSent()
@@ -103,7 +105,7 @@ func (v *delivery) gone(ctx context.Context) {
 
 // say logs a failure once, not at every turn that fails in the same way. The reason is the next step.
 func (v *delivery) say(ctx context.Context, err error, reason string) {
-	if clip(err.Error()) == v.before {
+	if v.again(err) {
 		return
 	}
 	v.d.logger.WarnContext(ctx, "a message was not delivered", "incident", v.m.Incident, "attempt", v.m.Attempts, "err",

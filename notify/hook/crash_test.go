@@ -89,17 +89,21 @@ func (d *dying) SaveMessage(ctx context.Context, m incident.Message, release boo
 func TestNothingIsLostBetweenAPostAndItsRecord(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]struct {
-		sink func(url string) (notify.Notifier, error)
+		sink func(url string, through http.RoundTripper) (notify.Notifier, error)
 		want []string
 	}{
 		"cloudevents": {
-			func(url string) (notify.Notifier, error) {
-				return cloudevents.New(cloudevents.Config{URL: url, Key: []byte("0123456789abcdef0123456789abcdef")})
+			func(url string, through http.RoundTripper) (notify.Notifier, error) {
+				return cloudevents.New(cloudevents.Config{
+					URL: url, Key: []byte("0123456789abcdef0123456789abcdef"), Transport: through,
+				})
 			},
 			[]string{"inc-a-v1", "inc-a-e1", "inc-a-e2"},
 		},
 		"teams": {
-			func(url string) (notify.Notifier, error) { return teams.New(teams.Config{URL: url}) },
+			func(url string, through http.RoundTripper) (notify.Notifier, error) {
+				return teams.New(teams.Config{URL: url, Transport: through})
+			},
 			[]string{"Begins.", "One.", "Two."},
 		},
 	}
@@ -111,7 +115,7 @@ func TestNothingIsLostBetweenAPostAndItsRecord(t *testing.T) {
 					in := &inbox{}
 					srv := httptest.NewServer(in)
 					t.Cleanup(srv.Close)
-					to, err := kind.sink(srv.URL)
+					to, err := kind.sink(srv.URL, srv.Client().Transport)
 					if err != nil {
 						t.Fatal(err)
 					}

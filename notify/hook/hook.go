@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/notify"
@@ -29,6 +30,10 @@ const (
 type Hook struct {
 	address string
 	client  *http.Client
+
+	mu sync.Mutex
+	// notBefore is when the receiver wants to be asked again.
+	notBefore time.Time
 }
 
 // New returns a Hook for a URL. transport is http.DefaultTransport when nil. Redirects are not followed: what is posted
@@ -45,8 +50,11 @@ func New(address string, transport http.RoundTripper) (*Hook, error) {
 
 // Post sends a body once. A nil error says that the receiver took it. *notify.RateLimitedError and
 // *notify.PermanentError are what they say; any other error may pass by itself, and the receiver may have the body: who
-// posts again gives it the same id.
+// posts again gives it the same id. A receiver that asks for time gets nothing until it is over.
 func (h *Hook) Post(ctx context.Context, header http.Header, body []byte) error {
+	if left := h.left(); left > 0 {
+		return &notify.RateLimitedError{After: left}
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.address, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the request cannot be made")
@@ -58,7 +66,24 @@ func (h *Hook) Post(ctx context.Context, header http.Header, body []byte) error 
 	}
 	defer resp.Body.Close()                                        //nolint:errcheck // only its status counts
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, drained)) // an answer that is cut off has its status all the same
-	return answer(resp.StatusCode, resp.Header.Get("Retry-After"), time.Now())
+	err = answer(resp.StatusCode, resp.Header.Get("Retry-After"), time.Now())
+	if limited, ok := errors.AsType[*notify.RateLimitedError](err); ok {
+		h.hold(limited.After)
+	}
+	return err
+}
+
+// left is how long the receiver is still to be left alone.
+func (h *Hook) left() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Until(h.notBefore)
+}
+
+func (h *Hook) hold(wait time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notBefore = time.Now().Add(wait)
 }
 
 // without is the error without the request's method and address.
@@ -79,9 +104,7 @@ func answer(status int, retryAfter string, now time.Time) error {
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
 		return said
 	case refusesContent(status):
-		return &notify.PermanentError{
-			Err: said, Content: true, Next: "Check what the receiver logs. It is tried once more and then left out.",
-		}
+		return &notify.PermanentError{Err: said, Content: true, Next: "Check what the receiver logs."}
 	case status >= 300 && status < 400:
 		return &notify.PermanentError{Err: said, Next: "Give the address that it redirects to."}
 	default:

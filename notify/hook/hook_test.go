@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/notify"
@@ -60,7 +61,8 @@ func TestAnswersAreSorted(t *testing.T) {
 				w.WriteHeader(tt.status)
 			}))
 			defer srv.Close()
-			h, err := hook.New(srv.URL+"/"+secret, nil)
+			// Of its own: a server that closes takes the idle connections of the default one with it.
+			h, err := hook.New(srv.URL+"/"+secret, srv.Client().Transport)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,6 +79,45 @@ func TestAnswersAreSorted(t *testing.T) {
 		})
 	}
 }
+
+// What a receiver says about the time is about its address: the next event, also one of another incident, waits for it.
+func TestAReceiverIsNotAskedBeforeItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked, status := 0, http.StatusTooManyRequests
+		h, err := hook.New("https://receiver.example.com/"+secret, transport(func(r *http.Request) *http.Response {
+			asked++
+			return &http.Response{
+				StatusCode: status, Header: http.Header{"Retry-After": {"7"}}, Body: http.NoBody, Request: r,
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		post := func() error { return h.Post(t.Context(), nil, []byte(`{}`)) }
+		if err := post(); !limited(7*time.Second)(err) || asked != 1 {
+			t.Fatalf("asked %d times: %v", asked, err)
+		}
+		time.Sleep(4 * time.Second)
+		if err := post(); !limited(3*time.Second)(err) || asked != 1 {
+			t.Errorf("before its time, asked %d times: %v", asked, err)
+		}
+		time.Sleep(3 * time.Second)
+		status = http.StatusOK
+		for range 2 {
+			if err := post(); err != nil {
+				t.Errorf("after its time: %v", err)
+			}
+		}
+		if asked != 3 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+}
+
+type transport func(*http.Request) *http.Response
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
 func passes(err error) bool {
 	return err != nil && !permanent(err) && !content(err) && !errors.As(err, new(*notify.RateLimitedError))

@@ -97,7 +97,7 @@ func (n *Notifier) send(ctx context.Context, inc incident.Incident, text string)
 	if len(body) > maxMessage {
 		return &notify.PermanentError{
 			Err: fmt.Errorf("a card has %d bytes, and Teams takes %d", len(body), maxMessage), Content: true,
-			Next: "The incident's page has it. It is tried once more and then left out.",
+			Next: "Shorten the names and texts of the alerts.",
 		}
 	}
 	return n.hook.Post(ctx, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, body)
