@@ -31,6 +31,8 @@ func (p *Prometheus) routes() *http.ServeMux {
 		mux.HandleFunc("POST "+path, answering(f))
 	}
 	mux.HandleFunc("GET /api/v1/label/{name}/values", answering(p.labelValues))
+	mux.HandleFunc("GET /api/v1/rules", p.ruled(answering(p.listRules)))
+	mux.HandleFunc("GET /api/v1/alerts", p.ruled(answering(p.listAlerts)))
 	return mux
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
@@ -58,7 +59,19 @@ type batch struct {
 // stream is one series. Points are only ever appended, so that a slice of them stays valid while more come.
 type stream struct {
 	labels labels.Labels
+	sealed []sealed // what is older than points, the oldest first; only where there is a retention
 	points points
+}
+
+// newest is the time of the last point; ok is false before the first.
+func (s *stream) newest() (t int64, ok bool) {
+	if n := len(s.points); n > 0 {
+		return s.points[n-1].t, true
+	}
+	if n := len(s.sealed); n > 0 {
+		return s.sealed[n-1].maxt, true
+	}
+	return 0, false
 }
 
 // memory is a storage.Queryable over samples in memory.
@@ -67,10 +80,13 @@ type memory struct {
 	byKey  map[string]*stream
 	byName map[string][]*stream
 	closed bool
+	// retention is in milliseconds; 0 keeps everything. newest is the newest sample's time, and swept what it was at the
+	// last sweep.
+	retention, newest, swept int64
 }
 
-func newMemory() *memory {
-	return &memory{byKey: map[string]*stream{}, byName: map[string][]*stream{}}
+func newMemory(retention time.Duration) *memory {
+	return &memory{byKey: map[string]*stream{}, byName: map[string][]*stream{}, retention: retention.Milliseconds()}
 }
 
 // add takes all batches or none. A series' samples must rise in time, as a storage of Prometheus without an
@@ -92,8 +108,8 @@ func (m *memory) add(batches []batch) error {
 		key := string(b.labels.Bytes(nil))
 		keys[i] = key
 		newest, known := last[key]
-		if s := m.byKey[key]; !known && s != nil && len(s.points) > 0 {
-			newest, known = s.points[len(s.points)-1].t, true
+		if s := m.byKey[key]; !known && s != nil {
+			newest, known = s.newest()
 		}
 		for _, p := range b.points {
 			if known && p.t <= newest {
@@ -112,14 +128,17 @@ func (m *memory) add(batches []batch) error {
 		return err
 	}
 	for i, b := range batches {
-		m.append(keys[i], b)
+		if err := m.append(keys[i], b); err != nil {
+			return err
+		}
 	}
+	m.sweep()
 	return nil
 }
 
-func (m *memory) append(key string, b batch) {
+func (m *memory) append(key string, b batch) error {
 	if len(b.points) == 0 {
-		return
+		return nil
 	}
 	s := m.byKey[key]
 	if s == nil {
@@ -129,6 +148,11 @@ func (m *memory) append(key string, b batch) {
 		m.byName[name] = append(m.byName[name], s)
 	}
 	s.points = append(s.points, b.points...)
+	m.newest = max(m.newest, s.points[len(s.points)-1].t)
+	if m.retention == 0 {
+		return nil
+	}
+	return s.seal()
 }
 
 func (m *memory) close() {
@@ -160,7 +184,7 @@ func (m *memory) find(mint, maxt int64, matchers []*labels.Matcher) []stream {
 			if !matches(s.labels, matchers) {
 				continue
 			}
-			if p := s.points.between(mint, maxt); len(p) > 0 {
+			if p := s.between(mint, maxt); len(p) > 0 {
 				out = append(out, stream{labels: s.labels, points: p})
 			}
 		}

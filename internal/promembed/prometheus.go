@@ -3,7 +3,9 @@ package promembed
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -19,9 +21,13 @@ const (
 	DefaultMaxSamples = 50_000_000
 )
 
-// defaultStep is the resolution of a subquery that names none: Prometheus uses its global evaluation interval, whose
-// default is this.
-const defaultStep = time.Minute
+// The defaults of Options for rules are Prometheus' own. A subquery that names no resolution has that of the global
+// evaluation interval.
+const (
+	defaultEvaluation  = time.Minute
+	defaultResend      = time.Minute
+	defaultExternalURL = "http://localhost:9090"
+)
 
 var errClosed = errors.New("this Prometheus is closed")
 
@@ -33,6 +39,17 @@ type Options struct {
 	Timeout time.Duration
 	// MaxSamples bounds the samples that one query may hold in memory.
 	MaxSamples int
+	// Retention is how long samples are kept, counted back from the newest one; zero keeps them until Close. With it,
+	// what is not quite new is kept as Prometheus' own chunks, in a tenth of the memory.
+	Retention time.Duration
+	// ExternalURL is where alerts say that they come from; rules that expand it see it. Empty: http://localhost:9090.
+	ExternalURL string
+	// EvaluationInterval is the time between two calls of EvaluateRules, and the resolution of a subquery that names
+	// none. Zero: a minute, as Prometheus' evaluation_interval.
+	EvaluationInterval time.Duration
+	// ResendDelay is the time after which an alert that still fires is handed out again. Zero: a minute, as Prometheus'
+	// --rules.alert.resend-delay.
+	ResendDelay time.Duration
 }
 
 // Prometheus answers queries over the samples that were put in. It is safe for concurrent use.
@@ -40,27 +57,35 @@ type Prometheus struct {
 	engine  *promql.Engine
 	parser  parser.Parser
 	samples *memory
+	rules   *ruleSet
 	mux     *http.ServeMux
 }
 
 // New returns an empty Prometheus. It starts nothing; Close frees its memory.
 func New(o Options) (*Prometheus, error) {
-	if o.Lookback < 0 || o.Timeout < 0 || o.MaxSamples < 0 {
-		return nil, errors.New("promembed: lookback, timeout and the number of samples must not be negative")
+	if o.Lookback < 0 || o.Timeout < 0 || o.MaxSamples < 0 || o.Retention < 0 || o.EvaluationInterval < 0 ||
+		o.ResendDelay < 0 {
+		return nil, errors.New("promembed: times and the number of samples must not be negative")
 	}
+	external, err := url.Parse(cmp.Or(o.ExternalURL, defaultExternalURL))
+	if err != nil {
+		return nil, fmt.Errorf("promembed: the external URL: %w", err)
+	}
+	every := cmp.Or(o.EvaluationInterval, defaultEvaluation)
 	text := parser.NewParser(parser.Options{})
 	p := &Prometheus{
 		engine: promql.NewEngine(promql.EngineOpts{
 			MaxSamples:               cmp.Or(o.MaxSamples, DefaultMaxSamples),
 			Timeout:                  cmp.Or(o.Timeout, DefaultTimeout),
 			LookbackDelta:            cmp.Or(o.Lookback, DefaultLookback),
-			NoStepSubqueryIntervalFn: func(int64) int64 { return defaultStep.Milliseconds() },
+			NoStepSubqueryIntervalFn: func(int64) int64 { return every.Milliseconds() },
 			EnableAtModifier:         true,
 			EnableNegativeOffset:     true,
 			Parser:                   text,
 		}),
 		parser:  text,
-		samples: newMemory(),
+		samples: newMemory(o.Retention),
+		rules:   &ruleSet{every: every, resend: cmp.Or(o.ResendDelay, defaultResend), external: external},
 	}
 	p.mux = p.routes()
 	return p, nil
