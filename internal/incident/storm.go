@@ -17,6 +17,15 @@ type Storm struct {
 // wrong everywhere, and more of them say nothing else.
 var DefaultStorm = Storm{Incidents: 5, Within: 10 * time.Minute}
 
+// A digest takes incidents for DigestFor at most, and at most DigestSize: what lasts longer, or is larger, gets a
+// further message, which rings once more and can still be drawn. Of those that have ended, it shows the DigestClosed
+// that did so last.
+const (
+	DigestFor    = time.Hour
+	DigestSize   = 100
+	DigestClosed = 20
+)
+
 // On says whether anything folds.
 func (s Storm) On() bool { return s.Incidents > 0 && s.Within > 0 }
 
@@ -76,17 +85,23 @@ type Digest struct {
 	ID string
 	// Version counts what has changed in it.
 	Version int64
-	// Since is when the first incident joined.
-	Since time.Time
-	// Folded are shown nowhere else, in the order in which they came, without their journals. Shown have messages
-	// of their own, by their ids.
+	// Since is when the first incident joined, At when all this was read.
+	Since, At time.Time
+	// Came is how many incidents came into the channel, folded or not, in the time Within before the last one joined.
+	// It is 0 while nothing folds.
+	Came   int
+	Within time.Duration
+	// Folded are shown nowhere else, in the order in which they came, without their journals: all that are open, and
+	// the DigestClosed that have ended last. Closed counts the others.
 	Folded []Incident
-	Shown  []string
-	// Unreadable counts further ones that this program cannot read.
-	Unreadable int
-	// Calls are the lines of its thread: who was called for which of its incidents.
+	Closed int
+	// Shown have messages of their own, by their ids.
+	Shown []string
+	// Unreadable are further ones that this program cannot read, by their ids.
+	Unreadable []string
+	// Calls are the lines of its thread that were not posted yet: who was called for which of its incidents.
 	Calls []Call
-	// LastCall is the number of the last of them, also when it is gone with its incident.
+	// LastCall is the number of the last line, also when it is gone with its incident.
 	LastCall int64
 }
 
@@ -99,11 +114,11 @@ type Call struct {
 
 // Open says whether an incident in it has not ended, or might not have.
 func (d Digest) Open() bool {
-	return d.Unreadable > 0 || slices.ContainsFunc(d.Folded, Incident.Open)
+	return len(d.Unreadable) > 0 || slices.ContainsFunc(d.Folded, Incident.Open)
 }
 
 // All is how many incidents have joined it.
-func (d Digest) All() int { return len(d.Folded) + len(d.Shown) + d.Unreadable }
+func (d Digest) All() int { return len(d.Folded) + d.Closed + len(d.Shown) + len(d.Unreadable) }
 
 // CallsEvery is how often the thread of a digest calls people at most: what comes meanwhile is gathered.
 const CallsEvery = time.Minute

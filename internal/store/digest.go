@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	json "github.com/go-json-experiment/json/v1"
 
@@ -15,10 +16,12 @@ import (
 func (s *Store) Digest(ctx context.Context, id string) (incident.Digest, error) {
 	var d incident.Digest
 	err := s.inSnapshot(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		d = incident.Digest{ID: id}
-		err := s.row(ctx, tx, []any{&d.Version, &d.LastCall},
-			`SELECT wanted, thread_wanted FROM messages WHERE incident = ? AND sink = ? AND kind = ?`,
-			id, incident.SinkSlack, incident.KindDigest)
+		d = incident.Digest{ID: id, At: s.Now()}
+		var channel string
+		var posted, joined int64
+		err := s.row(ctx, tx, []any{&d.Version, &d.LastCall, &channel, &posted, &joined},
+			`SELECT wanted, thread_wanted, channel, thread_sent, joined_at FROM messages
+				WHERE incident = ? AND sink = ? AND kind = ?`, id, incident.SinkSlack, incident.KindDigest)
 		if errors.Is(err, sql.ErrNoRows) {
 			return incident.ErrNotFound
 		}
@@ -28,8 +31,12 @@ func (s *Store) Digest(ctx context.Context, id string) (incident.Digest, error) 
 		if err := s.membersOf(ctx, tx, &d); err != nil {
 			return fmt.Errorf("its incidents: %w", err)
 		}
+		if err := s.rateOf(ctx, tx, &d, channel, moment(joined)); err != nil {
+			return fmt.Errorf("how fast they came: %w", err)
+		}
 		d.Calls, err = list(ctx, s, tx, scanCall, `SELECT c.seq, c.incident, j.body FROM digest_calls c
-			JOIN journal j ON j.incident = c.incident AND j.seq = c.entry WHERE c.digest = ? ORDER BY c.seq`, id)
+			JOIN journal j ON j.incident = c.incident AND j.seq = c.entry
+			WHERE c.digest = ? AND c.seq > ? ORDER BY c.seq`, id, posted)
 		if err != nil {
 			return fmt.Errorf("its calls: %w", err)
 		}
@@ -41,37 +48,71 @@ func (s *Store) Digest(ctx context.Context, id string) (incident.Digest, error) 
 	return d, nil
 }
 
-// membersOf reads the incidents of a digest. One that cannot be read is logged and counted.
+// members lists the incidents of a digest, without their bodies.
+const members = `SELECT m.incident, m.folded, m.joined_at, CASE WHEN i.state = 'closed' THEN 1 ELSE 0 END
+	FROM messages m JOIN incidents i ON i.id = m.incident
+	WHERE m.digest = ? AND m.digest <> '' AND m.sink = ? ORDER BY m.joined_at, m.incident`
+
+// foldedBodies reads those of a digest that are folded and open, or ended last.
+const foldedBodies = `SELECT i.id, i.fence, i.body FROM messages m JOIN incidents i ON i.id = m.incident
+	WHERE m.digest = ? AND m.digest <> '' AND m.sink = ? AND m.folded = 1
+	AND (i.state <> 'closed' OR i.id IN (
+		SELECT c.id FROM messages n JOIN incidents c ON c.id = n.incident
+			WHERE n.digest = ? AND n.digest <> '' AND n.sink = ? AND n.folded = 1 AND c.state = 'closed'
+			ORDER BY c.closed_at DESC, c.id LIMIT ?))
+	ORDER BY m.joined_at, m.incident`
+
+// membersOf reads the incidents of a digest. One that cannot be read is logged and named.
 func (s *Store) membersOf(ctx context.Context, tx *sql.Tx, d *incident.Digest) error {
 	type member struct {
-		id, body       string
-		folded, joined int64
+		id                     string
+		folded, joined, closed int64
 	}
 	all, err := list(ctx, s, tx, func(r *sql.Rows) (member, error) {
 		var m member
-		return m, r.Scan(&m.id, &m.folded, &m.joined, &m.body)
-	}, `SELECT m.incident, m.folded, m.joined_at, i.body FROM messages m JOIN incidents i ON i.id = m.incident
-		WHERE m.digest = ? AND m.sink = ? ORDER BY m.joined_at, m.incident`, d.ID, incident.SinkSlack)
+		return m, r.Scan(&m.id, &m.folded, &m.joined, &m.closed)
+	}, members, d.ID, incident.SinkSlack)
 	if err != nil {
 		return err
 	}
-	for _, m := range all {
-		if d.Since.IsZero() {
+	for n, m := range all {
+		if n == 0 {
 			d.Since = moment(m.joined)
 		}
-		if m.folded == 0 {
+		switch {
+		case m.folded == 0:
 			d.Shown = append(d.Shown, m.id)
-			continue
+		case m.closed == 1:
+			d.Closed++
 		}
-		inc, err := decode(m.body)
+	}
+	d.Closed -= min(d.Closed, incident.DigestClosed)
+	bodies, err := list(ctx, s, tx, scanBody, foldedBodies, d.ID, incident.SinkSlack, d.ID, incident.SinkSlack,
+		incident.DigestClosed)
+	if err != nil {
+		return err
+	}
+	for _, b := range bodies {
+		inc, err := decode(b.body)
 		if err != nil {
-			s.unreadable(ctx, m.id, err)
-			d.Unreadable++
+			s.unreadable(ctx, b.id, err)
+			d.Unreadable = append(d.Unreadable, b.id)
 			continue
 		}
 		d.Folded = append(d.Folded, inc)
 	}
 	return nil
+}
+
+// rateOf counts what came into the channel until an incident last joined.
+func (s *Store) rateOf(ctx context.Context, tx *sql.Tx, d *incident.Digest, channel string, joined time.Time) error {
+	if !s.opts.Storm.On() {
+		return nil
+	}
+	d.Within = s.opts.Storm.Within
+	return s.row(ctx, tx, []any{&d.Came}, `SELECT COUNT(*) FROM messages WHERE sink = ? AND channel = ? AND kind = ''
+		AND joined_at > 0 AND joined_at > ? AND joined_at <= ?`, incident.SinkSlack, channel, nanos(joined.Add(-d.Within)),
+		nanos(joined))
 }
 
 func scanCall(r *sql.Rows) (incident.Call, error) {
@@ -88,7 +129,7 @@ func scanCall(r *sql.Rows) (incident.Call, error) {
 // fails; called again it does the rest. incident.ErrNotFound says that the incident has not joined the digest, or
 // that there is none.
 func (s *Store) Unfold(ctx context.Context, digest, id string) (int, error) {
-	where, args := `digest = ? AND sink = ?`, []any{digest, incident.SinkSlack}
+	where, args := `digest = ? AND digest <> '' AND sink = ?`, []any{digest, incident.SinkSlack}
 	if id != "" {
 		where, args = where+` AND incident = ?`, append(args, id)
 	}

@@ -120,7 +120,7 @@ func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, k
 // pruneDigests removes what nobody can see any more: digests that no incident in the store has joined.
 func (s *Store) pruneDigests(ctx context.Context, tx *sql.Tx, before time.Time) error {
 	ids, err := list(ctx, s, tx, scanID, `SELECT incident FROM messages WHERE kind = ? AND joined_at < ?
-			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.digest = messages.incident)
+			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.digest = messages.incident AND m.digest <> '')
 		ORDER BY joined_at, incident LIMIT ?`+s.skipLocked(), incident.KindDigest, nanos(before), pruneBatch)
 	if err != nil {
 		return fmt.Errorf("digests: %w", err)

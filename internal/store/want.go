@@ -113,8 +113,20 @@ func (s *Store) wantInSlack(ctx context.Context, tx *sql.Tx, w want, channel str
 // that two replicas make one digest for one storm. SQLite has one writer.
 const stormLock = 0x73_74_72_6d // "strm"
 
-// digestFor is the digest that a new incident folds into; empty when it does not fold. A storm has one digest in a
-// channel: it is joined until it has had no news for as long as the rate is measured over.
+// cameAround lists when incidents came into a channel, the newest first.
+const cameAround = `SELECT joined_at FROM messages
+	WHERE sink = ? AND channel = ? AND kind = '' AND joined_at > 0 AND joined_at > ? AND joined_at < ?
+	ORDER BY joined_at DESC LIMIT ?`
+
+// joinable finds the newest digest of a channel that has had news of late and takes further incidents.
+const joinable = `SELECT d.incident FROM messages d
+	WHERE d.sink = ? AND d.channel = ? AND d.kind = ? AND d.joined_at > 0 AND d.joined_at > ? AND d.joined_at < ?
+	AND (SELECT COUNT(*) FROM messages m WHERE m.digest = d.incident AND m.digest <> '') < ?
+	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.digest = d.incident AND m.digest <> '' AND m.joined_at <= ?)
+	ORDER BY d.joined_at DESC, d.incident LIMIT 1`
+
+// digestFor is the digest that a new incident folds into; empty when it does not fold. A digest is joined until it has
+// had no news for as long as the rate is measured over, or has taken as many, or for as long, as a digest may.
 func (s *Store) digestFor(ctx context.Context, tx *sql.Tx, inc incident.Incident, channel string) (string, error) {
 	storm := s.opts.Storm
 	if !storm.On() || !inc.MayFold() {
@@ -127,9 +139,8 @@ func (s *Store) digestFor(ctx context.Context, tx *sql.Tx, inc incident.Incident
 	}
 	now := s.Now()
 	from, to := storm.Around(now)
-	counted, err := list(ctx, s, tx, scanMoment, `SELECT joined_at FROM messages
-		WHERE sink = ? AND channel = ? AND kind = '' AND joined_at > ? AND joined_at < ? ORDER BY joined_at DESC LIMIT ?`,
-		incident.SinkSlack, channel, nanos(from), nanos(to), storm.Incidents)
+	counted, err := list(ctx, s, tx, scanMoment, cameAround, incident.SinkSlack, channel, nanos(from), nanos(to),
+		storm.Incidents)
 	if err != nil {
 		return "", err
 	}
@@ -137,10 +148,8 @@ func (s *Store) digestFor(ctx context.Context, tx *sql.Tx, inc incident.Incident
 		return "", nil
 	}
 	var id string
-	err = s.row(ctx, tx, []any{&id}, `SELECT incident FROM messages
-		WHERE sink = ? AND channel = ? AND kind = ? AND joined_at > ? AND joined_at < ?
-		ORDER BY joined_at DESC, incident LIMIT 1`,
-		incident.SinkSlack, channel, incident.KindDigest, nanos(from), nanos(to))
+	err = s.row(ctx, tx, []any{&id}, joinable, incident.SinkSlack, channel, incident.KindDigest, nanos(from), nanos(to),
+		incident.DigestSize, nanos(now.Add(-incident.DigestFor)))
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}

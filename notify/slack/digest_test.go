@@ -86,6 +86,36 @@ func TestADigestSaysWhatItHas(t *testing.T) {
 	}
 }
 
+// A digest that lasts says since which day, what is wrong now, and how many it no longer has a line for.
+func TestAnOldDigestIsAboutNow(t *testing.T) {
+	t.Parallel()
+	d := digests(t)["60-digest"]
+	for n := range d.Folded { // the closed one alone has another cause
+		diagnosis := *d.Folded[1].Diagnosis
+		if d.Folded[n].Open() {
+			diagnosis.Name = "kv-thrash"
+		}
+		d.Folded[n].Diagnosis = &diagnosis
+	}
+	d.At, d.Closed = d.Since.Add(23*time.Hour), 30
+	if text := shownText(RenderDigest(d, links)); !strings.Contains(text, "37 new incidents since 03:02 UTC") ||
+		!strings.Contains(text, "4 of 4: *KV thrash*") || !strings.Contains(text, "31 closed") ||
+		!strings.Contains(text, "30 more") {
+		t.Errorf("of today:\n%s", text)
+	}
+	d.At = d.Since.Add(25 * time.Hour)
+	if text := shownText(RenderDigest(d, links)); !strings.Contains(text, "since Nov 21, 03:02 UTC") {
+		t.Errorf("of yesterday:\n%s", text)
+	}
+	for n := range d.Folded {
+		d.Folded[n].State, d.Folded[n].ClosedAt = incident.StateClosed, start
+	}
+	text := shownText(RenderDigest(d, links))
+	if !strings.Contains(text, "35 incidents") || strings.Contains(text, "KV thrash") {
+		t.Errorf("of the cause of 4 out of 35 it says:\n%s", text)
+	}
+}
+
 func TestDigestsKeepToTheVoice(t *testing.T) {
 	t.Parallel()
 	for name, d := range digests(t) {
@@ -149,7 +179,7 @@ func whole(t *testing.T, d incident.Digest) {
 			lines++
 		}
 	}
-	if left := len(d.Folded) - lines; left > 0 && !strings.Contains(shownText(v), present.More(left)) {
+	if left := len(d.Folded) + d.Closed - lines; left > 0 && !strings.Contains(shownText(v), present.More(left)) {
 		t.Errorf("%d of %d incidents have a line, and the others are not counted:\n%s", lines, len(d.Folded), shownText(v))
 	}
 }
@@ -158,7 +188,10 @@ func TestADigestKeepsEveryLimitWhateverItsIncidentsSay(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		c := newChaos(seed, "x")
-		d := incident.Digest{ID: "digest-1", Version: 3, Since: start, Unreadable: c.IntN(3), LastCall: 60}
+		d := incident.Digest{ID: "digest-1", Version: 3, Since: start, Closed: c.IntN(3), LastCall: 60}
+		for n := range c.IntN(3) {
+			d.Unreadable = append(d.Unreadable, fmt.Sprintf("inc-newer-%d", n))
+		}
 		for n := range 60 {
 			inc := c.incident()
 			inc.ID = fmt.Sprintf("inc-%d", n)

@@ -38,7 +38,7 @@ func RenderDigest(d incident.Digest, opts ViewOptions) View {
 func (c *composer) digest(d incident.Digest, most int) {
 	c.header(digestIcon(d) + " " + digestHeadline(d))
 	lines := []string{digestCounts(d), commonCause(d)}
-	if len(d.Folded) == 0 && d.Unreadable == 0 {
+	if len(d.Folded) == 0 && len(d.Unreadable) == 0 {
 		c.section(append(lines, "Each has its own message in this channel.")...)
 		c.context("`" + strings.ReplaceAll(defuse(d.ID, 100), "`", "'") + "`")
 		return
@@ -57,11 +57,11 @@ func (c *composer) digest(d incident.Digest, most int) {
 		c.add(s)
 	}
 	var left []string
-	if n := len(all) - most; n > 0 {
+	if n := max(0, len(all)-most) + d.Closed; n > 0 {
 		left = append(left, present.More(n)+": Show all, or `vllm-medic incidents list`")
 	}
-	if d.Unreadable > 0 {
-		left = append(left, present.Counted(d.Unreadable, "incident")+" of a newer version can't be shown")
+	if n := len(d.Unreadable); n > 0 {
+		left = append(left, present.Counted(n, "incident")+" of a newer version can't be shown")
 	}
 	if n := len(d.Shown); n > 0 {
 		left = append(left, fmt.Sprintf("%d shown separately", n))
@@ -88,15 +88,23 @@ func digestIcon(d incident.Digest) string {
 func digestHeadline(d incident.Digest) string {
 	n := d.All()
 	if len(d.Folded) > 0 && !d.Open() {
-		return "All closed: " + present.Counted(len(d.Folded), "incident")
+		return "All closed: " + present.Counted(len(d.Folded)+d.Closed, "incident")
 	}
 	return fmt.Sprintf("%d new %s since %s", n, strings.TrimPrefix(present.Counted(n, "incident"), fmt.Sprint(n)+" "),
-		d.Since.UTC().Format("15:04 UTC"))
+		since(d))
+}
+
+// since is when the first one came, with the date when that was more than a day ago.
+func since(d incident.Digest) string {
+	if d.At.Sub(d.Since) > 24*time.Hour {
+		return d.Since.UTC().Format("Jan 2, 15:04 UTC")
+	}
+	return d.Since.UTC().Format("15:04 UTC")
 }
 
 // digestCounts says how many need a decision, are open, and are closed.
 func digestCounts(d incident.Digest) string {
-	waiting, open, closed := 0, 0, 0
+	waiting, open, closed := 0, 0, d.Closed
 	for _, inc := range d.Folded {
 		switch {
 		case inc.Waits():
@@ -114,7 +122,7 @@ func digestCounts(d incident.Digest) string {
 	if open > 0 {
 		parts = append(parts, fmt.Sprintf("%d open, nothing to decide", open))
 	}
-	if closed > 0 && closed < len(d.Folded) { // else the headline says so
+	if closed > 0 && d.Open() { // else the headline says so
 		parts = append(parts, fmt.Sprintf("%d closed", closed))
 	}
 	return strings.Join(parts, " · ")
@@ -127,18 +135,25 @@ func needs(n int) string {
 	return fmt.Sprintf("%d need", n)
 }
 
-// commonCause is the cause that more than half of the incidents have; empty when there is none, or only one incident.
+// commonCause is the cause that more than half of the open incidents have; empty when there is none, or only one
+// incident.
 func commonCause(d incident.Digest) string {
-	name, n := mostCommon(d)
+	name, n, of := mostCommon(d)
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d: *%s*", n, len(d.Folded), escape(strings.ReplaceAll(name, "*", "∗"), 80))
+	return fmt.Sprintf("%d of %d: *%s*", n, of, escape(strings.ReplaceAll(name, "*", "∗"), 80))
 }
 
-func mostCommon(d incident.Digest) (name string, n int) {
+// mostCommon looks at those that are open, and when none is, at all.
+func mostCommon(d incident.Digest) (name string, n, of int) {
+	all := slices.DeleteFunc(slices.Clone(d.Folded), func(i incident.Incident) bool { return d.Open() && !i.Open() })
+	if !d.Open() {
+		of = d.Closed
+	}
+	of += len(all)
 	counts := map[string]int{}
-	for _, inc := range d.Folded {
+	for _, inc := range all {
 		if inc.Diagnosis != nil && inc.Diagnosis.Name != "" {
 			counts[inc.Diagnosis.Name]++
 		}
@@ -148,10 +163,10 @@ func mostCommon(d incident.Digest) (name string, n int) {
 			name, n = cause, counts[cause]
 		}
 	}
-	if n < 2 || 2*n <= len(d.Folded) {
-		return "", 0
+	if n < 2 || 2*n <= of {
+		return "", 0, of
 	}
-	return causeTitle(name), n
+	return causeTitle(name), n, of
 }
 
 // causeTitle is the name of a diagnosis at the beginning of a line: "KV thrash".
@@ -241,8 +256,8 @@ func digestPush(d incident.Digest) string {
 	if waiting > 0 {
 		text += " " + needs(waiting) + " approval."
 	}
-	if name, n := mostCommon(d); name != "" {
-		text += fmt.Sprintf(" %d of %d: %s.", n, len(d.Folded), defuse(name, 80))
+	if name, n, of := mostCommon(d); name != "" {
+		text += fmt.Sprintf(" %d of %d: %s.", n, of, defuse(name, 80))
 	}
 	return text + " " + reference(d.ID, 0)
 }
