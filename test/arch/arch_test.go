@@ -87,6 +87,7 @@ var outside = map[string]struct {
 		[]string{
 			"actions", "actions/engineargs", "actions/kube", "actions/live",
 			"actions/replicas", "actions/throttle", "internal/cluster", "internal/access", "internal/app",
+			"internal/sandbox/kubeapi",
 		},
 		"reading and writing the cluster stay apart from deciding",
 	},
