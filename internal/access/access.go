@@ -3,13 +3,15 @@
 // nothing else. Where it is configured, a person may also show the token or the client certificate that they use with
 // the cluster itself.
 //
-// It fails closed: whatever cannot be asked is a no, with the reason. It holds no state and is safe for concurrent use.
+// It fails closed: whatever cannot be asked is a no, with the reason. It keeps no answer about anybody, and is safe for
+// concurrent use.
 package access
 
 import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,9 +83,13 @@ type Settings struct {
 
 // Gate checks tokens and certificates. Use New.
 type Gate struct {
-	kube     kubernetes.Interface
-	settings Settings
-	viewer   [sha256.Size]byte
+	// reviews asks who somebody is, rights what a person who is known may do. What anybody can send must never keep the
+	// questions about people waiting, so each has a limit of its own.
+	reviews, rights kubernetes.Interface
+	settings        Settings
+	viewer          [sha256.Size]byte
+	checks          checks
+	published       published
 }
 
 // New returns a gate. A nil rc means that no Kubernetes is configured: then only the viewer token, if any, opens it,
@@ -103,44 +109,50 @@ func New(rc *rest.Config, s Settings) (*Gate, error) {
 	}
 	rc = rest.CopyConfig(rc)
 	rc.QPS, rc.Burst = 20, 40
-	kube, err := kubernetes.NewForConfig(rc)
-	if err != nil {
-		return nil, fmt.Errorf("access: kubernetes client: %w", err)
+	for _, client := range []*kubernetes.Interface{&g.reviews, &g.rights} {
+		made, err := kubernetes.NewForConfig(rc) // with a limiter of its own
+		if err != nil {
+			return nil, fmt.Errorf("access: kubernetes client: %w", err)
+		}
+		*client = made
 	}
-	g.kube = kube
 	return g, nil
 }
 
-// Check answers who the token belongs to, when that person has the right. The error is ErrUnauthenticated,
-// ErrForbidden, or what kept the question from being asked, which is a no as well.
-func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.Actor, error) {
-	if token == "" {
+// Shown is what somebody shows of who they are: a token, or else a client certificate.
+type Shown struct {
+	Token string
+	// Chain is the certificate and what they sent with it, their own first. That they have its key was proven by the
+	// handshake; nothing else about it is believed.
+	Chain []*x509.Certificate
+	// From is the address that it came from, without the port.
+	From string
+}
+
+// Check answers who has shown this, when that person has the right. The error is ErrUnauthenticated, ErrForbidden,
+// ErrBusy, or what kept the question from being asked, which is a no as well.
+func (g *Gate) Check(ctx context.Context, s Shown, right Right) (incident.Actor, error) {
+	switch {
+	case g.isViewer(s.Token):
+		return g.viewerMay(right)
+	case s.Token == "" && (len(s.Chain) == 0 || !g.settings.ClientCertificates):
 		return incident.Actor{}, ErrUnauthenticated
-	}
-	sum, hasViewer := sha256.Sum256([]byte(token)), g.settings.ViewerToken != ""
-	if hasViewer && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1 {
-		if right != Read {
-			if g.kube == nil {
-				return incident.Actor{},
-					fmt.Errorf("%w: the viewer token may only read, and without Kubernetes the bot cannot tell who is asking; stop "+
-						"the bot to stop its writes", ErrForbidden)
-			}
-			return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", ErrForbidden)
-		}
-		return incident.Actor{Kind: "viewer", ID: "token"}, nil
-	}
-	// The API server reads a token up to the first space; what comes after it would not be looked at.
-	if g.kube == nil {
+	case g.rights == nil:
 		return incident.Actor{},
 			fmt.Errorf("%w: without Kubernetes the bot cannot tell who is asking, so only the viewer token works, and it "+
 				"may only read", ErrUnauthenticated)
-	}
-	if strings.ContainsFunc(token, unicode.IsSpace) {
+	case strings.ContainsFunc(s.Token, unicode.IsSpace):
+		// The API server reads a token up to the first space; what comes after it would not be looked at.
 		return incident.Actor{}, ErrUnauthenticated
 	}
+	end, err := g.checks.begin(s.From)
+	if err != nil {
+		return incident.Actor{}, err
+	}
+	defer end()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
 	defer cancel()
-	user, err := g.user(ctx, token)
+	user, err := g.owner(ctx, s)
 	if err != nil {
 		return incident.Actor{}, err
 	}
@@ -150,11 +162,35 @@ func (g *Gate) Check(ctx context.Context, token string, right Right) (incident.A
 	return incident.Actor{Kind: "kubernetes", ID: user.Username}, nil
 }
 
+func (g *Gate) isViewer(token string) bool {
+	sum := sha256.Sum256([]byte(token))
+	return g.settings.ViewerToken != "" && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1
+}
+
+func (g *Gate) viewerMay(right Right) (incident.Actor, error) {
+	switch {
+	case right == Read:
+		return incident.Actor{Kind: "viewer", ID: "token"}, nil
+	case g.rights == nil:
+		return incident.Actor{},
+			fmt.Errorf("%w: the viewer token may only read, and without Kubernetes the bot cannot tell who is asking; stop "+
+				"the bot to stop its writes", ErrForbidden)
+	}
+	return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", ErrForbidden)
+}
+
+func (g *Gate) owner(ctx context.Context, s Shown) (authn.UserInfo, error) {
+	if s.Token != "" {
+		return g.user(ctx, s.Token)
+	}
+	return g.certified(ctx, s.Chain)
+}
+
 // May says whether a user with these groups has the right; nil means yes. Who it is was found out before, by whoever
 // asks. The error is ErrForbidden, or what kept the question from being asked, which is a no as well.
 func (g *Gate) May(ctx context.Context, user string, groups []string, right Right) error {
 	switch {
-	case g.kube == nil:
+	case g.rights == nil:
 		return errors.New("without Kubernetes nobody's rights can be checked")
 	case user == "":
 		return fmt.Errorf("%w: no user is named", ErrForbidden)
@@ -217,7 +253,7 @@ func notAPerson(user string, groups []string) error {
 // review asks who a token belongs to. Without audiences it must be for the API server itself.
 func (g *Gate) review(ctx context.Context, token string, audiences ...string) (authn.TokenReviewStatus, error) {
 	review := &authn.TokenReview{Spec: authn.TokenReviewSpec{Token: token, Audiences: audiences}}
-	got, err := g.kube.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})
+	got, err := g.reviews.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})
 	if err != nil {
 		return authn.TokenReviewStatus{}, fmt.Errorf("the token could not be checked: %w", err)
 	}
@@ -238,7 +274,7 @@ func (g *Gate) may(ctx context.Context, user authn.UserInfo, right Right) error 
 			Subresource: right.Subresource,
 		},
 	}}
-	got, err := g.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
+	got, err := g.rights.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
 	switch {
 	case err != nil:
 		return fmt.Errorf("the rights of %s could not be checked: %w", user.Username, err)

@@ -81,7 +81,7 @@ func gate(t *testing.T, rc *rest.Config, viewer string) *access.Gate {
 // the error's text.
 func refused(t *testing.T, g *access.Gate, token string, right access.Right, want error) string {
 	t.Helper()
-	who, err := g.Check(t.Context(), token, right)
+	who, err := g.Check(t.Context(), access.Shown{Token: token}, right)
 	if err == nil {
 		t.Fatalf("%s may %v", who, right)
 	}
@@ -172,7 +172,7 @@ func TestRightsAreAskedOfTheAPIServer(t *testing.T) {
 				}
 				continue
 			}
-			who, err := g.Check(t.Context(), token, right)
+			who, err := g.Check(t.Context(), access.Shown{Token: token}, right)
 			if err != nil || who != (incident.Actor{Kind: "kubernetes", ID: account(name)}) {
 				t.Errorf("%s may not %s: %s, %v", name, verb, who, err)
 			}
@@ -188,7 +188,7 @@ func TestATokenThatIsNotForTheBotIsNobodys(t *testing.T) {
 	c.GrantAll(t, "system:serviceaccount:"+ns+":sre", allow("*", "incidents"), allow("*", "incidents/decision"))
 	g := gate(t, c.ConfigFor(kubetest.Bot), "")
 	good := c.ServiceAccountToken(t, ns, "sre", audience)
-	if _, err := g.Check(t.Context(), good, access.Decide); err != nil {
+	if _, err := g.Check(t.Context(), access.Shown{Token: good}, access.Decide); err != nil {
 		t.Fatalf("the right token: %v", err)
 	}
 	for name, token := range map[string]string{
@@ -218,14 +218,14 @@ func TestATokenOfADeletedAccountIsNobodys(t *testing.T) {
 	c.GrantAll(t, "system:serviceaccount:"+ns+":gone", allow("get", "incidents"))
 	g := gate(t, c.ConfigFor(kubetest.Bot), "")
 	token := c.ServiceAccountToken(t, ns, "gone", audience)
-	if _, err := g.Check(t.Context(), token, access.Read); err != nil {
+	if _, err := g.Check(t.Context(), access.Shown{Token: token}, access.Read); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Client(t).CoreV1().ServiceAccounts(ns).Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	kubetest.Eventually(t, "the end of the token", func(ctx context.Context) error {
-		_, err := g.Check(ctx, token, access.Read)
+		_, err := g.Check(ctx, access.Shown{Token: token}, access.Read)
 		if !errors.Is(err, access.ErrUnauthenticated) {
 			return errors.Join(errors.New("still answered"), err)
 		}
@@ -264,18 +264,19 @@ func TestAnAPIServerThatIsAwayIsNeverAYes(t *testing.T) {
 	c.GrantAll(t, "system:serviceaccount:"+ns+":sre", allow("get", "incidents"))
 	g := gate(t, c.ConfigFor(kubetest.Admin), "viewer-secret")
 	token := c.ServiceAccountToken(t, ns, "sre", audience)
-	if _, err := g.Check(t.Context(), token, access.Read); err != nil {
+	if _, err := g.Check(t.Context(), access.Shown{Token: token}, access.Read); err != nil {
 		t.Fatal(err)
 	}
 	c.StopServer(t)
 	refused(t, g, token, access.Read, errUnanswered) // a yes of before is not kept
 	refused(t, g, "not-a-token-at-all", access.Read, errUnanswered)
-	if who, err := g.Check(t.Context(), "viewer-secret", access.Read); err != nil || who.Kind != "viewer" {
+	viewer := access.Shown{Token: "viewer-secret"}
+	if who, err := g.Check(t.Context(), viewer, access.Read); err != nil || who.Kind != "viewer" {
 		t.Errorf("the viewer token needs no API server: %s, %v", who, err)
 	}
 	c.StartServer(t)
 	kubetest.Eventually(t, "the answer of the server that is back", func(ctx context.Context) error {
-		_, err := g.Check(ctx, token, access.Read)
+		_, err := g.Check(ctx, access.Shown{Token: token}, access.Read)
 		return err
 	})
 }

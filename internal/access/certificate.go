@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
+	"time"
 
 	authn "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // Where every API server publishes the authority of its users' certificates, for others that serve them. The front
@@ -23,26 +23,24 @@ const (
 	authorityKey       = "client-ca-file"
 )
 
-// CheckCertificate is Check for somebody who has shown a client certificate: chain is what they sent, their own first.
-// That they have its key was proven by the handshake; nothing else about it is believed.
-func (g *Gate) CheckCertificate(ctx context.Context, chain []*x509.Certificate, right Right) (incident.Actor, error) {
-	if !g.settings.ClientCertificates || g.kube == nil || len(chain) == 0 {
-		return incident.Actor{}, ErrUnauthenticated
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
-	defer cancel()
+// authorityAge is for how long a published authority is believed. What anybody can send is checked against it, and must
+// not cost a question to the API server each.
+const authorityAge = 5 * time.Second
+
+// published is the authority that was read last. The zero value is ready.
+type published struct {
+	mu   sync.Mutex
+	pool *x509.CertPool
+	read time.Time
+}
+
+// certified is whose certificate it is.
+func (g *Gate) certified(ctx context.Context, chain []*x509.Certificate) (authn.UserInfo, error) {
 	roots, err := g.authority(ctx)
 	if err != nil {
-		return incident.Actor{}, fmt.Errorf("the client certificate could not be checked: %w", err)
+		return authn.UserInfo{}, fmt.Errorf("the client certificate could not be checked: %w", err)
 	}
-	user, err := holder(chain, roots)
-	if err != nil {
-		return incident.Actor{}, err
-	}
-	if err := g.may(ctx, user, right); err != nil {
-		return incident.Actor{}, err
-	}
-	return incident.Actor{Kind: "kubernetes", ID: user.Username}, nil
+	return holder(chain, roots)
 }
 
 // CheckAuthority says why client certificates can't be checked; nil means that they can be, or aren't asked for.
@@ -56,13 +54,30 @@ func (g *Gate) CheckAuthority(ctx context.Context) error {
 	return err
 }
 
-// authority reads who signs people's certificates. It is read for each request, so that a replaced one counts at once.
+// authority is who signs people's certificates: a file as it is now, else what was published some seconds ago. What
+// could not be read is read again by the next who asks.
 func (g *Gate) authority(ctx context.Context) (*x509.CertPool, error) {
 	if g.settings.ClientCAFile != "" {
 		return g.authorityFile()
 	}
+	p := &g.published
+	p.mu.Lock() // whoever waits here would ask the same
+	defer p.mu.Unlock()
+	if p.pool != nil && time.Since(p.read) < authorityAge {
+		return p.pool, nil
+	}
+	p.pool, p.read = nil, time.Now()
+	got, err := g.publishedAuthority(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.pool = got
+	return got, nil
+}
+
+func (g *Gate) publishedAuthority(ctx context.Context) (*x509.CertPool, error) {
 	at := authorityNamespace + "/" + authorityName
-	cm, err := g.kube.CoreV1().ConfigMaps(authorityNamespace).Get(ctx, authorityName, meta.GetOptions{})
+	cm, err := g.reviews.CoreV1().ConfigMaps(authorityNamespace).Get(ctx, authorityName, meta.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, fmt.Errorf("the bot lacks permission to get the ConfigMap %s (deploy/kubernetes/rbac.yaml has it): %w",

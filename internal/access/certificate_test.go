@@ -65,7 +65,7 @@ var published = rbacv1.PolicyRule{
 // unproven checks that a certificate is refused with this error, and returns the error's text.
 func unproven(t *testing.T, g *access.Gate, chain []*x509.Certificate, want error) string {
 	t.Helper()
-	who, err := g.CheckCertificate(t.Context(), chain, access.Decide)
+	who, err := g.Check(t.Context(), access.Shown{Chain: chain}, access.Decide)
 	if err == nil || who != (incident.Actor{}) {
 		t.Fatalf("%s may decide: %v", who, err)
 	}
@@ -86,7 +86,7 @@ func TestAPersonDecidesWithTheirCertificate(t *testing.T) {
 	g := forCertificates(t, botOf(t, c, ns, "bot", published), "")
 	kubetest.Eventually(t, "the published authority", func(ctx context.Context) error { return g.CheckAuthority(ctx) })
 	for who, groups := range map[string][]string{alice: nil, bob: {"system:masters"}} {
-		got, err := g.CheckCertificate(t.Context(), shown(t, users, who, groups, nil), access.Decide)
+		got, err := g.Check(t.Context(), access.Shown{Chain: shown(t, users, who, groups, nil)}, access.Decide)
 		if err != nil || got != (incident.Actor{Kind: "kubernetes", ID: who}) {
 			t.Errorf("%s: %s, %v", who, got, err)
 		}
@@ -204,12 +204,12 @@ func TestAFileMayNameTheAuthority(t *testing.T) {
 	g := forCertificates(t, c.ConfigFor(kubetest.Admin), file)
 	admin := []string{"system:masters"}
 	ofOld, ofUsers := shown(t, old, "alice", admin, nil), shown(t, users, "alice", admin, nil)
-	if _, err := g.CheckCertificate(t.Context(), ofOld, access.Decide); err != nil {
+	if _, err := g.Check(t.Context(), access.Shown{Chain: ofOld}, access.Decide); err != nil {
 		t.Error(err)
 	}
 	unproven(t, g, ofUsers, access.ErrUnauthenticated)
 	put(users.File)
-	if _, err := g.CheckCertificate(t.Context(), ofUsers, access.Decide); err != nil {
+	if _, err := g.Check(t.Context(), access.Shown{Chain: ofUsers}, access.Decide); err != nil {
 		t.Error(err)
 	}
 	unproven(t, g, ofOld, access.ErrUnauthenticated)

@@ -33,7 +33,7 @@ func forPeople(t *testing.T, rc *rest.Config) *access.Gate {
 func provided(t *testing.T, g *access.Gate, token, who string) {
 	t.Helper()
 	kubetest.Eventually(t, "the issuer's keys at the API server", func(ctx context.Context) error {
-		got, err := g.Check(ctx, token, access.Decide)
+		got, err := g.Check(ctx, access.Shown{Token: token}, access.Decide)
 		if err == nil && got != (incident.Actor{Kind: "kubernetes", ID: who}) {
 			t.Fatalf("the decision is that of %s", got)
 		}

@@ -19,7 +19,7 @@ import (
 func TestTheViewerTokenReadsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	g := gate(t, nil, "viewer-secret")
-	who, err := g.Check(t.Context(), "viewer-secret", access.Read)
+	who, err := g.Check(t.Context(), access.Shown{Token: "viewer-secret"}, access.Read)
 	if err != nil || who.Kind != "viewer" {
 		t.Errorf("%s, %v", who, err)
 	}
@@ -115,7 +115,7 @@ func TestAnAPIServerThatHangsIsNeverAYes(t *testing.T) {
 	g := gate(t, &rest.Config{Host: "http://" + l.Addr().String()}, "")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err = g.Check(ctx, "some-token", access.Read)
+	_, err = g.Check(ctx, access.Shown{Token: "some-token"}, access.Read)
 	if err == nil || errors.Is(err, access.ErrForbidden) || errors.Is(err, access.ErrUnauthenticated) ||
 		strings.Contains(err.Error(), "some-token") {
 		t.Errorf("got %v", err)

@@ -7,7 +7,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,8 +47,7 @@ type Switch interface {
 
 // Gate says who a token or a client certificate belongs to, when that person has the right; see access.Gate.
 type Gate interface {
-	Check(ctx context.Context, token string, right access.Right) (incident.Actor, error)
-	CheckCertificate(ctx context.Context, chain []*x509.Certificate, right access.Right) (incident.Actor, error)
+	Check(ctx context.Context, shown access.Shown, right access.Right) (incident.Actor, error)
 }
 
 // Deps are the handler's collaborators; all are needed.

@@ -135,8 +135,14 @@ func (f *fake) OpenWrites(context.Context) ([]incident.Write, error) {
 // cannot be asked.
 type gate struct{}
 
-func (gate) Check(_ context.Context, token string, right access.Right) (incident.Actor, error) {
-	switch {
+func (g gate) Check(_ context.Context, shown access.Shown, right access.Right) (incident.Actor, error) {
+	switch token := shown.Token; {
+	case shown.From != "192.0.2.1": // which httptest gives every request
+		return incident.Actor{}, fmt.Errorf("a request from %q", shown.From)
+	case token == "" && len(shown.Chain) > 0:
+		return g.certificate(shown.Chain, right)
+	case token == "of-many":
+		return incident.Actor{}, access.ErrBusy
 	case token == "ada-token":
 		return ada, nil
 	case token == "viewer-token" && right == access.Read:
@@ -150,8 +156,8 @@ func (gate) Check(_ context.Context, token string, right access.Right) (incident
 	}
 }
 
-// CheckCertificate knows ada's certificate, and bob's, whose owner may only read.
-func (gate) CheckCertificate(_ context.Context, chain []*x509.Certificate, right access.Right) (incident.Actor, error) {
+// certificate knows ada's, and bob's, whose owner may only read.
+func (gate) certificate(chain []*x509.Certificate, right access.Right) (incident.Actor, error) {
 	switch name := chain[0].Subject.CommonName; {
 	case name == "ada":
 		return ada, nil

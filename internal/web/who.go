@@ -34,7 +34,7 @@ func (h *Handler) byToken(c echo.Context, right access.Right) (incident.Actor, e
 			_, token, _ = c.Request().BasicAuth()
 		}
 	}
-	return h.deps.Gate.Check(c.Request().Context(), strings.TrimSpace(token), right)
+	return h.check(c, access.Shown{Token: strings.TrimSpace(token)}, right)
 }
 
 // sameOrigin knows the requests that a foreign page makes a browser send.
@@ -46,7 +46,14 @@ func (h *Handler) byCertificate(c echo.Context, right access.Right) (incident.Ac
 	if err := sameOrigin.Check(c.Request()); err != nil {
 		return incident.Actor{}, errOtherSite
 	}
-	return h.deps.Gate.CheckCertificate(c.Request().Context(), c.Request().TLS.PeerCertificates, right)
+	return h.check(c, access.Shown{Chain: c.Request().TLS.PeerCertificates}, right)
+}
+
+var address = echo.ExtractIPDirect() // what a header says of it is anybody's word
+
+func (h *Handler) check(c echo.Context, shown access.Shown, right access.Right) (incident.Actor, error) {
+	shown.From = address(c.Request())
+	return h.deps.Gate.Check(c.Request().Context(), shown, right)
 }
 
 var errOtherSite = errors.New("a client certificate doesn't count in a request that another site sends")
@@ -61,6 +68,9 @@ func (h *Handler) answer(c echo.Context, err error, what string) error {
 	case errors.Is(err, access.ErrUnauthenticated):
 		c.Response().Header().Set("WWW-Authenticate", `Basic realm="vllm-medic: the token is the password"`)
 		return echo.NewHTTPError(http.StatusUnauthorized, err.Error())
+	case errors.Is(err, access.ErrBusy):
+		c.Response().Header().Set("Retry-After", "2")
+		return echo.NewHTTPError(http.StatusTooManyRequests, err.Error())
 	}
 	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its credentials could not be checked",
 		"credentials", what, "err", err)

@@ -86,3 +86,21 @@ func TestAForeignPageDoesNotDecideWithACertificate(t *testing.T) {
 		}
 	}
 }
+
+// Credentials that nobody looked at are no refusal: whoever sent them tries again. Whose place they took is told by the
+// connection, and not by what a header says.
+func TestTooManyRequestsAreToldToTryAgain(t *testing.T) {
+	t.Parallel()
+	for _, r := range routes {
+		s := newSite(t)
+		req := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
+		req.Header.Set("Authorization", "Bearer of-many")
+		req.Header.Set("X-Forwarded-For", "203.0.113.9")
+		req.Header.Set("X-Real-Ip", "203.0.113.9")
+		rec := s.send(req)
+		said := s.refused(rec, http.StatusTooManyRequests)
+		if rec.Header().Get("Retry-After") == "" || !strings.Contains(said, "try again in a few seconds") {
+			t.Errorf("%s %s: %v %s", r.method, r.path, rec.Header(), said)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 		}
 		person := c.ServiceAccountToken(t, "llm", "somebody", "vllm-medic")
 		kubetest.Eventually(t, "the reviews", func(ctx context.Context) error {
-			_, err := gate.Check(ctx, person, access.Decide)
+			_, err := gate.Check(ctx, access.Shown{Token: person}, access.Decide)
 			if errors.Is(err, access.ErrForbidden) {
 				return nil // known, and without a right of their own
 			}
