@@ -159,16 +159,9 @@ func (a *App) apiRoutes() (http.Handler, error) {
 		return nil, err
 	}
 	e.POST(webhook.Path, hook.Handle)
-	knows := func(name string) bool {
-		for _, p := range cfg.Pools {
-			if p.Name == name {
-				return true
-			}
-		}
-		return false
-	}
 	pages, err := web.New(web.Deps{
-		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, KnowsPool: knows, Notice: a.notice,
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, Pools: a.poolNames, Notice: a.notice,
+		Links:  a.links(),
 		Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
 	})
 	if err != nil {

@@ -116,13 +116,7 @@ func (c commands) Act(ctx context.Context, id string, ev incident.Event) (incide
 }
 
 // Pools implements slack.Commands.
-func (c commands) Pools() []string {
-	var out []string
-	for _, p := range c.app.opts.Config.Pools {
-		out = append(out, p.Name)
-	}
-	return out
-}
+func (c commands) Pools() []string { return c.app.poolNames() }
 
 // Acting implements slack.Commands.
 func (c commands) Acting(pool string) []incident.Approvers {

@@ -1,4 +1,4 @@
-// Package web serves incidents to people: JSON with the same fields as -o json, the on-call verbs, and two pages.
+// Package web serves incidents to people: JSON with the same fields as -o json, the on-call verbs, and pages.
 //
 // Every route asks who is there first. Answers never hold secrets; what a page shows of alerts is escaped. It is safe
 // for concurrent use.
@@ -56,11 +56,13 @@ type Deps struct {
 	Engine    Engine
 	Switch    Switch
 	Gate      Gate
-	// KnowsPool says whether a pool is configured.
-	KnowsPool func(name string) bool
+	// Pools are the names of the configured pools.
+	Pools func() []string
 	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when
 	// there is nothing.
 	Notice func() string
+	// Links is where else things can be seen; the zero value makes no links.
+	Links  Links
 	Logger *slog.Logger
 	Now    func() time.Time
 }
@@ -72,8 +74,8 @@ type Handler struct{ deps Deps }
 func New(deps Deps) (*Handler, error) {
 	for name, missing := range map[string]bool{
 		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil,
-		"Gate":      deps.Gate == nil,
-		"KnowsPool": deps.KnowsPool == nil, "Notice": deps.Notice == nil, "Logger": deps.Logger == nil,
+		"Gate":  deps.Gate == nil,
+		"Pools": deps.Pools == nil, "Notice": deps.Notice == nil, "Logger": deps.Logger == nil,
 		"Now": deps.Now == nil,
 	} {
 		if missing {

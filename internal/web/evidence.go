@@ -15,16 +15,16 @@ import (
 // evidenceFuncs are what the page of an incident says about its evidence.
 func evidenceFuncs() template.FuncMap {
 	return template.FuncMap{
-		"usually": present.Usually, "strange": strange, "breakdowns": breakdowns,
-		"before": before, "failed": failed, "beyond": present.Beyond, "measured": measured,
-		"unusedTitles": unusedTitles, "away": away, "unread": present.Unread,
-		"considered": considered, "conditions": conditions, "verification": present.Verification,
-		"reason": present.Reason,
-		"lines":  func(all []string) string { return strings.Join(all, "\n") },
-		"rest":   func(n int, all []podRow) []podRow { return all[min(n, len(all)):] },
-		"first":  func(n int, all []podRow) []podRow { return all[:min(n, len(all))] },
+		"before": before, "failed": failed, "unread": present.Unread, "away": away,
+		"lines":     func(all []string) string { return strings.Join(all, "\n") },
+		"firstPods": first[podRow], "restPods": rest[podRow], "first": first[event], "rest": rest[event],
 	}
 }
+
+// first and rest part a list, so that a long one is folded away.
+func first[T any](n int, all []T) []T { return all[:min(n, len(all))] }
+
+func rest[T any](n int, all []T) []T { return all[min(n, len(all)):] }
 
 // conditionRow is one condition of the diagnosis' rule.
 type conditionRow struct{ Subject, Seen, Expected, Truth string }
@@ -61,37 +61,6 @@ const strangeScore = 3
 
 func strange(r incident.Reading) bool {
 	return r.HasValue() && r.Baseline != nil && r.Baseline.Score != nil && math.Abs(*r.Baseline.Score) >= strangeScore
-}
-
-// titledReading is a reading with the name of its signal and what the page calls it.
-type titledReading struct {
-	Signal, Title string
-	Reading       incident.Reading
-}
-
-// titled are the readings in the order in which a page lists them: first those past their target or limit, then by
-// title.
-func titled(readings map[string]incident.Reading) []titledReading {
-	out := make([]titledReading, 0, len(readings))
-	for signal, r := range readings {
-		out = append(out, titledReading{Signal: signal, Title: cmp.Or(r.Title, signal), Reading: r})
-	}
-	place := func(r titledReading) int {
-		if present.Beyond(r.Reading) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(out, func(a, b titledReading) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)),
-			cmp.Compare(a.Signal, b.Signal))
-	})
-	return out
-}
-
-// measured are the readings of what the pool uses.
-func measured(readings map[string]incident.Reading) []titledReading {
-	return slices.DeleteFunc(titled(readings), func(r titledReading) bool { return unused(r.Reading) })
 }
 
 // breakdown is a reading pod by pod, the worst first.
@@ -171,20 +140,6 @@ func share(v, full float64) int {
 		return 0
 	}
 	return int(math.Round(min(part, 100)))
-}
-
-// unused says that a reading without data tells nothing: the pool does not use what it measures.
-func unused(r incident.Reading) bool { return r.Optional && r.Value == nil && r.Error == "" }
-
-// unusedTitles names them.
-func unusedTitles(readings map[string]incident.Reading) string {
-	var out []string
-	for _, r := range titled(readings) {
-		if unused(r.Reading) {
-			out = append(out, r.Title)
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // before says how long before the reading something was; empty when that is not known.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/internal/web"
 )
 
@@ -185,8 +186,13 @@ func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{fake: &fake{t: t, always: map[string]any{}}, log: &bytes.Buffer{}, echo: echo.New()}
 	h, err := web.New(web.Deps{
-		Incidents: s, Engine: s, Switch: s, Gate: gate{}, KnowsPool: func(name string) bool { return name == "llama" },
+		Incidents: s, Engine: s, Switch: s, Gate: gate{}, Pools: func() []string { return []string{"llama"} },
 		Notice: func() string { return s.notice },
+		Links: web.Links{
+			BaseURL: "https://medic.example.com", PrometheusURL: "https://prometheus.example.com",
+			Message: func(echo.Context, incident.Incident) string { return "https://acme.slack.com/archives/C1/p1" },
+			Runbook: func(d incident.Diagnosis) string { return present.RunbookURL("https://docs.example.com", d) },
+		},
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Now: func() time.Time { return now },
 	})
 	if err != nil {
@@ -214,6 +220,24 @@ func newSite(t testing.TB) *site {
 		}
 	})
 	return s
+}
+
+// listed expects what the first page reads.
+func (s *site) listed(open, closed []incident.Incident, pauses ...incident.Pause) {
+	s.t.Helper()
+	s.expect("pauses", nil, pauses, nil)
+	s.expect("list", incident.Filter{State: "open", AllPools: true, Limit: 101}, open, nil)
+	s.expect("list", incident.Filter{State: "closed", AllPools: true, Limit: 21}, closed, nil)
+}
+
+// look is a page as a person with the viewer's token sees it.
+func (s *site) look(path string) string {
+	s.t.Helper()
+	rec := s.ask(get, path, "viewer-token", "")
+	if rec.Code != http.StatusOK {
+		s.t.Fatalf("%s: code %d: %.300s", path, rec.Code, rec.Body)
+	}
+	return rec.Body.String()
 }
 
 // ask sends a request with a bearer token, or with none.

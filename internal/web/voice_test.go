@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -28,12 +27,7 @@ func TestPagesKeepToTheVoice(t *testing.T) {
 
 	for name, list := range map[string][]incident.Incident{"the list": {inc, rich()}, "an empty list": {}} {
 		s := newSite(t)
-		s.expect("list", incident.Filter{AllPools: true, Limit: 101}, list, nil)
-		s.expect("pauses", nil, []incident.Pause{pauseOf("")}, nil)
-		rec := s.ask(get, "/", "viewer-token", "")
-		if rec.Code != http.StatusOK {
-			t.Fatalf("%s: code %d: %s", name, rec.Code, rec.Body)
-		}
-		voice.Check(t, name, voice.Page(rec.Body.String(), names...))
+		s.listed(list, nil, pauseOf(""))
+		voice.Check(t, name, voice.Page(s.look("/"), names...))
 	}
 }

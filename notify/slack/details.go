@@ -119,7 +119,7 @@ func (c *composer) readings(inc incident.Incident) []string {
 			label = escape(name, 60)
 		}
 		query := ""
-		switch address := queryURL(c.opts.PrometheusURL, r.Query); {
+		switch address := present.QueryURL(c.opts.PrometheusURL, r.Query); {
 		case !c.detail.queries:
 		case address != "":
 			label = link(address, label)

@@ -232,9 +232,10 @@ func (c *composer) footer(inc incident.Incident) {
 		}
 		out = append(out, link(incidentURL(c.opts, inc), text))
 	}
-	if d := inc.Diagnosis; d != nil && d.Doc != "" && c.opts.DocsURL != "" {
-		page := strings.TrimRight(c.opts.DocsURL, "/") + "/" + strings.TrimLeft(present.Line(d.Doc), "/")
-		out = append(out, link(page, "Runbook"))
+	if d := inc.Diagnosis; d != nil {
+		if page := present.RunbookURL(c.opts.DocsURL, *d); page != "" {
+			out = append(out, link(page, "Runbook"))
+		}
 	}
 	out = append(out, escape(inc.ID, 60))
 	if inc.Pool != "" { // else they are the message

@@ -3,7 +3,6 @@ package slack
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -89,7 +88,7 @@ func (c *composer) number(inc incident.Incident, same []incident.Condition) stri
 	if known {
 		text = cmp.Or(text, r.Text())
 		if c.detail.queries {
-			label = link(queryURL(c.opts.PrometheusURL, r.Query), label)
+			label = link(present.QueryURL(c.opts.PrometheusURL, r.Query), label)
 		}
 	}
 	if text != "" {
@@ -104,16 +103,6 @@ func (c *composer) number(inc incident.Incident, same []incident.Condition) stri
 		return label + ", " + escape(limit, 60)
 	}
 	return label + " (" + escape(limit, 60) + ")"
-}
-
-// queryURL is the address of a query in Prometheus' own page.
-func queryURL(base, query string) string {
-	if base == "" || query == "" {
-		return ""
-	}
-	return strings.TrimRight(base, "/") + "/graph?" + url.Values{
-		"g0.expr": {query}, "g0.tab": {"0"}, "g0.range_input": {"1h"},
-	}.Encode()
 }
 
 // alerts lists the alerts with what their rules say about them, by name: the order stays when one resolves.

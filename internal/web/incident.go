@@ -1,0 +1,373 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
+)
+
+// Links are addresses that people can open; an empty one makes no link.
+type Links struct {
+	// BaseURL is where people reach these pages; commands on them name it as the server.
+	BaseURL string
+	// PrometheusURL is where people reach Prometheus.
+	PrometheusURL string
+	// Message is the address of an incident's message in Slack, Runbook of a diagnosis' runbook; nil: there are none.
+	Message func(c echo.Context, inc incident.Incident) string
+	Runbook func(d incident.Diagnosis) string
+}
+
+// incidentPage is everything that the page of an incident shows, in its order.
+type incidentPage struct {
+	frame
+	Inc                    incident.Incident
+	Headline, State, Level string
+	Links                  []link
+	Status, Remark         []piece
+	Config                 string
+	Summary                []fact
+	Ask                    *ask
+	Charts                 []chart
+	Marks                  []legend
+	Cause, More            string
+	Numbers                []number
+	Rules                  []conditionRow
+	Steps, Earlier         []stepRow
+	Made                   []madeRow
+	Groups                 []readingGroup
+	Unused                 string
+	Breakdowns             []breakdown
+	Considered             []consideredRow
+	Alerts                 []alertRow
+	Events                 []event
+	Stale                  bool
+}
+
+// link is an address with its text.
+type link struct{ URL, Text string }
+
+// fact is a line of the summary.
+type fact struct {
+	Name string
+	Text []piece
+}
+
+// legend is a mark of the charts in words.
+type legend struct {
+	Kind, Text string
+	At         *moment
+}
+
+func (h *Handler) incidentPage(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	inc, err := h.deps.Incidents.IncidentWithJournal(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return h.fail(c, err)
+	}
+	f := h.frameOf(c, "incidents", present.About(inc)+": "+present.State(inc), inc.Open())
+	if err := f.troubles(c, h); err != nil {
+		return err
+	}
+	return h.page(c, 200, "incident.html", h.viewOf(c, f, inc))
+}
+
+func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) incidentPage {
+	events := marks(inc)
+	p := incidentPage{
+		frame: f, Inc: inc, Headline: present.Headline(inc), State: present.State(inc),
+		Level: string(present.LevelOf(inc)), Links: h.links(c, inc), Status: f.Say(present.Status(inc)),
+		Config: inc.Said.Config, Summary: f.summary(inc), Ask: h.ask(f, inc), Charts: f.charts(inc, events),
+		Made: f.made(inc), Groups: f.groups(inc.Readings), Unused: unusedTitles(inc.Readings), Breakdowns: breakdowns(inc),
+		Considered: considered(inc.Others), Alerts: f.alerts(inc), Events: f.timeline(inc), Stale: present.Stale(inc),
+	}
+	if remark := present.Remark(inc); present.Plain(remark) != "" {
+		p.Remark = f.Say(remark)
+	}
+	if len(p.Charts) > 0 {
+		p.Marks = f.legends(p.Charts, events)
+	}
+	if d := inc.Diagnosis; d != nil {
+		p.Cause = present.Cause(d.Summary)
+		p.More = strings.TrimSpace(strings.TrimPrefix(present.Line(d.Summary), p.Cause))
+		p.Numbers, p.Rules = h.numbers(inc), conditions(inc)
+	}
+	for _, s := range inc.AppliedEarlier {
+		p.Earlier = append(p.Earlier, f.step(inc, s))
+	}
+	for _, s := range present.Planned(inc) {
+		p.Steps = append(p.Steps, f.step(inc, s))
+	}
+	if p.Ask != nil && h.deps.Links.Message != nil {
+		p.Ask.Slack = external(h.deps.Links.Message(c, inc))
+	}
+	return p
+}
+
+// links lead to where else the incident is shown.
+func (h *Handler) links(c echo.Context, inc incident.Incident) []link {
+	var out []link
+	add := func(address, text string) {
+		if address = external(address); address != "" {
+			out = append(out, link{address, text})
+		}
+	}
+	l := h.deps.Links
+	if l.Message != nil {
+		add(l.Message(c, inc), "Slack message")
+	}
+	if inc.Diagnosis != nil && l.Runbook != nil {
+		if address := l.Runbook(*inc.Diagnosis); strings.HasPrefix(address, "/") {
+			out = append(out, link{address, "Runbook"})
+		} else {
+			add(address, "Runbook")
+		}
+	}
+	if r, ok := present.Worst(inc); ok {
+		add(present.QueryURL(l.PrometheusURL, r.Query), r.Label()+" in Prometheus")
+	}
+	return append(out, link{"/api/v1/incidents/" + url.PathEscape(inc.ID), "JSON"})
+}
+
+// external is an address of a web page as it is; anything else is none. html/template would replace it, and a link that
+// leads nowhere is worse than no link.
+func external(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return raw
+}
+
+// summary is what somebody wants to know who comes to the incident: how bad, how long, why, what was done, by whom, and
+// what came of it.
+func (f frame) summary(inc incident.Incident) []fact {
+	var out []fact
+	add := func(name string, text ...piece) {
+		if len(text) > 0 && (text[0].Text != "" || text[0].At != nil) {
+			out = append(out, fact{name, text})
+		}
+	}
+	say := func(name, text string) { add(name, piece{Text: text}) }
+	if d := inc.Diagnosis; d != nil {
+		found := ""
+		if took := inc.DiagnosedAt.Sub(inc.OpenedAt); !inc.DiagnosedAt.IsZero() && took >= 0 {
+			found = " (found after " + incident.FormatDuration(took) + ")"
+		}
+		say("Cause", present.Cause(d.Summary)+found)
+	}
+	done := 0
+	for _, m := range present.History(inc) {
+		name := "Done"
+		if done++; done > 1 {
+			name = ""
+		}
+		add(name, f.Say(present.Made(m))...)
+	}
+	if done == 0 && inc.State == incident.StateClosed {
+		say("Done", "Nothing was changed.")
+	}
+	say("Still in place", present.InPlace(inc))
+	if inc.State == incident.StateClosed {
+		say("Result", present.Capital(present.News(inc))+".")
+	}
+	took := f.Now.Sub(inc.OpenedAt)
+	if !inc.ClosedAt.IsZero() {
+		took = inc.ClosedAt.Sub(inc.OpenedAt)
+	}
+	say("Duration", incident.FormatDuration(took))
+	if inc.AckedBy != nil {
+		say("Acknowledged by", f.Person(*inc.AckedBy))
+	}
+	return out
+}
+
+// legends say once below the charts what their lines mark, the oldest first.
+func (f frame) legends(charts []chart, events []happened) []legend {
+	var out []legend
+	slices.SortStableFunc(events, func(a, b happened) int { return a.At.Compare(b.At) })
+	for _, e := range events {
+		shown := slices.ContainsFunc(charts, func(c chart) bool {
+			return slices.ContainsFunc(c.Marks, func(m mark) bool { return m.Kind == e.Kind && m.Text == e.Text })
+		})
+		if shown {
+			out = append(out, legend{e.Kind, present.Capital(e.Text), f.When(e.At)})
+		}
+	}
+	return out
+}
+
+// number is one reading that decided, with what it was compared with.
+type number struct {
+	Label, Seen, Expected, URL string
+	Bad                        bool
+}
+
+// numbers are the conditions that hold, those that are bad first. The others, and the rule, are folded away.
+func (h *Handler) numbers(inc incident.Incident) []number {
+	var out []number
+	for _, e := range inc.Diagnosis.Evidence {
+		label := present.Subject(inc, e)
+		if e.Truth != incident.True || slices.ContainsFunc(out, func(n number) bool { return n.Label == label }) {
+			continue
+		}
+		same := slices.DeleteFunc(slices.Clone(inc.Diagnosis.Evidence), func(o incident.Condition) bool {
+			return o.Truth != incident.True || present.Subject(inc, o) != label
+		})
+		r := inc.Readings[e.Signal]
+		expected := present.AllExpected(same, r.Direction)
+		n := number{
+			Label: label, Seen: cmp.Or(e.Seen, r.Text()),
+			URL: external(present.QueryURL(h.deps.Links.PrometheusURL, r.Query)),
+			Bad: slices.ContainsFunc(same, func(o incident.Condition) bool { return present.Bad(o, r.Direction) }),
+		}
+		if len(expected) > 0 { // the shortest is the one that people compare with
+			n.Expected = slices.MinFunc(expected, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+		}
+		out = append(out, n)
+	}
+	slices.SortStableFunc(out, func(a, b number) int {
+		switch {
+		case a.Bad == b.Bad:
+			return 0
+		case a.Bad:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// alertRow is an alert with where it comes from.
+type alertRow struct {
+	Name, Severity, State, Where, Summary, URL string
+	Since                                      *moment
+}
+
+func (f frame) alerts(inc incident.Incident) []alertRow {
+	out := make([]alertRow, 0, len(inc.Alerts))
+	for _, a := range inc.Alerts {
+		row := alertRow{
+			Name: a.Name(), Severity: a.Labels["severity"], State: "resolved", Since: f.When(a.StartsAt),
+			Where:   cmp.Or(a.Labels["pod"], a.Labels["instance"]),
+			Summary: cmp.Or(a.Annotations["summary"], a.Annotations["description"]), URL: external(a.GeneratorURL),
+		}
+		if a.Firing {
+			row.State = "firing"
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// ask is what people are asked, and how they answer: not on this page, which only reads.
+type ask struct {
+	Question, Danger string
+	By               []piece
+	Effect           []string
+	Cautions         []string
+	Commands         []command
+	Slack            string
+	Expires          *moment
+}
+
+// command is a command line with what it does.
+type command struct{ What, Line string }
+
+// ask is nil where nothing is asked.
+func (h *Handler) ask(f frame, inc incident.Incident) *ask {
+	if inc.State != incident.StateDeciding {
+		return h.again(inc)
+	}
+	a := &ask{By: f.Say(present.Asked(inc))}
+	if inc.Plan != nil {
+		a.Expires = f.When(inc.Plan.ExpiresAt)
+	}
+	if s, ok := present.Offered(inc); ok {
+		a.Question = present.Verb(s, incident.OpUndo) + "?"
+		a.Commands = []command{
+			{"Roll back", h.line("undo", inc.ID, s.ID)}, {"Keep it", h.line("keep", inc.ID, s.ID)},
+		}
+		if s.Needs.Restart {
+			a.Danger = "Restarts the pods once more."
+		}
+		return a
+	}
+	open := present.Questions(inc)
+	if len(open) == 0 {
+		return a
+	}
+	a.Question = strings.TrimRight(present.Name(open[0]), ".?") + "?"
+	if open[0].Needs.Restart {
+		a.Danger = "This restarts the pods."
+	}
+	a.Effect, a.Cautions = effectOf(open[0]), open[0].Cautions()
+	for n, s := range open {
+		what := "Approve"
+		if n > 0 {
+			what = "Instead: " + present.Change(s)
+		}
+		args := []string{inc.ID, s.ID, "--digest", inc.Plan.Digest}
+		if s.Needs.Confirm || s.Needs.Restart {
+			args = append(args, "--confirm-restart")
+		}
+		a.Commands = append(a.Commands, command{what, h.line("approve", args...)})
+	}
+	a.Commands = append(a.Commands, command{"Deny", h.line("deny", inc.ID, "--digest", inc.Plan.Digest)})
+	return a
+}
+
+// again is how people have the bot ask once more after a no; nil where that can't be.
+func (h *Handler) again(inc incident.Incident) *ask {
+	if !inc.CanAskAgain() {
+		return nil
+	}
+	return &ask{Commands: []command{{"Ask again", h.line("ask", inc.ID)}}}
+}
+
+// line is a command of the command line. What it is about is an id of ours or a digest, which need no quotes; what is
+// neither is quoted.
+func (h *Handler) line(verb string, args ...string) string {
+	words := []string{"vllm-medic incidents", verb}
+	for _, a := range args {
+		words = append(words, shellWord(a))
+	}
+	if base := h.deps.Links.BaseURL; base != "" {
+		words = append(words, "--server", shellWord(base))
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes what a shell would read as more than one word, or as something else.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:/", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// effectOf is what an approval does, how fast, at what price, and when it is taken back.
+func effectOf(s incident.Step) []string {
+	var out []string
+	for _, text := range []string{s.Speed, s.Cost, s.Risk, present.UndoTerms(s)} {
+		if text = strings.TrimSpace(text); text != "" {
+			out = append(out, present.Ended(text))
+		}
+	}
+	return out
+}
+
+// Tab is the page's title in the browser's tab.
+func (f frame) Tab() string { return fmt.Sprintf("%s · vllm-medic", f.Title) }
