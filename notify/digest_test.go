@@ -2,6 +2,7 @@ package notify
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -73,6 +74,44 @@ func TestCallsAreGatheredForAMinute(t *testing.T) {
 	b.pass(20 * time.Second)
 	if m := b.pass(time.Hour); m.ThreadSent != 3 {
 		t.Errorf("at the end: %+v", m)
+	}
+}
+
+func TestNobodyIsLostBetweenTwoPlans(t *testing.T) {
+	t.Parallel()
+	b := newDigestBench(t, expected{call: "post v2"})
+	b.calls("inc-a")
+	a := &b.incidents.digest.Folded[0]
+	a.State, a.Plan.CreatedAt = incident.StateProposed, noon
+	if m := b.pass(0); m.ThreadSent != 0 {
+		t.Errorf("in between: %+v", m)
+	}
+	a.State = incident.StateDeciding
+	b.notifier.expect(expected{call: "call 1 for inc-a"})
+	if m := b.pass(6 * time.Second); m.ThreadSent != 1 {
+		t.Errorf("at the end: %+v", m)
+	}
+}
+
+// Who no longer fits into a reply is called with the next one, at once.
+func TestManyAreCalledInParts(t *testing.T) {
+	t.Parallel()
+	b := newDigestBench(t, expected{call: "post v2"}, expected{call: "call 1 for inc-a"},
+		expected{call: "call 2 for inc-b"})
+	b.calls("inc-a", "inc-b")
+	for n := range b.incidents.digest.Calls {
+		m := &b.incidents.digest.Calls[n].Entry.Mention
+		for i := range incident.CallPeople {
+			*m = append(*m, fmt.Sprintf("U%d-%d", n, i))
+		}
+	}
+	if m := b.pass(0); m.ThreadSent != 2 || !m.CalledAt.Equal(noon) {
+		t.Errorf("at the end: %+v", m)
+	}
+	b.notifier.expect(expected{call: "update v3"})
+	b.calls("inc-a")
+	if m := b.pass(6 * time.Second); m.ThreadSent != 2 {
+		t.Errorf("what comes then waits: %+v", m)
 	}
 }
 

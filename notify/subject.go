@@ -30,7 +30,7 @@ type reply struct {
 	seq int64
 	// send posts it; nil: the lines up to seq are passed over.
 	send func(ctx context.Context, channel, ts string) error
-	// calls says that the thread of a digest calls people with it.
+	// calls says that the thread of a digest has called people with it, and what comes next waits for a while.
 	calls bool
 }
 
@@ -122,15 +122,15 @@ func (o ofDigest) update(ctx context.Context, channel, ts string) error {
 }
 
 func (o ofDigest) next(m incident.Message, now time.Time) reply {
-	calls, last, held := o.digest.Pending(m.ThreadSent, m.CalledAt, now)
+	p := o.digest.Pending(m.ThreadSent, m.CalledAt, now)
 	switch {
-	case held:
+	case p.Held:
 		return reply{}
-	case len(calls) == 0:
-		return reply{seq: last}
+	case len(p.Calls) == 0:
+		return reply{seq: p.Last}
 	}
-	return reply{seq: last, calls: true, send: func(ctx context.Context, channel, ts string) error {
-		return o.to.Call(ctx, channel, ts, o.digest, calls, last)
+	return reply{seq: p.Last, calls: !p.More, send: func(ctx context.Context, channel, ts string) error {
+		return o.to.Call(ctx, channel, ts, o.digest, p.Calls, p.Last)
 	}}
 }
 

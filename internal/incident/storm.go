@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -123,27 +124,104 @@ func (d Digest) All() int { return len(d.Folded) + d.Closed + len(d.Shown) + len
 // CallsEvery is how often the thread of a digest calls people at most: what comes meanwhile is gathered.
 const CallsEvery = time.Minute
 
+// A reply calls CallPeople at most, for at most CallIncidents: what no longer fits gets a further one.
+const (
+	CallPeople    = 40
+	CallIncidents = 20
+)
+
 // urgentWithin is how long before the end of a request people are called whatever was said before.
 const urgentWithin = 2 * CallsEvery
 
-// Pending are the calls behind the line after that still count: for incidents that are folded and wait for a
-// decision. last is the number of the last line, to whatever it belongs. held says that they wait, because people
-// were called just before, at called.
-func (d Digest) Pending(after int64, called, now time.Time) (calls []Call, last int64, held bool) {
-	last = max(after, d.LastCall)
-	held = !called.IsZero() && !called.After(now) && now.Before(called.Add(CallsEvery))
+// callHeld is how long a call that cannot be told yet holds up those behind it: longer than a plan takes from its
+// proposal to the question, and a newer replica to take the message.
+const callHeld = 2 * time.Minute
+
+// Pending are calls that one reply tells.
+type Pending struct {
+	// Calls are for incidents that are folded and wait for a decision.
+	Calls []Call
+	// Last is the number of the line up to which nothing is left to tell then; it may be one that is passed over.
+	Last int64
+	// Held says that they wait, because people were called just before.
+	Held bool
+	// More says that further ones did not fit, and follow at once.
+	More bool
+}
+
+// Pending are the next calls behind the line after that still count, when people were called last at called. A call
+// that may count in a moment stops the queue: what was passed over is never told.
+func (d Digest) Pending(after int64, called, now time.Time) Pending {
+	p := Pending{Last: max(after, d.LastCall)}
+	people, incidents := map[string]bool{}, map[string]bool{}
+	urgent := false
 	for _, c := range d.Calls {
 		if c.Seq <= after {
 			continue
 		}
-		n := slices.IndexFunc(d.Folded, func(i Incident) bool { return i.ID == c.Incident })
-		if n < 0 || !d.Folded[n].Waits() {
+		inc, stand := d.stands(c, now)
+		if stand == callSoon {
+			p.Last = min(p.Last, c.Seq-1)
+			break
+		}
+		if stand == callOver {
 			continue
 		}
-		calls = append(calls, c)
-		held = held && !d.Folded[n].Plan.ExpiresAt.Before(now.Add(urgentWithin))
+		urgent = urgent || inc.Plan.ExpiresAt.Before(now.Add(urgentWithin))
+		if p.More {
+			continue
+		}
+		if !joins(people, c.Entry.Mention, CallPeople) || !joins(incidents, []string{c.Incident}, CallIncidents) {
+			p.More, p.Last = true, c.Seq-1
+			continue
+		}
+		p.Calls = append(p.Calls, c)
 	}
-	return calls, last, held && len(calls) > 0
+	recent := !called.IsZero() && !called.After(now) && now.Before(called.Add(CallsEvery))
+	p.Held = recent && !urgent && len(p.Calls) > 0
+	return p
+}
+
+// joins adds to a set what still fits; the first ones always do.
+func joins(set map[string]bool, more []string, most int) bool {
+	further := map[string]bool{}
+	for _, one := range more {
+		if !set[one] {
+			further[one] = true
+		}
+	}
+	if len(set) > 0 && len(further) > 0 && len(set)+len(further) > most {
+		return false
+	}
+	maps.Copy(set, further)
+	return true
+}
+
+// callStand says whether a call counts.
+type callStand int
+
+const (
+	callOver callStand = iota // decided, or told elsewhere
+	callSoon
+	callNow
+)
+
+// stands says how a call stands, and for a call that counts of which incident it is.
+func (d Digest) stands(c Call, now time.Time) (Incident, callStand) {
+	n := slices.IndexFunc(d.Folded, func(i Incident) bool { return i.ID == c.Incident })
+	var since time.Time
+	switch {
+	case n >= 0 && d.Folded[n].Waits():
+		return d.Folded[n], callNow
+	case n >= 0 && d.Folded[n].Request.Open() && d.Folded[n].Plan != nil:
+		since = d.Folded[n].Plan.CreatedAt // the plan is being replaced
+	case slices.Contains(d.Unreadable, c.Incident):
+		since = c.Entry.At
+	}
+	if !since.IsZero() && now.Sub(since).Abs() < callHeld {
+		return Incident{}, callSoon
+	}
+	return Incident{}, callOver
 }
 
 // Waits says whether people are being asked to decide.

@@ -1,6 +1,8 @@
 package incident
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -100,10 +102,109 @@ func TestCallsOfADigestAreGathered(t *testing.T) {
 		"what is over waits for nothing":    {d, 1, night, 0, 3, false},
 		"what is gone is passed over":       {Digest{LastCall: 7}, 1, night, 0, 7, false},
 	} {
-		calls, last, held := c.d.Pending(c.after, c.called, night)
-		if len(calls) != c.want || last != c.last || held != c.held {
-			t.Errorf("%s: %d calls up to %d, held %v; want %d up to %d, held %v", name, len(calls), last, held, c.want, c.last,
-				c.held)
+		p := c.d.Pending(c.after, c.called, night)
+		if len(p.Calls) != c.want || p.Last != c.last || p.Held != c.held || p.More {
+			t.Errorf("%s: %+v; want %d up to %d, held %v", name, p, c.want, c.last, c.held)
 		}
+	}
+}
+
+// A plan that follows the live values is proposed and asked about in two commits, and what is still asked is not called
+// for again. An incident that only a newer replica can read is called for by that one.
+func TestACallThatCannotBeToldYetIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	late := night.Add(time.Hour)
+	replanned := func(at time.Time) Incident {
+		inc := asked("inc-b", late)
+		inc.State, inc.Plan.CreatedAt = StateProposed, at
+		return inc
+	}
+	denied := replanned(night)
+	denied.State, denied.Request = StateWatching, nil
+	calls := []Call{
+		{Seq: 1, Incident: "inc-a", Entry: Entry{At: night}},
+		{Seq: 2, Incident: "inc-b", Entry: Entry{At: night}},
+		{Seq: 3, Incident: "inc-a", Entry: Entry{At: night}},
+	}
+	for name, c := range map[string]struct {
+		b          *Incident
+		unreadable []string
+		now        time.Time
+		want       int
+		last       int64
+	}{
+		"it is being replanned":             {new(replanned(night)), nil, night, 1, 1},
+		"a replica's clock is behind":       {new(replanned(night)), nil, night.Add(-time.Second), 1, 1},
+		"nobody gets on with it":            {new(replanned(night)), nil, night.Add(callHeld), 2, 3},
+		"it is no longer asked":             {&denied, nil, night, 2, 3},
+		"a newer replica writes it":         {nil, []string{"inc-b"}, night, 1, 1},
+		"no newer replica is there":         {nil, []string{"inc-b"}, night.Add(callHeld), 2, 3},
+		"another one cannot be read":        {nil, []string{"inc-c"}, night, 2, 3},
+		"it has a message of its own":       {nil, nil, night, 2, 3},
+		"what was told before holds nobody": {new(asked("inc-b", late)), []string{"inc-c"}, night, 3, 3},
+	} {
+		d := Digest{Folded: []Incident{asked("inc-a", late)}, Unreadable: c.unreadable, Calls: calls, LastCall: 3}
+		if c.b != nil {
+			d.Folded = append(d.Folded, *c.b)
+		}
+		if p := d.Pending(0, time.Time{}, c.now); len(p.Calls) != c.want || p.Last != c.last || p.Held || p.More {
+			t.Errorf("%s: %+v; want %d up to %d", name, p, c.want, c.last)
+		}
+	}
+	d := Digest{Folded: []Incident{replanned(night)}, Calls: calls[1:2], LastCall: 2}
+	if p := d.Pending(1, time.Time{}, night); len(p.Calls) != 0 || p.Last != 1 {
+		t.Errorf("it is the first: %+v", p)
+	}
+}
+
+// A reply names and mentions only so many; the others get the next one.
+func TestACallThatIsTooLargeIsParted(t *testing.T) {
+	t.Parallel()
+	people := func(from, n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprint("U", from+i))
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		mentions [][]string
+		want     []int // calls of each part
+	}{
+		"all fit":                    {[][]string{people(0, 20), people(20, 20)}, []int{2}},
+		"one person more":            {[][]string{people(0, 20), people(20, 21)}, []int{1, 1}},
+		"the same people":            {[][]string{people(0, 30), people(10, 30), people(0, 40)}, []int{3}},
+		"too many for a single one":  {[][]string{people(0, CallPeople+5), people(90, 1)}, []int{1, 1}},
+		"as many incidents as allow": {slices.Repeat([][]string{people(0, 1)}, CallIncidents), []int{CallIncidents}},
+		"one incident more":          {slices.Repeat([][]string{people(0, 1)}, CallIncidents+1), []int{CallIncidents, 1}},
+	} {
+		d := Digest{LastCall: int64(len(c.mentions))}
+		for n, m := range c.mentions {
+			id := fmt.Sprint("inc-", n)
+			d.Folded = append(d.Folded, asked(id, night.Add(time.Hour)))
+			d.Calls = append(d.Calls, Call{Seq: int64(n + 1), Incident: id, Entry: Entry{Mention: m}})
+		}
+		after := int64(0)
+		for n, want := range c.want {
+			p := d.Pending(after, time.Time{}, night)
+			if last := n == len(c.want)-1; len(p.Calls) != want || p.Last != after+int64(want) || p.More == last {
+				t.Errorf("%s, part %d: %d calls up to %d, more %v", name, n+1, len(p.Calls), p.Last, p.More)
+			}
+			after = p.Last
+		}
+		if after != d.LastCall {
+			t.Errorf("%s: told up to %d of %d", name, after, d.LastCall)
+		}
+	}
+}
+
+// Somebody is asked twice about an incident whose line is not repeated: that counts once.
+func TestRemindersOfOneIncidentAreOneLine(t *testing.T) {
+	t.Parallel()
+	d := Digest{Folded: []Incident{asked("inc-a", night.Add(time.Hour))}, LastCall: CallIncidents + 5}
+	for n := range d.LastCall {
+		d.Calls = append(d.Calls, Call{Seq: n + 1, Incident: "inc-a", Entry: Entry{Mention: []string{"U1"}}})
+	}
+	if p := d.Pending(0, time.Time{}, night); len(p.Calls) != CallIncidents+5 || p.More {
+		t.Errorf("%+v", p)
 	}
 }

@@ -190,7 +190,7 @@ func (s *Store) unfoldOne(ctx context.Context, digest, id string) (n int, err er
 // said again, and calls nobody again.
 func (s *Store) unfold(ctx context.Context, tx *sql.Tx, inc incident.Incident) (int, error) {
 	var call int64
-	if inc.Waits() {
+	if inc.Request.Open() { // also while its plan is being replaced, and nobody can decide for a moment
 		bodies, err := list(ctx, s, tx, scanID,
 			`SELECT body FROM journal WHERE incident = ? AND thread = 1 ORDER BY seq DESC LIMIT ?`, inc.ID, lookForCall)
 		if err != nil {

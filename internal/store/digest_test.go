@@ -211,6 +211,25 @@ func TestUnfolding(t *testing.T) {
 	})
 }
 
+// A plan that follows the live values is replaced in two commits. The request stays, and who was called for it is not
+// called again: its line is where the thread begins, also in between.
+func TestUnfoldingWhileThePlanIsReplaced(t *testing.T) {
+	t.Parallel()
+	stormy(t, func(t *testing.T, s *store.Store, _ string) {
+		opened(t, s, "warning", "inc-1", "inc-2", "inc-3")
+		ok(t, s.Commit(t.Context(), calling(1, "warning", said("opened"), said("approve?", "U1"))))
+		between := calling(2, "warning", said("new plan"))
+		between.Incident.State = incident.StateProposed
+		ok(t, s.Commit(t.Context(), between))
+		if n, err := s.Unfold(t.Context(), message(t, s, "inc-3").Digest, "inc-3"); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if m := message(t, s, "inc-3"); m.Folded || m.ThreadSent != 1 {
+			t.Errorf("nobody would be called: %+v", m)
+		}
+	})
+}
+
 // Two replicas that meet a storm at the same moment make one digest of it.
 func TestReplicasShareADigest(t *testing.T) {
 	t.Parallel()

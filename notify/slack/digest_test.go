@@ -146,6 +146,34 @@ func TestACallNamesEveryIncidentOnceAndCallsEverybodyOnce(t *testing.T) {
 	}
 }
 
+// What one reply takes of the calls it shows whole: everybody is mentioned, and every incident has its line.
+func TestNobodyIsLeftOutOfTheCalls(t *testing.T) {
+	t.Parallel()
+	d := incident.Digest{ID: "digest-abcdefghij", Since: start, LastCall: 50}
+	waiting := asked(t, incident.ModeApprove).inc
+	for n := range 50 {
+		inc := mild(waiting, n)
+		d.Folded = append(d.Folded, inc)
+		who := []string{fmt.Sprintf("U0%05d", 2*n), fmt.Sprintf("S0%05d", 2*n+1)}
+		d.Calls = append(d.Calls, incident.Call{Seq: int64(n + 1), Incident: inc.ID, Entry: incident.Entry{Mention: who}})
+	}
+	var shown, texted string
+	for after := int64(0); after < d.LastCall; {
+		p := d.Pending(after, time.Time{}, start)
+		blocks, text := renderCall(d, p.Calls, p.Last)
+		shown, texted, after = shown+strings.Join(texts(View{Blocks: blocks}), " "), texted+text, p.Last
+	}
+	for n := range 50 {
+		for _, want := range []string{
+			fmt.Sprintf("<@U0%05d>", 2*n), fmt.Sprintf("<!subteam^S0%05d>", 2*n+1), fmt.Sprintf("pool-%02d", n),
+		} {
+			if !strings.Contains(shown, want) || !strings.Contains(texted, want) {
+				t.Errorf("%s is left out", want)
+			}
+		}
+	}
+}
+
 // whole holds a digest against every limit, and that none of its incidents is lost without a word.
 func whole(t *testing.T, d incident.Digest) {
 	t.Helper()

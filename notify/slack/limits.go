@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	slackgo "github.com/slack-go/slack"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // Limits of Slack, with a margin where Slack may count otherwise than in characters
@@ -26,7 +28,8 @@ const (
 	maxPoints  = 20   // of a series
 	maxLabel   = 20   // of a category or series
 	maxURL     = 1500 // of one link, so that links cannot eat the budget
-	maxCalled  = 40   // mentions in a reply: the longest ones fit into a section with the text
+
+	maxCalled = incident.CallPeople // mentions in a reply: the longest ones fit into a section with the text
 )
 
 // counted says whether a property holds text that Slack shows.
