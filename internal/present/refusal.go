@@ -26,8 +26,8 @@ func ofRefusal(n incident.Note) string {
 		return "This step restarts pods and requires a separate confirmation. Nothing was changed."
 	case incident.RefusedSameChannel:
 		return markBy +
-			" approved first, and access.slack_users doesn't have both " + markBy + " and " + markOther +
-			", so the bot can't tell whether they are two people. The second approver must use the same channel (Slack or CLI)."
+			" approved first. access.slack_users doesn't have both of you, so the bot can't tell whether " + markBy + " and " +
+			markOther + " are two people. The second approver must use the same channel (Slack or CLI)."
 	case incident.RefusedSameValue:
 		return "The step already sets " + value(n.Value) + "; approve it to apply it."
 	case incident.RefusedNotNarrower:

@@ -110,15 +110,29 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 	if err != nil {
 		return none, request{}, unreadable(err)
 	}
-	r, no := requested(inc, action, v, incident.Actor{Kind: "slack", ID: c.User}, i.now())
-	if no == nil && c.Form != nil {
-		r = r.fill(inc, *c.Form)
-		no = r.possible(inc, i.now())
+	r, no := requested(inc, action, v, incident.Actor{Kind: "slack", ID: c.User})
+	if no == nil {
+		r, no = i.possible(inc, r, c.Form)
 	}
 	if no != nil {
 		return none, r, no
 	}
 	return inc, r, i.mayAsk(ctx, c, inc, r)
+}
+
+// possible holds a click against the incident, and then once more with what its form says: a reason comes only with
+// that.
+func (i *Interactions) possible(inc incident.Incident, r request, form *filled) (request, *refusal) {
+	s, _ := inc.Step(r.step())
+	of := i.approvers(inc.Pool, s.Kind)
+	unasked := of
+	unasked.Reason = false
+	no := r.possible(inc, unasked, i.now())
+	if no == nil && form != nil {
+		r = r.fill(inc, *form)
+		no = r.possible(inc, of, i.now())
+	}
+	return r, no
 }
 
 // origin checks app and workspace. The app's id is only compared when it is configured: the signature proves the app as

@@ -58,7 +58,8 @@ func (d *desk) Decide(_ context.Context, id string, dec incident.Decision) (inci
 	if id != d.inc.ID {
 		return incident.Incident{}, incident.ErrNotFound
 	}
-	res, err := incident.Apply(d.inc, incident.Decided{Decision: dec}, time.Now())
+	rule := d.approvers
+	res, err := incident.Apply(d.inc, incident.Decided{Decision: dec, Approvers: &rule}, time.Now())
 	if err != nil {
 		return d.inc, err
 	}

@@ -52,11 +52,8 @@ func actionOf(id string) string {
 	return ""
 }
 
-// requested reads a click on the incident, and holds it against the incident with the same rules that decide in the
-// end.
-func requested(inc incident.Incident, action string, v buttonValue, by incident.Actor, now time.Time) (
-	request, *refusal,
-) {
+// requested reads a click on the incident.
+func requested(inc incident.Incident, action string, v buttonValue, by incident.Actor) (request, *refusal) {
 	r := request{action: action}
 	verb, confirmed, decision := verbOf(action)
 	switch {
@@ -111,12 +108,13 @@ func requested(inc incident.Incident, action string, v buttonValue, by incident.
 	if decision {
 		r.decision = &incident.Decision{Step: v.Step, Digest: v.Digest, Verb: verb, By: by, Confirm: confirmed}
 	}
-	return r, r.possible(inc, now)
+	return r, nil
 }
 
-// possible holds a request against the incident.
-func (r request) possible(inc incident.Incident, now time.Time) *refusal {
-	ev := r.asEvent()
+// possible holds a request against the incident, with the same rules that decide in the end. The approvers are those of
+// its step at this moment.
+func (r request) possible(inc incident.Incident, of incident.Approvers, now time.Time) *refusal {
+	ev := r.asEvent(of)
 	if ev == nil {
 		return nil
 	}
@@ -127,11 +125,19 @@ func (r request) possible(inc incident.Incident, now time.Time) *refusal {
 }
 
 // asEvent is what the domain takes; nil for the details, which change nothing.
-func (r request) asEvent() incident.Event {
+func (r request) asEvent(of incident.Approvers) incident.Event {
 	if r.decision != nil {
-		return incident.Decided{Decision: *r.decision}
+		return incident.Decided{Decision: *r.decision, Approvers: &of}
 	}
 	return r.event
+}
+
+// step is the step that a decision is about; empty for everything else.
+func (r request) step() string {
+	if r.decision == nil {
+		return ""
+	}
+	return r.decision.Step
 }
 
 // decides says that the request answers what is asked, which is for those who have been called for it. Whoever was

@@ -109,7 +109,10 @@ func TestAButtonThatDoesNotApplyIsRefused(t *testing.T) {
 		{actionDenyAll, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, "Unknown action"},
 		{actionDenyAll, buttonValue{Incident: inc.ID, Digest: "000000000000"}, "plan changed"},
 	} {
-		_, no := requested(inc, tt.action, tt.v, alice(), time.Now())
+		r, no := requested(inc, tt.action, tt.v, alice())
+		if no == nil {
+			no = r.possible(inc, incident.Approvers{}, time.Now())
+		}
 		if no == nil || !strings.Contains(no.text, tt.want) {
 			t.Errorf("%s %+v: %v", tt.action, tt.v, no)
 		}
@@ -118,6 +121,49 @@ func TestAButtonThatDoesNotApplyIsRefused(t *testing.T) {
 		if got := actionOf(id); got != "" {
 			t.Errorf("%q is taken for %q", id, got)
 		}
+	}
+}
+
+// The click of a second approver is held against the approvers of now, as it is in the end: they tell who somebody on
+// the command line is. With a form the reason comes later than the click.
+func TestTheSecondApproverMayComeAfterTheCommandLine(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		first, want string
+		decided     bool
+		reason      bool
+	}{
+		"another person":              {"ben", "Approved", true, false},
+		"another person, with a form": {"ben", "Approved", true, true},
+		"themselves":                  {"ana", "You already approved this", false, false},
+		"a name of nobody known":      {"kubernetes-admin", "same channel", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule := incident.Approvers{
+				Users: []string{"U0ALICE", "U0BOB"}, Count: 2, FourEyes: true, Reason: tc.reason,
+				Identities: map[string]string{"U0ALICE": "ana", "U0BOB": "ben"},
+			}
+			inc := askedIncident(t)
+			inc.Plan.ExpiresAt = time.Now().Add(time.Hour)
+			d := incident.Decision{
+				Step: "p1-s3", Digest: inc.Plan.Digest, Verb: incident.Approve, Reason: "seen",
+				By: incident.Actor{Kind: "kubernetes", ID: tc.first},
+			}
+			res, err := incident.Apply(inc, incident.Decided{Decision: d, Approvers: &rule}, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newOffice(t, InteractionsConfig{}, res.Incident)
+			f.desk.approvers = rule
+			got := f.clickAndFill(f.request("U0ALICE", "approve:p1-s3"), map[string]string{inputReason: "as planned"})
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("answer = %q, want %q in it", got, tc.want)
+			}
+			if n := len(f.desk.decisions()); (n == 1) != tc.decided {
+				t.Errorf("%d decisions", n)
+			}
+		})
 	}
 }
 
@@ -136,12 +182,12 @@ func TestANewPlanDoesNotRefuseARollback(t *testing.T) {
 	plan.Digest, later.Plan = "of another plan", &plan
 	for _, action := range []string{actionUndo, actionKeep} {
 		for _, digest := range []string{stepDigest(t, inc), old} { // an older message has the plan's
-			r, no := requested(inc, action, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, alice(), time.Now())
+			r, no := requested(inc, action, buttonValue{Incident: inc.ID, Step: "p1-s3", Digest: digest}, alice())
 			if no != nil {
 				t.Fatal(no)
 			}
-			if _, err := incident.Apply(later, r.asEvent(), time.Now()); err != nil {
-				t.Errorf("%s with the digest %s: %v", action, digest, err)
+			if no := r.possible(later, incident.Approvers{}, time.Now()); no != nil {
+				t.Errorf("%s with the digest %s: %v", action, digest, no)
 			}
 		}
 	}
