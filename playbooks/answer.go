@@ -108,17 +108,30 @@ func (a answer) why() string {
 	if a.err != nil {
 		return a.err.Error()
 	}
-	var unique []string
+	var unique, without []string
+	gap := -1
 	for _, r := range a.reasons(a.rule.shape) {
-		if !slices.Contains(unique, r) {
-			unique = append(unique, r)
+		switch {
+		case r.noData == "" && !slices.Contains(unique, r.text):
+			unique = append(unique, r.text)
+		case r.noData != "" && !slices.Contains(without, r.noData):
+			without = append(without, r.noData)
+			if gap < 0 {
+				gap, unique = len(unique), append(unique, "")
+			}
 		}
+	}
+	if gap >= 0 {
+		unique[gap] = "no data for " + strings.Join(without, ", ")
 	}
 	return strings.Join(unique, "; ")
 }
 
+// reason is why a condition came out as it did: in words, or the name of what there is no data for.
+type reason struct{ text, noData string }
+
 // reasons are the conditions that settle a part of the rule, or that leave it open.
-func (a answer) reasons(s shape) []string {
+func (a answer) reasons(s shape) []reason {
 	truth := a.truthOf(s.id)
 	switch s.kind {
 	case shapeNot:
@@ -128,7 +141,7 @@ func (a answer) reasons(s shape) []string {
 		// every part is that has the truth of the whole.
 		truth = a.truthOfParts(s)
 		settled := truth == incident.False && s.kind == shapeAnd || truth == incident.True && s.kind == shapeOr
-		var out []string
+		var out []reason
 		for _, p := range s.parts {
 			if a.truthOfParts(p) != truth {
 				continue
@@ -140,11 +153,11 @@ func (a answer) reasons(s shape) []string {
 		}
 		return out
 	case shapeCompare:
-		return []string{a.compareReason(s, truth)}
+		return []reason{a.compareReason(s, truth)}
 	case shapePresent, shapeAbsent:
-		return []string{s.left.name + ": " + a.quantityOf(s.left).text(s.left.unit)}
+		return []reason{{text: s.left.name + ": " + a.quantityOf(s.left).text(s.left.unit)}}
 	case shapeConstant:
-		return []string{s.text}
+		return []reason{{text: s.text}}
 	default:
 		return nil
 	}
@@ -178,39 +191,40 @@ func (a answer) truthOfParts(s shape) incident.Truth {
 	}
 }
 
-func (a answer) compareReason(s shape, truth incident.Truth) string {
+func (a answer) compareReason(s shape, truth incident.Truth) reason {
 	left, right := a.quantityOf(s.left), a.quantityOf(s.right)
 	for _, side := range []struct {
 		o operand
 		q quantity
 	}{{s.left, left}, {s.right, right}} {
 		if !side.q.known {
-			return missingWords(side.o, side.q)
+			return lacking(side.o, side.q)
 		}
 	}
 	seen := s.left.name + " " + left.text(s.left.unit)
 	switch truth {
 	case incident.True:
-		return seen + ", " + relationWords(s.op) + " " + a.against(s)
+		return reason{text: seen + ", " + relationWords(s.op) + " " + a.against(s)}
 	case incident.False:
-		return seen + ", " + relationWords(opposite(s.op)) + " " + a.against(s)
+		return reason{text: seen + ", " + relationWords(opposite(s.op)) + " " + a.against(s)}
 	case incident.Undecided:
-		return seen + ", so it may or may not be " + relationWords(s.op) + " " + a.against(s)
+		return reason{text: seen + ", so it may or may not be " + relationWords(s.op) + " " + a.against(s)}
 	default:
-		return seen
+		return reason{text: seen}
 	}
 }
 
-func missingWords(o operand, q quantity) string {
+// lacking is why an operand has no value.
+func lacking(o operand, q quantity) reason {
 	switch {
 	case o.target != "":
-		return "the pool has no " + o.label
+		return reason{text: "the pool has no " + o.label}
 	case q.empty:
-		return "no data for " + o.label
+		return reason{noData: o.label}
 	case q.unasked:
-		return o.label + " not read"
+		return reason{text: o.label + " not read"}
 	default:
-		return o.label + " could not be read (" + cmp.Or(q.failure, q.why) + ")"
+		return reason{text: o.label + " could not be read (" + cmp.Or(q.failure, q.why) + ")"}
 	}
 }
 

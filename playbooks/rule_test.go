@@ -291,6 +291,11 @@ func TestRulesSayWhy(t *testing.T) {
 			name: "the same reason once", rule: "lat > 1.0s || lat > 2.0s",
 			readings: map[string]incident.Reading{"lat": noData()}, want: "no data for Latency",
 		},
+		{
+			name: "all that has no data in one", rule: "lat > 1.0s && count > 1.0 && use > 50% && other > 1.0s",
+			readings: map[string]incident.Reading{"lat": noData(), "use": noData(), "other": value(2)},
+			want:     "no data for Latency, Use; Count not read",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

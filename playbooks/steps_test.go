@@ -162,7 +162,7 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 		}(), without, "Prefix hit rate could not be read"},
 		{
 			"a young engine", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "engine_age": 600})), without,
-			"Youngest engine 600 s, below 900 s",
+			"Youngest engine 10 min, below 15 min",
 		},
 	}
 	for _, tt := range tests {

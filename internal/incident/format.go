@@ -35,10 +35,21 @@ func seconds(v float64) string {
 	switch {
 	case v != 0 && math.Abs(v) < 0.9995: // what is more is 1000 ms, rounded
 		return number(v*1000) + " ms"
-	case v >= 3600 && v < math.MaxInt32:
+	case v >= 3599.5 && v < math.MaxInt32:
 		return FormatDuration(time.Duration(v) * time.Second)
+	case v >= 119.5 && v < 3599.5: // people say 90 s, and 9 min
+		return minutes(int(math.Round(v)))
 	}
 	return number(v) + " s"
+}
+
+// minutes keeps the seconds, unlike FormatDuration: a value must not look equal to a limit that it is beyond.
+func minutes(s int) string {
+	text := strconv.Itoa(s/60) + " min"
+	if s%60 != 0 {
+		text += " " + strconv.Itoa(s%60) + " s"
+	}
+	return text
 }
 
 // rate shortens what has more digits than a reader compares: "9800", "104k", "2.5M".

@@ -118,7 +118,7 @@ func TestReadingsSpeakPlainly(t *testing.T) {
 		{Reading{Value: new(0.085), Unit: UnitSeconds}, "85 ms"},
 		{Reading{Value: num(0), Unit: UnitSeconds}, "0 s"},
 		{Reading{Value: new(0.3), Unit: UnitSeconds, Bound: AtMost}, "≤ 300 ms"},
-		{Reading{Value: num(2560), Unit: UnitSeconds, Bound: AtLeast}, "≥ 2560 s"},
+		{Reading{Value: num(2560), Unit: UnitSeconds, Bound: AtLeast}, "≥ 42 min 40 s"},
 		{Reading{Value: new(0.971), Unit: UnitRatio}, "97.1%"},
 		{Reading{Value: num(340), Unit: UnitPerSecond}, "340/s"},
 		{Reading{Value: num(12), Unit: UnitCount}, "12"},

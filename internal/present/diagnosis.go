@@ -27,7 +27,7 @@ func Expected(c incident.Condition, d incident.Direction) string {
 	case c.Threshold == "":
 		return ""
 	case c.Relation == "" || beyond(c.Relation, d): // without a relation it is of an older version
-		return limit(d, c.ThresholdFrom, c.Threshold)
+		return limit(d, c.ThresholdFrom, c.Threshold, c.Relation == incident.RelationAtMost)
 	case !holds:
 		return "needs " + relation(c)
 	}

@@ -31,6 +31,8 @@ func TestAConditionIsWrittenWithItsLimit(t *testing.T) {
 		{atMost, "5", rule, yes, higher, "≤ 5"},
 		{atMost, "5", rule, no, higher, "needs ≤ 5"},
 		{below, "100/s", rule, yes, lower, "limit ≥ 100/s"},
+		{atMost, "0/s", rule, yes, lower, "limit > 0/s"},
+		{atMost, "0/s", rule, no, lower, "limit > 0/s"},
 		{above, "0/s", rule, yes, lower, "above 0/s"},
 		{above, "0", rule, yes, incident.Neutral, "above 0"},
 		{atLeast, "95%", rule, yes, incident.Neutral, "≥ 95%"},

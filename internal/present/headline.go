@@ -115,10 +115,15 @@ func trouble(inc incident.Incident) string {
 	if text := worstText(inc); text != "" {
 		return text
 	}
-	if inc.Diagnosis == nil && !inc.ReadAt.IsZero() {
+	if unexplained(inc) {
 		return firing(inc) + " firing, no diagnosis"
 	}
 	return firing(inc) + " firing"
+}
+
+// unexplained says that somebody looked, and found neither a cause nor a reading that is out of its limits.
+func unexplained(inc incident.Incident) bool {
+	return inc.Diagnosis == nil && !inc.ReadAt.IsZero() && worstText(inc) == ""
 }
 
 // beyondStill is the worst reading after a change that helped; empty when none is out of its limits.

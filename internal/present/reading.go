@@ -16,19 +16,31 @@ func Limit(r incident.Reading) string {
 	if r.Threshold == nil {
 		return ""
 	}
-	return limit(r.Direction, r.ThresholdFrom, incident.FormatValue(*r.Threshold, r.Unit))
+	// Nothing is less than zero, so a limit of zero asks for more.
+	return limit(r.Direction, r.ThresholdFrom, incident.FormatValue(*r.Threshold, r.Unit), *r.Threshold == 0)
 }
 
-// limit is Limit for a threshold that is written already. What has no bad side is compared with a neutral "limit".
-func limit(d incident.Direction, from incident.Origin, threshold string) string {
+// limit is Limit for a threshold that is written already, which is over when a value of a signal whose low values are
+// bad is equal to it. What has no bad side is compared with a neutral "limit".
+func limit(d incident.Direction, from incident.Origin, threshold string, over bool) string {
 	text := "limit "
 	if from == incident.OriginSLO {
 		text = "target "
 	}
-	if d == incident.LowerIsWorse {
+	switch {
+	case d == incident.LowerIsWorse && over:
+		text += "> "
+	case d == incident.LowerIsWorse:
 		text += "≥ "
 	}
 	return text + threshold
+}
+
+// None says that there is nothing at all of what there must be some of: "no output tokens" says more than 0/s beside a
+// limit of 0/s.
+func None(r incident.Reading) bool {
+	return r.HasValue() && *r.Value == 0 && r.Bound == incident.Exact && r.Threshold != nil && *r.Threshold == 0 &&
+		r.Direction == incident.LowerIsWorse
 }
 
 // Beyond says that a reading is on the bad side of its threshold, whatever the threshold is.

@@ -18,15 +18,16 @@ func TestBeyondIsTheBadSideOfAnyThreshold(t *testing.T) {
 		beyond bool
 		limit  string
 	}{
-		"above":                    {read(incident.HigherIsWorse, 3, 2), true, "limit 2"},
-		"at it":                    {read(incident.HigherIsWorse, 2, 2), false, "limit 2"},
-		"above a threshold of 0":   {read(incident.HigherIsWorse, 1, 0), true, "limit 0"},
-		"at a threshold of 0":      {read(incident.HigherIsWorse, 0, 0), false, "limit 0"},
-		"below where lower is bad": {read(incident.LowerIsWorse, 0, 5), true, "limit ≥ 5"},
-		"above where lower is bad": {read(incident.LowerIsWorse, 6, 5), false, "limit ≥ 5"},
-		"no bad side":              {read(incident.Neutral, 9, 5), false, "limit 5"},
-		"no number":                {read(incident.HigherIsWorse, math.NaN(), 5), false, "limit 5"},
-		"without a limit":          {incident.Reading{Value: new(1.0), Direction: incident.HigherIsWorse}, false, ""},
+		"above":                      {read(incident.HigherIsWorse, 3, 2), true, "limit 2"},
+		"at it":                      {read(incident.HigherIsWorse, 2, 2), false, "limit 2"},
+		"above a threshold of 0":     {read(incident.HigherIsWorse, 1, 0), true, "limit 0"},
+		"at a threshold of 0":        {read(incident.HigherIsWorse, 0, 0), false, "limit 0"},
+		"below where lower is bad":   {read(incident.LowerIsWorse, 0, 5), true, "limit ≥ 5"},
+		"none where some are needed": {read(incident.LowerIsWorse, 0, 0), false, "limit > 0"},
+		"above where lower is bad":   {read(incident.LowerIsWorse, 6, 5), false, "limit ≥ 5"},
+		"no bad side":                {read(incident.Neutral, 9, 5), false, "limit 5"},
+		"no number":                  {read(incident.HigherIsWorse, math.NaN(), 5), false, "limit 5"},
+		"without a limit":            {incident.Reading{Value: new(1.0), Direction: incident.HigherIsWorse}, false, ""},
 		"without a value": {
 			incident.Reading{Threshold: new(1.0), Direction: incident.LowerIsWorse},
 			false,

@@ -139,6 +139,9 @@ func calm(inc incident.Incident) []Span {
 	case inc.Diagnosis != nil && len(inc.Proposed()) == 0 && inc.Plan != nil:
 		return strong("No automated fix available right now.")
 	case inc.Diagnosis == nil:
+		if unexplained(inc) { // the headline says that there is no diagnosis
+			return append(strong("Still checking."), said(" Nothing is proposed meanwhile.")...)
+		}
 		return append(strong("No diagnosis."), said(" Still checking.")...)
 	}
 	return append(strong("Monitoring."), said(" No action needed.")...)

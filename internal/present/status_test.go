@@ -108,6 +108,17 @@ func TestAnIncidentSaysWhatItIsAt(t *testing.T) {
 			}), "denied", "llama-70b: TTFT p95 7.2 s (target 2 s)",
 			"Denied by ada, 03:10 UTC. Nothing was changed. No further proposals unless the diagnosis changes.", "",
 		},
+		"nothing could be read": {
+			with(asked(), func(i *incident.Incident) {
+				i.State, i.Diagnosis, i.Plan, i.Readings = incident.StateWatching, nil, nil, nil
+			}), "monitoring", "llama-70b: HighTTFT firing, no diagnosis",
+			"Still checking. Nothing is proposed meanwhile.", "",
+		},
+		"a bad reading without a cause": {
+			with(asked(), func(i *incident.Incident) {
+				i.State, i.Diagnosis, i.Plan = incident.StateWatching, nil, nil
+			}), "monitoring", "llama-70b: TTFT p95 7.2 s (target 2 s)", "No diagnosis. Still checking.", "",
+		},
 		"no pool": {
 			with(asked(), func(i *incident.Incident) { i.Pool, i.State = "", incident.StateWatching }), "not investigated",
 			"HighTTFT: no pool configured", "Not investigating.", "",

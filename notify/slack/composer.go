@@ -15,6 +15,8 @@ type composer struct {
 	detail detail
 	blocks []slackgo.Block
 	ids    map[string]bool
+	// listed says that the alerts are named above, all of them.
+	listed bool
 }
 
 func (c *composer) add(b slackgo.Block) { c.blocks = append(c.blocks, b) }

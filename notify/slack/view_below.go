@@ -122,7 +122,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 		if also := holding(inc); also != "" {
 			others = append(others, "Also seen, likely a symptom: "+also)
 		}
-		if open := undecided(inc); open != "" {
+		if open := undecided(inc); open != "" && !blind(inc) { // without a value that is every cause
 			others = append(others, "Can't rule out: "+open)
 		}
 	}
@@ -238,7 +238,7 @@ func (c *composer) footer(inc incident.Incident) {
 		}
 	}
 	out = append(out, escape(inc.ID, 60))
-	if inc.Pool != "" { // else they are the message
+	if inc.Pool != "" && !c.listed { // else they are the message
 		names := slices.Sorted(slices.Values(inc.AlertNames()))
 		out = append(out, escape(strings.Join(names, ", "), 100))
 	}

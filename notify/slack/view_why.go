@@ -91,7 +91,10 @@ func (c *composer) number(inc incident.Incident, same []incident.Condition) stri
 			label = link(present.QueryURL(c.opts.PrometheusURL, r.Query), label)
 		}
 	}
-	if text != "" {
+	switch {
+	case known && present.None(r):
+		return label + ": " + bold("none", 80)
+	case text != "":
 		label += " " + bold(text, 80)
 	}
 	expected := present.AllExpected(same, r.Direction)
@@ -103,6 +106,16 @@ func (c *composer) number(inc incident.Incident, same []incident.Condition) stri
 		return label + ", " + escape(limit, 60)
 	}
 	return label + " (" + escape(limit, 60) + ")"
+}
+
+// blind says that Prometheus answered nothing. What the bot knows of its own changes, or of Kubernetes, is no symptom.
+func blind(inc incident.Incident) bool {
+	for _, r := range inc.Readings {
+		if r.HasValue() && r.Query != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // alerts lists the alerts with what their rules say about them, by name: the order stays when one resolves.
@@ -126,6 +139,7 @@ func (c *composer) alerts(inc incident.Incident) []string {
 		}
 		lines = append(lines, text)
 	}
+	c.listed = len(lines) <= c.detail.alerts
 	return present.Capped(lines, c.detail.alerts)
 }
 

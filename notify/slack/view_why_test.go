@@ -28,6 +28,64 @@ func TestTheCauseHasEachReadingOnce(t *testing.T) {
 	}
 }
 
+// What must not be zero and is has no limit that says more.
+func TestWhatIsNotThereAtAllIsSaidInAWord(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["04-deciding"]
+	tokens := incident.Condition{
+		Text: "tokens <= 0", Truth: incident.True, Signal: "tokens", Label: "Output tokens",
+		Relation: incident.RelationAtMost, Threshold: "0/s",
+	}
+	inc.Diagnosis.Evidence = []incident.Condition{tokens}
+	for want, r := range map[string]incident.Reading{
+		"Output tokens: *none*": {Value: new(0.0), Threshold: new(0.0)},
+		// Of another rule, or not quite none: the numbers say it.
+		"Output tokens *0/s* (limit &gt; 0/s)":      {Value: new(0.0), Threshold: new(5.0)},
+		"Output tokens *≤ 0/s* (limit &gt; 0/s)":    {Value: new(0.0), Threshold: new(0.0), Bound: incident.AtMost},
+		"Output tokens *no data* (limit &gt; 0/s)":  {Threshold: new(0.0)},
+		"Output tokens *-0.5/s* (limit &gt; 0/s)":   {Value: new(-0.5), Threshold: new(0.0)},
+		"Output tokens *error: x* (limit &gt; 0/s)": {Value: new(0.0), Threshold: new(0.0), Error: "x"},
+	} {
+		r.Unit, r.Direction = incident.UnitPerSecond, incident.LowerIsWorse
+		inc.Readings["tokens"] = r
+		if got := (&composer{detail: details()[0]}).numbers(inc); got != want+"  ·  pods 2 of 2 ready" {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// Nothing could be read: the headline says that there is no diagnosis, the alerts are listed once, and a list of all
+// causes would say nothing.
+func TestNothingReadIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["04-deciding"]
+	inc.State, inc.Plan, inc.Diagnosis = incident.StateWatching, nil, nil
+	inc.Others = []incident.Other{{Name: "queueing", Verdict: incident.Undecided}}
+	for name, r := range inc.Readings {
+		r.Value, r.Error = nil, "connection refused"
+		inc.Readings[name] = r
+	}
+	inc.Readings["own_changes"] = incident.Reading{Value: new(1.0)}
+	text := shownText(Render(inc, links))
+	for said, want := range map[string]int{
+		"no diagnosis": 1, "Still checking": 1, "connection refused": 1, "vLLMHighTTFT": 2, "vLLMQueueBacklog": 1,
+	} {
+		if n := strings.Count(strings.ToLower(text), strings.ToLower(said)); n != want {
+			t.Errorf("%q is said %d times, want %d", said, n, want)
+		}
+	}
+	if strings.Contains(text, "Can't rule out") {
+		t.Error("what can't be ruled out is listed, and that is everything")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+	inc.Readings["busy"] = incident.Reading{Value: new(1.0), Query: "up"} // with one there is something to say
+	if text := shownText(Render(inc, links)); !strings.Contains(text, "Can't rule out: queueing") {
+		t.Errorf("what can't be ruled out is left out:\n%s", text)
+	}
+}
+
 func TestOnlyTheFirstSentenceOfACauseIsInTheMessage(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
