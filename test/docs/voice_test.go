@@ -25,7 +25,7 @@ func TestWhatIsShippedKeepsToTheVoice(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{
 		"deploy/*/*.y*ml", "deploy/prometheus/rules/*.yaml", "playbooks/catalog/*.yaml", "playbooks/catalog/tests/*.yaml",
-		"docs/*.schema.json", "test/diagnosis/README.md",
+		"docs/*.schema.json", "test/diagnosis/README.md", "test/fleet/README.md",
 	} {
 		found, err := filepath.Glob(filepath.Join("..", "..", pattern))
 		if err != nil || len(found) == 0 {

@@ -85,9 +85,14 @@ func checkBooks(t *testing.T, f *Fleet) {
 
 func checkEngine(t *testing.T, e *engine) {
 	t.Helper()
+	e.settle()
 	blocks := 0
+	shared := map[*prefix]int{}
 	for _, r := range append(append([]*request{}, e.running...), e.waiting...) {
-		blocks += r.blocks
+		blocks += r.blocks - r.borrowed
+		if r.from != nil {
+			shared[r.from]++
+		}
 		if r.computed > r.known() || r.generated >= r.wanted || r.blocks*blockSize < r.computed {
 			t.Errorf("a request of %d+%d tokens has %d computed, %d generated, %d blocks", r.prompt, r.wanted, r.computed,
 				r.generated, r.blocks)
@@ -96,6 +101,12 @@ func checkEngine(t *testing.T, e *engine) {
 	for _, r := range e.waiting {
 		if r.blocks != 0 || r.computed > 0 && r.preempted {
 			t.Errorf("a waiting request holds %d blocks, %d tokens computed", r.blocks, r.computed)
+		}
+	}
+	for p, users := range shared {
+		blocks += p.blocks
+		if p.users != users {
+			t.Errorf("a prefix has %d users and counts %d", users, p.users)
 		}
 	}
 	ended := uint64(0)

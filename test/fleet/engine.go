@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Engine is what an engine can do. The times are of the order of a 70B model on one node of current GPUs.
+// Engine is what an engine can do.
 type Engine struct {
 	// KVTokens is the capacity of the KV cache at the default --max-num-batched-tokens. One token less in that argument
 	// frees the memory of about one token of activations at start-up, which vLLM gives to the cache.
@@ -18,10 +18,7 @@ type Engine struct {
 	// NoPrefixCaching reads every prompt in full and counts no queries of the prefix cache, as vLLM does
 	// (--no-enable-prefix-caching).
 	NoPrefixCaching bool `json:"no_prefix_caching,omitempty"`
-	// Step, PerSequence and PerPromptToken make up the time of a step.
-	Step           time.Duration `json:"step"`
-	PerSequence    time.Duration `json:"per_sequence"`
-	PerPromptToken time.Duration `json:"per_prompt_token"`
+	Cost
 }
 
 // Fault is what is broken in all engines.
@@ -40,46 +37,61 @@ const (
 
 const (
 	blockSize = 16
-	// cacheWarmup is how long a new engine's prefix cache takes to give its full share.
-	cacheWarmup = time.Minute
 	// cpuBlocks is V0's swap space: 4 GiB.
 	cpuBlocks = 13107
 )
 
 // engine is one data-parallel rank.
 type engine struct {
-	spec    Engine // with the arguments applied
-	fault   Fault
-	slow    int // steps take this many times as long
-	now     time.Duration
-	born    time.Duration
-	blocks  int // all blocks
-	used    int
+	spec  Engine // with the arguments applied
+	fault Fault
+	slow  float64 // steps take this many times as long; 0 is 1
+	now   time.Duration
+
+	blocks, used int
+	// held blocks belong to transfers that nobody fetches; see PodLever. No request gets them.
+	held int
+	// handedOut counts the blocks that were ever given to requests.
+	handedOut int
+	prefixes  map[int]*prefix
+
 	running []*request // oldest first
 	waiting []*request // next first
+	swapped int        // waiting requests that were preempted
 	batch   []work     // of the last step, kept for its memory
-	tally   *tally
-	counts  bool // counts aborts
+	coast   coast
+
+	tally  *tally
+	counts bool // counts aborts
 	// patience is not after the next moment at which a client may give up.
 	patience time.Duration
-	// gone is told of every request that ends, finished or given up by its client.
-	gone func(r *request, finished bool)
+	// gone is told of every request that ends.
+	gone func(r *request, how ending)
 }
+
+// ending is how a request left an engine.
+type ending int
+
+const (
+	finished ending = iota
+	gaveUp          // the client went away
+	lost            // the engine did
+)
 
 func (e *engine) inFlight() int { return len(e.running) + len(e.waiting) }
 
+// overfull says that more blocks are in use than there are, since some became unusable.
+func (e *engine) overfull() bool { return e.used > e.blocks-e.held }
+
 // configure sets what the engine can do from now on. Requests keep their blocks.
 func (e *engine) configure(spec Engine) {
+	e.settle()
 	e.spec = spec
 	e.blocks = spec.KVTokens / blockSize
 }
 
 // enqueue takes a request that arrived at r.arrived, which is not before the last call of advance.
-func (e *engine) enqueue(r *request, cachedShare float64) {
-	if age := e.now - e.born; age < cacheWarmup {
-		cachedShare *= age.Seconds() / cacheWarmup.Seconds()
-	}
-	r.cached = int(float64(r.prompt)*cachedShare) / blockSize * blockSize
+func (e *engine) enqueue(r *request) {
 	e.waiting = append(e.waiting, r)
 	e.patience = min(e.patience, r.deadline())
 }
@@ -91,13 +103,27 @@ func (e *engine) advance(until time.Duration) {
 			e.now = until
 			return
 		}
-		if e.fault == Wedged {
-			e.now = until
-			e.dropImpatient() // clients leave; the gauges stay as they were
+		if e.fault == Wedged { // clients leave; the gauges stay as they were
+			e.now = min(until, max(e.now, e.patience))
+			e.dropImpatient()
+			continue
+		}
+		e.steps(until)
+		e.publish()
+	}
+}
+
+// steps takes at least one step that begins before until.
+func (e *engine) steps(until time.Duration) {
+	e.dropImpatient()
+	if (e.coast.left > 0 || e.coast.steps == 0 && e.begin()) && e.blocked() {
+		if e.glide(until); e.now >= until {
 			return
 		}
-		e.step()
 	}
+	e.settle()
+	e.dropImpatient()
+	e.step()
 }
 
 // work is what a step does for a request.
@@ -107,11 +133,9 @@ type work struct {
 }
 
 func (e *engine) step() {
-	e.dropImpatient()
-	batch, prompts := e.schedule()
-	took := e.spec.Step + time.Duration(len(batch))*e.spec.PerSequence + time.Duration(prompts)*e.spec.PerPromptToken
+	batch, load := e.schedule()
 	began := e.now
-	e.now += took * time.Duration(max(1, e.slow))
+	e.now += e.slowed(e.spec.of(load))
 	inStep := uint64(0)
 	for _, w := range batch {
 		w.r.computed += w.tokens
@@ -121,12 +145,19 @@ func (e *engine) step() {
 		if w.r.generated > 0 && w.r.lastToken == began {
 			inStep++ // its last token came with the last step, as nearly everybody's
 		} else {
-			e.tally.token(w.r, e.now)
+			e.tally.token(w.r, e.now, e.spec.Frontend)
 		}
 		e.token(w.r)
 	}
 	e.tally.tokens(inStep, e.now-began)
-	e.publish()
+}
+
+// slowed is how long this engine takes for what another one does in d.
+func (e *engine) slowed(d time.Duration) time.Duration {
+	if e.slow == 0 || e.slow == 1 {
+		return d
+	}
+	return time.Duration(float64(d) * e.slow)
 }
 
 // token gives a request its next token and ends it after the last one.
@@ -134,6 +165,7 @@ func (e *engine) token(r *request) {
 	r.generated++
 	if r.generated == 1 {
 		r.firstToken = e.now
+		e.keep(r)
 	}
 	r.lastToken = e.now
 	if r.generated < r.wanted {
@@ -143,10 +175,10 @@ func (e *engine) token(r *request) {
 	if r.generated >= r.maxTokens {
 		reason = reasonLength
 	}
-	e.tally.finish(r, reason, e.now)
+	e.tally.finish(r, reason, e.now, e.spec.Frontend)
 	e.release(r)
 	e.running = slices.DeleteFunc(e.running, func(x *request) bool { return x == r })
-	e.gone(r, true)
+	e.gone(r, finished)
 }
 
 // dropImpatient forgets requests whose clients have gone away. vLLM's Python frontend counts them nowhere.
@@ -154,6 +186,7 @@ func (e *engine) dropImpatient() {
 	if e.now < e.patience {
 		return
 	}
+	e.settle()
 	e.patience = forever
 	left := func(r *request) bool {
 		if !r.gaveUp(e.now) {
@@ -161,10 +194,13 @@ func (e *engine) dropImpatient() {
 			return false
 		}
 		e.release(r)
+		if r.preempted {
+			e.swapped--
+		}
 		if e.counts {
 			e.tally.finished[reasonAbort]++
 		}
-		e.gone(r, false)
+		e.gone(r, gaveUp)
 		return true
 	}
 	e.running = slices.DeleteFunc(e.running, left)
@@ -172,36 +208,37 @@ func (e *engine) dropImpatient() {
 }
 
 // schedule chooses what the step computes: running requests first, then new ones while budget, slots and blocks last.
-// prompts are the tokens that are not a running request's next one.
-func (e *engine) schedule() (_ []work, prompts int) {
+func (e *engine) schedule() (_ []work, load stepWork) {
 	if e.fault == Stalled {
-		return nil, 0
+		return nil, load
 	}
 	batch, budget := e.batch[:0], e.spec.MaxNumBatchedTokens
 	defer func() { e.batch = batch }()
 	take := func(r *request, tokens int) {
 		batch = append(batch, work{r: r, tokens: tokens})
 		budget -= tokens
+		load.seqs++
 		if tokens > 1 || r.generated == 0 {
-			prompts += tokens
+			load.chunk(r.computed, tokens)
+		} else {
+			load.context += r.computed + tokens
 		}
 	}
 	preempted := false
 	for i := 0; i < len(e.running) && budget > 0; i++ {
 		r := e.running[i]
 		tokens := min(r.known()-r.computed, budget)
-		for !e.grow(r, r.computed+tokens, 0) {
+		for !e.grow(r, r.computed+tokens) {
 			preempted = true
 			if e.preemptYoungest() == r {
-				return batch, prompts
+				return batch, load
 			}
 		}
 		take(r, tokens)
 	}
-	reserve := int(e.spec.Watermark * float64(e.blocks))
 	for !preempted && len(e.waiting) > 0 && len(e.running) < e.spec.MaxNumSeqs && budget > 0 {
 		r := e.waiting[0]
-		if !e.grow(r, r.known(), reserve) {
+		if !e.fits(r) {
 			break
 		}
 		e.waiting = e.waiting[1:]
@@ -209,45 +246,63 @@ func (e *engine) schedule() (_ []work, prompts int) {
 		e.admit(r)
 		take(r, min(r.known()-r.computed, budget))
 	}
-	return batch, prompts
+	return batch, load
 }
 
-// admit begins or resumes a request. Only the first time finds its prefix in the cache and ends its time in the queue.
+// fits says whether the blocks for a waiting request are free above the watermark. The last request of all gets them
+// anyway: vLLM refuses to start when not even one request fits.
+func (e *engine) fits(r *request) bool {
+	if e.used == 0 {
+		return true
+	}
+	p, hit := e.hit(r)
+	need := blocksFor(r.known()) - hit
+	if hit > 0 && p.users == 0 {
+		need += p.blocks
+	}
+	return e.used+need <= e.blocks-e.held-int(e.spec.Watermark*float64(e.blocks))
+}
+
+// admit begins or resumes a request that fits. What it finds in the cache counts the first time only, and so does its
+// time in the queue.
 func (e *engine) admit(r *request) {
+	if r.preempted {
+		e.swapped--
+	}
+	p, hit := e.hit(r)
+	e.borrow(r, p, hit)
+	r.computed = hit * blockSize
+	need := blocksFor(r.known()) - r.blocks
+	r.blocks += need
+	e.used += need
+	e.handedOut += need
 	r.preempted = false
 	if r.admitted {
 		return
 	}
 	r.admitted = true
 	r.scheduled = max(e.now, r.arrived)
-	if e.spec.NoPrefixCaching {
-		r.cached = 0
-		return
+	if !e.spec.NoPrefixCaching {
+		e.tally.queried += uint64(r.prompt)
+		e.tally.hit += uint64(r.computed)
 	}
-	r.cached = min(r.cached, (r.prompt-1)/blockSize*blockSize)
-	r.computed = r.cached
-	e.tally.queried += uint64(r.prompt)
-	e.tally.hit += uint64(r.cached)
 }
 
-// grow gives a request the blocks for so many tokens, unless fewer than reserve would be left. The last request of all
-// gets them anyway: vLLM refuses to start when not even one request fits.
-func (e *engine) grow(r *request, tokens, reserve int) bool {
-	need := (tokens+blockSize-1)/blockSize - r.blocks
+func blocksFor(tokens int) int { return (tokens + blockSize - 1) / blockSize }
+
+// grow gives a running request the blocks for so many tokens if they are free.
+func (e *engine) grow(r *request, tokens int) bool {
+	need := blocksFor(tokens) - r.blocks
 	if need <= 0 {
 		return true
 	}
-	if e.used+need > e.blocks-reserve && e.used > 0 {
+	if e.used+need > e.blocks-e.held && len(e.running) > 1 {
 		return false
 	}
 	r.blocks += need
 	e.used += need
+	e.handedOut += need
 	return true
-}
-
-func (e *engine) release(r *request) {
-	e.used -= r.blocks
-	r.blocks = 0
 }
 
 // preemptYoungest takes the blocks of the running request that came last and puts it in front of the queue.
@@ -257,6 +312,7 @@ func (e *engine) preemptYoungest() *request {
 	e.running = e.running[:last]
 	e.release(r)
 	r.computed, r.preempted = 0, true
+	e.swapped++
 	e.waiting = slices.Insert(e.waiting, 0, r)
 	e.tally.preemptions++
 	return r
@@ -264,13 +320,12 @@ func (e *engine) preemptYoungest() *request {
 
 // publish sets the gauges, as vLLM does after every step.
 func (e *engine) publish() {
-	swapped := 0
-	for _, r := range e.waiting {
-		if r.preempted {
-			swapped++
-		}
-	}
 	t := e.tally
-	t.running, t.waiting, t.swapped = len(e.running), len(e.waiting), swapped
-	t.kv = min(1, float64(e.used)/float64(max(1, e.blocks)))
+	t.running, t.waiting, t.swapped = len(e.running), len(e.waiting), e.swapped
+	t.kv = e.usage()
+}
+
+// usage is the part of the cache that is in use, 0 to 1.
+func (e *engine) usage() float64 {
+	return min(1, float64(e.used+e.held)/float64(max(1, e.blocks)))
 }

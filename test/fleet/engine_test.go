@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
 func randomScenario(rnd *rand.Rand) Scenario {
@@ -32,10 +34,10 @@ func TestAStepKeepsTheBudgetAndTheSlots(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	for range 200 {
 		s := randomScenario(rnd)
-		e := &engine{tally: newTally(bucketsOf(V1)), gone: func(*request, bool) {}}
+		e := &engine{tally: newTally(vllm.V1), gone: func(*request, ending) {}}
 		e.configure(s.Engine)
 		for k := range 1 + rnd.IntN(400) {
-			e.enqueue(s.Load.request(k, 0), 0)
+			e.enqueue(s.Load.request(k, 0, rnd, s.longest()))
 		}
 		for range 20 {
 			batch, _ := e.schedule()
@@ -120,11 +122,11 @@ func TestAHistogramCountsAsPrometheusDoes(t *testing.T) {
 
 func TestQueueTimeIsUntilTheFirstSchedulingAndPreemptionShowsBetweenTokens(t *testing.T) {
 	t.Parallel()
-	e := &engine{tally: newTally(bucketsOf(V1)), gone: func(*request, bool) {}}
-	e.configure(Engine{KVTokens: 320, MaxNumSeqs: 8, MaxNumBatchedTokens: 1000, Step: time.Second})
+	e := &engine{tally: newTally(vllm.V1), gone: func(*request, ending) {}}
+	e.configure(Engine{KVTokens: 320, MaxNumSeqs: 8, MaxNumBatchedTokens: 1000, Cost: Cost{Step: time.Second}})
 	// Two requests whose prompts fit and whose answers do not: 150 + 150 tokens at first, 200 + 200 in the end, of 320.
-	e.enqueue(&request{prompt: 150, wanted: 50, maxTokens: 100}, 0)
-	e.enqueue(&request{prompt: 150, wanted: 50, maxTokens: 100}, 0)
+	e.enqueue(&request{prompt: 150, wanted: 50, maxTokens: 100})
+	e.enqueue(&request{prompt: 150, wanted: 50, maxTokens: 100})
 	e.advance(5 * time.Minute)
 	if e.tally.finished[reasonStop] != 2 {
 		t.Fatalf("finished: %v, want both", e.tally.finished)
@@ -189,11 +191,14 @@ func TestWithoutPrefixCachingNothingIsAskedOrFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &engine{tally: newTally(bucketsOf(V1)), gone: func(*request, bool) {}, now: time.Hour}
+		e := &engine{tally: newTally(vllm.V1), gone: func(*request, ending) {}, now: time.Hour}
 		e.configure(spec)
-		e.enqueue(&request{arrived: time.Hour, prompt: 1000, wanted: 5, maxTokens: 5}, .5)
-		e.advance(time.Hour + time.Minute)
-		if e.tally.finished[reasonLength] != 1 || (e.tally.queried > 0) != asked || (e.tally.hit > 0) != asked {
+		for begin := range 2 { // the second one finds what the first one left
+			at := time.Hour + time.Duration(begin)*time.Minute
+			e.enqueue(&request{arrived: at, prompt: 1000, shared: 496, wanted: 5, maxTokens: 5})
+			e.advance(at + time.Minute)
+		}
+		if e.tally.finished[reasonLength] != 2 || (e.tally.queried > 0) != asked || (e.tally.hit > 0) != asked {
 			t.Errorf("%q: %v finished, %d asked, %d found", args, e.tally.finished, e.tally.queried, e.tally.hit)
 		}
 	}

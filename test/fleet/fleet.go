@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -22,7 +24,8 @@ type replica struct {
 	pod   Pod
 	args  []string // in force, the fleet's or the pod's own
 	ranks []*engine
-	born  time.Duration
+	// born is when it was started, ready when it answers.
+	born, ready time.Duration
 	// answered counts requests that got a 2xx, also when their stream broke later.
 	answered uint64
 }
@@ -30,18 +33,27 @@ type replica struct {
 // Fleet is a model served by some replicas behind a gateway, and its clients. It is an http.Handler and safe for use by
 // several goroutines.
 type Fleet struct {
-	opts Options
-	mux  *http.ServeMux
+	opts     Options
+	families []family
+	mux      *http.ServeMux
 
-	mu       sync.Mutex
-	now      time.Duration // simulated, since Options.Epoch
-	scenario Scenario
-	demand   float64       // requests per second, all replicas together
-	since    time.Duration // when this demand began
-	sent     int           // requests since then
-	args     []string
-	replicas []*replica
-	gateway  gateway
+	mu        sync.Mutex
+	rnd       *rand.Rand
+	now       time.Duration // simulated, since Options.Epoch
+	scenario  Scenario
+	base      float64 // requests per second that the scenario asks for, all replicas together
+	levers    Levers
+	arrivals  arrivals
+	comebacks comebacks
+	args      []string
+	replicas  []*replica
+	// desired is how many replicas there should be; it holds when nobody else decides which pods there are.
+	desired int
+	managed bool
+	started int          // replicas, ever
+	built   map[int]bool // the token budgets for which the model has been compiled
+	gateway gateway
+	gpuTime time.Duration
 	// worse is on when baseline is set; see SetWorse.
 	baseline *settings
 	// targetsErr is the last failure to write Options.TargetsFile.
@@ -62,7 +74,8 @@ func New(o Options) (*Fleet, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("make a vLLM fleet: %w", err)
 	}
-	f := &Fleet{opts: o}
+	//nolint:gosec // the same seed gives the same fleet
+	f := &Fleet{opts: o, families: spelled(o.Dialect.spelling()), rnd: rand.New(rand.NewPCG(o.Seed, 0))}
 	s, err := ScenarioNamed(o.Scenario)
 	if err != nil {
 		return nil, fmt.Errorf("make a vLLM fleet: %w", err)
@@ -71,7 +84,11 @@ func New(o Options) (*Fleet, error) {
 		return nil, fmt.Errorf("make a vLLM fleet: %w", err)
 	}
 	f.args, f.scenario = slices.Clone(o.Args), s
-	f.setPods(f.numbered(o.Replicas))
+	f.desired, f.managed, f.built = o.Replicas, true, map[int]bool{f.spec(f.args).MaxNumBatchedTokens: true}
+	f.reconcile()
+	for _, r := range f.replicas {
+		r.ready = 0 // the fleet was there before
+	}
 	if err := f.Apply(s); err != nil {
 		return nil, fmt.Errorf("make a vLLM fleet: %w", err)
 	}
@@ -79,33 +96,60 @@ func New(o Options) (*Fleet, error) {
 	return f, nil
 }
 
-// numbered are the pods of a fleet that nobody named.
-func (f *Fleet) numbered(n int) []Pod {
-	pods := make([]Pod, n)
-	for i := range pods {
-		pods[i] = Pod{Name: fmt.Sprintf("%s-%d", f.opts.Model, i), IP: fmt.Sprintf("10.244.%d.%d", 1+i/250, 1+i%250)}
-	}
-	return pods
-}
-
 // Advance lets simulated time pass. How a span is cut into calls does not change what happens.
 func (f *Fleet) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	end := f.now + max(0, d)
-	for at, ok := f.nextArrival(); ok && at <= end; at, ok = f.nextArrival() {
-		f.runTo(at)
-		f.arrive()
+	for end := f.now + max(0, d); ; {
+		at := f.next()
+		f.run(min(at, end))
+		if at > end {
+			return
+		}
+		f.happen()
 	}
-	f.runTo(end)
 }
 
-func (f *Fleet) runTo(at time.Duration) {
-	if breaks := f.since + f.scenario.FaultAfter; f.now < breaks && breaks <= at {
-		f.run(breaks)
+// next is when something happens outside of the engines.
+func (f *Fleet) next() time.Duration {
+	at := f.arrivals.next
+	if len(f.comebacks) > 0 {
+		at = min(at, f.comebacks[0].again)
+	}
+	for _, r := range f.replicas {
+		if r.ready > f.now {
+			at = min(at, r.ready)
+		}
+	}
+	if breaks := f.arrivals.since + f.scenario.FaultAfter; breaks > f.now {
+		at = min(at, breaks)
+	}
+	if f.scenario.Load.Retries > 0 { // no further than clients need to come back
+		at = min(at, (f.now/minRetryAfter+1)*minRetryAfter)
+	}
+	return at
+}
+
+// happen does what next announced for now.
+func (f *Fleet) happen() {
+	for _, r := range f.replicas {
+		if r.ready == f.now && f.now > 0 {
+			f.reconcile()
+			f.settle()
+			break
+		}
+	}
+	if f.now == f.arrivals.since+f.scenario.FaultAfter {
 		f.settle()
 	}
-	f.run(at)
+	for f.arrivals.next <= f.now {
+		r := f.nextCall()
+		f.arrivals.took(f.rnd)
+		f.try(r)
+	}
+	for len(f.comebacks) > 0 && f.comebacks[0].again <= f.now {
+		f.comeBack()
+	}
 }
 
 func (f *Fleet) run(at time.Duration) {
@@ -114,39 +158,31 @@ func (f *Fleet) run(at time.Duration) {
 			e.advance(at)
 		}
 	}
+	f.gpuTime += (at - f.now) * time.Duration(len(f.replicas)*f.opts.GPUs)
 	f.now = at
 }
 
-// nextArrival is when the next request arrives. Arrivals are evenly spaced: the k-th of a load comes k/demand after its
-// begin.
-func (f *Fleet) nextArrival() (at time.Duration, ok bool) {
-	if f.demand <= 0 {
-		return 0, false
-	}
-	return f.since + time.Duration(float64(f.sent+1)/f.demand*float64(time.Second)), true
-}
-
-// arrive sends the next request through the gateway to the engine with the fewest requests, the first of equals.
-func (f *Fleet) arrive() {
-	r := f.scenario.Load.request(f.sent, f.now)
-	f.sent++
+// send passes a request through the gateway to the ready engine with the fewest, the first of equals.
+func (f *Fleet) send(r *request) (how Result, ok bool) {
 	var best *engine
 	inFlight := 0
 	for _, rep := range f.replicas {
 		for _, e := range rep.ranks {
 			inFlight += e.inFlight()
-			if best == nil || e.inFlight() < best.inFlight() {
+			if rep.ready <= f.now && (best == nil || e.inFlight() < best.inFlight()) {
 				best = e
 			}
 		}
 	}
 	if best == nil {
 		f.gateway.rejected++
-		return
+		return Refused, false
 	}
-	if f.gateway.admit(f.now, inFlight, !f.hurt()) {
-		best.enqueue(r, f.scenario.Load.CachedShare)
+	if !f.gateway.admit(f.now, inFlight, !f.hurt()) {
+		return Refused, false
 	}
+	best.enqueue(r)
+	return "", true
 }
 
 // hurt says whether a change made things worse and still stands.
@@ -173,19 +209,22 @@ func (f *Fleet) spec(args []string) Engine {
 	return spec
 }
 
-// settle brings every engine in line with the scenario, the arguments and the worse switch.
+// settle brings the demand and every engine in line with the scenario, the levers, the arguments and the worse switch.
 func (f *Fleet) settle() {
-	slow, fault := 1, NoFault
+	f.arrivals.setDemand(f.base*factor(f.levers.Traffic), f.now)
+	slow, fault := 1., NoFault
 	if f.hurt() {
 		slow = worseFactor
 	}
-	if f.now >= f.since+f.scenario.FaultAfter {
+	if f.now >= f.arrivals.since+f.scenario.FaultAfter {
 		fault = f.scenario.Fault
 	}
 	for _, r := range f.replicas {
+		wrong := f.levers.pod(r.pod.Name)
 		for _, e := range r.ranks {
 			e.configure(f.spec(r.args))
-			e.fault, e.slow = fault, slow
+			e.fault, e.slow = cmp.Or(wrong.Fault, fault), slow*factor(wrong.Slow)
+			e.held = int(wrong.KVHeld * float64(e.blocks))
 		}
 	}
 	f.writeTargets()

@@ -14,6 +14,8 @@ type gateway struct {
 	total, completed, destroyed, lost uint64
 	// rejected never reached an engine: throttle, rate limit, or no replica.
 	rejected uint64
+	// retried are those that came back or will.
+	retried uint64
 }
 
 // admit says whether a request may pass, and counts it.

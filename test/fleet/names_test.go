@@ -23,7 +23,7 @@ type metric struct {
 	name   string // as PromQL sees it, a histogram without suffix
 	kind   string
 	labels string // beside those of the dialect, comma separated
-	in     string // the dialects that have it: n current, e early V1, o V0; underscore is as n
+	in     string // the dialects that have it: n current, m V1 of 0.9.2 to 0.10.1, e early V1, o V0; underscore is as n
 	bounds string // of histograms: the name in bounds
 }
 
@@ -31,30 +31,30 @@ type metric struct {
 // engine.
 func vllmMetrics() []metric {
 	return []metric{
-		{name: "num_requests_running", kind: "gauge", in: "neo"},
-		{name: "num_requests_waiting", kind: "gauge", in: "neo"},
+		{name: "num_requests_running", kind: "gauge", in: "nmeo"},
+		{name: "num_requests_waiting", kind: "gauge", in: "nmeo"},
 		{name: "num_requests_waiting_by_reason", kind: "gauge", labels: "reason", in: "n"}, // 5c18b961d6
 		{name: "num_requests_swapped", kind: "gauge", in: "o"},                             // removed in 0.9.1
 		{name: "gpu_cache_usage_perc", kind: "gauge", in: "eo"},                            // removed in 0.12
-		{name: "kv_cache_usage_perc", kind: "gauge", in: "n"},                              // since 0.9.2
-		{name: "num_preemptions_total", kind: "counter", in: "neo"},
-		{name: "request_success_total", kind: "counter", labels: "finished_reason", in: "neo"},
-		{name: "prompt_tokens_total", kind: "counter", in: "neo"},
-		{name: "generation_tokens_total", kind: "counter", in: "neo"},
-		{name: "prefix_cache_queries_total", kind: "counter", in: "n"},
-		{name: "prefix_cache_hits_total", kind: "counter", in: "n"},
+		{name: "kv_cache_usage_perc", kind: "gauge", in: "nm"},                             // since 0.9.2
+		{name: "num_preemptions_total", kind: "counter", in: "nmeo"},
+		{name: "request_success_total", kind: "counter", labels: "finished_reason", in: "nmeo"},
+		{name: "prompt_tokens_total", kind: "counter", in: "nmeo"},
+		{name: "generation_tokens_total", kind: "counter", in: "nmeo"},
+		{name: "prefix_cache_queries_total", kind: "counter", in: "nm"},
+		{name: "prefix_cache_hits_total", kind: "counter", in: "nm"},
 		{name: "gpu_prefix_cache_queries_total", kind: "counter", in: "e"},
 		{name: "gpu_prefix_cache_hits_total", kind: "counter", in: "e"},
-		{name: "time_to_first_token_seconds", kind: "histogram", in: "neo", bounds: "ttft"},
-		{name: "time_per_output_token_seconds", kind: "histogram", in: "eo", bounds: "itl"}, // removed in 0.15
-		{name: "inter_token_latency_seconds", kind: "histogram", in: "n", bounds: "itl"},    // since 0.10.2
-		{name: "e2e_request_latency_seconds", kind: "histogram", in: "neo", bounds: "latency"},
-		{name: "request_queue_time_seconds", kind: "histogram", in: "neo", bounds: "latency"},
-		{name: "request_prefill_time_seconds", kind: "histogram", in: "neo", bounds: "latency"},
-		{name: "request_decode_time_seconds", kind: "histogram", in: "neo", bounds: "latency"},
-		{name: "request_prompt_tokens", kind: "histogram", in: "neo", bounds: "tokens"},
-		{name: "request_generation_tokens", kind: "histogram", in: "neo", bounds: "tokens"},
-		{name: "cache_config_info", kind: "gauge", labels: "*", in: "neo"},
+		{name: "time_to_first_token_seconds", kind: "histogram", in: "nmeo", bounds: "ttft"},
+		{name: "time_per_output_token_seconds", kind: "histogram", in: "meo", bounds: "itl"}, // removed in 0.15
+		{name: "inter_token_latency_seconds", kind: "histogram", in: "n", bounds: "itl"},     // since 0.10.2
+		{name: "e2e_request_latency_seconds", kind: "histogram", in: "nmeo", bounds: "latency"},
+		{name: "request_queue_time_seconds", kind: "histogram", in: "nmeo", bounds: "latency"},
+		{name: "request_prefill_time_seconds", kind: "histogram", in: "nmeo", bounds: "latency"},
+		{name: "request_decode_time_seconds", kind: "histogram", in: "nmeo", bounds: "latency"},
+		{name: "request_prompt_tokens", kind: "histogram", in: "nmeo", bounds: "tokens"},
+		{name: "request_generation_tokens", kind: "histogram", in: "nmeo", bounds: "tokens"},
+		{name: "cache_config_info", kind: "gauge", labels: "*", in: "nmeo"},
 	}
 }
 
@@ -81,7 +81,7 @@ func boundsOf(d fleet.Dialect, which string) string {
 
 func letter(d fleet.Dialect) string {
 	return map[fleet.Dialect]string{
-		fleet.V1: "n", fleet.Underscore: "n", fleet.V1Early: "e",
+		fleet.V1: "n", fleet.Underscore: "n", fleet.V1Middle: "m", fleet.V1Early: "e",
 		fleet.V0: "o",
 	}[d]
 }
@@ -153,7 +153,7 @@ func compareWithTable(t *testing.T, d fleet.Dialect, format string, got expositi
 			series = []string{name + "_bucket", name + "_count", name + "_sum"}
 			checkBounds(t, name, boundsOf(d, m.bounds), got)
 		}
-		hasCreated := m.kind != "gauge" && (d == fleet.V1 || d == fleet.V1Early)
+		hasCreated := m.kind != "gauge" && (d == fleet.V1 || d == fleet.V1Middle || d == fleet.V1Early)
 		if hasCreated {
 			created := strings.TrimSuffix(name, "_total") + "_created"
 			if m.kind == "histogram" {

@@ -5,25 +5,35 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
-// Dialect is how the metrics are spelled and which of them exist.
+// Dialect is how the metrics are spelled and which of them exist: the name of one of internal/vllm's spellings.
 type Dialect string
 
 // The dialects.
 const (
-	// V1 is what vLLM exports since 0.15.
-	V1 Dialect = "v1"
-	// V1Early is the V1 engine of 0.8.4 to 0.9.1: gpu_cache_usage_perc, gpu_prefix_cache_*, time_per_output_token_seconds.
-	V1Early Dialect = "v1-early"
+	// V1 is what vLLM exports today.
+	V1 Dialect = "vllm"
+	// V1Middle is 0.9.2 to 0.10.1: time_per_output_token_seconds.
+	V1Middle Dialect = "vllm-0.10"
+	// V1Early is the V1 engine of 0.8.4 to 0.9.1: also gpu_cache_usage_perc and gpu_prefix_cache_*.
+	V1Early Dialect = "vllm-0.9"
 	// V0 is the old engine of 0.6.4 to 0.8.2: no engine label, swapped requests, latency buckets that end early.
-	V0 Dialect = "v0"
+	V0 Dialect = "vllm-v0"
 	// Underscore is V1 as it arrives through OpenTelemetry collectors that replace the colon: vllm_num_requests_running.
 	Underscore Dialect = "underscore"
 )
 
-// Dialects lists all dialects.
-func Dialects() []Dialect { return []Dialect{V1, V1Early, V0, Underscore} }
+// Dialects lists all dialects. Those of Ray, KServe and NVIDIA NIM differ in labels that come from elsewhere.
+func Dialects() []Dialect { return []Dialect{V1, V1Middle, V1Early, V0, Underscore} }
+
+// spelling is the dialect in vLLM's own terms.
+func (d Dialect) spelling() vllm.Spelling {
+	all := vllm.Spellings()
+	return all[max(0, slices.IndexFunc(all, func(s vllm.Spelling) bool { return s.Name == string(d) }))]
+}
 
 // Options describe a fleet. The zero value is usable.
 type Options struct {
@@ -39,6 +49,20 @@ type Options struct {
 	Scenario string
 	// Replicas at the start; 2 when 0.
 	Replicas int
+	// Seed decides everything that is left to chance: two fleets with the same options, turned in the same way at the
+	// same simulated times, are the same.
+	Seed uint64
+	// StartUp is how long a new or crashed replica takes until it is ready, give or take a tenth: loading the weights,
+	// capturing graphs. 0 makes it ready at once. Recompile comes on top for the first replica with a token budget that
+	// no replica had before, which is part of the key of vLLM's compile cache.
+	StartUp, Recompile time.Duration
+	// NoSurge says that there is no spare GPU: a rollout ends a replica before it starts the next.
+	NoSurge bool
+	// GPUs is how many of them a replica has, ready or not; 1 when 0.
+	GPUs int
+	// Observe, when set, is told of each call of a client that has ended; of those that end at about the same time, which
+	// is told first is not said. It must not call the fleet.
+	Observe func(Outcome)
 	// Ranks is the number of data-parallel engines behind each replica's port, each with its own engine label; 1 when 0.
 	// V0 has only one.
 	Ranks int
@@ -79,6 +103,9 @@ func (o Options) withDefaults() Options {
 	if o.Ranks == 0 {
 		o.Ranks = 1
 	}
+	if o.GPUs == 0 {
+		o.GPUs = 1
+	}
 	if o.Speed == 0 {
 		o.Speed = 1
 	}
@@ -98,6 +125,10 @@ func (o Options) validate() error {
 		return fmt.Errorf("ranks are %d, must be at least 1", o.Ranks)
 	case o.Dialect == V0 && o.Ranks > 1:
 		return fmt.Errorf("ranks are %d, but the V0 engine has one", o.Ranks)
+	case o.GPUs < 0:
+		return fmt.Errorf("GPUs are %d, must be at least 1", o.GPUs)
+	case o.StartUp < 0, o.Recompile < 0:
+		return fmt.Errorf("start-up is %s and recompiling %s, must not be negative", o.StartUp, o.Recompile)
 	case o.Speed < 0:
 		return fmt.Errorf("speed is %g, must be above 0", o.Speed)
 	case !dnsLabel.MatchString(o.Namespace):

@@ -362,6 +362,8 @@ func spelled(d fleet.Dialect, query string) string {
 	switch d {
 	case fleet.Underscore:
 		return strings.ReplaceAll(query, "vllm:", "vllm_")
+	case fleet.V1Middle:
+		return strings.ReplaceAll(query, "inter_token_latency_seconds", "time_per_output_token_seconds")
 	case fleet.V1Early, fleet.V0:
 		return strings.NewReplacer("kv_cache_usage_perc", "gpu_cache_usage_perc", "inter_token_latency_seconds",
 			"time_per_output_token_seconds").Replace(query)
@@ -377,7 +379,7 @@ func rulesOf(d fleet.Dialect) string {
 		return "vllm-alerts-underscore.yaml"
 	case fleet.V0:
 		return "vllm-alerts-v0.yaml"
-	case fleet.V1, fleet.V1Early:
+	case fleet.V1, fleet.V1Middle, fleet.V1Early:
 	}
 	return "vllm-alerts.yaml"
 }

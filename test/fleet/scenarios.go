@@ -45,7 +45,9 @@ func ScenarioNamed(name string) (Scenario, error) {
 func gpu() Engine {
 	return Engine{
 		KVTokens: 100_000, MaxNumSeqs: 64, MaxNumBatchedTokens: 8192,
-		Step: 20 * time.Millisecond, PerSequence: 100 * time.Microsecond, PerPromptToken: 50 * time.Microsecond,
+		Cost: Cost{
+			Step: 20 * time.Millisecond, PerSequence: 100 * time.Microsecond, PerPromptToken: 50 * time.Microsecond,
+		},
 	}
 }
 
@@ -139,22 +141,26 @@ func broken(name, summary string, fault Fault) Scenario {
 // validate finds what could not be simulated.
 func (s Scenario) validate() error {
 	l, e := s.Load, s.Engine
+	if err := l.validate(); err != nil {
+		return err
+	}
 	longest := int(float64(l.Prompt+l.Generation) * (1 + l.Spread))
 	switch {
-	case l.Rate < 0, l.Prompt < 1, l.Generation < 1:
-		return errors.New("rate must not be negative, prompt and generation must be at least 1")
 	case s.FaultAfter < 0:
 		return errors.New("fault_after must not be negative")
-	case l.Spread < 0 || l.Spread >= 1, l.CachedShare < 0 || l.CachedShare >= 1:
-		return errors.New("spread and cached_share must be in [0, 1)")
-	case e.Step <= 0 || e.PerSequence < 0 || e.PerPromptToken < 0:
+	case e.Step <= 0 || e.PerSequence < 0 || e.PerPromptToken < 0 || e.PerMillionPairs < 0 || e.PerThousandContext < 0:
 		return errors.New("a step must last more than nothing")
+	case e.Frontend < 0:
+		return errors.New("frontend must not be negative")
 	case e.MaxNumSeqs < 1, e.Watermark < 0 || e.Watermark >= 1:
 		return errors.New("max_num_seqs must be at least 1 and watermark in [0, 1)")
 	case e.MaxNumBatchedTokens < e.MaxNumSeqs:
 		return errTooFewTokens(e)
-	case longest > e.KVTokens/2:
+	case longest > s.longest():
 		return fmt.Errorf("a request of %d tokens is more than half of the cache of %d", longest, e.KVTokens)
 	}
 	return nil
 }
+
+// longest is the most tokens of a request, --max-model-len.
+func (s Scenario) longest() int { return min(maxModelLen, s.Engine.KVTokens/2) }

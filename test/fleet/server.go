@@ -13,8 +13,12 @@ import (
 //	GET  /replica/{n}/metrics, /pod/{name}/metrics, /metrics?replica=n   one replica's metrics (n is 0 when left out)
 //	GET  /health                                                         200, as vLLM says even when overloaded or wedged
 //	GET  /gateway/metrics                                                the gateway's
-//	GET  /_fleet/state, /_fleet/scenarios, /_fleet/targets                  JSON
-//	POST /_fleet/scenario, /_fleet/settings                                   changes; see Change
+//	GET  /_fleet/state, /_fleet/scenarios, /_fleet/targets               JSON
+//	POST /_fleet/scenario                                                {"name": ...}, one of those
+//	POST /_fleet/settings                                                what somebody can change; see Change
+//	POST /_fleet/levers                                                  what goes wrong, all of it; see Levers
+//	POST /_fleet/crash                                                   {"pod": ...}
+//	POST /_fleet/drop-prefix-caches                                      no body
 func (f *Fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
 
 func (f *Fleet) routes() *http.ServeMux {
@@ -39,38 +43,68 @@ func (f *Fleet) routes() *http.ServeMux {
 	mux.HandleFunc("GET /_fleet/targets", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, f.Targets(r.Host)) })
 	mux.HandleFunc("POST /_fleet/scenario", f.serveScenario)
 	mux.HandleFunc("POST /_fleet/settings", f.serveChange)
+	mux.HandleFunc("POST /_fleet/levers", f.serveLevers)
+	mux.HandleFunc("POST /_fleet/crash", f.serveCrash)
+	mux.HandleFunc("POST /_fleet/drop-prefix-caches", func(w http.ResponseWriter, _ *http.Request) {
+		f.DropPrefixCaches()
+		writeJSON(w, f.State())
+	})
 	return mux
 }
 
 func (f *Fleet) serveReplica(w http.ResponseWriter, r *http.Request, is func(int, *replica) bool) {
-	rep := f.find(is)
-	if rep == nil {
+	rep, ready := f.find(is)
+	switch {
+	case rep == nil:
 		http.Error(w, errNoReplica.Error(), http.StatusNotFound)
+		return
+	case !ready:
+		http.Error(w, errNotReady.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	f.serveMetrics(w, r, rep)
 }
 
-func (f *Fleet) find(is func(int, *replica) bool) *replica {
+// errNotReady is the answer of a replica that loads its model.
+var errNotReady = errors.New("the replica is starting")
+
+func (f *Fleet) find(is func(int, *replica) bool) (r *replica, ready bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, rep := range f.replicas {
 		if is(i, rep) {
-			return rep
+			return rep, rep.ready <= f.now
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func (f *Fleet) serveScenario(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Name string `json:"name"`
 	}
-	if err := readJSON(w, r, &body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	f.serveTurn(w, r, &body, func() error { return f.SetScenario(body.Name) })
+}
+
+func (f *Fleet) serveLevers(w http.ResponseWriter, r *http.Request) {
+	var body Levers
+	f.serveTurn(w, r, &body, func() error { return f.SetLevers(body) })
+}
+
+func (f *Fleet) serveCrash(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Pod string `json:"pod"`
 	}
-	if err := f.SetScenario(body.Name); err != nil {
+	f.serveTurn(w, r, &body, func() error { return f.Crash(body.Pod) })
+}
+
+// serveTurn reads a body, does what it asks for and answers with the state after it.
+func (f *Fleet) serveTurn(w http.ResponseWriter, r *http.Request, body any, do func() error) {
+	err := readJSON(w, r, body)
+	if err == nil {
+		err = do()
+	}
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -88,16 +122,8 @@ type Change struct {
 }
 
 func (f *Fleet) serveChange(w http.ResponseWriter, r *http.Request) {
-	var c Change
-	if err := readJSON(w, r, &c); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if err := f.change(c); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	writeJSON(w, f.State())
+	var body Change
+	f.serveTurn(w, r, &body, func() error { return f.change(body) })
 }
 
 // change turns the worse switch first, so that the other changes of the same request already hurt.

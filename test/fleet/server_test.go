@@ -62,7 +62,7 @@ func TestTheScenarioAndTheFleetChangeOverHTTP(t *testing.T) {
 	case got.Scenario != "high-ttft", got.Throttle != 90, got.RateLimit != 12.5, !got.Hurt, got.Demand != 18,
 		len(got.Replicas) != 3:
 		t.Errorf("state: %+v", got)
-	case got.Replicas[2].Name != "llama-70b-2", got.Replicas[2].MaxNumBatchedTokens != 4096:
+	case got.Replicas[2].Name != "llama-70b-4", got.Replicas[2].MaxNumBatchedTokens != 4096:
 		t.Errorf("third replica: %+v", got.Replicas[2])
 	}
 	// What is left out stays.
@@ -78,6 +78,11 @@ func TestWrongRequestsAreRefusedAndChangeNothing(t *testing.T) {
 	before := f.State()
 	for path, bodies := range map[string][]string{
 		"/_fleet/scenario": {`{"name":"nothing"}`, `{}`, `{"name":1}`, ``, `{"scenario":"idle"}`},
+		"/_fleet/levers": {
+			`{"traffic":-1}`, `{"prompt":1000}`, `{"prefix_miss":1.1}`, `{"give_up_after":"-1s"}`, `{"give_up_after":"soon"}`,
+			`{"pods":{"llama-70b-0":{"slow":-1}}}`, `{"all_pods":{"kv_held":1}}`, `{"all_pods":{"fault":"odd"}}`, `{"x":1}`,
+		},
+		"/_fleet/crash": {`{"pod":"nobody"}`, `{}`},
 		"/_fleet/settings": {
 			`{"replicas":-1}`, `{"throttle":-1}`, `{"rate_limit":-1}`, `{"args":["--max-num-batched-tokens=1"]}`,
 			`{"pods":[{"name":"a"},{"name":"a"}]}`,

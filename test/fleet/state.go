@@ -27,6 +27,11 @@ type State struct {
 	Lost      uint64 `json:"lost"`
 	// Rejected requests were refused by the gateway.
 	Rejected uint64 `json:"rejected"`
+	// Retried requests were sent by clients that had failed before.
+	Retried uint64 `json:"retried"`
+	// GPUTime is how long GPUs were held, all together.
+	GPUTime Duration `json:"gpu_time"`
+	Levers  Levers   `json:"levers"`
 	// TargetsError says why Options.TargetsFile is not up to date.
 	TargetsError string `json:"targets_error,omitempty"`
 }
@@ -35,8 +40,11 @@ type State struct {
 // exported gauges are frozen.
 type ReplicaState struct {
 	Pod
-	Running int `json:"running"`
-	Waiting int `json:"waiting"`
+	// Ready says that it answers; ReadyAt is since when, or from when on.
+	Ready   bool     `json:"ready"`
+	ReadyAt Duration `json:"ready_at"`
+	Running int      `json:"running"`
+	Waiting int      `json:"waiting"`
 	// KVUsage is that of the fullest engine, 0 to 1.
 	KVUsage          float64           `json:"kv_usage"`
 	Preemptions      uint64            `json:"preemptions"`
@@ -55,32 +63,41 @@ type Duration time.Duration
 // MarshalText writes the duration as time.Duration prints it.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// UnmarshalText reads it.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
 // State returns what is going on now.
 func (f *Fleet) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	g := f.gateway
 	s := State{
-		Scenario: f.scenario.Name, Summary: f.scenario.Summary, Elapsed: Duration(f.now), Demand: f.demand,
+		Scenario: f.scenario.Name, Summary: f.scenario.Summary, Elapsed: Duration(f.now), Demand: f.arrivals.demand,
 		Throttle: g.throttle, RateLimit: g.perSec, Worse: f.baseline != nil, Hurt: f.hurt(),
 		Admitted: g.total, Completed: g.completed, Cancelled: g.destroyed, Lost: g.lost, Rejected: g.rejected,
+		Retried: g.retried, GPUTime: Duration(f.gpuTime), Levers: f.levers,
 	}
+	s.Levers.Pods = maps.Clone(f.levers.Pods)
 	if f.targetsErr != nil {
 		s.TargetsError = f.targetsErr.Error()
 	}
 	for _, r := range f.replicas {
-		s.Replicas = append(s.Replicas, r.state())
+		s.Replicas = append(s.Replicas, r.state(f.now))
 	}
 	return s
 }
 
-func (r *replica) state() ReplicaState {
-	s := ReplicaState{Pod: r.pod, Finished: map[string]uint64{}}
+func (r *replica) state(now time.Duration) ReplicaState {
+	s := ReplicaState{Pod: r.pod, Ready: r.ready <= now, ReadyAt: Duration(r.ready), Finished: map[string]uint64{}}
 	for _, e := range r.ranks {
 		t := e.tally
 		s.Running += len(e.running)
 		s.Waiting += len(e.waiting)
-		s.KVUsage = max(s.KVUsage, float64(e.used)/float64(e.blocks))
+		s.KVUsage = max(s.KVUsage, e.usage())
 		s.Preemptions += t.preemptions
 		s.PromptTokens += t.prompt
 		s.GenerationTokens += t.generated

@@ -1,14 +1,16 @@
 package fleet
 
-import "time"
+import (
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/vllm"
+)
 
 // Finish reasons as vLLM writes them (vllm/v1/engine/__init__.py).
 const (
-	reasonStop       = "stop"
-	reasonLength     = "length"
-	reasonAbort      = "abort"
-	reasonError      = "error"
-	reasonRepetition = "repetition"
+	reasonStop   = "stop"
+	reasonLength = "length"
+	reasonAbort  = "abort"
 )
 
 // tally is what one engine has written so far: exactly what is exported, no more. Its gauges are those of the last
@@ -20,17 +22,21 @@ type tally struct {
 	preemptions, prompt, generated uint64
 	queried, hit                   uint64
 	finished                       map[string]uint64
+	// reasons are those of finished that are exported before they happen.
+	reasons []string
 
 	ttft, itl, e2e, queue, prefill, decode *histogram
 	promptLen, generatedLen                *histogram
 }
 
-func newTally(b buckets) *tally {
+func newTally(g vllm.Generation) *tally {
+	h := func(base string) *histogram { return newHistogram(boundsOf(base, g)) }
 	return &tally{
-		finished: map[string]uint64{},
-		ttft:     newHistogram(b.ttft), itl: newHistogram(b.itl),
-		e2e: newHistogram(b.latency), queue: newHistogram(b.latency), prefill: newHistogram(b.latency),
-		decode: newHistogram(b.latency), promptLen: newHistogram(b.tokens), generatedLen: newHistogram(b.tokens),
+		finished: map[string]uint64{}, reasons: reasonsAtStart(g),
+		ttft: h("time_to_first_token_seconds"), itl: h("inter_token_latency_seconds"),
+		e2e: h("e2e_request_latency_seconds"), queue: h("request_queue_time_seconds"),
+		prefill: h("request_prefill_time_seconds"), decode: h("request_decode_time_seconds"),
+		promptLen: h("request_prompt_tokens"), generatedLen: h("request_generation_tokens"),
 	}
 }
 
@@ -41,20 +47,21 @@ func (t *tally) tokens(n uint64, wait time.Duration) {
 }
 
 // token writes the token that a request is about to get, its first one with everything that vLLM writes only then.
-func (t *tally) token(r *request, now time.Duration) {
+// The API server adds its part to the first token.
+func (t *tally) token(r *request, now, frontend time.Duration) {
 	t.generated++
 	if r.generated > 0 {
 		t.itl.observe((now - r.lastToken).Seconds())
 		return
 	}
-	t.ttft.observe((now - r.arrived).Seconds())
+	t.ttft.observe((now - r.arrived + frontend).Seconds())
 	t.prompt += uint64(r.prompt)
 }
 
 // finish writes a finished request. What vLLM never writes for a client that went away is written nowhere.
-func (t *tally) finish(r *request, reason string, now time.Duration) {
+func (t *tally) finish(r *request, reason string, now, frontend time.Duration) {
 	t.finished[reason]++
-	t.e2e.observe((now - r.arrived).Seconds())
+	t.e2e.observe((now - r.arrived + frontend).Seconds())
 	t.queue.observe((r.scheduled - r.arrived).Seconds())
 	t.prefill.observe((r.firstToken - r.scheduled).Seconds())
 	t.decode.observe((r.lastToken - r.firstToken).Seconds())

@@ -28,15 +28,18 @@ func (f *Fleet) Targets(address string) []TargetGroup {
 func (f *Fleet) targets(address string) []TargetGroup {
 	out := []TargetGroup{}
 	for _, r := range f.replicas {
-		out = append(out, TargetGroup{
-			Targets: []string{address},
-			Labels: map[string]string{
-				"__metrics_path__": "/pod/" + url.PathEscape(r.pod.Name) + "/metrics",
-				"job":              f.opts.Job, "namespace": f.opts.Namespace, "pod": r.pod.Name, "instance": r.pod.IP + ":8000",
-			},
-		})
+		labels := f.targetLabels(r)
+		labels["__metrics_path__"] = "/pod/" + url.PathEscape(r.pod.Name) + "/metrics"
+		out = append(out, TargetGroup{Targets: []string{address}, Labels: labels})
 	}
 	return out
+}
+
+// targetLabels are what Prometheus adds to the series of a replica.
+func (f *Fleet) targetLabels(r *replica) map[string]string {
+	return map[string]string{
+		"job": f.opts.Job, "namespace": f.opts.Namespace, "pod": r.pod.Name, "instance": r.pod.IP + ":8000",
+	}
 }
 
 // ScrapeConfig is the scrape_configs section of a Prometheus configuration for the replicas that there are now.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // SetScenario changes what is going on. The demand becomes the scenario's rate times the replicas that there are now.
@@ -28,8 +29,8 @@ func (f *Fleet) Apply(s Scenario) error {
 		}
 	}
 	worse := f.baseline != nil
-	f.scenario = s
-	f.demand, f.since, f.sent = s.Load.Rate*float64(len(f.replicas)), f.now, 0
+	f.scenario, f.base = s, s.Load.Rate*float64(len(f.replicas))
+	f.arrivals.start(s.Load, f.base*factor(f.levers.Traffic), f.now, f.rnd)
 	if worse {
 		f.setBaseline()
 	}
@@ -37,21 +38,23 @@ func (f *Fleet) Apply(s Scenario) error {
 	return nil
 }
 
-// SetReplicas sets the number of replicas, named after the model. Replicas that stay go on; a dropped one loses its
-// requests.
+// SetReplicas sets the number of replicas, named after the model. Replicas that stay go on, new ones are ready after
+// Options.StartUp; of those that go, what is not ready goes first, then the youngest. They lose their requests.
 func (f *Fleet) SetReplicas(n int) error {
 	if n < 0 {
 		return fmt.Errorf("replicas are %d, must not be negative", n)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.setPods(f.numbered(n))
+	f.desired, f.managed = n, true
+	f.reconcile()
 	f.settle()
 	return nil
 }
 
 // SetPods sets the replicas by name, as the ready pods of a real workload. A pod that was there with the same address
-// and arguments goes on, any other starts cold. Nothing changes on an error.
+// and arguments goes on, any other starts cold and is ready after Options.StartUp. From now on which pods there are is
+// somebody else's decision. Nothing changes on an error.
 func (f *Fleet) SetPods(pods []Pod) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,6 +68,7 @@ func (f *Fleet) SetPods(pods []Pod) error {
 			return fmt.Errorf("pod %s: %w", p.Name, err)
 		}
 	}
+	f.managed = false
 	f.setPods(pods)
 	f.settle()
 	return nil
@@ -96,34 +100,29 @@ func (f *Fleet) setPods(pods []Pod) {
 	f.replicas = next
 }
 
-func (f *Fleet) newReplica(p Pod, args []string) *replica {
-	r := &replica{pod: p, args: args, born: f.now}
-	for range f.opts.Ranks {
-		e := &engine{now: f.now, born: f.now, tally: newTally(bucketsOf(f.opts.Dialect)), counts: f.opts.CountsAborts}
-		e.configure(f.spec(args))
-		e.gone = func(req *request, finished bool) { f.gone(r, req, finished) }
-		r.ranks = append(r.ranks, e)
+// gone is called by an engine for each request that ended there. A client that leaves makes Envoy close its connection
+// to the engine, which speaks HTTP/1.1. The API server has answered 200 as soon as it streams.
+func (f *Fleet) gone(rep *replica, e *engine, r *request, how ending) {
+	if r.generated > 0 {
+		rep.answered++
 	}
-	return r
-}
-
-// drop counts the requests that a replica takes with it.
-func (f *Fleet) drop(r *replica) {
-	for _, e := range r.ranks {
-		f.gateway.lost += uint64(e.inFlight())
-	}
-}
-
-// gone is called by an engine for each request that ended. A client that leaves makes Envoy close its connection to the
-// engine, which speaks HTTP/1.1. The API server has answered 200 as soon as it streams.
-func (f *Fleet) gone(r *replica, req *request, finished bool) {
-	if finished {
+	switch how {
+	case finished:
 		f.gateway.completed++
-	} else {
+		o := Outcome{
+			Arrived: r.call.arrived, Ended: e.now, Result: Answered, Tries: r.call.tries,
+			FirstToken: r.firstToken - r.call.arrived + e.spec.Frontend,
+		}
+		if r.generated > 1 {
+			o.PerToken = (r.lastToken - r.firstToken) / time.Duration(r.generated-1)
+		}
+		f.observe(o)
+	case gaveUp:
 		f.gateway.destroyed++
-	}
-	if req.generated > 0 {
-		r.answered++
+		f.failed(r.call, GaveUp, e.now)
+	case lost:
+		f.gateway.lost++
+		f.failed(r.call, Lost, f.now)
 	}
 }
 
@@ -152,9 +151,10 @@ func (f *Fleet) SetRateLimit(perSecond float64) error {
 	return nil
 }
 
-// SetArgs sets the engine arguments of every replica that has none of its own. A change restarts those replicas at
-// once: requests are lost, counters begin at 0, the prefix cache is cold. On arguments with which vLLM would not start
-// nothing changes.
+// SetArgs sets the engine arguments of every replica that has none of its own. A change restarts those replicas: their
+// requests are lost, counters begin at 0, the prefix cache is cold. With SetPods it does so at once; else pod by pod,
+// each when the one before is ready, as a Deployment does it (see Options.NoSurge). On arguments with which vLLM would
+// not start nothing changes.
 func (f *Fleet) SetArgs(args []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,11 +162,15 @@ func (f *Fleet) SetArgs(args []string) error {
 		return fmt.Errorf("set arguments: %w", err)
 	}
 	f.args = slices.Clone(args)
-	pods := make([]Pod, len(f.replicas))
-	for i, r := range f.replicas {
-		pods[i] = r.pod
+	if f.managed {
+		f.reconcile()
+	} else {
+		pods := make([]Pod, len(f.replicas))
+		for i, r := range f.replicas {
+			pods[i] = r.pod
+		}
+		f.setPods(pods)
 	}
-	f.setPods(pods)
 	f.settle()
 	return nil
 }

@@ -108,7 +108,8 @@ func parse(args []string, stderr io.Writer) (o fleet.Options, listen string, pri
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&listen, "listen", "127.0.0.1:0", "address to serve on; port 0 picks a free one")
-	dialect := flags.String("dialect", string(fleet.V1), "how metrics are spelled: v1, v1-early, v0 or underscore")
+	dialect := flags.String("dialect", string(fleet.V1),
+		fmt.Sprintf("how metrics are spelled, one of %q", fleet.Dialects()))
 	flags.StringVar(&o.Scenario, "scenario", "healthy", "what goes on at the start: "+scenarioNames())
 	flags.StringVar(&o.Model, "model", "llama-70b", "the model_name label")
 	flags.StringVar(&o.Namespace, "namespace", "llm", "the namespace label of the scrape targets")

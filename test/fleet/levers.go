@@ -1,0 +1,141 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+)
+
+// Levers are what can go wrong while a fleet runs, on top of its scenario. The zero value changes nothing.
+type Levers struct {
+	// Traffic, Prompt and Output multiply the arrivals and the tokens of new requests; 0 is 1.
+	Traffic float64 `json:"traffic,omitempty"`
+	Prompt  float64 `json:"prompt,omitempty"`
+	Output  float64 `json:"output,omitempty"`
+	// PrefixMiss is the part of the new requests, 0 to 1, whose prompts begin as no other does: a template with a time
+	// stamp in front, or a router that no longer knows where what is cached.
+	PrefixMiss float64 `json:"prefix_miss,omitempty"`
+	// GiveUpAfter is how long new clients wait for the first token; 0 leaves it to the load.
+	GiveUpAfter Duration `json:"give_up_after,omitzero"`
+	// Pods are what is wrong with single pods, by their names, also with those that come later.
+	Pods map[string]PodLever `json:"pods,omitempty"`
+	// AllPods is what is wrong with each pod that Pods does not name.
+	AllPods PodLever `json:"all_pods,omitzero"`
+}
+
+// PodLever is what is wrong with the engines of a pod. The zero value is nothing.
+type PodLever struct {
+	// Slow makes steps take so many times as long, as on a GPU that is throttled for its heat; 0 is 1.
+	Slow float64 `json:"slow,omitempty"`
+	// KVHeld is the part of the KV cache, 0 to 1, that is held for transfers that nobody fetches, and so is in use.
+	KVHeld float64 `json:"kv_held,omitempty"`
+	// Fault stops the engines.
+	Fault Fault `json:"fault,omitempty"`
+}
+
+// maxFactor is how far a lever goes: beyond it nothing new is shown, and the model gets slow.
+const maxFactor = 100
+
+func (l Levers) validate() error {
+	for name, factor := range map[string]float64{"traffic": l.Traffic, "prompt": l.Prompt, "output": l.Output} {
+		if !(factor >= 0 && factor <= maxFactor) {
+			return fmt.Errorf("%s is %g, must be between 0 and %d", name, factor, maxFactor)
+		}
+	}
+	if !(l.PrefixMiss >= 0 && l.PrefixMiss <= 1) {
+		return fmt.Errorf("prefix_miss is %g, must be between 0 and 1", l.PrefixMiss)
+	}
+	if l.GiveUpAfter < 0 {
+		return errors.New("give_up_after must not be negative")
+	}
+	for name, p := range l.Pods {
+		if err := p.validate(); err != nil {
+			return fmt.Errorf("pod %s: %w", name, err)
+		}
+	}
+	return l.AllPods.validate()
+}
+
+func (p PodLever) validate() error {
+	switch {
+	case !(p.Slow >= 0 && p.Slow <= maxFactor):
+		return fmt.Errorf("slow is %g, must be between 0 and %d", p.Slow, maxFactor)
+	case !(p.KVHeld >= 0 && p.KVHeld <= .9):
+		return fmt.Errorf("kv_held is %g, must be between 0 and 0.9", p.KVHeld)
+	case p.Fault != NoFault && p.Fault != Stalled && p.Fault != Wedged:
+		return fmt.Errorf("fault %q is not one of %q", p.Fault, []Fault{NoFault, Stalled, Wedged})
+	}
+	return nil
+}
+
+// factor is a lever's value, of which 0 means that it is not used.
+func factor(v float64) float64 {
+	if v == 0 {
+		return 1
+	}
+	return v
+}
+
+// lengths are the mean tokens of new requests.
+func (l Levers) lengths(load Load) (prompt, generation int) {
+	return max(1, int(float64(load.Prompt)*factor(l.Prompt))), max(1, int(float64(load.Generation)*factor(l.Output)))
+}
+
+func (l Levers) pod(name string) PodLever {
+	if p, ok := l.Pods[name]; ok {
+		return p
+	}
+	return l.AllPods
+}
+
+// SetLevers sets all levers. It may be called at any time; nothing changes on an error.
+func (f *Fleet) SetLevers(l Levers) error {
+	if err := l.validate(); err != nil {
+		return fmt.Errorf("set the levers: %w", err)
+	}
+	l.Pods = maps.Clone(l.Pods)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.levers = l
+	f.settle()
+	return nil
+}
+
+// Levers are those that are set now.
+func (f *Fleet) Levers() Levers {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.levers
+	l.Pods = maps.Clone(l.Pods)
+	return l
+}
+
+// ErrNoPod is the answer for a pod that is not there.
+var ErrNoPod = errors.New("there is no such pod")
+
+// Crash ends the engines of a pod, as an error on the GPU does. The container starts again by itself: its requests are
+// lost, its counters begin at 0, its cache is cold, and it is ready after Options.StartUp.
+func (f *Fleet) Crash(pod string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, r := range f.replicas {
+		if r.pod.Name == pod {
+			f.drop(r)
+			f.replicas[i] = f.newReplica(r.pod, r.args)
+			f.settle()
+			return nil
+		}
+	}
+	return fmt.Errorf("crash pod %s: %w", pod, ErrNoPod)
+}
+
+// DropPrefixCaches empties the prefix caches of all engines. What running requests hold stays theirs.
+func (f *Fleet) DropPrefixCaches() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.replicas {
+		for _, e := range r.ranks {
+			e.dropPrefixes()
+		}
+	}
+}
