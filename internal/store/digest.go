@@ -104,14 +104,17 @@ func (s *Store) membersOf(ctx context.Context, tx *sql.Tx, d *incident.Digest) e
 	return nil
 }
 
+// cameWithin counts what came into a channel after a time and until another one.
+const cameWithin = `SELECT COUNT(*) FROM messages
+	WHERE sink = ? AND channel = ? AND kind = '' AND joined_at > 0 AND joined_at > ? AND joined_at <= ?`
+
 // rateOf counts what came into the channel until an incident last joined.
 func (s *Store) rateOf(ctx context.Context, tx *sql.Tx, d *incident.Digest, channel string, joined time.Time) error {
 	if !s.opts.Storm.On() {
 		return nil
 	}
 	d.Within = s.opts.Storm.Within
-	return s.row(ctx, tx, []any{&d.Came}, `SELECT COUNT(*) FROM messages WHERE sink = ? AND channel = ? AND kind = ''
-		AND joined_at > 0 AND joined_at > ? AND joined_at <= ?`, incident.SinkSlack, channel, nanos(joined.Add(-d.Within)),
+	return s.row(ctx, tx, []any{&d.Came}, cameWithin, incident.SinkSlack, channel, nanos(joined.Add(-d.Within)),
 		nanos(joined))
 }
 
@@ -124,17 +127,31 @@ func scanCall(r *sql.Rows) (incident.Call, error) {
 	return c, json.Unmarshal([]byte(body), &c.Entry)
 }
 
-// Unfold gives one incident of a digest, or with an empty id all that are folded in it, messages of their own, and
-// says how many: none when others were faster. Each is done by itself, so that what was done stays when the rest
-// fails; called again it does the rest. incident.ErrNotFound says that the incident has not joined the digest, or
+// unfoldable lists the incidents of a digest, or the one that is named, that have no message of their own: without a
+// name those that are open.
+const unfoldable = `SELECT m.incident, m.folded, CASE WHEN i.state = 'closed' THEN 1 ELSE 0 END
+	FROM messages m JOIN incidents i ON i.id = m.incident
+	WHERE m.digest = ? AND m.digest <> '' AND m.sink = ? AND (CAST(? AS TEXT) = '' OR m.incident = ?)
+	ORDER BY m.joined_at, m.incident`
+
+// Unfold gives one incident of a digest, or with an empty id all open ones that are folded in it, messages of their
+// own, and says how many: none when others were faster. Each is done by itself, so that what was done stays when the
+// rest fails; called again it does the rest. incident.ErrNotFound says that the incident has not joined the digest, or
 // that there is none.
 func (s *Store) Unfold(ctx context.Context, digest, id string) (int, error) {
-	where, args := `digest = ? AND digest <> '' AND sink = ?`, []any{digest, incident.SinkSlack}
-	if id != "" {
-		where, args = where+` AND incident = ?`, append(args, id)
-	}
-	ids, err := list(ctx, s, s.read, scanID, `SELECT incident FROM messages WHERE `+where+` ORDER BY incident`, args...)
-	if err == nil && len(ids) == 0 {
+	joined := false
+	var ids []string
+	_, err := list(ctx, s, s.read, func(r *sql.Rows) (struct{}, error) {
+		var one string
+		var folded, closed int64
+		err := r.Scan(&one, &folded, &closed)
+		joined = true
+		if folded == 1 && (closed == 0 || id != "") {
+			ids = append(ids, one)
+		}
+		return struct{}{}, err
+	}, unfoldable, digest, incident.SinkSlack, id, id)
+	if err == nil && !joined {
 		err = incident.ErrNotFound
 	}
 	if err != nil {
@@ -171,7 +188,7 @@ func (s *Store) unfoldOne(ctx context.Context, digest, id string) (n int, err er
 		if err != nil {
 			return err
 		}
-		if n, err = s.unfold(ctx, tx, inc); err != nil || n == 0 {
+		if n, err = s.unfold(ctx, tx, inc, s.Now()); err != nil || n == 0 {
 			return err
 		}
 		if err := s.wantDigest(ctx, tx, digest, news{}); err != nil {
@@ -187,8 +204,8 @@ func (s *Store) unfoldOne(ctx context.Context, digest, id string) (n int, err er
 
 // unfold gives a folded incident a message of its own and says whether it did: 1, or 0 when it has one. Its thread
 // begins with the request that is open, so that whoever is called sees where to decide; what was said before is not
-// said again, and calls nobody again.
-func (s *Store) unfold(ctx context.Context, tx *sql.Tx, inc incident.Incident) (int, error) {
+// said again, and calls nobody again. next is when it is posted; what is due earlier goes first.
+func (s *Store) unfold(ctx context.Context, tx *sql.Tx, inc incident.Incident, next time.Time) (int, error) {
 	var call int64
 	if inc.Request.Open() { // also while its plan is being replaced, and nobody can decide for a moment
 		bodies, err := list(ctx, s, tx, scanID,
@@ -207,9 +224,9 @@ func (s *Store) unfold(ctx context.Context, tx *sql.Tx, inc incident.Incident) (
 			}
 		}
 	}
-	n, err := s.changed(ctx, tx, `UPDATE messages SET folded = 0, next_at = 0,
+	n, err := s.changed(ctx, tx, `UPDATE messages SET folded = 0, next_at = ?,
 			thread_sent = CASE WHEN ? > 0 THEN CAST(? AS BIGINT) - 1 ELSE thread_wanted END
-		WHERE incident = ? AND sink = ? AND folded = 1`, call, call, inc.ID, incident.SinkSlack)
+		WHERE incident = ? AND sink = ? AND folded = 1`, nanos(next), call, call, inc.ID, incident.SinkSlack)
 	return int(n), err
 }
 

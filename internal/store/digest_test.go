@@ -152,6 +152,9 @@ func TestAFoldedIncidentThatBecomesCriticalIsShownByItself(t *testing.T) {
 		}
 		d, err := s.Digest(t.Context(), digest)
 		ok(t, err)
+		if !m.NextAt.Before(now) {
+			t.Errorf("it goes only at %s", m.NextAt)
+		}
 		if diff := cmp.Diff([]string{"inc-3"}, d.Shown); diff != "" || len(d.Folded) != 0 || len(d.Calls) != 0 {
 			t.Errorf("the digest still has it: %+v", d)
 		}

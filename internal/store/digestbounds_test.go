@@ -113,3 +113,35 @@ func TestADigestKnowsTheRate(t *testing.T) {
 		}
 	})
 }
+
+// Show all is for what somebody can still do something about, and holds up no news.
+func TestShowAllIsForWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	stormy(t, func(t *testing.T, s *store.Store, _ string) {
+		ctx := t.Context()
+		opened(t, s, "warning", "inc-1", "inc-2", "inc-3", "inc-4", "inc-5", "inc-6")
+		digest := message(t, s, "inc-3").Digest
+		for _, id := range []string{"inc-4", "inc-5"} {
+			inc := firing(id, "warning")
+			inc.State, inc.ClosedAt = incident.StateClosed, now
+			ok(t, s.Commit(ctx, incident.Change{Incident: inc, Expect: 1, Render: true}))
+		}
+		before := s.Now()
+		for n, want := range []int{2, 0} {
+			if got, err := s.Unfold(ctx, digest, ""); got != want || err != nil {
+				t.Errorf("Show all, %d: %d %v", n, got, err)
+			}
+		}
+		if m := message(t, s, "inc-4"); !m.Folded {
+			t.Errorf("what has ended got a message: %+v", m)
+		}
+		if n, err := s.Unfold(ctx, digest, "inc-5"); n != 1 || err != nil {
+			t.Errorf("Show for what has ended: %d %v", n, err)
+		}
+		opened(t, s, "critical", "inc-7")
+		if old, next := message(t, s, "inc-3"), message(t, s, "inc-7"); old.NextAt.Before(before) ||
+			!next.NextAt.Before(old.NextAt) {
+			t.Errorf("what is shown once more goes at %s, what is new at %s", old.NextAt, next.NextAt)
+		}
+	})
+}

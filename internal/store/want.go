@@ -96,7 +96,7 @@ func (s *Store) wantInSlack(ctx context.Context, tx *sql.Tx, w want, channel str
 		return nil
 	}
 	if !w.inc.MayFold() {
-		if _, err := s.unfold(ctx, tx, w.inc); err != nil {
+		if _, err := s.unfold(ctx, tx, w.inc, time.Time{}); err != nil {
 			return fmt.Errorf("unfold it: %w", err)
 		}
 	} else {

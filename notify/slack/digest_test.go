@@ -271,7 +271,7 @@ func TestADigestIsPostedEditedAndCalledFor(t *testing.T) {
 func newDigestOffice(t *testing.T, cfg InteractionsConfig) (*office, incident.Digest) {
 	t.Helper()
 	f := newOffice(t, cfg, asked(t, incident.ModeApprove).inc)
-	d := digests(t)["62-digest-closed"]
+	d := digests(t)["60-digest"]
 	ts, err := f.notifier.PostDigest(t.Context(), channel, d)
 	if err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestShowGivesAnIncidentItsMessage(t *testing.T) {
 		{"U0BOB", first, "Posting its message in this channel."},
 		{"U0ALICE", first, "It has its own message in this channel already."},
 		{"U0CAROL", "show_all", "Posting 1 message in this channel."},
-		{"U0CAROL", "show_all", "They all have their own messages already."},
+		{"U0CAROL", "show_all", "Every open incident of it has its own message already."},
 	} {
 		if got := f.click(f.request(c.user, c.action)); got != c.want {
 			t.Errorf("%s clicks %s: %q, want %q", c.user, c.action, got, c.want)
@@ -297,6 +297,37 @@ func TestShowGivesAnIncidentItsMessage(t *testing.T) {
 	}
 	if len(f.desk.decisions()) != 0 || len(f.desk.acts) != 0 {
 		t.Error("to show something decides nothing")
+	}
+}
+
+// A channel gets many messages only after somebody has read how many, and none for what has ended.
+func TestShowAllAsksFirst(t *testing.T) {
+	t.Parallel()
+	s := newValidator(t)
+	for name, want := range map[string]string{
+		"60-digest": "Post 4 messages? " +
+			"Each of the 4 open incidents gets its own message in this channel. Closed ones don't.",
+		"61-digest-begins": "", "62-digest-closed": "", "63-digest-unfolded": "",
+	} {
+		v := RenderDigest(digests(t)[name], links)
+		m, _ := s.s.Message("C0INCIDENTS", s.send("chat.postMessage", "", "", v.Text, v.Blocks))
+		got := ""
+		for _, b := range m.Buttons() {
+			if b.ActionID == actionShowAll {
+				got = b.Confirm.Title + " " + b.Confirm.Text
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	d := digests(t)["60-digest"]
+	closed := d.Folded[0]
+	for n := range maxDigestLines {
+		d.Folded = append(d.Folded, mild(closed, 10+n))
+	}
+	if text := shownText(RenderDigest(d, links)); !strings.Contains(text, "5 more: `vllm-medic incidents list`") {
+		t.Errorf("Show all does not show what has ended:\n%s", text)
 	}
 }
 

@@ -18,8 +18,9 @@ const (
 
 // Digests gives the incidents of digests messages of their own.
 type Digests interface {
-	// Unfold does so for one incident of a digest, or with an empty id for all, and says how many it was: none when all
-	// have one. It may be called twice. incident.ErrNotFound says that there is no such digest, or incident in it.
+	// Unfold does so for one incident of a digest, or with an empty id for all open ones, and says how many it was: none
+	// when they have one. It may be called twice. incident.ErrNotFound says that there is no such digest, or incident in
+	// it.
 	Unfold(ctx context.Context, digest, incidentID string) (int, error)
 }
 
@@ -71,7 +72,7 @@ func (i *Interactions) unfold(ctx context.Context, c click, action string, a *An
 		no.err = err
 		return no
 	case n == 0 && v.Incident == "":
-		a.Text = "They all have their own messages already."
+		a.Text = "Every open incident of it has its own message already."
 	case n == 0:
 		a.Text = "It has its own message in this channel already."
 	case v.Incident == "":

@@ -44,8 +44,11 @@ func (c *composer) digest(d incident.Digest, most int) {
 		return
 	}
 	c.section(lines...)
-	if b, ok := showButton(d.ID, ""); ok && len(d.Folded) > 1 {
-		c.add(slackgo.NewActionBlock(digestBlockID(d, "all"), b))
+	if n := openIn(d); n > 1 {
+		if b, ok := showButton(d.ID, ""); ok {
+			b.Confirm = showAllDialog(n)
+			c.add(slackgo.NewActionBlock(digestBlockID(d, "all"), b))
+		}
 	}
 	all := inOrder(d.Folded)
 	for n, inc := range all[:min(most, len(all))] {
@@ -58,7 +61,11 @@ func (c *composer) digest(d incident.Digest, most int) {
 	}
 	var left []string
 	if n := max(0, len(all)-most) + d.Closed; n > 0 {
-		left = append(left, present.More(n)+": Show all, or `vllm-medic incidents list`")
+		show := ""
+		if len(all) > most && all[most].Open() {
+			show = "Show all, or "
+		}
+		left = append(left, present.More(n)+": "+show+"`vllm-medic incidents list`")
 	}
 	if n := len(d.Unreadable); n > 0 {
 		left = append(left, present.Counted(n, "incident")+" of a newer version can't be shown")
@@ -67,6 +74,17 @@ func (c *composer) digest(d incident.Digest, most int) {
 		left = append(left, fmt.Sprintf("%d shown separately", n))
 	}
 	c.context(append(left, "New incidents came too fast for a message each. Critical ones always get one.")...)
+}
+
+// openIn counts what Show all posts a message for.
+func openIn(d incident.Digest) int {
+	n := 0
+	for _, inc := range d.Folded {
+		if inc.Open() {
+			n++
+		}
+	}
+	return n
 }
 
 // digestBlockID changes with the digest, so that Slack takes the buttons of an edited message for new ones.
@@ -315,4 +333,11 @@ func showButton(digest, id string) (*slackgo.ButtonBlockElement, bool) {
 		return button(actionShowAll, "", value, "Show all", slackgo.StyleDefault), true
 	}
 	return button(actionShow, id, value, "Show", slackgo.StyleDefault), true
+}
+
+// showAllDialog asks before a channel gets many messages.
+func showAllDialog(n int) *slackgo.ConfirmationBlockObject {
+	text := fmt.Sprintf("Each of the %d open incidents gets its own message in this channel. Closed ones don't.", n)
+	return slackgo.NewConfirmationBlockObject(plain(fmt.Sprintf("Post %d messages?", n)), plain(text),
+		plain("Show all"), plain("Cancel"))
 }
