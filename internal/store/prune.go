@@ -117,11 +117,14 @@ func (s *Store) pruneIncidents(ctx context.Context, tx *sql.Tx, now time.Time, k
 	return gone, s.pruneDigests(ctx, tx, now.Add(-keep.Incidents))
 }
 
+// emptyDigests lists digests without incidents.
+const emptyDigests = `SELECT incident FROM messages WHERE kind = ? AND joined_at < ?
+	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.digest = messages.incident AND m.digest <> '')
+	ORDER BY joined_at, incident LIMIT ?`
+
 // pruneDigests removes what nobody can see any more: digests that no incident in the store has joined.
 func (s *Store) pruneDigests(ctx context.Context, tx *sql.Tx, before time.Time) error {
-	ids, err := list(ctx, s, tx, scanID, `SELECT incident FROM messages WHERE kind = ? AND joined_at < ?
-			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.digest = messages.incident AND m.digest <> '')
-		ORDER BY joined_at, incident LIMIT ?`+s.skipLocked(), incident.KindDigest, nanos(before), pruneBatch)
+	ids, err := list(ctx, s, tx, scanID, emptyDigests+s.skipLocked(), incident.KindDigest, nanos(before), pruneBatch)
 	if err != nil {
 		return fmt.Errorf("digests: %w", err)
 	}
