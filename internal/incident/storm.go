@@ -44,7 +44,8 @@ const (
 	FoldRate FoldReason = "rate" // the only one to fold: the channel has had as many as it takes
 	FoldOff  FoldReason = "off"
 	FoldCalm FoldReason = "calm"
-	// FoldSevere is also the reason of a severity that nobody knows: what might be critical is not hidden.
+	// FoldSevere is also the reason of a severity that nobody knows, and of a change that went wrong: what might need
+	// somebody at once is not hidden.
 	FoldSevere FoldReason = "severe"
 )
 
@@ -71,13 +72,24 @@ func (s Storm) Fold(inc Incident, counted []time.Time, now time.Time) (bool, Fol
 
 // MayFold says whether the incident may be shown as one line among others: only one that is known to be less than
 // critical. Every alert of it counts, because among words that are not known nobody can tell the worst. One without
-// a pool is shown: nobody has looked how bad it is.
+// a pool is shown: nobody has looked how bad it is. So is one in which a change went wrong: it needs a human.
 func (i Incident) MayFold() bool {
-	if i.Pool == "" {
+	if i.Pool == "" || i.changedBadly() {
 		return false
 	}
 	return !slices.ContainsFunc(append(severities(i.Alerts), i.Severity()), func(s string) bool {
 		return s != "warning" && s != "info"
+	})
+}
+
+// changedBadly says that a write failed, that nobody knows what became of one, or that it could not be undone.
+func (i Incident) changedBadly() bool {
+	steps := i.AppliedEarlier
+	if i.Plan != nil {
+		steps = slices.Concat(steps, i.Plan.Steps)
+	}
+	return slices.ContainsFunc(steps, func(s Step) bool {
+		return s.State == StepFailed || s.Unsure || s.UndoUnsure || s.UndoTries > 0 || s.Cause.Kind == ReasonWriteUnknown
 	})
 }
 

@@ -64,6 +64,31 @@ func TestWhatFolds(t *testing.T) {
 	}
 }
 
+func TestAChangeThatWentWrongIsShown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		step Step
+		fold bool
+	}{
+		"nothing was changed":   {Step{State: StepProposed}, true},
+		"it is being written":   {Step{State: StepApplying}, true},
+		"it is in effect":       {Step{State: StepApplied}, true},
+		"it was refused before": {Step{State: StepRefused, Cause: Reason{Kind: ReasonExpired}}, true},
+		"the write failed":      {Step{State: StepFailed}, false},
+		"nobody knows of it":    {Step{State: StepFailed, Unsure: true}, false},
+		"it was stopped":        {Step{State: StepApplied, Cause: Reason{Kind: ReasonWriteUnknown}}, false},
+		"the undo was refused":  {Step{State: StepApplied, UndoTries: 1}, false},
+		"nobody knows the undo": {Step{State: StepApplied, UndoUnsure: true}, false},
+	} {
+		now, before := stormy("warning"), stormy("warning")
+		now.Plan = &Plan{Steps: []Step{{State: StepDenied}, c.step}}
+		before.AppliedEarlier = []Step{c.step}
+		if now.MayFold() != c.fold || before.MayFold() != c.fold {
+			t.Errorf("%s: folds %v, of an earlier plan %v; want %v", name, now.MayFold(), before.MayFold(), c.fold)
+		}
+	}
+}
+
 // asked is an incident that waits for a decision until a time.
 func asked(id string, until time.Time) Incident {
 	inc := stormy("warning")

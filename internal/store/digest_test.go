@@ -164,6 +164,33 @@ func TestAFoldedIncidentThatBecomesCriticalIsShownByItself(t *testing.T) {
 	})
 }
 
+// What needs a human is no line among others.
+func TestAFoldedIncidentWhoseWriteFailsIsShownByItself(t *testing.T) {
+	t.Parallel()
+	stormy(t, func(t *testing.T, s *store.Store, _ string) {
+		opened(t, s, "warning", "inc-1", "inc-2", "inc-3", "inc-4")
+		ok(t, s.Commit(t.Context(), calling(1, "warning", said("approve?", "U1"))))
+		if m := message(t, s, "inc-3"); !m.Folded {
+			t.Fatalf("while it waits: %+v", m)
+		}
+		failed := calling(2, "warning", said("failed"))
+		failed.Incident.State, failed.Incident.Request = incident.StateWatching, nil
+		failed.Incident.Plan.Steps[0].State = incident.StepFailed
+		ok(t, s.Commit(t.Context(), failed))
+		if m := message(t, s, "inc-3"); m.Folded {
+			t.Errorf("after it failed: %+v", m)
+		}
+		d, err := s.Digest(t.Context(), message(t, s, "inc-4").Digest)
+		ok(t, err)
+		if len(d.Shown) != 1 || len(d.Folded) != 1 {
+			t.Errorf("the digest: %+v", d)
+		}
+		if got := claimed(t.Context(), t, s); got["inc-3"].Incident == "" {
+			t.Errorf("delivered: %+v", got)
+		}
+	})
+}
+
 func TestUnfolding(t *testing.T) {
 	t.Parallel()
 	stormy(t, func(t *testing.T, s *store.Store, _ string) {

@@ -111,7 +111,7 @@ func TestAnOldDigestIsAboutNow(t *testing.T) {
 		d.Folded[n].State, d.Folded[n].ClosedAt = incident.StateClosed, start
 	}
 	text := shownText(RenderDigest(d, links))
-	if !strings.Contains(text, "35 incidents") || strings.Contains(text, "KV thrash") {
+	if !strings.Contains(text, "35 gathered incidents") || strings.Contains(text, "KV thrash") {
 		t.Errorf("of the cause of 4 out of 35 it says:\n%s", text)
 	}
 }
@@ -143,6 +143,42 @@ func TestACallNamesEveryIncidentOnceAndCallsEverybodyOnce(t *testing.T) {
 	if !strings.Contains(shown, "Approval needed for 2 incidents") || !strings.Contains(shown, "approve by <!date^") ||
 		!strings.HasSuffix(text, "[digest-abcdefghij/3]") {
 		t.Errorf("%s\n%s", shown, text)
+	}
+}
+
+// What is shown separately may be on fire: the digest says nothing of it that it doesn't know.
+func TestADigestClosesOnlyWhatItHas(t *testing.T) {
+	t.Parallel()
+	d := digests(t)["62-digest-closed"]
+	d.Folded, d.Shown = d.Folded[:1], []string{"inc-2", "inc-3", "inc-4", "inc-5", "inc-6"}
+	v := RenderDigest(d, links)
+	if text := shownText(v); !strings.Contains(text, "⚪ 1 gathered incident closed, 5 shown separately") ||
+		strings.Contains(text, "All closed") || strings.Contains(v.Text, "All closed") ||
+		strings.Count(text, "shown separately") != 1 {
+		t.Errorf("%s\n%s", text, v.Text)
+	}
+	d.Closed = 7
+	if text := shownText(RenderDigest(d, links)); !strings.Contains(text, "⚪ 8 gathered incidents closed, 5 shown") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestADigestSaysWhatNeedsAHuman(t *testing.T) {
+	t.Parallel()
+	d := digests(t)["60-digest"]
+	failed := stories(t)["26-drift"]
+	if !needsHuman(failed) {
+		t.Fatalf("the story is called otherwise: %+v", failed)
+	}
+	d.Folded = append(d.Folded, mild(failed, 9))
+	text := shownText(RenderDigest(d, links))
+	for _, want := range []string{"*2 need approval* · *1 needs a human* · 2 open, nothing to decide", "Needs a human."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if at := strings.Index(text, "pool-09"); at < strings.Index(text, "pool-01") || at > strings.Index(text, "pool-02") {
+		t.Errorf("it isn't after those that wait:\n%s", text)
 	}
 }
 

@@ -70,7 +70,7 @@ func (c *composer) digest(d incident.Digest, most int) {
 	if n := len(d.Unreadable); n > 0 {
 		left = append(left, present.Counted(n, "incident")+" of a newer version can't be shown")
 	}
-	if n := len(d.Shown); n > 0 {
+	if n := len(d.Shown); n > 0 && d.Open() { // else the headline says so
 		left = append(left, fmt.Sprintf("%d shown separately", n))
 	}
 	c.context(append(left, "New incidents came too fast for a message each. Critical ones always get one.")...)
@@ -97,16 +97,19 @@ func digestIcon(d incident.Digest) string {
 	if d.Open() {
 		return "🟠"
 	}
-	if len(d.Folded) == 0 || !slices.ContainsFunc(d.Folded, present.Resolved) {
-		return "⚪"
+	if len(d.Shown) > 0 || !slices.ContainsFunc(d.Folded, present.Resolved) {
+		return "⚪" // of those that are shown separately, it knows nothing
 	}
 	return "✅"
 }
 
 func digestHeadline(d incident.Digest) string {
 	n := d.All()
-	if len(d.Folded) > 0 && !d.Open() {
-		return "All closed: " + present.Counted(len(d.Folded)+d.Closed, "incident")
+	if gathered := len(d.Folded) + d.Closed; gathered > 0 && !d.Open() {
+		if len(d.Shown) == 0 {
+			return "All closed: " + present.Counted(gathered, "incident")
+		}
+		return fmt.Sprintf("%s closed, %d shown separately", present.Counted(gathered, "gathered incident"), len(d.Shown))
 	}
 	return fmt.Sprintf("%d new %s since %s", n, strings.TrimPrefix(present.Counted(n, "incident"), fmt.Sprint(n)+" "),
 		since(d))
@@ -120,13 +123,20 @@ func since(d incident.Digest) string {
 	return d.Since.UTC().Format("15:04 UTC")
 }
 
-// digestCounts says how many need a decision, are open, and are closed.
+// needsHuman says that an incident waits for somebody without asking for a decision here.
+func needsHuman(inc incident.Incident) bool {
+	return inc.Open() && !inc.Waits() && (inc.State == incident.StateDeciding || present.NeedsHuman(inc))
+}
+
+// digestCounts says how many need a decision, need a human, are open, and are closed.
 func digestCounts(d incident.Digest) string {
-	waiting, open, closed := 0, 0, d.Closed
+	waiting, human, open, closed := 0, 0, 0, d.Closed
 	for _, inc := range d.Folded {
 		switch {
 		case inc.Waits():
 			waiting++
+		case needsHuman(inc):
+			human++
 		case inc.Open():
 			open++
 		default:
@@ -136,6 +146,9 @@ func digestCounts(d incident.Digest) string {
 	var parts []string
 	if waiting > 0 {
 		parts = append(parts, fmt.Sprintf("*%s approval*", needs(waiting)))
+	}
+	if human > 0 {
+		parts = append(parts, fmt.Sprintf("*%s a human*", needs(human)))
 	}
 	if open > 0 {
 		parts = append(parts, fmt.Sprintf("%d open, nothing to decide", open))
@@ -199,17 +212,19 @@ func causeTitle(name string) string {
 	return string(unicode.ToUpper(r)) + name[n:]
 }
 
-// inOrder puts first what waits for a decision, the one that ends first at the top, then what is open, the worst first,
-// then what is closed.
+// inOrder puts first what waits for a decision, the one that ends first at the top, then what needs a human, then what
+// is open, the worst first, then what is closed.
 func inOrder(all []incident.Incident) []incident.Incident {
 	rank := func(i incident.Incident) int {
 		switch {
 		case i.Waits():
 			return 0
-		case i.Open():
+		case needsHuman(i):
 			return 1
+		case i.Open():
+			return 2
 		}
-		return 2
+		return 3
 	}
 	mild := func(i incident.Incident) int {
 		if i.Severity() == "warning" {
@@ -242,7 +257,10 @@ func (c *composer) digestLine(inc incident.Incident) []string {
 
 // wanted is what a person is asked, and until when; empty when nothing is.
 func wanted(inc incident.Incident) string {
-	if !inc.Waits() {
+	switch {
+	case needsHuman(inc):
+		return "Needs a human."
+	case !inc.Waits():
 		return ""
 	}
 	by := ""
