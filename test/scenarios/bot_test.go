@@ -16,8 +16,9 @@ import (
 	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
 
-// patience bounds every wait. It is only ever reached by a failure.
-const patience = 30 * time.Second
+// patience bounds every wait. It is only ever reached by a failure. What a killed bot had claimed, another one takes
+// over after a minute.
+const patience = 2 * time.Minute
 
 // process is the running bot.
 type process struct {
@@ -62,8 +63,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = ts.MkAbs("."), p.out, p.out
 	p.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
 	for _, name := range []string{
-		"GORACE", "AM_TOKEN", "VIEWER_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "EVENTS_URL", "EVENTS_SECRET",
-		"SLOW_URL",
+		"GORACE", "AM_TOKEN", "VIEWER_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "EVENTS_SECRET", "EVENTS_URL",
+		"CARDS_URL", "SLOW_URL", "GOOD_URL",
 	} {
 		if v := ts.Getenv(name); v != "" {
 			p.cmd.Env = append(p.cmd.Env, name+"="+v)

@@ -78,7 +78,7 @@ func TestJourneys(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": serve, "stop": stop, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
 			"capture": capture, "token": token, "grant": grant, "replicas": replicas, "usage": usage, "disk": disk,
-			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": showHooks,
+			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": hooksDo,
 			"person": person,
 		},
 	})
