@@ -129,6 +129,22 @@ func Change[T any](h Hand, r schema.GroupVersionResource, sub string, of metav1.
 	return err
 }
 
+// Scale sets the number of replicas of an object through its scale subresource.
+func (h Hand) Scale(r schema.GroupVersionResource, of metav1.Object, replicas int32) error {
+	k, err := h.kind(r)
+	if err != nil {
+		return err
+	}
+	if k.scale == nil {
+		return fmt.Errorf("kubeapi: %s has no scale", k.Kind)
+	}
+	_, err = h.server.rescale(k, of.GetNamespace(), of.GetName(), how{manager: h.manager},
+		func(now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			return now, unstructured.SetNestedField(now.Object, int64(replicas), "spec", "replicas")
+		})
+	return err
+}
+
 // Delete removes an object, or asks it to end.
 func (h Hand) Delete(r schema.GroupVersionResource, of metav1.Object, opts metav1.DeleteOptions) error {
 	k, err := h.kind(r)

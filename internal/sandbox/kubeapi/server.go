@@ -82,6 +82,13 @@ func (s *Server) Changed() <-chan struct{} {
 	return c
 }
 
+// Version is the number of changes so far.
+func (s *Server) Version() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store.version
+}
+
 // changed tells whoever watches; the caller holds the lock.
 func (s *Server) changed() {
 	for _, c := range s.watchers {

@@ -11,6 +11,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // User is somebody with a token.
@@ -94,10 +95,24 @@ func (s *Server) authenticate(r *http.Request) (user, error) {
 	token, ok := strings.CutPrefix(header, "Bearer ")
 	if ok {
 		if u := s.owner(token); u != nil && u.Audience == "" {
-			return u.identity(), nil
+			return s.impersonate(u.identity(), r)
 		}
 	}
 	return user{}, apierrors.NewUnauthorized("Unauthorized")
+}
+
+// impersonate makes somebody who may do so act as the user that the request names.
+func (s *Server) impersonate(who user, r *http.Request) (user, error) {
+	name := r.Header.Get("Impersonate-User")
+	if name == "" {
+		return who, nil
+	}
+	want := right{verb: "impersonate", resource: "users", name: name}
+	if !s.rights.allow(who, want) {
+		return user{}, apierrors.NewForbidden(schema.GroupResource{Resource: "users"}, name, fmt.Errorf(
+			"User %q cannot impersonate resource \"users\" in API group \"\" at the cluster scope", who.name))
+	}
+	return user{name: name, groups: append(slices.Clone(r.Header.Values("Impersonate-Group")), authenticated)}, nil
 }
 
 // owner is whose token it is; nil when nobody's.

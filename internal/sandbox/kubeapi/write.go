@@ -173,7 +173,7 @@ func (s *Server) update(k *kind, sub, namespace, name string, h how,
 		return nil, err
 	}
 	if sub == "scale" { // its own fields are managed by the caller
-		return s.replace(k, old, o, h)
+		return s.replace(k, sub, old, o, h)
 	}
 	k.carryOver(sub, old, o)
 	if !h.apply {
@@ -185,18 +185,20 @@ func (s *Server) update(k *kind, sub, namespace, name string, h how,
 			return nil, apierrors.NewInternalError(err)
 		}
 	}
-	return s.replace(k, old, o, h)
+	return s.replace(k, sub, old, o, h)
 }
 
 // replace checks what an object would become, and keeps it.
-func (s *Server) replace(k *kind, old, o *unstructured.Unstructured, h how) (*unstructured.Unstructured, error) {
+func (s *Server) replace(k *kind, sub string, old, o *unstructured.Unstructured, h how) (
+	*unstructured.Unstructured, error,
+) {
 	all := apivalidation.ValidateObjectMetaAccessorUpdate(o, old, field.NewPath("metadata"))
 	more, err := k.problems(o, old)
 	if err := k.invalid(old.GetName(), append(all, more...), err); err != nil {
 		return nil, err
 	}
 	if k.generation && !equality.Semantic.DeepEqual(old.Object["spec"], o.Object["spec"]) ||
-		k.notes && !equality.Semantic.DeepEqual(old.GetAnnotations(), o.GetAnnotations()) {
+		k.notes && sub == "" && !equality.Semantic.DeepEqual(old.GetAnnotations(), o.GetAnnotations()) {
 		o.SetGeneration(old.GetGeneration() + 1)
 	}
 	s.stamp(old, o)
@@ -323,6 +325,8 @@ func (s *Server) remove(k *kind, namespace, name string, opts metav1.DeleteOptio
 	}
 	if p := opts.PropagationPolicy; p != nil && *p == metav1.DeletePropagationForeground {
 		o.SetFinalizers(append(o.GetFinalizers(), metav1.FinalizerDeleteDependents))
+	} else if p != nil && *p == metav1.DeletePropagationOrphan {
+		o.SetFinalizers(append(o.GetFinalizers(), metav1.FinalizerOrphanDependents))
 	}
 	gone = grace == 0 && len(o.GetFinalizers()) == 0
 	if len(opts.DryRun) > 0 {
