@@ -13,6 +13,7 @@ import (
 	authn "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
 )
 
 // Where every API server publishes the authority of its users' certificates, for others that serve them. The front
@@ -27,55 +28,59 @@ const (
 // not cost a question to the API server each.
 const authorityAge = 5 * time.Second
 
-// published is the authority that was read last. The zero value is ready.
+// published are the authorities that were read last. The zero value is ready.
 type published struct {
 	mu   sync.Mutex
-	pool *x509.CertPool
+	are  []*x509.Certificate
 	read time.Time
 }
 
 // certified is whose certificate it is.
 func (g *Gate) certified(ctx context.Context, chain []*x509.Certificate) (authn.UserInfo, error) {
-	roots, err := g.authority(ctx)
+	trusted, err := g.authorities(ctx)
 	if err != nil {
 		return authn.UserInfo{}, fmt.Errorf("the client certificate could not be checked: %w", err)
+	}
+	roots := x509.NewCertPool()
+	for _, c := range trusted {
+		roots.AddCert(c)
 	}
 	return holder(chain, roots)
 }
 
-// CheckAuthority says why client certificates can't be checked; nil means that they can be, or aren't asked for.
-func (g *Gate) CheckAuthority(ctx context.Context) error {
+// Authorities are those whose client certificates are taken; none when certificates aren't asked for. The error says
+// why they can't be checked.
+func (g *Gate) Authorities(ctx context.Context) ([]*x509.Certificate, error) {
 	if !g.settings.ClientCertificates {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
 	defer cancel()
-	_, err := g.authority(ctx)
-	return err
+	return g.authorities(ctx)
 }
 
-// authority is who signs people's certificates: a file as it is now, else what was published some seconds ago. What
+// authorities sign people's certificates: those of a file as it is now, else what was published some seconds ago. What
 // could not be read is read again by the next who asks.
-func (g *Gate) authority(ctx context.Context) (*x509.CertPool, error) {
+func (g *Gate) authorities(ctx context.Context) ([]*x509.Certificate, error) {
 	if g.settings.ClientCAFile != "" {
 		return g.authorityFile()
 	}
 	p := &g.published
 	p.mu.Lock() // whoever waits here would ask the same
 	defer p.mu.Unlock()
-	if p.pool != nil && time.Since(p.read) < authorityAge {
-		return p.pool, nil
+	if p.are != nil && time.Since(p.read) < authorityAge {
+		return p.are, nil
 	}
-	p.pool, p.read = nil, time.Now()
-	got, err := g.publishedAuthority(ctx)
+	p.are, p.read = nil, time.Now()
+	got, err := g.publishedAuthorities(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.pool = got
+	p.are = got
 	return got, nil
 }
 
-func (g *Gate) publishedAuthority(ctx context.Context) (*x509.CertPool, error) {
+func (g *Gate) publishedAuthorities(ctx context.Context) ([]*x509.Certificate, error) {
 	at := authorityNamespace + "/" + authorityName
 	cm, err := g.reviews.CoreV1().ConfigMaps(authorityNamespace).Get(ctx, authorityName, meta.GetOptions{})
 	switch {
@@ -85,22 +90,22 @@ func (g *Gate) publishedAuthority(ctx context.Context) (*x509.CertPool, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the ConfigMap %s: %w", at, err)
 	}
-	return pool(cm.Data[authorityKey], fmt.Sprintf("%s in the ConfigMap %s", authorityKey, at))
+	return authoritiesIn(cm.Data[authorityKey], fmt.Sprintf("%s in the ConfigMap %s", authorityKey, at))
 }
 
-func (g *Gate) authorityFile() (*x509.CertPool, error) {
+func (g *Gate) authorityFile() ([]*x509.Certificate, error) {
 	b, err := os.ReadFile(g.settings.ClientCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("access.client_ca_file: %w", err)
 	}
-	return pool(string(b), "access.client_ca_file")
+	return authoritiesIn(string(b), "access.client_ca_file")
 }
 
-// pool is the authorities of a file. Without one nobody is trusted; an empty pool must not become the machine's own.
-func pool(pem, where string) (*x509.CertPool, error) {
-	out := x509.NewCertPool()
-	if !out.AppendCertsFromPEM([]byte(pem)) {
-		return nil, fmt.Errorf("%s holds no certificate", where)
+// authoritiesIn reads them from PEM. There must be one, and none that can't be read: then nobody is trusted.
+func authoritiesIn(pem, where string) ([]*x509.Certificate, error) {
+	out, err := cert.ParseCertsPEM([]byte(pem))
+	if err != nil {
+		return nil, fmt.Errorf("%s holds no certificate that can be read: %w", where, err)
 	}
 	return out, nil
 }

@@ -84,7 +84,10 @@ func TestAPersonDecidesWithTheirCertificate(t *testing.T) {
 	alice, bob := "alice@"+ns, "bob@"+ns
 	c.GrantAll(t, alice, allow("update", "incidents/decision"))
 	g := forCertificates(t, botOf(t, c, ns, "bot", published), "")
-	kubetest.Eventually(t, "the published authority", func(ctx context.Context) error { return g.CheckAuthority(ctx) })
+	kubetest.Eventually(t, "the published authority", func(ctx context.Context) error {
+		_, err := g.Authorities(ctx)
+		return err
+	})
 	for who, groups := range map[string][]string{alice: nil, bob: {"system:masters"}} {
 		got, err := g.Check(t.Context(), access.Shown{Chain: shown(t, users, who, groups, nil)}, access.Decide)
 		if err != nil || got != (incident.Actor{Kind: "kubernetes", ID: who}) {
@@ -175,12 +178,12 @@ func TestAnAuthorityThatCannotBeReadVouchesForNobody(t *testing.T) {
 			if said := unproven(t, g, chain, errUnanswered); !strings.Contains(said, tt.says) {
 				t.Errorf("the error is %q, want %q in it", said, tt.says)
 			}
-			if err := g.CheckAuthority(t.Context()); err == nil || !strings.Contains(err.Error(), tt.says) {
+			if _, err := g.Authorities(t.Context()); err == nil || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("nobody was told: %v", err)
 			}
 		})
 	}
-	if err := forPeople(t, &rest.Config{Host: "https://127.0.0.1:1"}).CheckAuthority(t.Context()); err != nil {
+	if _, err := forPeople(t, &rest.Config{Host: "https://127.0.0.1:1"}).Authorities(t.Context()); err != nil {
 		t.Errorf("nobody needs it: %v", err)
 	}
 }
