@@ -103,7 +103,7 @@ func (s *Store) logHeadsAtStart(ctx context.Context) error {
 		return fmt.Errorf("read the ends of the journals: %w", err)
 	}
 	for _, h := range heads {
-		s.opts.Logger.InfoContext(ctx, "the journal of an incident goes on from here", "incident", h.incident, "pool",
+		s.opts.Logger.InfoContext(ctx, "the journal of an incident continues from here", "incident", h.incident, "pool",
 			h.pool, "state", h.state, "entries", h.entries, "head", audit.Short(h.hash))
 	}
 	return nil

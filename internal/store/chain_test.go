@@ -252,7 +252,7 @@ func TestTheHeadsAreInTheLogAfterAKill(t *testing.T) {
 		log := &lines{}
 		storetest.Open(t, url, func(o *store.Options) { o.Logger = log.logger() })
 		for id, n := range want {
-			line := "the journal of an incident goes on from here\" incident=" + id + " "
+			line := "the journal of an incident continues from here\" incident=" + id + " "
 			if got := log.count(line); got != n {
 				t.Errorf("%s is in the log %d times, want %d", id, got, n)
 			}
