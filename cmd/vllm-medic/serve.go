@@ -24,7 +24,9 @@ func serve(t terminal) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a, err := app.New(ctx, app.Options{Config: l.Config, Catalog: l.catalog, Logger: log})
+		a, err := app.New(ctx, app.Options{
+			Config: l.Config, Catalog: l.catalog, Logger: log, Version: versionText(),
+		})
 		if err != nil {
 			return err
 		}

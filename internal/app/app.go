@@ -51,6 +51,8 @@ type Options struct {
 	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero
 	// takes the defaults of the engine and the store. Rehearsals that end the process at every instruction raise it.
 	FreeCuts int
+	// Version is that of the program, for people; empty: not known.
+	Version string
 	// LookAfter is how long after a lost answer the channel is searched; zero takes the default of notify.
 	LookAfter time.Duration
 }
@@ -66,6 +68,7 @@ type App struct {
 	dispatchers []*notify.Dispatcher
 	slack       *slackParts
 	gate        *access.Gate
+	overview    *overview
 	registry    *prometheus.Registry
 	panics      *rescue.Log
 	liveness    *liveness
@@ -123,8 +126,10 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	a.collector = parts.collector
+	a.overview = newOverview(parts, cfg.Pools, a.store.Now)
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.playbooks.panics = a.panics
+	a.overview.signals = func() []incident.Signal { return a.playbooks.inForce().AllSignals() }
 	a.engine, err = remediation.New(remediation.Config{
 		Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy,
 		Timing: cfg.Timing, FreeCuts: a.opts.FreeCuts,
@@ -202,6 +207,7 @@ func (a *App) Start(ctx context.Context) {
 	background("playbooks", func(ctx context.Context) error {
 		return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery))
 	})
+	background("overview", a.overview.run)
 	if a.slack != nil {
 		background("slack interactions", a.slack.interactions.Run)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/web"
 	"github.com/vllm-medic/vllm-medic/webhook"
@@ -140,14 +141,37 @@ func (a *App) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	code, text := http.StatusInternalServerError, "something went wrong; the log says what"
+	code, text := a.errorText(err, c)
+	a.answerJSON(c, code, text)
+}
+
+func (a *App) answerJSON(c echo.Context, code int, text string) {
+	if err := c.JSON(code, map[string]string{"error": text}); err != nil {
+		a.opts.Logger.DebugContext(c.Request().Context(), "an answer was not delivered", "err", err)
+	}
+}
+
+// errorText is the code and the sentence for an error; one that no person should read goes to the log.
+func (a *App) errorText(err error, c echo.Context) (code int, text string) {
+	code, text = http.StatusInternalServerError, "something went wrong; the log says what"
 	if he, ok := errors.AsType[*echo.HTTPError](err); ok {
 		code, text = he.Code, fmt.Sprint(he.Message)
 	} else {
 		a.opts.Logger.ErrorContext(c.Request().Context(), "a request failed", "path", c.Path(), "err", err)
 	}
-	if err := c.JSON(code, map[string]string{"error": text}); err != nil {
-		a.opts.Logger.DebugContext(c.Request().Context(), "an answer was not delivered", "err", err)
+	return code, text
+}
+
+// explain is answerError for the listener with the pages: a browser gets a page.
+func (a *App) explain(pages *web.Handler) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		if c.Response().Committed {
+			return
+		}
+		code, text := a.errorText(err, c)
+		if answered, err := pages.Explain(c, code, text); !answered || err != nil {
+			a.answerJSON(c, code, text)
+		}
 	}
 }
 
@@ -160,7 +184,8 @@ func (a *App) apiRoutes() (http.Handler, error) {
 	}
 	e.POST(webhook.Path, hook.Handle)
 	pages, err := web.New(web.Deps{
-		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, Pools: a.poolNames, Notice: a.notice,
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, Notice: a.notice,
+		Pools: func() []incident.Pool { return cfg.Pools }, Health: a.overview.Health, Status: a.status,
 		Links:  a.links(),
 		Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
 	})
@@ -168,6 +193,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 		return nil, err
 	}
 	pages.Register(e)
+	e.HTTPErrorHandler = a.explain(pages)
 	return e, nil
 }
 

@@ -53,13 +53,16 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 	return out, nil
 }
 
+// silentKubernetes is where noAnswer found nothing.
+const silentKubernetes = "kubernetes, knobs and permissions"
+
 // noAnswer says that the API server does not answer: each line about knobs and permissions would say the same.
 func noAnswer(ctx context.Context, registry *actions.Registry) (Finding, bool) {
 	_, err := registry.Lacks(ctx, PeopleRights()[0].ResourceAttributes)
 	if err == nil {
 		return Finding{}, false
 	}
-	return Finding{Where: "kubernetes, knobs and permissions", Text: err.Error()}, true
+	return Finding{Where: silentKubernetes, Text: err.Error()}, true
 }
 
 // samples are small steps of a kind. A knob that is at one of its bounds may still go the other way.

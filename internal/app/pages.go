@@ -19,7 +19,7 @@ func (a *App) poolNames() []string {
 func (a *App) links() web.Links {
 	l := a.opts.Config.Links
 	return web.Links{
-		BaseURL: l.BaseURL, PrometheusURL: l.PrometheusURL,
+		BaseURL: l.BaseURL, PrometheusURL: l.PrometheusURL, Message: a.messageURL, NameOf: a.nameOf,
 		Runbook: func(d incident.Diagnosis) string { return present.RunbookURL(l.DocsURL, d) },
 	}
 }

@@ -73,6 +73,13 @@ func (s *playbookSet) inForce() *playbooks.Catalog {
 	return s.current
 }
 
+// loadedAt is when the playbooks in force were read.
+func (s *playbookSet) loadedAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded
+}
+
 // notice says that the files of now are not in force; empty when they are.
 func (s *playbookSet) notice() string {
 	s.mu.Lock()

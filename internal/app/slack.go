@@ -22,6 +22,7 @@ type slackParts struct {
 	client       *slack.Client
 	interactions *slack.Interactions
 	socket       *slack.Socket
+	names        *names
 }
 
 // newNotifier is Slack, or the log when no slack section is there.
@@ -49,7 +50,9 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.slack = &slackParts{client: client, interactions: interactions}
+	a.slack = &slackParts{
+		client: client, interactions: interactions, names: &names{ask: client.Name, now: a.store.Now},
+	}
 	if cfg.Slack.Socket {
 		a.slack.socket, err = slack.NewSocket(slack.SocketConfig{AppID: cfg.Slack.AppID},
 			slack.SocketDeps{Client: client, Take: interactions.Enqueue, Logger: log, Panics: a.panics})

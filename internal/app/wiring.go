@@ -26,6 +26,8 @@ var (
 type clients struct {
 	collector    *evidence.Collector
 	live, dryRun remediation.Executor
+	// registry is live; nil without Kubernetes.
+	registry *actions.Registry
 }
 
 // newClients builds the collector and, when Kubernetes is configured, the executors.
@@ -41,7 +43,7 @@ func newClients(cfg config.Config, opts Options, rc *rest.Config) (clients, erro
 		if err != nil {
 			return out, err
 		}
-		out.live, out.dryRun = live, live.DryRun()
+		out.live, out.dryRun, out.registry = live, live.DryRun(), live
 	}
 	params := url.Values{}
 	for k, v := range cfg.Prometheus.ExtraParams {

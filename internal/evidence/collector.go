@@ -28,6 +28,8 @@ type CollectOptions struct {
 	History bool
 	// Baseline asks how signals compare with the pool's own past, where they say so: a second query for each of these.
 	Baseline bool
+	// NoCluster leaves the Kubernetes API alone: pages that show how pools are doing have no use for it.
+	NoCluster bool
 	// Alerts are those of the incident: it is looked at whether their rules can see the pool.
 	Alerts []incident.Alert
 }
@@ -75,7 +77,9 @@ func (c *Collector) Collect(
 	defer cancel()
 	ev := incident.Evidence{At: c.now()}
 	var wg rescue.Group
-	wg.Go(func() { ev.Cluster = c.cluster(ctx, pool.Workload, ev.At) })
+	if !opts.NoCluster {
+		wg.Go(func() { ev.Cluster = c.cluster(ctx, pool.Workload, ev.At) })
+	}
 	found, err := c.detect(ctx, pool, ev.At)
 	ev.Dialect = found.dialect.String()
 	if !own(found) {

@@ -10,13 +10,15 @@ import (
 // Level is how bad it is. Each surface has its own sign for it; the headline says the same in words.
 type Level string
 
-// The levels. LevelEnded is over without having been seen to recover.
+// The levels. LevelEnded is over without having been seen to recover. LevelUnknown is that of a pool of which nothing
+// is known; no incident has it.
 const (
 	LevelCritical Level = "critical"
 	LevelWarning  Level = "warning"
 	LevelHealthy  Level = "healthy"
 	LevelResolved Level = "resolved"
 	LevelEnded    Level = "ended"
+	LevelUnknown  Level = "unknown"
 )
 
 // LevelOf is how bad an incident is.

@@ -271,12 +271,17 @@ func TestCountingBetweenCommits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store.Store, _ string) {
 		ctx := t.Context()
+		st, err := s.Stats(ctx)
+		ok(t, err)
+		if !st.LastDelivery.IsZero() {
+			t.Errorf("the last of no delivery is of %s", st.LastDelivery)
+		}
 		for n := range 3 {
 			add(ctx, t, s, fmt.Sprint(n))
 			st, err := s.Stats(ctx)
 			ok(t, err)
-			if st.DeliveriesWaiting != int64(n+1) || !st.OldestWaiting.Equal(now) {
-				t.Errorf("%d wait, since %s", st.DeliveriesWaiting, st.OldestWaiting)
+			if st.DeliveriesWaiting != int64(n+1) || !st.OldestWaiting.Equal(now) || !st.LastDelivery.Equal(now) {
+				t.Errorf("%d wait, since %s, the last one of %s", st.DeliveriesWaiting, st.OldestWaiting, st.LastDelivery)
 			}
 		}
 	})

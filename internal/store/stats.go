@@ -17,6 +17,8 @@ type Stats struct {
 	// DeliveriesDead were given up.
 	DeliveriesWaiting, DeliveriesDead int64
 	OldestWaiting                     time.Time
+	// LastDelivery is when the newest delivery came in that the store still keeps; zero when there is none.
+	LastDelivery time.Time
 	// Incidents counts the open ones by state, Writes all by result, "open" being a claim that has not ended.
 	Incidents, Writes map[string]int64
 	// MessagesWaiting have something to send; MessagesGivenUp are among them, and wait for a person.
@@ -46,7 +48,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 }
 
 func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
-	var oldest int64
+	var oldest, newest int64
 	// Nobody delivers to a sink that is no longer in the configuration.
 	ours := ` AND folded = 0 AND sink IN (?` + strings.Repeat(", ?", len(s.opts.Sinks)) + `)`
 	sinks := []any{incident.SinkSlack}
@@ -54,11 +56,12 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		sinks = append(sinks, sink)
 	}
 	err := s.row(ctx, tx, []any{
-		&out.DeliveriesWaiting, &oldest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp, &out.Folded,
-		&out.ClicksWaiting, &out.Pauses, &out.Unreadable,
+		&out.DeliveriesWaiting, &oldest, &newest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp,
+		&out.Folded, &out.ClicksWaiting, &out.Pauses, &out.Unreadable,
 	}, `SELECT
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'new'),
 		`+oldestWaiting+`,
+		COALESCE((SELECT received_at FROM deliveries ORDER BY id DESC LIMIT 1), 0),
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'dead'),
 		(SELECT COUNT(*) FROM messages WHERE (wanted > sent OR thread_wanted > thread_sent)`+ours+`),
 		(SELECT COUNT(*) FROM messages
@@ -70,7 +73,7 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	if err != nil {
 		return err
 	}
-	out.OldestWaiting = moment(oldest)
+	out.OldestWaiting, out.LastDelivery = moment(oldest), moment(newest)
 	if out.Incidents,
 		err = s.counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents WHERE state <> 'closed' GROUP BY state`); err != nil {
 		return err

@@ -56,8 +56,12 @@ type Deps struct {
 	Engine    Engine
 	Switch    Switch
 	Gate      Gate
-	// Pools are the names of the configured pools.
-	Pools func() []string
+	// Pools are the configured pools, and Health is what was last read of each, by its name. It may wait a moment for the
+	// first reading and never asks for more than pages need.
+	Pools  func() []incident.Pool
+	Health func(ctx context.Context) map[string]Health
+	// Status is what the bot knows of itself.
+	Status func(ctx context.Context) Status
 	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when
 	// there is nothing.
 	Notice func() string
@@ -75,7 +79,8 @@ func New(deps Deps) (*Handler, error) {
 	for name, missing := range map[string]bool{
 		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil,
 		"Gate":  deps.Gate == nil,
-		"Pools": deps.Pools == nil, "Notice": deps.Notice == nil, "Logger": deps.Logger == nil,
+		"Pools": deps.Pools == nil, "Health": deps.Health == nil, "Status": deps.Status == nil,
+		"Notice": deps.Notice == nil, "Logger": deps.Logger == nil,
 		"Now": deps.Now == nil,
 	} {
 		if missing {
@@ -89,6 +94,8 @@ func New(deps Deps) (*Handler, error) {
 func (h *Handler) Register(e *echo.Echo) {
 	e.GET("/", h.listPage)
 	e.GET("/incidents/:id", h.incidentPage)
+	e.GET("/pools/:name", h.poolPage)
+	e.GET("/status", h.statusPage)
 	e.GET("/api/v1/incidents", h.list)
 	e.GET("/api/v1/incidents/:id", h.show)
 	e.POST("/api/v1/incidents/:id/decision", h.decision)

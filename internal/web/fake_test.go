@@ -180,17 +180,25 @@ type site struct {
 	echo   *echo.Echo
 	log    *bytes.Buffer
 	notice string
+	pools  []incident.Pool
+	health map[string]web.Health
+	status web.Status
 }
 
 func newSite(t testing.TB) *site {
 	t.Helper()
-	s := &site{fake: &fake{t: t, always: map[string]any{}}, log: &bytes.Buffer{}, echo: echo.New()}
+	s := &site{
+		fake: &fake{t: t, always: map[string]any{}}, log: &bytes.Buffer{}, echo: echo.New(),
+		pools: []incident.Pool{{Name: "llama", Mode: incident.ModeApprove}},
+	}
 	h, err := web.New(web.Deps{
-		Incidents: s, Engine: s, Switch: s, Gate: gate{}, Pools: func() []string { return []string{"llama"} },
+		Incidents: s, Engine: s, Switch: s, Gate: gate{}, Pools: func() []incident.Pool { return s.pools },
+		Health: func(context.Context) map[string]web.Health { return s.health },
+		Status: func(context.Context) web.Status { return s.status },
 		Notice: func() string { return s.notice },
 		Links: web.Links{
 			BaseURL: "https://medic.example.com", PrometheusURL: "https://prometheus.example.com",
-			Message: func(echo.Context, incident.Incident) string { return "https://acme.slack.com/archives/C1/p1" },
+			Message: func(context.Context, incident.Incident) string { return "https://acme.slack.com/archives/C1/p1" },
 			Runbook: func(d incident.Diagnosis) string { return present.RunbookURL("https://docs.example.com", d) },
 		},
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Now: func() time.Time { return now },
@@ -204,6 +212,12 @@ func newSite(t testing.TB) *site {
 		if !ok {
 			t.Errorf("an error without an answer: %v", err)
 			he = echo.ErrInternalServerError
+		}
+		if answered, err := h.Explain(c, he.Code, fmt.Sprint(he.Message)); answered {
+			if err != nil {
+				t.Error(err)
+			}
+			return
 		}
 		if err := c.JSON(he.Code, map[string]any{"error": he.Message}); err != nil {
 			t.Error(err)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -21,8 +22,10 @@ type Links struct {
 	// PrometheusURL is where people reach Prometheus.
 	PrometheusURL string
 	// Message is the address of an incident's message in Slack, Runbook of a diagnosis' runbook; nil: there are none.
-	Message func(c echo.Context, inc incident.Incident) string
+	Message func(ctx context.Context, inc incident.Incident) string
 	Runbook func(d incident.Diagnosis) string
+	// NameOf is what people call somebody; nil: present.Person.
+	NameOf func(ctx context.Context, who incident.Actor) string
 }
 
 // incidentPage is everything that the page of an incident shows, in its order.
@@ -108,7 +111,7 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 		p.Steps = append(p.Steps, f.step(inc, s))
 	}
 	if p.Ask != nil && h.deps.Links.Message != nil {
-		p.Ask.Slack = external(h.deps.Links.Message(c, inc))
+		p.Ask.Slack = external(h.deps.Links.Message(c.Request().Context(), inc))
 	}
 	return p
 }
@@ -123,7 +126,7 @@ func (h *Handler) links(c echo.Context, inc incident.Incident) []link {
 	}
 	l := h.deps.Links
 	if l.Message != nil {
-		add(l.Message(c, inc), "Slack message")
+		add(l.Message(c.Request().Context(), inc), "Slack message")
 	}
 	if inc.Diagnosis != nil && l.Runbook != nil {
 		if address := l.Runbook(*inc.Diagnosis); strings.HasPrefix(address, "/") {

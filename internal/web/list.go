@@ -26,12 +26,14 @@ type listPage struct {
 	frame
 	Waiting      []waitingRow
 	Open, Closed []incidentRow
+	all          []incident.Incident
 	// Older is the address of the page after this one; empty when there is none.
 	Older  string
-	Pools  []string
+	Names  []string
 	Pool   string
 	State  string
 	States []option
+	Pools  []poolRow
 	// Filtered says that some incidents are left out by choice.
 	Filtered bool
 }
@@ -74,12 +76,17 @@ func (h *Handler) listPage(c echo.Context) error {
 		return err
 	}
 	p.Filtered = p.Pool != "" || p.State != "" || c.QueryParam("after") != ""
-	p.Pools = h.deps.Pools()
+	for _, pool := range h.deps.Pools() {
+		p.Names = append(p.Names, pool.Name)
+	}
 	for _, o := range [][2]string{{"", "Open and latest"}, {"open", "Open"}, {"closed", "Closed"}, {"all", "All"}} {
 		p.States = append(p.States, option{Value: o[0], Text: o[1], Chosen: o[0] == p.State})
 	}
 	if err := h.fillList(c, &p); err != nil {
 		return err
+	}
+	if !p.Filtered {
+		p.Pools = h.poolRows(c.Request().Context(), p.frame, p.all)
 	}
 	return h.page(c, http.StatusOK, "list.html", p)
 }
@@ -124,7 +131,8 @@ func (h *Handler) fillList(c echo.Context, p *listPage) error {
 			p.Older = p.older(p.State, list)
 		}
 	}
-	for _, inc := range byUrgency(all) {
+	p.all = byUrgency(all)
+	for _, inc := range p.all {
 		p.add(inc)
 	}
 	return nil

@@ -58,6 +58,9 @@ type frame struct {
 // frameOf begins a page. One that is live reloads itself unless the reader stopped that.
 func (h *Handler) frameOf(c echo.Context, here, title string, live bool) frame {
 	f := frame{Title: title, Here: here, Now: h.deps.Now(), Live: live, nameOf: present.Person}
+	if name := h.deps.Links.NameOf; name != nil {
+		f.nameOf = func(a incident.Actor) string { return name(c.Request().Context(), a) }
+	}
 	if !live {
 		return f
 	}
@@ -150,7 +153,5 @@ func (h *Handler) page(c echo.Context, code int, name string, data any) error {
 	head := c.Response().Header()
 	head.Set("Content-Security-Policy", policy)
 	head.Set("X-Content-Type-Options", "nosniff")
-	head.Set("Referrer-Policy", "no-referrer")
-	head.Set("Cache-Control", "no-store")
 	return c.HTMLBlob(code, b.Bytes())
 }

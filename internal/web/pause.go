@@ -44,7 +44,7 @@ func (h *Handler) pause(c echo.Context) error {
 	if strings.TrimSpace(b.Reason) == "" {
 		return echo.NewHTTPError(http.StatusBadRequest, "reason is required")
 	}
-	if b.Pool != "" && !slices.Contains(h.deps.Pools(), b.Pool) {
+	if _, ok := h.pool(b.Pool); b.Pool != "" && !ok {
 		return echo.NewHTTPError(http.StatusNotFound, "there is no such pool; nothing was paused")
 	}
 	if err := h.deps.Switch.SetPause(ctx,

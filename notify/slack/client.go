@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,8 @@ type Identity struct {
 	Team, TeamName, Enterprise string
 	// User is the bot's user id; its messages carry it or the BotID.
 	User, BotID string
+	// URL is the address of the workspace.
+	URL string
 	// Scopes are the rights of the token, as far as Slack named them.
 	Scopes []string
 }
@@ -104,7 +107,9 @@ func (c *Client) Check(ctx context.Context) (Identity, error) {
 		if err != nil {
 			return err
 		}
-		me = Identity{Team: a.TeamID, TeamName: a.Team, Enterprise: a.EnterpriseID, User: a.UserID, BotID: a.BotID}
+		me = Identity{
+			Team: a.TeamID, TeamName: a.Team, Enterprise: a.EnterpriseID, User: a.UserID, BotID: a.BotID, URL: a.URL,
+		}
 		for s := range strings.SplitSeq(a.Header.Get("X-Oauth-Scopes"), ",") {
 			if s = strings.TrimSpace(s); s != "" {
 				me.Scopes = append(me.Scopes, s)
@@ -130,6 +135,33 @@ func (c *Client) identity(ctx context.Context) (Identity, error) {
 		return *me, nil
 	}
 	return c.Check(ctx)
+}
+
+// Permalink is the address of a message in the workspace, as Slack itself makes it. It asks Slack for the workspace
+// once; ts is that of the message.
+func (c *Client) Permalink(ctx context.Context, channel, ts string) (string, error) {
+	me, err := c.identity(ctx)
+	if err != nil {
+		return "", err
+	}
+	if me.URL == "" || channel == "" || ts == "" {
+		return "", errors.New("the workspace or the message has no address")
+	}
+	return url.JoinPath(me.URL, "archives", channel, "p"+strings.ReplaceAll(ts, ".", ""))
+}
+
+// Name is how the workspace calls a user. It is always asked anew.
+func (c *Client) Name(ctx context.Context, id string) (string, error) {
+	var name string
+	err := c.repeat(ctx, "users.info", func(ctx context.Context) error {
+		u, err := c.api.GetUserInfoContext(ctx, id)
+		if err != nil {
+			return err
+		}
+		name = cmp.Or(u.Profile.DisplayName, u.RealName, u.Name)
+		return nil
+	})
+	return name, err
 }
 
 // allowance is what Slack counts calls for: a method in the workspace or, where it has a channel, a method in that

@@ -255,3 +255,26 @@ func TestConfigurationHidesItsSecrets(t *testing.T) {
 		t.Error("a nil client was taken")
 	}
 }
+
+func TestAMessageHasAnAddressAndAUserAName(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t, fakeslack.Options{})
+	for range 2 {
+		got, err := w.client.Permalink(t.Context(), channel, "1795230660.000200")
+		if want := "https://fake.slack.com/archives/" + channel + "/p1795230660000200"; err != nil || got != want {
+			t.Errorf("Permalink = %q, %v, want %q", got, err, want)
+		}
+	}
+	if n := len(w.CallsTo("auth.test")); n != 1 {
+		t.Errorf("the workspace was asked for %d times", n)
+	}
+	if got, err := w.client.Permalink(t.Context(), channel, ""); err == nil {
+		t.Errorf("a message that was not posted has the address %q", got)
+	}
+	if got, err := w.client.Name(t.Context(), "U0BOB"); err != nil || got == "" || got == "U0BOB" {
+		t.Errorf("Name = %q, %v", got, err)
+	}
+	if got, err := w.client.Name(t.Context(), "U0NOBODY"); err == nil {
+		t.Errorf("nobody is called %q", got)
+	}
+}

@@ -31,7 +31,7 @@ func icon(inc incident.Incident) string {
 		return "🟢"
 	case present.LevelCritical:
 		return "🔴"
-	case present.LevelWarning:
+	case present.LevelWarning, present.LevelUnknown:
 	}
 	return "🟠"
 }

@@ -1,0 +1,254 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
+)
+
+// Health is what was last read of a pool.
+type Health struct {
+	// At is when; zero: nothing has been read yet.
+	At time.Time
+	// Readings carry the pool's targets as thresholds.
+	Readings map[string]incident.Reading
+	// Absent says why Prometheus has no metric of the pool; empty when it has some, or could not be asked.
+	Absent  string
+	Dialect string
+}
+
+// poolRow is a pool on one line.
+type poolRow struct {
+	Name, Path, Level, Text string
+	Signal                  string
+	Spark                   *spark
+	Mode                    incident.Mode
+	Paused                  bool
+	Incident                *incidentRow
+}
+
+// poolPage is a pool: how it is doing, what the bot may change, and its incidents.
+type poolPage struct {
+	frame
+	Name, Level, Text   string
+	At                  *moment
+	Charts              []chart
+	Incident            *incidentRow
+	Closed              []incidentRow
+	Settings            []fact
+	Targets, Knobs, Who []fact
+	Pause, Resume       string
+	Dialect             string
+}
+
+// pool finds a configured pool.
+func (h *Handler) pool(name string) (incident.Pool, bool) {
+	for _, p := range h.deps.Pools() {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return incident.Pool{}, false
+}
+
+// poolRows are the pools, those out of their targets first.
+func (h *Handler) poolRows(ctx context.Context, f frame, all []incident.Incident) []poolRow {
+	health := h.deps.Health(ctx)
+	var out []poolRow
+	for _, p := range h.deps.Pools() {
+		got := health[p.Name]
+		level, text := present.Health(got.Readings, got.Absent)
+		row := poolRow{
+			Name: p.Name, Path: url.PathEscape(p.Name), Level: string(level), Text: text, Mode: p.Mode,
+			Paused: slices.ContainsFunc(f.Pauses, func(one incident.Pause) bool { return one.Pool == "" || one.Pool == p.Name }),
+		}
+		if r, ok := leading(got.Readings); ok {
+			row.Signal, row.Spark = r.Label(), f.sparkOf(r)
+		}
+		if row.Spark == nil {
+			row.Signal = ""
+		}
+		for _, inc := range all {
+			if inc.Pool == p.Name && inc.Open() {
+				one := f.row(inc)
+				row.Incident = &one
+			}
+		}
+		out = append(out, row)
+	}
+	order := []string{string(present.LevelCritical), string(present.LevelUnknown), string(present.LevelHealthy)}
+	slices.SortStableFunc(out, func(a, b poolRow) int {
+		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
+	})
+	return out
+}
+
+// leading is the reading to draw of a pool: the worst, else the first of those with a target.
+func leading(readings map[string]incident.Reading) (incident.Reading, bool) {
+	if r, ok := present.Worst(incident.Incident{Readings: readings}); ok {
+		return r, true
+	}
+	for _, group := range present.Groups() {
+		for _, name := range slices.Sorted(maps.Keys(readings)) {
+			if r := readings[name]; r.Threshold != nil && present.GroupOf(name) == group && drawable(r) != nil {
+				return r, true
+			}
+		}
+	}
+	return incident.Reading{}, false
+}
+
+func (h *Handler) poolPage(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	name, err := url.PathUnescape(c.Param("name"))
+	if err != nil {
+		return echo.NewHTTPError(http.StatusNotFound, "there is no such pool")
+	}
+	pool, ok := h.pool(name)
+	if !ok {
+		return echo.NewHTTPError(http.StatusNotFound, "there is no such pool")
+	}
+	ctx := c.Request().Context()
+	f := h.frameOf(c, "pools", present.Line(pool.Name), true)
+	if err := f.troubles(c, h); err != nil {
+		return err
+	}
+	list, err := h.deps.Incidents.Incidents(ctx, incident.Filter{Pool: pool.Name, Limit: shownClosed})
+	if err != nil {
+		return h.fail(c, err)
+	}
+	got := h.deps.Health(ctx)[pool.Name]
+	level, text := present.Health(got.Readings, got.Absent)
+	p := poolPage{
+		frame: f, Name: pool.Name, Level: string(level), Text: text, At: f.When(got.At), Dialect: got.Dialect,
+		Settings: settings(pool), Targets: targets(pool.SLO), Knobs: knobs(pool), Who: f.deciders(pool),
+		Pause:  h.switchLine("pause --reason REASON", pool.Name),
+		Resume: h.switchLine("resume", pool.Name),
+	}
+	var events []happened
+	for _, inc := range byUrgency(list) {
+		row := f.row(inc)
+		if inc.Open() {
+			p.Incident, events = &row, marks(inc)
+			continue
+		}
+		p.Closed = append(p.Closed, row)
+	}
+	p.Charts = f.poolCharts(got.Readings, events)
+	return h.page(c, http.StatusOK, "pool.html", p)
+}
+
+// switchLine is the command that pauses or resumes a pool.
+func (h *Handler) switchLine(verb, pool string) string {
+	words := []string{"vllm-medic", verb, "--pool", shellWord(pool)}
+	if base := h.deps.Links.BaseURL; base != "" {
+		words = append(words, "--server", shellWord(base))
+	}
+	return strings.Join(words, " ")
+}
+
+// poolCharts are all pasts of a pool, by what they are about.
+func (f frame) poolCharts(readings map[string]incident.Reading, events []happened) []chart {
+	all := titled(readings)
+	rank := func(r titledReading) int {
+		if present.Beyond(r.Reading) {
+			return -1
+		}
+		return slices.Index(present.Groups(), present.GroupOf(r.Signal))
+	}
+	slices.SortStableFunc(all, func(a, b titledReading) int { return cmp.Compare(rank(a), rank(b)) })
+	var out []chart
+	for _, r := range all {
+		if c, ok := f.chartOf(r.Reading, events); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// settings are where the pool is and what the bot may do there.
+func settings(p incident.Pool) []fact {
+	out := []fact{say("Mode", string(p.Mode))}
+	if !p.Workload.IsZero() {
+		out = append(out, say("Workload", p.Workload.String()))
+	}
+	if route := p.HTTPRoute.String(); route != "" {
+		out = append(out, say("Route", route))
+	}
+	if p.Channel != "" {
+		out = append(out, say("Slack channel", p.Channel))
+	}
+	return append(out, say("Alerts with", pairs(p.Match)), say("Queries with", pairs(p.Matchers)))
+}
+
+func say(name, text string) fact { return fact{name, []piece{{Text: text}}} }
+
+// pairs are labels with their values.
+func pairs(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, k+"="+labels[k])
+	}
+	return cmp.Or(strings.Join(out, ", "), "none")
+}
+
+// targets are what the pool has to keep to.
+func targets(s incident.SLO) []fact {
+	var out []fact
+	if s.Profile != "" {
+		out = append(out, say("Profile", s.Profile))
+	}
+	for _, t := range []struct {
+		name  string
+		value float64
+	}{{"TTFT p95", s.TTFT}, {"TPOT p95", s.TPOT}, {"Queue time p95", s.QueueTime}, {"E2E latency p95", s.E2E}} {
+		if t.value > 0 {
+			out = append(out, say(t.name, "≤ "+incident.FormatValue(t.value, incident.UnitSeconds)))
+		}
+	}
+	return out
+}
+
+// knobs are what may be changed and how far.
+func knobs(p incident.Pool) []fact {
+	var out []fact
+	for _, bounds := range p.Knobs.Bounds() {
+		out = append(out, say("Can be changed", bounds))
+	}
+	if len(out) == 0 {
+		out = append(out, say("Can be changed", "nothing; the pool is read-only"))
+	}
+	return out
+}
+
+// deciders are who may approve, by kind of step.
+func (f frame) deciders(p incident.Pool) []fact {
+	var out []fact
+	for _, kind := range slices.Sorted(maps.Keys(p.Approvers)) {
+		a := p.Approvers[kind]
+		texts := []string{f.approvers(incident.Needs{Users: a.Users, Groups: a.Groups, Approvals: a.Count})}
+		if a.FourEyes {
+			texts = append(texts, "four eyes")
+		}
+		for _, e := range a.Escalate {
+			texts = append(texts, fmt.Sprintf("after %s also %s", incident.FormatDuration(e.After),
+				f.approvers(incident.Needs{Users: e.Users, Groups: e.Groups})))
+		}
+		out = append(out, say(cmp.Or(string(kind), "All steps"), strings.Join(texts, "; ")))
+	}
+	return out
+}
