@@ -92,6 +92,7 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 		if v.answer.truth == incident.True {
 			switch {
 			case h.explains(chosen.diagnosis, v.diagnosis):
+				o.Symptom = true
 				o.Why = "symptom of " + of + " (" + o.Why + ")"
 			case h.explains(v.diagnosis, chosen.diagnosis):
 				o.Why = "also true and maybe the cause of " + of + ", but needs no action (" + o.Why + ")"

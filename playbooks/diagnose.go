@@ -66,12 +66,12 @@ func (c *Catalog) Diagnose(in Input) Result {
 		Readings: c.thresholds(in, f, chosen, rec),
 	}
 	out.Unusual = c.unusual(in.Evidence)
-	notes := append(sel.notes(), deadNotes(in.Evidence)...)
+	notes := deadNotes(in.Evidence)
 	if in.Evidence.Absent != "" {
 		notes = append([]string{"Nothing is known of this pool: " + sentence(in.Evidence.Absent)}, notes...)
 	}
 	if chosen == nil {
-		out.Note = joinNotes(append(notes, c.undiagnosed(verdicts, f)...), c.furthest(out.Readings),
+		out.Note = joinNotes(sel.notes(), append(notes, c.undiagnosed(verdicts, f)...), c.furthest(out.Readings),
 			out.Unusual[:min(len(out.Unusual), mostChanges)], rec.notes())
 		return out
 	}
@@ -79,6 +79,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	out.Diagnosis = &incident.Diagnosis{
 		Playbook: d.owner.name, Name: d.name, Summary: d.summary, Rule: d.when.text, Doc: d.owner.doc,
 		Evidence: c.namePods(chosen.answer.evidence(), out.Readings), Healthy: rec.signals(), Unusual: out.Unusual,
+		Unmatched: sel.unmatched(),
 	}
 	for _, n := range slices.Concat(d.never, d.owner.never) {
 		out.Diagnosis.Never = append(out.Diagnosis.Never, n.fact())
@@ -184,14 +185,16 @@ func (s selection) notes() []string {
 	if len(s.unknown) == 0 {
 		return nil
 	}
-	names := make([]string, 0, len(s.unknown))
+	return []string{"No playbook matches " + strings.Join(s.unmatched(), ", ") + "; all playbooks were evaluated."}
+}
+
+// unmatched names the alerts that no playbook is for.
+func (s selection) unmatched() []string {
+	var names []string
 	for _, n := range s.unknown {
-		if n == "" {
-			n = "(without a name)"
-		}
-		names = append(names, n)
+		names = append(names, cmp.Or(n, "(without a name)"))
 	}
-	return []string{"No playbook matches " + strings.Join(names, ", ") + "; all playbooks were evaluated."}
+	return names
 }
 
 // undiagnosed says why there is no diagnosis: none holds, or it cannot be told.

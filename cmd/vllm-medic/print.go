@@ -125,6 +125,9 @@ func printOthers(w io.Writer, inc incident.Incident) {
 	})); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more ruled out", n))
 	}
+	if inc.Diagnosis != nil && len(inc.Diagnosis.Unmatched) > 0 {
+		lines = append(lines, present.Unmatched(*inc.Diagnosis))
+	}
 	printList(w, "also considered", "", lines)
 }
 

@@ -20,6 +20,8 @@ type Diagnosis struct {
 	// Unusual are observations that support or qualify the diagnosis and choose nothing: departures from the pool's own
 	// past, signals that move together, recent changes.
 	Unusual []string `json:"unusual,omitempty"`
+	// Unmatched names the alerts that no playbook is for, so that all playbooks were evaluated.
+	Unmatched []string `json:"unmatched,omitempty"`
 	// Doc is the path of the runbook page, for example "docs/playbooks/high-ttft.md".
 	Doc string `json:"doc,omitempty"`
 }
@@ -96,6 +98,8 @@ type Other struct {
 	Why     string `json:"why"`
 	// Missing are the signals whose readings are missing, where the verdict is open for them.
 	Missing []string `json:"missing,omitempty"`
+	// Symptom says that the chosen diagnosis explains this one, where both hold.
+	Symptom bool `json:"symptom,omitempty"`
 	// NotEvaluated says why a part of the cluster was not examined, where the verdict is open for that reason alone.
 	NotEvaluated string `json:"notLookedAt,omitempty"`
 }

@@ -178,6 +178,9 @@ func (a *applier) call(kind NoteKind, mention []string) {
 	}
 	if s, ok := a.inc.Step(a.inc.UndoOffered); ok && a.inc.UndoOffered != "" {
 		n.Verb, n.Step, n.Value = Undo, s.Title, s.Undo
+		if s.Verification != nil {
+			n.Verdict = s.Verification.Verdict
+		}
 	}
 	a.entries = append(a.entries, Entry{At: a.now, Kind: a.kind, Said: n, Thread: true, Mention: mention})
 	a.render = true

@@ -25,12 +25,16 @@ func Asking(inc incident.Incident) string {
 			return "Dry run: approve" + by + ": " + Change(open[0]) + "? Nothing will change."
 		}
 		return "Approve" + by + ": " + Change(open[0]) + "."
-	case inc.State == incident.StateDeciding, NeedsHuman(inc):
+	case inc.State == incident.StateDeciding, NeedsHuman(inc), FollowUp(inc):
 		return "Needs a human."
 	case inc.State.Running(), !inc.HealthySince.IsZero():
 		return "No action needed."
 	case inc.State == incident.StateReceived, inc.State == incident.StateInvestigating:
 		return "Investigating."
+	case inc.MuteReason == incident.MutedExpired:
+		return "Approval expired; ask again if it's still needed."
+	case inc.MuteReason == incident.NotMuted && inc.Diagnosis != nil && manualOnly(inc):
+		return "Needs a human: manual steps only."
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package present
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -69,6 +70,16 @@ func beyond(r incident.Relation, d incident.Direction) bool {
 	case incident.Neutral:
 	}
 	return false
+}
+
+// Unmatched says that no playbook is for some of the alerts, so that all playbooks were evaluated; empty where each
+// alert has one.
+func Unmatched(d incident.Diagnosis) string {
+	if len(d.Unmatched) == 0 {
+		return ""
+	}
+	return "No playbook matches " + Clip(Line(strings.Join(Capped(slices.Clone(d.Unmatched), 3), ", ")), 150) +
+		"; all were evaluated"
 }
 
 // AllExpected is what conditions on one signal compare it with, each different one once.

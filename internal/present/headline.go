@@ -81,10 +81,11 @@ func News(inc incident.Incident) string {
 		return healthyNews(inc)
 	}
 	if s, ok := Offered(inc); ok {
-		if v := s.Verification; v != nil && v.Verdict == incident.VerdictWorse {
-			return Change(s) + " made it worse"
+		var verdict incident.Verdict
+		if v := s.Verification; v != nil {
+			verdict = v.Verdict
 		}
-		return Change(s) + " didn't help"
+		return Change(s) + " " + failed(verdict)
 	}
 	switch s, ok := Latest(inc); {
 	case !ok:

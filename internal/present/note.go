@@ -242,7 +242,7 @@ func Tried(s incident.Step) []Span {
 func undoReason(n incident.Note) []Span {
 	switch {
 	case n.Verdict != "":
-		return []Span{{Text: "it didn't help: " + string(n.Verdict)}}
+		return []Span{{Text: "it " + failed(n.Verdict)}}
 	case n.For > 0:
 		return []Span{{Text: "healthy for " + incident.FormatDuration(n.For)}}
 	}

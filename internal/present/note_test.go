@@ -107,7 +107,7 @@ func TestNotesSayWhatHappened(t *testing.T) {
 			Kind: incident.NoteDenied, By: alice,
 			Step: "Scale 2 → 3", Why: "too late",
 		},
-		"Rolling back to 2: Scale (it didn't help: worse).": {
+		"Rolling back to 2: Scale (it made it worse).": {
 			Kind: incident.NoteUndoing, Step: "Scale",
 			Value: incident.Set("2"), Verdict: incident.VerdictWorse,
 		},

@@ -108,8 +108,37 @@ func healthy(inc incident.Incident) []Span {
 	closes := " Closes if it stays healthy."
 	if inc.ClosesOnResolve() {
 		closes = " Closes when the alert resolves."
+		if len(inc.Firing()) > 1 {
+			closes = " Closes when the alerts resolve."
+		}
+	}
+	switch {
+	case FollowUp(inc):
+		return slices.Concat(strong("Metrics are healthy, but the cause needs a human."), said(closes), since)
+	case explained(inc): // the note says why there is nothing to do
+		return slices.Concat([]Span{{Text: "Healthy since ", Strong: true}, {At: inc.HealthySince, Strong: true}},
+			strong("."), said(closes))
 	}
 	return slices.Concat(strong("No action needed."), said(closes), since)
+}
+
+// FollowUp says that the metrics are healthy and nothing was changed, while a cause that a human should remove still
+// holds: an engine that ran out of memory and is back. A plan of before the recovery is of a cause that has passed.
+func FollowUp(inc incident.Incident) bool {
+	return !inc.HealthySince.IsZero() && inc.State != incident.StateClosed && inc.Diagnosis != nil && manualOnly(inc) &&
+		!Changed(inc) && !inc.Plan.CreatedAt.Before(inc.HealthySince)
+}
+
+// explained says that the diagnosis asks for nothing; then the incident's note says why.
+func explained(inc incident.Incident) bool {
+	return inc.Diagnosis != nil && inc.Plan != nil && len(inc.Plan.Steps) == 0 && inc.Said.Kind == incident.NoteText
+}
+
+// manualOnly says that the plan has advice and nothing else.
+func manualOnly(inc incident.Incident) bool {
+	return len(Planned(inc)) > 0 && !slices.ContainsFunc(Planned(inc), func(s incident.Step) bool {
+		return s.Kind != incident.StepManual
+	})
 }
 
 // calm says why nothing is asked while it is not healthy.
@@ -123,7 +152,7 @@ func calm(inc incident.Incident) []Span {
 		}
 		return append(strong("No one responded in time."), said(" "+left(inc))...)
 	case incident.MutedSnoozed:
-		return strong("No action needed.")
+		return noteOr(inc, "Snoozed")
 	case incident.MutedDryRun:
 		return slices.Concat(strong("Dry run finished."), said(" "+left(inc)), would(inc))
 	case incident.NotMuted:
@@ -136,6 +165,10 @@ func calm(inc incident.Incident) []Span {
 		return text
 	}
 	switch {
+	case explained(inc):
+		return strong("Monitoring.")
+	case inc.Diagnosis != nil && manualOnly(inc):
+		return append(strong("Needs a human."), said(" No automated fix for this; manual steps below.")...)
 	case inc.Diagnosis != nil && len(inc.Proposed()) == 0 && inc.Plan != nil:
 		return strong("No automated fix available right now.")
 	case inc.Diagnosis == nil:
@@ -285,8 +318,12 @@ func Remark(inc incident.Incident) []Span {
 	}
 	switch inc.Said.Kind { //nolint:exhaustive // all others are said
 	case incident.NoteOutcome, incident.NoteMonitoring, incident.NoteRecovered, incident.NoteDryRunEnded,
-		incident.NoteExpired, incident.NoteAllDenied, incident.NoteNoStep:
+		incident.NoteExpired, incident.NoteAllDenied, incident.NoteNoStep, incident.NoteManualOnly:
 		return nil
+	case incident.NoteSnoozed:
+		if inc.MuteReason == incident.MutedSnoozed && inc.HealthySince.IsZero() {
+			return nil // Status says so
+		}
 	case incident.NoteAborted:
 		if inc.MuteReason == incident.MutedDenied && inc.HealthySince.IsZero() {
 			return nil // Status says so

@@ -181,3 +181,43 @@ func TestTextsAreCutAndEndedOnce(t *testing.T) {
 		}
 	}
 }
+
+// Metrics that are healthy again don't remove what made an engine crash; what was found before the recovery may.
+func TestACauseThatOutlivesItsSymptomsNeedsAHuman(t *testing.T) {
+	t.Parallel()
+	healthy := func(change func(*incident.Incident)) incident.Incident {
+		inc := asked()
+		inc.State, inc.HealthySince = incident.StateWatching, began.Add(time.Minute)
+		inc.Plan.CreatedAt = inc.HealthySince
+		inc.Plan.Steps[0].Kind = incident.StepManual
+		if change != nil {
+			change(&inc)
+		}
+		return inc
+	}
+	for name, c := range map[string]struct {
+		inc  incident.Incident
+		want bool
+	}{
+		"found while healthy": {healthy(nil), true},
+		"found before": {
+			healthy(func(i *incident.Incident) { i.Plan.CreatedAt = began }), false,
+		},
+		"still bad": {healthy(func(i *incident.Incident) { i.HealthySince = time.Time{} }), false},
+		"closed":    {healthy(func(i *incident.Incident) { i.State = incident.StateClosed }), false},
+		"nothing to do": {
+			healthy(func(i *incident.Incident) { i.Plan.Steps = nil }), false,
+		},
+		"changed": {healthy(func(i *incident.Incident) {
+			i.History = []incident.Made{{Step: "p0-s1", State: incident.StepApplied}}
+		}), false},
+		"no diagnosis": {healthy(func(i *incident.Incident) { i.Diagnosis = nil }), false},
+	} {
+		if got := FollowUp(c.inc); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if asks := Asking(c.inc) == "Needs a human."; asks != c.want {
+			t.Errorf("%s: the notification asks %q", name, Asking(c.inc))
+		}
+	}
+}

@@ -48,6 +48,14 @@ func ofDecision(n incident.Note) string {
 	return ""
 }
 
+// failed says what a change did that is to be rolled back.
+func failed(v incident.Verdict) string {
+	if v == incident.VerdictWorse {
+		return "made it worse"
+	}
+	return "didn't help"
+}
+
 // request asks for a decision, without a capital letter.
 func request(n incident.Note) string {
 	by := " by " + clock(n.At)
@@ -57,7 +65,7 @@ func request(n incident.Note) string {
 	switch {
 	case n.Verb == incident.Undo:
 		return "approval needed" + by + " to roll back to " + value(n.Value) + ": " + n.Step +
-			" didn't help. If no one responds, it stays in place."
+			" " + failed(n.Verdict) + ". If no one responds, it stays in place."
 	case n.Mode == incident.ModeDryRun:
 		return "approval needed" + by + ", as a dry run: " + n.Names + ". Nothing will be changed."
 	}

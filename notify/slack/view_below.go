@@ -38,7 +38,7 @@ func (c *composer) below(inc incident.Incident, open []incident.Step) {
 // see them must not think that everything is allowed.
 func (c *composer) nevers(inc incident.Incident) []string {
 	d := inc.Diagnosis
-	if d == nil || !inc.HealthySince.IsZero() {
+	if d == nil || !inc.HealthySince.IsZero() && !present.FollowUp(inc) {
 		return nil
 	}
 	var all []string
@@ -119,12 +119,18 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 		manual = c.manual(inc)
 	}
 	if !present.Outdated(inc) {
-		if also := holding(inc); also != "" {
+		if also := holding(inc, false); also != "" {
+			others = append(others, "Also seen: "+also)
+		}
+		if also := holding(inc, true); also != "" {
 			others = append(others, "Also seen, likely a symptom: "+also)
 		}
 		if open := undecided(inc); open != "" && !blind(inc) { // without a value that is every cause
 			others = append(others, "Can't rule out: "+open)
 		}
+	}
+	if d := inc.Diagnosis; d != nil {
+		others = append(others, nonEmpty([]string{escape(present.Unmatched(*d), 250)})...)
 	}
 	inner := &composer{opts: c.opts, detail: c.detail}
 	inner.section(manual...)
@@ -177,11 +183,12 @@ func checksOf(open []incident.Step) []string {
 	return present.Capped(out, maxChecks)
 }
 
-// holding are the names of the diagnoses that hold besides the chosen one; the page has why.
-func holding(inc incident.Incident) string {
+// holding are the names of the diagnoses that hold besides the chosen one: those that it explains, or those that it
+// doesn't; the page has why.
+func holding(inc incident.Incident, symptoms bool) string {
 	var found []string
 	for _, o := range inc.Others {
-		if o.Verdict == incident.True && inc.Diagnosis != nil {
+		if o.Verdict == incident.True && o.Symptom == symptoms && inc.Diagnosis != nil {
 			found = append(found, o.Name)
 		}
 	}

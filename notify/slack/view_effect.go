@@ -127,6 +127,7 @@ func (c *composer) blocked(inc incident.Incident) []string {
 		return nil
 	}
 	var out, held []string
+	resume := ""
 	for _, s := range inc.Plan.Steps {
 		title := escape(present.Name(s), min(c.detail.name, 80))
 		switch {
@@ -135,6 +136,7 @@ func (c *composer) blocked(inc incident.Incident) []string {
 			[]incident.MuteReason{incident.MutedDenied, incident.MutedSnoozed}, inc.MuteReason): // said above
 		case present.HeldByPause(s):
 			held = append(held, escape(present.Change(s), 80))
+			resume = strings.TrimSpace(CommandName + " resume " + present.Line(s.Refusal().Pool))
 		case s.State == incident.StepDenied:
 			out = append(out, "*"+title+":* "+denied(inc, s))
 		case s.State == incident.StepExpired && len(inc.Proposed()) > 0:
@@ -148,7 +150,8 @@ func (c *composer) blocked(inc incident.Incident) []string {
 		}
 	}
 	if len(held) > 0 {
-		out = append(out, "*On hold while changes are paused:* "+strings.Join(present.Capped(held, 3), ", "))
+		out = append(out, "*On hold while changes are paused:* "+strings.Join(present.Capped(held, 3), ", ")+
+			" (resume: `"+strings.ReplaceAll(escape(resume, 100), "`", "'")+"`)")
 	}
 	return present.Capped(out, c.detail.steps)
 }
@@ -162,7 +165,7 @@ func reasonText(why string, most int) string {
 
 // manual is advice that no button carries out.
 func (c *composer) manual(inc incident.Incident) []string {
-	if inc.Plan == nil || !inc.HealthySince.IsZero() {
+	if inc.Plan == nil || !inc.HealthySince.IsZero() && !present.FollowUp(inc) {
 		return nil
 	}
 	var out []string

@@ -64,7 +64,7 @@ func (c *composer) watching(inc incident.Incident) {
 	if hasRun && !inc.HealthySince.IsZero() && s.Verification != nil && !inc.OnlyDryRun(s) {
 		c.section(c.outcome(inc, s)...)
 	}
-	if inc.HealthySince.IsZero() {
+	if inc.HealthySince.IsZero() || present.FollowUp(inc) {
 		c.why(inc)
 	}
 	c.actions("actions", inc, c.watchingChoices(inc)...)

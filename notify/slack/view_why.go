@@ -15,8 +15,13 @@ import (
 func (c *composer) why(inc incident.Incident) {
 	lines := c.soFar(inc)
 	if d := inc.Diagnosis; d != nil {
-		lines = append(lines, "*Why:* "+escape(present.Cause(d.Summary), c.detail.text))
-		if !present.Outdated(inc) {
+		current := !present.Outdated(inc) || present.FollowUp(inc)
+		head := "*Why:* "
+		if !current && present.Changed(inc) {
+			head = "*Cause before the change:* "
+		}
+		lines = append(lines, head+escape(present.Cause(d.Summary), c.detail.text))
+		if current {
 			lines = append(lines, c.numbers(inc))
 		}
 	} else {
@@ -41,7 +46,7 @@ func (c *composer) soFar(inc incident.Incident) []string {
 
 // numbers are the readings that decided, each once with the limit that it crossed, and how many pods are ready. Those
 // that are bad come first, and only where there is none those that rule something out. What the headline says is left
-// out where there is something else to say.
+// out where there is something else to say; a reading that nothing is compared with says less than that.
 func (c *composer) numbers(inc incident.Incident) string {
 	worst, _ := present.Worst(inc)
 	var bad, fine, named []string
@@ -62,6 +67,7 @@ func (c *composer) numbers(inc incident.Incident) string {
 			named = append(named, text)
 		case isBad:
 			bad = append(bad, text)
+		case worst.Signal != "" && len(present.AllExpected(same, direction)) == 0: // "Engine errors 0%"
 		default:
 			fine = append(fine, text)
 		}
