@@ -115,6 +115,9 @@ func (v *delivery) settle(ctx context.Context) error {
 		return v.unreadable(err)
 	case found && v.m.IntentThread > 0:
 		v.m.ThreadSent = max(v.m.ThreadSent, v.m.IntentThread)
+		if v.m.Kind == incident.KindDigest {
+			v.m.CalledAt = v.m.IntentAt // its thread has nothing but calls
+		}
 	case found:
 		v.m.TS = ts
 	}

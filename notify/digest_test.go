@@ -136,8 +136,13 @@ func TestALostAnswerDoublesNoDigestAndNoCall(t *testing.T) {
 		expected{call: "call 1 for inc-a", err: cut, done: true})
 	b.pass(20 * time.Second)
 	b.calls("inc-b")
-	b.notifier.expect(expected{call: "find 1"}, expected{call: "update v3"}, expected{call: "call 2 for inc-b"})
-	b.pass(20 * time.Second)
+	b.notifier.expect(expected{call: "find 1"}, expected{call: "update v3"})
+	if m := b.pass(20 * time.Second); m.ThreadSent != 1 || !m.CalledAt.Equal(noon.Add(20*time.Second)) {
+		t.Errorf("people were called when it was sent: %+v", m)
+	}
+	b.pass(39 * time.Second) // so the next ones wait for the rest of the minute
+	b.notifier.expect(expected{call: "call 2 for inc-b"})
+	b.pass(5 * time.Second)
 	if diff := cmp.Diff([]string{"inc-1 v2", "inc-1/1 in ts1", "inc-1/2 in ts1", "ts1 v2", "ts1 v3"},
 		b.notifier.sent()); diff != "" {
 		t.Errorf("channel (-want +got):\n%s", diff)

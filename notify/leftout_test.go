@@ -79,6 +79,31 @@ func TestARefusedVersionIsLeftOut(t *testing.T) {
 	}
 }
 
+// The versions of an incident that changes all the time are one refusal: it must not keep the thread for ever.
+func TestRefusedVersionsThatMoveHoldUpTheThreadForAWhileOnly(t *testing.T) {
+	t.Parallel()
+	bad := &PermanentError{Err: errors.New("the receiver answers 413"), Next: "Check its log.", Content: true}
+	b := newBench(t, expected{call: "post v1"})
+	b.pass(0)
+	b.change(2, 1)
+	for v := int64(2); v < 7; v++ {
+		b.notifier.expect(expected{call: fmt.Sprint("update v", v), err: bad})
+		if got := b.pass(time.Minute); !got.GaveUp || got.ThreadSent != 0 || got.Sent != 1 {
+			t.Fatalf("version %d: %+v", v, got)
+		}
+		b.change(v + 1)
+	}
+	b.notifier.expect(expected{call: "update v7", err: bad}, expected{call: "reply 1"})
+	if got := b.pass(time.Minute); got.Sent != 7 || got.ThreadSent != 1 || got.GaveUp || b.LeftOut() != 1 {
+		t.Errorf("after five minutes: %+v", got)
+	}
+	b.change(8)
+	b.notifier.expect(expected{call: "update v8"})
+	if got := b.pass(time.Minute); got.Sent != 8 || got.LastError != "" {
+		t.Errorf("one that is taken: %+v", got)
+	}
+}
+
 func TestWhatIsRefusedByTheReceiverItselfIsNeverLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -96,7 +96,8 @@ func (n *Notifier) send(ctx context.Context, inc incident.Incident, text string)
 	}
 	if len(body) > maxMessage {
 		return &notify.PermanentError{
-			Err: fmt.Errorf("a card has %d bytes, and Teams takes %d", len(body), maxMessage), Content: true,
+			// Without its size: a card of the same entry that is a little larger is the same refusal.
+			Err: fmt.Errorf("a card is too large: Teams takes %d bytes", maxMessage), Content: true,
 			Next: "Shorten the names and texts of the alerts.",
 		}
 	}
