@@ -43,7 +43,7 @@ func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	w.upFor(time.Hour)
 	w.begin(longPrompts(t))
 	m := w.message("vLLMHighTTFT", "prefill takes long", "from vLLM's default of 1024 to 2048")
-	b := w.button("Set max_num_batched_tokens not set → 2048")
+	b := w.button("Restart with 2048")
 	if b.Confirm == nil || !strings.Contains(b.Confirm.Text, "replaces all pods") {
 		t.Fatalf("the button asks nothing: %+v", b)
 	}
@@ -55,7 +55,7 @@ func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 		slices.ContainsFunc(w.engineArgs(), tokensArg) {
 		t.Fatalf("declined in the dialog: %v, and the arguments are %q", err, w.engineArgs())
 	}
-	w.click("U0ALICE", "Set max_num_batched_tokens")
+	w.click("U0ALICE", "Restart with 2048")
 	w.says("Fixed: ")
 	want := []string{
 		"--model=meta-llama/Llama-70B", "--api-key=sk-very-secret", "--max-num-seqs=64", "--enable-chunked-prefill",

@@ -129,6 +129,18 @@ func (f *Fleet) Crash(pod string) error {
 	return fmt.Errorf("crash pod %s: %w", pod, ErrNoPod)
 }
 
+// Delete ends a pod, which loses its requests. A fleet that manages its own pods starts another one in its place.
+func (f *Fleet) Delete(pod string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.end(func(r *replica) bool { return r.pod.Name == pod }) {
+		return fmt.Errorf("delete pod %s: %w", pod, ErrNoPod)
+	}
+	f.reconcile()
+	f.settle()
+	return nil
+}
+
 // DropPrefixCaches empties the prefix caches of all engines. What running requests hold stays theirs.
 func (f *Fleet) DropPrefixCaches() {
 	f.mu.Lock()

@@ -64,6 +64,25 @@ func TestACrashedReplicaComesBackColdUnderItsName(t *testing.T) {
 	}
 }
 
+func TestADeletedPodIsReplacedByAnother(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, fleet.Options{Replicas: 2, StartUp: time.Minute})
+	f.Advance(time.Minute)
+	if err := f.Delete("llama-70b-0"); err != nil {
+		t.Fatal(err)
+	}
+	if ready, all := readyPods(f); ready != 1 || all != 2 || f.State().Lost == 0 {
+		t.Errorf("%d of %d are ready: %+v", ready, all, f.State())
+	}
+	f.Advance(2 * time.Minute)
+	if got := f.State().Replicas[1]; got.Name != "llama-70b-2" || !got.Ready {
+		t.Errorf("in its place there is %+v", got)
+	}
+	if err := f.Delete("llama-70b-0"); !errors.Is(err, fleet.ErrNoPod) {
+		t.Errorf("deleted twice: %v", err)
+	}
+}
+
 // As a Deployment does it: a spare pod first, or one pod less when there is no spare GPU.
 func TestARolloutReplacesPodAfterPod(t *testing.T) {
 	t.Parallel()
