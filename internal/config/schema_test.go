@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -103,18 +104,50 @@ func TestTheReferenceOfTheConfigurationLoads(t *testing.T) {
 	}
 }
 
-// An alternative that cannot stand beside another, such as token_file beside token_env, stands in the reference as a
-// comment.
-func TestTheReferenceOfTheConfigurationHasEverySetting(t *testing.T) {
-	t.Parallel()
-	sections := map[string]string{}
-	section := ""
+// sectionsOf are the lines of the reference, by the section that they are in.
+func sectionsOf(t *testing.T) map[string]string {
+	t.Helper()
+	sections, section := map[string]string{}, ""
 	for line := range strings.Lines(reference(t)) {
 		if key, _, ok := strings.Cut(line, ":"); ok && regexp.MustCompile(`^[a-z]+$`).MatchString(key) {
 			section = key
 		}
 		sections[section] += line
 	}
+	return sections
+}
+
+// Whoever copies a line of the reference gets what they would have had without it: a switch that is off is shown as off,
+// or as an alternative. Pools and their approvers are examples.
+func TestTheReferenceOfTheConfigurationShowsDefaults(t *testing.T) {
+	t.Parallel()
+	sections, seen := sectionsOf(t), 0
+	schematest.Fields(schema(t), func(path []string, s *jsonschema.Schema) {
+		if path[0] == "pools" || path[0] == "approvers" || (s.Default == nil && s.Type != "boolean") {
+			return
+		}
+		key, want := path[len(path)-1], "false"
+		if s.Default != nil {
+			want = fmt.Sprint(s.Default)
+		}
+		values := regexp.MustCompile(`(?m)(?:^|[\s{,])`+key+`: +("[^"]*"|[^\s,}]+)`).FindAllStringSubmatch(
+			regexp.MustCompile(`(?m)#.*$`).ReplaceAllString(sections[path[0]], ""), -1)
+		for _, found := range values {
+			if seen++; strings.Trim(found[1], `"`) != want {
+				t.Errorf("docs/config.md shows %s: %s, and the default is %s", strings.Join(path, "."), found[1], want)
+			}
+		}
+	})
+	if seen < 15 {
+		t.Errorf("only %d settings with a default were found", seen)
+	}
+}
+
+// An alternative that cannot stand beside another, such as token_file beside token_env, stands in the reference as a
+// comment.
+func TestTheReferenceOfTheConfigurationHasEverySetting(t *testing.T) {
+	t.Parallel()
+	sections := sectionsOf(t)
 	schematest.Fields(schema(t), func(path []string, _ *jsonschema.Schema) {
 		key := path[len(path)-1]
 		if !regexp.MustCompile(`(?m)(^|[\s{,])` + key + `:`).MatchString(sections[path[0]]) {
