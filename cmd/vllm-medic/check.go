@@ -124,7 +124,7 @@ func summarize(w io.Writer, path string, l loaded, offline, live bool) error {
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
-	for _, why := range ineffectiveSettings(l.Config) {
+	for _, why := range warnings(l.Config) {
 		say(w, "\nWarning: %s\n", why)
 	}
 	secrets := "and that every secret is set"
@@ -138,9 +138,15 @@ func summarize(w io.Writer, path string, l loaded, offline, live bool) error {
 	return nil
 }
 
-// ineffectiveSettings are those with which a valid configuration cannot do what its mode promises.
-func ineffectiveSettings(cfg config.Config) []string {
+// warnings are about settings with which a valid configuration cannot do what its mode promises, or gives away more
+// than it should.
+func warnings(cfg config.Config) []string {
 	var out []string
+	if cfg.ClusterTokensInPlainText() {
+		out = append(out, "access.cluster_tokens is on and listen.api serves plain HTTP to other machines: whoever can "+
+			"read that traffic can use people's tokens with the cluster; set listen.tls.api, or end TLS in front of the bot "+
+			"and keep others from reaching listen.api")
+	}
 	for _, p := range cfg.Pools {
 		if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto && p.Mode != incident.ModeDryRun {
 			continue

@@ -122,6 +122,8 @@ func New(rc *rest.Config, s Settings) (*Gate, error) {
 // Shown is what somebody shows of who they are: a token, or else a client certificate.
 type Shown struct {
 	Token string
+	// Password says that the token came as one, which a browser keeps and sends by itself: then it must be for the bot.
+	Password bool
 	// Chain is the certificate and what they sent with it, their own first. That they have its key was proven by the
 	// handshake; nothing else about it is believed.
 	Chain []*x509.Certificate
@@ -181,7 +183,7 @@ func (g *Gate) viewerMay(right Right) (incident.Actor, error) {
 
 func (g *Gate) owner(ctx context.Context, s Shown) (authn.UserInfo, error) {
 	if s.Token != "" {
-		return g.user(ctx, s.Token)
+		return g.user(ctx, s.Token, g.settings.ClusterTokens && !s.Password)
 	}
 	return g.certified(ctx, s.Chain)
 }
@@ -200,7 +202,8 @@ func (g *Gate) May(ctx context.Context, user string, groups []string, right Righ
 	return g.may(ctx, authn.UserInfo{Username: user, Groups: append(slices.Clone(groups), authenticated)}, right)
 }
 
-func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
+// user is the owner of a token that was made for the bot, or, where clusters is set, of a person's own.
+func (g *Gate) user(ctx context.Context, token string, clusters bool) (authn.UserInfo, error) {
 	audience := g.settings.Audience
 	got, err := g.review(ctx, token, audience)
 	switch {
@@ -208,7 +211,7 @@ func (g *Gate) user(ctx context.Context, token string) (authn.UserInfo, error) {
 		return authn.UserInfo{}, err
 	case known(got) && slices.Contains(got.Audiences, audience):
 		return got.User, nil
-	case g.settings.ClusterTokens:
+	case clusters:
 		return g.person(ctx, token)
 	case !known(got):
 		return authn.UserInfo{}, ErrUnauthenticated

@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -65,6 +66,18 @@ func TestAPersonDecidesWithTheTokenOfTheirCluster(t *testing.T) {
 	account := "system:serviceaccount:" + ns + ":sre"
 	c.GrantAll(t, account, allow("update", "incidents/decision"))
 	provided(t, g, c.ServiceAccountToken(t, ns, "sre", audience), account)
+
+	// A browser keeps a password and sends it by itself, so what is good for the cluster is none.
+	_, err := g.Check(t.Context(), access.Shown{Token: token, Password: true}, access.Read)
+	if !errors.Is(err, access.ErrUnauthenticated) {
+		t.Errorf("as a password: %v", err)
+	}
+	c.GrantAll(t, account, allow("get", "incidents"))
+	made := access.Shown{Token: c.ServiceAccountToken(t, ns, "sre", audience), Password: true}
+	kubetest.Eventually(t, "the right to read", func(ctx context.Context) error {
+		_, err := g.Check(ctx, made, access.Read)
+		return err
+	})
 
 	for name, bad := range map[string]string{
 		"expired":             issuer.Token(t, alice, nil, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}),

@@ -14,6 +14,12 @@ func (a Access) identities() map[string]string {
 	return out
 }
 
+// ClusterTokensInPlainText says that tokens which are good for the cluster are taken, and cross a network as they are.
+func (c Config) ClusterTokensInPlainText() bool {
+	_, tls := c.Listen.TLS["api"]
+	return c.Access.ClusterTokens && !tls && !loopback(c.Listen.API)
+}
+
 // access reads who may read and decide over HTTP. Whoever is asked about is known to the API server alone, so what lets
 // more of them in needs one.
 func (l *loader) access(f file) Access {

@@ -117,8 +117,8 @@ func sectionsOf(t *testing.T) map[string]string {
 	return sections
 }
 
-// Whoever copies a line of the reference gets what they would have had without it: a switch that is off is shown as off,
-// or as an alternative. Pools and their approvers are examples.
+// Whoever copies a line of the reference gets what they would have had without it: a switch that is off is shown as
+// off, or as an alternative. Pools and their approvers are examples.
 func TestTheReferenceOfTheConfigurationShowsDefaults(t *testing.T) {
 	t.Parallel()
 	sections, seen := sectionsOf(t), 0

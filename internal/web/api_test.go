@@ -69,6 +69,9 @@ func TestAPasswordOfABrowserReadsAndDoesNothing(t *testing.T) {
 		s := newSite(t)
 		s.always["list"], s.always["show"], s.always["pauses"] = []incident.Incident{}, incident.Incident{ID: "inc-1"},
 			[]incident.Pause{}
+		ofCluster := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
+		ofCluster.SetBasicAuth("anybody", "of-the-cluster")
+		s.refused(s.send(ofCluster), http.StatusUnauthorized)
 		req := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
 		req.SetBasicAuth("anybody", "ada-token")
 		rec := s.send(req)

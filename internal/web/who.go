@@ -25,16 +25,17 @@ func (h *Handler) who(c echo.Context, right access.Right) (incident.Actor, error
 
 // byToken takes a bearer token, or, to read, the password of basic authentication so that a browser can show the pages.
 // A browser sends a password by itself, also when a foreign page makes it send the request; so a password does nothing
-// but read.
+// but read, and is never one that is good for the cluster.
 func (h *Handler) byToken(c echo.Context, right access.Right) (incident.Actor, error) {
 	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+	bearer := strings.EqualFold(scheme, "Bearer")
+	if !bearer {
 		token = ""
 		if right == access.Read {
 			_, token, _ = c.Request().BasicAuth()
 		}
 	}
-	return h.check(c, access.Shown{Token: strings.TrimSpace(token)}, right)
+	return h.check(c, access.Shown{Token: strings.TrimSpace(token), Password: !bearer}, right)
 }
 
 // sameOrigin knows the requests that a foreign page makes a browser send.
