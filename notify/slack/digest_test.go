@@ -40,7 +40,7 @@ func digests(t *testing.T) map[string]incident.Digest {
 	plan.ExpiresAt = plan.ExpiresAt.Add(-10 * time.Minute) // it ends before that of pool 1
 	later.Plan = &plan
 	storm := incident.Digest{
-		ID: "digest-abcdefghij", Version: 9, Since: start.Add(-8 * time.Minute),
+		ID: "digest-abcdefghij", Version: 9, Since: start.Add(-8 * time.Minute), Came: 12, Within: 10 * time.Minute,
 		Folded: []incident.Incident{
 			mild(closed, 0), mild(waiting, 1), mild(watching, 2), mild(all["01-received"], 3), later,
 		},
@@ -55,7 +55,7 @@ func digests(t *testing.T) map[string]incident.Digest {
 	over.Folded, over.Shown = []incident.Incident{mild(closed, 0), mild(closed, 1)}, nil
 	unfolded := incident.Digest{ID: storm.ID, Since: storm.Since, Shown: []string{"inc-1", "inc-2", "inc-3"}}
 	one := storm
-	one.Folded, one.Shown = []incident.Incident{mild(all["01-received"], 3)}, nil
+	one.Folded, one.Shown, one.Came = []incident.Incident{mild(all["01-received"], 3)}, nil, 6
 	return map[string]incident.Digest{
 		"60-digest": storm, "61-digest-begins": one, "62-digest-closed": over, "63-digest-unfolded": unfolded,
 	}
@@ -113,6 +113,38 @@ func TestAnOldDigestIsAboutNow(t *testing.T) {
 	text := shownText(RenderDigest(d, links))
 	if !strings.Contains(text, "35 gathered incidents") || strings.Contains(text, "KV thrash") {
 		t.Errorf("of the cause of 4 out of 35 it says:\n%s", text)
+	}
+}
+
+// It is all that a phone shows at night.
+func TestThePushOfADigestSaysHowBadItIs(t *testing.T) {
+	t.Parallel()
+	all := digests(t)
+	off := all["61-digest-begins"]
+	off.Came, off.Within = 0, 0
+	for name, c := range map[string]struct {
+		d    incident.Digest
+		want string
+	}{
+		"begins": {all["61-digest-begins"], "Storm: 6 incidents in 10 min, also pool-03: alerts firing. " +
+			"Further ones are gathered here. [digest-abcdefghij]"},
+		"goes on": {all["60-digest"], "Storm: 12 incidents in 10 min, also pool-04: TTFT p95 7.2 s (target 2 s), " +
+			"and 3 more. 2 need approval. 3 of 4: KV cache full. Further ones are gathered here. [digest-abcdefghij]"},
+		"nothing folds": {off, "1 new incident since 03:02 UTC, also pool-03: alerts firing. [digest-abcdefghij]"},
+		"over":          {all["62-digest-closed"], "All closed: 2 incidents. 2 of 2: KV cache full. [digest-abcdefghij]"},
+	} {
+		if got := digestPush(c.d); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+	d := all["60-digest"]
+	_, text := renderCall(d, d.Calls, d.LastCall)
+	if !strings.Contains(text, "Approval needed for 2 incidents, the first by 03:30 UTC: pool-04, pool-01.") {
+		t.Error(text)
+	}
+	_, text = renderCall(d, d.Calls[:1], 1)
+	if !strings.Contains(text, "Approval needed for 1 incident by 03:40 UTC: pool-01.") {
+		t.Error(text)
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+
+	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
@@ -22,6 +25,32 @@ type Digests interface {
 	// when they have one. It may be called twice. incident.ErrNotFound says that there is no such digest, or incident in
 	// it.
 	Unfold(ctx context.Context, digest, incidentID string) (int, error)
+}
+
+// digestValue is all that a button of a digest carries.
+type digestValue struct {
+	Digest string `json:"g"`
+	// Incident is empty for all of them.
+	Incident string `json:"i,omitempty"`
+}
+
+// showButton gives an incident its own message, or all of them.
+func showButton(digest, id string) (*slackgo.ButtonBlockElement, bool) {
+	value, ok := digestValue{digest, id}.encode()
+	if !ok {
+		return nil, false
+	}
+	if id == "" {
+		return button(actionShowAll, "", value, "Show all", slackgo.StyleDefault), true
+	}
+	return button(actionShow, id, value, "Show", slackgo.StyleDefault), true
+}
+
+// showAllDialog asks before a channel gets many messages.
+func showAllDialog(n int) *slackgo.ConfirmationBlockObject {
+	text := fmt.Sprintf("Each of the %d open incidents gets its own message in this channel. Closed ones don't.", n)
+	return slackgo.NewConfirmationBlockObject(plain(fmt.Sprintf("Post %d messages?", n)), plain(text),
+		plain("Show all"), plain("Cancel"))
 }
 
 // encode is false when it is too long.

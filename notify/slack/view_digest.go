@@ -276,11 +276,11 @@ func wanted(inc incident.Incident) string {
 	return ""
 }
 
-// digestPush is what a lock screen shows when the digest comes up.
+// digestPush is what a lock screen shows when the digest comes up: how bad it is, what it is about, what is asked.
 func digestPush(d incident.Digest) string {
 	text := digestHeadline(d)
-	if len(d.Folded) > 0 && d.Open() {
-		text += ", gathered in one message"
+	if d.Open() {
+		text = stormPush(d)
 	}
 	waiting := 0
 	for _, inc := range d.Folded {
@@ -295,7 +295,27 @@ func digestPush(d incident.Digest) string {
 	if name, n, of := mostCommon(d); name != "" {
 		text += fmt.Sprintf(" %d of %d: %s.", n, of, defuse(name, 80))
 	}
+	if d.Open() && d.Came > 0 {
+		text += " Further ones are gathered here."
+	}
 	return text + " " + reference(d.ID, 0)
+}
+
+// stormPush says how fast incidents come, and names the one that wants somebody first.
+func stormPush(d incident.Digest) string {
+	text := digestHeadline(d)
+	if d.Came > 0 {
+		text = fmt.Sprintf("Storm: %s in %s", present.Counted(d.Came, "incident"), incident.FormatDuration(d.Within))
+	}
+	open := slices.DeleteFunc(inOrder(d.Folded), func(i incident.Incident) bool { return !i.Open() })
+	if len(open) == 0 {
+		return text
+	}
+	text += ", also " + defuse(present.About(open[0]), 80) + ": " + defuse(present.News(open[0]), 160)
+	if n := len(open) - 1; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return text
 }
 
 // renderCall asks for decisions on several incidents at once: who is called, and what for, each incident once.
@@ -307,12 +327,16 @@ func renderCall(d incident.Digest, calls []incident.Call, last int64) ([]slackgo
 		asked[call.Incident] = true
 	}
 	var lines, names []string
+	var until []time.Time
 	for _, inc := range inOrder(d.Folded) {
 		if !asked[inc.ID] {
 			continue
 		}
 		name := present.About(inc)
 		names = append(names, defuse(name, 60))
+		if inc.Plan != nil && !inc.Plan.ExpiresAt.IsZero() {
+			until = append(until, inc.Plan.ExpiresAt)
+		}
 		if inc.DryRun {
 			name = "🧪 " + name
 		}
@@ -323,8 +347,22 @@ func renderCall(d incident.Digest, calls []incident.Call, last int64) ([]slackgo
 	c := &composer{}
 	c.section(append([]string{strings.TrimSpace(called + " " + what + ":")}, present.Capped(lines, maxDigestLines)...)...)
 	c.context("Click Show in the message above to decide, or use `vllm-medic incidents`.")
-	text := strings.TrimSpace(called+" "+what) + ": " + strings.Join(present.Capped(names, maxDigestLines), ", ") + "."
-	return c.blocks, text + " " + reference(d.ID, last)
+	which := strings.Join(present.Capped(names, maxDigestLines), ", ")
+	text := strings.TrimSpace(called+" "+what) + by(until) + ": " + which + ". " + reference(d.ID, last)
+	return c.blocks, text
+}
+
+// by is until when the first decision is wanted.
+func by(until []time.Time) string {
+	if len(until) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(until, time.Time.Compare)
+	which := " by "
+	if slices.ContainsFunc(until, func(t time.Time) bool { return t.After(first) }) {
+		which = ", the first by "
+	}
+	return which + first.UTC().Format("15:04 UTC")
 }
 
 func lowerFirst(s string) string {
@@ -332,30 +370,4 @@ func lowerFirst(s string) string {
 		return "needs a decision"
 	}
 	return strings.ToLower(s[:1]) + s[1:]
-}
-
-// digestValue is all that a button of a digest carries.
-type digestValue struct {
-	Digest string `json:"g"`
-	// Incident is empty for all of them.
-	Incident string `json:"i,omitempty"`
-}
-
-// showButton gives an incident its own message, or all of them.
-func showButton(digest, id string) (*slackgo.ButtonBlockElement, bool) {
-	value, ok := digestValue{digest, id}.encode()
-	if !ok {
-		return nil, false
-	}
-	if id == "" {
-		return button(actionShowAll, "", value, "Show all", slackgo.StyleDefault), true
-	}
-	return button(actionShow, id, value, "Show", slackgo.StyleDefault), true
-}
-
-// showAllDialog asks before a channel gets many messages.
-func showAllDialog(n int) *slackgo.ConfirmationBlockObject {
-	text := fmt.Sprintf("Each of the %d open incidents gets its own message in this channel. Closed ones don't.", n)
-	return slackgo.NewConfirmationBlockObject(plain(fmt.Sprintf("Post %d messages?", n)), plain(text),
-		plain("Show all"), plain("Cancel"))
 }

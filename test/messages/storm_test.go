@@ -13,7 +13,9 @@ import (
 // storm is the digest of a gateway that broke for many pools: most of them have the same cause.
 func storm(t *testing.T, all []shown) incident.Digest {
 	t.Helper()
-	d := incident.Digest{ID: "digest-k4w2mz7qpa", Version: 20, Shown: []string{"inc-shown"}}
+	d := incident.Digest{
+		ID: "digest-k4w2mz7qpa", Version: 20, Shown: []string{"inc-shown"}, Came: 14, Within: 10 * time.Minute,
+	}
 	for n, name := range []string{
 		"kv-thrash investigating", "kv-thrash deciding", "kv-thrash denied", "kv-thrash deciding",
 		"kv-thrash closed replicas", "kv-thrash rolling out replicas", "kv-thrash received", "healthy-full-batch told",
