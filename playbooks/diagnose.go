@@ -26,6 +26,12 @@ type Result struct {
 	// Diagnosis is the one nearest to the root cause among those that hold and that have to do with the alerts; nil when
 	// none holds. Note then says why.
 	Diagnosis *incident.Diagnosis
+	// Acts says that the diagnosis asks for a change or for a person; false also without one.
+	Acts bool
+	// Targets are the pool's targets with what was measured, each true when it is met. A pool without targets has none.
+	Targets []incident.Condition
+	// Excess is the largest ratio of a measured value to its target; 0 where nothing was measured.
+	Excess float64
 	// Others are the other diagnoses that were weighed, nearest to the root cause first.
 	Others []incident.Other
 	// Steps are the steps for the diagnosis in their order, before anything of the cluster is known.
@@ -65,6 +71,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		Recovery: rec.conditions(),
 		Readings: c.thresholds(in, f, chosen, rec),
 	}
+	out.Targets, out.Excess = c.againstTargets(f)
 	out.Unusual = c.unusual(in.Evidence)
 	notes := deadNotes(in.Evidence)
 	if in.Evidence.Absent != "" {
@@ -81,6 +88,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		Evidence: c.namePods(chosen.answer.evidence(), out.Readings), Healthy: rec.signals(), Unusual: out.Unusual,
 		Unmatched: sel.unmatched(),
 	}
+	out.Acts = d.acts()
 	for _, n := range slices.Concat(d.never, d.owner.never) {
 		out.Diagnosis.Never = append(out.Diagnosis.Never, n.fact())
 	}

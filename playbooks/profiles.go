@@ -77,3 +77,26 @@ func (l *loader) seconds(at strictyaml.Value, field string, d *strictyaml.Durati
 	}
 	return time.Duration(*d).Seconds()
 }
+
+// againstTargets holds what was measured against each target that the pool has. excess is the largest ratio of the two;
+// of a bound it is that of the bound.
+func (c *Catalog) againstTargets(f facts) (out []incident.Condition, excess float64) {
+	for _, name := range targetNames() {
+		target := f["slo."+name]
+		for _, s := range c.signals {
+			if c.targets[s.Name] != name || !target.known {
+				continue
+			}
+			seen := f[s.Name]
+			out = append(out, incident.Condition{
+				Text: s.Name + " <= slo." + name, Truth: atMost(seen, target), Signal: s.Name, Label: s.Label(),
+				Seen: seen.text(s.Unit), Relation: incident.RelationAtMost, Threshold: target.text(s.Unit),
+				ThresholdFrom: incident.OriginSLO,
+			})
+			if ratio := max(seen.lo, 0) / target.hi; seen.known {
+				excess = max(excess, ratio)
+			}
+		}
+	}
+	return out, excess
+}

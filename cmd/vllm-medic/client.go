@@ -197,8 +197,8 @@ func (c apiClient) incident(ctx context.Context, t terminal, id string) (inciden
 	return inc, err
 }
 
-// isTerminal says whether a person can answer; /dev/null, which is a device too, cannot.
-func isTerminal(r io.Reader) bool {
-	f, ok := r.(*os.File)
+// isTerminal says whether a person reads or answers; /dev/null, which is a device too, cannot.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }

@@ -73,18 +73,22 @@ func namedArguments(cmd *cobra.Command, args []string) error {
 		return usageError{fmt.Sprintf("%s takes at least one argument, %s; vllm-medic %s --help says more", path(cmd),
 			strings.TrimSuffix(names[0], "..."), path(cmd))}
 	case len(names) == 0:
-		text := fmt.Sprintf("%s takes no arguments besides its flags; got %q", path(cmd), args[0])
-		if file := args[0]; cmd.Flags().Lookup("config") != nil &&
-			(strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")) {
-			text += "; did you mean --config " + file + "?"
-		}
-		return usageError{text}
+		return unexpected(cmd, args[0], "takes no arguments besides its flags")
 	case len(names) == 1:
 		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d", path(cmd), names[0], len(args))}
 	default:
 		return usageError{fmt.Sprintf("%s takes %d arguments, %s; got %d", path(cmd), len(names), strings.Join(names, " "),
 			len(args))}
 	}
+}
+
+// unexpected refuses an argument, which may be a configuration without its flag.
+func unexpected(cmd *cobra.Command, arg, why string) error {
+	text := fmt.Sprintf("%s %s; got %q", path(cmd), why, arg)
+	if cmd.Flags().Lookup("config") != nil && (strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")) {
+		text += "; did you mean --config " + arg + "?"
+	}
+	return usageError{text}
 }
 
 // path is the command as it is called, without the name of the program.

@@ -19,15 +19,37 @@ import (
 )
 
 func diagnose(t terminal) *cobra.Command {
-	cmd := &cobra.Command{Use: "diagnose", Short: "print evidence, diagnosis and plan for one alert or pool; read-only"}
+	cmd := &cobra.Command{
+		Use:   "diagnose [MODEL]...",
+		Short: "print what is wrong with a pool, or with every model of a Prometheus; read-only",
+		Long: "Prints evidence, diagnosis and plan for one alert or pool of the configuration, or, with --prometheus and " +
+			"without a configuration,\nthe health of every vLLM model that a Prometheus knows, the worst first. Names of " +
+			"models narrow that to them, with all that is known.\n\n" +
+			"Exit codes with --prometheus: 0 nothing wrong, 1 something is wrong or could not be read, 2 usage error.",
+	}
 	fs := cmd.Flags()
 	path := configFlag(fs, t)
 	alert := fs.String("alert", "", "a webhook payload `FILE`; - reads standard input")
 	pool := fs.String("pool", "", "diagnose the pool `NAME` without an alert")
 	format := formatFlag(cmd, "text")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if (*alert == "") == (*pool == "") {
-			return usageError{"give either --alert FILE (- reads standard input) or --pool NAME"}
+	all, given := newSurveyFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if all.access.URL != "" {
+			if *alert != "" || *pool != "" || fs.Changed("config") {
+				return usageError{"diagnose: --prometheus looks at every model and needs no configuration; " +
+					"it excludes --config, --alert and --pool"}
+			}
+			all.names = args
+			return survey(cmd.Context(), t, all, format.value)
+		}
+		switch wrong := given(); {
+		case len(wrong) > 0:
+			return usageError{fmt.Sprintf("diagnose: %s needs --prometheus URL", strings.Join(wrong, ", "))}
+		case len(args) > 0:
+			return unexpected(cmd, args[0], "names of models need --prometheus URL")
+		case (*alert == "") == (*pool == ""):
+			return usageError{"give either --alert FILE (- reads standard input) or --pool NAME, or --prometheus URL for " +
+				"every model that it knows"}
 		}
 		return diagnoseNow(cmd.Context(), t, *path, *alert, *pool, format.value)
 	}

@@ -39,18 +39,7 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	if inc.Note != "" {
 		say(w, "  %s\n", strings.ReplaceAll(inc.Note, "\n", "\n  "))
 	}
-	if d := inc.Diagnosis; d != nil {
-		say(w, "\n  %s\n", d.Summary)
-		if d.Name != "" {
-			say(w, "  (%s)\n", d.Name)
-		}
-		for _, c := range d.Evidence {
-			seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal].Direction))
-			say(w, "    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
-		}
-		printList(w, "", "Do not ", present.Nevers(d.Never))
-		printList(w, "unusual", "", d.Unusual)
-	}
+	printDiagnosis(w, inc)
 	printOthers(w, inc)
 	printDead(w, inc.DeadAlerts, inc.Unexamined)
 	printCluster(w, inc.Cluster)
@@ -77,6 +66,24 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	printList(w, "changes made", "", made)
 	printHint(w, inc)
 	say(w, "\n")
+}
+
+// printDiagnosis says what is wrong, by which numbers, and what would make it worse.
+func printDiagnosis(w io.Writer, inc incident.Incident) {
+	d := inc.Diagnosis
+	if d == nil {
+		return
+	}
+	say(w, "\n  %s\n", d.Summary)
+	if d.Name != "" {
+		say(w, "  (%s)\n", d.Name)
+	}
+	for _, c := range d.Evidence {
+		seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal].Direction))
+		say(w, "    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
+	}
+	printList(w, "", "Do not ", present.Nevers(d.Never))
+	printList(w, "unusual", "", d.Unusual)
 }
 
 // printList prints each text on a line of its own, under a title when there is one.

@@ -21,6 +21,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	prom "github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/store"
@@ -46,6 +47,8 @@ type Options struct {
 	// Kubeconfig lists the files that Live and Diagnose take outside of a pod when the configuration names none, as
 	// KUBECONFIG does.
 	Kubeconfig string
+	// Settings is what errors of Prometheus call its settings; the zero value names those of a configuration file.
+	Settings prom.Settings
 	// ReloadEvery is how often the playbook folders are read; zero means every ten seconds.
 	ReloadEvery time.Duration
 	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero

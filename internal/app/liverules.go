@@ -12,16 +12,17 @@ import (
 
 // RuleFinding is what is to be told of one alert rule.
 type RuleFinding struct {
-	Name, Group string
+	Name  string `json:"name"`
+	Group string `json:"group"`
 	// Never says that the rule can never fire, for the reasons in Why.
-	Never bool
-	Why   []string
+	Never bool     `json:"never"`
+	Why   []string `json:"why,omitempty"`
 	// Instead is the corrected expression, in lines; empty when there is none. About says how it differs, or why there
 	// is none.
-	Instead string
-	About   []string
+	Instead string   `json:"instead,omitempty"`
+	About   []string `json:"about,omitempty"`
 	// Notes are what to know of the rule, or of Instead.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // liveRules asks Prometheus for its alert rules and judges those that concern vLLM.

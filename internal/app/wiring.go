@@ -51,7 +51,8 @@ func newClients(cfg config.Config, opts Options, rc *rest.Config) (clients, erro
 	}
 	pc := prometheus.Config{
 		URL: cfg.Prometheus.URL, HTTPConfig: cfg.Prometheus.HTTP, Headers: cfg.Prometheus.Headers, ExtraParams: params,
-		QueryTimeout: cfg.Prometheus.Timeout, Concurrency: cfg.Prometheus.Concurrency, Clock: opts.clock,
+		QueryTimeout: cfg.Prometheus.Timeout, Concurrency: cfg.Prometheus.Concurrency, Settings: opts.Settings,
+		Clock: opts.clock,
 	}
 	if opts.Transport != nil {
 		pc.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }

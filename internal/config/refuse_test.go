@@ -156,7 +156,7 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		},
 		{
 			"the API's address", "http://prometheus:9090", "http://prometheus:9090/api/v1",
-			`medic.yaml:3:14: prometheus.url: ends in /api/v1, which the bot adds itself; write http://prometheus:9090`,
+			`medic.yaml:3:14: prometheus.url: ends in /api/v1, which is added automatically; write http://prometheus:9090`,
 		},
 		{
 			"a call's address", "http://prometheus:9090", "http://mimir/prometheus/api/v1/query",
@@ -169,11 +169,11 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 		{
 			"a call below a path", "http://prometheus:9090",
 			"http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy/api/v1/query_range",
-			`ends in /api/v1, which the bot adds itself; write http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy`,
+			`ends in /api/v1, which is added automatically; write http://gateway/api/v1/namespaces/mon/services/prom:9090/proxy`,
 		},
 		{
 			"a page below a path", "http://prometheus:9090", "http://gateway/query/graph",
-			`ends in /graph, which the bot adds itself; write http://gateway/query`,
+			`ends in /graph, which is added automatically; write http://gateway/query`,
 		},
 		{
 			"one port twice", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: "127.0.0.1:8080", ops: ":8080"}`,

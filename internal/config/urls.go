@@ -25,37 +25,54 @@ func (l *loader) link(path, raw string) string {
 	return l.address(path, raw, "this address takes no credentials")
 }
 
-// address takes http and https. What is wrong with it is said without repeating it: it may hold a secret.
+// address takes http and https.
 func (l *loader) address(path, raw, instead string) string {
 	if raw == "" {
 		return ""
 	}
-	if u, err := url.Parse(raw); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		l.at(path, "must be a URL that begins with http:// or https://")
-	}
-	if hasPassword(raw) {
-		l.at(path, "must not hold a password; %s", instead)
+	if text := wrongAddress(raw, instead); text != "" {
+		l.at(path, "%s", text)
 	}
 	return raw
 }
 
-// base refuses the address of a page or of an API call where that of the server is meant: the bot adds /api/v1 itself.
-// A server may well be below a path that looks like one of these, such as behind the proxy of a Kubernetes API server
-// (/api/v1/namespaces/...), so only how the path ends counts.
+// wrongAddress says what is wrong with an address of http or https; empty when nothing is. It does not repeat the
+// address, which may hold a secret. instead says where a password belongs.
+func wrongAddress(raw, instead string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case hasPassword(raw):
+		return "must not hold a password; " + instead
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		return "must be a URL that begins with http:// or https://"
+	}
+	return ""
+}
+
+// base refuses the address of a page or of an API call where that of the server is meant.
 func (l *loader) base(path, raw string) {
+	if text := wrongBase(raw); text != "" {
+		l.at(path, "%s", text)
+	}
+}
+
+// wrongBase says that an address is that of a page or of an API call where that of the server is meant; empty when it
+// is not. /api/v1 is added to it. A server may well be below a path that looks like one of these, such as behind the
+// proxy of a Kubernetes API server (/api/v1/namespaces/...), so only how the path ends counts.
+func wrongBase(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return // it has been said
+		return "" // it has been said
 	}
 	before, end := endpoint(u)
 	switch {
 	case end == "":
+		return ""
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		l.at(path, "ends in %s, which the bot adds itself; give only the address of the server", end)
-	default:
-		u.Path = before
-		l.at(path, "ends in %s, which the bot adds itself; write %s", end, u)
+		return "ends in " + end + ", which is added automatically; give only the address of the server"
 	}
+	u.Path = before
+	return "ends in " + end + ", which is added automatically; write " + u.String()
 }
 
 // endpoint parts an address into the path of the server and what belongs to one of its pages or API calls; end is empty

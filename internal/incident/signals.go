@@ -5,7 +5,9 @@ package incident
 // Go names no other.
 const (
 	// SignalWaiting is how many requests wait; while some do, no step may take capacity away.
-	SignalWaiting      = "waiting"
+	SignalWaiting = "waiting"
+	// SignalRunning is how many requests run; where none runs or waits there is no traffic.
+	SignalRunning      = "running"
 	SignalEngineAge    = "engine_age"
 	SignalTTFT         = "ttft_p95"
 	SignalTPOT         = "tpot_p95"
@@ -18,7 +20,8 @@ const (
 // NamedSignals are the signals that Go asks for by name, with their units.
 func NamedSignals() map[string]Unit {
 	return map[string]Unit{
-		SignalWaiting: UnitCount, SignalEngineAge: UnitSeconds, SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds,
+		SignalWaiting: UnitCount, SignalRunning: UnitCount, SignalEngineAge: UnitSeconds,
+		SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds,
 		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond,
 		SignalPromptLength: UnitTokens,
 	}

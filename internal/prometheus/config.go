@@ -47,12 +47,18 @@ type Config struct {
 	Attempts int
 	// RetryBase is the wait before the second attempt; it doubles from there.
 	RetryBase time.Duration
+	// Settings is what errors call the settings of this Config.
+	Settings Settings
 	// Clock is the bot's clock, which Prometheus' is compared with; nil is the machine's own. Rehearsals leave it
 	// alone.
 	Clock func() time.Time
 	// Transport, when set, wraps the HTTP transport, outermost: for traces, and for tests.
 	Transport func(http.RoundTripper) http.RoundTripper
 }
+
+// Settings are the names under which a person set the address and the credentials. The zero value stands for those of
+// the configuration file.
+type Settings struct{ URL, Credentials string }
 
 // String names the address and nothing that could be secret.
 func (c Config) String() string { return "prometheus " + safeURL(c.URL) }
@@ -69,6 +75,8 @@ func (c Config) withDefaults() Config {
 	c.ResponseLimit = cmp.Or(c.ResponseLimit, DefaultResponseLimit)
 	c.Attempts = cmp.Or(c.Attempts, DefaultAttempts)
 	c.RetryBase = cmp.Or(c.RetryBase, DefaultRetryBase)
+	c.Settings.URL = cmp.Or(c.Settings.URL, "prometheus.url")
+	c.Settings.Credentials = cmp.Or(c.Settings.Credentials, "prometheus.http_config")
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}

@@ -31,8 +31,9 @@ type connection struct {
 	params   string
 	limit    int64
 	// clock is the bot's; skew is Prometheus' minus the bot's at the last answer, in nanoseconds.
-	clock func() time.Time
-	skew  atomic.Int64
+	clock    func() time.Time
+	skew     atomic.Int64
+	settings Settings
 }
 
 func newConnection(cfg Config) (*connection, error) {
@@ -60,7 +61,7 @@ func newConnection(cfg Config) (*connection, error) {
 	endpoint.Path = strings.TrimRight(endpoint.Path, "/")
 	return &connection{
 		endpoint: endpoint, http: httpClient, params: encodeParams(cfg.ExtraParams), limit: cfg.ResponseLimit,
-		clock: cfg.Clock,
+		clock: cfg.Clock, settings: cfg.Settings,
 	}, nil
 }
 
@@ -132,7 +133,7 @@ func (c *connection) exchange(
 	}
 	c.noteClock(resp, c.clock())
 	if resp.StatusCode/100 != 2 {
-		return resp, nil, newStatusError(resp, body)
+		return resp, nil, newStatusError(resp, body, c.settings)
 	}
 	if err := check(resp, body); err != nil {
 		return resp, nil, err

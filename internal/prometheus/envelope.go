@@ -31,7 +31,7 @@ func checkEnvelope(resp *http.Response, body []byte) error {
 		Result     json.RawMessage `json:"result"`
 	}
 	if err := json.Unmarshal(env.Data, &data); err != nil {
-		return errors.New("the answer has no data: check that prometheus.url is Prometheus")
+		return errors.New("the answer has no data: check that this is the address of Prometheus")
 	}
 	if len(data.Result) == 0 || string(data.Result) == "null" {
 		return errors.New("the answer has no result, which is not the same as an empty one")
@@ -60,7 +60,7 @@ func openEnvelope(resp *http.Response, body []byte) (envelope, error) {
 	if err := json.Unmarshal(body, &env); err != nil {
 		kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 		return env, fmt.Errorf(
-			"the answer is not JSON (Content-Type %q): check that prometheus.url is Prometheus and not a login page",
+			"the answer is not JSON (Content-Type %q): check that this is the address of Prometheus and not a login page",
 			redact.Line(kind),
 		)
 	}
@@ -68,7 +68,7 @@ func openEnvelope(resp *http.Response, body []byte) (envelope, error) {
 	case env.Status == "error":
 		return env, fmt.Errorf("prometheus answered an error: %s: %s", redact.Line(env.ErrorType), redact.Line(env.Error))
 	case env.Status != "success":
-		return env, errors.New("the answer has no status: check that prometheus.url is Prometheus")
+		return env, errors.New("the answer has no status: check that this is the address of Prometheus")
 	case env.IsPartial:
 		return env, fmt.Errorf("%w: isPartial is set, a part of the storage did not answer", errPartial)
 	}

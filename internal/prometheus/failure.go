@@ -29,6 +29,7 @@ type statusError struct {
 	// location is where a redirect led, without parameters.
 	location string
 	after    time.Duration
+	settings Settings
 }
 
 // Error names the status, what Prometheus said about it, and the next step where there is one.
@@ -36,11 +37,11 @@ func (e *statusError) Error() string {
 	status := strings.TrimSpace(fmt.Sprintf("Prometheus answered %d %s", e.code, http.StatusText(e.code)))
 	switch {
 	case e.location != "":
-		return status + " and leads to " + e.location + ": set prometheus.url to the address that answers itself"
+		return status + " and leads to " + e.location + ": set " + e.settings.URL + " to the address that answers itself"
 	case e.code == http.StatusUnauthorized, e.code == http.StatusForbidden:
-		return status + ": check the credentials in prometheus.http_config"
+		return status + ": check the credentials in " + e.settings.Credentials
 	case e.code == http.StatusNotFound && e.kind == "":
-		return status + ": check the path in prometheus.url"
+		return status + ": check the path in " + e.settings.URL
 	case e.kind != "":
 		return status + ": " + e.kind + ": " + e.msg
 	}
@@ -49,8 +50,8 @@ func (e *statusError) Error() string {
 
 // newStatusError takes text from the body only when the body is Prometheus' error JSON. Any other body (a login page, a
 // proxy that repeats the request's headers) could hold anything.
-func newStatusError(resp *http.Response, body []byte) *statusError {
-	e := &statusError{code: resp.StatusCode, after: retryAfter(resp)}
+func newStatusError(resp *http.Response, body []byte, settings Settings) *statusError {
+	e := &statusError{code: resp.StatusCode, after: retryAfter(resp), settings: settings}
 	if resp.StatusCode/100 == 3 {
 		if u, err := resp.Location(); err == nil {
 			e.location = safeURL(u.String())

@@ -42,21 +42,37 @@ func (i *Investigator) Diagnose(
 func (i *Investigator) diagnoseOne(
 	ctx context.Context, name string, alerts []incident.Alert, note string,
 ) incident.Incident {
-	inc := incident.New("", name, incident.ModeDryRun, true, i.deps.Now())
-	inc.Alerts, inc.Note = alerts, note
 	p, ok := i.router.pool(name)
 	if !ok {
+		inc := i.unstored(name, alerts)
 		inc.State, inc.Note = incident.StateWatching, joinNotes(note, present.Said(adviceFor(alerts)))
 		return inc
 	}
+	inc, _ := i.look(ctx, p, alerts, true)
+	inc.Note = joinNotes(note, inc.Note)
+	return inc
+}
+
+// unstored is an incident that is stored nowhere.
+func (i *Investigator) unstored(pool string, alerts []incident.Alert) incident.Incident {
+	inc := incident.New("", pool, incident.ModeDryRun, true, i.deps.Now())
+	inc.Alerts = alerts
+	return inc
+}
+
+// look investigates a pool for such an incident. usual is as in incident.Scope.
+func (i *Investigator) look(
+	ctx context.Context, p incident.Pool, alerts []incident.Alert, usual bool,
+) (incident.Incident, Investigation) {
+	inc := i.unstored(p.Name, alerts)
 	inc.State = incident.StateInvestigating
-	res, err := applied(inc, inc.OpenedAt, i.Investigate(ctx, p, inc).event())
+	found := i.investigate(ctx, p, inc, usual)
+	res, err := applied(inc, inc.OpenedAt, found.event())
 	if err != nil {
 		inc.Note = err.Error()
-		return inc
+		return inc, found
 	}
-	res.Incident.Note = joinNotes(note, res.Incident.Note)
-	return res.Incident
+	return res.Incident, found
 }
 
 // joinNotes puts one note under another; either may be empty.

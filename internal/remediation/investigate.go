@@ -69,7 +69,13 @@ type Investigation struct {
 // Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading
 // that failed says so itself, and so does a step that cannot be worked out, which is refused.
 func (i *Investigator) Investigate(ctx context.Context, pool incident.Pool, inc incident.Incident) Investigation {
-	found := i.diagnose(ctx, pool, inc, true)
+	return i.investigate(ctx, pool, inc, true)
+}
+
+func (i *Investigator) investigate(
+	ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool,
+) Investigation {
+	found := i.diagnose(ctx, pool, inc, usual)
 	for _, req := range found.Result.Steps {
 		s, why, err := i.proposeChosen(ctx, pool, inc, req, found)
 		if why.Kind != "" {

@@ -33,6 +33,8 @@ type metrics struct {
 
 	ruledOnce sync.Once
 	ruledURL  string
+
+	landscape landscape
 }
 
 // newMetrics starts nothing yet: a run of journeys that need no metrics stays quick.
@@ -62,22 +64,28 @@ func (m *metrics) address() string {
 func (m *metrics) ruled() string {
 	m.address()
 	m.ruledOnce.Do(func() {
-		var rules []string
-		for _, path := range []string{
-			"../../internal/evidence/testdata/guide-rules.yaml",
-			"../../deploy/prometheus/rules/vllm-alerts.yaml",
-		} {
-			b, err := os.ReadFile(filepath.FromSlash(path))
-			if err != nil {
-				m.t.Fatal(err)
-			}
-			rules = append(rules, string(b))
-		}
-		p := promtest.StartWith(m.t, promtest.Options{TargetsFiles: m.targets, Rules: rules, ScrapeInterval: scrape})
+		p := promtest.StartWith(m.t,
+			promtest.Options{TargetsFiles: m.targets, Rules: m.guides(), ScrapeInterval: scrape})
 		p.WaitFor(m.t, `count(rate(vllm:time_to_first_token_seconds_count[10s])) == 4`)
 		m.ruledURL = p.URL
 	})
 	return m.ruledURL
+}
+
+// guides are the alert rules of two widely read guides, and ours.
+func (m *metrics) guides() []string {
+	var rules []string
+	for _, path := range []string{
+		"../../internal/evidence/testdata/guide-rules.yaml",
+		"../../deploy/prometheus/rules/vllm-alerts.yaml",
+	} {
+		b, err := os.ReadFile(filepath.FromSlash(path))
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		rules = append(rules, string(b))
+	}
+	return rules
 }
 
 // queries is a proxy before Prometheus that lets queries pass and nothing else.

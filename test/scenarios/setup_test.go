@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +39,8 @@ type journey struct {
 	// slack is the journey's workspace, when the file asks for one.
 	slack *fakeslack.Server
 	hooks hooks
+	// looks counts the surveys of a Prometheus that the journey has counted.
+	looks atomic.Int64
 	// https asks a bot that serves HTTPS; nil when the journey's serves HTTP.
 	https *http.Client
 }

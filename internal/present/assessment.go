@@ -1,0 +1,77 @@
+package present
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// HealthWord is the health of a pool in a word or two.
+func HealthWord(h incident.Health) string {
+	switch h {
+	case incident.HealthProblem:
+		return "problem"
+	case incident.HealthNoData:
+		return "no data"
+	case incident.HealthUnread:
+		return "unknown"
+	case incident.HealthOverTarget:
+		return "over target"
+	case incident.HealthOverLimit:
+		return "over limit"
+	case incident.HealthPartial:
+		return "incomplete"
+	case incident.HealthNoTraffic:
+		return "no traffic"
+	case incident.HealthOK:
+		return "ok"
+	}
+	return string(h)
+}
+
+// WhyHealth says in a line what the health rests on: the cause, what is not met, or what is missing. inc is the
+// incident of the same look. Empty where there is nothing to add.
+func WhyHealth(a incident.Assessment, inc incident.Incident) string {
+	switch a.Health {
+	case incident.HealthOverLimit, incident.HealthPartial:
+		return strings.Join(Because(a, inc), "; ")
+	case incident.HealthNoData:
+		return ""
+	case incident.HealthUnread:
+		return a.Why
+	case incident.HealthProblem, incident.HealthOverTarget, incident.HealthNoTraffic, incident.HealthOK:
+	}
+	switch {
+	case inc.Diagnosis != nil:
+		return incident.CauseWords(inc.Diagnosis.Name)
+	case a.Health == incident.HealthOverTarget:
+		return "no known cause"
+	}
+	return ""
+}
+
+// Because are the conditions that decided: "TTFT p95 900 ms, target 500 ms", "E2E p95 no data".
+func Because(a incident.Assessment, inc incident.Incident) []string {
+	out := make([]string, 0, len(a.Because))
+	for _, c := range a.Because {
+		text := Subject(inc, c) + " " + c.Seen
+		if c.Truth == incident.False {
+			text += ", " + limit(inc.Readings[c.Signal].Direction, c.ThresholdFrom, c.Threshold,
+				c.Relation == incident.RelationAbove)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// Gone says of a pool without metrics since when, and what that can mean. seen is the time of its newest sample, zero
+// when it is not known.
+func Gone(seen, now time.Time) string {
+	text := "No metrics now"
+	if !seen.IsZero() {
+		text += fmt.Sprintf("; the newest sample is from %s, %s ago", clock(seen), incident.FormatDuration(now.Sub(seen)))
+	}
+	return text + ". The pods are down, scaled to zero or no longer scraped."
+}
