@@ -240,6 +240,10 @@ func (g *Gate) person(ctx context.Context, token string) (authn.UserInfo, error)
 	return got.User, nil
 }
 
+// components are the names in certificates that kubeadm and its kin make for the API server as a client, and that have
+// none of the names that Kubernetes keeps for itself.
+var components = []string{"kube-apiserver-kubelet-client", "kube-apiserver-etcd-client", "front-proxy-client"}
+
 // notAPerson refuses the names that Kubernetes keeps for itself: service accounts, nodes, components, and nobody. A
 // group of its own is no reason: system:masters is how people administer clusters.
 func notAPerson(user string, groups []string) error {
@@ -247,7 +251,7 @@ func notAPerson(user string, groups []string) error {
 		return g == "system:nodes" || g == "system:unauthenticated" || g == "system:serviceaccounts" ||
 			strings.HasPrefix(g, "system:serviceaccounts:") || strings.HasPrefix(g, "system:bootstrappers")
 	}
-	if strings.HasPrefix(user, "system:") || slices.ContainsFunc(groups, of) {
+	if strings.HasPrefix(user, "system:") || slices.Contains(components, user) || slices.ContainsFunc(groups, of) {
 		return refusal(user + " is an account of Kubernetes and not a person")
 	}
 	return nil

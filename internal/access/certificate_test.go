@@ -117,6 +117,14 @@ func TestAPersonDecidesWithTheirCertificate(t *testing.T) {
 			shown(t, users, "system:node:gpu-1", []string{"system:nodes", "system:masters"}, nil), access.ErrUnauthenticated,
 			"not a person",
 		},
+		"of a component": {
+			shown(t, users, "kube-apiserver-kubelet-client", []string{"kubeadm:cluster-admins", "system:masters"}, nil),
+			access.ErrUnauthenticated, "not a person",
+		},
+		"of an etcd client": {
+			shown(t, users, "kube-apiserver-etcd-client", []string{"system:masters"}, nil), access.ErrUnauthenticated,
+			"not a person",
+		},
 		"of an account": {
 			shown(t, users, "system:serviceaccount:llm:sre", []string{"system:masters"}, nil), access.ErrUnauthenticated,
 			"not a person",

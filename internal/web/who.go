@@ -47,6 +47,11 @@ func (h *Handler) byCertificate(c echo.Context, right access.Right) (incident.Ac
 	if err := sameOrigin.Check(c.Request()); err != nil {
 		return incident.Actor{}, errOtherSite
 	}
+	for _, header := range []string{"X-Forwarded-For", "Forwarded", "Via"} {
+		if len(c.Request().Header.Values(header)) > 0 {
+			return incident.Actor{}, errProxy
+		}
+	}
 	return h.check(c, access.Shown{Chain: c.Request().TLS.PeerCertificates}, right)
 }
 
@@ -57,6 +62,9 @@ func (h *Handler) check(c echo.Context, shown access.Shown, right access.Right) 
 	return h.deps.Gate.Check(c.Request().Context(), shown, right)
 }
 
+// errProxy says that the certificate is not that of whoever asks.
+var errProxy = errors.New("a proxy handed this request on, so its client certificate says nothing about you; use a token")
+
 var errOtherSite = errors.New("a client certificate doesn't count in a request that another site sends")
 
 // answer is the HTTP answer to a refusal by the gate; nil when it let the person in.
@@ -66,7 +74,7 @@ func (h *Handler) answer(c echo.Context, err error, what string) error {
 		return nil
 	case errors.Is(err, access.ErrForbidden), errors.Is(err, errOtherSite):
 		return echo.NewHTTPError(http.StatusForbidden, err.Error())
-	case errors.Is(err, access.ErrUnauthenticated):
+	case errors.Is(err, access.ErrUnauthenticated), errors.Is(err, errProxy):
 		c.Response().Header().Set("WWW-Authenticate", `Basic realm="vllm-medic: the token is the password"`)
 		return echo.NewHTTPError(http.StatusUnauthorized, err.Error())
 	case errors.Is(err, access.ErrBusy):

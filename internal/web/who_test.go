@@ -87,6 +87,21 @@ func TestAForeignPageDoesNotDecideWithACertificate(t *testing.T) {
 	}
 }
 
+// What a proxy hands on comes from somebody else than the certificate on its own connection.
+func TestTheCertificateOfAProxyIsNobodys(t *testing.T) {
+	t.Parallel()
+	for _, r := range routes {
+		s := newSite(t)
+		for _, header := range []string{"X-Forwarded-For", "Forwarded", "Via"} {
+			said := s.refused(s.send(byCertificate(t, r.method, r.path, "ada", r.body, header, "10.0.0.9")),
+				http.StatusUnauthorized)
+			if !strings.Contains(said, "a proxy handed this request on") {
+				t.Errorf("%s: %s", r.path, said)
+			}
+		}
+	}
+}
+
 // Credentials that nobody looked at are no refusal: whoever sent them tries again. Whose place they took is told by the
 // connection, and not by what a header says.
 func TestTooManyRequestsAreToldToTryAgain(t *testing.T) {
