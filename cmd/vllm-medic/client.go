@@ -27,6 +27,8 @@ import (
 // apiClient talks to a running bot.
 type apiClient struct {
 	server, tokenFile, caFile, serverName *string
+	// named says whether somebody has said which server it is.
+	named func() bool
 
 	kube kubeFlags
 }
@@ -43,7 +45,8 @@ func clientFlags(fs *pflag.FlagSet, t terminal) apiClient {
 		caFile: fs.String("ca-file", "", "a `FILE` with the authority that signed the bot's certificate, PEM"),
 		serverName: fs.String("tls-server-name", "",
 			"the `NAME` in the bot's certificate, if it isn't the one in --server, as with a port-forward"),
-		kube: newKubeFlags(fs),
+		named: func() bool { return fs.Changed("server") || t.env("VLLM_MEDIC_SERVER") != "" },
+		kube:  newKubeFlags(fs),
 	}
 }
 
@@ -169,7 +172,11 @@ func (c apiClient) credentials(t terminal, server *url.URL) (app.Credentials, er
 	if err := c.kube.check(*c.tokenFile); err != nil {
 		return app.Credentials{}, err
 	}
-	if *c.kube.use {
+	switch {
+	case *c.kube.use && !c.named():
+		return app.Credentials{}, usageError{"--kube sends your Kubernetes credentials only to a bot that you name: set " +
+			"--server or VLLM_MEDIC_SERVER; at " + defaultServer + " anyone on this machine could be listening"}
+	case *c.kube.use:
 		return c.kube.credentials(t, server)
 	}
 	token, err := c.token(t)

@@ -193,6 +193,30 @@ func TestAPortForwardMayNameTheBot(t *testing.T) {
 	}
 }
 
+// On a machine that people share, anybody may listen where the bot would be by default.
+func TestCredentialsGoOnlyToABotThatIsNamed(t *testing.T) {
+	t.Parallel()
+	user, ran := plugin(t, credential(`{"token": "`+secretToken+`"}`))
+	kubeconfig := kubeconfigOf(t, user)
+	code, _, errs := call{
+		args: []string{"incidents", "list", "--kube"}, env: map[string]string{"KUBECONFIG": kubeconfig},
+	}.run(t)
+	if code != exitUsage || !strings.Contains(errs, "set --server or VLLM_MEDIC_SERVER") {
+		t.Errorf("%d %s", code, errs)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the login was begun")
+	}
+	bot := plain(t)
+	code, _, errs = call{
+		args: []string{"incidents", "list", "--kube"},
+		env:  map[string]string{"KUBECONFIG": kubeconfig, "VLLM_MEDIC_SERVER": bot.url},
+	}.run(t)
+	if code != 0 {
+		t.Errorf("named by the environment: %d %s", code, errs)
+	}
+}
+
 // A token for a cluster may decide about all of it. Where others could read it, not even the login is begun.
 func TestCredentialsDoNotTravelInTheClear(t *testing.T) {
 	t.Parallel()
@@ -297,7 +321,8 @@ func TestTheAccountOfAPodIsNobodysOwn(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
 	t.Setenv("KUBERNETES_SERVICE_PORT", "1")
 	code, _, errs := call{
-		args: []string{"incidents", "list", "--kube"}, env: map[string]string{"KUBECONFIG": "/no/such/kubeconfig"},
+		args: []string{"incidents", "list", "--kube", "--server", defaultServer},
+		env:  map[string]string{"KUBECONFIG": "/no/such/kubeconfig"},
 	}.run(t)
 	if code != exitFail || !strings.Contains(errs, "/no/such/kubeconfig has no context") {
 		t.Errorf("%d %s", code, errs)
@@ -313,7 +338,8 @@ func TestAWholePairIsNeeded(t *testing.T) {
 	cert, _ := authority.Sign(t, "alice", nil, nil)
 	user := fmt.Sprintf("{client-certificate-data: %s}", base64.StdEncoding.EncodeToString(cert))
 	code, _, errs := call{
-		args: []string{"incidents", "list", "--kube"}, env: map[string]string{"KUBECONFIG": kubeconfigOf(t, user)},
+		args: []string{"incidents", "list", "--kube", "--server", defaultServer},
+		env:  map[string]string{"KUBECONFIG": kubeconfigOf(t, user)},
 	}.run(t)
 	if code != exitFail || !strings.Contains(errs, "--kube: ") {
 		t.Errorf("%d %s", code, errs)

@@ -63,7 +63,7 @@ func (h *Handler) check(c echo.Context, shown access.Shown, right access.Right) 
 }
 
 // errProxy says that the certificate is not that of whoever asks.
-var errProxy = errors.New("a proxy handed this request on, so its client certificate says nothing about you; use a token")
+var errProxy = errors.New("a proxy handed this request on, so the client certificate is the proxy's; use a token")
 
 var errOtherSite = errors.New("a client certificate doesn't count in a request that another site sends")
 
