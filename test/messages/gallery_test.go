@@ -100,9 +100,15 @@ func scenes(t *testing.T, all []shown, f found) []scene {
 		post(t, s, []slack.View{slack.Render(inc, links)})
 		out = append(out, scene{g[0], s, alice.ID, theMessage})
 	}
-	s := fakeslack.Start(t, fakeslack.Options{})
-	post(t, s, []slack.View{slack.RenderDigest(storm(t, all), links)})
-	return append(append(out, scene{"storm", s, alice.ID, theMessage}), around(t, f)...)
+	for _, g := range []struct {
+		file   string
+		digest incident.Digest
+	}{{"storm", storm(t, all)}, {"storm-closed", stormOver(t, all)}} {
+		s := fakeslack.Start(t, fakeslack.Options{})
+		post(t, s, []slack.View{slack.RenderDigest(g.digest, links)})
+		out = append(out, scene{g.file, s, alice.ID, theMessage})
+	}
+	return append(out, around(t, f)...)
 }
 
 // compareGallery holds what the bot sends to the golden files, and the page with its pictures to what it sends. With
