@@ -14,10 +14,13 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/actions"
@@ -28,7 +31,12 @@ import (
 // kube is one real API server with controllers for all tests of the package.
 var kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, AuditLog: true})
 
-func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+func TestMain(m *testing.M) {
+	if onSimulated() {
+		os.Exit(m.Run())
+	}
+	os.Exit(kube.Main(m))
+}
 
 const (
 	model  = "llama-70b"
@@ -52,7 +60,7 @@ var (
 // bench is a namespace of one test, in which the bot has exactly the rights that Rules names.
 type bench struct {
 	t    *testing.T
-	c    *kubetest.Cluster
+	c    cluster
 	ns   string
 	pool incident.Pool
 	bot  bot
@@ -79,9 +87,35 @@ func (d dryRunner) Do(ctx context.Context, pool incident.Pool, s incident.Step, 
 	return err
 }
 
+// cluster is what the tests need of a cluster: a real one, or the sandbox's.
+type cluster interface {
+	InstallCRD(t testing.TB, crds ...kubetest.CRD)
+	Namespace(t testing.TB) string
+	Grant(t testing.TB, user, namespace string, rules ...rbacv1.PolicyRule)
+	GrantAll(t testing.TB, user string, rules ...rbacv1.PolicyRule)
+	AdminConfig() *rest.Config
+	ConfigFor(user string) *rest.Config
+	ConfigAs(user string) *rest.Config
+	ConfigWithToken(token string) *rest.Config
+	ServiceAccountToken(t testing.TB, namespace, name string, audiences ...string) string
+	Client(t testing.TB) *kubernetes.Clientset
+	Dynamic(t testing.TB) *dynamic.DynamicClient
+	Audit(t testing.TB, user string) []kubetest.AuditEntry
+	Writes(t testing.TB, user string) []kubetest.AuditEntry
+}
+
+// underTest is the cluster of this run of the tests.
+func underTest(t *testing.T) cluster {
+	t.Helper()
+	if onSimulated() {
+		return sandbox(t)
+	}
+	return kube.Cluster(t)
+}
+
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	c := kube.Cluster(t)
+	c := underTest(t)
 	c.InstallCRD(t, kubetest.ScaledObjects, kubetest.BackendTrafficPolicies, kubetest.PodAutoscalers,
 		kubetest.LeaderWorkerSets)
 	b := &bench{t: t, c: c, ns: c.Namespace(t)}

@@ -365,6 +365,8 @@ const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResour
 "type":"object","properties":{"spec":{"type":"object","required":["size"],"properties":{
 "replicas":{"type":"integer","format":"int32","minimum":0},"size":{"type":"integer"},
 "mode":{"type":"string","enum":["a","b"],"default":"a"},
+"most":{"type":"integer","default":1024},"deep":{"type":"object","default":{"n":1,"of":[2]},"properties":{
+"n":{"type":"integer"},"of":{"type":"array","items":{"type":"integer"}}}},
 "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
 "status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]}}`
 
@@ -406,11 +408,21 @@ func customCases() map[string][]request {
 				"spec.mode": `"a"`, "spec.foo": "null", "spec.free.a.b": "1", "metadata.generation": "1",
 			}),
 			{
+				name: "a label is no change of what it wants", method: http.MethodPatch, path: thing + "?fieldManager=labeler",
+				contentType: mergePatch, body: `{"metadata":{"labels":{"team":"llm"}}}`, code: http.StatusOK,
+				want: map[string]string{"metadata.generation": "1", "spec.most": "1024", "spec.deep.of.0": "2"},
+			},
+			{
+				name: "null is nothing", method: http.MethodPatch, path: thing, contentType: jsonPatch,
+				body: `[{"op":"add","path":"/spec/free","value":null},{"op":"add","path":"/spec/most","value":null}]`,
+				code: http.StatusOK, want: map[string]string{"spec.free": "null", "spec.most": "1024"},
+			},
+			{
 				name: "its scale is not set", method: http.MethodGet, path: thing + "/scale",
 				code: http.StatusInternalServerError, reason: "InternalError",
 			},
 			customPatch("set replicas", thing, `[{"op":"add","path":"/spec/replicas","value":2}]`, http.StatusOK, "",
-				map[string]string{"spec.replicas": "2", "metadata.generation": "2"}),
+				map[string]string{"spec.replicas": "2", "metadata.generation": "3"}),
 			{
 				name: "its scale", method: http.MethodGet, path: thing + "/scale", code: http.StatusOK,
 				want: map[string]string{"spec.replicas": "2", "status.selector": "null"},
@@ -419,7 +431,7 @@ func customCases() map[string][]request {
 				{"op":"replace","path":"/spec/replicas","value":3}]`, http.StatusOK, "",
 				map[string]string{"spec.replicas": "3"}),
 			get("it was kept, and by whom", map[string]string{
-				"spec.replicas": "3", "metadata.generation": "3",
+				"spec.replicas": "3", "metadata.generation": "4",
 			}),
 			customPatch("an unknown field", thing, `[{"op":"add","path":"/spec/foo","value":2}]`,
 				http.StatusUnprocessableEntity, "Invalid", nil),
@@ -430,7 +442,7 @@ func customCases() map[string][]request {
 			{
 				name: "its status alone", method: http.MethodPatch, path: thing + "/status", contentType: mergePatch,
 				body: `{"spec":{"size":9},"status":{"replicas":3,"selector":"a=b"}}`, code: http.StatusOK,
-				want: map[string]string{"spec.size": "1", "status.replicas": "3", "metadata.generation": "3"},
+				want: map[string]string{"spec.size": "1", "status.replicas": "3", "metadata.generation": "4"},
 			},
 			{
 				name: "its scale knows", method: http.MethodGet, path: thing + "/scale", code: http.StatusOK,

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
 // CRD is the definition of a custom kind, without its controller.
@@ -52,19 +54,25 @@ func (c *Cluster) InstallCRD(t testing.TB, crds ...CRD) {
 		if c.crds[crd] {
 			continue
 		}
-		b, err := reduced.ReadFile("crds/" + string(crd))
-		if errors.Is(err, fs.ErrNotExist) {
-			b, err = os.ReadFile(filepath.Join(c.tools, "crds", string(crd)))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.InstallCRDYAML(t, withoutTemplate(b))
+		c.InstallCRDYAML(t, Definition(t, crd))
 		if c.crds == nil {
 			c.crds = map[CRD]bool{}
 		}
 		c.crds[crd] = true
 	}
+}
+
+// Definition is the text of a definition, YAML, for tests that install it elsewhere.
+func Definition(t testing.TB, crd CRD) []byte {
+	t.Helper()
+	b, err := reduced.ReadFile("crds/" + string(crd))
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = os.ReadFile(tools.File(t, filepath.Join("crds", string(crd))))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withoutTemplate(b)
 }
 
 // withoutTemplate drops the lines of a Helm condition around a definition: Envoy Gateway's chart has them.

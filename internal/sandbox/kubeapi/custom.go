@@ -104,6 +104,9 @@ func kindFrom(o *unstructured.Unstructured) (*kind, error) {
 		if err := json.Unmarshal(v.Schema.OpenAPIV3Schema, k.schema); err != nil {
 			return nil, fmt.Errorf("schema of %s: %w", o.GetName(), err)
 		}
+		if err := wholeNumbers(k.schema); err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", o.GetName(), err)
+		}
 		if at := v.Subresources.Scale; at != nil {
 			k.scale = &scalePaths{
 				replicas: path(at.SpecReplicasPath), observed: path(at.StatusReplicasPath),
@@ -113,6 +116,38 @@ func kindFrom(o *unstructured.Unstructured) (*kind, error) {
 		return k, nil
 	}
 	return nil, fmt.Errorf("definition %s: no version is both served and stored", o.GetName())
+}
+
+// wholeNumbers makes the defaults of a schema what objects have: a whole number is no float there.
+func wholeNumbers(s *spec.Schema) error {
+	if s == nil {
+		return nil
+	}
+	if s.Default != nil {
+		text, err := utiljson.Marshal(s.Default)
+		if err != nil {
+			return err
+		}
+		s.Default = nil
+		if err := utiljson.Unmarshal(text, &s.Default); err != nil {
+			return err
+		}
+	}
+	for name, p := range s.Properties {
+		if err := wholeNumbers(&p); err != nil {
+			return err
+		}
+		s.Properties[name] = p
+	}
+	if s.Items != nil {
+		if err := wholeNumbers(s.Items.Schema); err != nil {
+			return err
+		}
+	}
+	if s.AdditionalProperties != nil {
+		return wholeNumbers(s.AdditionalProperties.Schema)
+	}
+	return nil
 }
 
 // path splits ".spec.replicas"; nil for none.
@@ -181,7 +216,12 @@ func (k *kind) prune(m map[string]any) []error {
 
 func pruneObject(s *spec.Schema, m map[string]any, at string, unknown func(string)) {
 	for name, p := range s.Properties {
-		if _, has := m[name]; !has && p.Default != nil {
+		v, has := m[name]
+		if has && v == nil && !p.Nullable { // counts as absent
+			delete(m, name)
+			has = false
+		}
+		if !has && p.Default != nil {
 			m[name] = runtime.DeepCopyJSONValue(p.Default)
 		}
 	}

@@ -54,6 +54,9 @@ func (k *kind) scaleOf(o *unstructured.Unstructured) (*unstructured.Unstructured
 
 // scaleSelector is the selector of an object's pods as text; empty when the kind has none.
 func (k *kind) scaleSelector(o *unstructured.Unstructured) (string, error) {
+	if len(k.scale.selector) == 0 {
+		return "", nil
+	}
 	if k.custom() {
 		text, _, err := unstructured.NestedString(o.Object, k.scale.selector...)
 		return text, err

@@ -176,6 +176,9 @@ func (s *Server) update(k *kind, sub, namespace, name string, h how,
 		return s.replace(k, sub, old, o, h)
 	}
 	k.carryOver(sub, old, o)
+	if equality.Semantic.DeepEqual(old.Object, o.Object) {
+		return o, nil // what changes nothing makes no new version, and nobody has set anything
+	}
 	if !h.apply {
 		m, err := k.manager(s.converter, sub)
 		if err != nil {
