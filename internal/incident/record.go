@@ -11,8 +11,8 @@ type Record struct {
 	// Op is what a write does with the step: apply or undo.
 	Op     Op   `json:"op,omitempty"`
 	DryRun bool `json:"dryRun,omitempty"`
-	// Plan is the digest of the plan that was decided on, StepDigest that of the step. Those of the plan alone: the
-	// decision was about all of it.
+	// Plan is the digest of the plan that was decided on, StepDigest that of the step. The plan's alone: the decision was
+	// about all of it. The step's alone: it is of an earlier plan.
 	Plan       string   `json:"plan,omitempty"`
 	StepDigest string   `json:"stepDigest,omitempty"`
 	StepKind   StepKind `json:"stepKind,omitempty"`
@@ -95,6 +95,9 @@ func (i Incident) record(step string, op Op) Record {
 	s, ok := i.Step(step)
 	if !ok {
 		return r
+	}
+	if slices.ContainsFunc(i.AppliedEarlier, func(e Step) bool { return e.ID == s.ID }) {
+		r.Plan = "" // the step is of an earlier plan
 	}
 	r.StepDigest, r.StepKind, r.Target = s.Digest, s.Kind, s.Target
 	r.From, r.To, r.Diff = s.From, s.To, s.Diff

@@ -157,3 +157,26 @@ func TestARecordNamesThePlan(t *testing.T) {
 		}
 	}
 }
+
+// A step of an earlier plan is none of the present one's, which nobody saw when it was decided on.
+func TestARollbackOfAnEarlierPlanIsNotOnThePresentOne(t *testing.T) {
+	t.Parallel()
+	inc := deciding(t, scaleStep("2", "3"))
+	inc.AppliedEarlier = []Step{{
+		ID: "p0-s1", Kind: StepThrottle, Title: "Throttle", State: StepApplied, Digest: "of the step", To: Set("64"),
+		Undo: Set("256"),
+	}}
+	for name, tt := range map[string]struct{ digest, want string }{
+		"without a digest":    {"", ""},
+		"with the step's":     {"of the step", ""},
+		"with that of a plan": {inc.Plan.Digest, inc.Plan.Digest},
+	} {
+		d := Decided{Decision: Decision{Step: "p0-s1", Digest: tt.digest, Verb: Undo, By: alice}}
+		if r := recordOf(inc, d); r.Plan != tt.want || r.StepDigest != "of the step" {
+			t.Errorf("%s: plan %q, step %q", name, r.Plan, r.StepDigest)
+		}
+	}
+	if r := recordOf(inc, approve(inc, "p1-s1", alice)); r.Plan != inc.Plan.Digest {
+		t.Errorf("a step of the plan: %q", r.Plan)
+	}
+}
