@@ -1,6 +1,10 @@
 package app
 
 import (
+	"cmp"
+
+	"github.com/vllm-medic/vllm-medic/docs"
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/internal/web"
@@ -20,6 +24,28 @@ func (a *App) links() web.Links {
 	l := a.opts.Config.Links
 	return web.Links{
 		BaseURL: l.BaseURL, PrometheusURL: l.PrometheusURL, Message: a.messageURL, NameOf: a.nameOf,
-		Runbook: func(d incident.Diagnosis) string { return present.RunbookURL(l.DocsURL, d) },
+		Runbook: func(d incident.Diagnosis) string {
+			if l.DocsURL != "" {
+				return present.RunbookURL(l.DocsURL, "", d)
+			}
+			return present.RunbookPath(d)
+		},
+	}
+}
+
+// runbooks are the pages of the playbooks in force.
+func (a *App) runbooks() web.Runbooks {
+	return web.Runbooks{
+		InForce: func() []web.Playbook {
+			var out []web.Playbook
+			for _, p := range a.playbooks.inForce().Playbooks() {
+				out = append(out, web.Playbook{
+					Name: p.Name, Title: p.Title, Runbook: docs.RunbookName(p.Doc), Doc: p.Doc, Alerts: p.Alerts,
+					Diagnoses: p.Diagnoses,
+				})
+			}
+			return out
+		},
+		Page: docs.Runbook, DocsURL: cmp.Or(a.opts.Config.Links.DocsURL, config.PublicDocs),
 	}
 }

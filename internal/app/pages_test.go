@@ -19,8 +19,11 @@ func TestThePagesSayWhatDoesNotWork(t *testing.T) {
 			"not configured; nothing can be changed", "sqlite, takes commits", "last delivery",
 			"not configured; messages go to the log", "High TTFT", "Store schema",
 		},
-		"/pools/llama": {">unknown<", "can&#39;t be read: ", "model_name=llama", "nothing; the pool is read-only"},
-		"/":            {`<a href="/pools/llama">llama</a>`, ">unknown<"},
+		"/pools/llama":         {">unknown<", "can&#39;t be read: ", "model_name=llama", "nothing; the pool is read-only"},
+		"/":                    {`<a href="/pools/llama">llama</a>`, ">unknown<"},
+		"/playbooks":           {`<a href="/playbooks/high-ttft">High TTFT`, `<a href="/playbooks/README">`},
+		"/playbooks/high-ttft": {"What the bot proposes", `<a href="/playbooks/bad-replica">`},
+		"/playbooks/README":    {"Writing a playbook"},
 	} {
 		code, page := ask(t, "GET", api+path, "view-secret", "")
 		if code != 200 {

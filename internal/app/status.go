@@ -34,13 +34,7 @@ func (a *App) status(ctx context.Context) web.Status {
 			out.Permissions = append(out.Permissions, permissionStatus(f))
 		}
 	}
-	catalog, loaded := a.playbooks.inForce(), a.playbooks.loadedAt()
-	out.PlaybooksAt = loaded
-	for _, p := range catalog.Playbooks() {
-		out.Playbooks = append(out.Playbooks, web.Playbook{
-			Name: p.Name, Title: p.Title, Doc: p.Doc, Alerts: p.Alerts, Diagnoses: p.Diagnoses,
-		})
-	}
+	out.PlaybooksAt = a.playbooks.loadedAt()
 	return out
 }
 

@@ -88,7 +88,27 @@ type KubernetesUser struct {
 }
 
 // Links are the addresses for links in messages; empty ones make no link. None holds a password.
-type Links struct{ BaseURL, DocsURL, PrometheusURL string }
+type Links struct {
+	BaseURL, PrometheusURL string
+	// DocsURL is where the runbooks are; empty where nothing is said, or where NoRunbooks says that there are none.
+	DocsURL    string
+	NoRunbooks bool
+}
+
+// Runbooks says where messages find the runbooks: below the address of documents, or below that of the bot's own pages,
+// which have the built-in ones. The public documents stand in where people cannot reach these pages. Both are empty
+// where no message is to link to them.
+func (l Links) Runbooks() (docs, pages string) {
+	switch {
+	case l.NoRunbooks:
+		return "", ""
+	case l.DocsURL != "":
+		return l.DocsURL, ""
+	case l.BaseURL != "":
+		return "", l.BaseURL
+	}
+	return PublicDocs, ""
+}
 
 // Playbooks says where more playbooks are, the window of the built-in rates, and the longest warm-up of a step (0: no
 // bound).

@@ -241,9 +241,9 @@ type slackUserFile struct {
 type linksFile struct {
 	// The URL of this bot's web pages. Empty: messages don't link to them.
 	BaseURL string `yaml:"base_url,omitempty"`
-	// The base URL of the runbook links, which has docs/playbooks. Default: the public pages. none, or an empty value,
-	// disables the links.
-	DocsURL *string `yaml:"docs_url,omitempty" jsonschema:"default=https://github.com/vllm-medic/vllm-medic/blob/main"`
+	// The base URL of the runbook links, which has docs/playbooks. Default: the bot's own web pages, or without base_url
+	// the public pages. none, or an empty value, disables the links.
+	DocsURL *string `yaml:"docs_url,omitempty"`
 	// The URL of Prometheus for users. Default: prometheus.url.
 	PrometheusURL string `yaml:"prometheus_url,omitempty"`
 }

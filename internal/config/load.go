@@ -109,11 +109,8 @@ func (l *loader) config(f file) Config {
 		Mode:       l.mode("mode", f.Mode, incident.ModeDryRun),
 		Policy:     l.policy(f.Policy),
 		Timing:     l.timing(f.Timing),
-		Links: Links{
-			BaseURL: l.link("links.base_url", f.Links.BaseURL), DocsURL: l.docs(f.Links.DocsURL),
-			PrometheusURL: cmp.Or(l.link("links.prometheus_url", f.Links.PrometheusURL), f.Prometheus.URL),
-		},
-		Access: l.access(f),
+		Links:      l.links(f),
+		Access:     l.access(f),
 		Playbooks: Playbooks{
 			Window:    cmp.Or(time.Duration(f.Playbooks.Window), 5*time.Minute),
 			MaxWarmUp: time.Duration(f.Playbooks.MaxWarmUp),

@@ -1,23 +1,27 @@
 package config
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
 )
 
-// publicDocs is where the pages of this project can be read, as the alert rules in deploy/prometheus name them too.
-const publicDocs = "https://github.com/vllm-medic/vllm-medic/blob/main"
+// PublicDocs is where the pages of this project can be read, as the alert rules in deploy/prometheus name them too.
+const PublicDocs = "https://github.com/vllm-medic/vllm-medic/blob/main"
 
-// docs is where runbook pages are: the public ones when nothing is said, nowhere when it is said so.
-func (l *loader) docs(raw *string) string {
-	switch {
+// links are the addresses for people. Without a place of their own the runbooks are among the bot's own pages.
+func (l *loader) links(f file) Links {
+	out := Links{BaseURL: l.link("links.base_url", f.Links.BaseURL)}
+	switch raw := f.Links.DocsURL; {
 	case raw == nil:
-		return publicDocs
-	case *raw == "none":
-		return ""
+	case *raw == "none", *raw == "":
+		out.NoRunbooks = true
+	default:
+		out.DocsURL = l.link("links.docs_url", *raw)
 	}
-	return l.link("links.docs_url", *raw)
+	out.PrometheusURL = cmp.Or(l.link("links.prometheus_url", f.Links.PrometheusURL), f.Prometheus.URL)
+	return out
 }
 
 // link is an address that people or the bot open without a password.

@@ -152,22 +152,27 @@ func TestURLsWithoutAPasswordAreTaken(t *testing.T) {
 // Somebody at 3 a.m. gets the runbook without having set anything up.
 func TestMessagesLinkToTheRunbooksUnlessTheyMustNot(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ name, line, want string }{
-		{"nothing said", "", "https://github.com/vllm-medic/vllm-medic/blob/main"},
+	const public = "https://github.com/vllm-medic/vllm-medic/blob/main"
+	for _, tc := range []struct{ name, line, docs, pages string }{
+		{"nothing said", "", public, ""},
 		{
-			"other links only", `links: {base_url: "https://medic.example.com"}`,
-			"https://github.com/vllm-medic/vllm-medic/blob/main",
+			"pages that people can reach", `links: {base_url: "https://medic.example.com"}`, "", "https://medic.example.com",
 		},
-		{"a key without a value", "links: {docs_url: }", "https://github.com/vllm-medic/vllm-medic/blob/main"},
-		{"a place of one's own", `links: {docs_url: "https://runbooks.example.com"}`, "https://runbooks.example.com"},
-		{"empty", `links: {docs_url: ""}`, ""},
-		{"none", "links: {docs_url: none}", ""},
+		{"a key without a value", "links: {docs_url: }", public, ""},
+		{"a place of one's own", `links: {docs_url: "https://runbooks.example.com"}`, "https://runbooks.example.com", ""},
+		{
+			"both", `links: {base_url: "https://medic.example.com", docs_url: "https://runbooks.example.com"}`,
+			"https://runbooks.example.com", "",
+		},
+		{"empty", `links: {docs_url: ""}`, "", ""},
+		{"none", `links: {base_url: "https://medic.example.com", docs_url: none}`, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c, err := Parse("medic.yaml", []byte(withLine("", tc.line)), opts(nil))
-			if err != nil || c.Links.DocsURL != tc.want {
-				t.Errorf("got %q, %v; want %q", c.Links.DocsURL, err, tc.want)
+			docs, pages := c.Links.Runbooks()
+			if err != nil || docs != tc.docs || pages != tc.pages {
+				t.Errorf("got %q and %q, %v; want %q and %q", docs, pages, err, tc.docs, tc.pages)
 			}
 		})
 	}

@@ -12,12 +12,31 @@ func IncidentURL(base, id string) string {
 	return strings.TrimRight(base, "/") + "/incidents/" + url.PathEscape(id)
 }
 
-// RunbookURL is the page of a diagnosis' runbook below the address of the documents; empty where there is none.
-func RunbookURL(docs string, d incident.Diagnosis) string {
-	if docs == "" || d.Doc == "" {
+// RunbookURL is the page of a diagnosis' runbook: below the address of the documents, else below that of the bot's own
+// pages; empty where there is none.
+func RunbookURL(docs, pages string, d incident.Diagnosis) string {
+	switch {
+	case docs != "" && d.Doc != "":
+		return strings.TrimRight(docs, "/") + "/" + strings.TrimLeft(Line(d.Doc), "/")
+	case pages != "" && RunbookPath(d) != "":
+		return strings.TrimRight(pages, "/") + RunbookPath(d)
+	}
+	return ""
+}
+
+// RunbookPath is the path of a diagnosis' runbook on the bot's own pages: that of its document where it is a built-in
+// one, else that of its playbook; empty where neither is known.
+func RunbookPath(d incident.Diagnosis) string {
+	name := d.Playbook
+	if doc, ok := strings.CutPrefix(d.Doc, "docs/playbooks/"); ok {
+		if stem, ok := strings.CutSuffix(doc, ".md"); ok && stem != "" {
+			name = stem
+		}
+	}
+	if name == "" {
 		return ""
 	}
-	return strings.TrimRight(docs, "/") + "/" + strings.TrimLeft(Line(d.Doc), "/")
+	return "/playbooks/" + url.PathEscape(name)
 }
 
 // QueryURL is the address of a query over the last hour in Prometheus' own page; empty without an address or a query.

@@ -65,6 +65,8 @@ type Deps struct {
 	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when
 	// there is nothing.
 	Notice func() string
+	// Runbooks are the pages of the playbooks.
+	Runbooks Runbooks
 	// Links is where else things can be seen; the zero value makes no links.
 	Links  Links
 	Logger *slog.Logger
@@ -80,7 +82,8 @@ func New(deps Deps) (*Handler, error) {
 		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil,
 		"Gate":  deps.Gate == nil,
 		"Pools": deps.Pools == nil, "Health": deps.Health == nil, "Status": deps.Status == nil,
-		"Notice": deps.Notice == nil, "Logger": deps.Logger == nil,
+		"Notice":   deps.Notice == nil,
+		"Runbooks": deps.Runbooks.InForce == nil || deps.Runbooks.Page == nil, "Logger": deps.Logger == nil,
 		"Now": deps.Now == nil,
 	} {
 		if missing {
@@ -96,6 +99,8 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.GET("/incidents/:id", h.incidentPage)
 	e.GET("/pools/:name", h.poolPage)
 	e.GET("/status", h.statusPage)
+	e.GET("/playbooks", h.playbooksPage)
+	e.GET("/playbooks/:name", h.playbookPage)
 	e.GET("/api/v1/incidents", h.list)
 	e.GET("/api/v1/incidents/:id", h.show)
 	e.POST("/api/v1/incidents/:id/decision", h.decision)

@@ -187,6 +187,10 @@ type site struct {
 	pools  []incident.Pool
 	health map[string]web.Health
 	status web.Status
+
+	playbooks []web.Playbook
+	// runbooks are Markdown by name.
+	runbooks map[string]string
 }
 
 func newSite(t testing.TB) *site {
@@ -200,10 +204,17 @@ func newSite(t testing.TB) *site {
 		Health: func(context.Context) map[string]web.Health { return s.health },
 		Status: func(context.Context) web.Status { return s.status },
 		Notice: func() string { return s.notice },
+		Runbooks: web.Runbooks{
+			InForce: func() []web.Playbook { return s.playbooks }, DocsURL: "https://docs.example.com",
+			Page: func(name string) ([]byte, bool) {
+				text, ok := s.runbooks[name]
+				return []byte(text), ok
+			},
+		},
 		Links: web.Links{
 			BaseURL: "https://medic.example.com", PrometheusURL: "https://prometheus.example.com",
 			Message: func(context.Context, incident.Incident) string { return "https://acme.slack.com/archives/C1/p1" },
-			Runbook: func(d incident.Diagnosis) string { return present.RunbookURL("https://docs.example.com", d) },
+			Runbook: func(d incident.Diagnosis) string { return present.RunbookURL("https://docs.example.com", "", d) },
 		},
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Now: func() time.Time { return now },
 	})

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,8 +19,7 @@ type Status struct {
 	PermissionsAt time.Time
 	// Versions are names and versions, in order.
 	Versions [][2]string
-	// Playbooks are those in force, read at PlaybooksAt.
-	Playbooks   []Playbook
+	// PlaybooksAt is when the playbooks in force were read.
 	PlaybooksAt time.Time
 }
 
@@ -47,12 +45,6 @@ const (
 	ConnectionUnknown ConnectionState = "unknown"
 )
 
-// Playbook is a playbook in force.
-type Playbook struct {
-	Name, Title, Doc  string
-	Alerts, Diagnoses []string
-}
-
 // statusPage is the page of the bot itself.
 type statusPage struct {
 	frame
@@ -73,12 +65,6 @@ type connectionRow struct {
 	Found *moment
 }
 
-type playbookRow struct {
-	Playbook
-
-	Path string
-}
-
 func (h *Handler) statusPage(c echo.Context) error {
 	if _, err := h.who(c, access.Read); err != nil {
 		return err
@@ -90,7 +76,8 @@ func (h *Handler) statusPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	st := h.deps.Status(ctx)
 	p := statusPage{
-		frame: f, PermissionsAt: f.When(st.PermissionsAt), Versions: st.Versions, PlaybooksAt: f.When(st.PlaybooksAt),
+		frame: f, PermissionsAt: f.When(st.PermissionsAt), Versions: st.Versions,
+		Playbooks: h.rowsOf(h.deps.Runbooks.InForce()), PlaybooksAt: f.When(st.PlaybooksAt),
 		Pools: h.poolRows(ctx, f, []incident.Incident{}), Pause: h.botLine("pause --reason REASON"),
 		Resume: h.botLine("resume"),
 	}
@@ -105,9 +92,6 @@ func (h *Handler) statusPage(c echo.Context) error {
 		if one.State == ConnectionFailing {
 			p.Failing++
 		}
-	}
-	for _, b := range st.Playbooks {
-		p.Playbooks = append(p.Playbooks, playbookRow{b, url.PathEscape(b.Name)})
 	}
 	return h.page(c, http.StatusOK, "status.html", p)
 }

@@ -240,7 +240,7 @@ func (c *composer) footer(inc incident.Incident) {
 		out = append(out, link(incidentURL(c.opts, inc), text))
 	}
 	if d := inc.Diagnosis; d != nil {
-		if page := present.RunbookURL(c.opts.DocsURL, *d); page != "" {
+		if page := present.RunbookURL(c.opts.DocsURL, c.opts.RunbooksURL, *d); page != "" {
 			out = append(out, link(page, "Runbook"))
 		}
 	}

@@ -1,0 +1,36 @@
+package present
+
+import (
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+func TestARunbookIsAmongTheDocumentsOrTheBotsOwnPages(t *testing.T) {
+	t.Parallel()
+	builtIn := incident.Diagnosis{Playbook: "ttft", Doc: "docs/playbooks/high-ttft.md"}
+	own := incident.Diagnosis{Playbook: "our own", Doc: "docs/ours.md"}
+	for _, c := range []struct {
+		docs, pages string
+		d           incident.Diagnosis
+		want        string
+	}{
+		{"https://d/", "", builtIn, "https://d/docs/playbooks/high-ttft.md"},
+		{"https://d", "https://m", own, "https://d/docs/ours.md"},
+		{"", "https://m/", builtIn, "https://m/playbooks/high-ttft"},
+		{"", "https://m", own, "https://m/playbooks/our%20own"},
+		{"", "", builtIn, ""},
+		{"https://d", "", incident.Diagnosis{Playbook: "x"}, ""},
+		{"", "https://m", incident.Diagnosis{}, ""},
+	} {
+		if got := RunbookURL(c.docs, c.pages, c.d); got != c.want {
+			t.Errorf("%q, %q, %v: %q, want %q", c.docs, c.pages, c.d, got, c.want)
+		}
+	}
+	if got := QueryURL("https://p/", "up > 0"); got != "https://p/graph?g0.expr=up+%3E+0&g0.range_input=1h&g0.tab=0" {
+		t.Errorf("the query is at %s", got)
+	}
+	if QueryURL("", "up") != "" || QueryURL("https://p", "") != "" {
+		t.Error("there is a link to nothing")
+	}
+}
