@@ -2,8 +2,9 @@ package fleet
 
 import (
 	"context"
-	"net/http/httptest"
-	"strings"
+	"errors"
+	"net"
+	"net/http"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type T interface {
 	Helper()
 	Context() context.Context
 	Cleanup(func())
+	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
@@ -44,19 +46,27 @@ type Server struct {
 	URL, Address string
 }
 
-// Start serves a fleet on a free port of 127.0.0.1 and lets its time pass until the test ends.
+// Start serves a fleet on a free port of 127.0.0.1 and lets its time pass until the test ends. It does without package
+// httptest, which gives every program that links it a flag.
 func Start(t T, o Options) *Server {
 	t.Helper()
 	f, err := New(o)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	listener := httptest.NewServer(f)
-	s := &Server{Fleet: f, URL: listener.URL, Address: strings.TrimPrefix(listener.URL, "http://")}
-	if err := f.SetAddress(s.Address); err != nil {
-		listener.Close()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen for a fleet: %v", err)
+	}
+	address := listener.Addr().String()
+	s := &Server{Fleet: f, URL: "http://" + address, Address: address}
+	if err := f.SetAddress(address); err != nil {
+		_ = listener.Close()
 		t.Fatalf("%v", err)
 	}
+	server := &http.Server{Handler: f, ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
 	ctx, stop := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() {
@@ -66,8 +76,9 @@ func Start(t T, o Options) *Server {
 	t.Cleanup(func() {
 		stop()
 		<-stopped
-		listener.CloseClientConnections()
-		listener.Close()
+		if err := errors.Join(server.Close(), <-served); !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serve a fleet: %v", err)
+		}
 	})
 	return s
 }

@@ -34,6 +34,8 @@ const (
 	Recompile = 70 * time.Second
 	// gpusEach is for FP8 weights of a 70B model.
 	gpusEach = 2
+	// FaultAt is when something breaks in the scripts of Faults, since the fleet's start.
+	FaultAt = warmUp + begin
 	// warmUp fills the prefix caches before anything is measured.
 	warmUp = 5 * time.Minute
 	// drain is how long the last calls may take to end.
@@ -115,9 +117,12 @@ func (p *play) advance(to time.Duration) {
 	p.now = to
 }
 
-// end lets no more calls come and those that are there end. What a wedged engine holds never does; its clients give up.
+// end lets no more calls come and those that are there end. What is broken stays so: the clients of an engine that
+// hangs give up.
 func (p *play) end() error {
-	if err := p.f.SetLevers(fleet.Levers{Traffic: 1e-9}); err != nil {
+	l := p.f.Levers()
+	l.Traffic = 1e-9
+	if err := p.f.SetLevers(l); err != nil {
 		return err
 	}
 	p.advance(p.now + drain)
