@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -34,12 +35,17 @@ func (c *Cluster) tell(by, kind string, about thing, reason, format string, args
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
-	same := strings.Join([]string{by, string(about.GetUID()), reason, message}, "\n")
+	like := strings.Join([]string{by, string(about.GetUID()), kind, reason}, "\n")
+	same := like + "\n" + message
+	if c.many(like, message) {
+		same, message = like, "(combined from similar events): "+message
+	}
 	at := c.now()
 	if name := c.told[same]; name != "" {
 		old := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
 		err := kubeapi.Change(c.server.As(by), eventKind, "", old, func(e *corev1.Event) error {
 			e.Count++
+			e.Message = message
 			e.LastTimestamp = at
 			return nil
 		})
@@ -65,6 +71,31 @@ func (c *Cluster) tell(by, kind string, about thing, reason, format string, args
 	return nil
 }
 
+// Of many events that differ in their words only, the further ones are told as one.
+const (
+	severalAlike = 10
+	alikeFor     = 10 * time.Minute
+)
+
+// similar are the words of events that are alike otherwise.
+type similar struct {
+	last  time.Time
+	words map[string]bool
+}
+
+// many says that there have been so many events of this kind lately that they are told as one.
+func (c *Cluster) many(like, message string) bool {
+	now := c.opts.Now()
+	s := c.alike[like]
+	if s == nil || now.Sub(s.last) > alikeFor {
+		s = &similar{words: map[string]bool{}}
+		c.alike[like] = s
+	}
+	s.last = now
+	s.words[message] = true
+	return len(s.words) >= severalAlike
+}
+
 // forget takes away the events that are too old.
 func (c *Cluster) forget() error {
 	all, err := kubeapi.All[corev1.Event](c.manager(), eventKind)
@@ -75,8 +106,10 @@ func (c *Cluster) forget() error {
 	for _, e := range all {
 		if c.opts.Now().Sub(e.LastTimestamp.Time) >= kept && !e.LastTimestamp.IsZero() {
 			errs = append(errs, c.manager().Delete(eventKind, e, metav1.DeleteOptions{}))
+			maps.DeleteFunc(c.told, func(_, name string) bool { return name == e.Name })
 		}
 	}
+	maps.DeleteFunc(c.alike, func(_ string, s *similar) bool { return c.opts.Now().Sub(s.last) > alikeFor })
 	return lasting(errs...)
 }
 

@@ -107,6 +107,8 @@ type Cluster struct {
 	wanted map[types.UID][]wish
 	// told are the events that count up.
 	told map[string]string
+	// alike are the events that may be told as one.
+	alike map[string]*similar
 }
 
 // New returns a cluster at rest. Nothing happens before Step or Run.
@@ -122,6 +124,7 @@ func New(server *kubeapi.Server, opts Options) (*Cluster, error) {
 	}
 	return &Cluster{
 		opts: opts, server: server, runs: map[types.UID]*run{}, wanted: map[types.UID][]wish{}, told: map[string]string{},
+		alike: map[string]*similar{},
 	}, nil
 }
 
