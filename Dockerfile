@@ -6,9 +6,13 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY actions actions
 COPY cmd cmd
+COPY deploy/prometheus/rules deploy/prometheus/rules
 COPY internal internal
 COPY notify notify
 COPY playbooks playbooks
+# What the sandbox simulates.
+COPY test/fakeslack test/fakeslack
+COPY test/fleet test/fleet
 COPY webhook webhook
 ARG RELEASE=dev
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=${RELEASE}" -o out/vllm-medic ./cmd/vllm-medic

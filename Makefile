@@ -5,14 +5,14 @@ RELEASE ?= dev
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
 
-run: ## a dry run on this machine: Prometheus, Alertmanager, a fleet in trouble, a page that stands for Slack
-	@scripts/tools.sh prom && CGO_ENABLED=0 go run ./test/demo
+run: ## the sandbox: a simulated fleet in trouble, and the bot that asks and heals it, on one page
+	@CGO_ENABLED=0 go run ./cmd/vllm-medic sandbox
 
 # Whole scenarios with processes of their own. They wait more than they compute, so they run beside each other, as far
 # as test/machine lets them, and beside what computes. The end-to-end tests run the whole bot with the race detector,
 # which what it talks to does without; the others start it many hundred times, which takes three times as long with it.
 loops := ./test/e2e
-plain := ./test/crash ./test/demo ./test/docs ./test/image ./test/messages ./test/scenarios
+plain := ./test/crash ./test/docs ./test/image ./test/messages ./test/sandbox ./test/scenarios
 
 # What only computes has nothing for the race detector to find, which makes it take five times as long: the rules, and
 # what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
@@ -54,7 +54,7 @@ test-units: ## what is not below, with the race detector
 test-loops: ## whole incidents on real components, the bot with the race detector
 	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(always) $(loops)
 
-test-plain: ## the bot killed at every commit and every outside call, journeys, messages as a phone shows them, documents, the demo
+test-plain: ## the bot killed at every commit and every outside call, journeys, messages as a phone shows them, documents, the sandbox
 	@CGO_ENABLED=0 $(gotest) $(always) -p 3 $(plain)
 
 test-arithmetic: ## the labelled incidents and other tests that only compute

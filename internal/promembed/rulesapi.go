@@ -158,6 +158,27 @@ func (r *rule) alertsNow() []alertData {
 	return out
 }
 
+// AlertState is an alert that is pending or fires.
+type AlertState struct {
+	Name, State string
+	Since       time.Time
+}
+
+// Alerts are those that are pending or fire since the last EvaluateRules, in the order of the rules.
+func (p *Prometheus) Alerts() []AlertState {
+	p.rules.mu.Lock()
+	defer p.rules.mu.Unlock()
+	var out []AlertState
+	for _, g := range p.rules.groups {
+		for _, r := range g.rules {
+			for _, a := range r.alertsNow() {
+				out = append(out, AlertState{Name: r.name, State: string(a.State), Since: a.ActiveAt})
+			}
+		}
+	}
+	return out
+}
+
 func (p *Prometheus) listAlerts(*http.Request) (any, annotations.Annotations, error) {
 	p.rules.mu.Lock()
 	defer p.rules.mu.Unlock()

@@ -63,9 +63,14 @@ var inside = map[string][]string{
 		"internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks",
 	},
 	"internal/sandbox/alertmanager": {},
-	"internal/store":                {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
-	"internal/web":                  {"internal/incident", "internal/access", "internal/present"},
-	"internal/remediation":          {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
+	"internal/sandbox": {
+		"deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident", "internal/present",
+		"internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
+		"playbooks", "playbooks/catalog", "test/fakeslack", "test/fleet",
+	},
+	"internal/store":       {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
+	"internal/web":         {"internal/incident", "internal/access", "internal/present"},
+	"internal/remediation": {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
 	"internal/config": {
 		"internal/credential", "internal/incident", "internal/nearest", "internal/policy",
 		"internal/redact", "internal/strictyaml",
@@ -89,7 +94,7 @@ var outside = map[string]struct {
 		[]string{
 			"actions", "actions/engineargs", "actions/kube", "actions/live",
 			"actions/replicas", "actions/throttle", "internal/cluster", "internal/access", "internal/app",
-			"internal/sandbox/kubeapi", "internal/sandbox/workloads",
+			"internal/sandbox", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
 		},
 		"reading and writing the cluster stay apart from deciding",
 	},

@@ -17,11 +17,13 @@ import (
 // elsewhere are commands that other tests run, with where.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"make run":          "test/demo runs the program that it starts",
-		"make test":         "it runs this test",
-		"make test FRESH=1": ".ci/run runs it",
-		"make lint":         ".ci/run runs it",
-		"make accuracy":     "TestAccuracyDoesNotFall of test/diagnosis does what it does",
+		"make run":                        "it is the sandbox, which test/sandbox plays",
+		"go run ./cmd/vllm-medic sandbox": "test/sandbox plays it",
+		"vllm-medic sandbox":              "test/sandbox plays it",
+		"make test":                       "it runs this test",
+		"make test FRESH=1":               ".ci/run runs it",
+		"make lint":                       ".ci/run runs it",
+		"make accuracy":                   "TestAccuracyDoesNotFall of test/diagnosis does what it does",
 
 		"go test ./...":        "make test runs every package of it",
 		"make tools":           "make test builds what is missing of them",

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/vllm-medic/vllm-medic/internal/app"
+	"github.com/vllm-medic/vllm-medic/internal/sandbox"
+)
+
+func sandboxCommand(t terminal) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "sandbox", Short: "see the whole loop on this machine: a simulated fleet, its alerts, and the bot",
+		Long: "Run the bot on a simulated fleet, in one process and on loopback only. A page shows the Slack channel with " +
+			"working buttons, the fleet, and levers that break it. docs/sandbox.md describes it.",
+	}
+	fs := cmd.Flags()
+	listen := fs.String("listen", "127.0.0.1:0", "the `ADDRESS` of the page; port 0 takes a free one")
+	script := fs.Bool("script", false, "play both rounds without hands, then end; exit 1 when one of them fails")
+	logFile := fs.String("log-file", "", "write the log of the bot and of everything around it to `FILE`")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		log := slog.New(slog.DiscardHandler)
+		if *logFile != "" {
+			f, err := os.OpenFile(*logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+			if err != nil {
+				return err
+			}
+			defer f.Close() //nolint:errcheck // a log
+			log = logger(f, "")
+		}
+		app.LogClientGo(log)
+		return sandbox.Run(cmd.Context(), sandbox.Options{
+			Listen: *listen, Script: *script, In: t.in, Out: t.out, Log: log,
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,318 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
+)
+
+// guide leads through two rounds: one in which a change heals, and one in which it makes things worse and is undone.
+type guide struct {
+	world   *world
+	watcher *watcher
+	// script presses the buttons itself and gives up when something takes too long.
+	script bool
+
+	// next has a value when a person asks for the second round.
+	next chan struct{}
+
+	mu    sync.Mutex
+	scene scene
+}
+
+// scene is where the guide is, for the page.
+type scene struct {
+	Round int    `json:"round"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// Waits is what happens next, or what is waited for.
+	Waits string `json:"waits"`
+	Since int64  `json:"since"` // Unix seconds
+	// Yours says that a person has to do something.
+	Yours bool `json:"yours"`
+	// Next says that the next round can be asked for.
+	Next bool `json:"next"`
+}
+
+func newGuide(w *world, watch *watcher, script bool) *guide {
+	return &guide{world: w, watcher: watch, script: script, next: make(chan struct{}, 1)}
+}
+
+// goOn asks for the second round. It may be called at any time; before the first round is over it counts then.
+func (g *guide) goOn() {
+	select {
+	case g.next <- struct{}{}:
+	default:
+	}
+}
+
+func (g *guide) at() scene {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.scene
+}
+
+// show sets the scene and says it.
+func (g *guide) show(s scene) {
+	s.Since = time.Now().Unix()
+	g.mu.Lock()
+	s.Round = max(s.Round, g.scene.Round)
+	g.scene = s
+	g.mu.Unlock()
+	g.world.say("%s %s", s.Title, s.Text)
+	if s.Yours {
+		g.world.say("Waiting %s", s.Waits)
+	}
+}
+
+// limits of what the script waits for. A person may take any time.
+const (
+	detectWithin = 90 * time.Second
+	healWithin   = 90 * time.Second
+	closeWithin  = 90 * time.Second
+	undoWithin   = 2 * time.Minute
+)
+
+// run leads through both rounds. Without script it waits for the person before the second one.
+func (g *guide) run(ctx context.Context) error {
+	if err := g.heal(ctx); err != nil {
+		return fmt.Errorf("round 1: %w", err)
+	}
+	g.show(scene{
+		Title: "Round 1 is over.", Yours: !g.script, Next: !g.script,
+		Text:  "The change healed the fleet, and the incident closed.",
+		Waits: "for you: Next starts round 2, in which a change makes things worse. At the keyboard, type next.",
+	})
+	if !g.script {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-g.next:
+		}
+	}
+	if err := g.worsen(ctx); err != nil {
+		return fmt.Errorf("round 2: %w", err)
+	}
+	g.show(scene{
+		Title: "That was the guide.",
+		Text: "Break something yourself with the levers, and watch what the bot makes of it. Ctrl-C in the terminal " +
+			"ends it.",
+	})
+	return nil
+}
+
+// heal is the first round.
+func (g *guide) heal(ctx context.Context) error {
+	g.show(scene{
+		Round: 1, Title: "Round 1: a change that helps.",
+		Text:  "Two replicas of " + modelName + " answer about three requests a second.",
+		Waits: "for Prometheus to have read the fleet for a few seconds.",
+	})
+	if err := g.until(ctx, detectWithin, "five readings of the fleet", func() bool {
+		all := g.world.meter.last(5)
+		return len(all) == 5 && all[0].TTFT >= 0
+	}); err != nil {
+		return err
+	}
+	if err := g.world.pull("traffic", true); err != nil {
+		return err
+	}
+	g.show(scene{
+		Title: "Five times as many requests arrive.",
+		Text:  "Two replicas can't keep up: requests queue, and TTFT is high.",
+		Waits: "for the alert rules to fire and the bot to investigate, about half a minute.",
+	})
+	if err := g.question(ctx, "the bot to ask for approval"); err != nil {
+		return err
+	}
+	before := g.world.desired()
+	inc, _ := g.watcher.incident()
+	g.show(scene{
+		Title: "Your turn.", Yours: !g.script,
+		Text:  "The bot found the cause and asks in Slack: " + present.Headline(inc) + ".",
+		Waits: "for you to press the green button in Slack, or to type approve in the terminal.",
+	})
+	if err := g.decide(ctx, buttonApprove); err != nil {
+		return err
+	}
+	clicked := time.Now()
+	g.show(scene{
+		Title: "Approved.", Text: "The bot checks everything once more, then changes the Deployment.",
+		Waits: "for the new replica to load the model, and for the queue to drain.",
+	})
+	err := g.until(ctx, healWithin, "the fleet to heal", func() bool {
+		inc, ok := g.watcher.incident()
+		return ok && g.world.desired() > before && !inc.HealthySince.IsZero() && g.fast()
+	})
+	if err != nil {
+		return err
+	}
+	g.world.say("Healed %.0f s after the approval: %d replicas instead of %d, TTFT p95 %s.",
+		time.Since(clicked).Seconds(), g.world.desired(), before, g.ttft())
+	g.show(scene{
+		Title: "Healed.", Text: "TTFT is below its target again. The bot watches for a while, then closes the incident.",
+		Waits: "for the alerts to resolve and the incident to close.",
+	})
+	return g.closed(ctx)
+}
+
+// worsen is the second round.
+func (g *guide) worsen(ctx context.Context) error {
+	g.show(scene{
+		Round: 2, Title: "Round 2: a change that makes it worse.",
+		Text: "Even more requests arrive. In this round, any change to the fleet makes every engine three times slower: " +
+			"think of a new node with a noisy neighbor.",
+		Waits: "for the alert rules to fire, and for the bot to ask.",
+	})
+	g.world.fleet.SetWorse(true)
+	if err := g.world.flood(floodFactor); err != nil {
+		return err
+	}
+	if err := g.question(ctx, "the bot to ask for approval"); err != nil {
+		return err
+	}
+	before := g.world.desired()
+	g.show(scene{
+		Title: "Your turn.", Text: "The bot asks again. Approve, although it will not help.", Yours: !g.script,
+		Waits: "for you to press the green button in Slack, or to type approve.",
+	})
+	if err := g.decide(ctx, buttonApprove); err != nil {
+		return err
+	}
+	g.show(scene{
+		Title: "Approved.", Text: "The change is applied, and then measured against the readings from before.",
+		Waits: "for the bot to find out that it did not help, and to offer the rollback.",
+	})
+	if err := g.until(ctx, undoWithin, "the bot to offer the rollback", func() bool {
+		inc, ok := g.watcher.incident()
+		if !ok {
+			return false
+		}
+		_, offered := present.Offered(inc)
+		return offered && inc.State == incident.StateDeciding
+	}); err != nil {
+		return err
+	}
+	g.show(scene{
+		Title: "Your turn.", Text: "It didn't help, and the bot says so.", Yours: !g.script,
+		Waits: "for you to press Roll back in Slack, or to type undo.",
+	})
+	if err := g.decide(ctx, buttonUndo); err != nil {
+		return err
+	}
+	if err := g.until(ctx, undoWithin, "the rollback", func() bool { return g.world.desired() == before }); err != nil {
+		return err
+	}
+	g.world.say("Rolled back: %d replicas again.", g.world.desired())
+	g.world.fleet.SetWorse(false)
+	if err := g.world.pull("traffic", false); err != nil {
+		return err
+	}
+	g.show(scene{
+		Title: "Rolled back.", Text: "The load goes back to what it was in the beginning.",
+		Waits: "for the alerts to resolve and the incident to close.",
+	})
+	return g.closed(ctx)
+}
+
+// question waits until an incident asks people.
+func (g *guide) question(ctx context.Context, what string) error {
+	return g.until(ctx, detectWithin, what, func() bool {
+		inc, ok := g.watcher.incident()
+		_, _, button := g.world.shown(buttonApprove)
+		return ok && inc.State == incident.StateDeciding && len(present.Questions(inc)) > 0 && button
+	})
+}
+
+// decide waits until the bot has taken a decision of this kind; the script presses the button.
+func (g *guide) decide(ctx context.Context, action string) error {
+	var pressed time.Time
+	const again = 2 * time.Second // the plan may have been renewed while the button was pressed
+	return g.until(ctx, healWithin, "the decision", func() bool {
+		inc, ok := g.watcher.incident()
+		if ok && inc.State.Running() {
+			return true
+		}
+		if g.script && time.Since(pressed) > again {
+			pressed = time.Now()
+			said, err := g.world.press(ctx, action)
+			if err != nil && !errors.Is(err, errNoButton) {
+				g.world.say("The button could not be pressed: %v.", err)
+			}
+			if said != "" {
+				g.world.say("Slack, only visible to Alice: %s", oneLine(said))
+			}
+		}
+		return false
+	})
+}
+
+func (g *guide) closed(ctx context.Context) error {
+	return g.until(ctx, closeWithin, "the incident to close", func() bool {
+		inc, ok := g.watcher.incident()
+		return ok && inc.State == incident.StateClosed
+	})
+}
+
+// target is the TTFT p95 that the pool has to keep.
+const target = 2.0
+
+// fast says that clients get their first token in time.
+func (g *guide) fast() bool {
+	all := g.world.meter.last(1)
+	return len(all) == 1 && all[0].TTFT >= 0 && all[0].TTFT <= target
+}
+
+func (g *guide) ttft() string {
+	all := g.world.meter.last(1)
+	if len(all) == 0 || all[0].TTFT < 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.2f s (target: %.1f s)", all[0].TTFT, target)
+}
+
+// tell is how often a wait says what it waits for.
+const tell = 10 * time.Second
+
+// until waits for a condition and says what for. Only the script gives up.
+func (g *guide) until(ctx context.Context, limit time.Duration, what string, done func() bool) error {
+	begin := time.Now()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	next := begin.Add(tell)
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case now := <-tick.C:
+			if g.script && now.Sub(begin) > limit {
+				return fmt.Errorf("waited %v for %s: %s", limit, what, g.watcher.doing())
+			}
+			if now.After(next) {
+				next = now.Add(tell)
+				g.world.say("Waiting for %s (%.0f s). %s", what, now.Sub(begin).Seconds(), g.fleetLine())
+			}
+		}
+	}
+	return nil
+}
+
+// fleetLine is the fleet in a line.
+func (g *guide) fleetLine() string {
+	all := g.world.meter.last(1)
+	if len(all) == 0 {
+		return ""
+	}
+	s := all[0]
+	line := fmt.Sprintf("Fleet: %d replicas, %d requests running, %d waiting, TTFT p95 %s.",
+		s.Replicas, s.Running, s.Waiting, g.ttft())
+	if alerts := g.world.monitor.alerts(); alerts != "" {
+		line += " Alerts: " + alerts + "."
+	}
+	return line
+}

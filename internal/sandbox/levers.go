@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
+)
+
+// lever is something that people can break, and mend again.
+type lever struct {
+	// Name is what the keyboard and the page call it.
+	Name string `json:"name"`
+	// Title and Does are for people.
+	Title string `json:"title"`
+	Does  string `json:"does"`
+	// turn sets it on the fleet's levers; nil for one that is no matter of the fleet.
+	turn func(*fleet.Levers, *world)
+}
+
+// What the levers do.
+const (
+	trafficFactor = 5
+	floodFactor   = 8 // of the second round, in which there is one replica more
+	promptFactor  = 8
+	sickFactor    = 6
+	kvHeld        = .8
+	impatience    = 2 * time.Second
+)
+
+// levers are all of them, in the order of the page.
+func levers() []lever {
+	return []lever{
+		{"traffic", "Traffic x5", "five times as many requests arrive", func(l *fleet.Levers, w *world) {
+			l.Traffic = w.traffic
+		}},
+		{"prompts", "Long prompts", "new prompts are eight times as long", func(l *fleet.Levers, _ *world) {
+			l.Prompt = promptFactor
+		}},
+		{
+			"cache", "Prefix cache lost", "no prompt begins like another one, so nothing of it is cached",
+			func(l *fleet.Levers, _ *world) { l.PrefixMiss = 1 },
+		},
+		{"gpu", "One sick GPU", "one replica takes six times as long for each step", func(l *fleet.Levers, w *world) {
+			if all := w.fleet.State().Replicas; len(all) > 0 {
+				l.Pods = map[string]fleet.PodLever{all[0].Name: {Slow: sickFactor}}
+			}
+		}},
+		{
+			"clients", "Impatient clients", "clients give up when the first token takes more than 2 s",
+			func(l *fleet.Levers, _ *world) { l.GiveUpAfter = fleet.Duration(impatience) },
+		},
+		{
+			"kv", "KV squeeze", "80% of each KV cache is held by transfers that nobody fetches",
+			func(l *fleet.Levers, _ *world) { l.AllPods.KVHeld = kvHeld },
+		},
+		{"prometheus", "Lost Prometheus", "Prometheus is down: no readings, no new alerts", nil},
+		{"slack", "Lost Slack", "Slack is down: nothing is posted, and no button works", nil},
+	}
+}
+
+// leverNamed finds a lever.
+func leverNamed(name string) (lever, bool) {
+	all := levers()
+	i := slices.IndexFunc(all, func(l lever) bool { return l.Name == name })
+	if i < 0 {
+		return lever{}, false
+	}
+	return all[i], true
+}
+
+// pulled are the levers that are on.
+type pulled struct {
+	mu sync.Mutex
+	on map[string]bool
+}
+
+// isOn says whether a lever is.
+func (p *pulled) isOn(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.on[name]
+}
+
+// pull turns a lever on or off. Turning it to what it is changes nothing.
+func (w *world) pull(name string, on bool) error {
+	l, ok := leverNamed(name)
+	if !ok {
+		return fmt.Errorf("there is no lever %q", name)
+	}
+	w.pulled.mu.Lock()
+	defer w.pulled.mu.Unlock()
+	if w.pulled.on[name] == on {
+		return nil
+	}
+	w.pulled.on[name] = on
+	switch name {
+	case "prometheus":
+		w.monitor.lost.Store(on)
+	case "slack":
+		w.loseSlack(on)
+	default:
+		if err := w.turnFleet(); err != nil {
+			return err
+		}
+	}
+	if on {
+		w.say("Broken on purpose: %s. %s.", l.Title, upperFirst(l.Does))
+		w.meter.mark(l.Title)
+	} else {
+		w.say("Mended: %s.", present.Lower(l.Title))
+		w.meter.mark("mended")
+	}
+	return nil
+}
+
+// flood sets how many times as many requests arrive, and turns that on.
+func (w *world) flood(factor float64) error {
+	w.pulled.mu.Lock()
+	w.traffic = factor
+	w.pulled.on["traffic"] = true
+	err := w.turnFleet()
+	w.pulled.mu.Unlock()
+	if err == nil {
+		w.say("Broken on purpose: %g times as many requests arrive.", factor)
+		w.meter.mark(fmt.Sprintf("Traffic x%g", factor))
+	}
+	return err
+}
+
+// turnFleet puts all levers of the fleet that are on together. The caller holds the lock.
+func (w *world) turnFleet() error {
+	before := w.fleet.Levers()
+	var next fleet.Levers
+	for _, l := range levers() {
+		if l.turn != nil && w.pulled.on[l.Name] {
+			l.turn(&next, w)
+		}
+	}
+	if before.Pods != nil && next.Pods != nil {
+		next.Pods = before.Pods // the same GPU stays sick
+	}
+	if err := w.fleet.SetLevers(next); err != nil {
+		return err
+	}
+	if next.PrefixMiss > 0 && before.PrefixMiss == 0 {
+		w.fleet.DropPrefixCaches()
+	}
+	return nil
+}
+
+// loseSlack takes Slack away or gives it back. The page goes on showing what it knew.
+func (w *world) loseSlack(on bool) {
+	if !on {
+		w.slack.Outage(0)
+		return
+	}
+	w.slack.Outage(http.StatusServiceUnavailable)
+	w.slack.CutSockets()
+}

@@ -1,0 +1,173 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/vllm-medic/vllm-medic/internal/promembed"
+	"github.com/vllm-medic/vllm-medic/internal/sandbox/alertmanager"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
+)
+
+// monitor is the Prometheus of the sandbox: it scrapes the fleet over loopback and evaluates the shipped rules, each
+// second, and answers queries.
+type monitor struct {
+	prom   *promembed.Prometheus
+	fleet  *fleet.Fleet
+	am     *alertmanager.Alertmanager
+	client *http.Client
+	log    *slog.Logger
+	// address is where the fleet is served.
+	address string
+	targets map[string]*promembed.Target
+	// lost says that it is down: it does not scrape, evaluate or answer.
+	lost atomic.Bool
+	// failed is the last error of scraping or rules; it stays.
+	failed atomic.Pointer[error]
+}
+
+func newMonitor(f *fleet.Fleet, address string, rules string, log *slog.Logger) (*monitor, error) {
+	prom, err := promembed.New(promembed.Options{
+		Retention: kept, EvaluationInterval: scrapeEvery, ResendDelay: scrapeEvery, Lookback: 10 * time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := prom.LoadRules("vllm-alerts.yaml", []byte(rules)); err != nil {
+		return nil, err
+	}
+	return &monitor{
+		prom: prom, fleet: f, log: log, address: address, targets: map[string]*promembed.Target{},
+		client: &http.Client{Timeout: 5 * scrapeEvery},
+	}, nil
+}
+
+// ServeHTTP answers queries. While it is lost it cuts the connection, as a server that is gone does.
+func (m *monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if m.lost.Load() {
+		panic(http.ErrAbortHandler)
+	}
+	m.prom.ServeHTTP(w, r)
+}
+
+// run scrapes and evaluates until the context ends.
+func (m *monitor) run(ctx context.Context) {
+	tick := time.NewTicker(scrapeEvery)
+	defer tick.Stop()
+	for {
+		if !m.lost.Load() {
+			if err := errors.Join(m.scrape(ctx), m.evaluate(ctx)); err != nil && ctx.Err() == nil {
+				m.failed.Store(&err)
+				m.log.ErrorContext(ctx, "the sandbox's Prometheus", "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// scrape reads the metrics of each replica that there is now.
+func (m *monitor) scrape(ctx context.Context) error {
+	var errs []error
+	there := map[string]bool{}
+	for _, t := range m.fleet.Targets(m.address) {
+		pod := t.Labels["pod"] + "/" + t.Labels["instance"]
+		there[pod] = true
+		target := m.targets[pod]
+		if target == nil {
+			shown := map[string]string{}
+			for name, v := range t.Labels {
+				if !strings.HasPrefix(name, model.ReservedLabelPrefix) {
+					shown[name] = v
+				}
+			}
+			target = m.prom.Target(labels.FromMap(shown))
+			m.targets[pod] = target
+		}
+		page, err := m.page(ctx, "http://"+m.address+t.Labels[model.MetricsPathLabel])
+		at := time.Now()
+		if err != nil {
+			// The replica may have gone while it was asked.
+			m.log.DebugContext(ctx, "scrape", "pod", pod, "err", err)
+			errs = append(errs, target.Failed(at))
+			continue
+		}
+		errs = append(errs, target.Scraped(at, page))
+	}
+	for pod, target := range m.targets {
+		if !there[pod] {
+			errs = append(errs, target.Gone(time.Now()))
+			delete(m.targets, pod)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxPage bounds a page of metrics.
+const maxPage = 4 << 20
+
+func (m *monitor) page(ctx context.Context, url string) (body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	if body, err = io.ReadAll(io.LimitReader(resp.Body, maxPage)); err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return body, nil
+}
+
+// evaluate hands what the rules find to Alertmanager.
+func (m *monitor) evaluate(ctx context.Context) error {
+	found, err := m.prom.EvaluateRules(ctx, time.Now())
+	alerts := make([]model.Alert, 0, len(found))
+	for _, a := range found {
+		alerts = append(alerts, model.Alert{
+			Labels: labelSet(a.Labels), Annotations: labelSet(a.Annotations), StartsAt: a.StartsAt, EndsAt: a.EndsAt,
+			GeneratorURL: a.GeneratorURL,
+		})
+	}
+	return errors.Join(err, m.am.Put(alerts...)) //nolint:contextcheck // groups live as long as Alertmanager runs
+}
+
+func labelSet(in map[string]string) model.LabelSet {
+	out := make(model.LabelSet, len(in))
+	for name, v := range in {
+		out[model.LabelName(name)] = model.LabelValue(v)
+	}
+	return out
+}
+
+// alerts are the names of the alerts that are pending or fire, in a line; empty when there are none.
+func (m *monitor) alerts() string {
+	var out []string
+	for _, a := range m.prom.Alerts() {
+		text := a.Name + " " + a.State
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,154 @@
+// The sandbox around the Slack channel: it asks for the state each second, and draws it. All texts are set as text.
+"use strict";
+(() => {
+  const at = (id) => document.getElementById(id);
+  const wide = 360, high = 80, span = 180, foot = 24, head = 12; // foot has room for two rows of notes
+  const svg = (name, attributes, text) => {
+    const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+    if (text !== undefined) e.textContent = text;
+    return e;
+  };
+  const seconds = (v) => (v < 0 ? "no answers" : v < 1 ? `${Math.round(v * 1000)} ms` : `${v.toFixed(1)} s`);
+  const charts = [
+    { title: "TTFT p95", traces: [["a", (s) => s.ttft]], text: (s) => seconds(s.ttft), limit: (state) => state.target, least: 4,
+      bad: (s, state) => s.ttft > state.target },
+    { title: "Requests", keys: ["running", "waiting"], traces: [["a", (s) => s.running], ["b", (s) => s.waiting]],
+      text: (s) => `${s.running} / ${s.waiting}`, least: 100 },
+    { title: "Replicas", traces: [["c", (s) => s.replicas]], text: (s) => s.loading > 0 ? `${s.replicas} + ${s.loading} loading` : `${s.replicas}`,
+      least: 5 },
+    { title: "Per second", keys: ["arriving", "failing"], traces: [["a", (s) => s.demand], ["b", (s) => s.failed]],
+      text: (s) => `${s.demand.toFixed(1)} / ${s.failed.toFixed(1)}`, least: 10 },
+  ];
+
+  // nice rounds up to 1, 2 or 5 times a power of ten.
+  function nice(v) {
+    const power = 10 ** Math.floor(Math.log10(v));
+    return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= v * 0.999);
+  }
+
+  for (const chart of charts) {
+    chart.figure = document.createElement("figure");
+    chart.figure.className = "gauge";
+    at("charts").append(chart.figure);
+  }
+
+  function draw(chart, state) {
+    const samples = state.samples;
+    const last = samples.at(-1);
+    if (!last) return;
+    const end = last.at, top = nice(Math.max(chart.least, ...samples.flatMap((s) => chart.traces.map(([, of]) => of(s)))));
+    const x = (t) => wide - (end - t) * wide / span, y = (v) => high - foot - v * (high - foot - head) / top;
+    const picture = svg("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${chart.title}: ${chart.text(last)}` });
+    for (const v of [0, top]) {
+      picture.append(svg("line", { class: "grid", x1: 0, x2: wide, y1: y(v), y2: y(v) }));
+      picture.append(svg("text", { class: "note", x: 0, y: y(v) - 2 }, v));
+    }
+    for (const [i, mark] of state.marks.filter((m) => m.at > end - span).entries()) {
+      picture.append(svg("line", { class: "mark", x1: x(mark.at), x2: x(mark.at), y1: head, y2: y(0) }));
+      const right = x(mark.at) > wide * 0.7;
+      picture.append(svg("text", { class: "note what", x: x(mark.at) + (right ? -3 : 3), y: high - (i % 2 === 0 ? 14 : 3), "text-anchor": right ? "end" : "start" }, mark.text));
+    }
+    if (chart.limit) {
+      const v = chart.limit(state);
+      picture.append(svg("line", { class: "limit", x1: 0, x2: wide, y1: y(v), y2: y(v) }));
+      picture.append(svg("text", { class: "note", x: 18, y: y(v) - 2 }, `target ${v} s`));
+    }
+    for (const [kind, of] of chart.traces) {
+      let path = "", gap = true;
+      for (const s of samples) {
+        if (of(s) < 0) { gap = true; continue; }
+        path += `${gap ? "M" : "L"}${x(s.at).toFixed(1)} ${y(of(s)).toFixed(1)}`;
+        gap = false;
+      }
+      picture.append(svg("path", { class: `trace ${kind}`, d: path || "M0 0" }));
+    }
+    const caption = document.createElement("figcaption");
+    const name = document.createElement("span");
+    name.textContent = chart.title;
+    for (const [i, key] of (chart.keys ?? []).entries()) {
+      const e = document.createElement("span");
+      e.className = `key ${"ab"[i]}`;
+      e.textContent = key;
+      name.append(" ", e);
+    }
+    const now = document.createElement("span");
+    now.className = chart.bad?.(last, state) ? "now bad" : "now";
+    now.textContent = chart.text(last);
+    caption.append(name, now);
+    chart.figure.replaceChildren(caption, picture);
+  }
+
+  async function send(path, body) {
+    try {
+      const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+      if (!answer.ok) say(await answer.text());
+      await refresh();
+    } catch (err) {
+      say("The sandbox does not answer: " + err.message);
+    }
+  }
+
+  function showLevers(levers) {
+    const box = at("levers");
+    if (box.childElementCount === 0) {
+      for (const l of levers) {
+        const b = document.createElement("button");
+        b.type = "button";
+        b.className = "lever";
+        b.dataset.lever = l.name;
+        b.textContent = l.title;
+        b.title = l.does;
+        b.addEventListener("click", () => send("/sandbox/lever", { name: l.name, on: b.getAttribute("aria-pressed") !== "true" }));
+        box.append(b);
+      }
+    }
+    for (const [i, l] of levers.entries()) box.children[i].setAttribute("aria-pressed", l.on);
+    const on = levers.filter((l) => l.on);
+    at("lever-says").textContent = on.length > 0 ? `Broken now: ${on.map((l) => l.does).join("; ")}. Press again to mend it.` : "Press a button to break it, and again to mend it.";
+  }
+
+  function showLog(lines) {
+    const rows = lines.slice(-25).reverse().map((l) => {
+      const row = document.createElement("li");
+      const when = document.createElement("time");
+      when.textContent = new Date(l.at * 1000).toTimeString().slice(0, 8);
+      row.append(when, l.text);
+      return row;
+    });
+    at("log").replaceChildren(...rows);
+  }
+
+  let asking = false;
+  async function refresh() {
+    if (asking) return;
+    asking = true;
+    try {
+      const answer = await fetch("/sandbox/state");
+      if (!answer.ok) return;
+      const state = await answer.json();
+      const scene = state.scene;
+      at("title").textContent = scene.title;
+      at("text").textContent = scene.text;
+      at("waits").textContent = scene.waits ? `Waiting ${scene.waits}` : "";
+      at("guide").classList.toggle("yours", scene.yours);
+      at("next").hidden = !scene.next;
+      at("doing").textContent = state.doing;
+      at("alerts").textContent = state.alerts ? `Alerts: ${state.alerts}.` : "No alert is pending or firing.";
+      for (const chart of charts) draw(chart, state);
+      showLevers(state.levers);
+      showLog(state.log);
+    } catch (err) {
+      at("title").textContent = "The sandbox has ended.";
+      at("text").textContent = "";
+      at("waits").textContent = "Start it again in its terminal.";
+      at("guide").classList.remove("yours");
+    } finally {
+      asking = false;
+    }
+  }
+
+  at("next").addEventListener("click", () => send("/sandbox/next", {}));
+  refresh();
+  setInterval(refresh, 1000);
+})();

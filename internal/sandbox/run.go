@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are how the sandbox is run.
+type Options struct {
+	// Listen is the address of the page; a free port of loopback when empty.
+	Listen string
+	// Script plays both rounds of the guide without hands and ends.
+	Script bool
+	// In is the keyboard, Out where everything is told.
+	In  io.Reader
+	Out io.Writer
+	// Log takes what the parts log.
+	Log *slog.Logger
+}
+
+// Run runs the sandbox until the context ends, which is no error, or the script is over. It leaves nothing behind.
+func Run(ctx context.Context, o Options) (err error) {
+	dir, err := folder()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	begin := time.Now()
+	t := &teller{out: o.Out, begin: begin}
+	if o.Listen == "" {
+		o.Listen = loopback
+	}
+	page := newPage()
+	w, err := build(ctx, dir, o.Listen, page.handler, o.Log, t.say)
+	if err != nil {
+		return err
+	}
+	watch := newWatcher(w)
+	g := newGuide(w, watch, o.Script)
+	page.ready(g, t)
+	t.say("Ready after %.1f s. Open http://%s/ and follow it there, or here with the keyboard: type help.",
+		time.Since(begin).Seconds(), w.page)
+	t.say("Everything is in this process, on loopback. The bot's configuration: %s/medic.yaml.", dir)
+	t.say("The rules and the bot look back and wait %d times shorter than in production: five minutes are ten seconds "+
+		"here. The fleet runs in real time.", pace)
+	var wg sync.WaitGroup
+	wg.Go(func() { watch.run(ctx) })
+	guided := make(chan error, 1)
+	go func() {
+		err := g.run(ctx)
+		if o.Script || err != nil && ctx.Err() == nil {
+			stop()
+		}
+		guided <- err
+	}()
+	go keyboard(ctx, o.In, w, g) // ends with the process when nothing is typed
+	err = w.run(ctx)
+	stop()
+	wg.Wait()
+	if failed := <-guided; failed != nil && !errors.Is(failed, context.Canceled) {
+		err = errors.Join(err, failed)
+	}
+	if o.Script && err == nil {
+		t.say("The script is over: healed, closed, undone, closed.")
+	}
+	return err
+}
+
+// teller writes lines with the time since the start.
+type teller struct {
+	begin time.Time
+
+	mu    sync.Mutex
+	out   io.Writer
+	lines []line
+}
+
+// line is a line that was told.
+type line struct {
+	At   int64  `json:"at"` // Unix seconds
+	Text string `json:"text"`
+}
+
+// remembered is how many lines the page shows.
+const remembered = 200
+
+func (t *teller) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line{At: now.Unix(), Text: text})
+	if over := len(t.lines) - remembered; over > 0 {
+		t.lines = append([]line{}, t.lines[over:]...)
+	}
+	// A terminal that is gone cannot be told.
+	_, _ = fmt.Fprintf(t.out, "[%5.1f s] %s\n", now.Sub(t.begin).Seconds(), text)
+}
+
+func (t *teller) last(n int) []line {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]line{}, t.lines[max(0, len(t.lines)-n):]...)
+}
+
+// keyboard does what people type until there is nothing more to read.
+func keyboard(ctx context.Context, in io.Reader, w *world, g *guide) {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() && ctx.Err() == nil {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 {
+			continue
+		}
+		typed(ctx, words, w, g)
+	}
+}
+
+// typed does one command.
+func typed(ctx context.Context, words []string, w *world, g *guide) {
+	action := map[string]string{"approve": buttonApprove, "deny": buttonDeny, "undo": buttonUndo}[words[0]]
+	switch {
+	case action != "":
+		said, err := w.press(ctx, action)
+		switch {
+		case errors.Is(err, errNoButton):
+			w.say("There is nothing to %s now.", words[0])
+		case err != nil:
+			w.say("%v.", err)
+		case said != "":
+			w.say("Slack, only visible to Alice: %s", oneLine(said))
+		}
+	case words[0] == "next":
+		g.goOn()
+	case words[0] == "break" && len(words) == 2, words[0] == "mend" && len(words) == 2:
+		if err := w.pull(words[1], words[0] == "break"); err != nil {
+			w.say("%v.", err)
+		}
+	case words[0] == "status":
+		w.say("%s %s", g.fleetLine(), g.watcher.doing())
+	default:
+		w.say("Type approve, deny or undo to answer the bot, next for the next round, status, or break NAME and mend NAME "+
+			"with one of: %s. Ctrl-C ends the sandbox.", leverNames())
+	}
+}
+
+func leverNames() string {
+	var out []string
+	for _, l := range levers() {
+		out = append(out, l.Name)
+	}
+	return strings.Join(out, ", ")
+}

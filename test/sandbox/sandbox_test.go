@@ -1,0 +1,257 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/browser"
+	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/program"
+)
+
+var update = flag.Bool("update", false, "write the pictures into docs/sandbox")
+
+// patience bounds each wait; on an idle machine the longest takes forty seconds.
+const patience = 3 * time.Minute
+
+// maxMemory is what the sandbox may need, all of it, in KiB.
+const maxMemory = 300 << 10
+
+// running is a sandbox in a process of its own.
+type running struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	temp  string
+	ended chan error
+
+	mu  sync.Mutex
+	out strings.Builder
+	// address has the address of the page.
+	address chan string
+}
+
+func start(t *testing.T, args ...string) *running {
+	t.Helper()
+	bin, err := program.Build(t.Context(), t.TempDir(), "../../cmd/vllm-medic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{t: t, temp: t.TempDir(), ended: make(chan error, 1), address: make(chan string, 1)}
+	r.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), bin, append([]string{"sandbox"}, args...)...)
+	r.cmd.Env = append(os.Environ(), "TMPDIR="+r.temp)
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Stderr = r.cmd.Stdout
+	read := make(chan struct{})
+	if err := process.Spawn(r.cmd, func(err error) { <-read; r.ended <- err }); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			r.told(lines.Text())
+		}
+	}()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Kill() // it has ended, unless the test has failed
+		if t.Failed() {
+			t.Logf("the sandbox said:\n%s", r.said())
+		}
+	})
+	return r
+}
+
+var opened = regexp.MustCompile(`Open (http://127\.0\.0\.1:\d+/)`)
+
+func (r *running) told(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.WriteString(line + "\n")
+	if m := opened.FindStringSubmatch(line); m != nil {
+		r.address <- m[1]
+	}
+}
+
+func (r *running) said() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.String()
+}
+
+// page is the address of the page, once there is one.
+func (r *running) page() string {
+	r.t.Helper()
+	select {
+	case a := <-r.address:
+		return a
+	case err := <-r.ended:
+		r.t.Fatalf("the sandbox ended: %v", err)
+	case <-time.After(patience):
+		r.t.Fatal("the sandbox says no address")
+	}
+	return ""
+}
+
+// memory is the most memory that it has had so far, in KiB.
+func (r *running) memory() int {
+	r.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0 // not Linux
+	}
+	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindStringSubmatch(string(text))
+	if err != nil || m == nil {
+		r.t.Fatalf("memory: %v", err)
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+// interrupted ends the sandbox as Ctrl-C does: it exits with 0 and leaves nothing.
+func (r *running) interrupted() {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		r.t.Fatal(err)
+	}
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			r.t.Errorf("after Ctrl-C: %v", err)
+		}
+	case <-time.After(patience):
+		r.t.Fatal("Ctrl-C does not end it")
+	}
+	left, err := os.ReadDir(r.temp)
+	if err != nil || len(left) > 0 {
+		r.t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// viewer is a person at the page.
+type viewer struct {
+	*testing.T
+
+	page *browser.Page
+}
+
+// sees waits until the page fulfills a condition.
+func (v viewer) sees(what, script string) {
+	v.Helper()
+	ctx, cancel := context.WithTimeout(v.Context(), patience)
+	defer cancel()
+	if err := v.page.Until(ctx, script); err != nil {
+		v.Fatalf("the page does not show %s: %v", what, err)
+	}
+}
+
+// clicks presses what a selector finds.
+func (v viewer) clicks(selector string) {
+	v.Helper()
+	v.sees(selector, fmt.Sprintf("document.querySelector(%q)", selector))
+	if err := v.page.Eval(fmt.Sprintf("document.querySelector(%q).click()", selector), nil); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// pictures are taken at the widths of a phone and of a small window, when they are asked for.
+func (v viewer) pictures(name string) {
+	v.Helper()
+	for _, width := range []int{390, 900} {
+		v.page.Resize(width, 1100)
+		v.sees("nothing wider than the window",
+			"document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1")
+		if !*update {
+			continue
+		}
+		file := filepath.Join("../../docs/sandbox", fmt.Sprintf("%s-%d.png", name, width))
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			v.Fatal(err)
+		}
+		if err := os.WriteFile(file, v.page.Picture(), 0o600); err != nil {
+			v.Fatal(err)
+		}
+	}
+}
+
+const (
+	title  = `document.getElementById("title")?.textContent`
+	thread = `document.getElementById("feed")?.textContent`
+	// pressed says that the first lever is on.
+	pressed = `document.querySelector('[data-lever="traffic"]')?.getAttribute("aria-pressed") === "true"`
+)
+
+func TestTheFirstMinuteIsPlayedByClicking(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	v := viewer{T: t, page: browser.Open(t, r.page(), 900, 1100)}
+	v.sees("the fleet", `document.querySelectorAll(".gauge svg").length === 4`)
+	v.sees("what breaks", pressed)
+	v.sees("the question", title+` === "Your turn." && document.querySelector('#feed button[data-element^="approve"]')`)
+	v.pictures("asked")
+	v.clicks(`#feed button[data-element^="approve"]`)
+	v.sees("that it healed", title+` === "Healed." || `+title+` === "Round 1 is over."`)
+	v.sees("the third replica", `document.querySelectorAll(".gauge .now")[2].textContent === "3"`)
+	v.sees("that it closed", title+` === "Round 1 is over." && `+thread+`.includes("Closed")`)
+	v.pictures("healed")
+	if got := r.memory(); got > maxMemory {
+		t.Errorf("the sandbox has needed %d KiB, more than %d", got, maxMemory)
+	}
+	r.interrupted()
+	for _, want := range []string{"Applied: Scale llama-70b from 2 to 3 replicas", "Healed ", "Bot: Closed: healthy"} {
+		if !strings.Contains(r.said(), want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+}
+
+// Somebody who is not on the list of approvers changes nothing, on this page as in Slack.
+func TestAGuestCannotApprove(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	v := viewer{T: t, page: browser.Open(t, r.page(), 900, 1100)}
+	v.sees("the question", title+` === "Your turn." && document.querySelector('#feed button[data-element^="approve"]')`)
+	if err := v.page.Eval(`(() => {
+		const user = document.getElementById("user");
+		user.value = "U0GUEST";
+		user.dispatchEvent(new Event("change"));
+	})()`, nil); err != nil {
+		t.Fatal(err)
+	}
+	v.clicks(`#feed button[data-element^="approve"]`)
+	v.sees("a refusal that only the guest sees", `document.querySelector("#feed .private")`)
+	if got := r.said(); strings.Contains(got, "Applied:") || strings.Contains(got, "approved:") {
+		t.Error("a guest has approved")
+	}
+	r.interrupted()
+}
+
+// What is lost is said, and comes back.
+func TestPrometheusIsLostAndComesBack(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	v := viewer{T: t, page: browser.Open(t, r.page(), 900, 1100)}
+	v.clicks(`[data-lever="prometheus"]`)
+	v.sees("that it is lost", `document.getElementById("lever-says")?.textContent.includes("Prometheus is down")`)
+	v.sees("what arrives all the same", pressed)
+	v.clicks(`[data-lever="prometheus"]`)
+	v.sees("the question", title+` === "Your turn."`)
+	r.interrupted()
+}
