@@ -34,7 +34,7 @@ func auditCommand(t terminal) *cobra.Command {
 // journals opens the store of a configuration and lists the incidents in it: those of the arguments, or all.
 func journals(ctx context.Context, t terminal, file string, ids []string) (*store.Reader, []string, error) {
 	if file == "" {
-		return nil, nil, usageError{"audit: --config is required; it names the store"}
+		return nil, nil, usageError{"audit: --config FILE is required, or set VLLM_MEDIC_CONFIG; it names the store"}
 	}
 	raw, err := config.StoreURL(file, config.Options{Getenv: t.getenv})
 	if err != nil {
@@ -61,7 +61,7 @@ func verifyAudit(t terminal) *cobra.Command {
 	fs := cmd.Flags()
 	file := configFlag(fs, t)
 	given := fs.StringArray("head", nil, "`ID=HEAD`, an incident's head as the log or a Slack thread shows it; repeatable")
-	format := choiceFlag(cmd, "output", "o", "`FORMAT`: text or json", "text", "json")
+	format := formatFlag(cmd, "text")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		heads, err := parseHeads(*given)
 		if err != nil {
@@ -83,8 +83,8 @@ func verifyAudit(t terminal) *cobra.Command {
 		if err := errors.Join(err, r.Close()); err != nil {
 			return fmt.Errorf("audit verify: %w", err)
 		}
-		if format.value == "json" {
-			err = write(t.out, "json", got)
+		if format.value != "text" {
+			err = write(t.out, format.value, got)
 		} else {
 			printVerified(t, got)
 		}
@@ -144,7 +144,11 @@ func printVerified(t terminal, got verified) {
 	if len(got.Findings) > 0 {
 		say(t.out, "\n")
 	}
-	say(t.out, "%d incidents, %d entries, %d findings.\n", got.Incidents, got.Entries, len(got.Findings))
+	entries := fmt.Sprintf("%d entries", got.Entries)
+	if got.Entries == 1 {
+		entries = "1 entry"
+	}
+	say(t.out, "%s, %s, %s.\n", count(got.Incidents, "incident"), entries, count(len(got.Findings), "finding"))
 	if got.Removed > 0 {
 		say(t.out, "%d of the incidents were removed after their time; their last heads are kept.\n", got.Removed)
 	}

@@ -137,7 +137,7 @@ func (c apiClient) refused(resp *http.Response, raw []byte, with app.Credentials
 		return fmt.Errorf("%s; kubectl auth whoami shows whether the cluster accepts your credentials, and the bot needs %s",
 			e.Error, setting)
 	case resp.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%s; kubectl create token NAME --audience vllm-medic makes one", e.Error)
+		return fmt.Errorf("%s; for a bot with Kubernetes, kubectl create token NAME --audience vllm-medic makes one", e.Error)
 	}
 	return errors.New(e.Error)
 }

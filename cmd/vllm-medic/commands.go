@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/vllm-medic/vllm-medic/internal/nearest"
 )
@@ -44,7 +45,7 @@ func newRoot(t terminal) *cobra.Command {
 }
 
 // complete gives every command the checks that all have: its arguments are those that its usage line names, and only a
-// FILE is completed as one.
+// FILE is completed as one, also as the value of a flag.
 func complete(cmd *cobra.Command) {
 	cmd.Args = namedArguments
 	if cmd.HasSubCommands() {
@@ -56,6 +57,15 @@ func complete(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && !strings.Contains(cmd.Use, "FILE") {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		what, _ := pflag.UnquoteUsage(f)
+		if _, has := cmd.GetFlagCompletionFunc(f.Name); has || what == "" || what == "FILE" {
+			return
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions); err != nil {
+			panic(err) // the flag is there, and had none
+		}
+	})
 	for _, below := range cmd.Commands() {
 		complete(below)
 	}
@@ -76,10 +86,10 @@ func namedArguments(cmd *cobra.Command, args []string) error {
 	case len(names) == 0:
 		return unexpected(cmd, args[0], "takes no arguments besides its flags")
 	case len(names) == 1:
-		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d", path(cmd), names[0], len(args))}
+		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d%s", path(cmd), names[0], len(args), whereTo(names))}
 	default:
-		return usageError{fmt.Sprintf("%s takes %d arguments, %s; got %d", path(cmd), len(names), strings.Join(names, " "),
-			len(args))}
+		return usageError{fmt.Sprintf("%s takes %d arguments, %s; got %d%s", path(cmd), len(names),
+			strings.Join(names, " "), len(args), whereTo(names))}
 	}
 }
 
@@ -88,8 +98,21 @@ func unexpected(cmd *cobra.Command, arg, why string) error {
 	text := fmt.Sprintf("%s %s; got %q", path(cmd), why, arg)
 	if cmd.Flags().Lookup("config") != nil && (strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")) {
 		text += "; did you mean --config " + arg + "?"
+	} else if cmd.Flags().Lookup("pool") != nil {
+		text += "; a pool is named with --pool " + arg
 	}
 	return usageError{text}
+}
+
+// whereTo says where the IDs of incidents and steps are found.
+func whereTo(names []string) string {
+	switch {
+	case slices.Contains(names, "STEP"):
+		return "; vllm-medic incidents show ID lists the steps"
+	case slices.Contains(names, "ID"):
+		return "; vllm-medic incidents list has the IDs"
+	}
+	return ""
 }
 
 // path is the command as it is called, without the name of the program.

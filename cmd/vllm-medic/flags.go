@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/vllm-medic/vllm-medic/internal/nearest"
+	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
 // flagError says what is wrong with a flag in one line, and which flag may have been meant.
@@ -75,6 +77,16 @@ func choiceFlag(cmd *cobra.Command, name, letter, usage string, allowed ...strin
 		panic(err) // it was added in the line above
 	}
 	return c
+}
+
+// durationFlag adds a flag that takes a duration as the configuration does, 0 by default.
+func durationFlag(fs *pflag.FlagSet, name, usage string) *time.Duration {
+	d := new(time.Duration)
+	fs.Func(name, usage, func(text string) (err error) {
+		*d, err = strictyaml.ParseDuration(text)
+		return err
+	})
+	return d
 }
 
 func either(words []string) string {

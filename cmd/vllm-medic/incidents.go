@@ -44,11 +44,12 @@ func decide(t terminal, v incident.Verb, args, short string) *cobra.Command {
 	c := clientFlags(fs, t)
 	digest := fs.String("digest", "", "the `DIGEST` of the plan that you reviewed")
 	reason := fs.String("reason", "", "`WHY`, for the journal")
-	confirm := fs.Bool("confirm-restart", false, "confirm that this step may restart pods")
-	snooze := new(time.Duration)
-	if v == incident.Deny {
-		snooze = fs.Duration("snooze", 0,
-			"don't ask about this diagnosis on this pool for a `DURATION` such as 2h; only without STEP")
+	confirm, snooze := new(bool), new(time.Duration)
+	if v == incident.Approve {
+		confirm = fs.Bool("confirm-restart", false, "confirm that this step may restart pods")
+	} else {
+		snooze = durationFlag(fs, "snooze",
+			"don't ask about this diagnosis on this pool for a `DURATION` such as 2h or 1d; only without STEP")
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, id, step := cmd.Context(), args[0], ""
@@ -154,7 +155,7 @@ func act(t terminal, use, short string) *cobra.Command {
 		body := map[string]string{"reason": *reason}
 		what := map[string]string{
 			"ack": "Acknowledged", "abort": "Stopped", "close": "Closed",
-			"undo": "Rollback requested", "keep": "Kept", "ask": "Investigating again",
+			"undo": "Requested a rollback", "keep": "Kept", "ask": "Investigating again",
 		}[name]
 		switch name {
 		case "undo":

@@ -134,13 +134,23 @@ func listIncidents(t terminal) *cobra.Command {
 			return write(t.out, format.value, append([]incident.Incident{}, list...))
 		}
 		if len(list) == 0 {
-			say(t.out, "There are no incidents%s.\n",
-				map[bool]string{true: "", false: " in this view (" + state.value + ")"}[state.value == "all"])
+			say(t.out, "There are no incidents%s.\n", view(state.value, *pool))
 			return nil
 		}
 		return printTable(t.out, list)
 	}
 	return cmd
+}
+
+// view is what a list was narrowed to, for the sentence that it is empty; a misspelled pool shows here.
+func view(state, pool string) string {
+	switch {
+	case state == "all" && pool == "":
+		return ""
+	case pool == "":
+		return " in this view (" + state + ")"
+	}
+	return fmt.Sprintf(" in this view (%s, pool %s)", state, pool)
 }
 
 // page reads one page, and says whether there are more incidents behind it.

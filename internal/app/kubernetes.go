@@ -111,7 +111,7 @@ func contextOf(file *clientcmdapi.Config, path, context, setting string) (string
 	name := cmp.Or(context, file.CurrentContext)
 	switch {
 	case len(have) == 0:
-		return "", fmt.Errorf("%s has no context", path)
+		return "", fmt.Errorf("%s has no context, or does not exist", path)
 	case name == "":
 		return "", fmt.Errorf("%s has no current context; set %s to one of %s", path, setting, strings.Join(have, ", "))
 	case file.Contexts[name] == nil:

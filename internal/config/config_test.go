@@ -129,6 +129,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		},
 		{"open webhook", `listen: {api: "127.0.0.1:8080"}`, `listen: {api: ":8080"}`, "alertmanager.auth: is required"},
 		{"bounds", "{min: 2, max: 8}", "{min: 9, max: 8}", "medic.yaml:12:26: pools[0].knobs.replicas.max: 8 is below min 9"},
+		{"no upper bound", "{min: 2, max: 8}", "{min: 2}", "pools[0].knobs.replicas.max: is required: the most that the bot"},
 		{"floor", "{min: 2, max: 8}", "{min: 0, max: 8}", "pools[0].knobs.replicas.min: must be at least 1"},
 		{
 			"a default that is nothing", "replicas: {min: 2, max: 8}",

@@ -213,7 +213,10 @@ func (l *loader) bounds(path string, low, high int64) {
 	if low < 1 {
 		l.at(path+".min", "must be at least 1")
 	}
-	if high < low {
+	switch {
+	case high == 0 && low > 0:
+		l.at(path+".max", "is required: the most that the bot may set")
+	case high < low:
 		l.at(path+".max", "%d is below min %d", high, low)
 	}
 }

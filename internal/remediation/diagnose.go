@@ -19,7 +19,7 @@ func (i *Investigator) Diagnose(
 	said := routes{}
 	if pool != "" {
 		if _, ok := i.router.pool(pool); !ok {
-			return nil, fmt.Errorf("there is no pool %q in the configuration", pool)
+			return nil, fmt.Errorf("there is no pool %q in the configuration%s", pool, i.router.known())
 		}
 		byPool[pool] = nil
 	}

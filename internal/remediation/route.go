@@ -31,6 +31,15 @@ func (r router) pool(name string) (incident.Pool, bool) {
 	return incident.Pool{}, false
 }
 
+// known lists the pools, for whoever misspelled one.
+func (r router) known() string {
+	var names []string
+	for _, p := range r.pools {
+		names = append(names, p.Name)
+	}
+	return "; the pools are " + strings.Join(names, ", ")
+}
+
 // poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod ->
 // owner. The empty name means that they lead nowhere. The route is what there is to say about it: nothing when it has
 // no kind. An error says that nobody answered; a name that comes with it is that of a pool below what was not answered.

@@ -312,7 +312,8 @@ func (h *Handler) fail(c echo.Context, err error) error {
 	case errors.As(err, &refused):
 		return echo.NewHTTPError(http.StatusConflict, present.Plain(present.Refusal(refused)))
 	case errors.Is(err, incident.ErrNotFound):
-		return echo.NewHTTPError(http.StatusNotFound, "there is no such incident")
+		return echo.NewHTTPError(http.StatusNotFound,
+			"there is no such incident; vllm-medic incidents list --state all lists every ID")
 	}
 	h.deps.Logger.ErrorContext(c.Request().Context(), "a request failed", "path", c.Path(), "err", err)
 	return echo.NewHTTPError(http.StatusServiceUnavailable, "the store is unavailable; try again")

@@ -262,7 +262,10 @@ func TestWhatTheEngineSaysBecomesAnAnswer(t *testing.T) {
 	}{
 		{"refused", &incident.RefusedError{Reason: "This was decided already."}, 409, "This was decided already."},
 		{"refused, wrapped", errors.Join(&incident.RefusedError{Reason: "No."}), 409, "No."},
-		{"no such incident", incident.ErrNotFound, 404, "there is no such incident"},
+		{
+			"no such incident", incident.ErrNotFound, 404,
+			"there is no such incident; vllm-medic incidents list --state all lists every ID",
+		},
 		{"the store", errors.New("password=hunter2: disk full"), 503, "the store is unavailable; try again"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (h *Handler) pause(c echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, "reason is required")
 	}
 	if _, ok := h.pool(b.Pool); b.Pool != "" && !ok {
-		return echo.NewHTTPError(http.StatusNotFound, "there is no such pool; nothing was paused")
+		return echo.NewHTTPError(http.StatusNotFound, "there is no such pool; nothing was paused"+h.known())
 	}
 	if err := h.deps.Switch.SetPause(ctx,
 		incident.Pause{Pool: b.Pool, Reason: b.Reason, By: actor, At: h.deps.Now()}); err != nil {
@@ -86,7 +86,29 @@ func (h *Handler) notResumed(c echo.Context, pool string) error {
 	if slices.ContainsFunc(ps, func(p incident.Pause) bool { return p.Pool == pool }) {
 		return echo.NewHTTPError(http.StatusConflict, "a pause was set after this request and is in effect; resume again")
 	}
-	return echo.NewHTTPError(http.StatusConflict, "nothing was paused in this scope")
+	return echo.NewHTTPError(http.StatusConflict, "nothing was paused in this scope"+elsewhere(ps))
+}
+
+// elsewhere says how the pauses of other scopes are ended: whoever resumes one pool wants to know that all are paused.
+func elsewhere(ps []incident.Pause) string {
+	var out strings.Builder
+	for _, p := range ps {
+		if p.Pool == "" {
+			out.WriteString("; all pools are paused, which a resume without a pool ends")
+		} else {
+			out.WriteString("; pool " + p.Pool + " is paused, which a resume of that pool ends")
+		}
+	}
+	return out.String()
+}
+
+// known lists the pools, for whoever misspelled one.
+func (h *Handler) known() string {
+	var names []string
+	for _, p := range h.deps.Pools() {
+		names = append(names, p.Name)
+	}
+	return "; the pools are " + strings.Join(names, ", ")
 }
 
 func (h *Handler) pauses(c echo.Context, waiting []incident.Write) error {
