@@ -98,7 +98,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 		return err
 	}
 	if s.State != StepApproved {
-		a.by(d.By, s.ID, Note{Kind: NoteApprovedPart, By: d.By, Step: s.Title, Count: len(s.Approvals), Of: need})
+		a.by(d.By, s.ID, Note{Kind: NoteApprovedPart, By: d.By, Step: s.Title, Count: rule.people(s.Approvals), Of: need})
 		return nil
 	}
 	a.inc.State, a.inc.MuteReason = StateApplying, NotMuted

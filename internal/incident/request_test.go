@@ -451,8 +451,13 @@ func TestApprovalsThatTurnOutToBeOnePersonsCountOnce(t *testing.T) {
 	inc = must(t, inc, under(inc, alice, rule))
 	inc = must(t, inc, under(inc, bob, rule))
 	rule.Identities = map[string]string{"U1": "ana", "U2": "ana", "U3": "cai"}
-	if inc = must(t, inc, under(inc, Actor{Kind: "slack", ID: "U3"}, rule)); inc.State != StateDeciding {
-		t.Errorf("two people were enough for three: %s", inc.State)
+	res, err := Apply(inc, under(inc, Actor{Kind: "slack", ID: "U3"}, rule), now)
+	if err != nil || res.Incident.State != StateDeciding {
+		t.Fatalf("two people were enough for three: %s, %v", res.Incident.State, err)
+	}
+	part := func(e Entry) bool { return e.Said.Kind == NoteApprovedPart && e.Said.Count == 2 && e.Said.Of == 3 }
+	if !slices.ContainsFunc(res.Entries, part) {
+		t.Errorf("not told as 2 of 3: %+v", res.Entries)
 	}
 }
 
