@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+
 	"github.com/vllm-medic/vllm-medic/test/fleet"
 )
 
@@ -33,4 +35,23 @@ func BenchmarkFleet(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// A scrape of four replicas and the gateway into samples, which costs a trial less than the 15 simulated seconds before
+// it. Baseline on the same machine: 0.2 ms for 876 samples.
+func BenchmarkScrape(b *testing.B) {
+	f, err := fleet.New(fleet.Options{Replicas: 4, Scenario: "swapping"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.Advance(5 * time.Minute)
+	s := fleet.NewScraper(f, true)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Scrape(func(labels.Labels, int64, float64) error { n++; return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)/float64(b.N), "samples/op")
 }

@@ -25,11 +25,17 @@ type Scraper struct {
 	targets map[string]*scraped
 }
 
-// scraped is what the last scrape of a target found.
+// scraped is what the scrapes of a target found.
 type scraped struct {
-	target map[string]string
-	known  map[seriesKey]labels.Labels
-	seen   map[seriesKey]bool // by the last scrape
+	target  map[string]string
+	series  map[seriesKey]*series
+	scrapes int
+}
+
+// series is one that was there; last is the number of the last scrape that saw it.
+type series struct {
+	labels labels.Labels
+	last   int
 }
 
 // seriesKey tells the series of a target apart; le is the number of the bucket, from 1.
@@ -75,6 +81,7 @@ func (s *Scraper) Scrape(sink Sink) error {
 			continue
 		}
 		delete(s.targets, name)
+		last.scrapes++
 		if err := (&sampler{scraped: last, at: at, sink: sink}).end(); err != nil {
 			return err
 		}
@@ -87,10 +94,11 @@ const gatewayTarget = "/gateway"
 func (s *Scraper) one(t scrapeTarget, at int64, sink Sink) error {
 	last := s.targets[t.name]
 	if last == nil {
-		last = &scraped{target: t.labels, known: map[seriesKey]labels.Labels{}}
+		last = &scraped{target: t.labels, series: map[seriesKey]*series{}}
 		s.targets[t.name] = last
 	}
-	p := &sampler{scraped: last, at: at, sink: sink, now: map[seriesKey]bool{}, created: s.fleet.created()}
+	last.scrapes++
+	p := &sampler{scraped: last, at: at, sink: sink, created: s.fleet.created()}
 	if t.ready {
 		t.walk(p)
 	}
@@ -128,7 +136,6 @@ type sampler struct {
 	*scraped
 	at      int64
 	sink    Sink
-	now     map[seriesKey]bool
 	created bool
 	err     error
 }
@@ -171,13 +178,13 @@ func (p *sampler) add(m metric, which int, bounds []float64, v float64) {
 		return
 	}
 	key := seriesKey{name: m.name, child: m.child, le: which}
-	ls, known := p.known[key]
-	if !known {
-		ls = p.labels(m, which, bounds)
-		p.known[key] = ls
+	s := p.series[key]
+	if s == nil {
+		s = &series{labels: p.labels(m, which, bounds)}
+		p.series[key] = s
 	}
-	p.now[key] = true
-	p.err = p.sink(ls, p.at, v)
+	s.last = p.scrapes
+	p.err = p.sink(s.labels, p.at, v)
 }
 
 func (p *sampler) labels(m metric, which int, bounds []float64) labels.Labels {
@@ -219,12 +226,11 @@ func upperBound(i int, bounds []float64) string {
 // end marks what the last scrape saw and this one did not.
 func (p *sampler) end() error {
 	stale := math.Float64frombits(value.StaleNaN)
-	for key := range p.seen {
-		if !p.now[key] && p.err == nil {
-			p.err = p.sink(p.known[key], p.at, stale)
-			delete(p.known, key)
+	for key, s := range p.series {
+		if s.last < p.scrapes && p.err == nil {
+			p.err = p.sink(s.labels, p.at, stale)
+			delete(p.series, key)
 		}
 	}
-	p.seen = p.now
 	return p.err
 }
