@@ -6,6 +6,7 @@
 package fleet
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -16,13 +17,13 @@ func TestTheModelKeepsItsBooksUnderAnyLoad(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		f := randomFleet(t, rnd)
+		f, ended := randomFleet(t, rnd)
 		for range 60 {
 			f.Advance(time.Duration(1+rnd.IntN(5000)) * time.Millisecond)
-			checkBooks(t, f)
+			checkBooks(t, f, *ended)
 			if rnd.IntN(10) == 0 {
 				turnSomething(t, f, rnd)
-				checkBooks(t, f)
+				checkBooks(t, f, *ended)
 			}
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)
@@ -31,22 +32,54 @@ func TestTheModelKeepsItsBooksUnderAnyLoad(t *testing.T) {
 	}
 }
 
-func randomFleet(t *testing.T, rnd *rand.Rand) *Fleet {
+func randomFleet(t *testing.T, rnd *rand.Rand) (f *Fleet, ended *int) {
 	t.Helper()
-	f, err := New(Options{Replicas: rnd.IntN(4), Ranks: 1 + rnd.IntN(2), CountsAborts: rnd.IntN(2) == 0})
+	ended = new(int)
+	f, err := New(Options{
+		Replicas: rnd.IntN(4), Ranks: 1 + rnd.IntN(2), CountsAborts: rnd.IntN(2) == 0, Seed: rnd.Uint64(),
+		StartUp: time.Duration(rnd.IntN(2)*rnd.IntN(20)) * time.Second, NoSurge: rnd.IntN(2) == 0,
+		Observe: func(Outcome) { *ended++ },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Apply(randomScenario(rnd)); err != nil {
+	if err := f.Apply(busyScenario(rnd)); err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return f, ended
+}
+
+// busyScenario has all kinds of clients.
+func busyScenario(rnd *rand.Rand) Scenario {
+	s := randomScenario(rnd)
+	s.Load.Random, s.Load.Prefixes, s.Load.Tail = rnd.IntN(2) == 0, rnd.IntN(20), float64(rnd.IntN(2))*.6
+	s.Load.Retries, s.Load.RetryAfter = rnd.IntN(4), time.Second
+	if rnd.IntN(3) == 0 {
+		s.Load.Burst = Burst{Every: 20 * time.Second, For: 3 * time.Second, Factor: 4}
+	}
+	return s
+}
+
+// randomLevers break all kinds of things.
+func randomLevers(rnd *rand.Rand) Levers {
+	l := Levers{
+		Traffic: rnd.Float64() * 3, Prompt: rnd.Float64() * 3, Output: rnd.Float64() * 3, PrefixMiss: rnd.Float64(),
+		GiveUpAfter: Duration(rnd.IntN(2000)) * Duration(time.Millisecond),
+		AllPods:     PodLever{Slow: rnd.Float64() * 4, KVHeld: rnd.Float64() * .9},
+	}
+	for i := range rnd.IntN(3) {
+		if l.Pods == nil {
+			l.Pods = map[string]PodLever{}
+		}
+		l.Pods[fmt.Sprintf("llama-70b-%d", i)] = PodLever{Fault: []Fault{NoFault, Stalled, Wedged}[rnd.IntN(3)]}
+	}
+	return l
 }
 
 func turnSomething(t *testing.T, f *Fleet, rnd *rand.Rand) {
 	t.Helper()
 	var err error
-	switch rnd.IntN(6) {
+	switch rnd.IntN(10) {
 	case 0:
 		err = f.SetReplicas(rnd.IntN(5))
 	case 1:
@@ -57,8 +90,22 @@ func turnSomething(t *testing.T, f *Fleet, rnd *rand.Rand) {
 		err = f.SetArgs([]string{"--max-num-seqs", "8"})
 	case 4:
 		f.SetWorse(rnd.IntN(2) == 0)
+	case 6:
+		err = f.SetLevers(randomLevers(rnd))
+	case 7:
+		f.DropPrefixCaches()
+	case 8:
+		if pods := f.State().Replicas; len(pods) > 0 {
+			err = []func(string) error{f.Crash, f.Delete}[rnd.IntN(2)](pods[rnd.IntN(len(pods))].Name)
+		}
+	case 9:
+		var pods []Pod
+		for i := range rnd.IntN(4) {
+			pods = append(pods, Pod{Name: fmt.Sprintf("pod-%d", i), Args: [][]string{nil, {"--max-num-seqs=9"}}[rnd.IntN(2)]})
+		}
+		err = f.SetPods(pods)
 	case 5:
-		s := randomScenario(rnd)
+		s := busyScenario(rnd)
 		s.Engine.MaxNumSeqs, s.Engine.MaxNumBatchedTokens = 16, 4096
 		err = f.Apply(s)
 	}
@@ -67,7 +114,7 @@ func turnSomething(t *testing.T, f *Fleet, rnd *rand.Rand) {
 	}
 }
 
-func checkBooks(t *testing.T, f *Fleet) {
+func checkBooks(t *testing.T, f *Fleet, ended int) {
 	t.Helper()
 	g := f.gateway
 	inFlight := uint64(0)
@@ -76,6 +123,10 @@ func checkBooks(t *testing.T, f *Fleet) {
 			inFlight += uint64(e.inFlight())
 			checkEngine(t, e)
 		}
+	}
+	if begun := int(f.calls); begun != ended+int(inFlight)+len(f.comebacks) {
+		t.Errorf("%d clients came, but %d are done, %d in flight and %d will come back", begun, ended, inFlight,
+			len(f.comebacks))
 	}
 	if g.total != g.completed+g.destroyed+g.lost+inFlight {
 		t.Errorf("%d admitted, but %d completed, %d cancelled, %d lost and %d in flight", g.total, g.completed, g.destroyed,

@@ -71,6 +71,7 @@ func (f *Fleet) nextCall() *request {
 	if f.levers.PrefixMiss > 0 && f.rnd.Float64() < f.levers.PrefixMiss {
 		r.prefix, r.shared = noPrefix, 0
 	}
+	f.calls++
 	c := &call{load: l, arrived: f.now, chance: f.rnd.Uint64(), template: *r}
 	r.call = c
 	return r

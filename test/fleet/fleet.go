@@ -45,6 +45,7 @@ type Fleet struct {
 	levers    Levers
 	arrivals  arrivals
 	comebacks comebacks
+	calls     uint64 // clients that came
 	args      []string
 	replicas  []*replica
 	// desired is how many replicas there should be; it holds when nobody else decides which pods there are.

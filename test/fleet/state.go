@@ -19,8 +19,9 @@ type State struct {
 	// Hurt says that SetWorse is on and the settings are not those from then.
 	Hurt     bool           `json:"hurt"`
 	Replicas []ReplicaState `json:"replicas"`
-	// Admitted requests passed the gateway; Completed, Cancelled (the client left) and Lost (the replica went) are how
-	// they ended.
+	// Calls are the clients that came; each may try several times. Admitted requests passed the gateway; Completed,
+	// Cancelled (the client left) and Lost (the replica went) are how they ended.
+	Calls     uint64 `json:"calls"`
 	Admitted  uint64 `json:"admitted"`
 	Completed uint64 `json:"completed"`
 	Cancelled uint64 `json:"cancelled"`
@@ -78,7 +79,7 @@ func (f *Fleet) State() State {
 	s := State{
 		Scenario: f.scenario.Name, Summary: f.scenario.Summary, Elapsed: Duration(f.now), Demand: f.arrivals.demand,
 		Throttle: g.throttle, RateLimit: g.perSec, Worse: f.baseline != nil, Hurt: f.hurt(),
-		Admitted: g.total, Completed: g.completed, Cancelled: g.destroyed, Lost: g.lost, Rejected: g.rejected,
+		Calls: f.calls, Admitted: g.total, Completed: g.completed, Cancelled: g.destroyed, Lost: g.lost, Rejected: g.rejected,
 		Retried: g.retried, GPUTime: Duration(f.gpuTime), Levers: f.levers,
 	}
 	s.Levers.Pods = maps.Clone(f.levers.Pods)

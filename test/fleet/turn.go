@@ -40,6 +40,7 @@ func (f *Fleet) Apply(s Scenario) error {
 
 // SetReplicas sets the number of replicas, named after the model. Replicas that stay go on, new ones are ready after
 // Options.StartUp; of those that go, what is not ready goes first, then the youngest. They lose their requests.
+// Pods of SetPods with arguments of their own are replaced by others with those of the fleet.
 func (f *Fleet) SetReplicas(n int) error {
 	if n < 0 {
 		return fmt.Errorf("replicas are %d, must not be negative", n)
