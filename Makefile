@@ -1,4 +1,4 @@
-.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load accuracy lint fmt build tools fuzz bench clean gallery
+.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load accuracy stores lint fmt build tools fuzz bench clean gallery
 
 RELEASE ?= dev
 
@@ -69,6 +69,10 @@ gallery: ## take the pictures of docs/slack.md again, after the Slack message ha
 
 accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
 	@go run ./test/diagnosis/cmd/accuracy
+
+stores: ## whether VictoriaMetrics gives the same diagnoses as Prometheus; builds it the first time
+	@scripts/tools.sh prom && stores=$$(scripts/stores.sh) && VLLM_MEDIC_TOOLS=$$(scripts/tools.sh --print) VLLM_MEDIC_STORES=$$stores \
+	CGO_ENABLED=0 go test -trimpath -count 1 -tags stores -v -run TestStores ./test/stores
 
 lint: ## formatting, vet, linters, dead code, pins
 	@scripts/lint.sh

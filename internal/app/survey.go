@@ -188,7 +188,7 @@ func assessAll(
 			turn <- struct{}{}
 			defer func() { <-turn; done <- struct{}{} }()
 			out[i] = SurveyedModel{Name: m.Name, Labels: m.Labels, LastSeen: m.LastSeen}
-			out[i].Assessment, out[i].Incident = assess(ctx, investigator, m, len(s.Names) > 0)
+			out[i].Assessment, out[i].Incident = assess(ctx, investigator, m, len(s.Names) > 0, opts.Now())
 		})
 	}
 	for i := range models {
@@ -202,18 +202,17 @@ func assessAll(
 
 // assess looks at one model. One whose series cannot be told from another's is not judged by the sum of both.
 func assess(
-	ctx context.Context, i *remediation.Investigator, m evidence.Model, usual bool,
+	ctx context.Context, i *remediation.Investigator, m evidence.Model, usual bool, at time.Time,
 ) (incident.Assessment, incident.Incident) {
+	unread := incident.Assessment{Health: incident.HealthUnread, Targets: []incident.Condition{}}
 	if len(m.Overlaps) > 0 {
-		return incident.Assessment{
-			Health: incident.HealthUnread, Targets: []incident.Condition{},
-			Why: "its series carry no label that distinguishes them from those of " + strings.Join(m.Overlaps, ", "),
-		}, incident.New("", m.Name, incident.ModeDryRun, true, time.Time{})
+		unread.Why = "its series carry no label that distinguishes them from those of " + strings.Join(m.Overlaps, ", ")
+		return unread, incident.New("", m.Name, incident.ModeDryRun, true, at)
 	}
 	got, err := i.Assess(ctx, m.Name, usual)
 	if err != nil {
-		return incident.Assessment{Health: incident.HealthUnread, Targets: []incident.Condition{}, Why: err.Error()},
-			incident.New("", m.Name, incident.ModeDryRun, true, time.Time{})
+		unread.Why = err.Error()
+		return unread, incident.New("", m.Name, incident.ModeDryRun, true, at)
 	}
 	return got.Assessment, got.Incident
 }
