@@ -99,7 +99,8 @@ func Worst(inc incident.Incident) (worst incident.Reading, ok bool) {
 }
 
 // Pods are the pods of a reading with the worst first, and what that one is: "worst", or "highest" for a signal without
-// a bad side. mark is empty where all are the same, because then none stands out, and where there are none.
+// a bad side. mark is empty where none stands out: they differ by less than a fifth and are on the same side of the
+// limit, or there are none.
 func Pods(r incident.Reading) (pods []incident.PodValue, mark string) {
 	if len(r.Pods) == 0 {
 		return nil, ""
@@ -113,10 +114,23 @@ func Pods(r incident.Reading) (pods []incident.PodValue, mark string) {
 		mark = "highest"
 	case incident.HigherIsWorse:
 	}
-	if pods[0].Value == pods[len(pods)-1].Value {
+	if first, last := pods[0].Value, pods[len(pods)-1].Value; alike(first, last) && !between(r, first, last) {
 		mark = ""
 	}
 	return pods, mark
+}
+
+// outstanding is the share by which one pod must differ from another to be worth naming.
+const outstanding = 0.2
+
+// alike says that two values differ by too little to tell pods apart.
+func alike(a, b float64) bool {
+	return a == b || math.Abs(a-b) < outstanding*max(math.Abs(a), math.Abs(b))
+}
+
+// between says that the limit of a reading is between two values: then the difference matters, however small it is.
+func between(r incident.Reading, a, b float64) bool {
+	return r.Threshold != nil && r.Direction != incident.Neutral && a != b && (a > *r.Threshold) != (b > *r.Threshold)
 }
 
 // WorstPod names the pod that stands out: "worst llama-70b-7: 48". Empty where none does.

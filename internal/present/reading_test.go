@@ -86,6 +86,17 @@ func TestThePodThatStandsOutIsNamed(t *testing.T) {
 		"no bad side":     {incident.Reading{Direction: incident.Neutral, Pods: pods}, "highest b: 48"},
 		"all the same":    {incident.Reading{Direction: incident.HigherIsWorse, Pods: pods[:1]}, ""},
 		"no pods":         {incident.Reading{}, ""},
+		"nearly the same": {incident.Reading{Direction: incident.HigherIsWorse, Pods: []incident.PodValue{
+			{Pod: "a", Value: 52188}, {Pod: "b", Value: 52117},
+		}}, ""},
+		"a fifth apart": {incident.Reading{Direction: incident.HigherIsWorse, Pods: []incident.PodValue{
+			{Pod: "a", Value: 80}, {Pod: "b", Value: 100},
+		}}, "worst b: 100"},
+		"on both sides of the limit": {
+			incident.Reading{Direction: incident.HigherIsWorse, Threshold: new(95.0), Pods: []incident.PodValue{
+				{Pod: "a", Value: 90}, {Pod: "b", Value: 97},
+			}}, "worst b: 97",
+		},
 	} {
 		if got := WorstPod(tt.r); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)

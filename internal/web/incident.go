@@ -31,27 +31,27 @@ type Links struct {
 // incidentPage is everything that the page of an incident shows, in its order.
 type incidentPage struct {
 	frame
-	Inc                    incident.Incident
-	Headline, State, Level string
-	Links                  []link
-	Status, Remark         []piece
-	Config                 string
-	Summary                []fact
-	Ask                    *ask
-	Charts                 []chart
-	Marks                  []legend
-	Cause, More            string
-	Numbers                []number
-	Rules                  []conditionRow
-	Steps, Earlier         []stepRow
-	Made                   []madeRow
-	Groups                 []readingGroup
-	Unused                 string
-	Breakdowns             []breakdown
-	Considered             []consideredRow
-	Alerts                 []alertRow
-	Events                 []event
-	Stale                  bool
+	Inc                         incident.Incident
+	Headline, State, Level, Tag string
+	Links                       []link
+	Status, Remark              []piece
+	Config                      string
+	Summary                     []fact
+	Ask                         *ask
+	Charts                      []chart
+	Marks                       []legend
+	Cause, More                 string
+	Numbers                     []number
+	Rules                       []conditionRow
+	Steps, Earlier              []stepRow
+	Made                        []madeRow
+	Groups                      []readingGroup
+	Unused                      string
+	Breakdowns                  []breakdown
+	Considered                  []consideredRow
+	Alerts                      []alertRow
+	Events                      []event
+	Stale, Outdated             bool
 }
 
 // link is an address with its text.
@@ -88,10 +88,11 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 	events := marks(inc)
 	p := incidentPage{
 		frame: f, Inc: inc, Headline: present.Headline(inc), State: present.State(inc),
-		Level: string(present.LevelOf(inc)), Links: h.links(c, inc), Status: f.Say(present.Status(inc)),
+		Level: string(present.LevelOf(inc)), Tag: tag(inc), Links: h.links(c, inc), Status: f.Say(present.Status(inc)),
 		Config: inc.Said.Config, Summary: f.summary(inc), Ask: h.ask(f, inc), Charts: f.charts(inc, events),
 		Made: f.made(inc), Groups: f.groups(inc.Readings), Unused: unusedTitles(inc.Readings), Breakdowns: breakdowns(inc),
 		Considered: considered(inc.Others), Alerts: f.alerts(inc), Events: f.timeline(inc), Stale: present.Stale(inc),
+		Outdated: present.Outdated(inc),
 	}
 	if remark := present.Remark(inc); present.Plain(remark) != "" {
 		p.Remark = f.Say(remark)
@@ -162,11 +163,10 @@ func (f frame) summary(inc incident.Incident) []fact {
 	}
 	say := func(name, text string) { add(name, piece{Text: text}) }
 	if d := inc.Diagnosis; d != nil {
-		found := ""
+		say("Cause", present.Cause(d.Summary))
 		if took := inc.DiagnosedAt.Sub(inc.OpenedAt); !inc.DiagnosedAt.IsZero() && took >= 0 {
-			found = " (found after " + incident.FormatDuration(took) + ")"
+			say("Diagnosed", "after "+incident.FormatDuration(took))
 		}
-		say("Cause", present.Cause(d.Summary)+found)
 	}
 	done := 0
 	for _, m := range present.History(inc) {

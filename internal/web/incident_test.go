@@ -156,7 +156,7 @@ func TestAClosedIncidentBeginsWithWhatWasDone(t *testing.T) {
 	head, _, _ := strings.Cut(page, "<h2>")
 	mustHold(t, head,
 		"<h1>llama-70b: resolved in 10 min</h1>", `<span class="tag resolved">resolved</span>`,
-		"<dt>Cause</dt><dd>One pod is slow and the others are well. (found after 12 s)</dd>",
+		"<dt>Cause</dt><dd>One pod is slow and the others are well.</dd>", "<dt>Diagnosed</dt><dd>after 12 s</dd>",
 		"<dt>Done</dt><dd>Scale llama-70b from 2 to 3 replicas: approved by ada after 1 min, applied 03:01 UTC, "+
 			"live after 4 min, fixed</dd>",
 		"<dt>Result</dt><dd>Resolved in 10 min.</dd>", "<dt>Duration</dt><dd>20 min</dd>",

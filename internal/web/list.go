@@ -46,12 +46,12 @@ type option struct {
 
 // incidentRow is an incident on one line.
 type incidentRow struct {
-	ID, About, News, State, Level, Severity, Who string
-	DryRun                                       bool
-	Urgent                                       bool
-	Since                                        *moment
-	Took                                         string
-	Outcome                                      string
+	ID, About, News, State, Level, Tag, Severity, Who string
+	DryRun                                            bool
+	Urgent                                            bool
+	Since                                             *moment
+	Took                                              string
+	Outcome                                           string
 }
 
 // waitingRow is an incident that waits for people.
@@ -191,11 +191,20 @@ func (p *listPage) add(inc incident.Incident) {
 	p.Open = append(p.Open, row)
 }
 
+// tag is how the state of an incident looks: as bad as it is, but calm while the bot is at work and nobody has to be.
+func tag(inc incident.Incident) string {
+	if inc.State.Running() {
+		return ""
+	}
+	return string(present.LevelOf(inc))
+}
+
 // row is an incident on one line.
 func (f frame) row(inc incident.Incident) incidentRow {
 	row := incidentRow{
 		ID: inc.ID, About: present.About(inc), News: present.Capital(present.News(inc)), State: present.State(inc),
-		Level: string(present.LevelOf(inc)), Severity: present.Line(inc.Severity()), DryRun: inc.DryRun, Urgent: waits(inc),
+		Level: string(present.LevelOf(inc)), Tag: tag(inc),
+		Severity: present.Line(inc.Severity()), DryRun: inc.DryRun, Urgent: waits(inc),
 		Since: f.When(inc.OpenedAt), Took: incident.FormatDuration(f.Now.Sub(inc.OpenedAt)),
 	}
 	if inc.AckedBy != nil {

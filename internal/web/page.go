@@ -95,6 +95,8 @@ func (f *frame) troubles(c echo.Context, h *Handler) error {
 // moment is a time as a page shows it: how long ago or ahead, with the time itself.
 type moment struct {
 	ISO, Clock, Full, Ago string
+	// Ahead says that it is still to come.
+	Ahead bool
 }
 
 // When is a time on the page; nil for the zero time, which is shown nowhere.
@@ -107,7 +109,7 @@ func (f frame) When(t time.Time) *moment {
 	if age := f.Now.Sub(t); age > -time.Second {
 		m.Ago = incident.FormatDuration(max(0, age)) + " ago"
 	} else {
-		m.Ago = "in " + incident.FormatDuration(-age)
+		m.Ago, m.Ahead = "in "+incident.FormatDuration(-age), true
 	}
 	if f.Now.Sub(t).Abs() > 20*time.Hour {
 		m.Clock = t.Format("Jan 2 15:04")

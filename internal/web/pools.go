@@ -95,16 +95,14 @@ func (h *Handler) poolRows(ctx context.Context, f frame, all []incident.Incident
 	return out
 }
 
-// leading is the reading to draw of a pool: the worst, else the first of those with a target.
+// leading is the reading to draw of a pool: the worst, else TTFT, else the first of those with a target.
 func leading(readings map[string]incident.Reading) (incident.Reading, bool) {
 	if r, ok := present.Worst(incident.Incident{Readings: readings}); ok {
 		return r, true
 	}
-	for _, group := range present.Groups() {
-		for _, name := range slices.Sorted(maps.Keys(readings)) {
-			if r := readings[name]; r.Threshold != nil && present.GroupOf(name) == group && drawable(r) != nil {
-				return r, true
-			}
+	for _, name := range append([]string{"ttft_p95"}, slices.Sorted(maps.Keys(readings))...) {
+		if r := readings[name]; r.Threshold != nil && drawable(r) != nil {
+			return r, true
 		}
 	}
 	return incident.Reading{}, false
@@ -226,8 +224,12 @@ func targets(s incident.SLO) []fact {
 // knobs are what may be changed and how far.
 func knobs(p incident.Pool) []fact {
 	var out []fact
-	for _, bounds := range p.Knobs.Bounds() {
-		out = append(out, say("Can be changed", bounds))
+	for n, bounds := range p.Knobs.Bounds() {
+		name := ""
+		if n == 0 {
+			name = "Can be changed"
+		}
+		out = append(out, say(name, bounds))
 	}
 	if len(out) == 0 {
 		out = append(out, say("Can be changed", "nothing; the pool is read-only"))

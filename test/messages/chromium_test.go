@@ -93,7 +93,11 @@ func fetch(t *testing.T, address string) string {
 // framed is a page in a frame: the messages on it, and where the part of it is that was asked for.
 type framed struct {
 	Messages []layout
-	Area     struct{ Top, Left, Width, Height float64 }
+	Area     struct {
+		Top, Left, Width, Height float64
+		// Wide is how wide all of the page is; more than the frame has to be scrolled.
+		Wide float64
+	}
 }
 
 // frame is a page and a part of it.

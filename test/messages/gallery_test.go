@@ -128,10 +128,10 @@ func compareGallery(t *testing.T, all []scene) {
 		for _, width := range widths() {
 			photograph(t, all, width)
 		}
-		writeHashes(t, wanted)
+		writeHashes(t, galleryHashes, wanted)
 	}
 	compareGolden(t, golden)
-	taken := readHashes(t)
+	taken := readHashes(t, galleryHashes)
 	page, err := os.ReadFile(galleryPage)
 	if err != nil {
 		t.Fatal(err)
@@ -235,21 +235,21 @@ func pruned(v any) any {
 	return v
 }
 
-func writeHashes(t *testing.T, hashes map[string]string) {
+func writeHashes(t *testing.T, path string, hashes map[string]string) {
 	t.Helper()
 	var lines []string
 	for file, hash := range hashes {
 		lines = append(lines, hash+"  "+file+"\n")
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[18:], b[18:]) })
-	if err := os.WriteFile(galleryHashes, []byte(strings.Join(lines, "")), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func readHashes(t *testing.T) map[string]string {
+func readHashes(t *testing.T, path string) map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile(galleryHashes)
+	raw, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func readHashes(t *testing.T) map[string]string {
 	for line := range strings.Lines(string(raw)) {
 		hash, file, ok := strings.Cut(strings.TrimSpace(line), "  ")
 		if !ok {
-			t.Fatalf("%s: %q", galleryHashes, line)
+			t.Fatalf("%s: %q", path, line)
 		}
 		out[file] = hash
 	}

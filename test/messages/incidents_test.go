@@ -160,9 +160,13 @@ type lab struct {
 	replays  map[string]replay
 }
 
-func newLab(t *testing.T) *lab {
+// newLab is for the diagnoses with these names, or for all.
+func newLab(t *testing.T, only ...string) *lab {
 	t.Helper()
 	playbook, names := builtin(t)
+	if len(only) > 0 {
+		names = only
+	}
 	c := kube.Cluster(t)
 	c.InstallCRD(t, kubetest.BackendTrafficPolicies)
 	c.MakeNamespace(t, namespace)

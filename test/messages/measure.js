@@ -29,6 +29,7 @@ function area(frame) {
   return {
     Top: top + frame.contentWindow.scrollY, Left: left,
     Width: Math.max(...parts.map((r) => r.right)) - left, Height: Math.max(...parts.map((r) => r.bottom)) - top,
+    Wide: frame.contentDocument.documentElement.scrollWidth,
   };
 }
 

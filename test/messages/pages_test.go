@@ -1,0 +1,430 @@
+package messages
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"image"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/vllm-medic/vllm-medic/docs"
+	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/internal/web"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+// The pages of the bot, as pictures: what each shows, as a hash, is beside them.
+const (
+	pagesDoc    = "../../docs/pages.md"
+	pagesFolder = "../../docs/pages"
+	pagesHashes = pagesFolder + "/pictures.sum"
+	// mostOfAPage is how much of a page a picture shows, in pixels; most are longer.
+	mostOfAPage = 1500
+	mostOfBytes = 150 << 10
+)
+
+// hall is everything behind the pages: some incidents, and pools of which one is in trouble.
+type hall struct {
+	now       time.Time
+	incidents []incident.Incident
+	pauses    []incident.Pause
+	pools     []incident.Pool
+	health    map[string]web.Health
+	playbooks []playbooks.Playbook
+}
+
+func (h hall) Incidents(_ context.Context, f incident.Filter) ([]incident.Incident, error) {
+	out := []incident.Incident{}
+	for _, inc := range h.incidents {
+		open := inc.State != incident.StateClosed
+		if (f.State == "" || (f.State == "open") == open) && (f.AllPools || f.Pool == inc.Pool) && len(out) < f.Limit {
+			out = append(out, inc)
+		}
+	}
+	return out, nil
+}
+
+func (h hall) IncidentWithJournal(_ context.Context, id string) (incident.Incident, error) {
+	for _, inc := range h.incidents {
+		if inc.ID == id {
+			return inc, nil
+		}
+	}
+	return incident.Incident{}, incident.ErrNotFound
+}
+
+func (h hall) Act(context.Context, string, incident.Event) (incident.Incident, error) {
+	return incident.Incident{}, incident.ErrNotFound
+}
+
+func (h hall) Decide(context.Context, string, incident.Decision) (incident.Incident, error) {
+	return incident.Incident{}, incident.ErrNotFound
+}
+
+func (h hall) SetPause(context.Context, incident.Pause) error { return incident.ErrNotFound }
+
+func (h hall) ClearPause(context.Context, string, time.Time) (bool, error) { return false, nil }
+
+func (h hall) Pauses(context.Context) ([]incident.Pause, error) { return h.pauses, nil }
+
+func (h hall) OpenWrites(context.Context) ([]incident.Write, error) { return nil, nil }
+
+func (h hall) Check(_ context.Context, shown access.Shown, _ access.Right) (incident.Actor, error) {
+	if shown.Token == "" {
+		return incident.Actor{}, access.ErrUnauthenticated
+	}
+	return incident.Actor{Kind: "kubernetes", ID: "ada"}, nil
+}
+
+func (h hall) shelf() []web.Playbook {
+	var out []web.Playbook
+	for _, p := range h.playbooks {
+		out = append(out, web.Playbook{
+			Name: p.Name, Title: p.Title, Runbook: docs.RunbookName(p.Doc), Alerts: p.Alerts, Diagnoses: p.Diagnoses,
+		})
+	}
+	return out
+}
+
+// status is a bot of which one part does not work.
+func (h hall) status(context.Context) web.Status {
+	ok, failing := web.ConnectionOK, web.ConnectionFailing
+	return web.Status{
+		Connections: []web.Connection{
+			{Name: "Prometheus", State: ok, Text: "answers for 4 pools", At: h.now.Add(-12 * time.Second)},
+			{Name: "Kubernetes", State: ok, Text: "answers", At: h.now.Add(-2 * time.Minute)},
+			{Name: "Alertmanager", State: ok, Text: "last delivery", At: h.now.Add(-40 * time.Second)},
+			{Name: "Store", State: ok, Text: "postgres, takes commits"},
+			{Name: "Messages", State: ok, Text: "all sent"},
+			{Name: "Slack", State: ok, Text: "answers, Socket Mode, 1 open connection"},
+		},
+		Permissions: []web.Connection{
+			{Name: "Permissions, pool llama-70b", State: ok, Text: "all that mode approve needs"},
+			{
+				Name: "Permissions, pool qwen-32b", State: failing,
+				Text: "the bot lacks 1 permission (deploy/kubernetes/rbac.yaml has them all)",
+				More: []string{"missing: patch deployments/scale in llm. Without it, replicas can't be adjusted."},
+			},
+			{Name: "Permissions, users", State: ok, Text: "approvals, pauses and reads with a Kubernetes token work"},
+		},
+		PermissionsAt: h.now.Add(-2 * time.Minute), PlaybooksAt: h.now.Add(-26 * time.Hour),
+		Versions: [][2]string{{"vllm-medic", "v1.0.0 (3f2a9c1d5e7b)"}, {"Go", "go1.26"}, {"Store schema", "14"}},
+	}
+}
+
+// open has somebody sign in, or nobody, and look at a path. It is what the bot answers, with the fonts of this machine.
+func (h hall) open(t *testing.T, path string, signedIn bool) string {
+	t.Helper()
+	names := map[string]string{alice.ID: "Alice", bob.ID: "Bob"}
+	e := echo.New()
+	pages, err := web.New(web.Deps{
+		Incidents: h, Engine: h, Switch: h, Gate: h, Notice: func() string { return "" },
+		Pools:  func() []incident.Pool { return h.pools },
+		Health: func(context.Context) map[string]web.Health { return h.health }, Status: h.status,
+		Runbooks: web.Runbooks{InForce: h.shelf, Page: docs.Runbook, DocsURL: "https://docs.example.com"},
+		Links: web.Links{
+			BaseURL: links.BaseURL, PrometheusURL: "https://prometheus.example.com", Runbook: present.RunbookPath,
+			Message: func(context.Context, incident.Incident) string { return "https://acme.slack.com/archives/C1/p1" },
+			NameOf: func(_ context.Context, who incident.Actor) string {
+				if name, ok := names[who.ID]; ok {
+					return name
+				}
+				return present.Person(who)
+			},
+		},
+		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return h.now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages.Register(e)
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		he, ok := errors.AsType[*echo.HTTPError](err)
+		if !ok {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if answered, err := pages.Explain(c, he.Code, fmt.Sprint(he.Message)); !answered || err != nil {
+			t.Errorf("%s: no page for an error: %v", path, err)
+		}
+	}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	req.Header.Set("Accept", "text/html")
+	if signedIn {
+		req.SetBasicAuth("x", "token")
+	}
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, req)
+	if signedIn && rec.Code != http.StatusOK {
+		t.Fatalf("%s: %d %.200s", path, rec.Code, rec.Body)
+	}
+	return rec.Body.String()
+}
+
+// sight is a page under the name of its pictures.
+type sight struct{ name, html string }
+
+// sights are all pages, with incidents that the playbooks and the domain made.
+func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []playbooks.Playbook) []sight {
+	t.Helper()
+	known := map[string]incident.Incident{}
+	for _, m := range all {
+		known[m.name()] = m.inc
+	}
+	as := func(state, id, pool string) incident.Incident {
+		inc, ok := known["kv-thrash "+state]
+		if !ok {
+			t.Fatalf("there is no incident %q", state)
+		}
+		inc.ID, inc.Pool = id, pool
+		if inc.Plan != nil { // it is made of the ids of objects
+			plan := *inc.Plan
+			plan.Digest = "5f1c0a9e2b7d"
+			inc.Plan = &plan
+		}
+		return inc
+	}
+	deciding, verifying := as("deciding", "inc-7kq2mz4a", pool), as("verifying replicas", "inc-7kq2mz4b", pool)
+	offered, closed := as("undo offered throttle", "inc-7kq2mz4c", pool), as("closed replicas", "inc-7kq2mz4d", pool)
+	hall := hall{
+		now: after(deciding), incidents: []incident.Incident{
+			deciding, as("verifying replicas", "inc-4hw8", "qwen-32b"), as("recovered replicas", "inc-9tr1", "mistral-24b"),
+			before(closed, 3*time.Hour), before(as("closed after a rollback", "inc-2bd6", "qwen-32b"), 26*time.Hour),
+		},
+		playbooks: books, pools: slices.Clone(cfg), health: map[string]web.Health{},
+	}
+	for n, name := range []string{pool, "qwen-32b", "mistral-24b", "gemma-9b"} {
+		p := cfg[0]
+		p.Name = name
+		if n > 0 {
+			hall.pools = append(hall.pools, p)
+		}
+		hall.health[name] = web.Health{
+			At: hall.now.Add(-12 * time.Second), Dialect: told.Evidence.Dialect, Readings: calmed(told.Evidence.Readings, n),
+		}
+	}
+	page := func(name, path string, now time.Time, only ...incident.Incident) sight {
+		h := hall
+		h.now = now
+		if len(only) > 0 {
+			h.incidents = only
+		}
+		return sight{name, h.open(t, path, true)}
+	}
+	paused := hall
+	paused.incidents, paused.pauses = nil, []incident.Pause{{
+		Reason: "maintenance of the gateway", By: bob, At: hall.now.Add(-time.Hour),
+	}}
+	return []sight{
+		page("list", "/", hall.now),
+		{"list-paused", paused.open(t, "/", true)},
+		page("incident-deciding", "/incidents/"+deciding.ID, hall.now),
+		page("incident-verifying", "/incidents/"+verifying.ID, after(verifying), verifying),
+		page("incident-rollback", "/incidents/"+offered.ID, after(offered), offered),
+		page("incident-closed", "/incidents/"+closed.ID, after(closed).Add(time.Hour), closed),
+		page("incident-hostile", "/incidents/inc-x", hall.now, nasty(deciding)),
+		page("pool", "/pools/"+pool, hall.now),
+		page("status", "/status", hall.now),
+		page("playbook", "/playbooks/high-ttft", hall.now),
+		{"error", hall.open(t, "/", false)},
+	}
+}
+
+// before has an incident have happened some time earlier, as far as a list shows it.
+func before(inc incident.Incident, by time.Duration) incident.Incident {
+	for _, at := range []*time.Time{&inc.OpenedAt, &inc.ClosedAt, &inc.HealthySince} {
+		if !at.IsZero() {
+			*at = at.Add(-by)
+		}
+	}
+	return inc
+}
+
+// after is some seconds after the newest line of the journal.
+func after(inc incident.Incident) time.Time {
+	return inc.Journal[len(inc.Journal)-1].At.Add(12 * time.Second)
+}
+
+// calmed are the readings that pages show of a pool, with its targets, ever further from trouble.
+func calmed(readings map[string]incident.Reading, calm int) map[string]incident.Reading {
+	share := 1.0
+	if calm > 0 {
+		share = 0.02 / float64(calm)
+	}
+	targets := map[string]float64{"ttft_p95": 0.5, "tpot_p95": 0.05, "e2e_p95": 10}
+	out := map[string]incident.Reading{}
+	for _, name := range []string{"ttft_p95", "tpot_p95", "e2e_p95", "waiting", "running", "kv_usage"} {
+		r, ok := readings[name]
+		if !ok {
+			continue
+		}
+		r.Threshold, r.Series = nil, slices.Clone(r.Series)
+		for n := range r.Series {
+			r.Series[n].Value *= share
+		}
+		if r.Value != nil {
+			r.Value = new(*r.Value * share)
+		}
+		if target := targets[name]; target > 0 {
+			r.Threshold, r.ThresholdFrom = &target, incident.OriginSLO
+		}
+		out[name] = r
+	}
+	return out
+}
+
+// nasty is an incident whose names and labels are as long and as foreign as they can be.
+func nasty(inc incident.Incident) incident.Incident {
+	inc = inc.Clone()
+	long := strings.Repeat("averylongnamewithoutabreak", 8)
+	inc.ID, inc.Pool = "inc-x", `<b>"pool"</b>-`+long
+	inc.Alerts = slices.Clone(inc.Alerts)
+	for n := range inc.Alerts {
+		a := &inc.Alerts[n]
+		a.Labels = maps.Clone(a.Labels)
+		a.Labels["alertname"], a.Labels["pod"] = "<script>alert(1)</script>"+long, long
+		a.Annotations = map[string]string{"summary": "\u202e" + strings.Repeat("many words ", 60) + long}
+		a.GeneratorURL = "javascript:alert(1)"
+	}
+	inc.Diagnosis.Summary = "<img src=x onerror=alert(1)> " + long + ". More."
+	inc.Journal = append(inc.Journal, incident.Entry{At: inc.Journal[0].At, Text: long + "<script>"})
+	return inc
+}
+
+// dark has a page look as in the dark, whatever the browser's own setting is.
+func dark(html string) string {
+	return strings.Replace(html, "@media (prefers-color-scheme: dark)", "@media all", 1)
+}
+
+// fonts are those that scripts/prepare.sh installs: a picture is the same everywhere.
+const fonts = `<style>body { font-family: "DejaVu Sans", "Noto Color Emoji" !important; }</style></head>`
+
+// comparePages holds docs/pages.md and its pictures to what the pages show. With -update it takes the pictures first.
+func comparePages(t *testing.T, all []sight) {
+	t.Helper()
+	wanted := map[string]string{}
+	for _, s := range all {
+		sum := sha256.Sum256([]byte(s.html))
+		for _, file := range picturesOf(s.name) {
+			wanted[file] = hex.EncodeToString(sum[:8])
+		}
+	}
+	if *update {
+		for _, width := range widths() {
+			for _, theme := range []string{"", "-dark"} {
+				shootPages(t, all, width, theme)
+			}
+		}
+		writeHashes(t, pagesHashes, wanted)
+	}
+	doc, err := os.ReadFile(pagesDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := readHashes(t, pagesHashes)
+	for file, hash := range wanted {
+		if !strings.Contains(string(doc), "(pages/"+file+")") {
+			t.Errorf("docs/pages.md does not show %s", file)
+		}
+		switch info, err := os.Stat(filepath.Join(pagesFolder, file)); {
+		case err != nil:
+			t.Error(err)
+		case info.Size() > mostOfBytes:
+			t.Errorf("docs/pages/%s has %d bytes, at most %d", file, info.Size(), mostOfBytes)
+		}
+		if taken[file] != hash {
+			t.Errorf("docs/pages/%s does not show the page of today: make gallery, and look at it", file)
+		}
+	}
+	mustBelong(t, pagesFolder, ".png", wanted)
+}
+
+// picturesOf are the files of a page.
+func picturesOf(name string) []string {
+	var out []string
+	for _, width := range widths() {
+		for _, theme := range []string{"", "-dark"} {
+			out = append(out, fmt.Sprintf("%s-%d%s.png", name, width, theme))
+		}
+	}
+	return out
+}
+
+// TestPages has the domain tell one incident in its states, and looks at all pages with it.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	const diagnosed = "kv-thrash"
+	l := newLab(t, diagnosed)
+	told := l.investigate(t)[0]
+	all := append(states(t, told), rare(t, l, told)...)
+	cfg := configured(t, l.playbook, l.replays[diagnosed].labeled.SLO)
+	seen := sights(t, all, told, cfg.Pools, l.playbook.Playbooks())
+	t.Run("gallery: the pictures are of today", func(t *testing.T) { comparePages(t, seen) })
+	t.Run("none is wider than the screen", func(t *testing.T) { fitAPage(t, seen) })
+}
+
+// framesOf are pages to be laid out, with nothing that the browser would have to wait for.
+func framesOf(all []sight, theme string) []frame {
+	out := make([]frame, len(all))
+	for n, s := range all {
+		html := strings.Replace(s.html, "</head>", fonts, 1)
+		html = strings.Replace(html, `<meta http-equiv="refresh"`, `<meta name="refresh"`, 1)
+		if theme != "" {
+			html = dark(html)
+		}
+		out[n] = frame{html, "body"}
+	}
+	return out
+}
+
+// shootPages takes the pictures of all pages in one width.
+func shootPages(t *testing.T, all []sight, width int, theme string) {
+	t.Helper()
+	if err := os.MkdirAll(pagesFolder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	frames := framesOf(all, theme)
+	areas := measure(t, frames, width)
+	height := func(n int) int { return min(int(areas[n].Area.Top+areas[n].Area.Height)+margin, mostOfAPage) }
+	const together = 6
+	for from := 0; from < len(all); from += together {
+		to := min(from+together, len(all))
+		sum := 0
+		for n := from; n < to; n++ {
+			sum += height(n)
+		}
+		shot := screenshot(t, frames[from:to], func(n int) int { return height(from + n) }, width, sum)
+		top := 0
+		for n := from; n < to; n++ {
+			file := fmt.Sprintf("%s-%d%s.png", all[n].name, width, theme)
+			savePNG(t, filepath.Join(pagesFolder, file), shot, image.Rect(0, top, width, top+height(n)))
+			top += height(n)
+		}
+	}
+}
+
+// fitAPage holds that no page is wider than the screen, whatever is on it.
+func fitAPage(t *testing.T, all []sight) {
+	t.Helper()
+	for _, width := range widths() {
+		for n, f := range measure(t, framesOf(all, ""), width) {
+			if f.Area.Wide > float64(width) {
+				t.Errorf("%s is %.0f px wide on a screen of %d", all[n].name, f.Area.Wide, width)
+			}
+		}
+	}
+}
