@@ -29,6 +29,9 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	}
 	say(w, "%s\n", head)
 	printTimes(w, inc)
+	if inc.ID != "" && inc.State == incident.StateDeciding { // what people have to answer comes before why
+		say(w, "  %s\n", present.Asking(inc))
+	}
 	if len(inc.Alerts) > 0 {
 		more := ""
 		if inc.AlertsLeftOut > 0 {

@@ -156,7 +156,7 @@ func (a *applier) require(s *Step, approvals int) {
 
 // replan puts a new plan in the place of the old one. Applied steps of the old plan are kept and can be undone.
 func (a *applier) replan(e Investigated) error {
-	asked := a.askedUntil(e)
+	asked, rollback, same := a.askedUntil(e), a.asksRollbackOnly(e), a.sameDiagnosis(e)
 	if asked.IsZero() {
 		a.replaceRequest()
 	}
@@ -189,12 +189,17 @@ func (a *applier) replan(e Investigated) error {
 	}
 	p.Digest = p.ComputeDigest()
 	a.inc.Plan = &p
-	if asked.IsZero() {
+	if asked.IsZero() || rollback && !same {
 		a.add(nil, "", true, e.Diagnosis, Note{Kind: NoteDiagnosis, Why: e.Diagnosis.Summary})
 	} else {
 		a.add(nil, "", false, e.Diagnosis, Note{Kind: NoteNewPlan, Why: e.Diagnosis.Summary})
 	}
-	if !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.State == StepProposed && s.Executable() }) {
+	if !executable(p.Steps) {
+		if rollback && !asked.IsZero() { // the question stays, as long as it was to
+			a.setNote(noStepNote(p, e.Note))
+			a.render = true
+			return nil
+		}
 		a.mute(NotMuted, noStepNote(p, e.Note))
 		return nil
 	}
@@ -214,10 +219,16 @@ func (a *applier) replan(e Investigated) error {
 // same.
 func (a *applier) askedUntil(e Investigated) time.Time {
 	if a.inc.State != StateDeciding || a.inc.Plan == nil || e.Diagnosis == nil ||
-		!a.sameDiagnosis(e) && !a.asksNothingNew(e) {
+		!a.sameDiagnosis(e) && !a.asksNothingNew(e) && !a.asksRollbackOnly(e) {
 		return time.Time{}
 	}
 	return a.inc.Plan.ExpiresAt
+}
+
+// asksRollbackOnly says that people are being asked whether to roll back, and that nothing else is there to ask.
+func (a *applier) asksRollbackOnly(e Investigated) bool {
+	return a.inc.UndoOffered != "" && a.inc.Request.Open() && a.inc.Request.Undo == a.inc.UndoOffered &&
+		!executable(e.Steps)
 }
 
 // tried is what came of the same change earlier in this incident; nil when it is new.

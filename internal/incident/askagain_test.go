@@ -278,3 +278,44 @@ func TestAnAlertThatNeverFiredHereHasNoSeverity(t *testing.T) {
 		t.Errorf("severity %q", inc.Severity())
 	}
 }
+
+// Whoever was asked whether to roll back has the time to answer, although there is nothing else to propose by then.
+func TestAnOfferedRollbackOutlivesThePlan(t *testing.T) {
+	t.Parallel()
+	inc := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictUnchanged))
+	until := inc.Plan.ExpiresAt
+	blocked := scaleStep("3", "4")
+	blocked.Guardrails = []Guardrail{{Name: "cool_down", Verdict: GuardRefuse}}
+	for name, next := range map[string]Investigated{
+		"the next step is blocked":   found("queueing", blocked),
+		"another cause, blocked":     found("memory", blocked),
+		"another cause, manual only": found("memory", Step{Kind: StepManual, Title: "Call"}),
+		"nothing to do":              found("queueing"),
+	} {
+		res, err := Apply(inc, next, now)
+		got := res.Incident
+		if err != nil || got.State != StateDeciding || got.UndoOffered != "p1-s1" || !got.Request.Open() ||
+			!got.Plan.ExpiresAt.Equal(until) {
+			t.Errorf("%s: %s, offered %q, asked %v until %v: %v", name, got.State, got.UndoOffered, got.Request,
+				got.Plan.ExpiresAt, err)
+			continue
+		}
+		for _, e := range res.Entries {
+			if e.Said.Kind == NoteApprovalNeeded {
+				t.Errorf("%s: people are called again", name)
+			}
+		}
+		if late := must(t, got, Expired{}); late.State != StateWatching || late.MuteReason != MutedExpired ||
+			len(late.Applied()) != 1 {
+			t.Errorf("%s, without an answer: %s, %s, %d in place", name, late.State, late.MuteReason, len(late.Applied()))
+		}
+	}
+	healthy := found("queueing", blocked)
+	healthy.Healthy = True
+	if got := must(t, inc, healthy); got.State != StateWatching || got.Request.Open() {
+		t.Errorf("healthy again: %s, asked %v", got.State, got.Request)
+	}
+	if got := must(t, inc, found("memory", throttleStep())); got.State != StateProposed {
+		t.Errorf("with another step to propose: %s", got.State)
+	}
+}
