@@ -19,8 +19,12 @@ func sandboxCommand(t terminal) *cobra.Command {
 	fs := cmd.Flags()
 	listen := fs.String("listen", "127.0.0.1:0", "the `ADDRESS` of the page; port 0 takes a free one")
 	script := fs.Bool("script", false, "play both rounds without hands, then end; exit 1 when one of them fails")
+	free := fs.Bool("free", false, "leave the guide out: nothing breaks but what you break")
 	logFile := fs.String("log-file", "", "write the log of the bot and of everything around it to `FILE`")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if *free && *script {
+			return usageError{"--free leaves out what --script plays; use one of them"}
+		}
 		log := slog.New(slog.DiscardHandler)
 		if *logFile != "" {
 			f, err := os.OpenFile(*logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -32,7 +36,7 @@ func sandboxCommand(t terminal) *cobra.Command {
 		}
 		app.LogClientGo(log)
 		return sandbox.Run(cmd.Context(), sandbox.Options{
-			Listen: *listen, Script: *script, In: t.in, Out: t.out, Log: log,
+			Listen: *listen, Script: *script, Free: *free, In: t.in, Out: t.out, Log: log,
 		})
 	}
 	return cmd

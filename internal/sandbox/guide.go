@@ -98,10 +98,14 @@ func (g *guide) run(ctx context.Context) error {
 	if err := g.worsen(ctx); err != nil {
 		return fmt.Errorf("round 2: %w", err)
 	}
+	return g.free(ctx)
+}
+
+// free is what comes after the rounds, or instead of them: people break what they like.
+func (g *guide) free(context.Context) error {
 	g.show(scene{
-		Title: "That was the guide.",
-		Text: "Break something yourself with the levers, and watch what the bot makes of it. Ctrl-C in the terminal " +
-			"ends it.",
+		Title: "Break something with the levers,",
+		Text:  "and watch what the bot makes of it. Ctrl-C in the terminal ends the sandbox.",
 	})
 	return nil
 }
@@ -145,15 +149,18 @@ func (g *guide) heal(ctx context.Context) error {
 		Title: "Approved.", Text: "The bot checks everything once more, then changes the Deployment.",
 		Waits: "for the new replica to load the model, and for the queue to drain.",
 	})
+	var ttft string
 	err := g.until(ctx, healWithin, "the fleet to heal", func() bool {
 		inc, ok := g.watcher.incident()
-		return ok && g.world.desired() > before && !inc.HealthySince.IsZero() && g.fast()
+		fast := false
+		ttft, fast = g.ttft()
+		return ok && g.world.desired() > before && !inc.HealthySince.IsZero() && fast
 	})
 	if err != nil {
 		return err
 	}
 	g.world.say("Healed %.0f s after the approval: %d replicas instead of %d, TTFT p95 %s.",
-		time.Since(clicked).Seconds(), g.world.desired(), before, g.ttft())
+		time.Since(clicked).Seconds(), g.world.desired(), before, ttft)
 	g.show(scene{
 		Title: "Healed.", Text: "TTFT is below its target again. The bot watches for a while, then closes the incident.",
 		Waits: "for the alerts to resolve and the incident to close.",
@@ -262,18 +269,13 @@ func (g *guide) closed(ctx context.Context) error {
 // target is the TTFT p95 that the pool has to keep.
 const target = 2.0
 
-// fast says that clients get their first token in time.
-func (g *guide) fast() bool {
-	all := g.world.meter.last(1)
-	return len(all) == 1 && all[0].TTFT >= 0 && all[0].TTFT <= target
-}
-
-func (g *guide) ttft() string {
+// ttft is how long clients wait for the first token, and whether that is in time.
+func (g *guide) ttft() (text string, fast bool) {
 	all := g.world.meter.last(1)
 	if len(all) == 0 || all[0].TTFT < 0 {
-		return "unknown"
+		return "unknown", false
 	}
-	return fmt.Sprintf("%.2f s (target: %.1f s)", all[0].TTFT, target)
+	return fmt.Sprintf("%.2f s (target: %.1f s)", all[0].TTFT, target), all[0].TTFT <= target
 }
 
 // tell is how often a wait says what it waits for.
@@ -309,8 +311,9 @@ func (g *guide) fleetLine() string {
 		return ""
 	}
 	s := all[0]
+	ttft, _ := g.ttft()
 	line := fmt.Sprintf("Fleet: %d replicas, %d requests running, %d waiting, TTFT p95 %s.",
-		s.Replicas, s.Running, s.Waiting, g.ttft())
+		s.Replicas, s.Running, s.Waiting, ttft)
 	if alerts := g.world.monitor.alerts(); alerts != "" {
 		line += " Alerts: " + alerts + "."
 	}

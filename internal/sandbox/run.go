@@ -19,6 +19,8 @@ type Options struct {
 	Listen string
 	// Script plays both rounds of the guide without hands and ends.
 	Script bool
+	// Free leaves the guide out: nothing breaks but what somebody breaks.
+	Free bool
 	// In is the keyboard, Out where everything is told.
 	In  io.Reader
 	Out io.Writer
@@ -57,7 +59,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	wg.Go(func() { watch.run(ctx) })
 	guided := make(chan error, 1)
 	go func() {
-		err := g.run(ctx)
+		lead := g.run
+		if o.Free {
+			lead = g.free
+		}
+		err := lead(ctx)
 		if o.Script || err != nil && ctx.Err() == nil {
 			stop()
 		}
