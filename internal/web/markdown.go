@@ -15,23 +15,37 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// markdown renders our own documents. HTML in them is left out, as goldmark does unless it is told otherwise, and so are
-// images, which no page may load.
+// markdown renders our own documents. HTML in them is left out, as goldmark does unless it is told otherwise.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
-// rendered is a document of the folder docs/playbooks as HTML. known says whether a runbook has a page here; other
-// documents are below the address docs, and without one they are no links.
+// rendered is a document of the folder docs/playbooks as HTML. An image is its text, because no page loads one. known
+// says whether a runbook has a page here; other documents are below the address docs, and without one they lead to the
+// list of playbooks.
 func rendered(source []byte, known func(name string) bool, docs string) (template.HTML, error) {
 	doc := markdown.Parser().Parse(text.NewReader(source))
+	var images []ast.Node
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if link, ok := n.(*ast.Link); ok && entering {
-			link.Destination = []byte(destination(string(link.Destination), known, docs))
+		switch n := n.(type) {
+		case *ast.Link:
+			if entering {
+				n.Destination = []byte(destination(string(n.Destination), known, docs))
+			}
+		case *ast.Image:
+			if !entering { // the inner ones first
+				images = append(images, n)
+			}
 		}
 		return ast.WalkContinue, nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("the document could not be read: %w", err)
+	}
+	for _, image := range images {
+		for child := image.FirstChild(); child != nil; child = image.FirstChild() {
+			image.Parent().InsertBefore(image.Parent(), image, child)
+		}
+		image.Parent().RemoveChild(image.Parent(), image)
 	}
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, source, doc); err != nil {

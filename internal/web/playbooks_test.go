@@ -22,7 +22,8 @@ func shelf(t *testing.T) *site {
 	s.runbooks = map[string]string{
 		"high-ttft": "# High TTFT\n\n## What it means\n\nSee [queue](queue.md#why), [tests](../testing.md), " +
 			"[here](#what-it-means), [out](https://example.com/x), [bad](javascript:alert(1)).\n\n" +
-			"| a | b |\n|---|---|\n| `x` | y |\n\n<script>alert(1)</script> ![picture](https://example.com/p.png)\n",
+			"| a | b |\n|---|---|\n| `x` | y |\n\n<script>alert(1)</script>\n\n" +
+			"A ![picture of *it*](https://example.com/p.png) and <b onclick=x>bold</b>.\n",
 		"queue": "# Queue\n",
 	}
 	return s
@@ -36,8 +37,8 @@ func TestARunbookIsAPageOfTheBot(t *testing.T) {
 	mustHold(t, page, "<title>High TTFT · vllm-medic</title>", `<h1 id="high-ttft">High TTFT</h1>`,
 		`<h2 id="what-it-means">`, `<a href="/playbooks/queue#why">queue</a>`,
 		`<a href="https://docs.example.com/docs/testing.md">tests</a>`, `<a href="#what-it-means">here</a>`,
-		`<a href="https://example.com/x">out</a>`, "<td><code>x</code></td>")
-	mustLack(t, page, "<script>", "javascript:", "<img", "example.com/p.png")
+		`<a href="https://example.com/x">out</a>`, "<td><code>x</code></td>", "A picture of <em>it</em> and ")
+	mustLack(t, page, "<script>", "javascript:", "<img", "example.com/p.png", "onclick")
 	mustBeStrict(t, "a runbook", rec.Header(), page)
 }
 
