@@ -70,7 +70,7 @@ gallery: ## take the pictures of docs/slack.md and docs/pages.md again, after a 
 accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
 	@go run ./test/diagnosis/cmd/accuracy
 
-stores: ## whether VictoriaMetrics gives the same diagnoses as Prometheus; builds it the first time
+stores: ## whether VictoriaMetrics and Thanos give the same diagnoses as Prometheus; builds both the first time
 	@scripts/tools.sh prom && stores=$$(scripts/stores.sh) && VLLM_MEDIC_TOOLS=$$(scripts/tools.sh --print) VLLM_MEDIC_STORES=$$stores \
 	CGO_ENABLED=0 go test -trimpath -count 1 -tags stores -v -run TestStores ./test/stores
 

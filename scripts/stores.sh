@@ -13,13 +13,18 @@ mkdir -p "$out/bin"
 exec 9>"$out/.lock"
 flock 9
 
-# build MODULE NAME PACKAGE
+# build MODULE NAME PACKAGE [flags of go build]
 build() {
-  [ ! -s "$out/bin/$2" ] || return 0
-  echo "building $2; this takes minutes the first time" >&2
-  (cd "$1" && CGO_ENABLED=0 GOWORK=off go build -mod=readonly -trimpath -ldflags "-s -w" -o "$out/bin/.$2.new" "$3" 9>&-) >&2
-  mv "$out/bin/.$2.new" "$out/bin/$2"
+  local module=$1 name=$2 package=$3
+  shift 3
+  [ ! -s "$out/bin/$name" ] || return 0
+  echo "building $name; this takes minutes the first time" >&2
+  (cd "$module" && CGO_ENABLED=0 GOWORK=off go build -mod=readonly -trimpath -ldflags "-s -w" "$@" \
+    -o "$out/bin/.$name.new" "$package" 9>&-) >&2
+  mv "$out/bin/.$name.new" "$out/bin/$name"
 }
 
 build victoriametrics victoria-metrics github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics
+# The tags are those of its own releases: without slicelabels it reads labels where there are none, and crashes.
+build thanos thanos github.com/thanos-io/thanos/cmd/thanos -tags netgo,slicelabels
 echo "$out"

@@ -26,7 +26,7 @@ func elsewhere() map[string]string {
 		"make accuracy":                   "TestAccuracyDoesNotFall of test/diagnosis does what it does",
 
 		"go test ./...":        "make test runs every package of it",
-		"make stores":          "it builds a store for minutes; what it measured stands beside it",
+		"make stores":          "it builds two stores for minutes; what it measured stands beside it",
 		"make tools":           "make test builds what is missing of them",
 		"make fuzz":            ".ci/run runs its script, for a shorter time",
 		"make test-under-load": "it is the end-to-end tests of make test, five times, beside stress-ng",

@@ -49,6 +49,8 @@ type Options struct {
 	Alertmanagers []string
 	// ScrapeInterval is also the interval of rules; 1 s when zero.
 	ScrapeInterval time.Duration
+	// ExternalLabels are put on what leaves this Prometheus, such as for Thanos.
+	ExternalLabels map[string]string
 	// Args are further arguments of the prometheus command.
 	Args []string
 }
@@ -248,7 +250,7 @@ func writeConfig(dir, path string, o Options) error {
 	config := m{
 		"global": m{
 			"scrape_interval": interval.String(), "scrape_timeout": interval.String(),
-			"evaluation_interval": interval.String(),
+			"evaluation_interval": interval.String(), "external_labels": o.ExternalLabels,
 		},
 		"scrape_configs": scrapes, "rule_files": rules,
 	}

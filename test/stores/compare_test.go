@@ -103,6 +103,19 @@ func victoriaMetrics(t *testing.T, series *promtest.Backfill) string {
 	return "http://" + at
 }
 
+// thanosQuery runs a Query over the sidecar of a Prometheus.
+func thanosQuery(t *testing.T, prometheus string) string {
+	t.Helper()
+	grpc, sidecar, query, queryGRPC := address(t), address(t), address(t), address(t)
+	run(t, "thanos", "http://"+sidecar+"/-/ready", "sidecar", "--prometheus.url="+prometheus, "--grpc-address="+grpc,
+		"--http-address="+sidecar, "--log.level=warn")
+	run(t, "thanos", "http://"+query+"/-/ready", "query", "--endpoint-strict="+grpc, "--http-address="+query,
+		"--grpc-address="+queryGRPC, "--query.replica-label=replica", "--log.level=warn")
+	// Ready does not mean that it knows the sidecar's labels yet.
+	promtest.WaitFor(t, "http://"+query, "count(up @ "+fmt.Sprint(diagnosis.LandscapeTime().Unix())+")")
+	return "http://" + query
+}
+
 func get(t *testing.T, address string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
@@ -214,7 +227,9 @@ func TestStoresSayTheSame(t *testing.T) {
 	if err := diagnosis.Landscape(&series, corpus); err != nil {
 		t.Fatal(err)
 	}
-	prom := promtest.StartWith(t, promtest.Options{Args: promtest.ReceiverArgs()})
+	prom := promtest.StartWith(t, promtest.Options{
+		Args: promtest.ReceiverArgs(), ExternalLabels: map[string]string{"cluster": "east", "replica": "a"},
+	})
 	if err := series.Send(t.Context(), prom.URL+"/api/v1/write"); err != nil {
 		t.Fatal(err)
 	}
@@ -230,6 +245,7 @@ func TestStoresSayTheSame(t *testing.T) {
 		others map[string]said
 	}{
 		{"VictoriaMetrics", func() string { return victoriaMetrics(t, &series) }, inMetricsQL()},
+		{"Thanos Query", func() string { return thanosQuery(t, prom.URL) }, nil},
 	} {
 		t.Run(store.name, func(t *testing.T) {
 			got, took := examine(t, store.start())
