@@ -49,7 +49,8 @@ func TestAPlaybookWithoutARunbookSaysWhatItAnswers(t *testing.T) {
 	mustHold(t, page, "<h1>Our &lt;own&gt;</h1>", "&lt;script&gt;")
 	mustLack(t, page, "<script", "<img")
 	index := s.look("/playbooks")
-	mustHold(t, index, `<a href="/playbooks/high-ttft">High TTFT</a>`, `<a href="/playbooks/our%20own">Our &lt;own&gt;</a>`)
+	mustHold(t, index, `<a href="/playbooks/high-ttft">High TTFT</a>`,
+		`<a href="/playbooks/our%20own">Our &lt;own&gt;</a>`)
 	if strings.Index(index, "High TTFT") > strings.Index(index, "Our &lt;own&gt;") {
 		t.Error("the playbooks are not in order")
 	}

@@ -126,7 +126,8 @@ func TestTheStatusSaysWhatDoesNotWork(t *testing.T) {
 	page := s.look("/status")
 	mustHold(t, page, "<h1>2 connections or permissions need attention</h1>", "answers for 3 pools", "12 s ago",
 		`<span class="tag bad">failing</span></td><td>token revoked<br><span class="small">Install the app again.</span>`,
-		`<span class="tag ">off</span>`, "missing: patch deployments.", "asked <time", "v1.2.3", `<a href="/playbooks/high-ttft">High TTFT</a>`,
+		`<span class="tag ">off</span>`, "missing: patch deployments.", "asked <time", "v1.2.3",
+		`<a href="/playbooks/high-ttft">High TTFT</a>`,
 		"vLLMHighTTFT, HighTTFT", "read <time", "Changes aren't paused.", "vllm-medic pause --reason REASON --server")
 	voice.Check(t, "the status", voice.Page(page, "high-ttft"))
 	s.status = web.Status{}
