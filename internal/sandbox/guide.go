@@ -141,7 +141,7 @@ func (g *guide) heal(ctx context.Context) error {
 		Text:  "The bot found the cause and asks in Slack: " + present.Headline(inc) + ".",
 		Waits: "for you to press the green button in Slack, or to type approve in the terminal.",
 	})
-	if err := g.decide(ctx, buttonApprove); err != nil {
+	if err := g.decide(ctx, buttonApprove, asks, func() bool { return g.world.desired() > before }); err != nil {
 		return err
 	}
 	clicked := time.Now()
@@ -188,7 +188,7 @@ func (g *guide) worsen(ctx context.Context) error {
 		Title: "Your turn.", Text: "The bot asks again. Approve, although it will not help.", Yours: !g.script,
 		Waits: "for you to press the green button in Slack, or to type approve.",
 	})
-	if err := g.decide(ctx, buttonApprove); err != nil {
+	if err := g.decide(ctx, buttonApprove, asks, func() bool { return g.world.desired() > before }); err != nil {
 		return err
 	}
 	g.show(scene{
@@ -197,11 +197,7 @@ func (g *guide) worsen(ctx context.Context) error {
 	})
 	if err := g.until(ctx, undoWithin, "the bot to offer the rollback", func() bool {
 		inc, ok := g.watcher.incident()
-		if !ok {
-			return false
-		}
-		_, offered := present.Offered(inc)
-		return offered && inc.State == incident.StateDeciding
+		return ok && offers(inc)
 	}); err != nil {
 		return err
 	}
@@ -209,7 +205,7 @@ func (g *guide) worsen(ctx context.Context) error {
 		Title: "Your turn.", Text: "It didn't help, and the bot says so.", Yours: !g.script,
 		Waits: "for you to press Roll back in Slack, or to type undo.",
 	})
-	if err := g.decide(ctx, buttonUndo); err != nil {
+	if err := g.decide(ctx, buttonUndo, offers, func() bool { return g.world.desired() == before }); err != nil {
 		return err
 	}
 	if err := g.until(ctx, undoWithin, "the rollback", func() bool { return g.world.desired() == before }); err != nil {
@@ -232,20 +228,33 @@ func (g *guide) question(ctx context.Context, what string) error {
 	return g.until(ctx, detectWithin, what, func() bool {
 		inc, ok := g.watcher.incident()
 		_, _, button := g.world.shown(buttonApprove)
-		return ok && inc.State == incident.StateDeciding && len(present.Questions(inc)) > 0 && button
+		return ok && asks(inc) && button
 	})
 }
 
-// decide waits until the bot has taken a decision of this kind; the script presses the button.
-func (g *guide) decide(ctx context.Context, action string) error {
+// asks says that the bot asks whether to change something; offers that it asks whether to roll a change back.
+func asks(inc incident.Incident) bool {
+	return inc.State == incident.StateDeciding && len(present.Questions(inc)) > 0
+}
+
+func offers(inc incident.Incident) bool {
+	_, offered := present.Offered(inc)
+	return offered && inc.State == incident.StateDeciding
+}
+
+// decide waits until the bot acts on a decision, or has acted: done. The script presses the button, as long as that is
+// what is asked.
+func (g *guide) decide(
+	ctx context.Context, action string, asked func(incident.Incident) bool, done func() bool,
+) error {
 	var pressed time.Time
 	const again = 2 * time.Second // the plan may have been renewed while the button was pressed
 	return g.until(ctx, healWithin, "the decision", func() bool {
 		inc, ok := g.watcher.incident()
-		if ok && inc.State.Running() {
+		if ok && inc.State.Running() || done() {
 			return true
 		}
-		if g.script && time.Since(pressed) > again {
+		if g.script && ok && asked(inc) && time.Since(pressed) > again {
 			pressed = time.Now()
 			said, err := g.world.press(ctx, action)
 			if err != nil && !errors.Is(err, errNoButton) {

@@ -33,11 +33,12 @@ type monitor struct {
 	targets map[string]*promembed.Target
 	// lost says that it is down: it does not scrape, evaluate or answer.
 	lost atomic.Bool
-	// failed is the last error of scraping or rules; it stays.
-	failed atomic.Pointer[error]
+	// say tells people what went wrong; said is what they were told last.
+	say  func(string, ...any)
+	said string
 }
 
-func newMonitor(f *fleet.Fleet, address string, rules string, log *slog.Logger) (*monitor, error) {
+func newMonitor(f *fleet.Fleet, address, rules string, log *slog.Logger, say func(string, ...any)) (*monitor, error) {
 	prom, err := promembed.New(promembed.Options{
 		Retention: kept, EvaluationInterval: scrapeEvery, ResendDelay: scrapeEvery, Lookback: 10 * time.Second,
 	})
@@ -48,7 +49,7 @@ func newMonitor(f *fleet.Fleet, address string, rules string, log *slog.Logger) 
 		return nil, err
 	}
 	return &monitor{
-		prom: prom, fleet: f, log: log, address: address, targets: map[string]*promembed.Target{},
+		prom: prom, fleet: f, log: log, say: say, address: address, targets: map[string]*promembed.Target{},
 		client: &http.Client{Timeout: 5 * scrapeEvery},
 	}, nil
 }
@@ -68,8 +69,11 @@ func (m *monitor) run(ctx context.Context) {
 	for {
 		if !m.lost.Load() {
 			if err := errors.Join(m.scrape(ctx), m.evaluate(ctx)); err != nil && ctx.Err() == nil {
-				m.failed.Store(&err)
 				m.log.ErrorContext(ctx, "the sandbox's Prometheus", "err", err)
+				if text := err.Error(); text != m.said {
+					m.said = text
+					m.say("Error: the sandbox's Prometheus: %s.", text)
+				}
 			}
 		}
 		select {

@@ -16,6 +16,8 @@ import (
 type pods struct {
 	fleet *fleet.Fleet
 	now   func() time.Time
+	// say tells people what the fleet does not take.
+	say func(string, ...any)
 
 	mu      sync.Mutex
 	started int
@@ -33,8 +35,8 @@ type podRun struct {
 	serving bool
 }
 
-func newPods(f *fleet.Fleet, now func() time.Time) *pods {
-	return &pods{fleet: f, now: now, warm: true, runs: map[workloads.ID]*podRun{}}
+func newPods(f *fleet.Fleet, now func() time.Time, say func(string, ...any)) *pods {
+	return &pods{fleet: f, now: now, say: say, warm: true, runs: map[workloads.ID]*podRun{}}
 }
 
 // Started implements workloads.Fleet.
@@ -100,6 +102,7 @@ func (p *pods) apply() {
 	}
 	if err := p.fleet.SetPods(all); err != nil {
 		p.failed = fmt.Errorf("run the pods: %w", err)
+		p.say("Error: the simulated engines can't run the pods as they are: %v.", err)
 	}
 }
 

@@ -73,7 +73,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	err = w.run(ctx)
 	stop()
 	wg.Wait()
-	if failed := <-guided; failed != nil && !errors.Is(failed, context.Canceled) {
+	// Whoever ends the sandbox ends the guide as well; only a script has to get to its end.
+	if failed := <-guided; failed != nil && (o.Script || !errors.Is(failed, context.Canceled)) {
 		err = errors.Join(err, failed)
 	}
 	if o.Script && err == nil {

@@ -120,7 +120,7 @@ func (w *world) buildCluster(ctx context.Context, log *slog.Logger) (address str
 		return "", nil, err
 	}
 	w.secrets["kubernetes"] = token
-	w.pods = newPods(w.fleet, time.Now)
+	w.pods = newPods(w.fleet, time.Now, w.say)
 	w.cluster, err = workloads.New(w.kube, workloads.Options{Now: w.clusterTime, Fleet: w.pods, Logger: log})
 	if err != nil {
 		return "", nil, err
@@ -201,7 +201,7 @@ func (w *world) buildMonitor(ctx context.Context, log *slog.Logger) (string, err
 	if err != nil {
 		return "", err
 	}
-	if w.monitor, err = newMonitor(w.fleet, address, text, log); err != nil {
+	if w.monitor, err = newMonitor(w.fleet, address, text, log, w.say); err != nil {
 		return "", err
 	}
 	return w.servers.serve(ctx, "Prometheus", loopback, w.monitor)
