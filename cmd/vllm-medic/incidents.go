@@ -28,7 +28,7 @@ func incidents(t terminal) *cobra.Command {
 		narrow(t),
 		act(t, "undo ID STEP", "roll back an applied step"),
 		act(t, "keep ID STEP", "decline the rollback that is offered; the step stays in place"),
-		act(t, "ask ID", "ask again after a denial or an expired request, with a new plan"),
+		act(t, "ask ID", "ask again after a denial, an expired request or a pause, with a new plan"),
 		act(t, "ack ID", "acknowledge an incident"),
 		act(t, "abort ID", "stop the current step or approval request; rolls nothing back"),
 		act(t, "close ID", "close an incident manually"),

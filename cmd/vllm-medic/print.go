@@ -298,13 +298,17 @@ func printHint(w io.Writer, inc incident.Incident) {
 	if inc.ID == "" || inc.Plan == nil {
 		return
 	}
+	held := inc.HeldByPause()
+	if inc.Paused != nil && (held || len(inc.Proposed()) > 0) {
+		say(w, "\n  %s\n", present.Paused(*inc.Paused))
+	}
 	if inc.State == incident.StateDeciding && len(inc.Proposed()) > 0 {
 		say(w, "\n  to decide: vllm-medic incidents approve %s STEP --digest %s   (or deny)\n", inc.ID, inc.Plan.Digest)
 	}
 	if inc.UndoOffered != "" {
 		say(w, "\n  to roll back: vllm-medic incidents undo %s %s   (or keep)\n", inc.ID, inc.UndoOffered)
 	}
-	if inc.CanAskAgain() {
+	if inc.CanAskAgain() || held && inc.Paused == nil {
 		say(w, "\n  to be asked again: vllm-medic incidents ask %s\n", inc.ID)
 	}
 }

@@ -44,7 +44,7 @@ func (a *applier) decided(e Decided) error {
 	d.At = a.now
 	switch d.Verb {
 	case Approve:
-		return a.approve(d, s, e.Approvers)
+		return a.approve(d, s, e.Approvers, e.Paused)
 	case Deny:
 		return a.deny(d, s)
 	case Undo, Keep:
@@ -54,7 +54,7 @@ func (a *applier) decided(e Decided) error {
 
 // approve counts an approval under the approvers of now, if they are known. It never asks for less than what was shown:
 // a count that was lowered applies from the next investigation, which shows it.
-func (a *applier) approve(d Decision, s Step, now *Approvers) error {
+func (a *applier) approve(d Decision, s Step, now *Approvers, pause *Pause) error {
 	need, counting := max(1, s.Needs.Approvals), s.Approvals
 	chooser := a.inc.ChosenBy(s)
 	var rule Approvers
@@ -67,6 +67,8 @@ func (a *applier) approve(d Decision, s Step, now *Approvers) error {
 	switch {
 	case !s.Executable():
 		return refusal(Note{Kind: RefusedBlocked, Cause: s.Refusal()})
+	case pause != nil:
+		return paused(*pause)
 	case s.Needs.Confirm && !d.Confirm:
 		return refusal(Note{Kind: RefusedUnconfirmed})
 	case now != nil && now.Reason && strings.TrimSpace(d.Reason) == "":
@@ -183,7 +185,7 @@ func (a *applier) keep(d Decision, s Step) error {
 // askedAgain begins anew after a no: what was denied, or expired, may be proposed and asked about again, as a plan of
 // its own.
 func (a *applier) askedAgain(e AskedAgain) error {
-	if !a.inc.CanAskAgain() {
+	if !a.inc.CanAskAgain() && !a.inc.HeldByPause() {
 		return refusal(Note{Kind: RefusedAskAgain, During: a.inc.State})
 	}
 	if e.Revision != 0 && (a.inc.Plan == nil || a.inc.Plan.Revision != e.Revision) {
@@ -260,6 +262,9 @@ func decisionNotNow(inc Incident, d Decision) *RefusedError {
 
 // stepNotOpen explains why a step takes no decision any more, naming who decided when somebody did.
 func stepNotOpen(inc Incident, s Step) *RefusedError {
+	if why, held := s.HeldByPause(); held {
+		return refusal(Note{Kind: RefusedHeld, By: why.Who, Cause: why})
+	}
 	for _, d := range slices.Backward(inc.Decisions) {
 		if d.Step == s.ID && d.Verb != Undo && d.Verb != Keep || d.all() && s.State == StepDenied {
 			return refusal(Note{Kind: RefusedDecidedBefore, By: d.By, Verb: d.Verb, State: s.State})

@@ -25,6 +25,8 @@ func (a *applier) investigated(e Investigated) error {
 	case before.State == StateWatching && a.staysMuted(e, !before.HealthySince.IsZero()):
 		a.stayMuted(e)
 		return nil
+	case before.HeldByPause() && executable(e.Steps) && a.samePlan(e):
+		return a.resumed(e)
 	case before.State == StateDeciding && a.samePlan(e):
 		return a.refresh(e)
 	case before.State == StateDeciding && e.Unread && a.sameDiagnosis(e):
@@ -136,6 +138,16 @@ func (a *applier) refresh(e Investigated) error {
 		return nil
 	}
 	a.request()
+	return nil
+}
+
+// resumed proposes the plan again that a pause has held: what people saw of it is what they are asked once more.
+func (a *applier) resumed(e Investigated) error {
+	if err := a.refresh(e); err != nil || len(a.inc.Proposed()) == 0 {
+		return err
+	}
+	a.inc.State = StateProposed
+	a.setNote(Note{})
 	return nil
 }
 

@@ -95,6 +95,8 @@ type Decided struct {
 	Decision Decision
 	// Approvers are the ones configured at the moment of the decision; nil: not known, so what the step says holds.
 	Approvers *Approvers
+	// Paused covers the pool at that moment; nil: nothing does. It is against an approval only, which leads to a write.
+	Paused *Pause
 }
 
 // AskedAgain says that a person wants to be asked again after a no: what was denied, or expired, is investigated and

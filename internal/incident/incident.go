@@ -89,6 +89,8 @@ type Incident struct {
 	Decisions []Decision `json:"decisions"`
 	// Journal is filled by the store on reads that ask for it; Apply returns new entries beside the incident.
 	Journal []Entry `json:"journal"`
+	// Paused covers the pool; nil: nothing does. The store fills it on the same reads as Journal, and never keeps it.
+	Paused *Pause `json:"paused,omitempty"`
 	// JournalLeftOut counts the lines that the journal does not take any more, because there are so many of their kind;
 	// LastLeftOut is the newest of them.
 	JournalLeftOut int    `json:"journalLeftOut,omitempty"`
@@ -356,6 +358,7 @@ func (i Incident) Clone() Incident {
 	i.Snoozes = slices.Clone(i.Snoozes)
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)
+	i.Paused = clonePtr(i.Paused)
 	i.LastLeftOut = clonePtr(i.LastLeftOut)
 	i.Lines = maps.Clone(i.Lines)
 	i.Diagnosis = clonePtr(i.Diagnosis)

@@ -28,6 +28,8 @@ type Narrowed struct {
 	To     Value
 	By     Actor
 	Reason string
+	// Paused covers the pool at that moment; nil: nothing does.
+	Paused *Pause
 }
 
 // Kind names the event.
@@ -92,6 +94,8 @@ func (a *applier) narrowed(e Narrowed) error {
 		return stepNotOpen(a.inc, s)
 	case !a.inc.Plan.ExpiresAt.IsZero() && !a.now.Before(a.inc.Plan.ExpiresAt):
 		return refusal(Note{Kind: RefusedExpired})
+	case e.Paused != nil:
+		return paused(*e.Paused)
 	}
 	chosen, whole := e.To.whole()
 	if whole { // "0160" is 160

@@ -238,6 +238,26 @@ func (s Step) Refusal() Reason {
 	return Refusal(s.Guardrails)
 }
 
+// HeldByPause says which pause keeps the step from being proposed, or stopped it before its write; false: none does.
+func (s Step) HeldByPause() (Reason, bool) {
+	why := s.Refusal()
+	if s.State == StepRefused && s.Cause.Kind == ReasonPaused {
+		why = s.Cause
+	}
+	held := (s.State == StepProposed || s.State == StepRefused) && s.Kind != StepManual && why.Kind == ReasonPaused
+	return why, held
+}
+
+// HeldByPause says that nothing is asked because changes were paused when the incident was last looked at. It is asked
+// again when that ends.
+func (i Incident) HeldByPause() bool {
+	return i.State == StateWatching && i.MuteReason == NotMuted && i.Plan != nil &&
+		slices.ContainsFunc(i.Plan.Steps, func(s Step) bool {
+			_, held := s.HeldByPause()
+			return held
+		})
+}
+
 // Cautions are what an approver should know first. A step that has one runs only when a person approves it.
 func (s Step) Cautions() []string {
 	var out []string

@@ -45,6 +45,19 @@ type Pause struct {
 	At     time.Time `json:"at"`
 }
 
+// Covers says whether the pause stops writes of a pool.
+func (p Pause) Covers(pool string) bool { return p.Pool == "" || p.Pool == pool }
+
+// PauseOf is the first of the pauses that covers a pool; nil: none does.
+func PauseOf(pauses []Pause, pool string) *Pause {
+	for _, p := range pauses {
+		if p.Covers(pool) {
+			return &p
+		}
+	}
+	return nil
+}
+
 // Change is one commit on one incident: its new state, journal entries, and what goes with them, all or nothing.
 type Change struct {
 	Incident Incident

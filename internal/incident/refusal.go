@@ -26,6 +26,10 @@ const (
 	RefusedNoReason NoteKind = "no_reason"
 	// RefusedFourEyes: By chose the value of the step, so somebody else has to approve it.
 	RefusedFourEyes NoteKind = "four_eyes"
+	// RefusedPaused: By has paused changes, as Cause says. The question is open still.
+	RefusedPaused NoteKind = "paused"
+	// RefusedHeld: the same, and it is asked again when the pause has ended.
+	RefusedHeld NoteKind = "held"
 )
 
 // What a person is told who undoes a step, or aborts or closes an incident.
@@ -70,3 +74,7 @@ const (
 
 // refusal is the answer to an event that the incident does not take.
 func refusal(why Note) *RefusedError { return &RefusedError{Said: why} }
+
+func paused(p Pause) *RefusedError {
+	return refusal(Note{Kind: RefusedPaused, By: p.By, Cause: (&PausedError{Pause: p}).Reason()})
+}

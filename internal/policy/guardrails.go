@@ -53,10 +53,8 @@ func undoMode(in Input) incident.Guardrail {
 }
 
 func pause(in Input) incident.Guardrail {
-	for _, p := range in.Pauses {
-		if p.Pool == "" || p.Pool == in.Pool.Name {
-			return refuseFor("pause", (&incident.PausedError{Pause: p}).Reason())
-		}
+	if p := incident.PauseOf(in.Pauses, in.Pool.Name); p != nil {
+		return refuseFor("pause", (&incident.PausedError{Pause: *p}).Reason())
 	}
 	return pass("pause", "not paused")
 }

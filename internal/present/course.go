@@ -132,12 +132,6 @@ func Changed(inc incident.Incident) bool {
 	return slices.ContainsFunc(History(inc), func(m incident.Made) bool { return !m.DryRun })
 }
 
-// HeldByPause says that a pause keeps a step from being proposed.
-func HeldByPause(s incident.Step) bool {
-	return (s.State == incident.StepProposed || s.State == incident.StepRefused) && s.Kind != incident.StepManual &&
-		s.Refusal().Kind == incident.ReasonPaused
-}
-
 // Moves are the signals that decide about recovery, before and after a change. What an older version stored has no
 // moves.
 func Moves(inc incident.Incident, v incident.Verification) []incident.Move {

@@ -128,11 +128,7 @@ func stopped(r incident.Reason) string {
 func blocked(r incident.Reason) string {
 	switch r.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.ReasonPaused:
-		scope := "all pools"
-		if r.Pool != "" {
-			scope = "pool " + r.Pool
-		}
-		return fmt.Sprintf("writes are paused for %s by %s", scope, Person(r.Who)) + because(r.Text)
+		return "writes are " + pausedBy(r, Person(r.Who))
 	case incident.ReasonLocked:
 		return fmt.Sprintf("%s is being changed by incident %s", r.Target.Object(), r.Incident)
 	case incident.ReasonDrift:
@@ -154,6 +150,29 @@ func blocked(r incident.Reason) string {
 		return fmt.Sprintf("this version doesn't know steps of the kind %q", r.Given)
 	}
 	return ""
+}
+
+// pausedBy is what is paused, by whom and why, without a full stop.
+func pausedBy(r incident.Reason, who string) string {
+	scope := "all pools"
+	if r.Pool != "" {
+		scope = "pool " + r.Pool
+	}
+	return "paused for " + scope + " by " + who + because(r.Text)
+}
+
+// Paused says that changes are paused, by whom and why, and how to end that.
+func Paused(p incident.Pause) string {
+	r := (&incident.PausedError{Pause: p}).Reason()
+	return "Changes are " + pausedBy(r, Person(r.Who)) + ". To resume: " + resumeLine(r) + "."
+}
+
+// resumeLine is the command that ends a pause, on the command line and in Slack.
+func resumeLine(r incident.Reason) string {
+	if r.Pool == "" {
+		return "vllm-medic resume, or /vllm-medic resume in Slack"
+	}
+	return "vllm-medic resume --pool " + r.Pool + ", or /vllm-medic resume " + r.Pool + " in Slack"
 }
 
 // Refusals says why the bot can't run a step: what each check says that refuses it.

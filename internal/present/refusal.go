@@ -57,6 +57,12 @@ func ofRefusal(n incident.Note) string {
 	case incident.RefusedFourEyes:
 		return markBy + " chose the value of this step, so someone else must approve it, through the same channel " +
 			"(Slack or CLI) unless access.slack_users tells them apart. Nothing was changed."
+	case incident.RefusedPaused:
+		return "Changes are " + pausedBy(n.Cause, markBy) + ". Nothing was changed. Resume them with " + resumeLine(n.Cause) +
+			". Then approve again."
+	case incident.RefusedHeld:
+		return "This step is on hold: changes were " + pausedBy(n.Cause, markBy) + ". Nothing was changed. It is " +
+			"proposed again after the resume: " + resumeLine(n.Cause) + "."
 	case incident.RefusedAskAgain:
 		return refusedAsk(n.During)
 	}

@@ -216,10 +216,10 @@ func undoneBy(inc incident.Incident, s incident.Step) []Span {
 // paused says why nothing is proposed while there is something to propose; nil when no pause is the reason.
 func paused(inc incident.Incident) []Span {
 	for _, s := range Planned(inc) {
-		if !HeldByPause(s) {
+		why, held := s.HeldByPause()
+		if !held {
 			continue
 		}
-		why := s.Refusal()
 		out := slices.Concat(strong("Changes are paused"), said(" for "), scope(why.Pool), said(" by "),
 			[]Span{{Person: why.Who}})
 		if text := Line(why.Text); text != "" {

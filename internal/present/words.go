@@ -183,7 +183,11 @@ func ofPlan(n incident.Note) string {
 func ofStep(n incident.Note) string {
 	switch n.Kind { //nolint:exhaustive // a part of the kinds; a test holds that each has words
 	case incident.NoteNotDone:
-		return "Not applied: " + clause(why(n)) + ". Nothing was changed."
+		again := ""
+		if n.Cause.Kind == incident.ReasonPaused {
+			again = " It is proposed again after the resume."
+		}
+		return "Not applied: " + clause(why(n)) + ". Nothing was changed." + again
 	case incident.NoteClaimed:
 		return "Claimed the write " + n.Why + "."
 	case incident.NoteNoAnswer:

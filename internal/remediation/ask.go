@@ -93,9 +93,13 @@ func (e *Engine) act(ctx context.Context, id string, ev incident.Event) (inciden
 			return incident.Incident{}, fmt.Errorf("incident %s: %w", id, err)
 		}
 		now := e.deps.Now()
-		res, err := applied(inc, now, e.underNow(inc, ev))
-		if err != nil {
+		held, unread := e.underNow(ctx, inc, ev)
+		res, err := applied(inc, now, held)
+		switch {
+		case err != nil:
 			return inc, err
+		case unread != nil:
+			return inc, fmt.Errorf("incident %s: %w", id, unread)
 		}
 		res.Incident = res.Incident.RetryNow()
 		ch := incident.Change{
@@ -117,17 +121,34 @@ func (e *Engine) act(ctx context.Context, id string, ev incident.Event) (inciden
 	return incident.Incident{}, fmt.Errorf("incident %s: %w, too often; try again", id, incident.ErrStale)
 }
 
-// underNow adds to a decision the approvers that are configured now: the plan may have been asked about under others.
-func (e *Engine) underNow(inc incident.Incident, ev incident.Event) incident.Event {
-	d, ok := ev.(incident.Decided)
-	if !ok {
-		return ev
+// underNow adds to what a person did what it is held against now: to a decision the approvers that are configured, as
+// the plan may have been asked about under others; to what leads to a write the pause that covers the pool.
+func (e *Engine) underNow(ctx context.Context, inc incident.Incident, ev incident.Event) (incident.Event, error) {
+	var err error
+	switch d := ev.(type) {
+	case incident.Decided:
+		p, known := e.router.pool(inc.Pool)
+		s, found := inc.Step(d.Decision.Step)
+		if known && found {
+			now := p.ApproversFor(s.Kind)
+			d.Approvers = &now
+		}
+		if d.Decision.Verb == incident.Approve {
+			d.Paused, err = e.pauseOf(ctx, inc.Pool)
+		}
+		return d, err
+	case incident.Narrowed:
+		d.Paused, err = e.pauseOf(ctx, inc.Pool)
+		return d, err
 	}
-	p, known := e.router.pool(inc.Pool)
-	s, found := inc.Step(d.Decision.Step)
-	if known && found {
-		now := p.ApproversFor(s.Kind)
-		d.Approvers = &now
+	return ev, nil
+}
+
+// pauseOf is the pause that covers a pool; nil: none does.
+func (e *Engine) pauseOf(ctx context.Context, pool string) (*incident.Pause, error) {
+	pauses, err := e.deps.Ledger.Pauses(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the pauses: %w", err)
 	}
-	return d
+	return incident.PauseOf(pauses, pool), nil
 }

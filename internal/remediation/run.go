@@ -198,14 +198,12 @@ func (e *Engine) against(
 		guards := e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 		return policy.Refusal(guards), nil
 	}
-	pauses, err := e.deps.Ledger.Pauses(ctx)
-	if err != nil {
-		return incident.Reason{}, fmt.Errorf("read the pauses: %w", err)
-	}
-	for _, p := range pauses {
-		if p.Pool == "" || p.Pool == t.inc.Pool {
-			return (&incident.PausedError{Pause: p}).Reason(), nil
-		}
+	pause, err := e.pauseOf(ctx, t.inc.Pool)
+	switch {
+	case err != nil:
+		return incident.Reason{}, err
+	case pause != nil:
+		return (&incident.PausedError{Pause: *pause}).Reason(), nil
 	}
 	if mode := strictestMode(t.inc.Mode, t.pool.Mode); mode != incident.ModeApprove && mode != incident.ModeAuto {
 		return incident.Reason{Kind: incident.ReasonMode, Mode: mode}, nil

@@ -74,7 +74,7 @@ func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (
 func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
 	inc := ch.Incident
 	inc.Version = ch.Expect + 1
-	inc.Journal = nil
+	inc.Journal, inc.Paused = nil, nil
 	body, err := json.Marshal(inc)
 	if err != nil {
 		return fmt.Errorf("write as JSON: %w", err)
@@ -146,10 +146,8 @@ func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) er
 		if err != nil {
 			return err
 		}
-		for _, p := range pauses {
-			if p.Pool == "" || p.Pool == w.Pool {
-				return &incident.PausedError{Pause: p}
-			}
+		if p := incident.PauseOf(pauses, w.Pool); p != nil {
+			return &incident.PausedError{Pause: *p}
 		}
 		if _, err := s.changed(ctx, tx,
 			`INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at)

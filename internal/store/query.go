@@ -24,7 +24,8 @@ func (s *Store) Incident(ctx context.Context, id string) (incident.Incident, err
 	return inc, nil
 }
 
-// IncidentWithJournal returns one incident with its whole journal, or incident.ErrNotFound.
+// IncidentWithJournal returns one incident with its whole journal and the pause that covers its pool, or
+// incident.ErrNotFound.
 func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error) {
 	inc, err := s.Incident(ctx, id)
 	if err != nil {
@@ -43,6 +44,11 @@ func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.In
 	if err != nil {
 		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
 	}
+	pauses, err := s.Pauses(ctx)
+	if err != nil {
+		return incident.Incident{}, err
+	}
+	inc.Paused = incident.PauseOf(pauses, inc.Pool)
 	return inc, nil
 }
 

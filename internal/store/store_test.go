@@ -78,9 +78,17 @@ func TestIncidentsComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("journal %+v", got.Journal)
 		}
 		got.Journal = []incident.Entry{}
-		want.Version = 1
+		want.Version, want.Paused = 1, nil // a pause is never kept with an incident
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("-want +got:\n%s", d)
+		}
+		pause := incident.Pause{Pool: want.Pool, Reason: "why", By: incident.Actor{Kind: "slack", ID: "U1"}, At: now}
+		ok(t, s.SetPause(t.Context(), incident.Pause{Pool: "another", Reason: "why", By: pause.By, At: now}))
+		ok(t, s.SetPause(t.Context(), pause))
+		got, err = s.IncidentWithJournal(t.Context(), want.ID)
+		ok(t, err)
+		if d := cmp.Diff(&pause, got.Paused); d != "" {
+			t.Errorf("the pause of its pool, -want +got:\n%s", d)
 		}
 	})
 }

@@ -112,7 +112,7 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 	}
 	r, no := requested(inc, action, v, incident.Actor{Kind: "slack", ID: c.User})
 	if no == nil {
-		r, no = i.possible(inc, r, c.Form)
+		r, no = i.possible(ctx, inc, r, c.Form)
 	}
 	if no != nil {
 		return none, r, no
@@ -122,15 +122,25 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 
 // possible holds a click against the incident, and then once more with what its form says: a reason comes only with
 // that.
-func (i *Interactions) possible(inc incident.Incident, r request, form *filled) (request, *refusal) {
+func (i *Interactions) possible(
+	ctx context.Context, inc incident.Incident, r request, form *filled,
+) (request, *refusal) {
+	var pause *incident.Pause
+	if r.decision != nil && r.decision.Verb == incident.Approve {
+		pauses, err := i.commands.Pauses(ctx)
+		if err != nil {
+			return r, unreadable(err)
+		}
+		pause = incident.PauseOf(pauses, inc.Pool)
+	}
 	s, _ := inc.Step(r.step())
 	of := i.approvers(inc.Pool, s.Kind)
 	unasked := of
 	unasked.Reason = false
-	no := r.possible(inc, unasked, i.now())
+	no := r.possible(inc, unasked, pause, i.now())
 	if no == nil && form != nil {
 		r = r.fill(inc, *form)
-		no = r.possible(inc, of, i.now())
+		no = r.possible(inc, of, pause, i.now())
 	}
 	return r, no
 }

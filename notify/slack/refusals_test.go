@@ -182,6 +182,20 @@ func TestClickThatMustNotCountGetsAClearAnswerAndChangesNothing(t *testing.T) {
 			prepare: func(f *office, _ *fakeslack.ClickRequest) { f.desk.inc.Plan.ExpiresAt = time.Now().Add(-time.Second) },
 		},
 		{
+			name: "changes are paused", user: "U0ALICE",
+			want: "Changes are paused for all pools by <@U0BOB>: a network change. Nothing was changed. Resume them with " +
+				"vllm-medic resume, or /vllm-medic resume in Slack. Then approve again.",
+			prepare: func(f *office, _ *fakeslack.ClickRequest) {
+				f.booth.pauses = []incident.Pause{{
+					Reason: "a network change", By: incident.Actor{Kind: "slack", ID: "U0BOB"}, At: time.Now(),
+				}}
+			},
+		},
+		{
+			name: "the pauses cannot be read", user: "U0ALICE", want: "Could not read the incident",
+			prepare: func(f *office, _ *fakeslack.ClickRequest) { f.booth.broken = errors.New("db password=hunter2") },
+		},
+		{
 			name: "decided already", user: "U0BOB", want: "Already approved by <@U0ALICE>",
 			prepare: func(f *office, _ *fakeslack.ClickRequest) {
 				s := story{t: f.t, inc: f.desk.inc, now: time.Now()}

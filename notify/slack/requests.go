@@ -112,9 +112,11 @@ func requested(inc incident.Incident, action string, v buttonValue, by incident.
 }
 
 // possible holds a request against the incident, with the same rules that decide in the end. The approvers are those of
-// its step at this moment.
-func (r request) possible(inc incident.Incident, of incident.Approvers, now time.Time) *refusal {
-	ev := r.asEvent(of)
+// its step at this moment, and the pause is the one that covers its pool, if there is one.
+func (r request) possible(
+	inc incident.Incident, of incident.Approvers, pause *incident.Pause, now time.Time,
+) *refusal {
+	ev := r.asEvent(of, pause)
 	if ev == nil {
 		return nil
 	}
@@ -125,9 +127,13 @@ func (r request) possible(inc incident.Incident, of incident.Approvers, now time
 }
 
 // asEvent is what the domain takes; nil for the details, which change nothing.
-func (r request) asEvent(of incident.Approvers) incident.Event {
+func (r request) asEvent(of incident.Approvers, pause *incident.Pause) incident.Event {
 	if r.decision != nil {
-		return incident.Decided{Decision: *r.decision, Approvers: &of}
+		return incident.Decided{Decision: *r.decision, Approvers: &of, Paused: pause}
+	}
+	if n, narrows := r.event.(incident.Narrowed); narrows {
+		n.Paused = pause
+		return n
 	}
 	return r.event
 }

@@ -111,7 +111,7 @@ func TestAButtonThatDoesNotApplyIsRefused(t *testing.T) {
 	} {
 		r, no := requested(inc, tt.action, tt.v, alice())
 		if no == nil {
-			no = r.possible(inc, incident.Approvers{}, time.Now())
+			no = r.possible(inc, incident.Approvers{}, nil, time.Now())
 		}
 		if no == nil || !strings.Contains(no.text, tt.want) {
 			t.Errorf("%s %+v: %v", tt.action, tt.v, no)
@@ -186,7 +186,7 @@ func TestANewPlanDoesNotRefuseARollback(t *testing.T) {
 			if no != nil {
 				t.Fatal(no)
 			}
-			if no := r.possible(later, incident.Approvers{}, time.Now()); no != nil {
+			if no := r.possible(later, incident.Approvers{}, nil, time.Now()); no != nil {
 				t.Errorf("%s with the digest %s: %v", action, digest, no)
 			}
 		}

@@ -127,16 +127,20 @@ func (c *composer) blocked(inc incident.Incident) []string {
 		return nil
 	}
 	var out, held []string
-	resume := ""
+	resume, when := "", "resume:"
 	for _, s := range inc.Plan.Steps {
 		title := escape(present.Name(s), min(c.detail.name, 80))
+		pause, onHold := s.HeldByPause()
 		switch {
 		case s.Kind == incident.StepManual:
 		case s.State == incident.StepDenied && slices.Contains(
 			[]incident.MuteReason{incident.MutedDenied, incident.MutedSnoozed}, inc.MuteReason): // said above
-		case present.HeldByPause(s):
+		case onHold:
 			held = append(held, escape(present.Change(s), 80))
-			resume = strings.TrimSpace(CommandName + " resume " + present.Line(s.Refusal().Pool))
+			resume = strings.TrimSpace(CommandName + " resume " + present.Line(pause.Pool))
+			if inc.NoteStep == s.ID { // it was approved, so people wait for what comes of that
+				when = "proposed again after"
+			}
 		case s.State == incident.StepDenied:
 			out = append(out, "*"+title+":* "+denied(inc, s))
 		case s.State == incident.StepExpired && len(inc.Proposed()) > 0:
@@ -151,7 +155,7 @@ func (c *composer) blocked(inc incident.Incident) []string {
 	}
 	if len(held) > 0 {
 		out = append(out, "*On hold while changes are paused:* "+strings.Join(present.Capped(held, 3), ", ")+
-			" (resume: `"+strings.ReplaceAll(escape(resume, 100), "`", "'")+"`)")
+			" ("+when+" `"+strings.ReplaceAll(escape(resume, 100), "`", "'")+"`)")
 	}
 	return present.Capped(out, c.detail.steps)
 }
