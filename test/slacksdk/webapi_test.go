@@ -22,53 +22,67 @@ func TestTheSDKPostsAndEditsWhatTheBotPosts(t *testing.T) {
 	t.Parallel()
 	s := fakeslack.Start(t, fakeslack.Options{})
 	client := run(t, s, "webapi.cjs")
-	files, err := filepath.Glob("../../notify/slack/testdata/*.json")
-	if err != nil || len(files) < 30 {
-		t.Fatalf("%d golden messages, %v", len(files), err)
+	files, err := filepath.Glob("../messages/testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages []map[string]any
+	for _, file := range files {
+		messages = append(messages, golden(t, file)...)
+	}
+	if len(messages) < 50 {
+		t.Fatalf("%d golden messages", len(messages))
 	}
 	first := ""
-	for _, file := range files {
-		message := golden(t, file)
+	for _, message := range messages {
+		what := message["text"]
 		posted := client.call(t, "chat.postMessage", message)
 		ts, _ := posted.Data["ts"].(string)
 		if ts == "" || posted.Data["ok"] != true {
-			t.Fatalf("%s: %+v", file, posted)
+			t.Fatalf("%s: %+v", what, posted)
 		}
 		stored, _ := s.Message(room, ts)
 		first = cmp.Or(first, ts)
 		message["ts"] = first
 		if edited := client.call(t, "chat.update", message); edited.Data["ts"] != first {
-			t.Fatalf("%s as an edit: %+v", file, edited)
+			t.Fatalf("%s as an edit: %+v", what, edited)
 		}
 		now, _ := s.Message(room, first)
 		if stored.Text == "" || now.Text != stored.Text || now.VisibleText() != stored.VisibleText() {
-			t.Errorf("%s: the message and the edit differ", file)
+			t.Errorf("%s: the message and the edit differ", what)
 		}
 	}
 	page := client.call(t, "conversations.history", map[string]any{"channel": room, "limit": 10})
-	messages, _ := page.Data["messages"].([]any)
+	listed, _ := page.Data["messages"].([]any)
 	more, _ := page.Data["response_metadata"].(map[string]any)
-	if len(messages) != 10 || page.Data["has_more"] != true || more["next_cursor"] == "" {
-		t.Errorf("history = %d messages, metadata %v, want the first page of several", len(messages), more)
+	if len(listed) != 10 || page.Data["has_more"] != true || more["next_cursor"] == "" {
+		t.Errorf("history = %d messages, metadata %v, want the first page of several", len(listed), more)
 	}
 }
 
-// golden is one of the bot's messages as arguments.
-func golden(t *testing.T, file string) map[string]any {
+// golden are the messages of a file, as arguments. Forms, which have a title, are no messages.
+func golden(t *testing.T, file string) []map[string]any {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var payload map[string]any
-	if err := json.Unmarshal(raw, &payload); err != nil {
+	var all []map[string]any
+	if err := json.Unmarshal(raw, &all); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	out := map[string]any{"channel": room}
-	for _, name := range []string{"text", "blocks", "metadata"} {
-		if v, has := payload[name]; has {
-			out[name] = v
+	out := []map[string]any{}
+	for _, payload := range all {
+		if payload["title"] != nil {
+			continue
 		}
+		message := map[string]any{"channel": room}
+		for _, name := range []string{"text", "blocks", "metadata"} {
+			if v, has := payload[name]; has {
+				message[name] = v
+			}
+		}
+		out = append(out, message)
 	}
 	return out
 }
