@@ -7,6 +7,9 @@ RUN go mod download
 COPY actions actions
 COPY cmd cmd
 COPY deploy/prometheus/rules deploy/prometheus/rules
+# The runbooks, which the bot serves.
+COPY docs/docs.go docs/
+COPY docs/playbooks docs/playbooks
 COPY internal internal
 COPY notify notify
 COPY playbooks playbooks

@@ -129,6 +129,9 @@ func place(t *testing.T, from, to string, folder bool) {
 	if folder {
 		to = filepath.Join(to, filepath.Base(from))
 	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatalf("COPY %s: %v", from, err)
+	}
 	raw, err := os.ReadFile(from)
 	if err == nil {
 		err = os.WriteFile(to, raw, 0o644)

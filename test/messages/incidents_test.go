@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -23,11 +22,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/diagnosis"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
-
-// kube is what the steps are proposed against.
-var kube = kubetest.Share(kubetest.Options{})
-
-func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
 
 const (
 	pool      = "llama-70b"
@@ -160,14 +154,15 @@ type lab struct {
 	replays  map[string]replay
 }
 
-// newLab is for the diagnoses with these names, or for all.
+// newLab is for the diagnoses with these names, or for all. It has a cluster of its own: what it puts there and scales
+// would be in the way of another one.
 func newLab(t *testing.T, only ...string) *lab {
 	t.Helper()
 	playbook, names := builtin(t)
 	if len(only) > 0 {
 		names = only
 	}
-	c := kube.Cluster(t)
+	c := kubetest.Start(t, kubetest.Options{})
 	c.InstallCRD(t, kubetest.BackendTrafficPolicies)
 	c.MakeNamespace(t, namespace)
 	create(t, c, "apps/v1", "deployments", deployment())

@@ -185,6 +185,9 @@ type desk struct {
 	approvers incident.Approvers
 }
 
+// Pauses is part of slack.Commands, which is asked before an approval, too: nothing is paused here.
+func (*desk) Pauses(context.Context) ([]incident.Pause, error) { return nil, nil }
+
 func (d *desk) set(s *story, msg incident.Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
