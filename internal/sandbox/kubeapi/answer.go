@@ -30,7 +30,7 @@ func (a answer) body(code int, contentType string, o any) {
 	}
 	a.Header().Set("Content-Type", contentType)
 	a.WriteHeader(code)
-	_, _ = a.Write(append(b, '\n'))
+	_, _ = a.Write(append(b, '\n')) // a client that has gone needs no answer
 }
 
 // refuse answers with a Status.
