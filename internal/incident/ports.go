@@ -83,6 +83,8 @@ type Change struct {
 	// Lock takes the target object for the incident and step; refused with LockedError when another incident has it.
 	// Taking an own lock again is fine.
 	Lock string
+	// Snapshot is kept of the investigation behind the change; nil: there is none worth keeping.
+	Snapshot *Snapshot
 	// Unlock gives back the lock on this target object, when the incident has it.
 	Unlock string
 }

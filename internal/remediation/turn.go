@@ -120,6 +120,8 @@ type extra struct {
 	// not worked out again but given up, and the incident read again. "None of these alerts fires" is not true any
 	// more when one has joined.
 	asRead bool
+	// found is the investigation behind the event, which may be worth keeping; nil: there was none.
+	found *Investigation
 }
 
 // staleTries bounds how often a change is worked out again because somebody else committed in between. Commits on one
@@ -139,6 +141,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Render: res.Render,
 			DueAt: e.due(res.Incident, t), Release: !x.keep,
 			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: releasedLock(t.inc, res.Incident),
+			Snapshot: x.found.snapshot(t.inc, res.Incident, t.pool, ev),
 		}
 		err = e.deps.Incidents.Commit(ctx, ch)
 		if err == nil {

@@ -142,6 +142,7 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 			return s.SaveMessage(ctx, incident.Message{Incident: "inc-1"}, true)
 		},
 		"SetPause":    func(ctx context.Context) error { return s.SetPause(ctx, incident.Pause{At: now}) },
+		"Snapshots":   func(ctx context.Context) error { _, err := s.Snapshots(ctx, "inc-1"); return err },
 		"Stats":       func(ctx context.Context) error { _, err := s.Stats(ctx); return err },
 		"WritesSince": func(ctx context.Context) error { _, err := s.WritesSince(ctx, "llama", now); return err },
 	}

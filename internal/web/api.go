@@ -29,6 +29,7 @@ import (
 type Incidents interface {
 	Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error)
 	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
+	Snapshots(ctx context.Context, id string) ([]incident.Snapshot, error)
 }
 
 // Engine takes what people do. A *incident.RefusedError carries the sentence for the person.
@@ -103,6 +104,7 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.GET("/playbooks/:name", h.playbookPage)
 	e.GET("/api/v1/incidents", h.list)
 	e.GET("/api/v1/incidents/:id", h.show)
+	e.GET("/api/v1/incidents/:id/snapshots", h.snapshots)
 	e.POST("/api/v1/incidents/:id/decision", h.decision)
 	e.POST("/api/v1/incidents/:id/narrow", h.narrow)
 	e.POST("/api/v1/incidents/:id/:verb", h.verb)
@@ -148,6 +150,17 @@ func (h *Handler) show(c echo.Context) error {
 		return h.fail(c, err)
 	}
 	return c.JSON(http.StatusOK, inc)
+}
+
+func (h *Handler) snapshots(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	kept, err := h.deps.Incidents.Snapshots(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"snapshots": append([]incident.Snapshot{}, kept...)})
 }
 
 // decisionBody is the body of a decision.

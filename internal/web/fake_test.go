@@ -89,6 +89,12 @@ func (f *fake) IncidentWithJournal(_ context.Context, id string) (incident.Incid
 	return inc, err
 }
 
+func (f *fake) Snapshots(_ context.Context, id string) ([]incident.Snapshot, error) {
+	a, err := f.take("snapshots", id)
+	list, _ := a.([]incident.Snapshot)
+	return list, err
+}
+
 type acted struct {
 	ID    string
 	Event incident.Event

@@ -68,6 +68,10 @@ func (h hall) IncidentWithJournal(_ context.Context, id string) (incident.Incide
 	return incident.Incident{}, incident.ErrNotFound
 }
 
+func (h hall) Snapshots(context.Context, string) ([]incident.Snapshot, error) {
+	return nil, incident.ErrNotFound
+}
+
 func (h hall) Act(context.Context, string, incident.Event) (incident.Incident, error) {
 	return incident.Incident{}, incident.ErrNotFound
 }
