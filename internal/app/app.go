@@ -51,6 +51,9 @@ type Options struct {
 	Settings prom.Settings
 	// ReloadEvery is how often the playbook folders are read; zero means every ten seconds.
 	ReloadEvery time.Duration
+	// Listen binds the address of a listener; nil binds TCP. Rehearsals in simulated time have no sockets: waiting for one
+	// would hold up the time.
+	Listen func(ctx context.Context, address string) (net.Listener, error)
 	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero
 	// takes the defaults of the engine and the store. Rehearsals that end the process at every instruction raise it.
 	FreeCuts int

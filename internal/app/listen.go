@@ -70,7 +70,13 @@ func (a *App) listen(ctx context.Context) error {
 }
 
 func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	listen := a.opts.Listen
+	if listen == nil {
+		listen = func(ctx context.Context, address string) (net.Listener, error) {
+			return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		}
+	}
+	l, err := listen(ctx, addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("listen.%s: %w; each listener needs an address of its own, which nothing else on this machine has",
 			name, err)
