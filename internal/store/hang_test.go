@@ -100,7 +100,16 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 			_, err := s.ClaimDeliveries(ctx, "me", now, time.Minute, 1)
 			return err
 		},
-		"CommitFolded":    func(ctx context.Context) error { return finish(ctx, s, incident.Delivery{ID: 1}) },
+		"CommitFolded": func(ctx context.Context) error { return finish(ctx, s, incident.Delivery{ID: 1}) },
+		"EachOpened": func(ctx context.Context) error {
+			_, err := s.EachOpened(ctx, incident.Opened{Until: now, AllPools: true},
+				func(incident.Incident, time.Time) error { return nil })
+			return err
+		},
+		"OpenAt": func(ctx context.Context) error {
+			_, err := s.OpenAt(ctx, incident.Opened{Since: now})
+			return err
+		},
 		"EndedAlerts":     func(ctx context.Context) error { _, err := s.EndedAlerts(ctx, []string{"f"}); return err },
 		"ReleaseDelivery": func(ctx context.Context) error { return s.ReleaseDelivery(ctx, incident.Delivery{ID: 1}) },
 		"RenewDeliveries": func(ctx context.Context) error {
