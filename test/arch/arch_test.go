@@ -68,9 +68,11 @@ var inside = map[string][]string{
 		"internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
 		"playbooks", "playbooks/catalog", "test/fakeslack", "test/fleet",
 	},
-	"internal/store":       {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
-	"internal/web":         {"internal/incident", "internal/access", "internal/present"},
-	"internal/remediation": {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
+	"internal/store":             {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
+	"internal/web":               {"internal/incident", "internal/access", "internal/present", "internal/report"},
+	"internal/report":            {"internal/incident", "internal/present"},
+	"internal/report/reporttest": {"internal/incident"},
+	"internal/remediation":       {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
 	"internal/config": {
 		"internal/credential", "internal/incident", "internal/nearest", "internal/policy",
 		"internal/redact", "internal/strictyaml",
@@ -110,7 +112,7 @@ var outside = map[string]struct {
 // pure packages take values and return values.
 var pure = []string{
 	"internal/audit", "internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present",
-	"internal/alertrules",
+	"internal/alertrules", "internal/report",
 	"internal/promql", "internal/redact",
 	"internal/strictyaml", "internal/vllm",
 }
