@@ -28,7 +28,8 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetErr(t.err)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(serve(t), sandboxCommand(t), check(t), diagnose(t), test(t), incidents(t), auditCommand(t), pause(t),
+	root.AddCommand(serve(t), sandboxCommand(t), check(t), diagnose(t), test(t), incidents(t), reportCommand(t),
+		auditCommand(t), pause(t),
 		resume(t),
 		version(t))
 	root.SetHelpCommand(helpCommand(root))

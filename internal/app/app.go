@@ -75,13 +75,15 @@ type App struct {
 	slack       *slackParts
 	gate        *access.Gate
 	overview    *overview
-	registry    *prometheus.Registry
-	panics      *rescue.Log
-	liveness    *liveness
-	servers     []*server
-	stop        context.CancelFunc
-	wg          sync.WaitGroup
-	failed      chan error
+	// reporting holds one report at a time.
+	reporting chan struct{}
+	registry  *prometheus.Registry
+	panics    *rescue.Log
+	liveness  *liveness
+	servers   []*server
+	stop      context.CancelFunc
+	wg        sync.WaitGroup
+	failed    chan error
 }
 
 // New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed
@@ -90,7 +92,9 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	if opts.Logger == nil || opts.Catalog == nil {
 		return nil, errors.New("app: Logger and Catalog are needed")
 	}
-	a := &App{opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8)}
+	a := &App{
+		opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8), reporting: make(chan struct{}, 1),
+	}
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}

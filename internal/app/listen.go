@@ -192,7 +192,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 	pages, err := web.New(web.Deps{
 		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, Notice: a.notice,
 		Pools: func() []incident.Pool { return cfg.Pools }, Health: a.overview.Health, Status: a.status,
-		Runbooks: a.runbooks(), Links: a.links(),
+		Report: a.report, Runbooks: a.runbooks(), Links: a.links(),
 		Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
 	})
 	if err != nil {

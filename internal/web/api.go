@@ -23,6 +23,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/internal/report"
 )
 
 // Incidents is what the routes read.
@@ -63,6 +64,8 @@ type Deps struct {
 	Health func(ctx context.Context) map[string]Health
 	// Status is what the bot knows of itself.
 	Status func(ctx context.Context) Status
+	// Report is made when somebody asks for it.
+	Report func(ctx context.Context, p report.Period) (report.Report, error)
 	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when
 	// there is nothing.
 	Notice func() string
@@ -83,7 +86,7 @@ func New(deps Deps) (*Handler, error) {
 		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil,
 		"Gate":  deps.Gate == nil,
 		"Pools": deps.Pools == nil, "Health": deps.Health == nil, "Status": deps.Status == nil,
-		"Notice":   deps.Notice == nil,
+		"Notice": deps.Notice == nil, "Report": deps.Report == nil,
 		"Runbooks": deps.Runbooks.InForce == nil || deps.Runbooks.Page == nil, "Logger": deps.Logger == nil,
 		"Now": deps.Now == nil,
 	} {
@@ -102,6 +105,9 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.GET("/status", h.statusPage)
 	e.GET("/playbooks", h.playbooksPage)
 	e.GET("/playbooks/:name", h.playbookPage)
+	e.GET("/report", h.reportPage)
+	e.GET("/report.md", h.reportMarkdown)
+	e.GET("/api/v1/report", h.reportJSON)
 	e.GET("/api/v1/incidents", h.list)
 	e.GET("/api/v1/incidents/:id", h.show)
 	e.GET("/api/v1/incidents/:id/snapshots", h.snapshots)

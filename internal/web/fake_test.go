@@ -21,6 +21,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/internal/report"
 	"github.com/vllm-medic/vllm-medic/internal/web"
 )
 
@@ -138,6 +139,12 @@ func (f *fake) OpenWrites(context.Context) ([]incident.Write, error) {
 	return list, err
 }
 
+func (f *fake) Report(_ context.Context, p report.Period) (report.Report, error) {
+	a, err := f.take("report", p)
+	r, _ := a.(report.Report)
+	return r, err
+}
+
 // gate knows three tokens: ada's may do everything, the viewer's may read, and for "nobody-can-tell" the question
 // cannot be asked.
 type gate struct{}
@@ -209,7 +216,7 @@ func newSite(t testing.TB) *site {
 		Incidents: s, Engine: s, Switch: s, Gate: gate{}, Pools: func() []incident.Pool { return s.pools },
 		Health: func(context.Context) map[string]web.Health { return s.health },
 		Status: func(context.Context) web.Status { return s.status },
-		Notice: func() string { return s.notice },
+		Notice: func() string { return s.notice }, Report: s.Report,
 		Runbooks: web.Runbooks{
 			InForce: func() []web.Playbook { return s.playbooks }, DocsURL: "https://docs.example.com",
 			Page: func(name string) ([]byte, bool) {
