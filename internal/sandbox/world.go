@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/prometheus/common/model"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/alertmanager"
+	"github.com/vllm-medic/vllm-medic/internal/sandbox/gateway"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/kubeapi"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/workloads"
 	"github.com/vllm-medic/vllm-medic/playbooks"
@@ -43,6 +45,7 @@ type world struct {
 	pods    *pods
 	kube    *kubeapi.Server
 	cluster *workloads.Cluster
+	gateway *gateway.Gateway
 	monitor *monitor
 	am      *alertmanager.Alertmanager
 	slack   *fakeslack.Server
@@ -64,7 +67,8 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 	say func(string, ...any),
 ) (*world, error) {
 	w := &world{
-		dir: dir, say: say, log: log, traffic: trafficFactor, meter: &meter{}, pulled: pulled{on: map[string]bool{}},
+		dir: dir, say: say, log: log, traffic: trafficFactor, meter: &meter{epoch: time.Now().Add(-past)},
+		pulled:  pulled{on: map[string]bool{}},
 		servers: servers{failed: make(chan error, 8)},
 		secrets: map[string]string{
 			envSlackToken: "xoxb-" + rand.Text(), envSlackAppToken: "xapp-" + rand.Text(), envWebhookToken: rand.Text(),
@@ -88,16 +92,19 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 	return w, nil
 }
 
-// load is what clients ask for before anything breaks: three requests a second, which two replicas answer easily.
+// load is what clients ask for before anything breaks: five requests a second, which two replicas answer easily. Nine
+// tenths of each prompt are one of four instructions that others begin with, too.
 func load() (fleet.Scenario, error) {
 	s, err := fleet.ScenarioNamed("healthy")
-	s.Load.Rate, s.Load.Random = 1.7, true
+	s.Load.Rate, s.Load.Random = 2.5, true
+	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Prefixes = 5000, 80, .9, 4
+	s.Engine.KVTokens, s.Engine.PerPromptToken = 400_000, 62*time.Microsecond
 	return s, err
 }
 
 func (w *world) buildFleet() error {
 	f, err := fleet.New(fleet.Options{
-		Model: modelName, Namespace: namespace, Replicas: replicas, Observe: w.meter.observe, Epoch: time.Now(),
+		Model: modelName, Namespace: namespace, Replicas: replicas, Observe: w.meter.observe, Epoch: w.meter.epoch,
 	})
 	if err != nil {
 		return err
@@ -122,6 +129,13 @@ func (w *world) buildCluster(ctx context.Context, log *slog.Logger) (address str
 	w.secrets["kubernetes"] = token
 	w.pods = newPods(w.fleet, time.Now, w.say)
 	w.cluster, err = workloads.New(w.kube, workloads.Options{Now: w.clusterTime, Fleet: w.pods, Logger: log})
+	if err != nil {
+		return "", nil, err
+	}
+	w.gateway, err = gateway.New(w.kube, gateway.Options{
+		Namespace: namespace, Name: gatewayName, Route: modelName, Now: w.clusterTime, SetLimit: w.fleet.SetThrottle,
+		Logger: log,
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -152,7 +166,9 @@ const loopback = "127.0.0.1:0"
 
 // populate makes the objects of the model and lets its pods run.
 func (w *world) populate() error {
-	grantRights(w.kube)
+	if err := grantRights(w.kube); err != nil {
+		return err
+	}
 	admin := w.kube.As("kubectl")
 	if err := w.kube.MakeNamespace(namespace); err != nil {
 		return err
@@ -171,7 +187,7 @@ func (w *world) populate() error {
 				ObjectMeta: metav1.ObjectMeta{Labels: app},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{
 					Name: container, Image: "vllm/vllm-openai:v0.20.0",
-					Args: []string{"--model=meta-llama/Llama-70B", "--max-num-seqs=64", "--max-num-batched-tokens=8192"},
+					Args: []string{"--model=meta-llama/Llama-70B", "--max-num-seqs=64", "--max-num-batched-tokens=2048"},
 				}}},
 			},
 		},
@@ -179,7 +195,10 @@ func (w *world) populate() error {
 	if err := kubeapi.Create(admin, deployments, d); err != nil {
 		return err
 	}
-	if err := w.cluster.Step(); err != nil {
+	if err := kubeapi.Create(admin, gateway.Policies, trafficPolicy()); err != nil {
+		return err
+	}
+	if err := errors.Join(w.cluster.Step(), w.gateway.Step()); err != nil {
 		return err
 	}
 	w.grown.Store(true)
@@ -188,6 +207,27 @@ func (w *world) populate() error {
 		return fmt.Errorf("the simulated cluster runs %d replicas, not %d", got, replicas)
 	}
 	return w.pods.err()
+}
+
+// parallel is how many requests the gateway lets through at the start: more than the 128 that two replicas run at once,
+// so that some of them queue.
+const parallel = 184
+
+// gatewayName is what the Gateway is called.
+const gatewayName = "inference"
+
+// trafficPolicy limits the requests of the model's route.
+func trafficPolicy() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": gateway.Policies.GroupVersion().String(), "kind": "BackendTrafficPolicy",
+		"metadata": map[string]any{"namespace": namespace, "name": modelName},
+		"spec": map[string]any{
+			"targetRefs": []any{map[string]any{
+				"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": modelName,
+			}},
+			"circuitBreaker": map[string]any{"maxParallelRequests": int64(parallel)},
+		},
+	}}
 }
 
 var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
@@ -202,6 +242,9 @@ func (w *world) buildMonitor(ctx context.Context, log *slog.Logger) (string, err
 		return "", err
 	}
 	if w.monitor, err = newMonitor(w.fleet, address, text, log, w.say); err != nil {
+		return "", err
+	}
+	if err := w.remember(ctx); err != nil {
 		return "", err
 	}
 	return w.servers.serve(ctx, "Prometheus", loopback, w.monitor)
@@ -265,9 +308,10 @@ func (w *world) buildAlertmanager(log *slog.Logger) (err error) {
 
 // run lets everything act until the context ends; then it ends everything in order.
 func (w *world) run(ctx context.Context) error {
+	w.fleet.Advance(time.Since(w.fleet.Now())) // from here on its time is that of the machine
 	loops, stop := context.WithCancel(ctx)
 	for _, loop := range []func(context.Context){
-		w.fleet.Run, w.cluster.Run, w.monitor.run, w.am.Run, w.measure,
+		w.fleet.Run, w.cluster.Run, w.gateway.Run, w.monitor.run, w.am.Run, w.measure,
 	} {
 		w.wg.Go(func() { loop(loops) })
 	}
@@ -292,24 +336,65 @@ func (w *world) end(bot chan error) error {
 	return errors.Join(err, w.servers.end(), w.monitor.prom.Close())
 }
 
+// past is played in fast motion before anybody looks. What the bot calls usual is from then: its signals look at how it
+// was half an hour ago.
+const past = 32 * time.Minute
+
+// remember lets the past go by and Prometheus scrape it: often enough that each moment has a sample, and twice before
+// the moments at which the signals of what is usual look back over a window.
+func (w *world) remember(ctx context.Context) error {
+	const (
+		step, before = 9 * time.Second, 2 * time.Second
+		marks        = 5 * time.Minute
+	)
+	for at, end := w.meter.epoch, time.Now(); ; {
+		next := at.Add(step)
+		if mark := at.Truncate(marks).Add(marks - before); at.Before(mark) && mark.Before(next) {
+			next = mark
+		}
+		if next.After(end) {
+			return nil
+		}
+		w.fleet.Advance(next.Sub(at))
+		if err := w.monitor.scrape(ctx, func() time.Time { return next }); err != nil {
+			return fmt.Errorf("play the past: %w", err)
+		}
+		w.meter.take(next, w.fleet.State(), replicas)
+		at = next
+	}
+}
+
 // measure takes a sample each second.
 func (w *world) measure(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	before := w.desired()
+	before := w.settings()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			n := w.desired()
-			if n != before {
-				w.meter.mark(fmt.Sprintf("%d replicas", n))
+			is := w.settings()
+			if is.replicas != before.replicas {
+				w.meter.mark(fmt.Sprintf("%d replicas", is.replicas))
 			}
-			before = n
-			w.meter.take(now, w.fleet.State(), n)
+			if is.limit != before.limit {
+				w.meter.mark(fmt.Sprintf("limit %d", is.limit))
+			}
+			before = is
+			w.meter.take(now, w.fleet.State(), is.replicas)
 		}
 	}
+}
+
+// settings are what the bot may change, as they are now.
+type settings struct {
+	// replicas are those that the Deployment asks for, and limit how many requests the gateway lets be in flight.
+	replicas, limit int
+}
+
+func (w *world) settings() settings {
+	return settings{replicas: w.desired(), limit: w.fleet.State().Throttle}
 }
 
 // desired is how many replicas the Deployment asks for; 0 when it is gone.

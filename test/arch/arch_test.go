@@ -63,9 +63,11 @@ var inside = map[string][]string{
 		"internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks",
 	},
 	"internal/sandbox/alertmanager": {},
+	"internal/sandbox/gateway":      {"internal/sandbox/kubeapi"},
 	"internal/sandbox": {
-		"deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident", "internal/present",
-		"internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
+		"deploy/kubernetes", "deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident", "internal/present",
+		"internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/gateway", "internal/sandbox/kubeapi",
+		"internal/sandbox/workloads",
 		"playbooks", "playbooks/catalog", "test/fakeslack", "test/fleet",
 	},
 	"internal/store":             {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
@@ -96,7 +98,7 @@ var outside = map[string]struct {
 		[]string{
 			"actions", "actions/engineargs", "actions/kube", "actions/live",
 			"actions/replicas", "actions/throttle", "internal/cluster", "internal/access", "internal/app",
-			"internal/sandbox", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
+			"internal/sandbox", "internal/sandbox/gateway", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
 		},
 		"reading and writing the cluster stay apart from deciding",
 	},

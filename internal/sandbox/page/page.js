@@ -13,8 +13,9 @@
   const charts = [
     { title: "TTFT p95", traces: [["a", (s) => s.ttft]], text: (s) => seconds(s.ttft), limit: (state) => state.target, least: 4,
       bad: (s, state) => s.ttft > state.target },
-    { title: "Requests", keys: ["running", "waiting"], traces: [["a", (s) => s.running], ["b", (s) => s.waiting]],
-      text: (s) => `${s.running} / ${s.waiting}`, least: 100 },
+    { title: "Requests", keys: ["running", "waiting", "limit"],
+      traces: [["c cap", (s) => s.limit], ["a", (s) => s.running], ["b", (s) => s.waiting]],
+      text: (s) => `${s.running} / ${s.waiting} / ${s.limit}`, least: 200 },
     { title: "Replicas", traces: [["c", (s) => s.replicas]], text: (s) => s.loading > 0 ? `${s.replicas} + ${s.loading} loading` : `${s.replicas}`,
       least: 5 },
     { title: "Per second", keys: ["arriving", "failing"], traces: [["a", (s) => s.demand], ["b", (s) => s.failed]],
@@ -68,7 +69,7 @@
     name.textContent = chart.title;
     for (const [i, key] of (chart.keys ?? []).entries()) {
       const e = document.createElement("span");
-      e.className = `key ${"ab"[i]}`;
+      e.className = `key ${"abc"[i]}`;
       e.textContent = key;
       name.append(" ", e);
     }
@@ -98,14 +99,16 @@
         b.className = "lever";
         b.dataset.lever = l.name;
         b.textContent = l.title;
-        b.title = l.does;
+        b.title = `${l.does}. ${l.shows}`;
         b.addEventListener("click", () => send("/sandbox/lever", { name: l.name, on: b.getAttribute("aria-pressed") !== "true" }));
         box.append(b);
       }
     }
     for (const [i, l] of levers.entries()) box.children[i].setAttribute("aria-pressed", l.on);
     const on = levers.filter((l) => l.on);
-    at("lever-says").textContent = on.length > 0 ? `Broken now: ${on.map((l) => l.does).join("; ")}. Press again to mend it.` : "Press a button to break it, and again to mend it.";
+    at("lever-says").textContent = on.length > 0
+      ? on.map((l) => `${l.title}: ${l.does}. ${l.shows}`).join(" ") + " Press again to mend it."
+      : "Press a button to break it, and again to mend it.";
   }
 
   function showLog(lines) {
@@ -133,6 +136,7 @@
       at("waits").textContent = scene.waits ? `Waiting ${scene.waits}` : "";
       at("guide").classList.toggle("yours", scene.yours);
       at("next").hidden = !scene.next;
+      document.body.classList.toggle("free", scene.free);
       at("doing").textContent = state.doing;
       at("alerts").textContent = state.alerts ? `Alerts: ${state.alerts}.` : "No alert is pending or firing.";
       for (const chart of charts) draw(chart, state);
@@ -147,6 +151,19 @@
       asking = false;
     }
   }
+
+  // A thread shows its end, until somebody scrolls up in it; the feed is new after each change.
+  const feed = at("feed"), back = new Map(); // by the time stamp of the message: how far from the end it was left
+  const stamp = (thread) => thread.closest(".message").dataset.ts;
+  feed.addEventListener("scroll", ({ target: t }) => {
+    if (t.classList.contains("thread")) back.set(stamp(t), t.scrollHeight - t.clientHeight - t.scrollTop);
+  }, true);
+  new MutationObserver(() => {
+    for (const t of feed.querySelectorAll(".thread")) {
+      const left = back.get(stamp(t)) ?? 0;
+      t.scrollTop = t.scrollHeight - t.clientHeight - (left < 40 ? 0 : left);
+    }
+  }).observe(feed, { childList: true });
 
   at("next").addEventListener("click", () => send("/sandbox/next", {}));
   refresh();
