@@ -29,7 +29,7 @@ const (
 	promptFactor  = 3
 	sickFactor    = 10
 	kvHeld        = .95
-	impatience    = 2 * time.Second
+	impatience    = 4 * time.Second
 )
 
 // levers are all of them, in the order of the page.
@@ -47,12 +47,12 @@ func levers() []lever {
 		},
 		{
 			Name: "cache", Title: "Prefix cache lost", Does: "no prompt begins like another one, so nothing of it is cached",
-			Shows: "TTFT rises, and the bot asks nothing: someone has to find out what changed.",
+			Shows: "TTFT rises, and there is nothing to approve: someone has to find out what changed.",
 			turn:  func(l *fleet.Levers, _ *world) { l.PrefixMiss = 1 },
 		},
 		{
 			Name: "gpu", Title: "One sick GPU", Does: "one replica takes ten times as long for each step",
-			Shows: "The bot names the pod, and asks nothing: someone has to take it out.",
+			Shows: "The bot finds one bad pod, and there is nothing to approve: someone has to take it out.",
 			turn: func(l *fleet.Levers, w *world) {
 				if all := w.fleet.State().Replicas; len(all) > 0 {
 					l.Pods = map[string]fleet.PodLever{all[0].Name: {Slow: sickFactor}}
@@ -60,8 +60,8 @@ func levers() []lever {
 			},
 		},
 		{
-			Name: "clients", Title: "Impatient clients", Does: "clients hang up on answers that take more than 2 s",
-			Shows: "The fleet is fine, the gateway sees the aborts, and the bot asks nothing: the cause is outside of vLLM.",
+			Name: "clients", Title: "Impatient clients", Does: "clients hang up on answers that take more than 4 s",
+			Shows: "The fleet is fine and the gateway sees the aborts. There is nothing to approve: the cause is outside vLLM.",
 			turn:  func(l *fleet.Levers, _ *world) { l.AnswerWithin = fleet.Duration(impatience) },
 		},
 		{
@@ -75,7 +75,7 @@ func levers() []lever {
 		},
 		{
 			Name: "slack", Title: "Lost Slack", Does: "Slack is down: nothing is posted, and no button works",
-			Shows: "The bot goes on, and posts what happened when Slack is back.",
+			Shows: "The bot keeps working, and posts what happened when Slack is back.",
 		},
 	}
 }
@@ -130,7 +130,7 @@ func (w *world) pull(name string, on bool) error {
 		w.meter.mark(l.Title)
 	} else {
 		w.say("Mended: %s.", l.Title)
-		w.meter.mark("mended")
+		w.meter.mark(l.Title + " off")
 	}
 	return nil
 }

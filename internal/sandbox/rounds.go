@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -13,7 +14,7 @@ import (
 func (g *guide) heal(ctx context.Context) error {
 	g.show(scene{
 		Round: 1, Title: "Round 1: a change that helps.",
-		Text:  "Two replicas of " + modelName + " answer about five requests a second.",
+		Text:  "Two replicas of " + modelName + " answer almost four requests a second.",
 		Waits: "for a few seconds, in which all is well.",
 	})
 	begin := time.Now().Unix()
@@ -33,7 +34,7 @@ func (g *guide) heal(ctx context.Context) error {
 	})
 	before, err := g.asked(ctx, scene{
 		Title: "Your turn.",
-		Waits: "for you to press the green button in Slack, or to type approve in the terminal.",
+		Waits: "for you to press the green button, or to type approve in the terminal.",
 	}, 1)
 	if err != nil {
 		return err
@@ -149,21 +150,18 @@ func (g *guide) asked(ctx context.Context, turn scene, nth int) (before settings
 	}
 	before = g.world.settings()
 	inc, _ := g.watcher.incident()
-	turn.Text, turn.Yours = "The bot found the cause and asks: "+question(inc), !g.script
+	turn.Text, turn.Yours = "The bot asks: "+question(inc), !g.script
 	g.show(turn)
 	return before, g.decide(ctx, buttonApprove, nth, asks, func() bool { return g.world.settings() != before })
 }
 
-// question is what the bot asks, all proposals in a line.
+// question is what the bot asks, all proposals in a line, such as "throttle 184 → 129, or scale 2 → 3?".
 func question(inc incident.Incident) string {
-	text := ""
+	var all []string
 	for _, s := range present.Questions(inc) {
-		if text != "" {
-			text += " Or: "
-		}
-		text += s.Title + "?"
+		all = append(all, present.Change(s))
 	}
-	return text
+	return strings.Join(all, ", or ") + "?"
 }
 
 // since says what was changed.

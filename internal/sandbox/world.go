@@ -14,9 +14,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/prometheus/common/model"
 
@@ -92,16 +89,6 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 	return w, nil
 }
 
-// load is what clients ask for before anything breaks: five requests a second, which two replicas answer easily. Nine
-// tenths of each prompt are one of four instructions that others begin with, too.
-func load() (fleet.Scenario, error) {
-	s, err := fleet.ScenarioNamed("healthy")
-	s.Load.Rate, s.Load.Random = 2.5, true
-	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Prefixes = 5000, 80, .9, 4
-	s.Engine.KVTokens, s.Engine.PerPromptToken = 400_000, 62*time.Microsecond
-	return s, err
-}
-
 func (w *world) buildFleet() error {
 	f, err := fleet.New(fleet.Options{
 		Model: modelName, Namespace: namespace, Replicas: replicas, Observe: w.meter.observe, Epoch: w.meter.epoch,
@@ -163,74 +150,6 @@ const botUser = "system:serviceaccount:vllm-medic:vllm-medic"
 
 // loopback is a free port that nobody else can reach.
 const loopback = "127.0.0.1:0"
-
-// populate makes the objects of the model and lets its pods run.
-func (w *world) populate() error {
-	if err := grantRights(w.kube); err != nil {
-		return err
-	}
-	admin := w.kube.As("kubectl")
-	if err := w.kube.MakeNamespace(namespace); err != nil {
-		return err
-	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-node-1"}}
-	if err := kubeapi.Create(admin, corev1.SchemeGroupVersion.WithResource("nodes"), node); err != nil {
-		return err
-	}
-	app := map[string]string{"app": modelName}
-	n := int32(replicas)
-	d := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: modelName, Namespace: namespace, Labels: app},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: app},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: app},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{
-					Name: container, Image: "vllm/vllm-openai:v0.20.0",
-					Args: []string{"--model=meta-llama/Llama-70B", "--max-num-seqs=64", "--max-num-batched-tokens=2048"},
-				}}},
-			},
-		},
-	}
-	if err := kubeapi.Create(admin, deployments, d); err != nil {
-		return err
-	}
-	if err := kubeapi.Create(admin, gateway.Policies, trafficPolicy()); err != nil {
-		return err
-	}
-	if err := errors.Join(w.cluster.Step(), w.gateway.Step()); err != nil {
-		return err
-	}
-	w.grown.Store(true)
-	w.pods.cold()
-	if got := len(w.fleet.State().Replicas); got != replicas {
-		return fmt.Errorf("the simulated cluster runs %d replicas, not %d", got, replicas)
-	}
-	return w.pods.err()
-}
-
-// parallel is how many requests the gateway lets through at the start: more than the 128 that two replicas run at once,
-// so that some of them queue.
-const parallel = 184
-
-// gatewayName is what the Gateway is called.
-const gatewayName = "inference"
-
-// trafficPolicy limits the requests of the model's route.
-func trafficPolicy() *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": gateway.Policies.GroupVersion().String(), "kind": "BackendTrafficPolicy",
-		"metadata": map[string]any{"namespace": namespace, "name": modelName},
-		"spec": map[string]any{
-			"targetRefs": []any{map[string]any{
-				"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": modelName,
-			}},
-			"circuitBreaker": map[string]any{"maxParallelRequests": int64(parallel)},
-		},
-	}}
-}
-
-var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
 
 func (w *world) buildMonitor(ctx context.Context, log *slog.Logger) (string, error) {
 	address, err := w.servers.serve(ctx, "the engines", loopback, w.fleet)
@@ -334,34 +253,6 @@ func (w *world) end(bot chan error) error {
 	err := <-bot
 	w.wg.Wait()
 	return errors.Join(err, w.servers.end(), w.monitor.prom.Close())
-}
-
-// past is played in fast motion before anybody looks. What the bot calls usual is from then: its signals look at how it
-// was half an hour ago.
-const past = 32 * time.Minute
-
-// remember lets the past go by and Prometheus scrape it: often enough that each moment has a sample, and twice before
-// the moments at which the signals of what is usual look back over a window.
-func (w *world) remember(ctx context.Context) error {
-	const (
-		step, before = 9 * time.Second, 2 * time.Second
-		marks        = 5 * time.Minute
-	)
-	for at, end := w.meter.epoch, time.Now(); ; {
-		next := at.Add(step)
-		if mark := at.Truncate(marks).Add(marks - before); at.Before(mark) && mark.Before(next) {
-			next = mark
-		}
-		if next.After(end) {
-			return nil
-		}
-		w.fleet.Advance(next.Sub(at))
-		if err := w.monitor.scrape(ctx, func() time.Time { return next }); err != nil {
-			return fmt.Errorf("play the past: %w", err)
-		}
-		w.meter.take(next, w.fleet.State(), replicas)
-		at = next
-	}
 }
 
 // measure takes a sample each second.

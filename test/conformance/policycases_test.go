@@ -62,7 +62,8 @@ func limitCases() map[string][]request {
 	}
 	return map[string][]request{limits: {
 		{name: "none", method: http.MethodGet, path: policy, code: http.StatusNotFound, reason: "NotFound"},
-		celApart(most, post("with text for a number", "", `,"circuitBreaker":{"maxParallelRequests":"x"}`, refused, "Invalid")),
+		celApart(most, post("with text for a number", "", `,"circuitBreaker":{"maxParallelRequests":"x"}`, refused,
+			"Invalid")),
 		post("below its minimum", "", `,"circuitBreaker":{"maxParallelRequests":-1}`, refused, "Invalid"),
 		post("beyond its maximum", "", `,"circuitBreaker":{"maxParallelRequests":4294967296}`, refused, "Invalid"),
 		post("with what it does not have", "?fieldValidation=Strict", `,"circuitBreaker":{"most":1}`, http.StatusBadRequest,

@@ -13,9 +13,9 @@
   const charts = [
     { title: "TTFT p95", traces: [["a", (s) => s.ttft]], text: (s) => seconds(s.ttft), limit: (state) => state.target, least: 4,
       bad: (s, state) => s.ttft > state.target },
-    { title: "Requests", keys: ["running", "waiting", "limit"],
+    { title: "Requests", keys: ["running", "waiting"], cap: (s) => s.limit,
       traces: [["c cap", (s) => s.limit], ["a", (s) => s.running], ["b", (s) => s.waiting]],
-      text: (s) => `${s.running} / ${s.waiting} / ${s.limit}`, least: 200 },
+      text: (s) => `${s.running} / ${s.waiting}`, least: 200 },
     { title: "Replicas", traces: [["c", (s) => s.replicas]], text: (s) => s.loading > 0 ? `${s.replicas} + ${s.loading} loading` : `${s.replicas}`,
       least: 5 },
     { title: "Per second", keys: ["arriving", "failing"], traces: [["a", (s) => s.demand], ["b", (s) => s.failed]],
@@ -45,15 +45,24 @@
       picture.append(svg("line", { class: "grid", x1: 0, x2: wide, y1: y(v), y2: y(v) }));
       picture.append(svg("text", { class: "note", x: 0, y: y(v) - 2 }, v));
     }
-    for (const [i, mark] of state.marks.filter((m) => m.at > end - span).entries()) {
+    const taken = [[], []]; // by row: from where to where notes are; the newest come first, and what finds no room has none
+    for (const mark of state.marks.filter((m) => m.at > end - span).reverse()) {
       picture.append(svg("line", { class: "mark", x1: x(mark.at), x2: x(mark.at), y1: head, y2: y(0) }));
-      const right = x(mark.at) > wide * 0.7;
-      picture.append(svg("text", { class: "note what", x: x(mark.at) + (right ? -3 : 3), y: high - (i % 2 === 0 ? 14 : 3), "text-anchor": right ? "end" : "start" }, mark.text));
+      const long = 5 * mark.text.length, right = x(mark.at) + long > wide;
+      const from = x(mark.at) + (right ? -3 - long : 3);
+      const row = taken.findIndex((notes) => notes.every(([a, b]) => from > b || from + long < a));
+      if (row < 0) continue;
+      taken[row].push([from, from + long + 4]);
+      picture.append(svg("text", { class: "note what", x: x(mark.at) + (right ? -3 : 3), y: high - (row === 0 ? 14 : 3), "text-anchor": right ? "end" : "start" }, mark.text));
     }
     if (chart.limit) {
       const v = chart.limit(state);
       picture.append(svg("line", { class: "limit", x1: 0, x2: wide, y1: y(v), y2: y(v) }));
       picture.append(svg("text", { class: "note", x: 18, y: y(v) - 2 }, `target ${v} s`));
+    }
+    if (chart.cap) {
+      const v = chart.cap(last);
+      picture.append(svg("text", { class: "note cap", x: wide, y: y(v) + 9, "text-anchor": "end" }, `limit ${v}`));
     }
     for (const [kind, of] of chart.traces) {
       let path = "", gap = true;
@@ -69,7 +78,7 @@
     name.textContent = chart.title;
     for (const [i, key] of (chart.keys ?? []).entries()) {
       const e = document.createElement("span");
-      e.className = `key ${"abc"[i]}`;
+      e.className = `key ${"ab"[i]}`;
       e.textContent = key;
       name.append(" ", e);
     }
