@@ -19,6 +19,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/drill"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	prom "github.com/vllm-medic/vllm-medic/internal/prometheus"
@@ -51,9 +52,6 @@ type Options struct {
 	Settings prom.Settings
 	// ReloadEvery is how often the playbook folders are read; zero means every ten seconds.
 	ReloadEvery time.Duration
-	// Listen binds the address of a listener; nil binds TCP. Rehearsals in simulated time have no sockets: waiting for one
-	// would hold up the time.
-	Listen func(ctx context.Context, address string) (net.Listener, error)
 	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero
 	// takes the defaults of the engine and the store. Rehearsals that end the process at every instruction raise it.
 	FreeCuts int
@@ -75,15 +73,13 @@ type App struct {
 	slack       *slackParts
 	gate        *access.Gate
 	overview    *overview
-	// reporting holds one report at a time.
-	reporting chan struct{}
-	registry  *prometheus.Registry
-	panics    *rescue.Log
-	liveness  *liveness
-	servers   []*server
-	stop      context.CancelFunc
-	wg        sync.WaitGroup
-	failed    chan error
+	registry    *prometheus.Registry
+	panics      *rescue.Log
+	liveness    *liveness
+	servers     []*server
+	stop        context.CancelFunc
+	wg          sync.WaitGroup
+	failed      chan error
 }
 
 // New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed
@@ -92,9 +88,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	if opts.Logger == nil || opts.Catalog == nil {
 		return nil, errors.New("app: Logger and Catalog are needed")
 	}
-	a := &App{
-		opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8), reporting: make(chan struct{}, 1),
-	}
+	a := &App{opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8)}
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -140,11 +134,13 @@ func (a *App) build(ctx context.Context) error {
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.playbooks.panics = a.panics
 	a.overview.signals = func() []incident.Signal { return a.playbooks.inForce().AllSignals() }
+	recordings := &drill.Recordings{}
 	a.engine, err = remediation.New(remediation.Config{
 		Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy,
 		Timing: cfg.Timing, FreeCuts: a.opts.FreeCuts,
 	}, remediation.Deps{
-		Incidents: looped, Inbox: looped, Ledger: a.store, Collector: collector{Collector: a.collector},
+		Incidents: looped, Inbox: looped, Ledger: a.store,
+		Collector: collector{Collector: a.collector, recordings: recordings}, Scenarios: recordings,
 		Playbooks: a.playbooks,
 		Live:      parts.live, DryRun: parts.dryRun, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
 	})

@@ -49,6 +49,7 @@ var (
 	descOldest            = desc("deliveries_oldest_waiting_seconds",
 		"Age of the oldest waiting delivery; 0 when none waits.")
 	descIncidents       = desc("incidents_open", "Open incidents by state.", "state")
+	descDrills          = desc("drills", "Drills in the store by how they ended, running ones included.", "result")
 	descUnreadable      = desc("incidents_unreadable", "Incidents in the store that this program cannot read.")
 	descWrites          = desc("writes", "Writes in the store by result; open are those that have not ended.", "result")
 	descMessages        = desc("messages_waiting", "Incident messages that are not up to date.")
@@ -63,7 +64,7 @@ var (
 // Describe sends every description.
 func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descUnreadable, descWrites,
+		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descDrills, descUnreadable, descWrites,
 		descMessages, descMessagesGivenUp, descFolded,
 		descClicks, descPauses, descClock,
 	} {
@@ -77,6 +78,10 @@ var (
 		incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateDeciding,
 		incident.StateApplying, incident.StateSettling,
 		incident.StateVerifying, incident.StateUndoing, incident.StateWatching,
+	}
+	drillResults = []incident.DrillResult{
+		"running", incident.DrillDecided, incident.DrillUndecided, incident.DrillNotAsked, incident.DrillStopped,
+		incident.DrillInterrupted, incident.DrillNotStarted,
 	}
 	results = []incident.WriteResult{
 		"open", incident.ResultApplied, incident.ResultDrift, incident.ResultFailed, incident.ResultDryRun,
@@ -111,6 +116,9 @@ func (m *storeMetrics) Collect(out chan<- prometheus.Metric) {
 	gauge(descOldest, age)
 	for _, s := range openStates {
 		gauge(descIncidents, float64(st.Incidents[string(s)]), string(s))
+	}
+	for _, r := range drillResults {
+		gauge(descDrills, float64(st.Drills[string(r)]), string(r))
 	}
 	gauge(descUnreadable, float64(st.Unreadable))
 	for _, r := range results {

@@ -10,6 +10,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/drill"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
@@ -71,12 +72,17 @@ type collector struct {
 	// "Could not be asked" must not look like "there is none": rules are undecided over the one and may say no over the
 	// other.
 	away error
+	// recordings are what drills play; nil where there are none.
+	recordings *drill.Recordings
 }
 
 // Collect reads the signals with their recent past, which the chart of the message shows.
 func (c collector) Collect(
 	ctx context.Context, pool incident.Pool, signals []incident.Signal, scope incident.Scope,
 ) incident.Evidence {
+	if scope.Scenario != "" && c.recordings != nil {
+		return c.recordings.Collect(ctx, scope.Scenario, signals, c.Now(), c.Cluster(ctx, pool))
+	}
 	ev := c.Collector.Collect(ctx, pool, signals,
 		evidence.CollectOptions{History: true, Baseline: scope.Usual, Alerts: scope.Alerts})
 	if c.away != nil {

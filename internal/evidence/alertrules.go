@@ -52,7 +52,7 @@ func (c *Collector) ExamineAlertRules(ctx context.Context) (rules []ExaminedRule
 	if len(rules) == 0 {
 		return nil, true, nil
 	}
-	at := c.now()
+	at := c.Now()
 	known, scraped, err := c.known(ctx, loaded, at)
 	if err != nil || !scraped {
 		return rules, scraped, err

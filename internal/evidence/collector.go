@@ -62,8 +62,8 @@ func New(cfg Config, kube Kube, logger *slog.Logger) (*Collector, error) {
 	return &Collector{cfg: cfg, prom: prom, kube: kube, logger: logger, dialects: dialects{ttl: cfg.DialectTTL}}, nil
 }
 
-// now is the time at which queries are evaluated, in the precision of Prometheus.
-func (c *Collector) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
+// Now is the time at which queries are evaluated, in the precision of Prometheus.
+func (c *Collector) Now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // Collect reads all signals and the cluster side by side, at one common time and under one deadline. It returns when
 // the last has ended, at the latest soon after the deadline. It may be called any number of times; it changes nothing.
@@ -75,7 +75,7 @@ func (c *Collector) Collect(
 ) incident.Evidence {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
-	ev := incident.Evidence{At: c.now()}
+	ev := incident.Evidence{At: c.Now()}
 	var wg rescue.Group
 	if !opts.NoCluster {
 		wg.Go(func() { ev.Cluster = c.cluster(ctx, pool.Workload, ev.At) })
@@ -111,6 +111,13 @@ func (c *Collector) deadAlerts(
 		dead = []incident.DeadAlert{}
 	}
 	return dead, unexamined
+}
+
+// Cluster reads the cluster alone, under the deadline of a collection.
+func (c *Collector) Cluster(ctx context.Context, pool incident.Pool) incident.Cluster {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
+	defer cancel()
+	return c.cluster(ctx, pool.Workload, c.Now())
 }
 
 func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at time.Time) incident.Cluster {

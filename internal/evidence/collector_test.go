@@ -181,7 +181,7 @@ func TestDifferentClocksAreSaid(t *testing.T) {
 			c := newCollector(t,
 				Config{Prometheus: prometheus.Config{URL: f.Serve(), Clock: func() time.Time { return time.Now().Add(tt.ours) }}},
 				nil)
-			if _, err := c.prom.Instant(t.Context(), query, c.now()); err != nil {
+			if _, err := c.prom.Instant(t.Context(), query, c.Now()); err != nil {
 				t.Fatal(err)
 			}
 			if w := c.ClockWarning(); (w == "") != (tt.want == "") || !strings.Contains(w, tt.want) {
@@ -321,7 +321,7 @@ func TestTheDeadlineEndsEverything(t *testing.T) {
 		for i := range 9 {
 			signals = append(signals, foreign(fmt.Sprint("s", i), "up"))
 		}
-		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.now())
+		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.Now())
 		begin := time.Now()
 		ev := c.Collect(t.Context(), llmPool(), signals, CollectOptions{})
 		if took := time.Since(begin); took != DefaultDeadline {
@@ -379,7 +379,7 @@ func TestManyCollectionsShareTheBound(t *testing.T) {
 				URL: "http://prometheus", Concurrency: 3,
 				Transport: func(http.RoundTripper) http.RoundTripper { return s },
 			}}, nil)
-		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.now())
+		c.dialects.put(dialectKey(llmPool()), Dialect{}, c.Now())
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {

@@ -50,7 +50,7 @@ func (c *Collector) DeadAlerts(
 	if len(exprs) == 0 {
 		return nil, unexamined, err
 	}
-	at := c.now()
+	at := c.Now()
 	found, detectErr := c.detect(ctx, pool, at)
 	if detectErr != nil || !own(found) {
 		return nil, unexamined, errors.Join(err, detectErr)

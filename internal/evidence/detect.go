@@ -83,7 +83,7 @@ func dialectKey(pool incident.Pool) string {
 // Dialect asks Prometheus how it spells vLLM's metrics for a pool, at most once per DialectTTL. The zero Dialect with
 // no error means that this Prometheus has no vLLM metrics at all.
 func (c *Collector) Dialect(ctx context.Context, pool incident.Pool) (Dialect, error) {
-	f, err := c.detect(ctx, pool, c.now())
+	f, err := c.detect(ctx, pool, c.Now())
 	return f.dialect, err
 }
 

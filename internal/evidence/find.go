@@ -146,7 +146,7 @@ func (c *Collector) podOfInstance(
 	if err != nil {
 		return podName{}, false, err
 	}
-	got, err := c.prom.Instant(ctx, query, c.now())
+	got, err := c.prom.Instant(ctx, query, c.Now())
 	if err != nil {
 		return podName{}, false, prometheus.Unanswered(fmt.Errorf("ask which pod %s is: %w", redact.Line(instance), err))
 	}

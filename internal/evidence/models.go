@@ -58,7 +58,7 @@ func (c *Collector) Models(ctx context.Context, match map[string]string) ([]Mode
 	if err := CheckMatchers(match); err != nil {
 		return nil, err
 	}
-	at, found := c.now(), map[string]*sighting{}
+	at, found := c.Now(), map[string]*sighting{}
 	for _, now := range []bool{true, false} {
 		if err := c.sight(ctx, found, match, now, at); err != nil {
 			return nil, fmt.Errorf("list the models: %w", err)

@@ -44,6 +44,8 @@ type Delivery struct {
 	// Sender tells one Alertmanager from its peers, as far as a request shows it; empty when nothing is known of it.
 	Sender string  `json:"sender,omitempty"`
 	Alerts []Alert `json:"alerts"`
+	// Drill asks for a drill instead; it comes without alerts. What Alertmanager sends never sets it.
+	Drill *DrillOrder `json:"exercise,omitempty"`
 	// Attempts counts how often it was taken from the inbox. The store fills it.
 	Attempts int `json:"-"`
 	// Fence proves the claim of a taken delivery. The store fills it.

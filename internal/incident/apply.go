@@ -38,6 +38,7 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 		if err := a.dispatch(ev); err != nil {
 			return Result{}, err
 		}
+		a.drill(ev)
 		attach(a.entries[first:], about, record)
 		if a.noteStep != "" || !a.inc.Said.Same(note) {
 			a.inc.NoteStep = a.noteStep
@@ -127,6 +128,12 @@ func (a *applier) dispatch(ev Event) error {
 		return a.rerouted(e)
 	case Closed:
 		return a.closed(e)
+	case DrillStarted:
+		return a.drillStarted()
+	case DrillSeen:
+		return a.drillSeen(e)
+	case DrillEnded:
+		return a.drillEnded(e)
 	default:
 		return fmt.Errorf("incident %s: unknown event %T", a.inc.ID, ev)
 	}

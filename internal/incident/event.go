@@ -34,6 +34,9 @@ const (
 	KindNoted        EventKind = "noted"
 	KindSetback      EventKind = "setback"
 	KindClosed       EventKind = "closed"
+	KindDrillStarted EventKind = "drill_started"
+	KindDrillSeen    EventKind = "drill_seen"
+	KindDrillEnded   EventKind = "drill_ended"
 )
 
 // EventKinds lists every kind.
@@ -44,7 +47,7 @@ func EventKinds() []EventKind {
 		KindEscalated, KindExpired,
 		KindRefused, KindClaimed, KindUnanswered, KindWritten, KindRolledOut, KindSettled, KindVerified, KindReverted,
 		KindUndoStarted, KindAborted, KindAcked, KindNarrowed, KindRerouted, KindNoted, KindSetback,
-		KindClosed,
+		KindClosed, KindDrillStarted, KindDrillSeen, KindDrillEnded,
 	}
 }
 

@@ -217,5 +217,8 @@ func samples() []Event {
 		Rerouted{},
 		Rerouted{Fingerprints: []string{"a"}, Pool: "llama"},
 		Closed{},
+		DrillStarted{},
+		DrillSeen{By: alice},
+		DrillEnded{Result: DrillInterrupted},
 	}
 }

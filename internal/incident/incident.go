@@ -21,6 +21,8 @@ type Incident struct {
 	State  State  `json:"state"`
 	Mode   Mode   `json:"mode"`
 	DryRun bool   `json:"dryRun"`
+	// Drill is set for an exercise; nil: it is meant.
+	Drill *Drill `json:"exercise,omitempty"`
 	// Said says why the incident is where it is, when that is not obvious.
 	Said Note `json:"said,omitzero"`
 	// Note is Said in words. Apply leaves it empty for present to fill in; of incidents of older versions there is nothing
@@ -359,6 +361,7 @@ func (i Incident) Clone() Incident {
 	i.Decisions = slices.Clone(i.Decisions)
 	i.Journal = slices.Clone(i.Journal)
 	i.Paused = clonePtr(i.Paused)
+	i.Drill = i.Drill.clone()
 	i.LastLeftOut = clonePtr(i.LastLeftOut)
 	i.Lines = maps.Clone(i.Lines)
 	i.Diagnosis = clonePtr(i.Diagnosis)

@@ -75,7 +75,7 @@ func throttleKnob() Knob {
 		},
 		Doing: func(StepRequest) string { return "throttling" },
 		Verb: func(s Step) string {
-			if s.Raises() {
+			if s.raises() {
 				return "Relax rate limit"
 			}
 			return "Throttle"
@@ -88,8 +88,8 @@ func throttleKnob() Knob {
 	}
 }
 
-// Raises says whether the step goes up.
-func (s Step) Raises() bool {
+// raises says whether the step goes up.
+func (s Step) raises() bool {
 	from, errFrom := strconv.ParseFloat(s.From.Text, 64)
 	to, errTo := strconv.ParseFloat(s.To.Text, 64)
 	return errFrom == nil && errTo == nil && to > from

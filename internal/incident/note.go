@@ -31,6 +31,11 @@ const (
 	NotePoolGone    NoteKind = "pool_gone"
 	NoteWorkFailed  NoteKind = "work_failed"
 	NoteWorkResumed NoteKind = "work_resumed"
+	// NoteDrillStarted: By started a drill in which Why is played. NoteDrillSeen: By was the first to look. NoteDrillEnded
+	// has what was measured: By decided, Other looked first.
+	NoteDrillStarted NoteKind = "drill_started"
+	NoteDrillSeen    NoteKind = "drill_seen"
+	NoteDrillEnded   NoteKind = "drill_ended"
 )
 
 // What is said of plans and decisions.
@@ -155,6 +160,8 @@ type Note struct {
 	Config string `json:"config,omitempty"`
 	// Routing is how alerts led to their pool.
 	Routing *Routing `json:"routing,omitempty"`
+	// Drill is what a drill has measured.
+	Drill *DrillSummary `json:"exercise,omitempty"`
 }
 
 // Text is a note of nothing but text that comes from elsewhere.
@@ -174,6 +181,6 @@ func (n Note) Same(o Note) bool {
 	if n.Cause.Kind != "" || n.Routing != nil { // of a stored note Why has the words for it
 		n.Why, o.Why = "", ""
 	}
-	n.Routing, o.Routing = nil, nil
+	n.Routing, o.Routing, n.Drill, o.Drill = nil, nil, nil, nil
 	return n == o
 }

@@ -3,7 +3,6 @@ package incident
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -84,8 +83,6 @@ type Change struct {
 	// Lock takes the target object for the incident and step; refused with LockedError when another incident has it.
 	// Taking an own lock again is fine.
 	Lock string
-	// Snapshot is kept of the investigation behind the change; nil: there is none worth keeping.
-	Snapshot *Snapshot
 	// Unlock gives back the lock on this target object, when the incident has it.
 	Unlock string
 }
@@ -119,14 +116,6 @@ type Filter struct {
 	After string
 }
 
-// Opened narrows to the incidents that were opened in [Since, Until).
-type Opened struct {
-	Since, Until time.Time
-	Pool         string
-	// AllPools ignores Pool.
-	AllPools bool
-}
-
 // SinkSlack is the sink that people decide in: Slack, or the log of a bot without Slack. Others only show.
 const SinkSlack = "slack"
 
@@ -141,8 +130,9 @@ type Message struct {
 	// Sink is a notifier of the configuration, by its name. Channel is the place within it, empty where it has but one.
 	Sink    string `json:"sink"`
 	Channel string `json:"channel"`
-	// TS identifies the posted message; empty before.
-	TS string `json:"ts,omitempty"`
+	// TS identifies the posted message; empty before. PostedAt is when the store first had it; the store fills it.
+	TS       string    `json:"ts,omitempty"`
+	PostedAt time.Time `json:"postedAt,omitzero"`
 	// Wanted and Sent are versions of the incident; equal when the message is up to date.
 	Wanted int64 `json:"wanted"`
 	Sent   int64 `json:"sent"`
@@ -167,18 +157,6 @@ type Message struct {
 	CalledAt time.Time `json:"calledAt,omitzero"`
 	// Fence proves the claim; the store fills it.
 	Fence int64 `json:"-"`
-}
-
-// PostedAt is when the message was posted, as its TS says: that of Slack is the time in seconds since 1970, with a
-// fraction. Zero: it was not posted, or its TS says no time.
-func (m Message) PostedAt() time.Time {
-	whole, fraction, _ := strings.Cut(m.TS, ".")
-	seconds, err := strconv.ParseInt(whole, 10, 64)
-	micros, err2 := strconv.ParseInt(fraction, 10, 64)
-	if err != nil || err2 != nil || len(fraction) != 6 || micros < 0 || seconds <= 0 {
-		return time.Time{}
-	}
-	return time.Unix(seconds, micros*1000).UTC()
 }
 
 // Errors of the store that its users tell apart.

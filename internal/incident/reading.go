@@ -160,12 +160,32 @@ type Evidence struct {
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 	// Unexamined are alerts of the incident about whose rule that is not known.
 	Unexamined []UnexaminedAlert `json:"unexamined,omitempty"`
+	// Recorded is set where the readings are recorded ones; nil: they are of this moment.
+	Recorded *Recorded `json:"-"`
+}
+
+// Recorded is what belongs to recorded readings.
+type Recorded struct {
+	// SLO are the targets that they were recorded under, which are to be used instead of the pool's.
+	SLO SLO
+	// Now is the cluster as it is: what guardrails are asked about is never recorded.
+	Now Cluster
+}
+
+// ClusterNow is the cluster as it is, also when the readings are recorded.
+func (e Evidence) ClusterNow() Cluster {
+	if e.Recorded != nil {
+		return e.Recorded.Now
+	}
+	return e.Cluster
 }
 
 // Scope says what to collect beyond the present values.
 type Scope struct {
 	// Alerts are those of the incident: whether their rules can see the pool at all is part of the evidence.
 	Alerts []Alert
+	// Scenario names the recording to read instead of the present; empty: the present.
+	Scenario string
 	// Usual adds how signals compare with the pool's own past. It costs a query for each; checks around a change omit it.
 	Usual bool
 }

@@ -70,6 +70,23 @@ const (
 	RefusedNoSetback    NoteKind = "no_setback"
 	RefusedNoRequest    NoteKind = "no_request"
 	RefusedNoNews       NoteKind = "no_news"
+	RefusedNoDrill      NoteKind = "no_drill"
+)
+
+// What a person is told who starts a drill.
+const (
+	// RefusedDrillPool and RefusedDrillScenario: there is no such one; Names are those that there are, Why is the
+	// scenario.
+	RefusedDrillPool     NoteKind = "drill_pool"
+	RefusedDrillScenario NoteKind = "drill_scenario"
+	// RefusedDrillOpen: the real incident Why is open on the pool. RefusedDrillRunning: another drill is.
+	RefusedDrillOpen    NoteKind = "drill_open"
+	RefusedDrillRunning NoteKind = "drill_running"
+	// RefusedDrillMode: nobody is asked in the pool's Mode. RefusedDrillPaused: By has paused changes, as Cause says.
+	RefusedDrillMode   NoteKind = "drill_mode"
+	RefusedDrillPaused NoteKind = "drill_paused"
+	// RefusedDrillNoKubernetes: no step can be worked out.
+	RefusedDrillNoKubernetes NoteKind = "drill_no_kubernetes"
 )
 
 // refusal is the answer to an event that the incident does not take.

@@ -72,9 +72,10 @@ func (s Storm) Fold(inc Incident, counted []time.Time, now time.Time) (bool, Fol
 
 // MayFold says whether the incident may be shown as one line among others: only one that is known to be less than
 // critical. Every alert of it counts, because among words that are not known nobody can tell the worst. One without
-// a pool is shown: nobody has looked how bad it is. So is one in which a change went wrong: it needs a human.
+// a pool is shown: nobody has looked how bad it is. So is a drill, which is to be noticed, and one in which a change
+// went wrong: it needs a human.
 func (i Incident) MayFold() bool {
-	if i.Pool == "" || i.changedBadly() {
+	if i.Pool == "" || i.Drill != nil || i.changedBadly() {
 		return false
 	}
 	return !slices.ContainsFunc(append(severities(i.Alerts), i.Severity()), func(s string) bool {

@@ -83,7 +83,7 @@ func (f *File) Run(ctx context.Context, only *regexp.Regexp) []Result {
 func (f *File) run(ctx context.Context, t test, dialect vllm.Spelling) Result {
 	r := Result{Test: t.name, Line: t.line, Dialect: dialect.Name, At: t.after.String(), Expected: t.expect.Diagnosis}
 	r.Series, r.Without = spelled(t.input, dialect)
-	ev, err := f.collect(ctx, t, r.Series)
+	ev, err := collect(ctx, t, start(), f.interval, r.Series, f.catalog.Signals(namesOf(t.alerts)))
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -101,8 +101,11 @@ func (f *File) run(ctx context.Context, t test, dialect vllm.Spelling) Result {
 	return r
 }
 
-// collect reads the evidence as the bot does.
-func (f *File) collect(ctx context.Context, t test, series []promembed.Series) (ev incident.Evidence, err error) {
+// collect reads the evidence as the bot does. The first value of all series is of from.
+func collect(
+	ctx context.Context, t test, from time.Time, interval time.Duration, series []promembed.Series,
+	signals []incident.Signal,
+) (ev incident.Evidence, err error) {
 	p, err := promembed.New(promembed.Options{})
 	if err != nil {
 		return ev, err
@@ -112,7 +115,7 @@ func (f *File) collect(ctx context.Context, t test, series []promembed.Series) (
 			err = closed
 		}
 	}()
-	if err := p.Load(start(), f.interval, series); err != nil {
+	if err := p.Load(from, interval, series); err != nil {
 		return ev, err
 	}
 	var cluster evidence.Kube
@@ -128,7 +131,7 @@ func (f *File) collect(ctx context.Context, t test, series []promembed.Series) (
 	if err != nil {
 		return ev, fmt.Errorf("prepare the evidence: %w", err)
 	}
-	ev = c.Collect(ctx, t.pool, f.catalog.Signals(namesOf(t.alerts)), evidence.CollectOptions{
+	ev = c.Collect(ctx, t.pool, signals, evidence.CollectOptions{
 		History:  true,
 		Baseline: true, Alerts: t.alerts,
 	})

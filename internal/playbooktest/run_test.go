@@ -171,7 +171,7 @@ func TestKubernetesAndDeadAlertsArePartOfTheEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev, err := f.collect(t.Context(), f.tests[0], nil)
+	ev, err := collect(t.Context(), f.tests[0], start(), f.interval, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,14 @@ func Asking(inc incident.Incident) string {
 	switch {
 	case inc.Pool == "":
 		return ""
+	case inc.State == incident.StateClosed && inc.Drill != nil:
+		return "Nothing was changed."
 	case inc.State == incident.StateClosed:
 		return Outcome(inc)
 	case inc.State == incident.StateDeciding && len(open) > 0:
 		by := otherwise(inc, " by ", "")
 		if inc.DryRun {
-			return "Dry run: approve" + by + ": " + Change(open[0]) + "? Nothing will change."
+			return Capital(unreal(inc)) + ": approve" + by + ": " + Change(open[0]) + "? Nothing will change."
 		}
 		return "Approve" + by + ": " + Change(open[0]) + "."
 	case inc.State == incident.StateDeciding, NeedsHuman(inc), FollowUp(inc):

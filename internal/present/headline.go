@@ -67,6 +67,8 @@ func firing(inc incident.Incident) string {
 // News is what the headline says of the pool.
 func News(inc incident.Incident) string {
 	switch {
+	case inc.Drill != nil && inc.State == incident.StateClosed:
+		return drillNews(inc)
 	case inc.Pool == "" && inc.State == incident.StateClosed:
 		return "resolved after " + incident.FormatDuration(inc.ClosedAt.Sub(inc.OpenedAt)) + " (no pool configured)"
 	case inc.Pool == "":

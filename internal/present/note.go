@@ -34,8 +34,12 @@ func Spans(n incident.Note) []Span {
 	} {
 		*text = unmark.Replace(*text)
 	}
-	var out []Span
 	text, _ := words(n)
+	return withPeople(text, n)
+}
+
+// withPeople cuts a text where the people of a note are.
+func withPeople(text string, n incident.Note) (out []Span) {
 	for text != "" {
 		at := strings.IndexAny(text, markBy+markOther)
 		if at < 0 {

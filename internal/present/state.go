@@ -41,7 +41,7 @@ func decision(inc incident.Incident) string {
 	case offered:
 		return "rollback offered"
 	case len(inc.Proposed()) > 0 && inc.DryRun:
-		return "dry run: needs an answer"
+		return unreal(inc) + ": needs an answer"
 	case len(inc.Proposed()) > 0:
 		return "needs approval"
 	}

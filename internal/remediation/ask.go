@@ -106,7 +106,8 @@ func (e *Engine) act(ctx context.Context, id string, ev incident.Event) (inciden
 			Incident: res.Incident, Expect: inc.Version, Entries: res.Entries, Render: res.Render, DueAt: now,
 			Unlock: releasedLock(inc, res.Incident),
 		}
-		if act := inc.Active; act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil {
+		act := inc.Active
+		if act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil && inc.Drill == nil {
 			ch.Finish = &incident.Write{ID: act.WriteID, EndedAt: now, Result: incident.ResultUnknown}
 		}
 		err = e.deps.Incidents.Commit(ctx, ch)

@@ -51,8 +51,8 @@ func (e *Engine) newBatch(ds []incident.Delivery, now time.Time) *batch {
 }
 
 // fold folds the deliveries in. Those whose labels alone lead to their pools go together; one that has been tried
-// before, or for which somebody has to be asked, goes alone, and whatever is behind it in its group after it. When
-// those together fail, each goes alone: one that cannot be folded holds up its group only.
+// before, or for which somebody has to be asked, goes alone, and whatever is behind it in its group after it. An order
+// of a drill goes alone, too. When those together fail, each goes alone: one that cannot be folded holds up its group only.
 func (b *batch) fold(ctx context.Context) error {
 	together, alone := b.split()
 	each := make([]incident.Delivery, len(together))
@@ -116,7 +116,7 @@ func groupKey(d incident.Delivery) string { return d.Receiver + "\x00" + d.Group
 func (b *batch) split() (together []routed, alone []incident.Delivery) {
 	apart := map[string]bool{}
 	for _, d := range b.claimed {
-		if d.Attempts == 1 && !apart[groupKey(d)] {
+		if d.Attempts == 1 && d.Drill == nil && !apart[groupKey(d)] {
 			if r, ok := b.byLabels(d); ok {
 				together = append(together, r)
 				continue

@@ -19,8 +19,8 @@ func (e *Engine) waitForPeople(ctx context.Context, t *turn) error {
 		return e.investigate(ctx, t)
 	}
 	// What is asked may not be true any more: nobody is called before that has been looked at.
-	found := e.investigator.Investigate(ctx, t.pool, t.inc)
-	if err := e.commit(ctx, t, found.event(), extra{keep: true, found: &found}); err != nil {
+	found := e.investigator.Investigate(ctx, t.pool, t.inc).event()
+	if err := e.commit(ctx, t, found, extra{keep: true}); err != nil {
 		return err
 	}
 	for _, call := range e.calls(t) {
@@ -89,7 +89,7 @@ func remindAt(inc incident.Incident, pool incident.Pool) time.Time {
 
 // due is when to look at an incident again: when its timing says, or somebody is to be called before that.
 func (e *Engine) due(inc incident.Incident, t *turn) time.Time {
-	due := e.soonerForNews(inc, t.now, e.cfg.Timing.Due(inc, t.now))
+	due := e.drillDue(inc, t.now, e.soonerForNews(inc, t.now, e.cfg.Timing.Due(inc, t.now)))
 	if inc.State != incident.StateDeciding || !inc.Request.Open() || inc.Setback != nil {
 		return due
 	}

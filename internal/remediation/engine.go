@@ -20,14 +20,16 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// Deps are the engine's collaborators; all are needed, except Live and DryRun, which are nil when no Kubernetes is
-// configured.
+// Deps are the engine's collaborators; all are needed, except Scenarios, and Live and DryRun, which are nil when no
+// Kubernetes is configured.
 type Deps struct {
 	Incidents Incidents
 	Inbox     Inbox
 	Ledger    Ledger
 	Collector Collector
 	Playbooks Diagnoser
+	// Scenarios are what drills can play; nil: there are no drills.
+	Scenarios Scenarios
 	Live      Executor
 	DryRun    Executor
 	Logger    *slog.Logger

@@ -13,37 +13,28 @@ import (
 func (i *Investigator) guardrails(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence,
 ) []incident.Guardrail {
-	return i.check(pool, inc, s, op, ev, i.guardInputs(ctx, pool, inc))
-}
-
-// check is guardrails with what they know already.
-func (i *Investigator) check(
-	pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence,
-	known incident.GuardInputs,
-) []incident.Guardrail {
 	in := policy.Input{
-		Pool: pool, Step: s, Op: op, By: bot, Incident: inc.ID, Cluster: ev.Cluster, Readings: ev.Readings,
-	}.Knowing(known)
+		Now: i.deps.Now(), Pool: pool, Mode: strictestMode(inc.Mode, pool.Mode), DryRun: inc.DryRun, Step: s, Op: op, By: bot,
+		Incident: inc.ID, Cluster: ev.ClusterNow(), Readings: ev.Readings,
+	}
 	if inc.Active != nil {
 		in.By = inc.Active.By
 	}
-	return slices.Concat(known.Unread, policy.Check(in, i.policy))
+	return append(i.readLedger(ctx, &in), policy.Check(in, i.policy)...)
 }
 
-// guardInputs reads what the bot has done and been told.
-func (i *Investigator) guardInputs(
-	ctx context.Context, pool incident.Pool, inc incident.Incident,
-) incident.GuardInputs {
-	in := incident.GuardInputs{At: i.deps.Now(), Mode: strictestMode(inc.Mode, pool.Mode), DryRun: inc.DryRun}
+// readLedger adds what the bot has done and been told. The guardrails that it returns are those that could not be
+// asked.
+func (i *Investigator) readLedger(ctx context.Context, in *policy.Input) (unread []incident.Guardrail) {
 	if i.deps.Ledger == nil {
-		return in
+		return nil
 	}
 	refuse := func(name string, err error) {
 		cause := incident.Reason{Kind: incident.ReasonLedgerUnread, Text: err.Error()}
-		in.Unread = append(in.Unread, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Cause: cause})
+		unread = append(unread, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Cause: cause})
 	}
 	var err error
-	if in.Writes, err = i.deps.Ledger.WritesSince(ctx, pool.Name, in.At.Add(-24*time.Hour)); err != nil {
+	if in.Writes, err = i.deps.Ledger.WritesSince(ctx, in.Pool.Name, in.Now.Add(-24*time.Hour)); err != nil {
 		in.WritesUnknown = true
 	}
 	if in.Locks, err = i.deps.Ledger.Locks(ctx); err != nil {
@@ -52,7 +43,7 @@ func (i *Investigator) guardInputs(
 	if in.Pauses, err = i.deps.Ledger.Pauses(ctx); err != nil {
 		refuse("pause", err)
 	}
-	return in
+	return unread
 }
 
 // strictestMode is the stricter of the mode at the incident's opening and the one configured now.

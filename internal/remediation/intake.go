@@ -80,6 +80,15 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, erro
 	byPool := map[string][]news{}
 	for _, r := range in {
 		f.Deliveries = append(f.Deliveries, r.delivery)
+		if order := r.delivery.Drill; order != nil {
+			ch, begins, err := e.drillChange(ctx, *order)
+			if err != nil {
+				return incident.Folded{}, err
+			}
+			if begins {
+				f.Changes = append(f.Changes, ch)
+			}
+		}
 		for pool, alerts := range r.byPool {
 			byPool[pool] = append(byPool[pool], news{
 				origin: strconv.FormatInt(r.delivery.ID, 10),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -61,14 +60,10 @@ type Investigation struct {
 	Evidence incident.Evidence
 	Result   playbooks.Result
 	Steps    []incident.Step
-	// Guards is what the guardrails of the steps knew; nil where there were none to ask.
-	Guards *incident.GuardInputs
 	// Unread says that the live values behind one of the steps could not be read, which is refused for that.
 	Unread bool
 	// NotNarrowed says why a smaller change that a person chose cannot be proposed.
 	NotNarrowed map[incident.StepKind]incident.Reason
-
-	signals []incident.Signal
 }
 
 // Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading
@@ -81,10 +76,6 @@ func (i *Investigator) investigate(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool,
 ) Investigation {
 	found := i.diagnose(ctx, pool, inc, usual)
-	if len(found.Result.Steps) > 0 {
-		known := i.guardInputs(ctx, pool, inc)
-		found.Guards = &known
-	}
 	for _, req := range found.Result.Steps {
 		s, why, err := i.proposeChosen(ctx, pool, inc, req, found)
 		if why.Kind != "" {
@@ -114,9 +105,15 @@ func (i *Investigator) diagnose(
 ) Investigation {
 	signals := i.deps.Playbooks.Signals(inc.AlertNames())
 	scope := incident.Scope{Alerts: inc.Alerts, Usual: usual}
-	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, scope), signals: signals}
+	if inc.Drill != nil {
+		scope.Scenario = inc.Drill.Scenario
+	}
+	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, scope)}
 	i.markOwn(ctx, pool, inc, found.Evidence.Cluster.Changes, found.Evidence.At)
 	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: found.Evidence}
+	if r := found.Evidence.Recorded; r != nil {
+		in.Pool.SLO = r.SLO
+	}
 	if inc.Diagnosis != nil {
 		in.PlannedFor = inc.Diagnosis.Name
 	}
@@ -127,12 +124,8 @@ func (i *Investigator) diagnose(
 
 // event is what the investigation means to its incident.
 func (f Investigation) event() incident.Investigated {
-	steps := slices.Clone(f.Steps)
-	for n := range steps {
-		steps[n].Worked = nil
-	}
 	return incident.Investigated{
-		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: steps, Unread: f.Unread,
+		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: f.Steps, Unread: f.Unread,
 		Healthy: f.Result.Healthy, Note: f.Result.Note, NotNarrowed: f.NotNarrowed,
 	}
 }
@@ -169,6 +162,5 @@ func (f Investigation) otherDiagnosis() incident.Reason {
 
 // investigate investigates a claimed incident and commits what was found.
 func (e *Engine) investigate(ctx context.Context, t *turn) error {
-	found := e.investigator.Investigate(ctx, t.pool, t.inc)
-	return e.commit(ctx, t, found.event(), extra{found: &found})
+	return e.commit(ctx, t, e.investigator.Investigate(ctx, t.pool, t.inc).event(), extra{})
 }

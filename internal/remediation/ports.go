@@ -15,6 +15,8 @@ type Incidents interface {
 	ReleaseClaim(ctx context.Context, id string, fence, version int64, dueAt time.Time) error
 	Incident(ctx context.Context, id string) (incident.Incident, error)
 	Commit(ctx context.Context, changes ...incident.Change) error
+	// Message is the message that people decide in.
+	Message(ctx context.Context, id string) (incident.Message, bool, error)
 	Wake() <-chan struct{}
 }
 
@@ -22,6 +24,7 @@ type Incidents interface {
 // given out while an earlier one of its group is claimed by somebody else or waits to be tried again. Yield returns
 // when deliveries do not come in a storm, or after the limit.
 type Inbox interface {
+	AddDelivery(ctx context.Context, d incident.Delivery) (int64, error)
 	ClaimDeliveries(
 		ctx context.Context, owner string, now time.Time, lease time.Duration, limit int,
 	) ([]incident.Delivery, error)
@@ -32,6 +35,7 @@ type Inbox interface {
 	Yield(ctx context.Context, limit time.Duration)
 	EndedAlerts(ctx context.Context, fingerprints []string) ([]incident.Alert, error)
 	OpenIncident(ctx context.Context, pool string) (incident.Incident, bool, error)
+	OpenDrill(ctx context.Context, pool string) (incident.Incident, bool, error)
 	LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error)
 }
 

@@ -16,22 +16,21 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	act := t.inc.Active
 	claim := incident.WriteClaimed{Step: s.ID, Op: act.Op, WriteID: writeID(t.inc, act)}
 	var guards []incident.Guardrail
-	var found *Investigation
 	if act.Op == incident.OpApply {
 		if why := e.unapproved(t, s); why.Kind != "" {
-			return e.commitStopped(ctx, t, act, why, nil, nil)
+			return e.commitStopped(ctx, t, act, why, nil)
 		}
-		now, again, err := e.stillTrue(ctx, t, exec, s)
+		ev, again, err := e.stillTrue(ctx, t, exec, s)
 		if err != nil || again {
 			return err
 		}
-		found, claim.Before = &now, now.Evidence.Readings
-		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, now.Evidence)
+		claim.Before = ev.Readings
+		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, ev)
 	} else {
 		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 	}
 	if why := policy.Refusal(guards); why.Kind != "" {
-		return e.commitStopped(ctx, t, act, why, guards, found)
+		return e.commitStopped(ctx, t, act, why, guards)
 	}
 	mark, again, err := e.mark(ctx, t, exec, s)
 	if err != nil || again {
@@ -42,14 +41,14 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
 		DryRun: t.inc.DryRun, StartedAt: t.now,
 	}
-	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true, found: found})
+	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
 	var paused *incident.PausedError
 	var locked *incident.LockedError
 	switch {
 	case errors.As(err, &paused):
-		return e.commitStopped(ctx, t, act, paused.Reason(), nil, found)
+		return e.commitStopped(ctx, t, act, paused.Reason(), nil)
 	case errors.As(err, &locked):
-		return e.commitStopped(ctx, t, act, locked.Reason(), nil, found)
+		return e.commitStopped(ctx, t, act, locked.Reason(), nil)
 	case err != nil:
 		return err
 	}
@@ -61,13 +60,13 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 // once more.
 func (e *Engine) stillTrue(
 	ctx context.Context, t *turn, exec Executor, s incident.Step,
-) (Investigation, bool, error) {
+) (incident.Evidence, bool, error) {
 	found := e.investigator.assess(ctx, t.pool, t.inc)
 	if why := dropped(t.inc, s, found); why.Kind != "" {
 		if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
-			return found, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
+			return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 		}
-		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
 	var why incident.Reason
@@ -78,20 +77,20 @@ func (e *Engine) stillTrue(
 	var refused *incident.RefusedError
 	switch {
 	case err == nil && why.Kind == "":
-		return found, false, nil
+		return found.Evidence, false, nil
 	case err == nil:
-		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	case errors.As(err, &drift):
-		return found, true, e.commitStopped(ctx, t, t.inc.Active, drift.Reason(), nil, &found)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, drift.Reason(), nil)
 	case errors.As(err, &refused):
-		return found, true, e.commitStopped(ctx, t, t.inc.Active, incident.Because(err.Error()), nil, &found)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, incident.Because(err.Error()), nil)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again",
 			"incident", t.inc.ID, "step", s.ID, "err", err)
-		return found, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
+		return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
 		why = incident.Reason{Kind: incident.ReasonUnchecked, Text: err.Error()}
-		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
+		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
 	}
 }
 
@@ -158,11 +157,10 @@ func (e *Engine) replaced(
 func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
 
 // commitStopped ends what was checked before its write. act is what the turn began with: the incident may have been
-// read again since. found is what the check has read, nil where it was not needed.
+// read again since.
 func (e *Engine) commitStopped(
 	ctx context.Context, t *turn, act *incident.Active, why incident.Reason, guards []incident.Guardrail,
-	found *Investigation,
 ) error {
 	stopped := incident.Stopped{Step: act.Step, Op: act.Op, Why: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}
-	return e.commit(ctx, t, stopped, extra{found: found})
+	return e.commit(ctx, t, stopped, extra{})
 }

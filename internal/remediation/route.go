@@ -32,12 +32,14 @@ func (r router) pool(name string) (incident.Pool, bool) {
 }
 
 // known lists the pools, for whoever misspelled one.
-func (r router) known() string {
+func (r router) known() string { return "; the pools are " + strings.Join(r.names(), ", ") }
+
+func (r router) names() []string {
 	var names []string
 	for _, p := range r.pools {
 		names = append(names, p.Name)
 	}
-	return "; the pools are " + strings.Join(names, ", ")
+	return names
 }
 
 // poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod ->

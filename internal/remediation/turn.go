@@ -57,6 +57,11 @@ func (e *Engine) advance(ctx context.Context, t *turn) error {
 			return err
 		}
 	}
+	if t.inc.Drill != nil {
+		if over, err := e.drill(ctx, t); over || err != nil {
+			return err
+		}
+	}
 	if t.inc.Pool == "" {
 		return e.watchUnrouted(ctx, t)
 	}
@@ -120,8 +125,6 @@ type extra struct {
 	// not worked out again but given up, and the incident read again. "None of these alerts fires" is not true any
 	// more when one has joined.
 	asRead bool
-	// found is the investigation behind the event, which may be worth keeping; nil: there was none.
-	found *Investigation
 }
 
 // staleTries bounds how often a change is worked out again because somebody else committed in between. Commits on one
@@ -141,7 +144,9 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Render: res.Render,
 			DueAt: e.due(res.Incident, t), Release: !x.keep,
 			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: releasedLock(t.inc, res.Incident),
-			Snapshot: x.found.snapshot(t.inc, res.Incident, t.pool, ev),
+		}
+		if t.inc.Drill != nil { // it takes no part in what is written
+			ch.Claim, ch.Finish, ch.Lock, ch.Unlock = nil, nil, "", ""
 		}
 		err = e.deps.Incidents.Commit(ctx, ch)
 		if err == nil {
@@ -177,7 +182,7 @@ func releasedLock(before, after incident.Incident) string {
 
 // retryLater gives the claim back without a change.
 func (e *Engine) retryLater(ctx context.Context, t *turn, after time.Duration) error {
-	due := e.soonerForNews(t.inc, t.now, t.now.Add(after))
+	due := e.drillDue(t.inc, t.now, e.soonerForNews(t.inc, t.now, t.now.Add(after)))
 	return e.deps.Incidents.ReleaseClaim(ctx, t.inc.ID, t.fence, t.inc.Version, due)
 }
 

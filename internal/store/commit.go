@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -68,7 +69,7 @@ func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (
 	if err := s.locksOf(ctx, tx, ch); err != nil {
 		return head{}, lines{}, err
 	}
-	return h, told, s.keepSnapshot(ctx, tx, ch)
+	return h, told, nil
 }
 
 func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
@@ -81,17 +82,18 @@ func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error 
 	}
 	if ch.Expect == 0 {
 		_, err := s.changed(ctx, tx,
-			`INSERT INTO incidents (id, pool, state, version, opened_at, closed_at, due_at, body)
-				VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
-			inc.ID, inc.Pool, string(inc.State), nanos(inc.OpenedAt), nanos(inc.ClosedAt), nanos(ch.DueAt), string(body))
+			`INSERT INTO incidents (id, pool, state, version, opened_at, closed_at, due_at, exercise, body)
+				VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+			inc.ID, inc.Pool, string(inc.State), nanos(inc.OpenedAt), nanos(inc.ClosedAt), nanos(ch.DueAt), exercise(inc),
+			string(body))
 		return existing(err)
 	}
 	due := nanos(ch.DueAt)
-	query := `UPDATE incidents SET state = ?, version = ?, closed_at = ?, body = ?,
+	query := `UPDATE incidents SET state = ?, version = ?, closed_at = ?, exercise = ?, body = ?,
 		due_at = CASE WHEN ? = 1 AND due_at > 0 AND (CAST(? AS BIGINT) = 0 OR due_at < ?) THEN due_at ELSE ? END,
 		lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END WHERE id = ? AND version = ?`
 	args := []any{
-		string(inc.State), inc.Version, nanos(inc.ClosedAt), string(body), flag(ch.Sooner), due, due, due,
+		string(inc.State), inc.Version, nanos(inc.ClosedAt), exercise(inc), string(body), flag(ch.Sooner), due, due, due,
 		flag(ch.Fence != 0 && ch.Release), inc.ID, ch.Expect,
 	}
 	if ch.Fence != 0 {
@@ -107,13 +109,24 @@ func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error 
 	return nil
 }
 
-// existing tells the two ways of a duplicate apart: the same incident again, or a second open one of the pool.
+// exercise is how a drill has ended, or that it goes on; empty for every other incident.
+func exercise(inc incident.Incident) string {
+	if inc.Drill == nil {
+		return ""
+	}
+	return cmp.Or(string(inc.Drill.Result), exerciseRunning)
+}
+
+const exerciseRunning = "running"
+
+// existing tells the two ways of a duplicate apart: the same incident again, or a second open one, or a second drill,
+// of the pool.
 func existing(err error) error {
 	index, dup := duplicate(err)
 	switch {
 	case !dup:
 		return err
-	case strings.Contains(index, "incidents_open_pool") || strings.Contains(index, "incidents.pool"):
+	case strings.Contains(index, "incidents_open_") || strings.Contains(index, "incidents.pool"):
 		return incident.ErrPoolOpen
 	default:
 		return incident.ErrStale

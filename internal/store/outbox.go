@@ -9,15 +9,15 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-const messageColumns = `SELECT incident, kind, sink, channel, ts, wanted, sent, thread_sent, intent_at,
+const messageColumns = `SELECT incident, kind, sink, channel, ts, posted_at, wanted, sent, thread_sent, intent_at,
 	intent_thread, attempts, next_at, last_error, gave_up, digest, folded, called_at, fence FROM messages`
 
 func scanMessage(r *sql.Rows) (incident.Message, error) {
 	var m incident.Message
-	var intent, next, gaveUp, folded, called int64
-	err := r.Scan(&m.Incident, &m.Kind, &m.Sink, &m.Channel, &m.TS, &m.Wanted, &m.Sent, &m.ThreadSent, &intent,
+	var posted, intent, next, gaveUp, folded, called int64
+	err := r.Scan(&m.Incident, &m.Kind, &m.Sink, &m.Channel, &m.TS, &posted, &m.Wanted, &m.Sent, &m.ThreadSent, &intent,
 		&m.IntentThread, &m.Attempts, &next, &m.LastError, &gaveUp, &m.Digest, &folded, &called, &m.Fence)
-	m.Folded, m.CalledAt = folded != 0, moment(called)
+	m.Folded, m.CalledAt, m.PostedAt = folded != 0, moment(called), moment(posted)
 	m.IntentAt, m.NextAt, m.GaveUp, m.Refused = moment(intent), moment(next), gaveUp != 0, gaveUp == refused
 	return m, err
 }
@@ -74,10 +74,11 @@ func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release boo
 	n, err := s.changed(ctx, s.write,
 		`UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
 			last_error = ?, gave_up = ?, gave_up_wanted = ?, called_at = ?,
+			posted_at = CASE WHEN ? = 1 AND posted_at = 0 THEN ? ELSE posted_at END,
 			lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END
 			WHERE incident = ? AND sink = ? AND fence = ?`,
 		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError,
-		givenUp(m), m.Wanted, nanos(m.CalledAt), flag(release), m.Incident, m.Sink, m.Fence)
+		givenUp(m), m.Wanted, nanos(m.CalledAt), flag(m.TS != ""), nanos(s.Now()), flag(release), m.Incident, m.Sink, m.Fence)
 	if err != nil {
 		return fmt.Errorf("save the message of %s: %w", m.Incident, err)
 	}

@@ -31,12 +31,18 @@ func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.In
 	if err != nil {
 		return incident.Incident{}, err
 	}
-	lines, err := s.journal(ctx, id)
+	inc.Journal, err = list(ctx, s, s.read, func(r *sql.Rows) (incident.Entry, error) {
+		var body, hash string
+		var e incident.Entry
+		if err := r.Scan(&body, &hash); err != nil {
+			return e, err
+		}
+		err := json.Unmarshal([]byte(body), &e)
+		e.Hash = hash
+		return e, err
+	}, `SELECT body, hash FROM journal WHERE incident = ? ORDER BY seq`, id)
 	if err != nil {
-		return incident.Incident{}, err
-	}
-	if inc.Journal, err = decodeJournal(id, lines); err != nil {
-		return incident.Incident{}, err
+		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
 	}
 	pauses, err := s.Pauses(ctx)
 	if err != nil {
@@ -46,40 +52,22 @@ func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.In
 	return inc, nil
 }
 
-// line is an entry of a journal as it is stored.
-type line struct{ body, hash string }
-
-func (s *Store) journal(ctx context.Context, id string) ([]line, error) {
-	out, err := list(ctx, s, s.read, func(r *sql.Rows) (line, error) {
-		var l line
-		return l, r.Scan(&l.body, &l.hash)
-	}, `SELECT body, hash FROM journal WHERE incident = ? ORDER BY seq`, id)
-	if err != nil {
-		return nil, fmt.Errorf("journal of %s: %w", id, err)
-	}
-	return out, nil
-}
-
-func decodeJournal(id string, lines []line) ([]incident.Entry, error) {
-	out := make([]incident.Entry, len(lines))
-	for n, l := range lines {
-		if err := json.Unmarshal([]byte(l.body), &out[n]); err != nil {
-			return nil, fmt.Errorf("journal of %s: %w", id, err)
-		}
-		out[n].Hash = l.hash
-	}
-	return out, nil
-}
-
-// OpenIncident returns the open incident of a pool.
+// OpenIncident returns the open incident of a pool; a drill is none.
 func (s *Store) OpenIncident(ctx context.Context, pool string) (incident.Incident, bool, error) {
-	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state <> 'closed'`, pool)
+	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state <> 'closed' AND exercise = ''`, pool)
 }
 
-// LastClosed returns the incident of a pool that was closed last, when that was not before since.
+// OpenDrill returns the drill that goes on on a pool.
+func (s *Store) OpenDrill(ctx context.Context, pool string) (incident.Incident, bool, error) {
+	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state <> 'closed' AND exercise <> ''`, pool)
+}
+
+// LastClosed returns the incident of a pool that was closed last, when that was not before since; a drill is
+// none.
 func (s *Store) LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error) {
 	return s.one(ctx,
-		`SELECT body FROM incidents WHERE pool = ? AND state = 'closed' AND closed_at >= ? ORDER BY closed_at DESC LIMIT 1`,
+		`SELECT body FROM incidents WHERE pool = ? AND state = 'closed' AND exercise = '' AND closed_at >= ?
+			ORDER BY closed_at DESC LIMIT 1`,
 		pool, nanos(since))
 }
 

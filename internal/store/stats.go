@@ -19,10 +19,13 @@ type Stats struct {
 	OldestWaiting                     time.Time
 	// LastDelivery is when the newest delivery came in that the store still keeps; zero when there is none.
 	LastDelivery time.Time
-	// Incidents counts the open ones by state, Writes all by result, "open" being a claim that has not ended.
+	// Incidents counts the open ones by state, without drills; Writes all by result, "open" being a claim that has not
+	// ended.
 	Incidents, Writes map[string]int64
 	// MessagesWaiting have something to send; MessagesGivenUp are among them, and wait for a person.
 	MessagesWaiting, MessagesGivenUp int64
+	// Drills counts them by how they ended, "running" being those that go on.
+	Drills map[string]int64
 	// Folded are the open incidents that are shown in a digest only; they wait for nothing.
 	Folded int64
 	// ClicksWaiting were accepted and not yet decided on.
@@ -75,7 +78,13 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	}
 	out.OldestWaiting, out.LastDelivery = moment(oldest), moment(newest)
 	if out.Incidents,
-		err = s.counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents WHERE state <> 'closed' GROUP BY state`); err != nil {
+		err = s.counts(ctx, tx, `SELECT state, COUNT(*) FROM incidents
+			WHERE state <> 'closed' AND exercise = '' GROUP BY state`); err != nil {
+		return err
+	}
+	if out.Drills,
+		err = s.counts(ctx, tx, `SELECT exercise, COUNT(*) FROM incidents
+			WHERE exercise <> '' GROUP BY exercise`); err != nil {
 		return err
 	}
 	out.Writes, err = s.counts(ctx, tx,

@@ -62,12 +62,16 @@ func (s *Store) want(ctx context.Context, tx *sql.Tx, wants []want) error {
 // wantIn raises what one sink should show. A digest counts for a row that is made: the one that the incident folds
 // into.
 func (s *Store) wantIn(ctx context.Context, tx *sql.Tx, w want, sink, channel, digest string) error {
+	joined := s.Now()
+	if w.inc.Drill != nil {
+		joined = time.Time{} // it adds to no storm
+	}
 	_, err := s.changed(ctx, tx, `INSERT INTO messages
 			(incident, sink, channel, wanted, thread_wanted, digest, folded, joined_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (incident, sink) DO UPDATE SET wanted = excluded.wanted,
 			thread_wanted = CASE WHEN excluded.thread_wanted > messages.thread_wanted
 				THEN excluded.thread_wanted ELSE messages.thread_wanted END`,
-		w.inc.ID, sink, channel, w.version, w.told.last, digest, flag(digest != ""), nanos(s.Now()))
+		w.inc.ID, sink, channel, w.version, w.told.last, digest, flag(digest != ""), nanos(joined))
 	return err
 }
 

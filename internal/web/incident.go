@@ -33,6 +33,7 @@ type incidentPage struct {
 	frame
 	Inc                         incident.Incident
 	Headline, State, Level, Tag string
+	Mark                        string
 	Links                       []link
 	Status, Remark              []piece
 	Config                      string
@@ -88,7 +89,8 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 	events := marks(inc)
 	p := incidentPage{
 		frame: f, Inc: inc, Headline: present.Headline(inc), State: present.State(inc),
-		Level: string(present.LevelOf(inc)), Tag: tag(inc), Links: h.links(c, inc), Status: f.Say(present.Status(inc)),
+		Level: string(present.LevelOf(inc)), Tag: tag(inc), Mark: present.Mark(inc),
+		Links: h.links(c, inc), Status: f.Say(present.Status(inc)),
 		Config: inc.Said.Config, Summary: f.summary(inc), Ask: h.ask(f, inc), Charts: f.charts(inc, events),
 		Made: f.made(inc), Groups: f.groups(inc.Readings), Unused: unusedTitles(inc.Readings), Breakdowns: breakdowns(inc),
 		Considered: considered(inc.Others), Alerts: f.alerts(inc), Events: f.timeline(inc), Stale: present.Stale(inc),

@@ -47,11 +47,12 @@ type option struct {
 // incidentRow is an incident on one line.
 type incidentRow struct {
 	ID, About, News, State, Level, Tag, Severity, Who string
-	DryRun                                            bool
-	Urgent                                            bool
-	Since                                             *moment
-	Took                                              string
-	Outcome                                           string
+	// Mark says that nothing is changed in it: "DRILL", or "DRY RUN".
+	Mark    string
+	Urgent  bool
+	Since   *moment
+	Took    string
+	Outcome string
 }
 
 // waitingRow is an incident that waits for people.
@@ -204,7 +205,7 @@ func (f frame) row(inc incident.Incident) incidentRow {
 	row := incidentRow{
 		ID: inc.ID, About: present.About(inc), News: present.Capital(present.News(inc)), State: present.State(inc),
 		Level: string(present.LevelOf(inc)), Tag: tag(inc),
-		Severity: present.Line(inc.Severity()), DryRun: inc.DryRun, Urgent: waits(inc),
+		Severity: present.Line(inc.Severity()), Mark: present.Mark(inc), Urgent: waits(inc),
 		Since: f.When(inc.OpenedAt), Took: incident.FormatDuration(f.Now.Sub(inc.OpenedAt)),
 	}
 	if inc.AckedBy != nil {

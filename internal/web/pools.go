@@ -45,7 +45,7 @@ type poolPage struct {
 	Name, Level, Text   string
 	At                  *moment
 	Charts              []chart
-	Incident            *incidentRow
+	Incident, Drill     *incidentRow
 	Closed              []incidentRow
 	Settings            []fact
 	Targets, Knobs, Who []fact
@@ -81,7 +81,7 @@ func (h *Handler) poolRows(ctx context.Context, f frame, all []incident.Incident
 			row.Signal = ""
 		}
 		for _, inc := range all {
-			if inc.Pool == p.Name && inc.Open() {
+			if inc.Pool == p.Name && inc.Open() && inc.Drill == nil {
 				one := f.row(inc)
 				row.Incident = &one
 			}
@@ -140,7 +140,11 @@ func (h *Handler) poolPage(c echo.Context) error {
 	var events []happened
 	for _, inc := range byUrgency(list) {
 		row := f.row(inc)
-		if inc.Open() {
+		switch {
+		case inc.Open() && inc.Drill != nil:
+			p.Drill = &row
+			continue
+		case inc.Open():
 			p.Incident, events = &row, marks(inc)
 			continue
 		}

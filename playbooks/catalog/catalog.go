@@ -14,6 +14,21 @@ import (
 //go:embed *.yaml
 var embedded embed.FS
 
+// recorded are the tests whose series drills play.
+//
+//go:embed tests/queue-backlog.yaml tests/kv-cache-full.yaml tests/preemption.yaml tests/high-tpot.yaml
+//go:embed tests/high-ttft.yaml tests/abort-spike.yaml
+var recorded embed.FS
+
+// Recorded returns a file of tests whose series drills play, and its name for errors.
+func Recorded(name string) (path string, data []byte, err error) {
+	path = "tests/" + name
+	if data, err = recorded.ReadFile(path); err != nil {
+		return "", nil, fmt.Errorf("read the recorded series %s: %w", name, err)
+	}
+	return "builtin/" + path, data, nil
+}
+
 // Files returns the built-in files for playbooks.Load, in a fixed order. The names begin with "builtin/", so that a
 // problem in one is not taken for a problem in a file of the user's.
 func Files() ([]playbooks.File, error) {

@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"errors"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -48,6 +49,7 @@ func schemaError(err error) *field.Error {
 				values = append(values, text)
 			}
 		}
+		slices.Sort(values)
 		return field.NotSupported(at, v.Value, values)
 	}
 	return field.Invalid(at, v.Value, v.Error())
