@@ -110,7 +110,9 @@ func describe(inc incident.Incident) []slog.Attr {
 			out = append(out, slog.String(key, oneLine(value)))
 		}
 	}
-	if inc.DryRun {
+	if inc.Drill != nil {
+		add("drill", "an exercise with recorded readings; nothing is changed")
+	} else if inc.DryRun {
 		add("dry_run", "every reading is real and nothing is changed")
 	}
 	add("alerts", strings.Join(inc.AlertNames(), ", "))

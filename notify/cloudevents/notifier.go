@@ -81,6 +81,7 @@ type summary struct {
 	Pool      string         `json:"pool"`
 	State     incident.State `json:"state"`
 	DryRun    bool           `json:"dryRun"`
+	Exercise  bool           `json:"exercise,omitempty"`
 	Version   int64          `json:"version"`
 	Severity  string         `json:"severity,omitempty"`
 	Alerts    []string       `json:"alerts"`
@@ -158,7 +159,8 @@ func (n *Notifier) event(inc incident.Incident, e *incident.Entry) event {
 
 func (n *Notifier) summary(inc incident.Incident) summary {
 	s := summary{
-		ID: inc.ID, Pool: inc.Pool, State: inc.State, DryRun: inc.DryRun, Version: inc.Version, Severity: inc.Severity(),
+		ID: inc.ID, Pool: inc.Pool, State: inc.State, DryRun: inc.DryRun, Exercise: inc.Drill != nil,
+		Version: inc.Version, Severity: inc.Severity(),
 		Alerts: inc.AlertNames(), Steps: []step{}, Text: present.Plain(present.Note(inc)), OpenedAt: inc.OpenedAt,
 		UpdatedAt: inc.UpdatedAt, ClosedAt: inc.ClosedAt,
 	}

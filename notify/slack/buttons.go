@@ -87,7 +87,10 @@ func approveButton(inc incident.Incident, s incident.Step, instead bool) (*slack
 		return nil, false
 	}
 	label, style := approvalLabel(s), slackgo.StylePrimary
-	if inc.DryRun {
+	switch {
+	case inc.Drill != nil:
+		label = "[DRILL] " + label
+	case inc.DryRun:
 		label = "Dry-run " + present.Lower(label)
 	}
 	if instead {
@@ -95,7 +98,7 @@ func approveButton(inc incident.Incident, s incident.Step, instead bool) (*slack
 	}
 	if s.Needs.Confirm || s.Needs.Restart {
 		b := button(actionConfirmed, s.ID, value, label, slackgo.StyleDanger)
-		b.Confirm = restartDialog(s, present.Verb(s, incident.OpApply))
+		b.Confirm = restartDialog(inc, s, present.Verb(s, incident.OpApply))
 		return b, true
 	}
 	return button(actionApprove, s.ID, value, label, style), true
@@ -133,7 +136,7 @@ func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockEle
 	}
 	b := button(actionUndo, s.ID, value, label, style)
 	if s.Needs.Restart {
-		b.Style, b.Confirm = slackgo.StyleDanger, restartDialog(s, label)
+		b.Style, b.Confirm = slackgo.StyleDanger, restartDialog(inc, s, label)
 	}
 	return b, true
 }
@@ -213,13 +216,17 @@ func approvalLabel(s incident.Step) string {
 }
 
 // restartDialog asks once more. does is what the step or its rollback does.
-func restartDialog(s incident.Step, does string) *slackgo.ConfirmationBlockObject {
+func restartDialog(inc incident.Incident, s incident.Step, does string) *slackgo.ConfirmationBlockObject {
 	text := does + " replaces all pods of " + s.Target.Object() + ", one by one."
 	if s.Cost != "" {
 		text += " " + s.Cost
 	}
-	d := slackgo.NewConfirmationBlockObject(plain("Restart pods?"), plain(present.Clip(present.Line(text), maxConfirm)),
-		plain("Restart pods"), plain("Cancel"))
+	title, yes := "Restart pods?", "Restart pods"
+	if not := present.NothingChanges(inc); not != "" {
+		title, yes, text = "Would you restart pods?", "Yes, nothing is changed", not+" In a real incident: "+text
+	}
+	d := slackgo.NewConfirmationBlockObject(plain(title), plain(present.Clip(present.Line(text), maxConfirm)),
+		plain(yes), plain("Cancel"))
 	d.Style = slackgo.StyleDanger
 	return d
 }

@@ -99,8 +99,8 @@ func denyForm(inc incident.Incident, r request) modal {
 func approveForm(inc incident.Incident, s incident.Step, a incident.Approvers) modal {
 	f := modal{title: "Approve", submit: "Approve", reason: true, needed: a.Reason}
 	f.text = []string{"*" + escape(present.Name(s), 150) + "*"}
-	if inc.DryRun {
-		f.text = append(f.text, "This is a dry run: nothing is changed.")
+	if text := present.NothingChanges(inc); text != "" {
+		f.text = append(f.text, text)
 	}
 	if s.Needs.Restart {
 		f.text = append(f.text, "⚠️ *Restarts the pods.*")

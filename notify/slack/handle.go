@@ -57,6 +57,9 @@ func (i *Interactions) Handle(ctx context.Context, kept incident.Click) Answer {
 		return i.done(ctx, a, action, no)
 	}
 	inc, r, no := i.check(ctx, c, &a)
+	if no == nil && inc.Drill != nil {
+		i.looked(ctx, inc, c.User)
+	}
 	if no == nil && c.Form == nil {
 		var shown bool
 		if shown, no = i.ask(ctx, c, inc, r); shown {
@@ -71,6 +74,15 @@ func (i *Interactions) Handle(ctx context.Context, kept incident.Click) Answer {
 		a.Text = r.answer(inc)
 	}
 	return i.done(ctx, a, r.action, no)
+}
+
+// looked notes the first look of a person at a drill: a click that asks for details, or opens a form, leaves no other
+// trace.
+func (i *Interactions) looked(ctx context.Context, inc incident.Incident, user string) {
+	_, err := i.decider.Act(ctx, inc.ID, incident.DrillSeen{By: incident.Actor{Kind: "slack", ID: user}})
+	if _, refused := errors.AsType[*incident.RefusedError](err); err != nil && !refused { // somebody has looked before
+		i.logger.WarnContext(ctx, "a look at a drill could not be noted", "incident", inc.ID, "err", err)
+	}
 }
 
 // done logs what became of a click, and answers with the refusal if there is one.

@@ -198,7 +198,7 @@ func TestRenderOfRealStoriesIsFullAndTame(t *testing.T) {
 		ts := s.send("chat.postMessage", "", "", v.Text, v.Blocks)
 		mustBeTame(t, s.s)
 		m, _ := s.s.Message("C0INCIDENTS", ts)
-		if first, _, _ := strings.Cut(m.VisibleText(), "\n"); inc.DryRun && !strings.HasPrefix(first, dryRunMark) {
+		if first, _, _ := strings.Cut(m.VisibleText(), "\n"); inc.DryRun && !strings.HasPrefix(first, unreal(inc)) {
 			t.Errorf("%s: the dry run is not marked in the first line", name)
 		}
 		if !inc.DryRun && strings.Contains(m.VisibleText(), "DRY RUN") {

@@ -215,7 +215,11 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
 	c := &composer{}
 	text := sentence(present.Entry(e), 1500)
-	if inc.DryRun && e.Said.Kind != incident.NoteDryRun {
+	plain := defuse(present.Plain(present.Entry(e)), 500)
+	switch {
+	case inc.Drill != nil:
+		text, plain = unreal(inc)+text, unreal(inc)+plain
+	case inc.DryRun && e.Said.Kind != incident.NoteDryRun:
 		text = "🧪 " + text
 	}
 	mentioned := strings.TrimSpace(called(e.Mention, maxCalled)) // who is asked and not called does not know
@@ -223,7 +227,6 @@ func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, stri
 	if e.Hash != "" { // Slack keeps what nobody with nothing but the database can change: docs/audit.md
 		c.context("journal `" + defuse(e.Hash[:min(len(e.Hash), journalHead)], 100) + "`")
 	}
-	plain := defuse(present.Plain(present.Entry(e)), 500)
 	return c.blocks, strings.TrimSpace(strings.TrimSpace(mentioned+" "+plain) + " " + reference(inc.ID, e.Seq))
 }
 

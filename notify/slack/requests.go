@@ -236,9 +236,9 @@ func (r request) answer(inc incident.Incident) string {
 	}
 	s, _ := inc.Step(r.decision.Step)
 	what := bold(present.Change(s), 100)
-	dryRun := ""
-	if inc.DryRun {
-		dryRun = " This is a dry run: nothing is changed."
+	dryRun := present.NothingChanges(inc)
+	if dryRun != "" {
+		dryRun = " " + dryRun
 	}
 	switch {
 	case r.action == actionKeep:

@@ -17,6 +17,13 @@ func stories(t *testing.T) map[string]incident.Incident {
 	out := map[string]incident.Incident{}
 	out["04-deciding"] = asked(t, incident.ModeApprove).inc
 	out["05-deciding-dry-run"] = asked(t, incident.ModeDryRun).inc
+	drill := drilled(t).do(0, incident.Asked{ExpiresAt: start.Add(30 * time.Minute)})
+	out["07-deciding-drill"] = drill.inc
+	drill.decide(incident.Approve, "p1-s1").do(2*time.Second, incident.WriteClaimed{WriteID: "w-1"}).
+		do(time.Second, incident.Written{Result: incident.ResultDryRun})
+	out["08-drill-ended"] = drill.do(time.Second, incident.DrillEnded{
+		Result: incident.DrillDecided, PostedAt: start.Add(2 * time.Second),
+	}).inc
 	out["06-deciding-restart"] = asked(t, incident.ModeApprove, batchStep()).inc
 	two := scaleStep()
 	two.Needs.Approvals = 2
@@ -86,6 +93,16 @@ func stories(t *testing.T) map[string]incident.Incident {
 		incident.Muted{Note: incident.Note{Kind: incident.NoteNoPool, Config: advice}})
 	out["50-no-pool"] = none.inc
 	return out
+}
+
+// drilled is a drill with a plan.
+func drilled(t *testing.T) *story {
+	t.Helper()
+	s := tell(t, incident.ModeDryRun, "llama-70b")
+	s.inc.Drill = &incident.Drill{
+		Scenario: "queue", Plays: "Requests queue because the pool is at capacity", Expected: "queueing", By: alice(),
+	}
+	return s.proposed()
 }
 
 const advice = `pools:

@@ -277,10 +277,15 @@ func alice() incident.Actor { return incident.Actor{Kind: "slack", ID: "U0ALICE"
 // proposed tells the story up to the question.
 func proposed(t *testing.T, mode incident.Mode, steps ...incident.Step) *story {
 	t.Helper()
+	return tell(t, mode, "llama-70b").proposed(steps...)
+}
+
+func (s *story) proposed(steps ...incident.Step) *story {
+	s.t.Helper()
 	if len(steps) == 0 {
 		steps = []incident.Step{throttleStep(), refusedBatchStep(), scaleStep(), manualStep()}
 	}
-	return tell(t, mode, "llama-70b").
+	return s.
 		do(0, incident.AlertsReceived{Alerts: []incident.Alert{
 			alertOf("vLLMHighTTFT", "critical", "P95 time to first token is above 3 s"),
 			alertOf("vLLMQueueBacklog", "warning", "More than 20 requests wait"),

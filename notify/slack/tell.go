@@ -110,8 +110,8 @@ func incidentLine(inc incident.Incident) string {
 	}
 	text := fmt.Sprintf("`%s` %s, %s, since %s", strings.ReplaceAll(defuse(inc.ID, 100), "`", "'"), pool,
 		stateInWords(inc.State), clock(inc.OpenedAt))
-	if inc.DryRun {
-		text = "🧪 " + text
+	if mark := present.Mark(inc); mark != "" {
+		text = "🧪 " + mark + " " + text
 	}
 	if inc.Diagnosis != nil && inc.Diagnosis.Summary != "" {
 		text += ": " + defuse(inc.Diagnosis.Summary, 200)

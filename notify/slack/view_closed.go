@@ -13,6 +13,10 @@ import (
 // came of it, and what is still in place.
 func (c *composer) summary(inc incident.Incident) {
 	var lines []string
+	if measured := present.Drill(inc); len(measured) > 0 {
+		c.drilled(measured)
+		return
+	}
 	if inc.Diagnosis != nil {
 		after := ""
 		if d := inc.DiagnosedAt.Sub(inc.OpenedAt); !inc.DiagnosedAt.IsZero() && d >= 0 {
@@ -29,6 +33,15 @@ func (c *composer) summary(inc incident.Incident) {
 		lines = append(lines, "*Still in place:* "+left+".")
 	}
 	c.section(lines...)
+}
+
+// drilled is what is left to know of a drill: who decided when, and what would have been written.
+func (c *composer) drilled(measured [][]present.Span) {
+	lines := []string{"*" + sentence(measured[0], maxStatus) + "*"}
+	for _, line := range measured[1:] {
+		lines = append(lines, "• "+sentence(line, c.detail.text))
+	}
+	c.section(present.Capped(lines, 2+c.detail.steps)...)
 }
 
 // done lists what was changed, by whom, when, and what came of it; then what failed and what was turned down.

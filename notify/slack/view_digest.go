@@ -247,10 +247,7 @@ func inOrder(all []incident.Incident) []incident.Incident {
 
 // digestLine is one incident: what is wrong, and what is asked.
 func (c *composer) digestLine(inc incident.Incident) []string {
-	mark := icon(inc)
-	if inc.DryRun {
-		mark = strings.TrimSpace(dryRunMark)
-	}
+	mark := strings.TrimSpace(cmp.Or(unreal(inc), icon(inc)))
 	name := link(incidentURL(c.opts, inc), escape(strings.ReplaceAll(present.About(inc), "*", "∗"), 80))
 	return []string{mark + " *" + name + "*: " + defuse(present.News(inc), 160), wanted(inc)}
 }

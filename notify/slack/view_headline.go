@@ -1,23 +1,25 @@
 package slack
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
-// dryRunMark is the first thing that a message of a dry run says, whatever else it says.
-const dryRunMark = "🧪 [DRY RUN] "
+// unreal is the first thing that a message of a dry run or a drill says, whatever else it says; empty of all others.
+func unreal(inc incident.Incident) string {
+	if mark := present.Mark(inc); mark != "" {
+		return "🧪 [" + mark + "] "
+	}
+	return ""
+}
 
 // headline says what happened and how bad it is; after a change, what is going on. It is one line of a phone where the
 // names allow it.
 func headline(inc incident.Incident) string {
-	icon, text := icon(inc)+" ", present.Headline(inc)
-	if inc.DryRun {
-		icon = dryRunMark
-	}
-	return icon + text
+	return cmp.Or(unreal(inc), icon(inc)+" ") + present.Headline(inc)
 }
 
 // icon is the severity while something is wrong. Color never is the only sign: the headline says the same.
@@ -39,10 +41,7 @@ func icon(inc incident.Incident) string {
 // push is the text for notifications, which show no blocks: what is wrong, how bad it is, what is asked, until when. It
 // is what a lock screen shows, in times of UTC because nothing is rendered there.
 func push(inc incident.Incident) string {
-	text := present.Headline(inc)
-	if inc.DryRun {
-		text = dryRunMark + text
-	}
+	text := unreal(inc) + present.Headline(inc)
 	text = strings.TrimRight(defuse(text, maxHeader*2), ".") + "."
 	if ask := present.Asking(inc); ask != "" {
 		text += " " + defuse(ask, 300)

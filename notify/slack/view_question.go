@@ -38,6 +38,8 @@ func (c *composer) question(inc incident.Incident, s incident.Step) []string {
 	title := strings.TrimRight(escape(strings.ReplaceAll(present.Name(s), "*", "∗"), c.detail.name), ".?")
 	lines := []string{}
 	switch given := len(s.Approvals); {
+	case inc.Drill != nil:
+		lines = append(lines, "*DRILL: would you approve this?* "+title+unset(s)+"."+mentions(s.Needs))
 	case inc.DryRun:
 		lines = append(lines, "*Dry run: would you approve this?* "+title+unset(s)+"."+mentions(s.Needs))
 	case given > 0 && given < s.Needs.Approvals:
@@ -46,7 +48,10 @@ func (c *composer) question(inc incident.Incident, s incident.Step) []string {
 	default:
 		lines = append(lines, "*"+title+"?*"+unset(s)+mentions(s.Needs))
 	}
-	if s.Needs.Restart {
+	switch {
+	case s.Needs.Restart && inc.Drill != nil:
+		lines = append(lines, "⚠️ *In a real incident this would restart the pods.*")
+	case s.Needs.Restart:
 		lines = append(lines, "⚠️ *This restarts the pods.*")
 	}
 	return append(lines, sentence(present.Asked(inc), maxStatus), c.remark(inc))

@@ -110,10 +110,45 @@ func TestAStepThatRestartsPodsSaysSoInTheQuestion(t *testing.T) {
 func TestADryRunSaysThatNothingWillChange(t *testing.T) {
 	t.Parallel()
 	v := Render(stories(t)["05-deciding-dry-run"], links)
-	mustFollow(t, shownText(v), dryRunMark, "*Dry run: would you approve this?*",
+	mustFollow(t, shownText(v), "🧪 [DRY RUN] ", "*Dry run: would you approve this?*",
 		"Approving runs a dry run; nothing will change.", "Dry-run throttle 256 → 128")
 	if strings.Contains(shownText(v), "If no one responds") {
 		t.Error("it says that nothing changes without an answer, as if something did with one")
+	}
+}
+
+func TestADrillSaysSoEverywhere(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"07-deciding-drill": {
+			"🧪 [DRILL] llama-70b: TTFT", "*DRILL: would you approve this?*", "Approving runs a dry run; nothing will change.",
+			"[DRILL] Throttle 256 → 128",
+		},
+		"08-drill-ended": {
+			"🧪 [DRILL] llama-70b: drill ended, decided after 1 min 15 s",
+			"*The drill ended: decided by <@U0ALICE>. Nothing was changed.*",
+			"• Message after 2 s, first look after 1 min 15 s by <@U0ALICE>, decision after 1 min 15 s.", "• Would have set",
+			"from 256 to 128; the API server accepted the dry run.",
+			"• Would not have set Deployment llm/llama-70b spec.replicas (scale) from 2 to 3: no one approved it.",
+		},
+	} {
+		inc := stories(t)[name]
+		v := Render(inc, links)
+		mustFollow(t, shownText(v), want...)
+		if !strings.HasPrefix(v.Text, "🧪 [DRILL] llama-70b: ") {
+			t.Errorf("the lock screen shows %q", v.Text)
+		}
+		for _, e := range inc.Journal {
+			if _, push := renderEntry(inc, e); e.Thread && !strings.Contains(push, "🧪 [DRILL] ") {
+				t.Errorf("a reply does not say that it is a drill: %q", push)
+			}
+		}
+	}
+	s := stories(t)["07-deciding-drill"].Plan.Steps[0]
+	s.Needs.Confirm, s.Needs.Restart = true, true
+	b, _ := approveButton(stories(t)["07-deciding-drill"], s, false)
+	if text := b.Confirm.Text.Text; !strings.HasPrefix(text, "This is a drill: nothing is changed.") {
+		t.Errorf("the dialog says %q", text)
 	}
 }
 
@@ -228,7 +263,7 @@ func TestANotificationIsASentenceOfItsOwn(t *testing.T) {
 	all := stories(t)
 	for name, want := range map[string]string{
 		"04-deciding": "llama-70b: TTFT p95 7.2 s (target 2 s). Approve by 03:40 UTC: throttle 256 → 128. [inc-7kq2mz4a]",
-		"05-deciding-dry-run": dryRunMark + "llama-70b: TTFT p95 7.2 s (target 2 s). Dry run: approve by 03:40 UTC: " +
+		"05-deciding-dry-run": "🧪 [DRY RUN] llama-70b: TTFT p95 7.2 s (target 2 s). Dry run: approve by 03:40 UTC: " +
 			"throttle 256 → 128? Nothing will change. [inc-7kq2mz4a]",
 		"11-rollout":   "llama-70b: rolling out scale 2 → 3. No action needed. [inc-7kq2mz4a]",
 		"20-recovered": "llama-70b: recovered after scale 2 → 3. No action needed. [inc-7kq2mz4a]",

@@ -110,8 +110,8 @@ func (n *Notifier) message(inc incident.Incident, text string) any {
 	if title == "" {
 		title = "Alerts without a pool"
 	}
-	if inc.DryRun {
-		title = "🧪 DRY RUN " + title
+	if mark := present.Mark(inc); mark != "" {
+		title = "🧪 " + mark + " " + title
 	}
 	small := []string{inc.ID, string(inc.State)}
 	if s := inc.Severity(); s != "" {

@@ -56,6 +56,16 @@ func rare(t *testing.T, l *lab, f found) []shown {
 	add("dry run passed", s.decide(incident.Approve, s.step(scaling)).do(time.Second, incident.WriteClaimed{}).
 		do(time.Second, incident.Written{Result: incident.ResultDryRun}).verified(0, incident.False, true))
 
+	s = begin(t, f, incident.ModeDryRun)
+	s.inc.Drill = &incident.Drill{
+		Scenario: "preemption", Plays: "Running requests are preempted because the KV cache is full", By: bob,
+		Expected: f.diagnosis,
+	}
+	add("deciding, drill", s.do(0, incident.DrillStarted{}).investigated())
+	add("drill ended", s.decide(incident.Approve, s.step(scaling)).do(time.Second, incident.WriteClaimed{}).
+		do(time.Second, incident.Written{Result: incident.ResultDryRun}).
+		do(time.Second, incident.DrillEnded{Result: incident.DrillDecided, PostedAt: f.at.Add(2 * time.Second)}))
+
 	add("improved, then denied", begun(f).applied(scaling).settled().verified(0.5, incident.False, true).
 		decide(incident.Deny, ""))
 	add("improved, then expired", begun(f).applied(scaling).settled().verified(0.5, incident.False, true).
