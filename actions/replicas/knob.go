@@ -125,7 +125,11 @@ func OwnerMissing(ctx context.Context, c *kube.Reader, right kube.Right) (bool, 
 
 // addReplicas works out how many replicas a request leads to.
 func addReplicas(now int64, req incident.StepRequest, l live.Limits) (int64, incident.Guardrail, error) {
-	asked, err := live.Plus(now, req)
+	if req.Factor != 0 || req.Add <= 0 || req.Add > live.Biggest {
+		return 0, incident.Guardrail{}, live.Refused("replicas are only added; they are removed only by " +
+			"undoing a step, because that ends running requests")
+	}
+	asked, err := live.Chosen(now, now+req.Add, req)
 	if err != nil {
 		return 0, incident.Guardrail{}, err
 	}

@@ -93,7 +93,6 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 		Speed:      scaleSpeed,
 		Risk:       scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.warnFailing(), m.cautionUnlisted()),
-		Worked:     m.limits().Worked(now, to),
 	}, nil
 }
 

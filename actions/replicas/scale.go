@@ -97,7 +97,6 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 		Risk:  scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)},
 			s.cautionUnlisted()),
-		Worked: poolLimits(s.pool).Worked(s.replicas, to),
 	}, nil
 }
 

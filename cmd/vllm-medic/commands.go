@@ -28,9 +28,8 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetErr(t.err)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(serve(t), sandboxCommand(t), check(t), diagnose(t), test(t), incidents(t), reportCommand(t),
-		auditCommand(t), pause(t),
-		resume(t),
+	root.AddCommand(serve(t), sandboxCommand(t), check(t), diagnose(t), test(t), drillCommand(t),
+		incidents(t), auditCommand(t), pause(t), resume(t),
 		version(t))
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()
@@ -76,6 +75,9 @@ func complete(cmd *cobra.Command) {
 // out.
 func namedArguments(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
+	if cmd.Flags().Lookup(listFlag) != nil && cmd.Flags().Changed(listFlag) {
+		names = nil
+	}
 	more := strings.HasSuffix(cmd.Use, "...")
 	optional := strings.HasSuffix(cmd.Use, "]") && len(args) == len(names)-1 && len(args) > 0
 	switch {

@@ -49,11 +49,10 @@ func (e usageError) Error() string { return e.text }
 func run(ctx context.Context, args []string, t terminal) int {
 	root := newRoot(t)                        //nolint:contextcheck // each command takes the context of its execution
 	root.SetArgs(append([]string{}, args...)) // without arguments of its own, cobra takes those of the process
-	return exitCode(root.ExecuteContext(ctx), t)
+	return report(root.ExecuteContext(ctx), t)
 }
 
-// exitCode says what went wrong, and with which code the program ends.
-func exitCode(err error, t terminal) int {
+func report(err error, t terminal) int {
 	var wrong usageError
 	switch {
 	case err == nil:

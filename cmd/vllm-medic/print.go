@@ -23,8 +23,8 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	head := name + "  (read-only: nothing is stored or changed)"
 	if inc.ID != "" {
 		head = inc.ID + "  " + name + "  " + string(inc.State)
-		if inc.DryRun {
-			head += "  DRY RUN"
+		if mark := present.Mark(inc); mark != "" {
+			head += "  " + mark
 		}
 	}
 	say(w, "%s\n", head)
@@ -342,7 +342,10 @@ func printTable(w io.Writer, list []incident.Incident) error {
 			what = i.Diagnosis.Name
 		}
 		state := string(i.State)
-		if i.DryRun {
+		switch {
+		case i.Drill != nil:
+			state += " (DRILL)"
+		case i.DryRun:
 			state += " (dry run)"
 		}
 		say(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(i.ID), cell(i.Pool), cell(state), cell(what), cell(alertsText(i)),

@@ -79,6 +79,7 @@ func TestJourneys(t *testing.T) {
 			"serve": serve, "stop": stop, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
 			"capture": capture, "token": token, "grant": grant, "replicas": replicas, "usage": usage, "disk": disk,
 			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": hooksDo,
+			"drill": drill, "object": object,
 			"person": person, "prometheus": prometheus(metrics), "looked": looked,
 		},
 	})
